@@ -102,6 +102,13 @@ impl Setup {
         Self { trouble: Trouble::None, ..self }
     }
 
+    /// The same for programs that share a manager: at most the device is lost, in a quarter of the programs.
+    pub(crate) fn of_threads(self) -> Self {
+        // Seeds with threads are often multiples of a number.
+        let is_lost = Rng::new(self.seed ^ 0x1055).below(4) == 0;
+        Self { trouble: if is_lost { Trouble::Loss } else { Trouble::None }, ..self }
+    }
+
     /// Seeds the choice of callback actions.
     pub(crate) const fn callbacks(&self) -> Rng {
         Rng::new(self.seed ^ 0xCA11)

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use tenure_core::{Config, DescriptorConfig, Error, Frame, FrameConfig, Gpu, Queue, Recording, SyncPoint};
+use tenure_core::{DescriptorConfig, Error, Frame, FrameConfig, Gpu, Queue, Recording, SyncPoint};
 use tenure_sim::Device;
 use test_random::Rng;
 
@@ -204,9 +204,12 @@ fn failed<T>(what: &str, result: Result<T, Error>) -> Checked<T> {
 }
 
 fn play(plan: &Plan, device: &Device, rounds: u64) -> Checked {
-    // Small descriptor heaps would run out, because objects in flight use them for several rounds. Objects that are
-    // cached for fewer frames than the GPU is behind would be created again in each round.
-    let mut config = Config { descriptors: DescriptorConfig::default(), ..plan.setup.config() };
+    // Small descriptor heaps would run out, because objects in flight use them for several rounds; small blocks of descriptors and
+    // sets are full in each round. Objects that are cached for fewer frames than the GPU is behind would be created again in each
+    // round.
+    let mut config = plan.setup.config();
+    let DescriptorConfig { block, set_block, .. } = config.descriptors;
+    config.descriptors = DescriptorConfig { block, set_block, ..DescriptorConfig::default() };
     config.frames.idle = FrameConfig::default().idle;
     let gpu = failed("no manager", Gpu::new(device.clone(), config))?;
     let lasting = failed("persistent objects", Lasting::new(&gpu))?;

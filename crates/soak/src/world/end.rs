@@ -6,10 +6,10 @@ use tenure_core::{
     BufferDesc, CompactionBudget, Error, Format, Gpu, Queue, Recording, SyncPoint, TextureDesc,
     UploadRingDesc, Usage,
 };
-use tenure_sim::Device;
+use tenure_sim::{Device, Fault, FaultKind};
 
 use super::World;
-use crate::callbacks::survive;
+use crate::callbacks::{Callbacks, survive};
 use crate::setup::Trouble;
 use crate::wrong::{Checked, LONG, wrong};
 
@@ -175,22 +175,55 @@ impl World {
         Ok(())
     }
 
-    /// After the loss of the device contents are undefined, but everything is still released.
+    /// Ends the program after a loss: calls are refused, and all objects are released.
     fn end_lost(mut self) -> Checked {
-        let (gpu, device, callbacks) = (self.gpu.clone(), self.device().clone(), self.callbacks.clone());
+        let (gpu, callbacks) = (self.gpu.clone(), self.callbacks.clone());
         self.reads.clear();
         check_refused(&gpu, "a loss")?;
         self.check_tasks()?;
         self.drop_all();
-        gpu.shutdown();
-        callbacks.let_go();
-        check_refused(&gpu, "a loss and a shutdown")?;
-        drop(gpu);
-        let leaks = device.leaks();
-        if !leaks.is_empty() {
-            return wrong(format!("left after the loss: {leaks:?}"));
+        end_after_loss(gpu, &callbacks)
+    }
+
+    /// Ends one of several programs that share a manager, after a loss: waits end, and all of its objects go.
+    pub(crate) fn leave_lost(mut self) -> Checked {
+        self.open.clear();
+        if let Some(frame) = self.frame.take() {
+            let ended = survive(|| frame.end());
+            self.allow("end a frame", ended)?;
         }
-        callbacks.check()
+        // The threads may have made all their calls before the loss, or the call that fails is one without an answer.
+        for _ in 0..100 {
+            if !self.is_lost {
+                self.lose(1);
+                let desc = BufferDesc::new(16, Usage::VERTEX).own_resource();
+                let asked = self.gpu.create_buffer(&desc).map(drop);
+                self.allow("use the device", asked)?;
+            }
+        }
+        if !self.is_lost {
+            return wrong("the device is not lost");
+        }
+        for read in std::mem::take(&mut self.reads) {
+            // Bytes that were copied before the loss may be returned.
+            if let Err(error @ Error::Timeout { .. }) = read.readback.wait(LONG) {
+                return wrong(format!("wait for a readback after the loss: {error}"));
+            }
+        }
+        for upload in std::mem::take(&mut self.uploads) {
+            if self.gpu.wait_upload(&upload, LONG) == Ok(false) {
+                return wrong("an upload is awaited after the loss");
+            }
+        }
+        self.check_tasks()?;
+        self.drop_all();
+        Ok(())
+    }
+
+    /// Loses the device at one of its next calls.
+    pub(crate) fn lose(&mut self, nth: u64) {
+        self.say(|| format!("the device is lost at call {nth}"));
+        self.device().faults().inject(Fault::nth(nth, FaultKind::Removed("soak".into())));
     }
 
     /// Drops everything except the manager.
@@ -228,6 +261,20 @@ pub(crate) fn check_idle(gpu: &Gpu<Device>) -> Checked {
         return wrong(format!("memory is kept for nothing: {kept:?}"));
     }
     Ok(())
+}
+
+/// Ends a manager after a loss, once all other handles are gone: calls are refused, and no API object is left.
+pub(crate) fn end_after_loss(gpu: Gpu<Device>, callbacks: &Callbacks) -> Checked {
+    let device = gpu.device().clone();
+    gpu.shutdown();
+    callbacks.let_go();
+    check_refused(&gpu, "a loss and a shutdown")?;
+    drop(gpu);
+    let leaks = device.leaks();
+    if !leaks.is_empty() {
+        return wrong(format!("left after the loss: {leaks:?}"));
+    }
+    callbacks.check()
 }
 
 /// A manager without live objects ends without a complaint, and so does its device.

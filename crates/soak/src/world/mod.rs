@@ -21,7 +21,7 @@ use crate::callbacks::Callbacks;
 use crate::contents::Contents;
 use crate::setup::{Setup, Trouble};
 pub(crate) use crate::wrong::{Checked, LONG, Wrong, words_of, wrong};
-pub(crate) use end::{check_idle, compare, end_clean};
+pub(crate) use end::{check_idle, compare, end_after_loss, end_clean};
 pub use errors::Refusals;
 pub(crate) use objects::{Grid, KnownBuffer, KnownTexture, Shown, ShownRange, ShownSet, ShownTable, Tiles};
 pub(crate) use recordings::OpenRecording;

@@ -60,7 +60,7 @@ struct Submitter<D: Device> {
 /// The uploads of a manager.
 pub(crate) struct Uploads<D: Device> {
     lists: Arc<ListPool<D>>,
-    staging: SharedPages<D>,
+    pub(crate) staging: SharedPages<D>,
     opened: Mutex<Opened<D>>,
     submitter: Mutex<Submitter<D>>,
     /// Batches that wait to be submitted.
@@ -306,16 +306,6 @@ impl<D: Device> Uploads<D> {
         for batch in submitter.stuck.take().into_iter().chain(opened) {
             self.give_up(context, batch, error.clone());
         }
-    }
-
-    /// Frees the staging memory that was idle for the configured number of frames.
-    pub(crate) fn end_frame(&self, context: &Context<D>) {
-        self.staging.end_frame(context);
-    }
-
-    /// Frees all staging memory.
-    pub(crate) fn release(&self, context: &Context<D>) {
-        self.staging.release(context);
     }
 
     pub(crate) fn stats(&self) -> UploadStats {

@@ -133,6 +133,35 @@ fn a_discarded_recording_gives_its_pages_back() {
     end(gpu, &device);
 }
 
+/// A page lasts longer than idle pages are kept: the other page stays for the next change.
+#[test]
+fn pages_that_are_filled_slowly_are_not_allocated_anew() {
+    for (count, size) in [(1, 3000), (3, 3000), (5, 4096)] {
+        let device = device(Profile::DISCRETE, Lag::Submissions(1));
+        let config = Config {
+            pools: PoolConfig { strategy: Placing::Committed, ..PoolConfig::default() },
+            frames: FrameConfig { idle: 4, ..FrameConfig::default() },
+            ..Config::default()
+        };
+        let gpu = gpu(&device, config);
+        let frames = |frames: u32| {
+            for _ in 0..frames {
+                let frame = gpu.begin_frame().unwrap();
+                let mut recording = frame.record(Queue::Graphics, "constants").unwrap();
+                for _ in 0..count {
+                    let _ = recording.split().1.constant_bytes(&vec![1; size]).unwrap();
+                }
+                frame.submit(recording).unwrap();
+                frame.end().unwrap();
+            }
+            device.calls().made(CallKind::CreateCommitted)
+        };
+        let (few, many) = (frames(40), frames(200));
+        assert_eq!(few, many, "pages allocated in 40 frames of {count} times {size} B, and in 200 more");
+        end(gpu, &device);
+    }
+}
+
 #[test]
 fn idle_pages_go_back_after_the_configured_frames() {
     let device = device(Profile::DISCRETE, Lag::None);

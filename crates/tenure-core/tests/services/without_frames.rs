@@ -164,3 +164,27 @@ fn what_is_loaded_after_a_frame_does_not_grow() {
         }
     }
 }
+
+/// Each round submits before it creates, so that the GPU is never idle when a block is full. A purge from time to time
+/// releases everything, as a full block of another pool does.
+#[test]
+fn a_full_block_releases_earlier_rounds() {
+    let device = device(Profile::D3D12_TIER1, Lag::Manual);
+    let gpu = gpu(&device, Config::default());
+    let desc = BufferDesc::new(128 << 10, Usage::SHADER_READ | Usage::COPY_SRC).own_resource();
+    for round in 0..3000 {
+        gpu.record(Queue::Graphics, "before").unwrap().submit().unwrap();
+        let buffer = gpu.create_buffer(&desc).unwrap();
+        let mut recording = gpu.record(Queue::Graphics, "use").unwrap();
+        recording.use_resource(&buffer, Subresource::All, State::COPY_SRC).unwrap();
+        recording.submit().unwrap();
+        drop(buffer);
+        device.run_until_idle();
+        if round % 250 == 0 {
+            gpu.purge().unwrap();
+        }
+    }
+    let reserved = device.calls().reserved_bytes;
+    assert!(reserved <= 4 << 20, "{reserved} B for one buffer at a time");
+    end(gpu, &device);
+}

@@ -20,8 +20,8 @@ const MINUTES: &str = "3";
 
 /// Minutes during which they must find nothing without a broken rule.
 const CONTROL_MINUTES: &str = "0.2";
-/// Each seed has a steady program.
-const STEADY: [&str; 2] = ["--steady-each", "1"];
+/// Each seed has a steady program, long enough for slow growth to exceed the initial growth.
+const STEADY: [&str; 4] = ["--steady-each", "1", "--rounds", "600"];
 /// Their exit statuses for a finding: a failure, and a hanging program.
 const FOUND: [i32; 2] = [1, 3];
 
