@@ -125,7 +125,7 @@ fn what_goes_to_slower_memory_is_a_few_lines() {
         let meshes: Vec<_> = (0..23).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
         drop(meshes);
     });
-    let told: Vec<_> = lines.iter().filter(|line| line.contains("went to another memory type")).collect();
+    let told: Vec<_> = lines.iter().filter(|line| line.contains("placed in a slower memory type")).collect();
     assert_eq!(told.len(), 5, "of 20 the 1st, 2nd, 4th, 8th and 16th: {told:?}");
     assert!(told.iter().all(|line| line.contains("WARN")), "{told:?}");
 }

@@ -168,7 +168,7 @@ fn why_figures_may_mislead_is_said() {
     fs::write(&real, line.replace("\"modelled\"", "\"measured\"").replace("\"sim\"", "\"vulkan\"")).unwrap();
     fs::write(&failing, FAILING).unwrap();
     let words = |other: &str| stdout(&run(&["compare", &file, other]));
-    assert!(words(&real).contains("different devices") && words(&real).contains("is measured, that"));
+    assert!(words(&real).contains("different devices") && words(&real).contains("is measured, the other"));
     assert!(words(&failing).contains("In B creations failed (1)"), "{}", words(&failing));
     let same = words(&file);
     assert!(!same.contains("different") && !same.contains("measured") && !same.contains("In A"), "{same}");
