@@ -1,5 +1,5 @@
-//! Programs that share a manager, each on a thread of its own. What they meet depends on how the threads are
-//! scheduled, so a seed does not say everything.
+//! Programs that share a manager, each on its own thread. Their interleaving depends on the scheduler, so a
+//! seed does not determine a run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,17 +11,19 @@ use crate::callbacks::{Callbacks, with_subscriber};
 use crate::program::Program;
 use crate::setup::{Setup, Trouble};
 use crate::verbs;
-use crate::world::{Checked, World, Wrong, end_clean, words_of, wrong};
+use crate::world::{Checked, World, Wrong, end_after_loss, end_clean, words_of, wrong};
 
 /// Threads of a run.
 const THREADS: u64 = 4;
+/// Steps of each thread.
+const STEPS: u64 = 150;
 
-/// Runs programs at the same time; what was wrong, if anything.
+/// Runs programs at the same time.
 ///
 /// # Errors
-/// What was wrong, in words.
+/// The fault, in words.
 pub fn run_threads(seed: u64) -> Result<(), String> {
-    let setup = Program::new(seed).setup.without_trouble();
+    let setup = Program::new(seed).setup.of_threads();
     catch_unwind(AssertUnwindSafe(|| play(seed, &setup)))
         .map_err(|panic| format!("panic: {}", words_of(&*panic)))?
         .map_err(|Wrong(words)| format!("{setup}: {words}"))
@@ -46,6 +48,9 @@ fn play(seed: u64, setup: &Setup) -> Checked {
         running.into_iter().map(end).collect()
     });
     done.into_iter().collect::<Checked>()?;
+    if setup.trouble == Trouble::Loss {
+        return end_after_loss(gpu, &callbacks);
+    }
     gpu.shutdown();
     callbacks.let_go();
     end_clean(gpu)?;
@@ -63,9 +68,20 @@ fn one_of_many(
     let mut world = World::among_others(gpu, callbacks, setup, thread);
     let weights = verbs::weights(Trouble::None);
     let sum = weights.iter().sum();
-    for _ in 0..150 {
+    // One thread loses the device, amid the calls of the others.
+    let loss = (setup.trouble == Trouble::Loss && thread == 0).then(|| rng.below(STEPS));
+    for step in 0..STEPS {
+        if loss == Some(step) {
+            world.lose(1 + rng.below(20));
+        }
+        if world.is_lost {
+            break;
+        }
         let verb = verbs::pick(&weights, rng.below(sum));
         verbs::make(&mut world, verb, &mut Rng::new(rng.next()))?;
+    }
+    if setup.trouble == Trouble::Loss {
+        return world.leave_lost();
     }
     world.settle()?;
     world.check_all()?;

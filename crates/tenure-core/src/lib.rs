@@ -41,6 +41,7 @@ mod repeated;
 mod reserved;
 mod resource;
 mod scratch;
+mod service;
 mod services;
 mod slot_blocks;
 mod staging;

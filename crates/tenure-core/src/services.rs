@@ -11,6 +11,7 @@ use crate::list::ListPool;
 use crate::memory::{MakeRoom, Wanted};
 use crate::permit::OwnPermit as _;
 use crate::query::QueryService;
+use crate::service::Service;
 use crate::staging::{BuildScratchPool, PagePool, Purpose, Rings, SharedPages};
 use crate::transient_heaps::{IdleHeaps, Transients};
 use crate::upload::Uploads;
@@ -64,38 +65,37 @@ impl<D: Device> Services<D> {
         self.uploads.flush(&self.context).map(drop)
     }
 
+    /// The services that keep memory between recordings. Transient heaps are not among them: a shortage takes only some of them,
+    /// and their frame ends after that of the descriptors. Names all fields, so that a new one is not forgotten here.
+    fn each(&self) -> [&dyn Service<D>; 5] {
+        let Self {
+            constants,
+            builds,
+            uploads,
+            readbacks,
+            queries,
+            lists: _,
+            rings: _,
+            transients: _,
+            descriptors: _,
+            context: _,
+        } = self;
+        [constants, builds, &uploads.staging, readbacks, &**queries]
+    }
+
     /// Frees the pages and query heaps that are not in use.
     pub(crate) fn release_free(&self) {
-        let context = &*self.context;
-        self.constants.release_free(context);
-        self.builds.release_free(context);
-        self.uploads.release(context);
-        self.readbacks.release(context);
-        self.queries.store.trim(context);
+        self.each().iter().for_each(|service| service.release_free(&self.context));
     }
 
     /// Ends the manager: frees all pages and the memory of all query heaps.
     pub(crate) fn release_all(&self) {
-        self.release_pages();
-        self.queries.store.release(&self.context);
-    }
-
-    fn release_pages(&self) {
-        let context = &*self.context;
-        self.constants.release_all(context);
-        self.builds.release_all(context);
-        self.uploads.release(context);
-        self.readbacks.release(context);
+        self.each().iter().for_each(|service| service.release_all(&self.context));
     }
 
     /// Ends a frame: frees the pages that were idle for long, and collects GPU times.
     pub(crate) fn end_frame(&self) {
-        let context = &*self.context;
-        self.constants.end_frame(context);
-        self.builds.end_frame(context);
-        self.uploads.end_frame(context);
-        self.readbacks.end_frame(context);
-        self.queries.end_frame();
+        self.each().iter().for_each(|service| service.end_frame(&self.context));
     }
 }
 
@@ -156,6 +156,6 @@ impl<D: Device> Drop for Services<D> {
         } else {
             std::mem::forget(lists);
         }
-        self.release_pages();
+        self.release_all();
     }
 }

@@ -1,6 +1,6 @@
 //! Limits on the objects and the memory of steady programs.
 
-use tenure_core::Gpu;
+use tenure_core::{Gpu, Stats};
 use tenure_sim::{CallKind, Calls, Device};
 
 use super::Ending;
@@ -23,7 +23,7 @@ pub(super) struct Counts {
     pub(super) named: u64,
     /// Of these, resources with dedicated memory.
     pub(super) alone: u64,
-    /// Bytes of all that is asked for, in whatever way.
+    /// Bytes of all requests of any kind.
     pub(super) bytes: u64,
     /// Set layouts.
     pub(super) layouts: u64,
@@ -41,6 +41,9 @@ const NEVER: [(&str, &[CallKind]); 5] = [
 ];
 
 const BYTES: &str = "reserved bytes";
+const DESCRIPTORS: &str = "descriptors in use";
+/// Chunks of the dynamic part that may be in use beside those of the first window.
+const CHUNKS: u64 = 2;
 
 /// Peak counts of live objects at the ends of a window's rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,12 +55,13 @@ struct Most {
     set_layouts: u64,
     set_blocks: u64,
     query_heaps: u64,
+    descriptors: u64,
     bytes: u64,
     pending: u64,
 }
 
 impl Most {
-    fn of(calls: &Calls, pending: u64) -> Self {
+    fn of(calls: &Calls, stats: &Stats) -> Self {
         Self {
             lists: calls.live_lists,
             heaps: calls.allocations,
@@ -66,12 +70,13 @@ impl Most {
             set_layouts: calls.live_set_layouts,
             set_blocks: calls.live_set_blocks,
             query_heaps: calls.live_query_heaps,
+            descriptors: stats.descriptors.heaps.iter().map(|part| part.used).sum(),
             bytes: calls.reserved_bytes,
-            pending,
+            pending: stats.pending_releases,
         }
     }
 
-    fn fields(&self) -> [(&'static str, u64); 9] {
+    fn fields(&self) -> [(&'static str, u64); 10] {
         [
             ("command lists", self.lists),
             ("driver allocations", self.heaps),
@@ -80,8 +85,9 @@ impl Most {
             ("set layouts", self.set_layouts),
             ("blocks of sets", self.set_blocks),
             ("heaps of queries", self.query_heaps),
+            (DESCRIPTORS, self.descriptors),
             (BYTES, self.bytes),
-            ("things that wait for the GPU", self.pending),
+            ("objects that wait for the GPU", self.pending),
         ]
     }
 
@@ -94,26 +100,27 @@ impl Most {
             set_layouts: self.set_layouts.max(other.set_layouts),
             set_blocks: self.set_blocks.max(other.set_blocks),
             query_heaps: self.query_heaps.max(other.query_heaps),
+            descriptors: self.descriptors.max(other.descriptors),
             bytes: self.bytes.max(other.bytes),
             pending: self.pending.max(other.pending),
         };
     }
 }
 
-/// Two windows of equal rounds: the second has nothing that the first did not.
+/// Two windows of equal rounds: the second may not exceed the first.
 pub(super) struct Growth {
     first: Most,
     second: Most,
     /// At the beginning of the second window.
     before: Option<Calls>,
-    /// Asked for in the second window.
+    /// Requested in the second window.
     asked: Counts,
-    /// The most bytes that a round asks for.
+    /// The peak of a round's requested bytes.
     of_round: u64,
     /// Rounds whose objects are alive or in flight at the same time.
     rounds: u64,
-    /// Each round reclaims what the GPU has finished with. Otherwise descriptors of dropped tables are reclaimed only once
-    /// their heap is full.
+    /// Each round reclaims objects that the GPU has finished with. Otherwise descriptors of dropped tables are
+    /// reclaimed only once their heap is full.
     gives_back: bool,
     /// Objects that may be created while pools and pages settle.
     slack: u64,
@@ -141,10 +148,10 @@ impl Growth {
     pub(super) fn note(&mut self, gpu: &Gpu<Device>, is_first: bool, counts: &Counts) {
         self.warm_up(counts);
         let calls = gpu.device().calls();
-        let mut now = Most::of(&calls, if self.gives_back { gpu.stats().pending_releases } else { 0 });
+        let mut now = Most::of(&calls, &gpu.stats());
         if !self.gives_back {
-            // Small resources are released only once their block is full; their bytes are still compared.
-            now.resources = 0;
+            // Small resources and descriptors are released only once their block or heap is full; bytes are still compared.
+            (now.resources, now.descriptors, now.pending) = (0, 0, 0);
         }
         if is_first {
             self.first.merge(&now);
@@ -165,7 +172,7 @@ impl Growth {
         };
         for (what, kinds) in NEVER {
             if made(kinds) > self.asked.blocks + self.slack {
-                return wrong(format!("{} {what} are created by equal rounds", made(kinds)));
+                return wrong(format!("equal rounds create {} {what}", made(kinds)));
             }
         }
         let resources = made(&[CallKind::CreatePlaced, CallKind::CreateCommitted, CallKind::CreateReserved]);
@@ -186,11 +193,15 @@ impl Growth {
             return wrong("set layouts are created that nobody asks for");
         }
         for ((what, first), (_, second)) in self.first.fields().into_iter().zip(self.second.fields()) {
-            let slack = if what == BYTES { FIRST } else { self.slack };
+            let slack = match what {
+                BYTES => FIRST,
+                DESCRIPTORS => CHUNKS * u64::from(gpu.config().descriptors.chunk),
+                _ => self.slack,
+            };
             // Otherwise dropped objects are released only once a block is full.
             let most = if self.gives_back { first } else { first * 3 / 2 };
             if second > most + slack {
-                return wrong(format!("{what} grow from {first} to {second} by equal rounds"));
+                return wrong(format!("{what} grow from {first} to {second} in equal rounds"));
             }
         }
         let kinds = gpu.stats().pools.len() as u64 + 4;

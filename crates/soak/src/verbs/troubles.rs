@@ -1,4 +1,4 @@
-//! What goes wrong around a program, and what a program does wrong.
+//! Injected failures, and mistakes of a program.
 
 use tenure_core::Format;
 use tenure_core::{BufferDesc, TextureDesc, Usage};
@@ -29,8 +29,7 @@ pub(super) fn fault(world: &mut World, rng: &mut Rng) -> Checked {
 /// The device is lost at one of the next calls.
 pub(super) fn lose(world: &mut World, rng: &mut Rng) -> Checked {
     let nth = 1 + rng.below(20);
-    world.say(|| format!("the device is lost at call {nth}"));
-    world.device().faults().inject(Fault::nth(nth, FaultKind::Removed("soak".into())));
+    world.lose(nth);
     Ok(())
 }
 

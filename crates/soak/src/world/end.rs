@@ -1,4 +1,4 @@
-//! The end of a program: everything is what it must be, and nothing is left.
+//! The end of a program: checks all contents, and that nothing is left.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use tenure_core::{
     BufferDesc, CompactionBudget, Error, Format, Gpu, Queue, Recording, SyncPoint, TextureDesc,
     UploadRingDesc, Usage,
 };
-use tenure_sim::Device;
+use tenure_sim::{Device, Fault, FaultKind};
 
 use super::World;
-use crate::callbacks::survive;
+use crate::callbacks::{Callbacks, survive};
 use crate::setup::Trouble;
 use crate::wrong::{Checked, LONG, wrong};
 
@@ -36,7 +36,7 @@ impl World {
             return self.end_lost();
         }
         if self.has_leaked {
-            // Nobody submits what was leaked.
+            // Leaked recordings are never submitted.
             self.reads.clear();
             self.tasks.clear();
         }
@@ -64,7 +64,7 @@ impl World {
         callbacks.check()
     }
 
-    /// Takes away what makes calls fail, and ends what is open.
+    /// Removes injected failures, and ends open recordings and frames.
     pub(crate) fn settle(&mut self) -> Checked {
         self.device().faults().clear();
         self.open.clear();
@@ -73,7 +73,7 @@ impl World {
             self.allow("end a frame", ended)?;
         }
         self.lift_limits()?;
-        // The device may be lost, and nothing has been asked of it since.
+        // The device may be lost without a call since.
         let desc = BufferDesc::new(16, Usage::VERTEX).own_resource();
         let asked = self.gpu.completed().and_then(|_| self.gpu.create_buffer(&desc)).map(drop);
         self.must("ask something of the device", asked)?;
@@ -100,7 +100,7 @@ impl World {
         Ok(())
     }
 
-    /// All that was read, and all that lives, is what was written last.
+    /// Checks that all readbacks and all live contents match the last writes.
     pub(crate) fn check_all(&mut self) -> Checked {
         self.check_reads(LONG)?;
         self.check_tasks()?;
@@ -123,7 +123,7 @@ impl World {
                     let what = format!("readback of {}", read.readback.name());
                     match self.contents.take_found(read.number) {
                         Some(expected) => compare(&what, &found, &expected)?,
-                        None => return wrong(format!("{what}: bytes, though nobody has submitted it")),
+                        None => return wrong(format!("{what}: bytes, although it was never submitted")),
                     }
                 }
                 Err(Error::Timeout { .. }) if timeout < LONG => self.reads.push(read),
@@ -175,25 +175,58 @@ impl World {
         Ok(())
     }
 
-    /// Nothing of a lost device is right any more, and everything goes all the same.
+    /// Ends the program after a loss: calls are refused, and all objects are released.
     fn end_lost(mut self) -> Checked {
-        let (gpu, device, callbacks) = (self.gpu.clone(), self.device().clone(), self.callbacks.clone());
+        let (gpu, callbacks) = (self.gpu.clone(), self.callbacks.clone());
         self.reads.clear();
         check_refused(&gpu, "a loss")?;
         self.check_tasks()?;
         self.drop_all();
-        gpu.shutdown();
-        callbacks.let_go();
-        check_refused(&gpu, "a loss and a shutdown")?;
-        drop(gpu);
-        let leaks = device.leaks();
-        if !leaks.is_empty() {
-            return wrong(format!("left after the loss: {leaks:?}"));
-        }
-        callbacks.check()
+        end_after_loss(gpu, &callbacks)
     }
 
-    /// Everything goes but the manager.
+    /// Ends one of several programs that share a manager, after a loss: waits end, and all of its objects go.
+    pub(crate) fn leave_lost(mut self) -> Checked {
+        self.open.clear();
+        if let Some(frame) = self.frame.take() {
+            let ended = survive(|| frame.end());
+            self.allow("end a frame", ended)?;
+        }
+        // The threads may have made all their calls before the loss, or the call that fails is one without an answer.
+        for _ in 0..100 {
+            if !self.is_lost {
+                self.lose(1);
+                let desc = BufferDesc::new(16, Usage::VERTEX).own_resource();
+                let asked = self.gpu.create_buffer(&desc).map(drop);
+                self.allow("use the device", asked)?;
+            }
+        }
+        if !self.is_lost {
+            return wrong("the device is not lost");
+        }
+        for read in std::mem::take(&mut self.reads) {
+            // Bytes that were copied before the loss may be returned.
+            if let Err(error @ Error::Timeout { .. }) = read.readback.wait(LONG) {
+                return wrong(format!("wait for a readback after the loss: {error}"));
+            }
+        }
+        for upload in std::mem::take(&mut self.uploads) {
+            if self.gpu.wait_upload(&upload, LONG) == Ok(false) {
+                return wrong("an upload is awaited after the loss");
+            }
+        }
+        self.check_tasks()?;
+        self.drop_all();
+        Ok(())
+    }
+
+    /// Loses the device at one of its next calls.
+    pub(crate) fn lose(&mut self, nth: u64) {
+        self.say(|| format!("the device is lost at call {nth}"));
+        self.device().faults().inject(Fault::nth(nth, FaultKind::Removed("soak".into())));
+    }
+
+    /// Drops everything except the manager.
     pub(crate) fn drop_all(self) {
         let Self { gpu, .. } = self;
         drop(gpu);
@@ -206,7 +239,7 @@ pub(crate) fn check_idle(gpu: &Gpu<Device>) -> Checked {
         let empty = || survive(|| gpu.begin_frame().and_then(tenure_core::Frame::end));
         (0..count).try_for_each(|_| empty()).or_else(|error| wrong(format!("an empty frame: {error}")))
     };
-    // What is trimmed goes the way of what a program drops: its blocks can be given back the next time.
+    // Trimmed objects are released like dropped ones: their blocks can be freed the next time.
     for _ in 0..2 {
         frames(FRAMES)?;
         gpu.trim();
@@ -230,7 +263,21 @@ pub(crate) fn check_idle(gpu: &Gpu<Device>) -> Checked {
     Ok(())
 }
 
-/// A manager of which nothing is left ends without a complaint, and so does its device.
+/// Ends a manager after a loss, once all other handles are gone: calls are refused, and no API object is left.
+pub(crate) fn end_after_loss(gpu: Gpu<Device>, callbacks: &Callbacks) -> Checked {
+    let device = gpu.device().clone();
+    gpu.shutdown();
+    callbacks.let_go();
+    check_refused(&gpu, "a loss and a shutdown")?;
+    drop(gpu);
+    let leaks = device.leaks();
+    if !leaks.is_empty() {
+        return wrong(format!("left after the loss: {leaks:?}"));
+    }
+    callbacks.check()
+}
+
+/// A manager without live objects ends without a complaint, and so does its device.
 pub(crate) fn end_clean(gpu: Gpu<Device>) -> Checked {
     let device = gpu.device().clone();
     check_hazards(&device)?;
@@ -243,7 +290,7 @@ pub(crate) fn end_clean(gpu: Gpu<Device>) -> Checked {
     device.check_clean().or_else(|findings| wrong(findings.to_string()))
 }
 
-/// After the end every call that asks something of the device is refused, at once.
+/// After the end every call that needs the device is refused at once.
 fn check_refused(gpu: &Gpu<Device>, after: &str) -> Checked {
     let desc = BufferDesc::new(16, Usage::VERTEX).own_resource();
     let texture = TextureDesc::d2(4, 4, Format::Rgba8Unorm, Usage::SHADER_READ);
@@ -279,7 +326,7 @@ fn check_hazards(device: &Device) -> Checked {
     }
 }
 
-/// Recordings that were leaked on purpose are reported, so many at least.
+/// Recordings that were leaked on purpose are reported; `leaked` is their minimum number.
 fn shut_down(gpu: &Gpu<Device>, leaked: usize) -> Checked {
     let report = gpu.shutdown();
     match report.open_recordings.len() >= leaked {

@@ -95,7 +95,7 @@ pub(crate) fn submit_external<D: Device, T, E: From<Error>>(
     });
     drop(not_moving);
     context.recordings.close(recording);
-    context.settle_submission();
+    context.settle_submission(submitted.as_ref().ok().copied());
     match answer {
         Some(Err(panic)) => resume_unwind(panic),
         Some(Ok(Err(refused))) => Err(refused),

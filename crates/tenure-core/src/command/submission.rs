@@ -49,7 +49,7 @@ impl<D: Device> Recording<D> {
             &tickets,
             submitted.as_ref().map_or(Progress::Discarded, |at| Progress::Submitted((*at).into())),
         );
-        self.services.context.settle_submission();
+        self.services.context.settle_submission(submitted.as_ref().ok().copied());
         submitted.map(|at| self.services.context.clock.point_at(at)).map_err(|error| error.named(&self.name))
     }
     /// The copies of moved resources that are not complete yet, as far as known: the submission comes after those, also for

@@ -131,8 +131,8 @@ pub struct FrameConfig {
     /// [`begin_frame`](crate::Gpu::begin_frame) wait sooner.
     pub in_flight: u32,
     /// Frames after which an unused block, or a page that no recording took, is given back to the driver.
-    /// Default 16; at most 1,000,000. In a program without frames they stay until [`trim`](crate::Gpu::trim), or until memory is
-    /// short.
+    /// Default 16; at most 1,000,000. One free page stays for each thread that fills pages. In a program without frames they stay
+    /// until [`trim`](crate::Gpu::trim), or until memory is short.
     ///
     /// More saves driver calls for intermittent use; fewer returns memory sooner. The period adapts per pool: a
     /// pool that needs a new block within 16 periods of giving one back doubles its period, up to 64 times this

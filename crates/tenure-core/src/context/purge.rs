@@ -6,9 +6,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Context, Retired};
 use crate::callback::end_panic;
-use crate::device::Device;
+use crate::device::{Device, QueueSerial};
 use crate::memory::{Backing, RUN};
 use crate::time::{Batch, Batches, NotIdle, SyncPoint};
+
+/// Submissions of a queue between two reclaims in a program without frames. Objects wait for the submissions before the first
+/// reclaim after their drop: without this one, a full block would be the first, and the GPU could still be at work on the newest
+/// submission, so that the pool grows by a block each time.
+const RECLAIM_INTERVAL: u64 = 16;
 
 /// A panic of the program's own destructors, or of its listener, kept until all other work is done.
 #[must_use = "either goes on or is logged"]
@@ -151,8 +156,12 @@ impl<D: Device> Context<D> {
         is_finished
     }
 
-    /// Like [`settle`](Self::settle), after a submission, which nothing else would wait for.
-    pub(crate) fn settle_submission(&self) {
+    /// After a submission: in a program without frames, every [`RECLAIM_INTERVAL`]th of a queue reclaims objects. After the
+    /// shutdown like [`settle`](Self::settle), and waits for the submission, which nothing else would do.
+    pub(crate) fn settle_submission(&self, submitted: Option<QueueSerial>) {
+        if submitted.is_some_and(|at| at.serial.is_multiple_of(RECLAIM_INTERVAL)) {
+            self.reclaim_without_frames();
+        }
         if self.is_shut_down.load(Ordering::Acquire) {
             let _call = self.call();
             let is_finished = self.finish();

@@ -12,6 +12,7 @@ use crate::device::{Device, State};
 use crate::duration::{milliseconds, nanoseconds};
 use crate::record::Recorder;
 use crate::resource::ReadbackTexture;
+use crate::service::Service as _;
 use crate::stats::{PoolReport, StatsSources};
 use crate::time::{BackPressure, SyncPoint};
 use crate::{
@@ -454,9 +455,10 @@ impl<D: Device> Gpu<D> {
     }
 
     /// Submits the pending uploads, queries the progress of the GPU and releases everything it has finished with. The end of a
-    /// frame does this; call it in programs without frames. There, each purge after a submission counts as a frame for the
-    /// lifetime of transient resources, and each purge counts as one for the age of a budget query. Empty memory blocks and
-    /// pages do not age there: [`trim`](Self::trim) releases them.
+    /// frame does this; call it in programs without frames, where otherwise every 16th submission of a queue and full memory
+    /// blocks release objects, except the [deferred](Self::defer) ones. There, each purge after a submission counts as a frame
+    /// for the lifetime of transient resources, and each purge counts as one for the age of a budget query. Empty memory blocks
+    /// and pages do not age there: [`trim`](Self::trim) releases them.
     ///
     /// Pending uploads count as an open recording, and would hold back everything dropped since.
     ///
@@ -474,7 +476,7 @@ impl<D: Device> Gpu<D> {
         self.shared.services.transients.end_purge();
         let is_frame = self.shared.context.current_frame() == 0;
         if is_frame {
-            self.shared.services.queries.end_frame();
+            self.shared.services.queries.end_frame(&self.shared.context);
             self.shared.context.pools.objects.end_purge(self.shared.context.device());
         }
         let pressure = || if is_frame { self.watch_pressure() } else { Panicked::none() };

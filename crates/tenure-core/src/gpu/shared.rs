@@ -11,6 +11,7 @@ use crate::compaction::Compactor;
 use crate::context::{Call, Context, Panicked, RefShards};
 use crate::device::{Device, DeviceError};
 use crate::error::Error;
+use crate::service::Service as _;
 use crate::services::Services;
 use crate::stats::FrameMeter;
 
@@ -96,6 +97,6 @@ impl<D: Device> Drop for Shared<D> {
         }
         // Uploads that another thread has pushed since the shutdown.
         self.services.uploads.give_up_all(&self.context, &Error::ShutDown);
-        self.services.uploads.release(&self.context);
+        self.services.uploads.staging.release_all(&self.context);
     }
 }

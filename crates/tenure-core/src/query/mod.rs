@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::device::Device;
+use crate::service::Service;
 
 pub(crate) use pool::QueryStore;
 pub(crate) use recorded::{RecordedQueries, Slot};
@@ -42,10 +43,19 @@ impl<D: Device> QueryService<D> {
         let store = QueryStore::new(context.device().properties());
         Self { store, context: context.clone() }
     }
+}
 
-    /// Ends a frame: its statistics contain the GPU times that have arrived.
-    pub(crate) fn end_frame(&self) {
-        let Self { store, context } = self;
-        store.times.lock().end_frame(store, &context.clock, context.device().properties());
+impl<D: Device> Service<D> for QueryService<D> {
+    /// Ends a frame: its statistics contain the GPU times that have arrived. Query heaps stay until a trim or a shortage.
+    fn end_frame(&self, context: &Context<D>) {
+        self.store.times.lock().end_frame(&self.store, &context.clock, context.device().properties());
+    }
+
+    fn release_free(&self, context: &Context<D>) {
+        self.store.trim(context);
+    }
+
+    fn release_all(&self, context: &Context<D>) {
+        self.store.release(context);
     }
 }

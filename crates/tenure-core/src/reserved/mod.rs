@@ -236,7 +236,7 @@ impl<D: Device> Reserved<D> {
         let old = mappings.replace(&tiles, |_| Some(run.clone()));
         drop(mappings);
         drop(old);
-        self.inner.context().settle_submission();
+        self.inner.context().settle_submission(Some(at));
         Ok(at)
     }
 
@@ -254,7 +254,7 @@ impl<D: Device> Reserved<D> {
         let old = mappings.replace(&tiles, |_| None);
         drop(mappings);
         drop(old);
-        self.inner.context().settle_submission();
+        self.inner.context().settle_submission(Some(at));
         Ok(at)
     }
 
@@ -294,7 +294,7 @@ impl<D: Device> Reserved<D> {
         let old = mine.replace(&tiles, |index| theirs.runs.get(sources[index]).cloned().flatten());
         drop((mine, theirs));
         drop(old);
-        self.inner.context().settle_submission();
+        self.inner.context().settle_submission(Some(at));
         Ok(at)
     }
 

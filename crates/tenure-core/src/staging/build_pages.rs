@@ -11,6 +11,7 @@ use super::page_pool::{Gone, ThreadPages};
 use crate::append_list::AppendList;
 use crate::context::Context;
 use crate::device::{Barrier, Device};
+use crate::service::Service;
 use crate::time::SyncPoint;
 
 /// Minimum size of the first page in bytes: the smallest size that the configuration allows.
@@ -260,20 +261,22 @@ impl<D: Device> BuildScratchPool<D> {
         drop(state);
         gone.release(context);
     }
+}
 
+impl<D: Device> Service<D> for BuildScratchPool<D> {
     /// Frees the pages that no recording has taken for the configured number of frames.
-    pub(crate) fn end_frame(&self, context: &Context<D>) {
+    fn end_frame(&self, context: &Context<D>) {
         let oldest = context.current_frame().saturating_sub(u64::from(context.config.frames.idle));
         self.give_up(context, |pages, gone| pages.end_frame(oldest, context, gone));
     }
 
     /// Frees the pages that are not in use.
-    pub(crate) fn release_free(&self, context: &Context<D>) {
+    fn release_free(&self, context: &Context<D>) {
         self.give_up(context, |pages, gone| pages.clear_free(context, gone));
     }
 
     /// Frees all pages.
-    pub(crate) fn release_all(&self, context: &Context<D>) {
+    fn release_all(&self, context: &Context<D>) {
         self.give_up(context, |pages, gone| pages.clear(gone));
     }
 }

@@ -9,6 +9,7 @@ use super::page::Uses;
 use super::{Page, Pages};
 use crate::context::Context;
 use crate::device::Device;
+use crate::service::Service;
 use crate::time::SyncPoint;
 
 /// Threads are distinguished by their number modulo this.
@@ -90,10 +91,12 @@ impl<D: Device> PagePool<D> {
             self.release_all(context);
         }
     }
+}
 
-    /// Frees the pages that no recording has taken for the configured number of frames. Cost: O(freed pages + pages filled
-    /// since the last call).
-    pub(crate) fn end_frame(&self, context: &Context<D>) {
+impl<D: Device> Service<D> for PagePool<D> {
+    /// Frees the pages that no recording has taken for the configured number of frames, except one free page of each thread that
+    /// fills pages. Cost: O(freed pages + pages filled since the last call).
+    fn end_frame(&self, context: &Context<D>) {
         let oldest = context.current_frame().saturating_sub(u64::from(context.config.frames.idle));
         let mut gone = Gone::new();
         for number in self.stocked() {
@@ -107,14 +110,14 @@ impl<D: Device> PagePool<D> {
     }
 
     /// Frees the full pages that are not in use.
-    pub(crate) fn release_free(&self, context: &Context<D>) {
+    fn release_free(&self, context: &Context<D>) {
         let mut gone = Gone::new();
         self.stocked().for_each(|number| self.threads[number].0.lock().clear_free(context, &mut gone));
         gone.release(context);
     }
 
     /// Frees all pages.
-    pub(crate) fn release_all(&self, context: &Context<D>) {
+    fn release_all(&self, context: &Context<D>) {
         let mut gone = Gone::new();
         self.stocked().for_each(|number| self.threads[number].0.lock().clear(&mut gone));
         gone.release(context);
@@ -185,12 +188,16 @@ impl<D: Device> ThreadPages<D> {
         }
     }
 
-    /// Removes the pages that no recording has held since the frame `oldest`.
+    /// Removes the pages that no recording has held since the frame `oldest`, except one free page while others are begun.
     pub(super) fn end_frame(&mut self, oldest: u64, context: &Context<D>, gone: &mut Gone<D>) {
         self.find_free(context);
         let begun = self.begun.partition_point(|begun| begun.frame < oldest);
         gone.begun.extend(self.begun.drain(..begun).map(|begun| *begun.what));
-        let free = self.free.partition_point(|free| free.frame < oldest);
+        // A thread that fills pages keeps one free page: if it fills a page in more frames than idle pages are kept, each would
+        // be allocated anew.
+        let spare = usize::from(!self.begun.is_empty());
+        let free =
+            self.free.partition_point(|free| free.frame < oldest).min(self.free.len().saturating_sub(spare));
         gone.filled.extend(self.free.drain(..free).map(|free| *free.what));
         while self.pending.front().is_some_and(|pending| pending.frame < oldest)
             && let Some(pending) = self.pending.pop_front()

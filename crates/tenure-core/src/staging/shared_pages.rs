@@ -10,6 +10,7 @@ use super::page::Uses;
 use crate::context::Context;
 use crate::device::{Device, DeviceError, Usage};
 use crate::memory::{AllocationFlags, MakeRoom};
+use crate::service::Service;
 use crate::time::SyncPoint;
 use crate::{BufferDesc, Config, Error, MemoryUse};
 
@@ -221,38 +222,6 @@ impl<D: Device> SharedPages<D> {
         page.release_used(context, uses);
     }
 
-    /// Determines the sync point of the spare page, and frees the pages if nothing was allocated from them for the configured
-    /// number of frames.
-    pub(crate) fn end_frame(&self, context: &Context<D>) {
-        let oldest = context.current_frame().saturating_sub(u64::from(context.config.frames.idle));
-        let mut state = self.state.lock();
-        // As soon as possible: later, it would cover more submissions than necessary.
-        state.date_spare(context);
-        let is_idle = state.current.as_ref().is_some_and(|current| current.frame < oldest);
-        drop(state);
-        if is_idle {
-            self.release(context);
-        }
-    }
-
-    /// Frees the pages without holders.
-    pub(crate) fn release(&self, context: &Context<D>) {
-        let (current, spare) = {
-            let mut state = self.state.lock();
-            state.size = 0;
-            (state.current.take(), state.spare.take())
-        };
-        if let Some(current) = current {
-            self.let_go(context, current.page, Uses::NONE);
-        }
-        if let Some(spare) = spare {
-            let mut state = self.state.lock();
-            state.alive = state.alive.saturating_sub(1);
-            drop(state);
-            spare.release(context);
-        }
-    }
-
     fn new_page(
         &self,
         context: &Context<D>,
@@ -271,6 +240,44 @@ impl<D: Device> SharedPages<D> {
             room,
             &desc.memory(memory).alignment(align.max(PAGE_ALIGNMENT)).name(name).allocation(flags),
         )
+    }
+}
+
+impl<D: Device> Service<D> for SharedPages<D> {
+    /// Determines the sync point of the spare page, and frees the pages if nothing was allocated from them for the configured
+    /// number of frames.
+    fn end_frame(&self, context: &Context<D>) {
+        let oldest = context.current_frame().saturating_sub(u64::from(context.config.frames.idle));
+        let mut state = self.state.lock();
+        // As soon as possible: later, it would cover more submissions than necessary.
+        state.date_spare(context);
+        let is_idle = state.current.as_ref().is_some_and(|current| current.frame < oldest);
+        drop(state);
+        if is_idle {
+            self.release_free(context);
+        }
+    }
+
+    /// Frees the pages without holders.
+    fn release_free(&self, context: &Context<D>) {
+        let (current, spare) = {
+            let mut state = self.state.lock();
+            state.size = 0;
+            (state.current.take(), state.spare.take())
+        };
+        if let Some(current) = current {
+            self.let_go(context, current.page, Uses::NONE);
+        }
+        if let Some(spare) = spare {
+            let mut state = self.state.lock();
+            state.alive = state.alive.saturating_sub(1);
+            drop(state);
+            spare.release(context);
+        }
+    }
+
+    fn release_all(&self, context: &Context<D>) {
+        self.release_free(context);
     }
 }
 

@@ -60,7 +60,7 @@ struct Submitter<D: Device> {
 /// The uploads of a manager.
 pub(crate) struct Uploads<D: Device> {
     lists: Arc<ListPool<D>>,
-    staging: SharedPages<D>,
+    pub(crate) staging: SharedPages<D>,
     opened: Mutex<Opened<D>>,
     submitter: Mutex<Submitter<D>>,
     /// Batches that wait to be submitted.
@@ -272,7 +272,7 @@ impl<D: Device> Uploads<D> {
 
     fn give_up(&self, context: &Context<D>, mut batch: Batch<D>, error: Error) {
         if let Some(times) = self.given_up.note() {
-            event!(warn, %error, copies = batch.copies.len(), times, "uploads were given up: their destinations keep what they had");
+            event!(warn, %error, copies = batch.copies.len(), times, "uploads were abandoned: their destinations keep their old contents");
         }
         batch.state.settle(Err(error));
         for copy in batch.copies.drain(..) {
@@ -306,16 +306,6 @@ impl<D: Device> Uploads<D> {
         for batch in submitter.stuck.take().into_iter().chain(opened) {
             self.give_up(context, batch, error.clone());
         }
-    }
-
-    /// Frees the staging memory that was idle for the configured number of frames.
-    pub(crate) fn end_frame(&self, context: &Context<D>) {
-        self.staging.end_frame(context);
-    }
-
-    /// Frees all staging memory.
-    pub(crate) fn release(&self, context: &Context<D>) {
-        self.staging.release(context);
     }
 
     pub(crate) fn stats(&self) -> UploadStats {
