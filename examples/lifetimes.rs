@@ -1,6 +1,6 @@
-//! Deferred release made visible: a texture is dropped while another thread is still recording
-//! with it, and goes exactly when the GPU is done with that recording. Nobody waited, nobody called
-//! `free`, and the simulated device would have reported the slightest hazard.
+//! Deferred release made visible: a texture is dropped while another thread is still recording with it, and is
+//! destroyed as soon as the GPU is done with that recording. The program neither waits nor calls `free`, and
+//! the simulated device reports any hazard.
 //!
 //! `cargo run --release --example lifetimes`
 
@@ -14,7 +14,7 @@ use tenure::{
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Prints what lives on the device.
+/// Prints the live objects of the device.
 fn show(gpu: &Gpu<Device>, what: &str) -> Result<()> {
     gpu.purge()?;
     let stats = gpu.stats();

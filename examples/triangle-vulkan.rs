@@ -1,7 +1,8 @@
-//! Two triangles in a window, on Vulkan 1.3: what a program on tenure does, from its device to a clean exit.
+//! Two triangles in a window, on Vulkan 1.3: a complete program with tenure, from its device to a clean exit.
 //!
-//! `cargo run --example triangle-vulkan`; off screen: `… -- --headless --frames 60 --picture target/triangle.png`.
-//! `VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation` in the environment has the validation layers watch.
+//! `cargo run --example triangle-vulkan`; off screen: `… -- --headless --frames 60 --picture
+//! target/triangle.png`. Set `VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation` to run with the validation
+//! layers.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,15 +32,15 @@ struct Arguments {
     /// Draw off screen, without a window
     #[arg(long)]
     headless: bool,
-    /// End after so many frames [without a window: 1]
+    /// Number of frames [without a window: 1]
     #[arg(long)]
     frames: Option<u64>,
-    /// Write what the last frame shows to a PNG file
+    /// Write the last frame to a PNG file
     #[arg(long)]
     picture: Option<PathBuf>,
 }
 
-/// What frames draw with. What is dropped is destroyed when the GPU is done with it.
+/// The resources of the frames. Dropped objects are destroyed when the GPU is done with them.
 struct Scene {
     gpu: Gpu<Device>,
     vertices: Buffer<Device>,
@@ -51,7 +52,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Makes the device. An engine wraps the one that it has: `Device::from_raw`.
+    /// Creates the device. An engine wraps its own with `Device::from_raw`.
     fn new(is_headless: bool) -> Result<Self> {
         let options = Options::default().presentation(!is_headless).on_message(|message| {
             if message.severity >= tenure::vulkan::Severity::Warning {
@@ -79,10 +80,10 @@ impl Scene {
 
     fn draw(&self, list: &mut Recording<Device>, (target, view): Target<'_>, number: u64) -> Result<()> {
         let (width, height) = (target.info().width, target.info().height);
-        // Depth is needed in this recording alone: whatever else is transient can share its memory.
+        // Depth is needed only in this recording: other transient resources can share its memory.
         let depth = TextureDesc::d2(width, height, DEPTH, Usage::DEPTH_STENCIL).name("depth");
         let depth = list.transient_texture(&depth)?;
-        // Barriers follow from the states that resources are used in.
+        // Barriers follow from the declared states.
         list.use_resource(target, Subresource::All, State::RENDER_TARGET)?;
         list.use_resource(&depth, Subresource::All, State::DEPTH_WRITE)?;
         list.use_resource(&self.board, Subresource::All, State::PIXEL_SHADER)?;
@@ -133,7 +134,7 @@ fn board(side: u32, mip: u32) -> Vec<u8> {
     (0..side).flat_map(|y| (0..side).flat_map(move |x| texel(x, y))).collect()
 }
 
-/// tenure has no pipelines: this is Vulkan's own.
+/// tenure does not manage pipelines: this is Vulkan's own.
 fn pipeline(device: &Device, set_layout: vk::DescriptorSetLayout) -> Result<Pipeline> {
     use tenure::vulkan::ash::vk::*;
     let source = include_str!("triangle.wgsl");
@@ -221,9 +222,9 @@ impl Shown {
         // Waits while more frames are in flight than the configuration allows.
         let frame = scene.gpu.begin_frame()?;
         let is_last = arguments.frames.is_some_and(|frames| frame.number() >= frames);
-        // Of no effect while the size stays the same. Frames in flight keep the images that they have.
+        // No effect if the size is unchanged. Frames in flight keep their images.
         self.swapchain.resize(self.window.inner_size().into())?;
-        // There is no image while the window is minimised, or where it has changed this very moment.
+        // There is no image while the window is minimised, or just after it has changed.
         let Some(image) = self.swapchain.acquire()? else { return Ok(false) };
         let (target, size) = (image.texture(), self.swapchain.extent());
         let mut list = frame.record(Queue::Graphics, "triangles")?;
@@ -241,7 +242,7 @@ impl Shown {
     }
 }
 
-/// What winit calls back.
+/// The callbacks of winit.
 struct App<'a> {
     arguments: &'a Arguments,
     scene: &'a Scene,

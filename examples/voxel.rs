@@ -1,7 +1,7 @@
-//! A voxel world: 20,000 small meshes that are re-meshed all the time.
+//! A voxel world: 20,000 small meshes with continuous re-meshing.
 //!
-//! One committed buffer each would cost 64 KiB for a mesh of 2 KiB. The small-buffer pool keeps
-//! them within a few per cent of their own size, and creating one is not even an API call.
+//! A committed buffer would take 64 KiB for each mesh of 2 KiB. The small-buffer pool reserves only a few per
+//! cent more than the sizes of the meshes, and a creation needs no API call.
 //!
 //! `cargo run --release --example voxel`
 
@@ -16,7 +16,7 @@ const REMESHES: usize = 100_000;
 const REMESHES_A_FRAME: usize = 64;
 const VERTEX: u32 = 20;
 
-/// Mesh sizes as voxel worlds have them: lognormal around 2.5 KiB, from a seed.
+/// Typical mesh sizes of voxel worlds: lognormal around 2.5 KiB, from a seed.
 struct Meshes(u64);
 
 impl Meshes {
@@ -49,7 +49,7 @@ struct Outcome {
     wall_ms: f64,
 }
 
-/// Creates the world and re-meshes it, a frame after the other.
+/// Creates the world and re-meshes it, frame by frame.
 fn run(strategy: Strategy) -> Result<Outcome, Box<dyn Error>> {
     let device =
         Device::with_options(Options { lag: Lag::Submissions(2), ..Options::new(Profile::DISCRETE) });

@@ -126,7 +126,7 @@ impl Painter for Direct3dPainter {
         unsafe { list.SetComputeRootDescriptorTable(TABLE, table.raw()) };
         for constants in &prepared.constants {
             let address = constants.gpu_address().unwrap_or_default();
-            // SAFETY: as above; what the shader reads is in the states that it needs.
+            // SAFETY: as above; the shader's inputs are in the states that it needs.
             unsafe {
                 list.SetComputeRootConstantBufferView(CONSTANTS, address);
                 list.Dispatch(1, 1, 1);
@@ -135,7 +135,7 @@ impl Painter for Direct3dPainter {
     }
 }
 
-/// A device of our own making, watched by the debug layer when that is asked for.
+/// Creates a device, with the debug layer on request.
 fn create_device(options: &Options, messages: &Messages) -> Result<Device> {
     let messages = messages.clone();
     let sink = move |message: &tenure::d3d12::Message| {

@@ -18,35 +18,35 @@ use crate::scene::{
 
 /// Frames before anything is counted.
 const WARM_UP: u64 = 100;
-/// How often everything is uploaded, and all constants and tables are written, in the first frame, so that memory is
-/// there for as many frames in flight, however far the GPU falls behind later.
+/// Repetitions of all uploads, constants and tables in the first frame, so that memory suffices for this number
+/// of frames in flight, even if the GPU falls behind later.
 const FIRST_TIMES: usize = FRAMES_IN_FLIGHT + 1;
 const FRAMES_IN_FLIGHT: usize = 3;
-/// Command lists of a frame on one queue, at the most: for each thread its own, one for the uploads before it, and one
-/// that brings resources into their states before each of these.
+/// Maximum of command lists of a frame on one queue: for each thread its own and one for the uploads before it,
+/// each with one list for barriers before it.
 const LISTS: usize = 4 * THREADS;
 
-/// What a thread made of its share of a frame.
+/// The result of a thread for its part of a frame.
 struct Share<D: Device> {
     recording: Recording<D>,
     readback: Option<Readback<D>>,
     spent: Spent,
 }
 
-/// A thread that records, seen from the one that submits.
+/// The submitting thread's connection to a recording thread.
 struct Worker<D: Device> {
     /// The numbers of frames.
     orders: Sender<u64>,
     shares: Receiver<std::result::Result<Share<D>, Error>>,
 }
 
-/// A frame whose bytes are on their way back.
+/// A frame with a pending readback.
 struct Awaited<D: Device> {
     number: u64,
     readback: Readback<D>,
 }
 
-/// Runs the frames and prints what they cost.
+/// Runs the frames and prints their cost.
 pub(crate) fn run<P: Painter>(options: &Options, gpu: Gpu<P::Device>) -> Result<()> {
     let properties = gpu.device().properties();
     println!("{} ({}), {} frames", properties.name, properties.backend, options.frames);
@@ -113,7 +113,7 @@ fn frame<D: Device>(
     for worker in workers {
         worker.orders.send(number)?;
     }
-    // All of them: draws of one thread read what another uploads.
+    // All of them: draws of one thread read uploads of another.
     let shares = workers.iter().map(|worker| Ok(worker.shares.recv()??)).collect::<Result<Vec<_>>>()?;
     for share in shares {
         spent.add(&share.spent);
@@ -131,7 +131,7 @@ fn frame<D: Device>(
     Ok((number, spent))
 }
 
-/// Compares what the GPU wrote with what it should have.
+/// Compares the words written by the GPU with the expected ones.
 fn check<D: Device>(Awaited { number, readback }: Awaited<D>) -> Result<()> {
     let bytes = readback.wait(Duration::from_secs(60))?;
     let words: Vec<u32> =
@@ -201,7 +201,7 @@ fn record<P: Painter>(
         let prepared = timed(&mut spent.prepared, || painter.prepare(scratch, views, &constants))?;
         painter.draw(scene, commands.raw(), table * DRAWS_A_TABLE, &prepared);
     }
-    // The last one to be submitted reads what all have written.
+    // The last submitted recording reads the output of all.
     let readback = if index + 1 == THREADS {
         Some(timed(&mut spent.recording, || commands.read_back(&scene.output, 0, scene.output.size()))?)
     } else {

@@ -1,10 +1,9 @@
-//! What a frame needs, without a frame graph: four threads record 2,000 draws with constants and 200
-//! dynamic descriptor tables, upload 20 MB and read the result back, a thousand times over.
+//! A frame without a frame graph: four threads record 2,000 draws with constants and 200 dynamic descriptor
+//! tables, upload 20 MB and read the result back, a thousand times.
 //!
-//! Every draw writes down what it found in its constants and through its table, and each frame's
-//! readback is compared with what it should be. Afterwards: the time that tenure (and the driver
-//! below it) took of a frame, the waits, the memory, and how many API objects were created once the
-//! first frames were over.
+//! Every draw writes the values that it read from its constants and through its table, and each frame's
+//! readback is compared with the expected values. The output shows the time of a frame spent in tenure (and the
+//! driver below it), the waits, the memory, and the number of API objects created after the first frames.
 //!
 //! `cargo run --release --example frame -- --device sim` (or `vulkan`, or `d3d12` on Windows)
 

@@ -1,4 +1,4 @@
-//! Where the time of frames goes.
+//! The time of frames, by parts.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ pub(crate) fn timed<T>(total: &mut Duration, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// What one frame spent inside tenure. The parts of the recording threads are their sum.
+/// The time of one frame inside tenure. The times of the recording threads are added up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spent {
     pub(crate) uploads: Duration,

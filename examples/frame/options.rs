@@ -1,4 +1,4 @@
-//! What the example can be asked for.
+//! The options of the example.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tenure::{Config, FrameConfig};
 /// The device to run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum DeviceKind {
-    /// The simulated one, which checks everything.
+    /// The simulated device, which checks everything.
     Sim,
     /// Vulkan.
     Vulkan,
@@ -15,7 +15,7 @@ pub(crate) enum DeviceKind {
     D3d12,
 }
 
-/// Records what a frame needs on four threads, frame after frame, and prints what that cost.
+/// Records a frame on four threads, frame after frame, and prints the cost.
 #[derive(Clone, Debug, clap::Parser)]
 pub(crate) struct Options {
     /// The device.

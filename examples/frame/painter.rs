@@ -1,4 +1,4 @@
-//! How draws are recorded on one API.
+//! Recording of draws on one API.
 
 use tenure::device::Device;
 use tenure::{BufferViewDesc, Commands, Constant, Descriptors, Error, Scratch, Set, View};
@@ -10,7 +10,7 @@ use crate::scene::Scene;
 /// Draws that share a table.
 pub(crate) const DRAWS_A_TABLE: usize = 10;
 
-/// Constants of one draw: its number, a value to write down, and what a real one would have.
+/// Constants of one draw: its number, a value to write, and typical data of a real draw.
 pub(crate) type Constants = [u32; 16];
 
 /// The dynamic descriptors of some draws, in a heap or a set.
@@ -22,11 +22,11 @@ pub(crate) enum Table<'r, D: Device> {
     Set(Set<'r, D>),
 }
 
-/// What some draws need of tenure.
+/// Constants and descriptors of some draws.
 pub(crate) struct Prepared<'r, D: Device> {
     pub(crate) table: Table<'r, D>,
     pub(crate) constants: [Constant<'r, D>; DRAWS_A_TABLE],
-    /// What each of the constants is bound by, where that is a set.
+    /// The set that binds each of the constants, if the API uses sets.
     pub(crate) bound: [Option<Set<'r, D>>; DRAWS_A_TABLE],
 }
 
@@ -45,19 +45,19 @@ impl<'r, D: Device> Prepared<'r, D> {
     }
 }
 
-/// Records draws, each of which writes six words of its own: its constants' first two, and the
-/// first word of each of the four buffers of its table.
+/// Records draws. Each writes six words: the first two of its constants, and the first of each of the four
+/// buffers in its table.
 pub(crate) trait Painter: Sync + Sized {
     /// Its device.
     type Device: Device;
 
-    /// How its shader sees a mesh.
+    /// The view of a mesh in its shader.
     fn mesh_view() -> BufferViewDesc;
 
-    /// Makes what all draws share.
+    /// Creates the objects shared by all draws.
     fn new(scene: &Scene<Self::Device>) -> Result<Self>;
 
-    /// Before the first draw of a recording.
+    /// Called before the first draw of a recording.
     fn begin(
         &self,
         scene: &Scene<Self::Device>,

@@ -1,4 +1,4 @@
-//! What lasts: twenty buffers that change every frame, and one that the draws write.
+//! Persistent resources: twenty buffers that change every frame, and one that the draws write.
 
 use tenure::device::Device;
 use tenure::{Buffer, BufferDesc, BufferViewDesc, Gpu, Usage, View};
@@ -10,7 +10,7 @@ pub(crate) const THREADS: usize = 4;
 pub(crate) const DRAWS: usize = 2000;
 /// Dynamic tables of a frame.
 pub(crate) const TABLES: usize = 200;
-/// Buffers that are uploaded to in each frame.
+/// Buffers with an upload in each frame.
 pub(crate) const MESHES: usize = 20;
 /// Bytes of each of them.
 pub(crate) const MESH_BYTES: usize = 1_000_000;
@@ -27,7 +27,7 @@ pub(crate) struct Scene<D: Device> {
 }
 
 impl<D: Device> Scene<D> {
-    /// With views of the meshes as `mesh_view` says.
+    /// Creates them, with views of the meshes described by `mesh_view`.
     pub(crate) fn new(gpu: Gpu<D>, mesh_view: BufferViewDesc) -> Result<Self> {
         let desc = BufferDesc::new(MESH_BYTES as u64, Usage::SHADER_READ).alignment(256).name("mesh");
         let mesh_view = mesh_view.name("mesh");
@@ -44,7 +44,7 @@ impl<D: Device> Scene<D> {
 }
 
 impl<D: Device> Scene<D> {
-    /// Drops all but the manager.
+    /// Drops everything except the manager.
     pub(crate) fn into_gpu(self) -> Gpu<D> {
         self.gpu
     }
@@ -65,7 +65,7 @@ pub(crate) fn draw_word(frame: u64, draw: usize) -> u32 {
     (frame as u32).rotate_left(16) ^ (draw as u32).wrapping_mul(0xC2B2_AE35)
 }
 
-/// What the draws of a frame write.
+/// The words that the draws of a frame write.
 pub(crate) fn expected(frame: u64) -> Vec<u32> {
     let words = (0..DRAWS).flat_map(|draw| {
         let [a, b, c, d] = table_meshes(draw * TABLES / DRAWS).map(|mesh| mesh_word(frame, mesh));

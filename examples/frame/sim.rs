@@ -1,4 +1,4 @@
-//! The simulated device's part of a frame: reads through descriptors, with every check.
+//! The simulated device's part of a frame: reads through descriptors, with all checks.
 
 use tenure::sim::{DescriptorAt, Device, List, Profile};
 use tenure::{Bind, BufferViewDesc, Commands, Error, Gpu, Scratch, State, View};

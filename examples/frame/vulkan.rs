@@ -162,7 +162,7 @@ impl Painter for VulkanPainter {
     }
 }
 
-/// A device of our own making, watched by the validation layers when that is asked for.
+/// Creates a device, with the validation layers on request.
 fn create_device(options: &Options, messages: &Messages) -> std::result::Result<Device, CreateError> {
     let heard = messages.clone();
     let device = DeviceOptions::default().on_message(move |message| {

@@ -1,4 +1,4 @@
-//! Direct3D 12, watched by the debug layer when that is asked for.
+//! Direct3D 12, with the debug layer on request.
 
 use std::sync::Arc;
 

@@ -1,11 +1,11 @@
 //! The frame of a deferred renderer as a render graph: 85 passes on three queues share the memory of 85
 //! textures and buffers.
 //!
-//! The frame runs off-screen, with copies in place of shaders: what each pass reads comes back and is
-//! compared with what was written last. Then the same frame, with nothing to do for its passes, is run
-//! as fast as it goes. Printed are the memory that it takes if nothing shares, if equal descriptions
-//! share, if resources are acquired pass by pass, and as planned; the time that executing a frame takes;
-//! and how many API objects were created once the first frames were over. `--svg` draws the plan.
+//! The frame runs off-screen, with copies in place of shaders: the bytes that each pass reads are read back and
+//! compared with the last write. Then the same frame runs with empty passes, as fast as possible. The output
+//! shows the memory without sharing, with sharing between equal descriptions, with resources acquired pass by
+//! pass, and as planned; the time to execute a frame; and the number of API objects created after the first
+//! frames. `--svg` draws the plan.
 //!
 //! `cargo run --release --example render-graph -- --device sim` (or `vulkan`, or `d3d12` on Windows)
 

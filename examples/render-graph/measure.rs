@@ -1,4 +1,4 @@
-//! The frames, and what is measured of them.
+//! The frames and their measurements.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::{picture, pool};
 
 /// Frames before anything is measured.
 const WARM_UP: u64 = 60;
-/// Command lists of the frames in flight on one queue, at the most: how many the first frames need depends on how far the
-/// GPU is behind then.
+/// Maximum of command lists of the frames in flight on one queue: the need of the first frames depends on the
+/// GPU's lag.
 const LISTS: usize = 64;
 
-/// Runs the frame in each size and prints what it takes.
+/// Runs the frame in each size and prints its memory and time.
 pub(crate) fn run<D: Device>(options: &Options, gpu: Gpu<D>) -> Result<()> {
     let properties = gpu.device().properties();
     println!("{} ({}), {} frames", properties.name, properties.backend, options.frames);
@@ -62,12 +62,12 @@ pub(crate) fn run<D: Device>(options: &Options, gpu: Gpu<D>) -> Result<()> {
     if created == 0 { Ok(()) } else { Err("frames create API objects".into()) }
 }
 
-/// One way to share.
+/// One way to share memory.
 struct Measured {
     stats: Stats,
     /// API objects created after the first frames.
     created: u64,
-    /// Executing a frame, without what its passes did themselves.
+    /// Executing a frame, without the work of its passes.
     times: Vec<Duration>,
     digests: Vec<u64>,
 }

@@ -1,4 +1,4 @@
-//! What the example can be asked for.
+//! The options of the example.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tenure::{Config, FrameConfig};
 /// The device to run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum DeviceKind {
-    /// The simulated one, which checks everything.
+    /// The simulated device, which checks everything.
     Sim,
     /// Vulkan.
     Vulkan,
@@ -16,7 +16,7 @@ pub(crate) enum DeviceKind {
     D3d12,
 }
 
-/// Runs a deferred renderer's frame as a render graph and prints what its memory and its execution take.
+/// Runs a deferred renderer's frame as a render graph and prints its memory and execution time.
 #[derive(Clone, Debug, clap::Parser)]
 pub(crate) struct Options {
     /// The device.
@@ -56,7 +56,7 @@ impl Options {
         if self.resolutions.is_empty() { vec![FULL_HD, ULTRA_HD] } else { self.resolutions.clone() }
     }
 
-    /// The manager's configuration: the defaults, but patient with devices in software.
+    /// The manager's configuration: the defaults with long timeouts, for software devices.
     pub(crate) fn config() -> Config {
         let timeout = Duration::from_secs(120);
         Config::from(FrameConfig { timeout, shutdown_timeout: timeout, ..FrameConfig::default() })

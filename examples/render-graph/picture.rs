@@ -14,7 +14,7 @@ use voxel_world::Result;
 
 use crate::pool::lives;
 
-/// Draws the passes across and the memory upwards, one heap above the other.
+/// Draws the passes from left to right and the memory upwards, one heap above the other.
 pub(crate) fn draw(path: &Path, frame: &DeferredFrame, compiled: &Compiled) -> Result<()> {
     let (mut items, mut names, mut offsets, mut kinds) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for ((id, desc), [first, last]) in frame.resources().iter().zip(lives(frame)) {
@@ -43,7 +43,7 @@ pub(crate) fn draw(path: &Path, frame: &DeferredFrame, compiled: &Compiled) -> R
     Ok(())
 }
 
-/// What a resource is for.
+/// The purpose of a resource.
 fn kind(desc: &TransientDesc) -> &'static str {
     let TransientDesc::Texture(desc) = desc else { return "buffer" };
     let usage = desc.info.usage;

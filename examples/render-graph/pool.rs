@@ -1,5 +1,5 @@
-//! What most engines begin with: a pool in which a resource takes the place of an earlier one if the
-//! descriptions are equal.
+//! The first solution of most engines: a pool in which a resource reuses an earlier one with an equal
+//! description.
 
 use deferred_frame::DeferredFrame;
 use tenure::device::ResourceDesc;

@@ -1,4 +1,4 @@
-//! The simulated device, with every check.
+//! The simulated device, with all checks.
 
 use tenure::Gpu;
 use tenure::sim::{Device, Profile};

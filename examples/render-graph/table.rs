@@ -1,19 +1,19 @@
-//! What the memory takes, as a table.
+//! A table of the memory.
 
 use comfy_table::{CellAlignment, Table, presets};
 
-/// Bytes of the frame's resources, in several ways.
+/// Bytes of the frame's resources, with each way to share.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sizes {
     /// None shares memory.
     pub(crate) apart: u64,
     /// Equal descriptions share.
     pub(crate) pool: u64,
-    /// Acquired pass by pass: what was used of the heaps, and the heaps.
+    /// Acquired pass by pass: used bytes of the heaps, and the heaps.
     pub(crate) online: [u64; 2],
-    /// As planned: what was used of the heaps, and the heaps.
+    /// As planned: used bytes of the heaps, and the heaps.
     pub(crate) planned: [u64; 2],
-    /// What no plan can be below.
+    /// Lower bound of all plans.
     pub(crate) lower_bound: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Vulkan, watched by the validation layers when that is asked for.
+//! Vulkan, with the validation layers on request.
 
 use tenure::Gpu;
 use tenure::vulkan::{Device, Options as DeviceOptions, Severity, Validation};

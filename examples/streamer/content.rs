@@ -1,4 +1,4 @@
-//! The bytes of objects: each follows from the object's number and its place in it, so that none are kept.
+//! The bytes of objects: a function of the object's number and the offset, so they need not be stored.
 
 /// A random number of an object.
 pub(crate) const fn random(id: u64, salt: u64) -> u64 {
@@ -24,7 +24,7 @@ impl Content {
         Self(random(id as u64, 2))
     }
 
-    /// All of it, of so many bytes.
+    /// Writes the first `bytes` bytes to `out`.
     pub(crate) fn fill(self, bytes: u64, out: &mut Vec<u8>) {
         out.clear();
         out.extend((0..bytes.div_ceil(8)).flat_map(|index| word(self.0, index).to_le_bytes()));

@@ -1,10 +1,10 @@
-//! A world that is twenty times as large as the memory that it may use: 5,000 textures and 20,000 meshes of 10 GiB are
-//! streamed through 512 MiB while a camera moves through them.
+//! A world twenty times as large as its memory: 5,000 textures and 20,000 meshes, 10 GiB in total, are streamed
+//! through 512 MiB while a camera moves through them.
 //!
-//! The program's own rule is [`Streamer::stream`]: the nearest objects are loaded, and the farthest are dropped when
-//! there is no room. Each frame reads some texels and vertices of loaded objects back, which are compared with what was
-//! uploaded. An error ends the program: a wrong byte, a frame in which more than the budget is used, and, on the
-//! simulated device, a hazard or a leak.
+//! The program's own rule is [`Streamer::stream`]: the nearest objects are loaded, and the farthest are dropped
+//! when there is no room. Each frame reads back some texels and vertices of loaded objects, which are compared
+//! with the uploaded bytes. An error ends the program: a wrong byte, a frame that exceeds the budget, and, on
+//! the simulated device, a hazard or a leak.
 //!
 //! `cargo run --release --example streamer -- --device sim` (or `vulkan`)
 
@@ -30,7 +30,7 @@ use voxel_world::Result;
 /// Bytes that the program may use of the memory that is local to the GPU.
 const BUDGET: u64 = 512 << 20;
 
-/// Flies through the world and prints what that took.
+/// Flies through the world and prints the statistics.
 fn fly<D: Device>(options: &Options, gpu: Gpu<D>) -> Result<()> {
     let properties = gpu.device().properties();
     println!("{} ({})", properties.name, properties.backend);

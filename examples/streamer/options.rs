@@ -1,4 +1,4 @@
-//! What the example can be asked for.
+//! The options of the example.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use tenure::{Config, FrameConfig};
 /// The device to run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum DeviceKind {
-    /// The simulated one, which checks everything.
+    /// The simulated device, which checks everything.
     Sim,
     /// Vulkan.
     Vulkan,
 }
 
-/// Streams a world of 10 GiB through 512 MiB, checks what is loaded, and prints what that took.
+/// Streams a world of 10 GiB through 512 MiB, checks loaded bytes, and prints statistics.
 #[derive(Clone, Debug, clap::Parser)]
 pub(crate) struct Options {
     /// The device.
@@ -28,7 +28,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// The manager's configuration: the defaults, but patient with devices in software.
+    /// The manager's configuration: the defaults with long timeouts, for software devices.
     pub(crate) fn config() -> Config {
         let timeout = Duration::from_secs(120);
         Config::from(FrameConfig { timeout, shutdown_timeout: timeout, ..FrameConfig::default() })

@@ -1,4 +1,4 @@
-//! Bytes of loaded objects on their way back.
+//! Readbacks of bytes of loaded objects.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::content::{Content, random};
 use crate::streamer::Loaded;
 use crate::world::VERTEX;
 
-/// Some texels or a vertex that come back, and what they must be.
+/// A readback of some texels or a vertex, with the expected bytes.
 #[derive(Debug)]
 pub(crate) struct Pick<D: Device> {
     id: usize,
@@ -21,13 +21,13 @@ pub(crate) struct Pick<D: Device> {
 /// Some texels of a texture.
 struct Texels {
     region: TextureRegion,
-    /// Where each row of blocks begins in the bytes of the object, and the bytes of a row.
+    /// The offset of each row of blocks in the bytes of the object, and the bytes of a row.
     rows: Vec<u64>,
     row: u64,
 }
 
 impl Texels {
-    /// Four by four texels of any mip, fewer of mips that have fewer.
+    /// Four by four texels of any mip, fewer of smaller mips.
     fn pick(desc: &TextureDesc, chance: u64) -> Self {
         let (info, block) = (&desc.info, desc.info.format.block());
         let mip = (chance % u64::from(info.mips)) as u32;
@@ -49,7 +49,7 @@ impl Texels {
 }
 
 impl<D: Device> Pick<D> {
-    /// Records the copy of a part of an object that chance decides.
+    /// Records the copy of a random part of an object.
     pub(crate) fn record(
         recording: &mut Recording<D>,
         id: usize,

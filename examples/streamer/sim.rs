@@ -1,4 +1,4 @@
-//! The simulated device, with every check, of whose memory 512 MiB are granted.
+//! The simulated device, with all checks and a budget of 512 MiB.
 
 use tenure::Gpu;
 use tenure::sim::{Device, Options as DeviceOptions, Profile};

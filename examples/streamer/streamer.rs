@@ -1,4 +1,4 @@
-//! What is loaded, and the rule by which it is.
+//! The loaded objects, and the rule that chooses them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -14,13 +14,13 @@ use crate::content::{Content, random};
 use crate::pick::Pick;
 use crate::world::{Object, Shape, World};
 
-/// Bytes that are loaded in a frame, but for the last object.
+/// Limit on the bytes loaded in a frame; the last object may exceed it.
 const LOAD: u64 = 8 << 20;
-/// Bytes that are left for uploads and readbacks, where the GPU shares the system's memory.
+/// Bytes left for uploads and readbacks on unified memory.
 const STAGING: u64 = 48 << 20;
-/// Objects of which bytes are read back in each frame.
+/// Objects with a readback in each frame.
 const PICKS: u64 = 4;
-/// Frames after which these bytes are waited for.
+/// Frames between a readback and the wait for it.
 const LATENCY: usize = 3;
 
 /// An object on the GPU.
@@ -30,7 +30,7 @@ pub(crate) enum Loaded<D: Device> {
     Mesh(Buffer<D>),
 }
 
-/// What a flight came to.
+/// Totals of a flight.
 #[derive(Debug, Default)]
 struct Tally {
     frames: u64,
@@ -38,25 +38,25 @@ struct Tally {
     loaded_bytes: u64,
     dropped: u64,
     checked: u64,
-    /// The most bytes that were ever used.
+    /// Peak of the used bytes.
     peak: u64,
     /// Since the last line was printed.
     lately: Lately,
 }
 
-/// What some frames came to.
+/// Totals of some frames.
 #[derive(Debug, Default)]
 struct Lately {
     longest: Duration,
     moved: CompactionStats,
-    /// Of what pools reserve, the part that lives; a sum over frames.
+    /// Live bytes over the pools' reserved bytes; a sum over frames.
     live: f64,
 }
 
-/// Frames of which a line is printed.
+/// Frames per printed line.
 const LINE: u64 = 1000;
 
-/// The world as far as it is loaded.
+/// The loaded part of the world.
 pub(crate) struct Streamer<D: Device> {
     world: World,
     /// By the object's number.
@@ -66,7 +66,7 @@ pub(crate) struct Streamer<D: Device> {
     /// The bytes of an object while it is loaded.
     bytes: Vec<u8>,
     tally: Tally,
-    /// The index of the memory heap that objects go to.
+    /// The index of the memory heap of the objects.
     heap: usize,
     gpu: Gpu<D>,
 }
@@ -96,12 +96,13 @@ impl<D: Device> Streamer<D> {
                 let (room, pending) = (self.heap()?.headroom, self.gpu.memory().pending_bytes);
                 if self.new_bytes(id)? <= room.unwrap_or(u64::MAX).saturating_sub(STAGING) {
                     match self.load(id) {
-                        // Another program was faster, or the driver has less than it says: later, then.
+                        // Another program was faster, or the driver has less memory than it reports: try again
+                        // later.
                         Err(Error::OutOfMemory(_)) => return Ok(()),
                         loaded => loaded?,
                     }
                 } else if pending >= self.world.objects[id].bytes || !self.drop_farthest(id, frame) {
-                    // The GPU still uses what was dropped: there is room in one of the next frames.
+                    // The GPU still uses dropped objects: there is room in one of the next frames.
                     return Ok(());
                 }
             }
@@ -109,12 +110,12 @@ impl<D: Device> Streamer<D> {
         Ok(())
     }
 
-    /// The memory that objects go to.
+    /// The memory heap of the objects.
     fn heap(&self) -> Result<HeapMemory> {
         self.gpu.memory().heaps.into_iter().nth(self.heap).ok_or_else(|| "a device without memory".into())
     }
 
-    /// What the driver would be asked for to load an object.
+    /// The memory that loading an object would take from the driver.
     fn new_bytes(&self, id: usize) -> Result<u64> {
         let cost = match &self.world.objects[id].shape {
             Shape::Texture(desc) => self.gpu.texture_cost(desc)?,
@@ -180,8 +181,8 @@ impl<D: Device> Streamer<D> {
         self.check_budget()
     }
 
-    /// Prints a line now and then: of what is reserved, how much lives; what has moved; and the longest frame, the
-    /// device's own work included where it is simulated.
+    /// Regularly prints a line: live over reserved bytes, moved bytes, and the longest frame, including the
+    /// work of a simulated device.
     fn note_frame(&mut self, time: Duration) {
         let Tally { frames, lately, .. } = &mut self.tally;
         let pools = self.gpu.stats().pools;
@@ -208,7 +209,7 @@ impl<D: Device> Streamer<D> {
         picks.into_iter().try_for_each(Pick::check)
     }
 
-    /// Neither the budget nor the program's cap is exceeded.
+    /// Checks that neither the budget nor the program's cap is exceeded.
     fn check_budget(&mut self) -> Result<()> {
         let heap = self.heap()?;
         let ours = heap.ours.total();
@@ -220,7 +221,7 @@ impl<D: Device> Streamer<D> {
         Err(format!("frame {}: too much memory is used: {heap:?}", self.tally.frames).into())
     }
 
-    /// Drops everything and prints what the flight came to.
+    /// Drops everything and prints the totals of the flight.
     pub(crate) fn finish(mut self, start: Instant) -> Result<()> {
         while !self.picks.is_empty() {
             self.check_oldest()?;
@@ -242,7 +243,7 @@ impl<D: Device> Streamer<D> {
 }
 
 impl Shape {
-    /// May move, with requests that exceed no budget, go to no slower memory, and wait for nothing.
+    /// A movable resource; its creation exceeds no budget, uses no slower memory, and never waits.
     fn streamed(self) -> Self {
         let flags =
             AllocationFlags::WITHIN_BUDGET | AllocationFlags::DEVICE_LOCAL_ONLY | AllocationFlags::NEVER_WAIT;

@@ -1,4 +1,4 @@
-//! What the streamer does when the driver has less than it says.
+//! The streamer on a driver with less memory than it reports.
 
 use tenure::Gpu;
 use tenure::sim::{CallKind, Device, Fault, FaultKind, Options as DeviceOptions, Profile};
@@ -8,7 +8,7 @@ use crate::BUDGET;
 use crate::options::Options;
 use crate::streamer::Streamer;
 
-/// A load that is refused is made in a later frame, and is no error.
+/// A refused load is repeated in a later frame, and is not an error.
 #[test]
 fn what_is_refused_is_loaded_later() -> Result<()> {
     let device = Device::with_options(DeviceOptions::new(Profile::DISCRETE).budgets([BUDGET]));
@@ -17,7 +17,7 @@ fn what_is_refused_is_loaded_later() -> Result<()> {
     let mut fly = |count| frames.by_ref().take(count).try_for_each(|number| streamer.frame(number));
     fly(6)?;
     for call in [CallKind::CreateHeap, CallKind::CreateCommitted] {
-        // There is memory for what is read back.
+        // There is memory for readbacks.
         let refusal = Fault::nth(1, FaultKind::OutOfMemory).of(call).larger_than(256 << 10);
         device.faults().inject(refusal.onwards());
     }

@@ -1,5 +1,5 @@
-//! Vulkan, watched by the validation layers when that is asked for. The driver grants what it likes, so the program
-//! caps itself.
+//! Vulkan, with the validation layers on request. The driver's budget is not known in advance, so the program
+//! sets a cap.
 
 use tenure::Gpu;
 use tenure::device::Device as _;

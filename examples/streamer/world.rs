@@ -1,4 +1,4 @@
-//! What there is in the world, and where.
+//! The objects of the world, and their places.
 
 use std::fmt;
 
@@ -13,10 +13,10 @@ const MESHES: u64 = 20_000;
 /// Bytes of a vertex.
 pub(crate) const VERTEX: u64 = 32;
 
-/// How far the camera sees: farther than there is memory for. The world is a square of side 1.
+/// The view distance, with more objects than fit in memory. The world is a square of side 1.
 const SIGHT: f32 = 0.2;
 
-/// Formats and sides of textures, with how many of a hundred have them: 1.9 MiB on average.
+/// Formats and sides of textures, with their percentages: 1.9 MiB on average.
 const KINDS: [(u64, Format, u32); 6] = [
     (15, Format::Bc7Unorm, 2048),
     (20, Format::Bc1Unorm, 2048),
@@ -26,7 +26,7 @@ const KINDS: [(u64, Format, u32); 6] = [
     (20, Format::Rgba8Unorm, 256),
 ];
 
-/// What an object is made of.
+/// The resource of an object.
 #[derive(Clone, Debug)]
 pub(crate) enum Shape {
     /// A texture with all its mips.
@@ -35,7 +35,7 @@ pub(crate) enum Shape {
     Mesh(BufferDesc),
 }
 
-/// Something in the world.
+/// An object in the world.
 #[derive(Clone, Debug)]
 pub(crate) struct Object {
     pub(crate) shape: Shape,
@@ -43,7 +43,7 @@ pub(crate) struct Object {
     place: [f32; 2],
 }
 
-/// A place between 0 and 1, of the low 24 bits of a random number.
+/// A coordinate between 0 and 1, from the low 24 bits of a random number.
 fn unit(random: u64) -> f32 {
     (random & 0xFF_FFFF) as f32 / 16_777_216.0
 }
@@ -92,7 +92,7 @@ impl World {
         Self { objects, bytes }
     }
 
-    /// The objects that the camera sees in a frame, the nearest first.
+    /// The visible objects of a frame, nearest first.
     pub(crate) fn nearest(&self, frame: u64) -> Vec<usize> {
         let at = |id: &usize| self.distance(*id, frame);
         let mut seen: Vec<(f32, usize)> =
@@ -101,7 +101,7 @@ impl World {
         seen.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// How far an object is from the camera, which flies a figure of eight in 2,000 frames.
+    /// The distance of an object from the camera, which flies a figure of eight in 2,000 frames.
     pub(crate) fn distance(&self, id: usize, frame: u64) -> f32 {
         let turn = (frame % 2000) as f32 / 2000.0 * std::f32::consts::TAU;
         let camera = [0.5 + 0.3 * turn.sin(), 0.5 + 0.2 * (2.0 * turn).sin()];

@@ -1,4 +1,4 @@
-//! Two triangles in a window, on Direct3D 12: `triangles.rs` has all but the pipeline.
+//! Two triangles in a window, on Direct3D 12: `triangles.rs` has everything except the pipeline.
 
 #[cfg(windows)]
 mod pipeline;

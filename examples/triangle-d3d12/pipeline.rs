@@ -1,4 +1,4 @@
-//! The pipeline of the triangles: Direct3D's own, as tenure has none.
+//! The pipeline of the triangles: Direct3D's own, because tenure does not manage pipelines.
 
 use std::mem::ManuallyDrop;
 

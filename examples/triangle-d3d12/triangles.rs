@@ -1,4 +1,4 @@
-//! Two triangles in a window, on Direct3D 12: what a program on tenure does, from its device to a clean exit.
+//! Two triangles in a window, on Direct3D 12: a complete program with tenure, from its device to a clean exit.
 //!
 //! `cargo run --example triangle-d3d12`; off screen: `… -- --headless --frames 60 --picture target/triangle.png`.
 
@@ -37,15 +37,15 @@ struct Arguments {
     /// Draw off screen, without a window
     #[arg(long)]
     headless: bool,
-    /// End after so many frames [without a window: 1]
+    /// Number of frames [without a window: 1]
     #[arg(long)]
     frames: Option<u64>,
-    /// Write what the last frame shows to a PNG file
+    /// Write the last frame to a PNG file
     #[arg(long)]
     picture: Option<PathBuf>,
 }
 
-/// What frames draw with. What is dropped is released when the GPU is done with it.
+/// The resources of the frames. Dropped objects are released when the GPU is done with them.
 struct Scene {
     gpu: Gpu<Device>,
     vertices: Buffer<Device>,
@@ -55,7 +55,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Makes the device. An engine wraps the one that it has: `Device::new`.
+    /// Creates the device. An engine wraps its own with `Device::new`.
     fn new() -> Result<Self> {
         let gpu = Gpu::new(Device::create(&Options::default())?, Config::default())?;
         let vertices = BufferDesc::new(size_of_val(&[NEAR, FAR]) as u64, Usage::VERTEX).name("vertices");
@@ -73,10 +73,10 @@ impl Scene {
 
     fn draw(&self, list: &mut Recording<Device>, (target, view): Target<'_>, number: u64) -> Result<()> {
         let (width, height) = (target.info().width, target.info().height);
-        // Depth is needed in this recording alone: whatever else is transient can share its memory.
+        // Depth is needed only in this recording: other transient resources can share its memory.
         let depth = TextureDesc::d2(width, height, DEPTH, Usage::DEPTH_STENCIL).name("depth");
         let depth = list.transient_texture(&depth.clear(ClearValue::DepthStencil(1.0, 0)))?;
-        // Barriers follow from the states that resources are used in.
+        // Barriers follow from the declared states.
         list.use_resource(target, Subresource::All, State::RENDER_TARGET)?;
         list.use_resource(&depth, Subresource::All, State::DEPTH_WRITE)?;
         list.use_resource(&self.board, Subresource::All, State::PIXEL_SHADER)?;
@@ -169,9 +169,9 @@ impl Shown {
         // Waits while more frames are in flight than the configuration allows.
         let frame = scene.gpu.begin_frame()?;
         let is_last = arguments.frames.is_some_and(|frames| frame.number() >= frames);
-        // Of no effect while the size stays the same. Otherwise it waits for the frames in flight.
+        // No effect if the size is unchanged. Otherwise it waits for the frames in flight.
         self.swapchain.resize(self.window.inner_size().into())?;
-        // There is no image while the window is minimised, or where it has changed this very moment.
+        // There is no image while the window is minimised, or just after it has changed.
         let Some(image) = self.swapchain.acquire()? else { return Ok(false) };
         let (target, size) = (image.texture(), self.swapchain.extent());
         let mut list = frame.record(Queue::Graphics, "triangles")?;
@@ -189,7 +189,7 @@ impl Shown {
     }
 }
 
-/// What winit calls back.
+/// The callbacks of winit.
 struct App<'a> {
     arguments: &'a Arguments,
     scene: &'a Scene,

@@ -1,4 +1,4 @@
-//! From HLSL to what Direct3D takes.
+//! Compilation of HLSL to bytecode.
 
 use std::ffi::CString;
 
@@ -37,7 +37,7 @@ impl Bytecode {
         Ok(Self(code.ok_or("a compiled shader has code")?))
     }
 
-    /// As pipelines take it; valid as long as this.
+    /// The form for pipelines; valid while `self` lives.
     pub(crate) fn as_desc(&self) -> D3D12_SHADER_BYTECODE {
         let bytes = bytes(&self.0);
         D3D12_SHADER_BYTECODE { pShaderBytecode: bytes.as_ptr().cast(), BytecodeLength: bytes.len() }

@@ -34,7 +34,7 @@ pub(crate) fn run() -> Result<()> {
     if live == LiveObjects::default() { Ok(()) } else { Err(format!("not released: {live:?}").into()) }
 }
 
-/// A device of our own making, watched by the debug layer if that is installed.
+/// Creates a device, with the debug layer if installed.
 fn create_device(messages: &Messages) -> Result<Device> {
     let messages = messages.clone();
     let sink = move |message: &tenure::d3d12::Message| {

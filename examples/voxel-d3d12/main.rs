@@ -1,5 +1,5 @@
-//! The voxel world on Direct3D 12: 20,000 meshes in tenure's memory, drawn off-screen or in a window
-//! while some are made anew, under the debug layer where it is installed.
+//! The voxel world on Direct3D 12: 20,000 meshes in tenure's memory, drawn off-screen or in a window while some
+//! are re-meshed, with the debug layer if installed.
 //!
 //! `cargo run --release --example voxel-d3d12`; with a camera that flies: `… -- --window`
 

@@ -108,7 +108,7 @@ impl Painter<Device> for Direct3dPainter {
         let mut set: Option<&Resource> = None;
         for draw in pass.draws {
             if !set.is_some_and(|buffer| std::ptr::eq(buffer, draw.buffer)) {
-                // Many meshes share one: few are set for 20,000 draws.
+                // Many meshes share a buffer: 20,000 draws need few of these calls.
                 set_buffer(list, draw.buffer)?;
                 set = Some(draw.buffer);
             }
@@ -135,7 +135,7 @@ impl Painter<Device> for Direct3dPainter {
     }
 
     fn resize(&mut self, gpu: &Gpu<Device>, targets: &Targets<Device>) -> Result<()> {
-        // Lists that are recorded have copies of these descriptors.
+        // Recorded lists have copies of these descriptors.
         self.objects.descriptors.describe_targets(gpu.device(), targets);
         Ok(())
     }

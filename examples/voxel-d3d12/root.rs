@@ -1,4 +1,4 @@
-//! The root signature: what the shader reads besides vertices.
+//! The root signature: the shader's inputs besides vertices.
 
 use tenure::d3d12::Device;
 use voxel_world::{LOD_BIAS, Result};

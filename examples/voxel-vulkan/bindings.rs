@@ -1,4 +1,4 @@
-//! What the shader reads besides vertices: the constants, the texture and its sampler.
+//! The shader's inputs besides vertices: the constants, the texture and its sampler.
 
 use tenure::vulkan::ash::vk;
 use tenure::vulkan::{Device, Owned};
@@ -11,7 +11,7 @@ const CONSTANTS: u32 = 0;
 const TILES: u32 = 1;
 const SAMPLER: u32 = 2;
 
-/// A descriptor set for each frame in flight, and what they point at.
+/// A descriptor set for each frame in flight, and their objects.
 pub(crate) struct Bindings {
     sets: Vec<vk::DescriptorSet>,
     _pool: Owned<vk::DescriptorPool>,

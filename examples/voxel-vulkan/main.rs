@@ -1,5 +1,5 @@
-//! The voxel world on Vulkan: 20,000 meshes in tenure's memory, drawn off-screen or in a window while
-//! some are made anew, under the validation layers where they are installed.
+//! The voxel world on Vulkan: 20,000 meshes in tenure's memory, drawn off-screen or in a window while some are
+//! re-meshed, with the validation layers if installed.
 //!
 //! `cargo run --release --example voxel-vulkan`; with a camera that flies: `… -- --window`
 
@@ -15,7 +15,7 @@ use tenure::Gpu;
 use tenure::vulkan::{CreateError, Device, Options, Severity, Swapchain, Validation};
 use voxel_world::{Messages, OpenSwapchain, Result};
 
-/// A device of our own making, and whether the validation layers watch it.
+/// Creates a device; true if the validation layers are active.
 fn create_device(messages: &Messages, has_window: bool) -> Result<(Device, bool)> {
     let messages = messages.clone();
     let options = Options::default().presentation(has_window).on_message(move |message| {
@@ -43,7 +43,7 @@ fn run() -> Result<()> {
     } else {
         voxel_world::perform("voxel-vulkan", &options, gpu, VulkanPainter::new)
     };
-    // The device is gone: nothing can be said any more.
+    // The device is destroyed: there are no more messages.
     let said = messages.check();
     performed.and(said)
 }

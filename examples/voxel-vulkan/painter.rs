@@ -9,7 +9,7 @@ use crate::bindings::Bindings;
 use crate::pipeline::Pipeline;
 use crate::target::Target;
 
-/// Everything that drawing needs besides tenure's resources and what it draws to.
+/// Everything that drawing needs besides tenure's resources and the render targets.
 struct Objects {
     bindings: Bindings,
     pipeline: Pipeline,
@@ -81,7 +81,7 @@ impl Painter<Device> for VulkanPainter {
         for draw in pass.draws {
             let buffer = draw.buffer.buffer();
             if bound != buffer {
-                // Many meshes share one: few are bound for 20,000 draws.
+                // Many meshes share a buffer: 20,000 draws need few binds.
                 self.bind(commands, buffer.ok_or("meshes are in buffers")?);
                 bound = buffer;
             }
@@ -123,7 +123,7 @@ impl Painter<Device> for VulkanPainter {
     }
 
     fn resize(&mut self, gpu: &Gpu<Device>, targets: &Targets<Device>) -> Result<()> {
-        // The pipeline stays: the new render pass is compatible with the one that it was made for.
+        // The pipeline stays valid: the new render pass is compatible with the first one.
         self.target = gpu.defer("framebuffer", Target::new(&self.device, targets)?);
         Ok(())
     }

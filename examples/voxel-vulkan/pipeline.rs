@@ -76,7 +76,7 @@ fn create(
     let assembly =
         vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
     let viewport = vk::PipelineViewportStateCreateInfo::default().viewport_count(1).scissor_count(1);
-    // The size of a window changes, and the pipeline does not.
+    // The size of a window may change without a new pipeline.
     let dynamic = [vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR];
     let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&dynamic);
     let raster = vk::PipelineRasterizationStateCreateInfo::default()

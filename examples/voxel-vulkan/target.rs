@@ -1,4 +1,4 @@
-//! What is drawn to: a render pass and its framebuffer over tenure's textures.
+//! The render target: a render pass and its framebuffer with tenure's textures.
 
 use tenure::vulkan::ash::vk;
 use tenure::vulkan::{Device, Owned, to_vk_format, vk_stage_access_layout};
@@ -35,8 +35,7 @@ impl Target {
     }
 }
 
-/// Clears both, draws, stores colour. tenure brings the textures into the right layouts: none
-/// changes here.
+/// Clears both, draws, stores colour. tenure brings the textures into the right layouts: the pass changes none.
 fn render_pass(device: &Device, targets: &Targets<Device>) -> Result<Owned<vk::RenderPass>> {
     let attachment = |texture: &Texture<Device>, state, store| {
         let layout = vk_stage_access_layout(state).layout;

@@ -1,5 +1,5 @@
-//! What small buffers and textures reserve on Direct3D 12 with tight alignment and without, on the simulated device: it
-//! follows the rules of Agility SDK 1.618 and 1.619.4, and no timing is involved.
+//! Memory reserved by small buffers and textures on Direct3D 12 with and without tight alignment, on the
+//! simulated device: it follows the rules of Agility SDK 1.618 and 1.619.4, and no timing is involved.
 
 use tenure_core::{BufferDesc, Config, Error, Format, Gpu, PoolConfig, Strategy, TextureDesc, Usage};
 use tenure_sim::{Device, Options, Profile};
@@ -33,8 +33,8 @@ const KINDS: [(&str, Kind); 3] =
 const STRATEGIES: [(&str, Strategy); 3] =
     [("pooled", Strategy::Pooled), ("placed", Strategy::Placed), ("committed", Strategy::Committed)];
 
-/// A strategy and a kind of resources, the bytes asked for, texels packed, and what the driver gave for them, without tight
-/// alignment and with it.
+/// A strategy and a kind of resources, the requested bytes with packed texels, and the driver's bytes, without
+/// and with tight alignment.
 type Line = (&'static str, &'static str, u64, [f64; 2]);
 
 fn lines(count: u32) -> Result<Vec<Line>, Error> {
@@ -56,7 +56,8 @@ fn measure(count: u32, strategy: Strategy, is_created: Kind, is_tight: bool) -> 
     let mut random = Rng::new(1);
     let (mut live, mut buffers, mut textures) = (0, Vec::new(), Vec::new());
     for number in 0..count {
-        // Both are drawn in any case, so that each kind is the same by itself and beside the other.
+        // The random numbers are always drawn for both, so that each kind is the same alone and beside the
+        // other.
         let (size, side) = (16 + random.below(2032), 4 + random.below(29) as u32);
         if !is_created(number) {
             continue;
@@ -76,7 +77,7 @@ fn measure(count: u32, strategy: Strategy, is_created: Kind, is_tight: bool) -> 
 #[cfg(test)]
 mod tests {
 
-    /// With tight alignment nothing takes more than without, and heaps are little larger than their resources.
+    /// Tight alignment never takes more memory, and heaps are little larger than their resources.
     #[test]
     fn tight_alignment_saves() -> Result<(), tenure_core::Error> {
         for (strategy, kind, _, [off, on]) in super::lines(2_000)? {

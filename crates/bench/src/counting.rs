@@ -14,7 +14,7 @@ static LIVE: AtomicIsize = AtomicIsize::new(0);
 static PEAK: AtomicIsize = AtomicIsize::new(0);
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
-/// Notes that one block of `new` bytes takes the place of one of `old` bytes.
+/// Notes that a block of `new` bytes replaces one of `old` bytes.
 fn note(new: usize, old: usize) {
     if IS_COUNTING.load(Ordering::Relaxed) {
         let change = new.cast_signed().wrapping_sub(old.cast_signed());
@@ -24,7 +24,7 @@ fn note(new: usize, old: usize) {
     }
 }
 
-// SAFETY: every call goes on to the system's allocator as it is, which keeps the contract; counting
+// SAFETY: every call is forwarded unchanged to the system's allocator, which keeps the contract; counting
 // neither allocates nor accesses the memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -52,7 +52,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Bytes allocated since counting began, and their peak, as long as it goes on. One at a time.
+/// Bytes allocated since counting began, and their peak, while this value exists. Only one may exist at a time.
 pub(crate) struct Count(());
 
 impl Count {
@@ -65,12 +65,12 @@ impl Count {
         Self(())
     }
 
-    /// Bytes that are allocated now and were not at the beginning.
+    /// Bytes allocated since the beginning and not freed.
     pub(crate) fn live(&self) -> usize {
         usize::try_from(LIVE.load(Ordering::Relaxed)).unwrap_or(0)
     }
 
-    /// How often something was allocated, or changed its size.
+    /// The number of allocations and reallocations.
     pub(crate) fn allocations(&self) -> usize {
         ALLOCATIONS.load(Ordering::Relaxed)
     }

@@ -1,7 +1,7 @@
-//! Uploads that the CPU writes into place, beside those that are staged and copied.
+//! Direct uploads by the CPU, compared with staged uploads.
 //!
-//! A frame uploads 20 MB and waits until the GPU has them, so that the copy is included. Frames on both roads take turns;
-//! the result is the median of each.
+//! A frame uploads 20 MB and waits until the GPU can read them, so that the copy is included. Frames of both
+//! kinds take turns; the result is the median of each.
 
 use std::time::Duration;
 
@@ -17,22 +17,22 @@ use crate::table::{mib, table};
 use crate::timing::{median_ns, try_time};
 use crate::{Result, devices};
 
-/// What to measure.
+/// The arguments.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Frames of each road; the result is their median.
+    /// Frames of each kind; the result is their median.
     #[arg(long, default_value_t = 101, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
-    /// Write over the bus whatever the size, on a card with memory of its own.
+    /// Write over the bus for all sizes, on a discrete card.
     #[arg(long)]
     pub over_bus: bool,
 }
 
 /// Bytes that a frame uploads.
 const FRAME: u64 = 20_000_000;
-/// Frames until staging memory and pools are there.
+/// Warm-up frames for staging memory and pools.
 const WARM_UP: u32 = 5;
-/// In place this part of the staged time at most, for buffers of 64 KiB.
+/// Target: direct time divided by staged time, at most, for buffers of 64 KiB.
 const TARGET: f64 = 0.5;
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -99,7 +99,7 @@ pub fn run(args: &Args) -> Result {
     missed.map_or(Ok(()), |missed| Err(missed.into()))
 }
 
-/// Frames of one road.
+/// Frames of one kind.
 struct Frames<'a> {
     gpu: &'a Gpu<Device>,
     what: What,
@@ -107,7 +107,7 @@ struct Frames<'a> {
     buffers: Vec<Buffer<Device>>,
     textures: Vec<Texture<Device>>,
     times: Vec<Duration>,
-    /// Bytes; the most staging memory that there was.
+    /// Peak of staging memory in bytes.
     staging: u64,
     /// Bytes written in place before.
     before: u64,
@@ -169,7 +169,7 @@ impl<'a> Frames<'a> {
     }
 }
 
-/// The time in place over the staged one, the staging memory in place, and a row of the table.
+/// Direct time divided by staged time, the staging memory of direct uploads, and a row of the table.
 fn measure(
     roads: &[Gpu<Device>; 2],
     what: What,

@@ -13,7 +13,7 @@ use crate::table::table;
 /// Calls of the workload W1, allocations and frees.
 const CALLS: usize = 100_000;
 
-/// What to count.
+/// The arguments.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Only peers whose names contain this; may be given more than once.
@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> Result {
     Ok(())
 }
 
-/// A row: what a peer's calls took on average.
+/// A row: the average of a peer's calls.
 fn count(peer: &Contender, trace: &Trace) -> Result<String> {
     let calls = |kind| trace.ops.iter().filter(|op| op.kind == kind).count().max(1) as f64;
     let allocation = collected(peer, ALLOCATE)? as f64 / calls(Kind::Allocate);

@@ -25,25 +25,26 @@ enum Command {
     Recordings(recordings::Args),
     /// Instructions that the suballocators take, counted by callgrind.
     Instructions(instructions::Args),
-    /// Time of what each frame does: constants, descriptor tables, recordings, copies.
+    /// Time of the operations of each frame: constants, descriptor tables, recordings, copies.
     Frame(frame::Args),
     /// Time to create, drop and reclaim buffers and textures, on every device there is.
     Create(create::Args),
     /// Creation, uploads, passes and constants of whole managers: tenure, wgpu, vulkano.
     Managers(managers::Args),
-    /// What 20,000 small buffers and textures reserve with tight alignment and without, on Direct3D 12's rules.
+    /// Memory reserved by 20,000 small buffers and textures with and without tight alignment, by Direct3D 12's
+    /// rules.
     Alignment,
-    /// What compaction moves, releases and takes, beside AMD's Vulkan Memory Allocator.
+    /// Moved and freed bytes and time of compaction, compared with AMD's Vulkan Memory Allocator.
     Compact(compact::Args),
-    /// Time and staging memory of uploads that the CPU writes into place, beside those that are staged.
+    /// Time and staging memory of direct uploads, compared with staged uploads.
     InPlace(in_place::Args),
-    /// What several threads do beside one: create, drop, purge, push constants.
+    /// Throughput of several threads, compared with one: create, drop, purge, push constants.
     Threads(threads::Args),
-    /// The end of a frame and an allocation, by what lives and in how many blocks.
+    /// The end of a frame and an allocation, by the number of live objects and blocks.
     Scale,
     /// Peaks and times of planners on frames, hard instances and random items.
     Plan,
-    /// What residency policies page in when memory is short, beside Belady's bound.
+    /// Bytes paged in by residency policies when memory is short, compared with Belady's bound.
     Pressure(pressure::Args),
 }
 

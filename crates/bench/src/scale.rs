@@ -18,7 +18,7 @@ use crate::timing::{median, median_ns, time, try_time};
 
 /// Rounds of each measurement; the result is their median.
 const ROUNDS: u32 = 301;
-/// Rounds until pools and vectors have their size, and holes are where they stay.
+/// Warm-up rounds for pools, vectors and holes.
 const WARM_UP: u32 = 30;
 /// Live resources.
 const LIVE: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
@@ -81,7 +81,7 @@ struct World {
     gpu: Gpu<Device>,
     desc: BufferDesc,
     live: Vec<Buffer<Device>>,
-    /// As many as a frame creates, here and there among the others, no two side by side.
+    /// The number that a frame creates, spread among the others, no two side by side.
     among: Vec<Buffer<Device>>,
     /// Never replaced.
     _large: Vec<Buffer<Device>>,
@@ -95,7 +95,7 @@ impl World {
         let mut rng = Rng::new(2);
         for index in 0..live {
             all.push(gpu.create_buffer(&desc)?);
-            // As many as are wanted, after any of the remaining ones alike.
+            // The requested number, chosen at random after the remaining ones.
             if rng.index(live - index) < A_FRAME - among.len() {
                 among.push(gpu.create_buffer(&desc)?);
             }
@@ -137,8 +137,8 @@ fn end(frame: Frame<Device>) -> Result<Duration, Error> {
     try_time(|| frame.end())
 }
 
-/// The end of a frame in which nothing was dropped; a creation and a drop; and the end of a frame, a release: of what
-/// the frame created, side by side, and each between two live ones, and of any live one.
+/// The end of a frame in which nothing was dropped; a creation and a drop; and the end of a frame, a release:
+/// of the frame's buffers, side by side, and each between two live ones, and of any live buffer.
 const TIMES: usize = 6;
 
 /// Live resources in two managers: in one, frames drop only their own resources, in the other they replace live ones.
@@ -156,8 +156,8 @@ impl Scene {
         Ok(Self { calm: world()?, stirred: world()?, rng: Rng::new(1), times: Default::default() })
     }
 
-    /// A round. Each frame comes twice, and only the second counts: the first brings back into the caches
-    /// what other scenes have displaced.
+    /// A round. Each frame comes twice, and only the second counts: the first reloads the caches after other
+    /// scenes.
     fn round(&mut self) -> Result<(), Error> {
         let Self { calm, stirred, rng, times } = self;
         end(calm.gpu.begin_frame()?)?;

@@ -29,7 +29,7 @@ pub(crate) struct Script {
     pub(crate) name: String,
     pub(crate) calls: Vec<Call>,
     pub(crate) slots: usize,
-    /// The most bytes that live at once, as they were asked for.
+    /// The peak of requested live bytes.
     pub(crate) peak_bytes: u64,
 }
 

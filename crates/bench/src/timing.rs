@@ -38,7 +38,7 @@ pub(crate) fn nanoseconds(since: Instant) -> u32 {
     u32::try_from(since.elapsed().as_nanos()).unwrap_or(u32::MAX)
 }
 
-/// The median of what the clock says about nothing.
+/// The median time of an empty measurement.
 pub(crate) fn clock() -> u32 {
     median((0..10_001).map(|_| nanoseconds(Instant::now())).collect()).unwrap_or(0)
 }

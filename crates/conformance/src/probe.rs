@@ -55,7 +55,7 @@ pub enum Look<'a, D: Device> {
     Texture,
     /// The same of a view by which it could be written, too.
     StorageTexture,
-    /// What the sampler finds in the middle of the first mip of a 2D view, found at `texture` in the
+    /// The value that the sampler reads in the middle of the first mip of a 2D view, found at `texture` in the
     /// same way, in the same set if it is in one, of an `Rgba8Unorm` texture: its channels, of 255.
     Sampler {
         /// The texture's descriptor.

@@ -1,7 +1,7 @@
 //! Frames that use every service, in which one call of the driver is refused.
 //!
-//! What was asked for is an error then, nothing of it is left, and the frames after it are as if nothing had been. A device
-//! whose tests can make a call fail runs this for each call in turn.
+//! The request then returns an error and leaves nothing behind, and later frames are unaffected. A device whose
+//! tests can make a call fail runs this for each call in turn.
 
 use tenure_core::device::Device;
 use tenure_core::transient::graph::Graph;
@@ -23,7 +23,7 @@ const SIDE: u32 = 16;
 const REFUSED: u64 = 2;
 const FRAMES: u64 = 5;
 
-/// What lasts from frame to frame.
+/// Resources that persist from frame to frame.
 struct Scene<D: Device> {
     mesh: Buffer<D>,
     albedo: Texture<D>,

@@ -59,7 +59,7 @@ impl<'g, D: Device> Renderer<'g, D> {
     /// A renderer for frames of a size, whose resources share memory in the way of `sharing`.
     ///
     /// # Errors
-    /// Those of what it creates.
+    /// The errors of its creations.
     pub fn new(gpu: &'g Gpu<D>, [width, height]: [u32; 2], sharing: Sharing) -> Result<Self, FrameError> {
         let properties = gpu.device().properties();
         let frame = DeferredFrame::new(width, height);

@@ -1,4 +1,4 @@
-//! What cases make of bytes.
+//! Decoding of bytes to the inputs of cases.
 
 use arbitrary::{Arbitrary, Unstructured};
 

@@ -1,9 +1,9 @@
-//! What fuzzing feeds with bytes: parsers, suballocators beside their models, descriptions and configurations, and whole
-//! programs.
+//! The functions that fuzzing calls with bytes: parsers, suballocators beside their models, descriptions and
+//! configurations, and whole programs.
 //!
-//! Each case panics when something is wrong. `fuzz/` has a target of the same name for each, and `fuzz/seeds/` the inputs
-//! that are kept: those that a target once learned from, and those that it once failed with. The tests of this crate feed
-//! every case with them.
+//! Each case panics when something is wrong. `fuzz/` has a target of the same name for each, and `fuzz/seeds/`
+//! the inputs that are kept: inputs with new coverage, and inputs that once failed. The tests of this crate
+//! feed every case with them.
 #![forbid(unsafe_code)]
 
 mod bytes;
@@ -25,7 +25,7 @@ mod simple;
 #[path = "../../tenure-suballoc/tests/suite/model/mod.rs"]
 mod model;
 
-/// A case: its name, and what it does with bytes.
+/// A case: its name, and its function of bytes.
 pub type Case = (&'static str, fn(&[u8]));
 
 /// All of them.

@@ -1,4 +1,4 @@
-//! The suballocators of one range against a list of what is live.
+//! The suballocators of one range against a list of live ranges.
 
 use arbitrary::Arbitrary;
 
@@ -48,7 +48,7 @@ impl RawOp {
     }
 }
 
-/// Plays what bytes say, with rules for a capacity and a granule.
+/// Plays the operations encoded in bytes, with rules for a capacity and a granule.
 fn play_bytes<R: Rules>(data: &[u8], rules: impl FnOnce(u64, u64) -> R) {
     let Some(input) = read::<Input>(data) else {
         return;

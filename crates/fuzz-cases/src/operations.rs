@@ -6,10 +6,11 @@ use crate::model::{blocks, buddy, general, linear, one_range, ring, sets, slots}
 
 /// Operations that begin with an empty suballocator.
 const ROUND: usize = 20_000;
-/// After so many operations everything is compared; each by itself is compared at once.
+/// The number of operations between comparisons of the whole state; the result of each operation is compared at
+/// once.
 const EVERY: usize = 64;
 
-/// A suballocator: its name, and what plays so many operations with it.
+/// A suballocator: its name, and a function that plays a number of operations with it.
 pub type Played = (&'static str, fn(&mut Rng, usize));
 
 /// All of them.
@@ -26,7 +27,7 @@ pub const SUBALLOCATORS: &[Played] = &[
 /// Plays `count` operations with the suballocator of that name, in rounds.
 ///
 /// # Panics
-/// When one of them does what it must not, or there is no such suballocator.
+/// If one of them violates its contract, or there is no such suballocator.
 pub fn play(name: &str, count: u64, seed: u64) {
     let found = SUBALLOCATORS.iter().find(|(found, _)| *found == name);
     let Some((_, play)) = found else { panic!("no suballocator is named {name}") };

@@ -1,10 +1,10 @@
-//! Everything that reads files: whatever they hold is read or refused, and what is read can be written and read again.
+//! The readers of files: any content is read or refused, and accepted content can be written and read again.
 
 use tenure_plan::{Options, check, csv, plan as find_plan};
 use tenure_report::read_snapshots;
 use tenure_trace::{Encoding, Trace, TraceWriter, read_all};
 
-/// Search nodes of a plan: what an input asks for must not take long.
+/// Search nodes of a plan: an input must not cause long work.
 const NODES: u64 = 2_000;
 /// Items of a list that is planned.
 const MOST_ITEMS: usize = 200;

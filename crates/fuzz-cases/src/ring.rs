@@ -1,4 +1,4 @@
-//! The ring against a list of what is in use.
+//! The ring against a list of used ranges.
 
 use arbitrary::Arbitrary;
 

@@ -1,4 +1,4 @@
-//! Sets of blocks against lists of what is live in each.
+//! Sets of blocks against lists of the live ranges in each.
 
 use arbitrary::Arbitrary;
 

@@ -1,4 +1,4 @@
-//! The linear suballocator against numbers that cannot overflow, and the slots against a list of what is live.
+//! The linear suballocator against numbers that cannot overflow, and the slots against a list of live slots.
 
 use arbitrary::Arbitrary;
 

@@ -1,4 +1,4 @@
-//! Every input that is kept, and some that nobody has chosen.
+//! All kept inputs, and some random ones.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::fs;
@@ -32,7 +32,7 @@ fn every_case_takes_any_bytes() {
     }
 }
 
-/// What is kept, damaged at one place.
+/// The kept inputs, each damaged at one place.
 #[test]
 fn every_case_takes_damaged_bytes() {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");

@@ -110,7 +110,7 @@ fn desc<'a>(
 
 fn fill(resource: &Resource, size: usize, byte: u8) {
     let mut address = std::ptr::null_mut();
-    // SAFETY: the buffer has so many bytes, in memory that the CPU writes.
+    // SAFETY: the buffer has this size, in memory that the CPU writes.
     unsafe {
         resource.resource().Map(0, None, Some(&raw mut address)).unwrap();
         std::slice::from_raw_parts_mut(address.cast::<u8>(), size).fill(byte);
@@ -222,7 +222,7 @@ fn what_the_device_cannot_do_is_refused_and_leaks_nothing() {
     let both = ResourceCreateDesc { castable_formats: &formats, initial_state_or_layout: layout, ..base };
     let error = refused(&mut allocator, both);
     assert!(matches!(error, AllocationError::CastableFormatsRequiresAtLeastDevice12), "{error:?}");
-    // What no runtime accepts: it answers a size that is no size.
+    // Arguments that no runtime accepts: it answers a size that is no size.
     let bad = D3D12_RESOURCE_DESC { Width: u64::MAX, ..buffer(0) };
     let error = refused(&mut allocator, desc(&bad, MemoryLocation::GpuOnly, &placed));
     assert!(matches!(error, AllocationError::InvalidAllocationCreateDesc), "{error:?}");
@@ -251,7 +251,7 @@ fn alignments_have_heaps_that_suit_them() {
     assert_eq!(allocator.generate_report().total_allocated_bytes, 0);
 }
 
-/// What was logged about memory heaps.
+/// The log events about memory heaps.
 struct Heard(Mutex<Vec<String>>);
 
 impl log::Log for Heard {

@@ -1,5 +1,5 @@
-//! The public surface: the same list is held against this crate and against the original, so that it is
-//! what the original has, and this crate has it.
+//! The public surface: the same list is compiled with this crate and with the original, so both have all of its
+//! items.
 
 #![allow(
     dead_code,
@@ -86,7 +86,7 @@ macro_rules! surface {
                 let _ = format!("{report:.3?}");
             }
 
-            /// What the defaults are, where they can be seen.
+            /// The visible default values.
             #[test]
             fn defaults() {
                 let mut settings = AllocatorDebugSettings::default();

@@ -1,4 +1,4 @@
-//! The allocator on a real Vulkan driver: buffers and images bound to what it finds.
+//! The allocator on a real Vulkan driver: buffers and images bound to its allocations.
 
 #![cfg(all(feature = "vulkan", not(windows)))]
 #![allow(clippy::unwrap_used, reason = "tests")]

@@ -31,7 +31,7 @@ fn prose(path: &Path) -> String {
     text.split("```").step_by(2).collect()
 }
 
-/// What follows `](` in the text, up to the closing parenthesis.
+/// The text after each `](`, up to the closing parenthesis.
 fn links(text: &str) -> Vec<&str> {
     let after = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     after.filter(|link| !link.contains("://") && !link.contains(char::is_whitespace)).collect()

@@ -99,7 +99,8 @@ fn the_report_says_what_the_counters_say() {
     assert!(pools.iter().all(|pool| !pool["blocks"].as_array().unwrap().is_empty()));
 }
 
-/// A resource that the program dropped is listed with the views that keep it, also those of which tables alone are left.
+/// A resource that the program dropped is listed with the views that keep it alive, also views that only tables
+/// keep.
 #[test]
 fn the_report_names_the_views_that_keep_a_resource() {
     let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();

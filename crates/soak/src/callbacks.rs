@@ -31,7 +31,7 @@ pub(crate) fn check_own_panic(what: &str, message: &str) -> Checked {
     if message == OWN_PANIC { Ok(()) } else { wrong(format!("{what} panics by itself: {message}")) }
 }
 
-/// Makes a call that ends with the panic of a destructor or a listener, after it has done all else.
+/// Makes a call that may end with the panic of a destructor or a listener, after everything else is done.
 pub(crate) fn survive(call: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(done) => done,
@@ -49,7 +49,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) enum Act {
     Nothing,
     Panic,
-    /// It calls the manager; the seed says how.
+    /// It calls the manager in a way that the seed selects.
     Call(u64),
 }
 
@@ -57,7 +57,7 @@ pub(crate) enum Act {
 pub(crate) struct Callbacks {
     /// Some callbacks panic or call the manager.
     pub(crate) is_hostile: bool,
-    /// For callbacks that call the manager: one with a handle of its own would keep the manager from ending.
+    /// For callbacks that call the manager: a handle of their own would keep the manager alive.
     gpu: Mutex<Option<Gpu<Device>>>,
     /// How often each value was dropped.
     dropped: Mutex<Vec<u32>>,

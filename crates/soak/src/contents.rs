@@ -1,4 +1,4 @@
-//! What every byte must be, after all that was submitted.
+//! The expected value of every byte, after all submissions.
 
 use std::collections::HashMap;
 
@@ -29,10 +29,10 @@ impl Range {
     }
 }
 
-/// What a recording does to contents when it runs.
+/// The effect of a recording on contents.
 #[derive(Debug)]
 pub(crate) enum Effect {
-    /// Bytes of one part go to another.
+    /// Bytes of one part are copied to another.
     Copy { from: Range, to: Range },
     /// These bytes are written.
     Write { to: Range, bytes: Vec<u8> },
@@ -56,11 +56,12 @@ impl Effect {
 #[derive(Clone, Debug)]
 struct Bytes {
     bytes: Vec<u8>,
-    /// Everything was written. What was not is undefined, and is not read.
+    /// Everything was written. Otherwise the contents are undefined, and are not read.
     is_known: bool,
 }
 
-/// The contents of all parts, and what readbacks will find. What was dropped stays: recordings may still use it.
+/// The contents of all parts, and the expected readbacks. Contents of dropped parts stay: recordings may still
+/// use them.
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
     parts: HashMap<Part, Bytes>,
@@ -73,12 +74,12 @@ impl Contents {
         self.parts.insert(part, Bytes { bytes, is_known: true });
     }
 
-    /// A part of so many bytes, none of which was written.
+    /// Adds a part of `size` bytes without defined contents.
     pub(crate) fn add_undefined(&mut self, part: Part, size: u64) {
         self.parts.insert(part, Bytes { bytes: vec![0; size as usize], is_known: false });
     }
 
-    /// Bytes, if all of the part is known.
+    /// The bytes, if the whole part is known.
     pub(crate) fn known(&self, range: Range) -> Option<&[u8]> {
         let part = self.parts.get(&range.part).filter(|part| part.is_known)?;
         part.bytes.get(range.bounds())
@@ -98,7 +99,7 @@ impl Contents {
         }
     }
 
-    /// Applies what a recording does.
+    /// Applies the effects of a recording.
     pub(crate) fn apply(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
@@ -117,7 +118,7 @@ impl Contents {
         }
     }
 
-    /// What a readback must find, if its recording was submitted.
+    /// The expected bytes of a readback, if its recording was submitted.
     pub(crate) fn take_found(&mut self, read: u64) -> Option<Vec<u8>> {
         self.found.remove(&read)
     }

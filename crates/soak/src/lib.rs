@@ -1,12 +1,12 @@
 //! Random programs over the whole interface of tenure, on the simulated device.
 //!
-//! A [`Program`] is a list of steps that depends on a seed alone: creating and dropping resources, uploads,
-//! recordings that are open side by side, frames, render graphs, descriptors, queries, swap chains, compaction, limits on
-//! memory, calls that fail, a device that is lost, code of the program inside calls that panics or calls back. A model (`world`) knows what every byte
-//! must be. A run ends with everything read back and compared, no hazard, nothing leaked, and the books of the manager
-//! equal to those of the model.
+//! A [`Program`] is a list of steps determined by a seed: creation and drop of resources, uploads, several open
+//! recordings, frames, render graphs, descriptors, queries, swap chains, compaction, limits on memory, failing
+//! calls, device loss, and callbacks that panic or call the manager. A model (`world`) has the expected value
+//! of every byte. A run ends with everything read back and compared, no hazard, nothing leaked, and the
+//! manager's statistics equal to the model's.
 //!
-//! A program that fails is run again with fewer steps, until none can be left out ([`shrink`]).
+//! A failing program is run again with fewer steps, until all remaining ones are necessary ([`shrink`]).
 #![forbid(unsafe_code)]
 
 mod callbacks;

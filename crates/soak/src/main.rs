@@ -1,4 +1,4 @@
-//! `soak`: runs random programs, and says by which seed one fails.
+//! `soak`: runs random programs, and reports the seed of a failing one.
 
 use std::process::ExitCode;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,19 +10,19 @@ use soak::{Program, Refusals, Watchdog, run, run_steady, run_threads, run_traced
 /// Runs random programs over the whole interface of tenure on the simulated device.
 #[derive(Parser)]
 struct Arguments {
-    /// The first seed; programs have it and those that follow.
+    /// The first seed; the programs have consecutive seeds.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Minutes after which no program is begun.
+    /// Minutes after which no more programs are started.
     #[arg(long, value_parser = minutes)]
     minutes: Option<Duration>,
-    /// Programs that are run; without a limit of any kind, 1000.
+    /// The number of programs; without any limit, 1000.
     #[arg(long)]
     programs: Option<u64>,
-    /// Runs the program of the seed alone, and shows what it does.
+    /// Runs only the program of the seed, and prints its steps.
     #[arg(long)]
     replay: bool,
-    /// Says in one line what fails, and does not look for a shorter program.
+    /// Prints a failure in one line, and does not search for a shorter program.
     #[arg(long)]
     brief: bool,
     /// Seeds per run with several threads on one manager. 0: no such runs.
@@ -34,7 +34,7 @@ struct Arguments {
     /// Rounds in each half of a steady program. The second half must not create or hold more than the first.
     #[arg(long, default_value_t = 60)]
     rounds: u64,
-    /// Shows how often each call was refused in which way.
+    /// Shows the number of refusals of each call, by kind.
     #[arg(long)]
     refusals: bool,
     /// Seconds after which a program hangs.
@@ -49,7 +49,7 @@ fn minutes(text: &str) -> Result<Duration, String> {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    // A panic is part of the answer; where it was is said with it.
+    // A panic is part of the result, with its place.
     std::panic::set_hook(Box::new(|panic| *place() = Some(panic.to_string())));
     if arguments.replay {
         return replay(arguments.seed);
@@ -60,20 +60,20 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the last panic said, with its place: programs have several threads.
+/// The message and the place of the last panic: programs have several threads.
 static PLACE: Mutex<Option<String>> = Mutex::new(None);
 
 fn place() -> MutexGuard<'static, Option<String>> {
     PLACE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Says where the last panic was, if there was one.
+/// Prints the place of the last panic, if there was one.
 fn print_place() {
     let said = place().take();
     said.into_iter().for_each(|said| println!("{said}"));
 }
 
-/// Shows a program and what comes of it.
+/// Prints a program and its result.
 fn replay(seed: u64) -> ExitCode {
     let program = Program::new(seed);
     println!("seed {seed}: {}, {} steps", program.setup, program.steps.len());
@@ -115,7 +115,7 @@ fn soak(arguments: &Arguments) -> Result<(), ()> {
         let program = Program::new(seed);
         let outcome = run(&program);
         if let Some(wrong) = outcome.wrong {
-            // To look for a shorter one takes many runs.
+            // A search for a shorter program takes many runs.
             drop(watchdog);
             match arguments.brief {
                 true => println!("{wrong} (program {programs})"),

@@ -1,38 +1,38 @@
-//! Programs: what a seed says.
+//! Programs determined by seeds.
 
 use test_random::Rng;
 
 use crate::setup::Setup;
 use crate::verbs;
 
-/// One step: what is done, by which thread, and the numbers that say how.
+/// One step: an operation, its thread, and its random parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     pub(crate) verb: u16,
     pub(crate) thread: u8,
-    /// Seed of all that the step chooses.
+    /// The seed of the step's random choices.
     pub(crate) choice: u64,
 }
 
-/// What a seed says.
+/// The program of a seed.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// The seed.
     pub seed: u64,
-    /// Where it runs.
+    /// The device and its configuration.
     pub setup: Setup,
-    /// What it does.
+    /// Its steps.
     pub steps: Vec<Step>,
 }
 
-/// Bytes that say a step of [`Program::from_bytes`].
+/// The number of bytes of a step in [`Program::from_bytes`].
 const STEP_BYTES: usize = 4;
-/// Steps of such a program at most.
+/// The maximum number of steps of such a program.
 const MOST_STEPS: usize = 250;
 
 impl Program {
-    /// The program that bytes say, for fuzzing: the first eight are a seed for where it runs, and each four that follow a
-    /// step. Any bytes are one.
+    /// Decodes a program from bytes, for fuzzing: the first eight are the seed of the setup, and each four
+    /// after them are a step. All bytes are valid.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Self {
         let (seed, steps) = bytes.split_at(bytes.len().min(8));
@@ -57,8 +57,8 @@ impl Program {
         let setup = Setup::new(seed, &mut rng);
         let count = 40 + rng.below(200);
         let weights = verbs::weights(setup.trouble);
-        // Programs that do a few things often find other bugs than those that do all things seldom
-        // (swarm testing: Groce et al., ISSTA 2012).
+        // Programs with few kinds of operations find other bugs than programs with all kinds (swarm testing:
+        // Groce et al., ISSTA 2012).
         let chosen: Vec<u64> =
             weights.iter().map(|weight| if rng.below(3) == 0 { 0 } else { *weight }).collect();
         let weights = if chosen.iter().sum::<u64>() == 0 { weights } else { chosen };

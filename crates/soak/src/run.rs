@@ -11,14 +11,14 @@ use crate::program::{Program, Step};
 use crate::verbs;
 use crate::world::{Checked, Refusals, Trace, World, Wrong, words_of, wrong};
 
-/// How a program ended.
+/// The result of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// What was wrong; `None` if nothing was.
+    /// The fault; `None` if there was none.
     pub wrong: Option<String>,
-    /// What it did, if that was asked for.
+    /// Its steps, if a trace was requested.
     pub trace: Vec<String>,
-    /// Calls that were refused, as they may be.
+    /// Calls that were refused for an expected reason.
     pub refused: Refusals,
 }
 
@@ -28,7 +28,7 @@ pub fn run(program: &Program) -> Outcome {
     execute(program, false)
 }
 
-/// The same; what it does is noted step by step.
+/// The same with a trace of its steps.
 #[must_use]
 pub fn run_traced(program: &Program) -> Outcome {
     execute(program, true)
@@ -72,7 +72,7 @@ fn play_in(mut world: World, program: &Program, outcome: &mut Outcome) -> Checke
     let (mut world, done) = played;
     outcome.refused = std::mem::take(&mut world.refused);
     if let Err(Wrong(words)) = done {
-        // Whatever is wrong may make the rest panic: it is left as it is.
+        // After a fault the rest may panic: it is leaked.
         std::mem::forget(world);
         return wrong(words);
     }
@@ -87,8 +87,8 @@ fn make(world: &mut World, step: &Step) -> Checked {
     verbs::make(world, step.verb, &mut Rng::new(step.choice))
 }
 
-/// The steps on several threads of the operating system, one after the other: what depends on the thread is exercised,
-/// and a program does the same each time.
+/// The steps on several threads of the operating system, one after the other: this exercises code that depends
+/// on the thread, and a program stays deterministic.
 fn in_turns(world: World, threads: u8, steps: &[Step]) -> (World, Checked) {
     type Given = (World, Step);
     std::thread::scope(|scope| {

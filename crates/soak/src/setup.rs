@@ -1,4 +1,4 @@
-//! Where a program runs, and what goes wrong there.
+//! The device of a program, and the injected failures.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use tenure_core::{
 use tenure_sim::{Device, Lag, Options, Paging, Profile};
 use test_random::Rng;
 
-/// What a program meets besides its own calls.
+/// The conditions of a program besides its own calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// Nothing: no call may fail for want of memory, or because the device refuses.
+    /// None: no call may fail for lack of memory, or because the device refuses.
     None,
     /// Calls of the driver fail now and then.
     Faults,
@@ -44,21 +44,22 @@ pub struct Setup {
     pub profile: Profile,
     /// How far the GPU is behind.
     pub lag: Lag,
-    /// What goes wrong.
+    /// The injected failures.
     pub trouble: Trouble,
     /// The operating system moves memory.
     pub is_paged: bool,
-    /// Threads of the operating system on which the steps are made in turn; 1: on the caller's own.
+    /// The number of threads that make the steps in turn; 1: the caller's thread.
     pub threads: u8,
     /// Small pages, rings and heaps, which fill often.
     pub is_small: bool,
     /// Where buffers go.
     pub strategy: Strategy,
-    /// What divides the memory of small uploads.
+    /// The suballocator of small uploads.
     pub suballocator: UploadSuballocator,
     /// Frames that may be in flight.
     pub in_flight: u32,
-    /// Sizes of blocks, heaps and pages are no powers of two, and the driver has wishes about memory.
+    /// Sizes of blocks, heaps and pages are not powers of two, and the driver prefers dedicated memory for some
+    /// resources.
     pub is_odd: bool,
     seed: u64,
 }
@@ -91,12 +92,12 @@ impl Setup {
         }
     }
 
-    /// The same for a program that does the same again and again: nothing goes wrong, and the program says how far the GPU is.
+    /// The same for a steady program: without failures, and with a GPU that the program controls.
     pub(crate) fn steady(self, is_odd: bool) -> Self {
         Self { lag: Lag::Manual, threads: 1, is_odd, ..self.without_trouble() }
     }
 
-    /// The same where nothing goes wrong.
+    /// The same without failures.
     pub(crate) fn without_trouble(self) -> Self {
         Self { trouble: Trouble::None, ..self }
     }
@@ -121,7 +122,7 @@ impl Setup {
     /// Options of the simulated device.
     pub(crate) fn options(&self) -> Options {
         let options = Options::new(self.profile).lag(self.lag).seed(self.seed);
-        // Where the profile is Vulkan's.
+        // True for Vulkan profiles.
         let options = options.texture_writes(!self.seed.is_multiple_of(3));
         let options = if self.is_odd { self.odd_options(options) } else { options };
         if self.is_paged { options.paging(Paging::PCIE4_X16) } else { options }

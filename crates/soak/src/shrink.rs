@@ -1,28 +1,28 @@
-//! Leaving out steps of a program that fails, until each is needed.
+//! Removes steps of a failing program, until each is necessary.
 
 use crate::program::Program;
 use crate::run::run;
 
-/// A program that fails with as few steps as could be found.
+/// The shortest failing program found.
 #[derive(Debug)]
 pub struct Shrunk {
     /// The program.
     pub program: Program,
-    /// Programs that were tried.
+    /// The number of tried programs.
     pub tried: usize,
 }
 
-/// Most programs that are tried.
+/// The maximum number of tried programs.
 const MOST: usize = 2000;
 
-/// What two failures have in common if they have one cause: the words without numbers.
+/// The common part of two failures with the same cause: the words without numbers.
 fn cause(wrong: &str) -> String {
     wrong.lines().next().unwrap_or_default().chars().filter(|letter| !letter.is_ascii_digit()).collect()
 }
 
-/// Leaves out steps of a program that fails with `wrong`, as long as it fails in the same way: parts of halving size,
-/// until no single step can go (delta debugging: Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing
-/// Input", 2002).
+/// Removes steps of a program that fails with `wrong`, while it fails in the same way: parts of halving size,
+/// until no single step can be removed (delta debugging: Zeller and Hildebrandt, "Simplifying and Isolating
+/// Failure-Inducing Input", 2002).
 #[must_use]
 pub fn shrink(program: &Program, wrong: &str) -> Shrunk {
     let cause_of_all = cause(wrong);

@@ -1,5 +1,5 @@
-//! Programs that share a manager, each on a thread of its own. What they meet depends on how the threads are
-//! scheduled, so a seed does not say everything.
+//! Programs that share a manager, each on its own thread. Their interleaving depends on the scheduler, so a
+//! seed does not determine a run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,10 +18,10 @@ const THREADS: u64 = 4;
 /// Steps of each thread.
 const STEPS: u64 = 150;
 
-/// Runs programs at the same time; what was wrong, if anything.
+/// Runs programs at the same time.
 ///
 /// # Errors
-/// What was wrong, in words.
+/// The fault, in words.
 pub fn run_threads(seed: u64) -> Result<(), String> {
     let setup = Program::new(seed).setup.of_threads();
     catch_unwind(AssertUnwindSafe(|| play(seed, &setup)))

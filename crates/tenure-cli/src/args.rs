@@ -24,9 +24,9 @@ pub(crate) use tune::TuneArgs;
 /// GPU memory and lifetime manager: replay recordings of real programs, with or without a GPU, and
 /// plan the memory of frames.
 ///
-/// Without a command: replays a recording of a small Bevy scene by three strategies and compares.
-/// Exit status: 0 when nothing failed, leaked or was hazardous; 1 when something did; 2 for bad
-/// usage or input, or when there is no such device.
+/// Without a command: replays a recording of a small Bevy scene with three strategies and compares the results.
+/// Exit status: 0 for success; 1 after a failure, a leak or a hazard; 2 for bad usage or input, or if the
+/// requested device does not exist.
 #[derive(Debug, Parser)]
 #[command(name = "tenure", version)]
 pub struct Args {
@@ -38,7 +38,7 @@ pub struct Args {
 pub(crate) enum Command {
     /// Replay a recording and measure
     Replay(ReplayArgs),
-    /// Replay a recording on the simulated device, and show what happens
+    /// Replay a recording on the simulated device, and show its memory over time
     #[cfg_attr(not(feature = "report"), doc = "(not in this program: the feature `report` adds it)")]
     Report(ReportArgs),
     /// Show two runs side by side: replays of two recordings, or results of `tenure replay --json`
@@ -47,19 +47,20 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Try configurations on a recording and recommend one
     ///
-    /// Each differs from the best one so far in one setting, and is replayed on the simulated device with every seed.
+    /// Each configuration differs from the best one so far in one setting, and is replayed on the simulated
+    /// device with every seed.
     Tune(TuneArgs),
     /// Generate a recording
     Gen(GenArgs),
-    /// List the devices that there are, with their properties
+    /// List the available devices, with their properties
     ///
-    /// An API without a device is listed with the reason. Exit status: 0 when there is a device, 1
-    /// when there is none; the simulated ones count when they are asked for.
+    /// An API without a device is listed with the reason. Exit status: 0 if there is a device, 1 if there is
+    /// none; with --sim the simulated devices count.
     Devices(DevicesArgs),
     /// Place resources with known lifetimes in as little memory as possible
     ///
-    /// Exit status: 0 when there is a plan, within the capacity if there is one; 1 when the best one
-    /// found passes it; 2 for bad usage or input.
+    /// Exit status: 0 for a plan, within the capacity if one is given; 1 if the best plan found exceeds it; 2
+    /// for bad usage or input.
     Plan(PlanArgs),
 }
 
@@ -79,22 +80,22 @@ pub(crate) struct ReplayArgs {
     /// The kind of device
     #[arg(long, value_enum, default_value_t = DeviceKind::Sim)]
     pub(crate) device: DeviceKind,
-    /// The hardware that the simulated device imitates [default: d3d12-tier2]
+    /// The hardware profile of the simulated device [default: d3d12-tier2]
     #[arg(long, value_name = "NAME", value_parser = profile)]
     pub(crate) profile: Option<sim::Profile>,
     /// The device of a real API: its number in `tenure devices`, or a part of its name [default: the first]
     #[arg(long, value_name = "N|NAME")]
     pub(crate) adapter: Option<Pick>,
-    /// Whether the validation layer of a real API watches [default: auto]
+    /// Use of the validation layer of a real API [default: auto]
     #[arg(long, value_enum)]
     pub(crate) validation: Option<Validation>,
     /// The placement of resources [default: each in turn]
     #[arg(long, value_enum)]
     pub(crate) strategy: Option<StrategyName>,
-    /// One JSON object a strategy, one a line, instead of a table
+    /// Print a JSON object for each strategy, one per line, instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-    /// Frames that the CPU may be ahead of the GPU
+    /// The maximum number of frames in flight
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=16))]
     pub(crate) frames_in_flight: u32,
     /// The seed of all randomness
@@ -124,51 +125,51 @@ pub(crate) struct GenArgs {
     /// The seed of all randomness
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Allocations and frees together
+    /// The number of allocations and frees together
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub(crate) ops: u64,
-    /// The file, compressed when it ends in .gz or .zst [default: standard output, plain]
+    /// The file to write, compressed if its name ends in .gz or .zst [default: standard output, plain]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct DevicesArgs {
-    /// One JSON object a device, one a line, instead of tables; missing APIs on standard error
+    /// Print a JSON object for each device, one per line, instead of tables; missing APIs go to standard error
     #[arg(long)]
     pub(crate) json: bool,
-    /// The simulated devices, too
+    /// List the simulated devices, too
     #[arg(long)]
     pub(crate) sim: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PlanArgs {
-    /// The resources (plain, gzip or zstd), as id,lower,upper,size and, where wanted,
+    /// The resources (plain, gzip or zstd), as id,lower,upper,size and optionally
     /// alignment,class,pinned,previous,kind; - for standard input
     pub(crate) file: PathBuf,
-    /// Bytes that do [default: as few as can be]
+    /// The capacity in bytes [default: as small as possible]
     #[arg(long, value_name = "N")]
     pub(crate) capacity: Option<u64>,
-    /// Microseconds that it may take
+    /// The time limit in microseconds
     #[arg(long, value_name = "N", conflicts_with = "nodes")]
     pub(crate) budget_us: Option<u64>,
-    /// Placements to try; the plan then is the same on every machine [default: 500000]
+    /// The maximum number of placements to try; the plan is then the same on every machine [default: 500000]
     #[arg(long, value_name = "N")]
     pub(crate) nodes: Option<u64>,
-    /// Threads that search
+    /// The number of search threads
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) threads: u16,
-    /// One JSON object instead of a sentence
+    /// Print a JSON object instead of a sentence
     #[arg(long)]
     pub(crate) json: bool,
     /// Write the resources with their offsets, as plain text
     #[arg(long, value_name = "PLACED.csv")]
     pub(crate) out: Option<PathBuf>,
-    /// Draw the plan: passes across, addresses up
+    /// Draw the plan: passes from left to right, addresses upwards
     #[arg(long, value_name = "PICTURE.svg")]
     pub(crate) svg: Option<PathBuf>,
-    /// The names of the passes for the picture, as pass,name and, where wanted, queue
+    /// The names of the passes for the picture, as pass,name and optionally queue
     #[arg(long, value_name = "PASSES.csv", requires = "svg")]
     pub(crate) passes: Option<PathBuf>,
 }
@@ -218,15 +219,15 @@ pub(crate) enum Validation {
     Auto,
     /// On; an error if the layer is not installed
     On,
-    /// Off: faster, and hazards are wrong bytes alone
+    /// Off: faster, but only wrong bytes count as hazards
     Off,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum StrategyName {
-    /// A committed resource each
+    /// Each resource committed
     Committed,
-    /// A placed resource each, in pooled heaps
+    /// Each resource placed, in pooled heaps
     Placed,
     /// tenure's placement policy
     Pooled,
@@ -236,7 +237,7 @@ pub(crate) enum StrategyName {
 pub(crate) enum UploadsName {
     /// The general suballocator, one pool for all sizes
     General,
-    /// A buddy allocator for small ones, the general one for the rest
+    /// A buddy allocator for small requests, the general one for the rest
     Buddy,
 }
 

@@ -287,7 +287,7 @@ mod tests {
                     source: Box::new(tenure::Error::ShutDown),
                     hazards: vec!["missing barrier".to_owned()],
                 },
-                "replay of a.csv (pooled): the Gpu was shut down: it creates, records and uploads nothing any more\n\
+                "replay of a.csv (pooled): the Gpu was shut down: it no longer creates, records or uploads\n\
                  hazard: missing barrier",
             ),
         ];

@@ -73,14 +73,14 @@ pub(crate) fn check(args: &Args) -> Result<(), CliError> {
     for (name, path) in written {
         if tells && STANDARD_OUTPUT.iter().any(|output| path == Path::new(output)) {
             return Err(CliError::Usage(format!(
-                "{name} needs a file: on standard output is a line that says what was written"
+                "{name} needs a file: standard output has the line with the result"
             )));
         }
         let Some(place) = Identity::of_file(path) else { continue };
         if let Some((other, _)) = taken.iter().find(|(_, taken)| *taken == place) {
             let path = path.display();
             return Err(CliError::Usage(format!(
-                "{name} {path}: {other} is the same file, and would be lost: name another one"
+                "{name} {path}: {other} is the same file, and would be overwritten: name another one"
             )));
         }
         taken.push((name, place));

@@ -72,11 +72,8 @@ fn picture<'a>(title: &'a str, table: &'a Table, plan: &'a Plan, passes: &'a [Pa
 
 fn in_words(buffers: usize, plan: &Plan, wall_us: u64, capacity: Option<u64>) -> String {
     let Plan { lower_bound, peak, nodes, .. } = plan;
-    let quality = if plan.proven {
-        "which is as low as can be".to_owned()
-    } else {
-        format!("no less than {lower_bound} can do")
-    };
+    let quality =
+        if plan.proven { "which is optimal".to_owned() } else { format!("the lower bound is {lower_bound}") };
     let fit = match capacity {
         Some(capacity) if *peak > capacity => format!(" No plan within {capacity} was found."),
         _ => String::new(),

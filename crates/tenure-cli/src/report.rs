@@ -10,6 +10,6 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Verdict, CliError> {
         (Some(page), _) => html::run(args, page),
         (None, Some(trace)) => perfetto::run(args, trace),
         // The parser requires one of them.
-        (None, None) => Err(CliError::Usage("what to write is to be said: --html or --perfetto".to_owned())),
+        (None, None) => Err(CliError::Usage("choose an output: --html or --perfetto".to_owned())),
     }
 }

@@ -63,8 +63,10 @@ fn watched(outcome: &Outcome) -> String {
     let name = &outcome.profile;
     match outcome.watch {
         Watch::Device => String::new(),
-        Watch::Validation => format!("On {name}, watched by the validation layer.\n"),
-        Watch::Replay => format!("On {name}, without a validation layer: hazards are wrong bytes alone.\n"),
+        Watch::Validation => format!("On {name}, with the validation layer.\n"),
+        Watch::Replay => {
+            format!("On {name}, without a validation layer: only wrong bytes count as hazards.\n")
+        }
     }
 }
 
@@ -83,7 +85,7 @@ fn in_words(outcomes: &[Outcome]) -> String {
     };
     let is_clean = outcomes.iter().all(|outcome| outcome.verdict() == Verdict::Clean);
     format!(
-        "At its peak the program held {} MiB. A committed resource each took {}; tenure took {}.\n{}\n",
+        "At its peak the program used {} MiB. Committed resources took {}; tenure took {}.\n{}\n",
         mib(pooled.peak_live_bytes),
         taken(committed),
         taken(pooled),

@@ -76,7 +76,7 @@ fn assert_clean(object: &Value) {
     assert_eq!(object["driver_time"], "measured");
     assert!(number(object, "driver_cost_ns") > 0);
     assert_eq!(object["driver_creates"], object["driver_destroys"], "{object}");
-    // What tenure thinks it has taken from the driver is what the driver was asked for.
+    // tenure's statistics of driver memory match the driver calls.
     assert_eq!(object["stats_peak_reserved_bytes"], object["peak_reserved_bytes"], "{object}");
     assert!(number(object, "peak_reserved_bytes") >= number(object, "peak_live_bytes"), "{object}");
 }

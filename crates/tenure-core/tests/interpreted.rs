@@ -14,7 +14,8 @@ use tenure_sim::{Device, Lag, Options, Profile};
 const SOON: Duration = Duration::from_secs(600);
 const SIZE: u64 = 512;
 
-/// What a thread does in a frame: an upload, bytes of a ring, constants, descriptors, a readback, mapped memory.
+/// The operations of a thread in a frame: an upload, bytes of a ring, constants, descriptors, a readback,
+/// mapped memory.
 fn work(gpu: &Gpu<Device>, ring: &UploadRing<Device>, byte: u8) -> Result<(), Error> {
     let usage = Usage::SHADER_READ | Usage::COPY_SRC | Usage::COPY_DST;
     let mesh = gpu.create_buffer_with(&BufferDesc::new(SIZE, usage).name("mesh"), &[byte; SIZE as usize])?;

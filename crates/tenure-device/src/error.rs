@@ -199,7 +199,7 @@ pub enum DeviceError {
     },
     /// The driver was not asked: the request exceeds the memory of the heap, the budget of the operating system, or the
     /// program's cap (`Gpu::set_memory_cap`).
-    #[error("{requested} B of memory type {} are more than there is, is granted, or the program's cap leaves", memory.0)]
+    #[error("{requested} B of memory type {} exceed the heap, its budget or the program's cap", memory.0)]
     NotGranted {
         /// Bytes asked for.
         requested: u64,
@@ -208,8 +208,8 @@ pub enum DeviceError {
     },
     /// The driver was not asked, because of `NEVER_ALLOCATE`.
     #[error(
-        "no block of memory type {} has {requested} B free for this, and NEVER_ALLOCATE keeps the driver from being asked \
-         for memory: ask without it, or for less", memory.0
+        "no block of memory type {} has {requested} B free for this, and NEVER_ALLOCATE forbids a driver \
+         allocation: request less, or without it", memory.0
     )]
     NeverAllocate {
         /// Bytes asked for.
@@ -219,8 +219,8 @@ pub enum DeviceError {
     },
     /// No suitable memory type is local to the GPU, and `DEVICE_LOCAL_ONLY` forbids the others.
     #[error(
-        "no memory that is local to the GPU can hold {requested} B for this use, and DEVICE_LOCAL_ONLY forbids memory \
-         type {}, which can: ask without it, or for another MemoryUse", memory.0
+        "no device-local memory can hold {requested} B for this use, and DEVICE_LOCAL_ONLY forbids memory \
+         type {}, which can: request without it, or with another MemoryUse", memory.0
     )]
     DeviceLocalOnly {
         /// Bytes asked for.

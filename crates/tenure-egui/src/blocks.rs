@@ -64,7 +64,7 @@ pub(crate) struct BlockMap {
     colouring: Colouring,
     /// The rows of the largest block.
     rows: u64,
-    /// The map scrolls to what is selected.
+    /// The map scrolls to the selected object.
     scrolls: bool,
 }
 
@@ -143,7 +143,7 @@ impl BlockMap {
 
     fn legend(&self, ui: &mut Ui, snapshot: &Snapshot, pool: &PoolView) {
         if pool.holds_blocks {
-            ui.weak("What it gives out are blocks of the pool of small buffers: the objects are there.");
+            ui.weak("Its allocations are blocks of the pool of small buffers, which has the objects.");
             return;
         }
         ui.horizontal_wrapped(|ui| {
@@ -264,12 +264,12 @@ impl Part<'_> {
         (from < to).then_some(place)
     }
 
-    /// The objects of the row with where they are in it: of those that share a pixel, one. O(log objects) and what is
-    /// drawn, at most one for each pixel.
+    /// The objects of the row with their places in it; one of the objects that share a pixel. O(log objects)
+    /// plus the drawn objects, at most one for each pixel.
     fn visible(&self, snapshot: &Snapshot, rect: Rect) -> Vec<(usize, Rect)> {
         let width = rect.width() / self.share(self.to).max(f32::MIN_POSITIVE);
         let x = |byte: u64| self.x(byte, rect);
-        // Pixels, as what is narrower than one covers one.
+        // In pixels, because a narrower object covers a whole pixel.
         let bytes_of_pixel = (self.row_bytes as f64 / f64::from(width.max(1.0))) as u64;
         let mut shown = Vec::new();
         let mut at = self.first_after(self.from, snapshot);
@@ -293,7 +293,7 @@ impl Part<'_> {
         let at = response.hover_pos()?;
         let share = f64::from((at.x - response.rect.left()) / response.rect.width().max(1.0)).clamp(0.0, 1.0);
         let byte = self.from + (share * (self.to - self.from) as f64) as u64;
-        // What is narrower than a pixel covers one: as many bytes as a pixel shows.
+        // An object narrower than a pixel covers the bytes of a pixel.
         let pixel = ((self.to - self.from) as f64 / f64::from(response.rect.width().max(1.0))) as u64;
         let first = self.first_after(byte.saturating_sub(pixel), snapshot);
         let near = self.block.objects.get(first..)?.iter().copied().take(MOST_NEAR);
@@ -342,10 +342,10 @@ fn heading(ui: &mut Ui, pool: &PoolView, block: usize) {
 /// Points of height that the description of an object takes at most.
 const MOST_DETAILS: f32 = 90.0;
 
-/// What is selected, or how to select something.
+/// The selected object, or a hint how to select one.
 fn details(ui: &mut Ui, snapshot: &Snapshot, selected: Option<&Selected>) {
     let Some(selected) = selected else {
-        ui.weak("Point at an object to see what it is; click it to keep it marked.");
+        ui.weak("Point at an object for its description; click it to keep it marked.");
         return;
     };
     match selected.object(snapshot) {

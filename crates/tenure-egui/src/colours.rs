@@ -2,8 +2,8 @@
 
 use egui::{Color32, Visuals};
 
-/// The palette of Okabe and Ito (*Color universal design*, 2008), without its black and its vermilion, which is for what is
-/// selected.
+/// The palette of Okabe and Ito (*Color universal design*, 2008), without its black and its vermilion, which
+/// marks the selection.
 pub(crate) const PALETTE: [Color32; 6] = [
     Color32::from_rgb(0x00, 0x72, 0xb2),
     Color32::from_rgb(0xe6, 0x9f, 0x00),
@@ -16,7 +16,7 @@ pub(crate) const PALETTE: [Color32; 6] = [
 /// What shares a colour because there are too many groups.
 pub(crate) const REST: Color32 = Color32::from_rgb(0x8a, 0x8f, 0x98);
 
-/// What is selected, and limits.
+/// The selection, and limits.
 pub(crate) const MARK: Color32 = Color32::from_rgb(0xd5, 0x5e, 0x00);
 
 /// The colour of a group by its number.

@@ -10,7 +10,7 @@ use crate::text::{bytes, counted, describe_picture};
 
 const CHART_HEIGHT: f32 = 110.0;
 
-/// What is drawn of a heap, from the bottom up.
+/// A layer in the chart of a heap, from the bottom up.
 struct Layer {
     name: &'static str,
     colour: Color32,
@@ -20,7 +20,7 @@ struct Layer {
 fn layers(ui: &Ui) -> [Layer; 6] {
     let [holes, empty] = free(ui.visuals());
     [
-        Layer { name: "given out of blocks", colour: PALETTE[0], bytes: |heap| heap.used },
+        Layer { name: "allocated from blocks", colour: PALETTE[0], bytes: |heap| heap.used },
         Layer { name: "memory of its own", colour: PALETTE[4], bytes: |heap| heap.ours.committed },
         Layer { name: "transient heaps", colour: PALETTE[1], bytes: |heap| heap.ours.transient },
         Layer { name: "pages", colour: PALETTE[2], bytes: |heap| heap.ours.pages },
@@ -45,7 +45,7 @@ pub(crate) fn show(ui: &mut Ui, samples: &Samples, snapshot: &Snapshot) {
         }
     }
     if unused > 0 {
-        ui.weak(format!("{} with nothing of the manager's.", counted(unused, "memory heap")));
+        ui.weak(format!("{} unused by the manager.", counted(unused, "memory heap")));
     }
     ui.separator();
     ui.strong("What lives, by tag");

@@ -57,11 +57,11 @@ impl SortKey {
 #[derive(Debug)]
 struct Mark {
     frame: u64,
-    /// The ids of what was there.
+    /// The ids of the objects at the mark.
     objects: HashSet<u64>,
-    /// Of what is there now, the objects that were not.
+    /// The number of newer objects.
     new: usize,
-    /// What was there, and is not any more.
+    /// The number of objects released since.
     gone: usize,
 }
 
@@ -117,12 +117,12 @@ impl ObjectTable {
         self.mark.iter_mut().for_each(|mark| mark.compare_with(snapshot));
     }
 
-    /// What is there now is to be marked.
+    /// True if the current objects are to be marked.
     pub(crate) const fn wants_mark(&self) -> bool {
         self.wants_mark
     }
 
-    /// Marks what is there, if that was asked for.
+    /// Marks the current objects, if requested.
     pub(crate) fn take_mark(&mut self, snapshot: &Snapshot) {
         if std::mem::take(&mut self.wants_mark) {
             self.mark = Some(Mark::new(snapshot));
@@ -162,10 +162,10 @@ impl ObjectTable {
                 TextEdit::singleline(&mut self.filter).hint_text("name, tag or kind").desired_width(180.0);
             has_changed |= ui.add(hint).labelled_by(label.id).changed();
             let text =
-                "Remembers what lives now; the check box then lists only objects created since. A leak grows there.";
+                "Marks the live objects; the check box then lists only newer objects. A leak grows there.";
             self.wants_mark = ui.button("Mark now").on_hover_text(text).clicked();
             let Some(mark) = &self.mark else { return };
-            let text = format!("only what is new since the mark in frame {}", mark.frame);
+            let text = format!("only objects newer than the mark in frame {}", mark.frame);
             has_changed |= ui.checkbox(&mut self.only_new, text).changed();
             ui.label(format!("{} new, {} gone since", mark.new, mark.gone));
         });
@@ -243,7 +243,7 @@ impl ObjectTable {
     }
 }
 
-/// What was clicked in the table.
+/// The clicks in the table.
 #[derive(Default)]
 struct Clicked {
     sorts: Option<SortKey>,

@@ -1,4 +1,4 @@
-//! The panel as a whole: what it shows, and how often it looks.
+//! The panel as a whole: its tabs, and the rate of its reports.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::{heaps, waiting};
 /// Seconds between two walks over everything.
 const INTERVAL: f64 = 0.5;
 
-/// What is shown.
+/// The shown tab.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Tab {
     #[default]
@@ -115,7 +115,7 @@ impl MemoryPanel {
         }
         let Some(snapshot) = self.snapshot.take() else { return };
         ui.push_id(self.id, |ui| self.show(ui, &snapshot));
-        // Compared with is what is there now, also while the panel is paused.
+        // The mark compares with the current objects, also while the panel is paused.
         self.snapshot = Some(snapshot);
         if self.table.wants_mark() {
             self.look_at(gpu);
@@ -170,7 +170,7 @@ impl MemoryPanel {
         });
     }
 
-    /// Forgets what is another manager's.
+    /// Forgets the state of another manager.
     fn belong_to<D: Device>(&mut self, gpu: &Gpu<D>) {
         if self.manager.is_some_and(|before| before != gpu.id()) {
             *self = Self { id: self.id, tab: self.tab, ..Self::default() };

@@ -15,7 +15,7 @@ pub(crate) struct Sample {
     pub(crate) frame: u64,
     /// Each memory heap.
     pub(crate) heaps: Vec<HeapMemory>,
-    /// What was dropped and waits, in all heaps. Bytes.
+    /// Bytes of dropped objects that wait, in all heaps.
     pub(crate) pending: u64,
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct BlockView {
 pub(crate) struct PoolView {
     pub(crate) title: String,
     pub(crate) blocks: Vec<BlockView>,
-    /// What it gives out are blocks of another pool.
+    /// Its allocations are blocks of another pool.
     pub(crate) holds_blocks: bool,
 }
 
@@ -71,7 +71,7 @@ impl Groups {
     }
 }
 
-/// What an object has of memory for itself. Views have none; what is reserved has only what is mapped to it, and transient
+/// The memory of an object alone. Views have none, reserved resources only their mapped tiles, and transient
 /// resources share theirs.
 pub(crate) fn own_bytes(object: &LiveObject) -> u64 {
     match object.location {
@@ -108,7 +108,7 @@ impl Snapshot {
         Self { report, pools, tags, kinds }
     }
 
-    /// The index of the pool of which most is given out, of those whose blocks hold objects.
+    /// The index of the pool with the most allocated bytes, among pools whose blocks hold objects.
     pub(crate) fn fullest_pool(&self) -> Option<usize> {
         let holds_objects =
             |(index, _): &(usize, _)| self.pools.get(*index).is_some_and(|pool| !pool.holds_blocks);

@@ -4,7 +4,7 @@ use egui::{Response, WidgetInfo};
 use humansize::{BINARY, format_size};
 use tenure_core::memory::LocationKind;
 
-/// Bytes in the largest unit of which there is one.
+/// Bytes in the largest unit that does not exceed them.
 pub(crate) fn bytes(count: u64) -> String {
     format_size(count, BINARY)
 }
@@ -18,7 +18,7 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
 pub(crate) const fn location(kind: LocationKind) -> &'static str {
     match kind {
         LocationKind::Committed => "memory of its own",
-        LocationKind::Memoryless => "memory that is allocated lazily",
+        LocationKind::Memoryless => "lazily allocated memory",
         LocationKind::Placed => "placed",
         LocationKind::Range => "range of a buffer",
         LocationKind::Page => "in a page",
@@ -34,7 +34,7 @@ pub(crate) fn or_else<'a>(text: &'a str, instead: &'a str) -> &'a str {
     if text.is_empty() { instead } else { text }
 }
 
-/// Gives what is painted a text, for readers of screens.
+/// Adds a text to a painted element, for screen readers.
 #[allow(deprecated, reason = "egui 0.37 has renamed the type; 0.33 has no other")]
 pub(crate) fn describe_picture(response: &Response, text: impl Fn() -> String) {
     response.widget_info(|| WidgetInfo::labeled(egui::WidgetType::Label, true, text()));

@@ -1,4 +1,4 @@
-//! What was dropped, and what keeps it from being given back.
+//! Dropped objects, and the reasons why they are not released.
 
 use egui::{Grid, Ui};
 use tenure_core::{HeldReport, HolderKind, OpenRecordingReport};
@@ -8,7 +8,7 @@ use crate::text::{bytes, counted, names, or_else, shortened};
 
 /// Frames after which an open recording is more likely forgotten than in use.
 const OLD: u64 = 3;
-/// Rows of a list, all of which are laid out in each frame.
+/// The maximum number of rows of a list, because all are laid out in each frame.
 const MOST_ROWS: usize = 200;
 
 pub(crate) fn show(ui: &mut Ui, snapshot: &Snapshot) {
@@ -36,7 +36,7 @@ pub(crate) fn show(ui: &mut Ui, snapshot: &Snapshot) {
     ui.add_space(6.0);
     kept_by_views(ui, snapshot);
     ui.add_space(6.0);
-    ui.strong("What the dropped objects wait for");
+    ui.strong("Holders of dropped objects");
     if report.held.is_empty() {
         ui.weak("Nothing waits.");
     } else {
@@ -47,7 +47,7 @@ pub(crate) fn show(ui: &mut Ui, snapshot: &Snapshot) {
     }
 }
 
-/// What was dropped and does not even wait, because it has views.
+/// Dropped objects that their views keep alive.
 fn kept_by_views(ui: &mut Ui, snapshot: &Snapshot) {
     let kept: Vec<_> = snapshot.report.objects.iter().filter(|object| object.dropped.is_some()).collect();
     ui.strong("Kept by views");

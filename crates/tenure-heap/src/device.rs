@@ -313,7 +313,7 @@ pub enum HeapError {
     },
     /// The driver was not asked: the size exceeds the memory, the operating system's budget or the program's
     /// [cap](crate::MemoryLimits::set_cap).
-    #[error("{requested} B of memory type {} are more than there is, is granted, or the program's cap leaves", memory.0)]
+    #[error("{requested} B of memory type {} exceed the heap, its budget or the program's cap", memory.0)]
     NotGranted {
         /// Requested bytes.
         requested: u64,

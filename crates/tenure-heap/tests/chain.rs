@@ -1,4 +1,4 @@
-//! The fallback chain: which memory types are tried in which steps, whatever the rules.
+//! The fallback chain: the memory types tried in each step, with any rules.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use tenure_heap::{
@@ -6,9 +6,9 @@ use tenure_heap::{
     try_each_memory_type,
 };
 
-/// A request that is refused everywhere: types 0 and 1 are alike, 2 and 3 are other memory.
+/// A request that is refused everywhere: types 0 and 1 are equivalent, 2 and 3 are other memory.
 struct Refused {
-    /// What refuses it.
+    /// The error of a refusal.
     error: fn(MemoryTypeId) -> HeapError,
     has_pending: bool,
     rounds: Vec<(u8, Round)>,

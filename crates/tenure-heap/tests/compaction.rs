@@ -1,4 +1,4 @@
-//! Emptying blocks: nothing moves in vain, nothing is lost, and what can be emptied is.
+//! Emptying blocks: no useless moves, no losses, and all blocks are emptied that can be.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ const KIB: u64 = 1 << 10;
 const BLOCK: u64 = 256 * KIB;
 const AMPLE: CompactionBudget = CompactionBudget { bytes: u64::MAX, moves: usize::MAX, pieces: usize::MAX };
 
-/// A range as the program knows it.
+/// The program's view of a range.
 #[derive(Clone, Copy, Debug)]
 struct Live {
     at: BlockAllocation,
@@ -21,12 +21,12 @@ struct Live {
     moves: bool,
 }
 
-/// A pool, and what a program has in it.
+/// A pool, and the ranges of a program in it.
 struct Program {
     pool: Pool<u64, PoolSuballocator>,
     live: Vec<Live>,
     rng: Rng,
-    /// Blocks made, which are their numbers.
+    /// The number of created blocks; a block's number is its index.
     made: u64,
     retired: Vec<u64>,
     moved: u64,
@@ -60,7 +60,7 @@ impl Program {
         for _ in 0..self.live.len() as u64 * (100 - kept) / 100 {
             self.free_some();
         }
-        // Empty blocks go by themselves.
+        // Empty blocks are freed automatically.
         let mut empty = Vec::new();
         self.pool.reclaim(&mut empty);
     }
@@ -73,7 +73,7 @@ impl Program {
         }
     }
 
-    /// One call, of which the moves are not made yet.
+    /// Makes one call, without its moves.
     fn compact(&mut self, budget: CompactionBudget, moves: &mut Vec<RangeMove>) -> bool {
         let needs: BTreeMap<(usize, u64), Live> =
             self.live.iter().map(|live| ((live.at.block.index(), live.at.offset), *live)).collect();
@@ -85,7 +85,7 @@ impl Program {
         self.pool.compact(budget, needs, moves, &mut self.retired)
     }
 
-    /// Copies what moves: it is where it goes from here on, and where it was is given back.
+    /// Copies the moving ranges: they are at their new places from now on, and the old ones are freed.
     fn make(&mut self, moves: &mut Vec<RangeMove>) {
         for moved in moves.drain(..) {
             let live = self.live.iter_mut().find(|live| live.at == moved.from).unwrap();
@@ -97,7 +97,7 @@ impl Program {
         }
     }
 
-    /// Until nothing is left to do; how many calls that took. What something was moved out of is given back.
+    /// Compacts until nothing is left to do, and frees the old ranges of moves; returns the number of calls.
     fn settle(&mut self, budget: CompactionBudget) -> usize {
         let (mut moves, mut left) = (Vec::new(), Vec::new());
         for call in 0..10_000 {
@@ -117,7 +117,7 @@ impl Program {
         panic!("it does not end: {:?}", self.pool.totals());
     }
 
-    /// The pool knows what the program has, and nothing else.
+    /// The pool has exactly the ranges of the program.
     fn check(&self) {
         let totals = self.pool.totals();
         assert_eq!(totals.allocations, self.live.len() as u64);
@@ -145,7 +145,7 @@ fn pools(seed: u64) -> [Program; 2] {
     [PoolSuballocator::general(16).unwrap(), PoolSuballocator::buddy(256)].map(|it| Program::new(it, seed))
 }
 
-/// What moves is what lay in the emptiest blocks, once, and they are given back.
+/// The ranges of the emptiest blocks move, once, and these blocks are freed.
 #[test]
 fn a_fragmented_pool_becomes_dense_by_the_fewest_moves() {
     for seed in 0..8 {
@@ -158,15 +158,15 @@ fn a_fragmented_pool_becomes_dense_by_the_fewest_moves() {
         let least: u64 = before.iter().take((blocks - left) as usize).sum();
         assert_eq!(program.retired.len() as u64, blocks - left);
         assert_eq!(left, totals.used.div_ceil(BLOCK), "no packing has fewer blocks");
-        // Blocks with nearly as many bytes may be taken for one another: what ranges take is rounded up.
+        // Blocks with nearly equal bytes may be chosen in either order: the sizes of ranges are rounded up.
         assert!(program.moved <= least + least / 100, "{} moved, {least} lay in the emptiest", program.moved);
-        // And then nothing is done.
+        // Then nothing is left to do.
         let moved = program.moved;
         assert_eq!((program.settle(AMPLE), program.moved), (1, moved));
     }
 }
 
-/// Whatever a call may do, the outcome is the same in the end, and no call does more.
+/// With any budget per call, the final result is the same, and no call exceeds its budget.
 #[test]
 fn calls_do_no_more_than_they_may() {
     let some =
@@ -200,7 +200,7 @@ fn what_does_not_move_is_left_alone() {
     assert!(left.len() <= blocks.len() + 1, "{left:?} for {blocks:?}");
 }
 
-/// Nothing is moved where nothing is gained, and blocks that are empty are not filled for it.
+/// Nothing is moved without a gain, and empty blocks are not filled.
 #[test]
 fn a_dense_pool_is_left_alone() {
     for mut program in pools(9) {
@@ -219,7 +219,7 @@ fn a_dense_pool_is_left_alone() {
     }
 }
 
-/// The room in blocks that are being emptied is there again at once when it is asked for.
+/// Requests can use the room in blocks that are being emptied at once.
 #[test]
 fn what_is_asked_for_finds_room_before_a_block_is_made() {
     for mut program in pools(11) {
@@ -238,11 +238,12 @@ fn what_is_asked_for_finds_room_before_a_block_is_made() {
     }
 }
 
-/// A block that is empty takes nothing from another: as many would be left.
+/// An empty block takes no ranges from another: the number of blocks would stay the same.
 #[test]
 fn nothing_moves_into_an_empty_block() {
     let mut program = Program::new(PoolSuballocator::general(16).unwrap(), 0);
-    // In two blocks 100 KiB in the middle, which is more than the holes beside them; and a third block, which is empty.
+    // Two blocks with 100 KiB in the middle, more than the holes beside them, and a third block, which is
+    // empty.
     [78, 100, 78, 78, 100, 78].into_iter().for_each(|size| program.allocate(size * KIB, 16, true));
     program.allocate(BLOCK, 16, true);
     for size in [78 * KIB, BLOCK] {
@@ -255,7 +256,7 @@ fn nothing_moves_into_an_empty_block() {
     assert_eq!(program.moved, 0);
 }
 
-/// A block stays filled until everything has left it, also where something in it is dropped instead of moved.
+/// A block stays filled until everything has left it, also if something in it is dropped instead of moved.
 #[test]
 fn nothing_is_placed_in_a_block_that_is_being_emptied() {
     for mut program in pools(13) {
@@ -268,7 +269,7 @@ fn nothing_is_placed_in_a_block_that_is_being_emptied() {
         for place in [dropped.from, dropped.to] {
             program.pool.free(place.handle, size).unwrap();
         }
-        // Also before the next call: what has been dropped leaves no hole for others.
+        // Even before the next call dropped ranges leave no hole for others.
         while let Some((found, _)) = program.pool.allocate(size, align) {
             assert!(moves.iter().all(|moved| moved.from.block != found.block), "{found:?}");
             program.live.push(Live { at: found, size, align, moves: true });
@@ -278,11 +279,12 @@ fn nothing_is_placed_in_a_block_that_is_being_emptied() {
     }
 }
 
-/// The fillers of a block are freed over several calls, and buddies merge into more than one: none of those is left open.
+/// The fillers of a block are freed over several calls, and buddies merge into several free ranges: all of them
+/// are filled again.
 #[test]
 fn nothing_is_placed_in_a_block_that_is_given_back_step_by_step() {
     let mut program = Program::new(PoolSuballocator::buddy(256), 1);
-    // 128, 64 and 8 KiB, and as much again of which half is used.
+    // 128, 64 and 8 KiB, and the same again with half in use.
     for (block, sizes) in [(200 * KIB, vec![KIB; 200]), (BLOCK, vec![128 * KIB, KIB])] {
         for (number, size) in sizes.into_iter().enumerate() {
             let found = program.pool.allocate(size, 16).filter(|_| number > 0).map(|(at, _)| at);
@@ -316,7 +318,7 @@ fn nothing_is_placed_in_a_block_that_is_given_back_step_by_step() {
     panic!("it does not end");
 }
 
-/// What was told to move is not told again when its block is chosen anew, whether or not it ever leaves.
+/// A planned move is not planned again when its block is chosen again, whether or not it is ever made.
 #[test]
 fn what_was_told_is_not_told_again_after_a_stop() {
     for mut program in pools(17) {
@@ -334,7 +336,7 @@ fn what_was_told_is_not_told_again_after_a_stop() {
             program.make(&mut more);
         }
         assert!(blocks.iter().all(|block| program.pool.block(*block).is_some()));
-        // Once they are gone the others may leave.
+        // Once they are freed the others can be moved out.
         for moved in told {
             let gone = program.live.extract_if(.., |live| live.at == moved.from).next().unwrap();
             program.pool.free(gone.at.handle, gone.size).unwrap();
@@ -343,8 +345,8 @@ fn what_was_told_is_not_told_again_after_a_stop() {
     }
 }
 
-/// With blocks of many sizes the last ones that are kept are those that are just large enough, each range moves once,
-/// and not much more moves than what lies in as many of the emptiest blocks.
+/// With blocks of many sizes the last kept ones are just large enough, each range moves once, and not much more
+/// moves than the content of the same number of emptiest blocks.
 #[test]
 fn blocks_that_just_suffice_are_kept() {
     for seed in 0..10 {
@@ -353,7 +355,7 @@ fn blocks_that_just_suffice_are_kept() {
             let block = BLOCK + block * 64 * KIB;
             let at = program.pool.add_and_allocate(block, block, 2 * KIB, 16, &mut program.retired).unwrap();
             program.live.push(Live { at, size: 2 * KIB, align: 16, moves: true });
-            // It is filled before the next one is made.
+            // A block is filled before the next one is created.
             loop {
                 let size = 512 + program.rng.below(1536);
                 let Some((at, _)) = program.pool.allocate(size, 16) else { break };
@@ -413,7 +415,7 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Allocations and frees between any two calls, of what moves and what does not, moves made late or never.
+    /// Allocations and frees between any two calls, of moving and other ranges, moves made late or never.
     #[test]
     fn nothing_is_lost_whatever_happens_meanwhile(
         seed: u64,
@@ -435,7 +437,7 @@ proptest! {
                     if index < program.live.len() {
                         let Live { at, size, .. } = program.live.swap_remove(index);
                         program.pool.free(at.handle, size).unwrap();
-                        // What was told to move is dropped before it has moved: at both places.
+                        // A range dropped between the plan and its move is freed at both places.
                         for moved in moves.extract_if(.., |moved: &mut RangeMove| moved.from == at) {
                             program.pool.free(moved.to.handle, size).unwrap();
                         }
@@ -455,7 +457,8 @@ proptest! {
                 }
             }
         }
-        // What was begun ends, although blocks may have been allocated from meanwhile; and then all is as in other pools.
+        // Started moves end, although blocks may have been allocated from meanwhile; then the pool behaves like
+        // others.
         loop {
             program.make(&mut moves);
             program.check();

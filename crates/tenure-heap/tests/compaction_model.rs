@@ -1,5 +1,5 @@
-//! Compaction beside a record of what a program knows: whatever is allocated, freed, moved late or never, and stopped, in
-//! blocks of several sizes.
+//! Compaction against a model of a program's ranges: with allocations, frees, late or missing moves, and stops,
+//! in blocks of several sizes.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::collections::BTreeMap;
@@ -12,14 +12,14 @@ use test_random::Rng;
 const KIB: u64 = 1 << 10;
 const AMPLE: CompactionBudget = CompactionBudget { bytes: u64::MAX, moves: usize::MAX, pieces: usize::MAX };
 
-/// A range that the program has.
+/// A range of the program.
 #[derive(Clone, Copy, Debug)]
 struct Live {
     at: BlockAllocation,
     size: u64,
     align: u64,
     can_move: bool,
-    /// It was told to move, and is still there: it never moves again.
+    /// Its move was planned and not made: it never moves again.
     is_told: bool,
 }
 
@@ -27,15 +27,15 @@ struct Model {
     pool: Pool<u64, PoolSuballocator>,
     /// By block and offset.
     live: BTreeMap<(usize, u64), Live>,
-    /// Moves that were told and are neither made nor given up.
+    /// Planned moves that are neither made nor abandoned.
     pending: Vec<RangeMove>,
-    /// Bytes of each block that was made, by its number.
+    /// Bytes of each created block, by its number.
     blocks: Vec<u64>,
-    /// Numbers of blocks that were given back.
+    /// Numbers of freed blocks.
     retired: Vec<u64>,
-    /// Blocks, by number, that something was told to leave since the last stop.
+    /// Blocks, by number, from where moves were planned since the last stop.
     left: Vec<u64>,
-    /// What has moved since compaction was last done.
+    /// The ranges moved since the last compaction.
     arrived: Vec<Handle>,
     rng: Rng,
 }
@@ -107,7 +107,7 @@ impl Model {
     fn free_some(&mut self) {
         let nth = self.rng.below(self.live.len().max(1) as u64) as usize;
         let Some(at) = self.live.values().nth(nth).map(|live| live.at) else { return };
-        // Whoever drops what moves drops all its places: from each move another one may go on.
+        // Dropping a moving range drops all its places: each move may be followed by another.
         let mut places = vec![at];
         let mut next = 0;
         while let Some(at) = places.get(next).copied() {
@@ -163,7 +163,7 @@ impl Model {
         self.pending.push(moved);
     }
 
-    /// Copies some of what moves, or all, in the order in which it was told.
+    /// Copies some of the moving ranges, or all, in the planned order.
     fn make(&mut self, is_all: bool) {
         while !self.pending.is_empty() && (is_all || self.rng.below(4) > 0) {
             let moved = self.pending.remove(0);
@@ -171,7 +171,7 @@ impl Model {
         }
     }
 
-    /// Gives the last moves up: what was told stays where it is, and is not told again.
+    /// Abandons the last moves: the ranges stay in place, and their moves are not planned again.
     fn fail(&mut self) {
         while let Some(moved) = self.pending.pop_if(|moved| !self.live[&key(&moved.to)].is_told) {
             self.free(&moved.to);
@@ -207,7 +207,7 @@ impl Model {
         ranges.validate().unwrap();
     }
 
-    /// Until nothing is left to do, and then nothing is done.
+    /// Compacts until nothing is left to do.
     fn settle(&mut self, budget: CompactionBudget) {
         for call in 0.. {
             assert!(call < 20_000, "it does not end");
@@ -296,7 +296,7 @@ proptest! {
     }
 }
 
-/// The blocks that there are, so that a test fails where a number would be used again for another block.
+/// The existing blocks, so that a test fails if a number is reused for another block.
 #[test]
 fn a_block_is_given_back_once_and_empty() {
     for seed in 0..6 {

@@ -1,4 +1,4 @@
-//! What devices may say, and callers may ask for, that no real ones do: nothing may panic or be lost.
+//! Values of devices and requests that do not occur in reality: nothing may panic or be lost.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,7 +12,7 @@ use tenure_suballoc::GeneralBlocks;
 
 const MEMORY: MemoryTypeId = MemoryTypeId(0);
 
-/// A device whose heaps are numbers, of which it knows those that live.
+/// A device whose heaps are numbers; it tracks the live ones.
 struct Card {
     properties: HeapProperties,
     live: RefCell<Vec<u64>>,
@@ -88,7 +88,7 @@ fn budgets_of_every_size_say_what_they_grant() {
         let limits = MemoryLimits::new(&properties(u64::MAX));
         let budget = HeapBudget { budget, usage };
         let is_allowed = || limits.allows(MEMORY, bytes, Round::WithinBudget, || vec![budget]);
-        // Beyond 2⁶² B bytes are not told apart.
+        // Beyond 2⁶² B single bytes are not distinguished.
         if bytes < 1 << 62 || !budget.grants(bytes) {
             let is_counted = budget.budget.saturating_sub(budget.usage) < 1 << 62;
             assert_eq!(is_allowed(), budget.grants(bytes) || !is_counted, "{bytes} B of {budget:?}");
@@ -119,7 +119,7 @@ fn heaps_that_are_larger_than_a_number_together_are_counted() {
 
 #[test]
 fn a_caller_that_panics_loses_no_heap() {
-    // A range of a block, and a heap of its own.
+    // A range of a block, and a dedicated heap.
     for size in [100, 1 << 30] {
         let card = Card::new(properties(8 << 30));
         let mut pools = HeapPools::new(&card, HeapPoolsConfig::default()).expect("no rule is broken");
@@ -165,7 +165,7 @@ fn a_pool_whose_ranges_are_mixed_up_has_wrong_totals_and_does_not_panic() {
     assert_eq!(pool.totals().used, 0);
 }
 
-/// Whichever call of the device panics: every heap is given back in the end, and nothing stays reserved.
+/// If any call of the device panics, every heap is freed in the end, and nothing stays reserved.
 #[test]
 fn a_device_that_panics_loses_nothing() {
     for panics_at in 1..30 {
@@ -174,7 +174,7 @@ fn a_device_that_panics_loses_nothing() {
         card.panics_at.set(panics_at);
         let mut live = Vec::new();
         for round in 0..30_u64 {
-            // Every third has a heap of its own.
+            // Every third has a dedicated heap.
             let size = if round % 3 == 0 { 40 << 20 } else { 100 << 10 };
             let made = catch_unwind(AssertUnwindSafe(|| pools.allocate(request(size), |_| ())));
             live.extend(made.ok().and_then(Result::ok).map(|(range, ())| range));
@@ -196,7 +196,7 @@ fn a_device_that_panics_loses_nothing() {
     }
 }
 
-/// Whichever destruction panics while the pools are dropped: every heap is given back, and the panic stays inside.
+/// If any destruction panics while the pools are dropped, every heap is freed, and the panic is not passed on.
 #[test]
 fn a_device_that_panics_while_pools_are_dropped_loses_nothing() {
     for panics_at in 1..5 {
@@ -213,7 +213,8 @@ fn a_device_that_panics_while_pools_are_dropped_loses_nothing() {
     }
 }
 
-/// A new block replaces an empty one that is too small, whose destruction panics: the range that was found goes back.
+/// A new block replaces an empty one that is too small, whose destruction panics: the allocated range is freed
+/// again.
 #[test]
 fn a_range_of_a_block_that_replaces_others_is_not_lost() {
     let panics = |panics_at: u64| {
@@ -223,7 +224,7 @@ fn a_range_of_a_block_that_replaces_others_is_not_lost() {
             let (range, ()) = pools.allocate(request(size), |_| ()).expect("there is room");
             pools.free(&range).expect("it lives");
         };
-        // What follows takes less than was ever taken, so that empty blocks are not given back before.
+        // The following requests stay below the peak, so that empty blocks are not freed before them.
         allocate(&mut pools, 60 << 20);
         pools.trim();
         allocate(&mut pools, 100);

@@ -1,5 +1,5 @@
-//! Large blocks that ran empty are for large ranges, unless nothing else can be had, or the driver would have to make
-//! one after the other.
+//! Empty large blocks serve only large ranges, unless no other memory is available, or the driver would have to
+//! create one after the other.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const ALIGN: u64 = 64 * KIB;
 
-/// A pool as a program uses it: a block of exactly its size is made for what finds no room.
+/// A pool as a program uses it: a request without room gets a block of exactly its size.
 struct Program {
     pool: Pool<u64, GeneralBlocks>,
     retired: Vec<u64>,
     made: u64,
-    /// Bytes of all blocks there are.
+    /// Bytes of all blocks.
     reserved: u64,
 }
 
@@ -54,7 +54,7 @@ impl Program {
     }
 }
 
-/// What is small does not keep a level's memory from being given back.
+/// Small ranges do not prevent the release of a level's memory.
 #[test]
 fn small_ranges_do_not_keep_large_blocks() {
     let mut program = Program::new();
@@ -65,7 +65,7 @@ fn small_ranges_do_not_keep_large_blocks() {
     program.free(&small, 64 * KIB);
 }
 
-/// What needs most of the block gets it, and what comes beside something that lives there too.
+/// A request for most of the block gets it, as does a request beside a live range there.
 #[test]
 fn large_blocks_are_used_again() {
     let mut program = Program::new();
@@ -74,14 +74,15 @@ fn large_blocks_are_used_again() {
     let next = program.allocate(12 * MIB);
     let beside = program.allocate(64 * KIB);
     assert_eq!((program.made, next.block, beside.block), (1, level.block, level.block));
-    // Below the size from which blocks count as large, whatever comes is served.
+    // Blocks below the size of large blocks serve all requests.
     let mut program = Program::new();
     let mesh = program.allocate(3 * MIB);
     program.free(&mesh, 3 * MIB);
     assert_eq!(program.allocate(64 * KIB).block, mesh.block);
 }
 
-/// Where no block can be had, the empty one serves whatever comes, and from then on it is a block as any other.
+/// If no new block can be allocated, the empty one serves all requests, and from then on it is a block like any
+/// other.
 #[test]
 fn a_large_block_is_better_than_none() {
     let mut program = Program::new();
@@ -94,7 +95,8 @@ fn a_large_block_is_better_than_none() {
     assert_eq!(program.allocate(64 * KIB).block, level.block);
 }
 
-/// What is lent to another pool is no reason to keep a large block either, and what comes back leaves it empty.
+/// Memory lent to another pool is no reason to keep a large block either, and its return leaves the block
+/// empty.
 #[test]
 fn pieces_do_not_keep_large_blocks() {
     let mut program = Program::new();
@@ -106,7 +108,7 @@ fn pieces_do_not_keep_large_blocks() {
     assert_eq!(program.pool.lend(64 * KIB, ALIGN), None);
 }
 
-/// Two sizes in turn, for ever: the pool sees that and lets them share a block.
+/// Two sizes alternate forever: the pool detects this and lets them share a block.
 #[test]
 fn sizes_that_take_turns_share_a_block() {
     let mut program = Program::new();
@@ -120,7 +122,8 @@ fn sizes_that_take_turns_share_a_block() {
     assert_eq!(program.reserved, 16 * MIB);
 }
 
-/// Whatever is allocated and freed: no two ranges overlap, and no more is reserved than lives, but for what is shared.
+/// For all allocations and frees: no two ranges overlap, and reserved bytes equal live bytes, except in shared
+/// blocks.
 #[test]
 fn ranges_stay_apart_whatever_the_sizes() {
     for seed in 0..20 {
@@ -150,7 +153,8 @@ fn ranges_stay_apart_whatever_the_sizes() {
     }
 }
 
-/// A block of a power of two of which the range that it was made for takes little more than half serves whatever comes.
+/// A block with a power of two as its size, created for a range of little more than half of it, serves all
+/// later requests.
 #[test]
 fn what_a_buddy_rounds_up_does_not_count() {
     let mut pool = Pool::new(PoolSuballocator::buddy(256), 16);

@@ -1,4 +1,4 @@
-//! Ranges of pooled heaps that move: their bytes stay theirs, whatever is allocated and freed meanwhile.
+//! Ranges of pooled heaps that move: their bytes are not reused, with any allocations and frees meanwhile.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ const TYPES: [MemoryTypeId; 2] = [MemoryTypeId(0), MemoryTypeId(1)];
 /// A heap of real memory, and its size.
 type Heap = Rc<RefCell<Vec<u8>>>;
 
-/// A card, of which the tests take 64 MiB and as much of the system's memory.
+/// A card; the tests use 64 MiB of it and the same of system memory.
 struct Card;
 
 impl HeapDevice for Card {
@@ -47,7 +47,7 @@ impl HeapDevice for Card {
     }
 
     fn destroy_heap(&self, heap: Heap) {
-        // What still lies there is lost.
+        // Overwrites the contents of ranges that are still in it.
         heap.borrow_mut().fill(0xee);
     }
 }
@@ -59,18 +59,18 @@ fn pools(compacts: bool) -> HeapPools<Card> {
     pools
 }
 
-/// A range with what was written to it.
+/// A range with its contents.
 struct Live {
     range: MemoryRange,
     alignment: u64,
     byte: u8,
 }
 
-/// Ranges, those that are on their way elsewhere, and a clock.
+/// Ranges, moving ranges, and a clock.
 struct Program {
     pools: HeapPools<Card>,
     live: Vec<Live>,
-    /// Old places, each until the GPU has copied.
+    /// Old places, each kept until the GPU has copied it.
     copied: Vec<MemoryRange>,
     rng: Rng,
 }
@@ -157,7 +157,7 @@ fn bytes_stay_with_their_range() {
     for seed in 0..30 {
         let mut program = Program::new(seed);
         for step in 0..600 {
-            // It grows, and shrinks, and grows.
+            // The number of ranges grows, shrinks, and grows again.
             match program.rng.below(10) {
                 0..3 => program.allocate(),
                 3..6 if step / 100 % 2 == 0 => program.allocate(),
@@ -196,7 +196,7 @@ fn sparse_heaps_are_emptied_and_then_nothing_moves() {
             assert!(program.pools.compact(FRAME, |_| true, &mut moves));
         }
         assert!(moves.is_empty() && program.pools.totals().reserved == before);
-        // Each of the four pools has less than a block that it could do without.
+        // Each of the four pools has less than one superfluous block.
         let free = before - program.pools.totals().requested;
         assert!(free < 8 * MIB, "seed {seed}: {free} of {before} are free");
     }
@@ -213,7 +213,7 @@ fn nothing_moves_that_may_not() {
     }
     assert!(moves.is_empty());
     program.check();
-    // Nor where the pools were not made for it.
+    // The same in pools created without support for moves.
     let mut plain = pools(false);
     let request = MemoryRequest::new(100 * KIB, 256, &TYPES[..1], HeapCategory::Any);
     let ranges: Vec<_> = (0..100).filter_map(|_| plain.allocate(request.clone(), |_| ()).ok()).collect();
@@ -226,7 +226,7 @@ fn nothing_moves_that_may_not() {
     assert!(moves.is_empty());
 }
 
-/// A move that cannot be made is given up, and a request that finds no room gets what was kept free for moves.
+/// An impossible move is abandoned, and a request without room gets the memory kept free for moves.
 #[test]
 fn emptying_stops_for_a_request() {
     let mut pools = pools(true);
@@ -243,7 +243,7 @@ fn emptying_stops_for_a_request() {
     let frame = CompactionBudget { moves: 1, bytes: MIB, pieces: 10_000 };
     pools.compact(frame, |_| true, &mut moves);
     assert_eq!(moves.len(), 1);
-    // As many as were freed, but for where the one goes.
+    // All freed ranges, except the destination of the one move.
     let again: Vec<_> = std::iter::from_fn(|| pools.allocate(request(MIB), |_| ()).ok()).collect();
     assert!(again.len() + 1 >= ranges.len().div_ceil(2), "{} of {}", again.len(), ranges.len());
     assert_eq!(pools.free(&moves[0].to), Ok(()));

@@ -130,7 +130,7 @@ impl fmt::Display for CsvReason {
             Self::Io(error) => write!(f, "cannot be read: {error}"),
             Self::LineTooLong => write!(f, "the line is longer than {MAX_LINE_BYTES} bytes"),
             Self::InvalidUtf8 { valid_bytes } => write!(f, "invalid UTF-8 after {valid_bytes} bytes"),
-            Self::TooManyItems { read } => write!(f, "more than {read} items, which is as many as are kept"),
+            Self::TooManyItems { read } => write!(f, "more than {read} items, the most that are kept"),
             Self::MissingColumn(column) => write!(f, "the header has no column {column}"),
             Self::DuplicateColumn(column) => write!(f, "the header has the column {column} twice"),
             Self::MissingField(column) => write!(f, "there is no {column}"),

@@ -60,7 +60,7 @@ impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::EmptyLifetime { item, first, last } => {
-                write!(f, "item {item} lives from {first} to {last}, which is no time")
+                write!(f, "item {item} has an empty lifetime, from {first} to {last}")
             }
             Self::BadAlignment { item, alignment } => {
                 write!(f, "the alignment {alignment} of item {item} is no power of two")

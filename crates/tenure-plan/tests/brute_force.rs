@@ -1,4 +1,4 @@
-//! Plans of a few items against all plans there are: bounds are bounds, and proofs are true.
+//! Plans of a few items compared with all possible plans: bounds and proofs are correct.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -10,7 +10,7 @@ use tenure_plan::{Item, Options};
 
 const MOST: u64 = 40;
 
-/// How plans compare with the best there are.
+/// Plans compared with the optimum.
 #[derive(Debug, Default)]
 struct Tally {
     cases: u32,
@@ -79,7 +79,7 @@ fn pinned(rng: &mut Rng) -> Vec<Item> {
     items
 }
 
-/// Items that fill a rectangle, or nearly: few plans are as low as the load.
+/// Items that fill a rectangle, or nearly: few plans reach the load.
 fn stacked(rng: &mut Rng) -> Vec<Item> {
     let (capacity, steps) = (4 + rng.scaled(6), 3 + rng.scaled(6));
     let (mut items, mut alive): (Vec<Item>, Vec<(u64, u64)>) = (Vec::new(), Vec::new());

@@ -96,7 +96,7 @@ fn threads_find_plans_that_do_not_depend_on_chance() {
     are_solved_by_threads_without_chance(&planted());
 }
 
-/// Of the first seeds, whatever their instances take.
+/// Of the first seeds, without regard to their nodes.
 #[test]
 fn most_instances_of_all_shapes_are_solved() {
     let (mut solved, mut count) = (0, 0);
@@ -148,7 +148,7 @@ mod published {
         if let Some(folder) = env::var_os(FOLDER).filter(|folder| !folder.is_empty()) {
             return read(Path::new(&folder));
         }
-        // Unlike what `eprintln` prints, this is shown although the tests pass.
+        // Unlike output of `eprintln`, this is shown although the tests pass.
         let line = format!("published instances: not run; {FOLDER} may name their folder\n");
         io::stderr().write_all(line.as_bytes()).unwrap();
         Vec::new()

@@ -1,4 +1,4 @@
-//! What options promise, and what is refused.
+//! The effects of options, and refusals.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -93,7 +93,7 @@ fn time_is_kept() {
 #[test]
 fn unchanged_items_stay_where_they_were() {
     for (name, items) in frames() {
-        // The plan upside down is another plan.
+        // The inverted plan is another plan.
         let before = planned(&items, &Options::new());
         let flipped = |(item, offset): (&Item, &u64)| item.previously_at(before.peak - offset - item.size);
         let again: Vec<Item> = items.iter().zip(&before.offsets).map(flipped).collect();
@@ -122,7 +122,7 @@ fn few_items_move_when_one_grows() {
     assert!(moved * 4 < count, "{moved} of {count} moved");
 }
 
-/// Items at random, of which one in fifty has grown since they were placed.
+/// Random items; one in fifty has grown since they were placed.
 fn grown(count: u64) -> Vec<Item> {
     let mut rng = Rng::new(7);
     let item = |_| {
@@ -177,7 +177,7 @@ fn a_plan_takes_about_one_pass_once_its_time_is_over() {
 fn time_grows_with_items_not_with_pairs_of_classes_or_pins() {
     let item = |at: u64| Item::new(at..at + 2, 1 + at * 7919 % 4096);
     let classes: Vec<Item> = (0..50_000).map(|at| item(at).in_class(at as u32)).collect();
-    // Two of three are fixed, one beside the other.
+    // Two of three are fixed, next to each other.
     let fixed = |at: u64| if at.is_multiple_of(3) { item(at) } else { item(at).pinned_at(at % 3 * 4096) };
     let pinned: Vec<Item> = (0..50_000).map(fixed).collect();
     for items in [classes, pinned] {

@@ -1,4 +1,4 @@
-//! Pictures of plans: valid, complete and inside their bounds, whatever they show.
+//! Pictures of any plans are valid, complete and inside their bounds.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 

@@ -1,4 +1,4 @@
-//! A history says at the end of every frame what the manager says then.
+//! A history has the manager's figures at the end of every frame.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -14,7 +14,7 @@ use tenure_trace::{Workload, generate};
 
 use program::Moves;
 
-/// The objects whose bytes are taken at a moment.
+/// The objects that occupy bytes at a moment.
 fn at(history: &History, clock: u32) -> impl Iterator<Item = &Object> {
     history.objects.iter().filter(move |object| object.born <= clock && clock < object.released)
 }
@@ -77,7 +77,8 @@ fn check_pool(history: &History, clock: u32, pool: u32, report: &PoolReport, obj
     assert!(history.other_uses.iter().all(|other| other.bytes == 0), "nothing but objects is in these pools");
 }
 
-/// What moves is at each frame where the report says, once, and is one object from its creation to its end.
+/// A moving object is in each frame at the place in the report, once, and is one object from its creation to
+/// its end.
 #[test]
 fn what_moves_is_where_the_manager_says() {
     let moves = program::movable(7, 80);
@@ -110,7 +111,7 @@ fn what_moves_is_where_the_manager_says() {
     }));
 }
 
-/// Snapshots show the same moves as events, of what is there in both.
+/// Snapshots show the same moves as events, for objects in both snapshots.
 #[test]
 fn what_moves_is_one_object_in_snapshots() {
     let Moves { run, places, snapshots } = program::movable(9, 40);
@@ -167,7 +168,7 @@ fn snapshots_give_the_same_objects_as_events() {
     drop(large);
 }
 
-/// An object at the place of one that is gone is another one, however alike they are.
+/// An object at the place of a released one is a different object, however similar.
 #[test]
 fn snapshots_tell_apart_what_is_alike() {
     let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
@@ -187,7 +188,8 @@ fn snapshots_tell_apart_what_is_alike() {
     drop(second);
 }
 
-/// What was dropped waits for a recording by its name, for a submission, or to be looked at; together that is all.
+/// Dropped objects wait for a recording, by its name, for a submission, or for the next purge; together these
+/// are all.
 #[test]
 fn snapshots_say_who_holds_what_was_dropped() {
     let lag = Lag::Submissions(4);
@@ -203,7 +205,7 @@ fn snapshots_say_who_holds_what_was_dropped() {
     let desc = BufferDesc::new(1000, Usage::VERTEX);
     let mesh = gpu.create_buffer(&desc).unwrap();
     let recording = gpu.record(Queue::Graphics, "minimap").unwrap();
-    // Commands may name it from then on.
+    // Commands may use it from then on.
     let _place = mesh.offset();
     drop(mesh);
     snap();
@@ -298,7 +300,7 @@ fn snapshots_count_memory_with_the_heap_that_it_is_of() {
     drop((mesh, small, large, stone, pages));
 }
 
-/// Pools that differ in what may share a block have equal kinds, memory types and numbers of blocks.
+/// Pools with different rules for sharing blocks have equal kinds, memory types and numbers of blocks.
 #[test]
 fn objects_are_in_the_block_of_their_own_pool() {
     use tenure_core::device::Priority;
@@ -389,7 +391,7 @@ fn line_of(frames: u64, buffers: &[(u64, &str, u64)]) -> String {
     report.to_string() + "\n"
 }
 
-/// An object is one that was there before, or it is new; it is never two, whatever a file says.
+/// An object existed before or is new, but never both, for any file.
 #[test]
 fn an_object_of_a_snapshot_goes_to_one_place() {
     let places = |lines: &[String]| {
@@ -401,7 +403,7 @@ fn an_object_of_a_snapshot_goes_to_one_place() {
     let before = line_of(5, &[(1, "a", 0)]);
     let moved = line_of(6, &[(1, "a", 1000)]);
     assert_eq!(places(&[before.clone(), moved.clone()]), [(1, gone, None), (2, there, Some(0))]);
-    // Another program has begun, whose objects have the same numbers.
+    // Another program has started, whose objects have the same numbers.
     let restarted = line_of(1, &[(1, "a", 1000)]);
     assert_eq!(places(&[before.clone(), restarted]), [(1, gone, None), (2, there, None)]);
     let other = line_of(6, &[(1, "b", 1000)]);

@@ -1,4 +1,4 @@
-//! What a recorder takes down while several threads use the manager.
+//! Events of a recorder while several threads use the manager.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::collections::HashMap;
@@ -18,10 +18,10 @@ use tenure_sim::{Device, Lag, Options, Profile};
 
 const BUDGET: CompactionBudget = CompactionBudget { bytes: 64 << 20, moves: 1000, pieces: 100_000 };
 
-/// What happens once, as the recorder is told something.
+/// An action on a call of the recorder, once.
 type Once = Mutex<Option<Box<dyn FnOnce() + Send>>>;
 
-/// Passes everything on, and does something besides at one of the calls.
+/// Passes everything on, and runs an action at one of the calls.
 struct Beside {
     recorder: Box<dyn Recorder>,
     before_move: Arc<Once>,
@@ -91,7 +91,7 @@ fn scene() -> Scene {
     Scene { gpu, recorder, before_move, after_free, kept }
 }
 
-/// The manager is asked how it is while another thread moves things, and each waits for the other's locks.
+/// A report is requested while another thread moves resources, and each waits for the other's locks.
 #[test]
 fn a_frame_ends_while_things_move() {
     let Scene { gpu, recorder, before_move, kept, .. } = scene();
@@ -118,7 +118,7 @@ fn a_frame_ends_while_things_move() {
     drop(kept);
 }
 
-/// What is being dropped does not move any more, and nobody is told that it does.
+/// A dropped resource no longer moves, and no move is reported.
 #[test]
 fn what_is_dropped_does_not_move() {
     for dropped in (0..50).step_by(7) {
@@ -147,7 +147,7 @@ fn what_is_dropped_does_not_move() {
     }
 }
 
-/// What was created is counted, wherever it has moved, until the history was taken.
+/// Created objects are counted, wherever they have moved, until the history is taken.
 #[test]
 fn objects_are_counted_by_their_creation() {
     let Scene { gpu, recorder, kept, .. } = scene();
@@ -173,7 +173,7 @@ fn objects_are_counted_by_their_creation() {
     assert_eq!((recorder.objects(), recorder.finish("again").frames.len()), (0, 0));
 }
 
-/// Counts places that have the key of another one that was not given back.
+/// Counts places with the key of another place that was not freed.
 #[derive(Default)]
 struct Keys(Mutex<HashMap<u64, u64>>, Mutex<usize>);
 
@@ -188,7 +188,7 @@ impl Recorder for CountsKeys {
     }
 
     fn released(&self, key: u64) {
-        // Other threads go on meanwhile.
+        // Other threads continue in the meantime.
         std::thread::yield_now();
         self.0.0.lock().unwrap().remove(&key);
     }
@@ -198,7 +198,7 @@ impl Recorder for CountsKeys {
     fn frame_ended(&self, _: u64) {}
 }
 
-/// A thread creates and drops textures, and another one ends frames, and so gives them back.
+/// A thread creates and drops textures, and another one ends frames, which releases them.
 #[test]
 fn a_key_is_of_one_place_at_a_time() {
     let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
@@ -221,7 +221,7 @@ fn a_key_is_of_one_place_at_a_time() {
     assert_eq!(*keys.1.lock().unwrap(), 0, "places had the key of another one");
 }
 
-/// Several structures share a buffer, and are places by themselves.
+/// Several structures share a buffer, and each has its own place.
 #[test]
 fn structures_in_one_buffer_have_keys_of_their_own() {
     let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
@@ -236,7 +236,7 @@ fn structures_in_one_buffer_have_keys_of_their_own() {
     assert_eq!(keys.0.lock().unwrap().len(), 0, "all were given back");
 }
 
-/// Small buffers of the CPU lie in blocks that number their ranges each by itself.
+/// Small CPU-visible buffers are in blocks that number their ranges independently.
 #[test]
 fn ranges_of_several_blocks_have_keys_of_their_own() {
     let uploads = UploadConfig { suballocator: UploadSuballocator::Buddy, ..UploadConfig::default() };

@@ -41,7 +41,7 @@ pub enum AllocError {
 impl fmt::Display for AllocError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::ZeroSize => f.write_str("the size asked for is zero"),
+            Self::ZeroSize => f.write_str("the requested size is zero"),
             Self::BadAlignment { align } => {
                 write!(f, "the alignment {align} is no power of two")
             }

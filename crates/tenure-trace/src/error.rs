@@ -45,7 +45,7 @@ pub enum TraceError {
         name: String,
         /// The line; the header is line 1.
         line: u64,
-        /// What is wrong with it.
+        /// The error in the line.
         reason: Reason,
     },
     /// An event is inconsistent with the events before it, and was not written.
@@ -53,7 +53,7 @@ pub enum TraceError {
     Refused {
         /// The line that the event would have been written to; the header is line 1.
         line: u64,
-        /// What is wrong with the event.
+        /// The error in the event.
         reason: Reason,
     },
     /// The sink failed.
@@ -84,7 +84,7 @@ impl TraceError {
         }
     }
 
-    /// What is wrong with a line or an event, where the error concerns one.
+    /// The reason, if the error concerns a line or an event.
     #[must_use]
     pub fn reason(&self) -> Option<&Reason> {
         match self {
@@ -94,7 +94,7 @@ impl TraceError {
     }
 }
 
-/// What is wrong with a line of a recording or with an event.
+/// An error in a line of a recording or in an event.
 ///
 /// Text taken from the file is quoted and escaped when shown, and never longer than a line may be
 /// ([`MAX_LINE_BYTES`]).
@@ -226,7 +226,7 @@ pub enum Reason {
     },
     /// There are too many events for a recording in memory: [`MAX_EVENTS`](crate::MAX_EVENTS), or fewer where
     /// memory is short. [`TraceReader`](crate::TraceReader) reads any number.
-    #[error("more than {kept} events, which is as many as are kept in memory")]
+    #[error("more than {kept} events, the most that are kept in memory")]
     TooManyEvents {
         /// The number of events before.
         kept: usize,

@@ -48,13 +48,13 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What the oracle knows of one dropped object.
+/// The oracle's model of one dropped object.
 struct Dropped {
     /// Recordings open at its drop that are still open.
     open: Vec<RecordingId>,
-    /// Fixed once no such recording is open: what must complete.
+    /// Fixed once no such recording is open: the submissions that must complete.
     point: Option<SyncPoint>,
-    /// What was submitted when it was created.
+    /// The submissions at its creation.
     born: SyncPoint,
 }
 
@@ -76,7 +76,7 @@ impl Oracle {
         }
     }
 
-    /// What a purge must hand out. Objects whose recordings are all closed are dated by it.
+    /// The expected result of a purge. Objects whose recordings are all closed are dated by it.
     fn purge(&mut self) -> Vec<u32> {
         let (submitted, completed) = (self.submitted, self.completed);
         for object in self.dropped.values_mut().filter(|object| object.open.is_empty()) {
@@ -96,7 +96,7 @@ impl Oracle {
 }
 
 impl Oracle {
-    /// After a purge: what each object waits for, and how many wait for the same.
+    /// After a purge: the waits of each object, and the number of objects with equal waits.
     fn held(&self) -> BTreeMap<Holder, u64> {
         let mut held = BTreeMap::new();
         for object in self.dropped.values() {
@@ -192,8 +192,8 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// A purge hands out exactly what the rule of deferred release says, no more and no less, in any
-    /// order of completion across queues.
+    /// A purge returns exactly the objects given by the rule of deferred release, in any order of completion
+    /// across queues.
     #[test]
     #[cfg_attr(miri, ignore = "one thread of safe code: a plain run finds as much")]
     fn a_purge_releases_exactly_what_is_complete(
@@ -225,7 +225,7 @@ fn an_entry_of_a_slow_queue_holds_back_no_other() {
     assert_eq!(ready, ["vertex buffer", "streamed texture"]);
 }
 
-/// Neither what is open nor what is in flight can use it.
+/// Neither open recordings nor submissions in flight can use it.
 #[test]
 fn what_was_never_used_goes_with_the_next_purge() {
     let (clock, recordings, releases) = (Clock::new(1), Recordings::new(), ReleaseQueue::new());

@@ -12,7 +12,7 @@ use tenure_track::time::{Clock, Recordings, ReleaseQueue, Stamp, SyncPoint};
 const GRAPHICS: QueueId = QueueId(0);
 const COPY: QueueId = QueueId(1);
 
-/// What an object knows of its uses: the serial of the submission that uses it, 0 before.
+/// The notes of an object about its uses: the serial of the submission that uses it, 0 before.
 type Use = Arc<AtomicU64>;
 
 struct World {
@@ -37,7 +37,7 @@ impl World {
         self.clock.note_completed(queue, self.clock.submitted().serial(queue));
     }
 
-    /// Purges and checks that whatever goes was used only by a submission that is complete.
+    /// Purges and checks that all released objects were used only by complete submissions.
     fn purge_checked(&self, queue: QueueId) -> usize {
         let mut ready = Vec::new();
         self.releases.purge(&self.recordings, &self.clock, &mut ready);
@@ -51,7 +51,7 @@ impl World {
     }
 }
 
-/// An object behind a shared handle; whoever lets go last pushes it, as every handle of tenure does.
+/// An object behind a shared handle; the last drop pushes it, as with every handle of tenure.
 struct Handle {
     world: Arc<World>,
     used: Use,
@@ -193,8 +193,8 @@ fn recordings_on_two_queues_both_protect() {
     });
 }
 
-/// Two threads hold an object; one may have a recording use it, and notes that before it lets go. Whoever
-/// lets go last pushes it as unused only when nobody has.
+/// Two threads hold an object; one may use it in a recording, and notes that before its drop. The last drop
+/// pushes the object as unused only if no recording uses it.
 #[test]
 fn what_is_noted_as_used_by_any_thread_is_never_released_as_unused() {
     for is_used in [false, true] {

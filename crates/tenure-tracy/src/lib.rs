@@ -21,7 +21,7 @@ use tracy_client::{Client, PlotConfiguration, PlotFormat, PlotName};
 /// The most memory heaps that are plotted: as many as Vulkan allows. Direct3D 12 has fewer.
 const HEAPS: usize = 16;
 
-/// What is plotted of a heap: bytes.
+/// The plots of a heap, in bytes.
 const CURVES: [&str; 3] = ["live", "reserved", "budget"];
 
 /// Tracy's client, with a plot for each curve of each memory heap: `heap 0: live`, `heap 0: reserved`,
@@ -66,7 +66,7 @@ impl Plots {
     }
 }
 
-/// In the order of [`CURVES`]. Live is what the pools give out, and what has memory of its own.
+/// In the order of [`CURVES`]. Live bytes are those allocated from pools, and committed resources.
 fn values(heap: &HeapMemory) -> [Option<u64>; 3] {
     let reserved = heap.ours.total();
     let live = reserved.saturating_sub(heap.ours.pools.saturating_sub(heap.used));

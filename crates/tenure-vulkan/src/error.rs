@@ -69,7 +69,7 @@ pub enum CreateError {
     },
     /// A feature of a wrapped device needs an extension that is not among those given, and not part of the version.
     #[error(
-        "{feature} is said to be enabled, which needs {extension} with Vulkan {version}, and that is not enabled"
+        "{feature} is listed as enabled, but needs {extension} with Vulkan {version}, which is not enabled"
     )]
     ExtensionNotEnabled {
         /// The feature, as a constant of [`OptionalFeatures`](crate::OptionalFeatures).

@@ -4,8 +4,8 @@ use tenure::bytemuck::{Pod, Zeroable};
 use tenure::prelude::*;
 use tenure::sim;
 
-/// What a draw call needs, as a program writes it: the derive macros of the re-exported crate work, too,
-/// with `#[bytemuck(crate = "tenure::bytemuck")]`.
+/// The steps for a draw call, as in a program: the derive macros of the re-exported crate work, too, with
+/// `#[bytemuck(crate = "tenure::bytemuck")]`.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Camera {

@@ -55,7 +55,7 @@ impl Rng {
         (1 << magnitude) + self.below(1 << magnitude)
     }
 
-    /// So many random bytes.
+    /// `count` random bytes.
     pub fn bytes(&mut self, count: u64) -> Vec<u8> {
         let mut bytes: Vec<u8> = Vec::with_capacity(count as usize + 8);
         while (bytes.len() as u64) < count {

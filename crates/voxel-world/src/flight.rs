@@ -61,12 +61,12 @@ impl Flight {
         self.held[direction as usize] = is_down;
     }
 
-    /// No key is down any more: the window has lost the keyboard.
+    /// Releases all keys: the window has lost the keyboard.
     pub const fn release_all(&mut self) {
         self.held = [false; 4];
     }
 
-    /// The mouse was dragged by so many pixels to the right and down.
+    /// Turns the camera after a mouse drag, in pixels to the right and down.
     pub fn turn(&mut self, [right, down]: [f32; 2]) {
         self.yaw = (self.yaw + right * TURN) % std::f32::consts::TAU;
         self.pitch = (self.pitch - down * TURN).clamp(-STEEPEST, STEEPEST);
@@ -74,7 +74,7 @@ impl Flight {
         self.look = Vec3::new(self.yaw.sin() * level, self.pitch.sin(), self.yaw.cos() * level);
     }
 
-    /// Moves the camera for so many seconds. Opposite keys cancel each other.
+    /// Moves the camera for a time in seconds. Opposite keys cancel each other.
     pub fn advance(&mut self, seconds: f32) {
         let [forward, backward, left, right] = self.held.map(|is_down| f32::from(u8::from(is_down)));
         let aside = Vec3::new(self.yaw.cos(), 0.0, -self.yaw.sin());

@@ -12,7 +12,7 @@ pub struct Options {
     /// Show it in a window: W A S D or the arrows move the camera, dragging turns it, Esc ends
     #[arg(long)]
     pub window: bool,
-    /// End after so many frames in the window
+    /// Number of frames in the window
     #[arg(long, requires = "window", value_parser = value_parser!(u64).range(1..))]
     pub frames: Option<u64>,
     /// Resize, minimise and restore the window before the last frame, and fail if it does not follow: a test
@@ -21,7 +21,7 @@ pub struct Options {
     /// Width and height of the picture or the window
     #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "1280x720", value_parser = size)]
     pub size: [u32; 2],
-    /// Write what the last frame shows to a PNG file [default: target/NAME.png; with a window none]
+    /// Write the last frame to a PNG file [default: target/NAME.png; with a window none]
     #[arg(long, value_name = "PNG")]
     pub picture: Option<PathBuf>,
     /// Fail if more than 0.5 % of the pixels differ from this PNG

@@ -10,7 +10,7 @@ use crate::Result;
 /// How long a change may take.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What is done to a window.
+/// A change of a window.
 #[derive(Clone, Copy, Debug)]
 enum Change {
     Resize([u32; 2]),

@@ -26,8 +26,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// Makes the swap chain of a window, which outlives it or is kept by it.
 pub type OpenSwapchain<S> = fn(&Gpu<<S as Swapchain>::Device>, &Arc<Window>, &SwapchainDesc) -> Result<S>;
 
-/// Does in a window what [`perform`](crate::perform) does, until the window is closed. A picture is written only if
-/// the options name one.
+/// Runs like [`perform`](crate::perform), but in a window, until the window is closed. A picture is written
+/// only if the options name one.
 ///
 /// # Errors
 /// As [`perform`](crate::perform); the errors of the window.
@@ -50,8 +50,7 @@ pub fn perform_in_window<D: Device, P: Painter<D>, S: Swapchain<Device = D>>(
     compare(&picture, options)
 }
 
-/// Shows the world in a window until that is closed. Returns what the last frame showed, if the options ask
-/// for it.
+/// Shows the world in a window until that is closed. Returns the last frame, if the options ask for it.
 fn run<D: Device, S: Swapchain<Device = D>>(
     show: &mut Show<D>,
     open: OpenSwapchain<S>,
@@ -66,7 +65,7 @@ fn run<D: Device, S: Swapchain<Device = D>>(
     Ok(app.shown.transpose()?.and_then(|shown| shown.picture))
 }
 
-/// A window and what it shows. Fields are dropped in this order.
+/// A window and its contents. Fields are dropped in this order.
 struct Shown<S> {
     swapchain: S,
     window: Arc<Window>,
@@ -88,7 +87,7 @@ impl<S: Swapchain> Shown<S> {
     }
 }
 
-/// What winit calls back.
+/// The callbacks of winit.
 struct App<'a, P, S: Swapchain> {
     show: &'a mut Show<S::Device>,
     open: OpenSwapchain<S>,
@@ -118,7 +117,7 @@ impl<P: Painter<S::Device>, S: Swapchain> App<'_, P, S> {
         self.flight.advance(shown.last.elapsed().as_secs_f32());
         shown.last = Instant::now();
         self.show.set_camera(self.flight.camera(size[0] as f32 / size[1] as f32));
-        // Before the last frame comes what is to be done to the window, in frames that do not count.
+        // The changes of the window come before the last frame, in frames that do not count.
         let is_counted = self.options.frames != Some(shown.frames + 1) || !self.unrest.is_active();
         let edit = usize::try_from(shown.frames).ok().filter(|edit| is_counted && *edit < self.show.edits());
         shown.frames += u64::from(is_counted);

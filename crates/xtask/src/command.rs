@@ -19,7 +19,7 @@ pub(crate) fn root() -> PathBuf {
     Path::new(&package).join("../..")
 }
 
-/// The folder in which cargo puts what it builds.
+/// Cargo's target folder.
 pub(crate) fn target() -> PathBuf {
     // Cargo's configuration may name it, too.
     static TARGET: LazyLock<PathBuf> = LazyLock::new(|| {
@@ -31,24 +31,24 @@ pub(crate) fn target() -> PathBuf {
     TARGET.clone()
 }
 
-/// Runs a command, which passes when its exit status is 0. What it prints is passed on; of tests that fail, the names
-/// and messages are part of the trouble as well.
+/// Runs a command, which passes if its exit status is 0. Its output is passed on; names and messages of failing
+/// tests are also part of the trouble.
 pub(crate) fn run(command: &mut Command) -> Outcome {
     judged(command, |_| true)
 }
 
-/// Runs tests of which some are named: there must be at least one. A name that was changed would run none, and pass.
+/// Runs named tests: there must be at least one. Otherwise a renamed test would be skipped silently.
 pub(crate) fn run_named_tests(command: &mut Command) -> Outcome {
     judged(command, |found| !found.has_no_test())
 }
 
-/// Runs a command, which must succeed, and print what is asked for.
+/// Runs a command, which must succeed and print the expected text.
 fn judged(command: &mut Command, is_fine: impl FnOnce(&Failures) -> bool) -> Outcome {
     let shown = format!("{command:?}");
     match watched(command.current_dir(root())) {
         Ok((status, found)) if status.success() => match is_fine(&found) {
             true => Ok(()),
-            false => Err(Trouble::Failed(format!("no test has such a name: {shown}"))),
+            false => Err(Trouble::Failed(format!("no test has this name: {shown}"))),
         },
         Ok((status, failures)) => Err(Trouble::Failed(format!("{status}: {shown}{}", failures.said()))),
         Err(error) => Err(Trouble::Failed(format!("{error}: {shown}"))),
@@ -78,7 +78,7 @@ fn pass_on(mut printed: impl BufRead) -> io::Result<Failures> {
     Ok(failures)
 }
 
-/// For who installs tools: waits for other steps that do. Held until it is dropped.
+/// A lock for the installation of tools: waits for other steps that install. Held until it is dropped.
 pub(crate) fn installing() -> Result<File, Trouble> {
     let path = target().join("installing.lock");
     let failed = |error: io::Error| Trouble::Failed(format!("{}: {error}", path.display()));
@@ -104,13 +104,13 @@ pub(crate) fn succeeds(program: &str, arguments: &[&str]) -> bool {
     Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
 }
 
-/// What a command that succeeds prints, without white space around it.
+/// The trimmed output of a successful command.
 pub(crate) fn printed(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// What cargo prints without white space around it; or that it failed, with the end of what it said.
+/// The trimmed output of cargo, or an error with the end of its messages.
 pub(crate) fn cargo_printed(arguments: &[&str]) -> Result<String, String> {
     let ran = Command::new("cargo").args(arguments).current_dir(root()).output();
     let ran = ran.map_err(|error| format!("cargo {}: {error}", arguments.join(" ")))?;

@@ -1,4 +1,5 @@
-//! What the test command compiles: this program stands between cargo and the compiler, and notes the CPU time of each unit.
+//! The compilations of the test command: this program is a wrapper of the compiler that records the CPU time of
+//! each unit.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -11,14 +12,15 @@ use std::process::{Command, ExitCode};
 
 use crate::cpu;
 
-/// Names the file of the notes, where this program is to be the wrapper of the compiler.
+/// The variable with the file for the records; if set, this program acts as the wrapper of the compiler.
 const NOTES: &str = "TENURE_COMPILED";
-/// Where cargo reads which program wraps the compiler.
+/// Cargo's variable for a wrapper of the compiler.
 pub(crate) const WRAPPER: &str = "RUSTC_WRAPPER";
 /// Units that the summary lists.
 const LISTED: usize = 15;
 
-/// Has cargo below a command note what it compiles. A wrapper that the user has is left in place, and nothing is noted.
+/// Makes cargo below a command record its compilations. A wrapper set by the user is kept, and nothing is
+/// recorded.
 pub(crate) fn note_in(command: &mut Command, this_program: &Path, notes: &Path) {
     let has_wrapper = env::var_os(WRAPPER).is_some_and(|wrapper| !wrapper.is_empty());
     if !has_wrapper && cfg!(target_os = "linux") {
@@ -26,7 +28,7 @@ pub(crate) fn note_in(command: &mut Command, this_program: &Path, notes: &Path) 
     }
 }
 
-/// Where this program was started as the wrapper: compiles, and says how that ended.
+/// If this program was started as the wrapper: compiles, and returns the exit status.
 pub(crate) fn as_wrapper() -> Option<ExitCode> {
     let notes = PathBuf::from(env::var_os(NOTES)?);
     let mut arguments = env::args_os().skip(1);
@@ -42,7 +44,7 @@ pub(crate) fn as_wrapper() -> Option<ExitCode> {
     if let Some(unit) = unit(&arguments) {
         let line = format!("{:.2}\t{unit}\n", cpu::of_children().unwrap_or_default());
         let file = OpenOptions::new().create(true).append(true).open(notes);
-        // A unit that is not noted is no reason to fail.
+        // A missing record is not a failure.
         let _unnoted = file.and_then(|mut file| file.write_all(line.as_bytes()));
     }
     let code = status.ok().and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok());
@@ -62,7 +64,7 @@ fn unit(arguments: &[OsString]) -> Option<String> {
     Some(format!("{name}{test}{check}"))
 }
 
-/// Says how much was compiled, and what took longest. Nothing where nothing was noted.
+/// The number of compilations, and the longest ones. `None` without records.
 pub(crate) fn summary(notes: &Path) -> String {
     fs::read_to_string(notes).map_or_else(|_| String::new(), |notes| summary_of(&notes))
 }

@@ -5,7 +5,8 @@ use std::fs;
 /// The kernel's unit of time in `/proc`, the same on every Linux that Rust supports.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// Seconds of CPU time of the children that have ended and those below them; nothing where the system does not say.
+/// Seconds of CPU time of the children that have ended and those below them; `None` if the system does not
+/// report it.
 pub(crate) fn of_children() -> Option<f64> {
     seconds_in(&fs::read_to_string("/proc/self/stat").ok()?)
 }

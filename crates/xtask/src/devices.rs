@@ -9,13 +9,13 @@ use crate::lab::{Lab, System};
 use crate::outcome::{Outcome, Trouble};
 use crate::toolchain;
 
-/// Tests of the workspace, but for the backend whose tests are those of devices. What needs a device is said in
-/// addition: the same crates with the same features are built once.
+/// Tests of the workspace without a backend's tests, which need devices. Steps with devices use the same
+/// arguments in addition, so that the same crates with the same features are built once.
 pub(crate) const TEST_ALL: [&str; 6] =
     ["test", "--workspace", "--all-features", "--no-fail-fast", "--exclude", "tenure-d3d12"];
 
-/// The same choice of crates for what is built and then run by its path: `cargo run` takes one package alone,
-/// whose features would have everything built again.
+/// The same choice of crates for programs that are built and then run by path: `cargo run` takes a single
+/// package, whose features would cause a rebuild of everything.
 pub(crate) const BUILD_ALL: [&str; 5] =
     ["build", "--workspace", "--all-features", "--exclude", "tenure-d3d12"];
 const VULKAN: [&str; 2] = ["--test", "vulkan"];
@@ -24,11 +24,11 @@ const PROGRAM: [&str; 2] = ["--test", "devices"];
 
 pub(crate) const TEST_D3D12: [&str; 4] = ["test", "--package", "tenure-d3d12", "--all-features"];
 
-/// The drop-in for the crate `gpu-allocator`. The original is there too, for comparison: the version
-/// tells them apart.
+/// The drop-in for the crate `gpu-allocator`. The version distinguishes it from the original, which is used for
+/// comparison.
 pub(crate) const DROP_IN: &str = "gpu-allocator@0.28.100";
 
-/// What is built for Windows in the lab, always together, for the same reason.
+/// The packages built for Windows in the lab, always together, for the same reason.
 const ON_WINDOWS: [&str; 11] = [
     "--target",
     System::Windows.triple(),
@@ -43,8 +43,8 @@ const ON_WINDOWS: [&str; 11] = [
     "--all-features",
 ];
 
-/// Tests that present to windows have this in their names. Nothing runs beside them: now and then Wine's threads wait for
-/// each other in Xlib, the more often the more of them there are.
+/// Tests that present to windows have this in their names. They run alone, because Wine's threads sometimes
+/// deadlock in Xlib, more often with more threads.
 const WITH_WINDOWS: &str = "swapchain";
 /// All other tests on the device.
 const WITHOUT_WINDOWS: [&str; 10] =
@@ -54,14 +54,14 @@ const DEVICE_TESTS: [&str; 6] = ["--test", "d3d12", "--test", "d3d12_device", "-
 const DROP_IN_D3D12: [&str; 8] =
     ["test", "--package", DROP_IN, "--lib", "--test", "d3d12_device", "--test", "surface"];
 
-/// Tests that make the device look like a discrete card have this in their names. They need one that is none: with one
-/// memory type, as the lab's.
+/// Tests that disguise the device as a discrete card have this in their names. They need a device with one
+/// memory type, such as the lab's.
 const LOOKS_DISCRETE: &str = "discrete";
 
 /// The Vulkan backend: in the lab, or on this machine's own driver.
 pub(crate) fn vulkan(is_native: bool) -> Outcome {
     if is_native || cfg!(windows) {
-        println!("left out, for the lab's device: tests that make a device look like a discrete card");
+        println!("left out, because they need the lab's device: tests that disguise it as a discrete card");
         let skip = ["--", "--skip", LOOKS_DISCRETE];
         return cargo(&[&TEST_ALL[..], &VULKAN, &DROP_IN_VULKAN, &skip].concat());
     }
@@ -74,8 +74,8 @@ pub(crate) fn vulkan(is_native: bool) -> Outcome {
     lab.cargo(System::Linux, &[&TEST_ALL[..], &VULKAN, &DROP_IN_VULKAN].concat())
 }
 
-/// Tests that the distribution's own device adds nothing to: windows, which need the lab's display, each call refused, and
-/// devices with features or memory types hidden.
+/// Tests that are not repeated on the distribution's device: windows, which need the lab's display, refusals of
+/// each call, and devices with hidden features or memory types.
 const IN_LAB_ALONE: [&str; 7] = [
     "swapchain::windows",
     "nth_call",
@@ -86,7 +86,7 @@ const IN_LAB_ALONE: [&str; 7] = [
     "suite::wrapped",
 ];
 
-/// The Vulkan backend on the software device that this machine's own Debian has, with the features of its day.
+/// The Vulkan backend on the software device of this machine's Debian release, which may have fewer features.
 pub(crate) fn vulkan_of_host() -> Outcome {
     debian::packages(&["libvulkan1", "mesa-vulkan-drivers", "vulkan-validationlayers"])?;
     let Some(driver) = software_driver() else {
@@ -117,7 +117,7 @@ pub(crate) fn d3d12() -> Outcome {
         return cargo(&DROP_IN_D3D12);
     }
     toolchain::component("clippy")?;
-    // Some crates have C in them: the lab brings the compiler.
+    // Some crates contain C code: the lab has the compiler.
     let lab = windows_in_lab()?;
     for targets in [&["--all-targets"][..], &DEVICE_TESTS] {
         cargo(&[&["clippy"][..], &ON_WINDOWS, targets, &["--", "-D", "warnings"]].concat())?;
@@ -132,7 +132,7 @@ pub(crate) fn d3d12() -> Outcome {
     test(&["--doc"], &[])
 }
 
-/// What the cross-compiled programs of the lab need.
+/// The requirements of the lab's cross-compiled programs.
 pub(crate) fn windows_in_lab() -> Result<Lab, Trouble> {
     toolchain::target(System::Windows.triple())?;
     let lab = Lab::ready()?;
@@ -140,7 +140,7 @@ pub(crate) fn windows_in_lab() -> Result<Lab, Trouble> {
     Ok(lab)
 }
 
-/// The program `tenure` on the devices that it finds: what they are, and recordings replayed on them.
+/// The program `tenure` on the devices that it finds: lists them, and replays recordings on them.
 pub(crate) fn program(is_native: bool) -> Outcome {
     let test = [&TEST_ALL[..], &PROGRAM].concat();
     if is_native || cfg!(windows) {
@@ -175,8 +175,8 @@ fn in_lab(lab: &Lab, system: System, name: &str, arguments: &[&str]) -> Outcome 
     lab.run_built(system, &format!("examples/{name}"), arguments)
 }
 
-/// 400 frames of four recording threads, and those of a render graph, on both APIs: on a device in software a frame
-/// of the former takes a tenth of a second. The world is streamed on Vulkan alone.
+/// 400 frames of four recording threads, which take a tenth of a second each on a software device, and the
+/// frames of a render graph, on both APIs. The world is streamed only on Vulkan.
 pub(crate) fn frames(is_native: bool) -> Outcome {
     let on_all = |device, run: &dyn Fn(&str, &[&str]) -> Outcome| {
         run("frame", &["--device", device, "--frames", "400"])?;
@@ -196,8 +196,8 @@ pub(crate) fn frames(is_native: bool) -> Outcome {
     on_all("d3d12", &|name, arguments| in_lab(&lab, System::Windows, name, arguments))
 }
 
-/// The voxel world in a window, whose last frame must be the expected picture. The lab's screen has 640 by 480 pixels.
-/// On the way there the window is resized, minimised and restored.
+/// The voxel world in a window, whose last frame must be the expected picture. The lab's screen has 640 by 480
+/// pixels. Before that the window is resized, minimised and restored.
 const VOXELS_IN_WINDOW: [&str; 8] = [
     "--window",
     "--frames",
@@ -209,7 +209,7 @@ const VOXELS_IN_WINDOW: [&str; 8] = [
     "examples/voxel-world-window.png",
 ];
 
-/// Both APIs draw the voxel world off screen, and draw the same. In a window they draw what is expected.
+/// Both APIs draw the same picture of the voxel world off screen, and the expected picture in a window.
 pub(crate) fn pictures(is_native: bool) -> Outcome {
     let compare = ["--compare", "target/voxel-vulkan.png"];
     let here = |name: &str, arguments: &[&str]| cargo(&[&example(name)[..], &["--"], arguments].concat());

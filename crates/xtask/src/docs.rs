@@ -8,18 +8,18 @@ use crate::command::{cargo_with, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::toolchain;
 
-/// The most HTML pages that the crate `tenure` may have. Another crate that it exports with its items, and not as a
-/// link (`#[doc(no_inline)]`), can add thousands.
+/// The maximum number of HTML pages of the crate `tenure`. A re-export of another crate without
+/// `#[doc(no_inline)]` can add thousands.
 const MOST_PAGES: usize = 700;
 
-/// The documentation builds without warnings, and that of `tenure` has no more pages than it may have.
+/// Checks that the documentation builds without warnings, and the number of pages of `tenure`.
 pub(crate) fn check() -> Outcome {
     toolchain::cpp()?;
     let arguments = ["doc", "--workspace", "--no-deps", "--all-features", "--quiet"];
     cargo_with(&arguments, &[("RUSTDOCFLAGS", "-D warnings")])?;
     let folder = target().join("doc/tenure");
     let pages = pages(&folder).map_err(|error| Trouble::Failed(format!("{}: {error}", folder.display())))?;
-    let found = format!("the crate tenure has {pages} HTML pages, and may have {MOST_PAGES}");
+    let found = format!("the crate tenure has {pages} HTML pages, at most {MOST_PAGES}");
     println!("{found}");
     if pages <= MOST_PAGES { Ok(()) } else { Err(Trouble::Failed(found)) }
 }

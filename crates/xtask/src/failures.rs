@@ -1,15 +1,15 @@
-//! What test programs print of the tests that failed or did not end, so that it can be said again where everything ends.
+//! The output of failed and unfinished tests, for the summary.
 
 use std::collections::VecDeque;
 
 /// Lines that are kept: enough for the messages of several tests.
 const MOST: usize = 60;
-/// Lines of the end that are kept, for a program that fails without a test that does.
+/// The number of last lines kept, for a program that fails without a failing test.
 const LAST: usize = 6;
-/// What the test harness prints of a test, after its name.
+/// The text of the test harness after the name of a slow test.
 const SLOW: &str = " has been running for over ";
 
-/// Picks the tests that failed, and their messages, from what test programs print.
+/// Extracts failed tests and their messages from the output of test programs.
 #[derive(Default)]
 pub(crate) struct Failures {
     kept: Vec<String>,
@@ -54,7 +54,7 @@ impl Failures {
         self.last.push_back(line.to_owned());
     }
 
-    /// Takes what is said of a test.
+    /// Handles a line about a test.
     fn note_test(&mut self, said: &str) {
         if let Some((name, _)) = said.split_once(SLOW) {
             self.slow.push(name.to_owned());
@@ -71,8 +71,7 @@ impl Failures {
         }
     }
 
-    /// Everything that was kept, each line after a line break; where no test failed, the tests that did not end and the
-    /// last lines.
+    /// All kept lines, each after a line break; if no test failed, the unfinished tests and the last lines.
     pub(crate) fn said(&self) -> String {
         if self.kept.is_empty() {
             return self.said_of_end();

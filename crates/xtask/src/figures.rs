@@ -18,7 +18,7 @@ pub(crate) fn voxel(program: &Path) -> Outcome {
     let rows: Vec<Vec<&str>> = said.lines().map(|line| line.split('|').map(str::trim).collect()).collect();
     let figures = |strategy| match rows.iter().find(|row| row[0] == strategy).map(|row| &row[..]) {
         Some([_, _, _, overhead, calls, time, ..]) => Ok([*overhead, *calls, *time]),
-        _ => Err(Trouble::Failed(format!("no figures of {strategy}"))),
+        _ => Err(Trouble::Failed(format!("no figures for {strategy}"))),
     };
     for strategy in ["committed", "placed", "tenure"] {
         wants(&benchmarks, &format!("| {strategy} | {} |", figures(strategy)?.join(" | ")))?;
@@ -27,13 +27,13 @@ pub(crate) fn voxel(program: &Path) -> Outcome {
         [figures("tenure")?[0], figures("committed")?[0]].map(|it| it.trim_end_matches('x'));
     wants(
         &front_page,
-        &format!("reserve {ours} times what lives and {committed} times with a committed resource each"),
+        &format!("reserve {ours} times the live bytes and {committed} times if each is committed"),
     )
 }
 
 fn wants(document: &str, figure: &str) -> Outcome {
     match document.contains(figure) {
         true => Ok(()),
-        false => Err(Trouble::Failed(format!("the documents do not say what was printed: {figure}"))),
+        false => Err(Trouble::Failed(format!("the documents lack the printed figure: {figure}"))),
     }
 }

@@ -14,7 +14,7 @@ const FOLDER: &str = "TENURE_PLAN_INSTANCES";
 pub(crate) fn published() -> Outcome {
     let Some(folder) = env::var_os(FOLDER).filter(|folder| !folder.is_empty()) else {
         return Err(Trouble::NotAsked(format!(
-            "set {FOLDER} to a folder with MiniMalloc's challenging instances (CONTRIBUTING.md says where they come from)"
+            "set {FOLDER} to a folder with instances: see CONTRIBUTING.md"
         )));
     };
     // Tests run in the folders of their packages.

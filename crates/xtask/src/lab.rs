@@ -8,11 +8,11 @@ use crate::command::{cargo_with, root, run, succeeds, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::{debian, lab_packages, times};
 
-/// For which system a program in the lab is built.
+/// The target system of a program in the lab.
 #[derive(Clone, Copy)]
 pub(crate) enum System {
     Linux,
-    /// By way of Wine.
+    /// Through Wine.
     Windows,
 }
 
@@ -33,10 +33,10 @@ impl System {
     }
 }
 
-/// Seconds that a program may take which is not part of a suite.
+/// The time limit in seconds of a program outside a suite.
 const PROGRAM_TIMEOUT: u32 = 600;
 
-/// Seconds that a program of the tests may take: whole suites on devices in software, on a busy machine.
+/// The time limit in seconds of a test program: whole suites on software devices, on a busy machine.
 const TIMEOUT: &str = "1200";
 
 /// A program of Windows by its path in the lab.
@@ -46,7 +46,7 @@ const WINDOWS_SHELL: &str = "/.wineprefix/drive_c/windows/system32/cmd.exe";
 pub(crate) struct Lab(());
 
 impl Lab {
-    /// Builds the lab if that has not been done.
+    /// Builds the lab, unless it is complete.
     pub(crate) fn ready() -> Result<Self, Trouble> {
         if let Some(remedy) = Machine::look().remedy() {
             return Err(Trouble::NoDevice(remedy.to_owned()));
@@ -56,7 +56,7 @@ impl Lab {
         Ok(Self(()))
     }
 
-    /// Runs cargo, here; what it builds and then runs (`run`, `test`) runs in the lab.
+    /// Runs cargo here; programs that it builds and runs (`run`, `test`) run in the lab.
     pub(crate) fn cargo(&self, system: System, arguments: &[&str]) -> Outcome {
         self.cargo_with(system, arguments, &[])
     }
@@ -88,14 +88,14 @@ impl Lab {
         run(self.command(&system.built(program), PROGRAM_TIMEOUT).args(arguments))
     }
 
-    /// A program in the lab, that may take these seconds.
+    /// A program in the lab with this time limit in seconds.
     pub(crate) fn command(&self, program: &Path, seconds: u32) -> Command {
         let mut command = Command::new(root().join("lab/run"));
         command.arg(program).env("TENURE_LAB_TIMEOUT", seconds.to_string());
         command
     }
 
-    /// What a program in the lab prints.
+    /// The output of a program in the lab.
     fn prints(&self, program: &[&str]) -> Result<String, Trouble> {
         let mut command = Command::new(root().join("lab/run"));
         let ran = command.args(program).current_dir(root()).output();
@@ -118,7 +118,7 @@ impl Lab {
     }
 }
 
-/// The lab is there, has a device, and tells a program that fails from one that does not.
+/// Checks that the lab exists, has a device, and passes on exit statuses.
 pub(crate) fn check() -> Outcome {
     let lab = Lab::ready()?;
     lab.ends_with(0, 60, &["sh", "-c", "vulkaninfo --summary 2>&1 | grep deviceName"])?;
@@ -130,7 +130,7 @@ pub(crate) fn check() -> Outcome {
     lab_packages::compare(&lab.prints(&["dpkg-query", "--show", "--showformat", lab_packages::FORMAT])?)
 }
 
-/// What matters to the lab about this machine.
+/// The properties of this machine that the lab depends on.
 struct Machine {
     is_linux: bool,
     is_debian: bool,
@@ -148,14 +148,14 @@ impl Machine {
         }
     }
 
-    /// What has to change before the lab can be had; nothing if it can.
+    /// The remedy if the lab cannot be built here.
     fn remedy(&self) -> Option<&'static str> {
         if !self.is_linux || !self.is_debian {
-            Some("the device lab needs Debian on x86-64: there, or in a privileged container of it")
+            Some("the device lab needs Debian on x86-64, or a privileged container of it")
         } else if !self.is_root {
             Some("the device lab needs root: run this command as root")
         } else if !self.has_namespaces {
-            Some("the device lab makes namespaces and mounts of its own: run this container privileged")
+            Some("the device lab creates namespaces and mounts: run this container privileged")
         } else {
             None
         }

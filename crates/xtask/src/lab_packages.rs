@@ -1,7 +1,7 @@
-//! The packages that the lab has, beside those with which the tests passed last.
+//! The packages of the lab, compared with those of the last passing tests.
 //!
-//! Debian mends packages of a release now and then. A test that fails in a new lab may fail because of that, so the step `lab`
-//! says what differs; it does not fail.
+//! Debian updates packages of a release. A test that fails in a new lab may fail because of an update, so the
+//! step `lab` prints the differences; it does not fail.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -10,11 +10,11 @@ use std::fs;
 use crate::command::root;
 use crate::outcome::Trouble;
 
-/// A package of each line, and its version.
+/// A package and its version per line.
 const RECORDED: &str = "lab/packages.txt";
-/// With this in the environment, the packages are written down instead.
+/// With this in the environment, the packages are recorded instead.
 const BLESS: &str = "TENURE_BLESS";
-/// What dpkg prints of a package.
+/// The output of dpkg for a package.
 pub(crate) const FORMAT: &str = "${binary:Package} ${Version}\\n";
 
 /// By name.
@@ -40,7 +40,7 @@ fn differences(recorded: &Versions<'_>, found: &Versions<'_>) -> String {
     text
 }
 
-/// Says how the lab's packages, as dpkg lists them, differ from those that are recorded.
+/// Prints the differences between the lab's packages, as listed by dpkg, and the recorded ones.
 pub(crate) fn compare(found: &str) -> Result<(), Trouble> {
     let path = root().join(RECORDED);
     let failed = |error: std::io::Error| Trouble::Failed(format!("{RECORDED}: {error}"));
@@ -50,9 +50,9 @@ pub(crate) fn compare(found: &str) -> Result<(), Trouble> {
     let recorded = fs::read_to_string(&path).map_err(failed)?;
     let differences = differences(&versions(&recorded), &versions(found));
     if differences.is_empty() {
-        println!("the lab has the packages of {RECORDED}");
+        println!("the lab's packages match {RECORDED}");
     } else {
-        println!("the lab's packages are others than those of {RECORDED}:\n{differences}");
+        println!("the lab's packages differ from {RECORDED}:\n{differences}");
     }
     Ok(())
 }

@@ -54,26 +54,26 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Installs what is missing and checks everything: format, lints, documentation, tests, model
-    /// checking, real devices, examples, the main job.
+    /// Installs missing tools and runs all checks: format, lints, documentation, tests, model checking, real
+    /// devices, examples, the main job.
     Test {
         /// Only these steps, in their usual order; see `--list`.
         steps: Vec<String>,
         /// Lists the steps instead of running them.
         #[arg(long)]
         list: bool,
-        /// A device that cannot be had here fails its step. Also with the environment variable `CI`.
+        /// A missing device fails its step. Also enabled by the environment variable `CI`.
         #[arg(long)]
         strict: bool,
-        /// Steps use this machine's own Vulkan driver instead of the device lab. They leave Direct3D 12 out, but for the
-        /// step `d3d12`.
+        /// Steps use this machine's Vulkan driver instead of the device lab. Direct3D 12 is left out, except in
+        /// the step `d3d12`.
         #[arg(long)]
         native: bool,
-        /// Removes after each step what only that step builds, for a disk with little room; the next run builds it
-        /// anew.
+        /// Saves disk space: removes the outputs that only one step uses after that step; the next run builds
+        /// them again.
         #[arg(long)]
         lean: bool,
-        /// Only what a contributor runs before each commit: format, lints, rules of the repository, tests of the manager.
+        /// Only the checks before each commit: format, lints, rules of the repository, tests of the manager.
         #[arg(long, conflicts_with = "steps")]
         quick: bool,
     },
@@ -90,7 +90,7 @@ enum Command {
         #[arg(long)]
         quick: bool,
     },
-    /// Writes down the public surface of the crate that the drop-in `gpu-allocator` stands for.
+    /// Records the public surface of the original `gpu-allocator`.
     Surface,
     /// Runs real programs on wgpu with the original gpu-allocator and with tenure's, and prints both side by
     /// side. A picture that differs is a failure.
@@ -98,43 +98,44 @@ enum Command {
         /// Only these programs (all: shadows, sprites, particles, egui, vello, bevy). Can be repeated.
         #[arg(long = "program", value_name = "NAME")]
         programs: Vec<String>,
-        /// How often each program runs with each allocator; what is printed are medians.
+        /// The number of runs of each program with each allocator; medians are printed.
         #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
         rounds: u32,
-        /// On this machine's own Vulkan driver instead of the device lab.
+        /// Uses this machine's Vulkan driver instead of the device lab.
         #[arg(long)]
         native: bool,
     },
-    /// Runs random programs over the whole interface on the simulated device, a process on each processor. A program
-    /// that fails is shown with its seed and as few steps as are enough.
+    /// Runs random programs over the whole interface on the simulated device, a process on each processor. A
+    /// failing program is shown with its seed and reduced to few steps.
     Soak {
-        /// The first seed; by default one of the clock.
+        /// The first seed; by default taken from the clock.
         #[arg(long)]
         seed: Option<u64>,
-        /// Minutes.
+        /// The duration in minutes.
         #[arg(long, default_value_t = 10.0, value_parser = minutes)]
         minutes: f64,
-        /// Breaks rules of the code on purpose instead, one after the other in a copy of the repository, and says which
-        /// random programs find within a minute: those of `crates/soak/rules.json` whose words contain this.
+        /// Breaks rules of the code on purpose instead, one after the other in a copy of the repository, and
+        /// lists the rules whose violation random programs find: the rules of `crates/soak/rules.json` that
+        /// contain this text.
         #[arg(long, value_name = "WORDS", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["seed", "minutes"])]
         rules: Option<String>,
     },
-    /// Runs all that uses devices on those of this machine, Windows or Linux with a card, and writes down what they are,
-    /// which steps pass, and their figures: `docs/devices/NAME.md`.
+    /// Runs all steps with devices on this machine's devices (Windows, or Linux with a GPU), and writes the
+    /// devices, the results of the steps and figures to `docs/devices/NAME.md`.
     Record {
-        /// Of the file: such as the card and the system.
+        /// The name of the file, such as the card and the system.
         name: String,
     },
-    /// Prints the lines of code of each crate, of documents and in all, and fails where there are more than
-    /// `crates/xtask/size.toml` allows.
+    /// Prints the lines of code of each crate, of documents and in total, and fails if they exceed the budgets
+    /// in `crates/xtask/size.toml`.
     Size,
-    /// Compiles examples on Vulkan after their dependencies, and prints the processor time: the cost for a program each
-    /// time that it is changed.
+    /// Compiles examples on Vulkan without their dependencies, and prints the processor time: the cost of each
+    /// change of a program.
     CompileTime {
-        /// Compiles them at this revision as well, and prints both side by side.
+        /// Also compiles them at this revision, and prints both times side by side.
         #[arg(long, value_name = "REVISION")]
         against: Option<String>,
-        /// The number of times that each is compiled; medians are printed.
+        /// The number of compilations of each; medians are printed.
         #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
         rounds: u32,
     },

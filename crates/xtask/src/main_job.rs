@@ -6,7 +6,7 @@ use std::process::{Command, ExitStatus};
 use crate::command::{cargo, root, target};
 use crate::outcome::{Outcome, Trouble};
 
-/// What needs a feature: arguments, and the text and the feature that are in the error.
+/// Arguments that need a feature; the text and the feature in the error.
 const ABSENT: [(&[&str], &str, &str); 4] = [
     (&["devices"], "without Vulkan", "vulkan"),
     (&["replay", "traces/egui_demo_app.csv.gz", "--device", "vulkan"], "without Vulkan", "vulkan"),
@@ -14,10 +14,10 @@ const ABSENT: [(&[&str], &str, &str); 4] = [
     (&["replay", "fuzz/seeds/recording/zstd-head.csv.zst"], "without zstd", "zstd"),
 ];
 
-/// What the help says of a command that needs a feature.
+/// The help text of a command that needs a feature.
 const ABSENT_COMMAND: &str = "(not in this program: the feature `report` adds it)";
 
-/// The default replay; and what that program lacks is refused with the way to get it, and marked in the help.
+/// The default replay. Missing commands are refused with the feature that adds them, and marked in the help.
 pub(crate) fn check() -> Outcome {
     cargo(&["run", "--release", "--quiet"])?;
     let program = target().join("release").join(format!("tenure{}", std::env::consts::EXE_SUFFIX));
@@ -32,7 +32,7 @@ pub(crate) fn check() -> Outcome {
     if help.contains(ABSENT_COMMAND) { Ok(()) } else { Err(Trouble::Failed(format!("tenure -h: {help}"))) }
 }
 
-/// How the program ends with some arguments, and all that it prints.
+/// The exit status and the output of the program with some arguments.
 fn run(program: &Path, arguments: &[&str]) -> Result<(ExitStatus, String), Trouble> {
     let output = Command::new(program).args(arguments).current_dir(root()).output();
     let output = output.map_err(|error| Trouble::Failed(format!("{}: {error}", program.display())))?;

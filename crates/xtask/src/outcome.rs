@@ -1,26 +1,26 @@
-//! What becomes of a step.
+//! Results of steps.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A step passes, or says what is wrong.
+/// The result of a step.
 pub(crate) type Outcome = Result<(), Trouble>;
 
-/// Why a step did not pass.
+/// The reason why a step did not pass.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Trouble {
     Failed(String),
-    /// The tool cannot be had on this machine; what to do about it.
+    /// The tool is not available on this machine; the remedy.
     NoTool(String),
-    /// The device cannot be had on this machine; what to do about it.
+    /// The device is not available on this machine; the remedy.
     NoDevice(String),
-    /// Nobody asked for it; how to.
+    /// The step runs only on request; the way to request it.
     NotAsked(String),
 }
 
 impl Trouble {
-    /// Where nobody may have gone without, as in CI, a device that cannot be had is a failure.
+    /// With `--strict`, as in CI, a missing device is a failure.
     pub(crate) fn judged(self, is_strict: bool) -> Self {
         match self {
             Self::NoDevice(remedy) if is_strict => Self::Failed(remedy),
@@ -38,7 +38,7 @@ impl fmt::Display for Trouble {
         match self {
             Self::Failed(reason) => write!(f, "FAILED: {reason}"),
             Self::NoTool(remedy) | Self::NoDevice(remedy) => write!(f, "NOT RUN on this machine: {remedy}"),
-            Self::NotAsked(how) => write!(f, "NOT RUN, for it is to be asked for: {how}"),
+            Self::NotAsked(how) => write!(f, "NOT RUN, only on request: {how}"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is published can be: metadata, packages, and a build of each from its package alone.
+//! Checks that the crates can be published: metadata, packages, and a build of each from its package.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -9,7 +9,7 @@ use crate::command::{cargo_printed, cargo_with, root, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::toolchain;
 
-/// What a package's manifest must say, in Cargo's words.
+/// The required fields of a package's manifest, by Cargo's names.
 const METADATA: [&str; 5] = ["description", "documentation", "license", "readme", "repository"];
 
 /// Files that each package has.
@@ -19,7 +19,7 @@ const FILES: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
 const FASTEST: [(&str, &str); 2] =
     [("CARGO_PROFILE_DEV_OPT_LEVEL", "0"), ("CARGO_PROFILE_DEV_DEBUG", "false")];
 
-/// Those that are the project's own in each.
+/// The files that must equal the project's in each package.
 const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
 /// Where packages are built, apart from the workspace.
@@ -27,9 +27,8 @@ fn folder() -> PathBuf {
     target().join("packages")
 }
 
-/// Publishes nothing, but does everything up to that: Cargo makes the packages, resolves what they depend on
-/// with the registry's index, and builds each from its package, with the others' packages in the registry's
-/// stead.
+/// Does everything except publishing: Cargo makes the packages, resolves their dependencies with the registry's
+/// index, and builds each from its package, with the other packages in place of the registry.
 pub(crate) fn check() -> Outcome {
     toolchain::cpp()?;
     let missing = missing().map_err(Trouble::Failed)?;
@@ -37,7 +36,7 @@ pub(crate) fn check() -> Outcome {
         println!("{missing}");
     }
     if !missing.is_empty() {
-        return Err(Trouble::Failed(format!("{} things are missing", missing.len())));
+        return Err(Trouble::Failed(format!("{} items are missing", missing.len())));
     }
     forget_earlier().map_err(|error| Trouble::Failed(format!("packages of an earlier run: {error}")))?;
     let target = folder();
@@ -47,9 +46,9 @@ pub(crate) fn check() -> Outcome {
     cargo_with(&publish, &FASTEST)
 }
 
-/// Removes what Cargo has unpacked and built of our packages in an earlier run: it takes packages of one version
-/// to be equal, and would build dependents with the sources of then. Registries without a host are those that it
-/// makes for a dry run.
+/// Removes the sources and outputs of our packages from an earlier run: Cargo assumes that packages of one
+/// version are equal, and would build dependents with the old sources. Registries without a host are made by
+/// Cargo for a dry run.
 fn forget_earlier() -> io::Result<()> {
     remove_ours(&folder().join("debug/.fingerprint"))?;
     let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from);
@@ -78,7 +77,7 @@ fn remove_ours(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What published crates lack.
+/// The missing parts of published crates.
 fn missing() -> Result<Vec<String>, String> {
     let text = cargo_printed(&["metadata", "--no-deps", "--format-version", "1"])?;
     let metadata: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
@@ -102,7 +101,7 @@ fn of_package(package: &Value) -> Result<Vec<String>, String> {
     let unpacked =
         FILES.iter().filter(|file| !packed.lines().any(|line| line == **file)).map(|file| lacks(file));
     let folder = Path::new(manifest).parent().unwrap_or(Path::new(""));
-    // A link to them is a text with a path where links are not kept, as on Windows.
+    // Where links are not supported, as on Windows, a link is a text file with a path.
     let differs = |file: &&&str| fs::read(folder.join(file)).ok() != fs::read(root().join(file)).ok();
     let changed = LICENSES.iter().filter(differs).map(|file| lacks(&format!("copy of the project's {file}")));
     Ok(unsaid.chain(unpacked).chain(changed).collect())

@@ -1,4 +1,4 @@
-//! What the devices of a machine are, which steps pass on them, and their figures, as a file of `docs/devices`.
+//! Writes a file of `docs/devices`: the devices of a machine, the results of steps on them, and figures.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,11 +11,11 @@ use crate::test;
 /// The steps that use devices; those that this system lacks are left out.
 const STEPS: [&str; 8] =
     ["vulkan", "d3d12", "d3d12-runtime", "devices", "pictures", "triangles", "frames", "wgpu"];
-/// Without a device of the lab, these have nothing to run on.
+/// These steps need a device of the lab.
 const ONLY_ON_WINDOWS: [&str; 2] = ["d3d12", "d3d12-runtime"];
-/// What is measured, by the arguments of `bench`.
+/// The measurements: arguments of `bench`.
 const FIGURES: [&str; 2] = ["create", "pressure"];
-/// The program, which says what a device is and what tenure uses of it.
+/// The program that describes devices and the features that tenure uses.
 const DEVICES: [&str; 9] =
     ["run", "--release", "--quiet", "--package", "tenure-cli", "--features", "full", "--", "devices"];
 
@@ -23,7 +23,7 @@ const DEVICES: [&str; 9] =
 pub(crate) fn run(name: &str) -> Result<(), String> {
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     if !is_name || name.starts_with('.') {
-        return Err(format!("{name:?}: a name has ASCII characters, digits and -_."));
+        return Err(format!("{name:?}: a name consists of ASCII characters, digits and -_."));
     }
     let settings = Settings { is_strict: true, is_native: true, is_lean: false, is_quick: false };
     let is_here = |step: &&str| cfg!(windows) || !ONLY_ON_WINDOWS.contains(step);

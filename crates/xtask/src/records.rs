@@ -1,14 +1,14 @@
-//! The files of devices on which everything was run.
+//! The files of recorded devices.
 
 use std::fs;
 
 use crate::command::root;
 use crate::outcome::Trouble;
 
-/// Where they are.
+/// Their folder.
 pub(crate) const FOLDER: &str = "docs/devices";
 
-/// Each file is linked to in docs/status.md.
+/// Checks that docs/status.md links to each file.
 pub(crate) fn check() -> Result<(), Trouble> {
     let Ok(files) = fs::read_dir(root().join(FOLDER)) else { return Ok(()) };
     let status = fs::read_to_string(root().join("docs/status.md"));

@@ -15,13 +15,12 @@ const FOLDER: &str = "TENURE_D3D12_RUNTIME";
 /// Which barriers the tests use; see `tests/d3d12/matrix.rs` of the backend.
 const BARRIERS: &str = "TENURE_D3D12_BARRIERS";
 
-/// The whole suite, with legacy and with enhanced barriers. A runtime without enhanced barriers fails:
-/// they are what it is for.
+/// The whole suite, with legacy and with enhanced barriers. A runtime without enhanced barriers fails: the step
+/// exists to test them.
 pub(crate) fn d3d12() -> Outcome {
     let Some(folder) = env::var_os(FOLDER).filter(|folder| !folder.is_empty()) else {
         return Err(Trouble::NotAsked(format!(
-            "set {FOLDER} to a folder with d3d12.dll and d3d12core.dll of a Direct3D 12 implementation, such as \
-             vkd3d-proton, or on Windows with the DLLs of the Agility SDK or WARP (CONTRIBUTING.md lists the files)"
+            "set {FOLDER} to a folder with the DLLs of a Direct3D 12 runtime: CONTRIBUTING.md lists the files"
         )));
     };
     let folder = fs::canonicalize(&folder)
@@ -38,8 +37,8 @@ fn in_lab(folder: &Path, barriers: &str) -> Outcome {
     lab.cargo_with(System::Windows, &TEST_D3D12, &[(FOLDER, &folder), (BARRIERS, barriers)])
 }
 
-/// A process for each test, as in the system's other users of Direct3D 12: devices are singletons of
-/// their adapter there, and a device that one test removes is gone for all in its process.
+/// A process for each test, because devices are singletons of their adapter there, and a device that one test
+/// removes is lost for all tests in its process.
 fn on_windows(folder: &Path, barriers: &str) -> Outcome {
     let beside = Beside::place(folder)?;
     let nextest = ["nextest", "run", "--package", "tenure-d3d12", "--all-features"];
@@ -79,7 +78,7 @@ impl Beside {
     }
 }
 
-/// Where a DLL of that name, in small letters, is looked for.
+/// The folder in which the loader finds a DLL with this lowercase name.
 fn destination(programs: &Path, name: &str, is_sdk: bool) -> PathBuf {
     let is_in_sdk = is_sdk && matches!(name, "d3d12core.dll" | "d3d12sdklayers.dll");
     if is_in_sdk { programs.join("D3D12").join(name) } else { programs.join(name) }

@@ -1,8 +1,8 @@
-//! Runs steps beside each other: each in a process of its own, whose output is printed when it has ended.
+//! Runs steps in parallel: each in its own process, whose output is printed when it has ended.
 //!
-//! There are two lanes. One has the steps that share cargo's target folder, which only one of them can build in at a time;
-//! the other has those with folders of their own, and those that wait for downloads. A lane that has nothing left takes steps
-//! of the other. A step that hangs is ended after [`LIMIT`], so that the command says which one it was.
+//! There are two lanes: one for steps that build in cargo's target folder, one at a time, and one for steps
+//! with their own folders or downloads. A lane without steps takes steps of the other. A hanging step is killed
+//! after [`LIMIT`], so that the command can name it.
 
 use std::collections::VecDeque;
 use std::env;
@@ -19,10 +19,10 @@ use crate::compiled;
 use crate::outcome::Trouble;
 use crate::step::{Lane, Report, Settings, Step, StepResult};
 
-/// The time that a step may take. The slowest takes a third of it on two processors.
+/// The time limit of a step. The slowest takes a third of it on two processors.
 const LIMIT: Duration = Duration::from_secs(40 * 60);
 
-/// What is left to do, by lane.
+/// The remaining steps, by lane.
 struct Queues {
     workspace: VecDeque<&'static Step>,
     apart: VecDeque<&'static Step>,
@@ -44,12 +44,12 @@ impl Queues {
     }
 }
 
-/// Where the logs and reports of steps lie.
+/// The folder of logs and reports of steps.
 pub(crate) fn folder() -> PathBuf {
     target().join("steps")
 }
 
-/// Where units that are compiled are noted.
+/// The file of recorded compilations.
 pub(crate) fn notes() -> PathBuf {
     folder().join("compiled.txt")
 }
@@ -60,7 +60,7 @@ pub(crate) fn notes() -> PathBuf {
 /// The folder of logs cannot be made.
 pub(crate) fn run(steps: &[&'static Step], settings: Settings) -> io::Result<Vec<StepResult>> {
     fs::create_dir_all(folder())?;
-    // Notes of an earlier run. Nothing is lost where there is none.
+    // Records of an earlier run, if any.
     let _none = fs::remove_file(notes());
     // A copy: steps build the workspace, and this program with it.
     let program = folder().join(format!("xtask{}", env::consts::EXE_SUFFIX));
@@ -91,7 +91,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Runs a step in a process of its own, then prints what it printed.
+/// Runs a step in its own process, then prints its output.
 fn run_apart(program: &Path, step: &Step, settings: Settings) -> StepResult {
     let start = Instant::now();
     let log = folder().join(format!("{}.log", step.name));
@@ -100,7 +100,7 @@ fn run_apart(program: &Path, step: &Step, settings: Settings) -> StepResult {
     let result = StepResult::new(step.name, report, start.elapsed(), settings.is_strict);
     let log = fs::read(&log).unwrap_or_default();
     let mut out = io::stdout().lock();
-    // Nobody reads on: the summary cannot be printed either.
+    // The output is closed: the summary cannot be printed either.
     let _closed =
         writeln!(out, "\n=== {}: {}", step.name, step.what).and_then(|()| out.write_all(&log)).and_then(
             |()| writeln!(out, "=== {}: {} in {} s\n", step.name, result.said(), result.time.as_secs()),

@@ -1,4 +1,4 @@
-//! What a step of the test command is, and what becomes of it.
+//! Steps of the test command, and their results.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ pub(crate) struct Settings {
     pub(crate) is_strict: bool,
     /// Vulkan on this machine's own driver.
     pub(crate) is_native: bool,
-    /// What only one step uses is removed after it.
+    /// Outputs that only one step uses are removed after it.
     pub(crate) is_lean: bool,
-    /// Only what a contributor runs before each commit.
+    /// Only the checks before each commit.
     pub(crate) is_quick: bool,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Step {
     pub(crate) run: fn(Settings) -> Outcome,
 }
 
-/// What a step says at its end, in a process of its own as a file.
+/// The report of a step; a step in its own process writes it to a file.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) outcome: Outcome,
@@ -52,7 +52,7 @@ impl Default for Report {
     }
 }
 
-/// What became of a step.
+/// The result of a step.
 pub(crate) struct StepResult {
     pub(crate) name: &'static str,
     pub(crate) time: Duration,

@@ -1,4 +1,4 @@
-//! The steps of the test command, and what each runs.
+//! The steps of the test command.
 
 use std::io::{self, Write as _};
 use std::process::Command;
@@ -13,43 +13,43 @@ use crate::{
     runtime, size, soak, supply, surface, toolchain, triangles, unsafe_code, verify, weight, wgpu, words,
 };
 
-/// In each lane in the order in which they begin: what others wait for and what takes long comes first.
+/// In each lane in the order of their start: steps that others wait for and long ones come first.
 const STEPS: &[Step] = &[
-    Step { name: "format", what: "rustfmt changes nothing", lane: Workspace, run: |_| format() },
-    Step { name: "lint", what: "clippy has nothing to say", lane: Workspace, run: |_| lint() },
+    Step { name: "format", what: "the code is formatted by rustfmt", lane: Workspace, run: |_| format() },
+    Step { name: "lint", what: "clippy reports nothing", lane: Workspace, run: |_| lint() },
     Step {
         name: "architecture",
-        what: "no crate or module uses one above it, and ARCHITECTURE.md and docs/modules.md say the same",
+        what: "dependencies of crates and modules match the tables of ARCHITECTURE.md and docs/modules.md",
         lane: Workspace,
         run: |_| architecture::check(),
     },
     Step {
         name: "words",
-        what: "retired words are in no file, and each record of devices is linked to",
+        what: "no file has retired words, noun clauses stay few, and each record of devices has a link",
         lane: Workspace,
         run: |_| words::check().and_then(|()| records::check()),
     },
     Step {
         name: "supply",
-        what: "the licences and sources of all dependencies are those that deny.toml allows",
+        what: "deny.toml allows the licences and sources of all dependencies",
         lane: Workspace,
         run: |_| supply::check(),
     },
     Step {
         name: "unsafe",
-        what: "the inventory of unsafe code is what there is",
+        what: "the inventory of unsafe code matches the code",
         lane: Workspace,
         run: |_| unsafe_code::check(),
     },
     Step {
         name: "size",
-        what: "no part of the repository has more lines than its budget",
+        what: "each part of the repository is within its budget of lines",
         lane: Workspace,
         run: |_| size::check(),
     },
     Step {
         name: "weight",
-        what: "the crates a program compiles for tenure",
+        what: "the number of crates that a program compiles for tenure",
         lane: Workspace,
         run: |_| weight::check(),
     },
@@ -61,19 +61,19 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "test",
-        what: "all tests and doctests that need no device",
+        what: "all tests and doctests without a device",
         lane: Workspace,
         run: |settings| if settings.is_quick { tests_in_brief() } else { tests() },
     },
     Step {
         name: "published-instances",
-        what: "the planner on published instances, whose folder TENURE_PLAN_INSTANCES names",
+        what: "the planner on published instances, in the folder TENURE_PLAN_INSTANCES",
         lane: Workspace,
         run: |_| instances::published(),
     },
     Step {
         name: "perfetto",
-        what: "the traces of a replay are what Perfetto publishes",
+        what: "the timeline of a replay follows Perfetto's published format",
         lane: Workspace,
         run: |_| perfetto::check(),
     },
@@ -86,14 +86,14 @@ const STEPS: &[Step] = &[
     #[cfg(not(windows))]
     Step {
         name: "vulkan-host",
-        what: "the Vulkan backend on this Debian's own software device",
+        what: "the Vulkan backend on Debian's own lavapipe",
         lane: Workspace,
         run: |_| devices::vulkan_of_host(),
     },
     Step { name: "d3d12", what: "the Direct3D 12 backend", lane: Workspace, run: |_| devices::d3d12() },
     Step {
         name: "d3d12-runtime",
-        what: "the Direct3D 12 backend on another runtime, whose folder TENURE_D3D12_RUNTIME names",
+        what: "the Direct3D 12 backend on another runtime, in the folder TENURE_D3D12_RUNTIME",
         lane: Workspace,
         run: |_| runtime::d3d12(),
     },
@@ -131,25 +131,25 @@ const STEPS: &[Step] = &[
     #[cfg(not(windows))]
     Step {
         name: "lab",
-        what: "the device lab is built, and runs programs",
+        what: "the device lab builds, and runs programs",
         lane: Apart,
         run: |_| lab::check(),
     },
     Step {
         name: "miri",
-        what: "the release queue and mapped memory on real threads, interpreted",
+        what: "the release queue and mapped memory on real threads, under miri",
         lane: Apart,
         run: |_| verify::miri(),
     },
     Step {
         name: "thread-sanitizer",
-        what: "the tests of threads, watched for data races",
+        what: "the tests of threads under ThreadSanitizer",
         lane: Apart,
         run: |_| verify::thread_sanitizer(),
     },
     Step {
         name: "loom",
-        what: "every interleaving of the release queue, of requests at a cap, and of moves with uses and drops",
+        what: "loom: interleavings of the release queue, of requests at a cap, and of moves with uses and drops",
         lane: Apart,
         run: |_| verify::loom(),
     },
@@ -168,19 +168,19 @@ const STEPS: &[Step] = &[
     Step { name: "main", what: "the main job: the default replay", lane: Apart, run: |_| main_job::check() },
     Step {
         name: "drop-in",
-        what: "the drop-in has the public surface of what it stands for",
+        what: "the drop-in has the public surface of gpu-allocator",
         lane: Apart,
         run: |_| surface::check(),
     },
     Step {
         name: "egui",
-        what: "the panel compiles with every version of egui that it allows",
+        what: "the panel compiles with each supported version of egui",
         lane: Apart,
         run: |_| egui::check(),
     },
     Step {
         name: "package",
-        what: "every published crate builds from its package alone",
+        what: "each published crate builds from its package",
         lane: Apart,
         run: |_| package::check(),
     },
@@ -192,7 +192,7 @@ pub(crate) const WIDTH: usize = 19;
 /// The steps of `--quick`.
 const QUICK: [&str; 8] = ["format", "lint", "architecture", "words", "supply", "unsafe", "size", "test"];
 
-/// The packages that `--quick` tests: all that the manager consists of, and the checks of texts and examples.
+/// The packages that `--quick` tests: the crates of the manager, and the checks of texts and examples.
 const QUICKLY_TESTED: [&str; 10] = [
     "conformance",
     "guide",
@@ -217,7 +217,7 @@ const OWN_FOLDERS: &[(&str, &str)] = &[
     ("thread-sanitizer", "thread-sanitizer"),
 ];
 
-/// Those that print no figures of documents, with what they are asked for.
+/// The examples without figures in documents, with their arguments.
 const EXAMPLES: &[(&str, &[&str])] = &[
     ("lifetimes", &[]),
     ("frame", &[]),
@@ -262,7 +262,7 @@ fn report() -> Outcome {
     if env::var_os("TENURE_CHROMIUM").is_none() {
         debian::packages(&["chromium"]).map_err(|trouble| match trouble {
             Trouble::NoDevice(remedy) => {
-                Trouble::NoDevice(format!("{remedy}; or name Chromium's program in TENURE_CHROMIUM"))
+                Trouble::NoDevice(format!("{remedy}; or set TENURE_CHROMIUM to Chromium's program"))
             }
             other => other,
         })?;
@@ -296,7 +296,7 @@ pub(crate) fn named(name: &str) -> Option<&'static Step> {
 }
 
 pub(crate) fn unknown(name: &str) -> String {
-    format!("no step is called {name}; see `cargo xtask test --list`")
+    format!("unknown step {name}; see `cargo xtask test --list`")
 }
 
 /// The named steps in their usual order; all of them if none is named.
@@ -312,13 +312,13 @@ pub(crate) fn chosen(names: &[String], is_quick: bool) -> Result<Vec<&'static St
     Ok(STEPS.iter().filter(is_wanted).collect())
 }
 
-/// Removes what only a step uses. What cannot be removed only takes room.
+/// Removes the outputs that only one step uses. A failure only costs disk space.
 pub(crate) fn remove_own_folders(step: &str) {
     for (_, folder) in OWN_FOLDERS.iter().filter(|(owner, _)| *owner == step) {
         let folder = target().join(folder);
         match fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                println!("{} is left: {error}", folder.display());
+                println!("{} was not removed: {error}", folder.display());
             }
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! The end of the test command: what became of each step, and where the time went.
+//! The summary of the test command: the result and the time of each step.
 
 use std::fmt::Write as _;
 use std::time::Duration;

@@ -1,7 +1,7 @@
-//! What dependencies may be: the licences, sources and bans of deny.toml.
+//! Checks dependencies against the licences, sources and bans of deny.toml.
 //!
-//! Where `cargo deny` is installed it judges, and knows advisories besides, when their database can be reached. Elsewhere the
-//! same rules are read from `cargo metadata`.
+//! If `cargo deny` is installed, it checks them, and advisories too, if their database can be reached.
+//! Otherwise the same rules are checked with `cargo metadata`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,11 +14,11 @@ use crate::command::{cargo_printed, root, run, succeeds};
 use crate::outcome::{Outcome, Trouble};
 
 const POLICY: &str = "deny.toml";
-/// The workspaces: each has a lock file of its own.
+/// The workspaces, each with its own lock file.
 const MANIFESTS: [&str; 4] =
     ["Cargo.toml", "programs/Cargo.toml", "fuzz/Cargo.toml", "crates/bench/managers/Cargo.toml"];
 
-/// The parts of deny.toml that are judged here.
+/// The parts of deny.toml that are checked here.
 #[derive(Deserialize)]
 struct Policy {
     licenses: Licenses,
@@ -57,7 +57,7 @@ struct Sources {
     allow_registry: Vec<String>,
 }
 
-/// What `cargo metadata` says.
+/// The output of `cargo metadata`.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -80,7 +80,7 @@ struct Dependency {
     path: Option<String>,
 }
 
-/// Judges every dependency of every workspace.
+/// Checks each dependency of each workspace.
 pub(crate) fn check() -> Outcome {
     if succeeds("cargo", &["deny", "--version"]) {
         return MANIFESTS.into_iter().try_for_each(by_cargo_deny);
@@ -103,7 +103,7 @@ fn failed(error: impl std::fmt::Display) -> Trouble {
     Trouble::Failed(format!("{POLICY}: {error}"))
 }
 
-/// Its advisories come from a database on the network: without one, the rest is judged.
+/// Its advisories come from a database on the network: without it, the rest is checked.
 fn by_cargo_deny(manifest: &str) -> Outcome {
     let manifest = root().join(manifest);
     let deny = |arguments: &[&str]| {
@@ -127,14 +127,14 @@ fn metadata(manifest: &str) -> Result<Metadata, Trouble> {
 }
 
 impl Policy {
-    /// What is wrong with a package.
+    /// The violations of a package.
     fn judge(&self, package: &Package) -> Vec<String> {
         let named = format!("{} {}", package.name, package.version);
         let mut complaints = Vec::new();
         match &package.source {
             None => {
                 let wild = package.dependencies.iter().filter(|it| it.req == "*" && it.path.is_none());
-                complaints.extend(wild.map(|it| format!("{named}: any version of {} would do", it.name)));
+                complaints.extend(wild.map(|it| format!("{named}: allows any version of {}", it.name)));
                 return complaints;
             }
             Some(source) if !self.is_allowed_source(source) => {

@@ -1,4 +1,4 @@
-//! The test command: chooses steps, runs them, and says what became of them.
+//! The test command: chooses steps, runs them, and reports their results.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::step::{Report, Settings, Step, StepResult};
 use crate::steps::{chosen, named, remove_own_folders, unknown};
 use crate::{compiled, cpu, schedule, summary, times};
 
-/// Runs the named steps, or all, to the end, and says what became of each; an error for those that failed.
+/// Runs the named steps, or all, and reports the result of each; an error if any failed.
 ///
 /// # Errors
 /// There is no step of a name.

@@ -1,4 +1,4 @@
-//! How long tests take: read from the output of the test programs of this process.
+//! Times of tests, read from the output of test programs.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 /// Arguments of test programs: each line of a test ends with its time.
 const REPORT: [&str; 2] = ["-Zunstable-options", "--report-time"];
 
-/// What precedes a test program, as cargo's runner: with this variable a stable Rust's harness takes [`REPORT`]. Cargo
-/// does not get it, whose build scripts would see it.
+/// A prefix of test programs, as cargo's runner: with this variable the harness of a stable Rust accepts
+/// [`REPORT`]. It is not set for cargo itself, whose build scripts would see it.
 pub(crate) const RUNNER: [&str; 2] = ["env", "RUSTC_BOOTSTRAP=1"];
 /// The same in cargo's configuration. A runner of the target's own replaces it.
 const CONFIG: [&str; 2] = ["--config", r#"target.'cfg(unix)'.runner=["env","RUSTC_BOOTSTRAP=1"]"#];
 
-/// Adds what has the test programs report times to arguments of a stable cargo. Arguments stay as they are where they run no
-/// test programs, or doctests, which have no runner.
+/// Adds the arguments of a stable cargo that make test programs report times. Arguments without test programs
+/// are unchanged, as are those for doctests, which have no runner.
 pub(crate) fn with_report<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     let of_cargo = arguments.split(|argument| *argument == "--").next().unwrap_or_default();
     let is_test = of_cargo.contains(&"test") && !of_cargo.contains(&"--doc");

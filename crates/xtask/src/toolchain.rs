@@ -43,7 +43,7 @@ pub(crate) fn target(triple: &str) -> Outcome {
     }
 }
 
-/// One release of Rust: the one at hand, if it is that, or one of rustup's.
+/// One release of Rust: the active toolchain, if it matches, or one of rustup's.
 pub(crate) struct Release {
     version: &'static str,
     is_at_hand: bool,

@@ -1,4 +1,4 @@
-//! The triangles, drawn by both APIs off screen and in a window, and compared with the picture that is expected.
+//! The triangles, drawn by both APIs off screen and in a window, and compared with the expected picture.
 
 use std::fs::{self, File};
 use std::io::BufReader;
@@ -40,11 +40,11 @@ pub(crate) fn check(is_native: bool) -> Outcome {
     Ok(())
 }
 
-/// Off screen and in a window, the same must be drawn.
+/// Checks that the pictures off screen and in a window are the same.
 fn draw_both(api: &str, program: &Command) -> Outcome {
     for (how, arguments) in [("headless", &["--headless"][..]), ("window", &[])] {
         let picture = format!("target/triangle-{api}-{how}.png");
-        // What an earlier run drew is not taken for this one's.
+        // A picture of an earlier run must not be mistaken for this one's.
         let _absent = fs::remove_file(root().join(&picture));
         let mut command = Command::new(program.get_program());
         command.args(program.get_args()).args(arguments).args(["--frames", FRAMES, "--picture", &picture]);
@@ -63,7 +63,7 @@ fn draw_both(api: &str, program: &Command) -> Outcome {
     Ok(())
 }
 
-/// Runs a program, which prints what the validation layers say: that must be nothing.
+/// Runs a program, which prints the messages of the validation layers: there must be none.
 fn run_unreproached(command: &mut Command) -> Outcome {
     let output = command.current_dir(root()).output();
     let output = output.map_err(|error| Trouble::Failed(format!("{error}: {command:?}")))?;

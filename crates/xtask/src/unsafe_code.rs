@@ -1,4 +1,4 @@
-//! The inventory of unsafe code in docs/status.md: how much there is in which part of which crate, and why.
+//! The inventory of unsafe code in docs/status.md: the amount in each part of each crate, and its purpose.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,9 +12,9 @@ use crate::outcome::{Outcome, Trouble};
 
 const FILE: &str = "docs/status.md";
 /// The header of the table.
-const HEADER: &str = "| part | blocks | functions | impls | what for |";
+const HEADER: &str = "| part | blocks | functions | impls | purpose |";
 
-/// What is unsafe in a part.
+/// The unsafe code of a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Count {
     blocks: usize,
@@ -34,7 +34,7 @@ impl Count {
     }
 }
 
-/// Counts what is compiled into a crate, tests aside.
+/// Counts the unsafe code of a crate, without tests.
 #[derive(Default)]
 struct Counter(Count);
 
@@ -96,7 +96,7 @@ fn count(file: &File) -> Count {
     counter.0
 }
 
-/// The table says what there is.
+/// Checks that the table matches the code.
 pub(crate) fn check() -> Outcome {
     let found = found().map_err(Trouble::Failed)?;
     let text =
@@ -105,20 +105,18 @@ pub(crate) fn check() -> Outcome {
     if complaints.is_empty() { Ok(()) } else { Err(Trouble::Failed(complaints.join("\n"))) }
 }
 
-/// What differs between the code and the table.
+/// The differences between the code and the table.
 fn compare(found: &BTreeMap<String, Count>, rows: &BTreeMap<String, (Count, String)>) -> Vec<String> {
     let mut complaints = Vec::new();
     for (part, count) in found {
         let Count { blocks, functions, impls } = count;
         match rows.get(part) {
             Some((stated, why)) if stated == count && !why.is_empty() => {}
-            _ => complaints.push(format!(
-                "{FILE}: the table of unsafe code needs the row | `{part}` | {blocks} | {functions} | {impls} | and why |"
-            )),
+            _ => complaints.push(format!("{FILE} lacks | `{part}` | {blocks} | {functions} | {impls} | … |")),
         }
     }
     let gone = rows.keys().filter(|part| !found.contains_key(*part));
-    complaints.extend(gone.map(|part| format!("{FILE}: `{part}` has no unsafe code any more")));
+    complaints.extend(gone.map(|part| format!("{FILE}: `{part}` no longer has unsafe code")));
     complaints
 }
 
@@ -145,9 +143,9 @@ fn found() -> Result<BTreeMap<String, Count>, String> {
     Ok(parts)
 }
 
-/// It stands for a crate of that name, and programs use it from the repository.
+/// It replaces a crate of that name, and programs use it from the repository.
 const DROP_IN: &str = "gpu-allocator";
-/// The crate all of whose code is in one module: the modules below that are told apart.
+/// This crate has all its code in one module, so its parts are the modules below that.
 const ONE_MODULE: (&str, &str) = ("tenure-d3d12", "device");
 
 /// The crate's name, and the first module on the way to the file.

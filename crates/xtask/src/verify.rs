@@ -6,7 +6,7 @@ use crate::command::{root, run, run_named_tests, succeeds, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::{compiled, times, toolchain};
 
-/// The models take seconds; what is optimised further takes longer to compile than it saves.
+/// The models take seconds; more optimisation would cost more compile time than it saves.
 const FAST_TO_COMPILE: [(&str, &str); 3] = [
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
@@ -54,9 +54,9 @@ pub(crate) fn miri() -> Outcome {
     Ok(())
 }
 
-/// The tests of threads under ThreadSanitizer, which reports each data race that a run comes across.
+/// The tests of threads under ThreadSanitizer, which reports each data race that occurs in a run.
 ///
-/// The standard library is built with it, too: otherwise what it orders is not seen.
+/// The standard library is built with it, too: otherwise its synchronisation is not tracked.
 pub(crate) fn thread_sanitizer() -> Outcome {
     const TARGET: &str = "x86_64-unknown-linux-gnu";
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
@@ -110,7 +110,7 @@ pub(crate) fn fuzz(seconds: u32) -> Result<(), String> {
     for target in targets {
         let mut command = nightly();
         let (found, kept) = (format!("fuzz/corpus/{target}"), format!("fuzz/seeds/{target}"));
-        // What is found goes to the first folder, which has to be there.
+        // New inputs are written to the first folder, which must exist.
         std::fs::create_dir_all(root().join(&found)).map_err(|error| format!("{found}: {error}"))?;
         command.args(["fuzz", "run", &target, &found, &kept, "--"]).arg(format!("-max_total_time={seconds}"));
         run(&mut command).map_err(|trouble| trouble.to_string())?;
@@ -118,7 +118,7 @@ pub(crate) fn fuzz(seconds: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// Cargo of the nightly toolchain, whichever runs this.
+/// Cargo of the nightly toolchain.
 fn nightly() -> Command {
     let mut command = Command::new("cargo");
     command.arg("+nightly").env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");

@@ -1,4 +1,5 @@
-//! A lit scene: shadows of a sun and two lamps, many materials, meshes and textures that come and go.
+//! A lit scene: shadows of a sun and two lamps, many materials, meshes and textures that are created and
+//! dropped.
 
 use std::process::ExitCode;
 
@@ -155,7 +156,7 @@ fn renew(
     }
 }
 
-/// Asks for the picture when the last frame is there.
+/// Requests the picture of the last frame.
 fn shoot(
     mut commands: Commands<'_, '_>,
     progress: Res<'_, Progress>,

@@ -28,7 +28,7 @@ fn draw(arguments: &Arguments) -> Result<Picture> {
     canvas.read(&stage)
 }
 
-/// What a window would have said: nothing but the time.
+/// The input that a window would provide: nothing but the time.
 fn input(frame: u32) -> RawInput {
     let size = Vec2::new(Canvas::WIDTH as f32, Canvas::HEIGHT as f32);
     RawInput {

@@ -1,4 +1,4 @@
-//! What every program is asked for, and the picture that it leaves.
+//! The options of all programs, and their pictures.
 
 use std::error::Error;
 use std::fs::File;
@@ -6,12 +6,12 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Whatever went wrong.
+/// Any error.
 pub type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 /// The command line of every program: `PROGRAM SCENE FRAMES PICTURE.png`.
 pub struct Arguments {
-    /// What to draw.
+    /// The picture to draw.
     pub scene: String,
     /// How many frames.
     pub frames: u32,
@@ -55,7 +55,7 @@ impl Picture {
     }
 }
 
-/// Draws what the command line asks for.
+/// Draws the picture that the command line selects.
 pub fn main(draw: impl FnOnce(&Arguments) -> Result<Picture>) -> ExitCode {
     let draw = || {
         let arguments = Arguments::of(std::env::args().skip(1))?;

@@ -1,4 +1,4 @@
-//! Small programs on wgpu alone, after what its examples do; each is a scene.
+//! Small programs on wgpu alone, similar to its examples; each is a scene.
 
 mod particles;
 mod pipeline;

@@ -2,7 +2,7 @@
 
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
-/// What most render pipelines here have in common.
+/// The common part of the render pipelines.
 pub(crate) struct Drawing<'a> {
     pub(crate) shader: &'a wgpu::ShaderModule,
     pub(crate) vertex: &'a str,

@@ -1,5 +1,5 @@
 //! Rings over a floor, lit by a moving light that casts shadows: depth, mipmaps, 4x MSAA; the targets are
-//! made anew every few frames, as when a window is resized.
+//! recreated every few frames, as for a resized window.
 
 use std::f32::consts::TAU;
 use std::mem::size_of;
@@ -40,7 +40,7 @@ struct View {
     to_light: [f32; 4],
 }
 
-/// What lasts.
+/// Persistent resources.
 struct Scene {
     shadow_pass: wgpu::RenderPipeline,
     main_pass: wgpu::RenderPipeline,
@@ -54,7 +54,7 @@ struct Scene {
     count: u32,
 }
 
-/// What depends on the size of the picture.
+/// Resources that depend on the size of the picture.
 struct Targets {
     color: TextureView,
     depth: TextureView,

@@ -1,4 +1,4 @@
-//! Sprites in batches, each of which gets buffers of its own every frame; and textures that come and go.
+//! Sprites in batches with new buffers in every frame, and textures that are created and dropped.
 
 use std::collections::VecDeque;
 

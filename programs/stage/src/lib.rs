@@ -8,7 +8,7 @@ use wgpu::wgt::PollType;
 /// Frames that the GPU may be behind.
 const IN_FLIGHT: usize = 2;
 
-/// A device, and what was submitted to it lately.
+/// A device, and its recent submissions.
 pub struct Stage {
     /// The device, with the limits of its adapter and no feature beyond WebGPU's.
     pub device: wgpu::Device,
@@ -18,10 +18,10 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// The first Vulkan device that there is.
+    /// The first Vulkan device.
     ///
     /// # Errors
-    /// There is none, or it cannot be had.
+    /// There is none, or it cannot be opened.
     pub fn new() -> Result<Self> {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
             backends: wgpu::Backends::VULKAN,
@@ -50,7 +50,7 @@ impl Stage {
 
 /// Where the frames are drawn.
 pub struct Canvas {
-    /// The texture, of the format that was asked for.
+    /// The texture, in the requested format.
     pub texture: wgpu::Texture,
     /// All of it.
     pub view: wgpu::TextureView,
@@ -83,7 +83,7 @@ impl Canvas {
         wgpu::Extent3d { width: Self::WIDTH, height: Self::HEIGHT, depth_or_array_layers: 1 }
     }
 
-    /// What is on it.
+    /// Reads the picture.
     ///
     /// # Errors
     /// The device is lost.
@@ -102,7 +102,7 @@ impl Canvas {
         let to = wgpu::TexelCopyBufferInfo { buffer: &buffer, layout };
         encoder.copy_texture_to_buffer(self.texture.as_image_copy(), to, Self::size());
         stage.queue.submit([encoder.finish()]);
-        // Whether that worked is known by what `get_mapped_range` says.
+        // `get_mapped_range` reports whether that worked.
         buffer.map_async(wgpu::MapMode::Read, .., |_| ());
         stage.device.poll(PollType::wait_indefinitely())?;
         let bytes = buffer.get_mapped_range(..)?.to_vec();

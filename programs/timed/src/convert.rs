@@ -1,4 +1,4 @@
-//! The original's words in tenure's, and back.
+//! Conversions between the types of the original and tenure's.
 
 use original::{AllocationError as Error, AllocatorDebugSettings, AllocatorReport, MemoryLocation};
 

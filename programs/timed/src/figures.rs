@@ -1,4 +1,4 @@
-//! What was measured in this process.
+//! The measurements of this process.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -54,7 +54,7 @@ impl Peak {
     }
 }
 
-/// What one allocator holds.
+/// The contents of one allocator.
 #[derive(Debug, Default)]
 pub(crate) struct Share {
     live: u64,
@@ -91,7 +91,7 @@ impl Share {
         (self.reserved, self.blocks) = (bytes, blocks);
     }
 
-    /// It holds nothing any more.
+    /// It is empty now.
     pub(crate) fn end(&mut self) {
         self.reserves(0, 0);
         figures().live.change(self.live, 0);
@@ -103,7 +103,7 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Writes what was measured so far to the file, if one is named.
+/// Writes the measurements so far to the file, if one is named.
 pub(crate) fn write() {
     let Some(file) = env::var_os(FILE) else { return };
     let text = format!("{}\n", summary(&figures()));
@@ -112,8 +112,8 @@ pub(crate) fn write() {
     }
 }
 
-/// Calls with the median, the 99th percentile and the sum of their times in nanoseconds; the most that
-/// lived and was reserved at a time, in bytes; the most blocks.
+/// Calls with the median, the 99th percentile and the sum of their times in nanoseconds; the peaks of live and
+/// reserved bytes; the peak number of blocks.
 fn summary(figures: &Figures) -> Value {
     let Figures { allocates, frees, live, reserved, blocks } = figures;
     json!({

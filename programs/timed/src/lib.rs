@@ -1,8 +1,8 @@
 //! The original gpu-allocator and tenure's in one, measured at the boundary to the program.
 //!
 //! It has the part of gpu-allocator's surface that wgpu uses on Vulkan. `TENURE_ALLOCATOR` (`original`,
-//! `tenure`) chooses when a program makes its device; whenever an allocator ends, what was measured so far
-//! is written to the file that `TENURE_FIGURES` names, as JSON.
+//! `tenure`) selects the allocator when a program creates its device; when an allocator ends, the measurements
+//! so far are written to the file `TENURE_FIGURES`, as JSON.
 
 mod convert;
 mod figures;

@@ -1,6 +1,6 @@
-//! The sizes of blocks, which neither allocator lets others read.
+//! The sizes of blocks; neither allocator makes them readable.
 
-/// What a program wants its blocks to be like; for both allocators.
+/// The requested block sizes of a program; for both allocators.
 #[derive(Clone, Copy, Debug)]
 pub struct AllocationSizes {
     /// Bytes for device and host memory.
@@ -27,7 +27,7 @@ impl AllocationSizes {
     }
 }
 
-/// The same in the words of one of the allocators.
+/// Converts to the type of one of the allocators.
 macro_rules! into {
     ($crate_name:ident) => {
         impl From<AllocationSizes> for $crate_name::AllocationSizes {

@@ -11,10 +11,10 @@ pub use original::vulkan::{AllocationCreateDesc, AllocationScheme};
 use crate::figures::{self, Share};
 use crate::{AllocationError, AllocationSizes, AllocatorDebugSettings, AllocatorReport, Result, convert};
 
-/// The variable that chooses.
+/// The variable that selects the allocator.
 const CHOICE: &str = "TENURE_ALLOCATOR";
 
-/// An allocator that is wanted.
+/// The description of an allocator.
 pub struct AllocatorCreateDesc {
     /// The instance.
     pub instance: ash::Instance,
@@ -22,7 +22,7 @@ pub struct AllocatorCreateDesc {
     pub device: ash::Device,
     /// The device's adapter.
     pub physical_device: vk::PhysicalDevice,
-    /// What is logged.
+    /// The logged events.
     pub debug_settings: AllocatorDebugSettings,
     /// Buffers have addresses.
     pub buffer_device_address: bool,
@@ -36,7 +36,7 @@ enum Either<O, T> {
     Tenure(T),
 }
 
-/// The same of whichever it is.
+/// Calls the same on either allocator.
 macro_rules! of_either {
     ($either:expr, $it:ident => $value:expr) => {
         match $either {
@@ -56,7 +56,7 @@ pub struct Allocator {
 }
 
 impl Allocator {
-    /// Makes the one that is asked for.
+    /// Creates the selected allocator.
     ///
     /// # Errors
     /// Its own; and [`AllocationError::InvalidAllocatorCreateDesc`] if the variable names none.
@@ -73,7 +73,7 @@ impl Allocator {
         Ok(Self { inner, share: Share::default() })
     }
 
-    /// Finds memory, and notes how long that took.
+    /// Allocates memory, and records the time.
     ///
     /// # Errors
     /// The allocator's.
@@ -94,7 +94,7 @@ impl Allocator {
         made.map(|inner| Allocation { inner: Some(inner) })
     }
 
-    /// Gives memory back, and notes how long that took.
+    /// Frees memory, and records the time.
     ///
     /// # Errors
     /// The allocator's.
@@ -208,7 +208,7 @@ impl Allocation {
         inner.map_or(vk::MemoryPropertyFlags::empty(), |it| of_either!(it, it => it.memory_properties()))
     }
 
-    /// The address of the first byte; `None` for memory that the CPU does not see.
+    /// The address of the first byte; `None` for memory that is not CPU-visible.
     pub fn mapped_ptr(&self) -> Option<NonNull<c_void>> {
         self.inner.as_ref().and_then(|it| of_either!(it, it => it.mapped_ptr()))
     }

@@ -1,4 +1,4 @@
-//! Plays the programs of `bench -- managers` with tenure, wgpu and vulkano, and prints the figures.
+//! Runs the programs of `bench -- managers` with tenure, wgpu and vulkano, and prints the figures.
 //!
 //! It is started by that command.
 
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use bench::managers::{Args, run};
 use clap::Parser;
 
-/// Frames that may not be complete when another begins: as many as tenure allows by default.
+/// The number of frames in flight: tenure's default.
 const FRAMES_IN_FLIGHT: usize = 3;
 
 /// Measures tenure beside wgpu and vulkano.

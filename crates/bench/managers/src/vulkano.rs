@@ -31,7 +31,7 @@ use crate::FRAMES_IN_FLIGHT;
 const ARENA_BYTES: u64 = 4 << 20;
 
 type Builder = AutoCommandBufferBuilder<PrimaryAutoCommandBuffer>;
-/// A submission that may not be complete.
+/// A submission in flight.
 type Submitted = Arc<FenceSignalFuture<Box<dyn GpuFuture>>>;
 
 /// vulkano on its one device.
@@ -157,7 +157,7 @@ impl Vulkano {
         Ok(AutoCommandBufferBuilder::primary(lists as _, family, CommandBufferUsage::OneTimeSubmit)?)
     }
 
-    /// Submits after what was submitted before, and ends the frame.
+    /// Submits after all earlier submissions, and ends the frame.
     #[expect(clippy::arc_with_non_send_sync, reason = "a shared submission is a future only in an `Arc`")]
     fn submit(&mut self, builder: Builder, constants: Vec<Subbuffer<[u32; 16]>>) -> Result {
         let list = builder.build()?;
@@ -224,7 +224,7 @@ impl Manager for Vulkano {
         self.submit(builder, constants)
     }
 
-    /// The pools. Allocations of their own, for large resources, are left out, in favour of vulkano.
+    /// The bytes of the pools. Dedicated allocations of large resources are left out, in favour of vulkano.
     fn reserved(&self) -> Option<u64> {
         Some(self.memory.pools().iter().map(blocks_of).sum())
     }

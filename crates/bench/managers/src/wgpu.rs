@@ -17,8 +17,8 @@ use crate::FRAMES_IN_FLIGHT;
 
 const NAME: &str = "wgpu 29";
 const CONSTANT_BYTES: usize = 64;
-/// Bytes of a buffer at most on the no-op backend in the program that creates them: that backend allocates, clears and
-/// copies them, which no driver does.
+/// Limit on the bytes of a created buffer on the no-op backend, which allocates, clears and copies them, unlike
+/// a driver.
 const MAX_NOOP_BYTES: u64 = 64;
 
 /// wgpu on both devices.
@@ -63,7 +63,7 @@ struct Wgpu {
     queue: Queue,
     /// Bytes from one constant to the next.
     apart: usize,
-    /// Bytes of a buffer that is created at most.
+    /// Limit on the bytes of a created buffer.
     max_created: u64,
     slots: Slots<Resource>,
     /// For uploads, copies or constants.
@@ -125,7 +125,7 @@ impl Wgpu {
         encoder.finish()
     }
 
-    /// All constants in one write: with a write for each they would cost as much as uploads.
+    /// All constants in one write: single writes would cost as much as uploads.
     fn write_constants(&self) -> Result {
         let size = (VALUES.len() * self.apart) as u64;
         let view = self.buffers.first().and_then(|it| self.queue.write_buffer_with(it, 0, size.try_into().ok()?));

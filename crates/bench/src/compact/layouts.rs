@@ -13,12 +13,12 @@ const KIB: u64 = 1 << 10;
 
 const MADE: [&str; 2] = ["a tenth of 10,000 lives", "a third of 60,000 lives"];
 
-/// Whether a layout is made, with blocks enough to be compacted densely.
+/// True for a generated layout, with enough blocks for dense compaction.
 pub(super) fn is_made(script: &Script) -> bool {
     MADE.contains(&script.name.as_str())
 }
 
-/// The made ones, and those of recordings.
+/// The generated layouts, and those of recordings.
 ///
 /// # Errors
 /// A recording cannot be read.
@@ -32,7 +32,7 @@ pub(super) fn all(files: &[PathBuf]) -> Result<Vec<Script>> {
     Ok(all)
 }
 
-/// `count` allocations, and frees of all but one in `left`, anywhere.
+/// `count` allocations, and frees at random of all except one in `left`.
 fn thinned(name: &str, count: usize, sizes: std::ops::Range<u64>, left: u64) -> Script {
     let (mut rng, kind) = (Rng::new(1), Kind::new(MemoryKind::GpuOnly, Layout::Linear));
     let mut size = || sizes.start + rng.below(sizes.end - sizes.start);
@@ -44,7 +44,7 @@ fn thinned(name: &str, count: usize, sizes: std::ops::Range<u64>, left: u64) -> 
     Script { name: name.to_owned(), calls, slots: count, peak_bytes }
 }
 
-/// A script up to where the most has been freed since its peak.
+/// A script up to the point with the most freed bytes since its peak.
 fn sparsest(mut script: Script) -> Script {
     let mut sizes = vec![0; script.slots];
     let (mut live, mut peak, mut most, mut end) = (0_u64, 0, 0, 0);
@@ -58,7 +58,7 @@ fn sparsest(mut script: Script) -> Script {
             Call::EndFrame => {}
         }
         peak = live.max(peak);
-        // What is left has to be something.
+        // The rest must not be negligible.
         if peak - live >= most && live * 20 >= peak {
             (most, end) = (peak - live, index + 1);
         }

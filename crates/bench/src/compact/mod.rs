@@ -1,7 +1,7 @@
-//! Compaction of fragmented heaps: bytes moved beside the least that there is to move, memory released, and time.
+//! Compaction of fragmented heaps: moved bytes compared with the minimum, freed memory, and time.
 //!
-//! Each allocator makes its own layout of the same requests and frees, and then compacts it in frames of the same
-//! budget. Nothing is copied: the time is that of the decisions. The targets are those of tenure's pools.
+//! Each allocator makes its own layout of the same requests and frees, and then compacts it in frames of the
+//! same budget. Nothing is copied: the time is that of the planning. The targets apply to tenure's pools.
 
 mod layouts;
 mod ours;
@@ -18,19 +18,19 @@ use crate::suballoc::chosen;
 use crate::table::{all_met, mib, table};
 use crate::timing::medians;
 
-/// Bytes that are moved in a frame at most.
+/// Limit on moved bytes per frame.
 const FRAME_BYTES: u64 = 16 << 20;
-/// Moves in a frame at most.
+/// Limit on moves per frame.
 const FRAME_MOVES: u32 = 128;
 
-/// Bytes moved over the least, at most.
+/// Target: moved bytes divided by the minimum, at most.
 const OVER_MINIMUM: f64 = 1.15;
-/// The part of the reserved bytes that lives afterwards, at least, on the made layouts.
+/// Target: live bytes divided by reserved bytes afterwards, at least, on the generated layouts.
 const LIVE_SHARE: f64 = 0.95;
-/// Microseconds that the worst frame takes at most, up to this number of allocations.
+/// Target: microseconds of the worst frame, at most, up to this number of allocations.
 const WORST: (f64, usize) = (200.0, 20_000);
 
-/// What to measure.
+/// The arguments.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Recordings; those of the repository when none is named.
@@ -43,15 +43,15 @@ pub struct Args {
     pub only: Vec<String>,
 }
 
-/// What compaction did, frame by frame.
+/// The result of compaction, frame by frame.
 #[derive(Default)]
 struct Frames {
     /// Nanoseconds.
     times: Vec<u32>,
     moves: u64,
-    /// Bytes asked for by what moved.
+    /// Requested bytes of the moved allocations.
     bytes: u64,
-    /// Moves of what had moved before, and moves out of blocks that were kept; where they are known.
+    /// Repeated moves, and moves out of blocks that were kept; `None` if unknown.
     wasted: Option<u64>,
 }
 
@@ -60,7 +60,7 @@ struct Compactor<P: Player> {
     make: fn() -> Result<P>,
     /// Bytes of all blocks.
     reserved: fn(&P) -> u64,
-    /// Compacts until nothing is left to do, one frame after the other.
+    /// Compacts frame by frame until nothing is left to do.
     compact: fn(&mut P, &mut Handles<P>) -> Result<Frames>,
 }
 
@@ -78,11 +78,11 @@ const CONTENDERS: &[(&str, Play)] = &[
     ("VMA, full", |script| play(script, &vma::compactor::<4>())),
 ];
 
-/// Prints what each allocator makes of each layout.
+/// Prints the result of each allocator for each layout.
 ///
 /// # Errors
-/// A recording cannot be read, a peer is unknown, an allocator refused a request or returned what cannot be used, or a
-/// target is missed that does not depend on the machine.
+/// A recording cannot be read, a peer is unknown, an allocator refused a request or returned an unusable range,
+/// or a target that does not depend on the machine is missed.
 pub fn run(args: &Args) -> Result {
     let peers = chosen("peer", CONTENDERS.to_vec(), |(name, _)| name, &args.only)?;
     let (mut rows, mut missed) = (Vec::new(), 0);
@@ -90,7 +90,7 @@ pub fn run(args: &Args) -> Result {
         for (name, play) in &peers {
             let rounds = (0..args.rounds).map(|_| play(&script)).collect::<Result<Vec<_>>>();
             let rounds = rounds.map_err(|fault| format!("{name} on {}: {fault}", script.name))?;
-            // The rounds differ in their times alone.
+            // The rounds differ only in their times.
             let times: Vec<_> = rounds.iter().map(|round| round.frames.times.clone()).collect();
             let Some(mut outcome) = rounds.into_iter().next() else { continue };
             outcome.frames.times = medians(&times);
@@ -112,15 +112,15 @@ pub fn run(args: &Args) -> Result {
 
 /// The result of compacting a layout.
 struct Outcome {
-    /// The layout is made, with blocks enough to be compacted densely.
+    /// True for a generated layout, with enough blocks for dense compaction.
     is_made: bool,
     allocations: usize,
-    /// Bytes asked for by what lives.
+    /// Requested bytes of the live allocations.
     live: u64,
     reserved_before: u64,
     reserved_after: u64,
     frames: Frames,
-    /// The least bytes whose moves empty as many blocks as were emptied.
+    /// The minimum of bytes to move to empty the same number of blocks.
     minimum: u64,
 }
 
@@ -132,7 +132,7 @@ impl Outcome {
         self.live as f64 / reserved.max(1) as f64
     }
 
-    /// Bytes moved over the least that empties as many blocks; 1 where nothing had to move and nothing did.
+    /// Moved bytes divided by this minimum; 1 if nothing had to move and nothing did.
     fn over_minimum(&self) -> f64 {
         match (self.frames.bytes, self.minimum) {
             (0, 0) => 1.0,

@@ -11,9 +11,9 @@ use crate::recordings::pools::Pools;
 use crate::timing::nanoseconds;
 use crate::{Result, null};
 
-/// Pieces that a frame looks at, which bounds its time.
+/// Pieces examined per frame, which bounds its time.
 const FRAME_PIECES: usize = 250;
-/// Frames after which it should have come to an end.
+/// Limit on the number of frames.
 const TOO_MANY: usize = 1_000_000;
 
 pub(super) const COMPACTOR: Compactor<Pools> = Compactor {
@@ -28,7 +28,7 @@ fn compact(player: &mut Pools, handles: &mut Handles<Pools>) -> Result<Frames> {
         slots.filter_map(|(slot, range)| Some((range.as_ref()?.0.serial(), slot))).collect();
     let budget = CompactionBudget { bytes: FRAME_BYTES, moves: FRAME_MOVES as usize, pieces: FRAME_PIECES };
     let (mut frames, mut moves) = (Frames::default(), Vec::new());
-    // What has moved, and the heap of each move.
+    // The moved allocations, and the heap of each move.
     let (mut moved_before, mut left) = (HashSet::new(), Vec::new());
     while frames.times.len() < TOO_MANY {
         let start = Instant::now();

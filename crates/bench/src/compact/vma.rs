@@ -23,13 +23,13 @@ fn nothing<'a, T>(_: unsafe fn(&'a Allocator, &T) -> VkResult<DefragmentationCon
     unsafe { std::mem::zeroed() }
 }
 
-/// The handles stay what they are, and say another place afterwards.
+/// The handles stay valid, and refer to the new places afterwards.
 fn compact<const FLAG: u32>(player: &mut Vma, _: &mut Handles<Vma>) -> Result<Frames> {
     let mut info = nothing(Allocator::begin_defragmentation);
     info.flags = FLAG;
     info.maxBytesPerPass = FRAME_BYTES;
     info.maxAllocationsPerPass = FRAME_MOVES;
-    // SAFETY: nobody uses what is allocated.
+    // SAFETY: the allocations are not in use.
     let context = unsafe { player.0.begin_defragmentation(&info) }?;
     let mut frames = Frames::default();
     loop {

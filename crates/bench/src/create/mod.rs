@@ -25,7 +25,7 @@ const COUNT: u32 = 1000;
 /// A device to measure on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DeviceName {
-    /// The one whose calls do next to nothing.
+    /// The null device, whose calls do almost nothing.
     Null,
     /// The first one of Vulkan.
     Vulkan,
@@ -33,13 +33,13 @@ pub enum DeviceName {
     D3d12,
 }
 
-/// What to measure.
+/// The arguments.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Rounds of each measurement; the result is their median.
     #[arg(long, default_value_t = 31, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
-    /// The devices; all that can be opened when none is named.
+    /// The devices; by default all that can be opened.
     #[arg(long, value_enum, value_delimiter = ',')]
     pub devices: Vec<DeviceName>,
 }
@@ -47,7 +47,7 @@ pub struct Args {
 /// Runs the measurements and prints them.
 ///
 /// # Errors
-/// The errors of a device that was asked for by name.
+/// The errors of a requested device.
 pub fn run(args: &Args) -> Result {
     let mut rows = Vec::new();
     for &name in DeviceName::value_variants() {
@@ -69,7 +69,8 @@ pub fn run(args: &Args) -> Result {
 trait Way: Sized {
     /// A resource.
     type Made;
-    /// Whether as many resources more live during the measurement, to keep the blocks of an allocator.
+    /// Whether the same number of additional resources live during the measurement, to keep the blocks of an
+    /// allocator.
     const KEEPS: bool = true;
 
     /// Creates the resource of this index.
@@ -149,7 +150,7 @@ struct Lines {
     device: &'static str,
     what: &'static str,
     rounds: u32,
-    /// Nanoseconds that tenure takes for all of it.
+    /// Tenure's nanoseconds for all operations together.
     tenure: f64,
     rows: Vec<String>,
 }

@@ -1,4 +1,5 @@
-//! The crates `gpu-allocator` and `vk-mem`, used as their manuals say: an API resource each, placed by the allocator.
+//! The crates `gpu-allocator` and `vk-mem`, used as documented: one API resource for each request, placed by
+//! the allocator.
 
 use ash::vk;
 use original::MemoryLocation;
@@ -78,7 +79,7 @@ impl Way for GpuAllocator<'_> {
             linear: matches!(handle, Handle::Buffer(_)),
             allocation_scheme: AllocationScheme::GpuAllocatorManaged,
         })?;
-        // SAFETY: the memory was found by what the resource requires, and is bound once.
+        // SAFETY: the memory was chosen by the resource's requirements, and is bound once.
         unsafe {
             match handle {
                 Handle::Buffer(it) => self.device.bind_buffer_memory(it, found.memory(), found.offset()),

@@ -1,4 +1,4 @@
-//! A render graph of a deferred renderer, executed again and again.
+//! A render graph of a deferred renderer, executed repeatedly.
 
 use std::collections::BTreeMap;
 

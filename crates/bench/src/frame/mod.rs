@@ -17,7 +17,7 @@ use crate::table::table;
 use crate::timing::{median_ns, try_time};
 use crate::{Result, null};
 
-/// What to measure.
+/// The arguments.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Rounds of each measurement; the result is their median.

@@ -40,8 +40,8 @@ pub(super) fn copies(rows: &mut Rows) -> Result {
     Ok(())
 }
 
-/// The place of a buffer for a recording, asked for once and again, and for good; the bound is the place of a buffer that
-/// does not move.
+/// Queries of a buffer's place in a recording, first and repeated, and permanent ones; the bound is the place
+/// of a fixed buffer.
 pub(super) fn places(rows: &mut Rows) -> Result {
     const BUFFERS: usize = 1000;
     let gpu = gpu(Profile::VULKAN_NVIDIA)?;
@@ -88,7 +88,7 @@ pub(super) fn places(rows: &mut Rows) -> Result {
 /// the creation and the drop of the same textures.
 pub(super) fn transients(rows: &mut Rows) -> Result {
     const TEXTURES: usize = 200;
-    /// Makes textures, each after the oldest of eight went.
+    /// Creates textures, each after the oldest of eight was dropped.
     fn with_eight_alive<T>(
         descs: &[TextureDesc],
         make: impl Fn(&TextureDesc) -> Result<T, Error>,

@@ -50,7 +50,8 @@ fn failed(contender: &Contender, program: Program) -> impl Fn(Box<dyn Error>) ->
 }
 
 impl<'a> Player<'a> {
-    /// Opens a manager, plays until its pools have grown, and counts what cannot be counted while time is measured.
+    /// Opens a manager, plays until its pools have grown, and takes the counts that would disturb the
+    /// measurement of time.
     fn new(program: Program, contender: &'a Contender, frames: &[Frame]) -> Result<Self> {
         let mut manager = (contender.open)()?;
         manager.prepare(program)?;

@@ -1,7 +1,7 @@
-//! Whole managers beside tenure: the same programs with each, on devices whose calls do next to nothing and on Vulkan.
+//! Other managers compared with tenure: the same programs with each, on null devices and on Vulkan.
 //!
-//! wgpu and vulkano, which take longer to build than everything else here, are in a program of their own, `managers`.
-//! [`start`] builds that program and lets it play everything; it calls [`run`] with what it has.
+//! wgpu and vulkano, which take longer to build than everything else here, are in a separate program,
+//! `managers`. [`start`] builds and runs that program, which calls [`run`] with its managers.
 
 mod measure;
 mod peers;
@@ -15,7 +15,7 @@ pub use tenure_trace::MemoryKind;
 
 use crate::Result;
 
-/// What to measure.
+/// The arguments.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Rounds of each measurement; managers take turns within a round, and the median counts.
@@ -26,7 +26,7 @@ pub struct Args {
 /// A device to play on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DeviceName {
-    /// One whose calls do next to nothing: each manager has its own.
+    /// A null device; each manager has its own.
     Null,
     /// The first one of Vulkan.
     Vulkan,
@@ -55,30 +55,31 @@ pub trait Manager {
     /// Those of the manager.
     fn play(&mut self, frame: &Frame) -> Result;
 
-    /// Bytes of memory that the driver has given now, if the manager says so.
+    /// Bytes currently allocated from the driver, if the manager reports them.
     fn reserved(&self) -> Option<u64>;
 
-    /// Objects and memory that the driver has made so far, if the manager says so.
+    /// Objects and allocations created by the driver so far, if the manager reports them.
     fn driver_creations(&self) -> Option<u64> {
         None
     }
 }
 
-/// A manager that may take part.
+/// A manager of the comparison.
 pub struct Contender {
     /// Name and version.
     pub manager: &'static str,
-    /// What it runs on.
+    /// The device.
     pub device: DeviceName,
     /// Whether it can play a program.
     pub plays: fn(Program) -> bool,
-    /// The largest part of its time that tenure is to take in a program, if there is a target.
+    /// The target for tenure's time divided by this manager's in a program, if there is one.
     pub target: fn(Program) -> Option<f64>,
     /// Opens a device and a manager on it.
     pub open: fn() -> Result<Box<dyn Manager>>,
 }
 
-/// Plays the programs with tenure and with others, and prints the figures. What cannot be opened is left out.
+/// Plays the programs with tenure and with others, and prints the figures. Devices that cannot be opened are
+/// left out.
 ///
 /// # Errors
 /// Those of the managers; tenure reserves more memory than another.

@@ -9,8 +9,8 @@ use crate::Result;
 /// Its name, and that of its folder beside this crate's sources and among the built ones.
 const PROGRAM: &str = "managers";
 
-/// Builds the program with the other managers, and has it play everything. Where it cannot be built, that of the last
-/// time is taken: in the device lab there is no cargo. Without it, tenure plays alone.
+/// Builds and runs the program with the other managers. If it cannot be built, the program of the last build is
+/// used: the device lab has no cargo. Without a program, only tenure is measured.
 ///
 /// # Errors
 /// As [`run`]; the program cannot be started.

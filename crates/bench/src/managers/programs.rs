@@ -1,4 +1,4 @@
-//! What each manager is asked to do: the same for all of them.
+//! The programs of the comparison: the same for all of them.
 
 use tenure_trace::{Layout, MemoryKind};
 
@@ -86,7 +86,7 @@ impl Program {
         }
     }
 
-    /// How often a round does what [`name`](Self::name) says.
+    /// The number of repetitions of [`name`](Self::name) in a round.
     pub(super) const fn times(self) -> usize {
         match self {
             Self::Buffers => BUFFERS,
@@ -96,7 +96,7 @@ impl Program {
     }
 }
 
-/// The work of one frame, in which is submitted once if nothing else is said.
+/// The work of one frame, with one submission unless stated otherwise.
 #[derive(Clone, Debug)]
 pub enum Frame {
     /// Creates and drops. Nothing is submitted.
@@ -159,8 +159,8 @@ impl<R> Slots<R> {
     }
 }
 
-/// The copies of each pass: indices of the source and of the destination. Within a frame, every use of a buffer but
-/// its first needs a barrier, because the one before was of the other kind.
+/// The copies of each pass: indices of the source and of the destination. Within a frame, every use of a buffer
+/// except its first needs a barrier, because the previous one was of the other kind.
 pub fn copies(passes: usize) -> impl Iterator<Item = impl Iterator<Item = (usize, usize)>> {
     const HALF: usize = COPIED_BUFFERS / 2;
     (0..passes).map(|pass| {
@@ -172,8 +172,8 @@ pub fn copies(passes: usize) -> impl Iterator<Item = impl Iterator<Item = (usize
     })
 }
 
-/// Frames that create `count` buffers, or textures, as the recordings of the repository do, which are repeated as often
-/// as that takes. Frames without such calls are left out. What lives at the end of a recording is dropped.
+/// Frames that create `count` buffers, or textures, like the recordings of the repository, which are repeated
+/// as needed. Frames without such calls are left out. Live objects are dropped at the end of a recording.
 fn created(layout: Layout, count: usize) -> Result<Vec<Frame>> {
     let recordings = scripts(&[])?;
     let (mut frames, mut left) = (Vec::new(), count);

@@ -39,8 +39,8 @@ impl Drop for Memory {
     }
 }
 
-/// Memory of resources that are gone, by size, for the next of the same size, and the bytes of all of it. A driver does not
-/// clear it, and that took longer than all that is measured.
+/// Memory of destroyed resources, by size, for the next of the same size, and its total bytes. A driver does
+/// not clear it, and that took longer than all that is measured.
 #[derive(Default)]
 pub(crate) struct Unused(Mutex<(BTreeMap<usize, Vec<Bytes>>, usize)>);
 
@@ -48,7 +48,7 @@ pub(crate) struct Unused(Mutex<(BTreeMap<usize, Vec<Bytes>>, usize)>);
 const LIMIT: usize = 512 << 20;
 
 impl Unused {
-    /// Memory of that size, with whatever is in it. 0 B where no machine has that size.
+    /// Memory of that size, with any contents. 0 B where no machine has that size.
     pub(crate) fn take(self: &Arc<Self>, size: u64) -> Memory {
         let size = match usize::try_from(size) {
             Ok(0) | Err(_) => return Memory::new(0),

@@ -9,7 +9,7 @@ use tenure_plan::{Item, Options, Plan, check, plan};
 use crate::table::table;
 use crate::timing::{mean, median};
 
-/// The median of some rounds, in microseconds, and what the last one returned.
+/// The median of some rounds, in microseconds, and the result of the last one.
 pub(super) fn timed<T>(rounds: usize, mut run: impl FnMut() -> T) -> (f64, T) {
     let mut times = Vec::new();
     loop {
@@ -29,7 +29,7 @@ pub(super) fn tenure(items: &[Item], options: &Options, rounds: usize) -> (f64, 
     (micros, plan)
 }
 
-/// A table of what plans come to: of each, for each case, the peak, the lower bound, and the microseconds.
+/// A table of the quality of plans: of each, for each case, the peak, the lower bound, and the microseconds.
 pub(super) fn tallies(planners: impl IntoIterator<Item = (String, Vec<(u64, u64, f64)>)>) -> Table {
     let rows = planners.into_iter().map(|(name, cases)| {
         let mut ratios: Vec<_> =

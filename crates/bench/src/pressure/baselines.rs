@@ -1,4 +1,4 @@
-//! Other policies, written anew from their descriptions: each plays a trace on the [model](super::model).
+//! Other policies, reimplemented from their descriptions: each plays a trace on the [model](super::model).
 
 use super::model::Model;
 use super::trace::{FRAME_NS, Outcome, Submission, Trace};
@@ -32,7 +32,7 @@ pub(super) fn play(trace: &Trace, policy: &mut dyn Policy) -> Outcome {
     model.outcome
 }
 
-/// Everything stays, and the operating system moves out the least recently used things.
+/// The policy evicts nothing, and the operating system demotes the least recently used objects.
 pub(super) struct Nothing;
 
 impl Policy for Nothing {}
@@ -42,12 +42,13 @@ const fn frames(milliseconds: u64) -> u64 {
     milliseconds * 1_000_000 / FRAME_NS
 }
 
-/// `D3DX12Residency`: least recently used first. Below 70 % of the budget nothing ages; from there to 100 % what has
-/// not been used for 60 s, down to 1 s, is evicted. What a submission needs is made resident before it; where that
-/// exceeds the budget, the least recently used goes, and the CPU waits for the GPU where it is in use.
+/// `D3DX12Residency`: least recently used first. Below 70 % of the budget nothing ages; from there to 100 %
+/// objects unused for 60 s, down to 1 s, are evicted. The objects of a submission are made resident before it;
+/// if that exceeds the budget, the least recently used are evicted, and the CPU waits for the GPU if they are
+/// in use.
 ///
-/// Kinder than the library in one point: it looks at local memory alone, where the library compares the sum of both
-/// segments, so that local memory alone is never short.
+/// Better than the library in one point: it considers only local memory, while the library compares the sum of
+/// both segments, so that a shortage of local memory alone goes unnoticed.
 pub(super) struct LeastRecentlyUsed {
     /// For each thing, the frame and the number of its last use.
     last: Vec<(u64, u64)>,
@@ -72,7 +73,7 @@ impl LeastRecentlyUsed {
         things
     }
 
-    /// Evicts what has not been used for as long as the pressure of this moment allows.
+    /// Evicts objects that have been unused for longer than the current pressure allows.
     fn age(&self, model: &mut Model<'_>, before: u64, frame: u64) {
         if model.budget == 0 {
             return;
@@ -117,7 +118,7 @@ impl Policy for LeastRecentlyUsed {
     }
 
     fn before(&mut self, model: &mut Model<'_>, submission: &Submission, frame: u64) {
-        // What this submission uses stays.
+        // Objects of this submission stay.
         let before = self.uses;
         submission.uses.iter().for_each(|thing| self.note(*thing, frame));
         self.age(model, before, frame);
@@ -131,10 +132,10 @@ impl Policy for LeastRecentlyUsed {
     }
 }
 
-/// dxvk's: a clock over the blocks. Each 500 ms, where more is used than the budget less 1 % and two chunks, the hand
-/// goes around: a block that was used since it came by last gets another chance, others move to system memory, until
-/// the rest fits or 16 MiB have moved. A use of a block that was moved out brings it back, 16 MiB a frame at most and only
-/// into the budget; until then it is read remotely.
+/// dxvk's policy: a clock over the blocks. Every 500 ms, if the usage exceeds the budget minus 1 % and two
+/// chunks, the hand advances: a block used since its last visit gets another chance, others move to system
+/// memory, until the rest fits or 16 MiB have moved. A use of a demoted block brings it back, at most 16 MiB
+/// per frame and only within the budget; until then it is read remotely.
 pub(super) struct Clock {
     is_used: Vec<bool>,
     hand: usize,

@@ -1,16 +1,16 @@
 //! The bound on bytes paged in: fractional Belady, offline.
 //!
-//! Each byte is a page of its own, all uses are known, and whenever more is kept than fits, the bytes that are needed
-//! last go, of a part of a block where that is enough (L. Belady, "A study of replacement algorithms for a
-//! virtual-storage computer", 1966). What is used need not be kept: it may be read and forgotten. It costs its bytes if
-//! they were not kept, as it does a player that reads it remotely. New things cost nothing at first, as for the
-//! players.
+//! Each byte is a separate page, and all uses are known. If the kept bytes exceed the memory, the bytes with
+//! the latest next use are evicted, also parts of a block (L. Belady, "A study of replacement algorithms for a
+//! virtual-storage computer", 1966). Used bytes need not be kept: a use may read and forget them. A use costs
+//! its bytes unless they were kept, as it does for a player that reads them remotely. New objects cost nothing
+//! at first, as for the players.
 //!
-//! That is a lower bound for every policy that pages in, or reads remotely, all that submissions use, and that keeps
-//! no more than is granted, or than submissions in flight use where that is more, or than was so a few submissions
-//! before, as long as the operating system waits, and beside it what was created just before: keeping bytes between two uses is
-//! to keep an interval, all bytes weigh the same, and dropping the interval that ends last wherever too many overlap
-//! keeps the most, also where the room changes from step to step.
+//! This is a lower bound for every policy that pages in, or reads remotely, all bytes that submissions use, and
+//! that keeps at most the budget, or the bytes used by submissions in flight if these are more, or the same of
+//! a few submissions before, while the operating system waits, and in addition newly created objects. The
+//! reason: keeping bytes between two uses is keeping an interval, all bytes have equal weight, and dropping the
+//! interval that ends last wherever too many overlap keeps the most, also with changing budgets.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -29,7 +29,7 @@ struct Player<'a> {
 
 impl<'a> Player<'a> {
     fn new(trace: &'a Trace) -> Result<Self, Error> {
-        // What is used is never written.
+        // The used objects are never written.
         let checks = Checks::all() - Checks::INITIALIZED;
         let options = Options::new(Profile::DISCRETE).paging(PAGING.demotion_delay(trace.demotion_delay));
         let options = options.lag(Lag::Submissions(LAG)).checks(checks);
@@ -54,7 +54,7 @@ impl<'a> Player<'a> {
         self.gpu.create_buffer(&if is_local { desc.evictable() } else { desc.memory(MemoryUse::Upload) })
     }
 
-    /// Uses all of each thing, which no command that moves bytes would do in as little time.
+    /// Uses the whole of each object; a command that moves bytes would take longer.
     fn record(&self, recording: &mut Recording<Device>, uses: &[usize], state: State) -> Result<(), Error> {
         let (commands, scratch) = recording.split();
         for buffer in uses.iter().filter_map(|thing| self.buffers[*thing].as_ref()) {
@@ -103,7 +103,7 @@ impl<'a> Player<'a> {
     }
 
     fn finish(mut self) -> Result<Outcome> {
-        // What nothing has used by the end counts as not used.
+        // Bytes without a use until the end count as not used.
         self.buffers.clear();
         let left = self.gpu.shutdown();
         debug_assert!(left.is_clean(), "{left:?}");

@@ -1,4 +1,4 @@
-//! What residency and budgets cost when there is no pressure.
+//! The cost of residency and budgets without pressure.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -47,7 +47,8 @@ fn added(rounds: u32, mut works: [impl FnMut() -> Result<Duration, Error>; 2]) -
     Ok(median(differences).unwrap_or_default())
 }
 
-/// A submission whose blocks are all resident, less one of as many buffers that always stay.
+/// A submission with resident evictable blocks, minus one with the same number of buffers that are not
+/// evictable.
 fn submissions(figures: &mut Vec<Figure>, rounds: u32, blocks: u32) -> Result {
     let gpu = Gpu::new(Device::with_residency(Profile::D3D12_TIER2), Config::default())?;
     let desc = BufferDesc::new(1 << 20, Usage::SHADER_READ);
@@ -92,7 +93,7 @@ fn submit(frame: &Frame<Device>, buffers: &[Buffer<Device>]) -> Result<(), Error
     })
 }
 
-/// An allocation on a device that names a budget, less one on a device that names none.
+/// An allocation on a device with a budget, minus one on a device without.
 fn allocations(rounds: u32, bytes: u64) -> Result<Figure> {
     let desc = BufferDesc::new(bytes, Usage::SHADER_READ);
     let (with, without) = (Device::new(Profile::D3D12_TIER2), Device::without_budgets(Profile::D3D12_TIER2));

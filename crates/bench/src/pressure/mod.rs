@@ -1,9 +1,8 @@
-//! Residency under memory pressure: what tenure and other policies page in, scenario by scenario.
+//! Residency under memory pressure: bytes paged in by tenure and other policies, scenario by scenario.
 //!
-//! Each scenario is a trace, which says frame by frame what is created, used and dropped, and what the
-//! operating system grants. Tenure plays it on the simulated device; the others are policies written anew
-//! from their descriptions, on a model of the same card. What any policy pages in at least is
-//! Belady's bound.
+//! Each scenario is a trace of creations, uses, drops and budgets, frame by frame. Tenure plays it on the
+//! simulated device; the others are policies reimplemented from their descriptions, on a model of the same
+//! card. Belady's bound is the minimum that any policy pages in.
 
 mod baselines;
 mod belady;
@@ -28,10 +27,10 @@ const LAPS: usize = 12;
 /// Rounds of each measurement of time; the result is their median.
 const ROUNDS: u32 = 101;
 
-/// What to measure.
+/// The arguments.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Submissions for which the operating system lets a program exceed its budget before it moves memory out.
+    /// Submissions during which a program may exceed its budget before the operating system demotes memory.
     #[arg(long, default_value_t = trace::DEMOTION_DELAY)]
     pub demotion_delay: u64,
 }
@@ -58,7 +57,7 @@ pub fn run(args: &Args) -> Result {
     report::print(&lines, &figures)
 }
 
-/// Has all players play a trace.
+/// Plays a trace with all players.
 fn play(trace: &Trace, has_target: bool) -> Result<Line> {
     let players = [
         ("tenure", managed::play(trace)?),

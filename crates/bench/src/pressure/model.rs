@@ -1,15 +1,16 @@
-//! A card that pages, for the baselines: a model over the same trace, by the rules of the simulated device. Each thing
-//! is a block of its own, however small, so that the baselines page in nothing beside what they use.
+//! A card that pages, for the baselines: a model over the same trace, by the rules of the simulated device.
+//! Each object has its own block, so that the baselines page in only used bytes.
 //!
-//! When more than the budget has been resident for some submissions, in which a program can follow a lower budget by
-//! itself, the operating system moves out the least recently used blocks that no submission in flight uses. A use of such a
-//! block brings it back if there is room beside the blocks in flight, and reads it remotely if not.
+//! After the resident bytes have exceeded the budget for some submissions, during which a program can react to
+//! a lower budget, the operating system demotes the least recently used blocks that no submission in flight
+//! uses. A use of such a block brings it back if there is room beside the blocks in flight, and reads it
+//! remotely otherwise.
 
 use tenure_sim::Paging;
 
 use super::trace::{FRAME_NS, Flight, LAG, Outcome, Trace};
 
-/// The link, and what moving costs.
+/// The link, and the cost of moves.
 pub(super) const PAGING: Paging = Paging::PCIE4_X16;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,7 +26,7 @@ struct Block {
     last_use: u64,
 }
 
-/// The card. Things of the system's memory are always there.
+/// The card. Objects in system memory are always resident.
 pub(super) struct Model<'a> {
     pub(super) trace: &'a Trace,
     pub(super) flight: Flight,
@@ -156,7 +157,7 @@ impl<'a> Model<'a> {
         (block.is_in, block.is_used) = (false, true);
     }
 
-    /// The operating system moves out what exceeds the budget, after its delay.
+    /// The operating system demotes memory above the budget, after its delay.
     pub(super) fn demote_excess(&mut self) {
         if self.budget == 0 || self.resident <= self.budget {
             self.over_since = None;

@@ -15,8 +15,8 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// The targets that tenure misses: bytes paged in at most 1.3 times the bound, and no more than the best baseline;
-    /// of these less than 10 % not used; never over the budget while something could have left.
+    /// The targets that tenure misses: bytes paged in at most 1.3 times the bound, and no more than the best
+    /// baseline; of these less than 10 % not used; never over the budget while a block could be evicted.
     pub(super) fn missed(&self) -> Vec<String> {
         let [(_, Outcome { bytes_in, unused, over, .. }), baselines @ ..] = self.players;
         let mut missed = Vec::new();

@@ -16,10 +16,10 @@ const WORLD: usize = 400;
 const SHORT: u64 = 256;
 /// MiB that are granted afterwards.
 const AMPLE: u64 = 1024;
-/// Buffers that each frame uses: those that were made last.
+/// Buffers that each frame uses: the newest ones.
 const HOT: usize = 64;
 
-/// Bytes moved over those that have to move, at most.
+/// Limit on moved bytes divided by bytes that must move.
 const MOST_MOVED: f64 = 1.15;
 
 /// A world that did not fit when it was made. Some of it is used in each frame.
@@ -66,8 +66,8 @@ impl World {
         slow.map(|object| object.bytes).sum()
     }
 
-    /// Bytes moved, over those that were in slower memory: a resource that has come back may move once more, out of a sparse
-    /// block.
+    /// Moved bytes divided by bytes in slower memory: a resource that has come back may move once more, out of
+    /// a sparse block.
     fn moved_over(&self, slow: u64) -> f64 {
         self.gpu.compaction_stats().bytes as f64 / slow as f64
     }
@@ -78,7 +78,7 @@ impl World {
 /// # Errors
 /// The errors of the manager.
 pub(super) fn all() -> Result<Vec<Figure>, Error> {
-    // The pressure ends: how long until what each frame uses is local again, and until all is.
+    // The pressure ends: the time until the resources of each frame are local again, and until all are.
     let world = World::new()?;
     (0..8).try_for_each(|_| world.draw())?;
     let slow = world.slow();
@@ -101,9 +101,9 @@ pub(super) fn all() -> Result<Vec<Figure>, Error> {
     let what = format!("{HOT} MiB in use, in slower memory: {until_local}, at {a_frame} MiB a frame");
     let hot = figure(what, hot as f64, 2.0 * least(HOT as u64 * MIB));
     let all = figure(format!("all {} MiB: {until_local}", slow / MIB), all as f64, 2.0 * least(slow));
-    let moved = "moved over what was in slower memory";
+    let moved = "moved bytes / bytes in slower memory";
     let once = figure(moved.to_owned(), world.moved_over(slow), MOST_MOVED);
-    // The budget goes up and down around what there is: nothing goes to and fro.
+    // The budget rises and falls around the existing bytes: nothing goes to and fro.
     let world = World::new()?;
     let slow = world.slow();
     for frame in 0..400 {
@@ -112,6 +112,6 @@ pub(super) fn all() -> Result<Vec<Figure>, Error> {
         }
         world.draw()?;
     }
-    let what = format!("a budget that goes up and down every 10 frames: {moved}");
+    let what = format!("a budget that rises and falls every 10 frames: {moved}");
     Ok(vec![hot, all, once, figure(what, world.moved_over(slow), MOST_MOVED)])
 }

@@ -36,7 +36,7 @@ fn view(tiles: &[usize], first: usize, count: usize) -> Vec<usize> {
     (first..first + count).map(|index| tiles[index % tiles.len()]).collect()
 }
 
-/// A world. Some things are used in each frame, the others when a camera comes by.
+/// A world. Some objects are used in each frame, the others when they are in view.
 struct World {
     trace: Trace,
     hot: Vec<usize>,
@@ -66,7 +66,7 @@ impl World {
     }
 }
 
-/// A world that fits loses 30 % of its budget for 200 frames, while the camera goes round and round.
+/// A world that fits loses 30 % of its budget for 200 frames, while the camera makes round trips.
 fn shrinks(laps: usize) -> Trace {
     let mut world = World::new("budget -30 % and back", 20, 100, 102);
     let budget = world.trace.budget;
@@ -78,7 +78,7 @@ fn shrinks(laps: usize) -> Trace {
     world.trace
 }
 
-/// The camera goes to and fro, of local memory a quarter is lacking, and of the system's there is plenty.
+/// The camera goes to and fro; local memory is short by a quarter, and system memory is ample.
 fn local_short(laps: usize) -> Trace {
     let mut world = World::new("local short, system ample", 16, 80, 75);
     let system: Vec<_> = (0..16).map(|_| world.trace.thing(4 * MIB, SYSTEM)).collect();
@@ -106,8 +106,8 @@ fn both_segments(laps: usize) -> Trace {
     world.trace
 }
 
-/// Now and then a submission uses 120 % of the budget, which has fallen since the world was made: a world beyond the budget
-/// would measure how long the operating system waits at first.
+/// Now and then a submission uses 120 % of the budget, which has fallen since the world was made: a world
+/// larger than the budget would measure the initial delay of the operating system.
 fn larger_than_budget(laps: usize) -> Trace {
     let mut trace = Trace::new("one submission larger than the budget", 130 * MIB);
     let world = trace.world((0..60).map(|_| 2 * MIB));
@@ -134,7 +134,7 @@ fn cyclic(laps: usize) -> Trace {
     trace
 }
 
-/// A level goes and another one comes, each as large as the budget.
+/// A level is dropped and another one created, each as large as the budget.
 fn refilled(laps: usize) -> Trace {
     let mut trace = Trace::new("everything freed and filled again", 120 * MIB);
     let mut level = Vec::new();
@@ -162,7 +162,7 @@ fn idle(laps: usize) -> Trace {
     world.trace
 }
 
-/// The program is in the background, where it draws next to nothing, and comes back.
+/// The program is in the background, where it draws almost nothing, and returns.
 fn background(laps: usize, name: &'static str, granted: u64) -> Trace {
     let mut world = World::new(name, 20, 40, 105);
     let budget = world.trace.budget;
@@ -190,7 +190,7 @@ fn copy_queue(laps: usize) -> Trace {
     world.trace
 }
 
-/// The budget goes up and down around what there is, every 10 frames.
+/// The budget rises and falls around the existing bytes, every 10 frames.
 fn sawtooth(laps: usize) -> Trace {
     let mut world = World::new("sawtooth around the limit", 40, 60, 103);
     let budget = world.trace.budget;
@@ -202,7 +202,7 @@ fn sawtooth(laps: usize) -> Trace {
     world.trace
 }
 
-/// A camera that wanders: it changes its mind now and then. No targets, as nobody can foresee that.
+/// A camera that changes its direction at random. No targets, because this is unpredictable.
 pub(super) fn wandering(laps: usize) -> Trace {
     let mut rng = Rng::new(7);
     let mut world = World::new("wandering camera (no target)", 16, 80, 75);

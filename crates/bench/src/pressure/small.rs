@@ -1,4 +1,5 @@
-//! Scenarios of many small things, which share blocks: only these page in things that are not used, with their blocks.
+//! Scenarios of many small resources that share blocks: only these page in unused resources, together with used
+//! ones.
 
 use test_random::Rng;
 
@@ -35,13 +36,13 @@ fn road(name: &'static str, laps: usize, order: impl FnOnce(&mut Vec<usize>)) ->
 
 /// The camera goes along a road whose things were created in their order.
 pub(super) fn in_order_of_road(laps: usize) -> Trace {
-    road("small things along a road", laps, |_| {})
+    road("small resources along a road", laps, |_| {})
 }
 
-/// The same where the order of creation says nothing about the road. No targets: without moving things no block could
-/// hold what is used together.
+/// The same with an order of creation unrelated to the road. No targets: without moves, no block could hold
+/// objects that are used together.
 pub(super) fn in_other_order(laps: usize) -> Trace {
-    road("small things in no order (no target)", laps, |things| {
+    road("small resources in no order (no target)", laps, |things| {
         let mut rng = Rng::new(3);
         for end in (1..things.len()).rev() {
             things.swap(end, rng.below(end as u64 + 1) as usize);
@@ -57,7 +58,7 @@ const VIEW: usize = 7;
 /// The camera goes around on a map whose things were created tile by tile, row by row. No targets: where it goes across
 /// the rows, it sees parts of blocks.
 pub(super) fn in_order_of_map(laps: usize) -> Trace {
-    let mut trace = Trace::new("small things on a map (no target)", 0);
+    let mut trace = Trace::new("small resources on a map (no target)", 0);
     let things = world(&mut trace, MAP * MAP * THINGS, 30);
     let far = MAP - VIEW;
     for _ in 0..laps {

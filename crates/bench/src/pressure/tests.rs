@@ -1,4 +1,4 @@
-//! That the targets stay met, and that the bound is one.
+//! Checks that the targets are met, and that the bound is valid.
 
 use super::scenarios;
 use super::trace::Trace;
@@ -13,7 +13,7 @@ fn the_targets_are_met() {
     }
 }
 
-/// What went to slower memory is back as soon as it can be, and moves once.
+/// Resources in slower memory return as soon as possible, and move once.
 #[test]
 fn what_comes_back_meets_its_targets() {
     for figure in returning::all().unwrap() {
@@ -47,7 +47,8 @@ fn nobody_pages_in_less_than_the_bound() {
     }
 }
 
-/// Two things of 2 MiB by turns, of which 3 MiB fit: once both are known, one half of one is paged in each time.
+/// Two objects of 2 MiB used in turn, with room for 3 MiB: once both are known, half of one is paged in each
+/// time.
 #[test]
 fn the_bound_keeps_parts_of_blocks() {
     const MIB: u64 = 1 << 20;

@@ -156,19 +156,20 @@ impl Flight {
     }
 }
 
-/// What a player has done: by the same rule for all.
+/// The results of a player: by the same rule for all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
     /// Bytes that went over the link towards the GPU: made resident by the player, brought back by the operating system, or
     /// read remotely.
     pub(super) bytes_in: u64,
-    /// Of these, what left again before anything used it.
+    /// The part of these that was evicted again without a use.
     pub(super) unused: u64,
     /// Nanoseconds in which the GPU waited for blocks, or read remotely.
     pub(super) stalled: u128,
     /// How often the CPU waited for the GPU.
     pub(super) waits: u64,
-    /// Byte-nanoseconds over the budget while something could have left that no submission in flight uses.
+    /// Byte-nanoseconds over the budget while a block could have been evicted that no submission in flight
+    /// uses.
     pub(super) over: u128,
 }
 

@@ -30,7 +30,7 @@ const HEAP: u64 = 64 << 30;
 /// The objects through which programs see the driver, with no memory allocated yet.
 pub(crate) fn install() -> (ash::Instance, ash::Device, vk::PhysicalDevice) {
     COUNT.set(Count::default());
-    // SAFETY: the functions have the signatures of those that they are given out for.
+    // SAFETY: the functions have the signatures of the functions that they replace.
     let instance = unsafe { ash::Instance::load_with(function, vk::Instance::from_raw(1)) };
     // SAFETY: as above.
     let device = unsafe { ash::Device::load_with(function, vk::Device::from_raw(2)) };

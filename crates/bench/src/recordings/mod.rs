@@ -20,7 +20,7 @@ use crate::table::table;
 use crate::timing::{Percentiles, clock, medians};
 use play::Times;
 
-/// What to measure.
+/// The arguments.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Recordings; those of the repository when none is named.
@@ -33,7 +33,7 @@ pub struct Args {
     pub only: Vec<String>,
 }
 
-/// Replays a recording and times each call, less what the clock takes.
+/// Replays a recording and times each call, minus the cost of the clock.
 type Play = fn(&Script, u32, &mut Times) -> Result;
 
 /// Each allocator with its name.
@@ -45,11 +45,11 @@ const CONTENDERS: &[(&str, Play)] = &[
     ("vk-mem", play::play::<vma::Vma>),
 ];
 
-/// Replays everything and prints what it took.
+/// Replays everything and prints the times.
 ///
 /// # Errors
-/// A recording cannot be read, a peer is unknown, or an allocator refused a request or returned what
-/// cannot be used.
+/// A recording cannot be read, a peer is unknown, or an allocator refused a request or returned an unusable
+/// range.
 pub fn run(args: &Args) -> Result {
     let scripts = scripts(&args.files)?;
     let peers = chosen("peer", CONTENDERS.to_vec(), |(name, _)| name, &args.only)?;

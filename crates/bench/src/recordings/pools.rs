@@ -1,4 +1,4 @@
-//! tenure's memory without resources: its pools, their growth, and a record of what lives.
+//! tenure's memory without resources: its pools, their growth, and a record of live allocations.
 
 use tenure_core::device::{Device as _, DeviceHeaps, HeapCategory, Permit};
 use tenure_core::memory::heap_pools::{HeapPools, HeapPoolsConfig, MemoryRange, MemoryRequest};

@@ -11,7 +11,7 @@ use super::play::Player;
 use crate::Result;
 use crate::script::Request;
 
-/// Its allocator as it is by default, but for its lock: the others have none either.
+/// Its allocator with default settings, but without its lock, because the others have none either.
 pub(crate) struct Vma(pub(crate) Allocator);
 
 impl Player for Vma {

@@ -18,10 +18,10 @@ use peers::Contender;
 use trace::Trace;
 use workloads::Scale;
 
-/// What to measure.
+/// The arguments.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// What the workloads are drawn from; packing is the mean of this seed and the three after it.
+    /// The seed of the workloads; packing is the mean of this seed and the three after it.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Rounds of timing; peers take turns within a round, and the median of the rounds counts.

@@ -42,13 +42,13 @@ const METRICS: [Metric; 11] = [
     (ALL, "metadata when the most is live, bytes per allocation or hole", None, 1, |it| {
         Some(it.metadata?.per_node)
     }),
-    (ALL, "metadata after the younger half is freed and trimmed, part of what it was", None, 2, |it| {
+    (ALL, "metadata after the younger half is freed and trimmed, part of the peak", None, 2, |it| {
         Some(it.metadata?.after_younger_half)
     }),
     (ALL, "metadata after all is freed and trimmed, bytes", None, 0, |it| Some(it.metadata?.empty as f64)),
 ];
 
-/// Measures and prints what the arguments ask for.
+/// Measures and prints the selected figures.
 pub(super) fn print(args: &Args, peers: &[Contender], seeds: &[Vec<Trace>]) {
     let traces = &seeds[0];
     let columns: Vec<_> = traces.iter().map(|trace| figures::measure(peers, trace, args.rounds)).collect();

@@ -1,6 +1,6 @@
 //! Lists of operations that every peer replays.
 
-/// What one operation does.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Allocates for an empty slot.
@@ -11,10 +11,10 @@ pub enum Kind {
     EndFrame,
 }
 
-/// One operation. Small, so that reading the trace costs little of what is measured.
+/// One operation. Small, so that reading the trace adds little to the measured time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Op {
-    /// What to do.
+    /// The operation.
     pub kind: Kind,
     /// log₂ of the alignment in bytes.
     pub align_log2: u8,
@@ -46,7 +46,7 @@ pub struct Trace {
     pub slots: usize,
     /// Allocations and frees.
     pub calls: usize,
-    /// The most bytes that are live at once, as they were asked for.
+    /// The peak of requested live bytes.
     pub peak_bytes: u64,
     /// The most allocations that are live at once.
     pub peak_live: usize,
@@ -115,7 +115,7 @@ impl Recorder {
         self.calls
     }
 
-    /// The trace of what was collected, for allocations at multiples of `granule`.
+    /// The trace of the collected operations, for allocations at multiples of `granule`.
     #[must_use]
     pub fn finish(self, name: &str, about: &str, granule: u64) -> Trace {
         Trace {

@@ -23,7 +23,7 @@ use crate::{Result, null};
 use work::{EACH, KINDS, Kind, Site};
 use workers::Workers;
 
-/// What to measure.
+/// The arguments.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Rounds of each measurement; the result is their median.
@@ -54,7 +54,7 @@ pub fn run(args: &Args) -> Result {
             format!("{name} | {threads} | {ns:.1} | {over_one:.2} | {apart:.2}")
         }));
     }
-    let header = "what | threads | ns a thing (median) | throughput / one thread's | with a manager each";
+    let header = "what | threads | ns per object (median) | throughput / one thread's | with a manager each";
     println!("{}\n", table(header, rows));
     let header = "what | threads | shards | reserved, MiB | with one shard | ratio";
     println!("{}", table(header, packing::rows(most.max(2))?));

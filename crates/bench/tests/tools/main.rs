@@ -1,4 +1,4 @@
-//! What the benchmarks print, and how they compare.
+//! The output of the benchmarks, and their comparisons.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 

@@ -48,7 +48,7 @@ fn check<H: Harness>(bench: &Bench<'_, H>, buffer: &Buffer<H::Device>, rng: &mut
     assert_bytes(&bench.download(buffer, 0, buffer.size()), &model, &what);
 }
 
-/// Ranges, placed, committed and paged buffers hold exactly what was copied to them.
+/// Ranges, placed, committed and paged buffers hold exactly the copied bytes.
 pub fn every_location_keeps_its_bytes<H: Harness>(harness: &H) {
     let bench = Bench::with(harness, config(Strategy::Pooled));
     let mut rng = Rng::new(1);
@@ -80,12 +80,12 @@ fn every_buffer_is<H: Harness>(harness: &H, strategy: Strategy, instead: Locatio
     bench.end();
 }
 
-/// Buffers that are placed resources in shared heaps hold exactly what was copied to them.
+/// Buffers that are placed resources in shared heaps hold exactly the copied bytes.
 pub fn placed_buffers_keep_their_bytes<H: Harness>(harness: &H) {
     every_buffer_is(harness, Strategy::Placed, LocationKind::Placed);
 }
 
-/// Buffers that are committed resources hold exactly what was copied to them.
+/// Buffers that are committed resources hold exactly the copied bytes.
 pub fn committed_buffers_keep_their_bytes<H: Harness>(harness: &H) {
     every_buffer_is(harness, Strategy::Committed, LocationKind::Committed);
 }

@@ -9,7 +9,7 @@ use tenure_core::{BufferDesc, QueueId};
 
 const SIZE: u64 = 4096;
 
-/// What is dropped after an external submission outlives it; serials go on; recordings come after it.
+/// Objects dropped after an external submission outlive it; serials continue; later recordings follow it.
 pub fn external_submissions_are_counted<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let gpu = &bench.gpu;
@@ -42,8 +42,8 @@ pub fn external_submissions_are_counted<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// What is refused before the program's own code runs counts nothing; its own errors are returned, and what it
-/// submitted before them is counted.
+/// A refusal before the program's closure runs counts no submission; the closure's errors are returned, and its
+/// submissions before an error are counted.
 pub fn external_errors_are_returned<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let gpu = &bench.gpu;

@@ -30,7 +30,7 @@ fn holds_what_is_written<H: Harness>(bench: &Bench<'_, H>, memory: MemoryUse) {
     }
 }
 
-/// The CPU and the GPU read what the CPU wrote to upload buffers: small, large and committed ones.
+/// The CPU and the GPU read the CPU's writes to upload buffers: small, large and committed ones.
 pub fn upload_buffers_hold_what_is_written<H: Harness>(harness: &H) {
     let config = Config::from(UploadConfig { max_pooled: 128 << 10, ..UploadConfig::default() });
     let bench = Bench::with(harness, config);
@@ -38,7 +38,7 @@ pub fn upload_buffers_hold_what_is_written<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// The CPU and the GPU read what the CPU wrote to `GpuUpload` buffers. They are in device-local memory that the
+/// The CPU and the GPU read the CPU's writes to `GpuUpload` buffers. They are in device-local memory that the
 /// CPU maps, or in other mapped memory if the device has none.
 pub fn gpu_upload_buffers_fall_back_to_other_memory<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
@@ -46,7 +46,7 @@ pub fn gpu_upload_buffers_fall_back_to_other_memory<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// The CPU reads what the GPU copied to readback buffers: pooled and committed ones.
+/// The CPU reads the GPU's copies to readback buffers: pooled and committed ones.
 pub fn readback_buffers_show_what_was_copied<H: Harness>(harness: &H) {
     let config = Config::from(PoolConfig { max_pooled_buffer: 64 << 10, ..PoolConfig::default() });
     let bench = Bench::with(harness, config);

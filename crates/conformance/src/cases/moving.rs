@@ -1,4 +1,4 @@
-//! Movable resources: every byte of what has moved is compared, also where shaders read it.
+//! Movable resources: every byte of moved resources is compared, also through shader reads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -46,7 +46,7 @@ impl<H: Harness> Bench<'_, H> {
     }
 }
 
-/// Buffers of several sizes, strides and uses, with what is in them.
+/// Buffers of several sizes, strides and uses, with their contents.
 fn buffers<H: Harness>(bench: &Bench<'_, H>, rng: &mut Rng) -> Vec<(Buffer<H::Device>, Vec<u8>)> {
     let uses = [Usage::VERTEX, Usage::SHADER_READ, Usage::INDIRECT, Usage::UNORDERED_ACCESS];
     let make = |index: usize| {
@@ -134,7 +134,7 @@ fn shown<H: Harness>(bench: &Bench<'_, H>, number: u32) -> Shown<H> {
     Shown { texture: Some(texture), view, table, number }
 }
 
-/// Shaders find textures through their tables and views, also those that nobody names again.
+/// Shaders find textures through their tables and views, also textures without another declared use.
 pub fn shaders_find_what_has_moved<H: Harness>(harness: &H) {
     let bench = by_hand(harness);
     if !bench.has_heaps() {
@@ -191,7 +191,7 @@ fn stream<H: Harness>(bench: &Bench<'_, H>, seed: u64, moves: &AtomicUsize) {
                 bench.gpu.upload(buffer, 0, &data).unwrap();
             }
             1 => {
-                // What the program records itself.
+                // Commands recorded by the program itself.
                 bench.submit(Queue::Graphics, |recording| {
                     recording.use_resource(&*buffer, Subresource::All, State::NON_PIXEL_SHADER).unwrap();
                     let (_, scratch) = recording.split();
@@ -217,7 +217,7 @@ fn stream<H: Harness>(bench: &Bench<'_, H>, seed: u64, moves: &AtomicUsize) {
     }
 }
 
-/// Four threads create, write, read and drop what moves meanwhile.
+/// Four threads create, write, read and drop resources that move meanwhile.
 pub fn threads_find_what_has_moved<H: Harness>(harness: &H) {
     let pools = PoolConfig { shards: 1, ..PoolConfig::default() };
     let bench = Bench::with(harness, Config::from(pools));

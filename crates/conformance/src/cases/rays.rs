@@ -9,8 +9,8 @@ use tenure_core::{
 use crate::Harness;
 use crate::bench::Bench;
 
-/// Structures have aligned ranges and addresses that nobody else has, whatever they hold; elsewhere the error says
-/// what is missing.
+/// Structures have aligned ranges and unique addresses, whatever their contents; without support the error
+/// names the missing feature.
 pub fn structures_have_ranges_of_their_own<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let has_structures = bench.properties().features.contains(Features::ACCELERATION_STRUCTURES);

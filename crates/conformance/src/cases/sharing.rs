@@ -1,4 +1,4 @@
-//! Resources whose memory other devices may use: what a device does with them by itself.
+//! Shared resources on a single device.
 
 use tenure_core::device::{Device, DeviceError, Features, Plane, ResourceDesc, TextureRegion};
 use tenure_core::{
@@ -17,8 +17,9 @@ const fn region() -> TextureRegion {
     TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [SIDE, SIDE, 1] }
 }
 
-/// Handed over and taken back, in turn on two queues, by a device whose peer never asked for them: nothing of them is lost, and
-/// they are used as any other in between. Each has memory of its own. The peer is of the same driver, or of another.
+/// Resources are released to a peer and acquired again, on two queues in turn, without an actual peer: no bytes
+/// are lost, and in between they are used like any other. Each has its own memory. The peer has the same
+/// driver, or another.
 pub fn shared_resources_come_back<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let buffer = BufferDesc::new(SIZE, COPIES).name("shared buffer");
@@ -65,7 +66,7 @@ fn come_back<H: Harness>(bench: &Bench<H>, desc: &BufferDesc, texture_desc: &Tex
     }
 }
 
-/// What can be shared by no device is refused before the driver is asked.
+/// Resources that no device can share are refused before the driver call.
 pub fn what_is_not_shared_is_refused<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let (gpu, device) = (&bench.gpu, bench.gpu.device());

@@ -1,4 +1,4 @@
-//! What small programs reserve: what they asked for, and little more.
+//! Small programs reserve little more than they request.
 
 use std::thread;
 
@@ -42,7 +42,7 @@ fn brick() -> TextureDesc {
     TextureDesc::d2(256, 256, Format::Rgba8Unorm, Usage::SHADER_READ | Usage::COPY_DST).name("brick")
 }
 
-/// Each part of the manager alone takes little more than what it is asked for.
+/// Each part of the manager alone reserves little more than its requests.
 pub fn each_part_begins_small<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let gpu = &bench.gpu;
@@ -105,7 +105,7 @@ pub fn each_part_begins_small<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Records what a frame of a small program does, on a queue.
+/// Records a frame of a small program, on a queue.
 fn draw<H: Harness>(bench: &Bench<'_, H>, number: u8) {
     let gpu = &bench.gpu;
     let vertices = gpu.create_buffer_with(&triangle(), &[number; 96]).unwrap();

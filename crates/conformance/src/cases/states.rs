@@ -15,7 +15,8 @@ use test_random::Rng;
 
 const SIZE: u64 = 6000;
 
-/// Recordings of many threads are submitted in another order, and each reads what the submission before it wrote.
+/// Recordings of many threads are submitted in another order, and each reads the writes of the submission
+/// before it.
 pub fn recordings_take_effect_in_the_order_of_submission<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     for usage in [Usage::VERTEX, Usage::UNORDERED_ACCESS] {

@@ -122,7 +122,7 @@ fn needs(device: &ID3D12DeviceVersion, desc: &ResourceCreateDesc<'_>) -> D3D12_R
     let formats = desc.castable_formats.as_ptr();
     let (count, formats) = (&raw const count, &raw const formats);
     let is_castable = !desc.castable_formats.is_empty();
-    // SAFETY: one description with one list of formats, all of which outlive the call.
+    // SAFETY: one description with one list of formats; both outlive the call.
     unsafe {
         device.GetResourceAllocationInfo3(
             0,

@@ -1,6 +1,6 @@
-//! A Vulkan driver that has tables and counts, behind real `ash` objects: no loader, no GPU.
+//! A simulated Vulkan driver with tables and counters behind real `ash` objects: without a loader or a GPU.
 //!
-//! The driver is the test's thread's own.
+//! Each test's thread has its own driver.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub(crate) enum Call {
     Map,
 }
 
-/// A failure on order: after so many calls, once or from then on.
+/// An injected failure: after a number of calls, once or from then on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fault {
     pub(crate) call: Call,
@@ -34,23 +34,23 @@ pub(crate) struct Memory {
     bytes: Vec<u8>,
 }
 
-/// What the driver is and has given out.
+/// The driver's properties and allocations.
 #[derive(Debug)]
 pub(crate) struct Driver {
     pub(crate) types: Vec<(vk::MemoryPropertyFlags, u32)>,
     /// Bytes of each heap; device-local ones first.
     pub(crate) heaps: Vec<u64>,
-    /// What the OS grants of each heap, if the driver says so.
+    /// The budget of each heap, if the driver reports it.
     pub(crate) budget: Option<Vec<u64>>,
     pub(crate) granularity: u64,
     pub(crate) max_allocations: u32,
     pub(crate) fault: Option<Fault>,
     pub(crate) live: BTreeMap<u64, Memory>,
     pub(crate) allocations_made: u64,
-    /// Bytes of what lives, and the most that ever were.
+    /// Live bytes, and their peak.
     pub(crate) all: u64,
     pub(crate) peak: u64,
-    /// What no driver would survive.
+    /// Violations that would crash a real driver.
     pub(crate) violations: Vec<String>,
 }
 
@@ -78,7 +78,7 @@ impl Driver {
         }
     }
 
-    /// Bytes taken of a heap.
+    /// Used bytes of a heap.
     pub(crate) fn taken(&self, heap: u32) -> u64 {
         let is_there = |memory: &&Memory| self.types[memory.kind as usize].1 == heap;
         self.live.values().filter(is_there).map(|memory| memory.size).sum()
@@ -102,7 +102,7 @@ thread_local! {
     static DRIVER: RefCell<Driver> = RefCell::new(Driver::discrete(1 << 30, 1 << 30));
 }
 
-/// Looks at the driver, or changes it.
+/// Reads or changes the driver.
 pub(crate) fn with<R>(look: impl FnOnce(&mut Driver) -> R) -> R {
     DRIVER.with(|driver| look(&mut driver.borrow_mut()))
 }
@@ -115,7 +115,7 @@ pub(crate) fn install(driver: Driver) -> (ash::Instance, ash::Device, vk::Physic
 
 /// The objects through which programs see the driver.
 pub(crate) fn objects() -> (ash::Instance, ash::Device, vk::PhysicalDevice) {
-    // SAFETY: the functions have the signatures of those that they are given out for.
+    // SAFETY: the functions have the signatures of the functions that they replace.
     let instance = unsafe { ash::Instance::load_with(function, vk::Instance::from_raw(1)) };
     // SAFETY: as above.
     let device = unsafe { ash::Device::load_with(function, vk::Device::from_raw(2)) };

@@ -16,7 +16,8 @@ const SHORTAGES: [vk::Result; 4] = [
 const LOCATIONS: [MemoryLocation; 4] =
     [MemoryLocation::Unknown, MemoryLocation::GpuOnly, MemoryLocation::CpuToGpu, MemoryLocation::GpuToCpu];
 
-/// Buffers and images of all sizes and locations, freed in another order; how many were refused.
+/// Creates buffers and images of all sizes and locations, and frees them in another order; returns the number
+/// of refusals.
 fn program(fault: Option<Fault>) -> u64 {
     let mut allocator =
         allocator(Driver::discrete(1 << 30, 1 << 30), AllocationSizes::new(16 * MIB, 8 * MIB));

@@ -14,7 +14,7 @@ thread_local! {
     static RECORDS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Panics in the thread of a test that asks for it: the logger is the process's.
+/// Panics only in threads of tests that enable it, because the logger serves the whole process.
 struct Panicking;
 
 impl Log for Panicking {

@@ -1,4 +1,4 @@
-//! The allocator on a driver made of tables: what it survives, and that the original does not.
+//! The allocator on a simulated driver: situations that it survives and the original does not.
 
 #![cfg(feature = "vulkan")]
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "tests")]
@@ -55,7 +55,7 @@ macro_rules! program {
                 }
             }
 
-            /// So many buffers of so many bytes for the GPU alone, or the error at which it ended.
+            /// Creates `count` GPU-only buffers of `size` bytes, or returns the first error.
             pub(crate) fn scene(
                 allocator: &mut Allocator,
                 count: u64,

@@ -12,7 +12,7 @@ fn small_card() -> Driver {
     Driver::discrete(64 * MIB, 64 * MIB)
 }
 
-/// Blocks, and memory for one allocation alone: whose slices somebody may have is not freed.
+/// Blocks, and memory for one allocation alone: with possible slices is not freed.
 #[test]
 fn their_bytes_stay() {
     for location in MAPPED {
@@ -34,7 +34,7 @@ fn their_bytes_stay() {
             assert!(found.mapped_slice().unwrap().iter().all(|found| *found == byte));
             assert!(found.mapped_ptr().is_some());
         }
-        // The device may be gone by now: nothing is called, and what is left goes with it.
+        // The device may be destroyed: no call is made, and the rest is destroyed with it.
         drop((kept, unseen));
         with(|driver| {
             assert!(driver.live.len() == 2 && driver.violations.is_empty(), "{:?}", driver.live.keys())
@@ -42,7 +42,7 @@ fn their_bytes_stay() {
     }
 }
 
-/// Nobody can have slices of what was dropped without being freed.
+/// Slices cannot outlive allocations that were dropped without a free.
 #[test]
 fn what_was_dropped_before_keeps_nothing() {
     for location in MAPPED {
@@ -58,7 +58,7 @@ fn what_was_dropped_before_keeps_nothing() {
     }
 }
 
-/// A thread reads and writes while the allocator goes.
+/// A thread reads and writes while the allocator is dropped.
 #[test]
 fn slices_may_be_with_another_thread() {
     let mut allocator = allocator(small_card(), AllocationSizes::default());
@@ -74,7 +74,7 @@ fn slices_may_be_with_another_thread() {
     });
 }
 
-/// What was freed keeps no block: most go before the allocator does, all with it.
+/// Freed allocations keep no block: most are destroyed before the allocator, the rest with it.
 #[test]
 fn what_was_freed_keeps_nothing() {
     let mut allocator = allocator(small_card(), AllocationSizes::new(MIB, MIB));

@@ -1,4 +1,4 @@
-//! Where allocations lie, and what becomes of them.
+//! Places and lifetimes of allocations.
 
 use ash::vk::{self, Handle as _};
 use gpu_allocator::vulkan::{Allocation, AllocationScheme};
@@ -14,14 +14,14 @@ fn card() -> Driver {
     Driver::discrete(1 << 30, 1 << 30)
 }
 
-/// Bytes of a piece of memory: where it begins and ends.
+/// The byte range of a piece of memory.
 fn span(found: &Allocation) -> (u64, u64, u64) {
     // SAFETY: the handle is only looked at.
     let memory = unsafe { found.memory() };
     (memory.as_raw(), found.offset(), found.offset() + found.size())
 }
 
-/// A program of buffers and images; where each lay.
+/// A program with buffers and images; returns their places.
 fn program(granularity: u64) -> Vec<(bool, (u64, u64, u64))> {
     let mut allocator = allocator(Driver { granularity, ..card() }, AllocationSizes::new(16 * MIB, 8 * MIB));
     let mut live: Vec<(bool, Allocation)> = Vec::new();
@@ -180,7 +180,8 @@ fn blocks_grow_with_need_and_go_when_it_ends() {
     assert!(allocator.capacity() <= 2 * MIB, "{} B for 1 MiB", allocator.capacity());
     let more: Vec<Allocation> = (0..500).map(|_| allocator.allocate(&wanted).unwrap()).collect();
     let full = allocator.capacity();
-    // A sixteenth more than what lives: programs that load a scene peak no higher than with few large blocks.
+    // At most a sixteenth more than the live bytes: the peak of programs that load a scene is no higher than
+    // with few large blocks.
     assert!(full <= 501 * MIB * 17 / 16, "{full} B for 501 MiB");
     with(|driver| assert!(driver.allocations_made < 64, "{} driver calls", driver.allocations_made));
     more.into_iter().for_each(|found| allocator.free(found).unwrap());

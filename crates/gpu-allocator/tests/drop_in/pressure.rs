@@ -1,4 +1,4 @@
-//! The tables of cards that other programs use, too.
+//! Memory tables of cards whose memory other programs use, too.
 
 use ash::vk::{self, MemoryPropertyFlags as Flags};
 use gpu_allocator::{AllocationSizes, MemoryLocation};
@@ -32,8 +32,8 @@ fn is_local(found: &gpu_allocator::vulkan::Allocation) -> bool {
     found.memory_properties().contains(LOCAL)
 }
 
-/// Another program has most of the card: the system grants little. What a program draws to and samples stays in the
-/// card's memory as long as the driver gives it; of staging buffers none goes anywhere else.
+/// Another program uses most of the card, so the budget is small. Render targets and sampled textures are
+/// placed in the card's memory while the driver allows it; staging buffers stay in their preferred memory.
 #[test]
 fn pressure_of_others_moves_nothing_out_of_the_card() {
     for (name, mut card) in cards() {
@@ -57,7 +57,7 @@ fn pressure_of_others_moves_nothing_out_of_the_card() {
     }
 }
 
-/// A card that is full refuses: what comes then lies elsewhere, and is counted.
+/// A full card refuses: later resources are placed elsewhere, and counted.
 #[test]
 fn what_is_refused_is_counted() {
     for (name, card) in cards() {
@@ -74,7 +74,7 @@ fn what_is_refused_is_counted() {
         // The window is the card's memory as well, but not where targets are wanted.
         assert!(spilled >= outside.max(1) && spilled <= 32, "{name}: {spilled} counted, {outside} outside");
         assert_eq!(allocator.spilled_bytes(), spilled * 32 * MIB, "{name}");
-        // What is freed in the card's memory is used again before any other.
+        // Freed memory of the card is used again before any other.
         let local = live.iter().position(is_local).unwrap();
         allocator.free(live.swap_remove(local)).unwrap();
         let again = allocator.allocate(&target).unwrap();
@@ -85,7 +85,7 @@ fn what_is_refused_is_counted() {
     }
 }
 
-/// Memory for one image alone, which the driver is told of, is counted as well.
+/// Dedicated memory of an image is counted as well.
 #[test]
 fn dedicated_images_are_counted() {
     let mut allocator = ours::allocator(Driver::discrete(768 * MIB, GIB), AllocationSizes::default());

@@ -8,7 +8,8 @@ use tenure_trace::{Event, Kind, Layout, MemoryKind, TraceReader};
 use crate::fake::{Driver, with};
 use crate::{MIB, ours, theirs};
 
-/// Replays a recording with the block sizes that wgpu asks for by default; the most bytes taken from the driver.
+/// Replays a recording with wgpu's default block sizes; returns the peak of the bytes allocated from the
+/// driver.
 macro_rules! peak {
     ($program:ident, $krate:ident, $path:expr) => {{
         let sizes = $krate::AllocationSizes::new(128 * MIB, 64 * MIB)

@@ -1,4 +1,4 @@
-//! Scenes that need more than there is of one thing.
+//! Scenes that exceed one limit.
 
 use crate::fake::{Driver, with};
 use crate::{MIB, ours, theirs};
@@ -52,7 +52,8 @@ fn the_limit_on_allocations_is_never_reached() {
     with(|driver| assert!(driver.live.is_empty() && driver.violations.is_empty()));
 }
 
-/// A budget is no reason to leave the card's memory: the operating system pages, and what is drawn to would be missed.
+/// A budget is no reason to leave the card's memory: the operating system pages, and render targets would be
+/// slow elsewhere.
 #[test]
 fn what_the_os_does_not_grant_stays_in_the_card() {
     let mut card = Driver::discrete(8 << 30, 4 << 30);
@@ -65,7 +66,7 @@ fn what_the_os_does_not_grant_stays_in_the_card() {
     drop(found);
 }
 
-/// On an instance of Vulkan 1.0 the budget reads 0. Blocks come and go as if the driver offered no budget.
+/// On an instance of Vulkan 1.0 the budget reads 0. Blocks are created and freed as without a budget.
 #[test]
 fn a_budget_of_zero_is_unknown() {
     let lives = |budget: Option<Vec<u64>>| {
@@ -84,7 +85,7 @@ fn a_budget_of_zero_is_unknown() {
     assert_eq!(lives(Some(vec![0, 0, 0])), lives(None));
 }
 
-/// Over budget everywhere, but there is memory: paging is better than giving up.
+/// All budgets are exceeded, but memory is left: paging is better than an error.
 #[test]
 fn a_budget_is_no_limit() {
     let mut card = Driver::discrete(1 << 30, 1 << 30);
@@ -104,7 +105,7 @@ fn the_end_is_out_of_memory() {
     assert!(found.len() > 64 + 64, "both heaps and the window are used: {} MiB", found.len());
     let report = allocator.generate_report();
     assert_eq!(report.total_allocated_bytes, found.len() as u64 * MIB);
-    // What is freed can be had again.
+    // Freed memory can be allocated again.
     let mut found = found;
     allocator.free(found.pop().unwrap()).unwrap();
     let (again, error) = ours::scene(&mut allocator, 1, MIB);

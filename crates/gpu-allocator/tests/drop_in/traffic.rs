@@ -1,4 +1,4 @@
-//! What an allocation asks of the program's own heap.
+//! The use of the program's own heap by an allocation.
 
 use gpu_allocator::{AllocationSizes, MemoryLocation};
 

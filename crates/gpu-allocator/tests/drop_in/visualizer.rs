@@ -1,4 +1,5 @@
-//! The visualizer, without a screen: what it says and draws is what lives. The same program compiles with the original.
+//! The visualizer, without a screen: it shows the live allocations. The same program compiles with the
+//! original.
 
 use egui::epaint::Shape;
 use egui::{Color32, Context, Event, PointerButton, Pos2, RawInput, Rect};
@@ -12,9 +13,9 @@ use gpu_allocator::{AllocationSizes, MemoryLocation};
 use crate::fake::Driver;
 use crate::{MIB, ours};
 
-/// What a frame has drawn.
+/// The output of a frame.
 struct Frame {
-    /// Texts, with where they are.
+    /// Texts and their positions.
     texts: Vec<(String, Pos2)>,
     /// Filled rectangles.
     rects: Vec<(Rect, Color32)>,
@@ -49,7 +50,7 @@ impl Frame {
     }
 }
 
-/// A window of a program that draws.
+/// A window of a program that draws the visualizer.
 struct Screen {
     context: Context,
     time: f64,
@@ -70,7 +71,7 @@ impl Screen {
         frame
     }
 
-    /// Clicks what has this text, and draws until that is seen.
+    /// Clicks the element with this text, and draws until the effect is visible.
     fn click(&mut self, text: &str, mut draw: impl FnMut(&Context)) -> Frame {
         let pos = self.frame(Vec::new(), &mut draw).position(text);
         let button = |pressed| Event::PointerButton {
@@ -128,7 +129,7 @@ fn the_breakdown_lists_what_lives() {
     assert!(frame.says("Total: 0.00 B") && !frame.says("rock"));
 }
 
-/// Through all that is to unfold, to the map of a block; then everything is freed and the block given back.
+/// Unfolds everything down to the map of a block; then everything is freed and the block is released.
 #[test]
 fn the_map_of_a_block_has_the_areas_of_what_lives() {
     let colors = ColorScheme {
@@ -191,7 +192,7 @@ fn colors_are_those_of_the_original() {
     );
 }
 
-/// The same lines with both crates, as a program has them.
+/// The same lines of a program with both crates.
 macro_rules! all_windows {
     ($name:ident, $krate:ident) => {
         #[test]
@@ -225,7 +226,7 @@ macro_rules! all_windows {
 all_windows!(ours, gpu_allocator);
 all_windows!(theirs, original);
 
-/// What is unfolded stays so when blocks come and go, which its title counts.
+/// An unfolded list stays open when blocks come and go; its title counts them.
 #[test]
 fn what_is_unfolded_stays_unfolded() {
     let mut allocator = allocator();

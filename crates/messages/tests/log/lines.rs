@@ -168,7 +168,7 @@ fn refused_compaction() {
     drop(kept);
 }
 
-/// A world that is larger than what is granted.
+/// A world larger than the budget.
 fn paging() {
     let options = Options::new(Profile::DISCRETE).budgets([32 * MIB]).paging(Paging::PCIE4_X16);
     let gpu = gpu(options, Config::default());
@@ -201,7 +201,7 @@ fn hung() {
     last.submit().unwrap();
 }
 
-/// An object of the program whose destructor panics where nobody can be told.
+/// An object of the program whose destructor panics where the panic cannot be passed on.
 fn panics() {
     struct Panics;
     impl Drop for Panics {
@@ -245,7 +245,7 @@ fn unmapped() {
     gpu.shutdown();
 }
 
-/// Without what differs from run to run.
+/// Without values that differ between runs.
 fn steady(line: &str) -> String {
     let words = line.trim().split(' ').map(|word| match word.split_once('=') {
         Some(("waited", _)) => "waited=…",

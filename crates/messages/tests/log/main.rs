@@ -1,4 +1,5 @@
-//! What is logged, and how often: a program of its own, because `tracing` has one log for each program.
+//! The events of the log, and their rate limits: a separate program, because `tracing` has one log for each
+//! program.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 mod lines;
@@ -11,7 +12,7 @@ use tenure_core::{BufferDesc, Config, Gpu, Queue, Usage};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Options, Profile};
 
 thread_local! {
-    /// What this thread has logged.
+    /// The log events of this thread.
     static LINES: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -31,10 +32,9 @@ impl Write for Lines {
 
 /// The lines that a program logs on this thread, of every level.
 ///
-/// All tests have one subscriber, set before anything is logged: `tracing` asks once for each place that
-/// logs whether anybody listens, on the thread that comes there first, and keeps the answer. While one
-/// thread alone has a subscriber of its own (`with_default`), a thread without any answers for both that
-/// nobody does.
+/// All tests have one subscriber, set before anything is logged: `tracing` asks once for each place that logs
+/// whether anybody listens, on the thread that comes there first, and keeps the answer. While only one thread
+/// has its own subscriber (`with_default`), a thread without one caches for both that there is no subscriber.
 fn logged(program: impl FnOnce()) -> Vec<String> {
     static LISTEN: Once = Once::new();
     LISTEN.call_once(|| {
@@ -125,7 +125,7 @@ fn what_goes_to_slower_memory_is_a_few_lines() {
         let meshes: Vec<_> = (0..23).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
         drop(meshes);
     });
-    let told: Vec<_> = lines.iter().filter(|line| line.contains("went to another memory type")).collect();
+    let told: Vec<_> = lines.iter().filter(|line| line.contains("placed in a slower memory type")).collect();
     assert_eq!(told.len(), 5, "of 20 the 1st, 2nd, 4th, 8th and 16th: {told:?}");
     assert!(told.iter().all(|line| line.contains("WARN")), "{told:?}");
 }

@@ -1,4 +1,4 @@
-//! What devices answer, and why there is none.
+//! Errors of devices, and of missing devices.
 
 use ash::vk;
 use tenure_core::device::{

@@ -146,7 +146,7 @@ fn value(words: &str) -> Option<String> {
     }
 }
 
-/// What a chapter says of fields: `pools.max_wait` (1 s), or 64 KiB (`InPlaceConfig::max_over_bus`).
+/// The statements of a chapter about fields: `pools.max_wait` (1 s), or 64 KiB (`InPlaceConfig::max_over_bus`).
 fn said(chapter: &str) -> Vec<(&str, &str)> {
     let pieces: Vec<_> = chapter.split('`').collect();
     let around = pieces.windows(3).step_by(2);

@@ -1,4 +1,4 @@
-//! What the manager answers: provoked on the simulated device where that is short, made otherwise.
+//! The manager's errors: provoked on the simulated device where that is short, made otherwise.
 
 use std::time::Duration;
 

@@ -118,7 +118,7 @@ fn refusals(backend: &str) -> Refusals {
     })
 }
 
-/// The rules that the files of a crate enforce, by what `rules` takes of each file.
+/// The rules that the files of a crate enforce, extracted from each file by `rules`.
 fn rules_of(name: &str, rules: impl Fn(&Refused) -> Vec<String>) -> Refusals {
     let source = root().join(name).join("src");
     let mut paths: Vec<PathBuf> = Vec::new();

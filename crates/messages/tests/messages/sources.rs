@@ -1,4 +1,4 @@
-//! What the sources say that there is.
+//! The messages found in the sources.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,7 +22,7 @@ const CRATES: [&str; 10] = [
     "tenure-vulkan",
 ];
 
-/// Names of things, which are no messages, and what has its table elsewhere.
+/// Names, which are not messages, and types with a table elsewhere.
 const ELSEWHERE: [&str; 11] = [
     // Their texts are in the table of rules.
     "CallRule",
@@ -264,7 +264,7 @@ impl Visit<'_> for Texts {
     }
 }
 
-/// `PoolConfig::min_block` and so on, with what its documentation says behind "Default".
+/// `PoolConfig::min_block` and so on, with the text after "Default" in its documentation.
 pub(crate) fn documented_defaults() -> Vec<(String, String)> {
     let items = files().into_iter().flat_map(|file| file.items);
     let structs = items.filter_map(|item| match item {
@@ -316,7 +316,7 @@ impl<'ast> Visit<'ast> for Lines {
     }
 }
 
-/// The tables of what is logged.
+/// The tables of log events.
 pub(crate) fn log_tables() -> [String; 2] {
     let table = root().join("messages/tests/log/snapshots/log__lines__lines.snap");
     [ON_DEVICES.to_owned(), fs::read_to_string(table).unwrap()]

@@ -1,4 +1,4 @@
-//! Rows: what was said, and the variant that says it.
+//! Rows: a text, and the variant that produces it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Debug, Display};
@@ -26,7 +26,7 @@ impl Table {
         values.into_iter().for_each(|value| self.add(&value));
     }
 
-    /// An error, and what it says it with.
+    /// Adds an error, and the values in its text.
     pub(crate) fn error(&mut self, error: &Error) {
         match error {
             // How long it took is not the same in each run.

@@ -36,7 +36,7 @@ impl Books {
             Some(words) => wrong(words.clone()),
             None if self.allocations.is_empty() && self.places.is_empty() => Ok(()),
             None => wrong(format!(
-                "the recorder was not told that allocations {:?} were dropped, and places {:?} given back",
+                "the recorder got no drop of allocations {:?}, and no release of places {:?}",
                 self.allocations, self.places
             )),
         }
@@ -57,7 +57,7 @@ impl Recorded {
         Self { callbacks: callbacks.clone(), panics_each, calls: AtomicU64::new(0) }
     }
 
-    /// Takes a call down, and panics or does not.
+    /// Records a call, and may panic.
     fn note(&self, take_down: impl FnOnce(&mut Books)) {
         take_down(&mut locked(&self.callbacks.books));
         let calls = self.calls.fetch_add(1, Ordering::Relaxed);

@@ -23,7 +23,7 @@ pub(super) struct Counts {
     pub(super) named: u64,
     /// Of these, resources with dedicated memory.
     pub(super) alone: u64,
-    /// Bytes of all that is asked for, in whatever way.
+    /// Bytes of all requests of any kind.
     pub(super) bytes: u64,
     /// Set layouts.
     pub(super) layouts: u64,
@@ -87,7 +87,7 @@ impl Most {
             ("heaps of queries", self.query_heaps),
             (DESCRIPTORS, self.descriptors),
             (BYTES, self.bytes),
-            ("things that wait for the GPU", self.pending),
+            ("objects that wait for the GPU", self.pending),
         ]
     }
 
@@ -107,20 +107,20 @@ impl Most {
     }
 }
 
-/// Two windows of equal rounds: the second has nothing that the first did not.
+/// Two windows of equal rounds: the second may not exceed the first.
 pub(super) struct Growth {
     first: Most,
     second: Most,
     /// At the beginning of the second window.
     before: Option<Calls>,
-    /// Asked for in the second window.
+    /// Requested in the second window.
     asked: Counts,
-    /// The most bytes that a round asks for.
+    /// The peak of a round's requested bytes.
     of_round: u64,
     /// Rounds whose objects are alive or in flight at the same time.
     rounds: u64,
-    /// Each round reclaims what the GPU has finished with. Otherwise descriptors of dropped tables are reclaimed only once
-    /// their heap is full.
+    /// Each round reclaims objects that the GPU has finished with. Otherwise descriptors of dropped tables are
+    /// reclaimed only once their heap is full.
     gives_back: bool,
     /// Objects that may be created while pools and pages settle.
     slack: u64,
@@ -172,7 +172,7 @@ impl Growth {
         };
         for (what, kinds) in NEVER {
             if made(kinds) > self.asked.blocks + self.slack {
-                return wrong(format!("{} {what} are created by equal rounds", made(kinds)));
+                return wrong(format!("equal rounds create {} {what}", made(kinds)));
             }
         }
         let resources = made(&[CallKind::CreatePlaced, CallKind::CreateCommitted, CallKind::CreateReserved]);
@@ -201,7 +201,7 @@ impl Growth {
             // Otherwise dropped objects are released only once a block is full.
             let most = if self.gives_back { first } else { first * 3 / 2 };
             if second > most + slack {
-                return wrong(format!("{what} grow from {first} to {second} by equal rounds"));
+                return wrong(format!("{what} grow from {first} to {second} in equal rounds"));
             }
         }
         let kinds = gpu.stats().pools.len() as u64 + 4;

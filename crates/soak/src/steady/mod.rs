@@ -1,5 +1,5 @@
-//! Steady programs: one round, again and again. After some rounds they create no API objects that their own calls do not ask
-//! for, nothing grows, and the memory is a small multiple of the bytes that live.
+//! Steady programs: one round, repeated. After some rounds they create only API objects that their own calls
+//! request, nothing grows, and the memory is a small multiple of the live bytes.
 
 mod limits;
 mod roads;
@@ -19,11 +19,11 @@ use roads::{Lasting, ROADS, Road};
 
 /// Warm-up rounds. More than the frames for which pools, heaps and pages keep idle memory.
 const WARM_UP: u64 = 80;
-/// The round whose objects are kept, where some are.
+/// The round whose objects are kept, if any.
 const KEPT: u64 = 10;
-/// Roads that one program takes at most.
+/// The maximum number of roads of one program.
 const MOST_ROADS: u64 = 6;
-/// Objects that are shown of a program that fails.
+/// The number of objects shown for a failing program.
 const SHOWN: usize = 12;
 
 /// How a round ends.
@@ -33,7 +33,7 @@ enum Ending {
     Frame,
     /// It waits for its submissions.
     Wait,
-    /// It asks how far the GPU is.
+    /// It polls the GPU.
     Completed,
     /// It purges.
     Purge,
@@ -68,7 +68,7 @@ struct Plan {
     held: KeptOpen,
     /// Every recording is on the graphics queue.
     is_of_one_queue: bool,
-    /// Rounds for which things live.
+    /// The lifetime of objects in rounds.
     lifetime: usize,
     /// Rounds that the GPU is behind.
     behind: usize,
@@ -79,7 +79,7 @@ impl fmt::Display for Plan {
         let roads: Vec<_> = self.roads.iter().map(|road| road.name).collect();
         write!(
             f,
-            "{}; rounds of {roads:?} that end by {:?}, held: {:?}, {}, things live for {} rounds, the GPU is {} behind",
+            "{}; rounds of {roads:?} that end by {:?}, held: {:?}, {}, objects live for {} rounds, the GPU is {} behind",
             self.setup,
             self.ending,
             self.held,
@@ -109,7 +109,7 @@ impl Plan {
         // Graphs are executed in frames.
         let ending = if roads.iter().any(|road| road.needs_frame) { Ending::Frame } else { ending };
         let behind = match ending {
-            // Nothing else says to the GPU that it goes on.
+            // The GPU advances only here.
             Ending::Wait => 0,
             Ending::Frame => rng.below(setup.in_flight.into()) as usize,
             _ => rng.below(5) as usize,
@@ -212,7 +212,7 @@ fn play(plan: &Plan, device: &Device, rounds: u64) -> Checked {
     config.descriptors = DescriptorConfig { block, set_block, ..DescriptorConfig::default() };
     config.frames.idle = FrameConfig::default().idle;
     let gpu = failed("no manager", Gpu::new(device.clone(), config))?;
-    let lasting = failed("what lasts", Lasting::new(&gpu))?;
+    let lasting = failed("persistent objects", Lasting::new(&gpu))?;
     // Pending uploads would count as an open recording.
     failed("flush", gpu.flush_uploads())?;
     let mut alive = VecDeque::new();
@@ -296,7 +296,8 @@ fn round(
     Ok((alive, counts))
 }
 
-/// The GPU goes on as far as a point. Queues wait for each other: in rounds, as far as each can go.
+/// Advances the GPU up to a sync point. Queues wait for each other, so each is advanced as far as possible, in
+/// rounds.
 fn go_on(device: &Device, point: &SyncPoint) {
     // Not `all`, which ends at the first queue that waits for another.
     while point.iter().filter(|at| !device.complete(at.queue, at.serial)).count() > 0 {}

@@ -1,4 +1,4 @@
-//! The parts of a round, each of which uses one service of the manager.
+//! The parts of a round; each uses one service of the manager.
 
 use std::collections::HashMap;
 

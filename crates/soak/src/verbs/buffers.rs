@@ -168,7 +168,7 @@ pub(super) fn read_mapped(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// Somebody asks where it is, outside of a recording: it stays there from then on.
+/// Its place is queried outside a recording: it stays there from then on.
 pub(super) fn pin(world: &mut World, rng: &mut Rng) -> Checked {
     if let Some(at) = one_of(rng, &world.buffers) {
         let known = &world.buffers[at];

@@ -82,7 +82,8 @@ pub(super) fn textures(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// A command of the program's own that writes all of a subresource; sometimes its contents are given up before.
+/// A command of the program's own that writes all of a subresource; sometimes its contents are discarded
+/// before.
 pub(super) fn clear(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(at) = pick(world, rng)? else { return Ok(()) };
     let Some(index) = one_of(rng, &world.textures) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Views, tables, sets and samplers, and what shaders find through them.
+//! Views, tables, sets and samplers, and shader reads through them.
 
 use tenure_core::device::Device as _;
 use tenure_core::{
@@ -58,7 +58,7 @@ pub(super) fn drop_view(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// Some views of what may be read.
+/// Some views of readable ranges.
 fn choose(world: &World, rng: &mut Rng, most: u64) -> Vec<usize> {
     let is_alive = |at: &usize| {
         let ShownRange { range, is_fixed } = world.shown[*at].range;
@@ -118,16 +118,16 @@ pub(super) fn drop_table_or_set(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// A recording of its own, in which shaders read what views show into a buffer.
+/// A separate recording, in which shaders copy the contents of views to a buffer.
 struct Look {
     open: OpenRecording,
-    /// The buffer for what is found: its place in the list, and its next byte.
+    /// The buffer for the words read: its place in the list, and its next byte.
     out: usize,
     next: u64,
 }
 
 impl Look {
-    /// None when there is no buffer for what is found.
+    /// `None` if there is no buffer for the words read.
     fn begin(world: &mut World) -> Checked<Option<Self>> {
         let fits = |known: &crate::world::KnownBuffer| {
             known.buffer.usage().contains(Usage::UNORDERED_ACCESS) && known.buffer.size() >= 4096
@@ -138,8 +138,8 @@ impl Look {
         Ok(Some(Self { open: OpenRecording::new(recording, false), out, next: 0 }))
     }
 
-    /// Names everything that shaders will read; the ranges are known, live, and are not what is written. False: nothing
-    /// can be looked at.
+    /// Declares everything that shaders will read; the ranges are known, live, and are not written. False if
+    /// nothing can be read.
     fn prepare(&mut self, world: &mut World, ranges: &[ShownRange]) -> Checked<bool> {
         let out = world.buffers[self.out].part();
         for ShownRange { range, is_fixed } in ranges {
@@ -149,14 +149,14 @@ impl Look {
             let is_fine = world.contents.is_known(range.part) && range.part != out;
             let Some(buffer) = world.buffer(range.part.object).filter(|_| is_fine) else { return Ok(false) };
             let used = self.open.recording.use_resource(buffer, Subresource::All, State::NON_PIXEL_SHADER);
-            if world.allow("use what is shown", used)?.is_none() {
+            if world.allow("use a shown resource", used)?.is_none() {
                 return Ok(false);
             }
         }
         let out = &world.buffers[self.out].buffer;
         let used = self.open.recording.use_resource(out, Subresource::All, State::UNORDERED_ACCESS);
         let used = used.and_then(|()| self.open.recording.set_descriptor_heaps());
-        Ok(world.allow("use what is written", used)?.is_some())
+        Ok(world.allow("use the written buffer", used)?.is_some())
     }
 
     fn effect(&mut self, world: &World, from: Range) {
@@ -177,7 +177,7 @@ pub(super) fn read(world: &mut World, rng: &mut Rng) -> Checked {
     let of_set = one_of(rng, &world.sets).filter(|_| !sets_heaps || happens(rng, 50));
     read_table(world, at, of_set)?;
     if happens(rng, 40) {
-        world.say(|| "drop what was looked through".to_owned());
+        world.say(|| "drop the descriptors".to_owned());
         at.into_iter().for_each(|at| drop(world.tables.swap_remove(at)));
         of_set.into_iter().for_each(|at| drop(world.sets.swap_remove(at)));
         for _ in 0..rng.below(4) {

@@ -22,7 +22,7 @@ struct Pass {
     uses: Vec<(usize, bool)>,
 }
 
-/// A graph of buffers, of which each pass fills what it writes and looks at what it reads.
+/// A graph of buffers; each pass fills the buffers that it writes and compares those that it reads.
 struct Declared {
     sizes: Vec<u64>,
     passes: Vec<Pass>,
@@ -47,14 +47,14 @@ fn declare(rng: &mut Rng) -> Declared {
     Declared { sizes, passes }
 }
 
-/// What a pass of a graph does in place of its work.
+/// The commands of a pass of a graph.
 enum Mishap {
     Panics,
     Fails,
 }
 
-/// Executes a random graph; the pass of some number has a mishap, if it is executed: what nothing later reads is not. Says
-/// whether it has come to that.
+/// Executes a random graph; one pass has a mishap, if it is executed: unused passes are culled. Returns true if
+/// the mishap occurred.
 fn execute(
     world: &World,
     declared: &Declared,

@@ -1,4 +1,4 @@
-//! What must outlive the handle of it, or be waited for without being named.
+//! Objects that must outlive their handle, and waits without declared uses.
 
 use tenure_core::{
     BufferDesc, BufferViewDesc, CompactionBudget, MemoryUse, Queue, State, Subresource, SyncPoint, Usage,
@@ -23,7 +23,7 @@ pub(super) fn orphan(world: &mut World, rng: &mut Rng) -> Checked {
     let written = buffer.write(0, &bytes);
     let view = world.gpu.create_buffer_view(&buffer, &BufferViewDesc::raw().range(0, 256));
     let known = KnownBuffer::new(number, buffer);
-    if world.allow("write what is viewed", written)?.is_some()
+    if world.allow("write a viewed buffer", written)?.is_some()
         && let Some(view) = world.allow("view", view)?
     {
         world.contents.add(known.part(), bytes);
@@ -43,7 +43,7 @@ fn name_state(world: &mut World, at: usize, state: State, point: &SyncPoint) -> 
     world.allow("name a state", named)
 }
 
-/// Some calls, by which things may move.
+/// Some calls that may move resources.
 fn move_things(world: &mut World, calls: u64) -> Checked {
     for _ in 0..calls {
         let budget = CompactionBudget { bytes: 1 << 20, moves: 100, pieces: 10_000 };
@@ -78,8 +78,8 @@ fn thin_out(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// A buffer is brought into a state, may move, and is used where it is without its state being named: by a queue that waits
-/// for no copies but those that the manager makes it wait for, and for which later copies wait.
+/// A buffer is brought into a state, may move, and is used at its new place without a declared state: by a
+/// queue that waits only for copies that the manager orders before it, and that later copies wait for.
 pub(super) fn at_rest(world: &mut World, rng: &mut Rng) -> Checked {
     let fits = |known: &KnownBuffer| {
         known.buffer.usage().contains(Usage::SHADER_READ) && known.buffer.memory() == MemoryUse::GpuOnly
@@ -111,7 +111,7 @@ pub(super) fn at_rest(world: &mut World, rng: &mut Rng) -> Checked {
     });
     let Some(point) = world.allow("use at rest", used)? else { return Ok(()) };
     move_things(world, rng.below(4))?;
-    // Who writes it next waits for uses that were named.
+    // The next writer waits only for declared uses.
     match name_state(world, at, state, &point)? {
         Some(point) => world.buffers[at].last.merge(&point),
         None => drop(world.buffers.swap_remove(at)),
@@ -119,7 +119,7 @@ pub(super) fn at_rest(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// What a table shows may move, is written, and is read through the table.
+/// Resources of a table may move, are written, and are read through the table.
 pub(super) fn moved_views(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(at) = one_of(rng, &world.tables) else { return Ok(()) };
     move_things(world, 1 + rng.below(3))?;
@@ -134,7 +134,7 @@ pub(super) fn moved_views(world: &mut World, rng: &mut Rng) -> Checked {
         }
         let bytes = rng.bytes(range.size);
         let uploaded = world.gpu.upload(buffer, range.offset, &bytes);
-        if let Some(upload) = world.allow("upload what is shown", uploaded)? {
+        if let Some(upload) = world.allow("upload to a shown buffer", uploaded)? {
             world.contents.write(range, &bytes);
             world.uploads.push(upload);
         }
@@ -142,7 +142,7 @@ pub(super) fn moved_views(world: &mut World, rng: &mut Rng) -> Checked {
     descriptors::read_table(world, Some(at), None)
 }
 
-/// Readbacks of a recording that nobody wants any more before it is submitted: their bytes are written all the same.
+/// Readbacks of a recording that are dropped before it is submitted: their bytes are written nevertheless.
 pub(super) fn unwanted_reads(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(open) = recordings::pick(world, rng)? else { return Ok(()) };
     let Some(at) = one_of(rng, &world.buffers) else { return Ok(()) };
@@ -151,7 +151,7 @@ pub(super) fn unwanted_reads(world: &mut World, rng: &mut Rng) -> Checked {
         return Ok(());
     }
     let (number, size) = (known.number, known.buffer.size().min(30_000));
-    world.say(|| format!("record: read b{number} back, and drop what is read"));
+    world.say(|| format!("record: read b{number} back, and drop the readback"));
     for _ in 0..=rng.below(4) {
         let read = world.open[open].recording.read_back(&world.buffers[at].buffer, 0, size);
         world.open[open].note_use(number);

@@ -1,4 +1,4 @@
-//! The manager's own services: giving back, moving, limits, reports.
+//! The manager's own services: purges, moves, limits, reports.
 
 use std::collections::HashMap;
 
@@ -42,7 +42,7 @@ pub(super) fn compact(world: &mut World, rng: &mut Rng) -> Checked {
     check_moved(world)
 }
 
-/// What has moved since the last time is told, and nothing else.
+/// Checks that `take_moved` lists exactly the resources moved since the last time.
 fn check_moved(world: &mut World) -> Checked {
     if !world.is_alone {
         return Ok(());
@@ -81,12 +81,12 @@ pub(super) fn sums(world: &mut World, _: &mut Rng) -> Checked {
     let parts: u64 = held.iter().map(|held| held.bytes).sum();
     let pending = world.gpu.stats().pending_bytes;
     if parts != pending {
-        return wrong(format!("{pending} B wait for the GPU, of which the report explains {parts}"));
+        return wrong(format!("{pending} B wait for the GPU, but the report explains {parts}"));
     }
     Ok(())
 }
 
-/// The report lists what lives, each once, under its name.
+/// The report lists each live object once, under its name.
 pub(super) fn report(world: &mut World, _: &mut Rng) -> Checked {
     let report = world.gpu.report();
     let listed = |name: &str, kind: ObjectKind| -> Vec<u64> {
@@ -128,13 +128,13 @@ pub(super) fn report(world: &mut World, _: &mut Rng) -> Checked {
 
 pub(super) fn costs(world: &mut World, rng: &mut Rng) -> Checked {
     let desc = BufferDesc::new(rng.size(24), Usage::SHADER_READ);
-    // What was dropped and is complete may make room meanwhile, and so may other threads.
+    // Reclaimed resources and other threads may make room meanwhile.
     let purged = survive(|| world.gpu.purge());
     world.allow("purge", purged)?;
     let (cost, before) = (world.gpu.buffer_cost(&desc), world.gpu.stats().reserved);
     if let Some(cost) = world.allow("the cost of a buffer", cost)?
         && let made = world.gpu.create_buffer(&desc)
-        && let Some(_buffer) = world.allow("create what was asked for", made)?
+        && let Some(_buffer) = world.allow("create a requested resource", made)?
         && let more = world.gpu.stats().reserved.saturating_sub(before)
         && world.is_counted()
         && world.trouble == Trouble::None

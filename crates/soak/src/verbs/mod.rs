@@ -1,4 +1,4 @@
-//! What a step can do.
+//! The operations of steps.
 
 mod buffers;
 mod copies;
@@ -19,11 +19,11 @@ use test_random::Rng;
 use crate::setup::Trouble;
 use crate::world::{Checked, World};
 
-/// A thing that a step can do.
+/// An operation of a step.
 struct Verb {
-    /// How often it is chosen, beside others.
+    /// Its weight in the random choice.
     weight: u64,
-    /// Where it belongs to one kind of trouble alone.
+    /// The kind of trouble that it is limited to, if any.
     only: &'static [Trouble],
     run: fn(&mut World, &mut Rng) -> Checked,
 }
@@ -139,7 +139,7 @@ const VERBS: &[Verb] = &[
     verb(6, transfers::await_one),
 ];
 
-/// How often each is chosen under some trouble.
+/// The weights under some trouble.
 pub(crate) fn weights(trouble: Trouble) -> Vec<u64> {
     let weight = |verb: &Verb| {
         let is_here = verb.only.is_empty() || verb.only.contains(&trouble);
@@ -148,14 +148,14 @@ pub(crate) fn weights(trouble: Trouble) -> Vec<u64> {
     VERBS.iter().map(weight).collect()
 }
 
-/// One of those that are possible under some trouble, by any number.
+/// One of the operations possible under some trouble, selected by a number.
 pub(crate) fn possible(trouble: Trouble, number: u8) -> u16 {
     let possible = (0..).zip(weights(trouble)).filter(|(_, weight)| *weight > 0).map(|(verb, _)| verb);
     let possible: Vec<u16> = possible.collect();
     possible.get(usize::from(number) % possible.len().max(1)).copied().unwrap_or(0)
 }
 
-/// The verb in whose share `at` lies.
+/// The verb whose share contains `at`.
 pub(crate) fn pick(weights: &[u64], mut at: u64) -> u16 {
     for (index, weight) in weights.iter().enumerate() {
         if at < *weight {
@@ -181,12 +181,12 @@ fn any<T: Copy, const N: usize>(rng: &mut Rng, from: [T; N]) -> T {
     from[rng.below(N as u64) as usize]
 }
 
-/// True so many times in a hundred.
+/// True with this probability in percent.
 fn happens(rng: &mut Rng, percent: u64) -> bool {
     rng.below(100) < percent
 }
 
-/// A part of so many bytes, not empty: its first byte and its length.
+/// A random part of `size` bytes, not empty: its first byte and its length.
 fn span(rng: &mut Rng, size: u64) -> (u64, u64) {
     if happens(rng, 30) {
         return (0, size);

@@ -74,7 +74,7 @@ pub(super) fn defer(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// The program submits by itself; it may fail, or panic.
+/// A submission of the program's own; it may fail, or panic.
 pub(super) fn external(world: &mut World, rng: &mut Rng) -> Checked {
     let (queue, way) = (recordings::queue(rng), rng.below(4));
     world.say(|| format!("submit on {queue:?} by itself, way {way}"));
@@ -139,7 +139,7 @@ pub(super) fn drop_kept(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// A structure is built, asked for its size, copied, and compacted.
+/// A structure is built, queried for its size, copied, and compacted.
 pub(super) fn compact_structures(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(at) = one_of(rng, &world.structures) else { return Ok(()) };
     world.say(|| "copy and compact an acceleration structure".to_owned());

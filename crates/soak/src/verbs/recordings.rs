@@ -1,4 +1,4 @@
-//! Recordings: opening and ending them, and what is recorded besides copies.
+//! Recordings: opening and ending them, and commands other than copies.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -62,7 +62,7 @@ pub(super) fn pick(world: &mut World, rng: &mut Rng) -> Checked<Option<usize>> {
     Ok(one_of(rng, &world.open))
 }
 
-/// Waits for what is submitted, or for what never will be.
+/// Waits for a submission, or for a sync point that is never submitted.
 pub(super) fn wait_for_point(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(at) = pick(world, rng)? else { return Ok(()) };
     let mut point = world.gpu.submitted();
@@ -74,7 +74,7 @@ pub(super) fn wait_for_point(world: &mut World, rng: &mut Rng) -> Checked {
     let is_impossible = newest.is_some();
     let waited = world.open[at].recording.wait_for(&point);
     if is_impossible && waited.is_ok() {
-        return wrong("a recording waits for what was never submitted");
+        return wrong("a recording waits for a sync point that was never submitted");
     }
     world.say(|| format!("wait for {point:?}"));
     world.allow("wait for a point", waited)?;
@@ -135,7 +135,7 @@ pub(super) fn use_textures(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// Constants, which the GPU compares with what was written.
+/// Constants, compared on the GPU with the written values.
 pub(super) fn constants(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(at) = pick(world, rng)? else { return Ok(()) };
     world.say(|| "constants".to_owned());
@@ -304,12 +304,12 @@ pub(super) fn gpu_time(world: &mut World, rng: &mut Rng) -> Checked {
     }
 }
 
-/// Lists for recordings to come: as many are open at once then without one being made.
+/// Reserves lists for future recordings: then this number can be open without creating a list.
 pub(super) fn reserve(world: &mut World, rng: &mut Rng) -> Checked {
     let (queue, count) = (queue(rng), 1 + rng.below(4) as usize);
     world.say(|| format!("reserve {count} recordings on {queue:?}"));
     let reserved = world.gpu.reserve_recordings(queue, count);
-    // A list whose calls fail is given up.
+    // A list with failing calls is abandoned.
     let is_exact = world.is_counted() && world.trouble == Trouble::None;
     if world.allow("reserve recordings", reserved)?.is_none() || !is_exact {
         return Ok(());
@@ -321,7 +321,7 @@ pub(super) fn reserve(world: &mut World, rng: &mut Rng) -> Checked {
         open.extend(world.allow("record", recorded)?);
     }
     let made = world.gpu.stats().lists_created - before;
-    if made > 0 { wrong(format!("{made} lists are made, though {count} were reserved")) } else { Ok(()) }
+    if made > 0 { wrong(format!("{made} lists are created, although {count} were reserved")) } else { Ok(()) }
 }
 
 /// One recording signals a fence of the program's own, and another one waits for it.
@@ -346,7 +346,7 @@ pub(super) fn fences(world: &mut World, rng: &mut Rng) -> Checked {
             return wrong("who waits for a fence waits for ever");
         }
     }
-    // A fence may go when who signals it is complete.
+    // A fence may be dropped when its signalling submission is complete.
     let waited = world.gpu.wait(&world.gpu.submitted(), LONG);
     match world.allow("wait for the GPU", waited)? {
         Some(true) => drop(fence),
@@ -355,7 +355,7 @@ pub(super) fn fences(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// Constants that are found again by a value without a lifetime, in their recording alone.
+/// Constants addressed by a value without a lifetime, valid only in their recording.
 pub(super) fn untyped(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(at) = pick(world, rng)? else { return Ok(()) };
     let size = rng.size(9);
@@ -375,7 +375,7 @@ pub(super) fn untyped(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// Queries of a recording of its own, whose results are waited for.
+/// Queries in a separate recording, with a wait for their results.
 pub(super) fn results(world: &mut World, rng: &mut Rng) -> Checked {
     let recorded = world.gpu.record(Queue::Graphics, "queries");
     let Some(mut recording) = world.allow("record", recorded)? else { return Ok(()) };

@@ -201,7 +201,7 @@ pub(super) fn declare(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(at) = one_of(rng, &world.textures) else { return Ok(()) };
     let known = &world.textures[at];
     let number = known.number;
-    // What open recordings do with it has no order with the program's own barrier.
+    // Uses in open recordings are not ordered with the program's own barrier.
     if world.is_busy(number) || !known.texture.info().usage.contains(Usage::RENDER_TARGET) {
         return Ok(());
     }

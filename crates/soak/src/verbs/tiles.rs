@@ -104,8 +104,8 @@ pub(super) fn drop_one(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// Tiles of one buffer are mapped to what those of another are mapped to. What they hold is not looked at any more: it may be
-/// written through either.
+/// Maps tiles of one buffer to the memory of another buffer's tiles. Their contents are no longer compared:
+/// they may be written through either buffer.
 pub(super) fn copy(world: &mut World, rng: &mut Rng) -> Checked {
     if world.tiles.len() < 2 {
         return create(world, rng);

@@ -1,4 +1,4 @@
-//! What goes wrong around a program, and what a program does wrong.
+//! Injected failures, and mistakes of a program.
 
 use tenure_core::Format;
 use tenure_core::{BufferDesc, TextureDesc, Usage};

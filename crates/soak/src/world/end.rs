@@ -1,4 +1,4 @@
-//! The end of a program: everything is what it must be, and nothing is left.
+//! The end of a program: checks all contents, and that nothing is left.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ impl World {
             return self.end_lost();
         }
         if self.has_leaked {
-            // Nobody submits what was leaked.
+            // Leaked recordings are never submitted.
             self.reads.clear();
             self.tasks.clear();
         }
@@ -64,7 +64,7 @@ impl World {
         callbacks.check()
     }
 
-    /// Takes away what makes calls fail, and ends what is open.
+    /// Removes injected failures, and ends open recordings and frames.
     pub(crate) fn settle(&mut self) -> Checked {
         self.device().faults().clear();
         self.open.clear();
@@ -73,7 +73,7 @@ impl World {
             self.allow("end a frame", ended)?;
         }
         self.lift_limits()?;
-        // The device may be lost, and nothing has been asked of it since.
+        // The device may be lost without a call since.
         let desc = BufferDesc::new(16, Usage::VERTEX).own_resource();
         let asked = self.gpu.completed().and_then(|_| self.gpu.create_buffer(&desc)).map(drop);
         self.must("ask something of the device", asked)?;
@@ -100,7 +100,7 @@ impl World {
         Ok(())
     }
 
-    /// All that was read, and all that lives, is what was written last.
+    /// Checks that all readbacks and all live contents match the last writes.
     pub(crate) fn check_all(&mut self) -> Checked {
         self.check_reads(LONG)?;
         self.check_tasks()?;
@@ -123,7 +123,7 @@ impl World {
                     let what = format!("readback of {}", read.readback.name());
                     match self.contents.take_found(read.number) {
                         Some(expected) => compare(&what, &found, &expected)?,
-                        None => return wrong(format!("{what}: bytes, though nobody has submitted it")),
+                        None => return wrong(format!("{what}: bytes, although it was never submitted")),
                     }
                 }
                 Err(Error::Timeout { .. }) if timeout < LONG => self.reads.push(read),
@@ -175,7 +175,7 @@ impl World {
         Ok(())
     }
 
-    /// Ends the program after a loss: calls are refused, and all objects go.
+    /// Ends the program after a loss: calls are refused, and all objects are released.
     fn end_lost(mut self) -> Checked {
         let (gpu, callbacks) = (self.gpu.clone(), self.callbacks.clone());
         self.reads.clear();
@@ -198,7 +198,7 @@ impl World {
                 self.lose(1);
                 let desc = BufferDesc::new(16, Usage::VERTEX).own_resource();
                 let asked = self.gpu.create_buffer(&desc).map(drop);
-                self.allow("ask something of the device", asked)?;
+                self.allow("use the device", asked)?;
             }
         }
         if !self.is_lost {
@@ -226,7 +226,7 @@ impl World {
         self.device().faults().inject(Fault::nth(nth, FaultKind::Removed("soak".into())));
     }
 
-    /// Everything goes but the manager.
+    /// Drops everything except the manager.
     pub(crate) fn drop_all(self) {
         let Self { gpu, .. } = self;
         drop(gpu);
@@ -239,7 +239,7 @@ pub(crate) fn check_idle(gpu: &Gpu<Device>) -> Checked {
         let empty = || survive(|| gpu.begin_frame().and_then(tenure_core::Frame::end));
         (0..count).try_for_each(|_| empty()).or_else(|error| wrong(format!("an empty frame: {error}")))
     };
-    // What is trimmed goes the way of what a program drops: its blocks can be given back the next time.
+    // Trimmed objects are released like dropped ones: their blocks can be freed the next time.
     for _ in 0..2 {
         frames(FRAMES)?;
         gpu.trim();
@@ -277,7 +277,7 @@ pub(crate) fn end_after_loss(gpu: Gpu<Device>, callbacks: &Callbacks) -> Checked
     callbacks.check()
 }
 
-/// A manager of which nothing is left ends without a complaint, and so does its device.
+/// A manager without live objects ends without a complaint, and so does its device.
 pub(crate) fn end_clean(gpu: Gpu<Device>) -> Checked {
     let device = gpu.device().clone();
     check_hazards(&device)?;
@@ -290,7 +290,7 @@ pub(crate) fn end_clean(gpu: Gpu<Device>) -> Checked {
     device.check_clean().or_else(|findings| wrong(findings.to_string()))
 }
 
-/// After the end every call that asks something of the device is refused, at once.
+/// After the end every call that needs the device is refused at once.
 fn check_refused(gpu: &Gpu<Device>, after: &str) -> Checked {
     let desc = BufferDesc::new(16, Usage::VERTEX).own_resource();
     let texture = TextureDesc::d2(4, 4, Format::Rgba8Unorm, Usage::SHADER_READ);
@@ -326,7 +326,7 @@ fn check_hazards(device: &Device) -> Checked {
     }
 }
 
-/// Recordings that were leaked on purpose are reported, so many at least.
+/// Recordings that were leaked on purpose are reported; `leaked` is their minimum number.
 fn shut_down(gpu: &Gpu<Device>, leaked: usize) -> Checked {
     let report = gpu.shutdown();
     match report.open_recordings.len() >= leaked {

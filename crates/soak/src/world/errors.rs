@@ -1,4 +1,4 @@
-//! What may go wrong, and what may not.
+//! Expected and unexpected errors.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -9,10 +9,10 @@ use super::World;
 use crate::setup::Trouble;
 use crate::wrong::{Checked, Kind, kind, wrong};
 
-/// How often which call was refused in which way.
+/// The number of refusals of each call, by kind.
 pub type Refusals = BTreeMap<(String, String), u64>;
 
-/// What a call may be refused for, though nothing is short: what programs do without looking whether it is possible.
+/// Reasons to refuse a call without a shortage: programs do not check whether a call is possible.
 const EXPECTED: &[(&str, &[&str])] = &[
     // Devices without sets, heaps that shaders see, or queries.
     ("a layout", &["Device, Unsupported"]),
@@ -30,15 +30,16 @@ const EXPECTED: &[(&str, &[&str])] = &[
     ("a graph", &["TooManyFrames"]),
     ("a graph that panics", &["TooManyFrames"]),
     ("draw to the window", &["TooManyFrames"]),
-    // An upload ring is full of what an open recording has.
+    // An upload ring is full with bytes of an open recording.
     ("a ring", &["HeldByRecording"]),
-    // Queues that cannot do it; a buffer without the usage.
+    // Queues without support; a buffer without the usage.
     ("clear a texture", &["State, NotAllowedOnQueue"]),
     ("use a buffer", &["State, NotAllowedOnQueue"]),
     ("use a texture", &["State, NotAllowedOnQueue"]),
     ("draw to a transient attachment", &["State, NotAllowedOnQueue"]),
     ("transient resources", &["State, NotAllowedOnQueue", "State, NotAllowedForUsage"]),
-    // Unequal textures; offsets that are no multiples of what a copy on this queue needs; views that are too large.
+    // Unequal textures; offsets that are not multiples of this queue's copy granularity; views that are too
+    // large.
     ("a view", &["Device, InvalidCall"]),
     ("copy a buffer", &["Device, InvalidCall"]),
     ("copy a texture", &["Device, InvalidCall"]),
@@ -69,7 +70,7 @@ fn variant(of: &dyn Debug) -> String {
 }
 
 impl World {
-    /// What a call returned that nothing keeps from succeeding but a loss of the device; `None` then.
+    /// The result of a call that fails only after a loss of the device; `None` then.
     pub(crate) fn must<T>(&mut self, what: &str, result: Result<T, Error>) -> Checked<Option<T>> {
         match result {
             Err(error) if kind(&error) != Kind::Loss => wrong(format!("{what}: {error}")),
@@ -77,7 +78,7 @@ impl World {
         }
     }
 
-    /// What a call returned; `None` when it was refused and may be.
+    /// The result of a call; `None` when it was refused and may be.
     pub(crate) fn allow<T>(&mut self, what: &str, result: Result<T, Error>) -> Checked<Option<T>> {
         let error = match result {
             Ok(value) => return Ok(Some(value)),

@@ -1,4 +1,4 @@
-//! What a program has, and what it knows of that.
+//! The objects of a program, and their model.
 
 mod end;
 mod errors;
@@ -27,7 +27,7 @@ pub(crate) use objects::{Grid, KnownBuffer, KnownTexture, Shown, ShownRange, Sho
 pub(crate) use recordings::OpenRecording;
 pub(crate) use tasks::Task;
 
-/// What a program says that it does; it outlives one that panics.
+/// The trace of a program; it outlives one that panics.
 pub(crate) type Trace = Arc<Mutex<Vec<String>>>;
 
 /// The program, and its model.
@@ -50,14 +50,14 @@ pub(crate) struct World {
     pub(crate) structures: Vec<AccelerationStructure<Device>>,
     pub(crate) uploads: Vec<Upload>,
     pub(crate) swapchain: Option<Swapchain>,
-    /// Objects of all kinds that only live.
+    /// Other objects that are only kept alive.
     pub(crate) kept: Vec<Box<dyn Any + Send>>,
     pub(crate) frame: Option<Frame<Device>>,
-    /// How often movable things had moved when that was asked for last.
+    /// The number of moves of movable resources at the last query.
     pub(crate) moves: HashMap<MovableId, u64>,
-    /// No other program shares the manager: its counts are this one's.
+    /// No other program shares the manager, so its counters are exact.
     pub(crate) is_alone: bool,
-    /// The device was lost, or may be: no byte is known any more.
+    /// The device was lost, or may be: all bytes become unknown.
     pub(crate) is_lost: bool,
     /// Recordings or frames were leaked.
     pub(crate) has_leaked: bool,
@@ -68,7 +68,7 @@ pub(crate) struct World {
     pub(crate) callbacks: Arc<Callbacks>,
     next: u64,
     trace: Option<Trace>,
-    /// Declared last, so that it is the last to go.
+    /// Declared last, so that it is dropped last.
     pub(crate) gpu: Gpu<Device>,
 }
 
@@ -125,12 +125,12 @@ impl World {
         Self { is_alone: false, next: index * 1_000_000, ..Self::new(gpu, callbacks, setup) }
     }
 
-    /// From here on it says what it does.
+    /// Starts the trace of steps.
     pub(crate) fn begin_trace(&mut self, trace: Trace) {
         self.trace = Some(trace);
     }
 
-    /// Says what it does, if somebody wants to know.
+    /// Adds to the trace, if there is one.
     pub(crate) fn say(&mut self, words: impl FnOnce() -> String) {
         if let Some(trace) = &self.trace {
             trace.lock().unwrap_or_else(PoisonError::into_inner).push(words());
@@ -156,7 +156,7 @@ impl World {
         self.buffers.iter().find(|known| known.number == number).map(|known| &known.buffer)
     }
 
-    /// An open recording uses it: what else is written to it meanwhile has no order.
+    /// An open recording uses it: other writes to it meanwhile are not ordered.
     pub(crate) fn is_busy(&self, number: u64) -> bool {
         self.open.iter().any(|open| open.uses(number))
     }

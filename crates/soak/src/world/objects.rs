@@ -1,4 +1,4 @@
-//! Objects, with what the model knows of them.
+//! Objects, with their model.
 
 use tenure_core::{
     Buffer, DescriptorSet, DescriptorTable, MemoryUse, Reserved, SyncPoint, Texture, TextureInfo,
@@ -98,31 +98,32 @@ impl KnownTexture {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShownRange {
     pub(crate) range: Range,
-    /// The buffer is in one state for good: shaders may read it through the view after its handle was dropped, when
-    /// nobody can name its state any more.
+    /// The buffer is in one state for good: shaders may read it through the view after its handle was dropped,
+    /// when its state can no longer be declared.
     pub(crate) is_fixed: bool,
 }
 
 /// A view of bytes of a buffer.
 pub(crate) struct Shown {
     pub(crate) view: View<Device>,
-    /// What it shows.
+    /// The shown range.
     pub(crate) range: ShownRange,
 }
 
-/// A table, and what its views show.
+/// A table, and the ranges of its views.
 pub(crate) struct ShownTable {
     pub(crate) table: DescriptorTable<Device>,
     pub(crate) ranges: Vec<ShownRange>,
 }
 
-/// A set, and what its views show.
+/// A set, and the ranges of its views.
 pub(crate) struct ShownSet {
     pub(crate) set: DescriptorSet<Device>,
     pub(crate) ranges: Vec<ShownRange>,
 }
 
-/// A reserved buffer, with the byte that fills each of its tiles; `None` for what is not mapped, or not written.
+/// A reserved buffer, with the byte that fills each of its tiles; `None` for tiles that are not mapped, or not
+/// written.
 pub(crate) struct Tiles {
     pub(crate) reserved: Reserved<Device>,
     pub(crate) bytes: Vec<Option<u8>>,

@@ -1,4 +1,4 @@
-//! Recordings that are open, and what they will do.
+//! Open recordings, and their effects.
 
 use tenure_core::{Recording, SyncPoint};
 use tenure_sim::Device;
@@ -6,7 +6,7 @@ use tenure_sim::Device;
 use super::{Checked, World};
 use crate::contents::Effect;
 
-/// A recording with what it does when it runs.
+/// A recording with its effects when it executes.
 pub(crate) struct OpenRecording {
     pub(crate) recording: Recording<Device>,
     effects: Vec<Effect>,

@@ -1,4 +1,4 @@
-//! What the tiles of reserved buffers hold.
+//! The contents of tiles of reserved buffers.
 
 use tenure_core::{Queue, State, Subresource};
 

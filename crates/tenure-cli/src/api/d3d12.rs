@@ -11,7 +11,7 @@ use crate::args::Validation;
 use crate::replay::{Hazards, NoDevice, Opened, Watch};
 
 const NO_ADAPTER: &str = "install the driver of a GPU with feature level 11.0";
-const NO_LAYER: &str = "install the Graphics Tools of Windows, or do without: --validation off";
+const NO_LAYER: &str = "install the Graphics Tools of Windows, or disable it: --validation off";
 
 /// Direct3D 12.
 pub(crate) struct D3d12;
@@ -25,7 +25,7 @@ impl Api for D3d12 {
     fn adapters(_: &Layer) -> Result<Vec<d3d12::Adapter>, NoDevice> {
         let found = d3d12::adapters().map_err(|error| missing(&error))?;
         let none =
-            || NoDevice { api: Self::NAME, reason: "DXGI knows no adapter".to_owned(), remedy: NO_ADAPTER };
+            || NoDevice { api: Self::NAME, reason: "DXGI reports no adapter".to_owned(), remedy: NO_ADAPTER };
         if found.is_empty() { Err(none()) } else { Ok(found) }
     }
 
@@ -77,7 +77,7 @@ fn check_end(device: &d3d12::Device, hazards: &Hazards) {
     device.deliver_messages();
     let left = device.live_objects();
     if left != LiveObjects::default() {
-        hazards.report(format_args!("at its end the device counts {left:?}"));
+        hazards.report(format_args!("objects left at the end: {left:?}"));
     }
 }
 

@@ -21,7 +21,7 @@ impl Pick {
             [index] => Ok(index),
             [] if names.is_empty() => Err("there is no device".to_owned()),
             [] => Err(format!("no such device; there are {}", listed(names, 0..names.len()))),
-            _ => Err(format!("several devices are meant: {}", listed(names, found))),
+            _ => Err(format!("several devices match: {}", listed(names, found))),
         }
     }
 }
@@ -55,7 +55,7 @@ mod tests {
         let nothing = "no such device; there are 0 (GeForce 4090), 1 (GeForce 3060)".to_owned();
         assert_eq!(index(Some("2"), &names), Err(nothing.clone()));
         assert_eq!(index(Some("-1"), &names), Err(nothing));
-        let both = "several devices are meant: 0 (GeForce 4090), 1 (GeForce 3060)".to_owned();
+        let both = "several devices match: 0 (GeForce 4090), 1 (GeForce 3060)".to_owned();
         assert_eq!(index(Some("geforce"), &names), Err(both));
         assert_eq!(index(None, &[]), Err("there is no device".to_owned()));
     }

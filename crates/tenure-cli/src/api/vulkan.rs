@@ -15,7 +15,7 @@ const NO_LOADER: &str = "install a Vulkan driver and its loader; on Debian, with
                          install libvulkan1 mesa-vulkan-drivers";
 const NO_ADAPTER: &str = "install the driver of a GPU with Vulkan 1.1; on Debian, one in software: apt install \
                           mesa-vulkan-drivers";
-const NO_LAYER: &str = "install it (on Debian: apt install vulkan-validationlayers), or do without: --validation \
+const NO_LAYER: &str = "install it (on Debian: apt install vulkan-validationlayers), or disable it: --validation \
                         off";
 
 /// Vulkan 1.1 and newer.

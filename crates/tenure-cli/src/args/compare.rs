@@ -9,23 +9,23 @@ use crate::replay::Settings;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompareArgs {
-    /// A recording, or what `tenure replay --json` printed (plain, gzip or zstd); - for standard input
+    /// A recording, or output of `tenure replay --json` (plain, gzip or zstd); - for standard input
     pub(crate) a: PathBuf,
-    /// The other one: of the same kind, or not
+    /// The other recording or output
     pub(crate) b: PathBuf,
-    /// Compare these runs; recordings are replayed by it [default: all that both have; pooled]
+    /// The strategy of compared runs, and of replays of recordings [default: all common ones; pooled]
     #[arg(long, value_enum)]
     pub(crate) strategy: Option<StrategyName>,
-    /// The hardware on which recordings are replayed [default: d3d12-tier2]
+    /// The hardware profile for replays of recordings [default: d3d12-tier2]
     #[arg(long, value_name = "NAME", value_parser = profile)]
     pub(crate) profile: Option<sim::Profile>,
-    /// Frames that the CPU may be ahead of the GPU, where recordings are replayed
+    /// The maximum number of frames in flight, for replays of recordings
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=16))]
     pub(crate) frames_in_flight: u32,
-    /// The seed of all randomness, if recordings are replayed
+    /// The seed of all randomness, for replays of recordings
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// One JSON object a strategy, one a line, instead of tables
+    /// Print a JSON object for each strategy, one per line, instead of tables
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -10,8 +10,8 @@ use crate::replay::Settings;
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("what").args(["html", "perfetto"]).required(true)))]
 pub(crate) struct ReportArgs {
-    /// The recording, or for --html snapshots: `Gpu::report()`s in JSON, one a line (plain, gzip or zstd); - for
-    /// standard input
+    /// The recording, or for --html snapshots: `Gpu::report()` in JSON, one report per line (plain, gzip or
+    /// zstd); - for standard input
     pub(crate) file: PathBuf,
     /// Write a page that shows memory over time: one file that opens from disk in any browser
     #[arg(long, value_name = "FILE")]
@@ -22,19 +22,19 @@ pub(crate) struct ReportArgs {
     /// Write a timeline for https://ui.perfetto.dev: memory events, heaps, pools, frames, waits and moves
     #[arg(long, value_name = "TRACE")]
     pub(crate) perfetto: Option<PathBuf>,
-    /// The hardware that the simulated device imitates [default: d3d12-tier2]
+    /// The hardware profile of the simulated device [default: d3d12-tier2]
     #[arg(long, value_name = "NAME", value_parser = profile)]
     pub(crate) profile: Option<sim::Profile>,
     /// The placement of resources
     #[arg(long, value_enum, default_value_t = StrategyName::Pooled)]
     pub(crate) strategy: StrategyName,
-    /// Frames that the CPU may be ahead of the GPU
+    /// The maximum number of frames in flight
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=16))]
     pub(crate) frames_in_flight: u32,
     /// The seed of all randomness
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// With --perfetto: resources that only the GPU uses may move, so that compaction shows
+    /// With --perfetto: make resources movable that only the GPU uses, to show compaction
     #[arg(long, requires = "perfetto", conflicts_with = "html")]
     pub(crate) movable: bool,
 }

@@ -11,25 +11,25 @@ use super::profile;
 pub(crate) struct TuneArgs {
     /// The recording (plain, gzip or zstd); - for standard input
     pub(crate) file: PathBuf,
-    /// The hardware that the simulated device imitates [default: d3d12-tier2]
+    /// The hardware profile of the simulated device [default: d3d12-tier2]
     #[arg(long, value_name = "NAME", value_parser = profile)]
     pub(crate) profile: Option<sim::Profile>,
     /// The quantity to minimise
     #[arg(long, value_enum, default_value_t = Goal::Balanced)]
     pub(crate) goal: Goal,
-    /// A seed of the replays; can be repeated. One more, which the search does not see, checks the result
+    /// A seed of the replays; can be repeated. The result is checked with one more seed
     #[arg(long = "seed", value_name = "S", default_values_t = [0, 1])]
     pub(crate) seeds: Vec<u64>,
-    /// The maximum number of replays; one of the default with each seed is always made
+    /// The maximum number of replays; the default is always replayed with each seed
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) runs: u64,
     /// Seconds after which the search stops; the result then depends on the machine [default: no limit]
     #[arg(long, value_name = "N")]
     pub(crate) seconds: Option<u64>,
-    /// Frames that the CPU may be ahead of the GPU
+    /// The maximum number of frames in flight
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=16))]
     pub(crate) frames_in_flight: u32,
-    /// One JSON object instead of a table
+    /// Print a JSON object instead of a table
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Verdict, CliError> {
     let pairs = pairs(&a, &b);
     if pairs.is_empty() {
         return Err(CliError::Usage(format!(
-            "no strategy is in both: {} has {}, {} has {}; see --strategy",
+            "no common strategy: {} has {}, {} has {}; see --strategy",
             args.a.display(),
             strategies(&a),
             args.b.display(),
@@ -58,7 +58,7 @@ fn complain_of_rest(file: &Path, (runs, others): (&[Run], &[Run]), compared: usi
 fn strategies(runs: &[Run]) -> String {
     let mut names: Vec<_> = runs.iter().map(|run| run.strategy.as_str()).collect();
     names.dedup();
-    if names.is_empty() { "no run by that one".to_owned() } else { names.join(", ") }
+    if names.is_empty() { "no run with that strategy".to_owned() } else { names.join(", ") }
 }
 
 /// The runs of a file.

@@ -55,17 +55,17 @@ fn in_words(a: &Run, b: &Run) -> String {
 fn cautions(a: &Run, b: &Run) -> String {
     let mut cautions = String::new();
     if !a.has_work_of(b) {
-        cautions += "The runs are of different work, so that figures may differ for that reason.\n";
+        cautions += "The runs have different work, which may explain differences.\n";
     }
     if !a.has_device_of(b) {
-        cautions += "The runs are on different devices, so that figures may differ for that reason.\n";
+        cautions += "The runs are on different devices, which may explain differences.\n";
     }
     if a.has_measured_driver_time() != b.has_measured_driver_time() {
-        cautions += "The driver time of one is measured, that of the other modelled.\n";
+        cautions += "One driver time is measured, the other is modelled.\n";
     }
     for (letter, run) in [("A", a), ("B", b)].into_iter().filter(|(_, run)| run.figures.failed > 0) {
         let failed = table::count(run.figures.failed);
-        cautions += &format!("In {letter} creations failed ({failed}): what it took is without them.\n");
+        cautions += &format!("In {letter} creations failed ({failed}): its figures do not include them.\n");
     }
     cautions
 }

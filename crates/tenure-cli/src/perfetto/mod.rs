@@ -35,7 +35,7 @@ pub(crate) fn run(args: &ReportArgs, file: &Path) -> Result<Verdict, CliError> {
     compare::complain_of_findings(&outcomes);
     Ok(output::tell(compare::verdict(&outcomes), |out| {
         let file = output::printable(&file.display().to_string());
-        writeln!(out, "{file}: {packets} packets, to be opened in https://ui.perfetto.dev")
+        writeln!(out, "{file}: {packets} packets, to open in https://ui.perfetto.dev")
     })?)
 }
 

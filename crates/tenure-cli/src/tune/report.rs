@@ -114,7 +114,7 @@ impl Report<'_> {
         match found.check {
             _ if found.tried == 0 => writeln!(
                 out,
-                "No configuration was tried: that takes {} replays, and time for them.",
+                "No configuration was tried: it takes {} replays, and time for them.",
                 count(found.runs_of_a_trial())
             ),
             check if found.best.score <= 1.0 - WORTH_RECOMMENDING => writeln!(
@@ -127,10 +127,10 @@ impl Report<'_> {
                 match check {
                     Some(check) if check.score.is_finite() =>
                         format!("{:+.1} %", (check.score - 1.0) * 100.0),
-                    _ => "more fails, leaks or is hazardous".to_owned(),
+                    _ => "more failures, leaks or hazards".to_owned(),
                 }
             ),
-            _ => writeln!(out, "The default is best: nothing that was tried is {percent} % better."),
+            _ => writeln!(out, "The default is best: no tried configuration is {percent} % better."),
         }
     }
 
@@ -197,7 +197,7 @@ fn stopped(found: &Found) -> String {
         Stopped::Done => "No further change of one setting helps.".to_owned(),
         Stopped::Runs => format!("The limit of {} replays ended the search.", count(found.limits.runs)),
         Stopped::Time => {
-            "The time limit ended the search: another run may come to another result.".to_owned()
+            "The time limit ended the search: another run may have a different result.".to_owned()
         }
     }
 }

@@ -129,7 +129,7 @@ fn what_cannot_be_compared_is_status_2() {
     let twice = run(&["compare", "-", "-"]);
     assert!(status(&twice) == 2 && stderr(&twice).contains("not both"), "{}", stderr(&twice));
     let other = run_with_input(&["compare", &good, "-", "--strategy", "placed"], line.as_bytes());
-    assert!(status(&other) == 2 && stderr(&other).contains("no strategy is in both"), "{}", stderr(&other));
+    assert!(status(&other) == 2 && stderr(&other).contains("no common strategy"), "{}", stderr(&other));
     let piped = run_with_input(&["compare", &good, "-"], line.as_bytes());
     assert_eq!(status(&piped), 0, "{}", stderr(&piped));
 }
@@ -168,7 +168,7 @@ fn why_figures_may_mislead_is_said() {
     fs::write(&real, line.replace("\"modelled\"", "\"measured\"").replace("\"sim\"", "\"vulkan\"")).unwrap();
     fs::write(&failing, FAILING).unwrap();
     let words = |other: &str| stdout(&run(&["compare", &file, other]));
-    assert!(words(&real).contains("different devices") && words(&real).contains("is measured, that"));
+    assert!(words(&real).contains("different devices") && words(&real).contains("is measured, the other"));
     assert!(words(&failing).contains("In B creations failed (1)"), "{}", words(&failing));
     let same = words(&file);
     assert!(!same.contains("different") && !same.contains("measured") && !same.contains("In A"), "{same}");
@@ -189,7 +189,7 @@ fn results_that_windows_wrote_are_read_or_named() {
         assert_eq!(status(&output), 2, "{arguments:?}");
         assert!(stderr(&output).starts_with(&format!("{wide}: the text is UTF-16")), "{}", stderr(&output));
     }
-    // Where a recording is expected, results are named as what they are.
+    // Where a recording is expected, the error identifies results as such.
     for arguments in [
         &["replay", &marked][..],
         &["tune", &marked],
@@ -201,7 +201,7 @@ fn results_that_windows_wrote_are_read_or_named() {
         assert!(stderr(&output).starts_with(&format!("{marked}: this is JSON")), "{}", stderr(&output));
     }
     let none = run(&["compare", &marked, &recording(), "--strategy", "placed"]);
-    assert!(stderr(&none).contains("marked.json has no run by that one"), "{}", stderr(&none));
+    assert!(stderr(&none).contains("marked.json has no run with that strategy"), "{}", stderr(&none));
 }
 
 #[test]

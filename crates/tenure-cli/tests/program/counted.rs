@@ -1,4 +1,4 @@
-//! A counted device behaves as the device behind it, and counts what that counts itself.
+//! A counted device behaves like the inner device, and has equal counts.
 
 #[path = "../../../conformance/tests/support/probe.rs"]
 mod probe;
@@ -70,7 +70,7 @@ fn without_peak(meter: Meter) -> Meter {
     Meter { peak_reserved_bytes: 0, ..meter }
 }
 
-/// Without what one side measures and the other models.
+/// Without figures that one side measures and the other models.
 fn timeless(meter: Meter) -> Meter {
     Meter { cost_ns: 0, ..meter }
 }

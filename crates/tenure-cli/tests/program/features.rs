@@ -1,4 +1,4 @@
-//! What a program says that was built without some of its features. With all of them nothing is missing.
+//! Messages of a program built without some of its features. With all of them nothing is missing.
 
 use std::fs;
 

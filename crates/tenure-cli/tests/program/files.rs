@@ -1,4 +1,4 @@
-//! No file that a command reads is written over, under whatever name.
+//! No input file of a command is overwritten, under any name.
 
 use std::fs;
 #[cfg(unix)]
@@ -37,7 +37,7 @@ impl Folder {
     }
 
     fn is_refusal(&self, output: &Output, option: &str, other: &str) {
-        let wanted = format!("{other} is the same file, and would be lost");
+        let wanted = format!("{other} is the same file, and would be overwritten");
         let text = stderr(output);
         assert!(status(output) == 2 && text.starts_with(option) && text.contains(&wanted), "{text}");
         assert_eq!(stdout(output), "");

@@ -1,4 +1,4 @@
-//! `tenure report`: what it writes, and what it says of bad input.
+//! `tenure report`: its output, and its errors for bad input.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ fn a_recording_becomes_a_page() {
     let page = page.to_str().unwrap();
     let output = run(&["report", &recording(), "--html", page]);
     assert_eq!((status(&output), stderr(&output)), (0, String::new()));
-    // One more frame than the recording has marks: what comes after the last.
+    // One more frame than the recording has marks: the text after the last.
     assert!(stdout(&output).contains("page.html: 899 frames with 2090 allocations"), "{}", stdout(&output));
     let text = fs::read_to_string(page).unwrap();
     assert!(text.starts_with("<!DOCTYPE html>") && text.ends_with("</html>\n"));
@@ -131,7 +131,7 @@ fn damage_leaves_the_page_that_was_there() {
     }
     assert_eq!(fs::read_to_string(&old).unwrap(), "the old page");
     assert!(!new.exists());
-    // A page that is shorter than what was there ends with its own end.
+    // A page that is shorter than the old file replaces it completely.
     fs::write(&old, vec![b'x'; 1 << 20]).unwrap();
     let output = run_with_input(&["report", "-", "--html", old.to_str().unwrap()], TINY.as_bytes());
     assert_eq!(status(&output), 0, "{}", stderr(&output));

@@ -1,4 +1,4 @@
-//! What the program reads: recordings and lists of resources, in every encoding, from files and from
+//! The inputs of the program: recordings and lists of resources, in every encoding, from files and from
 //! standard input.
 
 use std::fs;
@@ -54,7 +54,7 @@ struct Reader {
     command: &'static str,
     header: &'static str,
     line: fn(usize) -> String,
-    /// Part of what is printed about ten lines.
+    /// Part of the output for ten lines.
     told: &'static str,
 }
 

@@ -53,7 +53,7 @@ fn json_has_every_field() {
 fn words_tell_the_same() {
     let output = tenure(&["-"], FRAME);
     let told = text(&output.stdout);
-    assert!(told.starts_with("4 resources in 48 bytes, which is as low as can be; "), "{told}");
+    assert!(told.starts_with("4 resources in 48 bytes, which is optimal; "), "{told}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What long commands show on a terminal, and nowhere else.
+//! Progress of long commands, shown only on a terminal.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -10,8 +10,8 @@ use pty_process::blocking::{Command, open};
 
 use crate::common::{recording, run, status, stderr};
 
-/// Runs the program with a terminal as standard error, and standard output in a file. Returns what the terminal got and
-/// what is in the file.
+/// Runs the program with a terminal as standard error, and standard output in a file. Returns the output on the
+/// terminal and the content of the file.
 fn on_a_terminal(arguments: &[&str], out: &Path) -> (String, Vec<u8>) {
     let (mut terminal, end) = open().unwrap();
     terminal.resize(Size::new(24, 80)).unwrap();

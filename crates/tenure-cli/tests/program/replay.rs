@@ -51,7 +51,7 @@ fn assert_clean(outcome: &Outcome) {
     assert!(outcome.peak_reserved_bytes >= outcome.mean_reserved_bytes && outcome.mean_reserved_bytes > 0);
 }
 
-/// An outcome without what depends on the machine.
+/// An outcome without the values that depend on the machine.
 fn timeless(outcome: Outcome) -> Outcome {
     Outcome { wall_ns: 0, alloc_ns_p50: 0, alloc_ns_p99: 0, ..outcome }
 }

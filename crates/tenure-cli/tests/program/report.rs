@@ -1,4 +1,4 @@
-//! `tenure report --perfetto`: what is in the file.
+//! `tenure report --perfetto`: the content of the file.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -24,7 +24,7 @@ fn trace(recording: &str, arguments: &[&str]) -> Trace {
     trace
 }
 
-/// What a trace says.
+/// The contents of a trace.
 #[derive(Default)]
 struct Read {
     names: HashMap<u64, String>,
@@ -176,7 +176,7 @@ fn moves_are_slices_and_what_has_moved_is_bound_elsewhere() {
 fn events_say_where_and_by_what_name() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tiny.csv");
-    // What the recording never frees stays bound.
+    // Resources that the recording never frees stay bound.
     let text = TINY.replace("free,1,2304,,cpu_to_gpu+linear,1\n", "alloc,70,4096,64,gpu_only+optimal,1\n");
     fs::write(&file, text).unwrap();
     let read = read(&trace(file.to_str().unwrap(), &[]));

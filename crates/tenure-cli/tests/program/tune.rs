@@ -108,5 +108,5 @@ fn what_fails_with_the_default_is_said() {
         words.contains("With the default, creations failed, or there were leaks or hazards (1)"),
         "{words}"
     );
-    assert!(words.contains("No configuration was tried: that takes 6 replays"), "{words}");
+    assert!(words.contains("No configuration was tried: it takes 6 replays"), "{words}");
 }

@@ -36,8 +36,8 @@ impl fmt::Display for Awaited {
             Self::EarlierUploads => "the GPU did not finish earlier uploads",
             Self::Readback => "the GPU did not finish a readback",
             Self::Query => "the GPU did not finish a query",
-            Self::QuerySubmission => "nobody submitted the recording of a query",
-            Self::ReadbackSubmission => "nobody submitted the recording of a readback",
+            Self::QuerySubmission => "the recording of a query was not submitted",
+            Self::ReadbackSubmission => "the recording of a readback was not submitted",
             Self::SwapchainImage => "the GPU did not finish with an image of a swap chain",
         })
     }

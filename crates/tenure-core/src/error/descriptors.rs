@@ -25,10 +25,10 @@ pub enum DescriptorPart {
 impl fmt::Display for DescriptorPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Cpu => "the heaps that shaders do not see",
+            Self::Cpu => "the CPU-only heaps",
             Self::Static => "the static part",
             Self::Dynamic => "the dynamic part",
-            Self::Samplers => "the samplers that the device takes at once",
+            Self::Samplers => "the device's samplers",
         })
     }
 }
@@ -62,7 +62,7 @@ pub struct DescriptorUser {
 /// finished with. The sizes of the parts are set in [`Config`](crate::Config).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no descriptors for {name}: {requested} in a row asked for, of kind {kind:?}, from {part}{}",
+    "no descriptors for {name}: {requested} consecutive ones of kind {kind:?} requested from {part}{}",
     Rest(self)
 )]
 #[non_exhaustive]
@@ -103,11 +103,11 @@ impl fmt::Display for Rest<'_> {
             self.0;
         let remedy = Remedy(*part, *kind);
         if requested > capacity {
-            return write!(f, ", of which there are {capacity}: {remedy}");
+            return write!(f, " (total {capacity}): {remedy}");
         }
         write!(
             f,
-            "; of its {capacity} {free} are free, up to {largest_free} in a row, and {waiting} wait for the GPU; most are \
+            "; of {capacity} in total, {free} are free, up to {largest_free} in a row, and {waiting} wait for the GPU; most are \
              used by {}; drop some, or {remedy}",
             Users(users)
         )

@@ -153,7 +153,7 @@ pub enum Error {
     },
     /// The maximum of frames in flight has begun and not ended.
     #[error(
-        "{open} frames have begun and not ended, and no more than {limit} may be in flight: end one, or raise \
+        "{open} frames are open, and no more than {limit} may be in flight: end one, or raise \
          FrameConfig::in_flight"
     )]
     TooManyFrames {
@@ -175,16 +175,13 @@ pub enum Error {
         newest: u64,
     },
     /// The device already has a manager, or live handles of an earlier one.
-    #[error(
-        "the device has a Gpu, or handles of one that is gone: it can have one at a time, which counts its submissions; \
-         drop that one and its handles first"
-    )]
+    #[error("the device already has a Gpu, or live handles of an earlier one: drop them first")]
     DeviceInUse,
     /// An object was created, begun, recorded or uploaded after [`Gpu::shutdown`](crate::Gpu::shutdown).
-    #[error("the Gpu was shut down: it creates, records and uploads nothing any more")]
+    #[error("the Gpu was shut down: it no longer creates, records or uploads")]
     ShutDown,
     /// A resource, a recording, an upload or a sync point of another manager.
-    #[error("{name}: belongs to another Gpu, and can be used with that one alone")]
+    #[error("{name}: belongs to a different Gpu")]
     Foreign {
         /// The object.
         name: Name,

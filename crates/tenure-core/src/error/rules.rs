@@ -17,10 +17,10 @@ pub enum TransientRule {
         memory: MemoryUse,
     },
     /// Transient resources are not shared with other devices or processes.
-    #[error("a transient resource, whose memory is another's before and after, cannot be SHARED")]
+    #[error("a transient resource cannot be SHARED, because other resources use its memory, too")]
     Shared,
     /// A buffer was requested as a texture, or a texture as a buffer.
-    #[error("a buffer must be asked for as a buffer, a texture as a texture")]
+    #[error("a buffer must be requested as a buffer, a texture as a texture")]
     WrongType,
     /// A pass requested a resource that it did not declare, or that does not exist.
     #[error("a pass can use only the resources that it declared")]
@@ -104,7 +104,7 @@ pub enum QueryRule {
     #[error("the query or scope has not begun in this recording, or has ended")]
     NotBegun,
     /// A query or a scope of one recording was ended in another.
-    #[error("what has begun in recording {begun_in} ends there")]
+    #[error("a query or scope of recording {begun_in} must end there")]
     OtherRecording {
         /// The recording in which it began.
         begun_in: RecordingId,

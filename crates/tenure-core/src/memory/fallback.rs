@@ -158,7 +158,7 @@ impl<D: Device> Pools<D> {
     pub(crate) fn note_spill(&self, class: Class, found: MemoryTypeId) {
         if let Some(times) = self.notices.spill(class) {
             let memory_type = found.0;
-            event!(warn, %class, memory_type, times, "memory was short, and a resource went to another memory type, which the GPU or the CPU reaches more slowly");
+            event!(warn, %class, memory_type, times, "memory was short: a resource was placed in a slower memory type");
         }
     }
 

@@ -87,7 +87,7 @@ impl UploadRingDesc {
             return Err(DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(granule)));
         }
         if !self.size.is_multiple_of(granule) {
-            let rule = "the size of an upload ring is a multiple of what constants and copies are aligned to";
+            let rule = "the size of an upload ring is a multiple of the alignments of constants and copies";
             return Err(DeviceError::invalid_call(rule, self.size, granule));
         }
         if !Usage::READ_ONLY.contains(self.usage) {

@@ -272,7 +272,7 @@ impl<D: Device> Uploads<D> {
 
     fn give_up(&self, context: &Context<D>, mut batch: Batch<D>, error: Error) {
         if let Some(times) = self.given_up.note() {
-            event!(warn, %error, copies = batch.copies.len(), times, "uploads were given up: their destinations keep what they had");
+            event!(warn, %error, copies = batch.copies.len(), times, "uploads were abandoned: their destinations keep their old contents");
         }
         batch.state.settle(Err(error));
         for copy in batch.copies.drain(..) {

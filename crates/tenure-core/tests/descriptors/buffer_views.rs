@@ -1,4 +1,4 @@
-//! Views of buffers: what they show, and every way to ask for what there is not.
+//! Views of buffers: their contents, and all invalid descriptions.
 
 use tenure_core::device::{Api, DescriptorLimits, Device as _, FieldValue};
 use tenure_core::{
@@ -11,7 +11,7 @@ use crate::{BOTH, HEAPS, bytes, device, end, gpu, out, read, view};
 
 const ALL: Usage = Usage::CONSTANT.union(Usage::SHADER_READ).union(Usage::UNORDERED_ACCESS);
 
-/// The answer to a view of a buffer of `size` bytes that may be used as all.
+/// The result of a view of a buffer with `size` bytes and all usages.
 fn refused(gpu: &Gpu<Device>, size: u64, desc: &BufferViewDesc) -> Error {
     let buffer = gpu.create_buffer(&BufferDesc::new(size, ALL).stride(16).name("lights")).unwrap();
     gpu.create_buffer_view(&buffer, desc).err().unwrap_or_else(|| panic!("{desc:?} was taken"))
@@ -55,7 +55,7 @@ fn a_range_outside_of_the_buffer_is_refused() {
             let Error::OutOfRange { name, offset: at, size: of, capacity } = error else { panic!("{error}") };
             assert_eq!((name.as_str(), at, of, capacity), ("lights", offset, size, 4096));
         }
-        // Without a size it is what is left, which is nothing.
+        // Without a size the view takes the rest, which is empty.
         assert_eq!(
             field(refused(&gpu, 4096, &BufferViewDesc { offset: 4096, ..BufferViewDesc::raw() })),
             ("size", 0)
@@ -233,7 +233,7 @@ fn a_view_is_named_after_its_buffer_unless_it_has_a_name() {
     end(gpu, &device);
 }
 
-/// Every kind of view of a buffer is taken by every device, and shows its bytes.
+/// Every device accepts every kind of view of a buffer, and shaders read its bytes.
 #[test]
 fn every_access_is_served_by_every_profile() {
     for profile in Profile::ALL {
@@ -279,7 +279,7 @@ fn mapped_and_pooled_buffers_are_alike() {
     end(gpu, &device);
 }
 
-/// Whatever a buffer lies in, and wherever, views of the kinds that its usage is for begin where it does.
+/// Wherever a buffer is placed, views of the kinds in its usage begin at its offset.
 #[test]
 fn buffers_lie_where_views_of_them_may_begin() {
     for profile in Profile::ALL {

@@ -17,7 +17,7 @@ use crate::{
 
 const RESOURCE: DescriptorKind = DescriptorKind::Resource;
 
-/// Records a recording that takes so many descriptors and reads through the first.
+/// Records a recording with a descriptor for each view, and reads through the first.
 fn draw(gpu: &Gpu<Device>, views: &[View<Device>], out: &Buffer<Device>) -> u32 {
     let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
     recording.use_resource(out, Subresource::All, State::UNORDERED_ACCESS).unwrap();
@@ -61,7 +61,7 @@ fn a_table_shows_views_and_constants() {
     }
 }
 
-/// No index is handed out twice before the submission that had it is complete.
+/// No index is allocated again before its submission is complete.
 #[test]
 fn no_index_is_in_two_submissions() {
     let device = device(HEAPS, Lag::Manual);
@@ -102,7 +102,7 @@ fn what_a_recording_leaves_of_a_chunk_serves_the_next() {
             assert_eq!(used, u64::from(16 * (step + 1)));
         }
     }
-    // All are in flight; once the first chunk's recordings are complete, it is taken anew.
+    // All are in flight; the first chunk is reused once its recordings are complete.
     device.complete(GRAPHICS, 3);
     gpu.purge().unwrap();
     assert_eq!(heap(&gpu, RESOURCE, DescriptorPart::Dynamic).used, 64);
@@ -126,10 +126,10 @@ fn many_at_once_are_a_row_of_their_own() {
     let few = scratch.descriptors(&binds(&views[..4])).unwrap();
     let many = scratch.descriptors(&binds(&views)).unwrap();
     let more = scratch.descriptors(&binds(&views[..4])).unwrap();
-    // Of 64: 16 of the chunk, 40 alone.
+    // Of 64 descriptors, 16 are used by the chunk and 40 individually.
     assert_eq!((few.first(), many.first(), more.first()), (16, 32, 20));
     assert_eq!(heap(&gpu, RESOURCE, DescriptorPart::Dynamic).used, 56);
-    // No chunk fits any more, but a few descriptors do.
+    // There is no room for a chunk, but for a few descriptors.
     let all = scratch.descriptors(&binds(&views[..8])).unwrap();
     assert_eq!(all.first(), 24);
     let last = scratch.descriptors(&binds(&views[..8])).unwrap();
@@ -184,7 +184,7 @@ fn recordings_own_what_they_take() {
     gpu.purge().unwrap();
     assert_eq!(owner(first), DescriptorOwner::Freed { name: "shadows".into() });
     assert_eq!(owner(second), DescriptorOwner::Dynamic { recording: "opaque".into() });
-    // A use after that is found, by name.
+    // A later use is detected, and names the descriptor.
     let table =
         gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&shown).into()]).name("table")).unwrap();
     submit_read(&gpu, &out, DescriptorAt::Heap { heap: table.heap(), index: first }, State::NON_PIXEL_SHADER);
@@ -286,7 +286,7 @@ fn poison_covers_what_was_used() {
     }
 }
 
-/// A recording for a queue that runs no shaders says so, and goes on.
+/// A recording for a queue without shaders returns an error, and can continue.
 #[test]
 fn queues_for_copies_have_no_heaps() {
     let device = device(HEAPS, Lag::None);

@@ -42,7 +42,7 @@ fn what_lives_on_is_reported_by_name_and_goes_in_the_end() {
         sorted.sort_unstable();
         assert_eq!(sorted, expected);
         assert_eq!(report.open_recordings, ["open"]);
-        // They are still good for something.
+        // They can still be used.
         assert_eq!((table.len(), shown.name().as_str()), (1, "lights"));
         recording.submit().unwrap();
         drop((smooth, shown, layout));
@@ -55,7 +55,7 @@ fn what_lives_on_is_reported_by_name_and_goes_in_the_end() {
     }
 }
 
-/// The last handle to go may be any of them.
+/// Any of the handles may be dropped last.
 #[test]
 fn any_handle_may_be_the_last() {
     for last in 0..5 {
@@ -149,7 +149,7 @@ fn a_manager_without_descriptors_ends_as_ever() {
     end(gpu, &device);
 }
 
-/// What open recordings and the GPU hold back of resources and of descriptors is counted once, by holder.
+/// Resources and descriptors held by open recordings and the GPU are counted once, by holder.
 #[test]
 fn what_is_held_adds_up() {
     let device = device(BOTH, Lag::Manual);

@@ -1,4 +1,4 @@
-//! No descriptors are left: the error says which, and who has them.
+//! No descriptors are left: the error names their kind, and their holders.
 
 use tenure_core::{Bind, DescriptorKind, DescriptorPart, DescriptorTableDesc, Error, NoDescriptors, Queue};
 use tenure_sim::Lag;
@@ -24,13 +24,13 @@ fn the_static_part_says_whose_tables_fill_it() {
     let table = |count: usize, name: &'static str| {
         gpu.create_descriptor_table(&DescriptorTableDesc::new(&binds(&views[..count])).name(name))
     };
-    // More than there are, when all are free.
+    // More than the total, when all are free.
     let error = exhausted(table(17, "everything"));
     assert_eq!((error.requested, error.capacity, error.free, error.largest_free), (17, 16, 16, 16));
     assert_eq!(users(&error), []);
     assert_eq!(
         error.to_string(),
-        "no descriptors for everything: 17 in a row asked for, of kind Resource, from the static part, of which there are 16: \
+        "no descriptors for everything: 17 consecutive ones of kind Resource requested from the static part (total 16): \
          raise DescriptorConfig::static_resources"
     );
     let rocks = [table(3, "rock").unwrap(), table(3, "rock").unwrap()];
@@ -45,11 +45,11 @@ fn the_static_part_says_whose_tables_fill_it() {
     assert_eq!(users(&error), [("rock", 6), ("grass", 4), ("sky", 1)]);
     assert_eq!(
         error.to_string(),
-        "no descriptors for water: 6 in a row asked for, of kind Resource, from the static part; of its 16 5 are free, up \
+        "no descriptors for water: 6 consecutive ones of kind Resource requested from the static part; of 16 in total, 5 are free, up \
          to 5 in a row, and 1 wait for the GPU; most are used by rock (6), grass (4), sky (1); drop some, \
          or raise DescriptorConfig::static_resources"
     );
-    // What the GPU is done with is found without being told.
+    // Descriptors that the GPU is done with are reclaimed without a poll.
     drop(grass);
     recording.submit().unwrap();
     assert_eq!(exhausted(table(10, "water")).waiting, 5);
@@ -101,7 +101,7 @@ fn the_dynamic_part_says_whose_recordings_fill_it() {
     assert_eq!((error.requested, error.capacity, error.name.as_str()), (16, 64, "fog"));
     assert_eq!(users(&error)[..2], [("shadows", 30), ("opaque", 16)]);
     assert_eq!((error.free, error.waiting), (18 - 16, 30), "water was still open");
-    // Nothing is half done: as soon as there are some, they are had.
+    // A failure leaves nothing half done: as soon as descriptors are free, an allocation succeeds.
     device.complete(GRAPHICS, 1);
     let fog = take("fog", 16).unwrap();
     drop((opaque, fog, views));

@@ -1,11 +1,11 @@
-//! The driver refuses: nothing is left half done, and a shortage is tried once more.
+//! Refusals of the driver: nothing is left half done, and after a shortage the call is repeated once.
 
 use tenure_core::{BindingKind, DescriptorSetDesc, DescriptorTableDesc, Error, Gpu, Queue, SetLayoutDesc};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag};
 
 use crate::{BOTH, binding, device, end, finish, gpu, sampler, small, view};
 
-/// Makes one of everything. Errors are fine, and leave nothing.
+/// Creates one object of each kind. Errors are allowed, and leave nothing behind.
 fn use_everything(gpu: &Gpu<Device>) -> Result<(), Error> {
     let buffer = crate::bytes(gpu, "lights", 1);
     let shown = gpu.create_buffer_view(&buffer, &tenure_core::BufferViewDesc::raw())?;
@@ -40,7 +40,7 @@ fn a_refusal_leaves_nothing() {
         for nth in 1..=6 {
             let device = device(BOTH, Lag::None);
             let gpu = gpu(&device, small());
-            // Also what is tried a second time is refused.
+            // The second attempt is refused, too.
             device.faults().inject(Fault::nth(nth, FaultKind::OutOfHostMemory).of(call).onwards());
             let answer = use_everything(&gpu);
             let failed = device.calls().failed(call);

@@ -1,4 +1,4 @@
-//! Heaps: how large they are, when they are made, when they grow and go.
+//! Heaps: their sizes, creation, growth and destruction.
 
 use std::sync::Barrier;
 
@@ -36,7 +36,7 @@ fn nothing_is_made_before_it_is_needed() {
     end(gpu, &device);
 }
 
-/// On Vulkan, lists are not told of heaps: what nothing is put into is not made for them.
+/// On Vulkan, heaps are not set on lists: heaps without descriptors are not created.
 #[test]
 fn a_program_that_binds_heaps_itself_has_those_that_it_uses() {
     for profile in [BOTH, SETS] {
@@ -59,7 +59,7 @@ fn a_program_that_binds_heaps_itself_has_those_that_it_uses() {
     }
 }
 
-/// Of threads that need a heap at once one makes it, and all use it.
+/// If several threads need a heap at once, one creates it, and all use it.
 #[test]
 fn threads_that_come_first_make_one_heap() {
     const THREADS: usize = 8;
@@ -88,7 +88,7 @@ fn threads_that_come_first_make_one_heap() {
     }
 }
 
-/// Whoever needs a heap that is refused is told so, by name, and the next one makes it.
+/// A request whose heap is refused returns an error with its name, and the next one creates the heap.
 #[test]
 fn a_heap_that_was_refused_is_made_later() {
     for (profile, refusals) in [(HEAPS, 1), (HEAPS, 4), (BOTH, 1), (BOTH, 4)] {
@@ -136,7 +136,7 @@ fn heaps_that_shaders_do_not_see_grow_and_go() {
     let stats = heap(&gpu, DescriptorKind::Resource, DescriptorPart::Cpu);
     assert_eq!((stats.capacity, stats.used, stats.peak, stats.waiting), (112, 100, 100, 0));
     assert_eq!(gpu.stats().descriptors.views, 100);
-    // Those of the first heap stay, and the others empty.
+    // Descriptors of the first heap stay, and the other heaps become empty.
     views.truncate(10);
     let stats = heap(&gpu, DescriptorKind::Resource, DescriptorPart::Cpu);
     assert_eq!((stats.used, stats.waiting), (100, 90));
@@ -149,7 +149,7 @@ fn heaps_that_shaders_do_not_see_grow_and_go() {
     }
     assert_eq!(device.calls().live_descriptor_heaps, 1);
     assert_eq!(heap(&gpu, DescriptorKind::Resource, DescriptorPart::Cpu).capacity, 16);
-    // They come back when they are needed.
+    // Heaps are created again when needed.
     views.extend((0..20).map(|_| make()));
     assert_eq!(device.calls().live_descriptor_heaps, 2);
     views.truncate(1);
@@ -202,7 +202,7 @@ fn limited(visible_resources: u32, visible_samplers: u32) -> Device {
     Device::with_options(Options::new(BOTH).descriptors(limits))
 }
 
-/// More than there are is refused before anything is made, with the numbers.
+/// Requests beyond the total are refused before anything is created, with the numbers.
 #[test]
 fn parts_beyond_the_device_are_refused() {
     type Set = fn(&mut Config, u32);
@@ -241,7 +241,7 @@ fn parts_beyond_the_device_are_refused() {
             assert_eq!(error.rule, rule);
         }
     }
-    // Both parts together, and a device without any.
+    // The sum of both parts exceeds the limit, and a device has no descriptor heaps.
     let both = Config::from(DescriptorConfig {
         static_samplers: Some(150),
         dynamic_samplers: Some(51),

@@ -68,7 +68,7 @@ fn view(gpu: &Gpu<Device>, name: &'static str, byte: u8) -> View<Device> {
     gpu.create_buffer_view(&bytes(gpu, name, byte), &BufferViewDesc::raw()).unwrap()
 }
 
-/// A sampler like no other with another number.
+/// A sampler that differs from those of other numbers.
 fn sampler(number: u32) -> SamplerDesc {
     SamplerInfo { max_lod: number as f32, ..SamplerInfo::default() }.into()
 }
@@ -77,13 +77,13 @@ fn binding(binding: u32, kind: BindingKind, count: u32) -> SetBinding {
     SetBinding { binding, kind, count }
 }
 
-/// Where commands write what they read through descriptors.
+/// The output of commands: the bytes that they read through descriptors.
 fn out(gpu: &Gpu<Device>) -> Buffer<Device> {
     let usage = Usage::UNORDERED_ACCESS | Usage::COPY_SRC;
     gpu.create_buffer(&BufferDesc::new(4096, usage).own_resource().name("out")).unwrap()
 }
 
-/// What a shader reads first through a raw view or constants, in a submission that is not waited for.
+/// The first word that a shader reads through a raw view or constants, in a submission without a wait.
 fn submit_read(gpu: &Gpu<Device>, out: &Buffer<Device>, at: DescriptorAt<'_>, state: State) {
     let mut recording = gpu.record(Queue::Graphics, "reader").unwrap();
     recording.set_descriptor_heaps().unwrap();
@@ -93,7 +93,7 @@ fn submit_read(gpu: &Gpu<Device>, out: &Buffer<Device>, at: DescriptorAt<'_>, st
     recording.submit().unwrap();
 }
 
-/// What a shader reads first through a raw view in the heap that it sees.
+/// The first word that a shader reads through a raw view in the shader-visible heap.
 fn read(gpu: &Gpu<Device>, out: &Buffer<Device>, heap: &tenure_sim::DescriptorHeap, index: u32) -> u8 {
     submit_read(gpu, out, DescriptorAt::Heap { heap, index }, State::NON_PIXEL_SHADER);
     written(gpu, out)
@@ -125,7 +125,7 @@ fn heap(gpu: &Gpu<Device>, kind: DescriptorKind, part: DescriptorPart) -> HeapUs
     found.map(of).unwrap_or_default()
 }
 
-/// Waits for everything and gives back what was dropped.
+/// Waits for everything and reclaims dropped objects.
 fn finish(gpu: &Gpu<Device>) {
     assert!(gpu.device().run_until_idle());
     gpu.purge().unwrap();

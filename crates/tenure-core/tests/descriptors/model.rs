@@ -1,4 +1,4 @@
-//! Tables and sets against a model that remembers what each was made from.
+//! Tables and sets against a model of their sources.
 
 use proptest::prelude::*;
 use proptest::test_runner::Config as Runs;
@@ -15,7 +15,7 @@ const RESOURCE: DescriptorKind = DescriptorKind::Resource;
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Another buffer in the place of a view's; what shows the old one keeps it.
+    /// Another buffer in the place of a view's; views of the old one keep it.
     Replace(usize),
     /// A table, in a place, of views.
     Table(usize, Vec<usize>),

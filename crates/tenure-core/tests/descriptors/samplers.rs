@@ -1,4 +1,4 @@
-//! Samplers: equal ones are one.
+//! Samplers: equal ones share a descriptor.
 
 use tenure_core::device::{DescriptorLimits, Device as _};
 use tenure_core::{
@@ -99,7 +99,7 @@ fn fields_out_of_range_are_refused() {
     end(gpu, &device);
 }
 
-/// One that waits for the GPU is not taken again: an equal one gets a slot of its own.
+/// A dropped sampler that waits for the GPU is not reused: an equal one gets its own slot.
 #[test]
 fn a_dropped_one_stays_until_the_gpu_is_done() {
     let device = device(HEAPS, Lag::Manual);
@@ -117,7 +117,7 @@ fn a_dropped_one_stays_until_the_gpu_is_done() {
     device.complete(GRAPHICS, 1);
     gpu.purge().unwrap();
     assert_eq!(device.calls().made(CallKind::ClearDescriptors), 1);
-    // The second is known as the one, though the first went later.
+    // New equal samplers share the second, although the first was reclaimed later.
     assert_eq!(gpu.create_sampler(&sampler(1).name("third")).unwrap().index(), second.index());
     drop(second);
     end(gpu, &device);
@@ -145,11 +145,11 @@ fn the_limit_is_an_error_that_says_who_has_them() {
     assert_eq!(users, [("grass", 2), ("sky", 1)]);
     assert_eq!(
         error.to_string(),
-        "no descriptors for rock: 1 in a row asked for, of kind Sampler, from the samplers that the device takes at \
-         once; of its 4 0 are free, up to 0 in a row, and 1 wait for the GPU; most are used by grass (2), sky (1); drop some, or \
+        "no descriptors for rock: 1 consecutive ones of kind Sampler requested from the device's samplers; \
+         of 4 in total, 0 are free, up to 0 in a row, and 1 wait for the GPU; most are used by grass (2), sky (1); drop some, or \
          share them"
     );
-    // Once the GPU is done with the one that was dropped, nobody has to say so.
+    // Once the GPU is done with the dropped one, it is reclaimed without a poll.
     drop(recording);
     assert!(gpu.create_sampler(&sampler(4).name("rock")).is_ok());
     drop(alive);

@@ -205,7 +205,7 @@ fn a_layout_may_be_dropped_while_sets_of_it_are_in_flight() {
     commands.raw().read_descriptor(at, State::NON_PIXEL_SHADER, out.raw(), out.offset(), 16);
     drop(first);
     gpu.purge().unwrap();
-    // One that is made now has another number, so that the two are not taken for one.
+    // A new one has another number, so that the two are not confused.
     let second = layout(&gpu);
     let scratch = recording.split().1;
     scratch.set(&second, &[(1, 0, (&shown).into())]).unwrap();
@@ -385,7 +385,7 @@ fn blocks_of_large_sets_are_small() {
     end(gpu, &device);
 }
 
-/// Every kind of binding takes what it is for.
+/// Every kind of binding accepts its kind of descriptor.
 #[test]
 fn every_kind_of_binding_is_served() {
     for profile in [BOTH, SETS] {

@@ -1,4 +1,4 @@
-//! Tables: they last, keep what they show, and go when the GPU is done.
+//! Lasting tables: they keep their views alive, and are reclaimed when the GPU is done.
 
 use tenure_core::device::Allowed;
 use tenure_core::{
@@ -230,7 +230,7 @@ fn what_does_not_belong_into_a_table_is_refused() {
     };
     assert_eq!((rule.text(), value), ("constants of a recording do not last (index)", Some(1_u64.into())));
     drop(recording);
-    // None of them took a descriptor.
+    // None of them uses a descriptor.
     assert_eq!(heap(&gpu, RESOURCE, DescriptorPart::Static).peak, 0);
     drop((good, smooth, target, theirs, their_sampler));
     end(gpu, &here);

@@ -1,4 +1,4 @@
-//! Views of textures: every way to ask for what there is not.
+//! Views of textures: all invalid descriptions.
 
 use tenure_core::device::FieldValue;
 use tenure_core::{

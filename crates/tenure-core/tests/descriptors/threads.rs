@@ -10,7 +10,7 @@ use tenure_sim::{DescriptorAt, Lag};
 
 use crate::{BOTH, SECOND, binding, device, end, finish, gpu, out, sampler, small, view};
 
-/// Each thread makes and drops views, tables, samplers and sets, and reads through its own.
+/// Each thread creates and drops views, tables, samplers and sets, and reads through them.
 #[test]
 fn threads_do_not_meet() {
     let device = device(BOTH, Lag::Random { max: 4 });

@@ -1,4 +1,4 @@
-//! What is dropped, submitted and mapped after the manager is gone.
+//! Drops, submissions and mappings after the manager is gone.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -11,17 +11,17 @@ use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 use super::tiles::reserved;
 use super::{Counted, count, device, gpu, mesh, submit};
 
-/// Lags that no handful of polls outlasts, and none.
+/// Lags longer than a few polls, and no lag.
 const LAGS: [Lag; 3] = [Lag::None, Lag::Submissions(2), Lag::Submissions(50)];
 
-/// A deferred object that owns handles, which own the manager, which owns what was dropped: unless
-/// somebody releases it, nobody ever does.
+/// A deferred object that owns handles, which own the manager, which owns dropped objects: a cycle that only a
+/// release breaks.
 struct Bundle {
     _mesh: Arc<Buffer<Device>>,
     _dropped: Counted,
 }
 
-/// It, and how often it was dropped.
+/// The object, and how often it was dropped.
 fn bundle(gpu: &Gpu<Device>) -> (Deferred<Device, Bundle>, Arc<AtomicUsize>) {
     let (counted, dropped) = Counted::new();
     let bundle = Bundle { _mesh: Arc::new(mesh(gpu, "of the bundle", 1000)), _dropped: counted };
@@ -67,7 +67,7 @@ fn what_a_late_submission_uses_goes_when_it_is_complete() {
     }
 }
 
-/// Mappings are submissions, too: nobody else would wait for them.
+/// Mappings are submissions, too: no other call would wait for them.
 #[test]
 fn what_a_late_mapping_holds_back_goes_when_it_is_complete() {
     for lag in LAGS {
@@ -119,7 +119,7 @@ fn handles_inside_what_was_dropped_are_not_leaks() {
         let device = device(Profile::DISCRETE, lag);
         let gpu = gpu(&device);
         let (inner, dropped) = bundle(&gpu);
-        // Three deep, so that one more purge would not do.
+        // Nested three deep, so that one more purge is not enough.
         let middle = gpu.defer("middle", inner);
         drop(gpu.defer("outer", middle));
         submit(&gpu);
@@ -140,7 +140,7 @@ fn an_upload_that_stays_pending_after_the_shutdown_is_given_up() {
     thread::scope(|scope| {
         let made = || sim.calls().made(CallKind::CreateCommitted);
         let before = made();
-        // The memory that it stages its bytes in takes long.
+        // Allocating its staging memory takes long.
         sim.faults().delay_return(CallKind::CreateCommitted, Duration::from_millis(500));
         let late = scope.spawn(|| gpu.upload(&rock, 0, &[1; 1000]));
         while made() == before {

@@ -61,7 +61,7 @@ fn is_right(info: &TextureInfo, region: &TextureRegion) -> bool {
     (0..3).all(|axis| {
         let (first, size, side) = (region.origin[axis], region.extent[axis], sides[axis]);
         let contains = |texel: u32| texel >= first && texel - first < size;
-        // Nothing so small goes past a texel number that does not exist.
+        // Sizes this small overflow only from invalid origins.
         let Some(last) = first.checked_add(size - 1).filter(|last| *last < side) else { return false };
         (first..=last).all(|texel| {
             let begin = texel / blocks[axis] * blocks[axis];
@@ -87,7 +87,7 @@ fn every_block(layout: &BufferLayout, format: Format, extent: [u32; 3]) -> Vec<(
     blocks
 }
 
-/// What the layout must hold before anything else: rows in pitches, and slices in theirs.
+/// The first requirement on the layout: rows in pitches, and slices in theirs.
 fn holds(layout: &BufferLayout, format: Format, extent: [u32; 3]) -> bool {
     let block = format.block();
     let row = u128::from(extent[0].div_ceil(block.width)) * u128::from(block.bytes);
@@ -134,7 +134,7 @@ proptest! {
         prop_assert_eq!(region.check(&info), Ok(()));
     }
 
-    /// Nothing overflows, and what is accepted lies within the mip.
+    /// Nothing overflows, and accepted boxes are within the mip.
     #[test]
     fn no_region_is_too_large_to_be_checked(
         texture in (format(), prop::array::uniform3(extreme()), any::<bool>(), extreme()),
@@ -178,7 +178,7 @@ proptest! {
         }
     }
 
-    /// The last block is the farthest, so it alone is looked at where there are too many.
+    /// The last block is the farthest, so only that is checked if there are too many.
     #[test]
     fn the_bytes_of_a_box_never_overflow(
         format in format(),
@@ -195,7 +195,8 @@ proptest! {
         let block = format.block();
         let (across, down) = (extent[0].div_ceil(block.width), extent[1].div_ceil(block.height));
         let last_row = u128::from(extent[2] - 1) * u128::from(rows) + u128::from(down - 1);
-        // A row number below 2^65 times a pitch below 2^64 may leave 128 bits: then it has left 64, too.
+        // A row number below 2^65 times a pitch below 2^64 may overflow 128 bits; then it overflows 64 bits,
+        // too.
         let begin = last_row.checked_mul(u128::from(row_pitch));
         let end = begin.and_then(|begin| begin.checked_add(u128::from(across) * u128::from(block.bytes)));
         let end = end.and_then(|end| u64::try_from(end).ok());

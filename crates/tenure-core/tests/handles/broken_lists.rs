@@ -1,4 +1,4 @@
-//! A command list that could not be closed can only be destroyed: nobody else's recording gets it.
+//! A command list that could not be closed can only be destroyed: no other recording gets it.
 
 use tenure_core::{BufferDesc, Config, Error, Gpu, InPlaceConfig, Queue, State, Subresource, Usage};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
@@ -43,8 +43,8 @@ fn a_list_that_could_not_be_closed_is_made_anew() {
     }
 }
 
-/// The driver fails at any one of the calls that close lists: of recordings, of barriers in front of
-/// them, of uploads. Whoever comes next does not notice.
+/// The driver fails at any one of the calls that close lists: of recordings, of barriers in front of them, of
+/// uploads. Later recordings are not affected.
 #[test]
 fn a_close_that_the_driver_refuses_harms_only_its_own_recording() {
     for profile in Profile::ALL {

@@ -10,7 +10,7 @@ use tenure_sim::{Device, Lag, Profile};
 
 use super::{SECOND, device, gpu, mesh, submit};
 
-/// As renderers are: what `begin` makes, `end` takes.
+/// As renderers do: `end` takes the state that `begin` stored.
 struct Renderer {
     gpu: Gpu<Device>,
     open: Option<(Frame<Device>, Recording<Device>)>,
@@ -127,7 +127,7 @@ fn after_the_shutdown_each_call_says_so() {
         assert!(matches!(error, Some(Error::ShutDown)), "{index}: {error:?}");
     }
 
-    // What needs nothing new goes on, and what was open can end.
+    // Calls without new objects succeed, and open frames and recordings can end.
     gpu.purge().unwrap();
     gpu.trim();
     let submitted = frame.submit(recording).unwrap();
@@ -161,8 +161,8 @@ fn an_object_that_is_refused_comes_back() {
     device.check_clean().unwrap();
 }
 
-/// A frame that nobody ends, a recording that nobody submits, a GPU that does not finish: a shutdown waits
-/// for what was submitted, and for no longer than it may.
+/// A frame that is never ended, a recording that is never submitted, a GPU that does not finish: a shutdown
+/// waits for submissions, for at most its timeout.
 #[test]
 fn nothing_that_is_open_holds_a_shutdown_up() {
     let device = device(Profile::DISCRETE, Lag::Manual);
@@ -204,7 +204,7 @@ fn a_shutdown_under_load_leaves_nothing() {
     }
 }
 
-/// Works until it is refused.
+/// Works until a call is refused.
 fn work(gpu: &Gpu<Device>) -> Error {
     let step = || -> Result<SyncPoint, Error> {
         let rock = gpu.create_buffer(&BufferDesc::new(1000, Usage::VERTEX | Usage::COPY_DST))?;

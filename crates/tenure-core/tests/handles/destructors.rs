@@ -79,8 +79,8 @@ fn dropping_one_handle_does_not_panic_for_another() {
     device.check_clean().unwrap();
 }
 
-/// As what is dropped last, as what is dropped with the manager, and as what a frame releases that
-/// is itself dropped.
+/// As the last dropped object, as an object dropped with the manager, and as an object released by a dropped
+/// frame.
 #[test]
 fn a_panic_in_a_destructor_does_not_leave_a_drop() {
     for way in 0..4 {
@@ -176,8 +176,8 @@ fn kept(gpu: &Gpu<Device>, owner: impl Send + Sync + 'static) -> Buffer<Device> 
     gpu.adopt_buffer_in(owner, object, &desc, State::COMMON).unwrap()
 }
 
-/// What keeps the memory of an adopted buffer is dropped after the buffer, by a purge and not by a creation that looks for
-/// room; its panic stops nothing else from being released.
+/// The owner of an adopted buffer's memory is dropped after the buffer, by a purge and not by a creation that
+/// looks for room; its panic stops nothing else from being released.
 #[test]
 fn what_keeps_adopted_memory_goes_where_destructors_of_the_program_run() {
     let device = device(Profile::DISCRETE, Lag::None);
@@ -212,7 +212,7 @@ fn what_keeps_adopted_memory_goes_where_destructors_of_the_program_run() {
     device.check_clean().unwrap();
 }
 
-/// The owner of a buffer that is rejected panics in its destructor: the buffer comes back all the same.
+/// The owner of a rejected buffer panics in its destructor: the buffer is returned nevertheless.
 #[test]
 fn a_rejected_buffer_comes_back_whatever_its_owner_does() {
     let device = device(Profile::DISCRETE, Lag::None);
@@ -313,7 +313,7 @@ fn a_listener_for_pressure_may_panic_in_its_destructor() {
             _ => {
                 let level = mesh(&gpu, "level", 20 << 20);
                 device.set_budget(0, 1 << 20).unwrap();
-                // Dropped, and not ended: nobody is told of a panic.
+                // Dropped, and not ended: a panic is not passed on.
                 drop(gpu.begin_frame().unwrap());
                 drop(level);
                 assert_eq!(count(&dropped), 1);
@@ -326,7 +326,7 @@ fn a_listener_for_pressure_may_panic_in_its_destructor() {
     }
 }
 
-/// What a panic throws is the program's, too: its destructor panics where nobody catches it.
+/// The payload of a panic is the program's, too: its destructor panics where no code of the program catches it.
 #[test]
 fn what_panics_throw_may_panic_in_its_destructor() {
     struct Thrown(#[expect(dead_code, reason = "panics when it is dropped")] Boom);

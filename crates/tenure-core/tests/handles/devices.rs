@@ -16,7 +16,7 @@ fn is_refused(device: &Device) -> bool {
     }
 }
 
-/// Both would count the same submissions; the second is refused before it has counted any.
+/// Both would number the same submissions; the second is refused before it has numbered any.
 #[test]
 fn a_device_has_one_manager_at_a_time() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));
@@ -39,7 +39,7 @@ fn a_device_has_one_manager_at_a_time() {
     device.check_clean().unwrap();
 }
 
-/// Whatever goes wrong on the way to a manager, the device is free again.
+/// After any failure to create a manager, the device is free again.
 #[test]
 fn a_manager_that_was_not_made_leaves_the_device_free() {
     let device = device(Profile::DISCRETE, Lag::None);
@@ -56,7 +56,7 @@ fn a_manager_that_was_not_made_leaves_the_device_free() {
     }
 }
 
-/// What the first one's work may still use nobody else may count on.
+/// A second manager must not reuse objects that the first one's work may still use.
 #[test]
 fn a_device_that_did_not_finish_has_no_second_manager() {
     let device = device(Profile::DISCRETE, Lag::Manual);
@@ -71,7 +71,7 @@ fn a_device_that_did_not_finish_has_no_second_manager() {
     assert!(is_refused(&device));
 }
 
-/// Threads that all want a device: one at a time has it.
+/// Threads that compete for a device: only one at a time has it.
 #[test]
 fn threads_take_turns_with_a_device() {
     let device = device(Profile::DISCRETE, Lag::None);
@@ -98,7 +98,7 @@ fn threads_take_turns_with_a_device() {
     device.check_clean().unwrap();
 }
 
-/// A device that was in use before goes on counting where it is.
+/// A device that was in use before continues its serials.
 #[test]
 fn a_device_serves_one_manager_after_the_other() {
     for profile in Profile::ALL {

@@ -1,5 +1,5 @@
-//! Frames that use everything, in which any one call of the driver is refused: what was asked for is an error,
-//! nothing of it is left, and the frames after it are as if nothing had been.
+//! Frames that use everything, in which any one call of the driver is refused: the request returns an error and
+//! leaves nothing behind, and later frames are unaffected.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::{SECOND, device, gpu};
 
 const SIZE: u64 = 4096;
 
-/// What lasts from frame to frame.
+/// Resources that persist from frame to frame.
 struct Scene {
     mesh: Buffer<Device>,
     shadows: Texture<Device>,
@@ -114,7 +114,7 @@ fn frame(gpu: &Gpu<Device>, scene: &Scene, graph: &Graph, number: u64) -> Result
     recording.copy_buffer(&scene.mesh, 0, &result, 0, SIZE)?;
     let ticket = recording.read_back(&scene.mesh, 0, 64)?;
     build(gpu, &mut recording)?;
-    // The heap of its kind is made now.
+    // The query heap of this kind is created now.
     if number == 2 {
         let query = recording.begin_occlusion()?;
         let _counted = recording.end_query(query)?;
@@ -147,7 +147,7 @@ fn graph() -> Graph {
     graph
 }
 
-/// Runs frames in which the *n*-th call of a kind is refused, if there are so many; whether there were.
+/// Runs frames in which the *n*-th call of a kind is refused; true if there were *n* calls.
 fn run(profile: Profile, refused: Option<(CallKind, u64)>) -> bool {
     let device = device(profile, Lag::Submissions(2));
     let gpu = gpu(&device);
@@ -157,7 +157,7 @@ fn run(profile: Profile, refused: Option<(CallKind, u64)>) -> bool {
     if let Some((call, nth)) = refused {
         device.faults().inject(Fault::nth(nth, FaultKind::OutOfHostMemory).of(call));
     }
-    // Some refusals are made up for.
+    // The manager recovers from some refusals.
     let outcomes: Vec<_> = (1..4).map(|number| frame(&gpu, &scene, &graph, number)).collect();
     let has_struck = refused.is_some_and(|(call, _)| device.calls().failed(call) > 0);
     assert!(has_struck || outcomes.iter().all(Result::is_ok), "{what}: {outcomes:?}");

@@ -24,14 +24,14 @@ struct Pair {
 impl Pair {
     fn new(profile: Profile) -> Self {
         let [mine, other] = [(); 2].map(|()| gpu(&device(profile, Lag::None)));
-        // So that serials of the other one are among the first one's, too.
+        // So that the other one's serials exist in the first one, too.
         for _ in 0..8 {
             mine.record(Queue::Graphics, "work").unwrap().submit().unwrap();
         }
         Self { mine, other }
     }
 
-    /// Nothing was submitted, and nothing went wrong, where the object did not belong nor where it did.
+    /// Nothing was submitted and nothing went wrong in either manager.
     fn end(self) {
         for gpu in [self.other, self.mine] {
             let device = gpu.device().clone();
@@ -51,7 +51,7 @@ fn is_foreign<T>(what: &str, answer: Result<T, Error>) {
     }
 }
 
-/// Whoever used it could not tell its manager, which would destroy it in use.
+/// Its own manager would not know of such a use, and would destroy it in use.
 #[test]
 fn resources_of_another_manager_are_refused() {
     let Pair { mine, other } = Pair::new(Profile::DISCRETE);
@@ -106,7 +106,7 @@ fn resources_of_another_manager_are_refused() {
 
     it.copy_buffer(&source, 0, &out, 0, 1024).unwrap();
     it.submit().unwrap();
-    // Nothing of it is in use: the other manager may give it back while mine is at work.
+    // The other manager does not count it as used, and may free it while mine uses it.
     drop((buffer, texture, sparse));
     mine.purge().unwrap();
     assert_eq!(bytes(&out), [1; 1024]);

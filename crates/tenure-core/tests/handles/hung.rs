@@ -1,4 +1,5 @@
-//! A GPU that does not finish keeps what it may use, the device included, and nobody for long.
+//! A GPU that does not finish keeps the objects that it may use, including the device, and blocks no caller for
+//! long.
 
 use std::time::{Duration, Instant};
 
@@ -63,7 +64,7 @@ fn a_hung_gpu_keeps_its_device() {
     }
 }
 
-/// However many recordings are submitted after the shutdown, and whatever outlives it.
+/// With any number of recordings submitted after the shutdown, and any objects that outlive it.
 #[test]
 fn a_gpu_that_hangs_after_the_shutdown_is_waited_for_once() {
     let sim = device(Profile::DISCRETE, Lag::Manual);

@@ -1,5 +1,5 @@
-//! Handles and recordings in the hands of a careless program: what it may not do is refused before
-//! it harms anything, and what it drops goes exactly once, in whatever order.
+//! Handles and recordings in a careless program: invalid calls are refused before they do harm, and dropped
+//! objects are released exactly once, in any order.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use tenure_sim::{Lag, Profile};
 
 use super::device;
 
-/// A page allocator that is gone leaves nothing in the release queue that comes back for ever.
+/// A dropped page allocator leaves no entry in the release queue that is queued again forever.
 #[test]
 fn an_abandoned_page_is_quiet_until_its_last_resource_goes() {
     let device = device(Profile::DISCRETE, Lag::None);

@@ -1,4 +1,4 @@
-//! Values that went through another language as numbers: right ones work, all others are refused.
+//! Values passed through another language as numbers: valid ones work, all others are refused.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Recorders that panic: the call that tells them goes on, and nothing is lost.
+//! Recorders that panic: the manager's call continues, and nothing is lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

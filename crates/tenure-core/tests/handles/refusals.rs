@@ -1,4 +1,4 @@
-//! What never comes, and what memory does not allow.
+//! Waits for impossible sync points, and uses that the memory does not allow.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn never<T: std::fmt::Debug>(answer: Result<T, Error>) -> (u8, u64, u64) {
     }
 }
 
-/// The queue would wait for ever, and all behind it.
+/// The queue would wait forever, with all later submissions.
 #[test]
 fn nothing_waits_for_what_was_never_submitted() {
     let device = device(Profile::DISCRETE, Lag::None);
@@ -39,7 +39,7 @@ fn nothing_waits_for_what_was_never_submitted() {
         let mut recording = gpu.record(Queue::Graphics, "work").unwrap();
         assert_eq!(never(recording.wait_for(&point)), expected);
         drop(recording);
-        // Without a limit of time: it would never return.
+        // Without a timeout it would never return.
         assert_eq!(never(gpu.wait(&point, Duration::MAX)), expected);
         assert_eq!(never(sparse.map((Queue::Graphics, point), TILE)), expected);
         assert_eq!(never(sparse.unmap((Queue::Copy, point), TILE)), expected);
@@ -55,7 +55,7 @@ fn nothing_waits_for_what_was_never_submitted() {
     assert_eq!(tiles_used(&gpu), used, "what was refused has given its tiles back");
     assert_eq!(gpu.submitted().serial(QueueId(0)), graphics, "nothing was submitted");
     assert_eq!((sparse.mapped_tiles(), other.mapped_tiles()), (1, 0));
-    // What was submitted can be waited for, by everything.
+    // All kinds of waits accept submitted sync points.
     let newest = gpu.submitted();
     let mut recording = gpu.record(Queue::Compute, "work").unwrap();
     recording.wait_for(&newest).unwrap();
@@ -69,9 +69,8 @@ fn nothing_waits_for_what_was_never_submitted() {
     device.check_clean().unwrap();
 }
 
-/// What was had decides, not what was asked for: Direct3D 12 forbids copies to a `GpuUpload` buffer where
-/// there is no memory but an upload heap, and, whatever the barriers, any use of an acceleration
-/// structure's buffer as something else.
+/// The actual memory decides, not the requested one: Direct3D 12 forbids copies to a `GpuUpload` buffer in an
+/// upload heap, and, with either kind of barriers, any other use of an acceleration structure's buffer.
 #[test]
 fn states_that_what_was_had_fixes_are_refused() {
     for profile in Profile::ALL {
@@ -107,7 +106,7 @@ fn states_that_what_was_had_fixes_are_refused() {
     }
 }
 
-/// Where states are explicit, nothing is brought to `COMMON`: whoever asks for it is told.
+/// With explicit states, no resource is brought to `COMMON`: the request is an error.
 #[test]
 fn common_is_refused_where_it_would_do_nothing() {
     for profile in Profile::ALL {

@@ -1,5 +1,5 @@
-//! Copies of texels: checked to their last byte when they are recorded, because on a real device
-//! the bytes behind a buffer's range belong to somebody else.
+//! Copies of texels: checked to their last byte when they are recorded, because on a real device the bytes
+//! behind a buffer's range belong to other resources.
 
 use tenure_core::device::{Device as _, FieldValue};
 use tenure_core::{
@@ -62,11 +62,11 @@ fn texels_never_leave_the_buffer_they_are_copied_to() {
         assert_eq!(out_of_range(copy(small, WHOLE, LAYOUT)), (0, TEXELS, 1024), "{}", profile.name());
         let shifted = BufferLayout { offset: 512, ..LAYOUT };
         assert_eq!(out_of_range(copy(&exact, WHOLE, shifted)), (512, TEXELS, TEXELS));
-        // Five rows of which the last is one texel wide end right behind the fourth.
+        // Five rows, the last with a single texel, end right behind the fourth.
         assert_eq!(out_of_range(copy(small, region([1, 5, 1]), LAYOUT)), (0, 4 * PITCH + 4, 1024));
         let far = BufferLayout { offset: u64::MAX - 511, ..LAYOUT };
         assert!(copy(small, region([1, 1, 1]), far).is_err(), "wherever the buffer's range begins");
-        // What is refused harms nothing: the recording goes on, with what just fits.
+        // A refusal does no harm: the recording continues, with regions that just fit.
         copy(&exact, WHOLE, LAYOUT).unwrap();
         copy(small, region([SIDE, 4, 1]), LAYOUT).unwrap();
         assert!(gpu.wait(&recording.submit().unwrap(), SECOND).unwrap());
@@ -145,7 +145,7 @@ fn a_misaligned_copy_of_texels_is_refused_where_it_is_recorded() {
     device.check_clean().unwrap();
 }
 
-/// Devices refuse these only when the list is closed, and the whole recording with them.
+/// Devices refuse these only when the list is closed, which loses the whole recording.
 #[test]
 fn one_wrong_copy_does_not_spoil_a_recording() {
     let device = device(Profile::DISCRETE, Lag::None);
@@ -198,8 +198,8 @@ fn one_wrong_copy_does_not_spoil_a_recording() {
     device.check_clean().unwrap();
 }
 
-/// On every device a layout that readback textures name is one that copies take, whatever the
-/// format: whole blocks, where the device itself asks for less.
+/// On every device copies accept the layouts of readback textures, for all formats: whole blocks, even if the
+/// device itself requires less.
 #[test]
 fn readback_layouts_are_what_copies_ask_for() {
     for profile in Profile::ALL {

@@ -1,5 +1,5 @@
-//! Tile mappings: in the order of the calls, whatever queues and threads they come from, and alive
-//! as long as anything may go through them.
+//! Tile mappings: in the order of the calls, from any queues and threads, and alive while any command may use
+//! them.
 
 use std::thread;
 use std::time::Duration;
@@ -50,8 +50,8 @@ fn copy_out<D: device::Checked>(recording: &mut Recording<D>, from: &Reserved<D>
     recording.raw_mut(Permit::checked()).copy_buffer(from.raw(), 0, to.raw(), to.offset(), BYTES);
 }
 
-/// Writes 1 through `first`, then 2 through `second`: what the first reads is 2 only if both are
-/// mapped to the same memory.
+/// Writes 1 through `first`, then 2 through `second`: the first reads 2 only if both are mapped to the same
+/// memory.
 fn what_the_first_reads<D: device::Checked>(
     gpu: &Gpu<D>,
     first: &Reserved<D>,
@@ -109,7 +109,7 @@ fn mappings_keep_the_order_of_their_calls_across_queues() {
     device.check_clean().unwrap();
 }
 
-/// A copy submitted before the tile was mapped may be done only now, through the new mapping.
+/// A copy submitted before the tile was mapped may run only now, through the new mapping.
 #[test]
 fn tiles_outlive_what_was_submitted_before_they_were_mapped() {
     let device = device(Profile::DISCRETE, Lag::Manual);

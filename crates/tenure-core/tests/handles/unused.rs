@@ -1,5 +1,5 @@
-//! What was dropped before anything could use it goes at once, whatever is open or in flight; and uploads
-//! that are pending hold nothing back for longer than until the next purge.
+//! Objects dropped before any command could use them are released at once, whatever is open or in flight; and
+//! pending uploads delay a release at most until the next purge.
 
 use tenure_core::device::Device as _;
 use tenure_core::{
@@ -69,7 +69,7 @@ fn a_trim_submits_what_is_pending_and_gives_back_what_that_held() {
     device.check_clean().unwrap();
 }
 
-/// The uploads stay, and the caller is told; what can go goes all the same.
+/// The uploads stay pending, and the caller gets the error; other objects are released nevertheless.
 #[test]
 fn a_purge_that_cannot_submit_gives_back_and_says_so() {
     let device = device(Profile::DISCRETE, Lag::None);
@@ -88,7 +88,7 @@ fn a_purge_that_cannot_submit_gives_back_and_says_so() {
     device.check_clean().unwrap();
 }
 
-/// With a recording open and a submission in flight, what `touch` leaves behind: is it held back?
+/// With a recording open and a submission in flight, the objects kept after `touch`: is it held back?
 fn is_held_back<T>(
     profile: Profile,
     create: impl Fn(&Gpu<Device>) -> T,
@@ -116,7 +116,7 @@ fn is_held_back<T>(
 
 type Touch<T> = (&'static str, fn(&Gpu<Device>, &T));
 
-/// Whatever tells commands where a buffer is keeps it; whatever does not does not.
+/// Each call that returns the place of a buffer for commands keeps the buffer; other calls do not.
 #[test]
 fn a_buffer_is_kept_once_commands_can_name_it() {
     let naming: [Touch<Buffer<Device>>; 7] = [
@@ -178,7 +178,7 @@ fn a_texture_is_kept_once_commands_can_name_it() {
     }
 }
 
-/// The program has what it gave into tenure's care, and may use it however it likes.
+/// The program still has the adopted object, and may use it in any way.
 #[test]
 fn what_was_adopted_is_kept() {
     use tenure_core::BufferInfo;
@@ -192,7 +192,7 @@ fn what_was_adopted_is_kept() {
     assert!(is_held_back(Profile::DISCRETE, adopt, |_, _| ()));
 }
 
-/// Heaps of queries go when neither the GPU nor a ticket uses any of them; others stay whole.
+/// Query heaps are freed when neither the GPU nor a ticket uses any of their queries; others stay whole.
 #[test]
 fn a_trim_gives_back_heaps_of_queries_that_nothing_uses() {
     const SECOND: std::time::Duration = std::time::Duration::from_secs(1);
@@ -208,7 +208,7 @@ fn a_trim_gives_back_heaps_of_queries_that_nothing_uses() {
         let is_reset = gpu.device().properties().queries.must_reset;
         assert_eq!(live(), u64::from(is_reset), "{}", profile.name());
 
-        // Two heaps, of which a ticket keeps the second.
+        // Two heaps; a ticket keeps the second.
         let mut recording = gpu.record(Queue::Graphics, "many").unwrap();
         let mut tickets: Vec<_> = (0..1100).map(|_| recording.write_timestamp().unwrap()).collect();
         let submitted = recording.submit().unwrap();

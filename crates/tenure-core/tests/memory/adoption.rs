@@ -1,4 +1,4 @@
-//! Resources that the program made, taken into tenure's care.
+//! Adopted resources of the program.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::time::Duration;
@@ -23,7 +23,7 @@ fn made(device: &Device, usage: Usage, memory: u8) -> <Device as tenure_core::de
     device.create_committed(&ResourceDesc::Buffer(info), MemoryTypeId(memory)).unwrap()
 }
 
-/// An adopted buffer is used, followed and released as any other, and counts for no memory.
+/// An adopted buffer is used, tracked and released like any other, and counts no memory.
 #[test]
 fn adopted_buffers_live_like_others() {
     for profile in [Profile::D3D12_TIER2, Profile::VULKAN_NVIDIA] {
@@ -85,7 +85,7 @@ fn memory_of_the_program_is_read_by_the_cpu() {
     device.check_clean().unwrap();
 }
 
-/// A dynamic buffer is mapped; memory that the CPU cannot reach is refused and handed back.
+/// A dynamic buffer is mapped; memory that is not CPU-visible is refused and returned.
 #[test]
 fn adopted_buffers_are_mapped_or_handed_back() {
     let device = device(Profile::D3D12_TIER2);
@@ -111,7 +111,7 @@ fn adopted_buffers_are_mapped_or_handed_back() {
     device.check_clean().unwrap();
 }
 
-/// What the state may not be is an error, and the object comes back.
+/// A state that is not allowed is an error, which returns the object.
 #[test]
 fn impossible_states_are_refused() {
     let device = device(Profile::VULKAN_NVIDIA);

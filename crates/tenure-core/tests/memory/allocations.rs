@@ -18,7 +18,7 @@ thread_local! {
     static FIRST: RefCell<Option<Backtrace>> = const { RefCell::new(None) };
 }
 
-/// The system's allocator, counting what threads ask of it that want to be counted.
+/// The system's allocator, with counts of the allocations of registered threads.
 struct Counting;
 
 fn note() {
@@ -31,7 +31,7 @@ fn note() {
     }
 }
 
-// SAFETY: every call is passed on to the system's allocator as it is.
+// SAFETY: every call is forwarded unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         note();
@@ -76,8 +76,8 @@ const GRAPHICS: QueueId = QueueId(0);
 const A_FRAME: usize = 64;
 const ALIVE: usize = 4 * A_FRAME;
 
-/// A frame that replaces the oldest buffers. What the simulated driver allocates when it takes and
-/// runs a submission is not counted.
+/// A frame that replaces the oldest buffers. Allocations of the simulated driver during a submission are not
+/// counted.
 fn frame(
     gpu: &Gpu<Device>,
     behind: u64,
@@ -107,7 +107,7 @@ fn frame(
 #[test]
 fn creating_and_dropping_ranges_allocates_nothing() {
     for behind in [0, 2] {
-        // Without checks, for whose messages the device writes down who has which bytes.
+        // Without checks, because for their messages the device notes the owner of all bytes.
         let options = Options::new(Profile::DISCRETE).lag(Lag::Manual).checks(Checks::empty());
         let gpu = Gpu::new(Device::with_options(options), Config::default()).unwrap();
         let (mut alive, descs, mut next) = (Vec::with_capacity(ALIVE), descs(), 0);
@@ -131,7 +131,7 @@ fn creating_and_dropping_ranges_allocates_nothing() {
     }
 }
 
-/// Noting the evictable blocks that a recording uses allocates nothing: the sets come again.
+/// Noting the evictable blocks of a recording allocates nothing: the sets are recycled.
 #[test]
 fn noting_evictable_blocks_allocates_nothing() {
     let options = Options::new(Profile::DISCRETE).lag(Lag::None).paging(Paging::PCIE4_X16);
@@ -151,7 +151,7 @@ fn noting_evictable_blocks_allocates_nothing() {
     assert_eq!(COUNT.get(), warm, "the first at {:#?}", FIRST.take());
 }
 
-/// Constants allocate nothing: pages come again, with their boxes.
+/// Constants allocate nothing: pages are recycled, with their boxes.
 #[test]
 fn pushing_constants_allocates_nothing() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
@@ -170,7 +170,7 @@ fn pushing_constants_allocates_nothing() {
         frame.end().unwrap();
         allocated
     };
-    // The simulated device's own tables of what was written grow once.
+    // The simulated device's tables of written bytes grow once.
     for _ in 0..100 {
         frame(5);
     }
@@ -225,7 +225,7 @@ fn a_ring_allocates_nothing() {
     assert_eq!(ring.stats().allocations, 6000);
 }
 
-/// What descriptors are made from.
+/// The sources of descriptors.
 struct Shown {
     views: Vec<View<Device>>,
     sampler: Sampler<Device>,
@@ -246,8 +246,8 @@ impl Shown {
     }
 }
 
-/// Tables and sets of a recording allocate nothing. (Without poison, because the simulated driver keeps
-/// the names of those who freed what.)
+/// Tables and sets of a recording allocate nothing. (Without poison, because the simulated driver keeps the
+/// names of freed descriptors' owners.)
 #[test]
 fn descriptors_of_a_recording_allocate_nothing() {
     for behind in [0, 2] {
@@ -270,7 +270,7 @@ fn descriptors_of_a_recording_allocate_nothing() {
             let constants = scratch.constants(&[1_u32; 16]).unwrap();
             let set: Vec<_> = [constants.into(), table[0], table[1], table[2]].into();
             let set: Vec<_> = [(0, 0, set[0]), (1, 0, set[1]), (1, 1, set[2]), (1, 2, set[3])].into();
-            // More than a chunk, and more than a block.
+            // More than a chunk of descriptors, and more than a block of sets.
             for _ in 0..40 {
                 counted(|| scratch.descriptors(&table).map(|table| table.first())).unwrap();
                 counted(|| scratch.set(&shown.layout, &set).map(|set| set.index())).unwrap();

@@ -1,11 +1,11 @@
-//! What the tests of evictable resources share.
+//! Shared code of the tests of evictable resources.
 
 use std::time::Duration;
 
 use tenure_core::{BufferDesc, Config, Gpu, PoolConfig, Usage};
 use tenure_sim::{Device, Options, Paging};
 
-/// A manager that waits for no more than a moment, on a device that pages.
+/// A manager with a short timeout, on a device that pages.
 pub(crate) fn with(options: Options) -> Gpu<Device> {
     let max_wait = Duration::from_millis(20);
     let config = Config { pools: PoolConfig { max_wait, ..PoolConfig::default() }, ..Config::default() };
@@ -20,7 +20,7 @@ pub(crate) fn end_frame(gpu: &Gpu<Device>) {
     gpu.begin_frame().unwrap().end().unwrap();
 }
 
-/// Ends frames until everything that is idle has left.
+/// Ends frames until all idle blocks are evicted.
 pub(crate) fn evict_all(gpu: &Gpu<Device>) {
     gpu.device().set_budget(0, 1).unwrap();
     (0..8).for_each(|_| end_frame(gpu));

@@ -72,7 +72,7 @@ fn totals_are_those_of_what_lives() {
     assert_eq!((pools.totals().heaps, pools.totals().reserved), (0, 0));
 }
 
-/// Drivers that do not know a budget say 0: no block is given back for that, no other memory taken.
+/// Drivers without a budget report 0: this frees no block, and uses no other memory.
 #[test]
 fn a_budget_of_zero_is_unknown() {
     let run = |budgets: Vec<u64>| {
@@ -95,7 +95,7 @@ fn each_of_many_ranges_keeps_its_name() {
     let (mut pools, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
     let mut rng = Rng::new(5);
     let mut live: Vec<(MemoryRange, String)> = Vec::new();
-    // More each time than records were kept for before, from the list of vacant ones and beyond it.
+    // Each wave needs more records than exist: it takes all vacant ones and creates others.
     for wave in 1..8 {
         for number in 0..200 * wave {
             let mut request = MemoryRequest::new(1000, 256, &order, HeapCategory::Any);

@@ -1,4 +1,4 @@
-//! Idle blocks: what goes before more memory is taken than ever, and what stays.
+//! Idle blocks: blocks freed before the peak of memory is exceeded, and blocks that stay.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ fn manager(options: Options, pools: PoolConfig) -> Gpu<Device> {
     Gpu::new(Device::with_options(options), config).unwrap()
 }
 
-/// Frames in which nothing happens: what is idle was so for some of them.
+/// Empty frames, during which idle memory ages.
 fn pass_frames(gpu: &Gpu<Device>) {
     for _ in 0..8 {
         gpu.begin_frame().unwrap().end().unwrap();
@@ -27,8 +27,8 @@ fn buffers(gpu: &Gpu<Device>, count: u64, size: u64, usage: Usage) -> Vec<Buffer
     (0..count).map(|_| gpu.create_buffer(&BufferDesc::new(size, usage)).unwrap()).collect()
 }
 
-/// Idle blocks make way for as many bytes as would make the peak higher, and no others: those that stay save calls of the
-/// driver when what used them comes back.
+/// Only as many idle blocks are freed as would raise the peak: the others save driver calls when their users
+/// return.
 #[test]
 fn no_more_idle_blocks_make_way_than_the_peak_asks_for() {
     let (min_block, max_buffer_block, max_pooled_buffer) = (4 * MIB, 4 * MIB, 4 * MIB);
@@ -55,7 +55,7 @@ fn large_alone() -> PoolConfig {
     PoolConfig { max_pooled_buffer: 512 * KIB, ..PoolConfig::default() }
 }
 
-/// Memory is taken up to the peak before. Nothing but what is idle is there, so the peak stays.
+/// Allocates memory up to the previous peak. Only idle memory exists, so the peak stays.
 fn fill_up_to_the_peak(gpu: &Gpu<Device>) {
     let peak = gpu.stats().peak_reserved;
     let alone = BufferDesc::new(MIB, Usage::VERTEX);
@@ -67,7 +67,8 @@ fn fill_up_to_the_peak(gpu: &Gpu<Device>) {
     }
 }
 
-/// Pieces that other shards have of a block give the driver nothing back; the block does, once all of them are back.
+/// Pieces of a block that other shards hold return nothing to the driver; the block is freed once all of them
+/// are back.
 #[test]
 fn what_other_shards_have_idle_makes_way() {
     let gpu = manager(Options::new(Profile::DISCRETE), large_alone());
@@ -119,7 +120,7 @@ fn what_small_buffers_have_idle_makes_way() {
     }
 }
 
-/// What is empty in a pool that grows goes in any case. So nothing of another pool has to make way for it.
+/// Empty blocks of a growing pool are freed in any case, so no block of another pool is freed for it.
 #[test]
 fn a_pool_that_grows_makes_way_itself() {
     let max = 8 * MIB;

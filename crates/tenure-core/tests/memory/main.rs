@@ -1,4 +1,4 @@
-//! Memory: where buffers and textures are placed, what is counted, and what happens when it is short.
+//! Memory: placement of buffers and textures, statistics, and behaviour in a shortage.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use tenure_core::device::{Api, Device as _};

@@ -1,5 +1,5 @@
-//! Evictable resources when driver calls fail: what is used is resident, what is in use is not evicted, and the sums
-//! are right again.
+//! Evictable resources when driver calls fail: used blocks are resident, blocks in use are not evicted, and the
+//! sums are right again.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ fn a_block_that_stays_is_still_waited_for() {
     assert_clean(&gpu);
 }
 
-/// Tries to evict whatever is idle, without time passing on the device.
+/// Tries to evict all idle blocks, without simulated time.
 fn evict_one(gpu: &Gpu<Device>) {
     let before = gpu.device().calls().made(CallKind::Evict);
     for _ in 0..4 {
@@ -61,8 +61,8 @@ fn evict_one(gpu: &Gpu<Device>) {
     panic!("nothing was evicted");
 }
 
-/// Barriers for another queue are submitted, and then the submission that needs them is refused: what the barriers
-/// use is in use, and is not evicted.
+/// Barriers for another queue are submitted, and then the submission that needs them is refused: resources of
+/// the barriers are in use, and not evicted.
 #[test]
 fn barriers_before_a_refused_submission_are_in_flight() {
     let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Manual).budgets([64 * MIB]));
@@ -84,7 +84,7 @@ fn barriers_before_a_refused_submission_are_in_flight() {
     gpu.device().faults().inject(Fault::nth(2, FaultKind::OutOfHostMemory).of(CallKind::Submit));
     refused.submit().unwrap_err();
     assert_eq!(gpu.device().calls().made(CallKind::Submit) - submissions, 2);
-    // Without a frame that waits for the device: an allocation evicts what is idle.
+    // Without a frame that waits for the device: an allocation evicts idle blocks.
     gpu.device().set_budget(0, 1).unwrap();
     let other = gpu.create_buffer(&BufferDesc::new(12 * MIB, Usage::UNORDERED_ACCESS)).unwrap();
     assert_eq!(gpu.device().take_hazards(), []);
@@ -92,7 +92,7 @@ fn barriers_before_a_refused_submission_are_in_flight() {
     drop(other);
 }
 
-/// Where the driver decides, what has a low priority counts against the cap as before.
+/// If the driver decides, blocks with a low priority count against the cap as before.
 #[test]
 fn what_only_has_a_low_priority_counts_against_the_cap() {
     let gpu = with(Options::new(Profile::VULKAN_NVIDIA));
@@ -107,7 +107,7 @@ fn what_only_has_a_low_priority_counts_against_the_cap() {
     drop(buffer);
 }
 
-/// Where nobody knows the budget, what is evicted is no part of the usage.
+/// With an unknown budget, evicted blocks are not part of the usage.
 #[test]
 fn what_is_evicted_is_not_used_where_the_budget_is_not_known() {
     let gpu = with(Options::new(Profile::DISCRETE).budgets([0]));
@@ -119,8 +119,8 @@ fn what_is_evicted_is_not_used_where_the_budget_is_not_known() {
     drop(buffers);
 }
 
-/// The driver cannot make a block resident: what is idle leaves, then what the GPU was still using, and the submission
-/// is made.
+/// The driver cannot make a block resident: idle blocks are evicted, then blocks that the GPU was still using,
+/// and the submission succeeds.
 #[test]
 fn what_cannot_be_resident_at_once_is_tried_again() {
     for refusals in [1, 2] {
@@ -144,7 +144,7 @@ fn what_cannot_be_resident_at_once_is_tried_again() {
     }
 }
 
-/// What the GPU has finished with may leave at once, although nobody has asked it since.
+/// Blocks that the GPU has finished with may be evicted at once, without a poll since.
 #[test]
 fn what_has_just_been_finished_with_leaves() {
     let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Manual).budgets([8 * MIB]));
@@ -160,7 +160,7 @@ fn what_has_just_been_finished_with_leaves() {
     assert_clean(&gpu);
 }
 
-/// Blocks that every frame uses leave for each other, where they do not fit all together.
+/// Blocks that every frame uses replace each other if they do not all fit.
 #[test]
 fn blocks_of_each_frame_leave_for_each_other() {
     let gpu = with(Options::new(Profile::DISCRETE).budgets([16 * MIB]));
@@ -179,7 +179,7 @@ fn blocks_of_each_frame_leave_for_each_other() {
     assert_clean(&gpu);
 }
 
-/// Where the driver decides, no more gets a low priority than exceeds the budget.
+/// If the driver decides, only as many bytes get a low priority as exceed the budget.
 #[test]
 fn no_more_gets_a_low_priority_than_has_to() {
     let gpu = with(Options::new(Profile::VULKAN_NVIDIA));
@@ -190,7 +190,8 @@ fn no_more_gets_a_low_priority_than_has_to() {
     drop(buffers);
 }
 
-/// Where the driver decides, and refuses to change a priority halfway: what was changed counts as that, and nothing else.
+/// If the driver decides, and refuses a change of priorities halfway: exactly the changed blocks count as
+/// changed.
 #[test]
 fn priorities_that_are_refused_halfway_are_what_they_count_as() {
     let gpu = with(Options::new(Profile::VULKAN_NVIDIA));
@@ -219,7 +220,7 @@ fn priorities_that_are_refused_halfway_are_what_they_count_as() {
     assert_clean(&gpu);
 }
 
-/// A program that goes on when something is refused.
+/// A program that continues after refusals.
 struct World {
     rng: Rng,
     buffers: Vec<Buffer<Device>>,
@@ -357,12 +358,12 @@ impl World {
     }
 }
 
-/// What caps are compared with is what there is.
+/// Caps are compared with the existing memory.
 fn check_cap(gpu: &Gpu<Device>, context: &str) {
     gpu.device().set_budget(0, u64::MAX).unwrap();
     let there = gpu.memory().heaps[0].ours.total();
     gpu.set_memory_cap(0, Some(there + 20 * MIB)).unwrap();
-    // On devices with a window that is local, too, nothing goes there.
+    // On devices whose window is device-local, too, nothing goes there.
     (1..gpu.memory().heaps.len()).for_each(|heap| gpu.set_memory_cap(heap, Some(0)).unwrap());
     let rest = BufferDesc::new(20 * MIB, Usage::UNORDERED_ACCESS);
     let rest = gpu.create_buffer(&rest).unwrap_or_else(|error| panic!("{context}: {error}"));
@@ -382,7 +383,7 @@ fn run(profile: Profile, seed: u64, fault: Option<Fault>, context: &str) -> (u64
     (world.end(context), calls)
 }
 
-/// Each driver call fails once, for want of memory or with the device.
+/// Each driver call fails once, out of memory or with a lost device.
 #[test]
 fn each_call_may_fail_under_paging() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
@@ -399,7 +400,7 @@ fn each_call_may_fail_under_paging() {
     }
 }
 
-/// From the n-th call of a kind on, the driver has nothing any more.
+/// From the n-th call of a kind on, the driver has no memory.
 #[test]
 fn calls_may_fail_for_good_under_paging() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {

@@ -1,4 +1,4 @@
-//! Where resources end up: alignment, the limits of the device, and what a failure leaves behind.
+//! Where resources end up: alignment, the limits of the device, and the state after a failure.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::time::{Duration, Instant};
@@ -251,7 +251,7 @@ fn buddies_divide_blocks_that_hold_the_request() {
     }
 }
 
-/// A buddy aligns by rounding up, so that no block suits an alignment that is out of this world.
+/// A buddy allocator aligns by rounding up, so that no block suits an extreme alignment.
 #[test]
 fn buddies_leave_no_block_for_what_they_cannot_serve() {
     let config =
@@ -295,7 +295,7 @@ fn a_failed_creation_leaves_no_page() {
     assert_eq!(pages.stats().pages, 1, "a page that others live in stays");
 }
 
-/// What a shared buffer of acceleration structures cannot be used as needs a buffer of its own.
+/// Uses that a shared buffer of acceleration structures does not support need a buffer of their own.
 #[test]
 fn acceleration_structures_with_other_uses_stand_alone() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
@@ -361,7 +361,7 @@ fn readback_textures_beyond_the_limits_are_refused_at_once() {
         (deep(1, depth + 1), "depth_or_layers", depth + 1),
         (flat(64, 64).samples(8), "samples", 8),
     ];
-    // The machine may have other work now, but not each time.
+    // Other load may slow down some of these runs, but not all.
     let quickest = (0..5).map(|_| {
         let start = Instant::now();
         for (desc, field, value) in &refused {
@@ -377,7 +377,7 @@ fn readback_textures_beyond_the_limits_are_refused_at_once() {
     assert!(gpu.create_readback_texture(&deep(4, 64)).is_ok());
 }
 
-/// Empty blocks are worth more than the block that was not had.
+/// Empty blocks are kept if a new block is refused.
 #[test]
 fn a_refused_block_costs_no_other() {
     let gpu = default_gpu(Profile::DISCRETE);
@@ -411,7 +411,7 @@ fn mapped_ranges_share_no_atom() {
             Config::from(UploadConfig { suballocator: upload_suballocator, ..UploadConfig::default() });
         let gpu = gpu(Options::new(Profile::VULKAN_MOBILE), config);
         let atom = gpu.device().properties().non_coherent_atom;
-        // Cached memory comes first for reading back, and is all that has no coherence.
+        // Readbacks prefer cached memory, the only memory that is not coherent.
         let desc = BufferDesc::new(100, Usage::COPY_DST).memory(MemoryUse::Readback);
         let desc = desc.stride(12);
         let buffers: Vec<_> = (0..8).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
@@ -440,7 +440,7 @@ fn a_buffer_may_ask_for_a_resource_of_its_own() {
     assert_eq!(large.location(), LocationKind::Committed);
 }
 
-/// A driver that wants everything in memory of its own gets it, backing buffers of ranges included.
+/// If a driver prefers dedicated memory for everything, everything gets it, also backing buffers of ranges.
 #[test]
 fn nothing_is_placed_where_the_driver_prefers_it_so() {
     for profile in Profile::ALL {
@@ -448,7 +448,7 @@ fn nothing_is_placed_where_the_driver_prefers_it_so() {
     }
 }
 
-/// So does one that insists on it: the simulated device refuses to place anything then.
+/// The same if it requires dedicated memory: the simulated device refuses to place anything then.
 #[test]
 fn nothing_is_placed_where_the_driver_requires_it_so() {
     for profile in Profile::ALL {
@@ -497,8 +497,8 @@ fn everything_is_committed(options: Options) {
     device.check_clean().unwrap();
 }
 
-/// What a program asks for is honoured where a buffer has an API resource of its own, too, up to the alignment
-/// of heaps.
+/// A requested alignment is also honoured for a buffer with an API resource of its own, up to the alignment of
+/// heaps.
 #[test]
 fn own_resources_lie_where_the_program_asks() {
     for profile in Profile::ALL {

@@ -19,7 +19,7 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// The subject, its limits in order and where what is at or below each goes.
+/// The subject, its limits in order, and the placement for sizes up to each limit.
 const TABLE: [(Subject, &[(u64, Placement)]); 7] = [
     (Subject::Upload, &[(64 * MIB, Placement::Range(PoolKind::Uploads))]),
     (Subject::Readback, &[(16 * MIB, Placement::Range(PoolKind::Readbacks))]),
@@ -181,7 +181,7 @@ fn textures_go_to_the_pool_of_their_kind() {
     }
 }
 
-/// What the table says is where resources end up.
+/// Resources are placed as the table says.
 #[test]
 fn resources_follow_the_table() {
     let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
@@ -237,7 +237,7 @@ fn memory_types_are_tried_in_the_right_order_on_every_card() {
     }
 }
 
-/// Uploads in device memory are offered where there is enough of it, and nobody drains a small window.
+/// Upload buffers go to device memory if there is enough of it; a small window is not exhausted.
 #[test]
 fn uploads_in_device_memory_are_not_offered_for_a_window() {
     for profile in Profile::ALL.iter().copied() {
@@ -262,7 +262,7 @@ fn uploads_in_device_memory_are_not_offered_for_a_window() {
     assert!(has(Profile::VULKAN_INTEL) && has(Profile::VULKAN_MOBILE), "shared memory");
 }
 
-/// A field, its two ends, and how to set it with the others made to fit.
+/// A field, its minimum and maximum, and a function that sets it and adapts the other fields.
 type Field = (&'static str, u64, u64, fn(&mut Config, u64));
 
 const FIELDS: [Field; 37] = [
@@ -320,14 +320,14 @@ const FIELDS: [Field; 37] = [
     }),
 ];
 
-/// Fields whose upper end is another field.
+/// Fields whose maximum is another field.
 const LIMITED_BY: [(&str, &str); 3] = [
     ("pools.max_pooled_buffer", "pools.max_buffer_block"),
     ("uploads.max_small", "uploads.max_block"),
     ("pressure.high", "pressure.critical"),
 ];
 
-/// The defaults, but for this.
+/// The defaults with one changed field.
 fn with(set: fn(&mut Config, u64), value: u64) -> Config {
     let mut config = Config::default();
     set(&mut config, value);
@@ -345,7 +345,7 @@ fn a_field_that_limits_another_is_named() {
 
 #[test]
 fn every_field_of_the_configuration_has_two_ends() {
-    // A new field does not compile here: it needs a line above, unless it has no range.
+    // A new field does not compile here: add a line above, unless it has no range.
     let Config {
         frames,
         pools,
@@ -441,7 +441,7 @@ fn slots_and_pages_are_powers_of_two() {
     }
 }
 
-/// Creates and drops at random; where each resource went.
+/// Creates and drops resources at random; returns where each was placed.
 fn places(config: Config, profile: Profile, seed: u64) -> Vec<(LocationKind, u64)> {
     let gpu = Gpu::new(Device::new(profile), config).unwrap();
     let mut rng = Rng::new(seed);
@@ -528,8 +528,8 @@ fn is_in_lazy_memory(profile: Profile, desc: &TextureDesc, is_refused: bool) -> 
     is_lazy
 }
 
-/// Only what is said to stay in a render pass gets memory that is allocated lazily, where there is any, and other memory
-/// where that is refused.
+/// Only resources that stay in a render pass get lazily allocated memory, if the device has it, and other
+/// memory if it is refused.
 #[test]
 fn transient_attachments_live_in_lazily_allocated_memory() {
     let is_lazy = |profile, usage: Usage, is_refused| {
@@ -547,8 +547,8 @@ fn transient_attachments_live_in_lazily_allocated_memory() {
     }
 }
 
-/// The targets of a render pass that nothing else reads take no byte of a phone, of the driver or by tenure's count,
-/// and of the budget neither. Nothing of them could be evicted.
+/// On a phone the targets of a render pass that nothing else reads use no memory, neither by the driver's count
+/// nor by tenure's, and no budget. None of them can be evicted.
 #[test]
 fn transient_attachments_take_no_bytes() {
     let device = Device::with_options(Options::new(Profile::VULKAN_MOBILE));

@@ -35,7 +35,7 @@ fn used(gpu: &Gpu<Device>) -> u64 {
     gpu.device().budget().unwrap()[0].usage
 }
 
-/// One thread's part: creates, drops and submits; what it has seen is within the limit.
+/// One thread's part: creates, drops and submits; the usage that it observes is within the limit.
 fn allocate(gpu: &Gpu<Device>, seed: u64, flags: AllocationFlags, limit: u64) {
     let mut rng = Rng::new(seed);
     let mut buffers: Vec<Buffer<Device>> = Vec::new();
@@ -70,7 +70,7 @@ fn on_threads(gpu: &Gpu<Device>, flags: AllocationFlags, limit: u64) {
     });
 }
 
-/// However many threads allocate at once: the cap is never exceeded, not by a block either.
+/// With any number of allocating threads the cap is never exceeded, not even by a block.
 #[test]
 fn threads_never_exceed_a_cap() {
     let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Submissions(3)));
@@ -80,7 +80,7 @@ fn threads_never_exceed_a_cap() {
     assert_eq!(gpu.device().take_hazards(), []);
 }
 
-/// Nor do those exceed the budget that may not.
+/// Nor do requests within the budget ever exceed it.
 #[test]
 fn threads_never_exceed_a_budget_that_they_may_not() {
     let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Submissions(3)).budgets([20 * MIB]));
@@ -101,7 +101,7 @@ fn use_in_frames(gpu: &Gpu<Device>, buffers: &[Buffer<Device>]) {
     }
 }
 
-/// The last frame's working set stays when an allocation finds the budget exceeded: it would come back at once.
+/// The last frame's working set stays if an allocation exceeds the budget: it would be paged in again at once.
 #[test]
 fn what_each_frame_uses_does_not_leave_for_an_allocation() {
     let gpu = with(Options::new(Profile::DISCRETE).budgets([32 * MIB]));
@@ -111,12 +111,12 @@ fn what_each_frame_uses_does_not_leave_for_an_allocation() {
     let large = BufferDesc::new(16 * MIB, Usage::UNORDERED_ACCESS);
     let _large = gpu.create_buffer(&large).unwrap();
     assert_eq!(gpu.memory().heaps[0].evicted, 0);
-    // What nobody uses any more leaves.
+    // Unused blocks are evicted.
     (0..12).for_each(|_| end_frame(&gpu));
     assert!(gpu.memory().heaps[0].evicted > 0);
 }
 
-/// The driver has less than the budget says: what is idle leaves, and the request stays in fast memory.
+/// The driver has less than the budget: idle blocks are evicted, and the request stays in fast memory.
 #[test]
 fn what_the_driver_refuses_evicts_what_is_idle() {
     let gpu = with(Options::new(Profile::DISCRETE));
@@ -133,8 +133,8 @@ fn what_the_driver_refuses_evicts_what_is_idle() {
     drop((large, buffers));
 }
 
-/// What each frame uses leaves, too, when the driver refuses a request: it comes back, and a request that goes to slower
-/// memory stays there.
+/// If the driver refuses a request, blocks used in each frame are evicted, too: they return, while a resource
+/// in slower memory would stay there.
 #[test]
 fn what_the_driver_refuses_evicts_what_each_frame_uses() {
     let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::None));
@@ -149,8 +149,8 @@ fn what_the_driver_refuses_evicts_what_each_frame_uses() {
     drop((large, buffers));
 }
 
-/// Room is made in the memory that a request may go to: an upload that has to be local to the GPU evicts what is idle
-/// there, although the usual memory of uploads is the system's.
+/// Room is made in the memory that a request may use: a device-local upload buffer evicts idle blocks there,
+/// although uploads usually use system memory.
 #[test]
 fn room_is_made_where_the_request_may_go() {
     let gpu = with(Options::new(Profile::D3D12_ENHANCED).budgets([32 * MIB]));
@@ -166,7 +166,7 @@ fn room_is_made_where_the_request_may_go() {
     drop((upload, buffers));
 }
 
-/// What the GPU still uses is waited for, if it may leave then: otherwise the request would fail.
+/// An allocation waits for evictable blocks that the GPU still uses: otherwise the request would fail.
 #[test]
 fn what_is_evictable_and_in_use_is_waited_for() {
     for flags in [AllocationFlags::empty(), AllocationFlags::NEVER_WAIT] {
@@ -186,7 +186,8 @@ fn what_is_evictable_and_in_use_is_waited_for() {
     }
 }
 
-/// A transient target evicts what is idle, too, before it leaves the card: under a cap, which nothing exceeds.
+/// Under a cap, which nothing exceeds, a transient target evicts idle blocks, too, before it goes to system
+/// memory.
 #[test]
 fn what_is_idle_leaves_for_a_transient_target() {
     let gpu = with(Options::new(Profile::DISCRETE));
@@ -203,8 +204,8 @@ fn what_is_idle_leaves_for_a_transient_target() {
     drop((texture, recording, buffers));
 }
 
-/// A listener may use the manager, replace itself and end frames; its panic is the frame's, and the next one is
-/// told all the same.
+/// A listener may use the manager, replace itself and end frames; its panic is passed on by the frame, and the
+/// next listener is still called.
 #[test]
 fn listeners_may_call_back() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).budgets([64 * MIB]));
@@ -227,7 +228,7 @@ fn listeners_may_call_back() {
     drop(large);
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| end_frame(&gpu)));
     assert!(ended.is_err() && told.load(Ordering::Relaxed) == 2);
-    // In place of it, from within itself.
+    // A listener that replaces itself.
     let again = told.clone();
     gpu.on_pressure(move |gpu, _| {
         let again = again.clone();

@@ -1,4 +1,4 @@
-//! What requests may not do, whatever the budgets and caps become; and that they cost what was said before.
+//! The restrictions of requests, whatever the budgets and caps; and that requests cost the predicted amount.
 
 use tenure_core::device::Device as _;
 use tenure_core::{
@@ -30,7 +30,7 @@ fn out_of_memory<T>(result: Result<T, Error>) -> OutOfMemory {
     }
 }
 
-/// A budget that shrinks is heeded from the next frame on, however much was free when it was last looked at.
+/// A smaller budget applies from the next frame on, however much was free at the last query.
 #[test]
 fn a_budget_that_has_shrunk_is_not_exceeded() {
     let gpu = gpu(Options::new(Profile::DISCRETE).budgets([400 * MIB]));
@@ -49,16 +49,16 @@ fn a_budget_that_has_shrunk_is_not_exceeded() {
     drop(first);
 }
 
-/// Each says what it was that forbade the rest, which object it was for, and what to do.
+/// Each error names the flag that forbade further steps, the object, and the remedy.
 #[test]
 fn what_a_flag_forbids_is_said_in_its_words() {
     let gpu = gpu(Options::new(Profile::DISCRETE));
     let never = BufferDesc::new(100_000, Usage::VERTEX).allocation(AllocationFlags::NEVER_ALLOCATE);
     let text = out_of_memory(gpu.create_buffer(&never.name("rock"))).to_string();
     assert!(text.contains("rock") && text.contains("100000 B"), "{text}");
-    assert!(text.contains("NEVER_ALLOCATE") && text.contains("ask without it"), "{text}");
+    assert!(text.contains("NEVER_ALLOCATE") && text.contains("or without it"), "{text}");
     assert!(!text.contains("the program's cap leaves"), "{text}");
-    // What the CPU reads is never local to a card.
+    // Memory for CPU reads is never device-local on a card.
     let local = BufferDesc::new(4096, Usage::COPY_DST)
         .memory(MemoryUse::Readback)
         .allocation(AllocationFlags::DEVICE_LOCAL_ONLY)
@@ -70,7 +70,7 @@ fn what_a_flag_forbids_is_said_in_its_words() {
     ] {
         let text = error.to_string();
         assert!(text.contains("picture") && text.contains(" B aligned"), "{text}");
-        assert!(text.contains("DEVICE_LOCAL_ONLY") && text.contains("ask without it"), "{text}");
+        assert!(text.contains("DEVICE_LOCAL_ONLY") && text.contains("request without it"), "{text}");
     }
     let text = gpu.buffer_cost(&local).unwrap_err().to_string();
     assert!(text.contains("picture") && text.contains("DEVICE_LOCAL_ONLY"), "{text}");
@@ -113,7 +113,7 @@ fn random_requests(profile: Profile, seed: u64) {
         let cost;
         let (made, location) = if rng.below(3) == 0 {
             let side = ((size / 4) as f64).sqrt() as u32;
-            // Of targets that nothing else reads the memory may be lazy, which counts when it is used.
+            // Targets that nothing else reads may have lazily allocated memory, which counts once it is used.
             let target = Usage::RENDER_TARGET | Usage::SHADER_READ;
             let usage = [Usage::SHADER_READ, target][rng.below(2) as usize];
             let desc = TextureDesc::d2(side.max(1), side.max(1), Format::Rgba8Unorm, usage).allocation(flags);

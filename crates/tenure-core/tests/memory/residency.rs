@@ -1,4 +1,4 @@
-//! Evictable resources: what a submission uses is resident, and what is not needed leaves when memory is short.
+//! Evictable resources: used resources are resident, and idle ones are evicted when memory is short.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn with(options: Options) -> Gpu<Device> {
     Gpu::new(Device::with_options(options), Config::default()).unwrap()
 }
 
-/// A Direct3D 12 card of which so many MiB are granted.
+/// A Direct3D 12 card with a budget of `mib` MiB.
 fn granted(mib: u64) -> Gpu<Device> {
     with(Options::new(Profile::DISCRETE).budgets([mib * MIB]).paging(Paging::PCIE4_X16))
 }
@@ -58,8 +58,8 @@ fn assert_clean(gpu: &Gpu<Device>) {
     assert_eq!(gpu.device().take_hazards(), []);
 }
 
-/// A world of twice the budget, of which each frame uses a part: it never exceeds the budget, and nothing is used
-/// that is not resident.
+/// A world of twice the budget; each frame uses a part: the budget is never exceeded, and all used resources
+/// are resident.
 #[test]
 fn a_world_larger_than_the_budget_is_paged() {
     let gpu = granted(32);
@@ -78,7 +78,7 @@ fn a_world_larger_than_the_budget_is_paged() {
     assert_clean(&gpu);
 }
 
-/// What fits stays: nothing is evicted, and a submission makes no call for it.
+/// Blocks that fit stay: nothing is evicted, and a submission makes no call for it.
 #[test]
 fn what_fits_is_left_alone() {
     let gpu = granted(256);
@@ -93,8 +93,8 @@ fn what_fits_is_left_alone() {
     assert_clean(&gpu);
 }
 
-/// Of a working set that comes back in turn and is a little larger than the budget, the least recently used first
-/// would page everything in each time. Of 40 blocks 36 fit beside what is in flight.
+/// With a cyclic working set a little larger than the budget, eviction of the least recently used would page
+/// everything in each time. Of 40 blocks 36 fit beside the blocks in flight.
 #[test]
 fn of_a_cyclic_working_set_most_stays() {
     let gpu = granted(80);
@@ -114,7 +114,7 @@ fn of_a_cyclic_working_set_most_stays() {
     assert_clean(&gpu);
 }
 
-/// Of a budget that shrinks and grows again, all that was evicted comes back by being used.
+/// After a budget has shrunk and grown again, all evicted resources return when they are used.
 #[test]
 fn a_budget_that_shrinks_is_kept() {
     let script = [
@@ -126,7 +126,7 @@ fn a_budget_that_shrinks_is_kept() {
     let target = target(&gpu);
     let world: Vec<_> = (0..32).map(|_| make(&gpu, 2 * MIB)).collect();
     for frame in 0..120_usize {
-        // Four are hot; one of the others is looked at in each frame.
+        // Four are used in each frame, and one of the others.
         let mut used: Vec<_> = world[..4].iter().collect();
         used.push(&world[4 + frame % 28]);
         read(&gpu, &target, &used);
@@ -140,7 +140,7 @@ fn a_budget_that_shrinks_is_kept() {
     assert_clean(&gpu);
 }
 
-/// Blocks of several sizes: none leaves that is not needed for the room.
+/// Blocks of several sizes: only as many are evicted as are needed.
 #[test]
 fn no_more_leaves_than_has_to() {
     let gpu = granted(64);
@@ -162,7 +162,7 @@ fn no_more_leaves_than_has_to() {
     assert_clean(&gpu);
 }
 
-/// More than is granted in one submission: it runs, and what is not of it has left.
+/// A submission larger than the budget: it runs, and all other blocks are evicted.
 #[test]
 fn a_submission_larger_than_the_budget_runs() {
     let gpu = granted(16);
@@ -176,7 +176,7 @@ fn a_submission_larger_than_the_budget_runs() {
     assert_clean(&gpu);
 }
 
-/// A table that lasts, a view, and what is made for one recording: what they show is resident.
+/// A lasting table, a view, and descriptors of one recording: their resources are resident.
 #[test]
 fn what_descriptors_show_is_resident() {
     let gpu = granted(16);
@@ -188,7 +188,7 @@ fn what_descriptors_show_is_resident() {
     let target = target(&gpu);
     let used = [&table, &view, &dynamic, &named];
     for _ in 0..4 {
-        // Others take the room.
+        // Other resources fill the budget.
         for other in &others {
             read(&gpu, &target, &[other]);
             end_frame(&gpu);
@@ -206,7 +206,7 @@ fn what_descriptors_show_is_resident() {
     assert_clean(&gpu);
 }
 
-/// Has a recording use buffers without a word to the manager.
+/// Has a recording use buffers without declaring it.
 fn touch(recording: &mut Recording<Device>, buffers: &[&Buffer<Device>]) {
     let list = recording.raw_mut(tenure_core::device::Permit::checked());
     for buffer in buffers {
@@ -214,7 +214,7 @@ fn touch(recording: &mut Recording<Device>, buffers: &[&Buffer<Device>]) {
     }
 }
 
-/// What is used without being named is found by the simulated device.
+/// The simulated device detects undeclared uses.
 #[test]
 fn a_use_that_is_not_named_is_a_hazard() {
     let gpu = granted(8);
@@ -255,7 +255,7 @@ fn evicted_memory_is_given_back_once() {
     assert_clean(&gpu);
 }
 
-/// A request that finds no room within the budget evicts what is idle before it goes to slower memory.
+/// A request without room within the budget evicts idle blocks before it goes to slower memory.
 #[test]
 fn an_allocation_evicts_before_it_spills() {
     let gpu = granted(32);
@@ -272,7 +272,7 @@ fn an_allocation_evicts_before_it_spills() {
     assert_clean(&gpu);
 }
 
-/// Large ones leave alone; small ones share blocks with nothing that stays.
+/// Large ones have blocks of their own; small ones share blocks only with evictable resources.
 #[test]
 fn evictable_resources_share_no_block_with_others() {
     let gpu = granted(256);
@@ -290,15 +290,15 @@ fn evictable_resources_share_no_block_with_others() {
         "a pool for what stays, for what leaves, and for what matters more"
     );
     drop((stays, leaves, high));
-    // Without paging nothing is evicted, so that nothing has to be kept apart.
+    // Without paging nothing is evicted, so evictable resources share blocks with others.
     let gpu = with(Options::new(Profile::VULKAN_NVIDIA));
     assert_ne!(make(&gpu, MIB).location(), LocationKind::Committed);
     let mapped = gpu.create_buffer(&evictable(64).memory(MemoryUse::Upload)).unwrap();
     assert_eq!(mapped.location(), LocationKind::Range);
 }
 
-/// What leaves together is no larger than what leaves alone, however much there is: each small one that is used brings
-/// back its whole block.
+/// Blocks of shared resources are no larger than the limit for a block of one resource, whatever the total:
+/// each small one that is used brings back its whole block.
 #[test]
 fn small_evictable_resources_share_small_blocks() {
     let gpu = granted(256);
@@ -381,7 +381,7 @@ impl World {
         }
     }
 
-    /// Uses some on one of the queues; what is read back is what was written.
+    /// Uses some on one of the queues; readbacks match the written bytes.
     fn submit(&mut self) {
         let queue = [Queue::Graphics, Queue::Compute, Queue::Copy][self.rng.below(3) as usize];
         let mut recording = self.gpu.record(queue, "random").unwrap();
@@ -412,8 +412,8 @@ fn pick<'a, T>(rng: &mut Rng, all: &'a [T]) -> Option<&'a T> {
     all.get(rng.below(all.len().max(1) as u64) as usize)
 }
 
-/// Random programs on three queues, under a budget that follows a random script: what is used is resident, what is in
-/// use is not evicted, and what was evicted holds what it held.
+/// Random programs on three queues, under a budget that follows a random script: used blocks are resident,
+/// blocks in use are not evicted, and evicted blocks keep their contents.
 #[test]
 fn random_programs_use_only_what_is_resident() {
     let mut evictions = 0;
@@ -432,8 +432,8 @@ fn random_programs_use_only_what_is_resident() {
     assert!(evictions > 100, "{evictions} evictions: the budgets are too large to test anything");
 }
 
-/// Where the driver decides by priorities, what is idle gets a low one under pressure, and its own before it is used:
-/// also what the sets of a recording show, and those that last.
+/// If the driver decides by priorities, idle resources get a low priority under pressure, and their own before
+/// a use, also those in lasting sets and in sets of a recording.
 #[test]
 fn where_the_driver_decides_priorities_change() {
     let options = Options::new(Profile::VULKAN_NVIDIA).paging(Paging::PCIE4_X16);
@@ -467,7 +467,8 @@ fn where_the_driver_decides_priorities_change() {
     assert_clean(&gpu);
 }
 
-/// What the operating system says is heard in the frame in which it says it, although it was asked already.
+/// A notification of the operating system takes effect in the same frame, although the budget was already
+/// queried.
 #[test]
 fn a_change_of_the_budget_is_heard_at_once() {
     for (profile, is_heard) in [(Profile::DISCRETE, true), (Profile::VULKAN_NVIDIA, false)] {
@@ -489,7 +490,7 @@ fn a_change_of_the_budget_is_heard_at_once() {
     }
 }
 
-/// Limits that were granted some frames ago do not outlive the budget.
+/// Limits granted some frames ago do not outlive a change of the budget.
 #[test]
 fn what_was_granted_before_a_change_is_not_taken_after() {
     let gpu =
@@ -512,7 +513,7 @@ fn evicted(gpu: &Gpu<Device>) -> u64 {
     gpu.memory().heaps[0].evicted / MIB
 }
 
-/// Idle blocks leave as if so much were missing, and nothing that is in use does.
+/// As many idle blocks are evicted as if the requested bytes were missing, and none in use.
 #[test]
 fn what_is_asked_for_leaves_at_the_end_of_the_frame() {
     let gpu = granted(256);
@@ -540,7 +541,7 @@ fn what_is_asked_for_leaves_at_the_end_of_the_frame() {
     assert_clean(&gpu);
 }
 
-/// What was not used since the request before leaves, however much room there is.
+/// Resources unused since the previous request are evicted, however much room there is.
 #[test]
 fn what_is_unused_between_two_requests_leaves() {
     let gpu = granted(256);
@@ -567,7 +568,7 @@ fn what_is_unused_between_two_requests_leaves() {
     assert_clean(&gpu);
 }
 
-/// The operating system is told what cannot leave, when that has changed by much.
+/// The reservation of memory that cannot be evicted is updated after large changes.
 #[test]
 fn what_is_pinned_is_reserved() {
     let gpu = granted(256);

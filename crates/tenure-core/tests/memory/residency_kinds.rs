@@ -117,7 +117,7 @@ impl Scene {
         recording.raw().trace_rays(world.raw());
     }
 
-    /// A transient resource takes no part in residency, whatever its description says.
+    /// A transient resource is never evictable, whatever its description.
     fn use_transient(recording: &mut Recording<Device>) {
         let desc = TextureDesc::d2(512, 512, Format::Rgba8Unorm, Usage::RENDER_TARGET).evictable();
         let target = recording.transient_texture(&desc).unwrap();
@@ -158,7 +158,7 @@ impl Scene {
             2 => self.drop_some(),
             3 => self.gpu.device().set_budget(0, (1 + self.rng.below(30)) * MIB).unwrap(),
             4 => {
-                // Neither keeps a submission from being made: it is tried again, or stays.
+                // Neither failure fails a submission: the call is repeated, or the block stays.
                 let call = [CallKind::MakeResident, CallKind::Evict][self.rng.below(2) as usize];
                 self.gpu.device().faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(call));
             }

@@ -1,4 +1,5 @@
-//! Uploads to evictable resources: what cannot be resident at once is filled one after the other, and nothing is lost.
+//! Uploads to evictable resources: destinations that cannot be resident together are filled one after the
+//! other, and nothing is lost.
 
 use std::time::Duration;
 
@@ -11,14 +12,14 @@ use crate::evictable::{end_frame, evict_all, evictable, with};
 const MIB: u64 = 1 << 20;
 const SOON: Duration = Duration::from_secs(10);
 
-/// Ends frames until everything that is idle has left, and has memory again.
+/// Ends frames until all idle blocks are evicted, and restores the memory.
 fn evict_once(gpu: &Gpu<Device>) {
     evict_all(gpu);
     gpu.device().set_budget(0, 64 * MIB).unwrap();
     end_frame(gpu);
 }
 
-/// The driver makes no more than so many bytes resident at once.
+/// Limits the bytes that the driver makes resident at once.
 fn limit(gpu: &Gpu<Device>, bytes: u64) {
     let fault = Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::MakeResident);
     gpu.device().faults().inject(fault.larger_than(bytes).onwards());
@@ -40,7 +41,7 @@ fn end(gpu: Gpu<Device>) {
     device.check_clean().unwrap_or_else(|findings| panic!("{findings}"));
 }
 
-/// Uploads to five blocks, of which the driver makes two resident at once.
+/// Uploads to five blocks, with a driver that makes only two resident at once.
 #[test]
 fn uploads_to_more_than_can_be_resident_are_submitted_in_parts() {
     for lag in [Lag::None, Lag::Submissions(4)] {
@@ -67,7 +68,7 @@ fn uploads_to_more_than_can_be_resident_are_submitted_in_parts() {
     }
 }
 
-/// Textures go through the graphics queue, and those of a block that they share need no parts.
+/// Textures use the graphics queue, and those of one block are filled together.
 #[test]
 fn textures_that_cannot_be_resident_at_once_are_filled() {
     let gpu = with(Options::new(Profile::DISCRETE).budgets([64 * MIB]));
@@ -120,7 +121,8 @@ fn an_upload_to_what_cannot_be_resident_stays_pending() {
     end(gpu);
 }
 
-/// What can never be resident is dropped: its upload holds nothing back any more, unless a recording uses it.
+/// A block that can never be resident is dropped: its upload no longer delays others, unless a recording uses
+/// it.
 #[test]
 fn an_upload_to_what_was_dropped_holds_nothing_back() {
     let gpu = with(Options::new(Profile::DISCRETE).budgets([64 * MIB]));
@@ -145,7 +147,7 @@ fn an_upload_to_what_was_dropped_holds_nothing_back() {
     end(gpu);
 }
 
-/// What an upload goes to is dropped before it could be submitted: it is destroyed once the upload is done.
+/// The destination of an upload is dropped before the submission: it is destroyed once the upload is done.
 #[test]
 fn a_destination_that_is_dropped_meanwhile_is_given_back() {
     let gpu = with(Options::new(Profile::DISCRETE).budgets([64 * MIB]));
@@ -172,7 +174,7 @@ fn a_loss_gives_uploads_up() {
     let buffers: Vec<_> = (0..3).map(|_| gpu.create_buffer(&evictable(4 * MIB)).unwrap()).collect();
     evict_once(&gpu);
     let uploads: Vec<_> = buffers.iter().map(|buffer| gpu.upload(buffer, 0, &[5; 64]).unwrap()).collect();
-    // Of two faults the first is answered.
+    // Of two errors the first is returned.
     let lost = Fault::nth(3, FaultKind::Removed("pulled out".into())).of(CallKind::MakeResident);
     gpu.device().faults().inject(lost);
     limit(&gpu, 5 * MIB);
@@ -190,7 +192,7 @@ fn stream(gpu: &Gpu<Device>, seed: u64) {
     let mut rng = Rng::new(seed);
     let mut buffers: Vec<(Buffer<Device>, u8)> = Vec::new();
     let queues = [Queue::Graphics, Queue::Compute, Queue::Copy];
-    // On a busy machine the other thread may come late.
+    // On a busy machine the other thread may run late.
     let has_evicted = || gpu.device().calls().made(CallKind::Evict) > 0;
     for step in (0..20_000).take_while(|step| *step < 120 || !has_evicted()) {
         if buffers.len() < 3 || rng.below(3) == 0 {

@@ -30,7 +30,7 @@ fn desc(rng: &mut Rng) -> BufferDesc {
     }
 }
 
-/// Which bytes are taken, of which API buffer: a list of what lives.
+/// The live byte ranges, by API buffer.
 #[derive(Default)]
 struct Oracle(Mutex<BTreeMap<(usize, u64), u64>>);
 
@@ -61,8 +61,8 @@ impl Oracle {
 const THREADS: u64 = 4;
 const STEPS: u64 = 3000;
 
-/// One thread's part of a round: creates, drops, hands over to the next thread, and now and then gives
-/// back what anybody has dropped.
+/// One thread's part of a round: creates, drops, passes buffers to the next thread, and sometimes reclaims
+/// dropped buffers of all threads.
 fn work(
     gpu: &Gpu<Device>,
     oracle: &Oracle,
@@ -84,7 +84,7 @@ fn work(
                 drop(buffer);
             }
             6 if !mine.is_empty() => {
-                // The other may be at its end already; what it did not take is dropped with the channel.
+                // The other may have ended; the rest is dropped with the channel.
                 next.send(mine.swap_remove(0)).unwrap();
             }
             _ => {
@@ -121,7 +121,7 @@ fn round(gpu: &Gpu<Device>, seed: u64) {
             .collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    // What nobody took.
+    // Buffers that no thread has received.
     for buffer in left.iter().flat_map(|from| from.try_iter()) {
         oracle.remove(&buffer);
         drop(buffer);
@@ -146,8 +146,8 @@ fn check_empty(gpu: &Gpu<Device>) {
         assert!(pool.peak_reserved >= pool.reserved && pool.peak_used >= used, "{pool:?}");
     }
     assert_eq!(stats.reserved, stats.pools.iter().map(|pool| pool.reserved).sum::<u64>());
-    // What is empty is given back: pieces to the shard that lent them, slots to their heaps, heaps and buffers
-    // to the driver; the last one of a pool is kept for some frames.
+    // Empty memory is returned: pieces to the lending shard, slots to their heaps, heaps and buffers to the
+    // driver; the last one of a pool is kept for some frames.
     for _ in 0..3 {
         gpu.trim();
         for _ in 0..20 {
@@ -158,7 +158,7 @@ fn check_empty(gpu: &Gpu<Device>) {
     assert_eq!(gpu.stats().reserved, 0);
 }
 
-/// What lives in shards counts once, and so does the memory that they divide.
+/// Live ranges in shards count once, as does the memory that they divide.
 fn check_sums(gpu: &Gpu<Device>, seed: u64) {
     let oracle = Oracle::default();
     let make = |index| {
@@ -182,12 +182,12 @@ fn check_sums(gpu: &Gpu<Device>, seed: u64) {
         stats.pools.iter().filter(|pool| pool.kind != kind).map(of).sum::<u64>()
     };
     assert_eq!(sum(|pool| pool.allocations), 500 * THREADS);
-    // With a stride more is asked for, to move to a multiple of it.
+    // Requests with a stride are larger, to align to a multiple of it.
     assert!((asked..asked * 11 / 10).contains(&sum(|pool| pool.requested)));
     assert!(sum(|pool| pool.used) >= sum(|pool| pool.requested));
     assert!(sum(|pool| pool.capacity) >= sum(|pool| pool.used) && stats.reserved >= asked);
     assert!(sum(|pool| pool.capacity) < 2 * asked, "shards keep little in hand");
-    // Each drops another's.
+    // Each thread drops another thread's buffers.
     hands.rotate_left(1);
     thread::scope(|scope| {
         hands.into_iter().for_each(|hand| {
@@ -202,8 +202,8 @@ fn threads_that_divide_a_pool_keep_its_promises() {
     let gpu = gpu(Config::default());
     let begun = Instant::now();
     let mut rounds = 0;
-    // Until they have met often enough. No frame ends meanwhile, which would have them begin to count anew: on a
-    // machine that has other things to do they meet seldom.
+    // Until they have contended often enough. No frame ends meanwhile, because that would restart the count: on
+    // a busy machine contention is rare.
     while shards(&gpu) < 2 && begun.elapsed() < Duration::from_secs(60) {
         rounds += 1;
         round(&gpu, rounds);
@@ -236,7 +236,7 @@ fn one_shard_is_shared_by_all() {
     drop(gpu);
 }
 
-/// The same calls on one thread give the same places, whatever the number of shards.
+/// The same calls on one thread give the same places, for any number of shards.
 #[test]
 fn one_thread_divides_nothing() {
     let run = |pool_shards| {

@@ -1,4 +1,4 @@
-//! What the manager tells a program about memory: budgets, headroom, pressure.
+//! The manager's information about memory: budgets, headroom, pressure.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -44,7 +44,7 @@ fn end_frame(gpu: &Gpu<Device>) {
     gpu.begin_frame().unwrap().end().unwrap();
 }
 
-/// The rule that programs have: whoever loads only what the headroom has room for, never exceeds a budget.
+/// The rule for programs: a program that loads only within the headroom never exceeds a budget.
 #[test]
 fn loads_within_the_headroom_never_exceed_a_budget() {
     for &profile in Profile::ALL {
@@ -60,7 +60,7 @@ fn load_within_headroom(profile: Profile, seed: u64) {
     let (mut buffers, mut textures, mut loads) = (Vec::new(), Vec::new(), 0);
     let mut most = 0.0_f64;
     for _ in 0..40 {
-        // The operating system takes some away, or gives some back.
+        // The operating system lowers or raises the budget.
         let budget = used(&gpu, heap).max(24 * MIB) + rng.below(40 * MIB);
         gpu.device().set_budget(heap, budget).unwrap();
         let frame = gpu.begin_frame().unwrap();
@@ -94,7 +94,7 @@ fn load_within_headroom(profile: Profile, seed: u64) {
     assert!(loads > 40 && most > 0.8, "{}: {loads} loads, up to {most:.2} of the budget", profile.name());
 }
 
-/// And once more when it says that it grants something else, as Windows does.
+/// And once more when it reports a change of the budget, as Windows does.
 #[test]
 fn the_operating_system_is_asked_once_a_frame() {
     for (profile, most) in [(Profile::VULKAN_NVIDIA, 1), (Profile::DISCRETE, 2)] {
@@ -110,7 +110,7 @@ fn the_operating_system_is_asked_once_a_frame() {
                 let _memory = (gpu.memory(), gpu.stats(), gpu.report());
             }
             assert!(asked(&gpu) - before <= 1, "{} questions", asked(&gpu) - before);
-            // Beyond the budget every request needs to know it.
+            // Beyond the budget every request queries it.
             gpu.device().set_budget(0, gpu.stats().reserved / 2).unwrap();
             kept.push(gpu.create_buffer(&mesh(3 * MIB)).unwrap());
             frame.end().unwrap();
@@ -121,7 +121,7 @@ fn the_operating_system_is_asked_once_a_frame() {
     }
 }
 
-/// Nobody who does not want to know pays for a question.
+/// Without a listener there are no budget queries.
 #[test]
 fn a_program_that_is_not_short_seldom_asks() {
     let gpu = gpu(Profile::DISCRETE);
@@ -197,7 +197,7 @@ fn windows_are_told_apart() {
 
 type Changes = Arc<Mutex<Vec<PressureChange>>>;
 
-/// Collects the changes of level, and calls the manager while it is told.
+/// Collects the changes of level, and calls the manager in the listener.
 fn listen(gpu: &Gpu<Device>) -> Changes {
     let changes = Changes::default();
     let to = changes.clone();
@@ -287,7 +287,7 @@ fn a_listener_that_panics_leaves_the_frame_ended() {
     assert!(gpu.shutdown().leaks.len() == 1);
 }
 
-/// After the end nobody is told, and what the listener has captured is let go of.
+/// After the shutdown the listener is not called, and its captured values are dropped.
 #[test]
 fn a_shutdown_ends_the_listener() {
     let gpu = gpu(Profile::DISCRETE);
@@ -299,8 +299,7 @@ fn a_shutdown_ends_the_listener() {
     assert_eq!(Arc::strong_count(&captured), 1);
 }
 
-/// The usage is never taken for less than it is at the end, however many threads take and give back while it is
-/// asked for.
+/// The final usage is never underestimated, even if threads allocate and free during a query.
 #[test]
 fn threads_leave_the_usage_right() {
     let gpu = gpu(Profile::DISCRETE);
@@ -331,7 +330,7 @@ fn threads_leave_the_usage_right() {
     assert_eq!(local(&gpu).usage, used(&gpu, 0));
 }
 
-/// A request that was refused takes nothing of the headroom.
+/// A refused request does not reduce the headroom.
 #[test]
 fn a_refusal_leaves_the_headroom() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).heap_sizes([32 * MIB, 32 * MIB]));
@@ -341,7 +340,7 @@ fn a_refusal_leaves_the_headroom() {
     assert_eq!(local(&gpu), before);
 }
 
-/// Every resource that lives says where it is, so that what is in a block can be told.
+/// Every live resource reports its place, so that the contents of a block are known.
 #[test]
 fn every_resource_says_where_it_is() {
     for &profile in Profile::ALL {
@@ -398,7 +397,7 @@ fn check_tags(report: &Report) {
     assert_eq!(report.tags.iter().map(|tag| tag.objects).sum::<u64>(), report.stats.live_objects);
 }
 
-/// What a request is said to cost is what it costs: bytes from the driver, memory type and kind of place.
+/// The predicted cost of a request is its actual cost: bytes from the driver, memory type and placement.
 #[test]
 fn a_request_costs_what_it_was_said_to() {
     for &profile in Profile::ALL {
@@ -436,7 +435,7 @@ fn check_costs(profile: Profile, seed: u64) {
         let what = format!("{} seed {seed} step {step}: {cost:?}", profile.name());
         assert!(cost.is_within_budget, "{what}");
         assert_eq!(location, cost.location, "{what}");
-        // A new block may take the place of empty ones, which go.
+        // Empty blocks may be freed for a new one.
         let taken = gpu.stats().driver_allocations - before.driver_allocations;
         assert_eq!(taken > 0, cost.new_bytes > 0, "{what}");
         assert!(gpu.stats().reserved <= before.reserved + cost.new_bytes, "{what}");
@@ -466,8 +465,8 @@ fn a_request_beyond_the_budget_says_so() {
     assert!(matches!(gpu.texture_cost(&target), Err(Error::ShutDown)));
 }
 
-/// Under a cap a request costs the smaller block that the cap leaves, and is not said to be within the budget when it
-/// would fail.
+/// Under a cap a request costs the smaller block that the cap allows, and is not reported as within the budget
+/// if it would fail.
 #[test]
 fn a_request_costs_what_a_cap_leaves() {
     for &profile in Profile::ALL {
@@ -492,7 +491,7 @@ fn a_request_costs_what_a_cap_leaves() {
     }
 }
 
-/// A program that has capped itself is told when it comes near the cap, as if no more were granted.
+/// A program with its own cap is notified near the cap, as near a budget.
 #[test]
 fn a_cap_makes_pressure() {
     for &profile in Profile::ALL {

@@ -1,4 +1,4 @@
-//! Small vertex and index buffers by address heap: what they cost in memory and calls.
+//! Small vertex and index buffers by address heap: their cost in memory and calls.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! Parts of the counters add up to the whole, at every step of a random program: what the device itself has
-//! given, what the program holds, what it has dropped.
+//! Parts of the counters add up to the total, at every step of a random program: memory from the device, live
+//! resources of the program, dropped resources.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use tenure_core::device::{Device as _, Features};
@@ -50,7 +50,8 @@ impl Thing {
     }
 }
 
-/// What a program has met: the most bytes of each part and of what pools borrowed, and requests that were refused.
+/// The cases that occurred in a program: the peak bytes of each part and of borrowed pieces, and refused
+/// requests.
 #[derive(Default)]
 struct Met {
     parts: MemoryParts,
@@ -76,12 +77,12 @@ struct Program {
     rng: Rng,
     /// Frames added up.
     frames: FrameStats,
-    /// What was met.
+    /// The cases that occurred.
     met: Met,
     gpu: Gpu<Device>,
 }
 
-/// Limits low enough for small resources to get to every kind of memory.
+/// Limits low enough for small resources to reach every kind of memory.
 fn config(strategy: Strategy) -> Config {
     Config {
         pools: PoolConfig {
@@ -176,7 +177,7 @@ impl Program {
         self.things.push(Thing::Tiles(made));
     }
 
-    /// Something in a page of an allocator that lives, or of a new one.
+    /// A buffer in a page of an existing allocator or of a new one.
     fn page(&mut self) {
         let (buffer, texture) = (self.buffer_desc(), self.texture_desc());
         let living = self.things.iter().position(|thing| matches!(thing, Thing::Pages(_)));
@@ -209,7 +210,7 @@ impl Program {
         let mut list = frame.record(Queue::Graphics, "frame").unwrap();
         for thing in &self.things {
             if let Thing::Buffer(buffer) = thing {
-                // Handing out its place is how commands come to use it.
+                // Commands may use it once its place was queried.
                 let _place = buffer.offset();
             }
         }
@@ -247,7 +248,7 @@ impl Program {
         assert_eq!(stats.live_objects, self.things.len() as u64, "{stats:?}");
         let pages: u64 = self.things.iter().map(page_bytes).sum();
         assert!(stats.reserved_by.pages >= pages, "pages of allocators that are gone wait for the GPU");
-        // Parts of what the pools have given out live; the rest waits to be given back.
+        // Some of the allocated ranges are live; the others wait for their release.
         let live = |kinds: &[LocationKind]| {
             let is_there = |thing: &&Thing| thing.location().is_some_and(|kind| kinds.contains(&kind));
             self.things
@@ -287,19 +288,19 @@ fn page_bytes(thing: &Thing) -> u64 {
     if let Thing::Pages(pages) = thing { pages.stats().reserved } else { 0 }
 }
 
-/// The sum over the pools but for the one whose ranges are the blocks of another.
+/// The sum over all pools except the one whose ranges are the blocks of another.
 fn own(stats: &Stats, of: fn(&PoolStats) -> u64) -> u64 {
     stats.pools.iter().filter(|pool| pool.kind != PoolKind::SmallBufferSlots).map(of).sum()
 }
 
-/// What holds in between any two calls.
+/// Invariants between any two calls.
 fn check_memory(gpu: &Gpu<Device>) -> Stats {
     let stats = check_but_for_the_peak(gpu);
     assert_eq!(stats.peak_reserved, gpu.device().calls().peak_reserved_bytes, "{stats:?}");
     stats
 }
 
-/// What holds in between any two calls, after several threads have made some at once, too.
+/// Invariants between any two calls, also after simultaneous calls of several threads.
 fn check_but_for_the_peak(gpu: &Gpu<Device>) -> Stats {
     let (stats, calls) = (gpu.stats(), gpu.device().calls());
     assert_eq!(stats.reserved, calls.reserved_bytes, "{stats:?}");
@@ -324,7 +325,7 @@ fn check_but_for_the_peak(gpu: &Gpu<Device>) -> Stats {
         assert_eq!(pool.requested + pool.alignment_waste + pool.rounding_waste(), pool.used, "{pool:?}");
     }
     check_heaps(gpu, &stats);
-    // What one pool borrows another has given out.
+    // Borrowed bytes of one pool are allocated bytes of another.
     let sum = |of: fn(&PoolStats) -> u64| stats.pools.iter().map(of).sum::<u64>();
     let lent = sum(|pool| if pool.kind == PoolKind::SmallBufferSlots { pool.used } else { 0 });
     assert_eq!(sum(|pool| pool.borrowed), lent, "{stats:?}");
@@ -345,7 +346,7 @@ fn sums(memory: &MemoryReport) -> (MemoryParts, MemoryParts) {
     (sum(&mut memory.heaps.iter().map(|heap| heap.ours)), of_types)
 }
 
-/// The same for each memory heap, in between any two calls; what is used of it is what the device counts.
+/// The same for each memory heap, between any two calls; its usage is the device's count.
 fn check_heaps(gpu: &Gpu<Device>, stats: &Stats) {
     let memory = gpu.memory();
     assert_eq!(sums(&memory), (stats.reserved_by, stats.reserved_by), "{memory:?}");
@@ -391,7 +392,7 @@ fn parts_add_up_to_what_the_device_has_given() {
     }
 }
 
-/// The transient resources and the blocks of slots have memory of their own there, too.
+/// There transient resources and blocks of slots have dedicated memory, too.
 #[test]
 fn parts_add_up_where_the_driver_insists_on_memory_for_each() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
@@ -445,7 +446,7 @@ fn parts_add_up_while_other_threads_create_and_drop() {
     gpu.purge().unwrap();
     gpu.trim();
     let stats = check_but_for_the_peak(&gpu);
-    // What the driver gives and takes back at the same moment is counted after it, in any order: a block each.
+    // Simultaneous driver allocations and frees are counted afterwards, in any order: a block each.
     let (peak, of_device) = (stats.peak_reserved, gpu.device().calls().peak_reserved_bytes);
     let most = stats.pools.iter().map(|pool| pool.peak_reserved).max().unwrap_or_default();
     assert!(peak.abs_diff(of_device) <= most, "{peak}, {of_device} on the device, {stats:?}");

@@ -1,5 +1,5 @@
-//! What the driver says about memory may be untrue: budgets of nothing, budgets above all memory, and refusals before a
-//! budget is reached. Each creation takes few driver calls all the same, and no memory is left behind.
+//! The driver may report wrong numbers about memory: budgets of nothing, budgets above all memory, and refusals
+//! before a budget is reached. Each creation takes few driver calls all the same, and no memory is left behind.
 
 use tenure_core::device::Device as _;
 use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, Usage};
@@ -20,13 +20,13 @@ fn manager(profile: Profile) -> (Device, Gpu<Device>) {
     (device, gpu)
 }
 
-/// Driver calls that make memory, those that failed as well.
+/// Driver calls that allocate memory, including failed ones.
 fn calls(device: &Device) -> u64 {
     let calls = device.calls();
     [CallKind::CreateHeap, CallKind::CreateCommitted].map(|kind| calls.made(kind)).iter().sum()
 }
 
-/// One buffer of a MiB, in few calls.
+/// Creates a buffer of 1 MiB in few calls.
 fn create(device: &Device, gpu: &Gpu<Device>) -> Result<Buffer<Device>, Error> {
     let before = calls(device);
     let made = gpu.create_buffer(&BufferDesc::new(MIB, Usage::VERTEX));

@@ -1,4 +1,4 @@
-//! What errors say: names instead of numbers, the limit, and what to do.
+//! Texts of errors: names instead of numbers, the limit, and the remedy.
 
 use tenure_core::device::Device as _;
 use tenure_core::{

@@ -3,7 +3,7 @@
 use tenure_core::{BufferDesc, Config, Gpu, Queue, Usage};
 use tenure_sim::{Device, Profile};
 
-/// Two small buffers in one API buffer; the second is read though nobody wrote it.
+/// Two small buffers in one API buffer; the second is read although it was never written.
 #[test]
 fn an_object_in_a_shared_buffer_is_named_with_its_offset() {
     let device = Device::new(Profile::VULKAN_NVIDIA);

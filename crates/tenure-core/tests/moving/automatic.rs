@@ -1,4 +1,4 @@
-//! What moves by itself, at the end of frames.
+//! Automatic moves, at the end of frames.
 
 use tenure_core::{BufferDesc, CompactionConfig, Config, Format, Gpu, TextureDesc, TextureViewDesc, Usage};
 use tenure_sim::{Device, Lag, Options, Profile};
@@ -11,8 +11,8 @@ fn gpu(config: Config) -> Gpu<Device> {
     Gpu::new(Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Submissions(3))), config).unwrap()
 }
 
-/// Of 2,000 textures with views every tenth is kept: what is reserved comes down to what they take, and then nothing
-/// moves any more.
+/// Of 2,000 textures with views every tenth is kept: the reserved bytes shrink to their size, and then nothing
+/// more moves.
 #[test]
 fn a_program_that_does_nothing_about_it_gets_its_memory_back() {
     let gpu = gpu(Config::default());
@@ -56,7 +56,7 @@ fn a_program_that_does_nothing_about_it_gets_its_memory_back() {
     end(gpu);
 }
 
-/// A program that comes and goes, frame by frame, has nothing moved.
+/// Nothing moves in a program that creates and drops resources in each frame.
 #[test]
 fn what_changes_all_the_time_is_left_alone() {
     let gpu = gpu(Config::default());
@@ -76,7 +76,7 @@ fn what_changes_all_the_time_is_left_alone() {
     end(gpu);
 }
 
-/// A configuration says how much, or that nothing moves.
+/// The configuration limits the moves, or forbids them.
 #[test]
 fn the_configuration_is_kept() {
     let limits = [

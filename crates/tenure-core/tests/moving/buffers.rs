@@ -1,4 +1,4 @@
-//! Movable buffers, one thing at a time.
+//! Movable buffers, one rule per test.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ fn make(gpu: &Gpu<Device>, size: u64, byte: u8) -> Buffer<Device> {
     gpu.create_buffer_with(&desc(size), &vec![byte; size as usize]).unwrap()
 }
 
-/// So many buffers, of which one in ten is left, with what its bytes are.
+/// Creates `count` buffers and keeps one in ten, with the value of its bytes.
 fn sparse(gpu: &Gpu<Device>, count: usize, size: u64) -> Vec<(Buffer<Device>, u8)> {
     let all: Vec<_> = (0..count).map(|index| (make(gpu, size, index as u8), index as u8)).collect();
     gpu.flush_uploads().unwrap();
@@ -79,7 +79,7 @@ pub(crate) fn end(gpu: Gpu<Device>) {
     device.check_clean().unwrap_or_else(|findings| panic!("{findings}"));
 }
 
-/// Of many buffers a few are left: they move together, with their bytes, and what they leave is given back. Then
+/// Of many buffers a few are kept: they move together, with their bytes, and the old blocks are freed. Then
 /// nothing more happens.
 #[test]
 fn what_is_left_of_many_moves_together() {
@@ -122,7 +122,8 @@ fn a_placed_buffer_moves() {
     end(gpu);
 }
 
-/// What a recording was told stays right until it is submitted, whatever is compacted meanwhile; afterwards it moves.
+/// A place queried in a recording stays valid until its submission, with any compaction meanwhile; afterwards
+/// it moves.
 #[test]
 fn what_a_recording_uses_stays_until_it_is_submitted() {
     let gpu = discrete();
@@ -153,12 +154,12 @@ fn what_a_recording_uses_stays_until_it_is_submitted() {
     end(gpu);
 }
 
-/// What a recording writes after something was planned to move is not lost, nor what it uploads.
+/// Writes and uploads of a recording after a move was planned are not lost.
 #[test]
 fn what_is_written_meanwhile_goes_along() {
     let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Submissions(4)));
     let mut kept = sparse(&gpu, 400, 100 * KIB);
-    // In another API buffer than what it is copied to.
+    // Not in the API buffer of the copy's destination.
     let source = BufferDesc::new(100 * KIB, Usage::UNORDERED_ACCESS | Usage::COPY_SRC);
     let source = gpu.create_buffer_with(&source, &vec![200; 100 << 10]).unwrap();
     let budget = CompactionBudget { moves: 3, ..BUDGET };
@@ -185,7 +186,7 @@ fn what_is_written_meanwhile_goes_along() {
     end(gpu);
 }
 
-/// What was taken out for good stays there, and the rest moves.
+/// Pinned buffers stay in place, and the rest moves.
 #[test]
 fn what_was_taken_out_stays() {
     let gpu = discrete();
@@ -203,7 +204,7 @@ fn what_was_taken_out_stays() {
     end(gpu);
 }
 
-/// A buffer that is pinned after a place was found for it, while it is in use, stays, and keeps nobody else.
+/// A buffer that is pinned after its new place was found, while it is in use, stays, and does not block others.
 #[test]
 fn what_is_pinned_while_it_waits_stays() {
     let gpu = discrete();
@@ -224,7 +225,7 @@ fn what_is_pinned_while_it_waits_stays() {
     end(gpu);
 }
 
-/// What is dropped while it waits is gone, and so is the place for it.
+/// A resource dropped while it waits for its move is released, and so is its new place.
 #[test]
 fn what_is_dropped_while_it_waits_is_gone() {
     let gpu = discrete();
@@ -264,7 +265,7 @@ fn a_refused_copy_moves_nothing() {
             }
         }
         gpu.device().faults().clear();
-        // Where no list can be made, those that are complete do.
+        // If no list can be created, complete ones are reused.
         assert!(refused > 0 || call == CallKind::CreateList);
         kept.iter().for_each(|(buffer, byte)| assert_holds(&gpu, buffer, *byte));
         assert!(moved > 0 || compact(&gpu).moves > 0);
@@ -274,7 +275,7 @@ fn a_refused_copy_moves_nothing() {
     }
 }
 
-/// What is not for the GPU alone, or has memory of its own, is not changed by the flag.
+/// The flag has no effect on CPU-visible resources and those with memory of their own.
 #[test]
 fn the_flag_has_no_effect_elsewhere() {
     let gpu = discrete();
@@ -288,7 +289,8 @@ fn the_flag_has_no_effect_elsewhere() {
     end(gpu);
 }
 
-/// Growth comes before compaction: what is being emptied is used again before the driver is asked for more.
+/// Growth takes precedence over compaction: blocks that are being emptied are used again before the driver
+/// allocates more.
 #[test]
 fn a_growing_program_uses_what_is_being_emptied() {
     let gpu = discrete();

@@ -1,4 +1,4 @@
-//! Programs that take no care: what they drop while it is used, and what they ask for at once.
+//! Careless programs: they drop resources in use, and query their places at once.
 
 use tenure_core::{
     BindingKind, BufferDesc, BufferViewDesc, CompactionBudget, DescriptorSetDesc, Gpu, Queue, SetBinding,
@@ -16,7 +16,7 @@ fn mesh(size: u64) -> BufferDesc {
     BufferDesc::new(size, Usage::SHADER_READ).movable().name("mesh")
 }
 
-/// What was dropped while a recording uses it is gone for its program.
+/// A resource that was dropped while a recording uses it is gone for the program.
 #[test]
 fn what_was_dropped_is_not_listed() {
     let gpu = with(Options::new(Profile::DISCRETE));
@@ -39,8 +39,8 @@ fn what_was_dropped_is_not_listed() {
     end(gpu);
 }
 
-/// The device is lost while a recording was told of a view and of a set, and their handles are dropped: their heap and
-/// block go when the recording has ended.
+/// The device is lost while a recording uses a view and a set whose handles are dropped: their heap and block
+/// are freed when the recording has ended.
 #[test]
 fn a_lost_device_keeps_what_recordings_were_told_of() {
     for (profile, has_sets) in [(Profile::DISCRETE, false), (Profile::VULKAN_NVIDIA, true)] {
@@ -89,7 +89,7 @@ fn compact_by(gpu: &Gpu<Device>, budget: CompactionBudget) -> usize {
     panic!("{budget:?}: it does not end");
 }
 
-/// It comes to its end with any budget, and does nothing with none.
+/// Compaction finishes with any budget, and does nothing without one.
 #[test]
 fn any_budget_is_enough() {
     let (most, all) = (u64::MAX, usize::MAX);

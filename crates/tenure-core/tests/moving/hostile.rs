@@ -25,7 +25,7 @@ const PROFILES: [Profile; 6] = [
     Profile::D3D12_TIER2,
 ];
 
-/// Whatever they do, their content is where they look for it, each move is listed, and in the end nothing moves.
+/// In all of them, contents are found at the queried places, each move is listed, and in the end nothing moves.
 #[test]
 fn hostile_programs_find_what_they_wrote() {
     let mut moves = 0;
@@ -317,7 +317,7 @@ impl tenure_core::Recorder for Shared {
     fn frame_ended(&self, _: u64) {}
 }
 
-/// Each place and each allocation that a recorder was told of goes once.
+/// Each place and each allocation reported to a recorder is freed once.
 #[test]
 fn a_recorder_follows_what_moves() {
     for seed in 0..6_u64 {

@@ -1,4 +1,4 @@
-//! What is dropped, ends or is evicted around a move.
+//! Drops, shutdowns and evictions around a move.
 
 use tenure_core::{
     BufferDesc, CompactionBudget, CompactionConfig, Config, DescriptorTableDesc, Format, Gpu, Queue, State,
@@ -25,7 +25,7 @@ pub(crate) fn fill(gpu: &Gpu<Device>, texture: &Texture<Device>, byte: u8) {
     gpu.upload_texture(texture, region, TexelData::new(&texels)).unwrap();
 }
 
-/// One in eight of so many.
+/// Creates `count` resources and keeps one in eight.
 pub(crate) fn one_in_eight<T>(gpu: &Gpu<Device>, count: usize, make: impl Fn() -> T) -> Vec<T> {
     let all: Vec<_> = (0..count).map(|_| make()).collect();
     let kept = all.into_iter().enumerate().filter(|(index, _)| index % 8 == 0);
@@ -34,7 +34,7 @@ pub(crate) fn one_in_eight<T>(gpu: &Gpu<Device>, count: usize, make: impl Fn() -
     kept
 }
 
-/// Compacts until something has moved, and ends no frame.
+/// Compacts until something has moved, without ending a frame.
 #[track_caller]
 pub(crate) fn move_some(gpu: &Gpu<Device>) {
     assert!((0..100).any(|_| gpu.compact(BUDGET).unwrap().moves > 0), "nothing moves");
@@ -46,7 +46,7 @@ pub(crate) fn assert_no_hazards(gpu: &Gpu<Device>) {
     assert_eq!(gpu.device().take_hazards(), []);
 }
 
-/// What is dropped right after it has moved outlives the copy to where it went.
+/// A resource dropped right after its move outlives the copy to its new place.
 #[test]
 fn what_has_moved_and_is_dropped_outlives_the_copy() {
     for profile in PROFILES {
@@ -122,7 +122,7 @@ fn a_table_makes_all_of_it_resident() {
     end(gpu);
 }
 
-/// What was to move when the manager ends is given back with the rest.
+/// Planned moves at the end of the manager are released with the rest.
 #[test]
 fn places_that_nothing_moved_to_are_given_back_at_the_end() {
     let gpu = with(Options::new(Profile::VULKAN_NVIDIA));
@@ -140,7 +140,7 @@ fn places_that_nothing_moved_to_are_given_back_at_the_end() {
     end(gpu);
 }
 
-/// What a recording was to write is not copied where that was never submitted: it has no content.
+/// A subresource written only by a recording that was never submitted has no content, and is not copied.
 #[test]
 fn what_was_never_written_after_all_is_not_copied() {
     for profile in PROFILES {
@@ -177,7 +177,7 @@ fn what_has_no_content_keeps_its_state() {
             }
             recording.submit().unwrap();
             assert!(gpu.device().run_until_idle());
-            // Which texels are sampled, a shader decides.
+            // A shader decides which texels are sampled.
             let hazards = gpu.device().take_hazards();
             assert!(hazards.iter().all(|hazard| hazard.kind == HazardKind::UninitializedRead), "{hazards:?}");
         };
@@ -190,7 +190,7 @@ fn what_has_no_content_keeps_its_state() {
     }
 }
 
-/// A subresource that there is not is refused, and remembered nowhere.
+/// A subresource that does not exist is refused, and noted nowhere.
 #[test]
 fn a_subresource_that_is_not_there_is_refused() {
     let gpu = with(Options::new(Profile::DISCRETE));
@@ -204,8 +204,8 @@ fn a_subresource_that_is_not_there_is_refused() {
     end(gpu);
 }
 
-/// Blocks whose emptying was begun are given back with the others if nobody goes on with it: at any point of it, with and
-/// without something that waits for a recording.
+/// Partly emptied blocks are freed with the others, also without further compaction: at any point of it, with
+/// and without something that waits for a recording.
 #[test]
 fn an_emptying_that_nobody_goes_on_with_ends() {
     for (calls, pieces, waits) in [1, 2, 3, 5, 10, 50]
@@ -233,7 +233,7 @@ fn an_emptying_that_nobody_goes_on_with_ends() {
     }
 }
 
-/// The same where the emptying is stopped because something is evicted.
+/// The same if the compaction of a block stops because something is evicted.
 #[test]
 fn an_emptying_that_an_eviction_has_stopped_ends() {
     let options = Options::new(Profile::VULKAN_INTEL).lag(Lag::Submissions(2)).paging(Paging::PCIE4_X16);

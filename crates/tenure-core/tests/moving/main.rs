@@ -1,5 +1,4 @@
-//! Movable resources: their content goes with them, whoever uses them finds it, and memory of which little is used is
-//! given back.
+//! Movable resources: their contents move with them, all uses find them, and sparse memory is freed.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 mod automatic;

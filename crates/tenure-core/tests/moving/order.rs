@@ -1,4 +1,4 @@
-//! Copies come after what was written before, and wait for no one who waits for them.
+//! Copies follow earlier writes, and never wait for submissions that wait for them.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ fn written(gpu: &Gpu<Device>, queue: Queue) -> Vec<Buffer<Device>> {
     kept
 }
 
-/// Shaders write what tables show, in the state that it is in.
+/// Shaders write resources of tables, in their current state.
 fn write(gpu: &Gpu<Device>, queue: Queue, tables: &[DescriptorTable<Device>]) {
     let mut recording = gpu.record(queue, "write").unwrap();
     let (commands, scratch) = recording.split();
@@ -41,7 +41,7 @@ fn write(gpu: &Gpu<Device>, queue: Queue, tables: &[DescriptorTable<Device>]) {
     recording.submit().unwrap();
 }
 
-/// What a recording wrote that named its tables alone is copied after it, and found in its state by the next.
+/// Writes of a recording that declared only its tables are copied after it, and the next one finds the state.
 #[test]
 fn what_was_written_through_tables_is_copied_after_that() {
     for profile in [Profile::DISCRETE, Profile::D3D12_ENHANCED, Profile::VULKAN_NVIDIA] {
@@ -56,7 +56,7 @@ fn what_was_written_through_tables_is_copied_after_that() {
             let mut tables: Vec<_> = kept.iter().map(table).collect();
             write(&gpu, queue, &tables);
             move_some(&gpu);
-            // What stayed would need a barrier of the program's own.
+            // Unmoved resources would need a barrier by the program.
             let mut moved = kept.iter().map(|buffer| buffer.moves() > 0);
             tables.retain(|_| moved.next().unwrap());
             write(&gpu, queue, &tables);
@@ -67,7 +67,7 @@ fn what_was_written_through_tables_is_copied_after_that() {
     }
 }
 
-/// On a device with one queue, what shaders write is in the state for that in its new place.
+/// On a device with one queue, a resource that shaders write is in the state for that in its new place.
 #[test]
 fn what_is_written_in_place_keeps_its_state_on_one_queue() {
     let gpu = with(Options::new(Profile::VULKAN_MOBILE).lag(Lag::Submissions(3)));
@@ -85,8 +85,8 @@ fn what_is_written_in_place_keeps_its_state_on_one_queue() {
     end(gpu);
 }
 
-/// A submission of the program's own may drop and ask for what moves: nothing moves while it runs, and nothing is moved
-/// from inside of it.
+/// A submission of the program's own may drop and query moving resources: nothing moves while it runs, and
+/// calls within it move nothing.
 #[test]
 fn external_work_and_moves_do_not_wait_for_each_other() {
     let (over, is_over) = mpsc::channel();
@@ -121,8 +121,8 @@ fn external_work_and_moves_do_not_wait_for_each_other() {
     is_over.recv_timeout(SOON).expect("a thread waits for another that waits for it");
 }
 
-/// What another queue has uploaded, and was waited for, is read without a barrier and without a state that is named; and so
-/// it is after a move, which has its own copy seen by whatever may read it.
+/// An upload of another queue, after a wait, is read without a barrier and without a declared state; also after
+/// a move, which makes its copy visible to all possible reads.
 #[test]
 fn what_another_queue_has_uploaded_is_found_after_a_move() {
     let mut moves = 0;
@@ -135,7 +135,7 @@ fn what_another_queue_has_uploaded_is_found_after_a_move() {
         gpu.flush_uploads().unwrap();
         let kept: Vec<_> = all.into_iter().step_by(7).collect();
         gpu.purge().unwrap();
-        // What is shown is copied by the graphics queue, which has waited for the upload before.
+        // Resources with views are copied by the graphics queue, which has waited for the upload before.
         let view = |buffer| gpu.create_buffer_view(buffer, &BufferViewDesc::raw()).unwrap();
         let views: Vec<_> = kept.iter().map(view).collect();
         let mut recording = gpu.record(Queue::Graphics, "name").unwrap();

@@ -21,7 +21,7 @@ fn textures(gpu: &Gpu<Device>, side: u32, count: usize, step: usize) -> Vec<Text
     all.into_iter().step_by(step).collect()
 }
 
-/// What the recordings use waits, and everything else moves.
+/// Resources of the recordings wait, and all others move.
 #[test]
 fn what_is_in_use_keeps_nothing_else() {
     for hot in [40, 400, 2000] {
@@ -63,7 +63,7 @@ fn hold(gpu: &Gpu<Device>, textures: &[Texture<Device>]) -> Recording<Device> {
     recording
 }
 
-/// What has waited for a recording does not move all at once when that ends.
+/// Moves that waited for a recording are not all made at once when it ends.
 #[test]
 fn what_has_waited_moves_within_the_budget() {
     let limits = CompactionConfig { frame_moves: 5, ..CompactionConfig::default() };
@@ -87,7 +87,7 @@ fn what_has_waited_moves_within_the_budget() {
     }
 }
 
-/// By hand, too, and it comes to its end.
+/// The same with explicit compaction, which finishes.
 #[test]
 fn what_has_waited_moves_within_the_budget_by_hand() {
     let gpu = gpu(by_hand());

@@ -1,4 +1,4 @@
-//! What the report says of what can move, beside what the handles say.
+//! The report of movable resources, compared with their handles.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ fn handles_and_the_report_agree() {
     gpu.device().set_budget(0, 60 << 20).unwrap();
     end_frame(&gpu);
     let mut all: Vec<_> = (0..300).map(|index| (index, make(&gpu, index))).collect();
-    // Too large for a pool, and there is no room for it in the card's memory.
+    // Too large for a pool, and for the free part of the card's memory.
     let large = BufferDesc::new(48 << 20, Usage::SHADER_READ).movable().name("large");
     let large = gpu.create_buffer(&large).unwrap();
     let fixed = gpu.create_buffer(&BufferDesc::new(64, Usage::VERTEX).name("fixed")).unwrap();
@@ -60,7 +60,7 @@ fn handles_and_the_report_agree() {
     assert_eq!(ids(), before, "what moves is the same object");
     assert_eq!(before.values().collect::<BTreeSet<_>>().len(), all.len() + 2);
     let _ = large.raw();
-    // It is looked at by what brings it back, which leaves it where it is.
+    // The code that moves resources back examines it, and leaves it in place.
     gpu.device().set_budget(0, 512 << 20).unwrap();
     (0..10).for_each(|_| end_frame(&gpu));
     compact(&gpu);
@@ -69,7 +69,7 @@ fn handles_and_the_report_agree() {
     end(gpu);
 }
 
-/// An open recording is a user until it is submitted, however often it names the resource; so is each other one.
+/// Each open recording counts as one user until it is submitted, however often it names the resource.
 #[test]
 fn users_are_open_recordings_and_uploads() {
     let gpu = with(Options::new(Profile::DISCRETE));

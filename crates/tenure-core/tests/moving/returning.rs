@@ -1,4 +1,4 @@
-//! What went to slower memory comes back.
+//! Resources return from slower memory.
 
 use tenure_core::{
     AllocationFlags, Buffer, BufferDesc, CompactionBudget, Config, Format, Gpu, Queue, State, Subresource,
@@ -11,7 +11,7 @@ use crate::buffers::{SOON, by_hand, end, end_frame};
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// A card that grants so much, beside as much system memory as there is.
+/// A card with a budget of `mib` MiB, and unlimited system memory.
 fn granted(mib: u64, lag: Lag) -> Gpu<Device> {
     let gpu =
         Gpu::new(Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(lag)), Config::default())
@@ -25,7 +25,7 @@ pub(crate) fn desc(size: u64) -> BufferDesc {
     BufferDesc::new(size, Usage::SHADER_READ).movable().name("mesh")
 }
 
-/// Bytes of living objects with such a name that are not in the first memory heap, which is the card's.
+/// Bytes of live objects of this name outside of the first memory heap, the card's.
 fn slow(gpu: &Gpu<Device>, name: &str) -> u64 {
     let objects = gpu.report().objects;
     let named = objects.iter().filter(|object| object.name == name);
@@ -56,7 +56,7 @@ fn name_all(gpu: &Gpu<Device>, all: &[(Buffer<Device>, u8)]) {
     recording.submit().unwrap();
 }
 
-/// Ranges, placed resources and what has memory of its own come back when there is room, with their bytes, once.
+/// Ranges, placed and committed resources return when there is room, with their bytes, once.
 #[test]
 fn what_spilled_comes_back_when_there_is_room() {
     for (count, size) in [(200, 100 * KIB), (40, 3 * MIB), (6, 20 * MIB)] {
@@ -81,7 +81,7 @@ fn what_spilled_comes_back_when_there_is_room() {
     }
 }
 
-/// By hand, too, within the budget.
+/// The same with explicit compaction, within its budget.
 #[test]
 fn what_spilled_comes_back_by_hand() {
     let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA));
@@ -94,7 +94,7 @@ fn what_spilled_comes_back_by_hand() {
     (0..20).for_each(|_| end_frame(&gpu));
     let before = slow(&gpu, "mesh");
     assert!(before > 20 * MIB);
-    // Others may move within the memory that they are in, which counts to the same budget.
+    // Others may move within their memory, which counts towards the same budget.
     let report = gpu.compact(CompactionBudget { bytes: 3 * MIB, moves: 100, pieces: 100 }).unwrap();
     assert_eq!(report.bytes, 3 * MIB);
     let came = before - slow(&gpu, "mesh");
@@ -108,7 +108,7 @@ fn what_spilled_comes_back_by_hand() {
     end(gpu);
 }
 
-/// One budget is for both: what leaves its block for another, and what comes back from slower memory.
+/// One budget is for both: moves out of sparse blocks, and moves back from slower memory.
 #[test]
 fn a_call_moves_no_more_than_its_budget() {
     let gpu = granted(8, Lag::None);
@@ -136,7 +136,7 @@ fn a_call_moves_no_more_than_its_budget() {
     end(gpu);
 }
 
-/// What is used comes first, where there is room for a part.
+/// Used resources come first, if there is room for only a part.
 #[test]
 fn what_was_used_last_comes_first() {
     let gpu = granted(2, Lag::None);
@@ -173,7 +173,7 @@ fn nothing_goes_to_and_fro() {
     end(gpu);
 }
 
-/// What is pinned, in use or refused stays, and the rest comes; nothing leaks.
+/// Pinned, used and refused resources stay, and the rest returns; nothing leaks.
 #[test]
 fn what_cannot_come_back_stays() {
     for call in [CallKind::Submit, CallKind::CreateCommitted, CallKind::CreateHeap, CallKind::CreatePlaced] {
@@ -202,7 +202,7 @@ fn what_cannot_come_back_stays() {
     }
 }
 
-/// Things that may not leave the card's memory are not concerned.
+/// Resources that may not leave the card's memory are not affected.
 #[test]
 fn what_never_spills_is_left_alone() {
     let gpu = granted(64, Lag::None);
@@ -214,8 +214,8 @@ fn what_never_spills_is_left_alone() {
     end(gpu);
 }
 
-/// Holes that others left in blocks are room, though the budget has none for further blocks: a tenth of what filled the card
-/// is dropped here and there.
+/// Resources return to holes in blocks even if the budget allows no further blocks: a random tenth of the
+/// card's contents is dropped.
 #[test]
 fn what_spilled_comes_back_to_holes() {
     let granted = 64 * MIB;

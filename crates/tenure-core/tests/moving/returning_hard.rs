@@ -1,4 +1,4 @@
-//! What comes back from slower memory, where something is in the way.
+//! Returns from slower memory with obstacles.
 
 use tenure_core::device::Device as _;
 use tenure_core::{Buffer, BufferDesc, CompactionBudget, Config, Gpu, Queue, State, Subresource};
@@ -26,7 +26,7 @@ fn make(gpu: &Gpu<Device>, count: usize, desc: &BufferDesc) -> Vec<(Buffer<Devic
     (0..count).map(|at| (gpu.create_buffer_with(desc, &vec![at as u8; size]).unwrap(), at as u8)).collect()
 }
 
-/// Many that are pinned do not keep the others from coming back.
+/// Many pinned resources do not prevent the return of the others.
 #[test]
 fn what_is_pinned_is_not_in_the_way() {
     let gpu = granted(Profile::VULKAN_NVIDIA, 2, Config::default());
@@ -66,7 +66,7 @@ fn with_large_in_slow_memory() -> (Gpu<Device>, Filled, Filled) {
     (gpu, all, large)
 }
 
-/// What is too large for the room that there is does not keep smaller things from coming back.
+/// A resource too large for the free memory does not prevent the return of smaller ones.
 #[test]
 fn what_is_too_large_is_not_in_the_way() {
     let (gpu, all, large) = with_large_in_slow_memory();
@@ -79,7 +79,7 @@ fn what_is_too_large_is_not_in_the_way() {
     end(gpu);
 }
 
-/// Nor what the driver has no room for, although it says so.
+/// Nor does a resource for which the driver has no room despite its budget.
 #[test]
 fn what_is_refused_is_not_in_the_way() {
     let (gpu, all, large) = with_large_in_slow_memory();
@@ -114,7 +114,7 @@ fn what_is_placed_stays_aligned() {
             gpu.device().set_budget(0, 4096 * MIB).unwrap();
             (0..60).for_each(|_| end_frame(&gpu));
             assert_eq!(slow(&gpu), 0, "{profile:?} {size} {alignment} {before}");
-            // Half of them go, so that the rest is moved together.
+            // Half of them are dropped, so that the rest is compacted.
             let mut all: Vec<_> =
                 all.into_iter().enumerate().filter(|(at, _)| at % 3 == 0).map(|(_, it)| it).collect();
             (0..60).for_each(|_| end_frame(&gpu));
@@ -146,7 +146,7 @@ fn what_is_placed_stays_aligned() {
     }
 }
 
-/// A driver that has less than it says is not asked each frame.
+/// A driver that has less memory than its budget is not asked in each frame.
 #[test]
 fn what_is_refused_is_not_asked_for_each_frame() {
     for size in [100 * KIB, 3 * MIB, 20 * MIB] {
@@ -175,7 +175,7 @@ fn what_is_refused_is_not_asked_for_each_frame() {
     }
 }
 
-/// Thousands that wait cost nothing while there is no room.
+/// Thousands of waiting resources cost nothing while there is no room.
 #[test]
 fn what_waits_costs_little() {
     let gpu = granted(Profile::VULKAN_NVIDIA, 1, Config::default());

@@ -122,7 +122,7 @@ fn run(profile: Profile, seed: u64, faults: bool) -> u64 {
     moves
 }
 
-/// Whatever the device, and whatever fails, nothing is lost.
+/// On any device, with any failure, nothing is lost.
 #[test]
 fn random_programs_get_back_what_they_had() {
     let profiles = [

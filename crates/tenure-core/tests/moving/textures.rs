@@ -1,4 +1,4 @@
-//! Movable textures: each subresource that has content goes along.
+//! Movable textures: each subresource with content is copied.
 
 use tenure_core::{
     Format, Gpu, LocationKind, Plane, Queue, State, Subresource, TexelData, Texture, TextureDesc,
@@ -32,12 +32,12 @@ fn assert_holds(gpu: &Gpu<Device>, texture: &Texture<Device>, region: TextureReg
     assert!(found.iter().all(|found| *found == byte), "{byte}: {:?}", &found[..8]);
 }
 
-/// What is left of so many textures, of which one in eight stays.
+/// Creates `count` textures and keeps one in eight.
 fn sparse(gpu: &Gpu<Device>, count: usize, desc: &TextureDesc) -> Vec<Texture<Device>> {
     let all: Vec<_> = (0..count).map(|_| gpu.create_texture(desc).unwrap()).collect();
     let kept =
         all.into_iter().enumerate().filter(|(index, _)| index % 8 == 0).map(|(_, kept)| kept).collect();
-    // What was dropped is given back.
+    // Dropped textures are released.
     (0..8).for_each(|_| end_frame(gpu));
     kept
 }
@@ -116,7 +116,7 @@ fn multisampled_targets_move() {
     }
 }
 
-/// A texture moves from the queue that used it last, and to the one that uses it next.
+/// A texture is moved by the queue that used it last, and its next queue finds the contents.
 #[test]
 fn a_texture_moves_between_queues() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA, Profile::D3D12_ENHANCED] {

@@ -1,4 +1,4 @@
-//! Threads that create, write, read, show and drop what moves meanwhile.
+//! Threads that create, write, read, bind and drop resources that move meanwhile.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -30,7 +30,7 @@ fn make(gpu: &Gpu<Device>, rng: &mut Rng) -> Known {
     Known { buffer, table, byte }
 }
 
-/// A recording that uses some, and asks where they are.
+/// A recording that uses some, and queries their places.
 fn record(gpu: &Gpu<Device>, rng: &mut Rng, live: &[Known]) {
     let queue = [Queue::Graphics, Queue::Compute][rng.below(2) as usize];
     let mut recording = gpu.record(queue, "threads").unwrap();
@@ -50,7 +50,7 @@ fn record(gpu: &Gpu<Device>, rng: &mut Rng, live: &[Known]) {
     }
 }
 
-/// Until something has moved: on a busy machine the other thread may come late.
+/// Until something has moved: on a busy machine the other thread may run late.
 fn run(gpu: &Gpu<Device>, seed: u64, moves: &AtomicUsize) {
     let mut rng = Rng::new(seed);
     let mut live: Vec<Known> = (0..40).map(|_| make(gpu, &mut rng)).collect();
@@ -90,7 +90,7 @@ fn run(gpu: &Gpu<Device>, seed: u64, moves: &AtomicUsize) {
 #[test]
 fn threads_find_what_they_wrote_while_it_moves() {
     for (seed, profile) in [Profile::DISCRETE, Profile::VULKAN_NVIDIA].into_iter().enumerate() {
-        // One shard, as what is lent to others does not move.
+        // One shard, because lent pieces do not move.
         let pools = PoolConfig { shards: 1, ..PoolConfig::default() };
         let options = Options::new(profile).lag(Lag::Random { max: 9 }).seed(seed as u64);
         let gpu = Gpu::new(Device::with_options(options), Config::from(pools)).unwrap();

@@ -1,4 +1,4 @@
-//! A texture of which two queues have a subresource each.
+//! A texture with one subresource on each of two queues.
 
 use tenure_core::{
     Buffer, BufferDesc, BufferViewDesc, CompactionBudget, Format, Gpu, Queue, State, Subresource, TexelData,
@@ -10,7 +10,7 @@ use test_random::Rng;
 use crate::buffers::{compact, end, with};
 use crate::lifetimes::{assert_no_hazards, one_in_eight};
 
-/// Each queue finds its mip in the state in which it left it, and as its own, also where it is not named again.
+/// Each queue finds its mip in its last state and owned by the queue, also if the state is not declared again.
 #[test]
 fn each_queue_keeps_its_mips() {
     for (mine, other) in [(0, 1), (1, 0)] {
@@ -53,8 +53,8 @@ fn each_queue_keeps_its_mips() {
     }
 }
 
-/// A buffer that a queue for copies has used and moved, and that the graphics queue moves after that, is read where it is without
-/// its state being named again.
+/// A buffer that the copy queue has used and moved, and the graphics queue has moved afterwards, is read in its
+/// new place without declaring its state again.
 #[test]
 fn a_move_after_one_by_another_queue_is_visible() {
     for seed in 0..200 {

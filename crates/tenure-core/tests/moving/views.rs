@@ -1,4 +1,4 @@
-//! What shows movable resources shows them in their new places.
+//! Views, tables and sets show movable resources in their new places.
 
 use std::rc::Rc;
 
@@ -31,7 +31,7 @@ fn make(gpu: &Gpu<Device>, byte: u8) -> Rc<Shown> {
     Rc::new(Shown { buffer: Some(buffer), view, byte })
 }
 
-/// Of so many the eighth part.
+/// Creates `count` resources with views and keeps one in eight.
 fn sparse(gpu: &Gpu<Device>, count: usize) -> Vec<Rc<Shown>> {
     let all: Vec<_> = (0..count).map(|index| make(gpu, index as u8)).collect();
     let kept =
@@ -59,7 +59,8 @@ fn output(gpu: &Gpu<Device>) -> Buffer<Device> {
     gpu.create_buffer(&BufferDesc::new(64 << 10, Usage::UNORDERED_ACCESS | Usage::COPY_SRC)).unwrap()
 }
 
-/// What each table and set shows at this moment, read by the GPU in one recording. `between` runs while it is open.
+/// The current contents of each table and set, read by the GPU in one recording. `between` runs while it is
+/// open.
 fn check(
     gpu: &Gpu<Device>,
     out: &Buffer<Device>,
@@ -114,7 +115,8 @@ fn has_sets(profile: &Profile) -> bool {
     format!("{profile:?}").contains("vulkan")
 }
 
-/// Views, tables and sets do not keep what they show from moving, and show it where it went; also what is only shown.
+/// Views, tables and sets do not prevent moves of their resources, and show the new place; also without other
+/// uses.
 #[test]
 fn what_shows_a_resource_follows_it() {
     for profile in PROFILES {
@@ -141,7 +143,7 @@ fn what_shows_a_resource_follows_it() {
     }
 }
 
-/// While a recording is open nothing that it was shown moves.
+/// Resources that an open recording uses through descriptors do not move.
 #[test]
 fn what_a_recording_was_shown_stays() {
     for profile in PROFILES {
@@ -161,7 +163,7 @@ fn what_a_recording_was_shown_stays() {
     }
 }
 
-/// What was taken out of a table for good pins all that it shows; what it says stays right.
+/// A permanent query of a table's place pins all of its resources; the place stays valid.
 #[test]
 fn what_is_taken_out_of_a_table_stays() {
     for profile in PROFILES {
@@ -191,7 +193,7 @@ fn what_is_taken_out_of_a_table_stays() {
     }
 }
 
-/// Where there is no descriptor for the new place, a resource stays, and moves later.
+/// If there is no descriptor for the new place, a resource stays and moves later.
 #[test]
 fn without_descriptors_nothing_moves() {
     let descriptors = DescriptorConfig { static_resources: Some(40), ..DescriptorConfig::default() };
@@ -288,7 +290,7 @@ impl World {
         check(&self.gpu, &self.out, &self.tables, &self.sets, views, between);
     }
 
-    /// A compaction to which a call is refused.
+    /// A compaction with a refused call.
     fn refuse(&mut self) {
         let calls = [CallKind::WriteDescriptor, CallKind::FillDescriptors, CallKind::Submit];
         let call = calls[self.rng.below(3) as usize];
@@ -300,8 +302,8 @@ impl World {
     }
 }
 
-/// Random programs with views, tables and sets that live longer or shorter than what they show, while driver calls
-/// fail now and then.
+/// Random programs with views, tables and sets that live longer or shorter than their resources, while driver
+/// calls fail now and then.
 #[test]
 fn random_programs_see_what_they_made() {
     let mut moves = 0;

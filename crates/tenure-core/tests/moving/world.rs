@@ -8,13 +8,13 @@ use test_random::Rng;
 
 const SOON: Duration = Duration::from_secs(10);
 
-/// A buffer with what its bytes are after all that was submitted and uploaded so far.
+/// A buffer with its expected bytes after all submissions and uploads so far.
 struct Known {
     buffer: Buffer<Device>,
     bytes: Vec<u8>,
 }
 
-/// What an open recording will write, and has read.
+/// The writes of an open recording, and its reads.
 struct Pending {
     recording: Recording<Device>,
     /// Buffers that it writes, by serial, with the byte that fills them.
@@ -26,7 +26,7 @@ struct World {
     live: Vec<(u64, Known)>,
     next: u64,
     open: Vec<Pending>,
-    /// Each of another API buffer than any of those that move, full of one byte.
+    /// Each in another API buffer than all movable ones, filled with one byte.
     sources: Vec<(Buffer<Device>, u8)>,
     reads: Vec<(Readback<Device>, Vec<u8>)>,
     moves: u64,
@@ -57,7 +57,7 @@ impl World {
         (!self.live.is_empty()).then(|| self.rng.below(self.live.len() as u64) as usize)
     }
 
-    /// Whether an open recording writes it: then what else is written meanwhile has no order.
+    /// Whether an open recording writes it: other writes until its submission would not be ordered.
     fn is_being_written(&self, serial: u64) -> bool {
         self.open.iter().any(|open| open.writes.iter().any(|(written, _)| *written == serial))
     }
@@ -152,7 +152,7 @@ impl World {
             let (source, byte) = &self.sources[self.rng.below(self.sources.len() as u64) as usize];
             let known = &self.live[index].1;
             if self.rng.below(3) == 0 {
-                // Somebody who records raw commands asks where it is, more than once.
+                // A user of raw commands queries the place more than once.
                 let (_, scratch) = pending.recording.split();
                 let first = scratch.buffer(&known.buffer).unwrap();
                 let again = scratch.buffer(&known.buffer).unwrap();
@@ -229,7 +229,7 @@ impl World {
         }
     }
 
-    /// All that is read is what was written, and everything is given back.
+    /// Checks that all readbacks match the written bytes, and that everything is released.
     fn end(mut self) -> (u64, u64) {
         self.gpu.device().faults().clear();
         self.open.clear();

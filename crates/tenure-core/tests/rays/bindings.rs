@@ -7,7 +7,7 @@ use tenure_sim::{DescriptorAt, HazardKind, Profile};
 
 use super::*;
 
-/// What a set says of a structure.
+/// The binding of a structure in a set.
 fn at(set: &tenure_core::DescriptorSet<Device>) -> DescriptorAt<'_> {
     DescriptorAt::Set { block: set.block(), set: set.index(), binding: 3, element: 1 }
 }
@@ -28,7 +28,7 @@ fn built(gpu: &Gpu<Device>) -> AccelerationStructure<Device> {
     world
 }
 
-/// Rays go through what a set says, which keeps the structure after its handle is dropped.
+/// Rays are traced through the structure of a set, which keeps it alive after its handle is dropped.
 #[test]
 fn sets_keep_the_structures_in_them() {
     let device = late(Profile::VULKAN_NVIDIA);
@@ -49,7 +49,8 @@ fn sets_keep_the_structures_in_them() {
     end(&device, gpu);
 }
 
-/// A trace by a descriptor is a trace: what is not built is found, and a use in another state.
+/// A trace through a descriptor is checked like any other: structures that were not built, and uses in another
+/// state.
 #[test]
 fn wrong_traces_are_found() {
     for (is_built, state, hazard) in [

@@ -42,7 +42,7 @@ fn a_structure_is_compacted_and_traced() {
     }
 }
 
-/// A size that is not the structure's own is found where it matters: on the GPU.
+/// A copy to a structure that is too small is detected on the GPU.
 #[test]
 fn too_little_room_is_found() {
     let device = Device::new(Profile::D3D12_TIER2);

@@ -1,4 +1,4 @@
-//! What structures need, and when they go.
+//! Requirements and lifetimes of structures.
 
 use tenure_core::device::{BufferInfo, Device as _, ResourceDesc};
 use tenure_core::{Config, LocationKind, Queue, State, Subresource};
@@ -88,7 +88,7 @@ fn a_structure_lives_as_long_as_the_gpu_needs_it() {
     end(&device, gpu);
 }
 
-/// What the program forgets, the device finds.
+/// The device detects barriers and builds that the program omits.
 #[test]
 fn missing_barriers_and_builds_are_found() {
     let device = Device::new(Profile::VULKAN_NVIDIA);

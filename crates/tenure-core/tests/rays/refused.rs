@@ -1,4 +1,4 @@
-//! What is refused, with what it says.
+//! Refusals, with their messages.
 
 use tenure_core::device::DeviceError;
 use tenure_core::{
@@ -87,7 +87,7 @@ fn sizes_of_nothing_are_refused() {
     for size in [0, u64::MAX, u64::MAX - 100, 1 << 60] {
         let error = recording.split().1.build_scratch(size).map(drop).unwrap_err();
         assert!(matches!(error, Error::Device { .. } | Error::OutOfMemory(_)), "{error:?}");
-        // What was asked for, and not what the manager makes of it.
+        // The requested size, not the manager's rounded one.
         assert!(error.to_string().contains(&format!("size = {size}: ")), "{error}");
     }
     assert!(recording.split().1.build_scratch(100).is_ok());
@@ -123,7 +123,8 @@ fn structures_go_to_no_memory_that_the_cpu_reaches() {
     }
 }
 
-/// Nor do they share bytes with other buffers, which Direct3D 12 forbids while both exist; heaps keep what was used in them.
+/// Nor do they share bytes with other buffers, which Direct3D 12 forbids while both exist; heaps keep their
+/// first kind of use.
 #[test]
 fn transient_structures_share_memory_with_each_other_alone() {
     for profile in [Profile::D3D12_TIER1, Profile::DISCRETE, Profile::D3D12_ENHANCED] {

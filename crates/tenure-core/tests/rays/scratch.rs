@@ -32,7 +32,7 @@ fn many_builds_take_a_bounded_scratch() {
     }
 }
 
-/// After a few frames nothing is created any more, and idle pages are given back.
+/// After a few frames nothing more is created, and idle pages are freed.
 #[test]
 fn pages_are_recycled_and_given_back() {
     let device = late(Profile::VULKAN_NVIDIA);
@@ -47,7 +47,7 @@ fn pages_are_recycled_and_given_back() {
                 recording.use_structures([&rock]).unwrap();
                 build(&mut recording, &rock, &[]);
             }
-            // Larger than a page: of its own, and gone with the recording.
+            // Larger than a page: it has dedicated memory, which is freed with the recording.
             recording.split().1.build_scratch(3 * PAGE).unwrap();
             frame.submit(recording).unwrap();
         }
@@ -131,7 +131,7 @@ proptest! {
         let alignment = tenure_core::device::Device::properties(&device).rays.scratch_alignment;
         let open = |index: usize| gpu.record(Queue::Graphics, ["a", "b", "c"][index]).unwrap();
         let mut recordings: Vec<_> = (0..3).map(|index| Some(open(index))).collect();
-        // Since the last reuse, and all of the recording.
+        // The ranges since the last reuse, and all ranges of the recording.
         let mut current: [Ranges; 3] = Default::default();
         let mut all: [Ranges; 3] = Default::default();
         let mut in_flight: Ranges = Vec::new();

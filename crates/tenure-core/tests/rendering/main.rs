@@ -1,4 +1,4 @@
-//! What a renderer declares: states and barriers, transient resources, render graphs.
+//! Declarations of a renderer: states and barriers, transient resources, render graphs.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 mod graph;

@@ -1,4 +1,4 @@
-//! The manager's own pages (staged bytes, constants, what is read back) beside the program's mapped buffers.
+//! The manager's own pages (staged bytes, constants, readbacks) beside the program's mapped buffers.
 
 use proptest::prelude::*;
 use tenure_core::device::{Api, Device as _};
@@ -12,11 +12,11 @@ use tenure_sim::{Device, Lag, Profile};
 use super::{SECOND, device, end, finish, gpu};
 use test_random::Rng;
 
-/// A buffer and what it ought to hold.
+/// A buffer and its expected contents.
 struct Kept {
     buffer: Buffer<Device>,
     model: Vec<u8>,
-    /// Copies may write it; else its memory leaves it to the CPU.
+    /// Whether copies may write it; otherwise only the CPU may.
     is_target: bool,
     /// Copies may read it.
     is_source: bool,
@@ -47,7 +47,7 @@ impl Program {
             ..Config::default()
         };
         let gpu = gpu(device, config);
-        // What does not fit has a page of its own.
+        // A request that does not fit has its own page.
         let ring = gpu.create_upload_ring(&UploadRingDesc::new(4 << 10).dedicate().name("ring")).unwrap();
         Self { gpu, ring, rng: Rng::new(seed), kept: Vec::new() }
     }
@@ -95,7 +95,7 @@ impl Program {
         }
     }
 
-    /// Expects what one buffer holds, with constants that the same commands read.
+    /// Checks the contents of one buffer, with constants that the same commands read.
     fn expect(&mut self) {
         let count = self.gpu.device().properties().queues.len();
         let queue = QueueId(u8::try_from(self.pick(count)).unwrap());
@@ -136,7 +136,7 @@ impl Program {
                 slice.write(0, &part).unwrap();
                 commands.copy_slice(&slice, 0, &kept.buffer, 0, part.len() as u64).unwrap();
             }
-            // Before the first frame ends, what is in the way is this recording's own.
+            // Before the first frame ends, this recording's own bytes fill the ring.
             Err(Error::HeldByRecording { .. }) => return,
             Err(error) => panic!("{error}"),
         }
@@ -172,7 +172,7 @@ impl Program {
         }
     }
 
-    /// The CPU finds in mapped buffers what the GPU has copied there.
+    /// The CPU reads the GPU's copies in mapped buffers.
     fn check_mapped(&mut self) {
         self.gpu.flush_uploads().unwrap();
         finish(&self.gpu);
@@ -204,7 +204,7 @@ proptest! {
     }
 }
 
-/// What is staged after an upload to a mapped buffer does not lie in that buffer's API resource.
+/// Bytes staged after an upload to a mapped buffer are not in that buffer's API resource.
 #[test]
 fn an_upload_to_a_mapped_buffer_is_not_staged_beside_it() {
     for &profile in Profile::ALL {
@@ -215,7 +215,7 @@ fn an_upload_to_a_mapped_buffer_is_not_staged_beside_it() {
                 let usage = Usage::VERTEX | Usage::COPY_SRC;
                 BufferDesc::new(size, usage).memory(memory).name("mapped")
             };
-            // A block with room for everything that follows.
+            // Creates a block with room for all later resources.
             drop(gpu.create_buffer(&desc(4 << 20)).unwrap());
             gpu.purge().unwrap();
             let mapped = gpu.create_buffer(&desc(4096)).unwrap();
@@ -223,7 +223,7 @@ fn an_upload_to_a_mapped_buffer_is_not_staged_beside_it() {
             mapped.write(0, &[1; 4096]).unwrap();
             let mesh = gpu.create_buffer(&BufferDesc::new(4096, Usage::VERTEX | Usage::COPY_SRC)).unwrap();
             if gpu.upload(&mapped, 100, &[2; 100]).is_ok() {
-                // A page of its own, in the same batch.
+                // It has a page of its own, in the same batch.
                 gpu.upload(&mesh, 0, &[3; 4096]).unwrap();
                 gpu.upload(&mapped, 300, &[4; 100]).unwrap();
                 gpu.flush_uploads().unwrap();
@@ -238,13 +238,13 @@ fn an_upload_to_a_mapped_buffer_is_not_staged_beside_it() {
     }
 }
 
-/// What is read back goes to a page, which may not be a part of the buffer that it comes from.
+/// A readback goes to a page, which must not be part of its source buffer.
 #[test]
 fn readback_buffers_can_be_read_back() {
     for &profile in Profile::ALL {
         let device = device(profile, Lag::None);
         if device.properties().api == Api::Direct3D12 {
-            // Readback heaps are only ever copied to.
+            // Readback heaps are only written by copies.
             continue;
         }
         let gpu = gpu(&device, Config::default());

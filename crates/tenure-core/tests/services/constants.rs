@@ -65,7 +65,7 @@ fn constants_are_where_they_are_said_to_be() {
     }
 }
 
-/// What is left of a page serves the next recording; a full page serves another, once the GPU is done with it.
+/// The rest of a page serves the next recording; a full page serves another, once the GPU is done with it.
 #[test]
 fn pages_are_filled_to_their_end_and_recycled() {
     let device = device(Profile::DISCRETE, Lag::Manual);
@@ -85,7 +85,7 @@ fn pages_are_filled_to_their_end_and_recycled() {
     recording.submit().unwrap();
     gpu.purge().unwrap();
     assert_eq!(live(&gpu, PoolKind::UploadPages), 2, "the GPU still reads the full one");
-    // It still may not be had again, though the other is full now.
+    // The first page is still in use, although the second is full now.
     let mut recording = gpu.record(Queue::Graphics, "third").unwrap();
     for _ in 1..PAGE / 256 {
         expect(&mut recording, &[5; 256]);
@@ -173,7 +173,7 @@ fn idle_pages_go_back_after_the_configured_frames() {
         for recording in &mut open {
             expect(recording, &[1; 64]);
         }
-        // One more, without constants: it keeps no pages from ageing.
+        // A recording without constants keeps no pages in use.
         frame.record(Queue::Graphics, "empty").unwrap().submit().unwrap();
         for recording in open {
             recording.submit().unwrap();
@@ -190,7 +190,7 @@ fn idle_pages_go_back_after_the_configured_frames() {
     end(gpu, &device);
 }
 
-/// A burst's pages go when it is over, also while others are in use all the time.
+/// After a burst its pages are freed, also while others stay in use.
 #[test]
 fn pages_that_only_a_burst_needed_go_back_after_the_configured_frames() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));
@@ -214,7 +214,7 @@ fn pages_that_only_a_burst_needed_go_back_after_the_configured_frames() {
     end(gpu, &device);
 }
 
-/// Pages that wait for a recording are memory that others may have.
+/// Pages that wait for a recording can be freed for other requests.
 #[test]
 fn pages_are_given_up_when_memory_is_short() {
     let device = device(Profile::DISCRETE, Lag::None);
@@ -231,7 +231,7 @@ fn pages_are_given_up_when_memory_is_short() {
     recording.submit().unwrap();
     let before = gpu.stats().committed_resources;
     assert!(before >= 25, "each page has memory of its own");
-    // The driver has no memory for whoever asks next, until something was given back.
+    // The driver has no memory for the next request, until memory is freed.
     device.faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateCommitted).onwards());
     let desc = tenure_core::BufferDesc::new(1 << 20, tenure_core::Usage::VERTEX);
     assert!(gpu.create_buffer(&desc).is_err());
@@ -265,7 +265,7 @@ fn threads_take_each_others_free_pages_before_new_ones() {
 #[test]
 fn what_is_larger_than_a_page_gets_one_of_its_own() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));
-    // A block has room for a page and the first of the large constants.
+    // The block has room for a page and the first of the large constants.
     let pools = tenure_core::PoolConfig { min_block: 192 << 10, ..Default::default() };
     let uploads = UploadConfig { max_pooled: 256 << 10, ..UploadConfig::default() };
     let gpu = gpu(&device, Config { pools, uploads, ..Config::default() });
@@ -335,10 +335,10 @@ fn untyped_constants_are_refused_by_other_recordings() {
     let mut open = mine.record(Queue::Graphics, "stranger").unwrap();
     stranger(&mut open);
     first.submit().unwrap();
-    // It fills the same page.
+    // Recordings share this page.
     open.split().1.untyped_constants(&[9; 100]).unwrap();
     stranger(&mut open);
-    // It has the same number.
+    // Their numbers are equal.
     let mut theirs = other.record(Queue::Graphics, "stranger").unwrap();
     theirs.split().1.untyped_constants(&[9; 100]).unwrap();
     assert_eq!(theirs.id(), untyped.recording());
@@ -349,7 +349,7 @@ fn untyped_constants_are_refused_by_other_recordings() {
     end(mine, &device);
 }
 
-/// What the simulated GPU finds is what was pushed, whatever is open, in flight, discarded or late.
+/// The simulated GPU reads the pushed values, whatever is open, in flight, discarded or late.
 fn random_program(profile: Profile, seed: u64) {
     let device = device(profile, Lag::Random { max: 6 });
     let gpu = gpu(
@@ -429,7 +429,7 @@ fn threads_never_share_bytes() {
     end(gpu, &device);
 }
 
-/// A steady stream of constants asks the driver for nothing.
+/// A steady stream of constants makes no driver calls.
 #[test]
 fn steady_state_takes_no_memory() {
     let device = device(Profile::DISCRETE, Lag::Submissions(3));

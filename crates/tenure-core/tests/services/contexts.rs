@@ -1,4 +1,4 @@
-//! Recording contexts: what one recording returns, another takes.
+//! Recording contexts: a recording reuses objects that another has returned.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Barrier;
@@ -28,7 +28,7 @@ fn made(calls: &Calls) -> [u64; 5] {
     .map(|kind| calls.made(kind))
 }
 
-/// What the threads record with.
+/// The number of recording objects of all threads.
 struct Scene<'a> {
     gpu: &'a Gpu<Device>,
     ring: UploadRing<Device>,
@@ -92,7 +92,7 @@ fn a_frame_makes_no_api_object() {
                 let work = |thread| {
                     scope.spawn(move || {
                         let recorded = scene.record(frame, thread);
-                        // All are open at once in each frame, so that each needs as many as the last.
+                        // All are open at once in each frame, so each frame needs the same number.
                         all_open.wait();
                         recorded.unwrap()
                     })
@@ -113,7 +113,7 @@ fn a_frame_makes_no_api_object() {
                 }
                 None => true,
             });
-            // By then every page has been full once.
+            // After this many frames every page has been full once.
             if number == 100 {
                 warm = made(&device.calls());
             }
@@ -128,7 +128,7 @@ fn a_frame_makes_no_api_object() {
     }
 }
 
-/// A context that is dropped unsubmitted is there for the next recording at once.
+/// A context dropped without a submission is available at once.
 #[test]
 fn a_dropped_context_is_recycled_at_once() {
     let device = device(Profile::DISCRETE, Lag::Manual);
@@ -162,7 +162,7 @@ fn a_dropped_context_is_recycled_at_once() {
     end(gpu, &device);
 }
 
-/// A thread that panics while it records takes its recording with it, and nothing else.
+/// A thread that panics while it records loses its recording, and nothing else.
 #[test]
 fn a_panic_on_a_recording_thread_does_not_poison_the_rest() {
     let device = device(Profile::DISCRETE, Lag::Submissions(3));

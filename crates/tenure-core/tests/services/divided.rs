@@ -1,4 +1,4 @@
-//! Uploads and readbacks that are larger than what may be staged, or than what memory is there.
+//! Uploads and readbacks larger than the staging limit, or than the available memory.
 
 use std::thread;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use test_random::Rng;
 pub(super) const KIB: u64 = 1 << 10;
 pub(super) const MIB: u64 = 1 << 20;
 
-/// A card whose staging memory has so many bytes.
+/// A card with `bytes` of staging memory.
 pub(super) fn small_host(profile: Profile, bytes: u64, lag: Lag) -> Device {
     let heaps = [2 << 30, bytes, 64 * KIB];
     let heaps = if profile == Profile::VULKAN_AMD_SMALL_BAR { &heaps[..] } else { &heaps[..2] };
@@ -34,13 +34,13 @@ pub(super) fn buffer(gpu: &Gpu<Device>, size: u64) -> Buffer<Device> {
     gpu.create_buffer(&desc).unwrap()
 }
 
-/// Bytes that are not alike anywhere near.
+/// Bytes without short repetitions.
 pub(super) fn bytes(size: u64, seed: u64) -> Vec<u8> {
     let mut rng = Rng::new(seed);
     (0..size / 8).flat_map(|_| rng.next().to_le_bytes()).collect()
 }
 
-/// All that is reserved beyond what lives, at its peak.
+/// The peak of reserved bytes beyond live bytes.
 fn staged(gpu: &Gpu<Device>, resources: u64) -> u64 {
     gpu.stats().peak_reserved - resources
 }
@@ -70,7 +70,7 @@ fn more_than_the_host_has_is_uploaded_in_pieces() {
     end(gpu, &device);
 }
 
-/// What is staged stays within the limit, however late the GPU is, and whatever is uploaded.
+/// The staged bytes of all uploads stay within the limit, however late the GPU is.
 #[test]
 fn large_uploads_stay_within_what_may_be_pending() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::D3D12_TIER2, Profile::VULKAN_LAVAPIPE] {
@@ -174,7 +174,7 @@ fn pieces_are_where_the_whole_would_be() {
             let texture = gpu.create_texture_with(&desc.name("shape"), &data).unwrap();
             model.expect(&gpu, &texture);
             let block = model.info.format.block();
-            // Whole blocks away from the edges where there is room.
+            // The region begins inside the mip, at a whole block, if the mip is large enough.
             let whole = texture.info().region(0, 0);
             let [width, height, depth] = whole.extent;
             let origin = [block.width, if height > 8 { block.height } else { 0 }, u32::from(depth > 1)];
@@ -204,7 +204,7 @@ fn pieces_are_where_the_whole_would_be() {
     }
 }
 
-/// Beside a recording that is open, and beside smaller uploads to the same bytes.
+/// With an open recording, and with smaller uploads to the same bytes.
 #[test]
 fn the_order_is_that_of_the_calls() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::D3D12_TIER2, Profile::VULKAN_LAVAPIPE] {
@@ -283,7 +283,7 @@ fn a_late_gpu_is_waited_for_no_longer_than_said() {
         }
         let desc = BufferDesc::new(MIB, Usage::SHADER_READ).allocation(AllocationFlags::NEVER_WAIT);
         let never = gpu.create_buffer_with(&desc, &data).unwrap();
-        // What needs no division never waits.
+        // An undivided upload never waits.
         gpu.upload(&volume, 0, &data[..64 << 10]).unwrap();
         let mut out = vec![0; 1 << 20];
         let error = gpu.read_back_into(&volume, 0, &mut out, Duration::from_millis(5)).unwrap_err();

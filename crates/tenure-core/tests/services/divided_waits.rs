@@ -1,4 +1,4 @@
-//! Divided uploads and readbacks where memory is short: what they wait for, and for how long.
+//! Divided uploads and readbacks in a shortage of memory: the kinds and the length of their waits.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,7 @@ fn filled(gpu: &Gpu<Device>, size: u64) -> Buffer<Device> {
     gpu.create_buffer_with(&desc, &bytes(size, 1)).unwrap()
 }
 
-/// Takes all that is left of the host's memory, in pieces of 64 KiB at least.
+/// Fills the host's memory with buffers of at least 64 KiB.
 fn fill_host(gpu: &Gpu<Device>) -> Vec<Buffer<Device>> {
     let mut all = Vec::new();
     for size in [MIB, 256 * KIB, 64 * KIB] {
@@ -33,7 +33,7 @@ fn fill_host(gpu: &Gpu<Device>) -> Vec<Buffer<Device>> {
     all
 }
 
-/// The host's memory is full, and the GPU does not finish with a part of it.
+/// The host's memory is full, and the GPU still uses a part of it.
 #[test]
 fn the_time_that_a_call_may_take_is_not_multiplied() {
     type Call = fn(&Gpu<Device>, &Buffer<Device>) -> Result<(), Error>;
@@ -61,14 +61,14 @@ fn the_time_that_a_call_may_take_is_not_multiplied() {
         call(&gpu, &volume).unwrap_err();
         assert!(begun.elapsed() < max_wait / 2, "{name}: {:?}", begun.elapsed());
         drop((volume, others));
-        // Nobody has written what was read.
+        // The bytes read were never written.
         device.run_until_idle();
         let _unwritten = device.take_hazards();
         end(gpu, &device);
     }
 }
 
-/// Pages that have grown are small again where there is no memory for a large one.
+/// Page sizes that have grown shrink again if there is no memory for a large page.
 #[test]
 fn what_a_page_is_refused_for_is_refused_again() {
     for profile in [Profile::VULKAN_AMD_SMALL_BAR, Profile::D3D12_TIER2] {
@@ -97,7 +97,7 @@ fn what_a_page_is_refused_for_is_refused_again() {
     }
 }
 
-/// Inside of the program's own submission, while another thread submits what is pending.
+/// Inside the program's own submission, while another thread submits pending uploads.
 #[test]
 fn an_upload_in_several_batches_is_told_when_all_are_submitted() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::VULKAN_LAVAPIPE] {
@@ -152,7 +152,7 @@ fn a_shortage_at_one_submission_ends_no_upload() {
     }
 }
 
-/// Each holds memory only for a moment.
+/// Each holds memory only briefly.
 #[test]
 fn threads_wait_for_one_another_where_memory_is_short() {
     for profile in [Profile::VULKAN_AMD_SMALL_BAR, Profile::D3D12_TIER2] {
@@ -179,7 +179,7 @@ fn threads_wait_for_one_another_where_memory_is_short() {
     }
 }
 
-/// What was submitted and is not complete counts as staged, also while another thread submits.
+/// Incomplete submissions count as staged, also while another thread submits.
 #[test]
 fn threads_stay_within_what_may_be_pending() {
     for threads in [1, 4, 8] {

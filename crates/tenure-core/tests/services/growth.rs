@@ -15,13 +15,14 @@ use tenure_sim::{Device, Lag, Profile};
 
 use super::{device, end, gpu};
 
-/// Nanoseconds for which this thread has run.
+/// The CPU time of this thread in nanoseconds.
 fn cpu_time() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split(' ').next()?.parse().ok()
 }
 
-/// Plays a case with `count` things, with twice, and with four times as many. The case returns what is to be measured.
+/// Plays a case with `count` objects, with twice, and with four times as many. The case returns the function to
+/// measure.
 fn grows_evenly(name: &str, count: u32, case: impl Fn(&Gpu<Device>, u32) -> Box<dyn FnOnce() + '_>) {
     let play = |count| {
         let device = device(Profile::VULKAN_NVIDIA, Lag::Manual);
@@ -36,7 +37,7 @@ fn grows_evenly(name: &str, count: u32, case: impl Fn(&Gpu<Device>, u32) -> Box<
     let shortest = |count| (0..3).filter_map(|_| play(count)).min();
     let times = [count, 2 * count, 4 * count].map(shortest);
     let [Some(one), Some(_), Some(four)] = times else { return };
-    // Linux counts by ticks.
+    // Linux counts CPU time in ticks.
     let tick = 4_000_000;
     assert!(four < 9 * one.max(tick), "{name}: {times:?} ns for {count}, twice and four times as many");
 }
@@ -65,7 +66,7 @@ fn awaited_readbacks() {
     });
 }
 
-/// As a decoder of images delivers them.
+/// In the order of an image decoder.
 #[test]
 fn rows_of_a_texture() {
     for columns in [false, true] {
@@ -87,7 +88,7 @@ fn rows_of_a_texture() {
     }
 }
 
-/// Some over others, so that their order matters.
+/// Some uploads overlap, so that their order matters.
 #[test]
 fn overlapping_uploads() {
     grows_evenly("overlapping uploads", 2000, |gpu, count| {

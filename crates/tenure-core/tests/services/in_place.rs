@@ -1,4 +1,4 @@
-//! Uploads that the CPU writes to where they stay: when it does, and that nobody finds other bytes than where it does not.
+//! Direct uploads by the CPU: their conditions, and that all reads find the same bytes as with staging.
 
 use std::thread;
 
@@ -16,7 +16,7 @@ use tenure_sim::{CallKind, Device, Fault, FaultKind, HazardKind, Lag, Profile};
 use super::{SECOND, device, end, finish, gpu, live};
 use test_random::Rng;
 
-/// Unified memory, and cards whose whole memory the CPU sees.
+/// Unified memory, and cards whose whole memory is CPU-visible.
 const REACHED: [Profile; 5] = [
     Profile::VULKAN_LAVAPIPE,
     Profile::VULKAN_INTEL,
@@ -41,7 +41,7 @@ fn desc(size: u64) -> BufferDesc {
     BufferDesc::new(size, Usage::VERTEX | Usage::COPY_SRC).filled().name("mesh")
 }
 
-/// The GPU finds `bytes` in the buffer, in whatever is submitted next.
+/// The next submission finds `bytes` in the buffer.
 fn expect(gpu: &Gpu<Device>, queue: Queue, buffer: &Buffer<Device>, bytes: &[u8]) {
     let mut recording = gpu.record(queue, "expect").unwrap();
     recording.use_resource(buffer, Subresource::All, State::COPY_SRC).unwrap();
@@ -57,7 +57,8 @@ fn roads(gpu: &Gpu<Device>) -> (u64, u64) {
     (stats.in_place, stats.bytes)
 }
 
-/// What no command can name is written at once, however busy the GPU is, and nothing is staged or submitted for it.
+/// Buffers that no command can name are written at once, however busy the GPU is, and nothing is staged or
+/// submitted for them.
 #[test]
 fn what_no_command_can_name_is_written_at_once() {
     for profile in REACHED {
@@ -92,7 +93,8 @@ fn what_no_command_can_name_is_written_at_once() {
     }
 }
 
-/// What commands may be using is staged, whether they read or write it, and written again once the GPU is through.
+/// Uploads to buffers that commands may be reading or writing are staged, and written directly again once the
+/// GPU is idle.
 #[test]
 fn what_the_gpu_may_be_using_is_staged() {
     for profile in REACHED {
@@ -135,7 +137,7 @@ fn what_the_gpu_may_be_using_is_staged() {
     }
 }
 
-/// An upload that is pending comes before one that is made later, also when the GPU is through with everything else.
+/// A pending upload is executed before a later one, also if the GPU has finished everything else.
 #[test]
 fn uploads_keep_their_order() {
     for profile in REACHED {
@@ -155,12 +157,12 @@ fn uploads_keep_their_order() {
     }
 }
 
-/// Completes what is submitted, and submits nothing.
+/// Completes all submissions, and submits nothing.
 fn finish_submitted(gpu: &Gpu<Device>) {
     assert!(gpu.device().run_until_idle());
 }
 
-/// What is recorded before an upload and submitted after it finds the bytes, whichever way they took.
+/// Commands recorded before an upload and submitted after it read the new bytes, staged or direct.
 #[test]
 fn what_is_submitted_later_finds_the_bytes_whenever_it_was_recorded() {
     for profile in REACHED {
@@ -181,7 +183,7 @@ fn what_is_submitted_later_finds_the_bytes_whenever_it_was_recorded() {
     }
 }
 
-/// Each road can be switched off, and large uploads have limits.
+/// Each path can be disabled, and large uploads have limits.
 #[test]
 fn each_road_can_be_switched_off() {
     let run = |profile, in_place: InPlaceConfig, size: u64| {
@@ -224,7 +226,7 @@ fn each_road_can_be_switched_off() {
     }
 }
 
-/// What moves or is evicted is in memory that the CPU has no window into.
+/// Movable and evictable resources are in memory that is not mapped.
 #[test]
 fn what_may_leave_its_place_is_staged() {
     let device = device(Profile::VULKAN_LAVAPIPE, Lag::None);
@@ -235,7 +237,7 @@ fn what_may_leave_its_place_is_staged() {
     end(gpu, &device);
 }
 
-/// A driver that maps no more memory is no reason to refuse a buffer that the program does not map.
+/// A buffer that the program does not map is created even if the driver maps no more memory.
 #[test]
 fn what_cannot_be_mapped_is_staged() {
     for size in [1000, 17 << 20] {
@@ -252,8 +254,8 @@ fn what_cannot_be_mapped_is_staged() {
     }
 }
 
-/// The device finds a CPU write to what a submission in flight uses: were the rules of this file broken, all tests of uploads
-/// would say so.
+/// The device detects a CPU write to a resource of a submission in flight: were the rules of this file broken,
+/// all tests of uploads would say so.
 #[test]
 fn a_write_that_races_a_submission_is_a_hazard() {
     let device = device(Profile::VULKAN_LAVAPIPE, Lag::Manual);
@@ -268,7 +270,7 @@ fn a_write_that_races_a_submission_is_a_hazard() {
     let hazards = device.take_hazards();
     assert_eq!(hazards.iter().map(|hazard| hazard.kind).collect::<Vec<_>>(), [HazardKind::MappingHazard]);
     device.run_until_idle();
-    // The bytes that it was to read are gone, too.
+    // The bytes that it should read are overwritten, too.
     assert_eq!(device.take_hazards().len(), 1);
     drop((window, buffer, beside));
     end(gpu, &device);
@@ -304,7 +306,7 @@ fn uploads_are_whole_for_those_who_submit_beside_them() {
     }
 }
 
-/// A buffer, and what it holds for those who submit now.
+/// A buffer, and its contents as seen by a submission now.
 struct Modelled {
     buffer: Buffer<Device>,
     bytes: Vec<u8>,
@@ -348,7 +350,8 @@ struct OpenReadback {
     index: usize,
 }
 
-/// Uploads, copies, recordings, submissions and readbacks in any order, beside plain arrays; what was read back.
+/// Uploads, copies, recordings, submissions and readbacks in any order, compared with plain arrays; returns the
+/// readbacks.
 fn random_program(profile: Profile, strategy: Placing, in_place: InPlaceConfig, seed: u64) -> Vec<Vec<u8>> {
     let device = device(profile, Lag::Random { max: 6 });
     let config = Config {
@@ -366,7 +369,7 @@ fn random_program(profile: Profile, strategy: Placing, in_place: InPlaceConfig, 
         let queue = Queue::Id(QueueId(u8::try_from(rng.below(queues)).unwrap()));
         match rng.below(13) {
             0..=2 if alive.len() < 8 => alive.push(Modelled::new(&gpu, &mut rng)),
-            // What an open recording has used may be dropped; here its index is needed.
+            // A resource used in an open recording may be dropped; here its index is needed.
             3 if !alive.is_empty() && open.is_none() => drop(alive.swap_remove(pick(&mut rng, alive.len()))),
             4 if !alive.is_empty() => {
                 let Modelled { buffer, bytes } = &alive[pick(&mut rng, alive.len())];

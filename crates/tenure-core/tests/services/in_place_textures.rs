@@ -1,4 +1,4 @@
-//! Uploads to textures that the CPU writes where they stay.
+//! Direct uploads to textures by the CPU.
 
 use proptest::prelude::*;
 use tenure_core::device::Features;
@@ -21,7 +21,7 @@ fn device(profile: Profile, lag: Lag) -> Device {
     Device::with_options(Options::new(profile).lag(lag).seed(12).texture_writes(true))
 }
 
-/// Whatever the size, also on cards.
+/// Uploads of any size, also on cards.
 fn config() -> Config {
     Config::from(InPlaceConfig { max_over_bus: 4 << 20, ..InPlaceConfig::default() })
 }
@@ -40,7 +40,7 @@ fn upload(gpu: &Gpu<Device>, texture: &Texture<Device>, model: &mut Model, rng: 
     let region = random_region(&model.info, rng);
     let block = model.info.format.block();
     let (row, rows) = (region.extent[0].div_ceil(block.width), region.extent[1].div_ceil(block.height));
-    // Also rows that do not begin at whole blocks, which a device does not take as they are.
+    // Row pitches may be no multiple of a block; devices do not accept these directly.
     let pitch = u64::from(row * block.bytes) + rng.below(2 * u64::from(block.bytes));
     let rows = rows + u32::try_from(rng.below(3)).unwrap();
     let data = rng.bytes(pitch * u64::from(rows * region.extent[2]));
@@ -85,7 +85,8 @@ fn initial_data_is_written_at_once_for_every_queue() {
     }
 }
 
-/// What shaders read needs no barrier before its first use, and is seen as in the state that tenure says.
+/// Textures that shaders read need no barrier before their first use, and the device sees them in tenure's
+/// state.
 #[test]
 fn what_shaders_read_is_in_their_state() {
     for profile in WRITTEN {
@@ -113,7 +114,8 @@ fn what_shaders_read_is_in_their_state() {
     }
 }
 
-/// What the GPU may be using is staged; once it is through, the CPU writes it again, in the state that it is in.
+/// Uploads to textures that the GPU may be using are staged; once it has finished, the CPU writes them directly
+/// again, in their current state.
 #[test]
 fn what_the_gpu_may_be_using_is_staged() {
     for profile in WRITTEN {
@@ -177,7 +179,7 @@ fn regions(model: &Model) -> Vec<tenure_core::TextureRegion> {
     layers.flat_map(|layer| (0..info.mips).map(move |mip| info.region(mip, layer))).collect()
 }
 
-/// Each road can be switched off, and there are limits to what is written across a bus.
+/// Each path can be disabled, and the size of writes across a bus is limited.
 #[test]
 fn each_road_can_be_switched_off() {
     let run = |profile, in_place: InPlaceConfig| {
@@ -215,7 +217,8 @@ fn each_road_can_be_switched_off() {
     }
 }
 
-/// What the CPU cannot write, or would make slower or immovable, is staged as ever and created without the usage for it.
+/// Textures that the CPU cannot write, or that direct writes would make slower or immovable, are staged and
+/// created without the usage for it.
 #[test]
 fn what_the_cpu_does_not_write_is_staged() {
     let device = device(Profile::VULKAN_LAVAPIPE, Lag::None);
@@ -292,7 +295,7 @@ fn a_failed_write_is_staged() {
     assert!(lost.to_string().contains("unplugged"), "{lost}");
 }
 
-/// Wrong data is the same error on either road, and changes nothing.
+/// Wrong data is the same error on either path, and changes nothing.
 #[test]
 fn wrong_texels_are_refused_as_if_they_were_staged() {
     let errors = [InPlaceConfig::default(), STAGED].map(|in_place| {
@@ -322,8 +325,8 @@ fn wrong_texels_are_refused_as_if_they_were_staged() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Random textures, uploads and uses on random queues, while the GPU is behind or idle, hold the same texels on either
-    /// road.
+    /// After random uploads and uses on random queues, with a GPU that is behind or idle, textures hold the
+    /// same texels on either path.
     #[test]
     fn textures_hold_the_same_on_either_road(seed in any::<u64>(), which in 0_usize..3) {
         for in_place in [config().in_place, STAGED] {

@@ -1,5 +1,5 @@
-//! Calls inside of the program's own submission, while another thread submits uploads: none waits for that thread, which waits
-//! for the queue.
+//! Calls inside the program's own submission, while another thread submits uploads: none waits for that thread,
+//! which waits for the queue.
 
 use std::sync::Barrier;
 use std::sync::mpsc;
@@ -13,7 +13,7 @@ use super::{device, gpu};
 
 /// Longer than any of the calls takes.
 const FOREVER: Duration = Duration::from_secs(60);
-/// In which the other thread comes to the queue.
+/// The time in which the other thread reaches the queue.
 const MOMENT: Duration = Duration::from_millis(50);
 
 type Call = fn(&Gpu<Device>, &Buffer<Device>);
@@ -44,7 +44,7 @@ const CALLS: [(&str, Call); 8] = [
 fn no_call_waits_for_a_thread_that_waits_for_the_queue() {
     for (name, call) in CALLS {
         let (over, is_over) = mpsc::channel();
-        // A call that hangs would hold up the end of a scope.
+        // A scope would wait for a call that hangs.
         thread::spawn(move || {
             let device = device(Profile::VULKAN_LAVAPIPE, Lag::None);
             let gpu = gpu(&device, Config::default());

@@ -1,5 +1,5 @@
-//! What a frame needs for itself: constants, upload rings, uploads, readbacks, recording contexts
-//! on the simulated device with all of its checks.
+//! Services of a frame: constants, upload rings, uploads, readbacks, recording contexts on the simulated device
+//! with all of its checks.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::time::Duration;
@@ -46,7 +46,7 @@ fn live(gpu: &Gpu<Device>, kind: PoolKind) -> u64 {
     pools.iter().filter(|pool| pool.kind == kind).map(|pool| pool.allocations).sum()
 }
 
-/// Waits for everything and gives back what was dropped.
+/// Waits for everything and reclaims dropped objects.
 fn finish(gpu: &Gpu<Device>) {
     assert!(gpu.device().run_until_idle());
     gpu.purge().unwrap();

@@ -1,4 +1,4 @@
-//! What textures ought to hold, block by block.
+//! The expected contents of textures, block by block.
 
 use tenure_core::{
     Dimension, Format, Gpu, Plane, Queue, State, Subresource, Texture, TextureDesc, TextureInfo,
@@ -38,8 +38,8 @@ impl Model {
         parts.map(part).collect()
     }
 
-    /// Visits each block of a region: where it is here, and where in rows of blocks that lie
-    /// `pitch` bytes apart, `rows` of them to a slice.
+    /// Visits each block of a region, with its position here and in data with a row pitch of `pitch` bytes and
+    /// `rows` rows of blocks per slice.
     fn blocks(&self, region: TextureRegion, pitch: usize, rows: usize, mut visit: impl FnMut(usize, usize)) {
         let block = self.info.format.block();
         let across = |texels: u32| usize::try_from(texels.div_ceil(block.width)).unwrap();
@@ -59,7 +59,7 @@ impl Model {
         }
     }
 
-    /// Sets a region, the naive way.
+    /// Sets a region, block by block.
     pub(crate) fn set(&mut self, region: TextureRegion, data: &[u8], pitch: usize, rows: usize) {
         let bytes = self.info.format.block().bytes as usize;
         let mut copies = Vec::new();

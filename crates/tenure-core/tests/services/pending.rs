@@ -1,4 +1,4 @@
-//! Barriers that nobody asks for: what `use_resource` notes takes effect before the next command.
+//! Automatic barriers: uses declared with `use_resource` take effect before the next command.
 
 use tenure_core::{
     Buffer, BufferDesc, BufferLayout, Config, Format, Gpu, Plane, Queue, Recording, State, Subresource,
@@ -40,7 +40,7 @@ impl Scene {
     }
 }
 
-/// Commands of one recording; `ask`: with a call of `barriers` after what is noted for each.
+/// Commands of one recording. With `ask`, `barriers` is called after the declared uses of each command.
 fn record(recording: &mut Recording<Device>, queue: Queue, scene: &Scene, rng: &mut Rng, ask: bool) {
     let pick = |rng: &mut Rng, count: usize| usize::try_from(rng.below(count as u64)).unwrap();
     for _ in 0..1 + rng.below(8) {
@@ -120,7 +120,8 @@ fn barriers_that_nobody_asks_for_are_recorded_all_the_same() {
     }
 }
 
-/// The uses before a command of the recording's own are not one with its: each is ordered after the other.
+/// Declared uses are not merged with those of the recording's own next command: the second is ordered after the
+/// first.
 #[test]
 fn what_is_noted_before_a_copy_is_not_lost() {
     for &profile in Profile::ALL {

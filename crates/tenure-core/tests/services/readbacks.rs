@@ -62,7 +62,7 @@ fn bytes_of_every_location_come_back() {
     }
 }
 
-/// Not before the GPU is done, and as often as one likes afterwards.
+/// Bytes can be read only once the GPU is done, and then any number of times.
 #[test]
 fn polling_finds_what_is_complete() {
     let device = device(Profile::DISCRETE, Lag::Manual);
@@ -86,7 +86,7 @@ fn polling_finds_what_is_complete() {
     end(gpu, &device);
 }
 
-/// What is read is what the buffer holds at that point of the recording.
+/// A readback returns the contents of the buffer at its point in the recording.
 #[test]
 fn each_readback_sees_what_was_recorded_before_it() {
     for profile in Profile::ALL {
@@ -174,7 +174,7 @@ fn a_discarded_recording_ends_its_readbacks() {
     end(gpu, &device);
 }
 
-/// Dropped before its recording is submitted, before that is complete, or before it was looked at.
+/// Dropped before its recording is submitted, before that is complete, or before it was read.
 #[test]
 fn a_readback_may_be_dropped_at_any_time() {
     let device = device(Profile::DISCRETE, Lag::Manual);
@@ -198,7 +198,7 @@ fn a_readback_may_be_dropped_at_any_time() {
     end(gpu, &device);
 }
 
-/// A page is used again when all that is in it was let go of, and goes when it is idle.
+/// A page is reused when all readbacks in it were dropped, and freed when it is idle.
 #[test]
 fn readback_memory_is_recycled() {
     let device = device(Profile::DISCRETE, Lag::Submissions(3));
@@ -363,7 +363,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Whatever tells the manager how far the GPU is wakes the task, once.
+/// Each call that polls the GPU wakes the task, once.
 #[test]
 fn tasks_are_woken_when_the_manager_learns_of_it() {
     type Learn = (&'static str, fn(&Gpu<Device>));
@@ -476,7 +476,7 @@ fn a_readback_may_outlive_its_manager() {
     device.check_clean().unwrap_or_else(|findings| panic!("{findings}"));
 }
 
-/// A lost device answers with the reason, whatever state the readback is in.
+/// After a device loss a readback returns the reason, in any state.
 #[test]
 fn a_lost_device_ends_readbacks_with_the_reason() {
     let device = device(Profile::DISCRETE, Lag::Manual);
@@ -525,8 +525,8 @@ fn queues_read_side_by_side() {
     end(gpu, &device);
 }
 
-/// A page lasts for more frames than idle memory is kept, and the GPU is always behind: two pages take
-/// turns, and no third one comes and goes.
+/// A page is filled in more frames than idle memory is kept, and the GPU is always behind: two pages take
+/// turns, and no third is created and freed.
 #[test]
 fn pages_that_last_for_many_frames_take_turns() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));

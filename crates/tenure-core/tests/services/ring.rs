@@ -25,7 +25,7 @@ fn ring(gpu: &Gpu<Device>, size: u64) -> UploadRing<Device> {
     gpu.create_upload_ring(&UploadRingDesc::new(size).name("ring")).unwrap()
 }
 
-/// Takes bytes, fills them, and has the GPU look at them. The offset.
+/// Allocates bytes, fills them, and has the GPU read them; returns the offset.
 fn fill(
     ring: &UploadRing<Device>,
     recording: &mut Recording<Device>,
@@ -64,8 +64,8 @@ fn relaxed() -> Config {
     Config::from(FrameConfig { in_flight: 16, ..FrameConfig::default() })
 }
 
-/// A ring that holds frames 3 to 5. Frame 6 asks for what does not fit: polling finds frame 3
-/// complete, that is still short, it waits for frame 4, and then it fits.
+/// A ring that holds frames 3 to 5. The request of frame 6 does not fit: polling finds frame 3 complete, which
+/// is not enough, so it waits for frame 4, and then fits.
 #[test]
 fn the_classic_story() {
     let (device, gpu) = manual(relaxed());
@@ -157,7 +157,7 @@ fn a_recording_in_the_way_is_named() {
     assert_eq!(fill(&ring, &mut recording, 20_000, 1, 3), Ok(40_000), "what fits is served");
     drop(forgotten);
     assert_eq!(fill(&ring, &mut recording, 30_000, 1, 4), Ok(0), "now the first frame can end");
-    // The frame that is being recorded holds the rest.
+    // The frame being recorded holds the rest.
     let refused = fill(&ring, &mut recording, 30_000, 1, 5).unwrap_err();
     assert!(matches!(&refused, Error::HeldByRecording { recording, .. } if recording == "asks"), "{refused}");
     recording.submit().unwrap();
@@ -456,7 +456,7 @@ fn slices_are_copied_to_buffers_and_textures() {
     }
 }
 
-/// Bytes that somebody may still use: of an open recording, or submitted and unseen.
+/// Bytes that may still be in use: by an open recording, or by a submission not seen complete.
 struct BytesInUse {
     bytes: Range<u64>,
     /// The recording, and its serial once it is submitted.
@@ -518,7 +518,7 @@ impl Program<'_> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-    /// No byte is given out twice while anybody may use it, against a naive list of who does.
+    /// No byte is allocated twice while it may be in use, compared with a naive list of all users.
     #[test]
     fn no_byte_is_overwritten_before_it_was_read(seed: u64) {
         let device = device(Profile::DISCRETE, Lag::Random { max: 8 });

@@ -15,7 +15,7 @@ use super::model::{Model, SAMPLED, blocks, random_desc, random_region};
 use super::{device, end, gpu, live};
 use test_random::Rng;
 
-/// A texture that begins with random texels.
+/// A texture with random initial texels.
 fn filled(gpu: &Gpu<Device>, desc: &TextureDesc, rng: &mut Rng) -> (Texture<Device>, Model) {
     let model = Model::random(&desc.info, rng);
     let data: Vec<_> = model.parts().into_iter().map(TexelData::new).collect();
@@ -53,7 +53,7 @@ fn initial_texels_of_every_shape_arrive() {
     }
 }
 
-/// Copies that a driver loses are refused before anything is recorded, and those that it makes are not.
+/// Copies that a driver drops are refused before anything is recorded, other copies are not.
 #[test]
 fn copies_that_a_driver_loses_are_refused() {
     let options = Options::new(Profile::DISCRETE).lag(Lag::None).loses_depth_copies();
@@ -144,7 +144,7 @@ fn the_queue_follows_the_region() {
     let (texture, mut model) = filled(&gpu, &desc, &mut rng);
     gpu.flush_uploads().unwrap();
     assert_eq!(serials(), (0, 1));
-    // From here on it belongs to the graphics queue.
+    // From now on the graphics queue owns it.
     model.expect(&gpu, &texture);
     let whole = TextureRegion { mip: 1, layer: 0, plane: Plane::First, origin: [0; 3], extent: [16, 16, 1] };
     let part = TextureRegion { origin: [4, 4, 0], extent: [8, 8, 1], ..whole };
@@ -323,7 +323,7 @@ fn bad_texels_change_nothing() {
     }
 }
 
-/// Initial data of which one part is wrong leaves nothing, neither texels nor texture.
+/// Initial data with one invalid part leaves nothing behind, neither texels nor texture.
 #[test]
 fn initial_data_is_taken_as_a_whole() {
     let device = device(Profile::DISCRETE, Lag::None);

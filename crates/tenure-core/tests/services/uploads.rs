@@ -22,7 +22,7 @@ fn mesh(gpu: &Gpu<Device>, size: u64) -> Buffer<Device> {
     gpu.create_buffer(&desc).unwrap()
 }
 
-/// The GPU finds `bytes` in the buffer, in whatever is submitted next.
+/// The next submission finds `bytes` in the buffer.
 fn expect_on(gpu: &Gpu<Device>, queue: Queue, buffer: &Buffer<Device>, bytes: &[u8]) {
     let mut recording = gpu.record(queue, "expect").unwrap();
     recording.use_resource(buffer, Subresource::All, State::COPY_SRC).unwrap();
@@ -101,7 +101,7 @@ fn neighbours_become_one_copy() {
         gpu.flush_uploads().unwrap();
         let stats = gpu.upload_stats();
         assert_eq!((stats.copies, stats.submissions, stats.pending_bytes), (1, 1, 0));
-        // Neither in reverse, nor in turns.
+        // Parts in reverse order and in alternation are not merged.
         for part in (0..10_usize).rev() {
             let start = part * 64;
             gpu.upload(&large, start as u64, &data[start..start + 64]).unwrap();
@@ -146,7 +146,7 @@ fn the_last_upload_of_a_byte_wins() {
     }
 }
 
-/// The copy queue is used where there is one; whoever uses what was uploaded waits for it.
+/// The copy queue is used if there is one; uses of uploaded resources wait for it.
 #[test]
 fn uploads_go_to_the_copy_queue_and_are_waited_for() {
     for profile in Profile::ALL {
@@ -173,7 +173,7 @@ fn uploads_go_to_the_copy_queue_and_are_waited_for() {
     }
 }
 
-/// What is dropped while uploads to it are pending or in flight survives them.
+/// A resource dropped while uploads to it are pending or in flight outlives them.
 #[test]
 fn what_is_uploaded_to_may_be_dropped() {
     let device = device(Profile::DISCRETE, Lag::Manual);
@@ -310,8 +310,8 @@ fn bad_uploads_change_nothing() {
     }
 }
 
-/// Whatever call fails for lack of memory, nothing is lost: what was refused is refused whole, what
-/// was accepted arrives.
+/// Whichever call fails for lack of memory, nothing is lost: a refused upload is refused as a whole, an
+/// accepted one arrives.
 #[test]
 fn a_shortage_at_any_call_loses_nothing() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_INTEL] {
@@ -407,7 +407,7 @@ fn what_is_pending_at_the_end_is_submitted() {
     device.check_clean().unwrap_or_else(|findings| panic!("{findings}"));
 }
 
-/// Uploads, drops and submissions in any order find what a plain array finds.
+/// Uploads, drops and submissions in any order give the same bytes as a plain array.
 fn random_program(profile: Profile, strategy: Placing, seed: u64) {
     let device = device(profile, Lag::Random { max: 6 });
     let config = Config {
@@ -500,7 +500,7 @@ fn threads_upload_side_by_side() {
     end(gpu, &device);
 }
 
-/// A refusal that no later try would cure is told to whoever waits, and holds nothing back.
+/// A permanent refusal is returned to the caller that waits, and delays nothing else.
 #[test]
 fn what_is_refused_for_good_is_given_up() {
     let device = device(Profile::DISCRETE, Lag::None);
@@ -519,7 +519,7 @@ fn what_is_refused_for_good_is_given_up() {
     device.check_clean().unwrap();
 }
 
-/// What is for GPU upload heaps lies in an upload heap where there are none, and copies cannot write that.
+/// Without GPU upload heaps, their resources are in an upload heap, which copies cannot write.
 #[test]
 fn upload_heaps_are_no_destination() {
     for &profile in Profile::ALL {
@@ -577,7 +577,7 @@ fn only_what_overlaps_is_ordered() {
     }
 }
 
-/// Nothing but the submissions of uploads uses the manager's own pages.
+/// Only the submissions of uploads use the manager's own pages.
 #[test]
 fn an_open_recording_holds_no_staging_memory() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::D3D12_TIER2] {

@@ -1,4 +1,4 @@
-//! What the GPU writes where the CPU reads is made visible to it: once a submission, and only then.
+//! GPU writes to CPU-readable memory are made visible to the CPU: once a submission, and only then.
 
 use std::collections::BTreeSet;
 
@@ -77,7 +77,7 @@ fn record(gpu: &Gpu<Device>, recording: &mut Recording<Device>, scene: &Scene, r
     }
 }
 
-/// Holds each submission against what it wrote.
+/// Checks each submission against its writes.
 fn check(steps: &[Step], unmapped: &BTreeSet<u64>, has_barriers: bool) -> u32 {
     let mut shown = 0;
     for submission in steps.split(|step| matches!(step, Step::Submission { .. })) {
@@ -118,7 +118,7 @@ fn the_cpu_is_shown_what_it_may_read_and_nothing_else() {
                 recording.submit().unwrap();
             }
             finish(&gpu);
-            // The device reports what these do not see.
+            // The device reports other violations.
             for buffer in scene.buffers.iter().filter(|buffer| buffer.memory().is_mapped()) {
                 buffer.read(0, &mut [0; SIZE as usize]).unwrap();
             }

@@ -1,4 +1,5 @@
-//! Tasks that await readbacks, with wakers that panic or call back, and with each call that may notice the end first.
+//! Tasks that await readbacks, with wakers that panic or call the manager, and with each call that may detect
+//! the completion first.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -94,11 +95,11 @@ fn a_waker_that_panics_stops_nobody() {
         let source = source(&gpu);
         let (counts, panics) = (Arc::new(Counts::default()), Waker::from(Arc::new(Panics)));
         let counted = Waker::from(counts.clone());
-        // By the submission.
+        // Woken by the submission.
         let (recording, mut tasks) = record(&gpu, &source, [&panics, &counted]);
         recording.submit().unwrap();
         assert_eq!((counts.get(), gpu.stats().open_recordings), (1, 0));
-        // By what finds the submission complete.
+        // Woken by the call that finds the submission complete.
         for (task, waker) in tasks.iter_mut().zip([&panics, &counted]) {
             assert!(is_pending(task, waker));
         }
@@ -107,7 +108,7 @@ fn a_waker_that_panics_stops_nobody() {
         assert_eq!(counts.get(), 2);
         assert!(tasks.iter_mut().all(|task| poll(task, &counted) == Poll::Ready(Ok(vec![7; 16]))));
         drop(tasks);
-        // By a recording that is discarded.
+        // Woken by a recording that is discarded.
         let (recording, mut tasks) = record(&gpu, &source, [&panics, &counted]);
         drop(recording);
         assert_eq!((counts.get(), gpu.stats().open_recordings), (3, 0));
@@ -156,7 +157,7 @@ fn a_waker_may_call_the_manager() {
     }
 }
 
-/// The call that finds out wakes, whichever it is.
+/// Each call that detects the completion wakes the task.
 #[test]
 fn whichever_call_finds_out_wakes() {
     type Call = fn(&Gpu<Device>, &Buffer<Device>);
@@ -199,7 +200,7 @@ fn whichever_call_finds_out_wakes() {
     }
 }
 
-/// A task whose readback no call will find complete any more is woken.
+/// A task whose readback can no longer complete is woken.
 #[test]
 fn the_end_and_a_loss_wake_everybody() {
     type End = fn(&Device, &mut Option<Gpu<Device>>, &Buffer<Device>);

@@ -1,4 +1,4 @@
-//! Programs without frames that only ever wait, by whatever means: nothing grows.
+//! Programs without frames that only wait, with any kind of wait: nothing grows.
 
 use tenure_core::{
     BindingKind, BufferDesc, Config, Gpu, PageAllocatorDesc, PoolConfig, Queue, SetBinding, SetLayoutDesc,
@@ -8,7 +8,7 @@ use tenure_sim::{Device, Lag, Profile};
 
 use super::{SECOND, device, end, gpu};
 
-/// Command lists and reserved bytes after so many rounds of upload, use, submission and `wait`.
+/// Command lists and reserved bytes after a number of rounds of upload, use, submission and `wait`.
 fn rounds(gpu: &Gpu<Device>, rounds: u32, wait: impl Fn(&Gpu<Device>, SyncPoint)) -> (u64, u64) {
     let device = gpu.device();
     let desc = BufferDesc::new(64 << 10, Usage::SHADER_READ | Usage::COPY_SRC).name("parameters");
@@ -26,7 +26,7 @@ fn rounds(gpu: &Gpu<Device>, rounds: u32, wait: impl Fn(&Gpu<Device>, SyncPoint)
     (calls.live_lists, calls.reserved_bytes)
 }
 
-/// A frame before the time without frames, in half of the cases.
+/// In half of the cases one frame comes first.
 fn draw(gpu: &Gpu<Device>, has_drawn: bool) {
     if has_drawn {
         gpu.begin_frame().unwrap().end().unwrap();
@@ -58,7 +58,7 @@ fn whatever_waits_recycles_what_every_queue_used() {
     }
 }
 
-/// Objects that the device has after so many rounds of `round`, each with a submission.
+/// API objects after a number of calls of `round`, each with a submission.
 fn objects(gpu: &Gpu<Device>, rounds: u32, mut round: impl FnMut()) -> u64 {
     for _ in 0..rounds {
         round();
@@ -96,7 +96,7 @@ fn what_is_created_and_dropped_in_turn_does_not_grow() {
     }
 }
 
-/// The manager's own memory for one recording waits for no other.
+/// The manager's memory of a recording does not wait for other recordings.
 #[test]
 fn an_open_recording_holds_nothing_of_others_back() {
     let device = device(Profile::VULKAN_NVIDIA, Lag::None);
@@ -142,8 +142,8 @@ fn load(gpu: &Gpu<Device>, queues: &[Queue], rounds: usize) -> [(&'static str, u
     sizes(gpu)
 }
 
-/// A program that has ended a frame, and then loads for long. For some of the time a recording is open, which may use
-/// everything: what is dropped then goes when that has ended.
+/// A program that has ended a frame, and then loads for a long time. For some of the time a recording is open,
+/// which may use everything: objects dropped then are released when it has ended.
 #[test]
 fn what_is_loaded_after_a_frame_does_not_grow() {
     let queues = [Queue::Graphics, Queue::Compute, Queue::Copy];

@@ -1,4 +1,4 @@
-//! Queues that use one texture alternately: what reaches the device, step by step.
+//! Queues that use one texture alternately: the commands that reach the device, step by step.
 
 use tenure_core::device::QueueSerial;
 use tenure_core::{Config, Format, Gpu, Queue, QueueId, State, Subresource, Texture, TextureDesc, Usage};
@@ -14,9 +14,9 @@ struct Bench {
     image: Texture<Device>,
 }
 
-/// What reached the device of one recording.
+/// The commands of one recording that reached the device.
 struct RecordingOutcome {
-    /// Its queue and serial: of the last submission.
+    /// The queue and serial of its last submission.
     at: QueueSerial,
     submissions: usize,
     waits: Vec<QueueSerial>,
@@ -69,7 +69,7 @@ impl Bench {
 const READS: [(QueueId, State); 3] =
     [(GRAPHICS, State::PIXEL_SHADER), (COMPUTE, State::NON_PIXEL_SHADER), (COPY, State::COPY_SRC)];
 
-/// On Direct3D 12, whatever its barriers, a texture that is only read belongs to no queue.
+/// On Direct3D 12, with either kind of barriers, a texture that is only read belongs to no queue.
 #[test]
 fn reads_by_turns_need_no_barrier_and_no_submission_of_their_own() {
     for profile in [Profile::D3D12_ENHANCED, Profile::D3D12_TIER2] {
@@ -104,7 +104,7 @@ fn families_hand_over_what_they_read() {
     }
 }
 
-/// A change of layout is one transition on the queue that makes it, after everybody who read.
+/// A layout change is one transition on the queue that needs it, after all readers.
 #[test]
 fn another_queue_changes_the_layout_after_all_readers() {
     let bench = Bench::new(Profile::D3D12_ENHANCED);
@@ -124,7 +124,7 @@ fn another_queue_changes_the_layout_after_all_readers() {
     }
 }
 
-/// A copy queue changes no layouts: another queue does, once, in a submission of its own.
+/// Copy queues change no layouts: another queue does, once, in a submission of its own.
 #[test]
 fn a_copy_queue_finds_its_layout() {
     let bench = Bench::new(Profile::D3D12_ENHANCED);

@@ -1,6 +1,6 @@
-//! Random programs on every profile of the simulated device, judged by the specifications: what reaches the
-//! device has no hazard, and the simulated device and a model that shares nothing with it say the same of
-//! it, also when a barrier is lost or names another state.
+//! Random programs on every profile of the simulated device, judged by the specifications: the commands that
+//! reach the device have no hazard, and the simulated device and an independent model agree on them, also when
+//! a barrier is lost or names another state.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on may panic")]
 
@@ -19,11 +19,11 @@ use tenure_sim::{BarrierChange, CallKind, Checks, Device, Fault, FaultKind, Haza
 use model::{Model, Verdict};
 use random::Random;
 
-/// Uses in all that every profile is tried with, in worlds of this many.
+/// The number of uses per profile, and per world.
 const USES: usize = 200_000;
 const USES_OF_A_WORLD: usize = 500;
 
-/// Worlds in each of which one barrier is not what it should be.
+/// The number of worlds with one changed barrier.
 const CHANGED_WORLDS: u64 = 300;
 
 const COPIES: Usage = Usage::COPY_SRC.union(Usage::COPY_DST);
@@ -73,7 +73,7 @@ struct World {
     open: Vec<Recording<Device>>,
 }
 
-/// What came of a submission.
+/// The result of a submission.
 struct Found {
     model: Verdict,
     device: Vec<Hazard>,
@@ -110,7 +110,7 @@ impl World {
         Self { device, objects, gpu, model, random: Random::new(seed), open: Vec::new() }
     }
 
-    /// One command in one of the open recordings. How many resources it uses.
+    /// Records one command in one of the open recordings; returns the number of resources that it uses.
     fn record(&mut self) -> usize {
         if self.open.len() < 4 && (self.open.is_empty() || self.random.percent(20)) {
             let queues = self.device.properties().queues.len();
@@ -127,7 +127,7 @@ impl World {
             self.objects[*object].require(recording, *part, *state);
         }
         recording.barriers();
-        // What is brought to `COMMON` is not used so.
+        // `COMMON` is not a use.
         for (object, part, state) in uses.iter().filter(|(.., state)| !state.is_empty()) {
             self.objects[*object].access(recording, *part, *state);
         }
@@ -202,7 +202,7 @@ fn run(profile: Profile) {
     }
 }
 
-/// Runs worlds in each of which one barrier is changed, until somebody finds it.
+/// Runs worlds with one changed barrier each, until the change is found.
 fn run_changed(profile: Profile) {
     let mut found = 0;
     for seed in 0..CHANGED_WORLDS {

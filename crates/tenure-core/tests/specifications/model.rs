@@ -1,8 +1,8 @@
-//! The rules of the specifications, written down anew and naively: what the queues executed, judged
-//! without a look at how tenure follows states or how the simulated device checks them.
+//! The rules of the specifications, written down anew and naively: a check of the executed commands,
+//! independent of tenure's state tracking and of the simulated device's checks.
 //!
-//! For each subresource the whole history since the last write is kept, and each use is held against all
-//! of it by walking along the barriers in between.
+//! The whole history since the last write is kept for each subresource, and each use is compared with all of it
+//! along the barriers in between.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use tenure_core::device::{Api, Properties, QueueSerial, QueueTransfer, StateMode
 use tenure_core::{QueueKind, State, Subresource};
 use tenure_sim::Step;
 
-/// What is wrong.
+/// The violation, in words.
 pub(crate) type Verdict = Result<(), String>;
 
 const WRITES: State = State::UNORDERED_ACCESS
@@ -28,15 +28,15 @@ struct Now {
     at: QueueSerial,
     kind: QueueKind,
     family: u32,
-    /// Per queue, what is complete before it.
+    /// Per queue, the newest serial complete before it.
     complete: [u64; 8],
-    /// The newest submission of its own queue that it heard of through other queues' semaphores.
+    /// The newest submission of its own queue known through other queues' semaphores.
     heard_of: u64,
     /// The newest of its own queue that the CPU had seen complete.
     observed: u64,
 }
 
-/// What happened to a subresource.
+/// The events of a subresource.
 #[derive(Clone, Debug)]
 enum Event {
     Access {
@@ -49,7 +49,7 @@ enum Event {
         before: State,
         after: State,
         wrote: bool,
-        /// The newest submission of its queue that is over before it, and what that wrote available.
+        /// The newest submission of its queue that is complete before it, with its writes available.
         over: u64,
     },
 }
@@ -63,12 +63,12 @@ struct Part {
     owner: Option<u32>,
     released: Option<(QueueTransfer, State, State)>,
     events: Vec<Event>,
-    /// Where explicit: the last transition's submission, and where it led.
+    /// With explicit states: the submission and the new state of the last transition.
     led: Option<(QueueSerial, State)>,
     touched: Option<QueueSerial>,
 }
 
-/// A resource that the model is told of.
+/// A resource of the model.
 #[derive(Clone)]
 struct Resource {
     is_texture: bool,
@@ -79,9 +79,9 @@ struct Resource {
 pub(crate) struct Model {
     properties: Properties,
     resources: HashMap<u64, Resource>,
-    /// Per submission, what is complete at its end.
+    /// Per submission, the newest serials complete at its end.
     known: HashMap<(u8, u64), [u64; 8]>,
-    /// Per queue, what its last submission knew, and what it heard of itself.
+    /// Per queue, the serials known to its last submission, and the newest of its own that it has observed.
     last: [([u64; 8], u64); 8],
     now: Option<Now>,
 }
@@ -122,8 +122,7 @@ fn vulkan_layout(state: State) -> Layout {
     }
 }
 
-/// The layout of a texture with enhanced barriers: for what every queue can do, the one that every queue
-/// can use.
+/// The layout of a texture with enhanced barriers: for states of every queue, the common layout.
 fn d3d12_layout(state: State) -> Layout {
     let reads = state.iter().filter(|bit| !writes(*bit)).count();
     match () {
@@ -174,7 +173,7 @@ impl Model {
         self.properties.state_model == StateModel::Promotion
     }
 
-    /// Judges what was executed since the last call, to its end or the first mistake.
+    /// Checks the steps executed since the last call, up to the first mistake.
     pub(crate) fn judge(&mut self, steps: &[Step]) -> Verdict {
         steps.iter().try_for_each(|step| self.step(step).map_err(|error| format!("{step:?}: {error}")))?;
         self.end();
@@ -300,8 +299,8 @@ struct Rules<'a> {
 }
 
 impl Rules<'_> {
-    /// Microsoft, "Using Resource Barriers to Synchronize Resource States": what command lists of each type may
-    /// use.
+    /// Microsoft, "Using Resource Barriers to Synchronize Resource States": the states that command lists of
+    /// each type may use.
     fn legacy_visit(&self, part: &mut Part) -> Verdict {
         const COMPUTE: State = State::VERTEX_OR_CONSTANT
             .union(State::UNORDERED_ACCESS)
@@ -355,8 +354,8 @@ impl Rules<'_> {
 
     fn note(&self, part: &mut Part, state: State) {
         let now = self.now.at;
-        // What comes after a write comes after all before it, and a read comes after an older one in the same
-        // state on the same queue.
+        // A command ordered after a write is ordered after everything before that write, and a read after an
+        // older one in the same state on the same queue.
         part.events.retain(|event| {
             let is_older =
                 matches!(event, Event::Access { at, state: old } if at.queue == now.queue && *old == state);
@@ -392,7 +391,7 @@ impl Rules<'_> {
         if is_first || has_barrier { Ok(()) } else { Err("no barrier between unordered accesses".into()) }
     }
 
-    /// The events of this queue, each with what barriers since lead on to from it.
+    /// The events of this queue, each with the scopes that later barriers reach from it.
     fn led<'p>(&self, part: &'p Part) -> impl Iterator<Item = (&'p Event, State)> {
         let mine = self.now.at.queue;
         part.events.iter().enumerate().filter_map(move |(index, event)| {
@@ -422,8 +421,8 @@ impl Rules<'_> {
         Event::Barrier { at: self.now.at, before, after, wrote, over: self.done(false) }
     }
 
-    /// The newest submission of this queue after which nothing needs a barrier: not to be seen, and not
-    /// to be over.
+    /// The newest submission of this queue that is complete without a barrier; with `to_be_seen`, its writes
+    /// are visible, too.
     fn done(&self, to_be_seen: bool) -> u64 {
         match (self.d3d12, to_be_seen) {
             (true, _) => self.now.at.serial - 1,
@@ -447,7 +446,7 @@ impl Rules<'_> {
         if self.d3d12 { d3d12_layout(state) } else { vulkan_layout(state) }
     }
 
-    /// Whether what is in the layout of one state can be used in another.
+    /// Whether a texture in the layout of one state can be used in another.
     fn allows(&self, state: State, wanted: State) -> bool {
         if self.d3d12 {
             return d3d12_allows(d3d12_layout(state), self.now.kind, wanted);

@@ -14,7 +14,7 @@ impl Random {
         usize::try_from(self.0.below(bound as u64)).unwrap()
     }
 
-    /// True in so many of 100 cases.
+    /// True with this probability in percent.
     pub(crate) fn percent(&mut self, chance: u64) -> bool {
         self.0.below(100) < chance
     }

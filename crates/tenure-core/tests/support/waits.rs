@@ -1,20 +1,20 @@
-//! What a simulated GPU does while a thread of the CPU waits for it.
+//! The progress of a simulated GPU while a thread of the CPU waits for it.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tenure_sim::{CallKind, Device};
 
-/// The least time that a wait takes that [`until_one_more`] has seen.
+/// The minimum age of a wait that [`until_one_more`] reports.
 pub(crate) const LEAST: Duration = Duration::from_millis(20);
 
-/// Waits for the GPU that were begun so far.
+/// The number of waits for the GPU begun so far.
 pub(crate) fn begun(device: &Device) -> u64 {
     device.calls().made(CallKind::Wait)
 }
 
-/// Returns when another thread has begun one more wait than `before`, at least [`LEAST`] ago. However late
-/// the threads run, what follows happens during that wait.
+/// Returns when another thread has begun one more wait than `before`, at least [`LEAST`] ago. However late the
+/// threads run, later events happen during that wait.
 ///
 /// # Panics
 /// When no thread waits for half a minute.

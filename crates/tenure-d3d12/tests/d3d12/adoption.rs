@@ -1,4 +1,4 @@
-//! Devices, queues and resources of the program's own.
+//! Devices, queues and resources created by the program.
 
 use tenure_core::device::{CommandList as _, Device as _, Mapping as _, MemoryFlags, ResourceDesc};
 use tenure_core::{
@@ -31,7 +31,7 @@ fn wrap(own: &Device, queues: &[ID3D12CommandQueue]) -> Result<Device, DeviceErr
     make(move || Device::new(&own, &queues, &Options::default()))
 }
 
-/// A device and queues that the program made itself.
+/// A device and queues that the program has created.
 #[test]
 fn the_programs_own_device_is_wrapped() {
     let own = device();
@@ -71,7 +71,7 @@ fn queues_that_do_not_fit_are_refused() {
             let foreign = own_queue(&other, D3D12_COMMAND_LIST_TYPE_DIRECT);
             refused(new(&[direct, foreign]), "an object is used with the device that made it");
         }
-        // The second device is the first, and so are its queues.
+        // Both devices are the same object, and so are their queues.
         None => drop(new(&[direct, own_queue(&device(), D3D12_COMMAND_LIST_TYPE_DIRECT)]).unwrap()),
     }
 }
@@ -165,7 +165,7 @@ fn the_programs_own_resources_are_adopted() {
     assert_eq!(device.live_objects(), Default::default(), "adopted ones are not the device's");
 }
 
-/// Memory of a custom heap is mapped and has no fixed state: it goes both ways.
+/// Memory of a custom heap is mapped and has no fixed state: it serves uploads and readbacks.
 #[test]
 fn custom_heaps_are_read_and_written_by_both() {
     let mut bench = Bench::new(device());
@@ -222,7 +222,7 @@ fn what_is_adopted_is_what_it_is_said_to_be() {
             let foreign = Resource::from_raw(&other, raw.clone(), buffer(4096));
             refused(foreign, "an object is used with the device that made it");
         }
-        // The second device is the first, and so are its resources.
+        // Both devices are the same object, and so are their resources.
         None => drop(Resource::from_raw(&device(), raw.clone(), buffer(4096)).unwrap()),
     }
     let field = |answer: Result<Resource, DeviceError>| match answer {

@@ -1,4 +1,4 @@
-//! Memory that changes hands, and contents that are given up.
+//! Aliased memory, and discarded contents.
 
 use crate::harness::PERMIT;
 use tenure_core::device::{Barrier, CommandList as _, Device as _, ResourceDesc};
@@ -89,7 +89,7 @@ fn buffers_take_turns() {
     destroy(&bench, [staging, readback, hits, rays], heap);
 }
 
-/// What is discarded can be used at once; what a queue cannot discard is refused.
+/// A discarded resource can be used at once; a discard that the queue does not support is refused.
 #[test]
 fn targets_and_storage_are_discarded() {
     let mut bench = Bench::new(device());

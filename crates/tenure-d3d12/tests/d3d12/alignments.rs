@@ -1,4 +1,4 @@
-//! Alignments: the smallest is asked for first.
+//! Alignments: the smallest is queried first.
 
 use tenure_core::device::{Device as _, Requirements, ResourceDesc};
 use tenure_core::{Format, TextureDesc, Usage};
@@ -30,7 +30,7 @@ fn small_textures_lie_at_4_kib_and_others_at_64() {
     assert_eq!(needs(&coarse, &sampled(16)).alignment, 64 * KIB, "switched off");
 }
 
-/// With tight alignment textures lie no coarser than without, and in no more memory.
+/// Tight alignment increases neither the alignment nor the memory of textures.
 #[test]
 fn tight_alignment_asks_for_no_more() {
     let (tight, rigid) = (device(), create(Options { tight_alignment: false, ..Options::default() }));
@@ -47,7 +47,7 @@ fn tight_alignment_asks_for_no_more() {
     }
 }
 
-/// A driver may have only 4 MiB for them, or 64 KiB for all.
+/// A driver may support only 4 MiB for them, or 64 KiB for all.
 #[test]
 fn multisampled_textures_lie_at_64_kib_or_4_mib() {
     let device = create(Options { tight_alignment: false, ..Options::default() });
@@ -64,7 +64,7 @@ fn asked_for(raw: &ID3D12Resource) -> u64 {
     unsafe { raw.GetDesc() }.Alignment
 }
 
-/// What is created has the alignment that its requirements were asked with.
+/// A created resource has the alignment of its queried requirements.
 #[test]
 fn resources_are_created_as_they_were_asked_for() {
     let device = create(Options { tight_alignment: false, ..Options::default() });

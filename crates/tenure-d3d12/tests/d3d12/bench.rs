@@ -1,4 +1,4 @@
-//! What most tests work with: a device, and lists that are recorded, submitted and waited for.
+//! The objects of most tests: a device, and lists that are recorded, submitted and waited for.
 
 use crate::harness::PERMIT;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(crate) const GRAPHICS: QueueId = QueueId(0);
 pub(crate) const COMPUTE: QueueId = QueueId(1);
 pub(crate) const COPY: QueueId = QueueId(2);
 
-/// Longer than any device takes, even where tests that hold a queue share it with others.
+/// Longer than any device takes, even if tests that block a queue share it with others.
 pub(crate) const LONG: Duration = Duration::from_secs(120);
 
 pub(crate) const KIB: u64 = 1 << 10;
@@ -31,13 +31,13 @@ pub(crate) fn device() -> Device {
     create(Options::default())
 }
 
-/// A device as the environment wants it, see [`matrix`](crate::matrix).
+/// A device as the environment requests it, see [`matrix`](crate::matrix).
 pub(crate) fn create(options: Options) -> Device {
     make(move || matrix::create(options)).expect("a Direct3D 12 device")
 }
 
-/// A second device that is another object for Direct3D 12. Where devices are singletons of their
-/// adapter, as on Windows, it takes a second adapter; `None` where there is none.
+/// A second device that is another object for Direct3D 12. Where devices are singletons of their adapter, as on
+/// Windows, it needs a second adapter; `None` if there is none.
 pub(crate) fn distinct_from(device: &Device) -> Option<Device> {
     let candidates = [Options::default(), Options { software: true, ..Options::default() }];
     let made = candidates.into_iter().filter_map(|options| make(move || matrix::create(options)).ok());
@@ -87,7 +87,7 @@ pub(crate) fn refused_state<T>(answer: Result<T, DeviceError>, rule: &str) -> (S
     }
 }
 
-/// The uses that a call needs, and those that the resource was created with.
+/// The usages that a call needs, and those of the resource.
 #[track_caller]
 pub(crate) fn missing_usage<T>(answer: Result<T, DeviceError>) -> (Usage, Usage) {
     match answer.err() {
@@ -165,7 +165,7 @@ impl Bench {
         bytes
     }
 
-    /// Writes to a buffer of the GPU's and reads it back.
+    /// Writes to a buffer in the GPU's memory and reads it back.
     pub(crate) fn round_trip(&mut self, target: &Resource, bytes: &[u8]) -> Vec<u8> {
         let (staging, size) = (self.staging(bytes), bytes.len() as u64);
         let readback = self.readback(size);
@@ -175,7 +175,7 @@ impl Bench {
     }
 }
 
-/// Bytes that are not all alike.
+/// Bytes that are not all equal.
 pub(crate) fn pattern(size: usize, seed: u8) -> Vec<u8> {
     (0..size).map(|index| (index % 251) as u8 ^ seed).collect()
 }

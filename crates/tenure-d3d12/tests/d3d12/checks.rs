@@ -1,4 +1,4 @@
-//! Calls that some runtime lets pass although they are wrong: refused, in release builds too.
+//! Wrong calls that some runtime accepts are refused, in release builds, too.
 
 use crate::harness::PERMIT;
 use tenure_core::device::{Device as _, HeapCategory, HeapDesc, MemoryTypeId, ResourceDesc};
@@ -62,7 +62,7 @@ fn offsets_are_aligned_and_in_range() {
             refused(device.create_placed(PERMIT, &desc, &heap, offset), "the offset is aligned");
         assert_eq!((value, limit), (offset, 64 * KIB));
     }
-    // The last whole place, and the first that is not.
+    // The last offset that fits, and the first that does not.
     device.create_placed(PERMIT, &desc, &heap, MIB - 128 * KIB).unwrap();
     let inside = "the resource is inside the heap";
     assert_eq!(
@@ -174,7 +174,7 @@ fn descriptions_beyond_the_device_are_refused() {
     unsupported(TextureInfo { samples: 4, ..good });
 }
 
-/// Block-compressed textures end with a block, unless the device says that they need not.
+/// Block-compressed textures end with a whole block, unless the device allows others.
 #[test]
 fn blocks_are_whole_where_they_must_be() {
     let device = device();

@@ -1,4 +1,4 @@
-//! Copies that break a rule come out of `close`, and nothing of them reaches the GPU.
+//! Copies that break a rule are errors of `close`, and do not reach the GPU.
 
 use crate::harness::PERMIT;
 use tenure_core::device::{Barrier, CommandList as _, Device as _, ResourceDesc};
@@ -153,7 +153,7 @@ fn textures_are_copied_to_their_like_alone() {
     }
 }
 
-/// Depth goes there and back as a whole.
+/// Depth is copied as a whole in both directions.
 #[test]
 fn depth_keeps_its_bytes() {
     let mut bench = Bench::new(device());
@@ -214,7 +214,7 @@ fn barriers_name_states_that_queue_and_memory_know() {
         refused_state(to_resolve, fixed);
         to_common.unwrap();
     } else {
-        // Enhanced barriers name accesses, all of which such memory has; COMMON is what has no contents.
+        // Enhanced barriers name accesses, and such memory allows all of them; COMMON means undefined contents.
         to_index.unwrap();
         to_resolve.unwrap();
         refused(to_common, "no resource is moved to COMMON, whose contents are undefined");
@@ -243,7 +243,7 @@ fn barriers_name_states_that_queue_and_memory_know() {
     record(COPY, transition(&scene.image, State::COMMON, State::COPY_DST)).unwrap();
 }
 
-/// The first error is the one that counts, and the list is done for.
+/// The first error is returned, and the list is lost.
 #[test]
 fn errors_of_recording_are_kept_until_close() {
     let mut scene = scene();
@@ -276,7 +276,7 @@ fn resources_of_another_device_are_refused() {
     });
 }
 
-/// Subresources of depth-stencil textures are moved in both planes.
+/// Both planes of a depth-stencil texture are copied.
 #[test]
 fn planes_move_together() {
     let mut bench = Bench::new(device());
@@ -302,7 +302,7 @@ fn planes_move_together() {
     assert_eq!(bench.device.status(), Ok(()));
 }
 
-/// Slices that lie further apart than their rows ask for.
+/// Slices further apart than their rows require.
 #[test]
 fn volumes_keep_their_slices_apart() {
     let mut bench = Bench::new(device());

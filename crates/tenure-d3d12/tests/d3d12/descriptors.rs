@@ -86,7 +86,7 @@ fn heaps_end_where_the_tier_does() {
     }
     for kind in DescriptorKind::ALL {
         bad(device.create_descriptor_heap(&desc(kind, 0, false)), "count");
-        // Whether there is memory for so many is the driver's to say.
+        // The driver may lack memory for a heap of this size.
         if let Err(error) = device.create_descriptor_heap(&desc(kind, u32::MAX, false)) {
             assert!(error.is_shortage() || matches!(error, DeviceError::InvalidCall { .. }), "{error}");
         }
@@ -96,7 +96,7 @@ fn heaps_end_where_the_tier_does() {
     );
 }
 
-/// More than one call's worth, with constants in between, from indices in any order.
+/// More descriptors than one call clears, with constants between them, at indices in any order.
 #[test]
 fn many_descriptors_are_filled_in_at_once() {
     let mut viewer = Viewer::new();
@@ -174,7 +174,7 @@ fn what_cannot_be_filled_in_changes_nothing() {
     assert_eq!(viewer.see(TYPED_BUFFER, &[0]), [11; 4]);
 }
 
-/// Clearing reaches what it was asked for, wherever that ends.
+/// A clear covers exactly the requested range, wherever it ends.
 #[test]
 fn clearing_stays_inside() {
     let mut viewer = Viewer::new();
@@ -189,12 +189,12 @@ fn clearing_stays_inside() {
     device.clear_descriptors(PERMIT, &viewer.views, 1, 1, Some("old"));
     let seen = [0, 1, COUNT - 1].map(|index| viewer.see(TYPED_BUFFER, &[index])[0]);
     assert_eq!(seen, [5, 0, 0]);
-    // Without somebody to tell of, nothing is written.
+    // Without an owner to report, nothing is written.
     device.clear_descriptors(PERMIT, &viewer.views, 0, 1, None);
     assert_eq!(viewer.see(TYPED_BUFFER, &[0]), [5; 4]);
 }
 
-/// Copy queues have no shaders, and heaps are set as what they are.
+/// Copy queues have no shaders, and a heap is set as its own kind.
 #[test]
 fn lists_take_heaps_that_shaders_see() {
     let viewer = Viewer::new();
@@ -225,7 +225,7 @@ fn lists_take_heaps_that_shaders_see() {
     }
 }
 
-/// Tenure's heaps come back after those of the program.
+/// Tenure's heaps are set again after the program's.
 #[test]
 fn heaps_of_the_program_are_forgotten() {
     let mut viewer = Viewer::new();
@@ -242,7 +242,7 @@ fn heaps_of_the_program_are_forgotten() {
     assert_eq!(seen, [9; 4]);
 }
 
-/// Each thread has indices of its own, as the contract asks; the heaps are one.
+/// Each thread has its own indices, as the contract requires, of common heaps.
 #[test]
 fn threads_share_heaps() {
     let mut viewer = Viewer::new();

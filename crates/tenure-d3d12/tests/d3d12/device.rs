@@ -1,4 +1,4 @@
-//! What a device says about itself, and how it is made.
+//! Properties of a device, and its creation.
 
 use tenure_core::QueueKind;
 use tenure_core::device::{
@@ -39,7 +39,7 @@ fn queues_are_direct_compute_and_copy() {
     assert_eq!(kinds, [QueueKind::Graphics, QueueKind::Compute, QueueKind::Copy]);
 }
 
-/// What the runtime does not have is not used, whatever was asked for.
+/// Features that the runtime lacks are not used, whatever the options.
 #[test]
 fn options_switch_features_off_and_never_on() {
     let on = device();
@@ -54,7 +54,7 @@ fn options_switch_features_off_and_never_on() {
     let off = create(none);
     let switched = Features::TIGHT_ALIGNMENT | Features::GPU_UPLOAD | Features::NOT_ZEROED;
     assert!(!off.properties().features.intersects(switched));
-    // Where a driver asks for it, resource states have one rule more than layouts.
+    // If a driver requires it, resource states have one more rule than layouts.
     let of_states = Features::COPY_SRC_WITH_READS;
     assert!(on.properties().features.contains(off.properties().features - of_states));
     assert_eq!(off.properties().state_model, StateModel::Promotion);
@@ -67,7 +67,7 @@ fn options_switch_features_off_and_never_on() {
     assert_eq!(memories(&on), if has_upload { 4 } else { 3 });
 }
 
-/// Where the debug layer is not installed its absence is told and nothing else.
+/// Without the debug layer, only its absence is reported.
 #[test]
 fn validation_is_used_where_it_is() {
     let device = create(Options { validation: true, ..Options::default() });

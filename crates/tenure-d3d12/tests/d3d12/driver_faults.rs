@@ -1,4 +1,4 @@
-//! Faults of drivers are worked around, down to what is created.
+//! Workarounds for driver faults, down to the created objects.
 
 use tenure_core::device::{
     CommandList as _, Device as _, Features, FieldValue, HeapCategory, Mapping as _, QueryHeapDesc,
@@ -103,7 +103,7 @@ fn arrays_are_created_with_spare_layers_and_used_without() {
     device.destroy_resource(PERMIT, made);
 }
 
-/// What they write is overwritten with zeros first, and nothing else is.
+/// The written ranges are zeroed first, and nothing else.
 #[test]
 fn results_of_queries_are_cleared_before() {
     const COUNT: u32 = 100;
@@ -114,7 +114,7 @@ fn results_of_queries_are_cleared_before() {
     bench.device.map(&results).unwrap().write(0, &[0xab; 1024]).unwrap();
     bench.run(GRAPHICS, |list| {
         (0..COUNT).for_each(|query| list.write_timestamp(&heap, query));
-        // The second time some of the same queries go where the first ones went.
+        // The second resolve writes some of the same queries to the same place as the first.
         list.resolve_queries(&heap, 0, COUNT, &results, 8);
         list.resolve_queries(&heap, COUNT / 2, COUNT / 2, &results, 8 + 4 * u64::from(COUNT));
     });
@@ -154,7 +154,7 @@ fn copies_that_the_driver_loses_are_refused() {
     assert_eq!(lost(arc), [None, None, Some("copies from buffers to stencil")]);
 }
 
-/// Nothing is placed: there is not a single heap, whatever is created.
+/// Nothing is placed: no heap is created for any resource.
 #[test]
 fn the_manager_commits_everything_then() {
     let device = on(IRIS_XE);

@@ -1,4 +1,4 @@
-//! Fences of the program's own, and its own submissions.
+//! The program's own fences and submissions.
 
 use std::time::Duration;
 

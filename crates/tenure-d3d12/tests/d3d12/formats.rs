@@ -56,7 +56,7 @@ fn other_views_make_a_texture_typeless_or_castable() {
     assert!(matches!(refusal, DeviceError::Unsupported { .. }), "{refusal}");
 }
 
-/// Every format in every role that the device says it has.
+/// Every format in every role that the device reports.
 #[test]
 fn every_format_is_created_or_clearly_refused() {
     let device = device();

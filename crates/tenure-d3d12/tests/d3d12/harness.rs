@@ -12,11 +12,11 @@ use tenure_d3d12::{Device, List, Message, Options, Severity};
 use crate::bench::create;
 use crate::shaders::Shaders;
 
-/// The tests call devices as their contract asks, but where they show what is refused.
-// SAFETY: each test waits for what it submitted, and destroys in order.
+/// The tests obey the device contract, except in tests of refusals.
+// SAFETY: each test waits for its submissions, and destroys in order.
 pub(crate) const PERMIT: Permit<Device> = unsafe { Permit::new() };
 
-/// A fence that only the CPU signals: queues that wait for it stand still.
+/// A fence that only the CPU signals: queues that wait for it are blocked.
 pub(crate) struct Gate {
     device: Device,
     fence: ID3D12Fence,
@@ -30,7 +30,7 @@ impl Gate {
         Self { device: device.clone(), fence, closed: Mutex::new(0) }
     }
 
-    /// Whatever is submitted from now on waits.
+    /// All submissions from now on wait.
     pub(crate) fn close(&self) {
         let mut closed = self.closed.lock().unwrap();
         *closed += 1;
@@ -52,7 +52,7 @@ impl Drop for Gate {
     }
 }
 
-/// A fresh device with its debug layer, where there is one.
+/// A new device, with its debug layer if there is one.
 pub(crate) struct D3d12 {
     pub(crate) device: Device,
     gate: Gate,
@@ -84,7 +84,7 @@ impl D3d12 {
         self
     }
 
-    /// Renders so many frames of each of those sizes.
+    /// Renders a number of frames of each size.
     pub(crate) fn rendering(mut self, rendered: u64, sizes: &'static [[u32; 2]]) -> Self {
         (self.effort.rendered, self.effort.sizes) = (rendered, sizes);
         self

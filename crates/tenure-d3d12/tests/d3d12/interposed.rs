@@ -59,26 +59,26 @@ pub(crate) enum Call {
     UnlistensForTrims(u32),
 }
 
-/// What registrations are answered, by the adapter and by the device.
+/// The results of registrations, by the adapter and by the device.
 pub(crate) const BUDGET_COOKIE: u32 = 7;
 pub(crate) const TRIM_COOKIE: u32 = 9;
 
 #[derive(Default)]
 struct Watched {
     calls: Vec<Call>,
-    /// What is enqueued is answered here, and its fence is not signalled.
+    /// Enqueued calls return here, and their fence is not signalled.
     is_held: bool,
-    /// What the next call about residency answers in the runtime's place.
+    /// The result of the next residency call, in place of the runtime's.
     failure: Option<HRESULT>,
     /// The fence for paging, once it was seen.
     fence: Option<ID3D12Fence>,
-    /// What is granted and may be reserved of each segment; nothing: what the adapter says.
+    /// The budget and the reservable bytes of each segment; empty for the adapter's own values.
     granted: Vec<(u64, u64)>,
     /// How often that was asked for.
     questions: u64,
     /// The address of the event for changes of the budget.
     event: usize,
-    /// The device that tells of trims.
+    /// The device that reports trims.
     trims: Option<Box<Trims>>,
 }
 
@@ -100,7 +100,7 @@ fn real() -> &'static Real {
     REAL.get().expect("the functions are in place")
 }
 
-/// Notes a call and says what it is to answer, if not what the runtime does.
+/// Notes a call and returns its result; `None` for the runtime's result.
 fn note(this: This, call: impl FnOnce(&mut Watched) -> Call) -> Option<HRESULT> {
     let watched = WATCHED.lock().unwrap().get(&this.addr()).cloned()?;
     let mut watched = watched.lock().unwrap();
@@ -112,7 +112,7 @@ fn note(this: This, call: impl FnOnce(&mut Watched) -> Call) -> Option<HRESULT> 
 }
 
 /// # Safety
-/// There are so many objects.
+/// There are `count` objects.
 unsafe fn addresses(count: u32, objects: *const This) -> Vec<usize> {
     // SAFETY: says the caller.
     let objects = unsafe { core::slice::from_raw_parts(objects, count as usize) };
@@ -177,10 +177,10 @@ unsafe extern "system" {
 
 const PAGE_READWRITE: u32 = 4;
 
-/// Held while functions are put into tables: others may be put into the same places.
+/// Held while functions are written to tables: other tests may write to the same entries.
 pub(crate) static PUTTING: Mutex<()> = Mutex::new(());
 
-/// Puts `ours` in the place of a function of a table, and returns what was there.
+/// Replaces a function of a table by `ours`, and returns the old one.
 ///
 /// # Safety
 /// `place` is in a table of functions of that type.
@@ -251,12 +251,12 @@ impl Spy {
         self.objects.extend(objects);
     }
 
-    /// The calls since this was last asked.
+    /// The calls since the last query.
     pub(crate) fn take(&self) -> Vec<Call> {
         std::mem::take(&mut self.watched.lock().unwrap().calls)
     }
 
-    /// What is made resident from now on never comes by itself.
+    /// From now on residency requests do not complete automatically.
     pub(crate) fn hold(&self) {
         self.watched.lock().unwrap().is_held = true;
     }
@@ -274,7 +274,7 @@ impl Spy {
     }
 }
 
-/// An `ID3D12Device15` of which nothing works but what is about trims.
+/// An `ID3D12Device15` with only the functions for trim callbacks.
 #[repr(C)]
 struct Trims {
     table: Box<[usize]>,
@@ -388,7 +388,7 @@ unsafe extern "system" fn memory(
         let watched = &mut *watched.lock().unwrap();
         watched.questions += 1;
         if let Some((budget, available)) = watched.granted.get(segment.0 as usize) {
-            // Usage is what tenure counts itself.
+            // The usage is tenure's own count.
             let info = DXGI_QUERY_VIDEO_MEMORY_INFO {
                 Budget: *budget,
                 CurrentUsage: 0,
@@ -474,24 +474,24 @@ impl Spy {
         Self { watched, objects: vec![address] }
     }
 
-    /// What is granted of each segment, and may be reserved.
+    /// Sets the budget and the reservable bytes of each segment.
     pub(crate) fn grant(&self, segments: &[(u64, u64)]) {
         self.watched.lock().unwrap().granted = segments.to_vec();
     }
 
-    /// How often that was asked for since this was last asked.
+    /// The number of these queries since the last call.
     pub(crate) fn questions(&self) -> u64 {
         std::mem::take(&mut self.watched.lock().unwrap().questions)
     }
 
-    /// The budget has changed, says the adapter.
+    /// Reports a change of the budget by the adapter.
     pub(crate) fn say_changed(&self) {
         let event = HANDLE(core::ptr::with_exposed_provenance_mut(self.watched.lock().unwrap().event));
         // SAFETY: the event is open as long as it is registered.
         unsafe { SetEvent(event) }.unwrap();
     }
 
-    /// From now on the device tells of trims.
+    /// From now on the device reports trims.
     pub(crate) fn offer_trims(&mut self) {
         let trims = Trims::new();
         let address = trims.address();
@@ -500,7 +500,7 @@ impl Spy {
         self.objects.push(address);
     }
 
-    /// Calls back, on another thread as Windows does; false when nobody listens.
+    /// Calls the listener, on another thread as Windows does; false without a listener.
     pub(crate) fn trim(&self, flags: u32, bytes: u64) -> bool {
         let watched = self.watched.lock().unwrap();
         let Some((callback, context)) = watched.trims.as_ref().unwrap().registered else { return false };

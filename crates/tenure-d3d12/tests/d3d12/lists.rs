@@ -110,7 +110,7 @@ fn queues_wait_for_each_other() {
     let first = bench.submit(GRAPHICS, &[], &[]);
     gate.open();
     assert!(device.wait(first, LONG).unwrap());
-    // Only the graphics queue stands still now; the others wait for it.
+    // Only the graphics queue is blocked now; the others wait for it.
     let second = QueueSerial { queue: GRAPHICS, serial: 2 };
     let copied = bench.submit(COPY, &[], &[second]);
     let computed = bench.submit(COMPUTE, &[], &[copied]);
@@ -118,7 +118,7 @@ fn queues_wait_for_each_other() {
     assert_eq!((device.completed(COPY), device.completed(COMPUTE)), (Ok(0), Ok(0)));
     assert_eq!(bench.submit(GRAPHICS, &[], &[]), second);
     assert!(device.wait(computed, LONG).unwrap());
-    // A runtime may show the fences of two queues in another order than it signals them.
+    // A runtime may report the fences of two queues in another order than it signals them.
     assert!(device.wait(copied, LONG).unwrap());
     assert_eq!((device.completed(COPY), device.completed(COMPUTE)), (Ok(1), Ok(1)));
 }
@@ -137,7 +137,7 @@ fn waits_end_when_their_time_is_over() {
         assert_eq!(bench.device.wait(held, timeout), Ok(false));
         assert!(begun.elapsed() >= timeout, "{milliseconds} ms: {:?}", begun.elapsed());
     }
-    // Events that were left behind by the waits above wake nobody too early.
+    // Events left by the waits above end no later wait too early.
     std::thread::scope(|scope| {
         let device = &bench.device;
         let threads: Vec<_> =
@@ -151,7 +151,7 @@ fn waits_end_when_their_time_is_over() {
     assert_eq!(bench.device.completed(GRAPHICS), Ok(1));
 }
 
-/// What the program records through the raw list runs with the rest.
+/// Commands that the program records to the raw list run with the others.
 #[test]
 fn the_programs_own_commands_are_recorded_through_raw() {
     let mut bench = Bench::new(device());

@@ -1,4 +1,4 @@
-//! A device that is gone: each call says so, and none waits.
+//! A removed device: each call returns the error, and none waits.
 
 use crate::harness::PERMIT;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ use crate::bench::{Bench, COPY, GPU_ONLY, GRAPHICS, LONG, MIB, UPLOAD, buffer, d
 use crate::harness::Gate;
 use crate::viewer::heap_of;
 
-/// What Windows does to the fences of a device that it removes.
+/// The effect of Windows on the fences of a removed device.
 fn remove(device: &Device) {
     for id in [GRAPHICS, COPY] {
         // SAFETY: the fence is alive.
@@ -78,7 +78,7 @@ fn every_call_says_that_the_device_is_lost() {
     lost(fresh.begin());
     open.copy_buffer(&staging, 0, &staging, 0, 4);
     lost(open.close());
-    // Objects are given back all the same.
+    // Objects are still destroyed.
     drop((mapping, closed, open, fresh));
     device.destroy_resource(PERMIT, staging);
     device.destroy_heap(PERMIT, heap);
@@ -87,7 +87,7 @@ fn every_call_says_that_the_device_is_lost() {
     assert_eq!(device.live_objects(), Default::default());
 }
 
-/// A wait that began before ends when the device goes.
+/// A wait that began earlier ends when the device is removed.
 #[test]
 fn waits_end_when_the_device_is_lost() {
     let mut bench = Bench::new(device());
@@ -105,7 +105,7 @@ fn waits_end_when_the_device_is_lost() {
     assert!(begun.elapsed() < Duration::from_secs(10));
 }
 
-/// The manager drains and ends; nothing hangs and nothing stays.
+/// The manager shuts down; nothing hangs and nothing is left.
 #[test]
 fn the_manager_survives_the_loss() {
     let device = device();
@@ -130,8 +130,8 @@ fn the_manager_survives_the_loss() {
     assert_eq!(device.live_objects(), Default::default());
 }
 
-/// `RemoveDevice` of Windows: the next call knows. Some runtimes take the call and do nothing; the
-/// device must then still work.
+/// `RemoveDevice` of Windows: the next call knows. Some runtimes accept the call and do nothing; the device
+/// must then still work.
 #[test]
 fn a_removed_device_is_noticed_with_its_reason() {
     let device = device();

@@ -1,4 +1,4 @@
-//! Where devices are made.
+//! The thread that creates devices.
 //!
 //! Wine's window driver connects each thread that asks DXGI for anything to the display, and
 //! disconnects it when the thread ends, which it cannot do safely while other threads come and go:
@@ -18,18 +18,18 @@ type Job = Box<dyn FnOnce() + Send>;
 static MAKER: LazyLock<Sender<Job>> = LazyLock::new(|| {
     let (jobs, queue) = mpsc::channel::<Job>();
     thread::spawn(move || {
-        // Where there is a debug layer it has to be enabled before any device is made without.
+        // A debug layer must be enabled before any device is created without it.
         drop(matrix::create(Options { validation: true, ..Options::default() }));
         queue.into_iter().for_each(|job| job());
     });
     jobs
 });
 
-/// Makes something on that thread and waits for it.
+/// Creates an object on that thread and waits for it.
 pub(crate) fn make<T: Send + 'static>(make: impl FnOnce() -> T + Send + 'static) -> T {
     let (answer, made) = mpsc::channel();
     let job = move || {
-        // Nobody listens any more only when the test has failed.
+        // The receiver has ended only if the test has failed.
         let _heard = answer.send(make());
     };
     MAKER.send(Box::new(job)).unwrap();

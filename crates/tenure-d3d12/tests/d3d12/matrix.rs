@@ -1,4 +1,4 @@
-//! What the environment says about the devices under test.
+//! The environment's settings for the devices under test.
 //!
 //! | variable | value |
 //! | --- | --- |
@@ -61,8 +61,8 @@ pub(crate) fn adapter() -> Adapter {
     adapters().unwrap().into_iter().find(is_wanted).expect("an adapter")
 }
 
-/// A device with what the options ask for and the environment allows. To be called where devices
-/// are [made](crate::maker).
+/// A device with the requested options, as far as the environment allows. To be called where devices are
+/// [made](crate::maker).
 pub(crate) fn create(options: Options) -> Result<Device, DeviceError> {
     LazyLock::force(&RUNTIME);
     let barriers = barriers(variable("TENURE_D3D12_BARRIERS").as_deref());

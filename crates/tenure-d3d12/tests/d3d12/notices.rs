@@ -1,4 +1,4 @@
-//! Budgets that change, memory that Windows asks for, what is reserved: what the manager makes of it.
+//! The manager's reactions to budget changes and memory requests of Windows, and its reservations.
 
 use tenure_core::device::{Device as _, Priority, TrimRequest};
 use tenure_core::{
@@ -15,7 +15,7 @@ use crate::matrix;
 
 const AMPLE: (u64, u64) = (64 << 30, 32 << 30);
 
-/// A device on an adapter that is watched, also while it is made.
+/// A device on an adapter that is watched, also during the creation.
 fn watched() -> (Spy, Device) {
     make(|| {
         let adapter = matrix::adapter();
@@ -27,7 +27,7 @@ fn watched() -> (Spy, Device) {
     })
 }
 
-/// The same device in another wrapper, while it tells of trims.
+/// The same device in another wrapper, while it reports trims.
 fn trimmed() -> (Spy, Device) {
     let first = device();
     let mut spy = Spy::on(&first);
@@ -38,7 +38,7 @@ fn trimmed() -> (Spy, Device) {
     (spy, second)
 }
 
-/// Windows tells that it grants something else, until the device goes.
+/// Windows reports changes of the budget until the device is destroyed.
 #[test]
 fn changes_of_the_budget_are_heard() {
     let (spy, device) = watched();
@@ -51,7 +51,7 @@ fn changes_of_the_budget_are_heard() {
     assert_eq!(spy.take(), [Call::Unlistens(BUDGET_COOKIE)]);
 }
 
-/// The manager asks in the same frame, although it has asked already.
+/// The manager queries the budget in the same frame again.
 #[test]
 fn the_manager_asks_when_the_budget_changes() {
     let (spy, device) = watched();
@@ -107,7 +107,7 @@ impl World {
         used.iter().map(|index| self.blocks[*index].raw().raw().as_raw().addr()).collect()
     }
 
-    /// Bytes that are taken of the card, all told.
+    /// The total bytes in use on the card.
     fn taken(&self) -> u64 {
         self.gpu.stats().reserved - self.gpu.memory().heaps[0].evicted
     }
@@ -119,8 +119,8 @@ fn evicted(calls: &[Call]) -> Vec<usize> {
     blocks.flatten().copied().collect()
 }
 
-/// The budget shrinks: blocks leave, but none that is in flight; they are made resident before they are used, and the
-/// queue waits for that. It grows: nothing leaves any more.
+/// If the budget shrinks, blocks are evicted, but none in flight; they are made resident before they are used,
+/// and the queue waits for that. If it grows, nothing more is evicted.
 #[test]
 fn a_budget_that_follows_a_script_is_kept() {
     let (spy, device) = watched();
@@ -135,7 +135,7 @@ fn a_budget_that_follows_a_script_is_kept() {
     world.end_frame();
     assert_eq!(evicted(&spy.take()), [0; 0], "that is enough");
 
-    // What comes back is enqueued before the submission, whose queue waits for it.
+    // Evicted resources are enqueued before the submission, whose queue waits for them.
     spy.hold();
     let missing: Vec<_> = (0..8).filter(|index| gone.contains(&world.addresses(&[*index])[0])).collect();
     let back = world.read(&missing[..2]);
@@ -147,12 +147,12 @@ fn a_budget_that_follows_a_script_is_kept() {
     let waited = order(&|call| *call == Call::WaitsForPaging(1));
     let executed = order(&|call| matches!(call, Call::Executes(_)));
     assert!(enqueued < waited && waited < executed, "{calls:?}");
-    // For them others have left, that were idle, and before they came.
+    // Idle blocks were evicted for them, before they became resident.
     let left = evicted(&calls[..enqueued]);
     assert_eq!(left.len(), 2, "{calls:?}");
     assert!(left.iter().all(|block| !gone.contains(block)));
 
-    // In flight: whatever is granted, they stay.
+    // Blocks in flight stay, with any budget.
     spy.grant(&[(1, 1), AMPLE]);
     spy.say_changed();
     (0..2).for_each(|_| world.end_frame());
@@ -183,7 +183,8 @@ fn reserved(calls: &[Call]) -> Vec<(i32, u64)> {
     found.collect()
 }
 
-/// What cannot leave is reserved, as far as Windows offers it, when it has changed by much, and given up at the end.
+/// Memory that cannot be evicted is reserved, as far as Windows allows, after large changes, and the
+/// reservation ends with the device.
 #[test]
 fn what_is_pinned_is_reserved() {
     let (spy, device) = watched();
@@ -210,7 +211,7 @@ fn what_is_pinned_is_reserved() {
     assert!(local(&spy.take()).len() <= 1, "at most for the first block of its kind");
     (0..100).for_each(|_| end_frame());
     assert_eq!(reserved(&spy.take()), []);
-    // Less is offered; told anew when Windows says so.
+    // Windows offers less; the reservation is repeated when Windows reports a change.
     spy.grant(&[(AMPLE.0, 5 * MIB), (AMPLE.0, 0)]);
     spy.say_changed();
     end_frame();
@@ -224,7 +225,7 @@ fn what_is_pinned_is_reserved() {
     assert!(reserved(&spy.take()).contains(&(0, 0)));
 }
 
-/// Windows asks for memory on a thread of its own: idle blocks leave at the end of the frame.
+/// Windows requests memory on a thread of its own: idle blocks are evicted at the end of the frame.
 #[test]
 fn trims_are_followed_until_the_device_goes() {
     let (spy, device) = trimmed();
@@ -247,7 +248,7 @@ fn trims_are_followed_until_the_device_goes() {
     assert!(!spy.trim(4, MIB));
 }
 
-/// The runtime registers a function once: all wrappers of a device share it, until the last one goes.
+/// The runtime registers a function once: all wrappers of a device share it, until the last one is dropped.
 #[test]
 fn all_wrappers_of_a_device_hear_of_trims() {
     let (spy, second) = trimmed();
@@ -267,7 +268,7 @@ fn all_wrappers_of_a_device_hear_of_trims() {
     assert!(!spy.trim(4, MIB));
 }
 
-/// What is asked for reaches heaps and committed resources when they are created; what Windows gives by itself stays.
+/// Requested priorities are set on new heaps and committed resources; the defaults of Windows stay otherwise.
 #[test]
 fn priorities_are_those_of_the_descriptions() {
     for strategy in [Strategy::Placed, Strategy::Committed] {

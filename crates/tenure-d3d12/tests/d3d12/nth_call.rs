@@ -1,7 +1,7 @@
 //! Frames in which each call of the runtime that can fail fails once.
 //!
-//! Functions are put into the tables of the runtime's interfaces, as [`interposed`](crate::interposed) does. They count the
-//! calls of a thread that asks for that, and refuse one of them.
+//! Functions are put into the tables of the runtime's interfaces, as [`interposed`](crate::interposed) does.
+//! They count the calls of threads that enable this, and refuse one of them.
 
 use core::ffi::c_void;
 use std::cell::Cell;
@@ -25,15 +25,15 @@ use crate::harness::{D3d12, PERMIT};
 use crate::interposed::{PUTTING, put};
 
 type This = *mut c_void;
-/// A pointer to what the call takes or gives, which is passed on.
+/// A pointer to an argument or a result, which is passed on.
 type Any = *mut c_void;
 
 thread_local! {
-    /// The calls that this thread makes before the one that is refused, and what that answers.
+    /// The number of calls of this thread before the refused one, and its error.
     static REFUSED: Cell<Option<(u32, HRESULT)>> = const { Cell::new(None) };
 }
 
-/// Counts a call; what it answers if it is refused.
+/// Counts a call; returns the error if it is refused.
 fn count() -> Option<HRESULT> {
     let (left, answer) = REFUSED.get()?;
     REFUSED.set(left.checked_sub(1).map(|left| (left, answer)));
@@ -163,11 +163,11 @@ fn interpose_on(d3d12: &D3d12) {
     });
 }
 
-/// The one call that is not among them is `ID3D12CommandQueue::Signal`: nobody knows the end of what was submitted before it,
-/// so the device counts as lost.
+/// The exception is `ID3D12CommandQueue::Signal`: without it the end of earlier submissions is unknown, so the
+/// device counts as lost.
 #[test]
 fn each_call_may_be_refused_once() {
-    // One device for all: a new one takes a second, and each manager leaves it as it found it.
+    // All tests share one device: creating one takes a second, and each manager leaves it unchanged.
     let d3d12 = D3d12::new(Options::default());
     interpose_on(&d3d12);
     for nth in 0.. {

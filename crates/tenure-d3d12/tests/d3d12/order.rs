@@ -1,4 +1,4 @@
-//! What is placed goes before its heap, whatever the program does.
+//! Placed resources are destroyed before their heap, whatever the program does.
 
 use crate::harness::PERMIT;
 use std::sync::{Arc, Mutex};

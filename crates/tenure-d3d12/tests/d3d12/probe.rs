@@ -1,4 +1,4 @@
-//! What the suite looks at, in HLSL.
+//! The probes of the suite, in HLSL.
 
 use conformance::{Look, Probe, Through};
 use tenure_d3d12::{DescriptorHeap, Device, List};

@@ -103,8 +103,7 @@ fn buffers_are_viewed_within_their_rules() {
     refused(view(99_840, 256, constants), "a view of a buffer is inside it");
 }
 
-/// Two heaps of gigabytes would be needed to ask for such views of a real buffer, so it is the
-/// program's word that there are so many.
+/// Such views of a real buffer would need two heaps of gigabytes, so the program claims a larger size.
 #[test]
 fn views_are_not_larger_than_the_api_allows() {
     let scene = Refusals::new();
@@ -240,7 +239,7 @@ fn depth_and_samples_have_rules_of_their_own() {
     bad(scene.view(&texture, TextureView { shape: ViewShape::Cube, ..shown }), "shape");
 }
 
-/// What a texture was created as counts, not only what it is said to be.
+/// The creation of a texture is checked, not only its description.
 #[test]
 fn textures_of_the_program_are_looked_at() {
     let scene = Refusals::new();

@@ -1,5 +1,5 @@
-//! Reserved resources. Where the runtime has no tiled resources they are refused; the code path is
-//! driven all the same, as far as the runtime takes the calls.
+//! Reserved resources. If the runtime has no tiled resources, they are refused; the code path is tested
+//! nevertheless, as far as the runtime accepts the calls.
 
 use crate::harness::PERMIT;
 use tenure_core::device::{
@@ -15,7 +15,7 @@ use crate::bench::{
 
 const TILE: u64 = 64 * KIB;
 
-/// A device that is taken to have tiled resources whatever it says.
+/// A device that is assumed to have tiled resources, whatever it reports.
 fn assumed() -> Device {
     create(Options { assume_tiled_resources: true, ..Options::default() })
 }
@@ -103,10 +103,10 @@ fn mappings_are_submitted_and_counted() {
     device.update_tiles(PERMIT, COMPUTE, &[], &[mapped], serial).unwrap();
     let done = QueueSerial { queue: COMPUTE, serial };
     assert!(device.wait(done, LONG).unwrap());
-    // A runtime may show the fences of two queues in another order than it signals them.
+    // A runtime may report the fences of two queues in another order than it signals them.
     assert!(device.wait(mapped, LONG).unwrap());
     assert_eq!((device.completed(GRAPHICS), device.completed(COMPUTE)), (Ok(1), Ok(1)));
-    // The mapped tiles hold bytes; whether through the heap or not is the runtime's.
+    // The mapped tiles hold bytes; the runtime decides whether they are in the heap.
     let bytes = pattern(2 * TILE as usize, 8);
     assert_eq!(bench.round_trip(&first, &bytes), bytes);
 }

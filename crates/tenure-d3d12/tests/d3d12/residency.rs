@@ -1,4 +1,4 @@
-//! Residency: which calls reach the runtime, in which order, and what queues wait for.
+//! Residency: the calls that reach the runtime, their order, and the waits of queues.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ fn submit(bench: &mut Bench, queue: QueueId, list: &List, paging: PagingPoint) -
     QueueSerial { queue, serial }
 }
 
-/// Each block reaches the runtime once, in one call, whatever the budget; values rise by one.
+/// Each block reaches the runtime once, in one call, with any budget; values rise by one.
 #[test]
 fn blocks_are_enqueued_and_evicted_together() {
     let device = device();

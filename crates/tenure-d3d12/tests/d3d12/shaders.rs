@@ -1,4 +1,4 @@
-//! Compute shaders that look through descriptors and write down what they see.
+//! Compute shaders that read through descriptors and write the results.
 
 use std::collections::HashMap;
 use std::mem::ManuallyDrop;
@@ -19,7 +19,7 @@ use tenure_d3d12::{DescriptorHeap, Device, List, Resource};
 use windows::Win32::Graphics::Direct3D::Fxc::{D3DCOMPILE_ENABLE_STRICTNESS, D3DCompile};
 use windows::Win32::Graphics::Direct3D::ID3DBlob;
 
-/// The register that a shader finds a descriptor at.
+/// The register of a descriptor in a shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Register {
     /// `b0`
@@ -43,14 +43,14 @@ impl Register {
     }
 }
 
-/// What a shader sees, and through what.
+/// The words that a shader reads, and the descriptors that it reads through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Shader {
     /// Declarations of HLSL.
     pub(crate) declared: &'static str,
     /// An expression of type `uint4`.
     pub(crate) seen: &'static str,
-    /// Where the declarations are.
+    /// The registers of the declarations.
     pub(crate) registers: &'static [Register],
     /// Declarations and an expression that a runtime over Vulkan wants instead: it has all buffers
     /// typed, and views of one layer further on are arrays to it.
@@ -73,8 +73,8 @@ impl Shaders {
         Self { device: device.clone(), pipelines: Mutex::default() }
     }
 
-    /// Records a dispatch that finds its registers at indices of heaps that are set, and writes four
-    /// words to `out`.
+    /// Records a dispatch whose registers are at indices of the set heaps, and which writes four words to
+    /// `out`.
     pub(crate) fn record(
         &self,
         list: &List,
@@ -119,13 +119,13 @@ fn compile(device: &Device, shader: &Shader) -> Pipeline {
     Pipeline { root, state: state.unwrap_or_else(|error| panic!("{shader:?}: {error}")) }
 }
 
-/// True for vkd3d, whose compiler does not know how to read what it knows how to write.
+/// True for vkd3d, whose compiler supports some writes without the matching reads.
 fn is_over_vulkan() -> bool {
     static IS: LazyLock<bool> = LazyLock::new(|| bytecode("", "told.Load4(0)").is_err());
     *IS
 }
 
-/// The compiled shader, or what is wrong with it.
+/// The compiled shader, or its errors.
 fn bytecode(declared: &str, seen: &str) -> Result<ID3DBlob, String> {
     let source = format!(
         "RWByteAddressBuffer told : register(u0);

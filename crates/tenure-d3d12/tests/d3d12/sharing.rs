@@ -20,12 +20,12 @@ fn texture_desc() -> TextureDesc {
     TextureDesc::d2(20, 20, Format::Rgba8Unorm, COPIES | Usage::SHADER_READ).name("shared texture").shared()
 }
 
-/// A handle to something that no device has made.
+/// A handle to an object that no device has created.
 fn other_handle() -> OwnedHandle {
     std::fs::File::open(std::env::current_exe().unwrap()).unwrap().into()
 }
 
-/// Wine has no shared handles: it says so, and that is an error like others. Where there are some, they lead back.
+/// Wine has no shared handles, which is an error like others. Elsewhere a handle can be opened again.
 fn is_unsupported(refused: &ShareError) -> bool {
     matches!(refused, ShareError::Device(DeviceError::Unsupported { .. }))
 }
@@ -81,7 +81,7 @@ fn fences_order_recordings_whether_they_are_exported_or_not() {
     recording.signal_external(fence.at(5));
     let point = recording.submit().unwrap();
     assert!(!gpu.wait(&point, std::time::Duration::from_millis(10)).unwrap());
-    // Also what a peer was to signal that is gone.
+    // Also a value that an ended peer should have signalled.
     fence.signal(4).unwrap();
     assert!(gpu.wait(&point, LONG).unwrap());
     assert_eq!(other.value(), Ok(5));
@@ -103,7 +103,7 @@ fn handles_that_lead_nowhere_are_refused() {
     assert!(gpu.shutdown().is_clean());
 }
 
-/// What the CPU reaches is not shared, and nothing is where that is switched off.
+/// CPU-visible memory cannot be shared, and nothing can if sharing is switched off.
 #[test]
 fn only_memory_of_the_gpu_is_shared() {
     let gpu = Gpu::new(device(), Config::default()).unwrap();

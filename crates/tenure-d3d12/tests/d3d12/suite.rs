@@ -1,4 +1,4 @@
-//! The suite of every tenure device, under heap tier 2 and as on tier 1.
+//! The common suite of all devices, with heap tier 2 and as on tier 1.
 
 /// One kind of heap holds everything.
 mod tier2 {
@@ -16,7 +16,7 @@ mod tier2 {
     conformance::suite!(harness());
 }
 
-/// Buffers, targets and other textures keep apart.
+/// Buffers, targets and other textures have separate heaps.
 mod tier1 {
     use tenure_d3d12::Options;
 

@@ -1,4 +1,4 @@
-//! Swap chains of windows: what is drawn is what is seen.
+//! Swap chains of windows: drawn pictures are shown.
 
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ pub(crate) fn frame(gpu: &Gpu<Device>, chain: &mut Swapchain, colour: [f32; 4]) 
     chain.present(image).unwrap();
 }
 
-/// Nothing stays of the device, once the manager is gone.
+/// The device has no objects left once the manager is gone.
 pub(crate) fn end(gpu: Gpu<Device>) {
     let device = gpu.device().clone();
     let report = gpu.shutdown();
@@ -63,7 +63,7 @@ fn every_format_and_mode_presents() {
         (Format::Bgra8Srgb, 188),
         (Format::Rgb10A2Unorm, 128),
     ];
-    // A window each: Wine shows nothing of a second chain until the window is resized.
+    // Each has its own window: Wine shows nothing of a second chain until the window is resized.
     for (format, half) in formats {
         let window = TestWindow::new([64, 64]);
         let desc = SwapchainDesc::new([64, 64]).format(format).images(2);
@@ -88,7 +88,7 @@ fn every_format_and_mode_presents() {
     end(gpu);
 }
 
-/// A thousand frames, each as large as the window is by then, and nothing is left.
+/// A thousand frames, each of the current size of the window, and nothing is left.
 #[test]
 fn a_thousand_frames_with_resizes_leave_nothing() {
     let (gpu, window) = (gpu(), TestWindow::new([100, 50]));
@@ -115,7 +115,7 @@ fn a_thousand_frames_with_resizes_leave_nothing() {
     end(gpu);
 }
 
-/// With a copy of what was drawn, as screenshots are made.
+/// With a copy of the picture, as for screenshots.
 #[test]
 fn images_are_copied_where_the_usage_says_so() {
     let (gpu, window) = (gpu(), TestWindow::new([64, 64]));
@@ -140,7 +140,7 @@ fn images_are_copied_where_the_usage_says_so() {
     end(gpu);
 }
 
-/// What is dropped after presenting outlives it, and a frame of its own is not needed.
+/// Objects dropped after a present outlive it, without another frame.
 #[test]
 fn presenting_counts_as_a_submission() {
     let (gpu, window) = (gpu(), TestWindow::new([64, 64]));
@@ -217,7 +217,7 @@ fn acquire_waits_for_the_frame_latency() {
     end(gpu);
 }
 
-/// An image that is dropped comes back with what was drawn to it.
+/// A dropped image returns with its contents.
 #[test]
 fn dropped_images_are_handed_out_again() {
     let (gpu, window) = (gpu(), TestWindow::new([64, 64]));

@@ -1,4 +1,4 @@
-//! What presenting costs beside the bare calls, and what is counted of it.
+//! The cost of presenting compared with the bare calls, and its counters.
 
 use std::time::{Duration, Instant};
 
@@ -15,14 +15,14 @@ use crate::window::TestWindow;
 
 const FRAMES: usize = 400;
 
-/// The fastest tenth ends here: whatever else the machine does is in the rest.
+/// The fastest tenth ends here: the others include other load of the machine.
 fn quick(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times[times.len() / 10]
 }
 
-/// Presenting is one submission more, of tenure's as of the program's own. Prints the times with `--nocapture`:
-/// they are no test, on machines with other work.
+/// Presenting takes one more submission, with tenure and in a program's own code. Prints the times with
+/// `--nocapture`; they are not tested, because the machine may have other load.
 #[test]
 fn a_presentation_is_one_submission() {
     let (gpu, window) = (gpu(), TestWindow::new([64, 64]));

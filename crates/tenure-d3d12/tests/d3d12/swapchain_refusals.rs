@@ -1,4 +1,4 @@
-//! What swap chains refuse, and how they end: nothing is lost, and nothing hangs.
+//! Refusals of swap chains, and their end: nothing is lost, and nothing hangs.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -34,7 +34,7 @@ fn windows_have_one_swap_chain() {
     breaks(Swapchain::new(&gpu, window.handle, &SwapchainDesc::new([0, 0])), SwapchainRule::WindowLost);
     breaks(Swapchain::new(&gpu, HWND::default(), &desc), SwapchainRule::WindowLost);
     frame(&gpu, &mut chain, RED);
-    // An image that is still held keeps the chain, and with it the window.
+    // An image that is still held keeps the chain and so the window in use.
     let image = chain.acquire().unwrap().unwrap();
     drop(chain);
     breaks(Swapchain::new(&gpu, window.handle, &desc), SwapchainRule::WindowLost);
@@ -59,7 +59,7 @@ fn descriptions_are_checked() {
     };
     assert_eq!(field(new(SwapchainDesc::new([1, 16_385]))), "size");
     assert_eq!(field(new(desc.clone().usage(Usage::DEPTH_STENCIL))), "usage");
-    // What was refused has not kept the window.
+    // A refused chain does not keep the window.
     let mut chain = new(desc).unwrap();
     assert!(chain.resize([16_385, 1]).is_err());
     frame(&gpu, &mut chain, RED);
@@ -116,8 +116,8 @@ fn images_of_other_chains_are_refused() {
     end(gpu);
 }
 
-/// A resize comes to its end whatever waits to be uploaded, other threads submit, or record without using an image; and
-/// a chain that is dropped then leaves the window to the next.
+/// A resize completes with pending uploads, and while other threads submit, or record without an image; and a
+/// chain that is dropped then leaves the window to the next.
 #[test]
 fn a_resize_is_not_held_up_by_other_work() {
     let (gpu, window) = (gpu(), TestWindow::new([64, 64]));
@@ -152,7 +152,7 @@ fn a_resize_is_not_held_up_by_other_work() {
     end(gpu);
 }
 
-/// A resize that is refused leaves everything as it was, and is done when nothing is held any more.
+/// A refused resize changes nothing, and succeeds when no references are left.
 #[test]
 fn a_resize_waits_for_nobody_who_holds_an_image() {
     let (gpu, window) = (gpu(), TestWindow::new([64, 64]));
@@ -163,7 +163,7 @@ fn a_resize_waits_for_nobody_who_holds_an_image() {
     draw(&gpu, &image, RED);
     chain.present(image).unwrap();
 
-    // A reference of the program's own is found by DXGI. The image was drawn to and not finished.
+    // DXGI detects a reference that the program holds. The image was drawn to and not finished.
     let image = chain.acquire().unwrap().unwrap();
     let own = image.texture().raw().raw().clone();
     let mut list = gpu.record(Queue::Graphics, "picture").unwrap();
@@ -194,7 +194,7 @@ fn a_resize_waits_for_nobody_who_holds_an_image() {
     end(gpu);
 }
 
-/// A chain whose images are never shown, since the GPU stands still.
+/// A chain whose images are never shown, because the GPU is blocked.
 fn stuck(gpu: &Gpu<Device>, window: &TestWindow) -> (Swapchain, Gate) {
     let mut chain = Swapchain::new(gpu, window.handle, &SwapchainDesc::new([64, 64])).unwrap();
     chain.set_frame_latency(1).unwrap();
@@ -206,7 +206,7 @@ fn stuck(gpu: &Gpu<Device>, window: &TestWindow) -> (Swapchain, Gate) {
     (chain, gate)
 }
 
-/// Presents until there is no image to draw to: a chain may have a frame to spare.
+/// Presents until there is no image to draw to: a chain may have a spare one.
 fn starve(gpu: &Gpu<Device>, chain: &mut Swapchain) -> Error {
     for _ in 0..3 {
         match chain.acquire() {
@@ -251,7 +251,7 @@ fn acquire_ends_when_the_device_is_lost() {
         assert!(starve(&gpu, &mut chain).is_device_lost());
     });
     assert!(begun.elapsed() < Duration::from_secs(20));
-    // Wine's own chain waits for the queue when it goes.
+    // Wine's chain waits for the queue when it is released.
     gate.open();
     drop(chain);
     assert!(gpu.shutdown().lost.is_some());
@@ -295,7 +295,7 @@ fn a_window_that_is_gone_is_said_to_be() {
     end(gpu);
 }
 
-/// What Windows does to the fences of a device that it removes.
+/// The effect of Windows on the fences of a removed device.
 fn lose(device: &Device) {
     for id in [GRAPHICS, COPY] {
         // SAFETY: the fence is alive.
@@ -303,7 +303,8 @@ fn lose(device: &Device) {
     }
 }
 
-/// The device goes while images are in use: each call says so, none waits, and all is given back.
+/// The device is removed while images are in use: each call returns the error, none waits, and everything is
+/// released.
 #[test]
 fn swap_chains_end_with_their_device() {
     let (gpu, window) = (gpu(), TestWindow::new([64, 64]));

@@ -1,4 +1,4 @@
-//! What a presentation is answered besides errors: the answers are ours, in the runtime's place.
+//! Status codes of presentations other than errors: the test returns them in place of the runtime.
 
 use core::ffi::c_void;
 use std::sync::Mutex;
@@ -17,7 +17,7 @@ use crate::window::TestWindow;
 type Present = unsafe extern "system" fn(*mut c_void, u32, DXGI_PRESENT) -> HRESULT;
 
 static REAL: Mutex<Option<Present>> = Mutex::new(None);
-/// The chain whose next presentation is answered by us, and the answer.
+/// The chain whose next presentation the test answers, and the answer.
 static CHAIN: AtomicUsize = AtomicUsize::new(0);
 static ANSWER: AtomicI32 = AtomicI32::new(0);
 
@@ -29,7 +29,7 @@ unsafe extern "system" fn present(this: *mut c_void, interval: u32, flags: DXGI_
     if is_watched { HRESULT(ANSWER.swap(0, Ordering::Relaxed)) } else { answer }
 }
 
-/// Has the next presentation of the chain answered so.
+/// Sets the result of the chain's next presentation.
 fn answer(chain: &IDXGISwapChain3, status: HRESULT) {
     let mut real = REAL.lock().unwrap();
     if real.is_none() {

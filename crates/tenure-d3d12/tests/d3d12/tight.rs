@@ -1,7 +1,7 @@
 //! Tight alignment by the rules of Agility SDK 1.618, which 1.619.4 only relaxes.
 //!
-//! Functions between tenure and the runtime play a driver that has it, or has not: what they are asked about with the flag they
-//! answer themselves, and what is created with the flag reaches the runtime without.
+//! Functions between tenure and the runtime imitate a driver with or without it: they answer queries with the
+//! flag themselves, and remove the flag from creations.
 
 use core::ffi::c_void;
 use std::cell::{Cell, RefCell};
@@ -58,13 +58,13 @@ type CreatePlaced = unsafe extern "system" fn(
 const FEATURE: D3D12_FEATURE = D3D12_FEATURE(54);
 /// `D3D12_RESOURCE_FLAG_USE_TIGHT_ALIGNMENT`.
 const FLAG: D3D12_RESOURCE_FLAGS = D3D12_RESOURCE_FLAGS(0x400);
-/// What the driver answers.
+/// The driver's answers.
 const BUFFERS: u64 = 8;
 const TEXTURES: u64 = 512;
-/// Bytes of the buffers that the driver needs more bytes for, and those.
+/// The size of the buffers that need more bytes, and their needed size.
 const PADDED: (u64, u64) = (1000, 1536);
 
-/// What the feature is answered.
+/// The result of the feature query.
 #[derive(Clone, Copy, Debug)]
 enum Answer {
     /// The runtime does not know it.
@@ -82,7 +82,7 @@ struct Made {
 }
 
 thread_local! {
-    /// What devices are told that this thread makes.
+    /// The simulated features of devices created on this thread.
     static ANSWER: Cell<Option<Answer>> = const { Cell::new(None) };
     static MADE: RefCell<Vec<Made>> = const { RefCell::new(Vec::new()) };
 }
@@ -100,7 +100,7 @@ fn real() -> &'static Real {
     REAL.get().expect("the functions are in place")
 }
 
-/// What the driver needs for a description with the flag; `None` for one that the runtime refuses.
+/// The driver's requirements for a description with the flag; `None` for one that the runtime refuses.
 fn needs(desc: &D3D12_RESOURCE_DESC) -> Option<D3D12_RESOURCE_ALLOCATION_INFO> {
     if desc.Alignment != 0 || desc.Layout == D3D12_TEXTURE_LAYOUT_64KB_UNDEFINED_SWIZZLE {
         return None;
@@ -197,7 +197,7 @@ unsafe extern "system" fn create_placed(
     if is_tight {
         note(&own, Some((heap.addr(), offset)));
     }
-    // Without the flag it may lie there only.
+    // Without the flag only multiples of 64 KiB are allowed.
     let offset = if is_tight { offset - offset % (64 << 10) } else { offset };
     // SAFETY: as the caller has it.
     unsafe { (real().placed)(this, heap, offset, &without_flag(&own), state, clear, id, out) }
@@ -225,7 +225,7 @@ fn interpose(device: &ID3D12Device) {
     });
 }
 
-/// A device that is told so about tight alignment, and calls no newer functions than those above.
+/// A device with these simulated features, which calls no newer functions than those above.
 fn told(answer: Answer, options: Options) -> Device {
     interpose(device().raw());
     let options = Options { enhanced_barriers: false, relaxed_casting: false, ..options };
@@ -260,7 +260,7 @@ fn alignment(device: &Device, desc: &ResourceDesc) -> (u64, u64) {
     (needs.size, needs.alignment)
 }
 
-/// What the driver allows, but where a view needs more.
+/// The driver's alignment, unless a view needs more.
 #[test]
 fn small_resources_lie_as_tightly_as_the_driver_lets_them() {
     let device = told(Answer::Tier(1), Options::default());

@@ -1,4 +1,4 @@
-//! Descriptors of all kinds, and a look through them.
+//! Creates descriptors of all kinds, and reads through them.
 
 use crate::harness::PERMIT;
 use tenure_core::device::{
@@ -21,11 +21,11 @@ pub(crate) const COUNT: u32 = 256;
 pub(crate) struct Viewer {
     pub(crate) bench: Bench,
     pub(crate) shaders: Shaders,
-    /// Where descriptors are made, by kind.
+    /// The CPU heaps of the descriptors, by kind.
     pub(crate) hidden: [DescriptorHeap; 4],
-    /// Where shaders see views.
+    /// The shader-visible heap of views.
     pub(crate) views: DescriptorHeap,
-    /// Where shaders see samplers.
+    /// The shader-visible heap of samplers.
     pub(crate) samplers: DescriptorHeap,
     out: Resource,
     readback: Resource,
@@ -99,7 +99,7 @@ impl Viewer {
         });
     }
 
-    /// Makes a descriptor in its hidden heap and copies it to where shaders see it, at the same index.
+    /// Creates a descriptor in its CPU heap and copies it to the shader-visible heap, at the same index.
     pub(crate) fn show(&self, index: u32, descriptor: &Descriptor<'_, Device>) {
         let kind = descriptor.kind();
         let heap = self.hidden(kind);
@@ -121,12 +121,13 @@ impl Viewer {
         self.show(index, &Descriptor::Sampler(desc));
     }
 
-    /// What a shader sees at indices of the visible heaps: the first of views, a second of samplers.
+    /// The words that a shader reads at indices of the shader-visible heaps: the first of views, a second of
+    /// samplers.
     pub(crate) fn see(&mut self, shader: Shader, at: &[u32]) -> [u32; 4] {
         self.see_after(shader, at, |_| ())
     }
 
-    /// The same, with commands of somebody else's first.
+    /// The same, after commands of another library.
     pub(crate) fn see_after(
         &mut self,
         shader: Shader,

@@ -1,4 +1,4 @@
-//! Views show what they say, and nothing once they are freed.
+//! Views show their described ranges, and nothing after they are freed.
 
 use crate::harness::PERMIT;
 use tenure_core::device::{BufferView, CommandList as _, Descriptor, Device as _, TextureView};
@@ -25,8 +25,8 @@ const fn shader(declared: &'static str, seen: &'static str, registers: &'static 
     Shader { declared, seen, registers, otherwise: None }
 }
 
-// A view of one layer, or one cube, further on is an array of one, which every runtime lets shaders
-// declare as what it is.
+// A view of one layer or cube other than the first is an array of one, which shaders can declare as an array on
+// every runtime.
 
 /// The first layer in view.
 const FIRST: Shader =
@@ -87,7 +87,7 @@ const STORAGE_ARRAY: Shader =
     shader("RWTexture2DArray<uint> source : register(u1);", "source[uint3(0, 0, 1)].xxxx", WRITTEN);
 const STORAGE_VOLUME: Shader =
     shader("RWTexture3D<uint> source : register(u1);", "source[uint3(0, 0, 1)].xxxx", WRITTEN);
-/// From the fifth word of the view on.
+/// From the fifth word of the view.
 const BEYOND: Shader = shader("ByteAddressBuffer source : register(t0);", "source.Load4(16)", READ);
 /// The second structure.
 const STRUCTURES: Shader = Shader {
@@ -146,7 +146,7 @@ fn buffers_are_seen_from_their_offset() {
         freed(&viewer, index);
         assert_eq!(viewer.see(shader, &[index]), [0; 4], "{view:?}, freed");
     }
-    // Beyond the view there is nothing, although the buffer goes on.
+    // Nothing can be read beyond the view, although the buffer is longer.
     viewer.show(9, &Descriptor::Buffer { resource, view: read(16, 16, Elements::Raw) });
     assert_eq!(viewer.see(BEYOND, &[9]), [0; 4]);
     viewer.show(10, &Descriptor::Buffer { resource, view: read(16, 8, Elements::Raw) });
@@ -288,7 +288,7 @@ fn render_targets_are_where_they_say() {
     viewer.show_texture(8, &volume, view);
 }
 
-/// What shaders see in a copy, of all subresources and of one: samples, depth and stencil.
+/// Shader reads of a copy, of all subresources and of one: samples, depth and stencil.
 #[test]
 fn copies_look_like_their_sources() {
     let mut viewer = Viewer::new();

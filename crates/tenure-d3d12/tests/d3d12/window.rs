@@ -1,4 +1,4 @@
-//! Windows to present to, and what is seen of them.
+//! Windows to present to, and their visible contents.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, Once};
@@ -16,7 +16,7 @@ use tenure_d3d12::windows::Win32::UI::WindowsAndMessaging::{
 use tenure_d3d12::windows::core::w;
 use tenure_d3d12::{Device, RawHandle as _};
 
-/// One window at a time: what is seen of it must not be covered by another test's.
+/// One window at a time: another test's window must not cover it.
 static SCREEN: Mutex<()> = Mutex::new(());
 
 /// A window without a frame: all of it is drawn to.
@@ -27,11 +27,11 @@ pub(crate) struct TestWindow {
 }
 
 unsafe extern "system" fn procedure(window: HWND, message: u32, word: WPARAM, long: LPARAM) -> LRESULT {
-    // SAFETY: passes on what the system passed.
+    // SAFETY: passes on the system's arguments.
     unsafe { DefWindowProcW(window, message, word, long) }
 }
 
-/// A window beside another.
+/// A window next to another.
 pub(crate) struct Another<'a> {
     handle: HWND,
     _beside: &'a TestWindow,
@@ -132,7 +132,7 @@ impl TestWindow {
         [red, green, blue]
     }
 
-    /// Waits until a point has that colour, nearly.
+    /// Waits until a point has nearly that colour.
     #[track_caller]
     pub(crate) fn expect(&self, [x, y]: [i32; 2], wanted: [u8; 3]) {
         let begun = Instant::now();
@@ -150,7 +150,7 @@ impl TestWindow {
 
 impl Drop for TestWindow {
     fn drop(&mut self) {
-        // SAFETY: takes no pointers. A window that is gone is none to destroy.
+        // SAFETY: takes no pointers. A destroyed window is not destroyed again.
         let _destroyed = unsafe { DestroyWindow(self.handle) };
     }
 }

@@ -1,4 +1,4 @@
-//! What somebody else found who was told only to break it.
+//! Errors found by a reviewer who tried to break the panel.
 
 use egui::{CentralPanel, Context, RawInput, Rect, ScrollArea};
 use tenure_core::device::{Format, Usage};
@@ -11,7 +11,7 @@ use egui_kittest::kittest::Queryable;
 
 use crate::program::{Manager, Program, click, look, manager, picture, program, says};
 
-/// What `egui` complains of when two widgets have one id, it paints.
+/// `egui` paints its warning about two widgets with the same id.
 fn complaints(mut draw: impl FnMut(&Context)) -> Vec<String> {
     let context = Context::default();
     let mut found = Vec::new();
@@ -57,7 +57,7 @@ fn panels_have_widgets_of_their_own() {
     assert_eq!(windows, [""; 0]);
 }
 
-/// Reserved address space is no memory, and neither is what transient resources share counted for each.
+/// Reserved address space is not memory, and shared memory of transient resources is not counted for each.
 #[test]
 fn what_has_no_memory_of_its_own_counts_as_none() {
     let gpu = manager();
@@ -68,7 +68,7 @@ fn what_has_no_memory_of_its_own_counts_as_none() {
     assert!(says(&program, "sparse: 0 B in 1 object") && !says(&program, "3 GiB"));
 }
 
-/// Blocks that only hold other blocks are not what one wants to see first.
+/// Blocks that only contain other blocks are not shown first.
 #[test]
 fn the_map_begins_with_a_pool_of_objects() {
     let gpu = manager();
@@ -79,7 +79,7 @@ fn the_map_begins_with_a_pool_of_objects() {
     assert!(!says(&program, "blocks of small buffers"));
 }
 
-/// Where there is no block there is still an object to describe, and what is long leaves the map in the window.
+/// An object without a block is still described, and a long description leaves the map in the window.
 #[test]
 fn descriptions_leave_room_for_the_map() {
     let config = Config { leak_backtraces: true, ..Config::default() };
@@ -97,7 +97,7 @@ fn descriptions_leave_room_for_the_map() {
     drop(granite);
 }
 
-/// Programs without frames have a past, too.
+/// Programs without frames have a history, too.
 #[test]
 fn submissions_without_frames_are_in_the_chart() {
     let gpu = manager();
@@ -111,7 +111,7 @@ fn submissions_without_frames_are_in_the_chart() {
     assert!(text.matches("Sample {").count() >= 20);
 }
 
-/// Thousands of things that views keep are named by the first ones.
+/// Of thousands of resources that views keep, only the first are named.
 #[test]
 fn what_views_keep_is_listed_in_part() {
     let gpu = manager();
@@ -129,7 +129,7 @@ fn what_views_keep_is_listed_in_part() {
     drop(views);
 }
 
-/// Managers that take turns at one address, as after a lost device, are told apart: ids begin anew with each.
+/// Successive managers at one address, as after a lost device, are distinguished: the ids of each begin anew.
 #[test]
 fn a_new_manager_at_the_same_address_is_another_one() {
     type Shown = Harness<'static, (MemoryPanel, Option<Manager>)>;

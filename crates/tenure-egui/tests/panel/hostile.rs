@@ -1,4 +1,4 @@
-//! Names, sizes and windows that nobody expects.
+//! Unexpected names, sizes and windows.
 
 use egui::Theme;
 use tenure_core::device::Usage;
@@ -45,7 +45,7 @@ fn names_are_shown_as_they_are() {
     drop((live, open));
 }
 
-/// What a manager of a large game has, in a few frames; and threads that go on meanwhile.
+/// The objects of a large game, in a few frames; and threads that work at the same time.
 #[test]
 fn many_objects_are_drawn_while_others_allocate() {
     let gpu = manager();

@@ -1,5 +1,5 @@
-//! The panel, drawn without a GPU: what it says is what the manager counts, clicks do what they say, and pixels are where
-//! bytes are.
+//! The panel, drawn without a GPU: its figures match the manager's, clicks have their effects, and pixels match
+//! bytes.
 //!
 //! `TENURE_PANEL_PICTURES=FOLDER` keeps the pictures.
 

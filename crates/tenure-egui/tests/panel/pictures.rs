@@ -17,7 +17,7 @@ fn count(picture: &Picture, colour: Color32, below: usize) -> f64 {
         as f64
 }
 
-/// Two tags of which the first has three times the bytes: so have their colours of the pixels.
+/// Two tags, the first with three times the bytes: the pixels of their colours have the same ratio.
 #[test]
 fn pixels_of_a_map_are_as_many_as_bytes() {
     let gpu = manager();
@@ -37,7 +37,7 @@ fn pixels_of_a_map_are_as_many_as_bytes() {
     drop(live);
 }
 
-/// While nothing changes the chart is a rectangle: of each layer as many pixels as bytes.
+/// While nothing changes the chart is a rectangle: the pixels of each layer are proportional to its bytes.
 #[test]
 fn pixels_of_a_chart_are_as_many_as_bytes() {
     let gpu = manager();

@@ -1,4 +1,4 @@
-//! A program with a panel, and what one sees of it.
+//! A program with a panel, and its pictures.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -15,7 +15,7 @@ use tenure_sim::{Device, Lag, Options, Profile};
 
 pub(crate) type Manager = Gpu<Device>;
 
-/// What the drawing has.
+/// The contents of the drawing.
 pub(crate) struct State {
     pub(crate) gpu: Manager,
     pub(crate) panel: MemoryPanel,
@@ -32,7 +32,7 @@ impl TestRenderer for Textures {
     }
 }
 
-/// What was drawn.
+/// The drawn picture.
 pub(crate) struct Picture {
     pub(crate) width: usize,
     /// Row by row.
@@ -60,24 +60,24 @@ pub(crate) fn program(gpu: &Manager, size: [f32; 2], theme: egui::Theme) -> Prog
     program
 }
 
-/// Time passes, so that the panel looks again.
+/// Lets time pass, so that the panel updates.
 pub(crate) fn look(program: &mut Program) {
     // Each step is a quarter of a second.
     program.run_steps(5);
 }
 
-/// Clicks what has this text.
+/// Clicks the element with this text.
 pub(crate) fn click(program: &mut Program, text: &str) {
     program.get_by_label(text).click();
     program.run_steps(4);
 }
 
-/// Some text on the panel contains this.
+/// Whether some text on the panel contains this.
 pub(crate) fn says(program: &Program, text: &str) -> bool {
     program.query_all_by_label_contains(text).next().is_some()
 }
 
-/// Draws what is on the panel, and keeps it where that is asked for.
+/// Draws the panel, and saves the picture on request.
 pub(crate) fn picture(program: &Program, name: &str) -> Picture {
     let (output, context) = (program.output(), &program.ctx);
     let scale = output.pixels_per_point;

@@ -1,4 +1,4 @@
-//! What the panel says, and what clicks do.
+//! Texts of the panel, and effects of clicks.
 
 use egui_kittest::kittest::Queryable;
 use tenure_core::device::{Format, Usage};
@@ -52,7 +52,7 @@ fn heaps_say_their_budget_and_their_parts() {
     let budget = heap.budget.unwrap();
     let text = format!("the process uses {} of a budget of {}", bytes(heap.usage), bytes(budget));
     assert!(says(&program, &text), "{text}");
-    assert!(says(&program, &format!("given out of blocks {}", bytes(heap.used))));
+    assert!(says(&program, &format!("allocated from blocks {}", bytes(heap.used))));
     assert!(says(&program, "terrain: 3 MiB in 2 objects"));
     drop(stones);
 }
@@ -128,8 +128,8 @@ fn what_is_newer_than_the_mark_is_shown_alone() {
     drop((old, new));
 }
 
-/// Objects are told apart by themselves: within a frame, in programs that have none, and if they are alike in all that
-/// the panel shows.
+/// Objects are distinguished by identity: within a frame, in programs without frames, and if the panel shows
+/// the same of them.
 #[test]
 fn what_came_since_the_mark_is_new_in_programs_without_frames() {
     let gpu = manager();
@@ -141,14 +141,14 @@ fn what_came_since_the_mark_is_new_in_programs_without_frames() {
     click(&mut program, "Mark now");
     drop(gone);
     gpu.purge().unwrap();
-    // It takes the place of what is gone.
+    // It takes the place of the released object.
     let new = [make(), make()];
     look(&mut program);
     assert!(says(&program, "2 new, 1 gone since") && says(&program, "2 objects with 9.77 KiB"));
     drop((old, new));
 }
 
-/// What is selected stays selected where it is moved, and what is like it is not.
+/// A selected object stays selected after a move, and similar objects are not selected.
 #[test]
 fn a_selected_object_is_found_again_where_it_has_moved() {
     let gpu = manager();
@@ -254,7 +254,7 @@ fn a_panel_of_another_manager_begins_anew() {
     drop(stone);
 }
 
-/// In a window, which can be closed; frames are taken down meanwhile.
+/// In a window that can be closed; frames are recorded in the meantime.
 #[test]
 fn a_window_is_closed_by_its_user() {
     let gpu = manager();

@@ -74,7 +74,7 @@ pub enum MemoryError<E> {
         value: u64,
     },
     /// The request allows no memory type that the device has.
-    #[error("no memory type of the device is among those that the request allows")]
+    #[error("the request allows none of the device's memory types")]
     NoMemoryType,
     /// Each step of the fallback chain was short of memory.
     #[error(

@@ -77,7 +77,7 @@ impl<W: Write> Canvas<'_, W> {
         };
         let size = match bound {
             Some(bound) if bound >= peak => {
-                format!("{count} {resources} in {peak_text}, which is as low as can be.")
+                format!("{count} {resources} in {peak_text}, which is optimal.")
             }
             Some(bound) => {
                 format!("{count} {resources} in {peak_text}; the lower bound is {}.", unit.written(bound))

@@ -5,7 +5,7 @@ use tenure_plan::Item;
 /// The lowest peak that a plan of these items can have, if it is at most `most`. All of one class.
 pub(crate) fn lowest_peak(items: &[Item], most: u64) -> Option<u64> {
     let mut sorted = items.to_vec();
-    // What is hard to place comes first.
+    // Items that are hard to place come first.
     sorted
         .sort_by_key(|item| (item.pinned.is_none(), std::cmp::Reverse(item.size * (item.last - item.first))));
     let starts = items.iter().map(|item| item.first);
@@ -15,7 +15,7 @@ pub(crate) fn lowest_peak(items: &[Item], most: u64) -> Option<u64> {
     (least..=most).find(|&peak| fits(&sorted, &mut Vec::new(), peak))
 }
 
-/// Whether the items that have no place yet fit beside those that have one.
+/// Whether the remaining items fit beside the placed ones.
 fn fits(items: &[Item], placed: &mut Vec<u64>, peak: u64) -> bool {
     let Some(item) = items.get(placed.len()) else { return true };
     let mut offset = 0;

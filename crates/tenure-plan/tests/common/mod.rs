@@ -1,4 +1,4 @@
-//! Items for tests, and what every plan is held to.
+//! Items for tests, and the checks of every plan.
 
 #![allow(dead_code, reason = "no test uses all of it")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
@@ -10,7 +10,7 @@ pub(crate) mod sources;
 use tenure_plan::{Item, Options, Plan, check, plan};
 pub(crate) use test_random::Rng;
 
-/// Plans, and checks whatever holds for every plan.
+/// Plans, and checks the properties of every plan.
 pub(crate) fn planned(items: &[Item], options: &Options) -> Plan {
     let plan = plan(items, options).unwrap();
     assert_eq!(check(items, &plan.offsets), Ok(plan.peak));

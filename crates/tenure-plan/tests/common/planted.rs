@@ -110,7 +110,7 @@ impl Shape {
         parts
     }
 
-    /// What is left of an item that has ended, with its offset.
+    /// The rest of an ended item, with its offset.
     fn item(&self, rng: &mut Rng, ended: &Live, last: u64) -> Option<(Item, u64)> {
         let mut lifetime = ended.since..last;
         // Everything that is live at this time stays, so that the capacity is needed.

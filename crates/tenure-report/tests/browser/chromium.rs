@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tungstenite::{Message, WebSocket};
 
-/// How long Chromium may take for one answer.
+/// The timeout of an answer by Chromium.
 const ANSWER_TIME: Duration = Duration::from_secs(120);
 
 /// A running Chromium, which ends with this.
@@ -41,7 +41,7 @@ impl Chromium {
         let address = lines
             .find_map(|line| Some(line.ok()?.split_once("DevTools listening on ")?.1.to_owned()))
             .expect("Chromium says where it listens");
-        // Chromium blocks when nobody reads what it says.
+        // Chromium blocks if its output is not read.
         std::thread::spawn(move || lines.for_each(drop));
         Self { process, address, _profile: profile }
     }
@@ -69,12 +69,12 @@ impl Drop for Chromium {
     }
 }
 
-/// An open page, and the Chromium that it is in.
+/// An open page and its Chromium.
 pub(crate) struct Page {
     socket: WebSocket<TcpStream>,
     session: Value,
     calls: u64,
-    /// Errors of scripts, violations of the page's policy, and what it asked the network for.
+    /// Errors of scripts, violations of the page's policy, and network requests.
     pub(crate) complaints: Vec<String>,
     _chromium: Chromium,
 }
@@ -124,7 +124,7 @@ impl Page {
         }
     }
 
-    /// The value of an expression, or of what it promises.
+    /// The value of an expression, or of its promise.
     pub(crate) fn eval(&mut self, expression: &str) -> Value {
         let question = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let answer = self.call("Runtime.evaluate", question);
@@ -132,7 +132,7 @@ impl Page {
         answer["result"]["value"].clone()
     }
 
-    /// Waits until the page has drawn what has changed.
+    /// Waits until the page has drawn its changes.
     pub(crate) fn settle(&mut self) {
         self.eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))");
     }
@@ -193,7 +193,7 @@ impl Page {
         self.click(middle);
     }
 
-    /// Writes a picture of what is to be seen.
+    /// Writes a screenshot.
     pub(crate) fn picture(&mut self, file: &Path) {
         let shot = self.call("Page.captureScreenshot", json!({ "format": "png" }));
         let data = base64::engine::general_purpose::STANDARD.decode(shot["data"].as_str().unwrap()).unwrap();

@@ -1,5 +1,5 @@
-//! The page in Chromium: real clicks and keys, and what the page shows then. Pictures of it go to the folder that
-//! `TENURE_REPORT_PICTURES` names.
+//! The page in Chromium: real clicks and keys, and their effects on the page. Pictures of it go to the folder
+//! that `TENURE_REPORT_PICTURES` names.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -54,7 +54,7 @@ fn text_of(page: &mut Page, selector: &str) -> String {
     page.eval(&format!("document.querySelector({selector:?}).textContent")).as_str().unwrap().to_owned()
 }
 
-/// Saves what is to be seen, if somebody wants to look at it.
+/// Saves a screenshot, on request.
 fn keep(page: &mut Page, name: &str) {
     if let Some(folder) = std::env::var_os("TENURE_REPORT_PICTURES") {
         fs::create_dir_all(&folder).unwrap();
@@ -62,7 +62,7 @@ fn keep(page: &mut Page, name: &str) {
     }
 }
 
-/// A small program with names that want to do harm, in the browser.
+/// A small program with malicious names, in the browser.
 struct Small {
     run: program::Run,
     page: Page,
@@ -229,7 +229,7 @@ fn clicks_do_what_the_page_says() {
     page.click_on("#all");
     assert_eq!(number(&mut page, "app.range[1]"), frames);
 
-    // An object in the blocks: what is said of it when the mouse is there, and what stays after a click.
+    // An object in the blocks: its description under the mouse, and after a click.
     page.place("#map", (0.5, 0.5));
     let at = page.eval(
         "{ const object = app.map.strips.find((strip) => strip.objects.length).objects[0];
@@ -260,7 +260,7 @@ fn clicks_do_what_the_page_says() {
     assert_eq!(page.complaints, [""; 0]);
 }
 
-/// What moves is one object: it stays where frames are compared, and it stays selected where it is now.
+/// A moving object is one object: it stays where frames are compared, and it stays selected where it is now.
 #[test]
 fn what_moves_stays_one_object() {
     let program::Moves { run, places, .. } = program::movable(3, 60);
@@ -290,7 +290,7 @@ fn what_moves_stays_one_object() {
     assert_eq!(page.complaints, [""; 0]);
 }
 
-/// The places of an object are one object in counts and lists; and what a click shows is what was clicked.
+/// The places of an object are one object in counts and lists; and a click shows the clicked object.
 #[test]
 fn places_are_not_objects() {
     let program::Moves { run, .. } = program::movable(3, 60);
@@ -307,7 +307,7 @@ fn places_are_not_objects() {
         let caption = text_of(&mut page, "#largest caption");
         assert!(caption.contains(&format!(" of {} objects", objects.len())), "frame {frame}: {caption}");
     }
-    // A place that something has left, while its bytes wait.
+    // The old place of a moved object, while its bytes wait.
     let kept = page.eval(
         "(() => {
             const o = app.history.objects;
@@ -327,7 +327,7 @@ fn places_are_not_objects() {
         })()",
     );
     assert_eq!(kept, json!([true, true]));
-    // What is gone is shown at its end, by whichever of its places it was clicked.
+    // A released object is shown at its last frame, whichever of its places was clicked.
     let shown = page.eval(
         "[...app.history.places.values()].map((places) => {
             const gone = app.history.objects.released[places[places.length - 1]];
@@ -386,7 +386,7 @@ fn it_is_light_and_dark_narrow_and_on_paper() {
     assert_eq!(page.complaints, [""; 0]);
 }
 
-/// Numbers that no program has, in snapshots that somebody else has written.
+/// Impossible numbers, in snapshots from other sources.
 #[test]
 fn wild_snapshots_are_shown() {
     let object = |name: &str, kind: &str, number: u64| {

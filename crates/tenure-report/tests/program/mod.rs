@@ -1,4 +1,4 @@
-//! A program on the simulated device that does what a recording says, with its history and its statistics.
+//! A program on the simulated device that replays a recording, with its history and its statistics.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,20 +12,20 @@ use tenure_sim as sim;
 use tenure_trace::{Event, Layout, MemoryKind};
 use test_random::Rng;
 
-/// What the program of a test holds, so that it lives.
+/// The live objects of a test program.
 #[expect(dead_code, reason = "objects are only held and dropped")]
 enum Object {
     Buffer(Buffer<sim::Device>),
     Texture(Texture<sim::Device>),
 }
 
-/// A history, and what the manager said at the end of each of its frames.
+/// A history, and the manager's figures at the end of each of its frames.
 pub(crate) struct Run {
     pub(crate) history: History,
     pub(crate) frames: Vec<(Stats, Vec<PoolReport>)>,
 }
 
-/// Does what the events say. `labels` gives each allocation, by its id, a name and a tag.
+/// Replays the events. `labels` gives each allocation, by its id, a name and a tag.
 pub(crate) fn run(events: impl IntoIterator<Item = Event>, labels: impl Fn(u64) -> (String, String)) -> Run {
     let options = sim::Options::new(sim::Profile::DISCRETE).seed(1).lag(sim::Lag::Random { max: 9 });
     let gpu = Gpu::new(sim::Device::with_options(options), Config::default()).unwrap();
@@ -74,7 +74,7 @@ fn buffer(
     };
     let desc = BufferDesc::new(size, usage).memory(memory).alignment(align).name(name).tag(tag);
     let buffer = gpu.create_buffer(&desc).unwrap();
-    // Whatever is named may be used, so that it waits for the GPU when it is dropped.
+    // Declares a use of all objects, so that they wait for the GPU when dropped.
     let _named = buffer.raw();
     Object::Buffer(buffer)
 }
@@ -87,7 +87,8 @@ fn texture(gpu: &Gpu<sim::Device>, size: u64, (name, tag): (String, String)) -> 
     Object::Texture(texture)
 }
 
-/// A run whose buffers move, and where the report has each of them at the end of each frame, by name: pool, block and byte.
+/// A run with moving buffers, and the place of each in the report at the end of each frame, by name: pool,
+/// block and byte.
 pub(crate) struct Moves {
     pub(crate) run: Run,
     pub(crate) places: Vec<BTreeMap<String, (usize, usize, u64)>>,
@@ -96,7 +97,7 @@ pub(crate) struct Moves {
     pub(crate) snapshots: Vec<u8>,
 }
 
-/// Creates and drops movable buffers at random, of which the names are numbers, and compacts in each frame.
+/// Creates and drops movable buffers at random, with numbers as names, and compacts in each frame.
 pub(crate) fn movable(seed: u64, frame_count: u64) -> Moves {
     let options = sim::Options::new(sim::Profile::DISCRETE).seed(seed).lag(sim::Lag::Random { max: 4 });
     let gpu = Gpu::new(sim::Device::with_options(options), Config::default()).unwrap();
@@ -107,7 +108,7 @@ pub(crate) fn movable(seed: u64, frame_count: u64) -> Moves {
     let budget = CompactionBudget { bytes: 1 << 20, moves: 8, pieces: 100 };
     for frame in 0..frame_count {
         let begun = gpu.begin_frame().unwrap();
-        // A level is loaded, and most of it goes.
+        // A level is loaded, and most of it is dropped.
         let created = if frame % 20 == 0 { 40 } else { 2 };
         for _ in 0..created {
             let desc = BufferDesc::new(5000 + random.below(85_000), Usage::VERTEX).movable();

@@ -1,4 +1,4 @@
-//! Bytes that change hands: who has them, and what aliasing barriers come between.
+//! Aliased bytes: their owners, and the aliasing barriers between them.
 
 use tenure_core::device::{CommandList as _, Device as _, *};
 use tenure_sim::{Device, HazardKind, Heap, Profile, Resource};
@@ -65,7 +65,7 @@ fn an_aliasing_barrier_comes_after_what_was_done_with_the_bytes() {
     }
 }
 
-/// A barrier leads on from the one before it.
+/// A barrier continues from the one before it.
 #[test]
 fn a_barrier_that_nothing_follows_is_to_be_followed_itself() {
     for (from, is_right) in [(State::PIXEL_SHADER, true), (TARGET, false)] {
@@ -157,7 +157,7 @@ fn buffers_are_held_to_both_scopes_too() {
     }
 }
 
-/// A layout change may write all over the bytes.
+/// A layout change may write to all of the bytes.
 #[test]
 fn a_transition_is_for_who_has_the_bytes() {
     for profile in BOTH {

@@ -1,4 +1,4 @@
-//! Which barriers the specifications ask for, and which they do not.
+//! The barriers that the specifications require, and those that they do not.
 
 use tenure_core::device::{CommandList as _, Device as _, *};
 use tenure_sim::{Device, HazardKind, Profile, Resource};
@@ -16,8 +16,8 @@ fn explicit() -> impl Iterator<Item = Profile> {
     Profile::ALL.iter().copied().filter(is_explicit)
 }
 
-/// Of two states with one layout, a barrier need only name the one in which it was used last: what came
-/// before is in order by the barrier between the two.
+/// Of two states with one layout, a barrier need only name the one in which it was used last: earlier accesses
+/// are ordered by the barrier between the two.
 #[test]
 fn barriers_lead_on_from_one_another() {
     for profile in explicit() {
@@ -39,7 +39,7 @@ fn barriers_lead_on_from_one_another() {
     }
 }
 
-/// A barrier that names the layout and not all reads overwrites what is still read.
+/// A barrier that names the layout but not all reads is a hazard with the pending reads.
 #[test]
 fn a_barrier_comes_after_every_read_in_one_layout() {
     for profile in explicit() {
@@ -63,7 +63,7 @@ fn a_barrier_comes_after_every_read_in_one_layout() {
     }
 }
 
-/// A layout does not make the writes before it visible to all that reads in it.
+/// A layout change does not make earlier writes visible to all reads in the layout.
 #[test]
 fn what_a_barrier_does_not_name_does_not_see_the_write() {
     for profile in explicit() {
@@ -98,7 +98,8 @@ fn the_end_of_a_submission_orders_everything_on_direct3d() {
     }
 }
 
-/// What a queue hears of through the semaphore of another is visible, its own writes too.
+/// After a wait for another queue's semaphore all writes known to that queue are visible, also the waiting
+/// queue's own.
 #[test]
 fn waiting_for_who_has_waited_orders_everything() {
     for there_and_back in [false, true] {
@@ -120,7 +121,7 @@ fn waiting_for_who_has_waited_orders_everything() {
     }
 }
 
-/// Direct3D 12: a barrier waits for all that the one before it let go on.
+/// Direct3D 12: a barrier waits for everything that waited for the barrier before it.
 #[test]
 fn enhanced_barriers_contain_what_the_last_one_led_to() {
     for profile in [Profile::D3D12_ENHANCED, Profile::VULKAN_NVIDIA] {
@@ -169,7 +170,7 @@ fn a_barrier_orders_unordered_accesses_where_it_is() {
     }
 }
 
-/// With legacy states a compute queue knows no pixel shaders, not even beside other readers.
+/// With legacy states a compute queue has no pixel shaders, not even combined with other readers.
 #[test]
 fn a_compute_queue_uses_only_what_is_in_states_it_knows() {
     for (state, knows) in [
@@ -193,7 +194,7 @@ fn a_compute_queue_uses_only_what_is_in_states_it_knows() {
     }
 }
 
-/// On Vulkan a texture in reads of two layouts is in the general one, which no descriptor names.
+/// On Vulkan a texture read in two layouts is in the general layout, which no descriptor names.
 #[test]
 fn a_use_finds_the_layout_of_its_own_state() {
     let both = State::PIXEL_SHADER | State::COPY_SRC;
@@ -221,7 +222,7 @@ fn depth(device: &Device) -> Resource {
     committed(device, "depth", &ResourceDesc::Texture(info))
 }
 
-/// Direct3D 12 knows no ownership: queues share what is in a layout that all of them can use.
+/// Direct3D 12 has no queue family ownership: queues share textures in a layout that all of them can use.
 #[test]
 fn queues_share_textures_with_enhanced_barriers() {
     for is_waited_for in [true, false] {
@@ -246,7 +247,7 @@ fn queues_share_textures_with_enhanced_barriers() {
     }
 }
 
-/// A change of layout is a write to the queues that read.
+/// A layout change counts as a write for the queues that read.
 #[test]
 fn a_change_of_layout_waits_for_the_readers_of_other_queues() {
     for is_waited_for in [true, false] {
@@ -271,7 +272,7 @@ fn a_change_of_layout_waits_for_the_readers_of_other_queues() {
     }
 }
 
-/// States that Vulkan keeps in one layout, and Direct3D 12 does not; and a layout of graphics queues alone.
+/// States that share a layout on Vulkan, but not on Direct3D 12; and a layout only for graphics queues.
 #[test]
 fn enhanced_layouts_serve_what_the_specification_says() {
     let sampled = State::DEPTH_READ | State::SHADER_READ;

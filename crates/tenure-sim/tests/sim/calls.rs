@@ -1,4 +1,4 @@
-//! Counters, costs, and runs that repeat.
+//! Counters, costs, and reproducible runs.
 
 use proptest::prelude::*;
 use tenure_core::device::{CommandList as _, Device as _, Mapping as _, *};
@@ -57,7 +57,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Does the steps, careless of hazards, and returns all that the device let be seen.
+/// Runs the steps, with any hazards, and returns all observable results.
 fn history(profile: Profile, seed: u64, steps: &[Step]) -> Vec<String> {
     let options = Options::new(profile).seed(seed).lag(Lag::Random { max: 6 }).record_calls();
     let device = Device::with_options(options);

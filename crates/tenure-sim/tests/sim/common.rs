@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Shared code of the tests.
 
 use std::time::Duration;
 
@@ -93,7 +93,7 @@ pub(crate) fn record(device: &Device, queue: QueueId, record: impl FnOnce(&mut L
     list
 }
 
-/// Records, submits as `serial`, and lets the list go without a word: the tests are not about it.
+/// Records, submits as `serial`, and drops the list without destroying it, which these tests do not check.
 pub(crate) fn submit(
     device: &Device,
     queue: QueueId,
@@ -123,13 +123,13 @@ pub(crate) fn transition(list: &mut List, resource: &Resource, before: State, af
     }]);
 }
 
-/// A target without contents is made ready to be drawn to.
+/// Prepares a target without contents for draws.
 pub(crate) fn become_target(list: &mut List, target: &Resource) {
     transition(list, target, State::COMMON, State::RENDER_TARGET);
     list.discard(target, Subresource::All);
 }
 
-/// An aliasing barrier from and to anything.
+/// An aliasing barrier from any to any resource.
 pub(crate) fn aliasing<'a>(before: Option<&'a Resource>, after: &'a Resource) -> Barrier<'a, Device> {
     Barrier::Aliasing { before, after, from: State::all(), to: State::COMMON }
 }
@@ -152,7 +152,7 @@ pub(crate) fn assert_one(found: &[Hazard], kind: HazardKind, names: &[&str]) {
     crate::hazard_table::assert_listed(&found[0]);
 }
 
-/// One such hazard where something is wrong, and none elsewhere.
+/// One such hazard if something is wrong, otherwise none.
 #[track_caller]
 pub(crate) fn assert_one_if(is_wrong: bool, found: &[Hazard], kind: HazardKind, names: &[&str]) {
     if is_wrong { assert_one(found, kind, names) } else { assert_clean(found) }

@@ -1,4 +1,4 @@
-//! Texels go where an array of blocks says they go.
+//! Copies of texels, compared with an array of blocks.
 
 use proptest::prelude::*;
 use tenure_core::device::{CommandList as _, Device as _, Mapping as _, *};
@@ -56,7 +56,7 @@ fn case() -> impl Strategy<Value = Case> {
     })
 }
 
-/// A texture, and the newest submission, of which `serial` was the last.
+/// Creates a texture, after `serial` as the last submission; returns the newest serial.
 fn create(device: &Device, info: &TextureInfo, reserved: bool, serial: u64) -> (Resource, u64) {
     let desc = ResourceDesc::Texture(info.clone());
     if !reserved {
@@ -110,7 +110,7 @@ proptest! {
         let pattern: Vec<u8> = (0..bytes).map(|at| (at * 31 % 251) as u8).collect();
         device.map(&up).unwrap().write(0, &pattern).unwrap();
 
-        // All of the mip comes back: the region as it was sent, the rest as it was cleared.
+        // The whole mip is read back: the region as written, the rest as cleared.
         let size = info.mip_extent(region.mip);
         let whole = TextureRegion { origin: [0; 3], extent: size, ..*region };
         let whole_row = u64::from(size[0].div_ceil(block.width)) * u64::from(block.bytes);
@@ -149,8 +149,8 @@ proptest! {
     }
 }
 
-/// Copies the left `columns` of eight from rows 256 bytes apart, of which only the texels are
-/// written, and reads the texture whole.
+/// Copies the left `columns` of eight from rows 256 bytes apart, in which only the texels are written, and
+/// reads the whole texture.
 fn left_part(columns: u32) -> Vec<tenure_sim::Hazard> {
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None).zeroed(false));
     let moss = committed(&device, "moss", &texture(8, 4, USES | Usage::SHADER_READ));
@@ -174,7 +174,7 @@ fn padding_is_not_read_and_what_a_copy_leaves_out_is_not_written() {
     assert_one(&left_part(7), tenure_sim::HazardKind::UninitializedRead, &["moss"]);
 }
 
-/// Each plane of each subresource, and where its texels lie in a buffer of how many bytes.
+/// Each plane of each subresource, with its layout in a buffer and the size of that.
 fn parts(info: &TextureInfo) -> (Vec<(u32, TextureRegion, BufferLayout)>, u64) {
     let (mut parts, mut size) = (Vec::new(), 0);
     for (subresource, plane) in (0..info.subresources())
@@ -328,7 +328,7 @@ fn texels_are_read_in_the_source_and_written_in_the_destination() {
     assert_one(&unused, InvalidUse, &["fern"]);
 }
 
-/// As on drivers that lose such copies.
+/// Like drivers that lose such copies.
 #[test]
 fn copies_that_a_driver_loses_are_refused() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {

@@ -1,4 +1,4 @@
-//! Heaps of descriptors: what no driver says of their use.
+//! Heaps of descriptors: hazards of their use that no driver reports.
 
 use tenure_core::device::{CommandList as _, Device as _, *};
 use tenure_sim::{DescriptorAt, Device, HazardKind, Lag, Options, Profile, Resource};
@@ -42,7 +42,7 @@ fn freed_descriptors_say_whose_they_were() {
     }
     submit(&device, GRAPHICS, 4, &[], |list| heaps.look(list, 2, READ));
     assert_clean(&hazards(&device));
-    // Cleared without a name it is as if it never was; written again it is as new.
+    // Cleared without a name, a descriptor counts as never written; written again, as new.
     device.clear_descriptors(Permit::checked(), &heaps.shown, 1, 2, None);
     heaps.copy(&device, 2);
     submit(&device, GRAPHICS, 5, &[], |list| heaps.look(list, 2, READ));
@@ -94,7 +94,7 @@ fn only_the_subresources_in_view_are_used() {
         let all = TextureView { first_mip: 0, mips: 3, first_layer: 0, layers: 4, ..some };
         heaps.put(&device, 1, &Descriptor::Texture { resource: &rock, view: all });
         submit(&device, GRAPHICS, 2, &[], |list| {
-            // Mip 0 of layer 1, mip 2 of layer 0 and mip 1 of layer 3: right beside what is in view.
+            // Mip 0 of layer 1, mip 2 of layer 0 and mip 1 of layer 3: next to the subresources of the view.
             for subresource in [3, 2, 10] {
                 list.barriers(&[Barrier::Transition {
                     resource: &rock,
@@ -143,7 +143,7 @@ fn descriptors_in_flight_are_left_alone() {
         let rock = painted(&device, 1, "rock", readable(4, 4));
         (0..4).for_each(|index| heaps.put(&device, index, &sampled(&rock)));
         submit(&device, GRAPHICS, 2, &[], |list| heaps.look(list, 1, READ));
-        // Its neighbours are nobody's business.
+        // Its neighbours are not affected.
         heaps.copy(&device, 0);
         device.clear_descriptors(Permit::checked(), &heaps.shown, 2, 2, Some("gone"));
         assert_clean(&device.take_hazards());
@@ -160,7 +160,7 @@ fn descriptors_in_flight_are_left_alone() {
         );
         device.clear_descriptors(Permit::checked(), &heaps.shown, 0, 8, None);
         assert_one(&device.take_hazards(), HazardKind::DescriptorInUse, &["shown"]);
-        // It is complete, but nobody has seen that.
+        // It is complete, but the CPU has not observed that.
         assert!(device.complete(GRAPHICS, 2));
         assert_one(&device.take_hazards(), HazardKind::DeadDescriptor, &["shown"]);
         heaps.copy(&device, 1);
@@ -296,7 +296,8 @@ fn on_vulkan_a_copy_dies_with_its_view() {
             heaps.look(list, 0, READ);
             heaps.look(list, 1, READ);
         });
-        // In flight it may not go; a range of bytes has nothing that could.
+        // A view's descriptor in flight must not be cleared on Vulkan; for a range of bytes there is no API
+        // object.
         device.clear_descriptors(Permit::checked(), &heaps.made, 1, 1, None);
         assert_clean(&device.take_hazards());
         device.clear_descriptors(Permit::checked(), &heaps.made, 0, 1, None);
@@ -341,7 +342,7 @@ fn targets_are_found_where_they_were_made() {
         draw(1);
         assert_clean(&hazards(&device));
         let list = record(&device, GRAPHICS, |list| list.use_descriptor(at, State::RENDER_TARGET));
-        // Direct3D 12 has read the descriptor when it was recorded, Vulkan has not.
+        // Direct3D 12 reads the descriptor during the recording, Vulkan later.
         device.clear_descriptors(Permit::checked(), &targets, 3, 1, None);
         device.submit(Permit::checked(), GRAPHICS, &[&list], &[], 2).unwrap();
         let found = hazards(&device);
@@ -358,7 +359,7 @@ fn targets_are_found_where_they_were_made() {
     }
 }
 
-/// What the words in `out` are.
+/// The expected words in `out`.
 fn words<const N: usize>(device: &Device, serial: u64, out: &Resource) -> [u32; N] {
     let size = 4 * N as u64;
     let back = device.create_committed(&buffer(size, Usage::COPY_DST), upload_type(device, true)).unwrap();

@@ -1,4 +1,4 @@
-//! Fences of the program's own, and its own submissions.
+//! The program's own fences and submissions.
 
 use std::time::Duration;
 
@@ -107,7 +107,7 @@ fn what_nothing_signals_is_named_at_the_end() {
     device.check_clean().unwrap();
 }
 
-/// What a fence orders is no race; without it there is one.
+/// Accesses ordered by a fence are no race; without it there is one.
 #[test]
 fn fences_order_queues() {
     for is_ordered in [true, false] {
@@ -151,7 +151,7 @@ fn what_the_programs_own_work_uses_is_not_destroyed() {
     device.destroy_list(Permit::checked(), list);
 }
 
-/// The parts of one external submission are ordered by what each waits for, and complete as one.
+/// The parts of one external submission are ordered by their waits, and complete as one.
 #[test]
 fn the_parts_of_an_external_submission_complete_together() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
@@ -169,7 +169,7 @@ fn the_parts_of_an_external_submission_complete_together() {
     device.check_clean().unwrap();
 }
 
-/// The regression that outsiders found: an engine's own submission, and a buffer dropped right after it.
+/// A regression that users found: an engine's own submission, and a buffer dropped right after it.
 #[test]
 fn a_buffer_outlives_the_programs_own_submission() {
     for profile in Profile::ALL {
@@ -199,7 +199,7 @@ fn a_buffer_outlives_the_programs_own_submission() {
     }
 }
 
-/// A recording waits for, and signals, fences of the program's own; discarded, it does neither.
+/// A recording waits for and signals the program's own fences; a discarded one does neither.
 #[test]
 fn recordings_wait_for_and_signal_external_points() {
     let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::None));
@@ -222,7 +222,7 @@ fn recordings_wait_for_and_signal_external_points() {
     device.check_clean().unwrap();
 }
 
-/// Barriers lead on from the state that the program declared.
+/// Barriers continue from the state that the program declared.
 #[test]
 fn declared_states_are_led_on_from() {
     for profile in Profile::ALL {
@@ -236,7 +236,7 @@ fn declared_states_are_led_on_from() {
         first.raw().use_texture(target.raw(), Subresource::All, State::RENDER_TARGET);
         first.submit().unwrap();
 
-        // The program's own list leaves it as a source of copies.
+        // The program's own list leaves it in the copy source state.
         let mut list = device.create_list(Permit::checked(), GRAPHICS).unwrap();
         list.begin().unwrap();
         list.barriers(&[Barrier::Transition {
@@ -255,7 +255,7 @@ fn declared_states_are_led_on_from() {
             .unwrap();
         let depth = gpu.declare_state(&target, Subresource::All, State::DEPTH_WRITE, &point);
         assert!(matches!(depth, Err(Error::State { .. })), "{depth:?}");
-        // Other buffers are in the same API buffer, and have been used otherwise.
+        // Other buffers in the same API buffer have been used differently.
         let small = gpu.create_buffer(&BufferDesc::new(256, Usage::VERTEX | Usage::COPY_SRC)).unwrap();
         let shared = gpu.declare_state(&small, Subresource::All, State::COPY_SRC, &point);
         assert!(shared.unwrap_err().to_string().contains("own_resource"));
@@ -316,8 +316,8 @@ fn errors_and_panics_of_the_programs_own_code_count_its_submissions() {
     device.check_clean().unwrap();
 }
 
-/// What submits from inside of the program's own submission is refused at once, whatever locks another thread holds
-/// that waits for the queue, and loses nothing.
+/// A submission from inside the program's own submission is refused at once, whatever locks are held by a
+/// thread that waits for the queue, and loses nothing.
 #[test]
 fn calls_inside_of_a_submission_never_wait_for_one() {
     for what in 0..4 {
@@ -368,7 +368,7 @@ fn calls_inside_of_a_submission_never_wait_for_one() {
     }
 }
 
-/// Of several queues, a declared state is that of the one that was submitted to last and can have it.
+/// With several queues, a declared state belongs to the queue of the last submission that supports it.
 #[test]
 fn a_declared_state_is_of_the_queue_that_was_used_last() {
     let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::None));
@@ -385,7 +385,7 @@ fn a_declared_state_is_of_the_queue_that_was_used_last() {
         recording.submit().unwrap()
     };
     for queue in [Queue::Compute, Queue::Graphics, Queue::Compute] {
-        // Something on each queue, and last on this one.
+        // A submission on each queue, the last on this one.
         for other in [Queue::Copy, Queue::Compute, Queue::Graphics] {
             gpu.record(other, "nothing").unwrap().submit().unwrap();
         }

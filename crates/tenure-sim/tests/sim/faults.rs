@@ -1,4 +1,4 @@
-//! Failures on order, and the lost device.
+//! Injected failures, and the lost device.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 
 use crate::common::*;
 
-/// Makes each call that can fail once; which of them failed, and how.
+/// Makes each call that can fail once; returns the failed ones with their errors.
 fn every_call(device: &Device) -> Vec<(CallKind, DeviceError)> {
     let mut failed = Vec::new();
     let mut note =
@@ -48,7 +48,7 @@ fn the_nth_call_fails_once_and_changes_nothing() {
         let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
         device.faults().inject(Fault::nth(n, FaultKind::OutOfHostMemory));
         let failed = every_call(&device);
-        // The second heap is made without a note.
+        // Errors of the second heap are not noted.
         assert_eq!(failed.len(), usize::from(n != 2), "{n}: {failed:?}");
         let calls = device.calls();
         let failures: u64 = CallKind::ALL.iter().map(|call| calls.failed(*call)).sum();
@@ -114,7 +114,7 @@ fn after_removal_every_call_answers_lost_nothing_blocks_and_destroy_frees() {
         list.close().err(),
     ];
     assert!(answers.iter().all(|answer| answer.as_ref() == Some(&lost)), "{answers:?}");
-    // What was in flight never happens.
+    // Submissions in flight never execute.
     assert_eq!(device.complete_one(GRAPHICS), None);
     // A second reason does not hide the first.
     device.faults().remove("again");

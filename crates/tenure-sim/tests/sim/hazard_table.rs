@@ -1,7 +1,7 @@
-//! The exact text of each hazard that a test provokes by itself: `hazards.txt`.
+//! The exact text of each hazard that a test provokes alone: `hazards.txt`.
 //!
-//! A row is a kind, and what is said. To write the table anew, delete its rows, run the tests with `TENURE_BLESS=1`, and
-//! read each row aloud: it names the object, what is wrong with which numbers, and the call.
+//! A row is a kind, and its message. To regenerate the table, delete its rows, run the tests with
+//! `TENURE_BLESS=1`, and read each row: it names the object, the violation with its numbers, and the call.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Each kind of hazard: provoked, found once and named; and next to it the legal twin, silent.
+//! Each kind of hazard is provoked, and reported once with names; the legal variant reports nothing.
 
 use tenure_core::device::{CommandList as _, Device as _, Mapping as _, *};
 use tenure_sim::{Checks, Device, HazardKind, Options, Profile};
@@ -152,7 +152,7 @@ fn memory_is_zeroed_once_and_only_where_the_api_says_so() {
     submit(&device, GRAPHICS, 2, &[], |list| list.use_buffer(&second, 0, 1024, State::VERTEX_OR_CONSTANT));
     assert_one(&hazards(&device), HazardKind::UninitializedRead, &["second"]);
 
-    // Targets carry compression data, which zeroes do not make valid.
+    // Targets have compression data, which zeroes do not make valid.
     let (device, bloom, ..) = aliased(Profile::DISCRETE);
     submit(&device, GRAPHICS, 1, &[], |list| {
         list.use_texture(&bloom, Subresource::All, State::PIXEL_SHADER);
@@ -374,8 +374,7 @@ fn mappings_die_with_their_resources() {
 
 #[test]
 fn queues_race_unless_something_orders_them() {
-    // The second queue waits, or the CPU does between the two, or they touch other bytes, or
-    // nothing of all that.
+    // The second queue waits, or the CPU waits between the two, or they touch other bytes, or none of these.
     for how in ["wait", "cpu", "apart", "race"] {
         let device = manual(Profile::DISCRETE);
         let rock = committed(&device, "rock", &buffer(256, Usage::COPY_DST));
@@ -535,7 +534,7 @@ fn each_check_can_be_switched_off() {
     assert!(all.len() >= 5, "{all:?}");
 }
 
-/// Flushes take whole atoms, and so what the GPU writes to the rest of one, in the same resource or another.
+/// Flushes cover whole atoms, and overwrite GPU writes to the rest of an atom, in the same resource or another.
 #[test]
 fn flushes_keep_off_what_the_gpu_writes_next_to_them() {
     let device = manual(Profile::VULKAN_MOBILE);

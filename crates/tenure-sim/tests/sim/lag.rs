@@ -1,4 +1,4 @@
-//! Time: how far the queues run behind, and how they wait for one another.
+//! Time: the lag of queues, and their waits for one another.
 
 use std::time::{Duration, Instant};
 

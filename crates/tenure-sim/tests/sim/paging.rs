@@ -1,4 +1,4 @@
-//! Paging: what is resident, who moves it, and what that costs.
+//! Paging: residency, moves by the operating system, and their cost.
 
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ impl Bench {
         Self { device, blocks: Vec::new(), submitted: [0; 8], is_manual }
     }
 
-    /// A Direct3D 12 card of which so many MiB are granted.
+    /// A Direct3D 12 card with a budget of `mib` MiB.
     fn granted(mib: u64, lag: Lag) -> Self {
         let options = Options::new(Profile::DISCRETE).budgets([mib * MIB]).lag(lag);
         Self::with(options, Paging::PCIE3_X16)
@@ -79,7 +79,7 @@ impl Bench {
         self.submitted[queue.index()] += 1;
         let sync = SubmitSync::new(waits, self.submitted[queue.index()]).paging(paging);
         self.device.submit_with(PERMIT(), queue, &[&list], sync).unwrap();
-        // Lists are not what is tested here.
+        // Lists are not tested here.
         std::mem::forget(list);
     }
 
@@ -112,7 +112,7 @@ impl Bench {
         found.iter().inspect(|found| assert_listed(found)).map(|hazard| hazard.kind).collect()
     }
 
-    /// Without a look at their texts: those of a random program are many.
+    /// Their texts are not compared: a random program has many.
     fn kinds(&self) -> Vec<HazardKind> {
         self.device.take_hazards().iter().map(|hazard| hazard.kind).collect()
     }
@@ -179,7 +179,7 @@ fn submissions_wait_for_what_is_paged_in() {
     assert!(text.starts_with("used while evicted: heap 'block 1'") && text.ends_with(&expected), "{text}");
 }
 
-/// The queue waits, not the CPU: a submission that is due runs only once its blocks are there.
+/// The queue waits, not the CPU: a due submission runs only once its blocks are resident.
 #[test]
 fn what_is_paged_in_holds_its_submission_back() {
     let mut bench = Bench::granted(100, Lag::Submissions(0));
@@ -228,7 +228,8 @@ fn what_is_in_flight_is_not_evicted() {
     assert_eq!(bench.hazards(), []);
 }
 
-/// Of three blocks two are granted: the lowest priority goes first, then what was used least recently.
+/// The budget has room for two of three blocks: the lowest priority is evicted first, then the least recently
+/// used.
 #[test]
 fn the_system_demotes_by_priority_and_age() {
     let mut bench = Bench::granted(2, Lag::None);
@@ -337,7 +338,8 @@ fn what_is_paged_in_and_not_used_is_counted() {
     assert_eq!(bench.local().unused, 2 * MIB);
 }
 
-/// Of a block that is used in part the rest counts, each byte that was used once, and anew each time it comes in.
+/// Of a block used in part the unused rest is counted, with each used byte once, and anew each time the block
+/// is paged in.
 #[test]
 fn of_a_block_that_is_used_in_part_the_rest_is_unused() {
     const KIB: u64 = 1 << 10;
@@ -358,7 +360,7 @@ fn of_a_block_that_is_used_in_part_the_rest_is_unused() {
     assert_eq!(bench.hazards(), []);
 }
 
-/// Two buffers in one heap count where they lie, and the memory between them with what nothing uses.
+/// Two buffers in one heap count with their ranges, and the memory between them counts as unused.
 #[test]
 fn what_lies_beside_a_buffer_in_its_heap_is_unused() {
     let mut bench = Bench::granted(100, Lag::None);
@@ -380,7 +382,7 @@ fn what_lies_beside_a_buffer_in_its_heap_is_unused() {
     placed.into_iter().for_each(|buffer| bench.device.destroy_resource(PERMIT(), buffer));
 }
 
-/// Of what the operating system brings back the rest counts, too; what is read where it is has none.
+/// If the operating system brings a block back, its unused rest counts, too; remote reads have none.
 #[test]
 fn what_the_system_brings_back_in_vain_is_counted() {
     let mut bench = Bench::granted(1, Lag::None);
@@ -394,7 +396,7 @@ fn what_the_system_brings_back_in_vain_is_counted() {
     assert_eq!((bench.local().promoted, bench.local().unused), (2 * MIB, MIB - 128));
 }
 
-/// A card of 8 MiB beside 16 MiB of system memory.
+/// A card of 8 MiB with 16 MiB of system memory.
 #[test]
 fn blocks_may_be_as_large_as_all_memory() {
     let options = Options::new(Profile::DISCRETE).heap_sizes([8 * MIB, 16 * MIB]).lag(Lag::None);
@@ -409,7 +411,7 @@ fn blocks_may_be_as_large_as_all_memory() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Random calls, against counts and sums kept beside them.
+    /// Random calls, compared with counts and sums of a model.
     #[test]
     fn random_programs_keep_the_sums(
         granted in prop_oneof![Just(1_000_u64), 2..8_u64],

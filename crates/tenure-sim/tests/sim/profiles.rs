@@ -1,4 +1,4 @@
-//! The tables, and requirements of whatever description.
+//! The tables, and requirements of any description.
 
 use proptest::prelude::*;
 use tenure_core::device::{Device as _, *};
@@ -170,7 +170,7 @@ proptest! {
             };
             prop_assert!(needs.size >= bytes);
         }
-        // Whatever the answer, creating gives one too.
+        // A creation returns a result for any requirements.
         let _ = device.create_committed(&desc, MemoryTypeId(0));
         let _ = device.create_reserved(&desc);
     }

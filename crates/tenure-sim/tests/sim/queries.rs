@@ -1,4 +1,4 @@
-//! Queries: what they count, and what is wrong with how they are used.
+//! Queries: their results, and hazards of their use.
 
 use tenure_core::device::{CommandList as _, Device as _, Mapping as _, *};
 use tenure_sim::{Device, HazardKind, List, Options, Profile, QueryHeap, Resource};
@@ -25,7 +25,7 @@ fn read(device: &Device, results: &Resource, count: usize) -> Vec<u64> {
     bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect()
 }
 
-/// What `record` makes of `count` queries of a kind.
+/// The results of `count` queries of a kind in `record`.
 fn counted(
     profile: Profile,
     kind: QueryKind,
@@ -88,7 +88,7 @@ fn samples_and_statistics_count_uses() {
     assert_eq!(found, [3, 3, 3, 0, 0, 3, 3, 3, 0, 0, 0]);
 }
 
-/// Lists that break a rule by themselves are not closed.
+/// Lists that break a rule on their own are not closed.
 #[test]
 fn wrong_commands_come_out_of_close() {
     let device = Device::new(Profile::VULKAN_NVIDIA);
@@ -140,7 +140,7 @@ fn queries_are_ready_before_they_are_used() {
     submit(&device, GRAPHICS, 3, &[], |list| list.write_timestamp(&queries, 0));
     assert_one(&hazards(&device), HazardKind::QueryNotReady, &["queries"]);
 
-    // Direct3D 12 knows no reset.
+    // Direct3D 12 has no reset.
     let device = Device::new(Profile::D3D12_TIER2);
     let queries = heap(&device, QueryKind::Timestamp, 4);
     submit(&device, GRAPHICS, 1, &[], |list| (0..2).for_each(|_| list.write_timestamp(&queries, 0)));

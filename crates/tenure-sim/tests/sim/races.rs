@@ -1,5 +1,5 @@
-//! The race check against the definition: two accesses race when they touch a common byte, one
-//! writes, and neither submission is ordered before the other.
+//! The race check compared with the definition: two accesses race if they touch a common byte, one writes, and
+//! neither submission is ordered before the other.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ enum Step {
     Wait(u8, u64),
 }
 
-/// Mostly each queue keeps to its own bytes, or waits: else everything would race at once.
+/// Mostly each queue uses its own bytes, or waits: otherwise everything would race at once.
 fn step() -> impl Strategy<Value = Step> {
     let own = (0_u8..3, 0_u64..900, 1_u64..20, any::<bool>()).prop_map(|(queue, start, size, write)| {
         Step::Submit { queue, start: u64::from(queue) * 1000 + start, size, write, waits: [false; 3] }
@@ -137,12 +137,12 @@ proptest! {
 
 const USES: Usage = Usage::COPY_SRC.union(Usage::COPY_DST);
 
-/// Many accesses to separate bytes, so that the history is swept.
+/// Many accesses to separate bytes, so that the history is cleaned up.
 fn scatter(list: &mut tenure_sim::List, rock: &tenure_sim::Resource) {
     (0..300).for_each(|at| list.use_buffer(rock, 1000 + at * 8, 4, State::COPY_DST));
 }
 
-/// `graphics` is done and seen, but only after the copy queue's submission was made.
+/// `graphics` was seen complete, but only after the copy queue's submission.
 fn late_sight(scattered_by_the_late: bool) -> Vec<tenure_sim::Hazard> {
     let device = manual(Profile::DISCRETE);
     let rock = committed(&device, "rock", &buffer(4096, USES));

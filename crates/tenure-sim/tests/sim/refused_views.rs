@@ -40,7 +40,7 @@ fn heaps_have_limits() {
     }
 }
 
-/// Tries to make a descriptor; the heap is left as it was when that fails.
+/// Tries to create a descriptor; a failure leaves the heap unchanged.
 fn is_made(device: &Device, kind: DescriptorKind, descriptor: &Descriptor<'_, Device>) -> bool {
     let heap = heap(device, "made", kind, false);
     let made = device.write_descriptor(Permit::checked(), &heap, 0, descriptor);
@@ -335,7 +335,7 @@ fn samplers_are_checked_and_counted() {
     }
 }
 
-/// Makes each call about descriptors that can fail once; which of them failed.
+/// Makes each descriptor call that can fail once; returns the failed ones.
 fn every_call(device: &Device) -> Vec<CallKind> {
     let page = committed(device, "page", &buffer(1024, Usage::CONSTANT));
     let desc = DescriptorHeapDesc { kind: DescriptorKind::Resource, count: 4, shader_visible: false };

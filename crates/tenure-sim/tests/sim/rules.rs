@@ -1,4 +1,4 @@
-//! Rules whose breach a real driver often lets pass: each is an error at the call.
+//! Rules whose violation a real driver often accepts: each is an error at the call.
 
 use tenure_core::device::{CommandList as _, Device as _, *};
 use tenure_sim::{Device, List, Options, Profile, Resource};
@@ -57,7 +57,7 @@ fn placement() {
     refused(tier1.create_placed(Permit::checked(), &target, &any, 0), "heaps for everything");
 
     let device = Device::new(Profile::DISCRETE);
-    // Tier 2 may, but need not, keep them apart.
+    // Tier 2 may separate them, but need not.
     let buffers = device.create_heap(&heap_desc(HeapCategory::Buffers)).unwrap();
     refused(device.create_placed(Permit::checked(), &target, &buffers, 0), "category");
     let placed = device.create_placed(Permit::checked(), &buffer(8, Usage::VERTEX), &buffers, 0).unwrap();
@@ -70,7 +70,7 @@ fn placement() {
     let msaa = TextureInfo { samples: 4, ..texture_info(8, 8, Usage::RENDER_TARGET) };
     let msaa = ResourceDesc::Texture(msaa);
     refused(device.create_placed(Permit::checked(), &msaa, &heap, 0), "heap is aligned");
-    // A small one may lie at any 64 KiB, but of a heap that is aligned for all of them.
+    // A small one may be at any multiple of 64 KiB, but in a heap that is aligned for all of them.
     let aligned = HeapDesc { size: 4 << 20, alignment: 4 << 20, ..heap_desc(HeapCategory::Any) };
     let aligned = device.create_heap(&aligned).unwrap();
     assert_eq!(device.requirements(&msaa).unwrap().alignment, PAGE);
@@ -112,7 +112,7 @@ fn mapping_needs_host_memory_and_stays_inside() {
     refused(mapping.read(u64::MAX, &mut [1]), "inside the mapping");
 }
 
-/// What `close` says to one command.
+/// The error of `close` for one command.
 fn recorded(device: &Device, queue: QueueId, command: impl FnOnce(&mut List)) -> Result<(), DeviceError> {
     let mut list = device.create_list(Permit::checked(), queue).unwrap();
     list.begin().unwrap();
@@ -182,7 +182,7 @@ fn texture_copies() {
     refused(swapped, "is a buffer");
 }
 
-/// AMD's queues for copies alone copy 8 x 8 x 8 texels at once.
+/// AMD's copy-only queues copy units of 8 x 8 x 8 texels.
 #[test]
 fn copy_queues_copy_in_steps() {
     let copied = |profile, queue, origin: [u32; 3], extent: [u32; 3]| {
@@ -210,7 +210,7 @@ fn copy_queues_copy_in_steps() {
     }
 }
 
-/// Vulkan copies depth to and from buffers on queues with graphics alone.
+/// Vulkan copies depth to and from buffers only on graphics queues.
 #[test]
 fn copies_of_depth_to_buffers() {
     let copied = |profile, queue| {
@@ -232,7 +232,7 @@ fn copies_of_depth_to_buffers() {
     copied(Profile::VULKAN_NVIDIA, GRAPHICS).unwrap();
 }
 
-/// Older cards have compressed textures of whole blocks alone on Direct3D 12.
+/// Older cards support only compressed textures of whole blocks on Direct3D 12.
 #[test]
 fn compressed_textures_of_odd_sizes() {
     let of = |profile, width, height, mips| {
@@ -455,7 +455,7 @@ fn lists_are_submitted_once() {
     }
 }
 
-/// Tight alignment lets a buffer lie anywhere that its use allows, and views hold it to that.
+/// With tight alignment a buffer may be at any offset that its use allows; views check this.
 #[test]
 fn buffers_lie_where_their_views_may_begin() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).tight_alignment(true));

@@ -1,4 +1,4 @@
-//! What sets alone hold: combined samplers and input attachments.
+//! Descriptors that only sets can hold: combined samplers and input attachments.
 
 use tenure_core::device::{Device as _, *};
 use tenure_sim::{DescriptorAt, DescriptorHeap, Device, HazardKind, Profile, SetBlock};
@@ -41,14 +41,14 @@ fn pair(device: &Device) -> (tenure_sim::Resource, DescriptorHeap, DescriptorHea
 
 #[test]
 fn combined_samplers_need_both_to_live() {
-    // What is destroyed, and who is named.
+    // The destroyed object, and the name in the hazard.
     for (is_sampler, name) in [(false, "a view of a texture to read"), (true, "a sampler")] {
         let device = manual(Profile::VULKAN_NVIDIA);
         let (_rock, views, samplers) = pair(&device);
         let sets = block(&device, BindingKind::CombinedSampler);
         put(&device, &sets, combined(&views, &samplers)).unwrap();
         submit(&device, GRAPHICS, 2, &[], |list| list.use_descriptor(at(&sets), State::NON_PIXEL_SHADER));
-        // Its view or sampler goes while the GPU may use it.
+        // Its view or sampler is destroyed while the GPU may use it.
         let gone = if is_sampler { &samplers } else { &views };
         device.clear_descriptors(Permit::checked(), gone, 0, 1, None);
         assert_one(&device.take_hazards(), HazardKind::DescriptorInUse, &[]);
@@ -74,12 +74,12 @@ fn combined_samplers_are_of_a_texture_and_a_sampler() {
     assert_eq!(refused(DescriptorSource::Copy { heap: &views, index: 0 }), Some(CallRule::BindingKind));
     let nothing = DescriptorSource::Combined { views: &views, view: 1, samplers: &samplers, sampler: 0 };
     assert_eq!(refused(nothing), Some(CallRule::DescriptorWritten));
-    // A heap that shaders index has none.
+    // A heap indexed by shaders cannot hold combined samplers.
     let shown = heap(&device, "shown", DescriptorKind::Resource, true);
     let error = device.fill_descriptors(Permit::checked(), &shown, 0, &[combined(&views, &samplers)]);
     let Err(DeviceError::InvalidCall { rule, .. }) = error else { panic!("{error:?}") };
     assert_eq!(rule, CallRule::InSetsAlone);
-    // The texture is destroyed under it.
+    // The texture is destroyed before the descriptor is used.
     put(&device, &sets, combined(&views, &samplers)).unwrap();
     device.destroy_resource(Permit::checked(), rock);
     submit(&device, GRAPHICS, 2, &[], |list| list.use_descriptor(at(&sets), State::NON_PIXEL_SHADER));

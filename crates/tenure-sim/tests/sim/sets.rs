@@ -146,7 +146,7 @@ fn bindings_keep_their_form() {
     assert!(refused(0, &[copy(&made, (4, 2), 0)]));
     assert!(refused(0, &[copy(&made, (4, 0), 1)]), "nothing is there");
     assert!(refused(0, &[SetWrite { binding: 4, element: 0, source: constants(0, 256) }]));
-    // One that is wrong: none is written.
+    // If one is wrong, none is written.
     assert!(refused(0, &[copy(&made, (4, 1), 0), copy(&made, (4, 2), 0)]));
     submit(&device, GRAPHICS, 2, &[], |list| list.use_descriptor(at(&block, 0), READ));
     assert_one(&hazards(&device), HazardKind::DeadDescriptor, &["sets"]);
@@ -160,7 +160,7 @@ fn bindings_keep_their_form() {
     };
     let taken: Vec<_> = (0..BindingKind::ALL.len() as u32).filter(|number| fits(*number, 0, 256)).collect();
     assert_eq!(taken, [0, 1], "constants, with and without an offset");
-    // Vulkan aligns where they begin and not how long they are.
+    // Vulkan restricts their offset, but not their size.
     assert!(fits(0, 64, 100) && !fits(0, 100, 64) && !fits(0, 1024, 64) && !fits(0, 0, 0));
 }
 

@@ -1,4 +1,4 @@
-//! Two devices that play two processes, with memory and fences in common.
+//! Two devices, as in two processes, which share memory and fences.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ const SIDE: u32 = 16;
 const COPIES: Usage = Usage::COPY_SRC.union(Usage::COPY_DST);
 const LONG: Duration = Duration::from_secs(10);
 
-/// Of each way in which states work.
+/// One profile of each model of states.
 const PROFILES: [Profile; 3] = [Profile::DISCRETE, Profile::D3D12_ENHANCED, Profile::VULKAN_NVIDIA];
 
 /// One process.
@@ -96,7 +96,7 @@ fn read(process: &Process, buffer: &Buffer<Device>, texture: &Texture<Device>, b
         recording.acquire_from_peer(texture, State::COPY_SRC).unwrap();
         let bytes = recording.read_back(buffer, 0, SIZE).unwrap();
         found = Some((bytes, recording.read_back_texture(texture, region()).unwrap()));
-        // What is back is used as anything else.
+        // A returned resource is used like any other.
         recording.use_resource(texture, Subresource::All, State::PIXEL_SHADER).unwrap();
     });
     let (bytes, seen) = found.unwrap();
@@ -124,7 +124,7 @@ fn bytes_go_to_another_process_and_back() {
             write(&other, &imported, &shown, 20 + round);
             read(&one, &buffer, &texture, 20 + round);
         }
-        // The exporter goes first, and the memory stays.
+        // The exporter ends first, and the memory stays.
         write(&one, &buffer, &texture, 30);
         assert_eq!(handle.holders(), 3, "two resources and a handle");
         drop((buffer, texture));
@@ -137,7 +137,7 @@ fn bytes_go_to_another_process_and_back() {
     }
 }
 
-/// The consumer's submission waits on the GPU for the producer's, which has not even run when it is made.
+/// The consumer's submission waits on the GPU for the producer's, which has not run by then.
 #[test]
 fn a_shared_fence_orders_the_two() {
     for profile in PROFILES {
@@ -158,7 +158,7 @@ fn a_shared_fence_orders_the_two() {
         recording.release_to_peer(&buffer, State::COPY_SRC).unwrap();
         recording.signal_external(fence.at(1));
         recording.submit().unwrap();
-        // Back on another queue, which has waited for nothing but the fence.
+        // Back on another queue, which has waited only for the fence.
         let mut recording = one.gpu.record(Queue::Copy, "take back").unwrap();
         recording.wait_for_external(fence.at(2));
         recording.acquire_from_peer(&buffer, State::COPY_SRC).unwrap();
@@ -177,8 +177,8 @@ fn a_shared_fence_orders_the_two() {
     }
 }
 
-/// In the middle of a frame a peer's process ends that has the memory, and has promised to signal a fence. The survivor's
-/// wait ends in time, as a value; it goes on with the memory, no hazard is found, and nothing leaks.
+/// In the middle of a frame a peer's process ends that owns the memory and should signal a fence. The
+/// survivor's wait returns in time, with a value; it continues with the memory, without hazards or leaks.
 #[test]
 fn a_peer_that_dies_takes_nothing_along() {
     for profile in PROFILES {
@@ -213,7 +213,7 @@ fn a_peer_that_dies_takes_nothing_along() {
             survivor.gpu.wait(&survivor.gpu.submitted(), Duration::ZERO),
             Ok(false) | Err(Error::Timeout { .. })
         ));
-        // The survivor signals what the peer has not, and never will.
+        // The surviving process signals the value that the ended peer never will.
         theirs.signal(1);
         assert_eq!(fence.value(), 0, "the dead signal nothing");
         fence.signal(1);
@@ -233,7 +233,7 @@ fn a_peer_that_dies_takes_nothing_along() {
     }
 }
 
-/// What was handed over before its owner has died stays handed over, in the state in which it was.
+/// A resource released before its owner ended stays released, in the same state.
 #[test]
 fn what_the_dead_have_handed_over_is_there() {
     let [survivor, peer] = Process::pair(Profile::VULKAN_NVIDIA, Lag::None);
@@ -253,7 +253,7 @@ fn what_the_dead_have_handed_over_is_there() {
     drop(peer);
 }
 
-/// A peer may write: what another queue has only read comes before, too.
+/// A peer may write, so reads of another queue must come before, too.
 #[test]
 fn what_is_handed_over_is_done_with_on_every_queue() {
     for profile in PROFILES {
@@ -278,7 +278,7 @@ fn what_is_handed_over_is_done_with_on_every_queue() {
     }
 }
 
-/// Values of a shared fence rise when they are signalled, in whatever order that was submitted.
+/// Values of a shared fence rise with each signal, in any order of submission.
 #[test]
 fn a_shared_fence_that_is_signalled_twice_is_found() {
     let [one, other] = Process::pair(Profile::DISCRETE, Lag::None);
@@ -292,7 +292,7 @@ fn a_shared_fence_that_is_signalled_twice_is_found() {
     assert_eq!((same.value(), one.hazards()), (5, vec![]));
 }
 
-/// Each use out of turn is found, once, on the device that makes it.
+/// Each use by a device that does not own the resource is reported once, on that device.
 #[test]
 fn uses_out_of_turn_are_found() {
     let [one, other] = Process::pair(Profile::VULKAN_NVIDIA, Lag::None);
@@ -330,7 +330,7 @@ fn uses_out_of_turn_are_found() {
     drop((one, other));
 }
 
-/// Handed over twice, it goes to the peer once: the peer that has it by then is not found to be wrong.
+/// A resource released twice changes its owner once: the peer that has it by then causes no hazard.
 #[test]
 fn what_is_handed_over_twice_stays_with_who_took_it() {
     for profile in PROFILES {
@@ -350,7 +350,7 @@ fn what_is_handed_over_twice_stays_with_who_took_it() {
     }
 }
 
-/// What a peer has stays in the state in which it was handed over: to move it is a use, too.
+/// A resource of a peer stays in the state of its release: a transition is a use, too.
 #[test]
 fn what_a_peer_has_is_not_moved_to_another_state() {
     for profile in PROFILES {
@@ -367,14 +367,14 @@ fn what_a_peer_has_is_not_moved_to_another_state() {
     }
 }
 
-/// What is handed over while another queue still reads it, the peer may write.
+/// The peer may write a resource that was released while another queue still reads it.
 #[test]
 fn what_another_queue_still_reads_is_not_handed_over() {
     for profile in PROFILES {
         let device = Device::with_options(Options::new(profile).lag(Lag::Manual));
         let buffer = committed(&device, "shared buffer", &buffer(64, COPIES | Usage::SHARED));
         let target = committed(&device, "target", &crate::common::buffer(64, Usage::COPY_DST));
-        // Of two queues the first one runs first here, and nothing makes it.
+        // The first of two queues runs first here, but nothing orders them.
         submit(&device, GRAPHICS, 1, &[], |list| {
             list.keep_unwritten();
             list.copy_buffer(&buffer, 0, &target, 0, 64);
@@ -397,7 +397,7 @@ fn what_another_queue_still_reads_is_not_handed_over() {
     }
 }
 
-/// The CPU has no more of a mapped buffer than its device has.
+/// The CPU may use a mapped buffer only while its device owns it.
 #[test]
 fn mapped_memory_is_used_in_turn() {
     let [one, other] = Process::pair(Profile::VULKAN_NVIDIA, Lag::None);
@@ -435,7 +435,7 @@ fn what_cannot_be_shared_is_refused() {
     assert_eq!(refused, DeviceError::broken_rule(CallRule::SameDevice));
     let plain = one.gpu.create_buffer(&BufferDesc::new(64, COPIES).own_resource()).unwrap();
     assert!(one.device.export(plain.raw()).is_err());
-    // A driver exports what it has allocated, and not what it has imported.
+    // A driver exports its own allocations, not imported ones.
     let imported = other.import(&one, &buffer);
     let refused = other.device.export(imported.raw()).unwrap_err();
     assert!(refused.to_string().contains("what was imported is exported by"), "{refused}");
@@ -454,13 +454,13 @@ fn what_cannot_be_shared_is_refused() {
     let without = Process::new(Options::new(Profile::DISCRETE).shared_memory(false));
     let refused = without.gpu.create_buffer(&buffer_desc()).unwrap_err();
     assert!(matches!(refused, Error::Device { source: DeviceError::Unsupported { .. }, .. }), "{refused}");
-    // Direct3D 12 shares no memory that the CPU sees, and Vulkan does.
+    // Direct3D 12 shares no CPU-visible memory, and Vulkan does.
     let mapped = buffer_desc().memory(MemoryUse::Upload);
     assert!(Process::new(Options::new(Profile::DISCRETE)).gpu.create_buffer(&mapped).is_err());
     assert!(Process::new(Options::new(Profile::VULKAN_NVIDIA)).gpu.create_buffer(&mapped).is_ok());
 }
 
-/// Transient resources are nobody else's.
+/// Transient resources cannot be shared.
 fn recording_free(process: &Process) -> tenure_core::SyncPoint {
     let frame = process.gpu.begin_frame().unwrap();
     let recording = frame.record(Queue::Graphics, "transient").unwrap();

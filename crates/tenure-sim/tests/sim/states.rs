@@ -75,7 +75,7 @@ fn textures_are_promoted_to_copies_and_shader_reads_only() {
     }));
 }
 
-/// A copy queue lets go of what it used, and of nothing else.
+/// A copy queue releases only the resources that it used.
 #[test]
 fn subresources_decay_one_by_one() {
     let device = manual(Profile::DISCRETE);
@@ -186,7 +186,7 @@ fn buffers_on_vulkan_need_barriers_around_writes_only() {
         list.use_buffer(&rock, 0, 4, State::NON_PIXEL_SHADER);
     });
     assert_one(&found, HazardKind::WrongState, &["rock"]);
-    // Copies to the same bytes are in no order.
+    // Copies to the same bytes are not ordered.
     let found = run(&device, GRAPHICS, 4, |list| {
         transition(list, &rock, State::NON_PIXEL_SHADER, State::COPY_DST);
         list.fill_buffer(&rock, 0, 128, 1);
@@ -275,7 +275,7 @@ fn staging_memory_belongs_to_no_queue_family() {
     assert_clean(&run(&device, GRAPHICS, 1, |list| list.use_buffer(&up, 0, 4, State::COPY_SRC)));
 }
 
-/// Each queue orders its own uses, whatever happens to a buffer elsewhere meanwhile.
+/// Each queue orders its own uses, whatever other queues do with the buffer meanwhile.
 #[test]
 fn buffers_belong_to_all_queue_families() {
     let device = manual(Profile::VULKAN_NVIDIA);
@@ -286,7 +286,7 @@ fn buffers_belong_to_all_queue_families() {
         transition(list, &rock, State::COPY_DST, State::COPY_DST);
         list.fill_buffer(&rock, 0, 256, 2);
     });
-    // Its own reads are as if they had never been: the copy queue wrote since.
+    // Its own reads no longer count: the copy queue has written since.
     submit(&device, GRAPHICS, 2, &[after(COPY, 2)], |list| list.fill_buffer(&rock, 0, 256, 3));
     assert_clean(&hazards(&device));
     submit(&device, GRAPHICS, 3, &[], |list| list.use_buffer(&rock, 0, 4, State::COPY_SRC));
@@ -338,7 +338,7 @@ fn a_barrier_names_the_state_and_not_a_wider_one() {
     assert_one(&found, HazardKind::WrongState, &["rock"]);
 }
 
-/// As on a driver that flushes too little otherwise.
+/// As on a driver that otherwise flushes too little.
 #[test]
 fn what_shaders_read_may_have_to_be_the_source_of_copies() {
     let used = |after: Option<State>| {

@@ -86,7 +86,7 @@ fn frames_are_presented_on_every_profile() {
     }
 }
 
-/// On Vulkan a recording that does not wait for the image races what shows it.
+/// On Vulkan a recording that does not wait for the image races with its presentation.
 #[test]
 fn an_image_is_not_used_before_it_may_be() {
     for waits in [true, false] {
@@ -144,7 +144,7 @@ fn wrong_uses_are_errors() {
         assert!(text.contains("image 0") && text.contains("call finish()"), "{text}");
         assert_eq!(rule(refused), Some(SwapchainRule::NotFinished));
 
-        // It comes again, also after a recording that was discarded.
+        // It is acquired again, also after a discarded recording.
         let image = swapchain.acquire().unwrap().unwrap();
         assert_eq!(image.index(), 0);
         let mut discarded = gpu.record(Queue::Graphics, "discarded").unwrap();
@@ -160,7 +160,7 @@ fn wrong_uses_are_errors() {
         assert_eq!(rule(swapchain.present(image)), Some(SwapchainRule::NotFinished), "not submitted yet");
         open.submit().unwrap();
 
-        // Finished, and dropped instead of being presented: what it signalled is waited for.
+        // An image finished, and dropped instead of presented: the next use waits for its signal.
         for _ in 0..3 {
             let image = swapchain.acquire().unwrap().unwrap();
             assert_eq!(image.index(), 0);
@@ -217,7 +217,7 @@ fn an_image_is_begun_before_it_is_finished() {
                 let finished = queue == Queue::Graphics;
                 let wanted = if finished { SwapchainRule::BegunFirst } else { SwapchainRule::NotFinished };
                 assert_eq!(refused, wanted);
-                // It is handed out again, and drawn again.
+                // It is acquired and drawn again.
                 let image = swapchain.acquire().unwrap().unwrap();
                 let mut again = gpu.record(Queue::Graphics, "again").unwrap();
                 image.begin(&mut again).unwrap();
@@ -231,13 +231,13 @@ fn an_image_is_begun_before_it_is_finished() {
         }
         drop(swapchain);
         let hazards = device.take_hazards();
-        // What was shown without being drawn, and nothing of fences.
+        // Only the read of the undrawn image, and nothing about fences.
         assert!(hazards.iter().all(|hazard| hazard.kind == HazardKind::UninitializedRead), "{hazards:?}");
         assert!(gpu.shutdown().is_clean());
     }
 }
 
-/// An image that is drawn to again is finished again, whatever was submitted before.
+/// An image that is drawn to again must be finished again, whatever was submitted before.
 #[test]
 fn an_image_handed_out_again_is_finished_again() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
@@ -260,7 +260,7 @@ fn an_image_handed_out_again_is_finished_again() {
     }
 }
 
-/// A window is resized whatever else is being recorded, but not while an open recording has one of its images.
+/// A resize succeeds with other open recordings, but not while one has an image of the window.
 #[test]
 fn only_recordings_of_its_images_hold_a_resize_up() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
@@ -285,7 +285,8 @@ fn only_recordings_of_its_images_hold_a_resize_up() {
     }
 }
 
-/// Other threads submit while a window is resized, and may be the ones that give its images back. Nobody holds one.
+/// Other threads submit while a window is resized, and may be the ones that give its images back. No image is
+/// held.
 #[test]
 fn submissions_of_other_threads_refuse_no_resize() {
     for lag in [Lag::None, Lag::Submissions(7)] {
@@ -361,7 +362,7 @@ fn a_view_that_is_kept_holds_a_resize_up_on_direct3d_12() {
     }
 }
 
-/// The window changes, or goes, as an image is presented.
+/// The window changes, or closes, as an image is presented.
 #[test]
 fn presenting_follows_a_script_too() {
     for profile in Profile::ALL {
@@ -398,7 +399,7 @@ fn what_a_frame_waits_for_is_submitted_before_it_is_presented() {
         for (is_elsewhere, is_early) in [(false, true), (false, false), (true, true), (true, false)] {
             let (device, gpu, mut swapchain) = window(profile, Lag::Submissions(2));
             let (fence, relay) = (device.create_fence("decoded"), device.create_fence("relay"));
-            // The decoder comes last, and the frame waits for it through a copy.
+            // The decoder's submission is last, and the frame waits for it through a copy.
             let mut copy = gpu.record(Queue::Copy, "copy").unwrap();
             copy.wait_for_external(fence.at(3));
             copy.signal_external(relay.at(1));
@@ -431,7 +432,7 @@ fn what_a_frame_waits_for_is_submitted_before_it_is_presented() {
     }
 }
 
-/// Once the device is lost the swap chain says so, and no hazard is made of it.
+/// After a device loss the swap chain returns the error, without a hazard.
 #[test]
 fn a_lost_device_ends_presenting() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
@@ -476,7 +477,8 @@ fn images_are_presented_by_queues_that_can() {
     }
 }
 
-/// A recording of another manager is refused before it waits for anything; a fence of another device is found.
+/// A recording of another manager is refused before it waits for anything; a fence of another device is
+/// reported.
 #[test]
 fn an_image_is_not_used_by_another_manager() {
     let (device, gpu) = manager(Profile::VULKAN_NVIDIA, Lag::None);
@@ -505,7 +507,7 @@ fn an_image_is_not_used_by_another_manager() {
     end(&elsewhere, other);
 }
 
-/// Textures of swap chains are adopted; nobody else's are presented.
+/// Textures of swap chains are adopted; images of other chains are not presented.
 #[test]
 fn only_a_swap_chain_makes_what_is_presented() {
     let (device, gpu) = manager(Profile::VULKAN_NVIDIA, Lag::None);
@@ -523,7 +525,7 @@ fn only_a_swap_chain_makes_what_is_presented() {
     end(&device, gpu);
 }
 
-/// In a graph, the pass that draws to the image begins a recording: what came before does not wait.
+/// In a graph, the pass that draws to the image begins a recording: earlier work does not wait.
 #[test]
 fn a_graph_waits_for_the_image_just_before_the_pass_that_needs_it() {
     let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::None));
@@ -544,7 +546,7 @@ fn a_graph_waits_for_the_image_just_before_the_pass_that_needs_it() {
         .execute(&graph, |pass, recording, resources| {
             let scene = resources.texture(scene)?;
             if pass == post {
-                // Stands for an image that the window holds on to.
+                // Stands for an image that the window keeps.
                 recording.wait_for_external(held.at(1));
                 recording.raw().use_texture(scene.raw(), Subresource::All, State::PIXEL_SHADER);
                 draw(recording, &image);
@@ -587,7 +589,7 @@ fn a_lost_device_ends_presentation() {
     assert_eq!(device.leaks(), []);
 }
 
-/// A semaphore that presenting waits for is signalled once for each time that the image is handed out.
+/// A semaphore that presenting waits for is signalled once per acquired image.
 #[test]
 fn an_image_is_finished_once() {
     let mut refused = 0;
@@ -641,7 +643,7 @@ fn a_resize_that_fails_leaves_no_images() {
     }
 }
 
-/// A swap chain that its owner resizes when that is dropped, and a view that holds the resize up on Direct3D 12.
+/// A swap chain that its owner's destructor resizes, and a view that delays the resize on Direct3D 12.
 struct ResizedLast {
     swapchain: Swapchain,
     _view: View<Device>,
@@ -652,13 +654,14 @@ impl Drop for ResizedLast {
     fn drop(&mut self) {
         let begun = Instant::now();
         let answer = self.swapchain.resize([32, 32]);
-        // Nobody may listen any more.
+        // The receiver may be gone.
         let _ = self.answers.send((answer, begun.elapsed()));
     }
 }
 
-/// A destructor of the program that resizes a swap chain is told at once that an image is held, whatever runs it: a purge, the
-/// end of a frame, the shutdown, or the purge of a lost device. The thread that runs it is not waited for.
+/// A destructor of the program that resizes a swap chain gets the error about a held image at once, whatever
+/// call runs it: a purge, the end of a frame, the shutdown, or the purge of a lost device. It does not wait for
+/// the thread that runs it.
 #[test]
 fn a_destructor_that_resizes_waits_for_no_purge() {
     let ways: [fn(&Device, &Gpu<Device>); 4] = [

@@ -1,5 +1,5 @@
-//! Render targets and depth buffers are cleared, discarded or copied to before anything else is done with them, where no
-//! barrier sets up their compression.
+//! Render targets and depth buffers are cleared, discarded or copied to before any other use, if no barrier
+//! initialises their compression.
 
 use tenure_core::device::{CommandList as _, Device as _, *};
 use tenure_sim::{Device, HazardKind, List, Profile, Resource};
@@ -23,7 +23,7 @@ fn region(extent: [u32; 3]) -> TextureRegion {
     TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent }
 }
 
-/// A step by which the first mip of a new target becomes ready, or does not.
+/// A step that initialises the first mip of a new target, or does not.
 type Step = fn(&mut List, &Resource, &Resource);
 
 const STEPS: [(Step, bool); 6] = [
@@ -69,7 +69,7 @@ fn a_new_target_is_cleared_discarded_or_filled_first() {
     }
 }
 
-/// What was written before does not matter after an aliasing barrier.
+/// Earlier writes do not matter after an aliasing barrier.
 #[test]
 fn a_target_that_has_new_memory_begins_anew() {
     let device = manual(Profile::DISCRETE);
@@ -88,7 +88,7 @@ fn a_target_that_has_new_memory_begins_anew() {
     submit(&device, GRAPHICS, 2, &[], |list| {
         list.barriers(&[aliasing(None, &bloom)]);
         list.use_texture(&bloom, Subresource::All, TARGET);
-        // Said once.
+        // Reported once.
         list.use_texture(&bloom, Subresource::All, TARGET);
     });
     assert_one(&hazards(&device), HazardKind::UninitializedTarget, &["bloom"]);

@@ -1,4 +1,4 @@
-//! Texels that the CPU writes where they stay: what the GPU finds then, and what is found to be wrong.
+//! Texels written directly by the CPU: the GPU's reads, and the hazards.
 
 use tenure_core::device::{CommandList as _, Device as _, *};
 use tenure_sim::{Device, HazardKind, Lag, Options, Profile, Resource};
@@ -75,7 +75,7 @@ fn a_part_of_what_held_nothing_leaves_the_rest_unwritten() {
     assert_eq!(hazard.kind, HazardKind::UninitializedRead);
 }
 
-/// A write is wrong while a submission in flight uses the texture, and from a state that it is not in.
+/// A write is wrong while a submission in flight uses the texture, or with a state that is not the current one.
 #[test]
 fn a_write_that_races_or_comes_from_another_state_is_a_hazard() {
     let device = device();
@@ -159,7 +159,7 @@ fn what_breaks_a_rule_is_refused_and_changes_nothing() {
     device.check_clean().unwrap();
 }
 
-/// The usage is for colour of one sample that nobody shares, and only where there are such writes.
+/// The usage is for colour with one sample that is not shared, and only on devices with such writes.
 #[test]
 fn the_usage_is_refused_where_it_cannot_be() {
     let has = |profile| Device::new(profile).properties().features.contains(Features::TEXTURE_WRITES);

@@ -112,8 +112,8 @@ fn losing_the_device_stops_everybody() {
     device.check_clean().unwrap();
 }
 
-/// Once a call has answered that the device is lost, a program destroys all that it has: what another thread submits at
-/// that moment never happens.
+/// Once a call has returned that the device is lost, a program destroys all of its objects: a simultaneous
+/// submission of another thread never executes.
 #[test]
 fn nothing_is_executed_once_the_loss_is_told() {
     const SIZE: u64 = 200_000;
@@ -134,7 +134,7 @@ fn nothing_is_executed_once_the_loss_is_told() {
             for serial in 1.. {
                 let Some((recorded, list)) = record_copies() else { return };
                 let submit = || device.submit(Permit::checked(), COPY, &[&list], &[], serial);
-                // The CPU sees it complete, so that the list may go.
+                // The CPU sees it complete, so the list may be destroyed.
                 let submitted = recorded.and_then(|()| submit()).and_then(|()| device.completed(COPY));
                 device.destroy_list(Permit::checked(), list);
                 if submitted.is_err() {

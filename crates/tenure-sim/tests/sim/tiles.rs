@@ -46,7 +46,7 @@ fn buffer_tiles_share_move_and_vanish() {
     submit(&device, GRAPHICS, 2, &[], |list| {
         list.fill_buffer(&one, 2 * TILE, TILE, 5);
         list.fill_buffer(&one, 3 * TILE, TILE, 6);
-        // Nothing is behind tile 0: the write is lost.
+        // Tile 0 is not mapped: the write is lost.
         list.fill_buffer(&one, 0, TILE, 7);
         list.expect_bytes(&one, TILE - 1, &[0, 0]);
         list.expect_bytes(&one, 3 * TILE - 1, &[5, 6]);
@@ -65,7 +65,7 @@ fn buffer_tiles_share_move_and_vanish() {
     assert_clean(&hazards(&device));
 }
 
-/// As with tiled resources tier 1, where what touches them is undefined.
+/// As with tiled resources tier 1, where accesses to unmapped tiles are undefined.
 #[test]
 fn tiles_without_memory_may_hold_nothing() {
     for is_defined in [true, false] {
@@ -106,7 +106,7 @@ fn fresh_tiles_hold_nothing_and_dead_heaps_are_found() {
     assert_one(&hazards(&device), HazardKind::ReadOfFreed, &["one", "tiles"]);
 }
 
-/// A change of mappings uses what it names until it is complete.
+/// A change of mappings uses its resources and heaps until it is complete.
 #[test]
 fn what_mappings_name_outlives_their_change() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Manual));

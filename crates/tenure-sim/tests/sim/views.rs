@@ -1,4 +1,4 @@
-//! What makes and shows descriptors, for the tests of them.
+//! Creation and use of descriptors, for their tests.
 
 use tenure_core::device::{Device as _, *};
 use tenure_sim::{DescriptorAt, DescriptorHeap, Device, List, Profile, Resource};
@@ -46,7 +46,7 @@ pub(crate) fn sampled(resource: &Resource) -> Descriptor<'_, Device> {
     Descriptor::Texture { resource, view: first(TextureAccess::Sampled) }
 }
 
-/// A heap that shaders see, and the one that its descriptors are made in.
+/// A shader-visible heap, and the CPU heap in which its descriptors are created.
 pub(crate) struct Heaps {
     pub(crate) made: DescriptorHeap,
     pub(crate) shown: DescriptorHeap,
@@ -58,7 +58,7 @@ impl Heaps {
         Self { made, shown: heap(device, "shown", kind, true) }
     }
 
-    /// Makes a descriptor and copies it to the same index.
+    /// Creates a descriptor and copies it to the same index.
     pub(crate) fn put(&self, device: &Device, index: u32, descriptor: &Descriptor<'_, Device>) {
         device.write_descriptor(Permit::checked(), &self.made, index, descriptor).unwrap();
         self.copy(device, index);
@@ -73,7 +73,7 @@ impl Heaps {
         DescriptorAt::Heap { heap: &self.shown, index }
     }
 
-    /// Records a use of what an index shows.
+    /// Records a use through an index.
     pub(crate) fn look(&self, list: &mut List, index: u32, state: State) {
         tenure_core::device::CommandList::set_descriptor_heaps(list, Some(&self.shown), None);
         list.use_descriptor(self.at(index), state);

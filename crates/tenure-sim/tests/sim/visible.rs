@@ -1,4 +1,4 @@
-//! What the GPU wrote, and the CPU reads: a barrier makes it visible on Vulkan.
+//! GPU writes that the CPU reads: a barrier makes it visible on Vulkan.
 
 use tenure_core::device::{Api, CommandList as _, Device as _, Mapping as _, *};
 use tenure_sim::{Device, HazardKind, Lag, List, Options, Profile, Resource};
@@ -55,7 +55,7 @@ fn copies_are_made_visible() {
         };
         assert_eq!(found(profile, &[&copy]), [1], "{}", profile.name());
         assert_eq!(found(profile, &[&shown]), [0], "{}", profile.name());
-        // Later, for what the queue did before.
+        // A barrier recorded later, for earlier work of the queue.
         let later = |list: &mut List, _: &Resource, _: &Resource| list.make_visible_to_cpu(State::COPY_DST);
         let device = Device::with_options(Options::new(profile).lag(Lag::None));
         let (from, back) = pair(&device);
@@ -94,7 +94,7 @@ fn barriers_before_the_write_or_for_other_states_do_not_count() {
     }
 }
 
-/// What the CPU writes over is its own, and a mistake is said once.
+/// The CPU may read its own later writes, and a mistake is reported once.
 #[test]
 fn what_the_cpu_wrote_it_sees() {
     for profile in vulkan() {

@@ -1,4 +1,4 @@
-//! Whatever numbers come in, nothing panics or hangs.
+//! No numbers cause a panic or a hang.
 
 use proptest::prelude::*;
 use tenure_core::device::{CommandList as _, Device as _, *};
@@ -14,7 +14,7 @@ fn short() -> impl Strategy<Value = u32> {
     prop_oneof![0_u32..5, 0_u32..70, any::<u32>()]
 }
 
-/// Numbers for one command; each command takes what it needs.
+/// Random numbers for one command.
 #[derive(Clone, Debug)]
 struct Wild {
     what: u8,

@@ -116,7 +116,7 @@ fn what_a_block_is_known_by_cannot_be_freed_with_old_handles() {
     set.add_block(1 << 20).unwrap();
     let live = set.allocate(256, 256).unwrap();
     for _ in 0..3 {
-        // The slots of these pieces serve new blocks next.
+        // The slots of these pieces are reused by new blocks next.
         let old: Vec<_> = (0..40).map(|_| set.allocate(256, 256).unwrap().handle).collect();
         for handle in &old {
             set.free(*handle).unwrap();
@@ -144,14 +144,14 @@ fn looking_at_what_will_be_freed_changes_nothing() {
         set.free(one.handle).unwrap();
     }
     let before = format!("{set:?}");
-    // Those that were freed, those that live, and those of a set that has none.
+    // Freed ones, live ones, and those of a set that has none.
     set.expect_frees(odd.iter().chain(&even).map(|one| one.handle));
     assert_eq!(format!("{set:?}"), before);
     set.validate().unwrap();
     for one in &even {
         assert_eq!(set.free(one.handle).unwrap().offset, one.offset);
     }
-    // The metadata is gone, too.
+    // The metadata is freed, too.
     set.trim(&mut Vec::new());
     set.expect_frees(odd.iter().chain(&even).map(|one| one.handle));
     set.validate().unwrap();

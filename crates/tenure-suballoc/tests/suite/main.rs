@@ -1,4 +1,4 @@
-//! Every allocator against a plain list of what is live.
+//! Every allocator compared with a plain list of live ranges.
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 

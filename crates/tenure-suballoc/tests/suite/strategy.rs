@@ -1,11 +1,11 @@
-//! What the property tests draw from.
+//! Strategies of the property tests.
 
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 
 use crate::model::one_range::Op;
 
-/// Operations of a case at most; half as many on average.
+/// The maximum number of operations of a case; the average is half of it.
 const OPS: usize = 8_000;
 /// Cases of a test: a million operations.
 const CASES: u32 = 260;

@@ -96,9 +96,8 @@ pub struct UnknownWorkload {
 /// Operations are allocations and frees; frame marks come on top. Everything is freed at the end,
 /// and a [`Validator`](crate::Validator) accepts every event.
 ///
-/// The same arguments give the same events, on every platform: the random numbers are
-/// xoshiro256\*\* and all arithmetic is exact or IEEE 754. Memory is proportional to what is live,
-/// not to `ops`.
+/// The same arguments give the same events, on every platform: the random numbers are xoshiro256\*\* and all
+/// arithmetic is exact or IEEE 754. Memory is proportional to the live allocations, not to `ops`.
 ///
 /// ```
 /// use tenure_trace::{Event, Workload, generate};

@@ -1,4 +1,4 @@
-//! Generated recordings keep the rules, are as long as asked, look as described and never change.
+//! Generated recordings keep the rules, have the requested length, match their description and never change.
 
 use proptest::prelude::*;
 use tenure_trace::{Event, Layout, MemoryKind, Summary, Trace, Workload, generate};
@@ -137,7 +137,7 @@ fn frames_are_freed_in_order_about_three_frames_later() {
     assert!(ages[4] > 0 && ages[5..].iter().all(|&count| count == 0), "{ages:?}");
 }
 
-/// An allocator that cannot move anything must end up with memory that is free and useless.
+/// An allocator that cannot move anything must end with free memory that it cannot use.
 #[test]
 fn fragment_fragments_first_fit() {
     let mut first_fit = FirstFit::default();

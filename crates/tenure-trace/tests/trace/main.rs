@@ -1,4 +1,4 @@
-//! Recordings: read, written, generated, taken down, damaged.
+//! Recordings: reading, writing, generating, capturing, damage.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 

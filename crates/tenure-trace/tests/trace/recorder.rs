@@ -84,7 +84,7 @@ fn threads_and_frames_are_recorded() {
         };
         let recorded = trace.events.iter().filter_map(|event| match *event {
             Event::Alloc { size, kind, align, .. } => {
-                // What was needed is recorded: the larger readbacks begin where copies may begin.
+                // The required alignment is recorded: larger readbacks are aligned for copies.
                 let is_copied = kind.memory == MemoryKind::GpuToCpu && size >= 4096;
                 assert_eq!((align, kind.layout), (if is_copied { 512 } else { 16 }, Layout::Linear));
                 Some((size, kind.memory))

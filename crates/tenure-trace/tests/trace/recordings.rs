@@ -1,4 +1,4 @@
-//! The recordings that come with the project are sound and are what their README says.
+//! The recordings of the repository are valid and match their README.
 
 use std::collections::BTreeMap;
 use std::fs;

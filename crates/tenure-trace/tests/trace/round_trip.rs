@@ -1,4 +1,4 @@
-//! What is written is read back, and the writer takes only what can be.
+//! Written recordings are read back, and the writer accepts only valid events.
 
 use std::io::{self, Read, Write};
 
@@ -117,7 +117,7 @@ fn a_refused_event_leaves_no_trace() {
     assert!(text.ends_with("\nalloc,2,4,16,gpu_only+linear,0\n"));
 }
 
-/// A sink with room for so many bytes.
+/// A sink with room for a number of bytes.
 struct Full(usize);
 
 impl Write for Full {

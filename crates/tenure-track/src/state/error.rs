@@ -44,12 +44,12 @@ pub enum StateError {
     /// [`State::COMMON`] on explicit models: there it is the state of a resource that was never used, and no resource can be
     /// brought into it. Bring a texture for other users, such as a swap chain, into the state that they expect.
     #[error(
-        "COMMON is the state of what was never used here, and nothing is brought into it: name the use that comes next"
+        "COMMON is the state of unused resources, and not allowed as a use here: declare the next use instead"
     )]
     NotToCommon,
     /// A queue has released the resource to another family, whose acquiring submission was refused: see
     /// [`unfinished`](super::unfinished).
-    #[error("released to queue {}, which has not acquired it yet: submit what acquires it there first", to.0)]
+    #[error("released to queue {}, which has not acquired it yet: submit the acquiring recording there first", to.0)]
     Released {
         /// The queue that has not acquired it yet.
         to: QueueId,
@@ -109,10 +109,12 @@ pub enum StateError {
     )]
     Shared,
     /// A resource without shared memory was released to a peer, or acquired from one.
-    #[error("its memory is not shared with anyone: BufferDesc::shared, TextureDesc::shared")]
+    #[error("its memory is not shared: BufferDesc::shared, TextureDesc::shared")]
     NotShared,
     /// A resource was acquired from a peer by a recording that has used it already.
-    #[error("a recording takes a resource from a peer before it uses it, and this one has used it already")]
+    #[error(
+        "a recording must acquire a resource from a peer before its first use, and this one has used it already"
+    )]
     UsedBeforeAcquired,
     /// No queue of the device can move the resource out of its state.
     #[error("no queue can move a resource out of {state}")]

@@ -116,7 +116,7 @@ fn a_target_is_discarded_before_its_first_use_and_after_it_takes_over_bytes() {
     let here: Vec<Short> = fixups.here.iter().map(short).collect();
     let through = [State::COMMON, State::UNORDERED_ACCESS, State::UNORDERED_ACCESS];
     assert_eq!(here, [Short::Initialize(Subresource::One(0), through)]);
-    // What has contents keeps them.
+    // A resource with contents keeps them.
     let mut tracker = super::activation::tracker(StateModel::Promotion, GRAPHICS);
     used(&mut tracker, &bloom, State::RENDER_TARGET);
     let fixups = submit(&tracker.close().unwrap(), GRAPHICS, 2);
@@ -124,7 +124,7 @@ fn a_target_is_discarded_before_its_first_use_and_after_it_takes_over_bytes() {
     assert_eq!(here, [Short::Transition(Subresource::One(0), State::UNORDERED_ACCESS, State::RENDER_TARGET)]);
 }
 
-/// What takes over bytes is inactive in front of the recording.
+/// A resource that takes over bytes is inactive before the recording.
 #[test]
 fn no_barrier_in_front_of_the_recording_touches_what_is_activated() {
     for model in MODELS {
@@ -168,7 +168,7 @@ fn a_queue_that_cannot_name_the_state_takes_another_object() {
     submit(&tracker.close().unwrap(), GRAPHICS, 1);
     assert_eq!(all.map(may), [true, false, false]);
     assert!(bloom.may_activate_on(QueueKind::Compute, StateModel::Explicit));
-    // What was promoted has decayed.
+    // Promoted states have decayed.
     assert!(all.iter().all(|kind| shadow.may_activate_on(*kind, StateModel::Promotion)));
 }
 
@@ -206,7 +206,7 @@ fn mips_used_one_by_one_leave_the_barrier_open_to_all_uses() {
     assert!(submit(&tracker.close().unwrap(), GRAPHICS, 1).here.iter().all(|barrier| {
         !matches!(barrier, StateBarrier::Transition { resource, .. } if resource.id() == chain.id())
     }));
-    // The third mip is still undefined, and whoever uses it next needs no more than its layout.
+    // The third mip is still undefined, and its next use needs only a layout.
     assert_eq!((chain.submitted(1), chain.submitted(2)), (Some(write), Some(State::COMMON)));
 }
 
@@ -344,7 +344,7 @@ fn an_activation_is_flushed_before_the_recording_ends() {
     let recorded = tracker.close().unwrap();
     assert!(!recorded.is_empty());
     assert!(submit(&recorded, GRAPHICS, 1).is_empty());
-    // Nothing is left of it in a recording that is given up.
+    // An abandoned recording leaves no trace of it.
     tracker.activate(&bloom, &[shadow], State::COMMON);
     tracker.reset();
     assert_eq!(flush(&mut tracker), []);
@@ -391,7 +391,7 @@ fn a_refused_submission_leaves_everything_as_it_was() {
     }
 }
 
-/// Vulkan's validation sees what comes before shadow only up to shadow's own aliasing barrier.
+/// Vulkan's validation considers commands before shadow only up to shadow's own aliasing barrier.
 #[test]
 fn an_aliasing_barrier_leads_on_from_the_one_before() {
     for model in MODELS {

@@ -27,8 +27,8 @@ struct Seen {
 
 struct World {
     rules: Rules,
-    /// Trackers know their queue and all former users, and what is activated is used: no barrier is
-    /// wider than need be.
+    /// Trackers know their queue and all former users, and activated resources are used: no barrier is wider
+    /// than necessary.
     is_exact: bool,
     program: Program,
     owners: Owners,
@@ -39,7 +39,7 @@ struct World {
     seen: Seen,
 }
 
-/// What one command does to a resource.
+/// The use of a resource by one command.
 type Uses = Vec<(usize, u32, State, bool)>;
 
 impl World {

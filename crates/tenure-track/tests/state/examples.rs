@@ -457,8 +457,8 @@ fn absurd_sizes_are_bounded() {
     assert!(!image.is_uniform());
 }
 
-/// What a peer had is in the state that it left it in, whatever is known here: no barrier in front, no queue that hands it
-/// over, and a wait for all that used it before.
+/// A resource from a peer is in the state in which the peer released it, whatever state is known here: no
+/// barrier in front, no queue that hands it over, and a wait for all that used it before.
 #[test]
 fn what_comes_from_a_peer_is_as_the_peer_has_left_it() {
     let queues = queues([0, 1, 2]);
@@ -500,7 +500,7 @@ fn a_resource_is_acquired_before_it_is_used() {
     assert_eq!(tracker.close().unwrap().uses().count(), 2);
 }
 
-/// A peer may write what it is given: the submission waits for what has only read it, too.
+/// A peer may write an acquired resource: the submission also waits for uses that only read it.
 #[test]
 fn what_goes_to_a_peer_comes_after_all_uses() {
     let queues = queues([0; 3]);

@@ -1,6 +1,5 @@
-//! A naive simulation of Vulkan's rules: every access is kept, with what has been made visible
-//! where, until a later write is ordered after it. Direct3D 12's enhanced barriers are judged by the same
-//! rules, with layouts of their own.
+//! A naive simulation of Vulkan's rules: every access is kept, with its visibility, until a later write is
+//! ordered after it. Direct3D 12's enhanced barriers are judged by the same rules, with layouts of their own.
 
 use tenure_track::device::QueueTransfer;
 use tenure_track::device::State;
@@ -134,10 +133,10 @@ pub(crate) fn judge(rules: Rules, program: &Program, skipped: Option<usize>) -> 
                         }
                         (access.write, access.foreign) = (true, true);
                     }
-                    // What other queues did is done.
+                    // Work of other queues is complete.
                     inherited.retain(|access| access.queue == point.queue);
                     for sub in &mut subs[resource] {
-                        // What it did itself before is among what those did who had the bytes since.
+                        // Its own earlier accesses are among those of later owners of the bytes.
                         let accesses = inherited.clone();
                         let (layout, owner, in_flight) = ("UNDEFINED", None, None);
                         *sub = Sub { rules, texture: sub.texture, layout, owner, in_flight, accesses };
@@ -201,7 +200,7 @@ impl Sub {
         if self.texture && layout(self.rules, before) != self.layout {
             return Err(format!("the layout is {}", self.layout));
         }
-        // What comes from nothing waits for its own stages.
+        // A transition without earlier uses waits for its own stages.
         let before = if before.is_empty() { after } else { before };
         self.pick_up(point, before, after);
         if self.texture && layout(self.rules, after) != self.layout {

@@ -1,4 +1,4 @@
-//! What the queues were told to do, in the order of submission, for the oracles to judge.
+//! The work of the queues, in the order of submission, for the oracles.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -116,7 +116,7 @@ impl Owners {
         previous_owners
     }
 
-    /// Whoever uses bytes has them, or finds them free.
+    /// A user of bytes owns them, or finds them free.
     pub(crate) fn check(&mut self, resource: usize, bytes: Range<usize>) -> Verdict {
         match self.take(resource, bytes).as_slice() {
             [] => Ok(()),
@@ -133,7 +133,7 @@ pub(crate) struct Clocks {
 }
 
 impl Clocks {
-    /// What is complete when `batch` begins: what its queue knew, and what it waits for.
+    /// The complete serials at the beginning of `batch`: those known to its queue, and those it waits for.
     pub(crate) fn begin(&mut self, batch: &Batch) -> [u64; 8] {
         let mut mine = [0; 8];
         let last = self.known.iter().rev().find(|(queue, ..)| *queue == batch.queue);

@@ -68,7 +68,7 @@ pub(crate) fn judge(program: &Program, skipped: Option<usize>) -> Verdict {
                     subs[resource].iter_mut().for_each(|sub| sub.unordered = false);
                 }
                 Event::Aliasing { resource, .. } => {
-                    // What the others did is done, on whatever queue.
+                    // Work of the others is complete, on any queue.
                     for previous_owner in owners.take(resource, program.bytes[resource].clone()) {
                         for sub in &subs[previous_owner] {
                             sub.is_done(batch.queue, &known)?;
@@ -101,7 +101,7 @@ pub(crate) fn judge(program: &Program, skipped: Option<usize>) -> Verdict {
     Ok(())
 }
 
-/// True for targets, but those that the program made itself.
+/// True for targets, except the program's own.
 fn is_initialized(cell: &StateCell) -> bool {
     cell.initial().is_empty() && cell.allowed().intersects(State::RENDER_TARGET | State::DEPTH_WRITE)
 }

@@ -33,7 +33,7 @@ impl Rules {
     }
 }
 
-/// A recording in the making, and what its commands do.
+/// An open recording, and the effects of its commands.
 struct Recording {
     kind: QueueKind,
     events: Vec<Event>,
@@ -121,8 +121,8 @@ pub(crate) fn wanted(cell: &StateCell, rules: Rules, kind: QueueKind, random: &m
     Some(state)
 }
 
-/// What several requests for one command come to: reads that one state serves are taken
-/// together, else the last request counts.
+/// The combination of several requests for one command: reads that one state serves are taken together, else
+/// the last request counts.
 pub(crate) fn fold(rules: Rules, kind: ResourceKind, one: State, other: State) -> State {
     let read = |state: State| !state.is_empty() && !super::program::writes(state);
     let together = rules != Rules::Vulkan

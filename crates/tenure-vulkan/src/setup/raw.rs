@@ -283,7 +283,7 @@ mod tests {
     fn the_error_names_the_feature_and_the_extension() {
         let both = OptionalFeatures::TIMELINE_SEMAPHORES | OptionalFeatures::MAINTENANCE4;
         let error = check_extensions(both, ApiVersion::V1_2, &[]).unwrap_err().to_string();
-        let expected = "MAINTENANCE4 is said to be enabled, which needs VK_KHR_maintenance4 with Vulkan 1.2";
+        let expected = "MAINTENANCE4 is listed as enabled, but needs VK_KHR_maintenance4 with Vulkan 1.2";
         assert!(error.contains(expected), "{error}");
     }
 

@@ -178,7 +178,7 @@ pub enum ShareError {
         needed: u64,
     },
     /// None of the memory types of the import is allowed for the resource.
-    #[error("the memory can be of types {found:#b}, and the resource in {allowed:#b}")]
+    #[error("the memory supports types {found:#b}, and the resource {allowed:#b}")]
     MemoryType {
         /// A bit for each type that the memory can be.
         found: u32,

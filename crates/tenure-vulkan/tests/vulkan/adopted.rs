@@ -49,7 +49,7 @@ fn raw_buffer(buffer: vk::Buffer, memory: Option<RawMemory>, ownership: Ownershi
 }
 
 fn adopt(device: &Device, raw: RawBuffer) -> Result<Resource, DeviceError> {
-    // SAFETY: the tests destroy what is theirs after the resource.
+    // SAFETY: the tests destroy their own objects after the resource.
     unsafe { Resource::from_raw_buffer(device, raw) }
 }
 
@@ -61,8 +61,8 @@ fn destroy(device: &Device, buffer: vk::Buffer, memory: &RawMemory) {
     }
 }
 
-/// What tenure was given it destroys, what it was lent it leaves: the layers would complain of
-/// either being otherwise.
+/// tenure destroys objects that it owns, and leaves borrowed ones: the layers would report violations of
+/// either.
 #[test]
 fn ownership_decides_who_destroys() {
     let vulkan = Vulkan::new(validated());

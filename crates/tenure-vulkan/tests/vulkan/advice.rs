@@ -1,4 +1,4 @@
-//! What a program commonly loads.
+//! The function pointers that a program commonly loads.
 
 use tenure_core::{BufferDesc, Format, Gpu, MemoryUse, TextureDesc, Usage};
 use tenure_vulkan::Device;

@@ -1,4 +1,4 @@
-//! Memory that changes hands: the barriers of the API that it takes, under layers that look at them.
+//! Aliased memory: the API barriers for a new owner, checked by the validation layers.
 
 use crate::harness::PERMIT;
 use conformance::Harness as _;
@@ -118,7 +118,7 @@ fn unnamed_input_attachments_were_written() {
     vulkan.end();
 }
 
-/// Only some of an image is used at first: the others find the memory in order too.
+/// Only some subresources are used at first: the others get correct barriers, too.
 #[test]
 fn mips_follow_later() {
     let vulkan = Vulkan::disguised(Costume::plain(), &Options::default());
@@ -172,7 +172,7 @@ fn buffers_take_turns() {
         list.copy_buffer(&rays, 0, &readback, 0, 4096);
         list.barriers(&[aliasing(Some(&rays), &hits, (copied, written))]);
         list.copy_buffer(&staging, 64, &hits, 0, 64);
-        // What nobody used on this queue, and what is used in a way that nobody knows.
+        // A resource without uses on this queue, and one with unknown uses.
         list.barriers(&[aliasing(Some(&hits), &rays, (State::COMMON, written))]);
         list.barriers(&[aliasing(None, &rays, (State::all(), State::COMMON))]);
         list.copy_buffer(&staging, 0, &rays, 0, 64);

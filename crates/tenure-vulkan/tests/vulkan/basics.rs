@@ -1,4 +1,4 @@
-//! Shorthands for tests that speak to the device without a manager.
+//! Helpers for tests of the device without a manager.
 
 use crate::harness::PERMIT;
 use std::time::Duration;
@@ -71,7 +71,7 @@ pub(crate) fn heap_of_type(device: &Device, desc: &ResourceDesc, size: u64, memo
     device.create_heap(&heap).unwrap()
 }
 
-/// A heap of that category, whatever it is for.
+/// A heap of that category, for any use.
 pub(crate) fn heap_of(device: &Device, category: HeapCategory, size: u64) -> Heap {
     let alignment = device.properties().heap_alignment;
     let memory = MemoryTypeId(0);
@@ -88,7 +88,7 @@ pub(crate) fn read(device: &Device, resource: &Resource, size: usize) -> Vec<u8>
     bytes
 }
 
-/// Records, submits as `serial` and waits; the CPU sees what was copied.
+/// Records, submits as `serial` and waits; copied bytes are visible to the CPU.
 pub(crate) fn run(device: &Device, serial: u64, record: impl FnOnce(&mut List)) {
     let mut list = device.create_list(PERMIT, GRAPHICS).unwrap();
     list.begin().unwrap();
@@ -105,7 +105,7 @@ pub(crate) fn bytes(size: usize, seed: u8) -> Vec<u8> {
     (0..size).map(|index| (index as u8).wrapping_mul(31).wrapping_add(seed)).collect()
 }
 
-/// A call that breaks a rule with these words.
+/// Checks that a call breaks the rule with this text.
 #[track_caller]
 pub(crate) fn is_invalid<T: std::fmt::Debug>(result: Result<T, DeviceError>, rule: &str) {
     match result {

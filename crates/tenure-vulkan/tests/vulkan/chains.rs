@@ -1,4 +1,4 @@
-//! Devices with features of the program's own, in whatever structures of Vulkan they come.
+//! Devices with additional features of the program, in any of Vulkan's structures.
 
 use conformance::Harness as _;
 use tenure_core::QueueId;
@@ -44,17 +44,17 @@ impl Wholes {
 }
 
 fn create(options: Options, features: vk::PhysicalDeviceFeatures2<'_>) -> Result<Device, CreateError> {
-    // SAFETY: the chain is valid, and what is in it needs no extension.
+    // SAFETY: the chain is valid, and its structures need no extension.
     unsafe { Device::create_with(&options, features) }
 }
 
-/// The device works, on the paths that tenure takes where it may use everything.
+/// The device works on all paths with all features.
 fn check_work(device: &Device) {
     device.submit(PERMIT, QueueId(0), &[], &[], 1).unwrap();
     assert!(device.wait(at(1), LONG).unwrap());
 }
 
-/// The structures of whole versions are merged with what tenure enables, and not written to.
+/// The structures of whole versions are merged with tenure's features, and not written to.
 #[test]
 fn structures_of_whole_versions_are_merged() {
     let alone = Vulkan::new(validated());
@@ -76,7 +76,7 @@ fn structures_of_whole_versions_are_merged() {
     alone.end();
 }
 
-/// The structures that tenure would link, linked by the program, with what it wants for itself in them.
+/// The structures that tenure would link, linked by the program, with additional features of its own.
 #[test]
 fn structures_of_tenures_are_merged() {
     let alone = Vulkan::new(validated());
@@ -104,7 +104,7 @@ fn structures_of_tenures_are_merged() {
     alone.end();
 }
 
-/// What tenure is to do without, and the program enables for itself, is there for the program.
+/// A feature that tenure must not use, but the program enables, is available to the program.
 #[test]
 fn the_programs_features_are_not_tenures() {
     let optional = OptionalFeatures::TIMELINE_SEMAPHORES;
@@ -128,7 +128,7 @@ fn the_programs_features_are_not_tenures() {
     alone.end();
 }
 
-/// What the device lacks is named, and what Vulkan forbids is refused before it is asked for.
+/// Errors name missing features, and combinations that Vulkan forbids are refused before the driver call.
 #[test]
 fn bad_chains_are_refused() {
     let alone = Vulkan::new(validated());
@@ -161,7 +161,7 @@ fn bad_chains_are_refused() {
     alone.end();
 }
 
-/// A structure that nobody knows is left where it is, and passed over by the driver.
+/// An unknown structure is left in the chain, and ignored by the driver.
 #[test]
 fn unknown_structures_are_linked_as_they_are() {
     let alone = Vulkan::new(validated());

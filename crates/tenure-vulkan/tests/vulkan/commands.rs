@@ -1,4 +1,4 @@
-//! Commands: what is wrong with them, and what they do.
+//! Commands: their refusals, and their effects.
 
 use crate::harness::PERMIT;
 use ash::vk;
@@ -106,7 +106,7 @@ fn wrong_commands_come_out_of_close() {
     vulkan.end();
 }
 
-/// A copy queue wants multiples of 16 texels, has no depth, and knows no shaders.
+/// A copy queue needs multiples of 16 texels, and supports neither depth nor shaders.
 #[test]
 fn copy_queues_of_a_discrete_card_are_asked_for_what_they_can() {
     let vulkan = Vulkan::disguised(Costume::discrete(), &Options::default());
@@ -157,8 +157,7 @@ fn copy_queues_of_a_discrete_card_are_asked_for_what_they_can() {
     vulkan.end();
 }
 
-/// Memory changes hands between two textures, by one barrier of the API: the layers know that they
-/// share it.
+/// Memory is transferred between two textures by one API barrier: the layers know that they share it.
 #[test]
 fn memory_changes_hands() {
     let vulkan = Vulkan::disguised(Costume::plain(), &Options::default());
@@ -243,7 +242,7 @@ fn depth_is_copied() {
     vulkan.end();
 }
 
-/// All samples are copied: what they are resolved to is the colour that the source was cleared to.
+/// All samples are copied: the resolved copy has the clear colour of the source.
 #[test]
 fn samples_are_copied() {
     let vulkan = Vulkan::new(validated());

@@ -34,7 +34,7 @@ fn with_device(engine: &Engine, info: vk::DeviceCreateInfo<'_>, run: impl FnOnce
     }
 }
 
-/// Nothing is stated twice: what tenure asks for and was enabled is used, as on a device of tenure's own.
+/// Nothing is stated twice: enabled features of tenure's list are used, as on a device of tenure's own.
 #[test]
 fn a_create_info_says_what_is_enabled() {
     // One instance at a time.
@@ -66,8 +66,8 @@ fn a_create_info_says_what_is_enabled() {
     alone.end();
 }
 
-/// The structure of a whole version, Vulkan 1.0's features without a chain, and structures of another kind; what is there
-/// and not enabled is not used.
+/// The structure of a whole version, Vulkan 1.0's features without a chain, and structures of another kind;
+/// supported features that are not enabled are not used.
 #[test]
 fn a_create_info_may_have_the_structures_of_whole_versions() {
     // One instance at a time.

@@ -1,4 +1,4 @@
-//! Devices made from nothing, and what options do to them.
+//! Devices created by tenure, and the effects of options.
 
 use crate::harness::PERMIT;
 use conformance::Harness as _;
@@ -11,7 +11,7 @@ use tenure_vulkan::{
 use crate::basics::{COPIES, buffer};
 use crate::harness::{Log, Vulkan, validated};
 
-/// Adapters are listed, named and made devices of; the best one is first.
+/// Adapters are listed, named and opened; the best one is first.
 #[test]
 fn adapters_are_listed() {
     let alone = Vulkan::new(validated());
@@ -36,7 +36,7 @@ fn adapters_are_listed() {
     alone.end();
 }
 
-/// Each switch takes its feature away, and nothing else.
+/// Each switch disables only its feature.
 #[test]
 fn features_are_switched_off() {
     let all = Vulkan::new(validated());
@@ -122,7 +122,7 @@ fn rays_go_with_what_they_need() {
     }
 }
 
-/// Buffers of acceleration structures are there or refused by name.
+/// Buffers of acceleration structures are supported, or refused by name.
 #[test]
 fn acceleration_structures_are_created_or_refused() {
     use tenure_core::device::MemoryTypeId;
@@ -144,7 +144,7 @@ fn acceleration_structures_are_created_or_refused() {
     }
 }
 
-/// A budget of tenure's own counts what tenure took.
+/// A budget estimated by tenure counts tenure's own allocations.
 #[test]
 fn without_the_extension_the_budget_is_a_share() {
     let vulkan = Vulkan::new(validated().without(OptionalFeatures::MEMORY_BUDGET));
@@ -152,7 +152,7 @@ fn without_the_extension_the_budget_is_a_share() {
     let before = device.budget().unwrap();
     let heap = &device.properties().memory_heaps[0];
     assert_eq!((before[0].budget, before[0].usage), (heap.size - heap.size / 5, 0));
-    // What the CPU writes lies in another heap on a card.
+    // Memory for CPU writes is in another heap on a card.
     let used = || device.budget().unwrap().iter().map(|heap| heap.usage).sum::<u64>();
     let big = crate::basics::mapped(&device, 3 << 20);
     assert!(used() >= 3 << 20);
@@ -175,8 +175,8 @@ fn what_is_not_there_is_an_error() {
     alone.end();
 }
 
-/// Everything common, under advice on performance too: with blocks of the size that the layers
-/// have in mind, nothing is said about memory.
+/// Everything common, under advice on performance too: with blocks of the size that the layers recommend, there
+/// is no message about memory.
 #[test]
 fn pooled_memory_is_as_advised() {
     let advice = Validation { best_practices: true, ..validated().validation };

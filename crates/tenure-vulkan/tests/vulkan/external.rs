@@ -60,7 +60,7 @@ fn binary_semaphores_go_from_recordings_to_the_program_and_back() {
                 .wait_dst_stage_mask(&stages)
                 .signal_semaphores(&signals);
             gpu.submit_external(Queue::Graphics, &SyncPoint::NONE, |queue| {
-                // The queue can be asked for again, by the same thread.
+                // The same thread can lock the queue again.
                 assert_eq!(device.queue(tenure_core::QueueId(0)), Some(queue));
                 // SAFETY: the handles are of this device, and nothing else uses the queue.
                 unsafe { device.raw().queue_submit(queue, &[info], vk::Fence::null()) }.unwrap();
@@ -83,8 +83,8 @@ fn binary_semaphores_go_from_recordings_to_the_program_and_back() {
     }
 }
 
-/// A value of a timeline is waited for before it is signalled, and signalled by a recording; where there are
-/// none, values are refused before anything is submitted.
+/// A recording waits for a timeline value before it is signalled, and another signals it; without timelines,
+/// values are refused before anything is submitted.
 #[test]
 fn recordings_wait_for_values_of_timelines() {
     let harness = Vulkan::new(validated());

@@ -29,7 +29,7 @@ const SHORTAGES: [vk::Result; 3] = [
     vk::Result::ERROR_TOO_MANY_OBJECTS,
 ];
 
-/// Whatever call fails while a resource is made: the error is a shortage, and nothing is left.
+/// Whichever call fails during the creation of a resource: the error is a shortage, and nothing is left.
 #[test]
 fn a_failed_creation_leaves_nothing() {
     let vulkan = plain();
@@ -63,7 +63,7 @@ fn a_failed_creation_leaves_nothing() {
     vulkan.end();
 }
 
-/// The errors say what was asked for.
+/// The errors name the request.
 #[test]
 fn shortages_carry_their_numbers() {
     let vulkan = plain();
@@ -84,7 +84,7 @@ fn shortages_carry_their_numbers() {
     vulkan.end();
 }
 
-/// The limit on allocations is kept, without troubling the driver.
+/// The limit on allocations is kept, without a driver call.
 #[test]
 fn the_limit_on_allocations_is_kept() {
     let costume = Costume { max_allocations: 3, ..Costume::plain() };
@@ -105,7 +105,7 @@ fn the_limit_on_allocations_is_kept() {
     vulkan.end();
 }
 
-/// What a manager tries in turn: smaller blocks, then memory of its own, then another type.
+/// The steps of a manager: smaller blocks, then memory of its own, then another type.
 #[test]
 fn a_manager_lives_with_shortages_of_a_discrete_card() {
     let vulkan = Vulkan::disguised(Costume::discrete(), &Options::default());
@@ -119,7 +119,7 @@ fn a_manager_lives_with_shortages_of_a_discrete_card() {
         gpu.purge().unwrap();
         gpu.trim();
     }
-    // When everything is refused, the manager says so, and goes on when it is not any more.
+    // If everything is refused, the manager returns an error, and continues after the refusals end.
     for _ in 0..40 {
         vulkan.disguise().fail("vkAllocateMemory", SHORTAGES[0]);
     }
@@ -154,7 +154,7 @@ fn failed_mappings_of_a_discrete_card_are_shortages() {
     vulkan.end();
 }
 
-/// A submission that fails has not happened: its serial is still to come, and so are its waits.
+/// A failed submission has no effect: its serial and its waits belong to the next one.
 fn failed_submissions_are_made_again(options: &Options, submit: &'static str) {
     let vulkan = Vulkan::disguised(Costume::discrete(), options);
     let device = vulkan.device();
@@ -229,7 +229,7 @@ fn a_bridge_of_a_discrete_card_that_nobody_crossed_is_used_again() {
     vulkan.end();
 }
 
-/// So do changes of mappings, and what they were to change stays.
+/// So do changes of mappings, which leave the mappings unchanged.
 #[test]
 fn failed_changes_of_mappings_change_nothing() {
     let without = OptionalFeatures::TIMELINE_SEMAPHORES;
@@ -256,7 +256,7 @@ fn failed_changes_of_mappings_change_nothing() {
         vulkan.disguise().fail("vkQueueBindSparse", SHORTAGES[0]);
         let unmap = update(TileSource::Unmapped);
         assert!(device.update_tiles(PERMIT, GRAPHICS, &[unmap], &[], 3).unwrap_err().is_shortage());
-        // The table still says what it said: a copy of the mapping shows the bytes.
+        // The table is unchanged: a copy of the mapping shows the bytes.
         let from = TileSource::CopyOf { resource: &sparse, region: TileRegion::buffer(0, 1) };
         let copy = TileUpdate { resource: &sparse, region: TileRegion::buffer(3, 1), source: from };
         device.update_tiles(PERMIT, GRAPHICS, &[copy], &[], 3).unwrap();

@@ -1,18 +1,18 @@
-//! A gate that all queues wait at.
+//! A gate that blocks all queues.
 
 use tenure_core::QueueId;
 use tenure_core::device::Device as _;
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{ApiVersion, Device};
 
-/// Work that waits on each queue for a value that the CPU signals: what is submitted later comes
-/// after it. Needs timeline semaphores; nothing behind it may wait for binary ones, which the API
-/// does not allow before all that they depend on is submitted.
+/// Work that waits on each queue for a value that the CPU signals: later submissions follow it. Needs timeline
+/// semaphores; later submissions must not wait for binary ones, because the API requires that all of their
+/// dependencies are submitted.
 pub(crate) struct Gate {
     device: Device,
     /// One a queue.
     lanes: Vec<(QueueId, vk::Semaphore)>,
-    /// What each semaphore has when all is open: even.
+    /// The value of each semaphore when the gate is open: even.
     opened: u64,
     is_closed: bool,
 }

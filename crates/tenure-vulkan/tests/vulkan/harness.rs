@@ -1,4 +1,4 @@
-//! A device under the validation layers, and everything they say about it.
+//! A device with the validation layers, and their messages.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -15,8 +15,8 @@ use crate::disguise::{Costume, Disguise};
 use crate::gate::Gate;
 use crate::probe::Probes;
 
-/// The tests call devices as their contract asks, but where they show what is refused.
-// SAFETY: each test waits for what it submitted, and destroys in order.
+/// The tests obey the device contract, except in tests of refusals.
+// SAFETY: each test waits for its submissions, and destroys in order.
 pub(crate) const PERMIT: Permit<Device> = unsafe { Permit::new() };
 
 /// One instance at a time: layers of some years ago mix up those made while others are used.
@@ -26,7 +26,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 /// (580.159) is no longer found by a process that has unloaded it some 25 times.
 static DRIVER: LazyLock<Result<Vec<Adapter>, CreateError>> = LazyLock::new(|| adapters(&Options::default()));
 
-/// What the layers said.
+/// The messages of the layers.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<Message>>>);
 
@@ -41,12 +41,12 @@ impl Log {
         std::mem::take(&mut *self.0.lock())
     }
 
-    /// True when the instance that wrote to it is gone, and its devices with it.
+    /// True if the instance that wrote to it is destroyed, with its devices.
     pub(crate) fn is_closed(&self) -> bool {
         Arc::strong_count(&self.0) == 1
     }
 
-    /// What may not be said: errors, and advice on memory.
+    /// Messages that must not occur: errors, and advice on memory.
     pub(crate) fn problems(&self) -> Vec<String> {
         self.take().iter().filter(|message| is_problem(message)).map(ToString::to_string).collect()
     }
@@ -87,13 +87,13 @@ pub(crate) fn in_buffers() -> Options {
     validated().descriptor_buffers(true)
 }
 
-/// A device, made anew for each test.
+/// A device, created for each test.
 pub(crate) struct Vulkan {
     // In this order they go when a test fails.
     gate: Mutex<Option<Gate>>,
     probes: Mutex<Option<Probes>>,
     device: Mutex<Option<Device>>,
-    /// What `device` wraps, where it wraps something.
+    /// The device that `device` wraps, if any.
     host: Mutex<Option<Device>>,
     disguise: Option<Disguise>,
     /// The device has timeline semaphores, whether tenure uses them or not.
@@ -109,11 +109,11 @@ impl Vulkan {
         Self::made(options, |device| (device, None, None))
     }
 
-    /// A device that wraps another, and is told only of what `options` name.
+    /// A device that wraps another, with only the features in `options`.
     pub(crate) fn wrapping(options: &Options) -> Self {
         Self::made(validated(), |host| {
             let raw = crate::wrapped::raw_of(&host);
-            // SAFETY: the host outlives it, and says what it enabled; its queues are not used else.
+            // SAFETY: the host outlives it, and lists its enabled features; its queues have no other users.
             let device = unsafe { Device::from_raw(raw, options) }.unwrap();
             (device, Some(host), None)
         })
@@ -133,7 +133,7 @@ impl Vulkan {
         })
     }
 
-    /// As [`disguised`](Self::disguised), of a device made with options, all of which its wrapper is given.
+    /// As [`disguised`](Self::disguised), with a device created with options, which its wrapper also gets.
     pub(crate) fn wearing(costume: Costume, options: Options, change: impl FnOnce(&mut Raw)) -> Self {
         Self::made(options.clone(), |host| {
             let (disguise, plain) = Disguise::put_on(&host, costume, &options);
@@ -166,17 +166,17 @@ impl Vulkan {
         }
     }
 
-    /// Lets threads loose for so long.
+    /// The duration of tests with threads.
     pub(crate) fn threads(self, threads: Duration) -> Self {
         Self { effort: Effort { threads, ..self.effort }, ..self }
     }
 
-    /// Repeats steady frames that often.
+    /// The number of repetitions of steady frames.
     pub(crate) fn frames(self, frames: u64) -> Self {
         Self { effort: Effort { frames, ..self.effort }, ..self }
     }
 
-    /// Renders so many frames of each of those sizes.
+    /// Renders a number of frames of each size.
     pub(crate) fn rendering(self, rendered: u64, sizes: &'static [[u32; 2]]) -> Self {
         Self { effort: Effort { rendered, sizes, ..self.effort }, ..self }
     }
@@ -194,7 +194,7 @@ impl Vulkan {
         &self.log
     }
 
-    /// The end of a test: nothing may be wrong or left.
+    /// The end of a test: no messages, and nothing left.
     pub(crate) fn end(self) {
         let problems = self.problems();
         assert!(problems.is_empty(), "{}", problems.join("\n"));

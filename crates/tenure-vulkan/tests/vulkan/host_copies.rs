@@ -1,4 +1,4 @@
-//! Texels that the CPU writes where they stay, under the validation layers.
+//! Texels that the CPU writes directly, with the validation layers.
 
 use conformance::Harness as _;
 use tenure_core::device::{CallRule, Device as _, DeviceError, Features, TextureWrite};
@@ -18,8 +18,8 @@ fn bytes(count: u64, seed: u8) -> Vec<u8> {
     (0..count).map(|index| (index as u8).wrapping_mul(31).wrapping_add(seed)).collect()
 }
 
-/// Initial data, uploads after it, and those to what the GPU has used and is through with: in place where the device has
-/// such copies, staged without, and the same texels either way.
+/// Initial data, later uploads, and uploads to textures that the GPU has finished with: in place where the
+/// device has such copies, staged without, and the same texels either way.
 #[test]
 fn texels_are_written_in_place_where_the_device_can() {
     for optional in [OptionalFeatures::empty(), OptionalFeatures::HOST_IMAGE_COPY] {
@@ -70,7 +70,7 @@ fn texels_are_written_in_place_where_the_device_can() {
     }
 }
 
-/// Rules are checked before the driver is called, and a device without such copies says so.
+/// Rules are checked before the driver call, and a device without such copies returns an error.
 #[test]
 fn wrong_writes_do_not_reach_the_driver() {
     let vulkan = Vulkan::new(validated());

@@ -1,4 +1,4 @@
-//! A driver that dies.
+//! Device loss.
 
 use crate::harness::PERMIT;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ fn is_lost<T: std::fmt::Debug>(answer: Result<T, DeviceError>) {
     assert!(matches!(answer, Err(DeviceError::Lost { .. })), "{answer:?}");
 }
 
-/// After the loss every call says so, none blocks, and everything is still destroyed.
+/// After the loss every call returns the error, none blocks, and everything is still destroyed.
 fn everything_is_lost(options: &Options, lose: impl Fn(&Vulkan, &Device), reason: &str) {
     let vulkan = Vulkan::disguised(Costume::plain(), options);
     let device = vulkan.device();
@@ -92,7 +92,7 @@ fn a_device_is_lost_at_an_allocation() {
     everything_is_lost(&Options::default(), allocate, "vkAllocateMemory");
 }
 
-/// Also where a driver says it only by a value beyond all serials.
+/// Also if a driver reports it only by a value beyond all serials.
 #[test]
 fn a_device_is_lost_at_a_poll() {
     let absurd = |vulkan: &Vulkan, device: &Device| {
@@ -109,7 +109,7 @@ fn a_device_is_lost_at_a_poll() {
         device.submit(PERMIT, GRAPHICS, &[], &[], 2).unwrap();
         // The loss is only said: the driver is to be done with the fence that will be destroyed.
         let host = vulkan.host();
-        // SAFETY: nobody else submits.
+        // SAFETY: there are no other submissions.
         host.with_queue(GRAPHICS, |queue| unsafe { host.raw().queue_wait_idle(queue) }).unwrap().unwrap();
         vulkan.disguise().fail("vkGetFenceStatus", LOST);
         is_lost(device.completed(GRAPHICS));
@@ -118,7 +118,7 @@ fn a_device_is_lost_at_a_poll() {
     everything_is_lost(&fences, fence, "vkGetFenceStatus");
 }
 
-/// A thread that waits for what will never come is told when another sees the loss.
+/// A thread in an endless wait returns when another thread sees the loss.
 #[test]
 fn those_who_wait_are_told() {
     let fences = Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);

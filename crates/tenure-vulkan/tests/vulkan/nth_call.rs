@@ -8,7 +8,7 @@ use tenure_vulkan::ash::vk;
 use crate::disguise::Costume;
 use crate::harness::Vulkan;
 
-/// Fails each call in turn, until there are no more of them; how many there were.
+/// Fails each call in turn, until there are no more; returns their number.
 fn refuse_each(costume: fn() -> Costume, result: vk::Result) -> u32 {
     for nth in 0.. {
         let vulkan = Vulkan::disguised(costume(), &Options::default());

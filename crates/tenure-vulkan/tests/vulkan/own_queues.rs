@@ -13,7 +13,7 @@ fn check_work(device: &Device) {
     for own in device.own_queues() {
         assert!((0..8).all(|queue| device.queue(QueueId(queue)) != Some(own.queue)), "it is not tenure's");
         assert!(device.queue_families().contains(&own.family), "which buffers are shared with");
-        // SAFETY: the queue is this thread's, and what it is given is valid.
+        // SAFETY: only this thread uses the queue, and the arguments are valid.
         unsafe {
             device.raw().queue_submit(own.queue, &[vk::SubmitInfo::default()], vk::Fence::null()).unwrap();
             device.raw().queue_wait_idle(own.queue).unwrap();
@@ -23,7 +23,7 @@ fn check_work(device: &Device) {
     assert!(device.wait(at(1), LONG).unwrap());
 }
 
-/// Each family gives as many as it has beside tenure's, and no more.
+/// Each family provides its remaining queues, and no more.
 #[test]
 fn each_family_gives_what_it_has() {
     let alone = Vulkan::new(validated());

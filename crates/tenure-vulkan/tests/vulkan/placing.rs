@@ -1,4 +1,4 @@
-//! What may be made where, asked of the device itself.
+//! Placement rules, queried from the device itself.
 
 use crate::harness::PERMIT;
 use conformance::Harness as _;
@@ -93,7 +93,7 @@ fn bad_heaps_are_refused() {
     vulkan.end();
 }
 
-/// What is beyond a format, and formats that cannot be used so.
+/// Limits of a format, and formats without the usage.
 #[test]
 fn textures_that_the_device_cannot_make_are_refused() {
     let vulkan = Vulkan::new(validated());
@@ -187,7 +187,7 @@ fn a_mapping_keeps_its_memory() {
     vulkan.end();
 }
 
-/// What one device made, another does not take.
+/// A device refuses objects of another.
 #[test]
 fn objects_of_another_device_are_refused() {
     let vulkan = Vulkan::new(validated());
@@ -213,7 +213,7 @@ fn objects_of_another_device_are_refused() {
     vulkan.end();
 }
 
-/// Without the feature there are no storage textures with several samples, whatever the format's properties say.
+/// Without the feature there are no multisampled storage textures, whatever the format's properties.
 #[test]
 fn multisampled_storage_textures_need_their_feature() {
     let vulkan = Vulkan::new(Options::default());

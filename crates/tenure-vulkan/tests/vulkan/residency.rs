@@ -1,4 +1,4 @@
-//! Priorities of memory: those that it is allocated with, and those that the manager gives it when memory is short.
+//! Priorities of memory: the initial ones, and those that the manager sets when memory is short.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use crate::harness::{PERMIT, Vulkan, validated};
 const MIB: u64 = 1 << 20;
 const PAGEABLE: OptionalFeatures = OptionalFeatures::PAGEABLE_MEMORY;
 
-/// What is granted of the other heap: enough.
+/// The budget of the other heap: enough.
 const AMPLE: u64 = 8 << 30;
 
 fn card(options: &Options) -> Vulkan {
@@ -35,7 +35,7 @@ fn is_pageable(vulkan: &Vulkan) -> bool {
     vulkan.device().properties().residency == Residency::Priorities
 }
 
-/// It is on where the driver has it, and off without it or without what it needs.
+/// Residency is on if the driver supports it, and off without the extension or its requirements.
 #[test]
 fn the_feature_is_a_switch() {
     let all = Vulkan::new(validated());
@@ -76,7 +76,8 @@ fn the_function_is_found_or_refused_on_a_discrete_card() {
     vulkan.end();
 }
 
-/// Each allocation has the priority of what it is for, or the one that was asked for; none on drivers without them.
+/// Each allocation has the default priority of its use, or the requested one; none on drivers without
+/// priorities.
 #[test]
 fn allocations_of_a_discrete_card_have_their_priority() {
     for options in [Options::default(), Options::default().without(PAGEABLE)] {
@@ -157,9 +158,9 @@ struct World {
     gpu: Gpu<Device>,
     target: Buffer<Device>,
     blocks: Vec<Buffer<Device>>,
-    /// What each has when it is not short.
+    /// The priority of each without a shortage.
     own: HashMap<vk::DeviceMemory, f32>,
-    /// What each has.
+    /// The current priority of each.
     now: HashMap<vk::DeviceMemory, f32>,
 }
 
@@ -171,7 +172,7 @@ impl World {
         let block = |index: usize| {
             let usage = [Usage::SHADER_READ, Usage::SHADER_READ, Usage::UNORDERED_ACCESS][index % 3];
             let mut desc = BufferDesc::new(2 * MIB, usage | Usage::COPY_SRC).evictable();
-            // The others have that of what they are used for.
+            // The others have the default priority of their use.
             desc.priority = (index % 3 == 1).then_some(Priority::High);
             gpu.create_buffer_with(&desc, &vec![index as u8; 2 << 20]).unwrap()
         };
@@ -197,7 +198,7 @@ impl World {
         used.iter().map(|index| memory_of(self.blocks[*index].raw())).collect()
     }
 
-    /// Follows what happened; at each submission what it uses has its own priority.
+    /// Follows the events; at each submission its resources have their own priority.
     fn follow(&mut self, events: &[Event], used: &[vk::DeviceMemory]) -> usize {
         let mut changes = 0;
         for event in events {
@@ -234,8 +235,8 @@ impl World {
     }
 }
 
-/// The budget shrinks, and grows again. What is idle matters less by as much as is missing, and again as much as before
-/// when it is used: before the submission that uses it.
+/// The budget shrinks, and grows again. Idle resources get a low priority, as many as the shortage requires,
+/// and their own again before the submission that uses them.
 #[test]
 fn a_budget_that_follows_a_script_changes_priorities_on_a_discrete_card() {
     let vulkan = card(&Options::default());
@@ -274,7 +275,7 @@ fn a_budget_that_follows_a_script_changes_priorities_on_a_discrete_card() {
     world.end(vulkan);
 }
 
-/// What the GPU still works with keeps its priority, however short memory is.
+/// Memory in use by the GPU keeps its priority, however short memory is.
 #[test]
 fn what_is_in_flight_on_a_discrete_card_keeps_its_priority() {
     let vulkan = card(&Options::default());

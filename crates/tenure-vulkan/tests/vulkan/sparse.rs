@@ -170,7 +170,7 @@ fn tiles_share_memory() {
         bench.expect(&bench.two, 3, 7);
         bench.fill(&bench.two, 3, 8);
         bench.expect(&bench.one, 0, 8);
-        // What was copied stays when the original moves on.
+        // A copied mapping stays when the original changes.
         bench.update(&[bench.to_heap(&bench.one, (0, 6), 0)]);
         bench.expect(&bench.two, 3, 8);
     });
@@ -195,7 +195,7 @@ fn changes_of_one_call_follow_each_other() {
     });
 }
 
-/// Nobody waits on the CPU: uses before a change see the old mapping, uses after it the new one.
+/// No wait on the CPU: uses before a change see the old mapping, uses after it the new one.
 #[test]
 fn changes_are_ordered_with_submissions() {
     each(|bench| {
@@ -272,7 +272,7 @@ fn bad_changes_change_nothing() {
         let serials = device.update_tiles(PERMIT, GRAPHICS, &[bench.unmapped(one, 0, 1)], &[], next + 1);
         assert!(serials.is_err(), "serials rise by one");
         bench.expect(one, 0, 5);
-        // And what was not changed can be copied.
+        // And an unchanged mapping can be copied.
         bench.update(&[bench.copied((two, 0), (one, 0), 1)]);
         bench.expect(two, 0, 5);
         bench.update(&[]);

@@ -109,7 +109,7 @@ fn check_subresource(device: &Device, image: &Resource, info: &TextureInfo, subr
     device.destroy_resource(PERMIT, readback);
 }
 
-/// What sparse textures cannot be is refused by name.
+/// Unsupported sparse textures are refused by name.
 #[test]
 fn impossible_reserved_resources_are_refused() {
     let vulkan = Vulkan::new(validated());

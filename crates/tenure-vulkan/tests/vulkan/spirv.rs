@@ -1,4 +1,4 @@
-//! What all shaders of the tests begin and end with.
+//! The common beginning and end of all test shaders.
 
 use rspirv::binary::Assemble as _;
 use rspirv::dr::{Builder, Operand};

@@ -17,12 +17,12 @@ mod bare {
     conformance::suite!(super::bare());
 }
 
-/// Vulkan 1.1, with the extensions that bring what became part of it later.
+/// Vulkan 1.1, with extensions for features of later versions.
 mod oldest {
     conformance::suite!(super::oldest());
 }
 
-/// An engine's device, of which tenure is told nothing: fences, on queues that can be held.
+/// An engine's device without listed features: fences, on queues that can be held.
 mod wrapped {
     conformance::suite!(super::wrapped());
 }

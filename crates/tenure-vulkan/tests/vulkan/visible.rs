@@ -20,13 +20,13 @@ fn to_host(vulkan: &Vulkan) -> Vec<Scopes> {
     memory.filter(|[_, (stages, _)]| stages.contains(vk::PipelineStageFlags2::HOST)).collect()
 }
 
-/// What copies wrote, for the host.
+/// Writes of copies, for the host.
 fn copied() -> Scopes {
     let from = (vk::PipelineStageFlags2::TRANSFER, vk::AccessFlags2::TRANSFER_WRITE);
     [from, (vk::PipelineStageFlags2::HOST, vk::AccessFlags2::HOST_READ)]
 }
 
-/// Nothing is mapped but what the program asked to have mapped.
+/// Only memory that the program requested as mapped is mapped.
 fn staged() -> Config {
     InPlaceConfig { initial_data: false, uploads: false, ..InPlaceConfig::default() }.into()
 }
@@ -66,7 +66,7 @@ fn the_host_is_told_of_what_it_reads_alone() {
         assert_eq!(to_host(&vulkan), [copied()], "once for all");
         assert_eq!(texels.wait(LONG).unwrap(), [5; 64]);
 
-        // What was noted as written is made visible, whoever records it.
+        // Writes noted in a recording are made visible, whatever code records them.
         let mut recording = gpu.record(Queue::Graphics, "lent").unwrap();
         recording.use_resource(&results, Subresource::All, State::COPY_DST).unwrap();
         assert_ne!(recording.raw().command_buffer(), vk::CommandBuffer::null());

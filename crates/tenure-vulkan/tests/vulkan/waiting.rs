@@ -37,7 +37,7 @@ fn serials_and_waits(vulkan: Vulkan) {
     assert_eq!(device.wait(at(21), Duration::from_millis(120)), Ok(false), "never submitted");
     assert!((120..5000).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
     assert_eq!(device.wait(at(u64::MAX), Duration::ZERO), Ok(false));
-    // Waiting in one thread for what another submits a little later.
+    // Waits in one thread for a later submission of another.
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| device.wait(at(21), LONG));
         std::thread::sleep(Duration::from_millis(30));
@@ -125,7 +125,7 @@ fn queues_of_a_discrete_card_wait_for_each_other_with_fences() {
     queues_wait_for_each_other(&Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES));
 }
 
-/// Without timeline semaphores there is no waiting for what is still to come.
+/// Without timeline semaphores, waits for future submissions are not possible.
 #[test]
 fn with_fences_a_discrete_card_waits_only_for_what_was_submitted() {
     let options = Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);

@@ -1,4 +1,4 @@
-//! The layers really watch: what the other tests rely on.
+//! The layers really watch: the basis of the other tests.
 
 use crate::harness::PERMIT;
 use conformance::Harness as _;

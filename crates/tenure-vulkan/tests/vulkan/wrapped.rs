@@ -1,4 +1,4 @@
-//! Devices that somebody else made.
+//! Devices created by other libraries.
 
 use crate::harness::PERMIT;
 use core::ffi::{CStr, c_void};
@@ -40,18 +40,18 @@ pub(crate) fn raw_of(host: &Device) -> Raw {
     }
 }
 
-/// What tenure enables of descriptor indexing: all there is.
+/// The features of descriptor indexing that tenure enables: all there is.
 fn indexing_of(host: &Device) -> vk::PhysicalDeviceDescriptorIndexingFeatures<'static> {
     let mut indexing = vk::PhysicalDeviceDescriptorIndexingFeatures::default();
     if host.optional_features().contains(OptionalFeatures::DESCRIPTOR_INDEXING) {
         let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut indexing);
-        // SAFETY: the structure in the chain belongs to what is enabled.
+        // SAFETY: the structure in the chain belongs to an enabled feature.
         unsafe { host.instance().get_physical_device_features2(host.physical_device(), &mut features) };
     }
     vk::PhysicalDeviceDescriptorIndexingFeatures { p_next: core::ptr::null_mut(), ..indexing }
 }
 
-/// Errors that the layers found in what an engine's device was used for.
+/// Errors that the layers found in the use of an engine's device.
 pub(crate) static ERRORS: AtomicU32 = AtomicU32::new(0);
 
 unsafe extern "system" fn count(
@@ -66,7 +66,7 @@ unsafe extern "system" fn count(
     vk::FALSE
 }
 
-/// What an engine makes, by plain Vulkan 1.2 and nothing of tenure's.
+/// An engine's device, created with plain Vulkan 1.2.
 pub(crate) struct Engine {
     pub(crate) entry: ash::Entry,
     pub(crate) instance: ash::Instance,
@@ -77,7 +77,7 @@ pub(crate) struct Engine {
     messenger: vk::DebugUtilsMessengerEXT,
 }
 
-/// What an engine enables.
+/// The features that an engine enables.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Enabled {
     /// Timeline semaphores.
@@ -91,7 +91,7 @@ impl Engine {
         Self::enabling(Enabled::Little).0
     }
 
-    /// With what tenure asks for, if that was asked for.
+    /// With tenure's list of features, on request.
     fn enabling(enabled: Enabled) -> (Self, Option<DeviceFeatures>) {
         // SAFETY: everything is made as the specification has it, and lives as long as this.
         unsafe {
@@ -126,7 +126,7 @@ impl Engine {
             });
             let names = wanted.iter().flat_map(|wanted| wanted.extensions());
             let names: Vec<_> = names.map(|name| name.as_ptr()).collect();
-            // What the engine wants for itself comes with it.
+            // With the engine's own features.
             let own = vk::PhysicalDeviceFeatures::default().shader_int64(true);
             let own = vk::PhysicalDeviceFeatures2::default().features(own);
             let mut linked = wanted.as_mut().map(|wanted| wanted.link(own));
@@ -170,7 +170,7 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         let messages = ash::ext::debug_utils::Instance::new(&self.entry, &self.instance);
-        // SAFETY: nothing uses them any more. The device first: it reports what is left of it.
+        // SAFETY: nothing uses them any more. The device first: it reports its remaining objects.
         unsafe {
             self.device.destroy_device(None);
             messages.destroy_debug_utils_messenger(self.messenger, None);
@@ -179,7 +179,7 @@ impl Drop for Engine {
     }
 }
 
-/// An engine's device works, is left as it was, and only what was enabled is used.
+/// An engine's device works, is left unchanged, and only enabled features are used.
 #[test]
 fn an_engines_device_is_used_and_left_alone() {
     // One instance at a time.
@@ -211,8 +211,7 @@ fn an_engines_device_is_used_and_left_alone() {
         drop((staging, readback));
         assert!(gpu.shutdown().is_clean());
         drop(gpu);
-        // The engine goes on as before.
-        // SAFETY: tenure is gone, the queue is the engine's alone.
+        // The engine goes on as before. SAFETY: tenure's device is dropped, and only the engine uses the queue.
         unsafe {
             let fence = engine.device.create_fence(&vk::FenceCreateInfo::default(), None).unwrap();
             engine.device.queue_submit(engine.queue, &[], fence).unwrap();
@@ -225,7 +224,7 @@ fn an_engines_device_is_used_and_left_alone() {
     alone.end();
 }
 
-/// What tenure asks an engine to enable is what it enables on a device of its own, and is used.
+/// The features that tenure lists for an engine are those that it enables on its own devices, and are used.
 #[test]
 fn an_engines_device_has_what_tenure_asks_for() {
     // One instance at a time.
@@ -258,7 +257,7 @@ pub(crate) fn upload_once(device: Device) {
     assert!(gpu.shutdown().is_clean());
 }
 
-/// What cannot be wrapped is said.
+/// An invalid device is refused with the reason.
 #[test]
 fn bad_raws_are_refused() {
     let vulkan = Vulkan::new(validated());
@@ -282,7 +281,7 @@ fn bad_raws_are_refused() {
     vulkan.end();
 }
 
-/// The lock is the queue's: what an engine submits under it and what tenure submits do not meet.
+/// The lock is the queue's: submissions of the engine under the lock and of tenure do not overlap.
 #[test]
 fn a_queue_is_shared_under_its_lock() {
     let vulkan = Vulkan::new(validated());
@@ -306,7 +305,7 @@ fn a_queue_is_shared_under_its_lock() {
     vulkan.end();
 }
 
-/// A device of which the engine says what is enabled, and not what could be.
+/// A device whose engine lists the enabled features, not the supported ones.
 fn wrap_as(host: &Device, change: impl FnOnce(&mut Raw)) -> Result<Device, CreateError> {
     let mut raw = raw_of(host);
     change(&mut raw);
@@ -314,7 +313,7 @@ fn wrap_as(host: &Device, change: impl FnOnce(&mut Raw)) -> Result<Device, Creat
     unsafe { Device::from_raw(raw, &Options::default()) }
 }
 
-/// Descriptor indexing is what was enabled of it, whatever the driver supports.
+/// Descriptor indexing has the enabled features, whatever the driver supports.
 #[test]
 fn what_is_not_enabled_is_not_used() {
     let vulkan = Vulkan::new(validated());
@@ -338,7 +337,8 @@ fn what_is_not_enabled_is_not_used() {
     vulkan.end();
 }
 
-/// What is said to be enabled, and cannot be with the extensions and the version, is an error that names both.
+/// A feature that is listed as enabled but impossible with the extensions and the version is an error that
+/// names both.
 #[test]
 fn features_need_their_extensions() {
     let vulkan = Vulkan::new(validated());
@@ -381,7 +381,7 @@ fn features_need_their_extensions() {
     vulkan.end();
 }
 
-/// Functions are found by either name, whatever version is used.
+/// Functions are found by either name, with any version.
 #[test]
 fn an_older_version_finds_the_same_functions() {
     let vulkan = Vulkan::new(validated());
@@ -399,7 +399,7 @@ fn an_older_version_finds_the_same_functions() {
     vulkan.end();
 }
 
-/// What is said to be enabled and is not is an error, not the end of the program.
+/// A feature that is listed as enabled but is not is an error, not a crash.
 #[test]
 fn a_missing_function_is_an_error() {
     let vulkan = Vulkan::disguised(Costume::plain(), &Options::default());
@@ -436,7 +436,7 @@ fn other_families_of_a_discrete_card_share_all_buffers() {
     vulkan.end();
 }
 
-/// A portability subset lacks what it does not enable.
+/// A portability subset lacks the features that it does not enable.
 #[test]
 fn a_portability_subset_is_asked_what_it_can() {
     let vulkan = Vulkan::new(validated());

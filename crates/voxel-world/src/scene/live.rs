@@ -1,4 +1,4 @@
-//! Frames in a window: what differs from those that are read back.
+//! Frames in a window: the differences to frames that are read back.
 
 use tenure::device::Device;
 use tenure::present::SwapchainImage;

@@ -53,7 +53,7 @@ pub(crate) fn give_back<D: Device>(show: Show<D>) -> Result<()> {
     let shutdown = show.finish();
     if !shutdown.is_clean() {
         let (leaks, lost) = (shutdown.leaks.len(), shutdown.lost.unwrap_or_default());
-        return Err(format!("not everything could be given back: {leaks} leaks; {lost}").into());
+        return Err(format!("not everything was released: {leaks} leaks; {lost}").into());
     }
     Ok(())
 }
@@ -72,7 +72,7 @@ fn draw_frames<D: Device>(show: &mut Show<D>, painter: &mut impl Painter<D>) -> 
         let start = Instant::now();
         let log = show.edit_and_draw(edit, painter)?;
         println!(
-            "frame {}: {} draws, {} meshes made anew, {:.1} KiB dropped that the GPU may still use, in {}",
+            "frame {}: {} draws, {} meshes rebuilt, {:.1} KiB dropped that the GPU may still use, in {}",
             show.gpu.stats().frames,
             log.draws,
             log.remeshed,

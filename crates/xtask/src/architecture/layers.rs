@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 
-/// What each name uses.
+/// The names that each name uses.
 pub(super) type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// Names by floor, and those that use each other in a circle.
+/// Names by floor, and cycles.
 pub(super) struct Layers {
-    /// The floor of each name: the longest way to something that uses nothing. All names of a cycle have
-    /// the same.
+    /// The floor of each name: the longest path to a name that uses nothing. All names of a cycle have the same
+    /// floor.
     pub(super) floors: BTreeMap<String, usize>,
     pub(super) cycles: Vec<BTreeSet<String>>,
 }

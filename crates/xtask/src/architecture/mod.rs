@@ -1,10 +1,10 @@
 //! No crate depends on one above it, and inside a crate no module on one above it.
 //!
-//! Cargo says which crate depends on which. Inside a crate, the modules at its top level are compared: a path
-//! in the code that leads from one to another is a use. What a module of the root re-exports counts as the
-//! module that defines it. Tests and documentation do not count, and neither does what no path names: methods. So published
-//! crates may not keep trait objects by which a module calls one above it.
-//! The tables of ARCHITECTURE.md and docs/modules.md must say what the code does, no less and no more.
+//! Cargo reports the dependencies between crates. Inside a crate, the modules at its top level are compared: a
+//! path in the code from one to another is a use. A re-export of the root counts as the module that defines the
+//! item. Tests and documentation do not count, nor do methods, which no path names. So published crates may not
+//! store trait objects by which a module calls one above it. The tables of ARCHITECTURE.md and docs/modules.md
+//! must match the code exactly.
 
 mod crates;
 mod layers;
@@ -62,7 +62,7 @@ fn complaints() -> Result<Vec<String>, String> {
     Ok(complaints)
 }
 
-/// What is wrong with dependencies between crates.
+/// Violations in the dependencies between crates.
 fn of_crates(crates: &[Crate], layers: &Layers, rows: &[Row]) -> Vec<String> {
     let mut complaints: Vec<String> =
         layers.cycles.iter().map(|cycle| format!("crates depend on each other: {}", joined(cycle))).collect();
@@ -82,8 +82,9 @@ fn of_crates(crates: &[Crate], layers: &Layers, rows: &[Row]) -> Vec<String> {
     complaints
 }
 
-/// Trait objects by which a module can call one above it without naming it: weak ones, and those that a cell is set to once,
-/// but for public traits, which programs implement. A `dyn Any` is only allowed as the payload of a panic.
+/// Trait objects by which a module can call one above it without naming it: weak references, and cells that are
+/// set once, except for public traits, which programs implement. A `dyn Any` is only allowed as the payload of
+/// a panic.
 fn upward(source: &Source) -> Vec<String> {
     const CELLS: [&str; 4] = ["OnceLock", "OnceCell", "LazyLock", "LazyCell"];
     let refused = source.trait_objects.iter().filter(|object| {
@@ -113,7 +114,7 @@ fn of_modules(name: &str, uses: &Uses) -> Vec<String> {
     layers.cycles.iter().map(|cycle| cycle_text(name, cycle, uses)).collect()
 }
 
-/// A cycle with the arrows in it, those first that the fewest lines make.
+/// A cycle with its arrows, those with the fewest lines first.
 fn cycle_text(name: &str, cycle: &BTreeSet<String>, uses: &Uses) -> String {
     let mut arrows: Vec<(usize, String)> = cycle
         .iter()
@@ -130,7 +131,7 @@ fn cycle_text(name: &str, cycle: &BTreeSet<String>, uses: &Uses) -> String {
     format!("modules of {name} use each other: {}\n{}", joined(cycle), arrows.join("\n"))
 }
 
-/// Where the code of a listed crate and its table differ.
+/// Differences between the code of a listed crate and its table.
 fn compared(name: &str, uses: &Uses, rows: &[Row]) -> Vec<String> {
     let mut complaints = gone(rows, |name| uses.contains_key(name), "module");
     for (module, used) in uses.iter().filter(|(module, _)| *module != ROOT) {
@@ -144,7 +145,7 @@ fn compared(name: &str, uses: &Uses, rows: &[Row]) -> Vec<String> {
     complaints
 }
 
-/// Rows about what is no more.
+/// Rows without a crate or module.
 fn gone(rows: &[Row], exists: impl Fn(&str) -> bool, what: &str) -> Vec<String> {
     let names = rows.iter().flat_map(|row| row.names.iter().map(move |name| (row, name)));
     let gone = names.filter(|(row, name)| !exists(name) && (row.floor.is_some() || what == "module"));
@@ -155,7 +156,7 @@ fn row_of<'a>(rows: &'a [Row], name: &str) -> Option<&'a Row> {
     rows.iter().find(|row| row.names.iter().any(|it| it == name))
 }
 
-/// What is used without being allowed, and allowed without being used.
+/// Uses that are not allowed, and allowed uses that do not exist.
 fn differences<'a>(name: &str, used: impl Iterator<Item = (&'a String, String)>, row: &Row) -> Vec<String> {
     let used: BTreeMap<&String, String> = used.collect();
     let MayUse::These(allowed) = &row.may_use else { return Vec::new() };

@@ -1,16 +1,16 @@
-//! Which module at the top level, or which other crate, a path leads to.
+//! Resolves a path to a module at the top level, or to another crate.
 
 use std::collections::BTreeMap;
 
 use super::source::{Module, Site, Source};
 
-/// Who is used by whom inside one crate, and where the code says so.
+/// The uses between modules of one crate, with their places in the code.
 pub(super) type Uses = BTreeMap<String, BTreeMap<String, Vec<Use>>>;
 
 /// One place that uses another module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Use {
-    /// The path as it is written.
+    /// The path in the code.
     pub(super) path: String,
     pub(super) site: Site,
 }
@@ -18,8 +18,8 @@ pub(super) struct Use {
 /// The name for items at a crate's root.
 pub(super) const ROOT: &str = "(root)";
 
-/// What the modules of the top level and the root use of one another, and of `crates`. Each module has an
-/// entry; the root has one where it does more than re-export.
+/// The uses of the modules of the top level and the root among each other, and of `crates`. Each module has an
+/// entry; the root has one if it does more than re-export.
 pub(super) fn uses(source: &Source, crates: &[String]) -> Uses {
     let root = &source.modules[0];
     let mut uses: Uses = root.children.keys().map(|name| (name.clone(), BTreeMap::new())).collect();
@@ -38,7 +38,7 @@ pub(super) fn uses(source: &Source, crates: &[String]) -> Uses {
     uses
 }
 
-/// What a path in a module leads to. The root itself, by a glob or another name, makes every module reachable.
+/// Resolves a path in a module. The root itself, by a glob or another name, makes every module reachable.
 fn targets(source: &Source, from: usize, path: &[String], crates: &[String]) -> impl Iterator<Item = String> {
     let is_root = match Start::of(source, from, path) {
         Some(Start::Module(0, rest)) => rest.first().is_none_or(|first| first == "*"),
@@ -92,8 +92,8 @@ fn named<'a>(crates: &'a [String], name: &str) -> Option<&'a String> {
     crates.iter().find(|it| it.replace('-', "_") == name)
 }
 
-/// The module at the top level that has what a path from a module of the crate leads to; the other crate, if the
-/// root imports it from there.
+/// The module at the top level that contains the target of a path from a module of the crate; the other crate,
+/// if the root imports it from there.
 fn owner(source: &Source, module: usize, rest: &[String], crates: &[String]) -> String {
     let root = || ROOT.to_owned();
     if let Some(top) = source.top(module) {
@@ -111,8 +111,8 @@ fn owner(source: &Source, module: usize, rest: &[String], crates: &[String]) -> 
     }
 }
 
-/// The module that defines a name which another one has, by way of re-exports. As far as it can be
-/// followed: what a macro generates is where the last re-export takes it from.
+/// The module that defines a name of another module, through re-exports, as far as they can be followed: what a
+/// macro generates is where the last re-export takes it from.
 fn defining(source: &Source, module: usize, name: &str, depth: usize) -> Option<usize> {
     const DEEPEST: usize = 16;
     let found = &source.modules[module];

@@ -28,7 +28,7 @@ pub(super) struct TraitObject {
     pub(super) site: Site,
 }
 
-/// One module: what it defines, imports and names.
+/// One module: its definitions, imports and paths.
 pub(super) struct Module {
     /// The names from the root down, without `crate`; empty for the root.
     pub(super) path: Vec<String>,
@@ -52,7 +52,7 @@ pub(super) struct Import {
 pub(super) struct NamedPath {
     pub(super) segments: Vec<String>,
     pub(super) site: Site,
-    /// Handed on to others, which is no use of it.
+    /// Re-exported, which does not count as a use.
     pub(super) is_reexport: bool,
 }
 
@@ -420,7 +420,7 @@ fn path_in(tokens: &[TokenTree]) -> (Vec<String>, Option<&proc_macro2::Group>) {
         at += 3;
     }
     if is_parameter(tokens.get(at)) {
-        // What the macro is given: anything.
+        // The arguments of the macro: any tokens.
         segments.push("*".to_owned());
     }
     match tokens.get(at) {

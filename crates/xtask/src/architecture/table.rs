@@ -23,7 +23,7 @@ pub(super) struct Row {
     pub(super) line: usize,
 }
 
-/// What the last cell allows.
+/// The names that the last cell allows.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum MayUse {
     All,
@@ -96,7 +96,7 @@ fn row(file: &'static str, cells: &[&str], line: usize) -> Row {
     Row { names: named.next().unwrap_or_default(), floor, may_use, file, line }
 }
 
-/// What stands between backticks.
+/// The texts between backticks.
 fn names(cell: &str) -> Vec<String> {
     cell.split('`').skip(1).step_by(2).map(|name| name.trim_end_matches('/').to_owned()).collect()
 }

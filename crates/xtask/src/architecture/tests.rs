@@ -1,10 +1,10 @@
-//! What counts as a use.
+//! Tests of the definition of a use.
 
 use super::resolve::{ROOT, uses};
 use super::source::Source;
 use super::upward;
 
-/// What module `a` uses, when it has this code beside some others.
+/// The uses of module `a` with this code, beside some other modules.
 fn used_by_a(code: &str) -> Vec<String> {
     let text = format!(
         "mod a {{ {code} }}

@@ -11,7 +11,7 @@ use crate::{debian, devices};
 /// used, from outside any registry.
 const PACKAGE: &str = "perfetto==0.59.1";
 
-/// What is replayed, with further arguments; a replay in which things move has another outcome than `tenure replay`.
+/// The replays, with further arguments; a replay with movable resources differs from `tenure replay`.
 const REPLAYS: &[(&str, &[&str])] = &[
     ("bevy-3d_scene", &["--strategy", "pooled"]),
     ("bevy-many_foxes", &["--strategy", "placed"]),

@@ -24,10 +24,10 @@ const ALL: &str = "all";
 const TEST_CRATES: [&str; 7] =
     ["conformance", "deferred-frame", "fuzz-cases", "guide", "messages", "soak", "test-random"];
 
-/// Lines by kind and part, of the repository and as the most that may be.
+/// Lines by kind and part, of the repository and of the budgets.
 type Sizes = BTreeMap<String, BTreeMap<String, usize>>;
 
-/// Prints the lines of each part beside its budget, and fails when a part is larger.
+/// Prints the lines of each part beside its budget, and fails if a part is larger.
 pub(crate) fn check() -> Outcome {
     let path = root().join(BUDGETS);
     let failed = |error: &dyn std::fmt::Display| Trouble::Failed(format!("{BUDGETS}: {error}"));

@@ -11,10 +11,10 @@ use crate::outcome::{Outcome, Trouble};
 
 /// Seeds of one process; the next process begins behind them.
 const SEEDS: u64 = 1 << 40;
-/// Minutes after which the test command begins no program, however many are left.
+/// Minutes after which the test command starts no more programs.
 const MINUTES: f64 = 3.0;
 
-/// A seed that is another one each time.
+/// A different seed in each run.
 pub(crate) fn seed_of_clock() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())
@@ -23,18 +23,18 @@ pub(crate) fn seed_of_clock() -> u64 {
 /// Programs of each processor in the test command.
 const PROGRAMS: u64 = 5_000;
 
-/// The programs of the test command: the same each time, as far as the minutes allow.
+/// The programs of the test command: the same in each run, within the time limit.
 pub(crate) fn run_in_test() -> Outcome {
     let limits = ["--programs", &PROGRAMS.to_string(), "--minutes", &MINUTES.to_string()];
     run_from(0, PROGRAMS, &limits)
 }
 
-/// Runs programs from `seed` on for so many minutes.
+/// Runs programs from `seed` on for the given minutes.
 pub(crate) fn run(seed: u64, minutes: f64) -> Outcome {
     run_from(seed, SEEDS, &["--minutes", &minutes.to_string()])
 }
 
-/// A process on each processor, with so many seeds.
+/// A process on each processor, each with `seeds` seeds.
 fn run_from(seed: u64, seeds: u64, limits: &[&str]) -> Outcome {
     cargo(&["build", "--release", "--quiet", "--package", "soak"])?;
     let processes = thread::available_parallelism().map_or(1, usize::from) as u64;
@@ -51,8 +51,8 @@ fn begin(seed: u64, limits: &[&str]) -> Result<Child, Trouble> {
     command.spawn().map_err(|error| Trouble::Failed(format!("{error}: {command:?}")))
 }
 
-/// What a process printed, when it has ended. Why it failed stands in the outcome too: what is printed long before the
-/// end of a test command may not be kept.
+/// The output of a process that has ended. The reason of a failure is in the outcome too, because output from
+/// long before the end of a test command may be lost.
 fn end(process: Child) -> Outcome {
     let ended = process.wait_with_output();
     let ended =

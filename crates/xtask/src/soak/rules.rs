@@ -1,4 +1,5 @@
-//! Rules of the code that are broken on purpose, each in a copy of the repository: random programs must find it.
+//! Rules of the code that are broken on purpose, each in a copy of the repository: random programs must find
+//! the violation.
 
 use std::collections::HashSet;
 use std::fs;
@@ -17,11 +18,11 @@ const RULES: &str = "crates/soak/rules.json";
 /// Minutes within which random programs must find a broken rule. Most take seconds.
 const MINUTES: &str = "3";
 
-/// Minutes for which they must find nothing where none is broken.
+/// Minutes during which they must find nothing without a broken rule.
 const CONTROL_MINUTES: &str = "0.2";
-/// Each seed has a steady program, long enough for a slow growth to exceed what settles.
+/// Each seed has a steady program, long enough for slow growth to exceed the initial growth.
 const STEADY: [&str; 4] = ["--steady-each", "1", "--rounds", "600"];
-/// The exit statuses by which they say that they found something: a failure, and a program that hangs.
+/// Their exit statuses for a finding: a failure, and a hanging program.
 const FOUND: [i32; 2] = [1, 3];
 
 /// A rule, and code that breaks it.
@@ -31,7 +32,7 @@ struct Rule {
     /// In words.
     rule: String,
     file: PathBuf,
-    /// What stands there, once.
+    /// The text in the file, which occurs once.
     code: String,
     broken: String,
     /// Steady programs find it: each seed has one.
@@ -39,15 +40,15 @@ struct Rule {
     is_steady: bool,
 }
 
-/// What became of a broken rule.
+/// The result for a broken rule.
 enum Fate {
-    /// The seconds that it took, and what the program said.
+    /// The seconds until it was found, and the program's message.
     Found(f64, String),
     Missed,
     DoesNotCompile,
 }
 
-/// Breaks each rule whose words contain `wanted`, and runs random programs on it.
+/// Breaks each rule whose name contains `wanted`, and runs random programs.
 pub(crate) fn run(wanted: &str) -> Outcome {
     let rules: Vec<Rule> = read()?.into_iter().filter(|rule| rule.rule.contains(wanted)).collect();
     if rules.is_empty() {
@@ -57,18 +58,14 @@ pub(crate) fn run(wanted: &str) -> Outcome {
     match build_and_run(&tree, CONTROL_MINUTES, true)? {
         Fate::Missed => {}
         Fate::Found(_, words) => {
-            return Err(Trouble::Failed(format!("with no rule broken, random programs fail: {words}")));
+            return Err(Trouble::Failed(format!("without a broken rule, random programs fail: {words}")));
         }
         Fate::DoesNotCompile => {
-            return Err(Trouble::Failed("with no rule broken, the copy does not compile".to_owned()));
+            return Err(Trouble::Failed("without a broken rule, the copy does not compile".to_owned()));
         }
     }
     let mut table = Table::new();
-    table.load_style(comfy_table::presets::ASCII_MARKDOWN).set_header([
-        "rule that is broken",
-        "found after",
-        "by",
-    ]);
+    table.load_style(comfy_table::presets::ASCII_MARKDOWN).set_header(["broken rule", "found after", "by"]);
     let mut missed = Vec::new();
     for rule in &rules {
         let fate = break_and_run(&tree, rule)?;
@@ -88,7 +85,7 @@ pub(crate) fn run(wanted: &str) -> Outcome {
     if missed.is_empty() { Ok(()) } else { Err(Trouble::Failed(format!("not found: {}", missed.join("; ")))) }
 }
 
-/// Every rule's code is where the list says, once.
+/// Checks that the code of each rule occurs once in its file.
 pub(crate) fn check() -> Outcome {
     for rule in read()? {
         let code = fs::read_to_string(root().join(&rule.file)).map_err(|error| at(&rule.file, error))?;
@@ -96,7 +93,7 @@ pub(crate) fn check() -> Outcome {
         if times != 1 {
             let file = rule.file.display();
             return Err(Trouble::Failed(format!(
-                "{RULES}: the code of \"{}\" is {times} times in {file}: adapt the list to what the code is now",
+                "{RULES}: the code of \"{}\" occurs {times} times in {file}: update the list",
                 rule.rule
             )));
         }
@@ -179,8 +176,8 @@ fn build_and_run(tree: &Path, minutes: &str, is_steady: bool) -> Result<Fate, Tr
     match ran.status.code() {
         Some(0) => return Ok(Fate::Missed),
         Some(status) if FOUND.contains(&status) => {}
-        // Somebody has ended it, or it does not know what it is asked for: nothing was found.
-        _ => return Err(Trouble::Failed(format!("the random programs were ended: {}", ran.status))),
+        // It was terminated, or refused its arguments: nothing was found.
+        _ => return Err(Trouble::Failed(format!("the random programs were terminated: {}", ran.status))),
     }
     let said = [ran.stdout, ran.stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat();
     let words = said.lines().next().unwrap_or("no words").chars().take(100).collect();

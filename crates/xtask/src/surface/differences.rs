@@ -1,4 +1,4 @@
-//! What differs, and what is said for it.
+//! Differences, and the reasons for expected ones.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::{failed, unwritten};
 use crate::outcome::{Outcome, Trouble};
 
-/// `-` and what only the original has, `+` and what only ours has.
+/// `-` and an item that only the original has, `+` and an item that only ours has.
 pub(super) fn between(original: &[String], ours: &[String]) -> BTreeSet<String> {
     let [original, ours] = [original, ours].map(|items| items.iter().collect::<BTreeSet<_>>());
     let missing = original.difference(&ours).map(|item| format!("- {item}"));
@@ -15,7 +15,7 @@ pub(super) fn between(original: &[String], ours: &[String]) -> BTreeSet<String> 
     missing.chain(more).collect()
 }
 
-/// Differences that are meant.
+/// Expected differences.
 #[derive(Debug)]
 pub(super) struct Exceptions(BTreeSet<String>);
 
@@ -39,7 +39,7 @@ impl Exceptions {
         Ok(Self(meant))
     }
 
-    /// Fails for a difference that is not meant, and for one that is meant and is none.
+    /// Fails for an unexpected difference, and for an expected one that does not exist.
     pub(super) fn explain(&self, differences: &BTreeSet<String>) -> Outcome {
         let list = |said: &str, found: Vec<&String>| {
             let lines: String = found.iter().map(|line| format!("\n  {line}")).collect();

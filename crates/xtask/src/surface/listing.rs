@@ -1,4 +1,4 @@
-//! What rustdoc says is public.
+//! The public items, from rustdoc.
 
 use std::fmt::Display;
 use std::fs;

@@ -1,8 +1,8 @@
-//! The drop-in for the crate `gpu-allocator` has the public surface of what it stands for.
+//! Checks that the drop-in for the crate `gpu-allocator` has the same public surface as the original.
 //!
-//! Rustdoc says what is public, of the original and of ours, and Cargo what features there are. What
-//! differs is a failure, but for what `exceptions.txt` gives a reason for. It and what the original has,
-//! written down for people, lie in `crates/gpu-allocator/surface`.
+//! Rustdoc lists the public items of both, and Cargo their features. A difference is a failure, unless
+//! `exceptions.txt` gives a reason for it. That file and a readable list of the original's surface are in
+//! `crates/gpu-allocator/surface`.
 
 mod differences;
 mod listing;
@@ -22,9 +22,8 @@ use crate::lab::System;
 use crate::outcome::{Outcome, Trouble};
 use crate::toolchain::Release;
 
-/// The release whose rustdoc is asked: what it answers is in a format that changes with the release, and
-/// the crate `public-api`, which reads it, is of a version for exactly this one. It is the one at hand, or one
-/// that rustup fetches.
+/// The release whose rustdoc is used: its output format changes with each release, and the version of the crate
+/// `public-api`, which reads it, supports exactly this one. It is the active toolchain, or one from rustup.
 const RELEASE: &str = "1.95";
 
 const ORIGINAL: &str = "gpu-allocator@0.28.0";
@@ -35,7 +34,7 @@ const WINDOWS: [&str; 2] = ["0.53.0", "0.59.0"];
 /// The first of the range.
 const EGUI: &str = "0.24.1";
 
-/// A part of the surface: what there is on a system with some features.
+/// A part of the surface: a system, with some features.
 struct Surface {
     name: &'static str,
     system: System,
@@ -77,7 +76,7 @@ fn folder() -> PathBuf {
     root().join("crates/gpu-allocator/surface")
 }
 
-/// Our surface is the original's, and what is written down is, too; ours builds with old versions of
+/// Checks that our surface and the recorded one equal the original's, and that ours builds with old versions of
 /// `windows`.
 pub(crate) fn check() -> Outcome {
     let release = Release::find(RELEASE)?;
@@ -98,7 +97,7 @@ pub(crate) fn check() -> Outcome {
     old_egui(&release)
 }
 
-/// Writes down what the original has.
+/// Records the original's surface.
 pub(crate) fn write() -> Outcome {
     let release = Release::find(RELEASE)?;
     for surface in &SURFACES {
@@ -111,7 +110,7 @@ pub(crate) fn write() -> Outcome {
     Ok(())
 }
 
-/// Ours is type-checked with versions of `windows` that it may be given; all other steps have the last.
+/// Type-checks ours with the supported versions of `windows`; all other steps use the last.
 fn old_windows(release: &Release) -> Outcome {
     let triple = System::Windows.triple();
     for version in WINDOWS {
@@ -123,7 +122,7 @@ fn old_windows(release: &Release) -> Outcome {
     Ok(())
 }
 
-/// The visualizer is type-checked with the first version of `egui` that it may be given; all other steps have the last.
+/// Type-checks the visualizer with the first supported version of `egui`; all other steps use the last.
 fn old_egui(release: &Release) -> Outcome {
     let project = Project::new(release, &["std", "d3d12", "vulkan", "visualizer"])?;
     // Adds to the versions of the workspace those that are missing, which are the last of the range.

@@ -1,4 +1,4 @@
-//! A package that asks for both crates, so that Cargo has them with the features that are wanted.
+//! A package that depends on both crates, with the wanted features.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -55,7 +55,7 @@ impl<'a> Project<'a> {
         run(self.command(subcommand).args(arguments))
     }
 
-    /// What a crate's manifest promises: its features, and the versions of the crates that it shows.
+    /// The public part of a crate's manifest: its features, and the versions of the crates in its interface.
     pub(super) fn promises(&self, package: &str) -> Result<Vec<String>, Trouble> {
         let output = self.command("metadata").args(["--format-version", "1"]).output();
         let metadata = output.ok().and_then(|output| serde_json::from_slice::<Value>(&output.stdout).ok());
@@ -90,8 +90,8 @@ fn package_is(found: &Value, package: &str) -> bool {
     name.zip(version).is_some_and(|(name, version)| package == format!("{name}@{version}"))
 }
 
-/// Features with those of their own crate that they turn on; what they turn on in other crates shows in
-/// the listing, if it shows at all.
+/// Features with the features of their own crate that they enable. Effects on other crates appear in the
+/// listing, if they are visible.
 fn promises(package: &Value) -> Vec<String> {
     let features = package["features"].as_object().into_iter().flatten().map(|(name, turned_on)| {
         let turned_on = turned_on.as_array().into_iter().flatten().filter_map(Value::as_str);

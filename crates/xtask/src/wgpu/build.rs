@@ -1,4 +1,4 @@
-//! Building, and what came of it.
+//! Builds the programs.
 
 use std::env;
 use std::ffi::OsStr;
@@ -24,7 +24,7 @@ impl Built {
         Ok(&found.1)
     }
 
-    /// The version of the one `gpu-allocator` that is in them.
+    /// The version of their only `gpu-allocator`.
     pub(super) fn allocator(&self) -> Result<&str, Trouble> {
         match &self.allocators[..] {
             // Cargo leaves the name out where the folder has it: `…/gpu-allocator#0.28.100`.

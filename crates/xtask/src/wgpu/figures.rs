@@ -1,4 +1,4 @@
-//! What `programs/timed` has measured.
+//! The measurements of `programs/timed`.
 
 use std::fs;
 use std::path::Path;

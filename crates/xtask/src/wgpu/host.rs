@@ -29,7 +29,7 @@ impl Host {
 
     fn command(&self, program: &Path) -> Command {
         match self {
-            // It is this side that ends it, as it does elsewhere.
+            // This side ends the program, as elsewhere.
             Self::Lab(lab) => lab.command(program, 2 * TIMEOUT),
             Self::Native => Command::new(program),
         }
@@ -51,7 +51,7 @@ fn failed(what: &Path, error: &std::io::Error) -> Trouble {
     Trouble::Failed(format!("{}: {error}", what.display()))
 }
 
-/// A program, and what it is given.
+/// A program with its arguments and environment.
 pub(super) struct Run<'a> {
     pub(super) program: &'a Path,
     pub(super) arguments: &'a [&'a str],
@@ -64,7 +64,7 @@ pub(super) struct Run<'a> {
 #[derive(Debug)]
 pub(super) enum Ended {
     With(ExitStatus),
-    /// It was ended when its time was up.
+    /// It was ended at its time limit.
     TooLate,
 }
 

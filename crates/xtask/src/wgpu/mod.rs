@@ -13,7 +13,7 @@ pub(crate) use programs::{in_brief, run as programs};
 /// The version of tenure's drop-in.
 const DROP_IN: &str = "0.28.100";
 
-/// With whose memory.
+/// The allocator.
 #[derive(Clone, Copy)]
 enum Allocator {
     Original,

@@ -33,7 +33,7 @@ const PROGRAMS: &[Program] = &[
 /// The package that measures.
 const MEASURING: &str = "gpu-allocator@0.28.101";
 
-/// The package that is also built as anybody would who wants the drop-in, and the program that comes of it.
+/// The package that is also built as users build with the drop-in, and its program.
 const DIRECT: (&str, &str) = ("scenes", "scenes-direct");
 
 /// Runs the named programs, or all, and prints a table.
@@ -59,7 +59,7 @@ fn compare(programs: &[Program], rounds: u32, is_native: bool) -> Outcome {
     if wrong.is_empty() { Ok(()) } else { Err(Trouble::Failed(wrong.join("\n"))) }
 }
 
-/// Those that are soon built, once and for fewer frames; and what measures them.
+/// The programs that build quickly, run once and for fewer frames, and their measuring package.
 pub(crate) fn in_brief(is_native: bool) -> Outcome {
     check_measuring()?;
     let scenes = PROGRAMS.iter().filter(|program| program.package == DIRECT.0);
@@ -82,13 +82,13 @@ fn check_measuring() -> Outcome {
 fn chosen(names: &[String]) -> Result<Vec<Program>, Trouble> {
     if let Some(unknown) = names.iter().find(|name| PROGRAMS.iter().all(|it| it.name != *name)) {
         let all: Vec<_> = PROGRAMS.iter().map(|program| program.name).collect();
-        return Err(Trouble::Failed(format!("no program is called {unknown}; there are {}", all.join(", "))));
+        return Err(Trouble::Failed(format!("unknown program {unknown}; there are {}", all.join(", "))));
     }
     let is_wanted = |program: &&Program| names.is_empty() || names.iter().any(|name| name == program.name);
     Ok(PROGRAMS.iter().filter(is_wanted).copied().collect())
 }
 
-/// What was built, and where it leaves its files.
+/// The built programs, and the folder of their files.
 struct Workshop {
     built: Built,
     direct: Option<Built>,
@@ -112,7 +112,7 @@ impl Workshop {
         } else {
             None
         };
-        // Beside the programs: that is where runs in the lab can leave something.
+        // Beside the programs, because runs in the lab can only write there.
         let folder = target.join("release/runs");
         fs::create_dir_all(&folder)
             .map_err(|error| Trouble::Failed(format!("{}: {error}", folder.display())))?;
@@ -147,7 +147,7 @@ impl Workshop {
     ) -> Result<(Vec<u8>, Figures), Trouble> {
         let files = self.files(program, allocator.name());
         let figures = files.with("json");
-        // Those of another run would do as well as none.
+        // Files of an earlier run must not be mistaken for new ones.
         if figures.exists() {
             fs::remove_file(&figures).map_err(|error| Trouble::Failed(error.to_string()))?;
         }
@@ -162,7 +162,7 @@ impl Workshop {
     }
 }
 
-/// What a run leaves: files of one name that differ in their extensions.
+/// The files of a run: one name with several extensions.
 struct Files {
     stem: PathBuf,
 }
@@ -181,7 +181,7 @@ fn build_packages(folder: &Path, target: &Path, packages: &[&str]) -> Result<Bui
     build(cargo(folder, &arguments))
 }
 
-/// Runs a program once: the picture file that it leaves.
+/// Runs a program once and returns its picture file.
 fn draw(
     program: &Program,
     executable: &Path,
@@ -194,7 +194,7 @@ fn draw(
     let ended = host.run(&Run {
         program: executable,
         arguments: &[program.name, &frames, &picture.to_string_lossy()],
-        // One thread of lavapipe's: what shaders do atomically comes in the same order.
+        // One thread of lavapipe, so that atomic operations of shaders have the same order.
         environment: &[environment, &[("LP_NUM_THREADS", "1")]].concat(),
         output: &output,
     })?;
@@ -205,7 +205,7 @@ fn draw(
     fs::read(&picture).map_err(|error| Trouble::Failed(format!("{}: {error}", picture.display())))
 }
 
-/// All pictures are the first, byte by byte.
+/// Checks that all pictures equal the first, byte by byte.
 fn are_identical(pictures: &[(&str, Vec<u8>)]) -> Outcome {
     let different =
         |(_, picture): &&(&str, Vec<u8>)| pictures.first().is_some_and(|(_, first)| first != picture);

@@ -1,4 +1,4 @@
-//! Words that were given up stay given up, and so do the keys of the specification. Noun clauses become fewer.
+//! Retired words, and the keys of the specification, must not return. Noun clauses become fewer.
 
 mod table;
 
@@ -12,7 +12,7 @@ use self::table::{CLAUSES, NO_TYPES, RETIRED, Retired};
 use crate::command::{printed, root};
 use crate::outcome::{Outcome, Trouble};
 
-/// The files that are read, of those that Git knows.
+/// The files that are read, of those in Git's index.
 const FILES: [&str; 3] = ["*.rs", "*.md", "*Cargo.toml"];
 
 /// The table itself, and its tests.
@@ -26,7 +26,7 @@ static KEY: LazyLock<Regex> = LazyLock::new(|| {
     pattern(&format!(r"\bspec(?:ification)? {keys}\b|\({keys}\)"))
 });
 
-/// The definition of a type with one of the names that no type has.
+/// The definition of a type with a name that is not allowed.
 static NO_TYPE: LazyLock<Regex> = LazyLock::new(|| {
     let names: Vec<&str> = NO_TYPES.iter().map(|(name, _)| *name).collect();
     pattern(&format!(r"\b(?:struct|enum|union|trait|type) ({})\b", names.join("|")))
@@ -54,7 +54,7 @@ pub(crate) fn check() -> Outcome {
     for ((clause, most), count) in CLAUSES.into_iter().zip(counts) {
         println!("`{clause}`: {count} times, at most {most}");
         if count > most {
-            found.push(format!("`{clause}` is there {count} times, more than {most}: name the noun instead"));
+            found.push(format!("`{clause}` occurs {count} times, more than {most}: use a noun instead"));
         }
     }
     for complaint in &found {
@@ -69,7 +69,7 @@ fn files() -> Option<String> {
     printed("git", &arguments)
 }
 
-/// What is wrong with a file, a line each.
+/// The complaints about a file, one per line.
 fn complaints(file: &str, text: &str) -> Vec<String> {
     text.lines()
         .enumerate()
@@ -97,7 +97,7 @@ fn in_line(file: &str, line: &str) -> Vec<String> {
     );
     found.extend(NO_TYPE.captures_iter(line).map(|definition| {
         let instead = NO_TYPES.iter().find(|(name, _)| *name == &definition[1]).map_or("", |(_, it)| it);
-        format!("`{}` is no name of a type, say `{instead}`", &definition[1])
+        format!("`{}` is not allowed as the name of a type, say `{instead}`", &definition[1])
     }));
     found
 }

@@ -1,13 +1,13 @@
-//! The words that are retired, and what is said instead.
+//! The retired words, and their replacements.
 
-/// One word in the forms that are looked for, and its replacement.
+/// One word in all its forms, and its replacement.
 pub(super) struct Retired {
-    /// In small letters; each is found in identifiers of any case, too.
+    /// In small letters; identifiers are searched in any case, too.
     pub(super) forms: &'static [&'static str],
     pub(super) instead: &'static str,
-    /// Beginnings of paths where the word means what it means in English.
+    /// Prefixes of paths in which the word has its everyday meaning.
     pub(super) allowed_in: &'static [&'static str],
-    /// What may stand around the word, in small letters: `home directory`.
+    /// Allowed phrases with the word, in small letters: `home directory`.
     pub(super) allowed_as: &'static [&'static str],
 }
 
@@ -15,15 +15,11 @@ const fn retired(forms: &'static [&'static str], instead: &'static str) -> Retir
     Retired { forms, instead, allowed_in: &[], allowed_as: &[] }
 }
 
-/// Noun clauses in comments and documents, and the most of each. A number goes down with each clause that goes.
-pub(super) const CLAUSES: [(&str, usize); 4] = [
-    ("what (?:is|was|are|were|has|have|had|it|they)", 756),
-    ("so many", 60),
-    ("of which", 64),
-    ("whoever", 16),
-];
+/// Noun clauses in comments and documents, and the maximum of each. Lower a number with each removed clause.
+pub(super) const CLAUSES: [(&str, usize); 4] =
+    [("what (?:is|was|are|were|has|have|had|it|they)", 11), ("so many", 1), ("of which", 0), ("whoever", 0)];
 
-/// Words that are found wherever they are: in identifiers, comments, documentation and messages.
+/// Words that are found everywhere: in identifiers, comments, documentation and messages.
 pub(super) const RETIRED: &[Retired] = &[
     retired(&["ladder", "ladders"], "fallback chain"),
     retired(&["rung", "rungs"], "step of the fallback chain"),
@@ -65,7 +61,7 @@ pub(super) const RETIRED: &[Retired] = &[
     retired(&["receipt", "receipts"], "free token"),
 ];
 
-/// Words of everyday English that are no names of types.
+/// Everyday words that are not allowed as names of types.
 pub(super) const NO_TYPES: &[(&str, &str)] = &[
     ("Fall", "AllocationFailure"),
     ("Form", "SetLayoutInner"),

@@ -44,7 +44,7 @@ pub(super) fn allocate_in(
     unsafe { block.allocate(request) }.ok()
 }
 
-/// Frees what was allocated in this virtual block.
+/// Frees all allocations of this virtual block.
 #[inline]
 pub(super) fn free_in(block: &mut VirtualBlock, mut allocation: VirtualAllocation) {
     // SAFETY: handles come back to the block that made them, once, because they are moved.

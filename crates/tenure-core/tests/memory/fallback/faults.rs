@@ -14,7 +14,7 @@ fn fallible_calls(device: &Device) -> u64 {
     CallKind::ALL.iter().filter(|kind| kind.can_fail()).map(|kind| calls.made(*kind)).sum()
 }
 
-/// Calls of a run in which nothing fails, and that nothing is wrong with it.
+/// The number of calls of a run without failures; checks that nothing goes wrong.
 fn undisturbed(profile: Profile) -> u64 {
     let mut program = Program::new(profile);
     let device = program.gpu.device().clone();
@@ -27,7 +27,7 @@ fn undisturbed(profile: Profile) -> u64 {
     calls
 }
 
-/// The numbers that explain a shortage, and none made up.
+/// The numbers that explain a shortage; all of them are real.
 fn check_error(device: &Device, error: &OutOfMemory, context: &str) {
     let OutOfMemory { name, size, alignment, class, budget, largest_free, answers, .. } = error;
     assert!(!name.is_empty() && *size > 0 && alignment.is_power_of_two(), "{context}: {error:?}");
@@ -58,7 +58,7 @@ fn check_refusal(device: &Device, refusal: &Refusal, context: &str) {
     }
 }
 
-/// A run in which `fault` strikes; afterwards all is well again.
+/// A run with `fault`; afterwards everything works again.
 fn disturbed(profile: Profile, fault: Fault, may_refuse: bool, context: &str) {
     let mut program = Program::new(profile);
     let device = program.gpu.device().clone();
@@ -113,7 +113,7 @@ fn every_call_may_fail_on_vulkan_with_one_memory_type() {
     every_call(Profile::VULKAN_LAVAPIPE);
 }
 
-/// One kind of call that always fails leaves the others to serve.
+/// If one kind of call always fails, the others still serve requests.
 #[test]
 fn each_kind_of_call_may_fail_for_good() {
     for profile in Profile::ALL {

@@ -26,8 +26,8 @@ fn usage(gpu: &Gpu<Device>) -> Vec<u64> {
     gpu.device().budget().unwrap().iter().map(|heap| heap.usage).collect()
 }
 
-/// Placed and committed buffers go to system memory before the budget of the card's memory is exceeded; when
-/// nothing is granted any more, the driver still has the last word, and gives the card's memory first.
+/// Placed and committed buffers go to system memory before the budget of the card's memory is exceeded; with a
+/// budget of 0, the driver still decides, and gives the card's memory first.
 #[test]
 fn other_memory_comes_before_more_than_is_granted() {
     for size in [MIB, 40 * MIB] {
@@ -44,7 +44,7 @@ fn other_memory_comes_before_more_than_is_granted() {
             buffers.push(buffer(&gpu, size));
             assert!(usage(&gpu)[1] <= 256 * MIB, "within the budget of system memory");
         }
-        // Beyond each budget: the order of preference again.
+        // Beyond each budget the order of preference applies again.
         let system = usage(&gpu)[1];
         buffers.push(buffer(&gpu, size));
         assert_eq!(usage(&gpu)[1], system);
@@ -54,7 +54,7 @@ fn other_memory_comes_before_more_than_is_granted() {
     }
 }
 
-/// The same device without limits on what is granted: all is in the card's memory.
+/// The same device without a budget: everything is in the card's memory.
 #[test]
 fn an_unknown_budget_grants_everything() {
     let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA).budgets(vec![0; 3]), Config::default());
@@ -79,7 +79,7 @@ fn what_need_not_be_committed_shares_near_the_limit_on_allocations() {
     drop(gpu);
 }
 
-/// At the limit, what was to be committed takes a hole of a block; with blocks ruled out it fails.
+/// At the limit, a resource that would be committed takes a hole of a block; without blocks it fails.
 #[test]
 fn a_hole_serves_when_the_device_allows_no_more_allocations() {
     for strategy in [Strategy::Pooled, Strategy::Committed] {
@@ -105,8 +105,8 @@ fn a_hole_serves_when_the_device_allows_no_more_allocations() {
     }
 }
 
-/// Textures that the GPU draws to or writes stay in its own memory when the budget is exceeded, and leave it only
-/// when the driver refuses. Textures that are only read go elsewhere before.
+/// Textures that the GPU draws to or writes stay in its own memory when the budget is exceeded, and leave it
+/// only when the driver refuses. Textures that are only read go elsewhere first.
 #[test]
 fn targets_leave_the_memory_of_the_card_only_after_a_refusal() {
     let large = |format, usage| TextureDesc::d2(8192, 8192, format, usage);

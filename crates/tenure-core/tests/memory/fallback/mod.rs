@@ -1,4 +1,4 @@
-//! The fallback chain: what allocation tries, in order, when memory is short.
+//! The fallback chain: the steps of an allocation, in order, when memory is short.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 mod faults;

@@ -48,7 +48,7 @@ fn a_request_within_the_budget_never_exceeds_it() {
     assert_eq!(targets.len(), 2, "of 16 MiB each");
     assert!(usage(&gpu)[0] <= 40 * MIB);
     assert!(error.answers.iter().all(|answer| answer.step != Step::BeyondBudget), "{error}");
-    // What the GPU reads well from system memory goes there, up to the budget of that.
+    // Resources that the GPU can read from system memory go there, up to its budget.
     let mesh = BufferDesc::new(10 * MIB, Usage::VERTEX).allocation(AllocationFlags::WITHIN_BUDGET);
     let mut meshes = Vec::new();
     while let Ok(mesh) = gpu.create_buffer(&mesh) {
@@ -80,7 +80,7 @@ fn a_request_for_local_memory_goes_nowhere_else() {
     assert!(error.answers.iter().all(|answer| heap_of(usize::from(answer.memory.0)) != 1), "{error}");
     meshes.push(gpu.create_buffer(&mesh).unwrap());
     assert!(usage(&gpu)[1] > 0);
-    // What the CPU writes has ranges in system memory, which do not count as local.
+    // Buffers that the CPU writes have ranges in system memory, which do not count as local.
     let constants = BufferDesc::new(256, Usage::CONSTANT).memory(MemoryUse::Upload);
     let plain = gpu.create_buffer(&constants).unwrap();
     let before = usage(&gpu)[2];
@@ -118,7 +118,7 @@ fn a_request_for_no_allocation_makes_none() {
     assert!(ranges.len() >= 8, "what was dropped left room for {}", ranges.len());
     ranges.push(pages.create_buffer(&never).unwrap());
     assert_eq!(made(&gpu), before);
-    // A range that another thread has freed will do.
+    // A range that another thread has freed is used.
     std::thread::scope(|scope| scope.spawn(|| first.clear()).join().unwrap());
     gpu.purge().unwrap();
     ranges.push(gpu.create_buffer(&never).unwrap());
@@ -182,7 +182,7 @@ fn nothing_exceeds_the_programs_caps() {
     gpu.set_memory_cap(0, None).unwrap();
     let whole = gpu.create_buffer(&BufferDesc::new(100 * MIB, Usage::UNORDERED_ACCESS)).unwrap();
     assert!(usage(&gpu)[0] >= 100 * MIB);
-    // What is there stays; nothing is added.
+    // Existing resources stay; nothing is added.
     gpu.set_memory_cap(0, Some(50 * MIB)).unwrap();
     assert_eq!(gpu.memory().heaps[0].headroom, Some(0));
     let local = BufferDesc::new(MIB, Usage::UNORDERED_ACCESS).allocation(AllocationFlags::DEVICE_LOCAL_ONLY);
@@ -195,7 +195,7 @@ fn nothing_exceeds_the_programs_caps() {
     drop(whole);
 }
 
-/// The empty block of a level that was dropped makes place for a small one, unless no small one can be had.
+/// The empty block of a dropped level makes room for a small one, unless no small one can be created.
 #[test]
 fn an_empty_large_block_serves_small_requests_at_need() {
     for (flags, refuses) in [

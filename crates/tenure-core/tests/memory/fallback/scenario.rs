@@ -1,5 +1,4 @@
-//! A program that creates resources through every placement and uses them, and goes on when a
-//! step fails.
+//! A program that creates resources with every placement and uses them, and continues after a failed step.
 
 use tenure_core::device::{CommandList as _, Device as _, Features, Permit};
 use tenure_core::memory::PoolKind;
@@ -26,10 +25,10 @@ struct Kept<T> {
     is_filled: bool,
 }
 
-/// What a step that failed answered.
+/// The error of a failed step.
 pub(crate) struct Refusal {
     pub(crate) step: &'static str,
-    /// A resource was to be created; else a submission to be made.
+    /// Whether the step creates a resource; otherwise it submits.
     pub(crate) is_creation: bool,
     pub(crate) error: Error,
 }
@@ -245,7 +244,7 @@ impl Program {
         }
         let desc = ReservedDesc::buffer(8 * properties.tile_size, Usage::SHADER_READ | Usage::COPY_SRC);
         let created = self.gpu.create_reserved(&desc.name("sparse"));
-        // Nothing is taken from a pool: what the driver says is passed on.
+        // Pools are not involved: the driver's error is passed on.
         if let Some(handle) = self.note("reserved", false, created) {
             self.seeds += 1;
             let mut kept = Kept { handle, seed: self.seeds, is_filled: false };
@@ -286,7 +285,7 @@ impl Program {
         }
     }
 
-    /// Every second thing goes while the GPU may still use it.
+    /// Every second resource is dropped while the GPU may still use it.
     fn turn_over(&mut self) {
         let mut index = 0;
         self.buffers.retain(|_| {
@@ -299,7 +298,7 @@ impl Program {
         }
     }
 
-    /// With the driver well again: what was not filled is filled, and all bytes are right.
+    /// With a working driver again: fills the rest, and checks that all bytes are right.
     pub(crate) fn verify(&mut self) {
         let mut buffers = std::mem::take(&mut self.buffers);
         for kept in buffers.iter_mut().filter(|kept| !kept.is_filled) {
@@ -370,7 +369,7 @@ impl Program {
         self.arrived(&readback, &pattern(kept.seed, tile), "reserved");
     }
 
-    /// Drops everything and shuts down; whatever is left is in the device.
+    /// Drops everything and shuts down; all remaining objects are in the device.
     pub(crate) fn end(self) -> tenure_core::ShutdownReport {
         let Self { buffers, textures, targets, structures, reserved, pages, gpu, .. } = self;
         drop((buffers, textures, targets, structures, reserved, pages));

@@ -61,7 +61,7 @@ fn end(gpu: Gpu<Device>) {
     device.check_clean().unwrap();
 }
 
-/// A pool that holds 64 MiB wants 8 MiB more, and takes 4, 2 or 1 where it must.
+/// A pool with 64 MiB prefers a block of 8 MiB, and falls back to 4, 2 or 1.
 #[test]
 fn blocks_are_halved_three_times() {
     for refused in 0..=3 {
@@ -102,7 +102,7 @@ fn memory_of_its_own_comes_next() {
     end(gpu);
 }
 
-/// Fills device-local memory, then the next types in order; the memory types of what was created.
+/// Fills device-local memory, then the next types in order; returns the memory types of the created resources.
 fn spill(profile: Profile, sizes: &[u64]) -> (Vec<u8>, OutOfMemory, Gpu<Device>) {
     let gpu = gpu(Options::new(profile).heap_sizes(sizes), Config::default());
     let mut alive = Vec::new();
@@ -118,7 +118,7 @@ fn spill(profile: Profile, sizes: &[u64]) -> (Vec<u8>, OutOfMemory, Gpu<Device>)
             }
         }
     };
-    // Whatever is left of a memory heap is less than a buffer.
+    // The free rest of a memory heap is smaller than a buffer.
     let reserved = gpu.device().calls().reserved_bytes;
     let asked = sizes.iter().map(|size| size - MIB).sum();
     assert!(reserved > asked, "gave up with {reserved} of {asked} B taken");
@@ -138,7 +138,7 @@ fn the_next_memory_type_comes_next() {
     assert_eq!(order, [0, 2, 1]);
     assert_eq!(error.class.memory.0, 0);
     end(gpu);
-    // Direct3D 12 has but one heap type for what the GPU writes.
+    // Direct3D 12 has a single heap type for resources that the GPU writes.
     let (order, error, gpu) = spill(Profile::DISCRETE, &[16 * MIB]);
     assert_eq!(order, [0]);
     assert_eq!(
@@ -163,7 +163,7 @@ fn submit(gpu: &Gpu<Device>) {
     gpu.record(Queue::Graphics, "use").unwrap().submit().unwrap();
 }
 
-/// What the GPU is done with is released although nobody has polled or purged since.
+/// Objects that the GPU is done with are released, without a poll or purge since.
 #[test]
 fn what_is_complete_makes_room() {
     let config = Config::from(PoolConfig { max_pooled_buffer: 0, ..PoolConfig::default() });
@@ -191,8 +191,8 @@ fn what_is_complete_makes_room() {
     end(gpu);
 }
 
-/// A level of 5 MiB takes the place of another, which the GPU still reads, on a card of 8 MiB. A small upload that is
-/// pending holds back what is dropped after it.
+/// A level of 5 MiB takes the place of another, which the GPU still reads, on a card of 8 MiB. A small pending
+/// upload delays the release of later dropped objects.
 #[test]
 fn what_the_gpu_still_uses_is_waited_for() {
     let config = Config::from(PoolConfig { max_pooled_buffer: 0, ..PoolConfig::default() });
@@ -231,7 +231,7 @@ fn what_the_gpu_still_uses_is_waited_for() {
     end(gpu);
 }
 
-/// Blocks that nothing lives in make room for others, whatever pool they are of.
+/// Empty blocks of any pool make room for others.
 #[test]
 fn idle_blocks_make_room() {
     let config = Config::from(PoolConfig { max_pooled_buffer: 256 * KIB, ..PoolConfig::default() });
@@ -273,7 +273,7 @@ fn the_limit_on_allocations_is_one_more_shortage() {
     end(gpu);
 }
 
-/// With pools the limit is far away.
+/// With pools the limit is not reached.
 #[test]
 fn pools_stay_far_from_the_limit_on_allocations() {
     let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA), Config::default());
@@ -284,7 +284,7 @@ fn pools_stay_far_from_the_limit_on_allocations() {
     end(gpu);
 }
 
-/// The error tells what was asked, of what, how much there is and how much of it in one piece.
+/// The error states the request, the memory type, the free bytes and the largest free range.
 #[test]
 fn the_error_has_the_numbers() {
     let options = Options::new(Profile::DISCRETE).heap_sizes([8 * MIB]).budgets([6 * MIB]);
@@ -293,7 +293,7 @@ fn the_error_has_the_numbers() {
     while let Ok(buffer) = gpu.create_buffer(&BufferDesc::new(192 * KIB, Usage::UNORDERED_ACCESS)) {
         alive.push(buffer);
     }
-    // Every third goes: holes of 192 KiB.
+    // Every third buffer is dropped, which leaves holes of 192 KiB.
     let mut index = 0;
     alive.retain(|_| {
         index += 1;
@@ -328,7 +328,7 @@ fn requests_beyond_all_measure_are_refused() {
     end(gpu);
 }
 
-/// Who has memory of its own was in no pool that an error could name.
+/// A committed resource is in no pool, so the error names none.
 #[test]
 fn an_error_about_memory_of_its_own_names_no_pool() {
     let mut options = Options::new(Profile::VULKAN_NVIDIA);

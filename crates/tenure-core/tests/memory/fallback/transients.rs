@@ -1,5 +1,5 @@
-//! Transient heaps while memory is short: they stay in the card's memory, give way when they are not used, and wait
-//! without keeping other threads waiting.
+//! Transient heaps while memory is short: they stay in the card's memory, are freed for others when unused, and
+//! wait without blocking other threads.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ fn usage(gpu: &Gpu<Device>) -> Vec<u64> {
     gpu.device().budget().unwrap().iter().map(|heap| heap.usage).collect()
 }
 
-/// A target of so many MiB.
+/// A target of `mib` MiB.
 fn target(mib: u32) -> TextureDesc {
     TextureDesc::d2(512, 512 * mib, Format::Rgba8Unorm, Usage::RENDER_TARGET).name("target")
 }
@@ -59,7 +59,7 @@ fn transient_targets_leave_the_cards_memory_when_the_driver_refuses() {
     assert!(gpu.shutdown().is_clean());
 }
 
-/// A level is loaded after a cut scene whose targets are not used any more.
+/// A level is loaded after a cut scene whose targets are no longer used.
 #[test]
 fn unused_transient_heaps_make_room_within_the_budget() {
     let options = Options::new(Profile::VULKAN_NVIDIA).budgets([24 * MIB, 512 * MIB, 1]);
@@ -67,7 +67,7 @@ fn unused_transient_heaps_make_room_within_the_budget() {
     frame(&gpu, &[16]).unwrap();
     let (reserved, level) = (gpu.stats().transient.reserved, BufferDesc::new(12 * MIB, Usage::VERTEX));
     assert!(reserved >= 16 * MIB);
-    // They were used in this frame, so that they are in the next, most likely: the level goes to system memory.
+    // The targets were used in this frame, and so most likely in the next: the level goes to system memory.
     let elsewhere = gpu.create_buffer(&level).unwrap();
     assert_eq!(gpu.stats().transient.reserved, reserved);
     assert!(usage(&gpu)[1] > 0);
@@ -89,7 +89,7 @@ fn unused_transient_heaps_make_room_within_the_budget() {
     assert!(gpu.shutdown().is_clean());
 }
 
-/// A buffer that finds no memory but that of a transient heap: to create the heap anew is better than to fail.
+/// Only a transient heap's memory is left for a buffer: creating the heap again later is better than a failure.
 #[test]
 fn transient_heaps_of_the_last_frame_give_way_before_a_request_fails() {
     let options = Options::new(Profile::DISCRETE).heap_sizes([24 * MIB]);
@@ -104,7 +104,7 @@ fn transient_heaps_of_the_last_frame_give_way_before_a_request_fails() {
     assert!(gpu.shutdown().is_clean());
 }
 
-/// Over the budget in each frame, with heaps of which never two are in use at once.
+/// Each frame exceeds the budget, with heaps that are never in use at the same time.
 #[test]
 fn frames_beyond_the_budget_do_not_create_heaps_again_and_again() {
     let options = Options::new(Profile::VULKAN_NVIDIA).budgets([4 * MIB, 512 * MIB, 1]);
@@ -147,7 +147,7 @@ fn transient_heaps_wait_for_what_the_gpu_still_uses() {
     assert!(gpu.shutdown().is_clean());
 }
 
-/// One thread waits for a GPU that hangs; another goes on with what there is.
+/// One thread waits for a GPU that hangs; another continues with the existing heaps.
 #[test]
 fn other_threads_acquire_while_one_waits() {
     let gpu = busy(Lag::Manual, Duration::from_secs(3));

@@ -1,4 +1,4 @@
-//! A program that does everything in any order, and knows what it has written.
+//! A program that makes any calls in any order, with a model of its written bytes.
 
 use std::collections::HashMap;
 
@@ -35,7 +35,7 @@ pub(super) enum Thing {
 pub(super) struct Known {
     pub(super) thing: Thing,
     pub(super) byte: u8,
-    /// Bytes written of a buffer.
+    /// The number of bytes written to a buffer.
     pub(super) written: u64,
 }
 
@@ -50,13 +50,13 @@ pub(super) struct World {
     pub(super) forgets: bool,
     /// Many small things.
     pub(super) is_dense: bool,
-    /// Others take the lists.
+    /// Others take the lists of moves.
     pub(super) shares: bool,
     pub(super) byte: u8,
 }
 
 impl Known {
-    /// Compares its content with what was written. What it is listed by, and how often it has moved.
+    /// Compares its content with the written bytes. Returns its id and its number of moves.
     pub(super) fn look(&self, gpu: &Gpu<Device>, context: &str) -> (Option<MovableId>, u64) {
         match &self.thing {
             Thing::Buffer(buffer) => {

@@ -1,4 +1,4 @@
-//! Recordings: the order that they bring about is the order declared, and nothing is waited for in vain.
+//! Recordings: they execute in the declared order, without superfluous waits.
 
 use proptest::prelude::*;
 use tenure_core::transient::graph::{Batch, Graph, PassId};
@@ -7,7 +7,7 @@ use tenure_core::{Queue, State};
 use super::model::{buffer, closure, compile, d3d12};
 use super::random::declared;
 
-/// The order of passes that comes from the order of batches on each queue, and from what they wait for.
+/// The order of passes that follows from the order of batches on each queue, and from their waits.
 fn brought_about(batches: &[Batch], passes: usize) -> Vec<Vec<bool>> {
     let mut order = vec![vec![false; passes]; passes];
     let mut all_before = |earlier: &[PassId], later: &[PassId]| {

@@ -1,4 +1,4 @@
-//! Plans are made once, kept, and improved where that is worth it.
+//! Plans are made once, kept, and improved where it pays off.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use test_random::Rng;
 use super::frames;
 use super::model::{Needs, buffer, d3d12};
 
-/// A cache, and what it is asked with.
+/// A cache and the arguments of its queries.
 struct Asked {
     cache: PlanCache,
     properties: Properties,
@@ -34,7 +34,7 @@ impl Asked {
     }
 }
 
-/// Passes that each read what the one before has written.
+/// Passes that each read the writes of the one before.
 fn chain(units: &[u64]) -> Graph {
     let mut graph = Graph::new();
     let ids: Vec<ResourceId> = units.iter().map(|&units| graph.buffer(buffer(units))).collect();
@@ -110,7 +110,7 @@ fn resources_stay_where_they_were_when_a_graph_changes() {
     for (name, lives) in frames::frames() {
         let mut asked = Asked::new(PlanOptions::default());
         let before = asked.get(&frames::graph(&lives)).compiled;
-        // A small resource more, as when an effect is switched on.
+        // One more small resource, as when an effect is switched on.
         let changed = [&lives[..], &[(3, 5, 1)]].concat();
         let Found { compiled, origin } = asked.get(&frames::graph(&changed));
         let Origin::Planned { known, moved } = origin else { panic!("{name}: {origin:?}") };

@@ -1,4 +1,4 @@
-//! Everything that can be wrong with a graph is said, with the numbers.
+//! Every error of a graph is reported, with its numbers.
 
 use tenure_core::device::Allowed;
 use tenure_core::transient::graph::{Graph, GraphError, Memory, Need, PlanCache, PlanOptions, TransientDesc};
@@ -125,7 +125,7 @@ fn descriptions_that_do_not_go() {
     assert!(matches!(unused, GraphError::NotGpuOnly { .. }), "said even where no pass uses it");
 }
 
-/// A memory that needs what it is told.
+/// A memory model with a given requirement.
 struct Told(Need);
 
 impl Memory for Told {
@@ -165,7 +165,7 @@ fn needs_that_cannot_be_met() {
     assert_eq!(plan(3, &mut told(u64::MAX, 1, Need::ALONE)), Ok(u64::MAX), "sums stop at the largest number");
 }
 
-/// What never leaves a pass is of no use to another one, whether it would load it or clear it anew.
+/// A resource that never leaves its pass cannot be used by another pass, whether to load or to clear it.
 #[test]
 fn transient_attachments_of_two_passes() {
     let usage = Usage::DEPTH_STENCIL | Usage::TRANSIENT_ATTACHMENT;

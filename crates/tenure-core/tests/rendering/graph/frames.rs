@@ -9,7 +9,7 @@ use super::model::{buffer, compile};
 /// The lives and sizes of a frame's resources, in passes and units of 64 KiB: `first-last x size`.
 const FRAMES: &str = include_str!("../../../../tenure-plan/tests/frames.txt");
 
-/// First pass, the first pass behind, and units.
+/// The first pass, the first pass after the lifetime, and units.
 type Life = (usize, usize, u64);
 
 /// The frames by name.
@@ -26,7 +26,7 @@ pub(crate) fn frames() -> Vec<(&'static str, Vec<Life>)> {
     FRAMES.lines().map(frame).collect()
 }
 
-/// A graph whose resources live so: written in the first pass, read in the last.
+/// A graph with resources of these lifetimes: written in the first pass, read in the last.
 pub(crate) fn graph(lives: &[Life]) -> Graph {
     let mut graph = Graph::new();
     let ids: Vec<ResourceId> = lives.iter().map(|&(_, _, units)| graph.buffer(buffer(units))).collect();

@@ -1,4 +1,4 @@
-//! What is to be done around each pass.
+//! The operations around each pass.
 
 use proptest::prelude::*;
 use tenure_core::transient::graph::{Compiled, Graph, PassId, ResourceId};
@@ -19,7 +19,8 @@ fn bytes(compiled: &Compiled, resource: ResourceId) -> (usize, u64, u64) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
-    /// Follows the batches as an executor does: what is used is acquired, and nobody else has its bytes.
+    /// Follows the batches as an executor does: used resources are acquired, and no other resource has their
+    /// bytes.
     #[test]
     fn whatever_is_used_has_its_bytes(declared in declared(14)) {
         let (graph, _, buffers) = declared.graph();
@@ -55,7 +56,7 @@ proptest! {
     }
 }
 
-/// Whether a texture that is acquired on one queue and used last on another is left in `COMMON`.
+/// Whether a texture acquired on one queue and last used on another is left in `COMMON`.
 fn is_left_in_common(properties: &tenure_core::device::Properties, uses: &[(Queue, State)]) -> bool {
     let mut graph = Graph::new();
     let usage = texture().info.usage | Usage::COPY_DST;

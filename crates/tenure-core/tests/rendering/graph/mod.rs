@@ -1,4 +1,4 @@
-//! Declared graphs: what is wrong with them, their recordings, their lifetimes, their plans.
+//! Declared graphs: their errors, recordings, lifetimes and plans.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 

@@ -1,4 +1,4 @@
-//! What the tests compile graphs with, and the rules of the declaration written down naively.
+//! The memory model of the tests, and a naive version of the rules of declarations.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use tenure_sim::{Device, Profile};
 pub(crate) struct Needs {
     pub(crate) unit: u64,
     pub(crate) limit: u64,
-    /// How often it was asked.
+    /// The number of queries.
     pub(crate) asked: usize,
 }
 
@@ -108,7 +108,7 @@ impl Declared {
         (graph, passes, buffers)
     }
 
-    /// Which pass must have ended before which begins.
+    /// Pairs of passes: the first must end before the second begins.
     pub(crate) fn order(&self) -> Vec<Vec<bool>> {
         let mut order = vec![vec![false; self.passes.len()]; self.passes.len()];
         for (b, later) in self.passes.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Random declarations, for all tests that compile some.
+//! Random declarations for tests of compiled graphs.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use super::model::{Declared, Pass};
 
 const QUEUES: [Queue; 3] = [Queue::Graphics, Queue::Compute, Queue::Copy];
 
-/// How a use is drawn: buffer, whether it writes, and which of two states.
+/// A random use: its buffer, whether it writes, and one of two states.
 type Draw = (usize, bool, bool);
 
 fn state(queue: Queue, writes: bool, copies: bool) -> State {
@@ -20,7 +20,7 @@ fn state(queue: Queue, writes: bool, copies: bool) -> State {
     }
 }
 
-/// Declarations without errors, of up to so many passes.
+/// Declarations without errors, with at most `most` passes.
 pub(crate) fn declared(most: usize) -> impl Strategy<Value = Declared> {
     let uses = |buffers| vec((0..buffers, prop::bool::weighted(0.3), any::<bool>()), 0..4);
     let queue = || prop_oneof![3 => Just(0_usize), 2 => Just(1), 1 => Just(2)];

@@ -33,7 +33,7 @@ const GRAPHICS: Queue = Queue::Graphics;
 const COMPUTE: Queue = Queue::Compute;
 const COPY: Queue = Queue::Copy;
 
-/// What happens to one resource, submission after submission, over and over.
+/// The uses of one resource, submission after submission, repeated.
 const OF_COLOURS: &[&[Pass]] = &[
     &[(GRAPHICS, &[TARGET, PIXEL, OTHERS]), (GRAPHICS, &[OTHERS, TARGET])],
     &[(GRAPHICS, &[TARGET, PIXEL]), (GRAPHICS, &[OTHERS]), (GRAPHICS, &[PIXEL])],
@@ -71,7 +71,7 @@ fn gpu(profile: Profile) -> (Device, Gpu<Device>) {
     (device, gpu)
 }
 
-/// Runs a program three times over, and says what the device found.
+/// Runs a program three times, and returns the device's hazards.
 fn run(
     profile: Profile,
     passes: &[Pass],
@@ -97,7 +97,7 @@ fn textures_of_ordinary_frames() {
     let depths = OF_DEPTHS.iter().map(|passes| (*passes, Format::D32Float, DEPTH));
     for (passes, format, usage) in colours.chain(depths) {
         for profile in Profile::ALL {
-            // As one, and mip by mip.
+            // All mips at once, and mip by mip.
             for parts in [&[Subresource::All][..], &[Subresource::One(1), Subresource::One(0)]] {
                 run(*profile, passes, |gpu| {
                     let desc = TextureDesc::d2(16, 16, format, usage).mips(2).name("target");

@@ -1,5 +1,5 @@
-//! Submissions that the driver refuses, one of several at a time: whatever was submitted before stays true,
-//! and the next submission goes on from there.
+//! Submissions that the driver refuses, one of several at a time: the states of earlier submissions stay valid,
+//! and the next submission continues from them.
 
 use tenure_core::{
     Config, Format, Gpu, Plane, Queue, QueueId, Recording, State, Subresource, TexelData, Texture,
@@ -71,7 +71,7 @@ fn a_transfer_of_which_one_half_was_submitted_is_finished_by_the_next_use() {
     }
 }
 
-/// Another thread may have dropped it, or nobody uses it again: nothing is submitted for its sake.
+/// Nothing is submitted for a texture that another thread has dropped or that is never used again.
 #[test]
 fn what_is_dropped_half_way_between_queues_is_forgotten() {
     let (device, gpu) = gpu(Profile::VULKAN_NVIDIA);
@@ -88,7 +88,7 @@ fn what_is_dropped_half_way_between_queues_is_forgotten() {
     device.check_clean().unwrap();
 }
 
-/// A queue that is neither of the two waits for both halves.
+/// A third queue waits for both halves.
 #[test]
 fn a_third_queue_gets_what_was_left_between_two_others() {
     let (device, gpu) = gpu(Profile::VULKAN_NVIDIA);

@@ -13,7 +13,7 @@ use tenure_sim::{CallKind, Device, Fault, FaultKind, HazardKind, Lag, Options, P
 use super::{MIB, PROFILES, clear, device, fill, finish, gpu, gpu_with, read, sample, storage, target};
 use test_random::Rng;
 
-/// What one pass does with one resource.
+/// The use of one resource in one pass.
 #[derive(Clone, Copy, Debug)]
 struct Work {
     id: ResourceId,
@@ -124,7 +124,7 @@ fn random_graphs_on_all_queues_find_what_they_wrote() {
             for _ in 0..6 {
                 let frame = gpu.begin_frame().unwrap();
                 programs[chance.below(3) as usize].run(&frame);
-                // A second graph in the same frame uses the memory after the first.
+                // A second graph in the same frame reuses the memory of the first.
                 programs[chance.below(3) as usize].run(&frame);
                 frame.end().unwrap();
             }
@@ -133,7 +133,7 @@ fn random_graphs_on_all_queues_find_what_they_wrote() {
     }
 }
 
-/// Where the driver requires dedicated memory, nothing is placed, and graphs work as well.
+/// If the driver requires dedicated memory, nothing is placed, and graphs still work.
 #[test]
 fn graphs_share_nothing_where_the_driver_requires_dedicated_memory() {
     for &profile in PROFILES {
@@ -166,8 +166,8 @@ fn graphs_share_nothing_where_the_driver_requires_dedicated_memory() {
     }
 }
 
-/// For drivers with a bug in flushing caches, resources that shaders read are in the copy source state, too: the
-/// simulated device reports every use that is not.
+/// For drivers with a bug in flushing caches, resources that shaders read are in the copy source state, too:
+/// the simulated device reports every use without it.
 #[test]
 fn shader_reads_include_the_copy_source_state_where_the_driver_needs_it() {
     for &profile in PROFILES {
@@ -213,13 +213,13 @@ fn sampled_target() -> tenure_core::TextureDesc {
     desc
 }
 
-/// The graphs that the tests of barriers run: large enough that memory is handed on many times.
+/// The graphs of the barrier tests: large enough that memory is reused many times.
 fn barrier_programs(device: &Device) -> Vec<Program> {
     let mut chance = Rng::new(5);
     (0..6).map(|_| Program::random(&mut chance, device, 14)).collect()
 }
 
-/// Runs graphs one after the other for some frames, the last of them with one barrier lost.
+/// Runs graphs one after the other for some frames, the last frame without one of its barriers.
 fn hazards_without(profile: Profile, lost: Option<u64>) -> (u64, Vec<tenure_sim::Hazard>) {
     let device = device(profile);
     let gpu = gpu(&device);

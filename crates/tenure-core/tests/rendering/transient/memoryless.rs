@@ -8,7 +8,7 @@ use tenure_sim::{CallKind, Device, Fault, FaultKind, Profile};
 
 use super::{PROFILES, device, finish, gpu, target};
 
-/// Depth and multisampled colour of a pass that resolves it, and what the pass leaves.
+/// Depth and multisampled colour of a pass that resolves it, and the result of the pass.
 struct Frame {
     graph: Graph,
     color: ResourceId,
@@ -17,7 +17,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// `usage` of what stays in the first pass.
+    /// `usage` is that of the resources that stay in the first pass.
     fn new(usage: Usage) -> Self {
         let mut graph = Graph::new();
         let of_pass = |format, target: Usage, name| {
@@ -34,7 +34,7 @@ impl Frame {
         Self { graph, color, depth, resolved }
     }
 
-    /// Runs it; where what stays in the first pass is.
+    /// Runs it; returns the location of the resources that stay in the first pass.
     fn run(&self, gpu: &Gpu<Device>) -> [LocationKind; 2] {
         let mut locations = None;
         let frame = gpu.begin_frame().unwrap();
@@ -63,8 +63,8 @@ fn draw(list: &mut Recording<Device>, texture: &Texture<Device>, state: State) {
     list.raw().use_texture(texture.raw(), Subresource::All, state);
 }
 
-/// On a phone only what the pass leaves takes memory: as much as a graph that declares nothing else. Elsewhere the others
-/// take what they do without that usage.
+/// On a phone only the results of the pass take memory: as much as in a graph without other resources. On other
+/// devices the others take the same memory as without that usage.
 #[test]
 fn targets_of_one_pass_of_a_graph_take_no_bytes_of_a_phone() {
     for &profile in PROFILES {
@@ -108,7 +108,7 @@ fn targets_of_one_pass_of_a_graph_take_no_bytes_of_a_phone() {
     }
 }
 
-/// A driver that refuses such memory gets them to plain memory, and the frames after that are as before.
+/// If a driver refuses such memory, they get ordinary memory, and later frames are unchanged.
 #[test]
 fn refused_lazy_memory_is_plain_memory() {
     let device = device(Profile::VULKAN_MOBILE);

@@ -28,7 +28,7 @@ fn device(profile: Profile) -> Device {
 }
 
 fn config() -> Config {
-    // Neither road gets better with time.
+    // Plans of both kinds stay the same over time.
     Config::from(TransientConfig { improvement: 0, ..TransientConfig::default() })
 }
 
@@ -117,8 +117,8 @@ fn from_the_third_equal_frame_on_passes_reserve_what_a_graph_does() {
     }
 }
 
-/// Passes in recordings that are open at the same time share less: what one of them has dropped is for itself alone. The
-/// plan knows.
+/// Passes in recordings that are open at the same time share less: bytes dropped by one of them are reused only
+/// by itself. The plan allows for this.
 #[test]
 fn recordings_that_are_open_at_once_are_planned_apart() {
     for &profile in PROFILES {
@@ -149,7 +149,7 @@ fn recordings_that_are_open_at_once_are_planned_apart() {
     }
 }
 
-/// A frame of another shape now and then: no heaps come and go with it.
+/// An occasional frame with other passes creates and frees no heaps.
 #[test]
 fn frames_of_two_shapes_settle() {
     for &profile in PROFILES {

@@ -137,7 +137,7 @@ fn recordings_that_are_open_at_once_do_not_share() {
             let second = two.transient_buffer(&storage(MIB, "second")).unwrap();
             fill(&mut two, &second, 2);
             read(&mut two, &second, 2);
-            // In the other order.
+            // The same in the other order.
             two.submit().unwrap();
             one.submit().unwrap();
         }
@@ -156,7 +156,7 @@ fn the_next_frame_is_placed_by_the_plan_of_the_last() {
     for _ in 0..6 {
         let frame = gpu.begin_frame().unwrap();
         let mut list = frame.record(Queue::Compute, "frame").unwrap();
-        // The small one is placed in the first free range, which is then too short for the large one.
+        // The small one is placed in the first free range, which is then too small for the large one.
         let early = list.transient_buffer(&storage(4 * MIB, "early")).unwrap();
         fill(&mut list, &early, 1);
         let long = list.transient_buffer(&storage(MIB, "long")).unwrap();

@@ -6,11 +6,11 @@ use tenure_sim::{Device, Lag, Options, Profile};
 
 use super::{MIB, PROFILES, finish, gpu_with, sample_counts, target};
 
-/// Frames in which the size changes.
+/// The number of frames with changing sizes.
 const CHANGING: u32 = 32;
-/// Equal frames after that.
+/// The number of equal frames after them.
 const EQUAL: u32 = 32;
-/// Equal frames after which what is acquired pass by pass has smaller heaps than before.
+/// Equal frames after which the heaps of resources acquired pass by pass shrink.
 const EQUAL_TO_SHRINK: u32 = 66;
 
 /// A way to have targets for the passes of a frame.
@@ -31,7 +31,7 @@ const DRAGS: [(&str, Drag); 5] = [
     ("two sizes in turn, one of them twice", |n| [[960, 540], [1920, 1080], [960, 540]][n as usize % 3]),
 ];
 
-/// The targets of a frame: a multisampled one where the device has such, and a plain one half as wide.
+/// The targets of a frame: a multisampled one if the device supports it, and another half as wide.
 fn targets(device: &Device, [width, height]: [u32; 2]) -> [TextureDesc; 2] {
     let samples = if sample_counts(device).contains(&4) { 4 } else { 1 };
     let (mut colour, mut scene) = (target(1, "colour").samples(samples), target(1, "scene"));
@@ -62,8 +62,8 @@ fn frame(gpu: &Gpu<Device>, road: Road, targets: [TextureDesc; 2]) {
     frame.end().unwrap();
 }
 
-/// The most that was reserved, the most that a frame asked for, what was reserved in the end, and what the last
-/// frame asked for.
+/// The peak of reserved bytes, the peak of a frame's requests, the reserved bytes at the end, and the last
+/// frame's requests.
 fn run(gpu: &Gpu<Device>, device: &Device, road: Road, drag: Drag) -> [u64; 4] {
     let (mut most, mut largest) = (0, 0);
     let grows = drag(0)[0] < drag(CHANGING - 1)[0] && drag(1)[0] < drag(2)[0];
@@ -77,7 +77,7 @@ fn run(gpu: &Gpu<Device>, device: &Device, road: Road, drag: Drag) -> [u64; 4] {
     [most, largest, stats.reserved, stats.requested]
 }
 
-/// What the device rounds the sizes of `heaps` heaps to.
+/// The rounding of the sizes of `heaps` heaps by the device.
 fn rounding(profile: Profile, heaps: u64) -> u64 {
     use tenure_core::device::Device as _;
     let device = Device::with_options(Options::new(profile));
@@ -85,7 +85,7 @@ fn rounding(profile: Profile, heaps: u64) -> u64 {
     heaps * if device.properties().heap_alignment > 0 { 4 * MIB } else { 0 }
 }
 
-/// Where the GPU has finished with a frame before the next one begins.
+/// If the GPU finishes each frame before the next one begins.
 #[test]
 fn a_drag_reserves_half_as_much_again_as_its_largest_frame_at_most() {
     for &profile in PROFILES {
@@ -103,7 +103,7 @@ fn a_drag_reserves_half_as_much_again_as_its_largest_frame_at_most() {
     }
 }
 
-/// Where the GPU is two submissions behind, it still uses what the frames before used.
+/// If the GPU is two submissions behind, it still uses the resources of earlier frames.
 #[test]
 fn a_drag_keeps_no_more_than_the_gpu_uses() {
     for &profile in PROFILES {
@@ -140,7 +140,7 @@ fn sizes_in_turn_create_no_heaps() {
     }
 }
 
-/// Where the driver wants memory of its own for each target.
+/// If the driver requires dedicated memory for each target.
 #[test]
 fn targets_with_memory_of_their_own_go_when_others_take_their_place() {
     for &profile in PROFILES {

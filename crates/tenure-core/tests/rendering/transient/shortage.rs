@@ -1,4 +1,4 @@
-//! Memory that is short, for a while or permanently.
+//! Memory shortages, temporary and permanent.
 
 use tenure_core::transient::graph::Graph;
 use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, Queue, State, TransientConfig, Usage};
@@ -14,7 +14,7 @@ fn gpu(device: &Device) -> Gpu<Device> {
     gpu_with(device, Config::from(TransientConfig { latency: 0, ..TransientConfig::default() }))
 }
 
-/// A graph whose one pass uses buffers of those sizes, all at once.
+/// A graph with one pass that uses buffers of those sizes.
 fn graph_of(sizes: &[u64]) -> Graph {
     let mut graph = Graph::new();
     let ids: Vec<_> = sizes.iter().map(|size| graph.buffer(storage(*size, "buffer"))).collect();

@@ -1,4 +1,4 @@
-//! Small programs stay small: what is reserved follows what is asked for.
+//! Small programs stay small: reserved bytes follow the requests.
 
 use tenure_core::device::{Device as _, ResourceDesc};
 use tenure_core::{BufferDesc, Config, Queue, TextureDesc, TransientConfig, Usage};
@@ -6,7 +6,7 @@ use tenure_sim::Device;
 
 use super::{MIB, PROFILES, clear, device, fill, finish, gpu, gpu_with, sample, storage, target};
 
-/// Bytes that the device wants for a texture.
+/// The device's size of a texture, in bytes.
 fn needed(device: &Device, desc: &TextureDesc) -> u64 {
     device.requirements(&ResourceDesc::Texture(desc.info.clone())).unwrap().size
 }
@@ -41,7 +41,7 @@ fn a_program_with_one_triangle_reserves_little() {
     }
 }
 
-/// Heaps that no graph was declared for grow by half of what there is, from 1 MiB to the largest that was chosen.
+/// Heaps without a graph grow by half of their total, from 1 MiB to the configured maximum.
 #[test]
 fn heaps_grow_with_what_is_acquired() {
     let device = device(tenure_sim::Profile::DISCRETE);

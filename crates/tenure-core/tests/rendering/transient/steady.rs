@@ -1,4 +1,4 @@
-//! Frames that are all alike create nothing, whatever the device rounds sizes to.
+//! Equal frames create nothing, with any rounding of sizes by the device.
 
 use tenure_core::transient::graph::Graph;
 use tenure_core::{Config, Error, Format, Gpu, Queue, State, TextureDesc, Usage};
@@ -7,7 +7,7 @@ use tenure_sim::{Device, Options, Profile};
 use super::{MIB, PROFILES, sample_counts};
 
 const SIZES: [(u32, u32); 6] = [(64, 64), (512, 512), (640, 480), (800, 600), (1280, 720), (1920, 1080)];
-/// Frames after which nothing is created any more.
+/// The number of frames after which nothing more is created.
 const FIRST: u64 = 4;
 
 fn target((width, height): (u32, u32), samples: u32, name: &'static str) -> TextureDesc {
@@ -15,7 +15,7 @@ fn target((width, height): (u32, u32), samples: u32, name: &'static str) -> Text
     TextureDesc::d2(width, height, Format::Rgba8Unorm, usage).samples(samples).name(name)
 }
 
-/// What 20 frames of the same graph reserve, and create after the first ones.
+/// The memory reserved by 20 frames of the same graph, and the objects created after the first ones.
 fn run(profile: Profile, size: (u32, u32), samples: u32, targets: usize) -> (u64, u64) {
     let gpu = Gpu::new(Device::with_options(Options::new(profile)), Config::default()).unwrap();
     let mut graph = Graph::new();

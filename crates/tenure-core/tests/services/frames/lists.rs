@@ -1,4 +1,4 @@
-//! Command lists are there before a GPU that falls behind would need them.
+//! Command lists are created before a slower GPU needs them.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 
 use super::manual;
 
-/// A frame with so many submissions to a queue.
+/// A frame with several submissions to a queue.
 fn frame_on(gpu: &Gpu<Device>, queue: Queue, submissions: usize) {
     let frame = gpu.begin_frame().unwrap();
     for _ in 0..submissions {
@@ -55,7 +55,7 @@ fn only_a_frame_that_submits_more_than_any_before_makes_lists() {
     }
 }
 
-/// A frame that loads may wait for each of many submissions, and take one list.
+/// A frame that loads may wait after each of many submissions, and needs one list.
 #[test]
 fn many_submissions_make_few_lists() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
@@ -90,7 +90,7 @@ fn a_driver_that_makes_no_more_lists_ends_frames_all_the_same() {
     frame_on(&gpu, Queue::Graphics, 1);
     assert_eq!(gpu.stats().lists_created, 2);
     device.faults().clear();
-    // What is missing is made when it is needed.
+    // Missing lists are created on demand.
     frame_on(&gpu, Queue::Graphics, 1);
     frame_on(&gpu, Queue::Graphics, 1);
     assert_eq!(gpu.stats().lists_created, 3);

@@ -15,7 +15,7 @@ use crate::waits;
 
 const REASON: &str = "DXGI_ERROR_DEVICE_HUNG";
 
-/// A bit of everything; ends at the first error.
+/// Makes calls of all kinds until the first error.
 fn program(gpu: &Gpu<Device>) -> Result<(), Error> {
     use tenure_core::device::Device as _;
     let pages = gpu.create_pages(&PageAllocatorDesc::new(256 << 10).name("pages"));
@@ -152,7 +152,7 @@ fn removal_at_any_call_is_reported_and_drains() {
     }
 }
 
-/// With everything in flight and open: what is dropped afterwards is given back, too.
+/// With everything in flight and open: objects dropped afterwards are released, too.
 #[test]
 fn what_is_open_at_the_removal_drains() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Manual));

@@ -1,4 +1,4 @@
-//! Objects of the program's own, and recordings that nobody closes.
+//! Objects of the program, and recordings that are never closed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl Drop for Bomb {
     }
 }
 
-/// What a program's object does when it is dropped does not keep the others from being dropped.
+/// A destructor of the program does not prevent the drop of other objects.
 #[test]
 fn a_panicking_drop_does_not_lose_the_rest() {
     let device = Device::new(Profile::DISCRETE);
@@ -76,7 +76,7 @@ fn a_deferred_object_lives_as_long_as_what_was_submitted() {
     assert_eq!(held(&gpu), []);
 }
 
-/// Bound to nothing that was submitted before it was made.
+/// Earlier submissions do not delay its release.
 #[test]
 fn what_is_newer_than_every_submission_goes_at_once() {
     let (gpu, device) = manual(Config::default());
@@ -92,7 +92,7 @@ fn what_is_newer_than_every_submission_goes_at_once() {
 fn a_forgotten_recording_shows_by_name_age_and_bytes() {
     let device = Device::new(Profile::DISCRETE);
     let gpu = Gpu::new(device, Config::default()).unwrap();
-    // Commands may name a buffer from the moment that its place was asked for.
+    // Commands may use a buffer once its place was queried.
     let mesh = |name, size| {
         let mesh = mesh(&gpu, name, size);
         assert!(mesh.offset() < u64::MAX);

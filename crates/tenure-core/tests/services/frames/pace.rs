@@ -1,4 +1,4 @@
-//! How far the CPU may be ahead, and how long idle blocks stay.
+//! The CPU's lead over the GPU, and the lifetime of idle blocks.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -62,7 +62,7 @@ fn frames_without_submissions_never_wait() {
     assert_eq!(gpu.stats().frame_waits, 0, "a dropped frame ends, too");
 }
 
-/// Frames after which a block that ran empty is gone.
+/// The number of frames after which an empty block is freed.
 fn frames_until_returned(idle_frames: u32, size: u64) -> u32 {
     let device = Device::new(Profile::DISCRETE);
     let gpu =

@@ -1,4 +1,4 @@
-//! The end, in order and in disorder.
+//! Shutdown in any order.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -58,7 +58,7 @@ fn backtraces_show_where_a_leak_was_created() {
     drop(rock);
 }
 
-/// In whatever order they go, the last of them leaves the device empty.
+/// In any order, the last drop leaves the device empty.
 #[test]
 fn handles_dropped_after_shutdown_are_released() {
     for last in 0..6 {
@@ -135,7 +135,7 @@ fn page_allocators_create_nothing_after_the_shutdown() {
     }
 }
 
-/// What a hung GPU may still use is left alone, for good; nothing is destroyed under it.
+/// Objects that a hung GPU may still use are never destroyed; nothing is destroyed under it.
 #[test]
 fn shutdown_under_a_hung_gpu_is_bounded() {
     let shutdown_timeout = Duration::from_millis(40);

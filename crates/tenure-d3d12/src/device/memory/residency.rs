@@ -165,7 +165,7 @@ impl Inner {
     pub(crate) fn hint(&self, pageable: ID3D12Pageable, priority: D3D12_RESIDENCY_PRIORITY) {
         let Some(device) = &self.interfaces.device1 else { return };
         let pageable = Some(pageable);
-        // SAFETY: one object and one priority, both of which outlive the call.
+        // SAFETY: one object and one priority; both outlive the call.
         let _hinted = unsafe { device.SetResidencyPriority(1, &raw const pageable, &raw const priority) };
     }
 

@@ -1,4 +1,4 @@
-//! What is asked of a `BlockSuballocator`, and the check that it does what it promises.
+//! Operations of a `BlockSuballocator`, and the check of its contract.
 
 use std::cmp::Reverse;
 
@@ -17,7 +17,7 @@ pub(crate) enum Op {
     AddBlock {
         capacity: u64,
     },
-    /// Removes the block with this number, whether or not there is one and it is empty.
+    /// Removes the block with this number, even if it does not exist or is not empty.
     RemoveBlock {
         id: u8,
     },
@@ -62,7 +62,7 @@ pub(crate) enum Op {
     Trim,
 }
 
-/// What one algorithm promises.
+/// The contract of one algorithm.
 pub(crate) trait BlockRules {
     type Allocator: BlockSuballocator;
     /// The rules of a single block.
@@ -76,7 +76,7 @@ pub(crate) trait BlockRules {
     fn must_serve(&self, one: &Self::One, live: &Ranges, size: u64, align: u64) -> bool;
 }
 
-/// Blocks at most.
+/// The maximum number of blocks.
 const MAX_BLOCKS: usize = 40;
 const VALIDATE_EVERY: usize = 512;
 
@@ -89,12 +89,12 @@ struct Block<R> {
     fresh: bool,
 }
 
-/// Plays the operations, checks each, and returns what the allocations returned.
+/// Plays the operations, checks each, and returns the results of the allocations.
 pub(crate) fn play<R: BlockRules>(rules: &R, ops: &[Op]) -> Vec<Option<(usize, u64, u64)>> {
     play_long(rules, ops, 1)
 }
 
-/// As [`play`]; everything is compared after every so many operations alone.
+/// As [`play`]; the whole state is compared only after every `every` operations.
 pub(crate) fn play_long<R: BlockRules>(
     rules: &R,
     ops: &[Op],
@@ -122,7 +122,7 @@ pub(crate) fn play_long<R: BlockRules>(
     player.results
 }
 
-/// All that an allocation takes.
+/// All arguments of an allocation.
 fn live(allocation: BlockAllocation) -> Live {
     let BlockAllocation { offset, size, padding, handle, .. } = allocation;
     Live { offset: offset - padding, size: size + padding, handle }
@@ -211,7 +211,7 @@ impl<R: BlockRules> Player<'_, R> {
     }
 
     fn remove_block(&mut self, index: usize) {
-        // The only way to name a block that is not there is to have known one that was.
+        // Blocks that do not exist can only be named by numbers of removed ones.
         let Some(id) = self.allocator.blocks().find(|id| id.index() == index) else {
             return;
         };
@@ -257,7 +257,7 @@ impl<R: BlockRules> Player<'_, R> {
         }
     }
 
-    /// What was allocated is what was asked for, and overlaps nothing.
+    /// Checks that an allocation matches its request, and overlaps no other.
     fn note(&mut self, allocation: BlockAllocation, size: u64, align: u64) {
         assert!(size > 0 && align.is_power_of_two());
         assert_eq!(allocation.offset % align, 0, "misaligned");
@@ -340,13 +340,13 @@ impl<R: BlockRules> Player<'_, R> {
     fn free_again(&mut self, nth: usize) {
         if !self.freed.is_empty() {
             let handle = self.freed[nth % self.freed.len()];
-            // Once its block is gone, nobody knows any more whose the handle was.
+            // After its block is removed, the owner of a handle is unknown.
             assert!(self.allocator.free(handle).is_err());
             assert_eq!(self.allocator.get(handle), None);
         }
     }
 
-    /// Each hole of the block becomes an allocation, and no other does, however many pieces are looked at in a call.
+    /// Exactly the holes of the block become allocations, for any number of pieces per call.
     fn fill(&mut self, id: BlockId) {
         let holes: Vec<_> = self.allocator.holes_in(id).collect();
         let before: Vec<_> = self.allocator.allocations_in(id).collect();
@@ -403,8 +403,8 @@ impl<R: BlockRules> Player<'_, R> {
         assert_eq!(sorted(&retired), expected);
     }
 
-    /// Only blocks that were empty for so long go, the oldest first and of these the smallest; no more of them than are
-    /// enough, and all where they are not enough.
+    /// Only blocks that were empty for that long are removed, the oldest first, then the smallest; no more of
+    /// them than are enough, and all where they are not enough.
     fn retire_idle(&mut self, idle_frames: u32, bytes: u64) {
         let age = |block: &Block<R::One>| if block.fresh { 0 } else { block.idle + 1 };
         let is_old = |block: &&Block<R::One>| block.live.len() == 0 && age(block) >= idle_frames;
@@ -445,7 +445,7 @@ impl<R: BlockRules> Player<'_, R> {
 
     /// Checks which block stays when all are empty: the youngest within the idle frames.
     fn check_kept(&self, kept: &[usize]) {
-        // How many frames ago it ran empty.
+        // The number of frames since it ran empty.
         let idle = |block: &Block<R::One>| if block.fresh { 0 } else { block.idle + 1 };
         let youngest = self.present().map(idle).min().unwrap_or(0);
         if youngest <= DEFAULT_IDLE_FRAMES {

@@ -1,4 +1,4 @@
-//! What the buddy suballocator promises.
+//! The contract of the buddy suballocator.
 
 use tenure_suballoc::Buddy;
 

@@ -1,4 +1,4 @@
-//! What the general allocator promises.
+//! The contract of the general allocator.
 
 use tenure_suballoc::General;
 
@@ -12,7 +12,7 @@ pub(crate) struct GeneralRules {
 }
 
 impl GeneralRules {
-    /// What a size class may add to a number of granules.
+    /// The rounding of a number of granules by size classes.
     fn class_width(units: u64) -> u64 {
         if units < 256 { 0 } else { units / 128 }
     }

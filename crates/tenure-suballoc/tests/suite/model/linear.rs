@@ -1,4 +1,4 @@
-//! What is asked of a `Linear`, and the check that it does what it promises.
+//! Operations of a `Linear`, and the check of its contract.
 
 use tenure_suballoc::Linear;
 
@@ -8,7 +8,7 @@ pub(crate) enum Op {
         size: u64,
         align: u64,
     },
-    /// Asks for all that is left, and so many bytes more.
+    /// Requests the rest, plus a number of bytes.
     AllocateRest {
         more: i8,
         align: u64,

@@ -1,5 +1,5 @@
-//! The oracles: naive models that say what an allocator must, may and must not do. They panic when
-//! it does otherwise. The fuzz targets use them, too.
+//! The oracles: naive models of the required, allowed and forbidden results of an allocator. They panic on
+//! other results. The fuzz targets use them, too.
 
 pub(crate) mod blocks;
 pub(crate) mod buddy;

@@ -1,4 +1,4 @@
-//! What is asked of a `Suballocator`, and the check that it does what it promises.
+//! Operations of a `Suballocator`, and the check of its contract.
 
 use tenure_suballoc::{AllocError, Allocation, FilledPiece, FreeError, Handle, Suballocator};
 
@@ -12,7 +12,7 @@ pub(crate) enum Op {
         size: u64,
         align: u64,
     },
-    /// Asks for what the largest hole has, and so many bytes more.
+    /// Requests the size of the largest hole, plus a number of bytes.
     AllocateLargest {
         more: i8,
         align: u64,
@@ -31,16 +31,16 @@ pub(crate) enum Op {
     Clear,
 }
 
-/// What one algorithm promises beyond what all do.
+/// The contract of one algorithm beyond the common one.
 pub(crate) trait Rules {
     type Allocator: Suballocator;
 
     fn make(&self) -> Self::Allocator;
 
-    /// Bytes that are managed.
+    /// The managed bytes.
     fn capacity(&self) -> u64;
 
-    /// The bytes that a request may take: the least and the most.
+    /// The minimum and maximum bytes of an allocation for a request.
     fn reserved(&self, size: u64, align: u64) -> (u64, u64);
 
     /// Whether a request must succeed.
@@ -49,32 +49,32 @@ pub(crate) trait Rules {
     /// Whether no state of the allocator can serve a request.
     fn never_serves(&self, size: u64, align: u64) -> bool;
 
-    /// What `largest_free` must be.
+    /// The required value of `largest_free`.
     fn largest_free(&self, live: &Ranges) -> u64 {
         live.largest_hole()
     }
 
-    /// Whether free ranges side by side are one.
+    /// Whether adjacent free ranges are merged.
     fn merges(&self) -> bool {
         true
     }
 
-    /// How much less than `largest_free` its floor may be.
+    /// The maximum difference between `largest_free` and its lower bound.
     fn floor_slack(&self, largest_free: u64) -> u64;
 
     /// Anything else.
     fn check(&self, _allocator: &Self::Allocator, _live: &Ranges) {}
 }
 
-/// How often everything is walked, in operations.
+/// The number of operations between two complete walks.
 const VALIDATE_EVERY: usize = 512;
 
-/// Plays the operations, checks each, and returns what the allocations returned.
+/// Plays the operations, checks each, and returns the results of the allocations.
 pub(crate) fn play<R: Rules>(rules: &R, ops: &[Op]) -> Vec<Option<(u64, u64)>> {
     play_long(rules, ops, 1)
 }
 
-/// As [`play`]; everything is compared after every so many operations alone.
+/// As [`play`]; the whole state is compared only after every `every` operations.
 pub(crate) fn play_long<R: Rules>(rules: &R, ops: &[Op], every: usize) -> Vec<Option<(u64, u64)>> {
     let mut player = Player::new(rules);
     for (step, op) in ops.iter().enumerate() {
@@ -87,7 +87,7 @@ pub(crate) fn play_long<R: Rules>(rules: &R, ops: &[Op], every: usize) -> Vec<Op
     player.results
 }
 
-/// All that an allocation takes.
+/// All arguments of an allocation.
 fn live(allocation: Allocation) -> Live {
     let Allocation { offset, size, padding, handle } = allocation;
     Live { offset: offset - padding, size: size + padding, handle }
@@ -151,7 +151,7 @@ impl<'a, R: Rules> Player<'a, R> {
         }
     }
 
-    /// Each hole becomes an allocation, and no other does, however many pieces are looked at in a call.
+    /// Exactly the holes become allocations, for any number of pieces per call.
     fn fill(&mut self) {
         let holes: Vec<_> = self.allocator.holes().collect();
         let before: Vec<_> = self.allocator.allocations().collect();
@@ -249,7 +249,7 @@ impl<'a, R: Rules> Player<'a, R> {
         }
     }
 
-    /// Frees everything, from the middle outwards, which must leave the range as it began.
+    /// Frees everything, from the middle outwards, which must restore the initial range.
     fn free_all(&mut self) {
         while self.live.len() > 0 {
             self.free(self.live.len() / 2);

@@ -58,8 +58,8 @@ impl Ranges {
         self.live.drain(..)
     }
 
-    /// Checks that an allocator names exactly these ranges, and that what it names between them is all the
-    /// rest: all of what lies between two of them as one range if it says that it merges what is free.
+    /// Checks that an allocator reports exactly these ranges, and all bytes between them as free: as one free
+    /// range between two of them, if it merges free ranges.
     pub(crate) fn check_walks(
         &self,
         allocations: impl Iterator<Item = Live>,
@@ -85,7 +85,7 @@ impl Ranges {
         self.live.remove(index)
     }
 
-    /// What lies between the live ranges, as (offset, size), empty ones included.
+    /// The gaps between the live ranges, as (offset, size), including empty ones.
     pub(crate) fn holes(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let mut end = 0;
         let before = self.live.iter().map(move |live| {

@@ -1,4 +1,4 @@
-//! What is asked of a `Ring`, and the check that it does what it promises.
+//! Operations of a `Ring`, and the check of its contract.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -11,14 +11,14 @@ pub(crate) enum Op {
         size: u64,
         align: u64,
     },
-    /// Asks for what the largest free range has, and so many bytes more.
+    /// Requests the size of the largest free range, plus a number of bytes.
     AllocateLargest {
         more: i8,
         align: u64,
     },
     Close,
     Clear,
-    /// Releases up to so many frames.
+    /// Releases up to this number of frames.
     Release {
         frames: u8,
     },
@@ -102,7 +102,7 @@ impl Model {
         self.frames.clear();
     }
 
-    /// What no range in use covers, in order.
+    /// The free ranges, in order.
     fn holes(&self) -> Vec<Range<u64>> {
         let mut used: Vec<_> = self.segments.iter().map(|used| used.start..used.end).collect();
         used.push(self.capacity..self.capacity);
@@ -145,7 +145,7 @@ pub(crate) fn play(capacity: u64, ops: &[Op]) {
     play_long(capacity, ops, 1);
 }
 
-/// As [`play`]; everything is compared after every so many operations alone.
+/// As [`play`]; the whole state is compared only after every `every` operations.
 pub(crate) fn play_long(capacity: u64, ops: &[Op], every: usize) {
     let mut ring = Ring::new(capacity);
     let mut model =

@@ -1,4 +1,4 @@
-//! What sets of blocks promise.
+//! The contract of sets of blocks.
 
 use tenure_suballoc::{Buddy, General, GeneralBlocks, Growing};
 
@@ -25,7 +25,7 @@ impl BlockRules for OneSetOfLists {
     }
 
     fn must_serve(&self, one: &GeneralRules, live: &Ranges, size: u64, align: u64) -> bool {
-        // Of several empty blocks only the last is sure to be looked at.
+        // Of several empty blocks only the last is always considered.
         live.len() > 0 && one.must_serve(live, size, align)
     }
 }

@@ -1,4 +1,4 @@
-//! What is asked of `Slots`, and the check that they do what they promise.
+//! Operations of `Slots`, and the check of their contract.
 
 use tenure_suballoc::{AllocError, FreeError, Handle, SlotRange, Slots};
 
@@ -13,7 +13,7 @@ pub(crate) enum Op {
     Clear,
 }
 
-/// Plays the operations, checks each, and compares everything after every so many.
+/// Plays the operations, checks each, and compares the whole state after every `every` operations.
 pub(crate) fn play(capacity: u32, ops: &[Op], every: usize) {
     let mut player = Player {
         slots: Slots::new(capacity).unwrap(),

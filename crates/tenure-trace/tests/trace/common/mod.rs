@@ -8,7 +8,7 @@ pub(crate) fn kind() -> impl Strategy<Value = Kind> {
         .prop_map(|(memory, layout)| Kind::new(memory, layout))
 }
 
-/// What to do next; whether it is possible depends on what came before.
+/// The next operation; whether it is possible depends on earlier ones.
 #[derive(Clone, Debug)]
 enum Step {
     Alloc(u64, u64, u64, Kind),

@@ -16,7 +16,7 @@ use crate::harness::{PERMIT, Vulkan, in_buffers, validated};
 
 const BUFFERS: OptionalFeatures = OptionalFeatures::DESCRIPTOR_BUFFERS;
 
-/// Only who asks for them has them, and then there are no sets.
+/// They exist only on request, and then there are no sets.
 #[test]
 fn descriptor_buffers_are_asked_for_and_have_no_sets_beside_them() {
     let vulkan = Vulkan::new(validated());
@@ -92,7 +92,7 @@ fn heaps_of_a_discrete_card_are_shared_by_its_families() {
     vulkan.end();
 }
 
-/// All heaps together have the address space that the device names, and it is used again.
+/// All heaps share the device's address space, and freed space is reused.
 #[test]
 fn heaps_share_an_address_space() {
     let vulkan = Vulkan::new(in_buffers());
@@ -125,7 +125,7 @@ fn heaps_share_an_address_space() {
     vulkan.end();
 }
 
-/// What shaders do not see, or is of another kind or device, is an error of the list.
+/// A heap that is not shader-visible, or of another kind or device, is an error of the list.
 #[test]
 fn wrong_heaps_are_refused_when_they_are_bound() {
     let room = Room::new(Vulkan::new(in_buffers()));
@@ -150,7 +150,7 @@ fn wrong_heaps_are_refused_when_they_are_bound() {
     room.end();
 }
 
-/// Whatever call fails, the error is a shortage, nothing is left, and the next try works.
+/// Whichever call fails, the error is a shortage, nothing is left, and the next attempt succeeds.
 #[test]
 fn a_failed_creation_leaves_nothing() {
     let vulkan = Vulkan::wearing(Costume::plain(), in_buffers(), |_| ());
@@ -176,7 +176,7 @@ fn a_failed_creation_leaves_nothing() {
     vulkan.end();
 }
 
-/// On a device of somebody else's, who says what was enabled: without the option there are sets.
+/// On a wrapped device with a list of enabled features: without the option there are sets.
 #[test]
 fn a_wrapped_device_has_buffers_when_both_say_so() {
     for (asks, expected) in [(true, true), (false, false)] {
@@ -191,7 +191,7 @@ fn a_wrapped_device_has_buffers_when_both_say_so() {
     }
 }
 
-/// What is refused is not written in part.
+/// A refused write writes no part.
 #[test]
 fn a_refused_fill_changes_nothing() {
     let room = Room::new(Vulkan::new(in_buffers()));
@@ -228,7 +228,7 @@ fn a_buffer_without_an_address_is_not_described() {
         memory: None,
         ownership: Ownership::Caller,
     };
-    // SAFETY: nothing looks at what is in it, and it is destroyed after the resource.
+    // SAFETY: its contents are never read, and it is destroyed after the resource.
     let resource = unsafe { Resource::from_raw_buffer(&room.device, raw) }.unwrap();
     if room.device.descriptor_buffers().is_some() {
         let view = part(0, BufferAccess::Constants);

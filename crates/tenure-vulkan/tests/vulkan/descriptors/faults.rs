@@ -14,7 +14,7 @@ use super::room::{Room, TYPED, nearest, part, visible, whole};
 use crate::disguise::Costume;
 use crate::harness::Vulkan;
 
-/// Whatever call fails, the error is a shortage, nothing is left, and the next try works.
+/// Whichever call fails, the error is a shortage, nothing is left, and the next attempt succeeds.
 #[test]
 fn a_failed_creation_leaves_nothing() {
     let room = Room::new(Vulkan::disguised(Costume::plain(), &Options::default()));
@@ -47,8 +47,8 @@ fn a_failed_creation_leaves_nothing() {
     room.end();
 }
 
-/// A manager has no pool for a heap that shaders see before something is put into one of that kind. A
-/// refusal says for what it was, and the next table makes it.
+/// A manager creates the pool of a shader-visible heap with the first descriptor of its kind. A refusal names
+/// the object, and the next table creates the pool.
 #[test]
 fn a_pool_comes_with_the_first_table() {
     let vulkan = Vulkan::disguised(Costume::plain(), &Options::default());
@@ -83,7 +83,7 @@ fn a_pool_comes_with_the_first_table() {
     vulkan.end();
 }
 
-/// Once the device is lost each call says so.
+/// After a device loss each call returns the error.
 #[test]
 fn a_lost_device_says_so() {
     let room = Room::new(Vulkan::disguised(Costume::plain(), &Options::default()));

@@ -1,4 +1,4 @@
-//! Shaders find what descriptors say.
+//! Shaders read through descriptors.
 
 use crate::harness::PERMIT;
 use conformance::{Look, Through};
@@ -94,7 +94,7 @@ fn heaps_show_everything_by_vulkan_1_1() {
     heaps_show_everything(Vulkan::new(validated().api_version(ApiVersion::V1_1)));
 }
 
-/// On a device of somebody else's, who says what was enabled.
+/// On a wrapped device with a list of enabled features.
 #[test]
 fn heaps_show_everything_on_a_wrapped_device() {
     heaps_show_everything(Vulkan::wrapping(&Options::default()));

@@ -1,4 +1,4 @@
-//! What was freed, and written again.
+//! Freed descriptors, and descriptors written again.
 
 use crate::harness::PERMIT;
 use conformance::{Look, Through};
@@ -27,7 +27,7 @@ fn freed_descriptors_in_buffers_show_nothing() {
     freed_descriptors_show_nothing(Vulkan::new(options));
 }
 
-/// Null descriptors read as zeros, without a word of the layers, and the rest stays.
+/// Null descriptors read as zeros, without messages of the layers, and others are unchanged.
 fn freed_descriptors_show_nothing(vulkan: Vulkan) {
     let room = Room::new(vulkan);
     if !room.has_heaps() {
@@ -92,7 +92,7 @@ fn freed_sets_show_nothing() {
     room.end();
 }
 
-/// Without null descriptors what was freed is left alone.
+/// Without null descriptors, freed descriptors are left alone.
 #[test]
 fn without_null_descriptors_nothing_is_written() {
     let room = Room::new(Vulkan::new(validated().without(OptionalFeatures::NULL_DESCRIPTORS)));
@@ -118,7 +118,7 @@ fn without_null_descriptors_nothing_is_written() {
     room.end();
 }
 
-/// A set is written again and again, with views that replace each other at one index.
+/// A set is written repeatedly, with views that replace each other at one index.
 #[test]
 fn sets_and_indices_are_used_again() {
     let room = Room::new(Vulkan::new(validated()));

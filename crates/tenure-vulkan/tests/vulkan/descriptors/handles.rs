@@ -1,4 +1,4 @@
-//! The API's handles of what a manager has made.
+//! The API's handles of a manager's objects.
 
 use conformance::Harness as _;
 use tenure_core::{

@@ -1,4 +1,4 @@
-//! How many descriptors there may be.
+//! Limits on the number of descriptors.
 
 use crate::harness::PERMIT;
 use tenure_core::device::{Descriptor, DescriptorHeapDesc, Device as _};
@@ -38,7 +38,7 @@ fn heaps_end_at_the_limits() {
     room.end();
 }
 
-/// Without descriptor indexing there are no heaps that shaders see, and it is said so.
+/// Without descriptor indexing there are no shader-visible heaps, and the error says so.
 #[test]
 fn without_indexing_there_are_sets_alone() {
     let room = Room::new(Vulkan::new(validated().without(OptionalFeatures::DESCRIPTOR_INDEXING)));
@@ -51,7 +51,7 @@ fn without_indexing_there_are_sets_alone() {
     room.end();
 }
 
-/// The last sampler is a shortage, and one that is given back can be had again.
+/// The sampler beyond the limit is a shortage, and a freed one can be allocated again.
 #[test]
 fn samplers_end_at_the_limit() {
     let room = Room::new(Vulkan::new(validated()));

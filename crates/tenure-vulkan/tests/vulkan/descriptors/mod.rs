@@ -1,4 +1,4 @@
-//! Descriptors, spoken of to the device without a manager.
+//! Descriptors of the device, without a manager.
 
 mod adopted;
 mod buffers;

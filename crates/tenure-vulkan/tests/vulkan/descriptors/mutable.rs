@@ -24,8 +24,8 @@ const KINDS: [BindingKind; 6] = [
     BindingKind::TypedStorageBuffer,
 ];
 
-/// The default heap has as many indices as on Direct3D 12, each of which is one descriptor; else half as
-/// many, of six.
+/// The default heap has as many indices as on Direct3D 12, with one descriptor each; without mutable types half
+/// as many, with six each.
 #[test]
 fn an_index_takes_one_descriptor_or_six() {
     for options in [validated(), validated().without(MUTABLE)] {

@@ -1,4 +1,4 @@
-//! What the API does not allow is refused before it gets there.
+//! Calls that the API does not allow are refused before they reach it.
 
 use crate::harness::PERMIT;
 use conformance::{Look, Through};
@@ -240,7 +240,7 @@ fn what_does_not_fit_a_set_is_refused() {
     room.end();
 }
 
-/// What is refused in part is refused as a whole, however much of it there is.
+/// A copy with an invalid part is refused as a whole, whatever its size.
 #[test]
 fn a_refused_call_changes_nothing() {
     let room = Room::new(Vulkan::new(validated()));

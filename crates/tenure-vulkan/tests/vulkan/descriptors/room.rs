@@ -1,4 +1,4 @@
-//! Things to look at, and heaps for their views.
+//! Resources, and heaps for their views.
 
 use crate::harness::PERMIT;
 use std::cell::Cell;
@@ -19,7 +19,7 @@ use crate::harness::Vulkan;
 
 /// Bytes of a part of the buffer.
 pub(crate) const PART: u64 = 256;
-/// What texels of integers are.
+/// The value of integer texels.
 pub(crate) const TEXEL: u32 = 0x1234_5678;
 
 pub(crate) struct Room {
@@ -27,7 +27,7 @@ pub(crate) struct Room {
     /// Views that shaders do not see.
     pub(crate) views: DescriptorHeap,
     pub(crate) samplers: DescriptorHeap,
-    /// Eight parts, each of which begins with four words of its own.
+    /// Eight parts that begin with four distinct words each.
     pub(crate) buffer: Resource,
     pub(crate) texture: Resource,
     /// Written by shaders.
@@ -185,7 +185,7 @@ impl Room {
         ]
     }
 
-    /// What is seen of the views that it is furnished with.
+    /// The words that shaders read through its views.
     pub(crate) fn expected(index: u32) -> [u32; 4] {
         match index {
             0..3 => words(index),
@@ -202,7 +202,7 @@ impl Room {
         DescriptorSource::Constants { resource: &self.buffer, offset: part * PART, size: 64 }
     }
 
-    /// What a shader sees.
+    /// The words that a shader reads.
     pub(crate) fn look(&self, look: Look<'_, Device>, through: Through<'_, Device>) -> [u32; 4] {
         write(&self.device, &self.out, &[0xEE; 16]);
         let probe = Probe { through, look, out: &self.out, offset: 0 };
@@ -247,12 +247,12 @@ impl Room {
         self.vulkan.disguise()
     }
 
-    /// Nothing is left, and nothing was wrong.
+    /// Checks that nothing is left, and that there were no messages.
     pub(crate) fn end(self) {
         self.take_apart().end();
     }
 
-    /// The same of a device that was lost.
+    /// The same for a lost device.
     pub(crate) fn end_lost(self) {
         let vulkan = self.take_apart();
         vulkan.close();

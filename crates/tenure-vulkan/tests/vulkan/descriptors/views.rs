@@ -1,4 +1,4 @@
-//! Views and samplers of every kind are made, and the layers have nothing to say.
+//! Views and samplers of every kind are created without messages of the layers.
 
 use crate::harness::PERMIT;
 use tenure_core::device::{Descriptor, DescriptorHeapDesc, Device as _, TextureView};

@@ -73,8 +73,8 @@ impl Stage {
         }
     }
 
-    /// What the real device, which has one family, does for a barrier of an image: layouts to go
-    /// from and to. The half of a transfer takes place when the list is submitted.
+    /// A barrier of an image on the real device, which has one family: layouts to go from and to. The half of a
+    /// transfer takes place when the list is submitted.
     fn layouts(&self, list: vk::CommandBuffer, family: u32, half: Release) -> [vk::ImageLayout; 2] {
         let [from, to] = half.families;
         if (from, to) == (vk::QUEUE_FAMILY_IGNORED, vk::QUEUE_FAMILY_IGNORED) {
@@ -116,7 +116,7 @@ impl Stage {
     }
 }
 
-/// What a list does of a transfer between families.
+/// The part of a list in a transfer between families.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Half {
     Release(Release),

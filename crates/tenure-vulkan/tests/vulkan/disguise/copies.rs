@@ -1,4 +1,4 @@
-//! Copies to where the CPU reads: before they are submitted a barrier has to show them to it.
+//! Copies to CPU-readable memory: before their submission a barrier must make them visible to the CPU.
 
 use core::ffi::c_void;
 
@@ -14,7 +14,7 @@ pub(super) fn hooks() -> Vec<Hook> {
     ]
 }
 
-/// A barrier was recorded, which shows the CPU what was written before it, or not.
+/// Notes a recorded barrier, which makes earlier writes visible to the CPU, or not.
 pub(super) fn note_barrier(stage: &Stage, list: vk::CommandBuffer, shows: bool) {
     if let Some(recorded) = stage.lists.lock().get_mut(&list) {
         recorded.is_unseen &= !shows;

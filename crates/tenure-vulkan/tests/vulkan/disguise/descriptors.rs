@@ -1,4 +1,4 @@
-//! What descriptors are made of, which can be made to fail.
+//! Creation of descriptor objects, which can be made to fail.
 
 use core::ffi::c_void;
 

@@ -13,9 +13,9 @@ use super::{Hook, Stage, stage};
 pub(super) struct Block {
     pub(super) size: u64,
     pub(super) kind: u32,
-    /// What the CPU sees of memory that is not coherent, and the memory itself.
+    /// The CPU's view of non-coherent memory, and the memory itself.
     cache: Option<(Box<[u8]>, *mut u8)>,
-    /// What is bound to it: bytes, and whether they are a buffer's.
+    /// The bound ranges: handle, bytes, and true for a buffer.
     bound: Vec<(u64, Range<u64>, bool)>,
 }
 
@@ -108,7 +108,7 @@ unsafe extern "system" fn map(
         stage.problem(format!("{memory:?} is not mapped as a whole"));
     }
     if !flags.contains(vk::MemoryPropertyFlags::HOST_COHERENT) {
-        // What the CPU sees without an invalidation is anything but the truth.
+        // Without an invalidation the CPU never sees the actual bytes.
         let mut cache = vec![0xA5; usize::try_from(block.size).unwrap()].into_boxed_slice();
         // SAFETY: `out` was written; the boxed bytes stay where they are.
         unsafe {
@@ -120,9 +120,9 @@ unsafe extern "system" fn map(
     result
 }
 
-/// Copies a range between what the CPU sees and memory: `copy` gets both, in this order, and how many
-/// bytes. One range at a time: threads may flush the same atom, and none may bring back what it held
-/// before another wrote to it.
+/// Copies a range between the CPU's view and memory: `copy` gets both, in this order, and the number of bytes.
+/// One range at a time: threads may flush the same atom, and none may restore its old bytes after another has
+/// written to it.
 fn synchronize(stage: &Stage, range: &vk::MappedMemoryRange<'_>, copy: impl FnOnce(*mut u8, *mut u8, usize)) {
     let mut table = stage.memory.lock();
     let block = table.get_mut(&range.memory).expect("allocated");
@@ -227,7 +227,7 @@ unsafe extern "system" fn create_image(
 }
 
 impl Stage {
-    /// True when the CPU may read what is in a buffer.
+    /// True if the CPU may read the contents of a buffer.
     pub(super) fn is_mapped(&self, buffer: vk::Buffer) -> bool {
         let table = self.memory.lock();
         let holds = |block: &&Block| {
@@ -260,7 +260,7 @@ unsafe extern "system" fn destroy_image(device: vk::Device, image: vk::Image, ca
     unsafe { (stage.device.fp_v1_0().destroy_image)(device, image, callbacks) };
 }
 
-/// Notes what is bound; a buffer and an image must not share a page of the granularity.
+/// Notes a binding; a buffer and an image must not share a page of the granularity.
 fn note_bound(stage: &Stage, memory: vk::DeviceMemory, handle: u64, bytes: Range<u64>, is_buffer: bool) {
     let mut table = stage.memory.lock();
     let block = table.get_mut(&memory).expect("allocated");

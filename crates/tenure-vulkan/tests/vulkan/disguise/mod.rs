@@ -1,9 +1,9 @@
-//! A device in disguise: the functions between tenure and the driver make it look like a card with
-//! several queue families, memory that is not coherent, and a coarse `bufferImageGranularity`. They
-//! check what such a card would ask for, then pass the calls on in a form the real one accepts. The
-//! validation layers are below them.
+//! A device in disguise: the functions between tenure and the driver make it look like a card with several
+//! queue families, memory that is not coherent, and a coarse `bufferImageGranularity`. They check the rules of
+//! such a card, then pass the calls on in a form that the real one accepts. The validation layers are below
+//! them.
 //!
-//! Calls can also be made to fail.
+//! Failures of calls can be injected.
 
 pub(crate) mod barriers;
 mod copies;
@@ -28,7 +28,7 @@ use tenure_vulkan::{CreateError, Device, Options, Raw, RawQueue, ash};
 
 pub(crate) use tables::Costume;
 
-/// The one there is: functions of the API carry nothing of ours.
+/// The only one: functions of the API have no parameter for it.
 static WORN: Mutex<Option<Arc<Stage>>> = Mutex::new(None);
 
 /// Everything the functions know.
@@ -52,9 +52,9 @@ struct Stage {
     failure: Mutex<Option<(u32, vk::Result)>>,
     calls: Mutex<HashMap<&'static str, u64>>,
     trace: Mutex<Vec<trace::Batch>>,
-    /// What the operating system grants, by heap; nothing: what the driver says.
+    /// The budget of each heap; nothing: the driver's value.
     granted: Mutex<Vec<u64>>,
-    /// What was done about priorities, and when.
+    /// The changes of priorities, with their order.
     paged: Mutex<Vec<paging::Event>>,
     seems_busy: AtomicBool,
     loses_presents: AtomicBool,
@@ -69,7 +69,7 @@ impl Stage {
         self.problems.lock().push(problem);
     }
 
-    /// Counts a call; the result it is to fail with, if it is.
+    /// Counts a call; returns its injected error, if any.
     fn strike(&self, call: &'static str) -> Option<vk::Result> {
         *self.calls.lock().entry(call).or_default() += 1;
         if let Some(result) = self.strike_any(call) {
@@ -167,12 +167,12 @@ impl Disguise {
         unsafe { Device::from_raw(raw, options) }
     }
 
-    /// The device does not have a function, by neither of its names.
+    /// Hides a function of the device, by both of its names.
     pub(crate) fn lacks(&self, function: Option<&'static str>) {
         *self.0.lacks.lock() = function;
     }
 
-    /// What was wrong, or is left; the device is gone.
+    /// The violations, and the objects left; the device is destroyed.
     pub(crate) fn take_off(&self) -> Vec<String> {
         let left = |what, count: usize| (count > 0).then(|| format!("{count} {what} are left"));
         let mut problems = std::mem::take(&mut *self.0.problems.lock());
@@ -189,28 +189,28 @@ impl Disguise {
         self.fail_after(0, call, result);
     }
 
-    /// The call of that name after so many others fails.
+    /// Makes the call with this name after `first` others fail.
     pub(crate) fn fail_after(&self, first: u32, call: &'static str, result: vk::Result) {
         self.0.failures.lock().push((call, first, result));
     }
 
-    /// The call after so many others fails, whatever its name.
+    /// Makes any call after `first` others fail.
     pub(crate) fn fail_any(&self, first: u32, result: vk::Result) {
         *self.0.failure.lock() = Some((first, result));
     }
 
-    /// It does not fail any more; true if it has.
+    /// It no longer fails; true if it has.
     pub(crate) fn forgive_any(&self) -> bool {
         self.0.failure.lock().take().is_none()
     }
 
-    /// No call fails any more that was to.
+    /// Removes all injected failures.
     pub(crate) fn forgive(&self) {
         self.0.failures.lock().clear();
     }
 
-    /// Whether fences seem not to be signalled, whatever they are. (To wait on the GPU for the CPU,
-    /// with binary semaphores behind that, is not allowed.)
+    /// True if all fences appear unsignalled. (To wait on the GPU for the CPU, with binary semaphores behind
+    /// that, is not allowed.)
     pub(crate) fn seem_busy(&self, busy: bool) {
         self.0.seems_busy.store(busy, Ordering::Relaxed);
     }
@@ -225,7 +225,7 @@ impl Disguise {
         self.0.are_held.store(held, Ordering::Relaxed);
     }
 
-    /// What was submitted since this was last asked.
+    /// The submissions since the last call.
     pub(crate) fn take_trace(&self) -> Vec<trace::Batch> {
         std::mem::take(&mut *self.0.trace.lock())
     }
@@ -247,7 +247,7 @@ impl Disguise {
 }
 
 impl Stage {
-    /// The queue of a family: numbers that nobody but this looks at.
+    /// The queue of a family: numbers used only here.
     fn queue_of(&self, family: u32) -> vk::Queue {
         vk::Queue::from_raw(self.queue.lock().as_raw() + u64::from(family))
     }
@@ -270,7 +270,7 @@ unsafe extern "system" fn device_function(
     device: vk::Device,
     name: *const core::ffi::c_char,
 ) -> vk::PFN_vkVoidFunction {
-    // SAFETY: the name is a valid string; a hook has the signature of what it stands for.
+    // SAFETY: the name is a valid string; a hook has the signature of the hooked function.
     unsafe {
         let stage = stage();
         let is_missing = |lacks: &str| {

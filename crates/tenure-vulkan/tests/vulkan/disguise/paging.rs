@@ -6,7 +6,7 @@ use tenure_vulkan::ash::vk;
 
 use super::{Disguise, Hook, Stage, stage};
 
-/// What matters to a driver that moves memory by its priority, in the order of the calls.
+/// The events for a driver that moves memory by priority, in the order of the calls.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Event {
     /// Memory was allocated, with a priority or without.
@@ -16,12 +16,12 @@ pub(crate) enum Event {
 }
 
 impl Disguise {
-    /// What the operating system grants of each memory heap from now on; what is used is what was allocated.
+    /// Sets the budget of each memory heap; the usage is the allocated bytes.
     pub(crate) fn grant(&self, budgets: &[u64]) {
         *self.0.granted.lock() = budgets.to_vec();
     }
 
-    /// What was allocated, submitted and given a priority since this was last asked.
+    /// The allocations, submissions and changes of priorities since the last call.
     pub(crate) fn take_paged(&self) -> Vec<Event> {
         std::mem::take(&mut *self.0.paged.lock())
     }
@@ -38,7 +38,7 @@ pub(super) fn device_hooks() -> Vec<Hook> {
 /// A structure of a chain, by its type.
 ///
 /// # Safety
-/// The chain is valid, and `T` what has the type.
+/// The chain is valid, and `T` is the structure with this type.
 pub(super) unsafe fn find<'a, T>(mut next: *const c_void, kind: vk::StructureType) -> Option<&'a mut T> {
     while !next.is_null() {
         // SAFETY: says the caller.

@@ -86,7 +86,7 @@ unsafe extern "system" fn acquire(
     if result == vk::Result::SUCCESS { struck.unwrap_or(result) } else { result }
 }
 
-/// What the API still presents, it does, whatever the result is to be.
+/// The API still presents, whatever the injected result.
 unsafe extern "system" fn present(queue: vk::Queue, info: *const vk::PresentInfoKHR<'static>) -> vk::Result {
     let stage = stage();
     let struck = stage.strike("vkQueuePresentKHR");

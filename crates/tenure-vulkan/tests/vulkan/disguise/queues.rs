@@ -13,7 +13,7 @@ use super::{Hook, Stage, stage};
 #[derive(Clone, Debug)]
 pub(super) struct Recorded {
     pub(super) family: u32,
-    /// Something was copied to where the CPU reads, and no barrier followed.
+    /// A copy to CPU-readable memory was recorded without a barrier after it.
     pub(super) is_unseen: bool,
     /// Halves of transfers between families, which take place when it is submitted.
     pub(super) halves: Vec<Half>,
@@ -116,7 +116,7 @@ fn check_lists(stage: &Stage, queue: vk::Queue, lists: impl Iterator<Item = vk::
 /// Semaphores of the older structures, whose values may be elsewhere.
 ///
 /// # Safety
-/// The pointers are valid for so many.
+/// The pointers are valid for `count` elements.
 unsafe fn pairs(
     count: u32,
     semaphores: *const vk::Semaphore,
@@ -133,7 +133,7 @@ unsafe fn pairs(
 /// Semaphores of the newer structures.
 ///
 /// # Safety
-/// The pointer is valid for so many.
+/// The pointer is valid for `count` elements.
 unsafe fn pairs2(count: u32, infos: *const vk::SemaphoreSubmitInfo<'_>) -> Vec<(vk::Semaphore, u64)> {
     // SAFETY: says the caller.
     let info = |index| unsafe { *infos.add(index) };
@@ -159,8 +159,8 @@ unsafe fn values(mut next: *const c_void) -> vk::TimelineSemaphoreSubmitInfo<'st
 }
 
 impl Stage {
-    /// Hands batches to the real queue and notes them. A wait for a binary semaphore whose signal
-    /// waits for the CPU is not allowed, and drivers block in it: it is refused instead.
+    /// Submits batches to the real queue and notes them. A wait for a binary semaphore whose signal waits for
+    /// the CPU is not allowed, and drivers block in it: it is refused instead.
     fn send(&self, batches: Vec<Batch>, call: impl FnOnce(vk::Queue) -> vk::Result) -> vk::Result {
         let is_binary = |(_, value): &(vk::Semaphore, u64)| *value == 0;
         let waits_for_binary = batches.iter().any(|batch| batch.waits.iter().any(is_binary));
@@ -299,7 +299,7 @@ unsafe extern "system" fn semaphore_value(
 ) -> vk::Result {
     let stage = stage();
     match stage.strike("vkGetSemaphoreCounterValue") {
-        // What some drivers answer once the device is lost.
+        // The result of some drivers after a device loss.
         Some(vk::Result::SUCCESS) => {
             // SAFETY: as the API has it.
             unsafe { *out = u64::MAX };

@@ -1,4 +1,4 @@
-//! What the device claims to be.
+//! The simulated properties of the device.
 
 use core::ffi::c_void;
 
@@ -37,7 +37,7 @@ impl Costume {
         Self { families: vec![(GRAPHICS | SPARSE, [1; 3])], ..Self::default() }
     }
 
-    /// A card with three families, only one of which binds sparse memory, and no coherent memory.
+    /// A card with three families, one of them with sparse binding, and no coherent memory.
     pub(crate) fn discrete() -> Self {
         use vk::MemoryPropertyFlags as Flags;
         Self {
@@ -57,7 +57,8 @@ impl Costume {
         }
     }
 
-    /// Whether a device with so many memory types can look like it: all memory that it pretends to have is of the first.
+    /// Whether a device with this number of memory types can be disguised so: all simulated memory types use
+    /// the first.
     pub(crate) fn fits(&self, types: usize) -> bool {
         self.types.is_empty() || types == 1
     }
@@ -92,7 +93,7 @@ unsafe extern "system" fn families(
 ) {
     let stage = stage();
     let families = &stage.costume.families;
-    // SAFETY: as the API has it: a count, and room for so many.
+    // SAFETY: as the API requires: a count, and room for `count` elements.
     unsafe {
         if !out.is_null() {
             let room = core::slice::from_raw_parts_mut(out, *count as usize);

@@ -1,4 +1,4 @@
-//! What was submitted, and by which semaphores it is ordered.
+//! Submissions, and the semaphores that order them.
 
 use std::collections::HashMap;
 

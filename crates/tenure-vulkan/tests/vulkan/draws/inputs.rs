@@ -26,7 +26,7 @@ const fn of(attachment: u32, layout: vk::ImageLayout) -> [vk::AttachmentReferenc
     [vk::AttachmentReference { attachment, layout }]
 }
 
-/// What both tests draw: an albedo, and what is made of it.
+/// The scene of both tests: an albedo, and the image computed from it.
 struct Scene {
     gpu: Gpu<Device>,
     albedo: Texture<Device>,
@@ -83,7 +83,8 @@ fn check(pixels: &[u8]) {
     assert_eq!(pixels, row.repeat(8));
 }
 
-/// The albedo is written in the first subpass, and read in the second, which the render pass moves it for.
+/// The albedo is written in the first subpass, and read in the second, after a layout transition by the render
+/// pass.
 fn subpasses_read_what_was_drawn(albedo: Usage) {
     let vulkan = Vulkan::new(validated());
     let mut scene = Scene::new(&vulkan, albedo);
@@ -138,7 +139,7 @@ fn subpasses_read_input_attachments_that_are_transient() {
     subpasses_read_what_was_drawn(Usage::TRANSIENT_ATTACHMENT);
 }
 
-/// The albedo is written in one pass and read in another, before which tenure moves it.
+/// The albedo is written in one pass and read in another, after a layout transition by tenure.
 #[test]
 fn passes_read_input_attachments_of_others() {
     let vulkan = Vulkan::new(validated());

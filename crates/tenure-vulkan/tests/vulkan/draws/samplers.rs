@@ -80,7 +80,7 @@ fn draws_sample_through_combined_samplers() {
     let raw = [sets[0].raw(), sets[1].raw()];
     assert_eq!(draw(&gpu, layout.raw().raw(), &raw), [MEAN, RIGHT]);
 
-    // A layout with the nearest texel's sampler in it, which is used whatever is bound.
+    // A layout with the nearest texel's sampler in it, which is always used.
     let device = gpu.device();
     let immutable = [sharp.raw()];
     let binding = vk::DescriptorSetLayoutBinding::default()

@@ -8,7 +8,7 @@ use rspirv::spirv::{
 
 use crate::spirv::{assemble, begin_main, bind, builder};
 
-/// What a pixel is given.
+/// The inputs of a pixel.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Paint {
     Colour([f32; 4]),

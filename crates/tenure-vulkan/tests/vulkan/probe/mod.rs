@@ -10,12 +10,12 @@ use tenure_vulkan::{DescriptorHeap, Device, List, SetLayout};
 
 use shader::{Find, Index, Out};
 
-/// Sets of the pipelines: what is looked through, the buffer to write to, the texture beside a sampler.
+/// Sets of the pipelines: the probed descriptors, the output buffer, the texture for a sampler.
 const LOOK: u32 = 0;
 pub(super) const OUT: u32 = 1;
 const TEXTURE: u32 = 2;
 
-/// What was made for one dispatch.
+/// The objects of one dispatch.
 struct Made {
     module: vk::ShaderModule,
     out: vk::DescriptorSetLayout,
@@ -223,7 +223,7 @@ impl Drop for Probes {
     fn drop(&mut self) {
         let raw = self.device.raw();
         for Made { module, out, pool, layout, pipeline } in self.made.drain(..) {
-            // SAFETY: the manager is gone, and waited for the device.
+            // SAFETY: the manager has ended, and waited for the device.
             unsafe {
                 raw.destroy_pipeline(pipeline, None);
                 raw.destroy_pipeline_layout(layout, None);

@@ -37,7 +37,7 @@ pub(super) struct Find {
     pub(super) index: Index,
 }
 
-/// A shader that reads what `find` finds (with a sampler: in the middle of `texture`), and writes four
+/// A shader that reads the descriptor `find` (with a sampler: in the middle of `texture`), and writes four
 /// words.
 pub(super) fn compile(find: &Find, texture: Option<&Find>, out: Out) -> Vec<u32> {
     let mut shader = Shader::new();
@@ -175,7 +175,7 @@ impl Shader {
         self.b.constant_bit32(self.uint, value)
     }
 
-    /// The pointer to one element of an array of descriptors, and to what is inside of it.
+    /// The pointer to one element of an array of descriptors, or to a member of it.
     fn pointer(&mut self, of: Descriptor, inside: Option<Word>) -> Word {
         let index = match of.find.index {
             Index::Known(element) => self.number(element),
@@ -256,7 +256,7 @@ impl Shader {
         self.b.composite_construct(words, None, [word; 4]).unwrap()
     }
 
-    /// What a sampler finds in the middle of a texture, of 255.
+    /// The value that a sampler reads in the middle of a texture, of 255.
     fn sample(&mut self, find: &Find, found: Descriptor, texture: Descriptor) -> Word {
         assert_eq!(find.kind, BindingKind::Sampler);
         let (image, sampler) = (self.load(texture), self.load(found));

@@ -43,8 +43,8 @@ fn end(vulkan: Vulkan, scene: Scene) {
     vulkan.end();
 }
 
-/// Structures are built, asked for their sizes, compacted and cloned; top-level ones are built over each, and
-/// what they refer to is dropped while they are in flight.
+/// Structures are built, queried for their sizes, compacted and cloned; top-level ones are built over each, and
+/// their bottom-level structures are dropped while they are in flight.
 #[test]
 fn structures_are_built_compacted_and_referred_to() {
     let Some((vulkan, scene)) = scene() else { return };
@@ -72,7 +72,7 @@ fn structures_are_built_compacted_and_referred_to() {
     let mut all: Vec<_> = small.iter().collect();
     all.push(&clone);
     let world = scene.world(&mut recording, &all);
-    // The copies have the sizes of what they were made from.
+    // The copies have the sizes of their sources.
     let again = recording.query_compacted_size(&small[4]).unwrap();
     drop((small, clone, world));
     recording.submit().unwrap();
@@ -81,7 +81,7 @@ fn structures_are_built_compacted_and_referred_to() {
     end(vulkan, scene);
 }
 
-/// A thousand structures, in few buffers, with one page of scratch; all of it is gone in the end.
+/// A thousand structures, in few buffers, with one page of scratch; everything is released in the end.
 #[test]
 fn a_thousand_structures_are_built_compacted_and_dropped() {
     let Some((vulkan, scene)) = scene() else { return };

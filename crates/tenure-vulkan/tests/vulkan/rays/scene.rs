@@ -7,7 +7,7 @@ use tenure_core::{
 use tenure_vulkan::Device;
 use tenure_vulkan::ash::{self, vk};
 
-/// What is built from triangles of one buffer.
+/// Structures built from triangles of one buffer.
 pub(super) struct Scene {
     pub(super) gpu: Gpu<Device>,
     pub(super) calls: ash::khr::acceleration_structure::Device,
@@ -85,7 +85,7 @@ impl Scene {
         sizes
     }
 
-    /// A structure of so many triangles.
+    /// A structure with `triangles` triangles.
     pub(super) fn rock(&self, triangles: u32) -> AccelerationStructure<Device> {
         let geometry = [self.triangles()];
         let info = Self::info(vk::AccelerationStructureTypeKHR::BOTTOM_LEVEL, &geometry);
@@ -107,7 +107,7 @@ impl Scene {
         let info = info.dst_acceleration_structure(dst.raw().raw()).scratch_data(address);
         let range = vk::AccelerationStructureBuildRangeInfoKHR::default().primitive_count(count);
         let list = commands.raw().command_buffer();
-        // SAFETY: the recording is open; what is built and read lives until it is done.
+        // SAFETY: the recording is open; the structure and its inputs live until it is done.
         unsafe { self.calls.cmd_build_acceleration_structures(list, &[info], &[&[range]]) };
     }
 

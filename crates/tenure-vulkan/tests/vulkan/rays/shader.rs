@@ -102,7 +102,7 @@ impl Shader {
         [0, 1].map(|part| self.b.composite_extract(self.uint, None, id, [part]).unwrap())
     }
 
-    /// The pointer to what the ray writes.
+    /// The pointer to the output of the ray.
     fn slot(&mut self, columns: u32, column: Word, row: Word) -> Word {
         let (zero, columns) = (self.number(0), self.number(columns));
         let before = self.b.i_mul(self.uint, None, row, columns).unwrap();

@@ -19,7 +19,7 @@ pub(super) const WORLD: u32 = 1;
 /// Each word of a ray that hits nothing.
 pub(super) const MISS: u32 = u32::MAX;
 
-/// What one ray hits: the custom index of the instance, its number, the triangle, the bits of the distance.
+/// The hit of one ray: the custom index of the instance, its number, the triangle, the bits of the distance.
 pub(super) type Hit = [u32; 4];
 
 fn size_of([columns, rows]: [u32; 2]) -> u64 {
@@ -67,7 +67,7 @@ impl Tracer {
         Self { gpu: gpu.clone(), layout, hits, view, grid: rays.grid, module, pipeline_layout, pipeline }
     }
 
-    /// Traces all rays through a structure of instances and those under it, and returns what they hit, row by row.
+    /// Traces all rays through a top-level structure, and returns the hits, row by row.
     pub(super) fn trace(
         &self,
         world: &AccelerationStructure<Device>,

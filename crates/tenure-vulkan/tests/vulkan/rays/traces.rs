@@ -1,4 +1,4 @@
-//! Rays that are traced on the device, and what they should hit.
+//! Rays traced on the device, and their expected hits.
 
 use tenure_core::AccelerationStructure;
 use tenure_vulkan::{Device, OptionalFeatures};
@@ -56,7 +56,7 @@ fn check(hits: &[Hit]) {
     assert!(found.iter().all(|&count| count > 0), "{found:?}");
 }
 
-/// Rays hit the same before and after the structures are compacted, when those they were compacted from are gone.
+/// Rays have the same hits before and after compaction, when the original structures are destroyed.
 #[test]
 fn rays_hit_what_was_built_and_what_was_compacted() {
     let Some((vulkan, scene)) = scene() else { return };

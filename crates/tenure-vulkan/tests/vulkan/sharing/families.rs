@@ -11,7 +11,7 @@ use crate::basics::COPIES;
 use crate::disguise::Costume;
 use crate::harness::{Vulkan, validated};
 
-/// What is shared across drivers goes to `FOREIGN` and comes from there, and everything else to `EXTERNAL`.
+/// Resources shared across drivers are transferred to and from `FOREIGN`, all others to and from `EXTERNAL`.
 #[test]
 fn a_peer_of_another_driver_is_another_family() {
     let vulkan = Vulkan::disguised(Costume::plain(), &Options::default());
@@ -78,7 +78,7 @@ fn a_dma_buf_crosses_drivers_where_the_description_says_so() {
         if let Ok(Exported { handle, info }) = gpu.export_buffer(&buffer, HandleKind::DmaBuf) {
             let foreign = ExportInfo { ids: DeviceIds { driver: [7; 16], ..info.ids }, ..info };
             let plain = buffer_desc();
-            // SAFETY: the handle and the rest of what is said of it come from one export.
+            // SAFETY: the handle and its description come from one export.
             let refused = unsafe { gpu.import_buffer(handle, &foreign, &plain) }.unwrap_err();
             assert!(matches!(refused.error, ShareError::OtherDevice { .. }), "{refused}");
             // SAFETY: as above.

@@ -22,7 +22,7 @@ struct Mapped {
     is_gone: Arc<AtomicBool>,
 }
 
-// SAFETY: what is mapped may be used from any thread.
+// SAFETY: mapped memory may be used from any thread.
 unsafe impl Send for Mapped {}
 // SAFETY: as above.
 unsafe impl Sync for Mapped {}
@@ -30,7 +30,7 @@ unsafe impl Sync for Mapped {}
 impl Mapped {
     fn of(file: &File, protection: ProtFlags) -> (Self, Arc<AtomicBool>) {
         let is_gone = Arc::new(AtomicBool::new(false));
-        // SAFETY: a new mapping is in nobody's way.
+        // SAFETY: a new mapping replaces no other.
         let address =
             unsafe { mmap(std::ptr::null_mut(), SIZE, protection, MapFlags::SHARED, file, 0) }.unwrap();
         let address = NonNull::new(address.cast()).unwrap();
@@ -41,7 +41,7 @@ impl Mapped {
 impl Drop for Mapped {
     fn drop(&mut self) {
         self.is_gone.store(true, Ordering::Relaxed);
-        // SAFETY: the buffer over it is gone, and the GPU done with it.
+        // SAFETY: the buffer over it is destroyed, and the GPU is done with it.
         unsafe { munmap(self.address.as_ptr().cast(), SIZE) }.unwrap();
     }
 }
@@ -127,7 +127,7 @@ fn a_mapped_file_is_written_to() {
     vulkan.end();
 }
 
-/// What does not fit comes back, and is unmapped when the program drops it.
+/// Unsuitable memory is returned, and unmapped when the program drops it.
 #[test]
 fn memory_that_does_not_fit_comes_back() {
     let vulkan = Vulkan::new(validated());
@@ -188,7 +188,7 @@ impl Drop for Panics {
     }
 }
 
-/// What owns the memory is the program's code: its panic reaches who purges, after all else was released.
+/// The owner of the memory is the program's code: its panic reaches who purges, after all else was released.
 #[test]
 fn an_owner_that_panics_stops_no_release() {
     let vulkan = Vulkan::new(validated());

@@ -57,7 +57,7 @@ fn run(gpu: &Gpu<Device>, name: &'static str, record: impl FnOnce(&mut tenure_co
     assert!(gpu.wait(&point, LONG).unwrap());
 }
 
-/// Takes both from the peer, in `COPY_SRC`, and reads what is in them.
+/// Acquires both from the peer, in `COPY_SRC`, and reads their contents.
 fn read(gpu: &Gpu<Device>, buffer: &tenure_core::Buffer<Device>, texture: &Texture<Device>) -> [Vec<u8>; 2] {
     let mut recording = gpu.record(Queue::Graphics, "read").unwrap();
     recording.acquire_from_peer(buffer, State::COPY_SRC).unwrap();
@@ -109,7 +109,7 @@ fn two_processes_write_and_read_the_same_bytes() {
             (gpu.create_buffer(&buffer_desc()).unwrap(), gpu.create_texture(&texture_desc()).unwrap());
         assert_eq!([buffer.location(), texture.location()], [LocationKind::Committed; 2]);
         assert!(gpu.stats().reserved >= reserved + SIZE + u64::from(SIDE * SIDE * 4));
-        // What the driver opens once stays open.
+        // Files that the driver opens once stay open.
         drop(gpu.export_buffer(&buffer, HandleKind::OpaqueFd).unwrap());
         let before = descriptors();
         let exported = [
@@ -125,7 +125,7 @@ fn two_processes_write_and_read_the_same_bytes() {
         let [found, seen] = read(&gpu, &buffer, &texture);
         assert!(found == bytes(SIZE as usize, OTHER), "the buffer has the other process's bytes");
         assert!(seen == texels(OTHER), "the texture has the other process's texels");
-        // What is back is used as anything else.
+        // A returned resource is used like any other.
         run(&gpu, "use again", |recording| {
             recording.use_resource(&texture, tenure_core::Subresource::All, State::PIXEL_SHADER).unwrap();
         });

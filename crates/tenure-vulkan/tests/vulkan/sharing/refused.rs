@@ -1,4 +1,4 @@
-//! What is refused, and that nothing is lost by that.
+//! Refusals, which lose nothing.
 
 use std::os::fd::OwnedFd;
 
@@ -17,7 +17,7 @@ use crate::harness::{Vulkan, validated};
 /// Imports, which fails; the handle comes back.
 fn fail(gpu: &Gpu<Device>, handle: OwnedFd, info: &ExportInfo, desc: &BufferDesc) -> (ShareError, OwnedFd) {
     let open = descriptors();
-    // SAFETY: what is wrong is found before the driver is asked, or else it is the truth.
+    // SAFETY: a wrong description is refused before the driver call; otherwise it is true.
     let failed = unsafe { gpu.import_buffer(handle, info, desc) }.unwrap_err();
     assert_eq!(descriptors(), open, "the handle is still open, and no other one");
     (failed.error, failed.handle)
@@ -71,7 +71,7 @@ fn what_is_not_shared_is_not_exported() {
         let refused = recording.acquire_from_peer(&plain, State::COPY_SRC).unwrap_err();
         assert!(matches!(refused, Error::State { source: StateError::NotShared, .. }), "{refused}");
     }
-    // By what the device does not export, too.
+    // Resources that the device does not export are refused, too.
     let shared = gpu.create_buffer(&buffer_desc()).unwrap();
     match gpu.export_buffer(&shared, HandleKind::DmaBuf) {
         Ok(exported) => assert_eq!(exported.info.kind, HandleKind::DmaBuf),
@@ -82,7 +82,7 @@ fn what_is_not_shared_is_not_exported() {
     vulkan.end();
 }
 
-/// Such a resource is what it is asked to be alone: it has its memory to itself and keeps it.
+/// A shared resource has memory of its own, and keeps it.
 #[test]
 fn what_is_shared_neither_moves_nor_leaves() {
     let vulkan = Vulkan::new(validated());
@@ -149,7 +149,7 @@ fn semaphores_count_in_both_managers_or_are_unsupported() {
     vulkan.end();
 }
 
-/// A mapped buffer that is shared shows the CPU what a peer wrote.
+/// A shared mapped buffer shows the CPU a peer's writes.
 #[test]
 fn mapped_memory_is_shared_as_well() {
     let vulkan = Vulkan::new(validated());

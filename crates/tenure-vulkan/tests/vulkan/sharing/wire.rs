@@ -49,7 +49,7 @@ impl Wire {
         assert_eq!(sent, bytes.len());
     }
 
-    /// The next message; it is empty when the other process is gone.
+    /// The next message; it is empty if the other process has ended.
     pub(super) fn receive(&self) -> (Vec<u8>, Vec<OwnedFd>) {
         let mut bytes = vec![0; BYTES];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(HANDLES))];
@@ -87,7 +87,7 @@ impl Running {
         assert!(self.0.wait().unwrap().success(), "the other process failed");
     }
 
-    /// Ends it at once, whatever it is doing.
+    /// Kills it at once.
     pub(super) fn kill(mut self) {
         self.0.kill().unwrap();
         assert!(!self.0.wait().unwrap().success());

@@ -117,7 +117,7 @@ fn a_window_that_never_fits_keeps_its_images() {
     }
 }
 
-/// What a call refuses for want of memory changes nothing: the next one does it.
+/// A refusal for lack of memory changes nothing: the next one does it.
 #[test]
 fn shortages_are_survived() {
     let memory = vk::Result::ERROR_OUT_OF_HOST_MEMORY;

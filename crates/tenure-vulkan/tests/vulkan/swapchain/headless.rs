@@ -151,7 +151,7 @@ fn an_image_is_begun_before_it_is_finished() {
     });
 }
 
-/// The program has an image when the swap chain is dropped: what its frame waits for and signals goes with it.
+/// The program has an image when the swap chain is dropped: the waits and signals of its frame end with it.
 #[test]
 fn nothing_is_left_of_an_image_that_outlives_its_swap_chain() {
     on_all(|gpu, _| {
@@ -176,7 +176,7 @@ fn nothing_is_left_of_an_image_that_outlives_its_swap_chain() {
     });
 }
 
-/// A recording that has only begun with an image is submitted when the swap chain and the image are gone.
+/// A recording that has only begun with an image is submitted after the swap chain and the image are dropped.
 #[test]
 fn what_a_recording_waits_for_outlives_its_image() {
     on_all(|gpu, _| {
@@ -237,8 +237,8 @@ fn a_subscriber_that_panics_does_not_unwind_out_of_a_drop() {
     });
 }
 
-/// When the swap chain is dropped its surface can be destroyed, whatever the program has not submitted yet, or
-/// another thread is recording.
+/// After the drop of a swap chain its surface can be destroyed, also with recordings that are open or not
+/// submitted.
 #[test]
 fn the_surface_is_free_when_the_swap_chain_is_dropped() {
     on_all(|gpu, _| {

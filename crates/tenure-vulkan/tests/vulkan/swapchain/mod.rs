@@ -1,4 +1,4 @@
-//! Swap chains: what tests of all window systems share.
+//! Swap chains: shared code of the tests of all window systems.
 
 mod faults;
 mod headless;
@@ -18,7 +18,7 @@ fn all_options() -> [Options; 2] {
     [options.clone(), options.without(OptionalFeatures::SWAPCHAIN_MAINTENANCE1)]
 }
 
-/// Red, green, blue and alpha of what is drawn in frame `frame`; each is 0 or 1, so that no format rounds it.
+/// Red, green, blue and alpha of the picture of frame `frame`; each is 0 or 1, so that no format rounds it.
 fn color(frame: u32) -> [f32; 4] {
     let bit = |bit: u32| if frame & (1_u32 << bit) == 0 { 0.0 } else { 1.0 };
     [bit(0), bit(1), bit(2), 1.0]
@@ -79,7 +79,7 @@ impl Painter {
 }
 
 impl Painter {
-    /// Destroys what it made for frames, when the GPU is done.
+    /// Destroys the objects of the frames, when the GPU is done.
     fn end_frames(&mut self) {
         for framebuffer in self.framebuffers.drain(..) {
             // SAFETY: it is ours, and not in use, says the caller.

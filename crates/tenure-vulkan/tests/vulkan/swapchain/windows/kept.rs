@@ -22,7 +22,7 @@ use super::super::{Painter, all_options, desc, frame};
 use crate::disguise::Costume;
 use crate::harness::{Vulkan, validated};
 
-/// A window that says when it is gone.
+/// A window that reports its drop.
 struct Window {
     connection: XCBConnection,
     screen: usize,
@@ -81,7 +81,7 @@ fn end(gpu: Gpu<Device>, harness: Vulkan) {
     harness.end();
 }
 
-/// A swap chain of a window that nothing else keeps, and what draws to it.
+/// A swap chain that owns its window, and its painter.
 struct Shown {
     swapchain: Swapchain,
     painter: Painter,
@@ -227,7 +227,7 @@ fn a_window_has_swap_chains_one_beside_another() {
     }
 }
 
-/// What fails after the surface was made gives the surface and the window back.
+/// A failure after the creation of the surface destroys the surface and drops the window.
 #[test]
 fn a_swap_chain_that_is_refused_lets_its_window_go() {
     for options in all_options() {
@@ -280,7 +280,7 @@ fn a_swap_chain_outlives_a_shutdown() {
     }
 }
 
-/// Whatever was in flight, a lost device holds no window.
+/// A lost device keeps no window, with any work in flight.
 #[test]
 fn a_lost_device_lets_windows_go() {
     for call in ["vkAcquireNextImageKHR", "vkQueuePresentKHR", "vkCreateSwapchainKHR", "vkQueueSubmit2"] {

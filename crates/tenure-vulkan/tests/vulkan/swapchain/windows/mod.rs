@@ -1,4 +1,4 @@
-//! Windows of X11: what is presented is on the screen. Without a display they fail.
+//! Windows of X11: presented images are on the screen. Without a display the tests fail.
 
 #[cfg(feature = "window")]
 mod kept;
@@ -118,7 +118,7 @@ fn on_all(size: [u16; 2], test: impl Fn(&Gpu<Device>, &Window)) {
     }
 }
 
-/// What is drawn in a frame, as bytes.
+/// The colour of a frame, as bytes.
 fn rgb(number: u32) -> [u8; 3] {
     let [r, g, b, _] = color(number).map(|part| if part > 0.5 { 255 } else { 0 });
     [r, g, b]
