@@ -17,8 +17,8 @@ use crate::{
     AccelerationStructure, AnySamples, Buffer, Commands, CompactedSize, Deferred, DescriptorSet,
     DescriptorTable, Error, Frame, Gpu, Needed, OpenQuery, PageAllocator, PipelineStatistics, QueryTicket,
     Queue, Readback, ReadbackTexture, Recording, Reserved, Resources, RingSlice, SampleCount, Sampler,
-    Scratch, SetLayout, SwapchainImage, Texture, TileRegion, Timestamp, TransientBuffer, TransientTexture,
-    UploadRing, Used, View,
+    Scratch, SetLayout, Subresources, SwapchainImage, Texture, TileRegion, Timestamp, TransientBuffer,
+    TransientTexture, UploadRing, Used, View,
 };
 
 macro_rules! compile {
@@ -184,8 +184,10 @@ fn commands<D: Device>() {
         Commands::<D>::copy_buffer,
         Commands::<D>::copy_buffer_to_texture,
         Commands::<D>::copy_texture_to_buffer,
-        Commands::<D>::copy_texture,
-        Commands::<D>::discard,
+        Commands::<D>::copy_texture as fn(&mut Commands<D>, &Texture<D>, &Texture<D>, Subresource) -> _,
+        Commands::<D>::copy_texture as fn(&mut Commands<D>, &Texture<D>, &Texture<D>, Subresources) -> _,
+        Commands::<D>::discard as fn(&mut Commands<D>, &Texture<D>, Subresource) -> _,
+        Commands::<D>::discard as fn(&mut Commands<D>, &Texture<D>, Subresources) -> _,
         Commands::<D>::copy_slice,
         Commands::<D>::copy_slice_to_texture,
         Commands::<D>::read_back,
@@ -201,9 +203,11 @@ fn commands<D: Device>() {
 fn uses<D: Device, R: Into<Used<'static, D>>>() {
     compile![
         Commands::<D>::use_resource as fn(&mut Commands<D>, R, Subresource, State) -> _,
+        Commands::<D>::use_resource as fn(&mut Commands<D>, R, Subresources, State) -> _,
         Commands::<D>::release_to_peer as fn(&mut Commands<D>, R, State) -> _,
         Commands::<D>::acquire_from_peer as fn(&mut Commands<D>, R, State) -> _,
         Gpu::<D>::declare_state as fn(&Gpu<D>, R, Subresource, State, &SyncPoint) -> _,
+        Gpu::<D>::declare_state as fn(&Gpu<D>, R, Subresources, State, &SyncPoint) -> _,
     ];
 }
 

@@ -85,7 +85,7 @@ pub use registry::{Leak, ObjectKind};
 pub use reserved::{Reserved, ReservedDesc, TileQueue};
 pub use resource::{
     AccelerationStructure, AccelerationStructureDesc, Buffer, BufferDesc, BufferSlice, Constant, Deferred,
-    NotReleased, ReadbackTexture, Rejected, SubresourceLayout, Texture, TextureDesc, Used,
+    NotReleased, ReadbackTexture, Rejected, SubresourceLayout, Subresources, Texture, TextureDesc, Used,
 };
 pub use scratch::{RingSlice, Scratch, UntypedConstant, UploadRing, UploadRingDesc, WhenTooLarge};
 pub use staging::{BuildScratch, RingStats, TexelData};

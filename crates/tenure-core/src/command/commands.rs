@@ -10,7 +10,7 @@ use crate::device::{
 use crate::list::Open;
 use crate::memory::{AliasedRange, AllocationFlags, Holder, PlaceHolds};
 use crate::readback::{Readback, Rows};
-use crate::resource::{Buffer, PlaceRef, Texture, Tracked, Used};
+use crate::resource::{Buffer, PlaceRef, Subresources, Texture, Tracked, Used};
 use crate::scratch::RingSlice;
 use crate::services::Services;
 use crate::staging::Footprint;
@@ -125,22 +125,38 @@ impl<D: Device> Commands<D> {
     ///
     /// Writes of commands to a mapped buffer in a declared state are visible to the CPU when the submission is complete.
     ///
+    /// The part of a texture is a [`Subresource`], or a range of mips and layers: [`Subresources`].
+    ///
     /// # Errors
-    /// [`Error::State`] when the resource, or this queue, does not allow the state,
+    /// [`Error::State`] when the resource, or this queue, does not allow the state, or the part does not exist,
     /// [`Error::FixedState`] when its memory does not, [`Error::Foreign`] for a resource of another
     /// manager.
     #[inline(never)]
     pub fn use_resource<'a>(
         &mut self,
         resource: impl Into<Used<'a, D>>,
-        subresource: Subresource,
+        part: impl Into<Subresources>,
         state: State,
     ) -> Result<(), Error> {
-        let used = resource.into();
-        let place = self.check(&used, subresource, state)?;
+        let (used, parts) = (resource.into(), part.into());
+        match parts.single() {
+            Some(part) => self.use_part(&used, part, state),
+            None => self.use_parts(&used, parts, state),
+        }
+    }
+
+    #[inline(always)]
+    fn use_part(&mut self, used: &Used<'_, D>, part: Subresource, state: State) -> Result<(), Error> {
+        let place = self.check(used, part, state)?;
         self.enter(&place);
-        self.open.note(place.api_resource(), subresource, state);
+        self.open.note(place.api_resource(), part, state);
         Ok(())
+    }
+
+    #[cold]
+    fn use_parts(&mut self, used: &Used<'_, D>, parts: Subresources, state: State) -> Result<(), Error> {
+        let mut parts = parts.each(used.info).map_err(|source| used.refuse(source))?;
+        parts.try_for_each(|part| self.use_part(used, part, state))
     }
 
     /// Keeps a buffer in its place until the recording ends.
@@ -168,7 +184,7 @@ impl<D: Device> Commands<D> {
         let checked = checked.and_then(|()| self.open.tracker.check_cell(cell, subresource, state));
         match checked {
             Ok(()) => Ok(place),
-            Err(source) => Err(Error::State { name: used.name().clone(), source }),
+            Err(source) => Err(used.refuse(source)),
         }
     }
 
@@ -345,6 +361,17 @@ impl<D: Device> Commands<D> {
         &mut self,
         src: &Texture<D>,
         dst: &Texture<D>,
+        part: impl Into<Subresources>,
+    ) -> Result<(), Error> {
+        let parts = part.into();
+        let mut parts = parts.each(Some(src.info())).map_err(|source| Used::from(src).refuse(source))?;
+        parts.try_for_each(|part| self.copy_subresource(src, dst, part))
+    }
+
+    fn copy_subresource(
+        &mut self,
+        src: &Texture<D>,
+        dst: &Texture<D>,
         subresource: Subresource,
     ) -> Result<(), Error> {
         let kind = self.open.tracker.queue_kind();
@@ -384,16 +411,17 @@ impl<D: Device> Commands<D> {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     #[inline(never)]
-    pub fn discard(&mut self, texture: &Texture<D>, subresource: Subresource) -> Result<(), Error> {
-        let usage = texture.info().usage;
+    pub fn discard(&mut self, texture: &Texture<D>, part: impl Into<Subresources>) -> Result<(), Error> {
+        let (usage, parts) = (texture.info().usage, part.into());
         let Some(state) = State::to_discard(usage, self.open.tracker.queue_kind()) else {
             let source = DeviceError::cannot_discard(usage);
             return Err(Error::device(texture.name(), source));
         };
         self.barriers();
-        self.use_resource(texture, subresource, state)?;
+        self.use_resource(texture, parts, state)?;
         self.barriers();
-        self.open.list.discard(texture.place().object(), subresource);
+        let parts = parts.each(Some(texture.info())).map_err(|source| Used::from(texture).refuse(source))?;
+        parts.for_each(|part| self.open.list.discard(texture.place().object(), part));
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use super::Gpu;
 use crate::command::submit_external;
 use crate::device::{Device, QueueId, QueueSerial, State, Subresource};
 use crate::memory::{Holder, PlaceHolds};
-use crate::resource::Used;
+use crate::resource::{Subresources, Used};
 use crate::state::StateError;
 use crate::time::SyncPoint;
 use crate::{Error, Queue};
@@ -80,7 +80,7 @@ impl<D: Device> Gpu<D> {
     /// Call it between the submission that changed the state and the next one that uses the resource; open recordings may use
     /// it. [`State::COMMON`] declares undefined contents (Vulkan), or the state of that name (Direct3D 12).
     ///
-    /// O(1). Thread-safe.
+    /// O(subresources). Thread-safe.
     ///
     /// # Errors
     /// [`Error::State`] for a state that the resource's usage forbids, a subresource that it lacks, or a buffer that shares its
@@ -90,20 +90,32 @@ impl<D: Device> Gpu<D> {
     pub fn declare_state<'a>(
         &self,
         resource: impl Into<Used<'a, D>>,
-        subresource: Subresource,
+        part: impl Into<Subresources>,
         state: State,
         at: &SyncPoint,
     ) -> Result<(), Error> {
         self.shared.context.check_submitted(at)?;
         let used: Used<'a, D> = resource.into();
         used.pin();
-        let tracked =
-            used.check(&self.shared.context, subresource, state, &mut PlaceHolds::new(Holder::NO_RECORDING))?;
+        let parts = part.into().each(used.info).map_err(|source| used.refuse(source))?;
+        let mut parts = parts.map(|part| self.declare_part(&used, part, state, at));
+        parts.try_for_each(std::convert::identity)
+    }
+
+    fn declare_part(
+        &self,
+        used: &Used<'_, D>,
+        part: Subresource,
+        state: State,
+        at: &SyncPoint,
+    ) -> Result<(), Error> {
+        let mut holds = PlaceHolds::new(Holder::NO_RECORDING);
+        let tracked = used.check(&self.shared.context, part, state, &mut holds)?;
         let cell = tracked.as_ref();
         let shared = if used.is_shared() { Err(StateError::Shared) } else { Ok(()) };
-        let checked = shared.and_then(|()| cell.check_declared(subresource, state));
-        checked.map_err(|source| Error::State { name: used.name().clone(), source })?;
-        cell.declare(subresource, state, at, self.owner(state, at));
+        let checked = shared.and_then(|()| cell.check_declared(part, state));
+        checked.map_err(|source| used.refuse(source))?;
+        cell.declare(part, state, at, self.owner(state, at));
         Ok(())
     }
 

@@ -8,6 +8,7 @@ mod constant;
 mod deferred;
 mod handle;
 mod structure;
+mod subresources;
 mod texture;
 mod tracked;
 
@@ -20,6 +21,7 @@ pub use deferred::{Deferred, NotReleased};
 pub(crate) use handle::ViewGuard;
 pub(crate) use handle::{HandleInner, Labels, PlaceRef};
 pub use structure::{AccelerationStructure, AccelerationStructureDesc};
+pub use subresources::Subresources;
 pub use texture::{ReadbackTexture, SubresourceLayout, Texture, TextureDesc};
 pub(crate) use tracked::Tracked;
 pub use tracked::Used;

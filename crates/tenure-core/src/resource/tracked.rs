@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{AccelerationStructure, Buffer, HandleInner, PlaceRef, Texture};
 use crate::api_resource::ApiResource;
 use crate::context::Context;
-use crate::device::{Api, Device, State, Subresource, Usage};
+use crate::device::{Api, Device, State, Subresource, TextureInfo, Usage};
 use crate::memory::{AliasedRange, Location, LocationKind, MemoryUse, PlaceHolds};
 use crate::state::{StateCell, StateError};
 use crate::{Error, Name};
@@ -35,6 +35,8 @@ pub struct Used<'a, D: Device> {
     offset: u64,
     is_shared_with_peers: bool,
     memory: MemoryUse,
+    /// Of a texture.
+    pub(crate) info: Option<&'a TextureInfo>,
 }
 
 debug_fields!([D: Device] Used<'_, D>, "Used", this, name: this.name(), allowed: this.allowed, memory: this.memory);
@@ -47,6 +49,7 @@ impl<'a, D: Device> From<&'a Buffer<D>> for Used<'a, D> {
             offset: buffer.offset,
             is_shared_with_peers: buffer.usage().contains(Usage::SHARED),
             memory: buffer.memory(),
+            info: None,
         }
     }
 }
@@ -54,15 +57,17 @@ impl<'a, D: Device> From<&'a Buffer<D>> for Used<'a, D> {
 impl<'a, D: Device> From<&'a AccelerationStructure<D>> for Used<'a, D> {
     fn from(structure: &'a AccelerationStructure<D>) -> Self {
         let (allowed, memory) = (State::ACCELERATION_STRUCTURE, MemoryUse::GpuOnly);
-        Self { inner: &structure.inner, allowed, offset: 0, is_shared_with_peers: false, memory }
+        Self { inner: &structure.inner, allowed, offset: 0, is_shared_with_peers: false, memory, info: None }
     }
 }
 
 impl<'a, D: Device> From<&'a Texture<D>> for Used<'a, D> {
     fn from(texture: &'a Texture<D>) -> Self {
         let allowed = texture.inner.place(0).api_resource().states.allowed();
-        let is_shared_with_peers = texture.info().usage.contains(Usage::SHARED);
-        Self { inner: &texture.inner, allowed, offset: 0, is_shared_with_peers, memory: MemoryUse::GpuOnly }
+        let info = texture.info();
+        let is_shared_with_peers = info.usage.contains(Usage::SHARED);
+        let (inner, info) = (&texture.inner, Some(info));
+        Self { inner, allowed, offset: 0, is_shared_with_peers, memory: MemoryUse::GpuOnly, info }
     }
 }
 
@@ -71,7 +76,14 @@ impl<'a, D: Device> Used<'a, D> {
     /// allows.
     pub(crate) fn of_object(inner: &'a HandleInner<D>) -> Self {
         let allowed = inner.api_resource().states.allowed();
-        Self { inner, allowed, offset: 0, is_shared_with_peers: false, memory: MemoryUse::GpuOnly }
+        Self {
+            inner,
+            allowed,
+            offset: 0,
+            is_shared_with_peers: false,
+            memory: MemoryUse::GpuOnly,
+            info: None,
+        }
     }
 
     /// The API object, if commands of `context` may use it in `state`, and the offset of the resource in it;
@@ -111,6 +123,12 @@ impl<'a, D: Device> Used<'a, D> {
 }
 
 impl<D: Device> Used<'_, D> {
+    /// The error of a refused use.
+    #[cold]
+    pub(crate) fn refuse(&self, source: StateError) -> Error {
+        Error::State { name: self.inner.name.clone(), source }
+    }
+
     #[inline]
     fn check_handle(&self, context: &Arc<Context<D>>, state: State) -> Result<(), Error> {
         let name = || self.inner.name.clone();

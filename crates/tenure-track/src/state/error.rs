@@ -55,6 +55,16 @@ pub enum StateError {
         to: QueueId,
     },
     /// A subresource that the resource does not have.
+    #[error("{part} {index} does not exist: the texture has {count}")]
+    NoSuchPart {
+        /// `mip` or `layer`.
+        part: &'static str,
+        /// The index of the mip or layer.
+        index: u32,
+        /// The number that the texture has; 1 for buffers.
+        count: u32,
+    },
+    /// A subresource that the resource does not have.
     #[error("subresource {subresource} does not exist: the resource has {count}")]
     OutOfRange {
         /// The requested subresource.

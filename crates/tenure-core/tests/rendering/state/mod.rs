@@ -3,4 +3,5 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod frames;
+mod parts;
 mod refused;
