@@ -62,6 +62,7 @@ fn states(table: &mut Table) {
         StateError::NotToCommon,
         StateError::Released { to: queue },
         StateError::OutOfRange { subresource: 3, count: 1 },
+        StateError::NoSuchPart { part: "mip", index: 9, count: 5 },
         StateError::Unflushed { pending: 2 },
         StateError::UnknownQueue { queue, count: 1 },
         StateError::WrongQueue { recorded: QueueKind::Graphics, actual: QueueKind::Copy },
