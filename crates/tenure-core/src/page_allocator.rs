@@ -9,8 +9,8 @@ use crate::device::{
 };
 use crate::memory::policy::Placement;
 use crate::memory::{
-    AllocationFlags, Backing, BlockTraits, HeapPlace, Location, MapWish, MemoryOwner, MemorySize, MemoryUse,
-    Page, PageRange, ResourceRequest, allows, no_memory_type,
+    AllocationFlags, Backing, HeapPlace, Location, MapWish, MemorySize, MemoryUse, Page, PageRange,
+    ResourceRequest, allows, no_memory_type,
 };
 use crate::registry::{ObjectKind, RecordKey};
 use crate::resource::{Buffer, HandleInner, Labels, Texture, TextureDesc, buffer_alignment, placed_needs};
@@ -159,19 +159,8 @@ impl<D: Device> PageAllocator<D> {
         (memory_use, flags): (MemoryUse, AllocationFlags),
         name: &Name,
     ) -> Result<Backing<D>, Error> {
-        let (placement, owner) = (Placement::Committed, MemoryOwner::Resource);
-        let traits = BlockTraits::default();
-        let committed = ResourceRequest {
-            desc: resource,
-            needs,
-            placement,
-            memory_use,
-            is_filled: false,
-            owner,
-            flags,
-            traits,
-            name,
-        };
+        let committed = ResourceRequest::new(resource, needs, Placement::Committed, name);
+        let committed = ResourceRequest { memory_use, flags, ..committed };
         if needs.wants_dedicated() {
             return self.services.context.place_resource(&*self.services, committed);
         }

@@ -245,6 +245,7 @@ pub trait Fallback {
 /// assert_eq!(request.0, tried);
 /// assert_eq!(try_each_memory_type(&mut request, rules, []), Err(AllocationFailure::NoMemoryType));
 /// ```
+#[inline]
 pub fn try_each_memory_type<F: Fallback>(
     request: &mut F,
     rules: ShortageRules,
@@ -252,7 +253,22 @@ pub fn try_each_memory_type<F: Fallback>(
 ) -> Result<F::Found, AllocationFailure<F::Error>> {
     let memory_types = memory_types.into_iter();
     let preferred = memory_types.clone().next().ok_or(AllocationFailure::NoMemoryType)?;
-    let mut chain = Chain { request, memory_types, preferred, answers: Vec::new() };
+    // The steady state, inlined.
+    match request.existing_block(preferred, Round::WithinBudget) {
+        Ok(Some(found)) => Ok(found),
+        first => {
+            let first = Some(first);
+            try_steps(Chain { request, memory_types, preferred, first, answers: Vec::new() }, rules)
+        }
+    }
+}
+
+#[cold]
+fn try_steps<F: Fallback>(
+    mut chain: Chain<'_, F, impl Iterator<Item = MemoryTypeId> + Clone>,
+    rules: ShortageRules,
+) -> Result<F::Found, AllocationFailure<F::Error>> {
+    let preferred = chain.preferred;
     match chain.run(rules) {
         Outcome::Found(found) => Ok(found),
         Outcome::Refused(error) => Err(AllocationFailure::Refused(error)),
@@ -292,6 +308,8 @@ struct Chain<'r, F: Fallback, I> {
     request: &'r mut F,
     memory_types: I,
     preferred: MemoryTypeId,
+    /// The answer of the existing blocks of the preferred type, until the first step takes it.
+    first: Option<Result<Option<F::Found>, F::Error>>,
     answers: Vec<Answer<F::Error>>,
 }
 
@@ -338,7 +356,7 @@ impl<F: Fallback, I: Iterator<Item = MemoryTypeId> + Clone> Chain<'_, F, I> {
             if is_alike != (group == Group::Preferred) {
                 continue;
             }
-            match try_memory_type(self.request, memory, round) {
+            match self.try_memory_type(memory, round) {
                 Ok(found) => {
                     if group == Group::Other {
                         self.request.note_spill(self.preferred, memory);
@@ -354,21 +372,18 @@ impl<F: Fallback, I: Iterator<Item = MemoryTypeId> + Clone> Chain<'_, F, I> {
         }
         Outcome::Short
     }
-}
 
-fn try_memory_type<F: Fallback>(
-    request: &mut F,
-    memory: MemoryTypeId,
-    round: Round,
-) -> Result<F::Found, F::Error> {
-    if let Some(found) = request.existing_block(memory, round)? {
-        return Ok(found);
-    }
-    match request.new_block(memory, round) {
-        // Dedicated memory is smaller than a block, and needs no suballocator.
-        Err(error) if error.is_shortage() || error.is_unsupported() => {
-            request.dedicated(memory, round, error)
+    fn try_memory_type(&mut self, memory: MemoryTypeId, round: Round) -> Result<F::Found, F::Error> {
+        let existing = self.first.take().unwrap_or_else(|| self.request.existing_block(memory, round));
+        if let Some(found) = existing? {
+            return Ok(found);
         }
-        result => result,
+        match self.request.new_block(memory, round) {
+            // Dedicated memory is smaller than a block, and needs no suballocator.
+            Err(error) if error.is_shortage() || error.is_unsupported() => {
+                self.request.dedicated(memory, round, error)
+            }
+            result => result,
+        }
     }
 }

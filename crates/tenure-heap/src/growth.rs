@@ -61,7 +61,7 @@ impl Growth {
     /// The block sizes to try for a request of `size` bytes aligned to `align` in a pool with a capacity of
     /// `held`. Each is a whole number of such requests, because requests come in series. Empty if the device
     /// allows no sufficient block.
-    pub fn sizes(self, size: u64, align: u64, held: u64) -> impl Iterator<Item = u64> {
+    pub fn sizes(self, size: u64, align: u64, held: u64) -> impl Iterator<Item = u64> + Clone {
         let wanted = self.wanted(held);
         let mut last = None;
         let sizes = self.needed(size, align).into_iter().flat_map(move |needed| {

@@ -1,19 +1,14 @@
 //! Cost of a request in driver memory.
 
-use tenure_heap::Round;
+use tenure_heap::{Round, Spill};
 
-use super::fallback::{no_memory_type, shared_kind, spills_before_budget};
-use super::make::{buffer_usage, make_pool};
-use super::maker::{Maker, steps};
-use super::policy::Placement;
-use super::pool::PoolId;
-use super::pools::{Pools, allows};
-use super::request::{RangeRequest, ResourceRequest};
-use super::{BlockTraits, Class, LocationKind, PoolKind};
-use crate::Config;
-use crate::device::{
-    BufferInfo, Device, DeviceError, HeapBudget, HeapCategory, MemoryTypeId, Requirements, ResourceDesc,
-};
+use super::block::PoolId;
+use super::fallback::{Engine, no_memory_type};
+use super::pool_settings::{buffer_usage, make_pool};
+use super::pools::allows;
+use super::request::{RangeRequest, Request as _, ResourceRequest, Terms};
+use super::{Class, LocationKind, PoolKind};
+use crate::device::{BufferInfo, Device, DeviceError, HeapBudget, Requirements, ResourceDesc};
 
 /// Predicted cost of a request: see [`Gpu::buffer_cost`](crate::Gpu::buffer_cost). Bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,114 +32,48 @@ pub struct Cost {
     pub is_within_budget: bool,
 }
 
-/// The parts of a request that determine its cost. Sizes in bytes.
-struct Asked<'a> {
-    size: u64,
-    align: u64,
-    /// Size of a dedicated allocation for the request.
-    alone: u64,
-    /// The pool that would serve it.
-    pool: Option<PoolKind>,
-    traits: BlockTraits,
-    /// The kind of location in that pool.
-    kind: LocationKind,
-    category: HeapCategory,
-    /// The memory types, as bits, that the request allows, and those that its resource can use.
-    memory_types: (u32, u32),
-    order: &'a [MemoryTypeId],
-    /// Whether the request goes to slower memory before a budget is exceeded.
-    spills: bool,
-}
-
-impl<D: Device> Pools<D> {
+impl<D: Device> Engine<'_, D> {
     /// The cost of a range of a shared buffer.
-    pub(crate) fn range_cost(
-        &self,
-        device: &D,
-        config: &Config,
-        request: RangeRequest<'_>,
-    ) -> Result<Cost, DeviceError> {
-        let needs = self.range_needs(device, request.kind)?;
-        let alone = device.requirements(&ResourceDesc::Buffer(request.alone.clone()))?;
-        let asked = Asked {
-            size: request.size,
-            align: request.align,
-            alone: device.properties().committed_size(&alone),
-            pool: Some(request.kind),
-            traits: request.traits,
-            kind: LocationKind::Range,
-            category: needs.category,
-            memory_types: (
-                request.flags.memory_types(device.properties(), needs.memory_types),
-                needs.memory_types,
-            ),
-            order: self.order_for_range(&request),
-            spills: !request.traits.is_evictable && spills_before_budget(request.memory_use, None),
-        };
-        self.cost(device, config, &asked)
+    pub(crate) fn range_cost(self, request: RangeRequest<'_>) -> Result<Cost, DeviceError> {
+        let terms = request.terms(self)?;
+        let alone = self.device.requirements(&ResourceDesc::Buffer(request.alone.clone()))?;
+        self.cost(&terms, &alone, LocationKind::Range)
     }
 
     /// The cost of an API resource.
-    pub(crate) fn resource_cost(
-        &self,
-        device: &D,
-        config: &Config,
-        request: ResourceRequest<'_>,
-    ) -> Result<Cost, DeviceError> {
-        let Requirements { size, alignment, memory_types, category, .. } = *request.needs;
-        let pool = match request.placement {
-            Placement::Placed(kind) | Placement::Range(kind) => Some(kind),
-            Placement::Committed => {
-                shared_kind(&request, config).filter(|_| self.objects.limits.is_near_max_allocations())
-            }
-        };
-        let asked = Asked {
-            size,
-            align: alignment,
-            alone: device.properties().committed_size(request.needs),
-            pool,
-            traits: request.traits,
-            kind: LocationKind::Placed,
-            category,
-            memory_types: (request.flags.memory_types(device.properties(), memory_types), memory_types),
-            order: self.order_for(&request),
-            spills: spills_before_budget(request.memory_use, Some(&request)),
-        };
-        self.cost(device, config, &asked)
+    pub(crate) fn resource_cost(self, request: ResourceRequest<'_>) -> Result<Cost, DeviceError> {
+        self.cost(&request.terms(self)?, request.needs, LocationKind::Placed)
     }
 
     /// Simulates the steps of the fallback chain within budgets; if they find nothing, the first result beyond
-    /// the budget.
-    fn cost(&self, device: &D, config: &Config, asked: &Asked<'_>) -> Result<Cost, DeviceError> {
-        let (memory_types, category) = (asked.memory_types.0, asked.category);
-        let mut order = asked.order.iter().copied().filter(|memory| allows(memory_types, *memory)).peekable();
-        let none = || no_memory_type(asked.order, asked.memory_types.1, asked.size);
-        let preferred = *order.peek().ok_or_else(none)?;
-        let budgets = self.objects.budgets.current(device);
-        let is_alike = |memory| self.heap_properties().is_alike(preferred, memory);
+    /// the budget. `alone`: the requirements with dedicated memory; `kind`: the location in a block.
+    fn cost(self, terms: &Terms<'_>, alone: &Requirements, kind: LocationKind) -> Result<Cost, DeviceError> {
+        let Terms { size, align: alignment, order, usable, allowed, .. } = *terms;
+        let mut types = order.iter().copied().filter(|memory| allows(allowed, *memory)).peekable();
+        let preferred = *types.peek().ok_or_else(|| no_memory_type(order, usable, size))?;
+        let budgets = self.pools.objects.budgets.current(self.device);
+        let is_alike = |memory| self.pools.heap_properties().is_alike(preferred, memory);
         let mut beyond = None;
-        for memory in order.filter(|memory| asked.spills || is_alike(*memory)) {
+        for memory in types.filter(|memory| terms.spill == Spill::BeforeBudget || is_alike(*memory)) {
             // Lazily allocated memory takes nothing until used, and shares no block.
-            let is_lazy = Maker { pools: self, device, config }.is_lazy(memory);
-            let pool =
-                asked.pool.filter(|_| !is_lazy).map(|kind| Class::new(memory, category, kind, asked.traits));
-            let found = device.properties().memory_types.get(usize::from(memory.0));
+            let is_lazy = self.is_lazy(memory);
+            let found = self.device.properties().memory_types.get(usize::from(memory.0));
             let heap = found.map_or(0, |found| usize::from(found.heap));
             let budget = budgets.get(heap).copied();
-            let limits = &self.objects.limits;
             // The program's cap is never exceeded, whatever the budget is.
-            let is_capped = |bytes| !limits.allows(memory, bytes, Round::WhateverBudget, Vec::new);
+            let is_capped = |bytes| !self.limits().allows(memory, bytes, Round::WhateverBudget, Vec::new);
             let is_granted = |bytes| budget.is_none_or(|budget: HeapBudget| budget.grants(bytes));
-            let grants = |bytes: u64| is_granted(bytes) && !is_capped(bytes);
-            let alone =
-                if is_lazy { (LocationKind::Memoryless, 0) } else { (LocationKind::Committed, asked.alone) };
-            let in_pool = pool.into_iter().flat_map(|class| {
-                let sizes = self.new_bytes(device, config, class, asked.size, asked.align);
-                sizes.into_iter().map(|bytes| (asked.kind, bytes))
+            let dedicated = match is_lazy {
+                true => (LocationKind::Memoryless, 0),
+                false => (LocationKind::Committed, self.device.properties().committed_size(alone)),
+            };
+            let in_pool = terms.kind.filter(|_| !is_lazy).into_iter().flat_map(|pool| {
+                let class = Class::new(memory, terms.category, pool, terms.traits);
+                self.new_bytes(class, size, alignment).into_iter().map(|bytes| (kind, bytes))
             });
-            for (location, new_bytes) in in_pool.chain([alone]) {
-                let is_within_budget = new_bytes == 0 || grants(new_bytes);
-                let (size, alignment, memory_type) = (asked.size, asked.align, memory.0);
+            for (location, new_bytes) in in_pool.chain([dedicated]) {
+                let is_within_budget = new_bytes == 0 || (is_granted(new_bytes) && !is_capped(new_bytes));
+                let memory_type = memory.0;
                 let found =
                     Cost { size, alignment, location, memory_type, heap, new_bytes, is_within_budget };
                 if is_within_budget {
@@ -153,41 +82,32 @@ impl<D: Device> Pools<D> {
                 beyond.get_or_insert(found);
             }
         }
-        beyond.ok_or(DeviceError::OutOfMemory { requested: asked.size, memory: preferred })
+        beyond.ok_or(DeviceError::OutOfMemory { requested: size, memory: preferred })
     }
 
     /// Bytes that a range of a pool may request from the driver, in the order of attempts: 0 if a block has
     /// room, otherwise the sizes of a new block.
-    fn new_bytes(&self, device: &D, config: &Config, class: Class, size: u64, align: u64) -> Vec<u64> {
-        if self.has_room(class, size, align) {
+    fn new_bytes(self, class: Class, size: u64, align: u64) -> Vec<u64> {
+        let pool = self.pools.find(class);
+        if pool.is_some_and(|shards| shards.each().any(|shard| shard.lock().has_room(size, align))) {
             return vec![0];
         }
         if class.kind == PoolKind::SmallBuffers {
             // The blocks are buffers in heaps of another pool.
-            let slot = ResourceDesc::Buffer(BufferInfo {
-                size: config.pools.small_buffer_slot,
-                usage: buffer_usage(class.kind),
-            });
-            let Ok(needs) = device.requirements(&slot) else { return Vec::new() };
+            let (size, usage) = (self.config.pools.small_buffer_slot, buffer_usage(class.kind));
+            let slot = ResourceDesc::Buffer(BufferInfo { size, usage });
+            let Ok(needs) = self.device.requirements(&slot) else { return Vec::new() };
             if needs.wants_dedicated() {
                 return vec![needs.size];
             }
             let heaps = Class { kind: PoolKind::SmallBufferSlots, ..class };
-            return self.new_bytes(device, config, heaps, needs.size, needs.alignment);
+            return self.new_bytes(heaps, needs.size, needs.alignment);
         }
-        let limits = &self.objects.limits;
-        let (growth, held) = match self.find(class) {
-            Some(shards) => (shards.first().growth, shards.first().taken() / steps(shards)),
-            None => match make_pool(device, self.heap_properties(), config, PoolId(0), class) {
-                Some(pool) => (pool.growth, 0),
-                None => return Vec::new(),
-            },
-        };
-        limits.scale(growth).sizes(size, align, held).collect()
-    }
-
-    /// Whether a block of the pool has room.
-    fn has_room(&self, class: Class, size: u64, align: u64) -> bool {
-        self.find(class).is_some_and(|shards| shards.each().any(|shard| shard.has_room(size, align)))
+        if let Some(shards) = pool {
+            return shards.block_sizes(self.limits(), size, align).collect();
+        }
+        let heaps = self.pools.heap_properties();
+        let pool = make_pool(self.device, heaps, self.config, PoolId::new(0, 0), class);
+        pool.map_or_else(Vec::new, |pool| self.limits().scale(pool.growth).sizes(size, align, 0).collect())
     }
 }

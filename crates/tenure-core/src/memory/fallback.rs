@@ -1,19 +1,37 @@
-//! The fallback chain for resources and their ranges: the work of each step.
+//! Finding memory for requests, by the fallback chain.
 
-use std::cell::Cell;
+use std::sync::Arc;
 
-use tenure_heap::{Answer, Fallback, Round, ShortageRules, Spill, Step, try_each_memory_type};
+use tenure_heap::{
+    Answer, Fallback, HeapBudget, MemoryLimits, Round, ShortageRules, Step, try_each_memory_type,
+};
 
+use super::block::Suballocation;
 use super::location::Backing;
-use super::maker::Maker;
-use super::objects::MemoryOwner;
-use super::policy::{Placement, shared_pool};
-use super::pool::Store;
 use super::pools::{Pools, allows};
-use super::request::{MakeRoom, RangeRequest, ResourceRequest, Wanted, first_allowed};
-use super::{AllocationFlags, BlockTraits, Class, MemoryUse, PoolKind, Suballocation};
-use crate::device::{Device, DeviceError, MemoryTypeId, Priority, Requirements, ResourceDesc};
-use crate::{Config, Strategy};
+use super::request::{RangeRequest, Request, Terms};
+use super::shards::Shards;
+use super::shortage::{MakeRoom, Wanted, first_allowed};
+use super::{AllocationFlags, Class, PoolKind};
+use crate::Config;
+use crate::api_resource::ApiResource;
+use crate::device::{Device, DeviceError, MemoryFlags, MemoryTypeId};
+
+/// The pools, with everything that they need to allocate.
+pub(crate) struct Engine<'a, D: Device> {
+    pub(crate) pools: &'a Pools<D>,
+    pub(crate) device: &'a D,
+    pub(crate) config: &'a Config,
+}
+
+impl<D: Device> Clone for Engine<'_, D> {
+    #[inline]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: Device> Copy for Engine<'_, D> {}
 
 /// The reason for a failed allocation.
 #[derive(Debug)]
@@ -24,44 +42,150 @@ pub(crate) enum AllocationFailure {
     Refused(DeviceError),
 }
 
+impl<'a, D: Device> Engine<'a, D> {
+    /// A range of the existing blocks of the pool that is asked first, with its buffer: the steady-state result
+    /// of [`place_range`](Self::place_range). `None` when that pool has no room.
+    #[inline]
+    pub(crate) fn take_range(
+        self,
+        request: &RangeRequest<'_>,
+    ) -> Option<(Suballocation, Arc<ApiResource<D>>)> {
+        let RangeRequest { size, align, .. } = *request;
+        let shards = self.pools.usual(request)?;
+        self.shard_of_thread(shards, size, align).take(size, align)
+    }
+
+    /// Finds a range of a shared buffer.
+    pub(crate) fn place_range(
+        self,
+        request: RangeRequest<'_>,
+        room: &dyn MakeRoom,
+    ) -> Result<Backing<D>, AllocationFailure> {
+        let found = self.place(request, room);
+        if request.traits.is_usual()
+            && let Ok(needs) = self.pools.range_needs(self.device, request.kind)
+            && let Some(first) = first_allowed(self.pools.order_for_range(&request), needs.memory_types)
+        {
+            let class = Class::new(first, needs.category, request.kind, request.traits);
+            self.pools.note_usual(&request, class);
+        }
+        found
+    }
+
+    /// Finds memory for a request, and creates its object there.
+    #[inline]
+    pub(crate) fn place<R: Request<D>>(
+        self,
+        request: R,
+        room: &dyn MakeRoom,
+    ) -> Result<R::Found, AllocationFailure> {
+        let terms = request.terms(self).map_err(AllocationFailure::Refused)?;
+        let Terms { flags, order, usable, allowed, spill, size, .. } = terms;
+        let wanted = Wanted::new(order, allowed, size);
+        let mut steps = Steps { engine: self, request, terms, wanted, room, has_prepared: false };
+        if let (None, Some(memory)) = (wanted, first_allowed(order, usable)) {
+            let refusal = no_memory_type(order, usable, size);
+            let answers = vec![Answer { memory, step: Step::WithinBudget, refusal }];
+            return Err(AllocationFailure::Short { class: steps.class(memory), answers });
+        }
+        let never_waits = AllocationFlags::NEVER_WAIT.union(AllocationFlags::NEVER_ALLOCATE);
+        let rules = ShortageRules {
+            spill,
+            may_exceed_budget: !flags.contains(AllocationFlags::WITHIN_BUDGET),
+            may_wait: !flags.intersects(never_waits),
+        };
+        let class = steps.class(MemoryTypeId(0));
+        try_memory_types(&mut steps, rules, order, allowed, |memory| Class { memory, ..class })
+    }
+
+    pub(super) fn limits(self) -> &'a MemoryLimits {
+        &self.pools.objects.limits
+    }
+
+    pub(super) fn budget(self) -> Vec<HeapBudget> {
+        self.pools.objects.budgets.current(self.device).into_vec()
+    }
+
+    /// Whether memory is allocated lazily: it costs nothing until used, and a block would cost its size.
+    pub(super) fn is_lazy(self, memory: MemoryTypeId) -> bool {
+        let memory_type = self.device.properties().memory_types.get(usize::from(memory.0));
+        memory_type.is_some_and(|found| found.flags.contains(MemoryFlags::LAZILY_ALLOCATED))
+    }
+
+    /// The pool of a class.
+    ///
+    /// # Errors
+    /// No device can have the class.
+    pub(super) fn pool(self, class: Class) -> Result<&'a Shards<D>, DeviceError> {
+        let no_such = DeviceError::Unsupported { feature: "more than 32 memory types" };
+        let shards = self.pools.find(class);
+        shards.or_else(|| self.pools.make(self.device, self.config, class)).ok_or(no_such)
+    }
+}
+
 /// The steps of one request.
-struct Steps<'a, D: Device, C, E, N, A> {
-    pools: &'a Pools<D>,
-    /// The class in a memory type.
-    class: C,
-    existing_block: E,
-    new_block: N,
-    dedicated: A,
-    flags: AllocationFlags,
+struct Steps<'a, D: Device, R> {
+    engine: Engine<'a, D>,
+    request: R,
+    terms: Terms<'a>,
     wanted: Option<Wanted>,
     room: &'a dyn MakeRoom,
     /// [`MakeRoom::prepare_growth`] was called.
     has_prepared: bool,
 }
 
-impl<T, D, C, E, N, A> Fallback for Steps<'_, D, C, E, N, A>
-where
-    D: Device,
-    C: Fn(MemoryTypeId) -> Class,
-    E: Fn(MemoryTypeId) -> Result<Option<T>, DeviceError>,
-    N: Fn(MemoryTypeId, Round) -> Result<T, DeviceError>,
-    A: Fn(MemoryTypeId, Round, DeviceError) -> Result<T, DeviceError>,
-{
-    type Found = T;
-    type Error = DeviceError;
-
-    fn existing_block(&mut self, memory: MemoryTypeId, _: Round) -> Result<Option<T>, DeviceError> {
-        (self.existing_block)(memory)
+impl<'a, D: Device, R: Request<D>> Steps<'a, D, R> {
+    /// The class of the request in a memory type.
+    fn class(&self, memory: MemoryTypeId) -> Class {
+        let Terms { category, kind, traits, .. } = self.terms;
+        Class::new(memory, category, kind.unwrap_or(PoolKind::Committed), traits)
     }
 
-    fn new_block(&mut self, memory: MemoryTypeId, round: Round) -> Result<T, DeviceError> {
+    /// The pool that serves the request in a memory type; `None` if it gets dedicated memory there.
+    fn pool(&self, memory: MemoryTypeId) -> Result<Option<&'a Shards<D>>, DeviceError> {
+        let has_pool = self.terms.kind.is_some() && !self.engine.is_lazy(memory);
+        has_pool.then(|| self.engine.pool(self.class(memory))).transpose()
+    }
+
+    fn in_existing_block(&self, shards: Option<&Shards<D>>) -> Result<Option<R::Found>, DeviceError> {
+        let Some(shards) = shards else { return Ok(None) };
+        let found = self.engine.in_existing_block(shards, self.terms.size, self.terms.align);
+        found.map(|found| self.request.in_block(self.engine, shards, found)).transpose()
+    }
+}
+
+impl<D: Device, R: Request<D>> Fallback for Steps<'_, D, R> {
+    type Found = R::Found;
+    type Error = DeviceError;
+
+    #[inline]
+    fn existing_block(&mut self, memory: MemoryTypeId, _: Round) -> Result<Option<R::Found>, DeviceError> {
+        self.in_existing_block(self.pool(memory)?)
+    }
+
+    fn new_block(&mut self, memory: MemoryTypeId, round: Round) -> Result<R::Found, DeviceError> {
+        let shards = self.pool(memory)?;
+        let Terms { size, align, flags, .. } = self.terms;
         if !std::mem::replace(&mut self.has_prepared, true) {
+            if flags.contains(AllocationFlags::WITHIN_BUDGET) {
+                // The current budgets may be lower than those of some frames ago.
+                self.engine.limits().expire_budgets();
+            }
             self.room.prepare_growth();
-            if let Some(found) = (self.existing_block)(memory)? {
+            if let Some(found) = self.in_existing_block(shards)? {
                 return Ok(found);
             }
         }
-        (self.new_block)(memory, round)
+        match shards {
+            Some(shards) => {
+                let found = self.engine.grow(shards, size, align, (round, flags))?;
+                self.request.in_block(self.engine, shards, found)
+            }
+            None => {
+                let found = self.request.dedicated(self.engine, memory, round);
+                found.unwrap_or(Err(DeviceError::OutOfMemory { requested: size, memory }))
+            }
+        }
     }
 
     fn dedicated(
@@ -69,16 +193,25 @@ where
         memory: MemoryTypeId,
         round: Round,
         refusal: DeviceError,
-    ) -> Result<T, DeviceError> {
-        (self.dedicated)(memory, round, refusal)
+    ) -> Result<R::Found, DeviceError> {
+        let Terms { kind, shared, category, traits, .. } = self.terms;
+        let is_lazy = self.engine.is_lazy(memory);
+        if kind.is_some() && !is_lazy {
+            let found = self.request.dedicated(self.engine, memory, round);
+            return found.unwrap_or(Err(refusal));
+        }
+        // The refusal is that of dedicated memory. A free range is better than a failure.
+        let shared = shared.filter(|_| refusal.is_shortage() && !is_lazy);
+        let pool = shared.and_then(|kind| self.engine.pools.find(Class::new(memory, category, kind, traits)));
+        self.in_existing_block(pool)?.ok_or(refusal)
     }
 
     fn is_alike(&self, one: MemoryTypeId, other: MemoryTypeId) -> bool {
-        self.pools.heap_properties().is_alike(one, other)
+        self.engine.pools.heap_properties().is_alike(one, other)
     }
 
     fn make_room(&mut self) {
-        match self.flags.contains(AllocationFlags::NEVER_ALLOCATE) {
+        match self.terms.flags.contains(AllocationFlags::NEVER_ALLOCATE) {
             // Memory that goes back to the driver in this step cannot serve this request from a block.
             true => self.room.release_completed(),
             false => self.room.make_room(self.wanted),
@@ -92,47 +225,20 @@ where
     #[cold]
     fn note_refusal(&mut self, memory: MemoryTypeId, refusal: &DeviceError) {
         Wanted::note_refusal(&mut self.wanted, memory, refusal);
-        let class = (self.class)(memory);
-        if let Some(times) = self.pools.notices.refusal(class) {
+        let class = self.class(memory);
+        if let Some(times) = self.engine.pools.notices.refusal(class) {
             event!(debug, %class, %refusal, times, "no memory of this class; the next step follows");
         }
     }
 
     #[cold]
     fn note_spill(&mut self, preferred: MemoryTypeId, found: MemoryTypeId) {
-        self.pools.note_spill((self.class)(preferred), found);
-    }
-}
-
-impl<'a, T, D, C, E, N, A> Steps<'a, D, C, E, N, A>
-where
-    Self: Fallback<Found = T, Error = DeviceError>,
-    D: Device,
-    C: Fn(MemoryTypeId) -> Class + Copy,
-{
-    /// Tries each memory type that the resource (`needed`) and the request allow, for `requested` bytes.
-    fn run(
-        mut self,
-        rules: ShortageRules,
-        order: &[MemoryTypeId],
-        (memory_types, needed): (u32, u32),
-        requested: u64,
-    ) -> Result<T, AllocationFailure> {
-        let class = self.class;
-        if !rules.may_exceed_budget {
-            // The current budgets may be lower than those of some frames ago.
-            self.pools.objects.limits.expire_budgets();
-        }
-        if let (None, Some(memory)) = (first_allowed(order, memory_types), first_allowed(order, needed)) {
-            let refusal = no_memory_type(order, needed, requested);
-            let answers = vec![Answer { memory, step: Step::WithinBudget, refusal }];
-            return Err(AllocationFailure::Short { class: class(memory), answers });
-        }
-        try_memory_types(&mut self, rules, order, memory_types, class)
+        self.engine.pools.note_spill(self.class(preferred), found);
     }
 }
 
 /// Tries the steps of a request in each memory type that the resource allows, in the given order.
+#[inline]
 pub(crate) fn try_memory_types<F: Fallback<Error = DeviceError>>(
     steps: &mut F,
     rules: ShortageRules,
@@ -152,201 +258,6 @@ pub(crate) fn try_memory_types<F: Fallback<Error = DeviceError>>(
     })
 }
 
-impl<D: Device> Pools<D> {
-    /// Logs that memory of a class was short, and that a resource went to other memory.
-    #[cold]
-    pub(crate) fn note_spill(&self, class: Class, found: MemoryTypeId) {
-        if let Some(times) = self.notices.spill(class) {
-            let memory_type = found.0;
-            event!(warn, %class, memory_type, times, "memory was short, and a resource went to another memory type, which the GPU or the CPU reaches more slowly");
-        }
-    }
-
-    /// Finds a range of a shared buffer. In steady state [`take_range`](Self::take_range) finds the same range
-    /// with fewer instructions.
-    pub(crate) fn place_range(
-        &self,
-        device: &D,
-        config: &Config,
-        request: RangeRequest<'_>,
-        room: &dyn MakeRoom,
-    ) -> Result<Backing<D>, AllocationFailure> {
-        let needs = self.range_needs(device, request.kind).map_err(AllocationFailure::Refused)?;
-        let class = |memory| Class::new(memory, needs.category, request.kind, request.traits);
-        let order = self.order_for_range(&request);
-        let maker = Maker { pools: self, device, config };
-        let RangeRequest { size, align, flags, .. } = request;
-        let memory_types = flags.memory_types(device.properties(), needs.memory_types);
-        let steps = Steps {
-            pools: self,
-            class,
-            existing_block: |memory| {
-                let shards = maker.pool(class(memory))?;
-                maker.existing(shards, size, align).map(|found| maker.range(shards, found)).transpose()
-            },
-            new_block: |memory, round| {
-                let shards = maker.pool(class(memory))?;
-                maker.range(shards, maker.grow(shards, size, align, (round, flags))?)
-            },
-            dedicated: |memory, round, _| maker.dedicated_buffer(request, memory, round),
-            flags,
-            wanted: Wanted::new(order, memory_types, size),
-            room,
-            has_prepared: false,
-        };
-        let rules = rules(flags, spill(request.memory_use, request.traits.is_evictable));
-        let found = steps.run(rules, order, (memory_types, needs.memory_types), size);
-        if let Some(first) = first_allowed(order, needs.memory_types).filter(|_| request.traits.is_usual()) {
-            self.note_usual(&request, class(first));
-        }
-        found
-    }
-
-    /// Finds a run of tiles in a heap. There is no fallback to dedicated memory for tiles.
-    pub(crate) fn place_tiles(
-        &self,
-        device: &D,
-        config: &Config,
-        needs: &Requirements,
-        size: u64,
-        tile: u64,
-        room: &dyn MakeRoom,
-    ) -> Result<(Suballocation, Store<D>), AllocationFailure> {
-        let class = |memory| Class::new(memory, needs.category, PoolKind::Tiles, BlockTraits::default());
-        let flags = AllocationFlags::empty();
-        let maker = Maker { pools: self, device, config };
-        let steps = Steps {
-            pools: self,
-            class,
-            existing_block: |memory| {
-                let found = maker.existing(maker.pool(class(memory))?, size, tile);
-                Ok(found.map(|found| (found.suballocation, found.store)))
-            },
-            new_block: |memory, round| {
-                let found = maker.grow(maker.pool(class(memory))?, size, tile, (round, flags))?;
-                Ok((found.suballocation, found.store))
-            },
-            dedicated: |_, _, refusal| Err(refusal),
-            flags,
-            wanted: Wanted::new(self.order(MemoryUse::GpuOnly), needs.memory_types, size),
-            room,
-            has_prepared: false,
-        };
-        let allowed = (needs.memory_types, needs.memory_types);
-        steps.run(ShortageRules::default(), self.order(MemoryUse::GpuOnly), allowed, size)
-    }
-
-    /// Finds memory for an API resource and creates it there.
-    pub(crate) fn place_resource(
-        &self,
-        device: &D,
-        config: &Config,
-        request: ResourceRequest<'_>,
-        room: &dyn MakeRoom,
-    ) -> Result<Backing<D>, AllocationFailure> {
-        // The steady-state result of the first step, with fewer instructions.
-        match self.place_in_preferred(device, config, request) {
-            Ok(Some(backing)) => Ok(backing),
-            Ok(None) => self.place_in_steps(device, config, request, None, room),
-            Err(refusal) => self.place_in_steps(device, config, request, Some(refusal), room),
-        }
-    }
-
-    /// Places a resource in the existing blocks of the preferred memory. `None` when they have no room, or no
-    /// pool serves the resource.
-    ///
-    /// # Errors
-    /// The device refuses the resource.
-    #[inline]
-    fn place_in_preferred(
-        &self,
-        device: &D,
-        config: &Config,
-        request: ResourceRequest<'_>,
-    ) -> Result<Option<Backing<D>>, DeviceError> {
-        let (Placement::Placed(kind), needs) = (request.placement, request.needs) else { return Ok(None) };
-        let maker = Maker { pools: self, device, config };
-        let memory_types = request.flags.memory_types(device.properties(), needs.memory_types);
-        let preferred = first_allowed(self.order_for(&request), memory_types);
-        let Some(memory) = preferred.filter(|memory| !maker.is_lazy(*memory)) else { return Ok(None) };
-        match self.find(Class::new(memory, needs.category, kind, request.traits)) {
-            Some(shards) => maker.placed_in_existing(shards, request),
-            None => Ok(None),
-        }
-    }
-
-    /// Goes through all steps. `refusal`: the device's answer if placing the resource in an existing block was
-    /// already refused.
-    #[cold]
-    fn place_in_steps(
-        &self,
-        device: &D,
-        config: &Config,
-        request: ResourceRequest<'_>,
-        refusal: Option<DeviceError>,
-        room: &dyn MakeRoom,
-    ) -> Result<Backing<D>, AllocationFailure> {
-        let needs = request.needs;
-        // The first step begins with the block of the preferred memory that was already tried.
-        let refusal = Cell::new(refusal);
-        // The pool of committed resources that share memory because the device allows few more allocations.
-        let shared = shared_kind(&request, config);
-        let kind = match request.placement {
-            Placement::Placed(kind) | Placement::Range(kind) => Some(kind),
-            Placement::Committed => shared.filter(|_| self.objects.limits.is_near_max_allocations()),
-        };
-        let class =
-            |memory| Class::new(memory, needs.category, kind.unwrap_or(PoolKind::Committed), request.traits);
-        let maker = Maker { pools: self, device, config };
-        let order = self.order_for(&request);
-        let memory_types = request.flags.memory_types(device.properties(), needs.memory_types);
-        // Lazily allocated memory costs nothing until used; a block would cost its size.
-        let pool_of = |memory| kind.filter(|_| !maker.is_lazy(memory)).map(|_| maker.pool(class(memory)));
-        let steps = Steps {
-            pools: self,
-            class,
-            existing_block: |memory| match (refusal.take(), pool_of(memory)) {
-                (Some(refusal), _) => Err(refusal),
-                (None, Some(shards)) => maker.placed_in_existing(shards?, request),
-                (None, None) => Ok(None),
-            },
-            new_block: |memory, round| match pool_of(memory) {
-                Some(shards) => {
-                    let shards = shards?;
-                    let found = maker.grow(shards, needs.size, needs.alignment, (round, request.flags))?;
-                    maker.placed(shards, found, request)
-                }
-                None => maker.committed(request, memory, round),
-            },
-            dedicated: |memory, round, refusal: DeviceError| match (pool_of(memory), shared) {
-                (Some(_), _) => maker.committed(request, memory, round),
-                // A free range is better than a failure.
-                (None, Some(kind)) if refusal.is_shortage() && !maker.is_lazy(memory) => {
-                    match self.find(Class::new(memory, needs.category, kind, request.traits)) {
-                        Some(shards) => maker.placed_in_existing(shards, request)?.ok_or(refusal),
-                        None => Err(refusal),
-                    }
-                }
-                _ => Err(refusal),
-            },
-            flags: request.flags,
-            wanted: Wanted::new(order, memory_types, needs.size),
-            room,
-            has_prepared: false,
-        };
-        let spill = spill(request.memory_use, stays(&request));
-        steps.run(rules(request.flags, spill), order, (memory_types, needs.memory_types), needs.size)
-    }
-}
-
-const fn rules(flags: AllocationFlags, spill: Spill) -> ShortageRules {
-    ShortageRules {
-        spill,
-        may_exceed_budget: !flags.contains(AllocationFlags::WITHIN_BUDGET),
-        may_wait: !flags.intersects(AllocationFlags::NEVER_WAIT.union(AllocationFlags::NEVER_ALLOCATE)),
-    }
-}
-
 /// The reason why no memory type is allowed: the resource could be in some types (`needed`), but the flags of
 /// the request exclude them.
 pub(crate) fn no_memory_type(order: &[MemoryTypeId], needed: u32, requested: u64) -> DeviceError {
@@ -354,36 +265,4 @@ pub(crate) fn no_memory_type(order: &[MemoryTypeId], needed: u32, requested: u64
         Some(memory) => DeviceError::DeviceLocalOnly { requested, memory },
         None => DeviceError::Unsupported { feature: "a memory type for this resource and use" },
     }
-}
-
-/// Whether a resource is a target or a storage texture, or can be evicted instead.
-fn stays(request: &ResourceRequest<'_>) -> bool {
-    let is_target = |desc: &ResourceDesc| matches!(desc, ResourceDesc::Texture(info) if info.usage.priority() == Priority::High);
-    request.traits.is_evictable || is_target(request.desc)
-}
-
-/// Whether a request goes to memory unlike the preferred before the budget of the preferred is exceeded.
-/// `request`: `None` for ranges of shared buffers.
-pub(super) fn spills_before_budget(memory_use: MemoryUse, request: Option<&ResourceRequest<'_>>) -> bool {
-    spill(memory_use, request.is_some_and(stays)) == Spill::BeforeBudget
-}
-
-/// When a request goes to memory unlike the preferred. Targets and storage textures, which `stay`, are too slow
-/// in system memory: the operating system pages other resources out for them. Evictable resources are evicted
-/// while unused, and fast while used.
-const fn spill(memory_use: MemoryUse, stays: bool) -> Spill {
-    match memory_use {
-        MemoryUse::GpuOnly if stays => Spill::AfterRefusal,
-        MemoryUse::GpuOnly | MemoryUse::GpuUpload => Spill::BeforeBudget,
-        MemoryUse::Upload | MemoryUse::Readback => Spill::AfterRefusal,
-    }
-}
-
-/// The pool for a resource with dedicated memory by policy, if it may share a block instead.
-pub(super) fn shared_kind(request: &ResourceRequest<'_>, config: &Config) -> Option<PoolKind> {
-    let may_share = request.placement == Placement::Committed
-        && request.owner == MemoryOwner::Resource
-        && !request.needs.requires_dedicated
-        && config.pools.strategy != Strategy::Committed;
-    may_share.then(|| shared_pool(request.desc, request.needs))
 }

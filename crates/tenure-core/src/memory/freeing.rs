@@ -1,7 +1,8 @@
 //! Giving ranges back with few locks, also from other threads.
 
-use super::pool::{FreeToken, LockedShard, PoolId};
+use super::block::{FreeToken, PoolId};
 use super::pools::Pools;
+use super::shard::ShardBlocks;
 use crate::device::Device;
 use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 
@@ -84,7 +85,7 @@ struct Open<'a, D: Device> {
 
 enum Way<'a, D: Device> {
     /// Frees into the shard.
-    Shard(LockedShard<'a, D>),
+    Shard(parking_lot::MutexGuard<'a, ShardBlocks<D>>),
     /// Queues into the list of remote frees, because the shard belongs to another thread.
     Remote(OpenRemoteFrees<'a>),
 }
@@ -127,7 +128,7 @@ impl<'a, D: Device> Freeing<'a, D> {
         let (shard, shards) = found?;
         let is_own = shards.is_of_thread(id.shard());
         let way =
-            if is_own { Way::Shard(shard.lock_to_free()) } else { Way::Remote(shard.open_remote_frees()) };
+            if is_own { Way::Shard(shard.lock_as_it_is()) } else { Way::Remote(shard.open_remote_frees()) };
         Some(self.open.insert(Open { id, way }))
     }
 }
@@ -137,7 +138,7 @@ impl<D: Device> Open<'_, D> {
     #[inline]
     fn expect<'r>(&self, free_tokens: impl Iterator<Item = &'r FreeToken>) {
         if let Way::Shard(shard) = &self.way {
-            shard.expect(free_tokens.filter(|free_token| free_token.pool == self.id));
+            shard.expect_frees(free_tokens.filter(|free_token| free_token.pool == self.id));
         }
     }
 

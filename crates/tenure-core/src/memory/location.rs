@@ -7,8 +7,8 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 use tenure_suballoc::{BlockId, Linear};
 
-use super::objects::{MemoryOwner, MemorySize};
-use super::pool::{PoolId, Suballocation};
+use super::api_objects::{MemoryOwner, MemorySize};
+use super::block::{PoolId, Suballocation};
 use crate::api_resource::ApiResource;
 use crate::device::{Device, HeapCategory, HeapDesc, MemoryTypeId, State};
 use crate::time::SyncPoint;

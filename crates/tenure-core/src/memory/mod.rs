@@ -23,32 +23,34 @@
 //!
 //! [`OutOfMemory`]: crate::OutOfMemory
 
+mod api_objects;
+mod block;
 mod budget;
 mod class;
 mod cost;
 mod fallback;
 mod flags;
 mod freeing;
+mod idle_blocks;
 pub mod in_place;
 mod location;
-mod make;
-mod make_way;
-mod maker;
 mod movable;
 mod moving;
-mod notices;
-mod objects;
-mod parts;
+mod new_blocks;
 pub mod policy;
-mod pool;
+mod pool_settings;
 mod pools;
 mod pressure;
 mod request;
 mod residency;
+mod shard;
 mod shards;
+mod shortage;
 
+pub(crate) use api_objects::{HeapPlace, MapWish, MemoryOwner, MemorySize};
+pub(crate) use block::{FreeToken, HeapBlock, Suballocation};
 pub(crate) use class::BlockTraits;
-pub(crate) use fallback::{AllocationFailure, no_memory_type, try_memory_types};
+pub(crate) use fallback::{AllocationFailure, Engine, no_memory_type, try_memory_types};
 pub(crate) use freeing::{RUN, RemoteFreeList};
 pub(crate) use location::{
     AdoptedOwner, AliasedRange, AliasingHandoff, Backing, Location, Page, PageRange, RecordedLocation,
@@ -57,13 +59,13 @@ pub(crate) use location::{
 pub(crate) use movable::{
     ApiPlace, Current, Exchange, Holder, MovableBacking, PlaceHold, PlaceHolds, PlaceNeeds, PlannedMove,
 };
-pub(crate) use objects::{HeapPlace, MapWish, MemoryOwner, MemorySize};
-pub(crate) use pool::{FreeToken, PoolShard, ShardTotals, Store, Suballocation};
 pub(crate) use pools::{Pools, allows};
 pub(crate) use pressure::Levels;
-pub(crate) use request::{MakeRoom, RangeRequest, ResourceRequest, Wanted};
+pub(crate) use request::{RangeRequest, ResourceRequest, TileRequest};
 pub(crate) use residency::Paging;
+pub(crate) use shard::{PoolShard, ShardTotals};
 pub(crate) use shards::Shards;
+pub(crate) use shortage::{MakeRoom, Wanted};
 
 #[doc(no_inline)]
 pub use class::MemoryUse;

@@ -14,9 +14,9 @@ use std::sync::{Arc, OnceLock, Weak};
 use tenure_suballoc::BlockId;
 
 use super::BlockTraits;
+use super::block::{RangeId, Suballocation};
 use super::location::{Backing, Location};
 use super::policy::Placement;
-use super::pool::{RangeId, Suballocation};
 use crate::Name;
 use crate::api_resource::ApiResource;
 use crate::device::{Device, QueueSerial, ResourceDesc, State as UsageState, Subresource};

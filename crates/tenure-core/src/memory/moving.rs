@@ -6,11 +6,12 @@ use std::sync::{Arc, Weak};
 
 use tenure_heap::CompactionBudget;
 
+use super::api_objects::{HeapPlace, MapWish};
+use super::block::Store;
 use super::location::Location;
 use super::movable::{MovableBacking, PlannedMove};
-use super::objects::{HeapPlace, MapWish};
-use super::pool::{PoolShard, Store};
 use super::pools::{Pools, allows};
+use super::shard::PoolShard;
 use super::{Class, MemoryUse};
 use crate::api_resource::ApiResource;
 use crate::config::CompactionConfig;
@@ -22,7 +23,7 @@ impl<D: Device> Pools<D> {
         if let Some(Location::Range(found) | Location::Placed(found)) = location
             && let Some((shard, _)) = self.get_with_shards(found.pool)
         {
-            shard.note_movable(found.handle, movable);
+            shard.lock_as_it_is().note_movable(found.handle, Arc::downgrade(movable));
         }
     }
 
@@ -97,7 +98,7 @@ impl<D: Device> Pools<D> {
     /// All movable resources: those in pools, and those in slower memory with an allocation of their own. O(n).
     pub(crate) fn movables(&self) -> Vec<Arc<MovableBacking<D>>> {
         let mut found: Vec<_> = self.spilled.lock().iter().filter_map(Weak::upgrade).collect();
-        self.each_compacted(|shard| shard.movables(&mut found));
+        self.each_compacted(|shard| found.extend(shard.lock().movables()));
         found
     }
 
@@ -129,7 +130,7 @@ impl<D: Device> Pools<D> {
             };
             is_done &= shard.compact(left, moves, &mut retired);
         });
-        retired.into_iter().for_each(|block| self.let_go(device, block));
+        self.destroy_blocks(device, retired);
         for movable in moves[before..].iter().filter_map(|planned| planned.movable.upgrade()) {
             movable.current.change(|current| current.is_planned = true);
         }
@@ -139,7 +140,7 @@ impl<D: Device> Pools<D> {
     /// Stops emptying blocks: their free ranges can be allocated again.
     pub(crate) fn stop_compaction(&self) {
         self.each_compacted(|shard| {
-            shard.stop_compaction();
+            shard.lock().pool.stop_compaction();
         });
     }
 
@@ -164,7 +165,7 @@ impl<D: Device> Pools<D> {
         if planned.is_within_pool()
             && let Some((shard, _)) = self.get_with_shards(planned.to.pool)
         {
-            shard.keep_in_place(planned.from.handle);
+            shard.lock().pool.keep_in_place(planned.from.handle);
         }
     }
 
@@ -187,12 +188,11 @@ impl<D: Device> Pools<D> {
         movable: &MovableBacking<D>,
     ) -> Result<(Arc<ApiResource<D>>, Location<D>), DeviceError> {
         let to = planned.to;
-        let store = self.get_with_shards(to.pool).and_then(|(shard, _)| shard.store(to.block));
+        let shard = self.get_with_shards(to.pool);
+        let store = shard.and_then(|(shard, _)| Some(shard.lock().pool.block(to.block)?.store.clone()));
         match store {
-            Some(Store::Buffer { buffer, .. } | Store::Slot { buffer, .. }) => {
-                Ok((buffer, Location::Range(to)))
-            }
-            Some(Store::Heap { heap, .. }) => {
+            Some(Store::Buffer(buffer)) => Ok((buffer, Location::Range(to))),
+            Some(Store::Heap(heap)) => {
                 let (desc, name) = (&movable.needs.desc, &movable.name);
                 let place =
                     HeapPlace { heap: &heap.heap, offset: to.offset, wish: MapWish::No, block: heap.block };

@@ -7,21 +7,21 @@ use parking_lot::Mutex;
 use tenure_heap::{HeapProperties, InvalidProperties};
 use tenure_suballoc::BlockId;
 
+use super::api_objects::Objects;
+use super::block::{Block, FreeToken, PoolId};
 use super::class::lazy_types;
 use super::freeing::Freeing;
 use super::in_place::InPlace;
 use super::location::{AdoptedOwner, Backing, Location, SharedHeap, StructureLocation};
-use super::make::{buffer_usage, check, make_pool};
 use super::movable::{MovableBacking, MovableId};
-use super::notices::Notices;
-use super::objects::Objects;
-use super::pool::{Block, FreeToken, HeapBlock, PoolId, PoolShard, Store, Suballocation};
+use super::pool_settings::{buffer_usage, check, make_pool};
 use super::request::{RangeRequest, ResourceRequest};
 use super::residency::ResidentBlocks;
-use super::shards::{MAX_SHARDS, Shards};
+use super::shard::PoolShard;
+use super::shards::Shards;
+use super::shortage::Notices;
 use super::{Class, MemoryUse, PoolKind, TypeOrder, target_type_order, type_order};
 use crate::Config;
-use crate::api_resource::ApiResource;
 use crate::device::{
     BufferInfo, Device, DeviceError, HeapCategory, MemoryTypeId, Permit, ResourceDesc, Usage,
 };
@@ -33,29 +33,6 @@ pub(crate) struct RangeNeeds {
     pub(crate) memory_types: u32,
     pub(crate) category: HeapCategory,
 }
-
-impl PoolId {
-    fn new(class: u16, shard: usize) -> Self {
-        Self(class * MAX_SHARDS as u16 + shard as u16)
-    }
-
-    #[inline]
-    fn class(self) -> u16 {
-        self.0 / MAX_SHARDS as u16
-    }
-
-    #[inline]
-    pub(super) fn shard(self) -> usize {
-        usize::from(self.0) % MAX_SHARDS
-    }
-
-    fn of_shard(self, shard: usize) -> Self {
-        Self::new(self.class(), shard)
-    }
-}
-
-/// The number of classes for which a device can have pools. Each shard of each class has its own number.
-const MAX_CLASSES: usize = (1 << 16) / MAX_SHARDS;
 
 /// The pools, by class, and the blocks that could not be destroyed at once.
 pub(crate) struct Pools<D: Device> {
@@ -75,7 +52,7 @@ pub(crate) struct Pools<D: Device> {
     pub(crate) in_place: InPlace,
     range_needs: [OnceLock<RangeNeeds>; PoolKind::ALL.len()],
     /// Blocks that left their pool while another thread still held a reference for a moment.
-    leaving: Mutex<Vec<Store<D>>>,
+    pub(super) leaving: Mutex<Vec<Block<D>>>,
     pub(crate) objects: Objects,
     pub(crate) residency: ResidentBlocks<D>,
     pub(crate) notices: Notices,
@@ -95,7 +72,7 @@ impl<D: Device> Pools<D> {
         let properties = device.properties();
         let heap_properties = check(properties)?;
         Ok(Self {
-            table: (0..MAX_CLASSES).map(|_| OnceLock::new()).collect(),
+            table: (0..PoolId::MAX_CLASSES).map(|_| OnceLock::new()).collect(),
             numbers: (0..Class::COUNT).map(|_| AtomicU16::new(0)).collect(),
             made: Mutex::new(0),
             usual: std::array::from_fn(|_| std::array::from_fn(|_| OnceLock::new())),
@@ -191,8 +168,8 @@ impl<D: Device> Pools<D> {
         self.shards(self.number(class)?)
     }
 
-    /// The pool of a class, made if there is none. `None` for a class that cannot exist.
-    pub(crate) fn find_or_make(&self, device: &D, config: &Config, class: Class) -> Option<&Shards<D>> {
+    /// Makes the pool of a class, unless another thread has. `None` for a class that cannot exist.
+    pub(super) fn make(&self, device: &D, config: &Config, class: Class) -> Option<&Shards<D>> {
         let number = self.numbers.get(class.index()?)?;
         let mut made = self.made.lock();
         if let Some(shards) = self.find(class) {
@@ -208,14 +185,6 @@ impl<D: Device> Pools<D> {
         Some(shards)
     }
 
-    /// Counts that the current thread found its shard of a pool locked.
-    #[cold]
-    fn note_contention(&self, device: &D, config: &Config, shards: &Shards<D>, size: u64) {
-        let PoolShard { id, class, .. } = *shards.first();
-        let heaps = &self.heap_properties;
-        shards.note_contention(size, |shard| make_pool(device, heaps, config, id.of_shard(shard), class));
-    }
-
     /// Remembers the pool to ask first.
     #[cold]
     pub(super) fn note_usual(&self, request: &RangeRequest<'_>, class: Class) {
@@ -226,36 +195,11 @@ impl<D: Device> Pools<D> {
         }
     }
 
-    /// A range of the existing blocks of the pool that is asked first, with its buffer: the steady-state result
-    /// of the fallback chain. `None` when that pool has no room.
+    /// The pool to ask first, once [noted](Self::note_usual).
     #[inline]
-    pub(crate) fn take_range(
-        &self,
-        device: &D,
-        config: &Config,
-        request: &RangeRequest<'_>,
-    ) -> Option<(Suballocation, Arc<ApiResource<D>>)> {
-        let RangeRequest { kind, size, align, .. } = *request;
+    pub(super) fn usual(&self, request: &RangeRequest<'_>) -> Option<&Shards<D>> {
         let row = self.usual_row(request);
-        let shards = self.shards(*self.usual[row][kind as usize].get()?)?;
-        self.pool_of_thread(device, config, shards, size, align).take(size, align)
-    }
-
-    /// The shard from which the current thread takes a range of this size and alignment.
-    #[inline]
-    pub(super) fn pool_of_thread<'s>(
-        &self,
-        device: &D,
-        config: &Config,
-        shards: &'s Shards<D>,
-        size: u64,
-        align: u64,
-    ) -> &'s PoolShard<D> {
-        let (pool, contends) = shards.of_thread(size, align);
-        if contends {
-            self.note_contention(device, config, shards, size);
-        }
-        pool
+        self.shards(*self.usual[row][request.kind as usize].get()?)
     }
 
     /// The requirements of the buffers of a range pool.
@@ -278,7 +222,7 @@ impl<D: Device> Pools<D> {
     /// The class of a range's pool, and the number of the first shard's block that contains the range.
     pub(crate) fn block_of(&self, pool: PoolId, block: BlockId) -> Option<(Class, usize)> {
         let (shard, shards) = self.get_with_shards(pool)?;
-        let block = shard.lease(block).map_or(block, |lease| lease.block);
+        let block = shard.lock().pool.block(block).and_then(Block::lender).unwrap_or(block);
         Some((shards.first().class, block.index()))
     }
 
@@ -391,104 +335,6 @@ impl<D: Device> Pools<D> {
     /// Frees many ranges in a row.
     pub(crate) const fn freeing(&self) -> Freeing<'_, D> {
         Freeing::new(self)
-    }
-
-    /// Ends a frame: gives back the blocks that were idle long enough for their pool.
-    pub(crate) fn end_frame(&self, device: &D) {
-        self.each_class(Shards::end_frame);
-        self.objects.end_frame(device);
-        self.retire(device, PoolShard::end_frame);
-    }
-
-    /// Gives back every idle block, except the last of each pool if it ran empty lately.
-    pub(crate) fn trim(&self, device: &D) {
-        while self.retire(device, PoolShard::trim) {}
-    }
-
-    /// Gives back every idle block, because memory is short.
-    pub(crate) fn reclaim(&self, device: &D) {
-        while self.retire(device, PoolShard::reclaim) {}
-    }
-
-    /// True when any block left its pool: if it was a slot in a heap of another pool, that heap may be idle
-    /// now.
-    fn retire(&self, device: &D, choose: impl Fn(&PoolShard<D>, &mut Vec<Block<D>>) -> bool) -> bool {
-        let mut retired = Vec::new();
-        let mut has_some = self.unmake_left(device);
-        self.each(|pool| has_some |= choose(pool, &mut retired));
-        retired.into_iter().for_each(|block| self.let_go(device, block));
-        has_some
-    }
-
-    /// Destroys blocks that could not be destroyed before; true when it destroyed any.
-    pub(super) fn unmake_left(&self, device: &D) -> bool {
-        let left = std::mem::take(&mut *self.leaving.lock());
-        left.into_iter().fold(false, |has_some, store| has_some | self.unmake_later(device, store))
-    }
-
-    /// Destroys a block that has left its pool, or gives it back to the shard that lent it.
-    pub(super) fn let_go(&self, device: &D, block: Block<D>) {
-        let Block { store, lease } = block;
-        let Some(lease) = lease else {
-            self.unmake_later(device, store);
-            return;
-        };
-        // Drops the reference first: the lending shard may have to destroy the object.
-        drop(store);
-        if let Some((lender, _)) = self.get_with_shards(lease.pool) {
-            lender.take_back(&lease);
-        }
-    }
-
-    /// Destroys a block that has left its pool; while another thread still holds a reference, together with the
-    /// next ones. True if it was destroyed now.
-    pub(crate) fn unmake_later(&self, device: &D, store: Store<D>) -> bool {
-        let unmade = self.unmake(device, store);
-        unmade.map_err(|store| self.leaving.lock().push(store)).is_ok()
-    }
-
-    /// Destroys a block; returns it when another thread still holds a reference.
-    pub(crate) fn unmake(&self, device: &D, store: Store<D>) -> Result<(), Store<D>> {
-        match store {
-            Store::Heap { heap, pool } => {
-                let Some(shards) = self.shards(pool.class()) else { return Err(Store::Heap { heap, pool }) };
-                let heap = Arc::try_unwrap(heap).map_err(|heap| Store::Heap { heap, pool })?;
-                let HeapBlock { heap, size, block } = heap;
-                self.residency.remove(block, &self.objects);
-                self.objects.destroy_heap(device, heap, shards.own(size), &shards.memory);
-            }
-            Store::Buffer { buffer, size, pool } => {
-                let shards = self.shards(pool.class());
-                let left = |buffer| Store::Buffer { buffer, size, pool };
-                let Some(shards) = shards else { return Err(left(buffer)) };
-                let buffer = buffer.take_apart().map_err(left)?;
-                self.residency.remove(buffer.block, &self.objects);
-                event!(debug, bytes = size, "block destroyed");
-                self.objects.destroy_committed(device, buffer, (shards.own(size), false), &shards.memory);
-            }
-            Store::Slot { buffer, size, suballocation } => {
-                let left = |buffer| Store::Slot { buffer, size, suballocation };
-                self.objects.destroy_resource(device, buffer.take_apart().map_err(left)?);
-                self.free(suballocation.free_token());
-            }
-        }
-        Ok(())
-    }
-
-    /// Destroys every block, even with live ranges; slots before the heaps that contain them. Blocks that other
-    /// threads still reference stay.
-    pub(crate) fn unmake_all(&self, device: &D) {
-        let mut stores = std::mem::take(&mut *self.leaving.lock());
-        self.each(|pool| stores.extend(pool.take_stores()));
-        stores.sort_by_key(|store| matches!(store, Store::Heap { .. }));
-        let left: Vec<_> = stores.into_iter().filter_map(|store| self.unmake(device, store).err()).collect();
-        self.leaving.lock().extend(left);
-    }
-
-    /// Leaks every block for good: the GPU may still use it.
-    pub(crate) fn abandon(&self) {
-        self.each(|pool| std::mem::forget(pool.take_stores()));
-        std::mem::forget(std::mem::take(&mut *self.leaving.lock()));
     }
 }
 

@@ -14,14 +14,14 @@
 //! A submission whose blocks are all resident takes a short lock twice, and a few nanoseconds per block. The
 //! O(blocks) search for candidates runs only when blocks must be evicted.
 
-use std::sync::Weak;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use slab::Slab;
 
-use super::objects::{MemorySize, Objects};
-use super::pool::HeapBlock;
+use super::api_objects::{MemorySize, Objects};
+use super::block::HeapBlock;
 use crate::api_resource::ApiResource;
 use crate::block_set::{BlockKey, BlockSet};
 use crate::device::{Device, Priority, QueueSerial, Residency};
@@ -35,7 +35,7 @@ pub(crate) use paging::Paging;
 use state::State;
 
 /// The unit of residency. Its destruction does not wait for this reference.
-pub(crate) enum WeakBlock<D: Device> {
+enum WeakBlock<D: Device> {
     Heap(Weak<HeapBlock<D>>),
     Resource(Weak<ApiResource<D>>),
 }
@@ -118,8 +118,35 @@ impl<D: Device> ResidentBlocks<D> {
         }
     }
 
+    /// Shares a new committed resource, as an evictable block where requested.
+    pub(super) fn share(
+        &self,
+        mut made: ApiResource<D>,
+        own: MemorySize,
+        priority: Priority,
+        is_evictable: bool,
+    ) -> Arc<ApiResource<D>> {
+        if !is_evictable {
+            return Arc::new(made);
+        }
+        Arc::new_cyclic(|weak| {
+            made.block = self.add(WeakBlock::Resource(weak.clone()), own, priority);
+            made
+        })
+    }
+
+    /// Adds a new heap, as [`add`](Self::add).
+    pub(super) fn add_heap(
+        &self,
+        heap: &Weak<HeapBlock<D>>,
+        own: MemorySize,
+        priority: Priority,
+    ) -> Option<BlockKey> {
+        self.add(WeakBlock::Heap(heap.clone()), own, priority)
+    }
+
     /// Adds a new block, which is resident. `None` where the driver alone decides on residency.
-    pub(crate) fn add(&self, object: WeakBlock<D>, own: MemorySize, priority: Priority) -> Option<BlockKey> {
+    fn add(&self, object: WeakBlock<D>, own: MemorySize, priority: Priority) -> Option<BlockKey> {
         if self.mode == Residency::None {
             return None;
         }

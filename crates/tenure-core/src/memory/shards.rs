@@ -3,10 +3,11 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tenure_heap::{MemoryCounter, PoolTotals};
+use tenure_heap::{MemoryLimits, PoolTotals};
 
-use super::objects::MemorySize;
-use super::pool::{PoolShard, ShardTotals};
+use super::PoolKind;
+use super::api_objects::{MemorySize, PartMemory};
+use super::shard::{PoolShard, ShardTotals};
 use crate::device::Device;
 
 /// Shards that a class can have.
@@ -37,7 +38,7 @@ pub(crate) struct Shards<D: Device> {
     first: PoolShard<D>,
     /// The driver memory of the class. Blocks count from creation to destruction, also before they enter a pool
     /// and after they left it.
-    pub(super) memory: MemoryCounter,
+    pub(super) memory: PartMemory,
     others: Box<[OnceLock<Box<PoolShard<D>>>]>,
     /// The shard and the contention score of each thread.
     thread_slots: Box<[ThreadSlot]>,
@@ -91,7 +92,7 @@ impl<D: Device> Shards<D> {
         let thread_slots = if others == 0 { 0 } else { THREAD_SLOTS };
         Self {
             first,
-            memory: MemoryCounter::default(),
+            memory: PartMemory::default(),
             others: (0..others).map(|_| OnceLock::new()).collect(),
             thread_slots: (0..thread_slots).map(|_| ThreadSlot::default()).collect(),
             moves: AtomicU32::new(0),
@@ -107,11 +108,6 @@ impl<D: Device> Shards<D> {
     /// The shard that all threads begin with, and that serves all large requests.
     pub(crate) const fn first(&self) -> &PoolShard<D> {
         &self.first
-    }
-
-    /// Whether this shard owns the blocks.
-    pub(crate) fn is_first(&self, pool: &PoolShard<D>) -> bool {
-        pool.id == self.first.id
     }
 
     /// Ends a frame.
@@ -139,6 +135,21 @@ impl<D: Device> Shards<D> {
         self.each().count() as u32
     }
 
+    /// The sizes of a new block for a range, in the order of attempts. A sharded pool grows in smaller steps, to
+    /// make up for memory that shards keep in hand.
+    pub(super) fn block_sizes(
+        &self,
+        limits: &MemoryLimits,
+        size: u64,
+        align: u64,
+    ) -> impl Iterator<Item = u64> + Clone + use<D> {
+        let PoolShard { growth, class, .. } = self.first;
+        // Slots lie in heaps of another pool.
+        let growth = if class.kind == PoolKind::SmallBuffers { growth } else { limits.scale(growth) };
+        let steps = if self.made() > 1 { 4 } else { 1 };
+        growth.sizes(size, align, self.first.lock().pool.taken() / steps)
+    }
+
     /// The sums over all shards, and the largest free range of all.
     pub(crate) fn totals(&self) -> ShardTotals {
         let totals = self.each().map(PoolShard::totals).fold(ShardTotals::default(), ShardTotals::with);
@@ -149,7 +160,7 @@ impl<D: Device> Shards<D> {
 
     /// Bytes taken from the driver, now and at most.
     pub(crate) fn reserved(&self) -> (u64, u64) {
-        (self.memory.now(), self.memory.peak())
+        (self.memory.all().now(), self.memory.all().peak())
     }
 
     #[inline]

@@ -13,8 +13,8 @@ use crate::device::{
     Device, DeviceError, MemoryBlock, PagingPoint, Permit, Priority, Residency, TrimRequest,
 };
 use crate::memory::Wanted;
-use crate::memory::objects::{MemorySize, Objects};
-use crate::memory::pool::HeapBlock;
+use crate::memory::api_objects::{MemorySize, Objects};
+use crate::memory::block::HeapBlock;
 use crate::permit::OwnPermit as _;
 use crate::time::{Clock, SyncPoint};
 

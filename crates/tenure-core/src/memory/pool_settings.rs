@@ -2,8 +2,9 @@
 
 use tenure_heap::{BlockShape, Growth, HeapProperties, InvalidProperties, PoolSuballocator};
 
+use super::block::PoolId;
 use super::class::BlockTraits;
-use super::pool::{PoolId, PoolShard};
+use super::shard::PoolShard;
 use super::{Class, PoolKind};
 use crate::Config;
 use crate::device::{Device, Properties, Usage};

@@ -1,12 +1,11 @@
-//! Creation, destruction and counting of API objects with memory.
+//! Creation and destruction of API objects with memory, and counts of both.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tenure_heap::{HeapDevice, HeapProperties, MemoryLimits, Round};
+use tenure_heap::{HeapDevice, HeapProperties, MAX_MEMORY_TYPES, MemoryCounter, MemoryLimits, Round};
 
 use super::budget::Budgets;
-use super::parts::{Counts, PartMemory};
 use crate::Name;
 use crate::api_resource::{ApiParts, ApiResource};
 use crate::block_set::BlockKey;
@@ -61,7 +60,7 @@ pub(crate) struct CommittedMemory<'a> {
     pub(crate) wish: MapWish,
     pub(crate) priority: Priority,
     /// The counter for it.
-    pub(crate) part: &'a dyn Counts,
+    pub(crate) part: &'a PartMemory,
 }
 
 /// A place in a heap.
@@ -73,6 +72,45 @@ pub(crate) struct HeapPlace<'a, D: Device> {
     pub(crate) wish: MapWish,
     /// The key of the heap, if it is evictable.
     pub(crate) block: Option<BlockKey>,
+}
+
+/// Bytes of one part, in total and by memory type.
+#[derive(Debug, Default)]
+pub(crate) struct PartMemory {
+    all: MemoryCounter,
+    types: [AtomicU64; MAX_MEMORY_TYPES],
+}
+
+impl PartMemory {
+    /// The counter over all memory types.
+    pub(crate) const fn all(&self) -> &MemoryCounter {
+        &self.all
+    }
+
+    /// Current bytes of one memory type; 0 for a type that no device has.
+    pub(crate) fn of_type(&self, memory: MemoryTypeId) -> u64 {
+        self.count(memory).map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+
+    fn count(&self, memory: MemoryTypeId) -> Option<&AtomicU64> {
+        self.types.get(usize::from(memory.0))
+    }
+
+    /// Adds bytes allocated from the driver.
+    fn add(&self, memory: MemoryTypeId, bytes: u64) {
+        self.all.add(bytes);
+        if let Some(count) = self.count(memory) {
+            count.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Subtracts bytes given back.
+    fn remove(&self, memory: MemoryTypeId, bytes: u64) {
+        self.all.remove(bytes);
+        if let Some(count) = self.count(memory) {
+            count.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
 }
 
 /// API objects with memory, counted. Every change is O(1).
@@ -220,7 +258,7 @@ impl Objects {
         device: &D,
         desc: &HeapDesc,
         name: &str,
-        part: &dyn Counts,
+        part: &PartMemory,
     ) -> Result<D::Heap, DeviceError> {
         let make = |device: &_, desc: &HeapDesc| {
             let heap = DeviceHeaps::create_heap(device, desc)?;
@@ -243,7 +281,7 @@ impl Objects {
         device: &D,
         heap: D::Heap,
         own: MemorySize,
-        part: &dyn Counts,
+        part: &PartMemory,
     ) {
         let MemorySize { memory, size } = own;
         self.budgets.begin_release(memory, size);
@@ -296,7 +334,7 @@ impl Objects {
         device: &D,
         parts: ApiParts<D>,
         (own, is_memoryless): (MemorySize, bool),
-        part: &dyn Counts,
+        part: &PartMemory,
     ) {
         let memory = own.memory;
         let size = self.count_memoryless(own.size, is_memoryless, AtomicU64::fetch_sub);
