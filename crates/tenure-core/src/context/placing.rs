@@ -7,7 +7,6 @@ use tenure_heap::Answer;
 
 use super::Context;
 use crate::Name;
-use crate::api_resource::ApiResource;
 use crate::device::{
     Device, DeviceError, HeapBudget, MAX_QUEUES, Permit, QueueId, QueueSerial, Requirements, ResourceDesc,
     TileUpdate,
@@ -15,7 +14,7 @@ use crate::device::{
 use crate::error::{Error, OutOfMemory};
 use crate::memory::policy::Placement;
 use crate::memory::{
-    AllocationFailure, AllocationFlags, Backing, Class, Engine, HeapBlock, MakeRoom, MemoryUse,
+    AllocationFailure, AllocationFlags, Backing, Class, Engine, HeapBlock, Location, MakeRoom, MemoryUse,
     MovableBacking, RangeRequest, ResourceRequest, Suballocation, TileRequest, Wanted,
 };
 use crate::permit::OwnPermit as _;
@@ -62,24 +61,22 @@ impl<D: Device> Context<D> {
         found.map_err(|source| self.refused(name, source))
     }
 
-    /// The steady-state result of [`place_range`](Self::place_range), without fallible steps.
+    /// A range of a shared buffer. In steady state without fallible steps.
     #[inline]
-    pub(crate) fn take_range(
-        &self,
-        request: &RangeRequest<'_>,
-    ) -> Option<(Suballocation, Arc<ApiResource<D>>)> {
-        if self.clock.loss().is_some() {
-            return None;
-        }
-        self.engine().take_range(request)
-    }
-
-    #[cold]
     pub(crate) fn place_range(
         &self,
         room: &dyn MakeRoom,
         request: RangeRequest<'_>,
     ) -> Result<Backing<D>, Error> {
+        let usual = if self.clock.loss().is_none() { self.engine().take_range(&request) } else { None };
+        match usual {
+            Some((range, api_resource)) => Ok(Backing { api_resource, location: Location::Range(range) }),
+            None => self.place_new_range(room, request),
+        }
+    }
+
+    #[cold]
+    fn place_new_range(&self, room: &dyn MakeRoom, request: RangeRequest<'_>) -> Result<Backing<D>, Error> {
         self.clock.check().map_err(|source| Error::device(request.name, source))?;
         let found = self.engine().place_range(request, room);
         found.map_err(|fall| self.fallen(request.name, request.size, request.align, fall))

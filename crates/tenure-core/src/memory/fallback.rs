@@ -50,7 +50,10 @@ impl<'a, D: Device> Engine<'a, D> {
         self,
         request: &RangeRequest<'_>,
     ) -> Option<(Suballocation, Arc<ApiResource<D>>)> {
-        let RangeRequest { size, align, .. } = *request;
+        let RangeRequest { size, align, memory_use, flags, traits, .. } = *request;
+        if !(traits.is_usual() && flags.allows_usual(memory_use)) {
+            return None;
+        }
         let shards = self.pools.usual(request)?;
         self.shard_of_thread(shards, size, align).take(size, align)
     }
@@ -150,7 +153,7 @@ impl<'a, D: Device, R: Request<D>> Steps<'a, D, R> {
     fn in_existing_block(&self, shards: Option<&Shards<D>>) -> Result<Option<R::Found>, DeviceError> {
         let Some(shards) = shards else { return Ok(None) };
         let found = self.engine.in_existing_block(shards, self.terms.size, self.terms.align);
-        found.map(|found| self.request.in_block(self.engine, shards, found)).transpose()
+        found.map(|found| self.request.in_block(self.engine, found)).transpose()
     }
 }
 
@@ -179,7 +182,7 @@ impl<D: Device, R: Request<D>> Fallback for Steps<'_, D, R> {
         match shards {
             Some(shards) => {
                 let found = self.engine.grow(shards, size, align, (round, flags))?;
-                self.request.in_block(self.engine, shards, found)
+                self.request.in_block(self.engine, found)
             }
             None => {
                 let found = self.request.dedicated(self.engine, memory, round);

@@ -17,15 +17,16 @@ use crate::Name;
 use crate::device::{BufferInfo, Device, DeviceError, HeapDesc, ResourceDesc};
 
 /// A range of a block.
-pub(crate) struct Found<D: Device> {
+pub(crate) struct Found<'s, D: Device> {
+    pub(super) shards: &'s Shards<D>,
     pub(super) suballocation: Suballocation,
     pub(super) store: Store<D>,
     pub(super) origin: Origin,
 }
 
-impl<D: Device> Found<D> {
-    fn existing((suballocation, store): (Suballocation, Store<D>)) -> Self {
-        Self { suballocation, store, origin: Origin::Existing }
+impl<'s, D: Device> Found<'s, D> {
+    fn existing(shards: &'s Shards<D>, (suballocation, store): (Suballocation, Store<D>)) -> Self {
+        Self { shards, suballocation, store, origin: Origin::Existing }
     }
 }
 
@@ -66,25 +67,31 @@ impl<'a, D: Device> Engine<'a, D> {
 
     /// A range of the blocks of the current thread's shard.
     #[inline]
-    pub(super) fn in_existing_block(self, shards: &Shards<D>, size: u64, align: u64) -> Option<Found<D>> {
-        self.shard_of_thread(shards, size, align).lock().allocate(size, align).map(Found::existing)
+    pub(super) fn in_existing_block<'s>(
+        self,
+        shards: &'s Shards<D>,
+        size: u64,
+        align: u64,
+    ) -> Option<Found<'s, D>> {
+        let found = self.shard_of_thread(shards, size, align).lock().allocate(size, align);
+        found.map(|found| Found::existing(shards, found))
     }
 
     /// A range when the current thread's shard has none: from a block that another thread has just added, from
     /// a piece that the first shard lends, from a hole of another shard, or from a new block.
     #[cold]
-    pub(super) fn grow(
+    pub(super) fn grow<'s>(
         self,
-        shards: &Shards<D>,
+        shards: &'s Shards<D>,
         size: u64,
         align: u64,
         (round, flags): (Round, AllocationFlags),
-    ) -> Result<Found<D>, DeviceError> {
+    ) -> Result<Found<'s, D>, DeviceError> {
         let (shard, _) = shards.of_thread(size, align);
         if !shard.is_first() {
             let _borrowing = shard.lock_growth();
             if let Some(found) = self.borrow(shards, shard, size, align) {
-                return Ok(Found::existing(found));
+                return Ok(Found::existing(shards, found));
             }
         }
         let first = shards.first();
@@ -106,12 +113,12 @@ impl<'a, D: Device> Engine<'a, D> {
         let sizes = shards.block_sizes(self.limits(), size, align);
         let next = sizes.clone().next();
         if let Some(found) = again.or_else(|| in_large_block(next.unwrap_or(u64::MAX))) {
-            return Ok(Found::existing(found));
+            return Ok(Found::existing(shards, found));
         }
         let allowed = flags.check_allocates(size, first.class.memory);
         match allowed.and_then(|()| self.make_block(shards, sizes, size, round)) {
-            Ok(block) => self.add_block(first, block, size, align),
-            Err(error) => in_large_block(u64::MAX).map(Found::existing).ok_or(error),
+            Ok(block) => self.add_block(shards, block, size, align),
+            Err(error) => in_large_block(u64::MAX).map(|found| Found::existing(shards, found)).ok_or(error),
         }
     }
     /// A range of the existing blocks, or of a piece that the first shard lends.
@@ -176,18 +183,18 @@ impl<'a, D: Device> Engine<'a, D> {
 
     /// Puts a new block into its pool, in place of the empty ones, which were too small for the request. They
     /// are removed only now, so that a refusal of the new block changes nothing.
-    fn add_block(
+    fn add_block<'s>(
         self,
-        shard: &PoolShard<D>,
+        shards: &'s Shards<D>,
         block: Block<D>,
         size: u64,
         align: u64,
-    ) -> Result<Found<D>, DeviceError> {
+    ) -> Result<Found<'s, D>, DeviceError> {
         let mut retired = Vec::new();
-        let added = shard.lock_as_it_is().add_and_allocate(block, size, align, &mut retired);
+        let added = shards.first().lock_as_it_is().add_and_allocate(block, size, align, &mut retired);
         self.pools.destroy_blocks(self.device, retired);
         match added {
-            Ok((suballocation, store)) => Ok(Found { suballocation, store, origin: Origin::New }),
+            Ok((suballocation, store)) => Ok(Found { shards, suballocation, store, origin: Origin::New }),
             Err(Unfit { block, reason }) => {
                 self.pools.destroy_block(self.device, block);
                 Err(DeviceError::Unsupported { feature: reason })
@@ -246,7 +253,7 @@ impl<'a, D: Device> Engine<'a, D> {
             Some(found) => found,
             None => self.grow(heaps, needs.size, needs.alignment, (round, request.flags))?,
         };
-        let (buffer, range) = request.create_placed(self, heaps, found)?;
+        let (buffer, range) = request.create_placed(self, found)?;
         Ok(Block { store: Store::Buffer(buffer), size, source: Source::Slot(range) })
     }
 

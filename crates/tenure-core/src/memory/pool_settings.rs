@@ -121,23 +121,20 @@ pub(super) fn make_pool<D: Device>(
         }
         _ => heap_alignment.max(64 << 10).max(granule),
     };
-    let limit = match class.kind {
-        kind if is_range_pool(kind) => properties.max_heap_size.min(properties.max_buffer_size),
-        _ => properties.max_heap_size,
-    };
-    let limit = limit - limit % alignment;
     // The resources in an evictable block are evicted and made resident together.
     let largest = if class.is_evictable { BlockTraits::ALONE } else { u64::MAX };
-    let (min, max) = (min.min(largest), max.min(largest));
-    let share = heaps.largest_share(class.memory).max(alignment);
-    let (min, max) = (min.min(share), max.min(share));
-    let halvings = if class.kind == PoolKind::SmallBuffers { 0 } else { 3 };
+    let blocks = [min.min(largest), max.min(largest)];
     let divisor = match class.kind {
         // They still need few heaps, and the empty part of the last heap stays small.
         PoolKind::SmallBufferSlots => config.pools.growth_divisor.saturating_mul(4),
         _ => config.pools.growth_divisor,
     };
-    let growth = Growth { min, max, limit, divisor, alignment, shape, halvings };
+    let growth = Growth::new(heaps, class.memory, blocks, alignment, divisor);
+    let largest = properties.max_buffer_size - properties.max_buffer_size % alignment;
+    let limit = if is_range_pool(class.kind) { growth.limit.min(largest) } else { growth.limit };
+    // A slot has one size.
+    let halvings = if class.kind == PoolKind::SmallBuffers { 0 } else { growth.halvings };
+    let growth = Growth { limit, shape, halvings, ..growth };
     let usage = buffer_usage(class.kind);
     Some(PoolShard::new(id, class, growth, heap_alignment, usage, ranges, config.frames.idle))
 }

@@ -10,7 +10,6 @@ use super::fallback::Engine;
 use super::location::{Backing, Location};
 use super::new_blocks::Found;
 use super::policy::{Placement, shared_pool};
-use super::shards::Shards;
 use super::{AllocationFlags, BlockTraits, MemoryUse, PoolKind};
 use crate::api_resource::ApiResource;
 use crate::device::{
@@ -114,12 +113,7 @@ pub(crate) trait Request<D: Device> {
     ///
     /// # Errors
     /// The device's; the range is freed then.
-    fn in_block(
-        &self,
-        engine: Engine<'_, D>,
-        shards: &Shards<D>,
-        found: Found<D>,
-    ) -> Result<Self::Found, DeviceError>;
+    fn in_block(&self, engine: Engine<'_, D>, found: Found<'_, D>) -> Result<Self::Found, DeviceError>;
 
     /// Allocates dedicated memory; `None` if the request can only use blocks.
     fn dedicated(
@@ -150,17 +144,12 @@ impl<D: Device> Request<D> for RangeRequest<'_> {
         })
     }
 
-    fn in_block(
-        &self,
-        engine: Engine<'_, D>,
-        shards: &Shards<D>,
-        found: Found<D>,
-    ) -> Result<Backing<D>, DeviceError> {
+    fn in_block(&self, engine: Engine<'_, D>, found: Found<'_, D>) -> Result<Backing<D>, DeviceError> {
         match found.store {
             Store::Buffer(api_resource) => {
                 Ok(Backing { api_resource, location: Location::Range(found.suballocation) })
             }
-            Store::Heap(_) => Err(engine.refuse_store(shards, &found.suballocation)),
+            Store::Heap(_) => Err(engine.refuse_store(found.shards, &found.suballocation)),
         }
     }
 
@@ -206,13 +195,8 @@ impl<D: Device> Request<D> for ResourceRequest<'_> {
         })
     }
 
-    fn in_block(
-        &self,
-        engine: Engine<'_, D>,
-        shards: &Shards<D>,
-        found: Found<D>,
-    ) -> Result<Backing<D>, DeviceError> {
-        let (api_resource, suballocation) = self.create_placed(engine, shards, found)?;
+    fn in_block(&self, engine: Engine<'_, D>, found: Found<'_, D>) -> Result<Backing<D>, DeviceError> {
+        let (api_resource, suballocation) = self.create_placed(engine, found)?;
         Ok(Backing { api_resource, location: Location::Placed(suballocation) })
     }
 
@@ -231,8 +215,7 @@ impl ResourceRequest<'_> {
     pub(super) fn create_placed<D: Device>(
         &self,
         engine: Engine<'_, D>,
-        shards: &Shards<D>,
-        Found { suballocation, store, origin }: Found<D>,
+        Found { shards, suballocation, store, origin }: Found<'_, D>,
     ) -> Result<(Arc<ApiResource<D>>, Suballocation), DeviceError> {
         let Store::Heap(heap) = store else { return Err(engine.refuse_store(shards, &suballocation)) };
         let wish = self.map_wish(engine, shards.first().class.memory);
@@ -302,15 +285,10 @@ impl<D: Device> Request<D> for TileRequest<'_> {
         })
     }
 
-    fn in_block(
-        &self,
-        engine: Engine<'_, D>,
-        shards: &Shards<D>,
-        found: Found<D>,
-    ) -> Result<Self::Found, DeviceError> {
+    fn in_block(&self, engine: Engine<'_, D>, found: Found<'_, D>) -> Result<Self::Found, DeviceError> {
         match found.store {
             Store::Heap(heap) => Ok((found.suballocation, heap)),
-            Store::Buffer(_) => Err(engine.refuse_store(shards, &found.suballocation)),
+            Store::Buffer(_) => Err(engine.refuse_store(found.shards, &found.suballocation)),
         }
     }
 

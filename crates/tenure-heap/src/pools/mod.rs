@@ -141,8 +141,9 @@ impl<D: HeapDevice> HeapPools<D> {
         inspect: impl FnOnce(&D::Heap) -> R,
     ) -> Result<(MemoryRange, R), MemoryError<D::Error>> {
         let MemoryRequest { name, size, alignment, memory, category, shortage } = request;
-        if let Some((memory, heap, suballocation)) =
-            Self::room(&mut self.pools, memory, category, size, alignment)
+        if let Some(&memory) = memory.first()
+            && let Some((heap, suballocation)) =
+                Self::room(&mut self.pools, memory, category, size, alignment)
         {
             // Live first, because `inspect` may panic.
             let range = self.allocations.insert_pooled(self.id, name, size, alignment, memory, suballocation);
@@ -184,23 +185,22 @@ impl<D: HeapDevice> HeapPools<D> {
         self.insert(request, memory, backing, inspect)
     }
 
-    /// A range of the blocks of the best memory type, with its heap. Invalid requests are not checked here except
+    /// A range of the blocks of a memory type, with its heap. Invalid requests are not checked here except
     /// for the coarsest alignments, because no block can serve them.
     #[inline(always)]
     fn room<'s>(
         pools: &'s mut PoolTable<D::Heap>,
-        memory: &[MemoryTypeId],
+        memory: MemoryTypeId,
         category: HeapCategory,
         size: u64,
         alignment: u64,
-    ) -> Option<(MemoryTypeId, &'s HeapBlock<D::Heap>, Suballocation)> {
+    ) -> Option<(&'s HeapBlock<D::Heap>, Suballocation)> {
         if alignment > MAX_ALIGNMENT {
             return None;
         }
-        let memory = *memory.first()?;
         let pool = pools.key(memory, category, alignment).index();
         let (found, heap) = pools.get_mut(pool)?.pool.allocate(size, alignment)?;
-        Some((memory, heap, Suballocation::new(pool, &found)))
+        Some((heap, Suballocation::new(pool, &found)))
     }
 
     /// Adds an allocation to the table of live ranges.
