@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use tenure_heap::Round;
 
 use crate::device::{
     BufferInfo, Device, DeviceError, HeapDesc, MemoryTypeId, Priority, Requirements, ResourceDesc,
@@ -276,7 +277,7 @@ impl<D: Device> PageAllocator<D> {
         let largest = largest.filter(|page| *page <= limit).ok_or(too_large)?;
         let smaller = (0..4).map(|halvings| (largest >> halvings).next_multiple_of(alignment));
         let sizes = smaller.filter(|page| *page >= size);
-        objects.make_block_within_budget(device, memory, sizes, |size| {
+        objects.make_block(device, memory, sizes, Round::WithinBudget, |size| {
             let desc = HeapDesc { size, ..desc.clone() };
             let heap = objects.create_heap(device, &desc, self.name.as_str(), &objects.page_memory)?;
             Ok(Page::new(heap, &desc))

@@ -230,20 +230,6 @@ impl Objects {
         self.limits.make_block(memory, sizes, round, budget, make).map(|(block, _)| block)
     }
 
-    /// Like [`make_block`](Self::make_block), but only within the budgets of the operating system.
-    ///
-    /// # Errors
-    /// As [`make_block`](Self::make_block).
-    pub(crate) fn make_block_within_budget<D: Device, T>(
-        &self,
-        device: &D,
-        memory: MemoryTypeId,
-        sizes: impl Iterator<Item = u64>,
-        make: impl FnMut(u64) -> Result<T, DeviceError>,
-    ) -> Result<T, DeviceError> {
-        self.make_block(device, memory, sizes, Round::WithinBudget, make)
-    }
-
     /// The counter for dedicated memory of this owner.
     pub(crate) const fn part_of(&self, owner: MemoryOwner) -> &PartMemory {
         match owner {

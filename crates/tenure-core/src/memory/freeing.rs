@@ -74,15 +74,10 @@ pub(crate) const RUN: usize = 64;
 /// It may hold the lock of a shard: the caller must not use the pools otherwise until it is dropped.
 pub(crate) struct Freeing<'a, D: Device> {
     pools: &'a Pools<D>,
-    open: Option<Open<'a, D>>,
+    open: Option<(PoolId, Way<'a, D>)>,
 }
 
-/// A shard whose ranges are being freed.
-struct Open<'a, D: Device> {
-    id: PoolId,
-    way: Way<'a, D>,
-}
-
+/// A way into a shard whose ranges are being freed.
 enum Way<'a, D: Device> {
     /// Frees into the shard.
     Shard(parking_lot::MutexGuard<'a, ShardBlocks<D>>),
@@ -101,8 +96,9 @@ impl<'a, D: Device> Freeing<'a, D> {
         // Unlocks, so that other threads can take the lock in between.
         self.open = None;
         let Some(first) = free_tokens.clone().next() else { return };
-        if let Some(open) = self.open(first.pool) {
-            open.expect(free_tokens.clone());
+        if let Some(Way::Shard(blocks)) = self.open(first.pool) {
+            // Touches the ranges to be freed, so that their cache misses overlap.
+            blocks.expect_frees(free_tokens.clone().filter(|free_token| free_token.pool == first.pool));
         }
         free_tokens.for_each(|free_token| self.free(free_token));
     }
@@ -111,16 +107,16 @@ impl<'a, D: Device> Freeing<'a, D> {
     #[inline]
     pub(crate) fn free(&mut self, free_token: &FreeToken) {
         match &mut self.open {
-            Some(open) if open.id == free_token.pool => open.free(free_token),
+            Some((id, way)) if *id == free_token.pool => way.free(free_token),
             _ => {
-                if let Some(open) = self.open(free_token.pool) {
-                    open.free(free_token);
+                if let Some(way) = self.open(free_token.pool) {
+                    way.free(free_token);
                 }
             }
         }
     }
 
-    fn open(&mut self, id: PoolId) -> Option<&mut Open<'a, D>> {
+    fn open(&mut self, id: PoolId) -> Option<&mut Way<'a, D>> {
         // One lock at a time.
         self.open = None;
         let found = self.pools.get_with_shards(id);
@@ -129,24 +125,16 @@ impl<'a, D: Device> Freeing<'a, D> {
         let is_own = shards.is_of_thread(id.shard());
         let way =
             if is_own { Way::Shard(shard.lock_as_it_is()) } else { Way::Remote(shard.open_remote_frees()) };
-        Some(self.open.insert(Open { id, way }))
+        Some(&mut self.open.insert((id, way)).1)
     }
 }
 
-impl<D: Device> Open<'_, D> {
-    /// Touches the ranges to be freed, so that their cache misses overlap.
-    #[inline]
-    fn expect<'r>(&self, free_tokens: impl Iterator<Item = &'r FreeToken>) {
-        if let Way::Shard(shard) = &self.way {
-            shard.expect_frees(free_tokens.filter(|free_token| free_token.pool == self.id));
-        }
-    }
-
+impl<D: Device> Way<'_, D> {
     #[inline]
     fn free(&mut self, free_token: &FreeToken) {
-        match &mut self.way {
-            Way::Shard(shard) => shard.free(free_token),
-            Way::Remote(list) => list.post(*free_token),
+        match self {
+            Self::Shard(blocks) => blocks.free(free_token),
+            Self::Remote(list) => list.post(*free_token),
         }
     }
 }
