@@ -307,7 +307,8 @@ impl<D: Device> ShardBlocks<D> {
         most: u64,
     ) -> Option<(Suballocation, Store<D>)> {
         let (found, block) = self.pool.allocate_anywhere(size, align, most)?;
-        Some((Suballocation::new(self.id, &found, block.base(), size), block.store.clone()))
+        let store = block.store.clone();
+        Some((self.range(&found, size), store))
     }
 
     /// A range of a block, as the pool has found it.
