@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tenure_suballoc::{BlockAllocation, BlockId, Handle};
 
-use super::shards::MAX_SHARDS;
+use super::sharding::MAX_SHARDS;
 use crate::api_resource::ApiResource;
 use crate::block_set::BlockKey;
 use crate::device::Device;

@@ -10,7 +10,7 @@ use super::block::Suballocation;
 use super::location::Backing;
 use super::pools::{Pools, allows};
 use super::request::{RangeRequest, Request, Terms};
-use super::shards::Shards;
+use super::sharding::Shards;
 use super::shortage::{MakeRoom, Wanted, first_allowed};
 use super::{AllocationFlags, Class, PoolKind};
 use crate::Config;

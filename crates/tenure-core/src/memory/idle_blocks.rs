@@ -7,7 +7,7 @@ use super::PoolKind;
 use super::block::{Block, HeapBlock, Source, Store};
 use super::pools::Pools;
 use super::shard::PoolShard;
-use super::shards::Shards;
+use super::sharding::Shards;
 use crate::device::Device;
 
 /// Minimum of the bytes of idle blocks that are given back before a new peak. The size of new blocks grows with

@@ -2,7 +2,7 @@
 //! fallback chain, the growth of pools, and the limits that both observe.
 //!
 //! # How a request is served
-//! For each memory type that can hold the resource, in [order of preference](type_order):
+//! A `Request` states its terms, and `Engine::place` tries the steps of the chain. For each memory type that can hold the resource, in [order of preference](type_order):
 //! 1. a range of the pool's blocks;
 //! 2. a new block: the preferred size, then a half, a quarter, an eighth of it, as far as the
 //!    request fits and the device allows (it replaces the pool's empty blocks, which were too
@@ -28,6 +28,7 @@ mod block;
 mod budget;
 mod class;
 mod cost;
+mod exchangeable;
 mod fallback;
 mod flags;
 mod freeing;
@@ -44,27 +45,26 @@ mod pressure;
 mod request;
 mod residency;
 mod shard;
-mod shards;
+mod sharding;
 mod shortage;
 
 pub(crate) use api_objects::{HeapPlace, MapWish, MemoryOwner, MemorySize};
 pub(crate) use block::{FreeToken, HeapBlock, Suballocation};
 pub(crate) use class::BlockTraits;
+pub(crate) use exchangeable::{Exchange, Holder};
 pub(crate) use fallback::{AllocationFailure, Engine, no_memory_type, try_memory_types};
 pub(crate) use freeing::{RUN, RemoteFreeList};
 pub(crate) use location::{
     AdoptedOwner, AliasedRange, AliasingHandoff, Backing, Location, Page, PageRange, RecordedLocation,
     SharedHeap, StructureLocation,
 };
-pub(crate) use movable::{
-    ApiPlace, Current, Exchange, Holder, MovableBacking, PlaceHold, PlaceHolds, PlaceNeeds, PlannedMove,
-};
+pub(crate) use movable::{ApiPlace, Current, MovableBacking, PlaceHold, PlaceHolds, PlaceNeeds, PlannedMove};
 pub(crate) use pools::{Pools, allows};
 pub(crate) use pressure::Levels;
 pub(crate) use request::{RangeRequest, ResourceRequest, TileRequest};
 pub(crate) use residency::Paging;
 pub(crate) use shard::{PoolShard, ShardTotals};
-pub(crate) use shards::Shards;
+pub(crate) use sharding::Shards;
 pub(crate) use shortage::{MakeRoom, Wanted};
 
 #[doc(no_inline)]

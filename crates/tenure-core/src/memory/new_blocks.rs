@@ -11,7 +11,7 @@ use super::policy::Placement;
 use super::pool_settings::{buffer_usage, is_mapped, is_range_pool, make_pool};
 use super::request::ResourceRequest;
 use super::shard::PoolShard;
-use super::shards::{PIECE_ALIGNMENT, Shards, pieces};
+use super::sharding::{PIECE_ALIGNMENT, Shards, pieces};
 use super::{AllocationFlags, Class, PoolKind};
 use crate::Name;
 use crate::device::{BufferInfo, Device, DeviceError, HeapDesc, ResourceDesc};

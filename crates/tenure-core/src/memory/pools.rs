@@ -18,7 +18,7 @@ use super::pool_settings::{buffer_usage, check, make_pool};
 use super::request::{RangeRequest, ResourceRequest};
 use super::residency::ResidentBlocks;
 use super::shard::PoolShard;
-use super::shards::Shards;
+use super::sharding::Shards;
 use super::shortage::Notices;
 use super::{Class, MemoryUse, PoolKind, TypeOrder, target_type_order, type_order};
 use crate::Config;
