@@ -18,7 +18,7 @@ pub(crate) fn loom() -> Outcome {
     let models = [
         ("tenure-track", ["--test", "loom"]),
         ("tenure-core", ["--lib", "freeing"]),
-        ("tenure-core", ["--lib", "movable"]),
+        ("tenure-core", ["--lib", "exchangeable"]),
         ("tenure-heap", ["--lib", "models"]),
     ];
     for (package, tests) in models {

@@ -39,15 +39,10 @@ pub(super) enum Origin {
     New,
 }
 
-impl<'a, D: Device> Engine<'a, D> {
+impl<D: Device> Engine<'_, D> {
     /// The shard from which the current thread takes a range of this size and alignment.
     #[inline]
-    pub(super) fn shard_of_thread<'s>(
-        self,
-        shards: &'s Shards<D>,
-        size: u64,
-        align: u64,
-    ) -> &'s PoolShard<D> {
+    pub(super) fn shard_of_thread(self, shards: &Shards<D>, size: u64, align: u64) -> &PoolShard<D> {
         let (shard, contends) = shards.of_thread(size, align);
         if contends {
             self.note_contention(shards, size);
@@ -67,12 +62,7 @@ impl<'a, D: Device> Engine<'a, D> {
 
     /// A range of the blocks of the current thread's shard.
     #[inline]
-    pub(super) fn in_existing_block<'s>(
-        self,
-        shards: &'s Shards<D>,
-        size: u64,
-        align: u64,
-    ) -> Option<Found<'s, D>> {
+    pub(super) fn in_existing_block(self, shards: &Shards<D>, size: u64, align: u64) -> Option<Found<'_, D>> {
         let found = self.shard_of_thread(shards, size, align).lock().allocate(size, align);
         found.map(|found| Found::existing(shards, found))
     }
@@ -80,13 +70,13 @@ impl<'a, D: Device> Engine<'a, D> {
     /// A range when the current thread's shard has none: from a block that another thread has just added, from
     /// a piece that the first shard lends, from a hole of another shard, or from a new block.
     #[cold]
-    pub(super) fn grow<'s>(
+    pub(super) fn grow(
         self,
-        shards: &'s Shards<D>,
+        shards: &Shards<D>,
         size: u64,
         align: u64,
         (round, flags): (Round, AllocationFlags),
-    ) -> Result<Found<'s, D>, DeviceError> {
+    ) -> Result<Found<'_, D>, DeviceError> {
         let (shard, _) = shards.of_thread(size, align);
         if !shard.is_first() {
             let _borrowing = shard.lock_growth();
@@ -183,13 +173,13 @@ impl<'a, D: Device> Engine<'a, D> {
 
     /// Puts a new block into its pool, in place of the empty ones, which were too small for the request. They
     /// are removed only now, so that a refusal of the new block changes nothing.
-    fn add_block<'s>(
+    fn add_block(
         self,
-        shards: &'s Shards<D>,
+        shards: &Shards<D>,
         block: Block<D>,
         size: u64,
         align: u64,
-    ) -> Result<Found<'s, D>, DeviceError> {
+    ) -> Result<Found<'_, D>, DeviceError> {
         let mut retired = Vec::new();
         let added = shards.first().lock_as_it_is().add_and_allocate(block, size, align, &mut retired);
         self.pools.destroy_blocks(self.device, retired);

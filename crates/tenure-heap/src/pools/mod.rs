@@ -181,13 +181,13 @@ impl<D: HeapDevice> HeapPools<D> {
     /// A range of the blocks of a memory type, with its heap. Invalid requests are not checked here except
     /// for the coarsest alignments, because no block can serve them.
     #[inline(always)]
-    fn room<'s>(
-        pools: &'s mut PoolTable<D::Heap>,
+    fn room(
+        pools: &mut PoolTable<D::Heap>,
         memory: MemoryTypeId,
         category: HeapCategory,
         size: u64,
         alignment: u64,
-    ) -> Option<(&'s HeapBlock<D::Heap>, Suballocation)> {
+    ) -> Option<(&HeapBlock<D::Heap>, Suballocation)> {
         if alignment > MAX_ALIGNMENT {
             return None;
         }
