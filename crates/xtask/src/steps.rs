@@ -193,13 +193,14 @@ pub(crate) const WIDTH: usize = 19;
 const QUICK: [&str; 8] = ["format", "lint", "architecture", "words", "supply", "unsafe", "size", "test"];
 
 /// The packages that `--quick` tests: all that the manager consists of, and the checks of texts and examples.
-const QUICKLY_TESTED: [&str; 10] = [
+const QUICKLY_TESTED: [&str; 11] = [
     "conformance",
     "guide",
     "messages",
     "tenure-core",
     "tenure-device",
     "tenure-heap",
+    "tenure-memory",
     "tenure-plan",
     "tenure-sim",
     "tenure-suballoc",

@@ -9,11 +9,12 @@ use syn::visit::{self, Visit};
 use syn::{Expr, Item, Lit};
 
 /// Crates whose errors programs see; those of the program `tenure` have a table of their own.
-const CRATES: [&str; 10] = [
+const CRATES: [&str; 11] = [
     "tenure-core",
     "tenure-d3d12",
     "tenure-device",
     "tenure-heap",
+    "tenure-memory",
     "tenure-plan",
     "tenure-sim",
     "tenure-suballoc",

@@ -82,9 +82,9 @@ pub(crate) fn buffer_alignment<D: Device>(context: &Context<D>, desc: &BufferDes
     }
     align = align.max(table_alignment(context, desc.usage));
     let is_copied = match desc.memory {
-        MemoryUse::GpuOnly => false,
         MemoryUse::Upload | MemoryUse::GpuUpload => desc.usage.contains(Usage::COPY_SRC),
         MemoryUse::Readback => desc.usage.contains(Usage::COPY_DST),
+        _ => false,
     };
     if is_copied && desc.size >= COPIED_FROM {
         align = align.max(context.alignments.copy_offset);
