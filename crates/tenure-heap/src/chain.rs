@@ -245,7 +245,6 @@ pub trait Fallback {
 /// assert_eq!(request.0, tried);
 /// assert_eq!(try_each_memory_type(&mut request, rules, []), Err(AllocationFailure::NoMemoryType));
 /// ```
-#[inline]
 pub fn try_each_memory_type<F: Fallback>(
     request: &mut F,
     rules: ShortageRules,
@@ -253,22 +252,7 @@ pub fn try_each_memory_type<F: Fallback>(
 ) -> Result<F::Found, AllocationFailure<F::Error>> {
     let memory_types = memory_types.into_iter();
     let preferred = memory_types.clone().next().ok_or(AllocationFailure::NoMemoryType)?;
-    // The steady state, inlined.
-    match request.existing_block(preferred, Round::WithinBudget) {
-        Ok(Some(found)) => Ok(found),
-        first => {
-            let first = Some(first);
-            try_steps(Chain { request, memory_types, preferred, first, answers: Vec::new() }, rules)
-        }
-    }
-}
-
-#[cold]
-fn try_steps<F: Fallback>(
-    mut chain: Chain<'_, F, impl Iterator<Item = MemoryTypeId> + Clone>,
-    rules: ShortageRules,
-) -> Result<F::Found, AllocationFailure<F::Error>> {
-    let preferred = chain.preferred;
+    let mut chain = Chain { request, memory_types, preferred, answers: Vec::new() };
     match chain.run(rules) {
         Some(found) => found.map_err(AllocationFailure::Refused),
         None => Err(AllocationFailure::OutOfMemory { preferred, answers: chain.answers }),
@@ -292,8 +276,6 @@ struct Chain<'r, F: Fallback, I> {
     request: &'r mut F,
     memory_types: I,
     preferred: MemoryTypeId,
-    /// The answer of the existing blocks of the preferred type, until the first step takes it.
-    first: Option<Result<Option<F::Found>, F::Error>>,
     answers: Vec<Answer<F::Error>>,
 }
 
@@ -346,8 +328,7 @@ impl<F: Fallback, I: Iterator<Item = MemoryTypeId> + Clone> Chain<'_, F, I> {
     }
 
     fn try_memory_type(&mut self, memory: MemoryTypeId, round: Round) -> Result<F::Found, F::Error> {
-        let existing = self.first.take().unwrap_or_else(|| self.request.existing_block(memory, round));
-        if let Some(found) = existing? {
+        if let Some(found) = self.request.existing_block(memory, round)? {
             return Ok(found);
         }
         match self.request.new_block(memory, round) {

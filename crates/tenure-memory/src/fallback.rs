@@ -63,9 +63,44 @@ impl<D: Device> Engine<'_, D> {
         room: &dyn MakeRoom,
     ) -> Result<R::Found, AllocationFailure> {
         let terms = request.terms(self).map_err(AllocationFailure::Refused)?;
+        // The steady state, without the chain.
+        let first = match first_allowed(terms.order, terms.allowed) {
+            Some(memory) => self.in_existing_blocks(&request, &terms, memory),
+            None => Ok(None),
+        };
+        match first {
+            Ok(Some(found)) => Ok(found),
+            first => self.place_in_steps(request, first.err(), room),
+        }
+    }
+
+    /// Uses the existing blocks of a memory type, if it has room there and the request uses blocks.
+    #[inline]
+    fn in_existing_blocks<R: Request<D>>(
+        self,
+        request: &R,
+        terms: &Terms<'_>,
+        memory: MemoryTypeId,
+    ) -> Result<Option<R::Found>, DeviceError> {
+        let Some(kind) = terms.kind.filter(|_| !self.is_lazy(memory)) else { return Ok(None) };
+        let shards = self.pool(Class::new(memory, terms.category, kind, terms.traits))?;
+        let found = self.in_existing_block(shards, terms.size, terms.align);
+        found.map(|found| request.in_block(self, found)).transpose()
+    }
+
+    /// Goes through all steps. `refusal`: the device's answer if it has refused the object in an existing block of
+    /// the preferred memory.
+    #[cold]
+    fn place_in_steps<R: Request<D>>(
+        self,
+        request: R,
+        refusal: Option<DeviceError>,
+        room: &dyn MakeRoom,
+    ) -> Result<R::Found, AllocationFailure> {
+        let terms = request.terms(self).map_err(AllocationFailure::Refused)?;
         let Terms { flags, order, usable, allowed, spill, size, .. } = terms;
         let wanted = Wanted::new(order, allowed, size);
-        let mut steps = Steps { engine: self, request, terms, wanted, room, has_prepared: false };
+        let mut steps = Steps { engine: self, request, terms, refusal, wanted, room, has_prepared: false };
         if let (None, Some(memory)) = (wanted, first_allowed(order, usable)) {
             let refusal = no_memory_type(order, usable, size);
             let answers = vec![Answer { memory, step: Step::WithinBudget, refusal }];
@@ -87,6 +122,8 @@ struct Steps<'a, D: Device, R> {
     engine: Engine<'a, D>,
     request: R,
     terms: Terms<'a>,
+    /// The answer of the first step, if it is known.
+    refusal: Option<DeviceError>,
     wanted: Option<Wanted>,
     room: &'a dyn MakeRoom,
     /// [`MakeRoom::prepare_growth`] was called.
@@ -117,9 +154,11 @@ impl<D: Device, R: Request<D>> Fallback for Steps<'_, D, R> {
     type Found = R::Found;
     type Error = DeviceError;
 
-    #[inline]
     fn existing_block(&mut self, memory: MemoryTypeId, _: Round) -> Result<Option<R::Found>, DeviceError> {
-        self.in_existing_block(self.pool(memory)?)
+        match self.refusal.take() {
+            Some(refusal) => Err(refusal),
+            None => self.engine.in_existing_blocks(&self.request, &self.terms, memory),
+        }
     }
 
     fn new_block(&mut self, memory: MemoryTypeId, round: Round) -> Result<R::Found, DeviceError> {
@@ -197,7 +236,6 @@ impl<D: Device, R: Request<D>> Fallback for Steps<'_, D, R> {
 }
 
 /// Tries the steps of a request in each memory type that the resource allows, in the given order.
-#[inline]
 pub fn try_memory_types<F: Fallback<Error = DeviceError>>(
     steps: &mut F,
     rules: ShortageRules,

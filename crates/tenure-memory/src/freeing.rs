@@ -15,10 +15,15 @@ pub const RUN: usize = 64;
 /// It may hold the lock of a shard: the caller must not use the pools otherwise until it is dropped.
 pub struct Freeing<'a, D: Device> {
     pools: &'a Pools<D>,
-    open: Option<(PoolId, Way<'a, D>)>,
+    open: Option<Open<'a, D>>,
 }
 
-/// A way into a shard whose ranges are being freed.
+/// A shard whose ranges are being freed.
+struct Open<'a, D: Device> {
+    id: PoolId,
+    way: Way<'a, D>,
+}
+
 enum Way<'a, D: Device> {
     /// Frees into the shard.
     Shard(parking_lot::MutexGuard<'a, ShardBlocks<D>>),
@@ -33,9 +38,8 @@ impl<'a, D: Device> Freeing<'a, D> {
         // Unlocks, so that other threads can take the lock in between.
         self.open = None;
         let Some(first) = free_tokens.clone().next() else { return };
-        if let Some(Way::Shard(blocks)) = self.open(first.pool) {
-            // Touches the ranges to be freed, so that their cache misses overlap.
-            blocks.expect_frees(free_tokens.clone().filter(|free_token| free_token.pool == first.pool));
+        if let Some(open) = self.open(first.pool) {
+            open.expect(free_tokens.clone());
         }
         free_tokens.for_each(|free_token| self.free(free_token));
     }
@@ -44,16 +48,16 @@ impl<'a, D: Device> Freeing<'a, D> {
     #[inline]
     pub fn free(&mut self, free_token: &FreeToken) {
         match &mut self.open {
-            Some((id, way)) if *id == free_token.pool => way.free(free_token),
+            Some(open) if open.id == free_token.pool => open.free(free_token),
             _ => {
-                if let Some(way) = self.open(free_token.pool) {
-                    way.free(free_token);
+                if let Some(open) = self.open(free_token.pool) {
+                    open.free(free_token);
                 }
             }
         }
     }
 
-    fn open(&mut self, id: PoolId) -> Option<&mut Way<'a, D>> {
+    fn open(&mut self, id: PoolId) -> Option<&mut Open<'a, D>> {
         // One lock at a time.
         self.open = None;
         let found = self.pools.get_with_shards(id);
@@ -62,16 +66,24 @@ impl<'a, D: Device> Freeing<'a, D> {
         let is_own = shards.is_of_thread(id.shard());
         let way =
             if is_own { Way::Shard(shard.lock_as_it_is()) } else { Way::Remote(shard.open_remote_frees()) };
-        Some(&mut self.open.insert((id, way)).1)
+        Some(self.open.insert(Open { id, way }))
     }
 }
 
-impl<D: Device> Way<'_, D> {
+impl<D: Device> Open<'_, D> {
+    /// Touches the ranges to be freed, so that their cache misses overlap.
+    #[inline]
+    fn expect<'r>(&self, free_tokens: impl Iterator<Item = &'r FreeToken>) {
+        if let Way::Shard(blocks) = &self.way {
+            blocks.expect_frees(free_tokens.filter(|free_token| free_token.pool == self.id));
+        }
+    }
+
     #[inline]
     fn free(&mut self, free_token: &FreeToken) {
-        match self {
-            Self::Shard(blocks) => blocks.free(free_token),
-            Self::Remote(list) => list.post(*free_token),
+        match &mut self.way {
+            Way::Shard(blocks) => blocks.free(free_token),
+            Way::Remote(list) => list.post(*free_token),
         }
     }
 }
