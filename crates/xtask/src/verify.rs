@@ -17,7 +17,7 @@ const FAST_TO_COMPILE: [(&str, &str); 3] = [
 pub(crate) fn loom() -> Outcome {
     let models = [
         ("tenure-track", ["--test", "loom"]),
-        ("tenure-memory", ["--lib", "freeing"]),
+        ("tenure-memory", ["--lib", "remote_frees"]),
         ("tenure-memory", ["--lib", "exchangeable"]),
         ("tenure-heap", ["--lib", "models"]),
     ];
