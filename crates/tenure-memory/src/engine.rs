@@ -43,9 +43,14 @@ impl<'a, D: Device> Engine<'a, D> {
     ///
     /// # Errors
     /// No device can have the class.
+    #[inline(always)]
     pub(super) fn pool(self, class: Class) -> Result<&'a Shards<D>, DeviceError> {
+        self.pools.find(class).map_or_else(|| self.new_pool(class), Ok)
+    }
+
+    #[cold]
+    fn new_pool(self, class: Class) -> Result<&'a Shards<D>, DeviceError> {
         let no_such = DeviceError::Unsupported { feature: "more than 32 memory types" };
-        let shards = self.pools.find(class);
-        shards.or_else(|| self.pools.make(self.device, self.config, class)).ok_or(no_such)
+        self.pools.make(self.device, self.config, class).ok_or(no_such)
     }
 }

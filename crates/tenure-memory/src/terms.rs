@@ -110,7 +110,8 @@ impl<D: Device> Request<D> for RangeRequest<'_> {
 impl<D: Device> Request<D> for ResourceRequest<'_> {
     type Found = Backing<D>;
 
-    #[inline]
+    /// Inlined, so that only the terms that the caller needs are computed.
+    #[inline(always)]
     fn terms<'p>(&self, engine: Engine<'p, D>) -> Result<Terms<'p>, DeviceError> {
         let shared = shared_kind(self, engine);
         Ok(Terms {
