@@ -74,8 +74,8 @@ impl<D: Device> Engine<'_, D> {
         }
     }
 
-    /// Uses the existing blocks of a memory type, if it has room there and the request uses blocks.
-    #[inline]
+    /// Uses the existing blocks of a memory type, if they have room and the request uses blocks.
+    #[inline(always)]
     fn in_existing_blocks<R: Request<D>>(
         self,
         request: &R,
