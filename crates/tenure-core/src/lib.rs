@@ -12,12 +12,9 @@ extern crate tenure_track;
 #[macro_use]
 mod debug;
 
-mod api_resource;
 mod append_list;
-mod block_set;
 mod command;
 mod compaction;
-mod config;
 mod context;
 mod descriptor;
 mod descriptor_store;
@@ -37,7 +34,6 @@ mod query;
 mod readback;
 mod record;
 mod registry;
-mod repeated;
 mod reserved;
 mod resource;
 mod scratch;
@@ -53,11 +49,6 @@ mod upload;
 
 pub use command::{Commands, Needed, Recording, Transient, TransientBuffer, TransientTexture};
 pub use compaction::{CompactionReport, CompactionStats, MovedResource};
-pub use config::{
-    CompactionConfig, Config, ConfigError, ConfigRule, ConfigUnit, DescriptorConfig, FrameConfig,
-    InPlaceConfig, PoolConfig, PressureConfig, StagingConfig, Strategy, TransientConfig, UploadConfig,
-    UploadSuballocator,
-};
 pub use descriptor::{
     Bind, BufferViewDesc, DescriptorSet, DescriptorSetDesc, DescriptorTable, DescriptorTableDesc,
     Descriptors, Sampler, SamplerDesc, Set, SetLayout, SetLayoutDesc, TextureViewDesc, View,
@@ -71,8 +62,6 @@ pub use error::{
 };
 pub use execute::Resources;
 pub use gpu::{Frame, Gpu, ShutdownReport};
-#[doc(inline)]
-pub use memory::{AllocationFlags, CompactionBudget, Cost, LocationKind, MemoryUse, MovableId, Pressure};
 pub use page_allocator::{PageAllocator, PageAllocatorDesc, PageStats};
 pub use present::{PresentMode, SwapchainDesc, SwapchainImage};
 pub use query::{
@@ -104,11 +93,18 @@ pub use tenure_device::{
     TextureAccess, TextureInfo, TextureRegion, TileRegion, Usage, ViewShape,
 };
 pub use tenure_heap::Name;
+#[doc(inline)]
+pub use tenure_memory::{
+    AllocationFlags, CompactionBudget, CompactionConfig, Config, ConfigError, ConfigRule, ConfigUnit, Cost,
+    DescriptorConfig, FrameConfig, InPlaceConfig, LocationKind, MemoryUse, MovableId, PoolConfig, Pressure,
+    PressureConfig, StagingConfig, Strategy, TransientConfig, UploadConfig, UploadSuballocator,
+};
+use tenure_memory::{api_resource, block_set, config, repeated};
 #[doc(hidden)]
 pub use tenure_track::callback::emit;
 #[doc(inline)]
 pub use tenure_track::time::{RecordingId, SyncPoint};
-use tenure_track::{callback, sync, thread_slot};
+use tenure_track::{callback, thread_slot};
 pub use tenure_track::{state, time};
 #[doc(no_inline)]
 pub use transient_heaps::TransientStats;

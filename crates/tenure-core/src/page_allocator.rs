@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use tenure_heap::Round;
 
 use crate::device::{
     BufferInfo, Device, DeviceError, HeapDesc, MemoryTypeId, Priority, Requirements, ResourceDesc,
 };
 use crate::memory::policy::Placement;
 use crate::memory::{
-    AllocationFlags, Backing, BlockTraits, HeapPlace, Location, MapWish, MemoryOwner, MemorySize, MemoryUse,
-    Page, PageRange, ResourceRequest, allows, no_memory_type,
+    AllocationFlags, Backing, HeapPlace, Location, MapWish, MemorySize, MemoryUse, Page, PageRange,
+    ResourceRequest, allows, no_memory_type,
 };
 use crate::registry::{ObjectKind, RecordKey};
 use crate::resource::{Buffer, HandleInner, Labels, Texture, TextureDesc, buffer_alignment, placed_needs};
@@ -159,19 +160,8 @@ impl<D: Device> PageAllocator<D> {
         (memory_use, flags): (MemoryUse, AllocationFlags),
         name: &Name,
     ) -> Result<Backing<D>, Error> {
-        let (placement, owner) = (Placement::Committed, MemoryOwner::Resource);
-        let traits = BlockTraits::default();
-        let committed = ResourceRequest {
-            desc: resource,
-            needs,
-            placement,
-            memory_use,
-            is_filled: false,
-            owner,
-            flags,
-            traits,
-            name,
-        };
+        let committed = ResourceRequest::new(resource, needs, Placement::Committed, name);
+        let committed = ResourceRequest { memory_use, flags, ..committed };
         if needs.wants_dedicated() {
             return self.services.context.place_resource(&*self.services, committed);
         }
@@ -287,7 +277,7 @@ impl<D: Device> PageAllocator<D> {
         let largest = largest.filter(|page| *page <= limit).ok_or(too_large)?;
         let smaller = (0..4).map(|halvings| (largest >> halvings).next_multiple_of(alignment));
         let sizes = smaller.filter(|page| *page >= size);
-        objects.make_block_within_budget(device, memory, sizes, |size| {
+        objects.make_block(device, memory, sizes, Round::WithinBudget, |size| {
             let desc = HeapDesc { size, ..desc.clone() };
             let heap = objects.create_heap(device, &desc, self.name.as_str(), &objects.page_memory)?;
             Ok(Page::new(heap, &desc))

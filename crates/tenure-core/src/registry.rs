@@ -226,7 +226,7 @@ const MAX_QUEUED_REMOVALS: usize = 4096;
 
 impl Shard {
     fn new() -> Self {
-        Self { remote_removals: RemoteFreeList::new(), table: Mutex::default() }
+        Self { remote_removals: RemoteFreeList::default(), table: Mutex::default() }
     }
 
     /// Inserts a record. Returns its index and its generation.
@@ -254,7 +254,7 @@ impl Shard {
     fn queue_removals(&self, keys: &[RecordKey]) {
         let mut queue = self.remote_removals.open();
         keys.iter().for_each(|key| queue.post(key.index));
-        let is_too_long = queue.len() > MAX_QUEUED_REMOVALS;
+        let is_too_long = queue.queued() > MAX_QUEUED_REMOVALS;
         drop(queue);
         if is_too_long {
             self.carry_out_removals(&mut self.table.lock(), usize::MAX);

@@ -254,30 +254,14 @@ pub fn try_each_memory_type<F: Fallback>(
     let preferred = memory_types.clone().next().ok_or(AllocationFailure::NoMemoryType)?;
     let mut chain = Chain { request, memory_types, preferred, answers: Vec::new() };
     match chain.run(rules) {
-        Outcome::Found(found) => Ok(found),
-        Outcome::Refused(error) => Err(AllocationFailure::Refused(error)),
-        Outcome::Short => Err(AllocationFailure::OutOfMemory { preferred, answers: chain.answers }),
+        Some(found) => found.map_err(AllocationFailure::Refused),
+        None => Err(AllocationFailure::OutOfMemory { preferred, answers: chain.answers }),
     }
 }
 
-/// The outcome of some steps.
-enum Outcome<T, E> {
-    Found(T),
-    /// Memory is short in all of them.
-    Short,
-    /// More attempts are useless.
-    Refused(E),
-}
-
-impl<T, E> Outcome<T, E> {
-    /// Runs `more` steps if memory is short.
-    fn or(self, more: impl FnOnce() -> Self) -> Self {
-        match self {
-            Self::Short => more(),
-            outcome => outcome,
-        }
-    }
-}
+/// The outcome of some steps: memory or an error that makes more attempts useless; `None` if memory is short in all
+/// of them.
+type Outcome<F> = Option<Result<<F as Fallback>::Found, <F as Fallback>::Error>>;
 
 /// Memory types, by their relation to the preferred one.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -296,79 +280,63 @@ struct Chain<'r, F: Fallback, I> {
 }
 
 impl<F: Fallback, I: Iterator<Item = MemoryTypeId> + Clone> Chain<'_, F, I> {
-    fn run(&mut self, rules: ShortageRules) -> Outcome<F::Found, F::Error> {
+    fn run(&mut self, rules: ShortageRules) -> Outcome<F> {
         let ShortageRules { spill, may_exceed_budget, may_wait } = rules;
-        let spills_first = spill == Spill::BeforeBudget;
-        let spills_last = spill != Spill::Never && may_exceed_budget;
-        self.step(Group::Preferred, Step::WithinBudget, Round::WithinBudget)
-            .or(|| self.after_giving_back())
-            .or(|| self.step_if(spills_first, Group::Other, Step::AfterGivingBack))
-            .or(|| self.step_if(may_exceed_budget, Group::Preferred, Step::BeyondBudget))
-            .or(|| self.after_wait(may_wait, may_exceed_budget))
-            .or(|| {
-                self.step_if(spills_last && spill == Spill::AfterRefusal, Group::Other, Step::AfterGivingBack)
-            })
-            .or(|| self.step_if(spills_last, Group::Other, Step::BeyondBudget))
-    }
-
-    /// Frees unused memory and tries the preferred types again.
-    fn after_giving_back(&mut self) -> Outcome<F::Found, F::Error> {
-        self.request.make_room();
-        self.step(Group::Preferred, Step::AfterGivingBack, Round::WithinBudget)
-    }
-
-    /// Waits for the GPU and tries the preferred types again.
-    fn after_wait(&mut self, may_wait: bool, may_exceed_budget: bool) -> Outcome<F::Found, F::Error> {
-        let round = if may_exceed_budget { Round::WhateverBudget } else { Round::WithinBudget };
-        match may_wait && self.request.wait_for_room() {
-            true => self.step(Group::Preferred, Step::AfterWait, round),
-            false => Outcome::Short,
-        }
-    }
-
-    fn step_if(&mut self, is_wanted: bool, group: Group, step: Step) -> Outcome<F::Found, F::Error> {
-        let round = if step == Step::BeyondBudget { Round::WhateverBudget } else { Round::WithinBudget };
-        if is_wanted { self.step(group, step, round) } else { Outcome::Short }
+        let steps = [
+            (true, Group::Preferred, Step::WithinBudget),
+            (true, Group::Preferred, Step::AfterGivingBack),
+            (spill == Spill::BeforeBudget, Group::Other, Step::AfterGivingBack),
+            (may_exceed_budget, Group::Preferred, Step::BeyondBudget),
+            (may_wait, Group::Preferred, Step::AfterWait),
+            (may_exceed_budget && spill == Spill::AfterRefusal, Group::Other, Step::AfterGivingBack),
+            (may_exceed_budget && spill != Spill::Never, Group::Other, Step::BeyondBudget),
+        ];
+        let mut allowed = steps.into_iter().filter(|(is_allowed, ..)| *is_allowed);
+        allowed.find_map(|(_, group, step)| {
+            match (group, step) {
+                (Group::Preferred, Step::AfterGivingBack) => self.request.make_room(),
+                (_, Step::AfterWait) if !self.request.wait_for_room() => return None,
+                _ => {}
+            }
+            let is_last = matches!(step, Step::BeyondBudget | Step::AfterWait) && may_exceed_budget;
+            self.step(group, step, if is_last { Round::WhateverBudget } else { Round::WithinBudget })
+        })
     }
 
     /// Tries the memory types of a group.
-    fn step(&mut self, group: Group, step: Step, round: Round) -> Outcome<F::Found, F::Error> {
+    fn step(&mut self, group: Group, step: Step, round: Round) -> Outcome<F> {
         for memory in self.memory_types.clone() {
             let is_alike = memory == self.preferred || self.request.is_alike(self.preferred, memory);
             if is_alike != (group == Group::Preferred) {
                 continue;
             }
-            match try_memory_type(self.request, memory, round) {
+            match self.try_memory_type(memory, round) {
                 Ok(found) => {
                     if group == Group::Other {
                         self.request.note_spill(self.preferred, memory);
                     }
-                    return Outcome::Found(found);
+                    return Some(Ok(found));
                 }
                 Err(refusal) if refusal.is_shortage() => {
                     self.request.note_refusal(memory, &refusal);
                     self.answers.push(Answer { memory, step, refusal });
                 }
-                Err(error) => return Outcome::Refused(error),
+                refused => return Some(refused),
             }
         }
-        Outcome::Short
+        None
     }
-}
 
-fn try_memory_type<F: Fallback>(
-    request: &mut F,
-    memory: MemoryTypeId,
-    round: Round,
-) -> Result<F::Found, F::Error> {
-    if let Some(found) = request.existing_block(memory, round)? {
-        return Ok(found);
-    }
-    match request.new_block(memory, round) {
-        // Dedicated memory is smaller than a block, and needs no suballocator.
-        Err(error) if error.is_shortage() || error.is_unsupported() => {
-            request.dedicated(memory, round, error)
+    fn try_memory_type(&mut self, memory: MemoryTypeId, round: Round) -> Result<F::Found, F::Error> {
+        if let Some(found) = self.request.existing_block(memory, round)? {
+            return Ok(found);
         }
-        result => result,
+        match self.request.new_block(memory, round) {
+            // Dedicated memory is smaller than a block, and needs no suballocator.
+            Err(error) if error.is_shortage() || error.is_unsupported() => {
+                self.request.dedicated(memory, round, error)
+            }
+            result => result,
+        }
     }
 }

@@ -1,9 +1,14 @@
 //! The sizes of new blocks.
 
+use crate::{HeapProperties, MemoryTypeId};
+
 /// Bytes. A pool grows by a third of its capacity until its blocks reach this size, or the size of its smallest
 /// blocks if larger. With a higher limit, the last block of a program that has loaded its scene is a quarter of
 /// all reserved memory, and mostly free.
 const YOUNG: u64 = 9 << 19;
+
+/// The number of halvings of a new block's size when the driver refuses.
+const HALVINGS: u32 = 3;
 
 /// The block sizes that the suballocator of a pool divides without a rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,10 +63,26 @@ pub struct Growth {
 }
 
 impl Growth {
+    /// The growth of a pool with blocks of `min` to `max` bytes in a memory type, in multiples of the power of two
+    /// `alignment`: a block takes at most its [share](HeapProperties::largest_share) of the memory.
+    #[must_use]
+    pub fn new(
+        properties: &HeapProperties,
+        memory: MemoryTypeId,
+        [min, max]: [u64; 2],
+        alignment: u64,
+        divisor: u64,
+    ) -> Self {
+        let share = properties.largest_share(memory).max(alignment);
+        let limit = properties.max_heap_size - properties.max_heap_size % alignment.max(1);
+        let (min, max) = (min.min(share), max.min(share));
+        Self { min, max, limit, divisor, alignment, shape: BlockShape::Multiple, halvings: HALVINGS }
+    }
+
     /// The block sizes to try for a request of `size` bytes aligned to `align` in a pool with a capacity of
     /// `held`. Each is a whole number of such requests, because requests come in series. Empty if the device
     /// allows no sufficient block.
-    pub fn sizes(self, size: u64, align: u64, held: u64) -> impl Iterator<Item = u64> {
+    pub fn sizes(self, size: u64, align: u64, held: u64) -> impl Iterator<Item = u64> + Clone {
         let wanted = self.wanted(held);
         let mut last = None;
         let sizes = self.needed(size, align).into_iter().flat_map(move |needed| {

@@ -201,6 +201,7 @@ const QUICKLY_TESTED: [&str; 11] = [
     "tenure-device",
     "tenure-graph",
     "tenure-heap",
+    "tenure-memory",
     "tenure-plan",
     "tenure-sim",
     "tenure-suballoc",

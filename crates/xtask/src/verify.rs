@@ -17,8 +17,8 @@ const FAST_TO_COMPILE: [(&str, &str); 3] = [
 pub(crate) fn loom() -> Outcome {
     let models = [
         ("tenure-track", ["--test", "loom"]),
-        ("tenure-core", ["--lib", "freeing"]),
-        ("tenure-core", ["--lib", "movable"]),
+        ("tenure-memory", ["--lib", "remote_frees"]),
+        ("tenure-memory", ["--lib", "exchangeable"]),
         ("tenure-heap", ["--lib", "models"]),
     ];
     for (package, tests) in models {

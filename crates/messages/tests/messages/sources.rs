@@ -15,6 +15,7 @@ const CRATES: [&str; 11] = [
     "tenure-device",
     "tenure-graph",
     "tenure-heap",
+    "tenure-memory",
     "tenure-plan",
     "tenure-sim",
     "tenure-suballoc",

@@ -31,10 +31,11 @@ use crate::callback::InCall;
 use crate::config::Config;
 use crate::descriptor_store::{DescriptorStore, RetiredDescriptor};
 use crate::device::{
-    Device, DeviceError, MAX_QUEUES, ManagerClaim, QueueId, QueueSerial, Requirements, TextureCache,
+    Device, DeviceError, MAX_QUEUES, ManagerClaim, Permit, QueueId, QueueSerial, Requirements, TextureCache,
 };
 use crate::error::{ContractRule, Error};
 use crate::memory::{Backing, Location, Paging, Pools, RecordedLocation};
+use crate::permit::OwnPermit as _;
 use crate::places::PlacePool;
 use crate::record::{RecordedPlace, RecordedPlacement, RecorderSlot, TraceId};
 use crate::registry::{ObjectKind, Record, RecordKey, Registry};
@@ -152,7 +153,7 @@ impl<D: Device> Context<D> {
         // The device may have been in use before.
         let completed: Result<Vec<u64>, DeviceError> =
             (0_u8..).map(QueueId).take(queues).map(|queue| device.completed(queue)).collect();
-        let pools = Pools::new(&device, &config)?;
+        let pools = Pools::new(&device, &config, Permit::own())?;
         let descriptors = DescriptorStore::new(&config, &properties.descriptors)?;
         Ok(Arc::new(Self {
             pacer: Mutex::new(FramePacer::new(config.frames.in_flight)),

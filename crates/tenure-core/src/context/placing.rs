@@ -7,7 +7,6 @@ use tenure_heap::Answer;
 
 use super::Context;
 use crate::Name;
-use crate::api_resource::ApiResource;
 use crate::device::{
     Device, DeviceError, HeapBudget, MAX_QUEUES, Permit, QueueId, QueueSerial, Requirements, ResourceDesc,
     TileUpdate,
@@ -15,8 +14,8 @@ use crate::device::{
 use crate::error::{Error, OutOfMemory};
 use crate::memory::policy::Placement;
 use crate::memory::{
-    AllocationFailure, AllocationFlags, Backing, Class, MakeRoom, MemoryOwner, MemoryUse, MovableBacking,
-    RangeRequest, ResourceRequest, Store, Suballocation, Wanted,
+    AllocationFailure, AllocationFlags, Backing, Class, Engine, HeapBlock, Location, MakeRoom, MemoryUse,
+    MovableBacking, RangeRequest, ResourceRequest, Suballocation, TileRequest, Wanted,
 };
 use crate::permit::OwnPermit as _;
 use crate::time::SyncPoint;
@@ -41,6 +40,12 @@ impl<D: Device> MakeRoom for RoomToMove<'_, D> {
 }
 
 impl<D: Device> Context<D> {
+    /// The memory engine.
+    #[inline]
+    pub(crate) fn engine(&self) -> Engine<'_, D> {
+        Engine { pools: &self.pools, device: self.device(), config: &self.config }
+    }
+
     /// The requirements of a resource on its heap.
     #[inline]
     pub(crate) fn requirements(&self, name: &Name, desc: &ResourceDesc) -> Result<Requirements, Error> {
@@ -56,26 +61,24 @@ impl<D: Device> Context<D> {
         found.map_err(|source| self.refused(name, source))
     }
 
-    /// The steady-state result of [`place_range`](Self::place_range), without fallible steps.
+    /// A range of a shared buffer. In steady state without fallible steps.
     #[inline]
-    pub(crate) fn take_range(
-        &self,
-        request: &RangeRequest<'_>,
-    ) -> Option<(Suballocation, Arc<ApiResource<D>>)> {
-        if self.clock.loss().is_some() {
-            return None;
-        }
-        self.pools.take_range(self.device(), &self.config, request)
-    }
-
-    #[cold]
     pub(crate) fn place_range(
         &self,
         room: &dyn MakeRoom,
         request: RangeRequest<'_>,
     ) -> Result<Backing<D>, Error> {
+        let usual = if self.clock.loss().is_none() { self.engine().take_range(&request) } else { None };
+        match usual {
+            Some((range, api_resource)) => Ok(Backing { api_resource, location: Location::Range(range) }),
+            None => self.place_new_range(room, request),
+        }
+    }
+
+    #[cold]
+    fn place_new_range(&self, room: &dyn MakeRoom, request: RangeRequest<'_>) -> Result<Backing<D>, Error> {
         self.clock.check().map_err(|source| Error::device(request.name, source))?;
-        let found = self.pools.place_range(self.device(), &self.config, request, room);
+        let found = self.engine().place_range(request, room);
         found.map_err(|fall| self.fallen(request.name, request.size, request.align, fall))
     }
 
@@ -86,7 +89,7 @@ impl<D: Device> Context<D> {
         request: ResourceRequest<'_>,
     ) -> Result<Backing<D>, Error> {
         self.clock.check().map_err(|source| Error::device(request.name, source))?;
-        let found = self.pools.place_resource(self.device(), &self.config, request, room);
+        let found = self.engine().place(request, room);
         found.map_err(|fall| self.fallen(request.name, request.needs.size, request.needs.alignment, fall))
     }
 
@@ -101,44 +104,23 @@ impl<D: Device> Context<D> {
             | AllocationFlags::WITHIN_BUDGET
             | AllocationFlags::DEVICE_LOCAL_ONLY
             | AllocationFlags::NEVER_WAIT;
-        let (needs, name, device) = (&movable.needs, &movable.name, self.device());
-        let (traits, memory_use) = (needs.traits, MemoryUse::GpuOnly);
+        let (needs, name, traits) = (&movable.needs, &movable.name, movable.needs.traits);
         let room = &RoomToMove(self);
         let found = match (needs.placement, &needs.desc) {
             (Placement::Range(kind), ResourceDesc::Buffer(alone)) => {
+                let (memory_use, is_filled) = (MemoryUse::GpuOnly, false);
                 let (size, align) = (needs.size, needs.alignment);
-                let request = RangeRequest {
-                    kind,
-                    memory_use,
-                    is_filled: false,
-                    size,
-                    align,
-                    alone,
-                    flags,
-                    traits,
-                    name,
-                };
-                self.pools.place_range(device, &self.config, request, room)
+                let request =
+                    RangeRequest { kind, memory_use, is_filled, size, align, alone, flags, traits, name };
+                self.engine().place_range(request, room)
             }
             (placement, desc) => {
-                let mut found = device.requirements(desc).ok()?;
+                let mut found = self.device.requirements(desc).ok()?;
                 // The program may have requested a larger alignment.
                 found.alignment = found.alignment.max(needs.alignment);
-                let needs = &found;
-                let placement = if needs.wants_dedicated() { Placement::Committed } else { placement };
-                let owner = MemoryOwner::Resource;
-                let request = ResourceRequest {
-                    desc,
-                    needs,
-                    placement,
-                    memory_use,
-                    is_filled: false,
-                    owner,
-                    flags,
-                    traits,
-                    name,
-                };
-                self.pools.place_resource(device, &self.config, request, room)
+                let placement = if found.wants_dedicated() { Placement::Committed } else { placement };
+                let request = ResourceRequest::new(desc, &found, placement, name);
+                self.engine().place(ResourceRequest { flags, traits, ..request }, room)
             }
         };
         found.ok()
@@ -149,13 +131,11 @@ impl<D: Device> Context<D> {
         &self,
         room: &dyn MakeRoom,
         name: &Name,
-        needs: &Requirements,
-        size: u64,
-        tile: u64,
-    ) -> Result<(Suballocation, Store<D>), Error> {
+        request: TileRequest<'_>,
+    ) -> Result<(Suballocation, Arc<HeapBlock<D>>), Error> {
         self.clock.check().map_err(|source| Error::device(name, source))?;
-        let found = self.pools.place_tiles(self.device(), &self.config, needs, size, tile, room);
-        found.map_err(|fall| self.fallen(name, size, tile, fall))
+        let found = self.engine().place(request, room);
+        found.map_err(|fall| self.fallen(name, request.size, request.tile, fall))
     }
 
     pub(crate) fn fallen(&self, name: &Name, size: u64, alignment: u64, fall: AllocationFailure) -> Error {

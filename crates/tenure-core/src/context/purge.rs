@@ -243,7 +243,7 @@ impl<D: Device> Drop for Context<D> {
             Some(Ok(purged)) => {
                 purged.log();
                 self.descriptors.destroy(&self.device);
-                self.pools.unmake_all(self.device());
+                self.pools.destroy_all_blocks(self.device());
             }
         }
     }

@@ -11,10 +11,10 @@ use tile_map::TileMap;
 use crate::api_resource::ApiResource;
 use crate::context::{Context, Retired};
 use crate::device::{
-    BufferInfo, Device, DeviceError, QueueSerial, Requirements, ResourceDesc, TextureInfo, TileLayout,
-    TileRegion, TileSource, TileUpdate, Usage,
+    BufferInfo, Device, QueueSerial, Requirements, ResourceDesc, TextureInfo, TileLayout, TileRegion,
+    TileSource, TileUpdate, Usage,
 };
-use crate::memory::{Backing, Location, MakeRoom, Store, Suballocation};
+use crate::memory::{Backing, HeapBlock, Location, MakeRoom, Suballocation, TileRequest};
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
 use crate::resource::{HandleInner, Labels, Used};
@@ -65,7 +65,7 @@ impl ReservedDesc {
 /// the GPU has finished with it.
 struct TileRun<D: Device> {
     /// Keeps the heap alive: tiles are mapped to it.
-    store: Store<D>,
+    heap: Arc<HeapBlock<D>>,
     suballocation: Suballocation,
     /// Declared last, as in every handle: the context must outlive the heap.
     context: Arc<Context<D>>,
@@ -226,11 +226,7 @@ impl<D: Device> Reserved<D> {
         let _call = self.inner.context().call();
         let tiles = self.tiles(region)?;
         let run = self.take_run(tiles.len())?;
-        let Store::Heap { heap: block, .. } = &run.store else {
-            let source = DeviceError::broken_rule("tiles lie in heaps");
-            return Err(Error::device(&self.inner.name, source));
-        };
-        let source = TileSource::Heap { heap: &block.heap, offset: run.suballocation.offset };
+        let source = TileSource::Heap { heap: &run.heap.heap, offset: run.suballocation.offset };
         let mut mappings = self.mappings.lock();
         let at = self.update(on.into(), region, source, &mut mappings.changed)?;
         let old = mappings.replace(&tiles, |_| Some(run.clone()));
@@ -321,9 +317,9 @@ impl<D: Device> Reserved<D> {
         let context = self.inner.context();
         let tile = self.map.layout.tile_size;
         let size = (tiles as u64).saturating_mul(tile);
-        let (suballocation, store) =
-            context.place_tiles(&*self.services, &self.inner.name, &self.needs, size, tile)?;
-        Ok(Arc::new(TileRun { store, suballocation, context: context.clone() }))
+        let request = TileRequest { needs: &self.needs, size, tile };
+        let (suballocation, heap) = context.place_tiles(&*self.services, &self.inner.name, request)?;
+        Ok(Arc::new(TileRun { heap, suballocation, context: context.clone() }))
     }
 
     fn tiles(&self, region: TileRegion) -> Result<Vec<usize>, Error> {

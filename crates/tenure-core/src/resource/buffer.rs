@@ -98,13 +98,13 @@ impl<D: Device> Buffer<D> {
         let found = if let Placement::Range(kind) = placement {
             let request =
                 RangeRequest { kind, memory_use, is_filled, size, align, alone: &alone, flags, traits, name };
-            context.pools.range_cost(context.device(), &context.config, request)
+            context.engine().range_cost(request)
         } else {
             let resource = ResourceDesc::Buffer(alone);
             let needs = placed_needs(context, desc, &resource)?;
             let placement = if needs.wants_dedicated() { Placement::Committed } else { placement };
             let request = desc.request(context, (&resource, &needs), placement, traits);
-            context.pools.resource_cost(context.device(), &context.config, request)
+            context.engine().resource_cost(request)
         };
         found.map_err(|source| context.refused(name, source))
     }

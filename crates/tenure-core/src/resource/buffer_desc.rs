@@ -4,7 +4,7 @@ use crate::Name;
 use crate::context::Context;
 use crate::device::{Device, Priority, Requirements, Residency, ResourceDesc, Usage};
 use crate::memory::policy::Placement;
-use crate::memory::{AllocationFlags, BlockTraits, MemoryOwner, MemoryUse, ResourceRequest};
+use crate::memory::{AllocationFlags, BlockTraits, MemoryUse, ResourceRequest};
 
 /// A buffer to create.
 ///
@@ -276,16 +276,8 @@ impl BufferDesc {
         placement: Placement,
         traits: BlockTraits,
     ) -> ResourceRequest<'a> {
-        ResourceRequest {
-            desc: resource,
-            needs,
-            placement,
-            memory_use: self.memory,
-            is_filled: self.is_filled_in_place(context, traits),
-            owner: MemoryOwner::Resource,
-            flags: self.allocation,
-            traits,
-            name: &self.name,
-        }
+        let is_filled = self.is_filled_in_place(context, traits);
+        let request = ResourceRequest::new(resource, needs, placement, &self.name);
+        ResourceRequest { memory_use: self.memory, is_filled, flags: self.allocation, traits, ..request }
     }
 }

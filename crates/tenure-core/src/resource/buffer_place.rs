@@ -5,7 +5,7 @@ use crate::Error;
 use crate::context::Context;
 use crate::device::{Allowed, Api, BufferInfo, Device, DeviceError, Requirements, ResourceDesc, Usage};
 use crate::memory::policy::{Placement, buffer_subject, page_pool, place_buffer, place_buffer_alone};
-use crate::memory::{Backing, Location, MakeRoom, MemoryUse, PoolKind, RangeRequest};
+use crate::memory::{Backing, MakeRoom, MemoryUse, PoolKind, RangeRequest};
 
 /// The placement of a buffer by the policy, and its size there.
 pub(super) struct BufferPlacement {
@@ -82,9 +82,9 @@ pub(crate) fn buffer_alignment<D: Device>(context: &Context<D>, desc: &BufferDes
     }
     align = align.max(table_alignment(context, desc.usage));
     let is_copied = match desc.memory {
-        MemoryUse::GpuOnly => false,
         MemoryUse::Upload | MemoryUse::GpuUpload => desc.usage.contains(Usage::COPY_SRC),
         MemoryUse::Readback => desc.usage.contains(Usage::COPY_DST),
+        _ => false,
     };
     if is_copied && desc.size >= COPIED_FROM {
         align = align.max(context.alignments.copy_offset);
@@ -139,12 +139,6 @@ pub(super) fn place_buffer_bytes<D: Device>(
             let alone = &alone;
             let request =
                 RangeRequest { kind, memory_use, is_filled, size, align, alone, flags, traits, name };
-            if flags.allows_usual(memory_use)
-                && traits.is_usual()
-                && let Some((suballocation, api_resource)) = context.take_range(&request)
-            {
-                return Ok(Backing { api_resource, location: Location::Range(suballocation) });
-            }
             context.place_range(room, request)
         }
         placement => place_buffer_resource(context, room, desc, alone, placement),

@@ -10,8 +10,8 @@ use crate::device::{
 };
 use crate::memory::policy::{Placement, place_texture};
 use crate::memory::{
-    AllocationFlags, Backing, BlockTraits, Cost, LocationKind, MakeRoom, MemoryOwner, MemoryUse, MovableId,
-    PlaceNeeds, ResourceRequest,
+    AllocationFlags, Backing, BlockTraits, Cost, LocationKind, MakeRoom, MemoryUse, MovableId, PlaceNeeds,
+    ResourceRequest,
 };
 use crate::record::TraceId;
 use crate::registry::ObjectKind;
@@ -253,17 +253,8 @@ impl TextureDesc {
         placement: Placement,
         traits: BlockTraits,
     ) -> ResourceRequest<'a> {
-        ResourceRequest {
-            desc: resource,
-            needs,
-            placement,
-            memory_use: MemoryUse::GpuOnly,
-            is_filled: false,
-            owner: MemoryOwner::Resource,
-            flags: self.allocation,
-            traits,
-            name: &self.name,
-        }
+        let request = ResourceRequest::new(resource, needs, placement, &self.name);
+        ResourceRequest { flags: self.allocation, traits, ..request }
     }
 }
 
@@ -331,7 +322,7 @@ impl<D: Device> Texture<D> {
         let (resource, needs, _) = desc.resolve(context)?;
         let (traits, placement) = desc.place(context, &needs);
         let request = desc.request((&resource, &needs), placement, traits);
-        let found = context.pools.resource_cost(context.device(), &context.config, request);
+        let found = context.engine().resource_cost(request);
         found.map_err(|source| context.refused(&desc.name, source))
     }
 

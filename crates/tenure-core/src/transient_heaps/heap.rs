@@ -211,7 +211,7 @@ impl<D: Device> Heap<D> {
         self.top = self.top.max(range.end);
         let Some(entry) = self.entries.get_mut(key) else { return Err(lost_entry()) };
         let previous_owners = self.owners.take(range.clone(), key, &mut entry.before);
-        let mut handoff = AliasingHandoff::new();
+        let mut handoff = AliasingHandoff::default();
         for previous_owner in previous_owners {
             self.add_previous_owner(previous_owner, &mut handoff);
         }
@@ -342,7 +342,7 @@ impl<D: Device> Heap<D> {
         }
         let mut used = entry.object.api_resource().states.used();
         if let Some(aliased_range) = entry.object.aliased_range() {
-            let mut handoff = AliasingHandoff::new();
+            let mut handoff = AliasingHandoff::default();
             aliased_range.pass_on(&mut handoff);
             used.merge(&handoff.waits);
         }

@@ -54,6 +54,8 @@ struct Record {
 
 /// Every live range.
 pub(super) struct AllocationTable<H> {
+    /// The number of its pools, in each range.
+    pools: u64,
     /// By key.
     records: Vec<Record>,
     /// The key of the first vacant record; past the end if there is none.
@@ -78,19 +80,6 @@ struct RangeRecord {
 const ROOM: usize = 256;
 /// The number of vacant records added at once later; no more, because one call waits for it.
 const AT_ONCE: usize = 16;
-
-impl<H> Default for AllocationTable<H> {
-    fn default() -> Self {
-        Self {
-            records: (0..ROOM).map(|key| Record::vacant(key + 1)).collect(),
-            vacant: 0,
-            dedicated: Slab::new(),
-            dedicated_requested: 0,
-            last_serial: 0,
-            places: None,
-        }
-    }
-}
 
 /// A live range, for reports.
 #[derive(Clone, Debug)]
@@ -176,14 +165,27 @@ impl Record {
 
 impl<H> AllocationTable<H> {
     /// A table; with `finds_ranges`, its ranges can be found by their block.
-    pub(super) fn new(finds_ranges: bool) -> Self {
-        Self { places: finds_ranges.then(Vec::new), ..Self::default() }
+    pub(super) fn new(pools: u64, finds_ranges: bool) -> Self {
+        Self {
+            pools,
+            records: (0..ROOM).map(|key| Record::vacant(key + 1)).collect(),
+            vacant: 0,
+            dedicated: Slab::new(),
+            dedicated_requested: 0,
+            last_serial: 0,
+            places: finds_ranges.then(Vec::new),
+        }
+    }
+
+    /// Whether the range, live or not, is of these pools.
+    #[inline]
+    pub(super) const fn has_made(&self, range: &MemoryRange) -> bool {
+        range.pools == self.pools
     }
 
     /// Adds a range of `size` requested bytes.
     pub(super) fn insert(
         &mut self,
-        pools: u64,
         name: Name,
         size: u64,
         alignment: u64,
@@ -192,13 +194,13 @@ impl<H> AllocationTable<H> {
     ) -> MemoryRange {
         match backing {
             Backing::Pooled(suballocation) => {
-                self.insert_pooled(pools, name, size, alignment, memory, suballocation)
+                self.insert_pooled(name, size, alignment, memory, suballocation)
             }
             Backing::Dedicated(heap) => {
                 self.dedicated_requested = self.dedicated_requested.wrapping_add(size);
                 let location = Location::Dedicated(self.dedicated.insert(heap));
                 let (key, serial) = self.write(name, size, memory, location);
-                MemoryRange { pools, key, serial, offset: 0, size, memory, is_dedicated: true }
+                MemoryRange { pools: self.pools, key, serial, offset: 0, size, memory, is_dedicated: true }
             }
         }
     }
@@ -207,7 +209,6 @@ impl<H> AllocationTable<H> {
     #[inline(always)]
     pub(super) fn insert_pooled(
         &mut self,
-        pools: u64,
         name: Name,
         size: u64,
         alignment: u64,
@@ -218,7 +219,8 @@ impl<H> AllocationTable<H> {
         if let Some(places) = &mut self.places {
             note_place(places, &suballocation, key, alignment);
         }
-        MemoryRange { pools, key, serial, offset: suballocation.offset, size, memory, is_dedicated: false }
+        let (pools, offset) = (self.pools, suballocation.offset);
+        MemoryRange { pools, key, serial, offset, size, memory, is_dedicated: false }
     }
 
     /// Fills a vacant record in place, field by field: a record built elsewhere is written in parts and copied as
@@ -283,14 +285,14 @@ impl<H> AllocationTable<H> {
 
     /// The live range that a pool allocated as `found`, with its alignment; `None` if there is none, or if ranges
     /// cannot be found.
-    pub(super) fn find(&self, pools: u64, pool: u16, found: &BlockAllocation) -> Option<(MemoryRange, u64)> {
+    pub(super) fn find(&self, pool: u16, found: &BlockAllocation) -> Option<(MemoryRange, u64)> {
         let place = self.places.as_ref()?.get(usize::from(pool))?.get(found.handle.index())?;
         let key = place.key as usize;
         let &Record { serial, size, memory, location, .. } = self.records.get(key)?;
         let Location::Pooled(suballocation) = location else { return None };
         let is_it = suballocation.pool == pool && suballocation.handle == found.handle;
         let range = MemoryRange {
-            pools,
+            pools: self.pools,
             key,
             serial: serial?,
             offset: found.offset,
@@ -319,7 +321,8 @@ impl<H> AllocationTable<H> {
 
     /// The record of a live range.
     fn get(&self, range: &MemoryRange) -> Option<&Record> {
-        self.records.get(range.key).filter(|record| record.serial == Some(range.serial))
+        let is_it = |record: &&Record| self.has_made(range) && record.serial == Some(range.serial);
+        self.records.get(range.key).filter(is_it)
     }
 
     /// The dedicated heap of a live range, if it has one.

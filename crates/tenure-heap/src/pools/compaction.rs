@@ -96,9 +96,9 @@ impl<D: HeapDevice> HeapPools<D> {
         let (mut found, mut keys) = (Vec::new(), Vec::new());
         let mut panicked = None;
         for pool in self.pools.iter_mut() {
-            let (id, index, allocations) = (self.id, pool.key.index(), &self.allocations);
+            let (index, allocations) = (pool.key.index(), &self.allocations);
             let needs = |range: &_| {
-                let (range, alignment) = allocations.find(id, index, range)?;
+                let (range, alignment) = allocations.find(index, range)?;
                 if panicked.is_some() {
                     return None;
                 }
@@ -114,11 +114,11 @@ impl<D: HeapDevice> HeapPools<D> {
             keys.resize(found.len(), index);
         }
         for (moved, pool) in found.iter().zip(keys) {
-            let Some((from, alignment)) = self.allocations.find(self.id, pool, &moved.from) else { continue };
+            let Some((from, alignment)) = self.allocations.find(pool, &moved.from) else { continue };
             self.allocations.note_moved(pool, &moved.from);
             let name = self.allocations.name(&from).cloned().unwrap_or_default();
             let to = Suballocation::new(pool, &moved.to);
-            let to = self.allocations.insert_pooled(self.id, name, from.size, alignment, from.memory, to);
+            let to = self.allocations.insert_pooled(name, from.size, alignment, from.memory, to);
             moves.push(MemoryMove { from, to });
         }
         if let Some(panic) = panicked {

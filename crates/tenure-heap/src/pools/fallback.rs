@@ -2,8 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use tenure_suballoc::BlockAllocation;
+
 use super::allocations::{Backing, Suballocation};
-use super::table::PoolKey;
+use super::table::{KeyedPool, PoolKey};
 use super::{HeapBlock, HeapPools, MemoryError, MemoryRequest};
 use crate::pool::Unfit;
 use crate::{
@@ -17,6 +19,8 @@ type Make<'a, D> = dyn Fn(&D, &HeapDesc) -> Result<<D as HeapDevice>::Heap, <D a
 /// The memory found by the fallback chain, with its memory type; or the reason of its failure.
 type FindResult<D> =
     Result<(MemoryTypeId, Backing<<D as HeapDevice>::Heap>), MemoryError<<D as HeapDevice>::Error>>;
+
+const NO_SUCH_POOL: &str = "more than 32 memory types";
 
 /// The steps to try in each memory type.
 pub(super) enum Steps<'a, D: HeapDevice> {
@@ -64,61 +68,53 @@ impl<D: HeapDevice> HeapPools<D> {
         self.pools.key(memory, request.category, request.alignment)
     }
 
-    /// A range of a new block.
+    /// A range of a full pool: of the blocks that were being emptied until now, of an empty block that was made for
+    /// a larger range, or of a new block.
     fn grow(
         &mut self,
         key: PoolKey,
         request: &MemoryRequest<'_>,
         round: Round,
-    ) -> Result<Backing<D::Heap>, D::Error> {
-        if let Some(found) = self.in_emptied_blocks(key, request) {
-            return Ok(found);
+    ) -> Result<Suballocation, D::Error> {
+        let MemoryRequest { size: wanted, alignment, .. } = *request;
+        let range = |found: BlockAllocation| Suballocation::new(key.index(), &found);
+        let KeyedPool { growth, pool, .. } = self
+            .pools
+            .find_or_make(&self.properties, key)
+            .ok_or_else(|| D::Error::unsupported(NO_SUCH_POOL))?;
+        if pool.stop_compaction()
+            && let Some((found, _)) = pool.allocate(wanted, alignment)
+        {
+            return Ok(range(found));
         }
-        let Some(found) = self.pools.get(key.index()) else {
-            return Err(D::Error::unsupported("more than 32 memory types"));
-        };
-        let growth = self.limits.scale(found.growth);
-        if request.size > growth.max {
-            return Err(D::Error::not_granted(request.size, key.memory));
+        let growth = self.limits.scale(*growth);
+        if wanted > growth.max {
+            return Err(D::Error::not_granted(wanted, key.memory));
         }
-        let held = found.pool.taken();
-        if let Some(size) = growth.sizes(request.size, request.alignment, held).next() {
+        let sizes = growth.sizes(wanted, alignment, pool.taken());
+        if let Some(size) = sizes.clone().next() {
             // A new block is only better if it is smaller.
-            if let Some(found) = self.in_large_block(key, request, size) {
-                return Ok(found);
+            if let Some((found, _)) = pool.allocate_anywhere(wanted, alignment, size) {
+                return Ok(range(found));
             }
             self.make_way(size);
         }
-        let sizes = growth.sizes(request.size, request.alignment, held);
-        let alignment = key.heap_alignment(&self.properties);
         let (memory, category, priority) = (key.memory, key.category, key.priority());
         let make = |size| {
+            let alignment = key.heap_alignment(&self.properties);
             let desc = HeapDesc { size, alignment, memory, category, priority };
-            self.create_heap(&desc, key.name(), D::create_heap)
+            let heap = self.create_heap(&desc, key.name(), D::create_heap)?;
+            Ok(HeapBlock { heap, size, memory })
         };
-        match self.limits.make_block(memory, sizes, round, || self.device.budget(), make) {
-            Ok((heap, size)) => self.add_block(key, heap, size, request),
-            Err(error) => self.in_large_block(key, request, u64::MAX).ok_or(error),
+        let made = self.limits.make_block(memory, sizes, round, || self.device.budget(), make);
+        match made {
+            Ok((block, _)) => self.add_block(key, block, request).map(range),
+            Err(error) => {
+                let Some(keyed) = self.pools.get_mut(key.index()) else { return Err(error) };
+                let found = keyed.pool.allocate_anywhere(wanted, alignment, u64::MAX);
+                found.map(|(found, _)| range(found)).ok_or(error)
+            }
         }
-    }
-
-    /// A range of the blocks that were being emptied until now.
-    fn in_emptied_blocks(&mut self, key: PoolKey, request: &MemoryRequest<'_>) -> Option<Backing<D::Heap>> {
-        let pool = &mut self.pools.get_mut(key.index())?.pool;
-        let (found, _) = pool.stop_compaction().then(|| pool.allocate(request.size, request.alignment))??;
-        Some(Backing::Pooled(Suballocation::new(key.index(), &found)))
-    }
-
-    /// Allocates the first range of an empty block of at most `most` bytes that was made for a larger one.
-    fn in_large_block(
-        &mut self,
-        key: PoolKey,
-        request: &MemoryRequest<'_>,
-        most: u64,
-    ) -> Option<Backing<D::Heap>> {
-        let pool = &mut self.pools.get_mut(key.index())?.pool;
-        let (found, _) = pool.allocate_anywhere(request.size, request.alignment, most)?;
-        Some(Backing::Pooled(Suballocation::new(key.index(), &found)))
     }
 
     /// Frees idle blocks before memory use reaches a new peak: blocks kept for reuse must not raise the peak.
@@ -133,16 +129,13 @@ impl<D: HeapDevice> HeapPools<D> {
     fn add_block(
         &mut self,
         key: PoolKey,
-        heap: D::Heap,
-        size: u64,
-        request: &MemoryRequest<'_>,
-    ) -> Result<Backing<D::Heap>, D::Error> {
-        let block = HeapBlock { heap, size, memory: key.memory };
+        block: HeapBlock<D::Heap>,
+        &MemoryRequest { size, alignment, .. }: &MemoryRequest<'_>,
+    ) -> Result<BlockAllocation, D::Error> {
+        let capacity = block.size;
         let added = match self.pools.get_mut(key.index()) {
-            Some(found) => {
-                found.pool.add_and_allocate(block, size, request.size, request.alignment, &mut self.retired)
-            }
-            None => Err(Unfit { block, reason: "more than 32 memory types" }),
+            Some(found) => found.pool.add_and_allocate(block, capacity, size, alignment, &mut self.retired),
+            None => Err(Unfit { block, reason: NO_SUCH_POOL }),
         };
         let found = added.map_err(|Unfit { block, reason }| {
             self.retired.push(block);
@@ -151,11 +144,11 @@ impl<D: HeapDevice> HeapPools<D> {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.destroy_retired())) {
             // The range has no owner yet.
             if let (Ok(found), Some(owner)) = (&found, self.pools.get_mut(key.index())) {
-                let _lives = owner.pool.free(found.handle, request.size);
+                let _lives = owner.pool.free(found.handle, size);
             }
             resume_unwind(panic);
         }
-        found.map(|found| Backing::Pooled(Suballocation::new(key.index(), &found)))
+        found
     }
 }
 
@@ -165,17 +158,13 @@ impl<D: HeapDevice> Fallback for Attempt<'_, '_, D> {
 
     /// The blocks of the first memory type have been looked at before the chain.
     fn existing_block(&mut self, memory: MemoryTypeId, _: Round) -> Result<Option<Self::Found>, D::Error> {
-        let MemoryRequest { size, alignment, .. } = *self.request;
+        let MemoryRequest { size, alignment, category, .. } = *self.request;
         let is_first = self.request.memory.first() == Some(&memory);
         if is_first || matches!(self.steps, Steps::Dedicated(_)) {
             return Ok(None);
         }
-        let key = self.pools.key(self.request, memory);
-        let found = self.pools.pools.get_mut(key.index()).and_then(|found| {
-            let (range, _) = found.pool.allocate(size, alignment)?;
-            Some(Suballocation::new(key.index(), &range))
-        });
-        Ok(found.map(|found| (memory, Backing::Pooled(found))))
+        let found = HeapPools::<D>::room(&mut self.pools.pools, memory, category, size, alignment);
+        Ok(found.map(|(_, range)| (memory, Backing::Pooled(range))))
     }
 
     fn new_block(&mut self, memory: MemoryTypeId, round: Round) -> Result<Self::Found, D::Error> {
@@ -183,9 +172,7 @@ impl<D: HeapDevice> Fallback for Attempt<'_, '_, D> {
             return Err(D::Error::not_granted(self.request.size, memory));
         }
         let key = self.pools.key(self.request, memory);
-        let no_such = || D::Error::unsupported("more than 32 memory types");
-        self.pools.pools.find_or_make(&self.pools.properties, key).ok_or_else(no_such)?;
-        self.pools.grow(key, self.request, round).map(|backing| (memory, backing))
+        self.pools.grow(key, self.request, round).map(|range| (memory, Backing::Pooled(range)))
     }
 
     fn dedicated(

@@ -88,7 +88,6 @@ pub(crate) struct HeapBlock<H> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct HeapPools<D: HeapDevice> {
-    id: u64,
     pools: PoolTable<D::Heap>,
     allocations: AllocationTable<D::Heap>,
     /// Blocks on their way out; empty between calls.
@@ -111,10 +110,8 @@ impl<D: HeapDevice> HeapPools<D> {
         config.validate()?;
         let properties = device.properties();
         properties.check()?;
-        let id = LAST.fetch_add(1, Ordering::Relaxed) + 1;
         Ok(Self {
-            id,
-            allocations: AllocationTable::new(config.compacts),
+            allocations: AllocationTable::new(LAST.fetch_add(1, Ordering::Relaxed) + 1, config.compacts),
             pools: PoolTable::new(config, &properties),
             retired: Vec::new(),
             limits: MemoryLimits::new(&properties),
@@ -141,11 +138,12 @@ impl<D: HeapDevice> HeapPools<D> {
         inspect: impl FnOnce(&D::Heap) -> R,
     ) -> Result<(MemoryRange, R), MemoryError<D::Error>> {
         let MemoryRequest { name, size, alignment, memory, category, shortage } = request;
-        if let Some((memory, heap, suballocation)) =
-            Self::room(&mut self.pools, memory, category, size, alignment)
+        if let Some(&memory) = memory.first()
+            && let Some((heap, suballocation)) =
+                Self::room(&mut self.pools, memory, category, size, alignment)
         {
             // Live first, because `inspect` may panic.
-            let range = self.allocations.insert_pooled(self.id, name, size, alignment, memory, suballocation);
+            let range = self.allocations.insert_pooled(name, size, alignment, memory, suballocation);
             return Ok((range, inspect(&heap.heap)));
         }
         self.allocate_elsewhere(MemoryRequest { name, size, alignment, memory, category, shortage }, inspect)
@@ -160,9 +158,7 @@ impl<D: HeapDevice> HeapPools<D> {
         request: MemoryRequest<'_>,
         inspect: impl FnOnce(&D::Heap) -> R,
     ) -> Result<(MemoryRange, R), MemoryError<D::Error>> {
-        request.check(self.properties.memory_types.len())?;
-        let (memory, backing) = self.find(&request, &Steps::All)?;
-        self.insert(request, memory, backing, inspect)
+        self.allocate_by(&Steps::All, request, inspect)
     }
 
     /// Makes a dedicated heap by `make`: for driver-specific parameters (the resource of Vulkan's dedicated
@@ -179,52 +175,41 @@ impl<D: HeapDevice> HeapPools<D> {
         make: impl Fn(&D, &HeapDesc) -> Result<D::Heap, D::Error>,
         inspect: impl FnOnce(&D::Heap) -> R,
     ) -> Result<(MemoryRange, R), MemoryError<D::Error>> {
-        request.check(self.properties.memory_types.len())?;
-        let (memory, backing) = self.find(&request, &Steps::Dedicated(&make))?;
-        self.insert(request, memory, backing, inspect)
+        self.allocate_by(&Steps::Dedicated(&make), request, inspect)
     }
 
-    /// A range of the blocks of the best memory type, with its heap. Invalid requests are not checked here except
+    /// A range of the blocks of a memory type, with its heap. Invalid requests are not checked here except
     /// for the coarsest alignments, because no block can serve them.
     #[inline(always)]
-    fn room<'s>(
-        pools: &'s mut PoolTable<D::Heap>,
-        memory: &[MemoryTypeId],
+    fn room(
+        pools: &mut PoolTable<D::Heap>,
+        memory: MemoryTypeId,
         category: HeapCategory,
         size: u64,
         alignment: u64,
-    ) -> Option<(MemoryTypeId, &'s HeapBlock<D::Heap>, Suballocation)> {
+    ) -> Option<(&HeapBlock<D::Heap>, Suballocation)> {
         if alignment > MAX_ALIGNMENT {
             return None;
         }
-        let memory = *memory.first()?;
         let pool = pools.key(memory, category, alignment).index();
         let (found, heap) = pools.get_mut(pool)?.pool.allocate(size, alignment)?;
-        Some((memory, heap, Suballocation::new(pool, &found)))
+        Some((heap, Suballocation::new(pool, &found)))
     }
 
-    /// Adds an allocation to the table of live ranges.
-    #[inline]
-    fn insert<R>(
+    /// Allocates by the fallback chain.
+    fn allocate_by<R>(
         &mut self,
+        steps: &Steps<'_, D>,
         request: MemoryRequest<'_>,
-        memory: MemoryTypeId,
-        backing: Backing<D::Heap>,
         inspect: impl FnOnce(&D::Heap) -> R,
     ) -> Result<(MemoryRange, R), MemoryError<D::Error>> {
+        request.check(self.properties.memory_types.len())?;
+        let (memory, backing) = self.find(&request, steps)?;
         let MemoryRequest { name, size, alignment, .. } = request;
-        let pooled = match backing {
-            Backing::Pooled(suballocation) => Some(suballocation),
-            Backing::Dedicated(_) => None,
-        };
         // Live first, because `inspect` may panic.
-        let range = self.allocations.insert(self.id, name, size, alignment, memory, backing);
-        let block = match pooled {
-            Some(found) => self.pools.get(found.pool).and_then(|pool| pool.pool.block(found.block)),
-            None => self.allocations.dedicated(&range),
-        };
+        let range = self.allocations.insert(name, size, alignment, memory, backing);
         // Every range has its heap.
-        let seen = inspect(&block.ok_or(MemoryError::Foreign)?.heap);
+        let seen = inspect(self.heap(&range).ok_or(MemoryError::Foreign)?);
         Ok((range, seen))
     }
 
@@ -234,7 +219,7 @@ impl<D: HeapDevice> HeapPools<D> {
     /// [`MemoryError::DoubleFree`] or [`MemoryError::Foreign`]; nothing was changed then.
     #[inline]
     pub fn free(&mut self, range: &MemoryRange) -> Result<(), MemoryError<D::Error>> {
-        if range.pools != self.id {
+        if !self.allocations.has_made(range) {
             return Err(MemoryError::Foreign);
         }
         let suballocation = match self.allocations.remove(range) {
@@ -261,9 +246,6 @@ impl<D: HeapDevice> HeapPools<D> {
     /// The heap of a live range; `None` if it is not live.
     #[must_use]
     pub fn heap(&self, range: &MemoryRange) -> Option<&D::Heap> {
-        if range.pools != self.id {
-            return None;
-        }
         let block = match self.allocations.pooled(range) {
             Some(found) => self.pools.get(found.pool)?.pool.block(found.block),
             None => self.allocations.dedicated(range),
@@ -274,7 +256,7 @@ impl<D: HeapDevice> HeapPools<D> {
     /// The name of a live range; `None` if it is not live.
     #[must_use]
     pub fn name(&self, range: &MemoryRange) -> Option<&Name> {
-        (range.pools == self.id).then(|| self.allocations.name(range)).flatten()
+        self.allocations.name(range)
     }
 
     /// Renames a live range.
@@ -282,7 +264,7 @@ impl<D: HeapDevice> HeapPools<D> {
     /// # Errors
     /// [`MemoryError::DoubleFree`] or [`MemoryError::Foreign`] if it is not live.
     pub fn rename(&mut self, range: &MemoryRange, name: Name) -> Result<(), MemoryError<D::Error>> {
-        if range.pools != self.id {
+        if !self.allocations.has_made(range) {
             return Err(MemoryError::Foreign);
         }
         if self.allocations.rename(range, name) { Ok(()) } else { Err(MemoryError::DoubleFree) }

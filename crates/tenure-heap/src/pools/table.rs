@@ -4,8 +4,7 @@ use tenure_suballoc::GeneralBlocks;
 
 use super::{BlockSizes, HeapBlock, HeapPoolsConfig};
 use crate::{
-    BlockShape, Growth, HeapCategory, HeapProperties, MAX_MEMORY_TYPES, MemoryFlags, MemoryTypeId, Pool,
-    Priority,
+    Growth, HeapCategory, HeapProperties, MAX_MEMORY_TYPES, MemoryFlags, MemoryTypeId, Pool, Priority,
 };
 
 /// Block sizes are multiples of this many bytes.
@@ -13,8 +12,6 @@ const BLOCK_ALIGNMENT: u64 = 64 << 10;
 /// Allocations that a pool's suballocator reserves metadata for from the start, so that none of them has to
 /// allocate metadata.
 const ROOM: usize = 128;
-/// The number of halvings of a new block's size when the driver refuses.
-const HALVINGS: u32 = 3;
 
 /// The properties that ranges must share to share a heap.
 #[derive(Clone, Copy, Debug)]
@@ -129,16 +126,7 @@ fn make<H>(config: &HeapPoolsConfig, properties: &HeapProperties, key: PoolKey) 
     let BlockSizes { min, max } = if is_host { config.host_blocks } else { config.device_blocks };
     let granule = config.granule.max(properties.flush_atom(memory));
     let alignment = key.heap_alignment(properties).max(BLOCK_ALIGNMENT).max(granule);
-    let share = properties.largest_share(memory).max(alignment);
-    let growth = Growth {
-        min: min.min(share),
-        max: max.min(share),
-        limit: properties.max_heap_size - properties.max_heap_size % alignment,
-        divisor: config.growth_divisor,
-        alignment,
-        shape: BlockShape::Multiple,
-        halvings: HALVINGS,
-    };
+    let growth = Growth::new(properties, memory, [min, max], alignment, config.growth_divisor);
     let mut ranges = GeneralBlocks::new(granule).ok()?;
     ranges.reserve(ROOM);
     Some(KeyedPool { key, growth, pool: Pool::new(ranges, config.empty_blocks) })

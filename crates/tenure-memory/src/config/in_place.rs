@@ -1,0 +1,66 @@
+//! Limits of writing in place, without staging.
+
+use super::{Check, ConfigError, GIB, KIB, MIB};
+
+/// Limits of CPU writes directly to the destination, without staging memory and a copy: part of
+/// [`Config`](crate::Config).
+///
+/// The CPU writes in place where the memory that the policy chooses is local to the GPU and entirely
+/// CPU-visible: on unified memory, and on cards with a resizable BAR (GPU upload heaps). The resulting
+/// contents, and the submissions that see them, are the same either way: writes to resources that the GPU may
+/// still use are staged.
+///
+/// Textures are written in place where the device writes them itself without a cost for the GPU
+/// ([`Device::texture_write_states`](crate::device::Device::texture_write_states)), if they are created
+/// filled.
+///
+/// ```
+/// use tenure::{BufferDesc, Config, Gpu, InPlaceConfig, Usage, sim};
+///
+/// let in_place = InPlaceConfig { initial_data: false, uploads: false, ..InPlaceConfig::default() };
+/// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_LAVAPIPE), Config::from(in_place))?;
+/// let rock = gpu.create_buffer_with(&BufferDesc::new(4096, Usage::VERTEX), &[7; 4096])?;
+/// assert_eq!((gpu.upload_stats().in_place, gpu.upload_stats().bytes), (0, 4096));
+/// # let _ = rock;
+/// # Ok::<(), tenure::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InPlaceConfig {
+    /// Whether to write initial data in place, and uploads to resources that no command can use yet: resources
+    /// that no recording, view or `Buffer::raw` has used. Default `true`.
+    pub initial_data: bool,
+    /// Whether to write other uploads in place, while the GPU is idle. Default `true`.
+    pub uploads: bool,
+    /// Whether both apply to textures, too. Default `true`; otherwise no texture is made writable by the CPU.
+    pub textures: bool,
+    /// Bytes of the largest upload to other resources that is written in place. Default 4 MiB; at most 4 GiB.
+    ///
+    /// Submissions of other threads wait during the write: larger saves more staging memory, smaller lets
+    /// others submit sooner.
+    pub max_upload: u64,
+    /// Bytes of the largest buffer or texture created filled, and of the largest
+    /// upload, that is written in place over the bus to a card. Default 64 KiB; 0: none; at most 4 GiB.
+    ///
+    /// The CPU writes such memory at the speed of the bus, whereas the copy of staged bytes takes no CPU time.
+    /// Larger saves more staging memory and submissions; smaller lets the CPU continue sooner.
+    pub max_over_bus: u64,
+}
+
+impl Default for InPlaceConfig {
+    fn default() -> Self {
+        Self {
+            initial_data: true,
+            uploads: true,
+            textures: true,
+            max_upload: 4 * MIB,
+            max_over_bus: 64 * KIB,
+        }
+    }
+}
+
+impl InPlaceConfig {
+    pub(super) fn validate(&self) -> Result<(), ConfigError> {
+        Check::bytes("in_place.max_upload", self.max_upload).range(0, 4 * GIB)?;
+        Check::bytes("in_place.max_over_bus", self.max_over_bus).range(0, 4 * GIB)
+    }
+}

@@ -1,0 +1,73 @@
+//! Restrictions on a request for memory.
+
+use bitflags::bitflags;
+
+use super::MemoryUse;
+use crate::device::{DeviceError, MemoryFlags, MemoryTypeId, Properties};
+
+bitflags! {
+    /// Restrictions on a request for memory, set by `BufferDesc::allocation`
+    /// and `TextureDesc::allocation`. A request that finds no memory because
+    /// of them fails with `OutOfMemory`. The program can then do without the resource, or
+    /// use a smaller one: a streaming system loads a smaller mip.
+    ///
+    /// The flags apply to lasting resources, in pools and in pages. They do not apply to transient resources,
+    /// which share heaps.
+    ///
+    /// ```
+    /// use tenure::{AllocationFlags, BufferDesc, Config, Error, Gpu, Usage, sim};
+    ///
+    /// # fn main() -> Result<(), tenure::Error> {
+    /// let options = sim::Options::new(sim::Profile::DISCRETE).budgets([1 << 20, 1 << 30]);
+    /// let gpu = Gpu::new(sim::Device::with_options(options), Config::default())?;
+    /// let flags = AllocationFlags::WITHIN_BUDGET | AllocationFlags::DEVICE_LOCAL_ONLY;
+    /// let terrain = BufferDesc::new(4 << 20, Usage::VERTEX).allocation(flags).name("terrain");
+    /// assert!(matches!(gpu.create_buffer(&terrain), Err(Error::OutOfMemory(_))), "1 MiB is granted");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct AllocationFlags: u8 {
+        /// Does not exceed the budget that the operating system grants. Resources that the GPU reads well from
+        /// system memory still go there, within the budget of that memory.
+        const WITHIN_BUDGET = 1 << 0;
+        /// Uses only memory local to the GPU.
+        const DEVICE_LOCAL_ONLY = 1 << 1;
+        /// Uses only free ranges of existing blocks: the driver is not asked for memory. A resource to which
+        /// the policy would give dedicated memory fails. Does not wait, either.
+        const NEVER_ALLOCATE = 1 << 2;
+        /// Does not wait for dropped memory that the GPU still uses, however long
+        /// [`PoolConfig::max_wait`](crate::PoolConfig::max_wait) is.
+        const NEVER_WAIT = 1 << 3;
+    }
+}
+
+impl AllocationFlags {
+    /// The allowed ones among `memory_types`, as bits.
+    pub fn memory_types(self, properties: &Properties, memory_types: u32) -> u32 {
+        if !self.contains(Self::DEVICE_LOCAL_ONLY) {
+            return memory_types;
+        }
+        let local = properties
+            .memory_types
+            .iter()
+            .zip(0..)
+            .filter(|(memory_type, _)| memory_type.flags.contains(MemoryFlags::DEVICE_LOCAL));
+        memory_types & local.fold(0, |bits, (_, index): (_, u32)| bits | 1_u32.wrapping_shl(index))
+    }
+
+    /// Whether the blocks of the usual pool are allowed. The best memory for the GPU alone is local to it.
+    #[inline]
+    pub const fn allows_usual(self, memory_use: MemoryUse) -> bool {
+        !self.contains(Self::DEVICE_LOCAL_ONLY) || matches!(memory_use, MemoryUse::GpuOnly)
+    }
+
+    /// # Errors
+    /// A shortage, where the driver may not be asked for memory.
+    pub const fn check_allocates(self, requested: u64, memory: MemoryTypeId) -> Result<(), DeviceError> {
+        match self.contains(Self::NEVER_ALLOCATE) {
+            true => Err(DeviceError::NeverAllocate { requested, memory }),
+            false => Ok(()),
+        }
+    }
+}

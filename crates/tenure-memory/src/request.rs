@@ -1,0 +1,70 @@
+//! Requests for memory: a range of a shared buffer, an API resource, or tiles.
+
+use super::api_objects::MemoryOwner;
+use super::policy::Placement;
+use super::{AllocationFlags, BlockTraits, MemoryUse, PoolKind};
+use crate::Name;
+use crate::device::{BufferInfo, Requirements, ResourceDesc};
+
+/// A request for a range of a shared buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct RangeRequest<'a> {
+    pub kind: PoolKind,
+    pub memory_use: MemoryUse,
+    /// Whether the content comes with the creation: the range then goes to memory that the CPU can write.
+    pub is_filled: bool,
+    /// Bytes of the range.
+    pub size: u64,
+    pub align: u64,
+    /// The buffer to create if the request gets dedicated memory.
+    pub alone: &'a BufferInfo,
+    pub flags: AllocationFlags,
+    pub traits: BlockTraits,
+    pub name: &'a Name,
+}
+
+/// A request for an API resource.
+#[derive(Clone, Copy, Debug)]
+pub struct ResourceRequest<'a> {
+    pub desc: &'a ResourceDesc,
+    pub needs: &'a Requirements,
+    pub placement: Placement,
+    pub memory_use: MemoryUse,
+    /// Whether the content comes with the creation: the resource then goes to memory that the CPU can write.
+    pub is_filled: bool,
+    /// The counter for the memory, if it is dedicated.
+    pub owner: MemoryOwner,
+    pub flags: AllocationFlags,
+    pub traits: BlockTraits,
+    pub name: &'a Name,
+}
+
+impl<'a> ResourceRequest<'a> {
+    /// A request for a resource for the GPU alone, without restrictions.
+    pub fn new(
+        desc: &'a ResourceDesc,
+        needs: &'a Requirements,
+        placement: Placement,
+        name: &'a Name,
+    ) -> Self {
+        Self {
+            desc,
+            needs,
+            placement,
+            memory_use: MemoryUse::GpuOnly,
+            is_filled: false,
+            owner: MemoryOwner::Resource,
+            flags: AllocationFlags::empty(),
+            traits: BlockTraits::default(),
+            name,
+        }
+    }
+}
+
+/// A request for a run of tiles in a heap; `size` and `tile` in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct TileRequest<'a> {
+    pub needs: &'a Requirements,
+    pub size: u64,
+    pub tile: u64,
+}
