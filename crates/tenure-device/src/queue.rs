@@ -39,3 +39,12 @@ pub struct QueueProperties {
     /// Buffers are created for all families (Vulkan's concurrent sharing, which costs buffers nothing).
     pub family: u32,
 }
+
+/// One submission of a queue: the queue, and the submission's serial on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueueSerial {
+    /// The queue.
+    pub queue: QueueId,
+    /// The submission; 0 is complete from the start.
+    pub serial: u64,
+}

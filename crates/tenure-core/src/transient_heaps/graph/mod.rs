@@ -12,7 +12,7 @@
 //! [`Memory`], and on nothing else of a device. It can be used with other executors than tenure's.
 //!
 //! ```
-//! use tenure::device::Device as _;
+//! use tenure::device::prelude::*;
 //! use tenure::transient::graph::{Memory, Need, PlanCache, PlanOptions};
 //! use tenure::{Format, Graph, GraphError, Queue, State, TextureDesc, TransientDesc, Usage};
 //!
