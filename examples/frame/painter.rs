@@ -1,6 +1,6 @@
 //! Recording of draws on one API.
 
-use tenure::device::Device;
+use tenure::device::{Device, QueueDevice};
 use tenure::{BufferViewDesc, Commands, Constant, Descriptors, Error, Scratch, Set, View};
 
 use voxel_world::Result;
@@ -76,7 +76,7 @@ pub(crate) trait Painter: Sync + Sized {
     fn draw(
         &self,
         scene: &Scene<Self::Device>,
-        list: &<Self::Device as Device>::List,
+        list: &<Self::Device as QueueDevice>::List,
         first_draw: usize,
         prepared: &Prepared<'_, Self::Device>,
     );

@@ -2,7 +2,7 @@
 //! sets a cap.
 
 use tenure::Gpu;
-use tenure::device::Device as _;
+use tenure::device::prelude::*;
 use tenure::vulkan::{Device, Options as DeviceOptions, Severity, Validation};
 use voxel_world::{Messages, Result};
 

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_core::memory::PoolKind;
 use tenure_core::memory::in_place::writable_types;
 use tenure_core::{

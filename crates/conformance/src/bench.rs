@@ -29,14 +29,14 @@ impl<'h, H: Harness> Bench<'h, H> {
 
     /// A manager whose configuration is derived from the device.
     pub(crate) fn of_device(harness: &'h H, config: impl FnOnce(&Properties) -> Config) -> Self {
-        use tenure_core::device::Device as _;
+        use tenure_core::device::prelude::*;
         let device = harness.device();
         let config = config(device.properties());
         Self { harness, gpu: Gpu::new(device, config).unwrap() }
     }
 
     pub(crate) fn properties(&self) -> &Properties {
-        use tenure_core::device::Device as _;
+        use tenure_core::device::prelude::*;
         self.gpu.device().properties()
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::device::{Device, Permit};
+use tenure_core::device::{Device, Permit, QueueDevice};
 
 use crate::Probe;
 
@@ -54,7 +54,7 @@ pub trait Harness: Sync {
 
     /// Records a dispatch into an open list of a queue with shaders. The descriptor heaps that it reads are set; the
     /// harness binds everything else.
-    fn probe(&self, list: &<Self::Device as Device>::List, probe: &Probe<'_, Self::Device>);
+    fn probe(&self, list: &<Self::Device as QueueDevice>::List, probe: &Probe<'_, Self::Device>);
 
     /// The number of objects of all kinds that the driver has created so far; `None` if they are not counted.
     fn driver_objects(&self) -> Option<u64> {

@@ -7,7 +7,7 @@ mod probe;
 use std::time::Duration;
 
 use conformance::{Effort, Harness, Probe};
-use tenure_core::device::{DescriptorLimits, Device as _};
+use tenure_core::device::{DescriptorLimits, prelude::*};
 use tenure_core::{Config, Gpu};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, List, Options, Profile};
 

@@ -4,7 +4,7 @@
 //! descriptors that shaders access by index. *Sets* (Vulkan): small groups with a layout. In both, descriptors are created in
 //! heaps that are not shader-visible and copied to shader-visible heaps or sets.
 
-use super::{Device, Format, Plane, Usage};
+use super::{Format, Plane, Usage};
 
 /// The kind of descriptors in a heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -321,87 +321,6 @@ impl Default for SamplerInfo {
     }
 }
 
-/// The contents of a descriptor, created in a heap that is not shader-visible.
-pub enum Descriptor<'a, D: Device> {
-    /// A view of a buffer.
-    Buffer {
-        /// The buffer.
-        resource: &'a D::Resource,
-        /// Range and access.
-        view: BufferView,
-    },
-    /// A view of a texture.
-    Texture {
-        /// The texture.
-        resource: &'a D::Resource,
-        /// Subresources and use.
-        view: TextureView,
-    },
-    /// A sampler.
-    Sampler(SamplerInfo),
-}
-
-impl<D: Device> Clone for Descriptor<'_, D> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<D: Device> Copy for Descriptor<'_, D> {}
-
-impl<D: Device> Descriptor<'_, D> {
-    /// The kind of heap for it.
-    #[must_use]
-    pub const fn kind(&self) -> DescriptorKind {
-        match self {
-            Self::Buffer { .. } => DescriptorKind::Resource,
-            Self::Texture { view, .. } => view.access.kind(),
-            Self::Sampler(_) => DescriptorKind::Sampler,
-        }
-    }
-}
-
-/// The source of a shader-visible descriptor.
-pub enum DescriptorSource<'a, D: Device> {
-    /// A descriptor of a heap that is not shader-visible.
-    Copy {
-        /// The heap.
-        heap: &'a D::DescriptorHeap,
-        /// Its index there.
-        index: u32,
-    },
-    /// A texture view combined with a sampler, each a descriptor of a heap that is not shader-visible; for sets only.
-    Combined {
-        /// The heap of the view.
-        views: &'a D::DescriptorHeap,
-        /// The view's index there.
-        view: u32,
-        /// The heap of the sampler.
-        samplers: &'a D::DescriptorHeap,
-        /// The sampler's index there.
-        sampler: u32,
-    },
-    /// An acceleration structure to trace rays through; on Vulkan for sets only.
-    Structure(&'a D::AccelerationStructure),
-    /// Constants in a buffer; the offset must be aligned for constants, and on Direct3D 12 the size, too.
-    Constants {
-        /// The buffer.
-        resource: &'a D::Resource,
-        /// Offset in bytes.
-        offset: u64,
-        /// Size in bytes.
-        size: u64,
-    },
-}
-
-impl<D: Device> Clone for DescriptorSource<'_, D> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<D: Device> Copy for DescriptorSource<'_, D> {}
-
 /// The kind of descriptors of a set's binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BindingKind {
@@ -500,21 +419,3 @@ impl SetBinding {
         Self { count, ..self }
     }
 }
-
-/// A write of one descriptor of a set.
-pub struct SetWrite<'a, D: Device> {
-    /// The binding's number.
-    pub binding: u32,
-    /// Index of the descriptor in the binding.
-    pub element: u32,
-    /// Source of the descriptor.
-    pub source: DescriptorSource<'a, D>,
-}
-
-impl<D: Device> Clone for SetWrite<'_, D> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<D: Device> Copy for SetWrite<'_, D> {}

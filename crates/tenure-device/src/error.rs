@@ -257,7 +257,7 @@ pub enum DeviceError {
         feature: &'static str,
     },
     /// The device does not support a texel format, or this use of it: see
-    /// [`Device::supports_format`](super::Device::supports_format).
+    /// [`MemoryDevice::supports_format`](super::MemoryDevice::supports_format).
     #[error("the device does not support {feature} in the format {format:?}")]
     UnsupportedFormat {
         /// The format.

@@ -47,7 +47,7 @@ bitflags! {
         /// Creating one is `Unsupported` otherwise.
         const SHARED_MEMORY = 1 << 15;
         /// CPU writes of texels in place, for textures of [`Usage::CPU_WRITE`](super::Usage::CPU_WRITE): see
-        /// [`Device::write_texture`](super::Device::write_texture). Creating such a texture is `Unsupported` otherwise.
+        /// [`write_texture`](super::MemoryDevice::write_texture). Creating such a texture is `Unsupported` otherwise.
         const TEXTURE_WRITES = 1 << 16;
         /// The driver drops stencil writes of buffer-to-texture copies, so these copies are `Unsupported`. Direct3D
         /// 12 only.

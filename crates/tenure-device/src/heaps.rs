@@ -1,16 +1,17 @@
 //! The heaps of a device as an interface of their own.
 
+use std::fmt;
 use std::ops::Deref;
 
 use tenure_heap::{HeapDevice, HeapDeviceError, HeapProperties};
 
-use super::{Device, DeviceError, HeapBudget, HeapDesc, MemoryTypeId, ObjectRef, Permit};
+use super::{Device, DeviceError, HeapBudget, HeapDesc, MemoryDevice, MemoryTypeId, ObjectRef, Permit};
 
 /// The heaps of a device, for [`HeapPools`](tenure_heap::HeapPools): the part of a device that programs need if they create
 /// their resources themselves. `P` points to the device: a reference, an `Arc`.
 ///
 /// ```
-/// use tenure::device::{Device as _, DeviceHeaps, HeapCategory, Permit};
+/// use tenure::device::{DeviceHeaps, HeapCategory, Permit, prelude::*};
 /// use tenure::memory::heap_pools::{HeapPools, HeapPoolsConfig, MemoryRequest};
 /// use tenure::memory::type_order;
 /// use tenure::{MemoryUse, sim};
@@ -45,7 +46,7 @@ impl<P: Deref<Target: Device>> DeviceHeaps<P> {
 }
 
 impl<P: Deref<Target: Device>> HeapDevice for DeviceHeaps<P> {
-    type Heap = <P::Target as Device>::Heap;
+    type Heap = <P::Target as MemoryDevice>::Heap;
     type Error = DeviceError;
 
     fn properties(&self) -> HeapProperties {
@@ -85,5 +86,13 @@ impl HeapDeviceError for DeviceError {
 
     fn unsupported(feature: &'static str) -> Self {
         Self::Unsupported { feature }
+    }
+}
+
+impl<P: Deref<Target: Device>> fmt::Debug for DeviceHeaps<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceHeaps")
+            .field("device", &self.device().properties().name)
+            .finish_non_exhaustive()
     }
 }

@@ -109,7 +109,7 @@ impl Properties {
     /// Alignment of a heap for a placed resource with these requirements, in bytes.
     ///
     /// ```
-    /// use tenure::device::{Device, ResourceDesc};
+    /// use tenure::device::{ResourceDesc, prelude::*};
     /// use tenure::{Format, TextureDesc, Usage, sim};
     /// let device = sim::Device::new(sim::Profile::D3D12_TIER2);
     /// let target = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::RENDER_TARGET).samples(4);
@@ -129,7 +129,7 @@ impl Properties {
     /// alignment, where it may take less of a heap.
     ///
     /// ```
-    /// use tenure::device::{Device, ResourceDesc};
+    /// use tenure::device::{ResourceDesc, prelude::*};
     /// use tenure::{BufferInfo, Usage, sim};
     /// let device = sim::Device::with_options(sim::Options::new(sim::Profile::D3D12_TIER2).tight_alignment(true));
     /// let needs = device.requirements(&ResourceDesc::Buffer(BufferInfo { size: 100, usage: Usage::VERTEX }))?;

@@ -77,3 +77,12 @@ impl From<QueueKind> for Queue {
         }
     }
 }
+
+/// One submission of a queue: the queue, and the submission's serial on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueueSerial {
+    /// The queue.
+    pub queue: QueueId,
+    /// The submission; 0 is complete from the start.
+    pub serial: u64,
+}

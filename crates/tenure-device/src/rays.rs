@@ -2,10 +2,7 @@
 
 use std::fmt;
 
-use super::{
-    Allowed, BufferInfo, CallRule, Device, DeviceError, Features, Properties, QueryHeapDesc, QueryKind,
-    QueueId, Usage, check,
-};
+use super::{CallRule, DeviceError, QueryHeapDesc, QueryKind, QueueId, check};
 
 /// The kind of an acceleration structure.
 #[non_exhaustive]
@@ -34,48 +31,6 @@ impl fmt::Display for AccelerationStructureKind {
             Self::Bottom => "bottom-level",
             Self::Generic => "generic",
         })
-    }
-}
-
-/// The range of a buffer for an acceleration structure.
-pub struct AccelerationStructureRange<'a, D: Device> {
-    /// The buffer, of [`Usage::ACCELERATION_STRUCTURE`].
-    pub buffer: &'a D::Resource,
-    /// Offset in bytes, a multiple of [`acceleration_structure_alignment`](Properties::acceleration_structure_alignment).
-    pub offset: u64,
-    /// Size in bytes.
-    pub size: u64,
-    /// Its kind.
-    pub kind: AccelerationStructureKind,
-}
-
-impl<D: Device> Clone for AccelerationStructureRange<'_, D> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<D: Device> Copy for AccelerationStructureRange<'_, D> {}
-
-impl<D: Device> AccelerationStructureRange<'_, D> {
-    /// Checks the range against the description of the buffer.
-    ///
-    /// # Errors
-    /// [`DeviceError::Unsupported`], [`DeviceError::MissingUsage`], [`DeviceError::InvalidDesc`] for a size of 0,
-    /// [`DeviceError::InvalidCall`] for a range that is not aligned or not inside the buffer.
-    pub fn check(&self, properties: &Properties, buffer: &BufferInfo) -> Result<(), DeviceError> {
-        if !properties.features.contains(Features::ACCELERATION_STRUCTURES) {
-            return Err(DeviceError::Unsupported { feature: "acceleration structures" });
-        }
-        let needs = Usage::ACCELERATION_STRUCTURE;
-        if !buffer.usage.contains(needs) {
-            return Err(DeviceError::MissingUsage { needs, has: buffer.usage });
-        }
-        if self.size == 0 {
-            return Err(DeviceError::invalid_desc("size", 0_u64, Allowed::AtLeast(1)));
-        }
-        check::multiple(CallRule::OffsetAligned, self.offset, properties.acceleration_structure_alignment)?;
-        check::range(CallRule::InsideResource, self.offset, self.size, buffer.size)
     }
 }
 

@@ -1,9 +1,5 @@
 //! Residency of memory blocks, on devices where the program controls it.
 
-use std::fmt;
-
-use super::Device;
-
 /// The party that controls the residency of memory blocks: see [`Properties::residency`](super::Properties::residency).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Residency {
@@ -11,38 +7,15 @@ pub enum Residency {
     #[default]
     None,
     /// The driver, with priorities that may change after the allocation (`VK_EXT_pageable_device_local_memory`):
-    /// [`Device::set_priority`].
+    /// [`set_priority`](super::ResidencyDevice::set_priority).
     Priorities,
-    /// The program (`ID3D12Device::MakeResident`, `Evict`): [`Device::make_resident`], [`Device::evict`].
+    /// The program (`ID3D12Device::MakeResident`, `Evict`): [`make_resident`](super::ResidencyDevice::make_resident),
+    /// [`evict`](super::ResidencyDevice::evict).
     Explicit,
 }
 
-/// A unit of residency.
-pub enum MemoryBlock<'a, D: Device> {
-    /// A heap, with all resources placed in it.
-    Heap(&'a D::Heap),
-    /// A committed resource.
-    Resource(&'a D::Resource),
-}
-
-impl<D: Device> Clone for MemoryBlock<'_, D> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<D: Device> Copy for MemoryBlock<'_, D> {}
-
-impl<D: Device> fmt::Debug for MemoryBlock<'_, D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Heap(_) => "Heap",
-            Self::Resource(_) => "Resource",
-        })
-    }
-}
-
-/// A value of the device's paging fence, which it reaches when blocks are resident: see [`Device::make_resident`].
+/// A value of the device's paging fence, which it reaches when blocks are resident: see
+/// [`make_resident`](super::ResidencyDevice::make_resident).
 ///
 /// Later calls return larger points, and the fence reaches them in order, so that waiting for the largest covers all.
 ///
@@ -61,7 +34,7 @@ impl PagingPoint {
     pub const RESIDENT: Self = Self(0);
 }
 
-/// A request of the operating system for evictions: see [`Device::take_trim_request`].
+/// A request of the operating system for evictions: see [`take_trim_request`](super::ResidencyDevice::take_trim_request).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TrimRequest {
     /// Bytes by which the program exceeds its budget.

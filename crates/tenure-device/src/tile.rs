@@ -1,7 +1,5 @@
 //! Tiles of reserved (sparse) resources.
 
-use super::Device;
-
 /// Tile layout of a reserved resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TileLayout {
@@ -46,34 +44,4 @@ impl TileRegion {
             None => None,
         }
     }
-}
-
-/// The new mapping of a box of tiles.
-pub enum TileSource<'a, D: Device> {
-    /// Consecutive tiles of a heap, beginning at byte `offset`, in the order x, y, z.
-    Heap {
-        /// The heap.
-        heap: &'a D::Heap,
-        /// Offset of the first tile in bytes; a multiple of the tile size.
-        offset: u64,
-    },
-    /// No memory: see [`Features::UNMAPPED_TILES`](super::Features::UNMAPPED_TILES).
-    Unmapped,
-    /// The current mapping of another region of the same size.
-    CopyOf {
-        /// The other resource.
-        resource: &'a D::Resource,
-        /// Its region.
-        region: TileRegion,
-    },
-}
-
-/// A change of mappings, executed on a queue in order with its submissions.
-pub struct TileUpdate<'a, D: Device> {
-    /// The reserved resource.
-    pub resource: &'a D::Resource,
-    /// The tiles to change.
-    pub region: TileRegion,
-    /// Their new mapping.
-    pub source: TileSource<'a, D>,
 }

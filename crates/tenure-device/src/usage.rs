@@ -56,7 +56,7 @@ bitflags! {
         /// memory of its own, never moves, and is never evicted by tenure. Only beside other uses, and only where the device
         /// has [`Features::SHARED_MEMORY`](super::Features::SHARED_MEMORY).
         const SHARED = 1 << 15;
-        /// Texels can be written by the CPU in place, by [`Device::write_texture`](super::Device::write_texture). Colour
+        /// Texels can be written by the CPU in place, by [`write_texture`](super::MemoryDevice::write_texture). Colour
         /// textures of one sample only, and only where the device has
         /// [`Features::TEXTURE_WRITES`](super::Features::TEXTURE_WRITES). A GPU may have to keep such a texture uncompressed,
         /// so use it only for textures with such writes: a manager adds it to filled textures (`TextureDesc::filled`), where it

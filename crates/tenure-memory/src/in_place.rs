@@ -9,9 +9,9 @@
 //!
 //! Evictable and movable resources are never mapped, nor are acceleration structures and transient resources.
 //!
-//! Textures are not mapped: the device writes them ([`Device::write_texture`]), if they are filled colour
-//! textures of one sample, and, on a card, of [`max_over_bus`](crate::InPlaceConfig::max_over_bus) bytes at
-//! most.
+//! Textures are not mapped: the device writes them
+//! ([`write_texture`](crate::device::MemoryDevice::write_texture)), if they are filled colour textures of one
+//! sample, and, on a card, of [`max_over_bus`](crate::InPlaceConfig::max_over_bus) bytes at most.
 
 use crate::Config;
 use crate::device::{

@@ -13,10 +13,7 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use tenure::device::{
-//!     CommandList as _, Device as _, Mapping as _, MemoryTypeId, ObjectRef, Permit, QueueSerial,
-//!     ResourceDesc,
-//! };
+//! use tenure::device::{MemoryTypeId, ObjectRef, Permit, QueueSerial, ResourceDesc, prelude::*};
 //! use tenure::sim::{Device, HazardKind, Options, Profile};
 //! use tenure::{BufferInfo, DeviceError, QueueId, Usage};
 //!
@@ -179,7 +176,7 @@
 //! the lowest priority first, the least recently used first within it, and none that work in flight uses. A
 //! submission's demoted blocks are brought back if there is space, in place of blocks of at most the same
 //! priority, and otherwise read over the link; both cost time. The budget follows [`Paging::script`], and the
-//! usage that [`budget`](tenure_core::device::Device::budget) reports is the resident bytes.
+//! usage that [`budget`](tenure_core::device::MemoryDevice::budget) reports is the resident bytes.
 //! [`Device::paging_stats`] counts all of this to the byte, including bytes that were brought in with a block but
 //! not used. The blocks' total may be as large as all memory heaps together.
 //!

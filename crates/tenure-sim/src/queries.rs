@@ -40,7 +40,7 @@ pub(crate) struct QueryHeapState {
 }
 
 /// Queries in a row: a handle for
-/// [`Device::destroy_query_heap`](tenure_core::device::Device::destroy_query_heap). Dropping it without that
+/// [`Device::destroy_query_heap`](tenure_core::device::QueryDevice::destroy_query_heap). Dropping it without that
 /// is a leak and is reported as one.
 pub struct QueryHeap {
     pub(crate) state: Arc<QueryHeapState>,

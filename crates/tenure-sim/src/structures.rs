@@ -56,7 +56,8 @@ impl StructureState {
     }
 }
 
-/// An acceleration structure: a handle for [`Device::destroy_acceleration_structure`].
+/// An acceleration structure: a handle for
+/// [`Device::destroy_acceleration_structure`](tenure_core::device::RayDevice::destroy_acceleration_structure).
 /// Dropping it without that is a leak and is reported as one.
 pub struct AccelerationStructure {
     pub(crate) state: Arc<StructureState>,

@@ -129,7 +129,7 @@ bitflags! {
         /// [`HostMemory`](crate::HostMemory).
         const EXTERNAL_MEMORY_HOST = 1 << 23;
         /// Writes of the CPU directly to textures (`VK_EXT_host_image_copy`, from Vulkan 1.3): see
-        /// [`Device::write_texture`](tenure_core::device::Device::write_texture). Otherwise texels are staged.
+        /// [`Device::write_texture`](tenure_core::device::MemoryDevice::write_texture). Otherwise texels are staged.
         const HOST_IMAGE_COPY = 1 << 24;
         /// Transferring memory to other drivers and devices (`VK_EXT_queue_family_foreign`), with
         /// [`EXTERNAL_MEMORY_FD`](Self::EXTERNAL_MEMORY_FD). Otherwise resources of

@@ -10,7 +10,7 @@ use crate::loaded::Loaded;
 use crate::queue::Family;
 
 /// A query pool: a handle for
-/// [`Device::destroy_query_heap`](tenure_core::device::Device::destroy_query_heap). Dropping it without that
+/// [`Device::destroy_query_heap`](tenure_core::device::QueryDevice::destroy_query_heap). Dropping it without that
 /// leaks the pool.
 pub struct QueryHeap {
     loaded: Arc<Loaded>,

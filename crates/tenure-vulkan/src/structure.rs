@@ -17,7 +17,7 @@ use crate::resource::Resource;
 pub(crate) const STRUCTURES: &str = "acceleration structures (VK_KHR_acceleration_structure)";
 
 /// An acceleration structure: a handle for
-/// [`Device::destroy_acceleration_structure`](tenure_core::device::Device::destroy_acceleration_structure).
+/// [`Device::destroy_acceleration_structure`](tenure_core::device::RayDevice::destroy_acceleration_structure).
 /// Dropping it without that leaks it.
 pub struct AccelerationStructure {
     loaded: Arc<Loaded>,

@@ -193,7 +193,7 @@ pub(crate) const WIDTH: usize = 19;
 const QUICK: [&str; 8] = ["format", "lint", "architecture", "words", "supply", "unsafe", "size", "test"];
 
 /// The packages that `--quick` tests: the crates of the manager, and the checks of texts and examples.
-const QUICKLY_TESTED: [&str; 11] = [
+const QUICKLY_TESTED: [&str; 12] = [
     "conformance",
     "guide",
     "messages",

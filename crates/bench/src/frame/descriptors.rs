@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use tenure_core::device::{DescriptorSource, Device as _, Permit, SetWrite};
+use tenure_core::device::{DescriptorSource, Permit, SetWrite, prelude::*};
 use tenure_core::{
     Bind, BindingKind, BufferDesc, BufferViewDesc, Error, Gpu, Scratch, SetBinding, SetLayoutDesc, Usage,
     View,

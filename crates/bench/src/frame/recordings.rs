@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use tenure_core::device::{CommandList as _, Device as _, Permit};
+use tenure_core::device::{Permit, prelude::*};
 use tenure_core::{Error, Queue, QueueId};
 use tenure_sim::Profile;
 

@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tenure_core::device::{
-    self, AccelerationStructureRange, Descriptor, DescriptorHeapDesc, DescriptorSource, HeapBudget, HeapDesc,
-    MAX_QUEUES, ManagerSlot, MemoryBlock, MemoryFlags, MemoryTypeId, ObjectRef, PagingPoint, Permit,
-    Properties, QueryHeapDesc, QueueSerial, Requirements, ResourceDesc, SetWrite, SubmitSync, TileLayout,
-    TileUpdate,
+    self, AccelerationStructureRange, Descriptor, DescriptorDevice, DescriptorHeapDesc, DescriptorSource,
+    Device as _, HeapBudget, HeapDesc, MAX_QUEUES, ManagerSlot, MemoryBlock, MemoryDevice, MemoryFlags,
+    MemoryTypeId, ObjectRef, PagingPoint, Permit, Properties, QueryDevice, QueryHeapDesc, QueueDevice,
+    QueueSerial, RayDevice, Requirements, ResidencyDevice, ResourceDesc, SetDevice, SetWrite, SubmitSync,
+    TileDevice,
 };
 use tenure_core::{DeviceError, QueueId, SetBinding};
 use tenure_sim as sim;
@@ -76,10 +77,6 @@ impl Device {
     }
 }
 
-fn unsupported<T>() -> Result<T> {
-    Err(DeviceError::Unsupported { feature: "anything that is not measured" })
-}
-
 /// Calls without an effect, by their names, parameters and answers.
 macro_rules! answered {
     ($($name:ident($($parameter:ty),*) -> $answer:ty = $value:expr;)*) => {
@@ -104,30 +101,12 @@ impl Heap {
 /// A resource, with memory if it is mapped.
 pub struct Resource(Arc<Memory>);
 
-use device::Device as _;
-
 impl device::Checked for Device {}
 
-impl device::Device for Device {
+impl MemoryDevice for Device {
     type Heap = Heap;
     type Resource = Resource;
     type Mapping = Mapping;
-    type List = List;
-    type DescriptorHeap = ();
-    type SetLayout = ();
-    type SetBlock = ();
-    type QueryHeap = ();
-    type AccelerationStructure = u64;
-    type ExternalPoint = ();
-    type NativeQueue<'a> = &'a Self;
-
-    fn properties(&self) -> &Properties {
-        self.tables.properties()
-    }
-
-    fn manager_slot(&self) -> &ManagerSlot {
-        self.tables.manager_slot()
-    }
 
     fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements> {
         self.tables.requirements(desc)
@@ -150,21 +129,28 @@ impl device::Device for Device {
         Ok(Mapping::new(Arc::clone(&resource.0)))
     }
 
-    fn fill_descriptors(
-        &self,
-        _: Permit<Self>,
-        (): &(),
-        _: u32,
-        sources: &[DescriptorSource<'_, Self>],
-    ) -> Result {
-        black_box(sources);
-        Ok(())
+    fn budget(&self) -> Result<Vec<HeapBudget>> {
+        if self.has_budgets { self.tables.budget() } else { Ok(Vec::new()) }
     }
 
-    fn write_set(&self, _: Permit<Self>, (): &(), _: u32, writes: &[SetWrite<'_, Self>]) -> Result {
-        black_box(writes);
-        Ok(())
+    answered! {
+        destroy_heap(Permit<Self>, Heap) -> () = ();
+        destroy_resource(Permit<Self>, Resource) -> () = ();
+        gpu_address(&Resource) -> Option<u64> = Some(1 << 32);
     }
+}
+
+impl ResidencyDevice for Device {
+    answered! {
+        make_resident(Permit<Self>, &[MemoryBlock<'_, Self>]) -> Result<PagingPoint> = Ok(PagingPoint::RESIDENT);
+        evict(Permit<Self>, &[MemoryBlock<'_, Self>]) -> Result = Ok(());
+    }
+}
+
+impl TileDevice for Device {}
+
+impl RayDevice for Device {
+    type AccelerationStructure = u64;
 
     fn create_acceleration_structure(
         &self,
@@ -177,6 +163,57 @@ impl device::Device for Device {
     fn acceleration_structure_address(&self, structure: &u64) -> u64 {
         *structure
     }
+}
+
+impl DescriptorDevice for Device {
+    type DescriptorHeap = ();
+
+    fn fill_descriptors(
+        &self,
+        _: Permit<Self>,
+        (): &(),
+        _: u32,
+        sources: &[DescriptorSource<'_, Self>],
+    ) -> Result {
+        black_box(sources);
+        Ok(())
+    }
+
+    answered! {
+        create_descriptor_heap(&DescriptorHeapDesc) -> Result = Ok(());
+        destroy_descriptor_heap(Permit<Self>, ()) -> () = ();
+        write_descriptor(Permit<Self>, &(), u32, &Descriptor<'_, Self>) -> Result = Ok(());
+        clear_descriptors(Permit<Self>, &(), u32, u32, Option<&str>) -> () = ();
+    }
+}
+
+impl SetDevice for Device {
+    type SetLayout = ();
+    type SetBlock = ();
+
+    fn write_set(&self, _: Permit<Self>, (): &(), _: u32, writes: &[SetWrite<'_, Self>]) -> Result {
+        black_box(writes);
+        Ok(())
+    }
+
+    answered! {
+        create_set_layout(&[SetBinding]) -> Result = Ok(());
+        create_set_block(Permit<Self>, &(), u32) -> Result = Ok(());
+    }
+}
+
+impl QueryDevice for Device {
+    type QueryHeap = ();
+
+    answered! {
+        create_query_heap(&QueryHeapDesc) -> Result = Ok(());
+    }
+}
+
+impl QueueDevice for Device {
+    type List = List;
+    type ExternalPoint = ();
+    type NativeQueue<'a> = &'a Self;
 
     fn submit_with(
         &self,
@@ -210,34 +247,23 @@ impl device::Device for Device {
         Ok(self.completed(target.queue)? >= target.serial)
     }
 
-    fn budget(&self) -> Result<Vec<HeapBudget>> {
-        if self.has_budgets { self.tables.budget() } else { Ok(Vec::new()) }
+    answered! {
+        create_list(Permit<Self>, QueueId) -> Result<List> = Ok(List);
+        destroy_list(Permit<Self>, List) -> () = ();
+    }
+}
+
+impl device::Device for Device {
+    fn properties(&self) -> &Properties {
+        self.tables.properties()
+    }
+
+    fn manager_slot(&self) -> &ManagerSlot {
+        self.tables.manager_slot()
     }
 
     answered! {
-        destroy_heap(Permit<Self>, Heap) -> () = ();
-        create_reserved(&ResourceDesc) -> Result<Resource> = unsupported();
-        destroy_resource(Permit<Self>, Resource) -> () = ();
-        gpu_address(&Resource) -> Option<u64> = Some(1 << 32);
-        tile_layout(&Resource) -> Result<TileLayout> = unsupported();
         set_name(Permit<Self>, ObjectRef<'_, Self>, &str) -> () = ();
-        create_list(Permit<Self>, QueueId) -> Result<List> = Ok(List);
-        destroy_list(Permit<Self>, List) -> () = ();
-        create_descriptor_heap(&DescriptorHeapDesc) -> Result = Ok(());
-        destroy_descriptor_heap(Permit<Self>, ()) -> () = ();
-        write_descriptor(Permit<Self>, &(), u32, &Descriptor<'_, Self>) -> Result = Ok(());
-        clear_descriptors(Permit<Self>, &(), u32, u32, Option<&str>) -> () = ();
-        create_set_layout(&[SetBinding]) -> Result = Ok(());
-        destroy_set_layout(Permit<Self>, ()) -> () = ();
-        create_set_block(Permit<Self>, &(), u32) -> Result = Ok(());
-        destroy_set_block(Permit<Self>, ()) -> () = ();
-        clear_set(Permit<Self>, &(), u32, Option<&str>) -> () = ();
-        create_query_heap(&QueryHeapDesc) -> Result = Ok(());
-        destroy_query_heap(Permit<Self>, ()) -> () = ();
-        destroy_acceleration_structure(Permit<Self>, u64) -> () = ();
-        update_tiles(Permit<Self>, QueueId, &[TileUpdate<'_, Self>], &[QueueSerial], u64) -> Result = unsupported();
-        make_resident(Permit<Self>, &[MemoryBlock<'_, Self>]) -> Result<PagingPoint> = Ok(PagingPoint::RESIDENT);
-        evict(Permit<Self>, &[MemoryBlock<'_, Self>]) -> Result = Ok(());
         status() -> Result = Ok(());
     }
 }

@@ -1,6 +1,6 @@
 //! tenure's memory without resources: its pools, their growth, and a record of live allocations.
 
-use tenure_core::device::{Device as _, DeviceHeaps, HeapCategory, Permit};
+use tenure_core::device::{DeviceHeaps, HeapCategory, Permit, prelude::*};
 use tenure_core::memory::heap_pools::{HeapPools, HeapPoolsConfig, MemoryRange, MemoryRequest};
 use tenure_core::memory::{MemoryUse, TypeOrder, type_order};
 use tenure_trace::MemoryKind;

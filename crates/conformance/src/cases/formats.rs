@@ -1,6 +1,6 @@
 //! All formats: their texels, their sRGB formats, and how a device refuses those that it lacks.
 
-use tenure_core::device::{Api, Compression, Device as _};
+use tenure_core::device::{Api, Compression, prelude::*};
 use tenure_core::{
     BufferLayout, DeviceError, Error, Format, Queue, Texture, TextureDesc, TextureViewDesc, Usage,
 };

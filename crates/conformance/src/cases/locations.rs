@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use tenure_core::device::{Device, Features, ResourceDesc};
+use tenure_core::device::{Device, Features, MemoryDevice as _, ResourceDesc};
 use tenure_core::memory::{MemoryUse, type_order};
 use tenure_core::time::SyncPoint;
 use tenure_core::{

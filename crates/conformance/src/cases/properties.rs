@@ -1,6 +1,6 @@
 //! The properties and requirements that a device reports.
 
-use tenure_core::device::{Device, MAX_QUEUES, MemoryFlags, Properties, ResourceDesc};
+use tenure_core::device::{Device, MAX_QUEUES, MemoryDevice as _, MemoryFlags, Properties, ResourceDesc};
 use tenure_core::memory::{MemoryUse, type_order};
 use tenure_core::{BufferInfo, Format, QueueKind, TextureDesc, Usage};
 

@@ -1,6 +1,8 @@
 //! Shared resources on a single device.
 
-use tenure_core::device::{Device, DeviceError, Features, Plane, ResourceDesc, TextureRegion};
+use tenure_core::device::{
+    DeviceError, Features, MemoryDevice as _, Plane, ResourceDesc, TextureRegion, TileDevice as _,
+};
 use tenure_core::{
     BufferDesc, BufferInfo, Error, Format, LocationKind, Queue, State, Subresource, TexelData, TextureDesc,
     Usage,

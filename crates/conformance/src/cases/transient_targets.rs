@@ -34,7 +34,7 @@ fn check_buffer() -> BufferDesc {
 impl<H: Harness> Bench<'_, H> {
     /// The sample counts that the device supports for all of these targets. Every device supports 1 and 4.
     pub(crate) fn sample_counts(&self, targets: &[TextureDesc]) -> Vec<u32> {
-        use tenure_core::device::{Device as _, ResourceDesc};
+        use tenure_core::device::{ResourceDesc, prelude::*};
         let has = |desc: &TextureDesc, samples| {
             let info = desc.clone().samples(samples).info;
             self.gpu.device().requirements(&ResourceDesc::Texture(info)).is_ok()

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tenure_core::device::{
-    AccelerationStructureKind, Device as _, DeviceError, MAX_QUEUES, MemoryTypeId, QueryKind, QueueKind,
-    ResourceDesc,
+    AccelerationStructureKind, DeviceError, MAX_QUEUES, MemoryTypeId, QueryKind, QueueKind, ResourceDesc,
+    prelude::*,
 };
 use tenure_core::time::NotIdle;
 use tenure_core::*;

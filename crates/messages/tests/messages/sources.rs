@@ -9,7 +9,7 @@ use syn::visit::{self, Visit};
 use syn::{Expr, Item, Lit};
 
 /// Crates whose errors programs see; those of the program `tenure` have a table of their own.
-const CRATES: [&str; 11] = [
+const CRATES: [&str; 12] = [
     "tenure-core",
     "tenure-d3d12",
     "tenure-device",

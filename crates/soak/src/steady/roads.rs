@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use tenure_core::Recording;
-use tenure_core::device::{Device as _, Features, QueryKind, QueueKind};
+use tenure_core::device::{Features, QueryKind, QueueKind, prelude::*};
 use tenure_core::transient::Resources;
 use tenure_core::transient::graph::PassId;
 use tenure_core::{

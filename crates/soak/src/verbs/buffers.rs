@@ -1,7 +1,7 @@
 //! Buffers.
 
 use tenure_core::device::Priority;
-use tenure_core::device::{Device as _, MemoryTypeId, ResourceDesc};
+use tenure_core::device::{MemoryTypeId, ResourceDesc, prelude::*};
 use tenure_core::{AllocationFlags, BufferDesc, BufferInfo, Error, MemoryUse, State, Usage};
 use test_random::Rng;
 

@@ -1,6 +1,6 @@
 //! Views, tables, sets and samplers, and shader reads through them.
 
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_core::{
     Bind, BindingKind, BufferViewDesc, DescriptorSetDesc, DescriptorTableDesc, MemoryUse, Queue, SamplerDesc,
     SamplerInfo, SetBinding, SetLayoutDesc, State, Subresource, Usage,

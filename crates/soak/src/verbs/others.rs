@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use tenure_core::device::{Device as _, Features};
+use tenure_core::device::{Features, prelude::*};
 use tenure_core::{
     AccelerationStructureDesc, BufferDesc, Error, PageAllocatorDesc, Queue, SyncPoint, UploadRingDesc, Usage,
 };

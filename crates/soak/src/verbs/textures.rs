@@ -1,6 +1,6 @@
 //! Textures.
 
-use tenure_core::device::{Barrier, CommandList as _, Device as _, MemoryTypeId, Permit, ResourceDesc};
+use tenure_core::device::{Barrier, MemoryTypeId, Permit, ResourceDesc, prelude::*};
 use tenure_core::{
     BufferLayout, Dimension, Format, Queue, State, Subresource, TexelData, TextureDesc, Usage,
 };

@@ -1,6 +1,6 @@
 //! Reserved buffers, whose tiles are mapped and unmapped.
 
-use tenure_core::device::{Device as _, Features};
+use tenure_core::device::{Features, prelude::*};
 use tenure_core::{Queue, ReservedDesc, State, Subresource, TileRegion, Usage};
 use test_random::Rng;
 

@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use tenure::device::Device;
+use tenure::device::MemoryDevice as _;
 use tenure::{Strategy, sim};
 use tenure_trace::{Event, Trace};
 

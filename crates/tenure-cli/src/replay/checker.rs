@@ -46,28 +46,28 @@ pub(super) struct SimulatedChecker {
 /// A device that is the simulated one, perhaps wrapped.
 pub(super) trait InSimulation: Device {
     /// The simulated device's command list.
-    fn list(list: &Self::List) -> &<sim::Device as Device>::List;
+    fn list(list: &Self::List) -> &sim::List;
 
     /// The simulated device's resource.
-    fn resource(resource: &Self::Resource) -> &<sim::Device as Device>::Resource;
+    fn resource(resource: &Self::Resource) -> &sim::Resource;
 }
 
 impl InSimulation for sim::Device {
-    fn list(list: &Self::List) -> &<sim::Device as Device>::List {
+    fn list(list: &Self::List) -> &sim::List {
         list
     }
 
-    fn resource(resource: &Self::Resource) -> &<sim::Device as Device>::Resource {
+    fn resource(resource: &Self::Resource) -> &sim::Resource {
         resource
     }
 }
 
 impl InSimulation for Counted<sim::Device> {
-    fn list(list: &Self::List) -> &<sim::Device as Device>::List {
+    fn list(list: &Self::List) -> &sim::List {
         list.inner()
     }
 
-    fn resource(resource: &Self::Resource) -> &<sim::Device as Device>::Resource {
+    fn resource(resource: &Self::Resource) -> &sim::Resource {
         resource.inner()
     }
 }

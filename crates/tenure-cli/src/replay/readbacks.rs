@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use tenure::device::{Device, Permit, ResourceDesc};
+use tenure::device::{Device, MemoryDevice as _, Permit, ResourceDesc};
 use tenure::memory::type_order;
 use tenure::{
     Awaited, Buffer, BufferDesc, BufferInfo, DeviceError, Error, Gpu, MemoryUse, Name, Recording, State,

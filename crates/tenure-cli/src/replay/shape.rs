@@ -91,7 +91,7 @@ fn candidates(
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use tenure::device::{Device, ResourceDesc};
+    use tenure::device::{ResourceDesc, prelude::*};
     use tenure::sim;
 
     use super::{MULTISAMPLED_ALIGNMENT, Shape};

@@ -6,7 +6,7 @@ mod probe;
 use std::thread;
 
 use conformance::{Harness, Probe};
-use tenure::device::{Device, HeapCategory, HeapDesc, MemoryTypeId, Permit, Priority, ResourceDesc};
+use tenure::device::{HeapCategory, HeapDesc, MemoryTypeId, Permit, Priority, ResourceDesc, prelude::*};
 use tenure::sim::{CallKind, Fault, FaultKind, Profile};
 use tenure::{BufferDesc, BufferInfo, CompactionBudget, Config, DeviceError, Gpu, Usage, sim};
 use tenure_cli::replay::{Counted, List, Live, Meter};

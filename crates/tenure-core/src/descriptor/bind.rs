@@ -12,8 +12,8 @@ use super::view::{ViewInner, constant_size};
 use super::{Sampler, View};
 use crate::block_set::BlockKey;
 use crate::device::{
-    AccelerationStructureKind, Allowed, BindingKind, CallRule, DescriptorKind, DescriptorSource, Device,
-    DeviceError,
+    AccelerationStructureKind, Allowed, BindingKind, CallRule, DescriptorDevice, DescriptorKind,
+    DescriptorSource, Device, DeviceError,
 };
 use crate::memory::MovableBacking;
 use crate::places::Places;
@@ -226,7 +226,7 @@ pub(super) enum KeptBind<D: Device> {
 }
 
 /// The heap and the index of a descriptor.
-pub(super) type KeptPlace<D> = (Arc<<D as Device>::DescriptorHeap>, u32);
+pub(super) type KeptPlace<D> = (Arc<<D as DescriptorDevice>::DescriptorHeap>, u32);
 
 impl<D: Device> KeptBind<D> {
     fn view(&self) -> Option<&Arc<ViewInner<D>>> {

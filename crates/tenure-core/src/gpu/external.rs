@@ -36,7 +36,7 @@ impl<D: Device> Gpu<D> {
     /// With the panic of `run`, after its submissions were counted.
     ///
     /// ```
-    /// use tenure::device::{CommandList as _, Device as _, Permit};
+    /// use tenure::device::{Permit, prelude::*};
     /// use tenure::{BufferDesc, Config, Gpu, Queue, QueueId, State, SyncPoint, Usage, sim};
     ///
     /// let device = sim::Device::new(sim::Profile::DISCRETE);

@@ -205,7 +205,7 @@ impl<D: Device> Gpu<D> {
     /// cannot be mapped as [`BufferDesc::memory`] asks.
     ///
     /// ```
-    /// use tenure::device::{Device, MemoryTypeId, ResourceDesc};
+    /// use tenure::device::{MemoryDevice, MemoryTypeId, ResourceDesc};
     /// use tenure::{BufferDesc, BufferInfo, Config, Gpu, LocationKind, State, Usage, sim};
     ///
     /// let device = sim::Device::new(sim::Profile::DISCRETE);
@@ -241,7 +241,7 @@ impl<D: Device> Gpu<D> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use tenure::device::{Device, MemoryTypeId, ResourceDesc};
+    /// use tenure::device::{MemoryDevice, MemoryTypeId, ResourceDesc};
     /// use tenure::{BufferDesc, BufferInfo, Config, Gpu, State, Usage, sim};
     ///
     /// let device = sim::Device::new(sim::Profile::DISCRETE);

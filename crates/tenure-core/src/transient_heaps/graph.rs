@@ -13,7 +13,7 @@
 //! nothing else of a device, so that it can be used with other executors than tenure's.
 //!
 //! ```
-//! use tenure::device::Device as _;
+//! use tenure::device::prelude::*;
 //! use tenure::transient::graph::{Memory, Need, PlanCache, PlanOptions};
 //! use tenure::{Format, Graph, GraphError, Queue, State, TextureDesc, TransientDesc, Usage};
 //!

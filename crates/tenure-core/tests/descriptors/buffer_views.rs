@@ -1,6 +1,6 @@
 //! Views of buffers: their contents, and all invalid descriptions.
 
-use tenure_core::device::{Api, DescriptorLimits, Device as _, FieldValue};
+use tenure_core::device::{Api, DescriptorLimits, FieldValue, prelude::*};
 use tenure_core::{
     BufferAccess, BufferDesc, BufferViewDesc, Config, DescriptorKind, DescriptorTableDesc, DeviceError,
     Elements, Error, Format, Gpu, MemoryUse, PageAllocatorDesc, State, Usage,

@@ -2,7 +2,7 @@
 
 use std::sync::Barrier;
 
-use tenure_core::device::{DescriptorLimits, Device as _};
+use tenure_core::device::{DescriptorLimits, prelude::*};
 use tenure_core::{
     Config, ConfigRule, DescriptorConfig, DescriptorKind, DescriptorPart, DescriptorTableDesc, Error, Format,
     FrameConfig, Gpu, Queue, TextureDesc, TextureViewDesc, Usage, View,

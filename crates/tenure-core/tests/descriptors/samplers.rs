@@ -1,6 +1,6 @@
 //! Samplers: equal ones share a descriptor.
 
-use tenure_core::device::{DescriptorLimits, Device as _};
+use tenure_core::device::{DescriptorLimits, prelude::*};
 use tenure_core::{
     AddressMode, BorderColor, Compare, Config, DescriptorKind, DescriptorPart, DeviceError, Error, Filter,
     SamplerDesc, SamplerInfo,

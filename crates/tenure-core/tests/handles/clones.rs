@@ -148,11 +148,11 @@ fn an_object_that_is_refused_comes_back() {
     let info = tenure_core::BufferInfo { size: 4096, usage: Usage::VERTEX };
     let desc = tenure_core::device::ResourceDesc::Buffer(info);
     let memory = tenure_core::device::MemoryTypeId(0);
-    let own = tenure_core::device::Device::create_committed(&device, &desc, memory).unwrap();
+    let own = tenure_core::device::MemoryDevice::create_committed(&device, &desc, memory).unwrap();
     gpu.shutdown();
     let rejected = gpu.adopt_buffer(own, &BufferDesc::new(4096, Usage::VERTEX), State::COMMON).unwrap_err();
     assert!(matches!(rejected.error, Error::ShutDown));
-    tenure_core::device::Device::destroy_resource(
+    tenure_core::device::MemoryDevice::destroy_resource(
         &device,
         tenure_core::device::Permit::checked(),
         rejected.object,

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tenure_core::device::{BufferInfo, Device as _, MemoryTypeId, Permit, ResourceDesc};
+use tenure_core::device::{BufferInfo, MemoryTypeId, Permit, ResourceDesc, prelude::*};
 use tenure_core::{Buffer, BufferDesc, Config, FrameConfig, Gpu, PressureConfig, Queue, State, Usage};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 

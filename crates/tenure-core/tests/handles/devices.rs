@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_core::{Config, DescriptorConfig, Error, FrameConfig, Gpu, Queue, QueueId};
 use tenure_sim::{Device, Lag, Profile};
 

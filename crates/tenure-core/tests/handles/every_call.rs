@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::device::{Device as _, Features};
+use tenure_core::device::{Features, prelude::*};
 use tenure_core::transient::graph::Graph;
 use tenure_core::{
     AccelerationStructureDesc, BindingKind, Buffer, BufferDesc, BufferViewDesc, CompactedSize, Error, Format,

@@ -1,6 +1,6 @@
 //! Memory that is not coherent: flushes take whole atoms, which no two buffers may share.
 
-use tenure_core::device::{Device as _, MemoryFlags};
+use tenure_core::device::{MemoryFlags, prelude::*};
 use tenure_core::memory::{MemoryUse, type_order};
 use tenure_core::{BufferDesc, Queue, Usage};
 use tenure_sim::{Lag, Profile};

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use tenure_core::device::{Device as _, Features};
+use tenure_core::device::{Features, prelude::*};
 use tenure_core::{
     BindingKind, BufferDesc, BufferViewDesc, Config, DescriptorSetDesc, DescriptorTableDesc, Format,
     FrameConfig, Gpu, PageAllocatorDesc, Queue, SamplerDesc, SetBinding, SetLayoutDesc, State, Subresource,

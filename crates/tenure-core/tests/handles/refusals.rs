@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::device::{Api, Device as _, Features, StateModel};
+use tenure_core::device::{Api, Features, StateModel, prelude::*};
 use tenure_core::state::StateError;
 use tenure_core::time::SyncPoint;
 use tenure_core::{

@@ -1,7 +1,7 @@
 //! Copies of texels: checked to their last byte when they are recorded, because on a real device the bytes
 //! behind a buffer's range belong to other resources.
 
-use tenure_core::device::{Device as _, FieldValue};
+use tenure_core::device::{FieldValue, prelude::*};
 use tenure_core::{
     Buffer, BufferLayout, DeviceError, Error, Format, Gpu, Plane, Queue, State, Subresource, Texture,
     TextureDesc, TextureRegion, Usage,

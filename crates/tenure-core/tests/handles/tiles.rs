@@ -147,7 +147,7 @@ fn a_thread_that_maps_in_between_does_not_lose_its_tile() {
     thread::scope(|scope| {
         sim.faults().delay_return(CallKind::UpdateTiles, Duration::from_millis(150));
         scope.spawn(|| first.map(Queue::Copy, TILE).unwrap());
-        while device::Device::completed(&sim, copy_queue) == Ok(0) {
+        while device::QueueDevice::completed(&sim, copy_queue) == Ok(0) {
             thread::yield_now();
         }
         first.map(Queue::Graphics, TILE).unwrap();

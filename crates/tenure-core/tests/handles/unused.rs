@@ -1,7 +1,7 @@
 //! Objects dropped before any command could use them are released at once, whatever is open or in flight; and
 //! pending uploads delay a release at most until the next purge.
 
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_core::{
     Buffer, BufferDesc, BufferViewDesc, Error, Format, Gpu, MemoryUse, Queue, State, Subresource, TexelData,
     Texture, TextureDesc, TextureViewDesc, Usage,

@@ -3,9 +3,7 @@
 
 use std::time::Duration;
 
-use tenure_core::device::{
-    Allowed, Device as _, Mapping as _, MemoryFlags, MemoryTypeId, Permit, ResourceDesc,
-};
+use tenure_core::device::{Allowed, MemoryFlags, MemoryTypeId, Permit, ResourceDesc, prelude::*};
 use tenure_core::{
     BufferDesc, BufferInfo, Config, DeviceError, Error, Format, Gpu, LocationKind, MemoryUse, Queue, State,
     TextureDesc, Usage,
@@ -18,7 +16,11 @@ fn device(profile: Profile) -> Device {
     Device::with_options(Options::new(profile).lag(Lag::Random { max: 4 }).seed(9))
 }
 
-fn made(device: &Device, usage: Usage, memory: u8) -> <Device as tenure_core::device::Device>::Resource {
+fn made(
+    device: &Device,
+    usage: Usage,
+    memory: u8,
+) -> <Device as tenure_core::device::MemoryDevice>::Resource {
     let info = BufferInfo { size: SIZE, usage };
     device.create_committed(&ResourceDesc::Buffer(info), MemoryTypeId(memory)).unwrap()
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "tests")]
 
 use tenure_core::DeviceError;
-use tenure_core::device::{Device as _, DeviceHeaps, HeapCategory, MemoryTypeId, Permit};
+use tenure_core::device::{DeviceHeaps, HeapCategory, MemoryTypeId, Permit, prelude::*};
 use tenure_core::memory::heap_pools::{
     BlockSizes, HeapPools, HeapPoolsConfig, MemoryError, MemoryRange, MemoryRequest,
 };

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_core::{
     Buffer, BufferDesc, Error, Format, Gpu, Queue, Recording, State, Subresource, Texture, TextureDesc, Usage,
 };

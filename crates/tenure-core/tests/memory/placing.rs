@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use tenure_core::device::{Api, Device as _, FieldValue};
+use tenure_core::device::{Api, FieldValue, prelude::*};
 use tenure_core::memory::PoolKind;
 use tenure_core::{
     Buffer, BufferDesc, BufferLayout, Config, DeviceError, Error, Format, Gpu, LocationKind, MemoryUse, Name,

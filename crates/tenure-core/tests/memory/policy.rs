@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use tenure_core::device::{Device as _, Features, HeapCategory, MemoryTypeId, Properties, Requirements};
+use tenure_core::device::{Features, HeapCategory, MemoryTypeId, Properties, Requirements, prelude::*};
 use tenure_core::memory::policy::{Placement, Subject, buffer_subject, place_buffer, place_texture};
 use tenure_core::memory::{Cost, MemoryUse, PoolKind, type_order};
 use tenure_core::{

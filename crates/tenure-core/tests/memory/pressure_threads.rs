@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_core::{
     AllocationFlags, Buffer, BufferDesc, Config, Format, Gpu, MemoryUse, PoolConfig, Pressure,
     PressureConfig, Queue, State, Subresource, TextureDesc, Usage,

@@ -1,6 +1,6 @@
 //! The restrictions of requests, whatever the budgets and caps; and that requests cost the predicted amount.
 
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_core::{
     AllocationFlags, BufferDesc, Config, Error, Format, Gpu, LocationKind, MemoryUse, OutOfMemory,
     PageAllocatorDesc, TextureDesc, Usage,

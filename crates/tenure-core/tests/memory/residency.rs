@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::device::{Device as _, Priority, Residency, TrimRequest};
+use tenure_core::device::{Priority, Residency, TrimRequest, prelude::*};
 use tenure_core::{
     BindingKind, Buffer, BufferDesc, BufferViewDesc, Config, DescriptorSetDesc, DescriptorTableDesc, Error,
     Format, Gpu, LocationKind, MemoryUse, Queue, Recording, SetBinding, SetLayoutDesc, State, Subresource,

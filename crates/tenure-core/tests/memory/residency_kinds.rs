@@ -1,7 +1,7 @@
 //! Evictable resources beside everything else that a submission uses: acceleration structures, tables of shaders,
 //! tiles, images of a swap chain, transient and adopted resources, pages.
 
-use tenure_core::device::{Device as _, MemoryTypeId, ResourceDesc};
+use tenure_core::device::{MemoryTypeId, ResourceDesc, prelude::*};
 use tenure_core::{
     AccelerationStructure, AccelerationStructureDesc, Buffer, BufferDesc, BufferInfo, Config, Format, Gpu,
     PageAllocator, PageAllocatorDesc, Queue, Recording, Reserved, ReservedDesc, State, Subresource,

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_core::{
     AllocationFlags, Buffer, BufferDesc, Config, Error, Format, Gpu, HeapMemory, LocationKind, MemoryUse,
     Pressure, PressureChange, PressureConfig, Queue, Report, TextureDesc, Usage,

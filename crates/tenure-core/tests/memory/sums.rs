@@ -2,7 +2,7 @@
 //! resources of the program, dropped resources.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
-use tenure_core::device::{Device as _, Features};
+use tenure_core::device::{Features, prelude::*};
 use tenure_core::memory::{LocationKind, PoolKind};
 use tenure_core::{
     Buffer, BufferDesc, Config, Deferred, Error, Format, FrameConfig, FrameStats, Gpu, MemoryParts,

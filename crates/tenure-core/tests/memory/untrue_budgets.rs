@@ -1,7 +1,7 @@
 //! The driver may report wrong numbers about memory: budgets of nothing, budgets above all memory, and refusals
 //! before a budget is reached. Each creation takes few driver calls all the same, and no memory is left behind.
 
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, Usage};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 

@@ -1,6 +1,6 @@
 //! Texts of errors: names instead of numbers, the limit, and the remedy.
 
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_core::{
     BufferDesc, BufferViewDesc, Config, Error, Format, Gpu, MemoryUse, Queue, SamplerDesc, SamplerInfo,
     State, Subresource, TextureDesc, TextureViewDesc, UploadRingDesc, Usage,

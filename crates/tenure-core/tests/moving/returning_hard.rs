@@ -1,6 +1,6 @@
 //! Returns from slower memory with obstacles.
 
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_core::{Buffer, BufferDesc, CompactionBudget, Config, Gpu, Queue, State, Subresource};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 

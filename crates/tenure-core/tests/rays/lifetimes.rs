@@ -1,6 +1,6 @@
 //! Requirements and lifetimes of structures.
 
-use tenure_core::device::{BufferInfo, Device as _, ResourceDesc};
+use tenure_core::device::{BufferInfo, ResourceDesc, prelude::*};
 use tenure_core::{Config, LocationKind, Queue, State, Subresource};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Profile};
 

@@ -1,7 +1,7 @@
 //! The manager's own pages (staged bytes, constants, readbacks) beside the program's mapped buffers.
 
 use proptest::prelude::*;
-use tenure_core::device::{Api, Device as _};
+use tenure_core::device::{Api, prelude::*};
 use tenure_core::{
     Buffer, BufferDesc, Config, Error, FrameConfig, Gpu, MemoryUse, PoolConfig, Queue, QueueId, QueueKind,
     StagingConfig, State, Strategy as Placing, Subresource, UploadConfig, UploadRing, Usage,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::thread;
 
 use proptest::prelude::*;
-use tenure_core::device::{Allowed, Device as _, Features};
+use tenure_core::device::{Allowed, Features, prelude::*};
 use tenure_core::memory::PoolKind;
 use tenure_core::{
     Config, Constant, DeviceError, Error, FrameConfig, Gpu, PoolConfig, Queue, QueueId, Recording,

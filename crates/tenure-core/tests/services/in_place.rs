@@ -3,7 +3,7 @@
 use std::thread;
 
 use proptest::prelude::*;
-use tenure_core::device::{Device as _, Mapping as _};
+use tenure_core::device::prelude::*;
 use tenure_core::memory::PoolKind;
 use tenure_core::memory::in_place::writable_types;
 use tenure_core::time::SyncPoint;

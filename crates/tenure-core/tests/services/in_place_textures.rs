@@ -254,7 +254,7 @@ fn what_the_cpu_does_not_write_is_staged() {
 }
 
 fn device_features(gpu: &Gpu<Device>) -> Features {
-    use tenure_core::device::Device as _;
+    use tenure_core::device::prelude::*;
     gpu.device().properties().features
 }
 

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use tenure_core::device::{Allowed, Device as _, StateModel};
+use tenure_core::device::{Allowed, StateModel, prelude::*};
 use tenure_core::memory::PoolKind;
 use tenure_core::{
     Awaited, Buffer, BufferDesc, Config, DeviceError, Error, Format, FrameConfig, Gpu, MemoryUse, ObjectKind,

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use tenure_core::device::{Device as _, Features};
+use tenure_core::device::{Features, prelude::*};
 use tenure_core::memory::PoolKind;
 use tenure_core::time::RecordingId;
 use tenure_core::{

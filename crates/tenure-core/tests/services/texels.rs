@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_core::memory::PoolKind;
 use tenure_core::{
     BufferDesc, BufferLayout, Config, DeviceError, Error, Format, Gpu, Plane, Queue, QueueId, QueueKind,

@@ -3,7 +3,7 @@
 use std::thread;
 
 use proptest::prelude::*;
-use tenure_core::device::{Api, Device as _, Features, StateModel};
+use tenure_core::device::{Api, Features, StateModel, prelude::*};
 use tenure_core::memory::PoolKind;
 use tenure_core::time::SyncPoint;
 use tenure_core::{

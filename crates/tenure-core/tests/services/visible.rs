@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tenure_core::device::{Api, Device as _};
+use tenure_core::device::{Api, prelude::*};
 use tenure_core::{
     Buffer, BufferDesc, Config, Error, Format, Gpu, InPlaceConfig, MemoryUse, Queue, Recording, State,
     Subresource, Texture, TextureDesc, Usage,

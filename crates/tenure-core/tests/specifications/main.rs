@@ -9,7 +9,7 @@ mod model;
 #[path = "../support/random.rs"]
 mod random;
 
-use tenure_core::device::{Api, Device as _, StateModel};
+use tenure_core::device::{Api, StateModel, prelude::*};
 use tenure_core::{
     Buffer, BufferDesc, Config, Format, Gpu, Queue, QueueId, Recording, State, Subresource, Texture,
     TextureDesc, Usage,

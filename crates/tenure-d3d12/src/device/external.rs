@@ -3,8 +3,8 @@
 use std::fmt;
 
 use parking_lot::Mutex;
-use tenure_core::device::{CallRule, DeviceError, QueueId, QueueSerial};
-use windows::Win32::Graphics::Direct3D12::{ID3D12CommandQueue, ID3D12Device, ID3D12Fence};
+use tenure_core::device::{CallRule, DeviceError};
+use windows::Win32::Graphics::Direct3D12::{ID3D12Device, ID3D12Fence};
 
 use crate::device::error::{Asked, code};
 use crate::device::inner::Inner;
@@ -119,20 +119,5 @@ impl Inner {
             })?;
         }
         Ok(())
-    }
-
-    /// Lets the program submit to a queue between the serials waited for and the signal of `signal`.
-    pub(crate) fn submit_external<T>(
-        &self,
-        id: QueueId,
-        waits: &[QueueSerial],
-        signal: u64,
-        run: impl FnOnce(&ID3D12CommandQueue) -> T,
-    ) -> Result<T, DeviceError> {
-        self.look()?;
-        self.begin(id, waits, signal)?;
-        let answer = run(&self.queue(id)?.raw);
-        self.signal(id, signal)?;
-        Ok(answer)
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tenure_core::device::{
-    Barrier, BufferInfo, CallRule, DeviceError, QueryHeapDesc, QueryKind, QueryLimits, QueueKind,
-    ResourceDesc, State, Subresource, TimestampClock, Usage,
+    Barrier, BufferInfo, CallRule, DeviceError, MemoryDevice, QueryDevice, QueryHeapDesc, QueryKind,
+    QueryLimits, QueueKind, ResourceDesc, State, Subresource, TimestampClock, Usage,
 };
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_QUERY_HEAP_DESC, D3D12_QUERY_HEAP_TYPE, D3D12_QUERY_HEAP_TYPE_COPY_QUEUE_TIMESTAMP,
@@ -16,13 +16,13 @@ use windows::Win32::Graphics::Direct3D12::{
 };
 use windows::core::Interface;
 
-use crate::List;
 use crate::device::error::Asked;
 use crate::device::inner::{Inner, made};
 use crate::device::memory::requirements::{GPU_ONLY, UPLOAD};
 use crate::device::queue::Queue;
 use crate::device::resource::object::Resource;
 use crate::drivers::Actions;
+use crate::{Device, List};
 
 /// The storage of queries.
 pub(crate) enum Storage {
@@ -77,13 +77,12 @@ const fn query_type(kind: QueryKind) -> D3D12_QUERY_TYPE {
     }
 }
 
-impl Inner {
-    pub(crate) fn create_query_heap(
-        self: &Arc<Self>,
-        desc: &QueryHeapDesc,
-    ) -> Result<QueryHeap, DeviceError> {
-        self.look()?;
-        self.properties.check_query_heap(desc)?;
+impl QueryDevice for Device {
+    type QueryHeap = QueryHeap;
+
+    fn create_query_heap(&self, desc: &QueryHeapDesc) -> Result<QueryHeap, DeviceError> {
+        self.inner.look()?;
+        self.inner.properties.check_query_heap(desc)?;
         let storage = match desc.kind {
             QueryKind::CompactedSize => {
                 let size = u64::from(desc.count) * desc.kind.result_bytes();
@@ -91,13 +90,15 @@ impl Inner {
                 let buffer = ResourceDesc::Buffer(BufferInfo { size, usage });
                 Storage::Sizes(self.create_committed(&buffer, GPU_ONLY)?)
             }
-            _ => Storage::Heap(self.create_raw_query_heap(desc)?),
+            _ => Storage::Heap(self.inner.create_raw_query_heap(desc)?),
         };
-        self.counters.query_heaps.fetch_add(1, Ordering::Relaxed);
-        self.messages.deliver();
-        Ok(QueryHeap { storage, desc: *desc, device: Arc::clone(self) })
+        self.inner.counters.query_heaps.fetch_add(1, Ordering::Relaxed);
+        self.inner.messages.deliver();
+        Ok(QueryHeap { storage, desc: *desc, device: Arc::clone(&self.inner) })
     }
+}
 
+impl Inner {
     fn create_raw_query_heap(&self, desc: &QueryHeapDesc) -> Result<ID3D12QueryHeap, DeviceError> {
         let kind = heap_type(desc.kind, self.queue(desc.queue)?.kind);
         let raw_desc = D3D12_QUERY_HEAP_DESC { Type: kind, Count: desc.count, NodeMask: 0 };

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use tenure_core::device::{
-    CallRule, DeviceError, MAX_QUEUES, QueueId, QueueKind, QueueSerial, SubmitSync, check,
+    CallRule, DeviceError, MAX_QUEUES, Permit, QueueDevice, QueueId, QueueKind, QueueSerial, SubmitSync,
+    check,
 };
 use windows::Win32::Foundation::{CloseHandle, HANDLE, WAIT_OBJECT_0};
 use windows::Win32::Graphics::Direct3D12::{
@@ -19,7 +20,7 @@ use windows::Win32::System::Threading::{CreateEventW, WaitForSingleObject};
 use windows::core::Error;
 
 use crate::device::error::{Asked, code, removal_reason};
-use crate::device::external::KeptFences;
+use crate::device::external::{ExternalFence, KeptFences};
 use crate::device::inner::Inner;
 use crate::{Device, List};
 
@@ -149,53 +150,34 @@ impl Inner {
         self.alive()?;
         self.reached(self.queue(id)?)
     }
-
-    pub(crate) fn wait(&self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> {
-        self.alive()?;
-        let queue = self.queue(target.queue)?;
-        if self.reached(queue)? >= target.serial {
-            return Ok(true);
-        }
-        if timeout.is_zero() {
-            return Ok(false);
-        }
-        // A deadline beyond the clock's range counts as none.
-        let deadline = Instant::now().checked_add(timeout);
-        let event = self.events.take().map_err(|error| self.fail(&error, Asked::Object("CreateEvent")))?;
-        // SAFETY: the interface is alive; the event stays open as long as the fence, because it is returned below
-        // and kept.
-        let asked = unsafe { queue.fence.SetEventOnCompletion(target.serial, event.handle()) };
-        let answer = match asked {
-            Err(error) => Err(self.fail(&error, Asked::Object("SetEventOnCompletion"))),
-            Ok(()) => loop {
-                let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-                event.wait(left.map_or(SLICE, |left| left.min(SLICE)));
-                match self.reached(queue) {
-                    Ok(value) if value >= target.serial => break Ok(true),
-                    Ok(_) if left.is_some_and(|left| left.is_zero()) => break Ok(false),
-                    Ok(_) => {}
-                    Err(error) => break Err(error),
-                }
-            },
-        };
-        self.events.give_back(event);
-        answer
-    }
 }
 
-impl Inner {
-    pub(crate) fn submit(
-        self: &Arc<Self>,
-        id: QueueId,
+impl QueueDevice for Device {
+    type List = List;
+    type ExternalPoint = ExternalFence;
+    type NativeQueue<'a> = &'a ID3D12CommandQueue;
+
+    fn create_list(&self, _: Permit<Self>, queue: QueueId) -> Result<List, DeviceError> {
+        self.inner.create_list(queue)
+    }
+
+    fn destroy_list(&self, _: Permit<Self>, list: List) {
+        drop(list);
+    }
+
+    fn submit_with(
+        &self,
+        _: Permit<Self>,
+        queue: QueueId,
         lists: &[&List],
-        sync: SubmitSync<'_, Device>,
+        sync: SubmitSync<'_, Self>,
     ) -> Result<(), DeviceError> {
-        self.look()?;
+        self.inner.look()?;
         for list in lists {
-            if !Arc::ptr_eq(self, &list.device) {
+            if !Arc::ptr_eq(&self.inner, &list.device) {
                 return Err(DeviceError::broken_rule(CallRule::SameDevice));
             }
-            check::list_queue(id, list.queue)?;
+            check::list_queue(queue, list.queue)?;
             if !list.is_closed() {
                 return Err(DeviceError::broken_rule(CallRule::SubmittedClosed));
             }
@@ -204,12 +186,68 @@ impl Inner {
         let to_execute = lists.iter().filter(|list| list.may_have_commands());
         let raw: SmallVec<[Option<ID3D12CommandList>; 4]> =
             to_execute.map(|list| Some(<&ID3D12CommandList>::from(&list.raw).clone())).collect();
-        self.in_order(id, sync, |queue| {
+        self.inner.in_order(queue, sync, |queue| {
             if !raw.is_empty() {
                 // SAFETY: the lists are alive, closed, of this device and of the queue's type.
                 unsafe { queue.ExecuteCommandLists(&raw) };
             }
         })
+    }
+
+    // Lets the program submit to a queue between the serials waited for and the signal of `signal`.
+    fn submit_external<T>(
+        &self,
+        _: Permit<Self>,
+        queue: QueueId,
+        waits: &[QueueSerial],
+        signal: u64,
+        run: impl FnOnce(&ID3D12CommandQueue) -> T,
+    ) -> Result<T, DeviceError> {
+        self.inner.look()?;
+        self.inner.begin(queue, waits, signal)?;
+        let answer = run(&self.inner.queue(queue)?.raw);
+        self.inner.signal(queue, signal)?;
+        Ok(answer)
+    }
+
+    fn completed(&self, queue: QueueId) -> Result<u64, DeviceError> {
+        self.inner.completed(queue)
+    }
+
+    fn wait(&self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> {
+        self.inner.alive()?;
+        let queue = self.inner.queue(target.queue)?;
+        if self.inner.reached(queue)? >= target.serial {
+            return Ok(true);
+        }
+        if timeout.is_zero() {
+            return Ok(false);
+        }
+        // A deadline beyond the clock's range counts as none.
+        let deadline = Instant::now().checked_add(timeout);
+        let event = self
+            .inner
+            .events
+            .take()
+            .map_err(|error| self.inner.fail(&error, Asked::Object("CreateEvent")))?;
+        // SAFETY: the interface is alive; the event stays open as long as the fence, because it is returned below
+        // and kept.
+        let asked = unsafe { queue.fence.SetEventOnCompletion(target.serial, event.handle()) };
+        let answer = match asked {
+            Err(error) => Err(self.inner.fail(&error, Asked::Object("SetEventOnCompletion"))),
+            Ok(()) => loop {
+                let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+                event.wait(left.map_or(SLICE, |left| left.min(SLICE)));
+                match self.inner.reached(queue) {
+                    Ok(value) if value >= target.serial => break Ok(true),
+                    Ok(_) if left.is_some_and(|left| left.is_zero()) => break Ok(false),
+                    Ok(_) => {}
+                    Err(error) => break Err(error),
+                }
+            },
+        };
+        self.inner.events.give_back(event);
+        answer
     }
 }
 

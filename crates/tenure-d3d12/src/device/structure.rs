@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tenure_core::device::{
-    AccelerationStructureKind, AccelerationStructureRange, CallRule, DeviceError, State, check,
-    check_structure_copy,
+    AccelerationStructureKind, AccelerationStructureRange, CallRule, DeviceError, Permit, RayDevice, State,
+    check, check_structure_copy,
 };
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_DEFAULT_SHADER_4_COMPONENT_MAPPING, D3D12_RAYTRACING_ACCELERATION_STRUCTURE_COPY_MODE_CLONE,
@@ -29,18 +29,30 @@ pub struct AccelerationStructure {
     device: Arc<Inner>,
 }
 
-impl Inner {
-    pub(crate) fn create_acceleration_structure(
-        self: &Arc<Self>,
-        range: &AccelerationStructureRange<'_, Device>,
+impl RayDevice for Device {
+    type AccelerationStructure = AccelerationStructure;
+
+    fn create_acceleration_structure(
+        &self,
+        _: Permit<Self>,
+        range: &AccelerationStructureRange<'_, Self>,
     ) -> Result<AccelerationStructure, DeviceError> {
-        self.look()?;
-        if !Arc::ptr_eq(self, &range.buffer.device) {
+        self.inner.look()?;
+        if !Arc::ptr_eq(&self.inner, &range.buffer.device) {
             return Err(DeviceError::broken_rule(CallRule::SameDevice));
         }
-        range.check(&self.properties, range.buffer.buffer()?)?;
+        range.check(&self.inner.properties, range.buffer.buffer()?)?;
         let address = range.buffer.address + range.offset;
-        Ok(AccelerationStructure { address, kind: range.kind, size: range.size, device: Arc::clone(self) })
+        Ok(AccelerationStructure {
+            address,
+            kind: range.kind,
+            size: range.size,
+            device: Arc::clone(&self.inner),
+        })
+    }
+
+    fn acceleration_structure_address(&self, structure: &AccelerationStructure) -> u64 {
+        structure.address()
     }
 }
 

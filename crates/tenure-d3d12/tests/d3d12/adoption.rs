@@ -1,6 +1,6 @@
 //! Devices, queues and resources created by the program.
 
-use tenure_core::device::{CommandList as _, Device as _, Mapping as _, MemoryFlags, ResourceDesc};
+use tenure_core::device::{MemoryFlags, ResourceDesc, prelude::*};
 use tenure_core::{
     BufferDesc, BufferInfo, Config, DeviceError, Format, Gpu, LocationKind, MemoryUse, Queue, QueueKind,
     State, TextureDesc, Usage,

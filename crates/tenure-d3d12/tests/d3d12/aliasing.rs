@@ -1,7 +1,7 @@
 //! Aliased memory, and discarded contents.
 
 use crate::harness::PERMIT;
-use tenure_core::device::{Barrier, CommandList as _, Device as _, ResourceDesc};
+use tenure_core::device::{Barrier, ResourceDesc, prelude::*};
 use tenure_core::{BufferLayout, Format, Plane, QueueId, State, Subresource, TextureRegion, Usage};
 use tenure_d3d12::{Device, Heap, Resource};
 

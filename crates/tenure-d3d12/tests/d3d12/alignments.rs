@@ -1,6 +1,6 @@
 //! Alignments: the smallest is queried first.
 
-use tenure_core::device::{Device as _, Requirements, ResourceDesc};
+use tenure_core::device::{Requirements, ResourceDesc, prelude::*};
 use tenure_core::{Format, TextureDesc, Usage};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::ID3D12Resource;
 use tenure_d3d12::{Device, Options};

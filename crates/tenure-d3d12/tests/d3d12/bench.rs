@@ -4,8 +4,8 @@ use crate::harness::PERMIT;
 use std::time::Duration;
 
 use tenure_core::device::{
-    CommandList as _, Device as _, FieldValue, HeapCategory, HeapDesc, Mapping as _, MemoryTypeId, Priority,
-    QueueSerial, ResourceDesc, StateModel,
+    FieldValue, HeapCategory, HeapDesc, MemoryTypeId, Priority, QueueSerial, ResourceDesc, StateModel,
+    prelude::*,
 };
 use tenure_core::{BufferInfo, DeviceError, Format, QueueId, State, TextureDesc, TextureInfo, Usage};
 use tenure_d3d12::{Device, List, Options, Resource};

@@ -1,7 +1,7 @@
 //! Wrong calls that some runtime accepts are refused, in release builds, too.
 
 use crate::harness::PERMIT;
-use tenure_core::device::{Device as _, HeapCategory, HeapDesc, MemoryTypeId, ResourceDesc};
+use tenure_core::device::{HeapCategory, HeapDesc, MemoryTypeId, ResourceDesc, prelude::*};
 use tenure_core::{DeviceError, Dimension, Format, TextureDesc, TextureInfo, Usage};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
     D3D12_FEATURE_D3D12_OPTIONS8, D3D12_FEATURE_DATA_D3D12_OPTIONS8,

@@ -1,7 +1,7 @@
 //! Copies that break a rule are errors of `close`, and do not reach the GPU.
 
 use crate::harness::PERMIT;
-use tenure_core::device::{Barrier, CommandList as _, Device as _, ResourceDesc};
+use tenure_core::device::{Barrier, ResourceDesc, prelude::*};
 use tenure_core::{
     BufferLayout, DeviceError, Format, Plane, State, Subresource, TextureDesc, TextureRegion, Usage,
 };

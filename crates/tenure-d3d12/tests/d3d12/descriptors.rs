@@ -2,7 +2,7 @@
 
 use crate::harness::PERMIT;
 use tenure_core::device::{
-    BufferView, CommandList as _, Descriptor, DescriptorHeapDesc, DescriptorSource, Device as _, ObjectRef,
+    BufferView, Descriptor, DescriptorHeapDesc, DescriptorSource, ObjectRef, prelude::*,
 };
 use tenure_core::{
     BufferAccess, Config, DescriptorKind, DescriptorTableDesc, DeviceError, Elements, Format, Gpu, Queue,

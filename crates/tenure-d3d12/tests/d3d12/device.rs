@@ -1,9 +1,7 @@
 //! Properties of a device, and its creation.
 
 use tenure_core::QueueKind;
-use tenure_core::device::{
-    Device as _, Features, HeapCategory, HeapDesc, MemoryTypeId, Priority, StateModel,
-};
+use tenure_core::device::{Features, HeapCategory, HeapDesc, MemoryTypeId, Priority, StateModel, prelude::*};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{ID3D12Device10, ID3D12InfoQueue};
 use tenure_d3d12::windows::core::Interface;
 use tenure_d3d12::{Device, Options, adapters};

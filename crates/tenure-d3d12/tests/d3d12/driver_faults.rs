@@ -1,8 +1,7 @@
 //! Workarounds for driver faults, down to the created objects.
 
 use tenure_core::device::{
-    CommandList as _, Device as _, Features, FieldValue, HeapCategory, Mapping as _, QueryHeapDesc,
-    QueryKind, ResourceDesc,
+    Features, FieldValue, HeapCategory, QueryHeapDesc, QueryKind, ResourceDesc, prelude::*,
 };
 use tenure_core::{
     BufferDesc, BufferLayout, Config, DeviceError, Format, Gpu, LocationKind, PageAllocatorDesc, Plane,

@@ -1,6 +1,6 @@
 //! The formats that textures are created with.
 
-use tenure_core::device::{Compression, Device as _, ResourceDesc};
+use tenure_core::device::{Compression, ResourceDesc, prelude::*};
 use tenure_core::{ClearValue, DeviceError, Format, TextureDesc, Usage};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
     D3D12_RESOURCE_DESC, D3D12_RESOURCE_FLAG_ALLOW_DEPTH_STENCIL, D3D12_RESOURCE_FLAG_DENY_SHADER_RESOURCE,

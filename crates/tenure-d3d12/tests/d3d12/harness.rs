@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use conformance::{Effort, Harness, Probe};
 use tenure_core::QueueId;
-use tenure_core::device::{Device as _, Permit};
+use tenure_core::device::{Permit, prelude::*};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{D3D12_FENCE_FLAG_NONE, ID3D12Fence};
 use tenure_d3d12::{Device, List, Message, Options, Severity};
 

@@ -3,7 +3,7 @@
 use crate::harness::PERMIT;
 use std::time::{Duration, Instant};
 
-use tenure_core::device::{Barrier, CommandList as _, Device as _, QueueSerial};
+use tenure_core::device::{Barrier, QueueSerial, prelude::*};
 use tenure_core::{QueueId, State, Subresource, Usage};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::ID3D12GraphicsCommandList;
 

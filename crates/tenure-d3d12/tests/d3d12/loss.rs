@@ -3,10 +3,7 @@
 use crate::harness::PERMIT;
 use std::time::{Duration, Instant};
 
-use tenure_core::device::{
-    BufferView, CommandList as _, Descriptor, DescriptorSource, Device as _, HeapCategory, Mapping as _,
-    QueueSerial,
-};
+use tenure_core::device::{BufferView, Descriptor, DescriptorSource, HeapCategory, QueueSerial, prelude::*};
 use tenure_core::{
     BufferAccess, BufferDesc, Config, DescriptorKind, DeviceError, Elements, Error, Format, Gpu, MemoryUse,
     Queue, Usage,

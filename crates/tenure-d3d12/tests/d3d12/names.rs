@@ -1,7 +1,7 @@
 //! Names reach the API.
 
 use crate::harness::PERMIT;
-use tenure_core::device::{Device as _, HeapCategory, ObjectRef};
+use tenure_core::device::{HeapCategory, ObjectRef, prelude::*};
 use tenure_core::{BufferDesc, Config, Format, Gpu, MemoryUse, TextureDesc, Usage};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D::WKPDID_D3DDebugObjectNameW;
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::ID3D12Object;

@@ -1,6 +1,6 @@
 //! The manager's reactions to budget changes and memory requests of Windows, and its reservations.
 
-use tenure_core::device::{Device as _, Priority, TrimRequest};
+use tenure_core::device::{Priority, TrimRequest, prelude::*};
 use tenure_core::{
     Buffer, BufferDesc, Config, Format, Gpu, PoolConfig, Queue, Strategy, SyncPoint, TextureDesc, Usage,
 };

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 
 use conformance::{Harness as _, refusal};
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_core::{Config, Gpu, QueueId};
 use tenure_d3d12::Options;
 use tenure_d3d12::windows::Win32::Foundation::{E_OUTOFMEMORY, HANDLE};

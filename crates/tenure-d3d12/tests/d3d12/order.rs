@@ -3,7 +3,7 @@
 use crate::harness::PERMIT;
 use std::sync::{Arc, Mutex};
 
-use tenure_core::device::{Device as _, HeapCategory, Mapping as _};
+use tenure_core::device::{HeapCategory, prelude::*};
 use tenure_core::{Format, Usage};
 use tenure_d3d12::LiveObjects;
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::ID3D12Object;

@@ -2,7 +2,7 @@
 
 use crate::harness::PERMIT;
 use tenure_core::device::{
-    BufferView, Descriptor, DescriptorSource, Device as _, MemoryTypeId, ResourceDesc, TextureView,
+    BufferView, Descriptor, DescriptorSource, MemoryTypeId, ResourceDesc, TextureView, prelude::*,
 };
 use tenure_core::{
     BufferAccess, BufferInfo, DescriptorKind, DeviceError, Elements, Format, Plane, SamplerInfo,

@@ -3,7 +3,7 @@
 
 use crate::harness::PERMIT;
 use tenure_core::device::{
-    Device as _, Features, HeapCategory, QueueSerial, ResourceDesc, TileSource, TileUpdate,
+    Features, HeapCategory, QueueSerial, ResourceDesc, TileSource, TileUpdate, prelude::*,
 };
 use tenure_core::{DeviceError, Format, TextureDesc, TileRegion, Usage};
 use tenure_d3d12::{Device, Options};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::device::{
-    Device as _, HeapCategory, MemoryBlock, PagingPoint, Priority, QueueSerial, Residency, SubmitSync,
+    HeapCategory, MemoryBlock, PagingPoint, Priority, QueueSerial, Residency, SubmitSync, prelude::*,
 };
 use tenure_core::{DeviceError, QueueId, Usage};
 use tenure_d3d12::windows::Win32::Foundation::E_OUTOFMEMORY;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::mem::ManuallyDrop;
 use std::sync::{LazyLock, Mutex};
 
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
     D3D_ROOT_SIGNATURE_VERSION_1_0, D3D12_COMPUTE_PIPELINE_STATE_DESC, D3D12_DESCRIPTOR_RANGE,
     D3D12_DESCRIPTOR_RANGE_TYPE, D3D12_DESCRIPTOR_RANGE_TYPE_CBV, D3D12_DESCRIPTOR_RANGE_TYPE_SAMPLER,

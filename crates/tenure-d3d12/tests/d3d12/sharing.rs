@@ -2,7 +2,7 @@
 
 use std::os::windows::io::{AsHandle, OwnedHandle};
 
-use tenure_core::device::{Device as _, Features};
+use tenure_core::device::{Features, prelude::*};
 use tenure_core::{
     BufferDesc, Config, DeviceError, Error, Format, Gpu, MemoryUse, Queue, TextureDesc, Usage,
 };

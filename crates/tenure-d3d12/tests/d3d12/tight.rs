@@ -7,7 +7,7 @@ use core::ffi::c_void;
 use std::cell::{Cell, RefCell};
 use std::sync::OnceLock;
 
-use tenure_core::device::{Device as _, Features, ResourceDesc};
+use tenure_core::device::{Features, ResourceDesc, prelude::*};
 use tenure_core::{BufferDesc, Config, Format, Gpu, PoolConfig, Strategy, TextureDesc, Usage};
 use tenure_d3d12::windows::Win32::Foundation::E_INVALIDARG;
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{

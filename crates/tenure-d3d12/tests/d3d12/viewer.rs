@@ -2,8 +2,7 @@
 
 use crate::harness::PERMIT;
 use tenure_core::device::{
-    Barrier, CommandList as _, Descriptor, DescriptorHeapDesc, DescriptorSource, Device as _, ResourceDesc,
-    TextureView,
+    Barrier, Descriptor, DescriptorHeapDesc, DescriptorSource, ResourceDesc, TextureView, prelude::*,
 };
 use tenure_core::{
     BufferLayout, DescriptorKind, Plane, SamplerInfo, State, Subresource, TextureAccess, TextureInfo,

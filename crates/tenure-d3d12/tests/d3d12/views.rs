@@ -1,7 +1,7 @@
 //! Views show their described ranges, and nothing after they are freed.
 
 use crate::harness::PERMIT;
-use tenure_core::device::{BufferView, CommandList as _, Descriptor, Device as _, TextureView};
+use tenure_core::device::{BufferView, Descriptor, TextureView, prelude::*};
 use tenure_core::{
     AddressMode, BorderColor, BufferAccess, ClearValue, DescriptorKind, Dimension, Elements, Filter, Format,
     Plane, SamplerInfo, State, Subresource, TextureAccess, TextureDesc, TextureInfo, Usage, ViewShape,

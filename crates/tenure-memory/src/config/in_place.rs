@@ -11,7 +11,7 @@ use super::{Check, ConfigError, GIB, KIB, MIB};
 /// still use are staged.
 ///
 /// Textures are written in place where the device writes them itself without a cost for the GPU
-/// ([`Device::texture_write_states`](crate::device::Device::texture_write_states)), if they are created
+/// ([`Device::texture_write_states`](crate::device::MemoryDevice::texture_write_states)), if they are created
 /// filled.
 ///
 /// ```

@@ -65,7 +65,7 @@ pub(crate) fn check_desc(limits: &DescriptorLimits, desc: &DescriptorHeapDesc) -
 }
 
 /// Descriptors in a row: a handle for
-/// [`Device::destroy_descriptor_heap`](tenure_core::device::Device::destroy_descriptor_heap).
+/// [`Device::destroy_descriptor_heap`](tenure_core::device::DescriptorDevice::destroy_descriptor_heap).
 /// Dropping it without that is a leak and is reported as one.
 ///
 /// As on real hardware a descriptor does not keep its resource alive; unlike there, using it

@@ -93,7 +93,7 @@ impl SetBlockState {
 }
 
 /// The form of descriptor sets: a handle for
-/// [`Device::destroy_set_layout`](tenure_core::device::Device::destroy_set_layout). Dropping it
+/// [`Device::destroy_set_layout`](tenure_core::device::SetDevice::destroy_set_layout). Dropping it
 /// without that is a leak and is reported as one.
 pub struct SetLayout {
     pub(crate) state: Arc<LayoutState>,
@@ -102,7 +102,7 @@ pub struct SetLayout {
 debug_by_label!(SetLayout);
 
 /// Descriptor sets of one layout: a handle for
-/// [`Device::destroy_set_block`](tenure_core::device::Device::destroy_set_block). Dropping it
+/// [`Device::destroy_set_block`](tenure_core::device::SetDevice::destroy_set_block). Dropping it
 /// without that is a leak and is reported as one.
 pub struct SetBlock {
     pub(crate) state: Arc<SetBlockState>,

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::device::{
-    AccelerationStructureRange, CallRule, Checked, Descriptor, DescriptorHeapDesc, DescriptorSource,
-    DeviceError, HeapBudget, HeapDesc, ManagerSlot, MemoryBlock, MemoryTypeId, ObjectRef, PagingPoint,
-    Permit, Priority, Properties, QueryHeapDesc, QueueId, QueueSerial, Requirements, ResourceDesc,
-    SetBinding, SetWrite, State, SubmitSync, TextureInfo, TextureWrite, TileLayout, TileUpdate, TrimRequest,
+    self, AccelerationStructureRange, CallRule, Checked, Descriptor, DescriptorDevice, DescriptorHeapDesc,
+    DescriptorSource, DeviceError, HeapBudget, HeapDesc, ManagerSlot, MemoryDevice, MemoryTypeId, ObjectRef,
+    Permit, Properties, QueryDevice, QueryHeapDesc, QueueDevice, QueueId, QueueSerial, RayDevice,
+    Requirements, ResourceDesc, SetBinding, SetDevice, SetWrite, State, SubmitSync, TextureInfo,
+    TextureWrite, TileDevice, TileLayout, TileUpdate,
 };
 
 use super::Device;
@@ -60,23 +61,14 @@ fn destroyed(resource: &ResourceState) -> Request {
 
 /// Calls that a part answers, with their requests.
 macro_rules! called {
-    ($($kind:ident($request:expr): fn $name:ident($this:ident, $argument:ident: $type:ty) -> $answer:ty;)*) => {$(
-        fn $name(&$this, $argument: $type) -> Result<$answer, DeviceError> {
-            $this.queues.call(CallKind::$kind, $request, || $this.queues.$name($argument))
-        }
-    )*};
-}
-
-/// As `called`, for functions that take a permit.
-macro_rules! permitted {
-    ($($kind:ident($request:expr): fn $name:ident($this:ident $(, $argument:ident: $type:ty)*) -> $answer:ty;)*) => {$(
-        fn $name(&$this, _: Permit<Self> $(, $argument: $type)*) -> Result<$answer, DeviceError> {
+    ($($kind:ident($request:expr): fn $name:ident($this:ident $(, _: $permit:ty)? $(, $argument:ident: $type:ty)*) -> $answer:ty;)*) => {$(
+        fn $name(&$this $(, _: $permit)? $(, $argument: $type)*) -> Result<$answer, DeviceError> {
             $this.queues.call(CallKind::$kind, $request, || $this.queues.$name($($argument),*))
         }
     )*};
 }
 
-/// As `permitted`, for functions that cannot fail.
+/// As `called`, for functions that take a permit and cannot fail.
 macro_rules! infallible {
     ($($kind:ident($request:expr): fn $name:ident($this:ident, $object:ident: $type:ty $(, $argument:ident: $more:ty)*);)*) => {$(
         fn $name(&$this, _: Permit<Self>, $object: $type $(, $argument: $more)*) {
@@ -88,26 +80,10 @@ macro_rules! infallible {
 
 impl Checked for Device {}
 
-impl tenure_core::device::Device for Device {
+impl MemoryDevice for Device {
     type Heap = Heap;
     type Resource = Resource;
     type Mapping = Mapping;
-    type List = List;
-    type DescriptorHeap = DescriptorHeap;
-    type SetLayout = SetLayout;
-    type SetBlock = SetBlock;
-    type QueryHeap = QueryHeap;
-    type AccelerationStructure = AccelerationStructure;
-    type ExternalPoint = ExternalPoint;
-    type NativeQueue<'a> = NativeQueue<'a>;
-
-    fn properties(&self) -> &Properties {
-        &self.queues.properties
-    }
-
-    fn manager_slot(&self) -> &ManagerSlot {
-        &self.queues.manager_slot
-    }
 
     fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
         let queues = &self.queues;
@@ -116,54 +92,6 @@ impl tenure_core::device::Device for Device {
 
     fn create_committed(&self, desc: &ResourceDesc, memory: MemoryTypeId) -> Result<Resource, DeviceError> {
         self.create_committed_as(desc, desc, memory)
-    }
-
-    called! {
-        CreateHeap(Request { memory: desc.memory.0, ..Request::of(desc.size) }): fn create_heap(self, desc: &HeapDesc) -> Heap;
-        CreateReserved(Request::for_memory(0, MemoryTypeId(0), desc)): fn create_reserved(self, desc: &ResourceDesc) -> Resource;
-        CreateDescriptorHeap(Request::of(u64::from(desc.count))):
-            fn create_descriptor_heap(self, desc: &DescriptorHeapDesc) -> DescriptorHeap;
-        CreateSetLayout(Request::of(bindings.len() as u64)): fn create_set_layout(self, bindings: &[SetBinding]) -> SetLayout;
-        CreateQueryHeap(Request::of(u64::from(desc.count))): fn create_query_heap(self, desc: &QueryHeapDesc) -> QueryHeap;
-    }
-
-    permitted! {
-        CreatePlaced(self.placed(desc, heap)):
-            fn create_placed(self, desc: &ResourceDesc, heap: &Heap, offset: u64) -> Resource;
-        WriteTexture(written(writes)):
-            fn write_texture(self, texture: &Resource, states: (State, State), writes: &[TextureWrite<'_>]) -> ();
-        CreateList(Request::default()): fn create_list(self, queue: QueueId) -> List;
-        WriteDescriptor(Request::of(1)):
-            fn write_descriptor(self, heap: &DescriptorHeap, index: u32, descriptor: &Descriptor<'_, Self>) -> ();
-        FillDescriptors(Request::of(sources.len() as u64)):
-            fn fill_descriptors(self, heap: &DescriptorHeap, first: u32, sources: &[DescriptorSource<'_, Self>]) -> ();
-        CreateSetBlock(Request::of(u64::from(sets))): fn create_set_block(self, layout: &SetLayout, sets: u32) -> SetBlock;
-        WriteSet(Request::of(writes.len() as u64)):
-            fn write_set(self, block: &SetBlock, set: u32, writes: &[SetWrite<'_, Self>]) -> ();
-        CreateAccelerationStructure(Request::of(range.size)):
-            fn create_acceleration_structure(self, range: &AccelerationStructureRange<'_, Self>) -> AccelerationStructure;
-        UpdateTiles(Request::default()):
-            fn update_tiles(self, queue: QueueId, updates: &[TileUpdate<'_, Self>], waits: &[QueueSerial], signal: u64) -> ();
-        MakeResident(Request::of(self.queues.missing(blocks))):
-            fn make_resident(self, blocks: &[MemoryBlock<'_, Self>]) -> PagingPoint;
-        Evict(Request::default()): fn evict(self, blocks: &[MemoryBlock<'_, Self>]) -> ();
-        SetPriority(Request::default()): fn set_priority(self, block: MemoryBlock<'_, Self>, priority: Priority) -> ();
-    }
-
-    infallible! {
-        DestroyHeap(Request::of(heap.state.desc.size)): fn destroy_heap(self, heap: Heap);
-        DestroyResource(destroyed(&resource.state)): fn destroy_resource(self, resource: Resource);
-        DestroyList(Request::default()): fn destroy_list(self, list: List);
-        DestroyDescriptorHeap(Request::of(u64::from(heap.state.desc.count))):
-            fn destroy_descriptor_heap(self, heap: DescriptorHeap);
-        ClearDescriptors(Request::of(u64::from(count))):
-            fn clear_descriptors(self, heap: &DescriptorHeap, first: u32, count: u32, freed_by: Option<&str>);
-        DestroySetLayout(Request::default()): fn destroy_set_layout(self, layout: SetLayout);
-        DestroySetBlock(Request::of(u64::from(block.state.count))): fn destroy_set_block(self, block: SetBlock);
-        ClearSet(Request::of(1)): fn clear_set(self, block: &SetBlock, set: u32, freed_by: Option<&str>);
-        DestroyQueryHeap(Request::default()): fn destroy_query_heap(self, heap: QueryHeap);
-        DestroyAccelerationStructure(Request::default()):
-            fn destroy_acceleration_structure(self, structure: AccelerationStructure);
     }
 
     fn map(&self, resource: &Resource) -> Result<Mapping, DeviceError> {
@@ -187,6 +115,31 @@ impl tenure_core::device::Device for Device {
         resource.state.address
     }
 
+    fn name_range(&self, buffer: &Resource, offset: u64, size: u64, name: &str) {
+        if !self.queues.checks.is_empty() {
+            buffer.state.owners.set(offset..offset.saturating_add(size), name);
+        }
+    }
+
+    fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError> {
+        self.queues.call(CallKind::Budget, Request::default(), || Ok(self.queues.budgets()))
+    }
+
+    called! {
+        CreateHeap(Request { memory: desc.memory.0, ..Request::of(desc.size) }): fn create_heap(self, desc: &HeapDesc) -> Heap;
+        CreatePlaced(self.placed(desc, heap)):
+            fn create_placed(self, _: Permit<Self>, desc: &ResourceDesc, heap: &Heap, offset: u64) -> Resource;
+        WriteTexture(written(writes)):
+            fn write_texture(self, _: Permit<Self>, texture: &Resource, states: (State, State), writes: &[TextureWrite<'_>]) -> ();
+    }
+
+    infallible! {
+        DestroyHeap(Request::of(heap.state.desc.size)): fn destroy_heap(self, heap: Heap);
+        DestroyResource(destroyed(&resource.state)): fn destroy_resource(self, resource: Resource);
+    }
+}
+
+impl TileDevice for Device {
     fn tile_layout(&self, resource: &Resource) -> Result<TileLayout, DeviceError> {
         self.queues.alive()?;
         let state = &resource.state;
@@ -199,27 +152,85 @@ impl tenure_core::device::Device for Device {
         }
     }
 
-    fn name_range(&self, buffer: &Resource, offset: u64, size: u64, name: &str) {
-        if !self.queues.checks.is_empty() {
-            buffer.state.owners.set(offset..offset.saturating_add(size), name);
-        }
+    called! {
+        CreateReserved(Request::for_memory(0, MemoryTypeId(0), desc)): fn create_reserved(self, desc: &ResourceDesc) -> Resource;
+        UpdateTiles(Request::default()):
+            fn update_tiles(self, _: Permit<Self>, queue: QueueId, updates: &[TileUpdate<'_, Self>], waits: &[QueueSerial], signal: u64) -> ();
     }
+}
 
-    fn set_name(&self, _: Permit<Self>, object: ObjectRef<'_, Self>, name: &str) {
-        match object {
-            ObjectRef::Heap(heap) => heap.state.label.set_name(name),
-            ObjectRef::Resource(resource) => resource.state.label.set_name(name),
-            ObjectRef::List(list) => list.state.label.set_name(name),
-            ObjectRef::DescriptorHeap(heap) => heap.state.label.set_name(name),
-            ObjectRef::SetBlock(block) => block.state.label.set_name(name),
-            ObjectRef::QueryHeap(heap) => heap.state.label.set_name(name),
-            ObjectRef::AccelerationStructure(structure) => structure.state.label.set_name(name),
-        }
-    }
+impl RayDevice for Device {
+    type AccelerationStructure = AccelerationStructure;
 
     fn acceleration_structure_address(&self, structure: &AccelerationStructure) -> u64 {
         structure.address()
     }
+
+    called! {
+        CreateAccelerationStructure(Request::of(range.size)):
+            fn create_acceleration_structure(self, _: Permit<Self>, range: &AccelerationStructureRange<'_, Self>) -> AccelerationStructure;
+    }
+
+    infallible! {
+        DestroyAccelerationStructure(Request::default()):
+            fn destroy_acceleration_structure(self, structure: AccelerationStructure);
+    }
+}
+
+impl DescriptorDevice for Device {
+    type DescriptorHeap = DescriptorHeap;
+
+    called! {
+        CreateDescriptorHeap(Request::of(u64::from(desc.count))):
+            fn create_descriptor_heap(self, desc: &DescriptorHeapDesc) -> DescriptorHeap;
+        WriteDescriptor(Request::of(1)):
+            fn write_descriptor(self, _: Permit<Self>, heap: &DescriptorHeap, index: u32, descriptor: &Descriptor<'_, Self>) -> ();
+        FillDescriptors(Request::of(sources.len() as u64)):
+            fn fill_descriptors(self, _: Permit<Self>, heap: &DescriptorHeap, first: u32, sources: &[DescriptorSource<'_, Self>]) -> ();
+    }
+
+    infallible! {
+        DestroyDescriptorHeap(Request::of(u64::from(heap.state.desc.count))):
+            fn destroy_descriptor_heap(self, heap: DescriptorHeap);
+        ClearDescriptors(Request::of(u64::from(count))):
+            fn clear_descriptors(self, heap: &DescriptorHeap, first: u32, count: u32, freed_by: Option<&str>);
+    }
+}
+
+impl SetDevice for Device {
+    type SetLayout = SetLayout;
+    type SetBlock = SetBlock;
+
+    called! {
+        CreateSetLayout(Request::of(bindings.len() as u64)): fn create_set_layout(self, bindings: &[SetBinding]) -> SetLayout;
+        CreateSetBlock(Request::of(u64::from(sets))): fn create_set_block(self, _: Permit<Self>, layout: &SetLayout, sets: u32) -> SetBlock;
+        WriteSet(Request::of(writes.len() as u64)):
+            fn write_set(self, _: Permit<Self>, block: &SetBlock, set: u32, writes: &[SetWrite<'_, Self>]) -> ();
+    }
+
+    infallible! {
+        DestroySetLayout(Request::default()): fn destroy_set_layout(self, layout: SetLayout);
+        DestroySetBlock(Request::of(u64::from(block.state.count))): fn destroy_set_block(self, block: SetBlock);
+        ClearSet(Request::of(1)): fn clear_set(self, block: &SetBlock, set: u32, freed_by: Option<&str>);
+    }
+}
+
+impl QueryDevice for Device {
+    type QueryHeap = QueryHeap;
+
+    called! {
+        CreateQueryHeap(Request::of(u64::from(desc.count))): fn create_query_heap(self, desc: &QueryHeapDesc) -> QueryHeap;
+    }
+
+    infallible! {
+        DestroyQueryHeap(Request::default()): fn destroy_query_heap(self, heap: QueryHeap);
+    }
+}
+
+impl QueueDevice for Device {
+    type List = List;
+    type ExternalPoint = ExternalPoint;
+    type NativeQueue<'a> = NativeQueue<'a>;
 
     fn submit_with(
         &self,
@@ -250,20 +261,34 @@ impl tenure_core::device::Device for Device {
         self.queues.wait(target, timeout)
     }
 
-    fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError> {
-        self.queues.call(CallKind::Budget, Request::default(), || Ok(self.queues.budgets()))
+    called! {
+        CreateList(Request::default()): fn create_list(self, _: Permit<Self>, queue: QueueId) -> List;
     }
 
-    fn budget_changed(&self) -> bool {
-        self.queues.budget_changed()
+    infallible! {
+        DestroyList(Request::default()): fn destroy_list(self, list: List);
+    }
+}
+
+impl device::Device for Device {
+    fn properties(&self) -> &Properties {
+        &self.queues.properties
     }
 
-    fn take_trim_request(&self) -> Option<TrimRequest> {
-        self.queues.notices.take_trim()
+    fn manager_slot(&self) -> &ManagerSlot {
+        &self.queues.manager_slot
     }
 
-    fn reserve(&self, bytes: &[u64]) {
-        self.queues.notices.reserve(bytes);
+    fn set_name(&self, _: Permit<Self>, object: ObjectRef<'_, Self>, name: &str) {
+        match object {
+            ObjectRef::Heap(heap) => heap.state.label.set_name(name),
+            ObjectRef::Resource(resource) => resource.state.label.set_name(name),
+            ObjectRef::List(list) => list.state.label.set_name(name),
+            ObjectRef::DescriptorHeap(heap) => heap.state.label.set_name(name),
+            ObjectRef::SetBlock(block) => block.state.label.set_name(name),
+            ObjectRef::QueryHeap(heap) => heap.state.label.set_name(name),
+            ObjectRef::AccelerationStructure(structure) => structure.state.label.set_name(name),
+        }
     }
 
     fn status(&self) -> Result<(), DeviceError> {

@@ -12,7 +12,7 @@ use crate::timeline::Queues;
 /// Injects failures into a device: [`Device::faults`](crate::Device::faults).
 ///
 /// ```
-/// use tenure::device::{Device as _, Permit};
+/// use tenure::device::{Permit, prelude::*};
 /// use tenure::sim::{Device, Fault, FaultKind, Profile};
 /// use tenure::QueueId;
 ///

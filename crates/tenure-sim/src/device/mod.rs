@@ -69,9 +69,7 @@ impl Device {
     /// For tests that judge barriers by rules of their own.
     ///
     /// ```
-    /// use tenure_core::device::{
-    ///     BufferInfo, CommandList as _, Device as _, MemoryTypeId, Permit, QueueId, ResourceDesc, State, Usage,
-    /// };
+    /// use tenure_core::device::{BufferInfo, MemoryTypeId, Permit, QueueId, ResourceDesc, State, Usage, prelude::*};
     /// use tenure_sim::{Device, Lag, Options, Profile, Step};
     ///
     /// let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None).journal(true));
@@ -185,7 +183,7 @@ impl Device {
     }
 
     /// Changes the budget of a memory heap, as when another program starts. Nothing is evicted;
-    /// [`budget`](tenure_core::device::Device::budget) reports it.
+    /// [`budget`](tenure_core::device::MemoryDevice::budget) reports it.
     ///
     /// # Errors
     /// [`DeviceError::InvalidCall`] if there is no such heap.
@@ -208,7 +206,7 @@ impl Device {
     }
 
     /// The last reservation that the program made with the operating system, by memory heap
-    /// ([`reserve`](tenure_core::device::Device::reserve)); empty before the first.
+    /// ([`reserve`](tenure_core::device::ResidencyDevice::reserve)); empty before the first.
     #[must_use]
     pub fn reserved(&self) -> Vec<u64> {
         self.queues.notices.reserved()

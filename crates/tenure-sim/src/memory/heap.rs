@@ -207,7 +207,7 @@ fn is_structure(desc: &ResourceDesc) -> Option<bool> {
     }
 }
 
-/// A heap: a handle for [`Device::destroy_heap`](tenure_core::device::Device::destroy_heap).
+/// A heap: a handle for [`Device::destroy_heap`](tenure_core::device::MemoryDevice::destroy_heap).
 /// Dropping it without that is a leak and is reported as one.
 pub struct Heap {
     pub(crate) state: Arc<HeapState>,

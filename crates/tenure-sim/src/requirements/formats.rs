@@ -48,7 +48,7 @@ fn check_texture(formats: Formats, info: &TextureInfo) -> Result<(), DeviceError
 
 #[cfg(test)]
 mod tests {
-    use tenure_core::device::{Device as _, Format, Usage};
+    use tenure_core::device::{Format, Usage, prelude::*};
 
     use crate::{Device, Profile};
 

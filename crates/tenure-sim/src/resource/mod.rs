@@ -86,7 +86,7 @@ impl ResourceState {
 }
 
 /// A buffer or texture: a handle for
-/// [`Device::destroy_resource`](tenure_core::device::Device::destroy_resource). Dropping it
+/// [`Device::destroy_resource`](tenure_core::device::MemoryDevice::destroy_resource). Dropping it
 /// without that is a leak and is reported as one.
 pub struct Resource {
     pub(crate) state: Arc<ResourceState>,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
-use tenure_core::device::{Api, Device as _, Permit, QueueId, Usage};
+use tenure_core::device::{Api, Permit, QueueId, Usage, prelude::*};
 use tenure_core::present::{PresentMode, SharedImage, SwapchainDesc, SwapchainImage, await_release};
 use tenure_core::time::SyncPoint;
 use tenure_core::{Awaited, Error, Format, Gpu, Queue, State, SwapchainRule, TextureDesc};

@@ -1,7 +1,7 @@
 //! Create, map, submit, wait, copy: on every profile.
 
 use crate::common::{buffer, finish, heap_for, record, upload_type};
-use tenure_core::device::{CommandList as _, Device as _, Mapping as _, *};
+use tenure_core::device::{CommandList as _, Mapping as _, *};
 use tenure_sim::{Device, Lag, Options, Profile};
 
 #[test]

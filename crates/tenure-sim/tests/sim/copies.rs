@@ -1,7 +1,7 @@
 //! Copies of texels, compared with an array of blocks.
 
 use proptest::prelude::*;
-use tenure_core::device::{CommandList as _, Device as _, Mapping as _, *};
+use tenure_core::device::{CommandList as _, Mapping as _, *};
 use tenure_sim::{Device, Lag, Options, Profile, Resource};
 
 use crate::common::*;

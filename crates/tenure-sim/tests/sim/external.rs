@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::device::{CommandList as _, Device as _, *};
+use tenure_core::device::{CommandList as _, *};
 use tenure_core::{
     BufferDesc, Config, Error, Gpu, MemoryUse, Queue, State, Subresource, SyncPoint, TextureDesc, Usage,
 };

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use tenure_core::device::{CommandList as _, Device as _, *};
+use tenure_core::device::{CommandList as _, *};
 use tenure_sim::{Device, Lag, Options, Profile};
 
 use crate::common::*;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use tenure_core::device::{Device as _, *};
+use tenure_core::device::*;
 use tenure_sim::{Checks, Device, HazardKind, Lag, Options, Profile};
 
 use crate::common::*;

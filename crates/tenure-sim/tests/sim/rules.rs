@@ -1,6 +1,6 @@
 //! Rules whose violation a real driver often accepts: each is an error at the call.
 
-use tenure_core::device::{CommandList as _, Device as _, *};
+use tenure_core::device::{CommandList as _, *};
 use tenure_sim::{Device, List, Options, Profile, Resource};
 
 use crate::common::*;

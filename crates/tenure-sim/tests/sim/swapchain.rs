@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use tenure_core::device::{Api, Device as _};
+use tenure_core::device::{Api, prelude::*};
 use tenure_core::{
     Awaited, BufferDesc, Config, Error, FrameConfig, Gpu, Graph, Queue, Recording, State, Subresource,
     SwapchainDesc, SwapchainImage, SwapchainRule, TextureDesc, TextureViewDesc, Usage, View,

@@ -15,7 +15,7 @@ impl Waits {
         self.0.iter().all(|serial| *serial == 0)
     }
 
-    /// At most one serial for each queue, as [`Device::submit`](crate::device::Device::submit) takes them.
+    /// At most one serial for each queue, as [`Device::submit`](crate::device::QueueDevice::submit) takes them.
     pub fn iter(&self) -> impl Iterator<Item = QueueSerial> + '_ {
         (0u8..)
             .zip(self.0)

@@ -31,7 +31,7 @@ enum Content {
 }
 
 /// Descriptors: a handle for
-/// [`Device::destroy_descriptor_heap`](tenure_core::device::Device::destroy_descriptor_heap).
+/// [`Device::destroy_descriptor_heap`](tenure_core::device::DescriptorDevice::destroy_descriptor_heap).
 /// Dropping it without that leaks the API's objects.
 ///
 /// A heap that is not shader-visible holds views, samplers and ranges of buffers. A shader-visible one is one

@@ -18,7 +18,7 @@ use crate::structure::STRUCTURES;
 const LAST_BINDING: u32 = u16::MAX as u32;
 
 /// The form of descriptor sets: a handle for
-/// [`Device::destroy_set_layout`](tenure_core::device::Device::destroy_set_layout). Dropping it
+/// [`Device::destroy_set_layout`](tenure_core::device::SetDevice::destroy_set_layout). Dropping it
 /// without that leaks the API's layout.
 ///
 /// All shader stages see the bindings, except input attachments, which only pixel (fragment) shaders see. If the
@@ -137,7 +137,7 @@ impl fmt::Debug for SetLayout {
 const MOST_SETS: u32 = 1 << 16;
 
 /// A descriptor pool with sets of one layout only: a handle for
-/// [`Device::destroy_set_block`](tenure_core::device::Device::destroy_set_block). Dropping it without that leaks
+/// [`Device::destroy_set_block`](tenure_core::device::SetDevice::destroy_set_block). Dropping it without that leaks
 /// the pool.
 pub struct SetBlock {
     owner: Arc<Descriptors>,

@@ -1,32 +1,23 @@
 //! The device itself: the contract, and the way to the API beneath it.
 
+mod contract;
 mod list;
 mod objects;
 
 use core::fmt;
 use std::ffi::CString;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ash::vk;
-use smallvec::SmallVec;
-use tenure_core::device::{
-    AccelerationStructureRange, CallRule, Descriptor, DescriptorHeapDesc, DescriptorSource, DeviceError,
-    HeapBudget, HeapDesc, ManagerSlot, MemoryBlock, MemoryTypeId, ObjectRef, Permit, Priority, Properties,
-    QueryHeapDesc, QueueId, QueueSerial, Requirements, ResourceDesc, SetBinding, SetWrite, State, SubmitSync,
-    TextureInfo, TextureWrite, TileLayout, TileUpdate, Usage,
-};
+use tenure_core::device::{ManagerSlot, QueueId, State, Usage};
 
-use crate::descriptor::{DescriptorHeap, DescriptorTables, Descriptors, SetBlock, SetLayout};
+use crate::descriptor::{DescriptorTables, Descriptors};
 use crate::features::{ApiVersion, OptionalFeatures};
 use crate::loaded::Loaded;
-use crate::memory::{Heap, Mapping, Memories};
-use crate::query::QueryHeap;
-use crate::queue::{ExternalSemaphore, OwnQueue, Queues, Sync, Work};
-use crate::record::List;
-use crate::resource::{Resource, Resources};
+use crate::memory::Memories;
+use crate::queue::{OwnQueue, Queues};
+use crate::resource::Resources;
 use crate::stages::StateUse;
-use crate::structure::AccelerationStructure;
 use crate::tiles::Tiles;
 
 /// A Vulkan device behind tenure's contract. Clones are handles to the same device, which any
@@ -185,149 +176,6 @@ impl Device {
     pub fn stage_access_layout(&self, queue: QueueId, state: State) -> Option<StateUse> {
         let stages = &self.parts.queues.list.get(queue.index())?.stages;
         Some(stages.of(state, Usage::all().difference(Usage::DEPTH_STENCIL)))
-    }
-}
-
-/// Methods of the contract that a part or an object has.
-macro_rules! forwarded {
-    ($(fn $name:ident($this:ident $(, $argument:ident: $kind:ty)*) $(-> $answer:ty)? $call:block)*) => {$(
-        fn $name(&$this $(, $argument: $kind)*) $(-> $answer)? $call
-    )*};
-}
-
-/// As `forwarded`, for functions that take a permit.
-macro_rules! permitted {
-    ($(fn $name:ident($this:ident $(, $argument:ident: $kind:ty)*) $(-> $answer:ty)? $call:block)*) => {$(
-        fn $name(&$this, _: Permit<Self> $(, $argument: $kind)*) $(-> $answer)? $call
-    )*};
-}
-
-impl tenure_core::device::Device for Device {
-    type Heap = Heap;
-    type Resource = Resource;
-    type Mapping = Mapping;
-    type List = List;
-    type DescriptorHeap = DescriptorHeap;
-    type SetLayout = SetLayout;
-    type SetBlock = SetBlock;
-    type QueryHeap = QueryHeap;
-    type AccelerationStructure = AccelerationStructure;
-    type ExternalPoint = ExternalSemaphore;
-    type NativeQueue<'a> = vk::Queue;
-
-    fn properties(&self) -> &Properties {
-        &self.parts.loaded.tables.properties
-    }
-
-    fn manager_slot(&self) -> &ManagerSlot {
-        &self.parts.manager_slot
-    }
-
-    forwarded! {
-        fn requirements(self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> { self.parts.resources.requirements(desc) }
-        fn create_heap(self, desc: &HeapDesc) -> Result<Heap, DeviceError> { self.parts.memory.create_heap(desc) }
-        fn create_committed(self, desc: &ResourceDesc, memory: MemoryTypeId) -> Result<Resource, DeviceError> {
-            self.parts.resources.create_committed(desc, memory, desc.usage().priority())
-        }
-        fn create_reserved(self, desc: &ResourceDesc) -> Result<Resource, DeviceError> { self.parts.resources.create_reserved(desc) }
-        fn map(self, resource: &Resource) -> Result<Mapping, DeviceError> { resource.map() }
-        fn texture_write_states(self, info: &TextureInfo) -> State { self.parts.resources.texture_write_states(info) }
-        fn gpu_address(self, resource: &Resource) -> Option<u64> { resource.address }
-        fn tile_layout(self, resource: &Resource) -> Result<TileLayout, DeviceError> { resource.tile_layout() }
-        fn create_descriptor_heap(self, desc: &DescriptorHeapDesc) -> Result<DescriptorHeap, DeviceError> {
-            self.parts.descriptors.create_descriptor_heap(desc)
-        }
-        fn create_set_layout(self, bindings: &[SetBinding]) -> Result<SetLayout, DeviceError> {
-            self.parts.descriptors.create_set_layout(bindings)
-        }
-        fn create_query_heap(self, desc: &QueryHeapDesc) -> Result<QueryHeap, DeviceError> { QueryHeap::create(&self.parts.loaded, desc) }
-        fn acceleration_structure_address(self, structure: &AccelerationStructure) -> u64 { structure.address() }
-        fn completed(self, queue: QueueId) -> Result<u64, DeviceError> { self.parts.queues.completed(queue) }
-        fn wait(self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> { self.parts.queues.wait(target, timeout) }
-        fn budget(self) -> Result<Vec<HeapBudget>, DeviceError> { self.parts.memory.budget() }
-        fn status(self) -> Result<(), DeviceError> { self.parts.loaded.alive() }
-    }
-
-    permitted! {
-        fn destroy_heap(self, heap: Heap) { heap.memory.destroy() }
-        fn create_committed_with_priority(self, desc: &ResourceDesc, memory: MemoryTypeId, priority: Priority) -> Result<Resource, DeviceError> {
-            self.parts.resources.create_committed(desc, memory, priority)
-        }
-        fn create_placed(self, desc: &ResourceDesc, heap: &Heap, offset: u64) -> Result<Resource, DeviceError> {
-            self.parts.resources.create_placed(desc, heap, offset)
-        }
-        fn destroy_resource(self, resource: Resource) { resource.destroy() }
-        fn write_texture(self, texture: &Resource, states: (State, State), writes: &[TextureWrite<'_>]) -> Result<(), DeviceError> {
-            self.parts.resources.write_texture(texture, states, writes)
-        }
-        fn set_name(self, object: ObjectRef<'_, Self>, name: &str) { self.name_object(&object, name) }
-        fn create_list(self, queue: QueueId) -> Result<List, DeviceError> { List::create(&self.parts.queues, &self.parts.resources, queue) }
-        fn destroy_list(self, list: List) { list.destroy() }
-        fn destroy_descriptor_heap(self, heap: DescriptorHeap) { heap.destroy() }
-        fn write_descriptor(self, heap: &DescriptorHeap, index: u32, descriptor: &Descriptor<'_, Self>) -> Result<(), DeviceError> {
-            heap.write(&self.parts.descriptors, index, descriptor)
-        }
-        fn fill_descriptors(self, heap: &DescriptorHeap, first: u32, sources: &[DescriptorSource<'_, Self>]) -> Result<(), DeviceError> {
-            heap.fill(&self.parts.descriptors, first, sources)
-        }
-        fn clear_descriptors(self, heap: &DescriptorHeap, first: u32, count: u32, freed_by: Option<&str>) {
-            heap.clear(first, count, freed_by.is_some())
-        }
-        fn destroy_set_layout(self, layout: SetLayout) { layout.destroy() }
-        fn create_set_block(self, layout: &SetLayout, sets: u32) -> Result<SetBlock, DeviceError> {
-            self.parts.descriptors.create_set_block(layout, sets)
-        }
-        fn destroy_set_block(self, block: SetBlock) { block.destroy() }
-        fn write_set(self, block: &SetBlock, set: u32, writes: &[SetWrite<'_, Self>]) -> Result<(), DeviceError> {
-            block.write(&self.parts.descriptors, set, writes)
-        }
-        fn clear_set(self, block: &SetBlock, set: u32, freed_by: Option<&str>) {
-            if freed_by.is_some() {
-                block.poison(set);
-            }
-        }
-        fn destroy_query_heap(self, heap: QueryHeap) { heap.destroy() }
-        fn create_acceleration_structure(self, range: &AccelerationStructureRange<'_, Self>) -> Result<AccelerationStructure, DeviceError> {
-            AccelerationStructure::create(&self.parts.loaded, range)
-        }
-        fn destroy_acceleration_structure(self, structure: AccelerationStructure) { structure.destroy() }
-        fn update_tiles(self, queue: QueueId, updates: &[TileUpdate<'_, Self>], waits: &[QueueSerial], signal: u64) -> Result<(), DeviceError> {
-            self.parts.tiles.update(queue, updates, waits, signal)
-        }
-        fn set_priority(self, block: MemoryBlock<'_, Self>, priority: Priority) -> Result<(), DeviceError> {
-            self.change_priority(&block, priority)
-        }
-    }
-
-    fn submit_with(
-        &self,
-        _: Permit<Self>,
-        queue: QueueId,
-        lists: &[&List],
-        sync: SubmitSync<'_, Self>,
-    ) -> Result<(), DeviceError> {
-        self.parts.loaded.alive()?;
-        let buffers = lists.iter().map(|list| list.closed(&self.parts.loaded, queue));
-        let buffers = buffers.collect::<Result<SmallVec<[_; 4]>, _>>()?;
-        if (1..buffers.len()).any(|index| buffers[..index].contains(&buffers[index])) {
-            return Err(DeviceError::broken_rule(CallRule::SubmittedOnce));
-        }
-        let SubmitSync { waits, external_waits, external_signals, signal, .. } = sync;
-        let points = Sync { waits, external_waits, external_signals, signal };
-        self.parts.queues.execute(queue, Work::Lists(&buffers), points)?;
-        lists.iter().for_each(|list| list.note_submitted(signal));
-        Ok(())
-    }
-
-    fn submit_external<T>(
-        &self,
-        _: Permit<Self>,
-        queue: QueueId,
-        waits: &[QueueSerial],
-        signal: u64,
-        run: impl FnOnce(vk::Queue) -> T,
-    ) -> Result<T, DeviceError> {
-        self.parts.queues.submit_external(queue, waits, signal, run)
     }
 }
 

@@ -258,7 +258,7 @@ impl fmt::Debug for Memory {
 }
 
 /// A block of device memory: a handle for
-/// [`Device::destroy_heap`](tenure_core::device::Device::destroy_heap). Dropping it without that
+/// [`Device::destroy_heap`](tenure_core::device::MemoryDevice::destroy_heap). Dropping it without that
 /// leaks the memory.
 pub struct Heap {
     pub(crate) memory: Arc<Memory>,

@@ -502,7 +502,7 @@ impl Swapchain {
     /// Whether images finished on a queue can be presented.
     #[must_use]
     pub fn can_present_on(&self, queue: Queue) -> bool {
-        use tenure_core::device::Device as _;
+        use tenure_core::device::prelude::*;
         self.can_present(queue.id(self.gpu.device().properties()))
     }
 

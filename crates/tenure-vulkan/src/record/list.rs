@@ -30,7 +30,7 @@ enum Phase {
 }
 
 /// A command pool with its only command buffer: a handle for
-/// [`Device::destroy_list`](tenure_core::device::Device::destroy_list). Dropping it without that leaks both.
+/// [`Device::destroy_list`](tenure_core::device::QueueDevice::destroy_list). Dropping it without that leaks both.
 ///
 /// Copies are recorded for textures in exactly the states `COPY_SRC` and `COPY_DST`: their layouts correspond to
 /// these. [`close`](tenure_core::device::CommandList::close) returns the error of an invalid command.

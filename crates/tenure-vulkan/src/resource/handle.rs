@@ -30,7 +30,7 @@ pub(crate) enum Backing {
 }
 
 /// A buffer or texture: a handle for
-/// [`Device::destroy_resource`](tenure_core::device::Device::destroy_resource). Dropping it
+/// [`Device::destroy_resource`](tenure_core::device::MemoryDevice::destroy_resource). Dropping it
 /// without that leaks the API object and its memory.
 pub struct Resource {
     pub(crate) owner: Arc<Resources>,

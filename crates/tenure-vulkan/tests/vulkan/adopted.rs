@@ -4,7 +4,7 @@ use crate::harness::PERMIT;
 use core::ptr::NonNull;
 
 use conformance::Harness as _;
-use tenure_core::device::{Device as _, Mapping as _, MemoryFlags, MemoryTypeId, ResourceDesc};
+use tenure_core::device::{MemoryFlags, MemoryTypeId, ResourceDesc, prelude::*};
 use tenure_core::{
     BufferDesc, BufferInfo, Config, DeviceError, Format, Gpu, LocationKind, MemoryUse, Queue, State,
     TextureDesc, Usage,

@@ -2,7 +2,7 @@
 
 use crate::harness::PERMIT;
 use conformance::Harness as _;
-use tenure_core::device::{Barrier, CommandList as _, Device as _, MemoryTypeId, ResourceDesc};
+use tenure_core::device::{Barrier, MemoryTypeId, ResourceDesc, prelude::*};
 use tenure_core::{
     BufferLayout, DeviceError, Format, Plane, State, Subresource, TextureInfo, TextureRegion, Usage,
 };

@@ -4,8 +4,7 @@ use crate::harness::PERMIT;
 use std::time::Duration;
 
 use tenure_core::device::{
-    CommandList as _, Device as _, HeapCategory, HeapDesc, Mapping as _, MemoryFlags, MemoryTypeId, Priority,
-    QueueSerial, ResourceDesc,
+    HeapCategory, HeapDesc, MemoryFlags, MemoryTypeId, Priority, QueueSerial, ResourceDesc, prelude::*,
 };
 use tenure_core::{BufferInfo, DeviceError, Dimension, Format, QueueId, State, TextureInfo, Usage};
 use tenure_vulkan::{Device, Heap, List, Resource};

@@ -2,7 +2,7 @@
 
 use conformance::Harness as _;
 use tenure_core::QueueId;
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{ApiVersion, CreateError, Device, OptionalFeatures, Options};
 

@@ -3,7 +3,7 @@
 use crate::harness::PERMIT;
 use ash::vk;
 use conformance::Harness as _;
-use tenure_core::device::{Barrier, CommandList as _, Device as _, MemoryTypeId, ResourceDesc};
+use tenure_core::device::{Barrier, MemoryTypeId, ResourceDesc, prelude::*};
 use tenure_core::{
     BufferLayout, DeviceError, Format, Plane, QueueId, State, Subresource, TextureInfo, TextureRegion, Usage,
 };

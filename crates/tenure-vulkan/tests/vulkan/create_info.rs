@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use conformance::Harness as _;
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_vulkan::ash::{self, vk};
 use tenure_vulkan::{ApiVersion, Device, DeviceFeatures, OptionalFeatures, Options, Raw, RawQueue};
 

@@ -2,7 +2,7 @@
 
 use crate::harness::PERMIT;
 use conformance::Harness as _;
-use tenure_core::device::{Device as _, Features};
+use tenure_core::device::{Features, prelude::*};
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{
     Adapter, ApiVersion, CreateError, Device, OptionalFeatures, Options, Validation, adapters,

@@ -2,10 +2,7 @@
 
 use crate::harness::PERMIT;
 use conformance::Harness as _;
-use tenure_core::device::{
-    CommandList as _, Device as _, Mapping as _, MemoryTypeId, QueueSerial, ResourceDesc, TileSource,
-    TileUpdate,
-};
+use tenure_core::device::{MemoryTypeId, QueueSerial, ResourceDesc, TileSource, TileUpdate, prelude::*};
 use tenure_core::{
     BufferDesc, Config, DeviceError, Error, Format, Gpu, MemoryUse, QueueId, State, TextureDesc, TileRegion,
     Usage,

@@ -1,7 +1,7 @@
 //! A gate that blocks all queues.
 
 use tenure_core::QueueId;
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{ApiVersion, Device};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use conformance::{Effort, Harness, Probe};
 use parking_lot::{Mutex, MutexGuard};
-use tenure_core::device::{Device as _, Permit};
+use tenure_core::device::{Permit, prelude::*};
 use tenure_vulkan::{
     Adapter, CreateError, Device, List, Message, MessageKind, OptionalFeatures, Options, Raw, Severity,
     Validation, adapters,

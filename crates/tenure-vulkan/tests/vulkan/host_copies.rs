@@ -1,7 +1,7 @@
 //! Texels that the CPU writes directly, with the validation layers.
 
 use conformance::Harness as _;
-use tenure_core::device::{CallRule, Device as _, DeviceError, Features, TextureWrite};
+use tenure_core::device::{CallRule, DeviceError, Features, TextureWrite, prelude::*};
 use tenure_core::{
     Config, Format, Gpu, InPlaceConfig, Queue, State, Subresource, TexelData, TextureDesc, Usage,
 };

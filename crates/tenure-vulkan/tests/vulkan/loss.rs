@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use conformance::Harness as _;
 use tenure_core::DeviceError;
 use tenure_core::device::{
-    CommandList as _, Device as _, HeapCategory, HeapDesc, Mapping as _, MemoryFlags, MemoryTypeId,
-    ObjectRef, Priority,
+    HeapCategory, HeapDesc, MemoryFlags, MemoryTypeId, ObjectRef, Priority, prelude::*,
 };
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Device, OptionalFeatures, Options};

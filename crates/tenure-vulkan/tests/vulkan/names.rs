@@ -2,7 +2,7 @@
 
 use crate::harness::PERMIT;
 use conformance::Harness as _;
-use tenure_core::device::{DescriptorHeapDesc, Device as _, MemoryTypeId, ObjectRef, ResourceDesc};
+use tenure_core::device::{DescriptorHeapDesc, MemoryTypeId, ObjectRef, ResourceDesc, prelude::*};
 use tenure_core::{BufferDesc, Config, DescriptorKind, Format, Gpu, InPlaceConfig, Usage};
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Message, OptionalFeatures, Severity};

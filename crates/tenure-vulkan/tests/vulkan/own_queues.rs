@@ -1,7 +1,7 @@
 //! Queues for the program's own use.
 
 use tenure_core::QueueId;
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Adapter, CreateError, Device, adapters};
 

@@ -3,8 +3,7 @@
 use crate::harness::PERMIT;
 use conformance::Harness as _;
 use tenure_core::device::{
-    CommandList as _, Device as _, HeapCategory, HeapDesc, Mapping as _, MemoryFlags, MemoryTypeId, Priority,
-    ResourceDesc,
+    HeapCategory, HeapDesc, MemoryFlags, MemoryTypeId, Priority, ResourceDesc, prelude::*,
 };
 use tenure_core::{DeviceError, Format, TextureInfo, Usage};
 use tenure_vulkan::Options;

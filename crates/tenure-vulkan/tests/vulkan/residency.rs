@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use conformance::Harness as _;
-use tenure_core::device::{Device as _, MemoryBlock, MemoryTypeId, Priority, Residency};
+use tenure_core::device::{MemoryBlock, MemoryTypeId, Priority, Residency, prelude::*};
 use tenure_core::{
     Buffer, BufferDesc, Config, Format, Gpu, PoolConfig, Queue, Strategy, SyncPoint, TextureDesc, Usage,
 };

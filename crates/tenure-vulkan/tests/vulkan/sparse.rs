@@ -4,9 +4,7 @@ use crate::harness::PERMIT;
 use std::cell::Cell;
 
 use conformance::Harness as _;
-use tenure_core::device::{
-    CommandList as _, Device as _, Features, HeapCategory, QueueSerial, TileSource, TileUpdate,
-};
+use tenure_core::device::{Features, HeapCategory, QueueSerial, TileSource, TileUpdate, prelude::*};
 use tenure_core::{DeviceError, QueueId, State, TileRegion, Usage};
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Device, Heap, OptionalFeatures, Options, Resource};

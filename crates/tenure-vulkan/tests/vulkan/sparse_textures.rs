@@ -2,9 +2,7 @@
 
 use crate::harness::PERMIT;
 use conformance::Harness as _;
-use tenure_core::device::{
-    Barrier, CommandList as _, Device as _, Features, ResourceDesc, TileSource, TileUpdate,
-};
+use tenure_core::device::{Barrier, Features, ResourceDesc, TileSource, TileUpdate, prelude::*};
 use tenure_core::{
     BufferLayout, DeviceError, Dimension, Format, Plane, State, Subresource, TextureInfo, TextureRegion,
     TileRegion, Usage,

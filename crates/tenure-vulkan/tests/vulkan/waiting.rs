@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use conformance::Harness as _;
 use tenure_core::QueueId;
-use tenure_core::device::{CommandList as _, Device as _, QueueSerial};
+use tenure_core::device::{QueueSerial, prelude::*};
 use tenure_vulkan::{OptionalFeatures, Options};
 
 use crate::basics::{GRAPHICS, LONG, at, is_invalid};

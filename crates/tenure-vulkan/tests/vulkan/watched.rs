@@ -2,7 +2,7 @@
 
 use crate::harness::PERMIT;
 use conformance::Harness as _;
-use tenure_core::device::{Barrier, CommandList as _, Device as _};
+use tenure_core::device::{Barrier, prelude::*};
 use tenure_core::{State, Subresource};
 use tenure_vulkan::Severity;
 

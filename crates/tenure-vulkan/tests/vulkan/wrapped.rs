@@ -5,7 +5,7 @@ use core::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use conformance::Harness as _;
-use tenure_core::device::{Descriptor, DescriptorHeapDesc, Device as _, Features, MemoryFlags, ResourceDesc};
+use tenure_core::device::{Descriptor, DescriptorHeapDesc, Features, MemoryFlags, ResourceDesc, prelude::*};
 use tenure_core::{
     BufferDesc, Compare, Config, DescriptorKind, Dimension, Format, Gpu, MemoryUse, Queue, QueueId,
     QueueKind, SamplerInfo, TextureInfo, Usage,

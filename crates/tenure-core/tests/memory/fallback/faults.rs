@@ -1,6 +1,6 @@
 //! Every driver call fails once, and every driver call from one on fails.
 
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_core::{DeviceError, Error, OutOfMemory};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Profile};
 

@@ -1,6 +1,6 @@
 //! Budgets of the operating system, and the device's limit on allocations.
 
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_core::{
     Buffer, BufferDesc, Config, Format, Gpu, LocationKind, PoolConfig, Strategy, TextureDesc, Usage,
 };

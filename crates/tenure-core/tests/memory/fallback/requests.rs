@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_core::memory::heap_pools::Step;
 use tenure_core::{
     AllocationFlags, BufferDesc, Config, Error, Format, Gpu, MemoryUse, OutOfMemory, PageAllocatorDesc,

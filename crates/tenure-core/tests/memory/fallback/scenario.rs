@@ -1,6 +1,6 @@
 //! A program that creates resources with every placement and uses them, and continues after a failed step.
 
-use tenure_core::device::{CommandList as _, Device as _, Features, Permit};
+use tenure_core::device::{Features, Permit, prelude::*};
 use tenure_core::memory::PoolKind;
 use tenure_core::{
     Buffer, BufferDesc, BufferLayout, Config, Error, Format, FrameConfig, Gpu, MemoryUse, PageAllocator,

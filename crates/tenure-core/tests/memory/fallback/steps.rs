@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_core::memory::PoolKind;
 use tenure_core::{
     Buffer, BufferDesc, Config, DeviceError, Error, Format, Gpu, LocationKind, MemoryUse, OutOfMemory,

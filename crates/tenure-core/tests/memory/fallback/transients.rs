@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_core::{
     BufferDesc, Config, Error, Format, Gpu, Queue, State, Subresource, TextureDesc, TransientConfig, Usage,
 };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure_core::device::{Device as _, Properties};
+use tenure_core::device::{Properties, prelude::*};
 use tenure_core::transient::graph::{
     Compiled, Graph, GraphError, Memory, Need, PassId, PlanCache, PlanOptions, ResourceId, TransientDesc,
 };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_core::transient::graph::{Graph, GraphError, PassId, ResourceId};
 use tenure_core::{
     Config, Error, Frame, Gpu, Queue, QueueKind, Recording, Resources, State, Subresource, SyncPoint,

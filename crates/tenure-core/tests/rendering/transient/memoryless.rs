@@ -75,7 +75,7 @@ fn targets_of_one_pass_of_a_graph_take_no_bytes_of_a_phone() {
             let peak = gpu.plan_graph(&frame.graph).unwrap().peak();
             let locations: Vec<_> = (0..4).map(|_| frame.run(&gpu)).collect();
             let stats = gpu.stats();
-            let granted: u64 = tenure_core::device::Device::budget(gpu.device())
+            let granted: u64 = tenure_core::device::MemoryDevice::budget(gpu.device())
                 .unwrap()
                 .iter()
                 .map(|heap| heap.usage)

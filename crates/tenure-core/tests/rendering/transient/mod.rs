@@ -46,7 +46,7 @@ fn target(side: u32, name: impl Into<tenure_core::Name>) -> TextureDesc {
 
 /// The sample counts that the device supports for such targets, including 1.
 fn sample_counts(device: &Device) -> Vec<u32> {
-    use tenure_core::device::{Device as _, ResourceDesc};
+    use tenure_core::device::{ResourceDesc, prelude::*};
     let has = |samples: &u32| {
         let desc = ResourceDesc::Texture(target(16, "asked").samples(*samples).info);
         device.requirements(&desc).is_ok()
@@ -111,6 +111,6 @@ fn finish(device: &Device, gpu: Gpu<Device>) {
 }
 
 fn has_queue(device: &Device, kind: QueueKind) -> bool {
-    use tenure_core::device::Device as _;
+    use tenure_core::device::prelude::*;
     device.properties().queues.iter().any(|queue| queue.kind == kind)
 }

@@ -79,7 +79,7 @@ fn run(gpu: &Gpu<Device>, device: &Device, road: Road, drag: Drag) -> [u64; 4] {
 
 /// The rounding of the sizes of `heaps` heaps by the device.
 fn rounding(profile: Profile, heaps: u64) -> u64 {
-    use tenure_core::device::Device as _;
+    use tenure_core::device::prelude::*;
     let device = Device::with_options(Options::new(profile));
     // Multisampled targets are in heaps that are aligned to 4 MiB.
     heaps * if device.properties().heap_alignment > 0 { 4 * MIB } else { 0 }

@@ -1,6 +1,6 @@
 //! Small programs stay small: reserved bytes follow the requests.
 
-use tenure_core::device::{Device as _, ResourceDesc};
+use tenure_core::device::{ResourceDesc, prelude::*};
 use tenure_core::{BufferDesc, Config, Queue, TextureDesc, TransientConfig, Usage};
 use tenure_sim::Device;
 

@@ -17,7 +17,7 @@ const REASON: &str = "DXGI_ERROR_DEVICE_HUNG";
 
 /// Makes calls of all kinds until the first error.
 fn program(gpu: &Gpu<Device>) -> Result<(), Error> {
-    use tenure_core::device::Device as _;
+    use tenure_core::device::prelude::*;
     let pages = gpu.create_pages(&PageAllocatorDesc::new(256 << 10).name("pages"));
     let ring = gpu.create_upload_ring(&UploadRingDesc::new(64 << 10))?;
     let features = gpu.device().properties().features;

@@ -1,10 +1,12 @@
 //! Making, copying and clearing descriptors.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tenure_core::device::{
-    BindingKind, CallRule, Descriptor, DescriptorKind, DescriptorSource, DeviceError, check,
+    BindingKind, CallRule, Descriptor, DescriptorDevice, DescriptorHeapDesc, DescriptorKind,
+    DescriptorSource, DeviceError, Permit, SetDevice, check,
 };
 use windows::Win32::Graphics::Direct3D12::D3D12_CPU_DESCRIPTOR_HANDLE;
 
@@ -69,23 +71,26 @@ fn outside(end: u64, count: u32) -> DeviceError {
     DeviceError::invalid_call(CallRule::DescriptorInside, end, u64::from(count))
 }
 
-impl Inner {
-    /// A view is of a resource of the same device.
-    pub(crate) fn check_viewed(&self, resource: &Resource) -> Result<(), DeviceError> {
-        if std::ptr::eq(Arc::as_ptr(&resource.device), self) {
-            return Ok(());
-        }
-        Err(DeviceError::broken_rule(CallRule::SameDevice))
+impl DescriptorDevice for Device {
+    type DescriptorHeap = DescriptorHeap;
+
+    fn create_descriptor_heap(&self, desc: &DescriptorHeapDesc) -> Result<DescriptorHeap, DeviceError> {
+        self.inner.create_descriptor_heap(desc)
     }
 
-    pub(crate) fn write_descriptor(
+    fn destroy_descriptor_heap(&self, _: Permit<Self>, heap: DescriptorHeap) {
+        drop(heap);
+    }
+
+    fn write_descriptor(
         &self,
+        _: Permit<Self>,
         heap: &DescriptorHeap,
         index: u32,
-        descriptor: &Descriptor<'_, Device>,
+        descriptor: &Descriptor<'_, Self>,
     ) -> Result<(), DeviceError> {
-        self.look()?;
-        heap.check_device(self)?;
+        self.inner.look()?;
+        heap.check_device(&self.inner)?;
         if heap.desc.shader_visible {
             return Err(DeviceError::broken_rule(CallRule::WrittenHidden));
         }
@@ -96,20 +101,86 @@ impl Inner {
             // SAFETY: the handle is of a live heap of this device and of the descriptor's kind that is not
             // shader-visible. By the contract no other thread writes or reads the index meanwhile; the same
             // applies below.
-            Descriptor::Buffer { resource, view } => unsafe { self.write_buffer(resource, view, at) }?,
-            // SAFETY: as above.
-            Descriptor::Texture { resource, view } => unsafe { self.write_texture(resource, view, at) }?,
+            Descriptor::Buffer { resource, view } => unsafe { self.inner.write_buffer(resource, view, at) }?,
+            Descriptor::Texture { resource, view } => {
+                // SAFETY: as above.
+                unsafe { self.inner.write_texture(resource, view, at) }?
+            }
             Descriptor::Sampler(desc) => {
-                desc.validate(self.properties.descriptors.anisotropy)?;
-                let desc = sampler(desc, self.caps.comparison_none);
+                desc.validate(self.inner.properties.descriptors.anisotropy)?;
+                let desc = sampler(desc, self.inner.caps.comparison_none);
                 // SAFETY: as above; the description is a local that outlives the call.
-                unsafe { self.raw.CreateSampler(&raw const desc, at) };
+                unsafe { self.inner.raw.CreateSampler(&raw const desc, at) };
                 Content::Other
             }
         };
         heap.set_content(index, content);
-        self.messages.deliver();
+        self.inner.messages.deliver();
         Ok(())
+    }
+
+    fn fill_descriptors(
+        &self,
+        _: Permit<Self>,
+        heap: &DescriptorHeap,
+        first: u32,
+        sources: &[DescriptorSource<'_, Self>],
+    ) -> Result<(), DeviceError> {
+        self.inner.alive()?;
+        heap.check_device(&self.inner)?;
+        if !heap.desc.shader_visible {
+            return Err(DeviceError::broken_rule(CallRule::FilledVisible));
+        }
+        check::descriptors_inside(first, sources.len() as u64, heap.desc.count)?;
+        // All sources are checked first, so that a failure changes nothing.
+        for source in sources {
+            self.inner.check_source(heap, source)?;
+        }
+        // SAFETY: the sources were checked, and the indices are inside the heap. By the contract no other thread
+        // writes them meanwhile, no work in flight reads them, and no thread writes the sources.
+        unsafe { self.inner.fill(heap, first, sources) }
+        self.inner.messages.deliver();
+        Ok(())
+    }
+
+    fn clear_descriptors(
+        &self,
+        _: Permit<Self>,
+        heap: &DescriptorHeap,
+        first: u32,
+        count: u32,
+        freed_by: Option<&str>,
+    ) {
+        if heap.check_device(&self.inner).is_err() {
+            return;
+        }
+        let is_poisoned = freed_by.is_some() && heap.desc.shader_visible && self.inner.alive().is_ok();
+        let end = first.saturating_add(count).min(heap.desc.count);
+        for index in first..end {
+            if let Some(at) = heap.cpu_handle(index).filter(|_| is_poisoned) {
+                // SAFETY: the handle is of a live heap of this device. By the contract the caller frees the
+                // index, so no other code and no work of the GPU uses it.
+                unsafe { heap.content(index).write_null(&self.inner.raw, at) };
+            }
+            heap.set_content(index, Content::Nothing);
+        }
+        self.inner.messages.deliver();
+    }
+}
+
+/// It has no sets.
+impl SetDevice for Device {
+    type SetLayout = Infallible;
+    type SetBlock = Infallible;
+}
+
+impl Inner {
+    /// A view is of a resource of the same device.
+    pub(crate) fn check_viewed(&self, resource: &Resource) -> Result<(), DeviceError> {
+        if std::ptr::eq(Arc::as_ptr(&resource.device), self) {
+            return Ok(());
+        }
+        Err(DeviceError::broken_rule(CallRule::SameDevice))
     }
 
     /// The handle and content of a descriptor to copy.
@@ -152,29 +223,6 @@ impl Inner {
                 self.constants(resource, *offset, *size).map(|_| ())
             }
         }
-    }
-
-    pub(crate) fn fill_descriptors(
-        &self,
-        heap: &DescriptorHeap,
-        first: u32,
-        sources: &[DescriptorSource<'_, Device>],
-    ) -> Result<(), DeviceError> {
-        self.alive()?;
-        heap.check_device(self)?;
-        if !heap.desc.shader_visible {
-            return Err(DeviceError::broken_rule(CallRule::FilledVisible));
-        }
-        check::descriptors_inside(first, sources.len() as u64, heap.desc.count)?;
-        // All sources are checked first, so that a failure changes nothing.
-        for source in sources {
-            self.check_source(heap, source)?;
-        }
-        // SAFETY: the sources were checked, and the indices are inside the heap. By the contract no other thread
-        // writes them meanwhile, no work in flight reads them, and no thread writes the sources.
-        unsafe { self.fill(heap, first, sources) }
-        self.messages.deliver();
-        Ok(())
     }
 
     /// # Safety
@@ -220,28 +268,5 @@ impl Inner {
         }
         // SAFETY: the caller's promise.
         unsafe { run.flush() };
-    }
-
-    pub(crate) fn clear_descriptors(
-        &self,
-        heap: &DescriptorHeap,
-        first: u32,
-        count: u32,
-        freed_by: Option<&str>,
-    ) {
-        if heap.check_device(self).is_err() {
-            return;
-        }
-        let is_poisoned = freed_by.is_some() && heap.desc.shader_visible && self.alive().is_ok();
-        let end = first.saturating_add(count).min(heap.desc.count);
-        for index in first..end {
-            if let Some(at) = heap.cpu_handle(index).filter(|_| is_poisoned) {
-                // SAFETY: the handle is of a live heap of this device. By the contract the caller frees the
-                // index, so no other code and no work of the GPU uses it.
-                unsafe { heap.content(index).write_null(&self.raw, at) };
-            }
-            heap.set_content(index, Content::Nothing);
-        }
-        self.messages.deliver();
     }
 }

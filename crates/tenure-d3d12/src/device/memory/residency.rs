@@ -5,7 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use smallvec::SmallVec;
-use tenure_core::device::{CallRule, DeviceError, MemoryBlock, MemoryTypeId, PagingPoint, Priority};
+use tenure_core::device::{
+    CallRule, DeviceError, MemoryBlock, MemoryTypeId, PagingPoint, Permit, Priority, ResidencyDevice,
+    TrimRequest,
+};
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_FENCE_FLAG_NONE, D3D12_RESIDENCY_FLAG_NONE, D3D12_RESIDENCY_PRIORITY,
     D3D12_RESIDENCY_PRIORITY_HIGH, D3D12_RESIDENCY_PRIORITY_LOW, D3D12_RESIDENCY_PRIORITY_NORMAL,
@@ -51,6 +54,58 @@ pub(crate) fn residency_priority(priority: Priority, size: u64) -> D3D12_RESIDEN
     }
 }
 
+impl ResidencyDevice for Device {
+    fn make_resident(&self, _: Permit<Self>, blocks: &[Block<'_>]) -> Result<PagingPoint, DeviceError> {
+        self.inner.look()?;
+        let (objects, asked) = self.inner.pageables(blocks)?;
+        if objects.is_empty() {
+            return Ok(PagingPoint::RESIDENT);
+        }
+        let Some(device) = &self.inner.interfaces.device3 else {
+            // SAFETY: the objects are alive and of this device.
+            unsafe { self.inner.raw.MakeResident(&objects) }
+                .map_err(|error| self.inner.fail(&error, asked))?;
+            self.inner.messages.deliver();
+            return Ok(PagingPoint::RESIDENT);
+        };
+        self.inner.enqueue(device, &objects, asked)
+    }
+
+    fn evict(&self, _: Permit<Self>, blocks: &[Block<'_>]) -> Result<(), DeviceError> {
+        self.inner.look()?;
+        let (objects, _) = self.inner.pageables(blocks)?;
+        if objects.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the objects are alive and of this device; by the contract, no work in flight uses them.
+        let answer = unsafe { self.inner.raw.Evict(&objects) };
+        answer.map_err(|error| self.inner.fail(&error, Asked::Object("ID3D12Device::Evict")))?;
+        self.inner.messages.deliver();
+        Ok(())
+    }
+
+    // Sets a priority. A hint: a refusal has no consequences.
+    fn set_priority(&self, _: Permit<Self>, block: Block<'_>, priority: Priority) -> Result<(), DeviceError> {
+        self.inner.look()?;
+        let (pageable, size, _) = self.inner.pageable(&block)?;
+        self.inner.hint(pageable, residency_priority(priority, size));
+        self.inner.messages.deliver();
+        Ok(())
+    }
+
+    fn budget_changed(&self) -> bool {
+        self.inner.budget_changed()
+    }
+
+    fn take_trim_request(&self) -> Option<TrimRequest> {
+        self.inner.take_trim_request()
+    }
+
+    fn reserve(&self, bytes: &[u64]) {
+        self.inner.reserve(bytes);
+    }
+}
+
 impl Inner {
     /// Checks the blocks and collects their objects, with their bytes and the memory type of the first.
     fn pageables(&self, blocks: &[Block<'_>]) -> Result<(Pageables, Asked), DeviceError> {
@@ -88,21 +143,6 @@ impl Inner {
         Ok((object, size, memory))
     }
 
-    pub(crate) fn make_resident(&self, blocks: &[Block<'_>]) -> Result<PagingPoint, DeviceError> {
-        self.look()?;
-        let (objects, asked) = self.pageables(blocks)?;
-        if objects.is_empty() {
-            return Ok(PagingPoint::RESIDENT);
-        }
-        let Some(device) = &self.interfaces.device3 else {
-            // SAFETY: the objects are alive and of this device.
-            unsafe { self.raw.MakeResident(&objects) }.map_err(|error| self.fail(&error, asked))?;
-            self.messages.deliver();
-            return Ok(PagingPoint::RESIDENT);
-        };
-        self.enqueue(device, &objects, asked)
-    }
-
     fn enqueue(
         &self,
         device: &ID3D12Device3,
@@ -133,32 +173,6 @@ impl Inner {
         let fence = unsafe { self.raw.CreateFence(0, D3D12_FENCE_FLAG_NONE) }
             .map_err(|error| self.fail(&error, Asked::Object("CreateFence")))?;
         Ok(self.paging.fence.get_or_init(|| fence))
-    }
-
-    pub(crate) fn evict(&self, blocks: &[Block<'_>]) -> Result<(), DeviceError> {
-        self.look()?;
-        let (objects, _) = self.pageables(blocks)?;
-        if objects.is_empty() {
-            return Ok(());
-        }
-        // SAFETY: the objects are alive and of this device; by the contract, no work in flight uses them.
-        let answer = unsafe { self.raw.Evict(&objects) };
-        answer.map_err(|error| self.fail(&error, Asked::Object("ID3D12Device::Evict")))?;
-        self.messages.deliver();
-        Ok(())
-    }
-
-    /// Sets a priority. A hint: a refusal has no consequences.
-    pub(crate) fn set_block_priority(
-        &self,
-        block: &Block<'_>,
-        priority: Priority,
-    ) -> Result<(), DeviceError> {
-        self.look()?;
-        let (pageable, size, _) = self.pageable(block)?;
-        self.hint(pageable, residency_priority(priority, size));
-        self.messages.deliver();
-        Ok(())
     }
 
     /// Hints a priority to the driver, if it supports any; a failure is ignored.

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use tenure_core::device::{
-    CallRule, DeviceError, HeapCategory, HeapDesc, MemoryTypeId, Priority, Requirements, ResourceDesc, Usage,
-    check,
+    CallRule, DeviceError, HeapBudget, HeapCategory, HeapDesc, MemoryDevice, MemoryTypeId, Permit, Priority,
+    Requirements, ResourceDesc, Usage, check,
 };
+use tenure_core::emit;
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_BARRIER_LAYOUT, D3D12_BARRIER_LAYOUT_COMMON, D3D12_BARRIER_LAYOUT_UNDEFINED, D3D12_CLEAR_VALUE,
     D3D12_CPU_PAGE_PROPERTY_UNKNOWN, D3D12_HEAP_DESC, D3D12_HEAP_FLAG_ALLOW_ALL_BUFFERS_AND_TEXTURES,
@@ -19,9 +20,11 @@ use windows::Win32::Graphics::Direct3D12::{
 };
 use windows::core::Interface;
 
+use crate::Device;
 use crate::device::error::Asked;
 use crate::device::inner::{Inner, made};
 use crate::device::memory::heap::{Heap, HeapCore};
+use crate::device::memory::mapping::Mapping;
 use crate::device::memory::requirements::{READBACK, UPLOAD};
 use crate::device::memory::residency::residency_priority;
 use crate::device::resource::desc::Described;
@@ -88,6 +91,151 @@ pub(crate) const fn initial_layout(desc: &ResourceDesc) -> D3D12_BARRIER_LAYOUT 
 
 pub(crate) const NO_SESSION: Option<&ID3D12ProtectedResourceSession> = None;
 
+impl MemoryDevice for Device {
+    type Heap = Heap;
+    type Resource = Resource;
+    type Mapping = Mapping;
+
+    fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
+        self.inner.look()?;
+        self.inner.requirements(desc)
+    }
+
+    fn create_heap(&self, desc: &HeapDesc) -> Result<Heap, DeviceError> {
+        self.inner.look()?;
+        self.inner.check_heap(desc)?;
+        let flags = category_flags(desc.category) | self.inner.caps.heap_flags();
+        let raw_desc = D3D12_HEAP_DESC {
+            SizeInBytes: desc.size,
+            Properties: heap_properties(desc.memory),
+            Alignment: desc.alignment,
+            Flags: flags,
+        };
+        let mut raw: Option<ID3D12Heap> = None;
+        // SAFETY: both pointers are to locals that outlive the call.
+        unsafe { self.inner.raw.CreateHeap(&raw const raw_desc, &raw mut raw) }.map_err(|error| {
+            self.inner.fail(&error, Asked::Memory { bytes: desc.size, memory: desc.memory })
+        })?;
+        let raw = made(raw, "CreateHeap makes a heap")?;
+        self.inner.set_priority(&raw, desc.priority, desc.size);
+        self.inner.messages.deliver();
+        Ok(Heap::new(&self.inner, raw, desc.clone()))
+    }
+
+    fn destroy_heap(&self, _: Permit<Self>, heap: Heap) {
+        let residents = heap.core.residents();
+        if residents > 0 {
+            self.inner.counters.heap_destroyed_early();
+            emit(move || {
+                tracing::error!(target: "tenure_d3d12", residents, "a heap is destroyed before what is placed in it");
+            });
+        }
+        drop(heap);
+    }
+
+    fn create_committed(&self, desc: &ResourceDesc, memory: MemoryTypeId) -> Result<Resource, DeviceError> {
+        self.inner.look()?;
+        let (described, needs) = self.inner.needs(desc)?;
+        self.inner.check_memory_type(&needs, memory)?;
+        self.inner.check_size(needs.size, memory)?;
+        let heap = heap_properties(memory);
+        let clear = described.clear.as_ref().map(std::ptr::from_ref::<D3D12_CLEAR_VALUE>);
+        let mut raw: Option<ID3D12Resource> = None;
+        let answer = match self.inner.layouts_for(&described) {
+            // SAFETY: all pointers are to locals that outlive the call.
+            Some(device) => unsafe {
+                device.CreateCommittedResource3(
+                    &raw const heap,
+                    described.committed,
+                    &raw const described.desc,
+                    initial_layout(desc),
+                    clear,
+                    NO_SESSION,
+                    (!described.castable.is_empty()).then_some(&described.castable),
+                    &raw mut raw,
+                )
+            },
+            // SAFETY: as above.
+            None => unsafe {
+                self.inner.raw.CreateCommittedResource(
+                    &raw const heap,
+                    described.committed,
+                    &described.older(),
+                    initial_state(desc, memory),
+                    clear,
+                    &raw mut raw,
+                )
+            },
+        };
+        answer.map_err(|error| self.inner.fail(&error, Asked::Memory { bytes: needs.size, memory }))?;
+        let raw = made(raw, "CreateCommittedResource makes a resource")?;
+        self.inner.messages.deliver();
+        Ok(Resource::new(&self.inner, raw, desc.clone(), memory, Memory::Committed))
+    }
+
+    fn create_placed(
+        &self,
+        _: Permit<Self>,
+        desc: &ResourceDesc,
+        heap: &Heap,
+        offset: u64,
+    ) -> Result<Resource, DeviceError> {
+        self.inner.look()?;
+        let heap = &heap.core;
+        let (described, needs) = self.inner.needs(desc)?;
+        self.inner.check_placement(desc, &needs, heap, offset)?;
+        let memory = heap.desc.memory;
+        let clear = described.clear.as_ref().map(std::ptr::from_ref::<D3D12_CLEAR_VALUE>);
+        let mut raw: Option<ID3D12Resource> = None;
+        let answer = match self.inner.layouts_for(&described) {
+            // SAFETY: the heap is alive and of this device, the range lies inside it, and all
+            // pointers are to locals that outlive the call.
+            Some(device) => unsafe {
+                device.CreatePlacedResource2(
+                    &heap.raw,
+                    offset,
+                    &raw const described.desc,
+                    initial_layout(desc),
+                    clear,
+                    (!described.castable.is_empty()).then_some(&described.castable),
+                    &raw mut raw,
+                )
+            },
+            // SAFETY: as above.
+            None => unsafe {
+                self.inner.raw.CreatePlacedResource(
+                    &heap.raw,
+                    offset,
+                    &described.older(),
+                    initial_state(desc, memory),
+                    clear,
+                    &raw mut raw,
+                )
+            },
+        };
+        answer.map_err(|error| self.inner.fail(&error, Asked::Memory { bytes: needs.size, memory }))?;
+        let raw = made(raw, "CreatePlacedResource makes a resource")?;
+        self.inner.messages.deliver();
+        Ok(Resource::new(&self.inner, raw, desc.clone(), memory, Memory::Placed(Arc::clone(heap))))
+    }
+
+    fn destroy_resource(&self, _: Permit<Self>, resource: Resource) {
+        drop(resource);
+    }
+
+    fn map(&self, resource: &Resource) -> Result<Mapping, DeviceError> {
+        self.inner.map(resource)
+    }
+
+    fn gpu_address(&self, resource: &Resource) -> Option<u64> {
+        (resource.address != 0).then_some(resource.address)
+    }
+
+    fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError> {
+        self.inner.budget()
+    }
+}
+
 impl Inner {
     /// The interface for layouts and castable formats, if the resource needs it.
     pub(crate) fn layouts_for(&self, described: &Described) -> Option<&ID3D12Device10> {
@@ -124,26 +272,6 @@ impl Inner {
         self.check_size(desc.size, desc.memory)
     }
 
-    pub(crate) fn create_heap(self: &Arc<Self>, desc: &HeapDesc) -> Result<Heap, DeviceError> {
-        self.look()?;
-        self.check_heap(desc)?;
-        let flags = category_flags(desc.category) | self.caps.heap_flags();
-        let raw_desc = D3D12_HEAP_DESC {
-            SizeInBytes: desc.size,
-            Properties: heap_properties(desc.memory),
-            Alignment: desc.alignment,
-            Flags: flags,
-        };
-        let mut raw: Option<ID3D12Heap> = None;
-        // SAFETY: both pointers are to locals that outlive the call.
-        unsafe { self.raw.CreateHeap(&raw const raw_desc, &raw mut raw) }
-            .map_err(|error| self.fail(&error, Asked::Memory { bytes: desc.size, memory: desc.memory }))?;
-        let raw = made(raw, "CreateHeap makes a heap")?;
-        self.set_priority(&raw, desc.priority, desc.size);
-        self.messages.deliver();
-        Ok(Heap::new(self, raw, desc.clone()))
-    }
-
     /// The default priority needs no call.
     fn set_priority(&self, heap: &ID3D12Heap, priority: Priority, size: u64) {
         if let (true, Ok(pageable)) = (priority != Priority::Normal, heap.cast::<ID3D12Pageable>()) {
@@ -154,50 +282,6 @@ impl Inner {
     fn check_memory_type(&self, needs: &Requirements, memory: MemoryTypeId) -> Result<(), DeviceError> {
         self.check_size(0, memory)?;
         check::memory_type(needs.memory_types, memory)
-    }
-
-    pub(crate) fn create_committed(
-        self: &Arc<Self>,
-        desc: &ResourceDesc,
-        memory: MemoryTypeId,
-    ) -> Result<Resource, DeviceError> {
-        self.look()?;
-        let (described, needs) = self.needs(desc)?;
-        self.check_memory_type(&needs, memory)?;
-        self.check_size(needs.size, memory)?;
-        let heap = heap_properties(memory);
-        let clear = described.clear.as_ref().map(std::ptr::from_ref::<D3D12_CLEAR_VALUE>);
-        let mut raw: Option<ID3D12Resource> = None;
-        let answer = match self.layouts_for(&described) {
-            // SAFETY: all pointers are to locals that outlive the call.
-            Some(device) => unsafe {
-                device.CreateCommittedResource3(
-                    &raw const heap,
-                    described.committed,
-                    &raw const described.desc,
-                    initial_layout(desc),
-                    clear,
-                    NO_SESSION,
-                    (!described.castable.is_empty()).then_some(&described.castable),
-                    &raw mut raw,
-                )
-            },
-            // SAFETY: as above.
-            None => unsafe {
-                self.raw.CreateCommittedResource(
-                    &raw const heap,
-                    described.committed,
-                    &described.older(),
-                    initial_state(desc, memory),
-                    clear,
-                    &raw mut raw,
-                )
-            },
-        };
-        answer.map_err(|error| self.fail(&error, Asked::Memory { bytes: needs.size, memory }))?;
-        let raw = made(raw, "CreateCommittedResource makes a resource")?;
-        self.messages.deliver();
-        Ok(Resource::new(self, raw, desc.clone(), memory, Memory::Committed))
     }
 
     /// A heap takes its own category, or everything.
@@ -222,51 +306,6 @@ impl Inner {
         check::placement(needs, (heap.desc.memory, heap.desc.size), offset)?;
         let aligned = self.properties.heap_alignment_for(desc, needs);
         check::at_most(CallRule::HeapAlignedAsResource, aligned, heap.desc.alignment)
-    }
-
-    pub(crate) fn create_placed(
-        self: &Arc<Self>,
-        desc: &ResourceDesc,
-        heap: &Heap,
-        offset: u64,
-    ) -> Result<Resource, DeviceError> {
-        self.look()?;
-        let heap = &heap.core;
-        let (described, needs) = self.needs(desc)?;
-        self.check_placement(desc, &needs, heap, offset)?;
-        let memory = heap.desc.memory;
-        let clear = described.clear.as_ref().map(std::ptr::from_ref::<D3D12_CLEAR_VALUE>);
-        let mut raw: Option<ID3D12Resource> = None;
-        let answer = match self.layouts_for(&described) {
-            // SAFETY: the heap is alive and of this device, the range lies inside it, and all
-            // pointers are to locals that outlive the call.
-            Some(device) => unsafe {
-                device.CreatePlacedResource2(
-                    &heap.raw,
-                    offset,
-                    &raw const described.desc,
-                    initial_layout(desc),
-                    clear,
-                    (!described.castable.is_empty()).then_some(&described.castable),
-                    &raw mut raw,
-                )
-            },
-            // SAFETY: as above.
-            None => unsafe {
-                self.raw.CreatePlacedResource(
-                    &heap.raw,
-                    offset,
-                    &described.older(),
-                    initial_state(desc, memory),
-                    clear,
-                    &raw mut raw,
-                )
-            },
-        };
-        answer.map_err(|error| self.fail(&error, Asked::Memory { bytes: needs.size, memory }))?;
-        let raw = made(raw, "CreatePlacedResource makes a resource")?;
-        self.messages.deliver();
-        Ok(Resource::new(self, raw, desc.clone(), memory, Memory::Placed(Arc::clone(heap))))
     }
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tenure_core::device::{
-    CallRule, DeviceError, Dimension, Features, QueueId, QueueSerial, ResourceDesc, SubmitSync, TextureInfo,
-    TileLayout, TileRegion, TileSource, TileUpdate, Usage, check,
+    CallRule, DeviceError, Dimension, Features, Permit, QueueId, QueueSerial, ResourceDesc, SubmitSync,
+    TextureInfo, TileDevice, TileLayout, TileRegion, TileSource, TileUpdate, Usage, check,
 };
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_CLEAR_VALUE, D3D12_PACKED_MIP_INFO, D3D12_RESOURCE_STATE_COMMON, D3D12_SUBRESOURCE_TILING,
@@ -97,18 +97,18 @@ enum Source<'a> {
     CopyOf { resource: &'a ID3D12Resource, at: D3D12_TILED_RESOURCE_COORDINATE },
 }
 
-impl Inner {
-    pub(crate) fn create_reserved(self: &Arc<Self>, desc: &ResourceDesc) -> Result<Resource, DeviceError> {
-        self.look()?;
-        self.check_reserved(desc)?;
-        let mut described = self.describe(desc)?;
+impl TileDevice for Device {
+    fn create_reserved(&self, desc: &ResourceDesc) -> Result<Resource, DeviceError> {
+        self.inner.look()?;
+        self.inner.check_reserved(desc)?;
+        let mut described = self.inner.describe(desc)?;
         described.desc.Flags &= !RESOURCE_FLAG_USE_TIGHT_ALIGNMENT;
         if matches!(desc, ResourceDesc::Texture(_)) {
             described.desc.Layout = D3D12_TEXTURE_LAYOUT_64KB_UNDEFINED_SWIZZLE;
         }
         let clear = described.clear.as_ref().map(std::ptr::from_ref::<D3D12_CLEAR_VALUE>);
         let mut raw: Option<ID3D12Resource> = None;
-        let answer = match self.layouts_for(&described) {
+        let answer = match self.inner.layouts_for(&described) {
             // SAFETY: all pointers are to locals that outlive the call.
             Some(device) => unsafe {
                 device.CreateReservedResource2(
@@ -122,7 +122,7 @@ impl Inner {
             },
             // SAFETY: as above.
             None => unsafe {
-                self.raw.CreateReservedResource(
+                self.inner.raw.CreateReservedResource(
                     &described.older(),
                     D3D12_RESOURCE_STATE_COMMON,
                     clear,
@@ -130,13 +130,35 @@ impl Inner {
                 )
             },
         };
-        answer.map_err(|error| self.fail(&error, Asked::Object("CreateReservedResource")))?;
+        answer.map_err(|error| self.inner.fail(&error, Asked::Object("CreateReservedResource")))?;
         let raw = made(raw, "CreateReservedResource makes a resource")?;
-        let tiling = tiling(&self.raw, &raw, desc)?;
-        self.messages.deliver();
-        Ok(Resource::new(self, raw, desc.clone(), GPU_ONLY, Memory::Reserved(tiling)))
+        let tiling = tiling(&self.inner.raw, &raw, desc)?;
+        self.inner.messages.deliver();
+        Ok(Resource::new(&self.inner, raw, desc.clone(), GPU_ONLY, Memory::Reserved(tiling)))
     }
 
+    fn tile_layout(&self, resource: &Resource) -> Result<TileLayout, DeviceError> {
+        self.inner.look()?;
+        tiling_of(resource).map(|tiling| tiling.layout.clone())
+    }
+
+    fn update_tiles(
+        &self,
+        _: Permit<Self>,
+        queue: QueueId,
+        updates: &[TileUpdate<'_, Self>],
+        waits: &[QueueSerial],
+        signal: u64,
+    ) -> Result<(), DeviceError> {
+        self.inner.look()?;
+        let changes =
+            updates.iter().map(|update| self.inner.change(update)).collect::<Result<Vec<_>, _>>()?;
+        let sync = SubmitSync::new(waits, signal);
+        self.inner.in_order(queue, sync, |raw| changes.iter().for_each(|change| apply(raw, change)))
+    }
+}
+
+impl Inner {
     fn check_reserved(&self, desc: &ResourceDesc) -> Result<(), DeviceError> {
         check::reserved_usage(desc)?;
         let unsupported = |feature| Err(DeviceError::Unsupported { feature });
@@ -167,24 +189,6 @@ impl Inner {
             }
             ResourceDesc::Texture(_) => Ok(()),
         }
-    }
-
-    pub(crate) fn tile_layout(&self, resource: &Resource) -> Result<TileLayout, DeviceError> {
-        self.look()?;
-        tiling_of(resource).map(|tiling| tiling.layout.clone())
-    }
-
-    pub(crate) fn update_tiles(
-        self: &Arc<Self>,
-        queue: QueueId,
-        updates: &[TileUpdate<'_, Device>],
-        waits: &[QueueSerial],
-        signal: u64,
-    ) -> Result<(), DeviceError> {
-        self.look()?;
-        let changes = updates.iter().map(|update| self.change(update)).collect::<Result<Vec<_>, _>>()?;
-        let sync = SubmitSync::new(waits, signal);
-        self.in_order(queue, sync, |raw| changes.iter().for_each(|change| apply(raw, change)))
     }
 
     fn change<'a>(self: &Arc<Self>, update: &TileUpdate<'a, Device>) -> Result<Change<'a>, DeviceError> {

@@ -2,7 +2,7 @@
 
 use crate::harness::PERMIT;
 use conformance::{Look, Through};
-use tenure_core::device::{Device as _, SetWrite};
+use tenure_core::device::{SetWrite, prelude::*};
 use tenure_core::{BindingKind, SetBinding};
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Ownership, SetLayout};

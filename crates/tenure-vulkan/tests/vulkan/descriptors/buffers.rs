@@ -2,8 +2,7 @@
 
 use conformance::{Harness as _, Look, Through};
 use tenure_core::device::{
-    BufferInfo, CommandList as _, Descriptor, DescriptorHeapDesc, DescriptorSource, Device as _, QueueId,
-    ResourceDesc,
+    BufferInfo, Descriptor, DescriptorHeapDesc, DescriptorSource, QueueId, ResourceDesc, prelude::*,
 };
 use tenure_core::{BindingKind, BufferAccess, DescriptorKind, DeviceError, Format, SetBinding, Usage};
 use tenure_vulkan::ash::vk;

@@ -2,7 +2,7 @@
 
 use crate::harness::PERMIT;
 use conformance::Harness as _;
-use tenure_core::device::{Descriptor, Device as _};
+use tenure_core::device::{Descriptor, prelude::*};
 use tenure_core::{
     BindingKind, BufferAccess, BufferDesc, BufferViewDesc, Config, DescriptorKind, DescriptorTableDesc,
     DeviceError, Error, Format, Gpu, Queue, SetBinding, TextureAccess, Usage,

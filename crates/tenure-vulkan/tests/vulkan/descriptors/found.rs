@@ -2,7 +2,7 @@
 
 use crate::harness::PERMIT;
 use conformance::{Look, Through};
-use tenure_core::device::{Descriptor, DescriptorSource, Device as _, SetWrite};
+use tenure_core::device::{Descriptor, DescriptorSource, SetWrite, prelude::*};
 use tenure_core::{BindingKind, DescriptorKind, Format, SetBinding, State, TextureAccess, Usage};
 use tenure_vulkan::{ApiVersion, OptionalFeatures, Options};
 

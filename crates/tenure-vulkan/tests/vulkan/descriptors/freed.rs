@@ -2,7 +2,7 @@
 
 use crate::harness::PERMIT;
 use conformance::{Look, Through};
-use tenure_core::device::{DescriptorSource, Device as _, SetWrite};
+use tenure_core::device::{DescriptorSource, SetWrite, prelude::*};
 use tenure_core::{BindingKind, BufferAccess, DescriptorKind, Elements, SetBinding};
 use tenure_vulkan::OptionalFeatures;
 

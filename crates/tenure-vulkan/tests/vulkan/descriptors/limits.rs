@@ -1,7 +1,7 @@
 //! Limits on the number of descriptors.
 
 use crate::harness::PERMIT;
-use tenure_core::device::{Descriptor, DescriptorHeapDesc, Device as _};
+use tenure_core::device::{Descriptor, DescriptorHeapDesc, prelude::*};
 use tenure_core::{BindingKind, DescriptorKind, DeviceError, SetBinding};
 use tenure_vulkan::OptionalFeatures;
 

@@ -2,7 +2,7 @@
 
 use crate::harness::PERMIT;
 use conformance::{Harness as _, Look, Through};
-use tenure_core::device::{Device as _, DeviceError};
+use tenure_core::device::{DeviceError, prelude::*};
 use tenure_core::{
     BindingKind, BufferDesc, BufferViewDesc, Config, DescriptorKind, DescriptorTableDesc, Gpu, Usage,
 };

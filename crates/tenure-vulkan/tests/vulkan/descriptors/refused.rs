@@ -3,7 +3,7 @@
 use crate::harness::PERMIT;
 use conformance::{Look, Through};
 use tenure_core::device::{
-    Allowed, BufferView, Descriptor, DescriptorHeapDesc, DescriptorSource, Device as _, SetWrite, TextureView,
+    Allowed, BufferView, Descriptor, DescriptorHeapDesc, DescriptorSource, SetWrite, TextureView, prelude::*,
 };
 use tenure_core::{
     BindingKind, BufferAccess, DescriptorKind, DeviceError, Dimension, Elements, Format, Plane, SamplerInfo,

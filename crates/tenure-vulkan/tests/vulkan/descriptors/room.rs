@@ -5,8 +5,8 @@ use std::cell::Cell;
 
 use conformance::{Harness as _, Look, Probe, Through};
 use tenure_core::device::{
-    Barrier, BufferView, CommandList as _, Descriptor, DescriptorHeapDesc, DescriptorSource, Device as _,
-    Mapping as _, MemoryFlags, ResourceDesc, TextureView,
+    Barrier, BufferView, Descriptor, DescriptorHeapDesc, DescriptorSource, MemoryFlags, ResourceDesc,
+    TextureView, prelude::*,
 };
 use tenure_core::{
     BufferAccess, BufferLayout, DescriptorKind, DeviceError, Elements, Filter, Format, Plane, SamplerInfo,

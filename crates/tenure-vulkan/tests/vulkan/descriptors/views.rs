@@ -1,7 +1,7 @@
 //! Views and samplers of every kind are created without messages of the layers.
 
 use crate::harness::PERMIT;
-use tenure_core::device::{Descriptor, DescriptorHeapDesc, Device as _, TextureView};
+use tenure_core::device::{Descriptor, DescriptorHeapDesc, TextureView, prelude::*};
 use tenure_core::{
     AddressMode, BorderColor, Compare, DescriptorKind, Dimension, Filter, Format, Plane, SamplerInfo,
     TextureAccess, TextureInfo, Usage, ViewShape,

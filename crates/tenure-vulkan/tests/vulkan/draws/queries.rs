@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use conformance::Harness as _;
-use tenure_core::device::{Device as _, QueryKind};
+use tenure_core::device::{QueryKind, prelude::*};
 use tenure_core::{
     AnySamples, Config, Format, Gpu, Queue, SampleCount, State, Subresource, TextureDesc, TextureViewDesc,
     Usage,

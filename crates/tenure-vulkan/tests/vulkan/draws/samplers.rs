@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use conformance::Harness as _;
-use tenure_core::device::{DescriptorSource, Device as _, SetWrite};
+use tenure_core::device::{DescriptorSource, SetWrite, prelude::*};
 use tenure_core::{
     BindingKind, Config, DescriptorSetDesc, Filter, Format, Gpu, Plane, Queue, SamplerDesc, SamplerInfo,
     SetBinding, SetLayoutDesc, State, Subresource, TexelData, TextureDesc, TextureRegion, TextureViewDesc,

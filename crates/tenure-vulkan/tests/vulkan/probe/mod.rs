@@ -3,7 +3,7 @@
 mod shader;
 
 use conformance::{Look, Probe, Through};
-use tenure_core::device::Device as _;
+use tenure_core::device::prelude::*;
 use tenure_core::{BindingKind, DescriptorKind, DeviceError};
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{DescriptorHeap, Device, List, SetLayout};

@@ -8,7 +8,7 @@ mod traces;
 use std::time::Duration;
 
 use conformance::Harness as _;
-use tenure_core::device::{Device as _, Features};
+use tenure_core::device::{Features, prelude::*};
 use tenure_core::{
     Bind, BindingKind, BufferDesc, BufferViewDesc, CompactedSize, Config, DescriptorSetDesc,
     DescriptorTableDesc, Gpu, SetBinding, SetLayoutDesc, Usage,

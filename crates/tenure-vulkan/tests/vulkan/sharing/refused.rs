@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 
 use conformance::Harness as _;
-use tenure_core::device::{Device as _, Features};
+use tenure_core::device::{Features, prelude::*};
 use tenure_core::state::StateError;
 use tenure_core::{BufferDesc, DeviceError, Error, Gpu, MemoryUse, Queue, State, Usage};
 use tenure_vulkan::{

@@ -39,7 +39,7 @@ use super::Device;
 /// A device that detects such mistakes itself needs no promise:
 ///
 /// ```
-/// use tenure::device::{Device as _, Permit};
+/// use tenure::device::{Permit, prelude::*};
 /// use tenure::QueueId;
 ///
 /// let device = tenure::sim::Device::new(tenure::sim::Profile::DISCRETE);
@@ -49,7 +49,7 @@ use super::Device;
 /// ```
 pub struct Permit<D>(PhantomData<fn() -> D>);
 
-impl<D: Device> Permit<D> {
+impl<D> Permit<D> {
     /// A permit for a real device.
     ///
     /// # Safety

@@ -1,14 +1,38 @@
-//! `Debug` of types with API objects: all other fields, since the objects need not implement it.
+//! `Clone`, `Copy` and `Debug` of types that name API objects, which need not implement them. `Debug` shows all other fields.
 
 use std::fmt;
-use std::ops::Deref;
 
 use super::{
-    AccelerationStructureRange, Barrier, Descriptor, DescriptorSource, Device, DeviceHeaps, ObjectRef,
-    SetWrite, TileSource, TileUpdate,
+    AccelerationStructureRange, Barrier, Descriptor, DescriptorDevice, DescriptorSource, Device, MemoryBlock,
+    MemoryDevice, ObjectRef, QueueDevice, SetWrite, SubmitSync, TileSource, TileUpdate,
 };
 
-impl<D: Device> fmt::Debug for Barrier<'_, D> {
+/// References can be copied.
+macro_rules! copied {
+    ($($name:ident: $device:ident;)*) => {$(
+        impl<D: $device> Clone for $name<'_, D> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        impl<D: $device> Copy for $name<'_, D> {}
+    )*};
+}
+
+copied! {
+    Descriptor: MemoryDevice;
+    DescriptorSource: DescriptorDevice;
+    Barrier: MemoryDevice;
+    SubmitSync: QueueDevice;
+    AccelerationStructureRange: MemoryDevice;
+    MemoryBlock: MemoryDevice;
+    SetWrite: DescriptorDevice;
+    TileSource: MemoryDevice;
+    TileUpdate: MemoryDevice;
+}
+
+impl<D: MemoryDevice> fmt::Debug for Barrier<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Transition { subresource, before, after, transfer, .. } => f
@@ -26,7 +50,7 @@ impl<D: Device> fmt::Debug for Barrier<'_, D> {
     }
 }
 
-impl<D: Device> fmt::Debug for Descriptor<'_, D> {
+impl<D: MemoryDevice> fmt::Debug for Descriptor<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Buffer { view, .. } => f.debug_struct("Buffer").field("view", view).finish_non_exhaustive(),
@@ -38,7 +62,7 @@ impl<D: Device> fmt::Debug for Descriptor<'_, D> {
     }
 }
 
-impl<D: Device> fmt::Debug for DescriptorSource<'_, D> {
+impl<D: DescriptorDevice> fmt::Debug for DescriptorSource<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Copy { index, .. } => f.debug_struct("Copy").field("index", index).finish_non_exhaustive(),
@@ -71,7 +95,7 @@ impl<D: Device> fmt::Debug for ObjectRef<'_, D> {
     }
 }
 
-impl<D: Device> fmt::Debug for TileSource<'_, D> {
+impl<D: MemoryDevice> fmt::Debug for TileSource<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Heap { offset, .. } => {
@@ -85,34 +109,26 @@ impl<D: Device> fmt::Debug for TileSource<'_, D> {
     }
 }
 
-impl<D: Device> fmt::Debug for AccelerationStructureRange<'_, D> {
+impl<D: MemoryDevice> fmt::Debug for AccelerationStructureRange<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { offset, size, kind, .. } = self;
         write!(f, "AccelerationStructureRange({kind}, {size} B at {offset})")
     }
 }
 
-impl<D: Device> fmt::Debug for TileUpdate<'_, D> {
+impl<D: MemoryDevice> fmt::Debug for TileUpdate<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { region, source, .. } = self;
         f.debug_struct("TileUpdate").field("region", region).field("source", source).finish_non_exhaustive()
     }
 }
 
-impl<D: Device> fmt::Debug for SetWrite<'_, D> {
+impl<D: DescriptorDevice> fmt::Debug for SetWrite<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SetWrite")
             .field("binding", &self.binding)
             .field("element", &self.element)
             .field("source", &self.source)
-            .finish_non_exhaustive()
-    }
-}
-
-impl<P: Deref<Target: Device>> fmt::Debug for DeviceHeaps<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeviceHeaps")
-            .field("device", &self.device().properties().name)
             .finish_non_exhaustive()
     }
 }
