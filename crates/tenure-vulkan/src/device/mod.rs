@@ -171,7 +171,7 @@ impl Device {
 
     /// The meaning of a state for a barrier on a queue of this device; `None` if there is no such queue. States
     /// that the queue does not know have no stages. The layout is that of textures without depth: see
-    /// [`Resource::layout_in`].
+    /// [`Resource::layout_in`](crate::Resource::layout_in).
     #[must_use]
     pub fn stage_access_layout(&self, queue: QueueId, state: State) -> Option<StateUse> {
         let stages = &self.parts.queues.list.get(queue.index())?.stages;
