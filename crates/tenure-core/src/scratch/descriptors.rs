@@ -55,7 +55,7 @@ impl<'r, D: Device> Scratch<'r, D> {
         let _call = self.services.context.call();
         let taken = Descriptors::take(
             &self.services.descriptors,
-            self.services,
+            &**self.services,
             self.chunks,
             self.name,
             self.places(),
@@ -115,7 +115,7 @@ impl<'r, D: Device> Scratch<'r, D> {
         let _call = self.services.context.call();
         let taken = {
             let (service, places) = (&*self.services.descriptors, self.places());
-            Set::take(service, self.services, self.sets, self.name, places, layout, binds)?
+            Set::take(service, &**self.services, self.sets, self.name, places, layout, binds)?
         };
         binds.iter().filter_map(|(_, _, bind)| bind.block()).for_each(|block| self.shown.note(block));
         Ok(taken)
