@@ -91,7 +91,11 @@ impl Scene {
         let (commands, scratch) = list.split();
         let angle = number as f32 * 0.01;
         let frame = scratch.constants(&[angle.cos(), angle.sin(), height as f32 / width as f32, 0.0])?;
-        let binds = [(0, 0, frame.into()), (1, 0, (&self.board_view).into()), (2, 0, (&self.sampler).into())];
+        let binds = [
+            SetDescriptor::new(0, frame),
+            SetDescriptor::new(1, &self.board_view),
+            SetDescriptor::new(2, &self.sampler),
+        ];
         let set = scratch.set(&self.set_layout, &binds)?;
         let attachment = vk::RenderingAttachmentInfo::default().load_op(vk::AttachmentLoadOp::CLEAR);
         let clear = vk::ClearValue { color: vk::ClearColorValue { float32: [0.4, 0.5, 0.6, 1.0] } };

@@ -7,8 +7,8 @@ use tenure::vulkan::{
     CreateError, Device, List, Options as DeviceOptions, Owned, RawHandle as _, Severity, Validation,
 };
 use tenure::{
-    Bind, BindingKind, BufferViewDesc, Commands, Deferred, DescriptorSet, DescriptorSetDesc, Error, Gpu,
-    Scratch, Set, SetBinding, SetLayout, SetLayoutDesc, View,
+    BindingKind, BufferViewDesc, Commands, Deferred, DescriptorSet, DescriptorSetDesc, Error, Gpu, Scratch,
+    Set, SetBinding, SetDescriptor, SetLayout, SetLayoutDesc, View,
 };
 use voxel_world::{Messages, Result};
 
@@ -104,7 +104,7 @@ impl Painter for VulkanPainter {
         let objects = pipeline(gpu.device(), [&constants, &meshes, &output])?;
         let objects = gpu.defer("pipeline", objects);
         let output = gpu.create_descriptor_set(
-            &DescriptorSetDesc::new(&output, &[(0, 0, Bind::from(&scene.output_view))]).name("output"),
+            &DescriptorSetDesc::new(&output, &[SetDescriptor::new(0, &scene.output_view)]).name("output"),
         )?;
         Ok(Self { objects, constants, meshes, output })
     }
@@ -131,8 +131,9 @@ impl Painter for VulkanPainter {
         views: [&View<Device>; 4],
         constants: &[Constants; DRAWS_A_TABLE],
     ) -> std::result::Result<Prepared<'r, Device>, Error> {
-        let [a, b, c, d] = views.map(Bind::from);
-        let table = scratch.set(&self.meshes, &[(0, 0, a), (1, 0, b), (2, 0, c), (3, 0, d)])?;
+        let [a, b, c, d] = views;
+        let at = |binding, view| SetDescriptor::new(binding, view);
+        let table = scratch.set(&self.meshes, &[at(0, a), at(1, b), at(2, c), at(3, d)])?;
         let constants = Prepared::push(scratch, constants)?;
         let mut bound: [Option<Set<'r, Device>>; DRAWS_A_TABLE] = [None; DRAWS_A_TABLE];
         for draw in 0..DRAWS_A_TABLE {
@@ -140,7 +141,7 @@ impl Painter for VulkanPainter {
             let is_same = draw > 0 && std::ptr::eq(constants[draw].raw(), constants[draw - 1].raw());
             bound[draw] = match bound[draw.saturating_sub(1)].filter(|_| is_same) {
                 Some(set) => Some(set),
-                None => Some(scratch.set(&self.constants, &[(0, 0, constants[draw].into())])?),
+                None => Some(scratch.set(&self.constants, &[SetDescriptor::new(0, constants[draw])])?),
             };
         }
         Ok(Prepared { table: Table::Set(table), constants, bound })

@@ -7,8 +7,8 @@ use tenure_core::device::Device;
 use tenure_core::transient::graph::Graph;
 use tenure_core::{
     BindingKind, Buffer, BufferDesc, BufferViewDesc, DescriptorSetDesc, DescriptorTableDesc, Error, Format,
-    Gpu, MemoryUse, Queue, Recording, SetBinding, SetLayoutDesc, State, Subresource, TexelData, Texture,
-    TextureDesc, TextureViewDesc, UploadRing, UploadRingDesc, Usage,
+    Gpu, MemoryUse, Queue, Recording, SetBinding, SetDescriptor, SetLayoutDesc, State, Subresource,
+    TexelData, Texture, TextureDesc, TextureViewDesc, UploadRing, UploadRingDesc, Usage,
 };
 
 use crate::bench::LONG;
@@ -69,8 +69,10 @@ impl<D: Device> Scene<D> {
         if limits.sets {
             let binding = SetBinding::new(0, BindingKind::Buffer);
             let layout = gpu.create_set_layout(&SetLayoutDesc::new(&[binding]).name("layout"))?;
-            recording.split().1.set(&layout, &[(0, 0, (&view).into())])?;
-            drop(gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &[(0, 0, (&view).into())]))?);
+            recording.split().1.set(&layout, &[SetDescriptor::new(0, &view)])?;
+            drop(
+                gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &[SetDescriptor::new(0, &view)]))?,
+            );
         }
         if limits.visible_resources > 0 {
             recording.set_descriptor_heaps()?;

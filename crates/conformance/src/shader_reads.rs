@@ -3,7 +3,8 @@
 use tenure_core::device::Device;
 use tenure_core::{
     Bind, BindingKind, Buffer, BufferDesc, Commands, DescriptorSet, DescriptorTable, DescriptorTableDesc,
-    Descriptors, Error, Queue, Readback, Scratch, Set, SetBinding, SetLayout, State, Subresource, Usage,
+    Descriptors, Error, Queue, Readback, Scratch, Set, SetBinding, SetDescriptor, SetLayout, State,
+    Subresource, Usage,
 };
 
 use crate::bench::{Bench, contents};
@@ -61,7 +62,7 @@ const fn element(index: u32) -> u32 {
 
 /// The entries of a set of the inputs. All elements of an array are written, because Vulkan without descriptor
 /// indexing requires it; the other elements hold another input of the same kind.
-pub(crate) fn set_binds<D: Device>(inputs: &[ShaderInput<D>]) -> Vec<(u32, u32, Bind<'_, D>)> {
+pub(crate) fn set_binds<D: Device>(inputs: &[ShaderInput<D>]) -> Vec<SetDescriptor<'_, D>> {
     let mut binds = Vec::new();
     for (input, index) in inputs.iter().zip(0..) {
         let is_other = |other: &&ShaderInput<D>| {
@@ -69,9 +70,12 @@ pub(crate) fn set_binds<D: Device>(inputs: &[ShaderInput<D>]) -> Vec<(u32, u32, 
             is_alike && other.sampler.is_some() == input.sampler.is_some() && !std::ptr::eq(*other, input)
         };
         let around = inputs.iter().find(is_other).unwrap_or(input);
-        binds.extend((0..element(index)).map(|element| (view_binding(index), element, around.bind())));
-        binds.push((view_binding(index), element(index), input.bind()));
-        binds.extend(input.sampler.as_ref().map(|sampler| (sampler_binding(index), 0, sampler.into())));
+        let at = |element, bind| SetDescriptor::new(view_binding(index), bind).element(element);
+        binds.extend((0..element(index)).map(|element| at(element, around.bind())));
+        binds.push(at(element(index), input.bind()));
+        binds.extend(
+            input.sampler.as_ref().map(|sampler| SetDescriptor::new(sampler_binding(index), sampler)),
+        );
     }
     binds
 }

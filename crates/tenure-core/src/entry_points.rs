@@ -167,6 +167,8 @@ fn recordings<D: Device>() {
         Recording::<D>::submit,
         Recording::<D>::transient_texture,
         Recording::<D>::transient_buffer,
+        Scratch::<D>::transient_texture,
+        Scratch::<D>::transient_buffer,
         drop::<Recording<D>>,
         Scratch::<'static, D>::constant_bytes,
         Scratch::<'static, D>::untyped_constants,

@@ -4,8 +4,8 @@ use std::hint::black_box;
 
 use tenure_core::device::{DescriptorSource, Permit, SetWrite, prelude::*};
 use tenure_core::{
-    Bind, BindingKind, BufferDesc, BufferViewDesc, Error, Gpu, Scratch, SetBinding, SetLayoutDesc, Usage,
-    View,
+    Bind, BindingKind, BufferDesc, BufferViewDesc, Error, Gpu, Scratch, SetBinding, SetDescriptor,
+    SetLayoutDesc, Usage, View,
 };
 use tenure_sim::Profile;
 
@@ -37,7 +37,7 @@ pub(super) fn sets(rows: &mut Rows) -> Result {
     let bindings = [SetBinding::new(0, BindingKind::Buffer).count(4)];
     let layout = gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("draw"))?;
     let set = |scratch: Scratch<'_, Device>| {
-        let binds = [0, 1, 2, 3].map(|index| (0, index as u32, Bind::from(&views[index])));
+        let binds = [0, 1, 2, 3].map(|index| SetDescriptor::new(0, &views[index]).element(index as u32));
         black_box(scratch.set(&layout, black_box(&binds))?.index());
         Ok(())
     };

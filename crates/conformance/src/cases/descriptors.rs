@@ -2,7 +2,7 @@
 
 use tenure_core::{
     Bind, BindingKind, DescriptorSetDesc, DescriptorTableDesc, DeviceError, Error, Filter, Queue,
-    SamplerDesc, SamplerInfo, SetBinding, SetLayoutDesc,
+    SamplerDesc, SamplerInfo, SetBinding, SetDescriptor, SetLayoutDesc,
 };
 
 use crate::bench::Bench;
@@ -129,7 +129,9 @@ pub fn constants_are_bound_directly<H: Harness>(harness: &H) {
                 bench.probe(commands, through, Look::Constants, (&in_heaps, index));
             }
             let Some(layout) = &layout else { continue };
-            let set = scratch.set(layout, &[(2, 0, constant.into()), (5, 0, constant.into())]).unwrap();
+            let set = scratch
+                .set(layout, &[SetDescriptor::new(2, constant), SetDescriptor::new(5, constant)])
+                .unwrap();
             let (layout, (block, set)) = (layout.raw(), dynamic(&set));
             let through = |binding| Through::Set { layout, block, set, binding, element: 0 };
             bench.probe(commands, through(2), Look::Constants, (&in_sets, index));

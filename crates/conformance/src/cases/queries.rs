@@ -6,7 +6,7 @@ use std::time::Duration;
 use tenure_core::device::QueryKind;
 use tenure_core::{
     AnySamples, BindingKind, DeviceError, Error, GpuTime, QueryRule, QueryTicket, Queue, Recording,
-    SampleCount, SetBinding, SetLayoutDesc, Timestamp,
+    SampleCount, SetBinding, SetDescriptor, SetLayoutDesc, Timestamp,
 };
 
 use crate::bench::{Bench, LONG};
@@ -125,7 +125,7 @@ pub fn statistics_count_dispatches<H: Harness>(harness: &H) {
     let constants = scratch.constant_bytes(&[7; 16]).unwrap();
     let (table, set);
     let through = if let Some(layout) = &layout {
-        set = scratch.set(layout, &[(0, 0, constants.into())]).unwrap();
+        set = scratch.set(layout, &[SetDescriptor::new(0, constants)]).unwrap();
         let (block, set) = dynamic(&set);
         Through::Set { layout: layout.raw(), block, set, binding: 0, element: 0 }
     } else {

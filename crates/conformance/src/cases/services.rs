@@ -5,8 +5,8 @@ use std::thread;
 use tenure_core::device::CommandList as _;
 use tenure_core::{
     Bind, BindingKind, Buffer, BufferDesc, BufferViewDesc, Commands, Config, DescriptorConfig, Error,
-    InPlaceConfig, Queue, QueueKind, Readback, Scratch, SetBinding, SetLayout, SetLayoutDesc, StagingConfig,
-    State, Subresource, UploadRingDesc, Usage, View,
+    InPlaceConfig, Queue, QueueKind, Readback, Scratch, SetBinding, SetDescriptor, SetLayout, SetLayoutDesc,
+    StagingConfig, State, Subresource, UploadRingDesc, Usage, View,
 };
 
 use crate::bench::{Bench, LONG, assert_bytes};
@@ -58,7 +58,8 @@ impl<H: Harness> Descriptors<H> {
             reads.push(Through::Heap { heap: table.heap(), index: table.first() + 1 });
         }
         if let Some(layout) = &self.layout {
-            let set = scratch.set(layout, &[(0, 0, constants), (1, 0, (&self.lights).into())])?;
+            let set = scratch
+                .set(layout, &[SetDescriptor::new(0, constants), SetDescriptor::new(1, &self.lights)])?;
             let (layout, (block, set)) = (layout.raw(), dynamic(&set));
             reads.push(Through::Set { layout, block, set, binding: 0, element: 0 });
         }

@@ -3,7 +3,7 @@
 use tenure_core::device::CallRule;
 use tenure_core::{
     Bind, BindingKind, DescriptorSetDesc, DescriptorTableDesc, DeviceError, Error, Format, Queue, SetBinding,
-    SetLayoutDesc, TextureDesc, TextureViewDesc, Usage,
+    SetDescriptor, SetLayoutDesc, TextureDesc, TextureViewDesc, Usage,
 };
 
 use crate::bench::Bench;
@@ -31,8 +31,12 @@ fn refused_in_tables<H: Harness>(bench: &Bench<'_, H>, bind: Bind<'_, H::Device>
 }
 
 /// Entries for both inputs, in one binding.
-fn combined<D: tenure_core::device::Device>(inputs: &[ShaderInput<D>]) -> Vec<(u32, u32, Bind<'_, D>)> {
-    inputs.iter().zip(0..).map(|(input, element)| (BINDING, element, input.combined())).collect()
+fn combined<D: tenure_core::device::Device>(inputs: &[ShaderInput<D>]) -> Vec<SetDescriptor<'_, D>> {
+    inputs
+        .iter()
+        .zip(0..)
+        .map(|(input, element)| SetDescriptor::new(BINDING, input.combined()).element(element))
+        .collect()
 }
 
 /// Shaders sample textures through descriptors that are a texture and a sampler, which tables do not hold.
@@ -49,7 +53,7 @@ pub fn combined_samplers_sample_their_texture<H: Harness>(harness: &H) {
         let binds = combined(&inputs);
         let set = DescriptorSetDesc::new(&layout, &binds).name("pictures");
         let set = bench.gpu.create_descriptor_set(&set).unwrap();
-        let wrong = [(BINDING, 0, inputs[0].bind())];
+        let wrong = [SetDescriptor::new(BINDING, inputs[0].bind())];
         let wrong = bench.gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &wrong));
         assert!(wrong.is_err(), "a combined sampler without a sampler");
         bench.submit(Queue::Graphics, |recording| {
@@ -118,7 +122,7 @@ pub fn input_attachments_are_in_sets<H: Harness>(harness: &H) {
     refused_in_tables(&bench, (&input).into());
     let binding = SetBinding::new(BINDING, BindingKind::InputAttachment).count(2);
     let layout = bench.gpu.create_set_layout(&SetLayoutDesc::new(&[binding]).name("inputs")).unwrap();
-    let binds = [(BINDING, 0, (&input).into()), (BINDING, 1, (&second).into())];
+    let binds = [SetDescriptor::new(BINDING, &input), SetDescriptor::new(BINDING, &second).element(1)];
     let set = DescriptorSetDesc::new(&layout, &binds).name("inputs");
     let set = bench.gpu.create_descriptor_set(&set).unwrap();
     bench.submit(Queue::Graphics, |recording| {

@@ -2,8 +2,8 @@
 
 use tenure_core::{
     BindingKind, BufferDesc, BufferViewDesc, DescriptorKind, DescriptorSetDesc, DescriptorTableDesc,
-    DeviceError, Error, Format, Queue, SamplerDesc, SamplerInfo, SetBinding, SetLayoutDesc, TextureDesc,
-    TextureViewDesc, Usage, ViewShape,
+    DeviceError, Error, Format, Queue, SamplerDesc, SamplerInfo, SetBinding, SetDescriptor, SetLayoutDesc,
+    TextureDesc, TextureViewDesc, Usage, ViewShape,
 };
 
 use crate::Harness;
@@ -165,12 +165,15 @@ pub fn bad_tables_and_sets_change_nothing<H: Harness>(harness: &H) {
         let bindings = [binding(1, BindingKind::Texture, 2), binding(3, BindingKind::Sampler, 1)];
         let layout = gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("set")).unwrap();
         for (binds, what) in [
-            (vec![(0, 0, (&seen).into())], "a binding that does not exist"),
-            (vec![(1, 2, (&seen).into())], "an element that does not exist"),
-            (vec![(1, 0, (&sampler).into())], "a sampler in a texture binding"),
-            (vec![(3, 0, (&seen).into())], "a texture in a sampler binding"),
-            (vec![(1, 0, (&target).into())], "a render target view in a texture binding"),
-            (vec![(1, 1, (&seen).into()), (1, 1, (&seen).into())], "one element twice"),
+            (vec![SetDescriptor::new(0, &seen)], "a binding that does not exist"),
+            (vec![SetDescriptor::new(1, &seen).element(2)], "an element that does not exist"),
+            (vec![SetDescriptor::new(1, &sampler)], "a sampler in a texture binding"),
+            (vec![SetDescriptor::new(3, &seen)], "a texture in a sampler binding"),
+            (vec![SetDescriptor::new(1, &target)], "a render target view in a texture binding"),
+            (
+                vec![SetDescriptor::new(1, &seen).element(1), SetDescriptor::new(1, &seen).element(1)],
+                "one element twice",
+            ),
         ] {
             assert_refused(
                 gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds).name("set")),
@@ -180,11 +183,11 @@ pub fn bad_tables_and_sets_change_nothing<H: Harness>(harness: &H) {
         }
         drop(
             gpu.create_descriptor_set(
-                &DescriptorSetDesc::new(&layout, &[(1, 1, (&seen).into())]).name("set"),
+                &DescriptorSetDesc::new(&layout, &[SetDescriptor::new(1, &seen).element(1)]).name("set"),
             )
             .unwrap(),
         );
-        scratch.set(&layout, &[(3, 0, (&sampler).into())]).unwrap();
+        scratch.set(&layout, &[SetDescriptor::new(3, &sampler)]).unwrap();
     }
     recording.submit().unwrap();
     drop((grass, seen, target, sampler));

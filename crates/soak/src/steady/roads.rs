@@ -9,9 +9,9 @@ use tenure_core::transient::graph::PassId;
 use tenure_core::{
     AccelerationStructureDesc, Bind, BindingKind, Buffer, BufferDesc, BufferViewDesc, CompactionBudget,
     DescriptorSetDesc, DescriptorTableDesc, Error, Format, Gpu, Graph, LocationKind, MemoryUse,
-    PageAllocator, PageAllocatorDesc, Plane, Queue, SamplerDesc, SamplerInfo, SetBinding, SetLayout,
-    SetLayoutDesc, State, Subresource, TexelData, Texture, TextureDesc, TextureRegion, TextureViewDesc,
-    UploadRing, UploadRingDesc, Usage, View,
+    PageAllocator, PageAllocatorDesc, Plane, Queue, SamplerDesc, SamplerInfo, SetBinding, SetDescriptor,
+    SetLayout, SetLayoutDesc, State, Subresource, TexelData, Texture, TextureDesc, TextureRegion,
+    TextureViewDesc, UploadRing, UploadRingDesc, Usage, View,
 };
 use tenure_sim::Device;
 
@@ -429,7 +429,7 @@ fn tables(round: &mut Round<'_>) -> Result<(), Error> {
 fn sets(round: &mut Round<'_>) -> Result<(), Error> {
     let Some(layout) = &round.lasting.layout else { return Ok(()) };
     for _ in 0..1 + round.rng.below(5) {
-        let binds: [(u32, u32, Bind<'_, Device>); 1] = [(0, 0, (&round.lasting.view).into())];
+        let binds = [SetDescriptor::new(0, &round.lasting.view)];
         let set = round.gpu.create_descriptor_set(&DescriptorSetDesc::new(layout, &binds).name("set"))?;
         round.keep(set);
     }
@@ -451,7 +451,7 @@ fn recorded_sets(round: &mut Round<'_>) -> Result<(), Error> {
     let Some(layout) = &round.lasting.layout else { return Ok(()) };
     let mut recording = round.record(Queue::Graphics)?;
     for _ in 0..1 + round.rng.below(5) {
-        let binds: [(u32, u32, Bind<'_, Device>); 1] = [(0, 0, (&round.lasting.view).into())];
+        let binds = [SetDescriptor::new(0, &round.lasting.view)];
         let _set = recording.split().1.set(layout, &binds)?;
     }
     round.submit(recording)

@@ -3,7 +3,7 @@
 use tenure_core::device::prelude::*;
 use tenure_core::{
     Bind, BindingKind, BufferViewDesc, DescriptorSetDesc, DescriptorTableDesc, MemoryUse, Queue, SamplerDesc,
-    SamplerInfo, SetBinding, SetLayoutDesc, State, Subresource, Usage,
+    SamplerInfo, SetBinding, SetDescriptor, SetLayoutDesc, State, Subresource, Usage,
 };
 use tenure_sim::{DescriptorAt, Device};
 use test_random::Rng;
@@ -96,8 +96,10 @@ pub(super) fn set(world: &mut World, rng: &mut Rng) -> Checked {
     }
     let chosen = choose(world, rng, ELEMENTS.into());
     let Some(layout) = &world.layout else { return Ok(()) };
-    let binds: Vec<(u32, u32, Bind<'_, Device>)> =
-        (0..).zip(&chosen).map(|(element, at)| (0, element, (&world.shown[*at].view).into())).collect();
+    let binds: Vec<_> = (0..)
+        .zip(&chosen)
+        .map(|(element, at)| SetDescriptor::new(0, &world.shown[*at].view).element(element))
+        .collect();
     let made = world.gpu.create_descriptor_set(&DescriptorSetDesc::new(layout, &binds).name("set"));
     drop(binds);
     let ranges = ranges(world, &chosen);
@@ -279,8 +281,7 @@ pub(super) fn samplers(world: &mut World, rng: &mut Rng) -> Checked {
     world.say(|| "look through a set with a sampler".to_owned());
     let ranges = ranges(world, &chosen);
     if look.prepare(world, &ranges)? {
-        let binds: [(u32, u32, Bind<'_, Device>); 2] =
-            [(0, 0, (&world.shown[at].view).into()), (1, 0, (&sampler).into())];
+        let binds = [SetDescriptor::new(0, &world.shown[at].view), SetDescriptor::new(1, &sampler)];
         let out = &world.buffers[look.out].buffer;
         let (commands, scratch) = look.open.recording.split();
         let made = scratch.set(&layout, &binds).and_then(|set| {

@@ -83,9 +83,9 @@ impl<D: Device> Recording<D> {
             Some(commands) => commands,
             None => unreachable!("submitting consumes the recording"),
         };
-        let id = commands.id;
-        let services = &**services;
-        (commands, Scratch { services, pages, builds, chunks, shown, sets, noted_places: places, id, name })
+        let (id, queue) = (commands.id, commands.queue);
+        let noted_places = places;
+        (commands, Scratch { services, pages, builds, chunks, shown, sets, noted_places, id, queue, name })
     }
 
     /// Lets the following builds reuse the scratch memory of the builds so far: records a barrier between them and hands out

@@ -8,7 +8,9 @@ use crate::device::{Device, QueueId};
 use crate::services::Services;
 use crate::time::RecordingId;
 use crate::transient_heaps::{Cached, CachedEntry, EntryRef, TransientResource};
-use crate::{Buffer, BufferDesc, Error, Name, Recording, Texture, TextureDesc, TransientRule, Used, View};
+use crate::{
+    Buffer, BufferDesc, Error, Name, Recording, Scratch, Texture, TextureDesc, TransientRule, Used, View,
+};
 
 /// A resource that lives for some passes of a frame and shares its memory with others, from
 /// [`Recording::transient_texture`](crate::Recording::transient_texture) or
@@ -97,7 +99,7 @@ impl<D: Device> Recording<D> {
     /// [`Error::OutOfMemory`], [`Error::Device`] for an invalid description or a lost device.
     #[inline(never)]
     pub fn transient_texture(&self, desc: &TextureDesc) -> Result<TransientTexture<D>, Error> {
-        self.transient(&desc.name, |services, by| services.transients.texture(services, by, desc))
+        texture(&self.services, (self.id(), self.queue()), desc)
     }
 
     /// Acquires a buffer for some passes; as [`transient_texture`](Self::transient_texture). It is a separate API buffer.
@@ -106,20 +108,58 @@ impl<D: Device> Recording<D> {
     /// As [`transient_texture`](Self::transient_texture); [`Error::Transient`] for memory other than GPU memory.
     #[inline(never)]
     pub fn transient_buffer(&self, desc: &BufferDesc) -> Result<TransientBuffer<D>, Error> {
-        self.transient(&desc.name, |services, by| services.transients.buffer(services, by, desc))
+        buffer(&self.services, (self.id(), self.queue()), desc)
+    }
+}
+
+impl<D: Device> Scratch<'_, D> {
+    /// As [`Recording::transient_texture`], between commands: constants and descriptors of the recording stay usable.
+    ///
+    /// # Errors
+    /// As [`Recording::transient_texture`].
+    #[inline(never)]
+    pub fn transient_texture(&self, desc: &TextureDesc) -> Result<TransientTexture<D>, Error> {
+        texture(self.services, (self.id, self.queue), desc)
     }
 
-    fn transient<R: TransientResource<D>>(
-        &self,
-        name: &Name,
-        acquire: impl FnOnce(&Services<D>, (RecordingId, QueueId)) -> Result<CachedEntry<D, R>, Error>,
-    ) -> Result<Transient<D, R>, Error> {
-        let services = &self.services;
-        let _call = services.context.call();
-        if services.context.is_shut_down.load(Ordering::Acquire) {
-            return Err(Error::Transient { name: name.clone(), rule: TransientRule::GpuIsGone });
-        }
-        let (cached, entry_ref) = acquire(services, (self.id(), self.queue()))?;
-        Ok(Transient { cached, name: name.clone(), entry_ref, services: services.clone() })
+    /// As [`Recording::transient_buffer`], between commands: constants and descriptors of the recording stay usable.
+    ///
+    /// # Errors
+    /// As [`Recording::transient_buffer`].
+    #[inline(never)]
+    pub fn transient_buffer(&self, desc: &BufferDesc) -> Result<TransientBuffer<D>, Error> {
+        buffer(self.services, (self.id, self.queue), desc)
     }
+}
+
+/// A recording, and its queue.
+type Acquirer = (RecordingId, QueueId);
+
+fn texture<D: Device>(
+    services: &Arc<Services<D>>,
+    by: Acquirer,
+    desc: &TextureDesc,
+) -> Result<TransientTexture<D>, Error> {
+    acquire(services, &desc.name, || services.transients.texture(&**services, by, desc))
+}
+
+fn buffer<D: Device>(
+    services: &Arc<Services<D>>,
+    by: Acquirer,
+    desc: &BufferDesc,
+) -> Result<TransientBuffer<D>, Error> {
+    acquire(services, &desc.name, || services.transients.buffer(&**services, by, desc))
+}
+
+fn acquire<D: Device, R: TransientResource<D>>(
+    services: &Arc<Services<D>>,
+    name: &Name,
+    acquire: impl FnOnce() -> Result<CachedEntry<D, R>, Error>,
+) -> Result<Transient<D, R>, Error> {
+    let _call = services.context.call();
+    if services.context.is_shut_down.load(Ordering::Acquire) {
+        return Err(Error::Transient { name: name.clone(), rule: TransientRule::GpuIsGone });
+    }
+    let (cached, entry_ref) = acquire()?;
+    Ok(Transient { cached, name: name.clone(), entry_ref, services: services.clone() })
 }

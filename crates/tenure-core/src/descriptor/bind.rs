@@ -27,8 +27,8 @@ use crate::{Error, Name};
 ///
 /// ```
 /// use tenure::{
-///     BindingKind, Config, DescriptorSetDesc, Format, Gpu, SamplerDesc, SetBinding, SetLayoutDesc, TextureDesc,
-///     TextureViewDesc, Usage, sim,
+///     BindingKind, Config, DescriptorSetDesc, Format, Gpu, SamplerDesc, SetBinding, SetDescriptor,
+///     SetLayoutDesc, TextureDesc, TextureViewDesc, Usage, sim,
 /// };
 ///
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;
@@ -37,7 +37,7 @@ use crate::{Error, Name};
 /// let smooth = gpu.create_sampler(&SamplerDesc::default())?;
 /// let binding = SetBinding::new(0, BindingKind::CombinedSampler);
 /// let layout = gpu.create_set_layout(&SetLayoutDesc::new(&[binding]))?;
-/// let binds = [(0, 0, (&grass, &smooth).into())];
+/// let binds = [SetDescriptor::new(0, (&grass, &smooth))];
 /// let set = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds))?;
 /// # let _ = set;
 /// # Ok::<(), tenure::Error>(())

@@ -21,7 +21,7 @@ pub use dynamic::Descriptors;
 pub(crate) use followers::Follower;
 pub use sampler::{Sampler, SamplerDesc};
 pub(crate) use service::DescriptorService;
-pub use set::{DescriptorSet, DescriptorSetDesc, Set};
+pub use set::{DescriptorSet, DescriptorSetDesc, Set, SetDescriptor};
 pub use set_layout::{SetLayout, SetLayoutDesc};
 pub use table::{DescriptorTable, DescriptorTableDesc};
 pub use texture_view::TextureViewDesc;

@@ -20,12 +20,54 @@ use crate::slot_blocks::Slot;
 use crate::time::Stamp;
 use crate::{Error, Name};
 
+/// A descriptor of a set: a view, a sampler, both together, an acceleration structure or constants, and where the shader finds it.
+///
+/// ```
+/// # fn bind<D: tenure::device::Device>(view: &tenure::View<D>, sampler: &tenure::Sampler<D>) {
+/// use tenure::SetDescriptor;
+/// let binds = [SetDescriptor::new(0, view).element(3), SetDescriptor::new(1, (view, sampler))];
+/// assert_eq!((binds[0].binding, binds[0].element), (0, 3));
+/// # }
+/// ```
+pub struct SetDescriptor<'a, D: Device> {
+    /// Its binding in the layout.
+    pub binding: u32,
+    /// Its array element there.
+    pub element: u32,
+    /// The resource.
+    pub bind: Bind<'a, D>,
+}
+
+impl<'a, D: Device> SetDescriptor<'a, D> {
+    /// The first element of a binding.
+    #[must_use]
+    pub fn new(binding: u32, bind: impl Into<Bind<'a, D>>) -> Self {
+        Self { binding, element: 0, bind: bind.into() }
+    }
+
+    /// An array element of the binding.
+    #[must_use]
+    pub fn element(self, element: u32) -> Self {
+        Self { element, ..self }
+    }
+}
+
+impl<D: Device> Clone for SetDescriptor<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: Device> Copy for SetDescriptor<'_, D> {}
+
+debug_fields!([D: Device] SetDescriptor<'_, D>, "SetDescriptor", this, binding: this.binding, element: this.element, bind: this.bind);
+
 /// A descriptor set to create.
 pub struct DescriptorSetDesc<'a, D: Device> {
     /// Its layout.
     pub layout: &'a SetLayout<D>,
-    /// Its descriptors, each with its binding and its array element.
-    pub binds: &'a [(u32, u32, Bind<'a, D>)],
+    /// Its descriptors.
+    pub binds: &'a [SetDescriptor<'a, D>],
     /// Its name.
     pub name: Name,
 }
@@ -33,9 +75,9 @@ pub struct DescriptorSetDesc<'a, D: Device> {
 debug_fields!([D: Device] DescriptorSetDesc<'_, D>, "DescriptorSetDesc", this, name: this.name, layout: this.layout, binds: this.binds);
 
 impl<'a, D: Device> DescriptorSetDesc<'a, D> {
-    /// A set of these descriptors, each with its binding and its array element.
+    /// A set of these descriptors.
     #[must_use]
-    pub fn new(layout: &'a SetLayout<D>, binds: &'a [(u32, u32, Bind<'a, D>)]) -> Self {
+    pub fn new(layout: &'a SetLayout<D>, binds: &'a [SetDescriptor<'a, D>]) -> Self {
         Self { layout, binds, name: Name::default() }
     }
 
@@ -57,7 +99,7 @@ impl<'a, D: Device> DescriptorSetDesc<'a, D> {
 /// ```
 /// use tenure::{
 ///     BindingKind, BufferDesc, BufferViewDesc, Config, DescriptorSetDesc, Gpu, SamplerDesc, SetBinding,
-///     SetLayoutDesc, Usage, sim,
+///     SetDescriptor, SetLayoutDesc, Usage, sim,
 /// };
 ///
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;
@@ -69,7 +111,7 @@ impl<'a, D: Device> DescriptorSetDesc<'a, D> {
 /// let lights = gpu.create_buffer(&BufferDesc::new(4800, Usage::SHADER_READ).name("lights"))?;
 /// let lights = gpu.create_buffer_view(&lights, &BufferViewDesc::raw())?;
 /// let smooth = gpu.create_sampler(&SamplerDesc::default().name("smooth"))?;
-/// let binds = [(0, 1, (&lights).into()), (1, 0, (&smooth).into())];
+/// let binds = [SetDescriptor::new(0, &lights).element(1), SetDescriptor::new(1, &smooth)];
 /// let set = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds).name("rock"))?;
 /// drop((layout, lights, smooth)); // the set keeps them
 /// let _bind = (set.block(), set.index());
@@ -215,16 +257,16 @@ impl<D: Device> DescriptorSet<D> {
         // Holds movable resources until the follower is registered.
         let places = Places { noted: &noted, pool: &context.place_pool, holder: Holder::NO_RECORDING };
         let writes = layout_inner.writes(service, binds, places)?;
-        let kept = shares(name, binds.iter().map(|(_, _, bind)| *bind))?;
+        let kept = shares(name, binds.iter().map(|it| it.bind))?;
         let taken = take_lasting(service, room, layout_inner, &writes);
         let slot = taken.map_err(|source| context.refused(name, source))?;
         let set = LastingSet { slot, layout_inner: layout_inner.clone(), name: name.clone() };
         let born = context.clock.stamp();
-        let (set, blocks) = match KeptBinds::of(binds.iter().map(|(_, _, bind)| *bind)) {
+        let (set, blocks) = match KeptBinds::of(binds.iter().map(|it| it.bind)) {
             Some(kept) => {
                 let set = MovableSet {
                     kept,
-                    at: binds.iter().map(|(binding, element, _)| (*binding, *element)).collect(),
+                    at: binds.iter().map(|it| (it.binding, it.element)).collect(),
                     set: Following::new(set),
                     pinned: OnceLock::new(),
                     layout_inner: layout_inner.clone(),
@@ -234,10 +276,10 @@ impl<D: Device> DescriptorSet<D> {
                 };
                 let set = Arc::new(set);
                 set.kept.add_follower(service, || WeakFollower::Set(Arc::downgrade(&set)));
-                let fixed = binds.iter().filter_map(|(_, _, bind)| bind.fixed_block());
+                let fixed = binds.iter().filter_map(|it| it.bind.fixed_block());
                 (Written::Movable(set), fixed.collect())
             }
-            None => (Written::Fixed(set), binds.iter().filter_map(|(_, _, bind)| bind.block()).collect()),
+            None => (Written::Fixed(set), binds.iter().filter_map(|it| it.bind.block()).collect()),
         };
         Ok(Self {
             set: Some(set),
@@ -373,7 +415,7 @@ impl<'r, D: Device> Set<'r, D> {
         recording: &Name,
         places: Places<'_, D>,
         layout: &SetLayout<D>,
-        binds: &[(u32, u32, Bind<'_, D>)],
+        binds: &[SetDescriptor<'_, D>],
     ) -> Result<Self, Error> {
         let context = &service.context;
         let layout_inner = layout.inner.form_for(service)?;

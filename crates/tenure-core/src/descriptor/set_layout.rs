@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::bind::Bind;
+use super::SetDescriptor;
 use super::service::DescriptorService;
 use crate::descriptor_store::{RetiredDescriptor, SetLayoutInner};
 use crate::device::{
@@ -180,12 +180,12 @@ impl<D: Device> SetLayoutInner<D> {
     pub(super) fn writes<'a: 's, 's>(
         &self,
         service: &DescriptorService<D>,
-        binds: &[(u32, u32, Bind<'a, D>)],
+        binds: &[SetDescriptor<'a, D>],
         places: Places<'s, D>,
     ) -> Result<Writes<'s, D>, Error> {
         let refuse = |source| Err(Error::device(&self.name, source));
         let mut writes = Writes::new();
-        for (binding, element, bind) in binds {
+        for SetDescriptor { binding, element, bind } in binds {
             let Ok(index) = self.bindings.binary_search_by_key(binding, |known| known.binding) else {
                 return refuse(DeviceError::invalid_value(CallRule::BindingExists, *binding));
             };

@@ -84,7 +84,7 @@ impl<'r, D: Device> Scratch<'r, D> {
         }
         let page = match pool.page_for(context, needed, !builds.is_empty()) {
             Ok(page) => page,
-            Err(bytes) => Box::new(Page::new(context, self.services, &page_desc(bytes, align))?),
+            Err(bytes) => Box::new(Page::new(context, &**self.services, &page_desc(bytes, align))?),
         };
         let found = builds.begin(page).and_then(|()| builds.bump(size, align));
         found.ok_or(Error::Internal { what: "a new page of build scratch is too small" })

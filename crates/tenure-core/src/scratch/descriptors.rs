@@ -1,7 +1,7 @@
 //! Descriptors and sets of one recording.
 
 use super::Scratch;
-use crate::descriptor::{Bind, Descriptors, Set, SetLayout};
+use crate::descriptor::{Bind, Descriptors, Set, SetDescriptor, SetLayout};
 use crate::device::Device;
 use crate::error::Error;
 
@@ -55,7 +55,7 @@ impl<'r, D: Device> Scratch<'r, D> {
         let _call = self.services.context.call();
         let taken = Descriptors::take(
             &self.services.descriptors,
-            self.services,
+            &**self.services,
             self.chunks,
             self.name,
             self.places(),
@@ -82,7 +82,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// shortage, or a lost device.
     ///
     /// ```
-    /// use tenure::{BindingKind, Config, Gpu, Queue, SetBinding, SetLayoutDesc, sim};
+    /// use tenure::{BindingKind, Config, Gpu, Queue, SetBinding, SetDescriptor, SetLayoutDesc, sim};
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;
     /// let binding = SetBinding::new(0, BindingKind::Constants);
@@ -90,7 +90,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// let mut recording = gpu.record(Queue::Graphics, "opaque")?;
     /// let (commands, scratch) = recording.split();
     /// let camera = scratch.constants(&[1.0_f32; 64])?;
-    /// let set = scratch.set(&layout, &[(0, 0, camera.into())])?;
+    /// let set = scratch.set(&layout, &[SetDescriptor::new(0, camera)])?;
     /// let _draw = (commands.raw(), set.block(), set.index());
     /// recording.submit()?;
     /// # Ok::<(), tenure::Error>(())
@@ -99,25 +99,25 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// It is valid as long as the recording. The last line is rejected by the compiler:
     ///
     /// ```compile_fail,E0505
-    /// # use tenure::{BindingKind, Config, Gpu, Queue, SetBinding, SetLayoutDesc, sim};
+    /// # use tenure::{BindingKind, Config, Gpu, Queue, SetBinding, SetDescriptor, SetLayoutDesc, sim};
     /// # let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;
     /// # let binding = SetBinding::new(0, BindingKind::Constants);
     /// # let layout = gpu.create_set_layout(&SetLayoutDesc::new(&[binding]).name("camera"))?;
     /// let mut recording = gpu.record(Queue::Graphics, "opaque")?;
     /// let scratch = recording.split().1;
-    /// let set = scratch.set(&layout, &[(0, 0, scratch.constants(&[1.0_f32; 64])?.into())])?;
+    /// let set = scratch.set(&layout, &[SetDescriptor::new(0, scratch.constants(&[1.0_f32; 64])?)])?;
     /// recording.submit()?;
     /// set.index();
     /// # Ok::<(), tenure::Error>(())
     /// ```
     #[inline(never)]
-    pub fn set(&self, layout: &SetLayout<D>, binds: &[(u32, u32, Bind<'_, D>)]) -> Result<Set<'r, D>, Error> {
+    pub fn set(&self, layout: &SetLayout<D>, binds: &[SetDescriptor<'_, D>]) -> Result<Set<'r, D>, Error> {
         let _call = self.services.context.call();
         let taken = {
             let (service, places) = (&*self.services.descriptors, self.places());
-            Set::take(service, self.services, self.sets, self.name, places, layout, binds)?
+            Set::take(service, &**self.services, self.sets, self.name, places, layout, binds)?
         };
-        binds.iter().filter_map(|(_, _, bind)| bind.block()).for_each(|block| self.shown.note(block));
+        binds.iter().filter_map(|it| it.bind.block()).for_each(|block| self.shown.note(block));
         Ok(taken)
     }
 }

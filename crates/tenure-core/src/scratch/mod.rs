@@ -7,11 +7,12 @@ mod ring;
 mod slice;
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use crate::block_set::NotedBlocks;
 use crate::context::Context;
 use crate::descriptor_store::{RecordedChunks, RecordedSets};
-use crate::device::{Allowed, Device, DeviceError, Usage};
+use crate::device::{Allowed, Device, DeviceError, QueueId, Usage};
 use crate::places::RecordedPlaces;
 use crate::resource::{BufferSlice, Constant};
 use crate::services::Services;
@@ -46,7 +47,7 @@ const NAME: &str = "constants";
 /// # Origin
 /// The linear allocators of MiniEngine's and Diligent Engine's command contexts.
 pub struct Scratch<'r, D: Device> {
-    pub(crate) services: &'r Services<D>,
+    pub(crate) services: &'r Arc<Services<D>>,
     /// Taken from the pool with the first constant.
     pub(crate) pages: &'r OnceCell<Box<Pages<D>>>,
     /// Taken from the pool with the first build of an acceleration structure.
@@ -57,6 +58,7 @@ pub struct Scratch<'r, D: Device> {
     /// Taken from the pool with the first movable resource.
     pub(crate) noted_places: &'r OnceCell<Box<RecordedPlaces<D>>>,
     pub(crate) id: RecordingId,
+    pub(crate) queue: QueueId,
     pub(crate) name: &'r Name,
 }
 
@@ -79,6 +81,9 @@ struct Room<'r, D: Device> {
 
 impl<'r, D: Device> Scratch<'r, D> {
     /// Copies a value to GPU-visible memory, at the device's constant alignment (256 bytes on Direct3D 12).
+    ///
+    /// `bytemuck::NoUninit` means without padding, whose bytes are undefined. A value of a library that does not implement it is
+    /// passed as an array, as in `scratch.constants(&<[[f32; 4]; 4]>::from(matrix))`.
     ///
     /// # Errors
     /// As [`constant_bytes`](Self::constant_bytes).
@@ -231,7 +236,7 @@ impl<'r, D: Device> Scratch<'r, D> {
             usage,
             ..BufferDesc::new(whole.max(page_size), usage).memory(MemoryUse::Upload).name(NAME)
         };
-        let page = Box::new(Page::new(self.context(), self.services, &desc)?);
+        let page = Box::new(Page::new(self.context(), &**self.services, &desc)?);
         let (index, page) = if size > page_size { pages.keep(page) } else { pages.begin(page, size) };
         Ok(Room { page, index, offset: 0 })
     }
@@ -239,7 +244,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// A page of this recording for a single allocation.
     fn dedicate(&self, desc: &BufferDesc) -> Result<&'r Page<D>, Error> {
         let _call = self.services.context.call();
-        let page = Box::new(Page::new(self.context(), self.services, desc)?);
+        let page = Box::new(Page::new(self.context(), &**self.services, desc)?);
         let pages: &'r Pages<D> = self.pages.get_or_init(|| self.services.constants.take());
         Ok(pages.keep(page).1)
     }

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use tenure_core::{
-    BindingKind, DescriptorSetDesc, DescriptorTableDesc, DeviceError, Error, ObjectKind, Queue, SetLayoutDesc,
+    BindingKind, DescriptorSetDesc, DescriptorTableDesc, DeviceError, Error, ObjectKind, Queue,
+    SetDescriptor, SetLayoutDesc,
 };
 use tenure_sim::Lag;
 
@@ -22,11 +23,13 @@ fn what_lives_on_is_reported_by_name_and_goes_in_the_end() {
             .create_set_layout(&SetLayoutDesc::new(&[binding(0, BindingKind::Buffer, 1)]).name("layout"))
             .unwrap();
         let set = gpu
-            .create_descriptor_set(&DescriptorSetDesc::new(&layout, &[(0, 0, (&shown).into())]).name("set"))
+            .create_descriptor_set(
+                &DescriptorSetDesc::new(&layout, &[SetDescriptor::new(0, &shown)]).name("set"),
+            )
             .unwrap();
         let mut recording = gpu.record(Queue::Graphics, "open").unwrap();
         recording.split().1.descriptors(&[(&shown).into()]).unwrap();
-        recording.split().1.set(&layout, &[(0, 0, (&shown).into())]).unwrap();
+        recording.split().1.set(&layout, &[SetDescriptor::new(0, &shown)]).unwrap();
         let report = gpu.shutdown();
         drop(gpu);
         let leaks: Vec<_> = report.leaks.iter().map(|leak| (leak.name.as_str(), leak.kind)).collect();
@@ -69,7 +72,9 @@ fn any_handle_may_be_the_last() {
             .create_set_layout(&SetLayoutDesc::new(&[binding(0, BindingKind::Buffer, 1)]).name("layout"))
             .unwrap();
         let set = gpu
-            .create_descriptor_set(&DescriptorSetDesc::new(&layout, &[(0, 0, (&shown).into())]).name("set"))
+            .create_descriptor_set(
+                &DescriptorSetDesc::new(&layout, &[SetDescriptor::new(0, &shown)]).name("set"),
+            )
             .unwrap();
         let mut handles: Vec<Box<dyn std::any::Any>> =
             vec![Box::new(shown), Box::new(smooth), Box::new(table), Box::new(layout), Box::new(set)];
@@ -96,11 +101,11 @@ fn after_a_loss_each_call_says_so_and_everything_drains() {
         .create_set_layout(&SetLayoutDesc::new(&[binding(0, BindingKind::Buffer, 1)]).name("layout"))
         .unwrap();
     let set = gpu
-        .create_descriptor_set(&DescriptorSetDesc::new(&layout, &[(0, 0, (&shown).into())]).name("set"))
+        .create_descriptor_set(&DescriptorSetDesc::new(&layout, &[SetDescriptor::new(0, &shown)]).name("set"))
         .unwrap();
     let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
     recording.split().1.descriptors(&[(&shown).into()]).unwrap();
-    recording.split().1.set(&layout, &[(0, 0, (&shown).into())]).unwrap();
+    recording.split().1.set(&layout, &[SetDescriptor::new(0, &shown)]).unwrap();
     recording.submit().unwrap();
     let mut open = gpu.record(Queue::Graphics, "open").unwrap();
     device.faults().remove("the driver was updated");
@@ -119,11 +124,13 @@ fn after_a_loss_each_call_says_so_and_everything_drains() {
             .err(),
     );
     lost(
-        gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &[(0, 0, (&shown).into())]).name("set"))
-            .err(),
+        gpu.create_descriptor_set(
+            &DescriptorSetDesc::new(&layout, &[SetDescriptor::new(0, &shown)]).name("set"),
+        )
+        .err(),
     );
     lost(open.split().1.descriptors(&[(&shown).into()]).err());
-    lost(open.split().1.set(&layout, &[(0, 0, (&shown).into())]).err());
+    lost(open.split().1.set(&layout, &[SetDescriptor::new(0, &shown)]).err());
     drop(open);
     drop((shown, smooth, table));
     lost(gpu.purge().err());
@@ -160,7 +167,7 @@ fn what_is_held_adds_up() {
     for round in 0..4 {
         let shown = view(&gpu, "shown", 1);
         let table = gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&shown).into()])).unwrap();
-        let binds = [(0, 0, (&shown).into())];
+        let binds = [SetDescriptor::new(0, &shown)];
         let set = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds)).unwrap();
         let mut recording = gpu.record(Queue::Graphics, "open").unwrap();
         recording.split().1.set(&layout, &binds).unwrap();

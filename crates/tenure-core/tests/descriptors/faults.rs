@@ -1,6 +1,8 @@
 //! Refusals of the driver: nothing is left half done, and after a shortage the call is repeated once.
 
-use tenure_core::{BindingKind, DescriptorSetDesc, DescriptorTableDesc, Error, Gpu, Queue, SetLayoutDesc};
+use tenure_core::{
+    BindingKind, DescriptorSetDesc, DescriptorTableDesc, Error, Gpu, Queue, SetDescriptor, SetLayoutDesc,
+};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag};
 
 use crate::{BOTH, binding, device, end, finish, gpu, sampler, small, view};
@@ -15,12 +17,13 @@ fn use_everything(gpu: &Gpu<Device>) -> Result<(), Error> {
         gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&smooth).into()]).name("samplers"))?;
     let layout =
         gpu.create_set_layout(&SetLayoutDesc::new(&[binding(0, BindingKind::Buffer, 1)]).name("layout"))?;
-    let _set =
-        gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &[(0, 0, (&shown).into())]).name("set"))?;
+    let _set = gpu.create_descriptor_set(
+        &DescriptorSetDesc::new(&layout, &[SetDescriptor::new(0, &shown)]).name("set"),
+    )?;
     let mut recording = gpu.record(Queue::Graphics, "draw")?;
     recording.set_descriptor_heaps()?;
     recording.split().1.descriptors(&[(&shown).into()])?;
-    recording.split().1.set(&layout, &[(0, 0, (&shown).into())])?;
+    recording.split().1.set(&layout, &[SetDescriptor::new(0, &shown)])?;
     recording.submit()?;
     Ok(())
 }

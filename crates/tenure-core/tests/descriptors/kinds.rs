@@ -2,7 +2,7 @@
 
 use tenure_core::{
     AccelerationStructureDesc, Bind, BindingKind, BufferDesc, BufferViewDesc, Config, DescriptorSetDesc,
-    Format, Gpu, Queue, SetLayoutDesc, TextureDesc, TextureViewDesc, Usage, View,
+    Format, Gpu, Queue, SetDescriptor, SetLayoutDesc, TextureDesc, TextureViewDesc, Usage, View,
 };
 use tenure_sim::{Device, Lag, Profile};
 
@@ -82,7 +82,7 @@ fn bindings_take_their_kind_alone() {
             };
             for (given, bind) in &binds {
                 for element in [0, 1, 2, 3, u32::MAX] {
-                    let shown = [(0, element, *bind)];
+                    let shown = [SetDescriptor::new(0, *bind).element(element)];
                     let made = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &shown));
                     let mut recording = gpu.record(Queue::Graphics, "set").unwrap();
                     let recorded = recording.split().1.set(&layout, &shown).map(drop);

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use proptest::test_runner::Config as Runs;
 use tenure_core::{
     BindingKind, Config, DescriptorConfig, DescriptorKind, DescriptorOwner, DescriptorPart, DescriptorSet,
-    DescriptorSetDesc, DescriptorTable, DescriptorTableDesc, Error, FrameConfig, Queue, SetLayoutDesc, State,
-    Subresource, View,
+    DescriptorSetDesc, DescriptorTable, DescriptorTableDesc, Error, FrameConfig, Queue, SetDescriptor,
+    SetLayoutDesc, State, Subresource, View,
 };
 use tenure_sim::{DescriptorAt, Device, Lag};
 
@@ -118,7 +118,7 @@ fn run(steps: Vec<Step>, lag: u64) {
             Step::DropTable(place) => tables[place] = None,
             Step::Set(place, views) => {
                 let binds: Vec<_> = each_element(&views)
-                    .map(|(element, view)| (0, element, (&shown[view].it).into()))
+                    .map(|(element, view)| SetDescriptor::new(0, &shown[view].it).element(element))
                     .collect();
                 let bytes = views.iter().map(|view| shown[*view].bytes[0]).collect();
                 let it =
@@ -166,7 +166,7 @@ fn run(steps: Vec<Step>, lag: u64) {
                         Err(error) => panic!("{error}"),
                     };
                     let binds: Vec<_> = each_element(draw)
-                        .map(|(element, view)| (0, element, (&shown[view].it).into()))
+                        .map(|(element, view)| SetDescriptor::new(0, &shown[view].it).element(element))
                         .collect();
                     let set = scratch.set(&layout, &binds).unwrap();
                     for (element, view) in each_element(draw) {

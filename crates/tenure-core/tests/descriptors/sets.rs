@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use tenure_core::device::FieldValue;
 use tenure_core::{
     AccelerationStructureDesc, Bind, BindingKind, BufferDesc, BufferViewDesc, Config, DescriptorConfig,
-    DescriptorSetDesc, DeviceError, Error, Format, FrameConfig, Gpu, Queue, SetLayout, SetLayoutDesc, State,
-    Subresource, TextureDesc, TextureViewDesc, Usage,
+    DescriptorSetDesc, DeviceError, Error, Format, FrameConfig, Gpu, Queue, SetDescriptor, SetLayout,
+    SetLayoutDesc, State, Subresource, TextureDesc, TextureViewDesc, Usage,
 };
 use tenure_sim::{CallKind, DescriptorAt, Device, HazardKind, Lag};
 
@@ -37,7 +37,11 @@ fn a_set_keeps_its_layout_and_what_it_shows() {
         assert_eq!((numbers, layout.name().as_str()), (vec![1, 3], "material"));
         let (first, second) = (view(&gpu, "first", 7), view(&gpu, "second", 8));
         let smooth = gpu.create_sampler(&sampler(1).name("smooth")).unwrap();
-        let shown = [(1, 1, (&second).into()), (1, 0, (&first).into()), (3, 0, (&smooth).into())];
+        let shown = [
+            SetDescriptor::new(1, &second).element(1),
+            SetDescriptor::new(1, &first),
+            SetDescriptor::new(3, &smooth),
+        ];
         let set = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &shown).name("rock")).unwrap();
         drop((layout, first, second, smooth));
         finish(&gpu);
@@ -61,8 +65,10 @@ fn a_set_is_not_written_again_before_the_gpu_is_done() {
     let gpu = gpu(&device, small());
     let (out, layout, shown) = (out(&gpu), layout(&gpu), view(&gpu, "shown", 4));
     let make = || {
-        gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &[(1, 0, (&shown).into())]).name("set"))
-            .unwrap()
+        gpu.create_descriptor_set(
+            &DescriptorSetDesc::new(&layout, &[SetDescriptor::new(1, &shown)]).name("set"),
+        )
+        .unwrap()
     };
     let set = make();
     let index = set.index();
@@ -85,10 +91,14 @@ fn a_use_of_what_was_freed_is_reported_by_name() {
     let gpu = gpu(&device, small());
     let (out, layout, shown) = (out(&gpu), layout(&gpu), view(&gpu, "shown", 4));
     let stays = gpu
-        .create_descriptor_set(&DescriptorSetDesc::new(&layout, &[(1, 0, (&shown).into())]).name("stays"))
+        .create_descriptor_set(
+            &DescriptorSetDesc::new(&layout, &[SetDescriptor::new(1, &shown)]).name("stays"),
+        )
         .unwrap();
     let set = gpu
-        .create_descriptor_set(&DescriptorSetDesc::new(&layout, &[(1, 0, (&shown).into())]).name("terrain"))
+        .create_descriptor_set(
+            &DescriptorSetDesc::new(&layout, &[SetDescriptor::new(1, &shown)]).name("terrain"),
+        )
         .unwrap();
     let index = set.index();
     drop(set);
@@ -122,7 +132,9 @@ fn a_recording_makes_sets_of_what_dies_with_it() {
             for draw in 0..10_u8 {
                 let constants = scratch.constants(&[step * 8 + draw % 8; 64]).unwrap();
                 let shown = view(&gpu, "shown", draw);
-                let set = scratch.set(&layout, &[(0, 0, constants.into()), (1, 0, (&shown).into())]).unwrap();
+                let set = scratch
+                    .set(&layout, &[SetDescriptor::new(0, constants), SetDescriptor::new(1, &shown)])
+                    .unwrap();
                 assert!(seen.insert((std::ptr::from_ref(set.block()), set.index())));
                 let at = at(set.block(), set.index(), 0, 0);
                 let offset = out.offset() + 16 * u64::from(9 - draw);
@@ -157,7 +169,7 @@ fn blocks_are_recycled() {
         let frame = gpu.begin_frame().unwrap();
         let mut recording = frame.record(Queue::Graphics, "draw").unwrap();
         for _ in 0..sets {
-            recording.split().1.set(&layout, &[(1, 0, (&shown).into())]).unwrap();
+            recording.split().1.set(&layout, &[SetDescriptor::new(1, &shown)]).unwrap();
         }
         let serial = frame.submit(recording).unwrap().serial(GRAPHICS);
         device.complete(GRAPHICS, serial.saturating_sub(2));
@@ -200,7 +212,7 @@ fn a_layout_may_be_dropped_while_sets_of_it_are_in_flight() {
     recording.use_resource(&out, Subresource::All, State::UNORDERED_ACCESS).unwrap();
     recording.barriers();
     let (commands, scratch) = recording.split();
-    let set = scratch.set(&first, &[(1, 0, (&shown).into())]).unwrap();
+    let set = scratch.set(&first, &[SetDescriptor::new(1, &shown)]).unwrap();
     let at = at(set.block(), set.index(), 1, 0);
     commands.raw().read_descriptor(at, State::NON_PIXEL_SHADER, out.raw(), out.offset(), 16);
     drop(first);
@@ -208,7 +220,7 @@ fn a_layout_may_be_dropped_while_sets_of_it_are_in_flight() {
     // A new one has another number, so that the two are not confused.
     let second = layout(&gpu);
     let scratch = recording.split().1;
-    scratch.set(&second, &[(1, 0, (&shown).into())]).unwrap();
+    scratch.set(&second, &[SetDescriptor::new(1, &shown)]).unwrap();
     let open = gpu.record(Queue::Graphics, "open for long").unwrap();
     recording.submit().unwrap();
     device.complete(GRAPHICS, 1);
@@ -239,7 +251,7 @@ fn dynamic_constants_are_based_on_their_buffer() {
     let first = scratch.constants(&[1_u8; 64]).unwrap();
     let second = scratch.constants(&[2_u8; 64]).unwrap();
     // One set serves all constants of the buffer.
-    let set = scratch.set(&layout, &[(0, 0, first.into())]).unwrap();
+    let set = scratch.set(&layout, &[SetDescriptor::new(0, first)]).unwrap();
     let at = DescriptorAt::Dynamic {
         block: set.block(),
         set: set.index(),
@@ -298,7 +310,7 @@ fn what_does_not_fit_the_layout_is_refused() {
     let scratch = recording.split().1;
     let constants = scratch.constants(&[1_u32; 4]).unwrap();
     // Both kinds of sets give the same answer.
-    let refused = |binds: &[(u32, u32, Bind<'_, Device>)]| {
+    let refused = |binds: &[SetDescriptor<'_, Device>]| {
         let lasting =
             gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, binds).name("lasting")).unwrap_err();
         let dynamic = scratch.set(&layout, binds).unwrap_err();
@@ -312,23 +324,38 @@ fn what_does_not_fit_the_layout_is_refused() {
         other => panic!("{other}"),
     };
     let view = || Bind::from(&good);
-    assert_eq!(rule(refused(&[(0, 0, view())])), ("the layout has the binding", 0));
-    assert_eq!(rule(refused(&[(u32::MAX, 0, view())])), ("the layout has the binding", u32::MAX.into()));
-    assert_eq!(rule(refused(&[(1, 2, view())])), ("the binding has the element", 2));
-    assert_eq!(rule(refused(&[(1, u32::MAX, view())])), ("the binding has the element", u32::MAX.into()));
-    assert_eq!(rule(refused(&[(3, 0, view())])).0, "a descriptor is of the kind that its binding holds");
+    assert_eq!(rule(refused(&[SetDescriptor::new(0, view())])), ("the layout has the binding", 0));
     assert_eq!(
-        rule(refused(&[(1, 0, (&smooth).into())])).0,
+        rule(refused(&[SetDescriptor::new(u32::MAX, view())])),
+        ("the layout has the binding", u32::MAX.into())
+    );
+    assert_eq!(
+        rule(refused(&[SetDescriptor::new(1, view()).element(2)])),
+        ("the binding has the element", 2)
+    );
+    assert_eq!(
+        rule(refused(&[SetDescriptor::new(1, view()).element(u32::MAX)])),
+        ("the binding has the element", u32::MAX.into())
+    );
+    assert_eq!(
+        rule(refused(&[SetDescriptor::new(3, view())])).0,
         "a descriptor is of the kind that its binding holds"
     );
     assert_eq!(
-        rule(refused(&[(1, 0, constants.into())])).0,
+        rule(refused(&[SetDescriptor::new(1, &smooth)])).0,
         "a descriptor is of the kind that its binding holds"
     );
-    let twice = [(1, 1, view()), (1, 0, view()), (1, 1, view())];
+    assert_eq!(
+        rule(refused(&[SetDescriptor::new(1, constants)])).0,
+        "a descriptor is of the kind that its binding holds"
+    );
+    let twice = [1, 0, 1].map(|element| SetDescriptor::new(1, view()).element(element));
     assert_eq!(rule(refused(&twice)), ("each element is written once", 1));
-    assert_eq!(rule(refused(&[(1, 0, (&target).into())])).0, "shaders do not read views of targets (kind)");
-    assert_eq!(refused(&[(1, 0, (&theirs).into())]), Error::Foreign { name: "theirs".into() });
+    assert_eq!(
+        rule(refused(&[SetDescriptor::new(1, &target)])).0,
+        "shaders do not read views of targets (kind)"
+    );
+    assert_eq!(refused(&[SetDescriptor::new(1, &theirs)]), Error::Foreign { name: "theirs".into() });
     let foreign = Error::Foreign { name: "material".into() };
     assert_eq!(scratch.set(&their_layout, &[]).err(), Some(foreign.clone()));
     assert_eq!(
@@ -339,9 +366,11 @@ fn what_does_not_fit_the_layout_is_refused() {
     let camera = gpu
         .create_set_layout(&SetLayoutDesc::new(&[binding(0, BindingKind::Constants, 1)]).name("camera"))
         .unwrap();
-    assert!(scratch.set(&camera, &[(0, 0, constants.into())]).is_ok());
+    assert!(scratch.set(&camera, &[SetDescriptor::new(0, constants)]).is_ok());
     let lasting = gpu
-        .create_descriptor_set(&DescriptorSetDesc::new(&camera, &[(0, 0, constants.into())]).name("lasting"))
+        .create_descriptor_set(
+            &DescriptorSetDesc::new(&camera, &[SetDescriptor::new(0, constants)]).name("lasting"),
+        )
         .err()
         .unwrap();
     assert_eq!(rule(lasting), ("constants of a recording do not last (index)", 0));
@@ -374,7 +403,8 @@ fn blocks_of_large_sets_are_small() {
     let shown = view(&gpu, "shown", 5);
     let sets = [0, 39_999].map(|element| {
         gpu.create_descriptor_set(
-            &DescriptorSetDesc::new(&layout, &[(0, element, (&shown).into())]).name("bindless"),
+            &DescriptorSetDesc::new(&layout, &[SetDescriptor::new(0, &shown).element(element)])
+                .name("bindless"),
         )
         .unwrap()
     });
@@ -417,11 +447,11 @@ fn every_kind_of_binding_is_served() {
         }
         let layout = gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("all")).unwrap();
         let mut binds: Vec<_> =
-            (0..).zip(&views).map(|(number, view)| (number, 0, Bind::from(view))).collect();
-        binds.push((7, 0, (&smooth).into()));
-        binds.push((8, 0, (&views[5], &smooth).into()));
-        binds.push((9, 0, (&input).into()));
-        binds.extend(world.iter().map(|world| (10, 0, world.into())));
+            (0..).zip(&views).map(|(number, view)| SetDescriptor::new(number, view)).collect();
+        binds.push(SetDescriptor::new(7, &smooth));
+        binds.push(SetDescriptor::new(8, (&views[5], &smooth)));
+        binds.push(SetDescriptor::new(9, &input));
+        binds.extend(world.iter().map(|world| SetDescriptor::new(10, world)));
         assert_eq!(binds.len(), bindings.len());
         let set = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds).name("all")).unwrap();
         let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();

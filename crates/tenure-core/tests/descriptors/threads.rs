@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tenure_core::{
-    BindingKind, Config, DescriptorConfig, DescriptorSetDesc, DescriptorTableDesc, Queue, SetLayoutDesc,
-    State, Subresource,
+    BindingKind, Config, DescriptorConfig, DescriptorSetDesc, DescriptorTableDesc, Queue, SetDescriptor,
+    SetLayoutDesc, State, Subresource,
 };
 use tenure_sim::{DescriptorAt, Lag};
 
@@ -47,7 +47,7 @@ fn threads_do_not_meet() {
                         .unwrap();
                     let set = gpu
                         .create_descriptor_set(
-                            &DescriptorSetDesc::new(layout, &[(0, 0, (&shown).into())]).name("set"),
+                            &DescriptorSetDesc::new(layout, &[SetDescriptor::new(0, &shown)]).name("set"),
                         )
                         .unwrap();
                     let mut recording = gpu.record(Queue::Graphics, "thread").unwrap();
@@ -56,7 +56,7 @@ fn threads_do_not_meet() {
                     let (commands, scratch) = recording.split();
                     commands.set_descriptor_heaps().unwrap();
                     let dynamic = scratch.descriptors(&[(&shown).into()]).unwrap();
-                    let dynamic_set = scratch.set(layout, &[(0, 0, (&shown).into())]).unwrap();
+                    let dynamic_set = scratch.set(layout, &[SetDescriptor::new(0, &shown)]).unwrap();
                     let at = match step % 4 {
                         0 => DescriptorAt::Heap { heap: table.heap(), index: table.first() },
                         1 => DescriptorAt::Heap { heap: dynamic.heap(), index: dynamic.first() },
@@ -110,7 +110,7 @@ fn a_layout_outlives_the_blocks_that_a_trim_takes_out() {
                         gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("layout")).unwrap();
                     drop(
                         gpu.create_descriptor_set(
-                            &DescriptorSetDesc::new(&layout, &[(0, 0, (&shown).into())]).name("set"),
+                            &DescriptorSetDesc::new(&layout, &[SetDescriptor::new(0, &shown)]).name("set"),
                         )
                         .unwrap(),
                     );

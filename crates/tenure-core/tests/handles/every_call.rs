@@ -7,8 +7,8 @@ use tenure_core::device::{Features, prelude::*};
 use tenure_core::transient::graph::Graph;
 use tenure_core::{
     AccelerationStructureDesc, BindingKind, Buffer, BufferDesc, BufferViewDesc, CompactedSize, Error, Format,
-    Gpu, MemoryUse, Plane, Queue, Recording, SetBinding, SetLayoutDesc, State, Subresource, TexelData,
-    Texture, TextureDesc, TextureRegion, UploadRing, UploadRingDesc, Usage,
+    Gpu, MemoryUse, Plane, Queue, Recording, SetBinding, SetDescriptor, SetLayoutDesc, State, Subresource,
+    TexelData, Texture, TextureDesc, TextureRegion, UploadRing, UploadRingDesc, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
@@ -78,7 +78,7 @@ impl Scene {
         if limits.sets {
             let binding = SetBinding::new(0, BindingKind::Buffer);
             let layout = gpu.create_set_layout(&SetLayoutDesc::new(&[binding]).name("layout"))?;
-            recording.split().1.set(&layout, &[(0, 0, (&view).into())])?;
+            recording.split().1.set(&layout, &[SetDescriptor::new(0, &view)])?;
         }
         if limits.visible_resources > 0 {
             recording.set_descriptor_heaps()?;

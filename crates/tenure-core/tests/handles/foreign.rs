@@ -3,8 +3,8 @@
 use tenure_core::transient::graph::Graph;
 use tenure_core::{
     BindingKind, BufferDesc, BufferLayout, BufferViewDesc, DescriptorSetDesc, DescriptorTableDesc, Error,
-    Format, Gpu, Plane, Queue, ReservedDesc, SamplerDesc, SetBinding, SetLayoutDesc, State, Subresource,
-    TexelData, TextureDesc, TextureRegion, TextureViewDesc, TileRegion, UploadRingDesc, Usage,
+    Format, Gpu, Plane, Queue, ReservedDesc, SamplerDesc, SetBinding, SetDescriptor, SetLayoutDesc, State,
+    Subresource, TexelData, TextureDesc, TextureRegion, TextureViewDesc, TileRegion, UploadRingDesc, Usage,
 };
 use tenure_sim::{Device, Lag, Profile};
 
@@ -135,7 +135,7 @@ fn what_another_managers_recording_was_given_is_refused() {
     assert!(matches!(scratch.find(untyped), Err(Error::OtherRecording { .. })));
     let layout = [SetBinding::new(0, BindingKind::Constants)];
     let layout = mine.create_set_layout(&SetLayoutDesc::new(&layout).name("mine")).unwrap();
-    is_foreign("Scratch::set, constants", scratch.set(&layout, &[(0, 0, constant.into())]));
+    is_foreign("Scratch::set, constants", scratch.set(&layout, &[SetDescriptor::new(0, constant)]));
     drop((it, theirs, layout, texture, buffer, ring));
     Pair { mine, other }.end();
 }
@@ -162,17 +162,17 @@ fn descriptors_of_another_manager_are_refused() {
         "create_descriptor_table, sampler",
         mine.create_descriptor_table(&DescriptorTableDesc::new(&[(&sampler).into()]).name("table")),
     );
-    let set = [(0, 0, (&view).into())];
+    let set = [SetDescriptor::new(0, &view)];
     is_foreign(
         "create_descriptor_set, view",
         mine.create_descriptor_set(&DescriptorSetDesc::new(&my_layout, &set).name("set")),
     );
-    let smooth = [(1, 0, (&sampler).into())];
+    let smooth = [SetDescriptor::new(1, &sampler)];
     is_foreign(
         "create_descriptor_set, sampler",
         mine.create_descriptor_set(&DescriptorSetDesc::new(&my_layout, &smooth).name("set")),
     );
-    let own = [(0, 0, (&my_view).into())];
+    let own = [SetDescriptor::new(0, &my_view)];
     is_foreign(
         "create_descriptor_set, layout",
         mine.create_descriptor_set(&DescriptorSetDesc::new(&their_layout, &own).name("set")),

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tenure_core::device::{Features, prelude::*};
 use tenure_core::{
     BindingKind, BufferDesc, BufferViewDesc, Config, DescriptorSetDesc, DescriptorTableDesc, Format,
-    FrameConfig, Gpu, PageAllocatorDesc, Queue, SamplerDesc, SetBinding, SetLayoutDesc, State, Subresource,
-    TextureDesc, TextureViewDesc, UploadRingDesc, Usage,
+    FrameConfig, Gpu, PageAllocatorDesc, Queue, SamplerDesc, SetBinding, SetDescriptor, SetLayoutDesc, State,
+    Subresource, TextureDesc, TextureViewDesc, UploadRingDesc, Usage,
 };
 use tenure_sim::{Device, Lag, Options, Profile};
 use test_random::Rng;
@@ -46,7 +46,7 @@ fn ends(gpu: &Gpu<Device>, rng: &mut Rng) -> Vec<End> {
         let bindings = [SetBinding::new(0, BindingKind::Buffer).count(2)];
         let layout = gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("layout")).unwrap();
         for view in [&shown, &moving] {
-            let binds = [(0, 1, view.into())];
+            let binds = [SetDescriptor::new(0, view).element(1)];
             let set = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds)).unwrap();
             ends.push(drops(set));
         }
@@ -77,7 +77,9 @@ fn ends(gpu: &Gpu<Device>, rng: &mut Rng) -> Vec<End> {
             scratch.descriptors(&[(&shown).into(), (&moving).into()]).unwrap();
         }
         if let Some(layout) = &layout {
-            scratch.set(layout, &[(0, 0, (&shown).into()), (0, 1, (&moving).into())]).unwrap();
+            scratch
+                .set(layout, &[SetDescriptor::new(0, &shown), SetDescriptor::new(0, &moving).element(1)])
+                .unwrap();
         }
         match rng.below(4) {
             0 => drop(recording.submit().unwrap()),

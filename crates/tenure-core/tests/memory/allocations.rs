@@ -8,7 +8,8 @@ use std::cell::{Cell, RefCell};
 
 use tenure_core::{
     Bind, BindingKind, Buffer, BufferDesc, BufferViewDesc, Config, DescriptorConfig, Gpu, MemoryUse, Queue,
-    QueueId, Sampler, SamplerDesc, SetBinding, SetLayout, SetLayoutDesc, UploadRingDesc, Usage, View,
+    QueueId, Sampler, SamplerDesc, SetBinding, SetDescriptor, SetLayout, SetLayoutDesc, UploadRingDesc,
+    Usage, View,
 };
 use tenure_sim::{Checks, Device, Lag, Options, Paging, Profile};
 
@@ -268,8 +269,8 @@ fn descriptors_of_a_recording_allocate_nothing() {
             let mut recording = frame.record(Queue::Graphics, "frame").unwrap();
             let (_, scratch) = recording.split();
             let constants = scratch.constants(&[1_u32; 16]).unwrap();
-            let set: Vec<_> = [constants.into(), table[0], table[1], table[2]].into();
-            let set: Vec<_> = [(0, 0, set[0]), (1, 0, set[1]), (1, 1, set[2]), (1, 2, set[3])].into();
+            let element = |element: u32| SetDescriptor::new(1, table[element as usize]).element(element);
+            let set = [SetDescriptor::new(0, constants), element(0), element(1), element(2)];
             // More than a chunk of descriptors, and more than a block of sets.
             for _ in 0..40 {
                 counted(|| scratch.descriptors(&table).map(|table| table.first())).unwrap();

@@ -5,8 +5,8 @@ use std::time::Duration;
 use tenure_core::device::{Priority, Residency, TrimRequest, prelude::*};
 use tenure_core::{
     BindingKind, Buffer, BufferDesc, BufferViewDesc, Config, DescriptorSetDesc, DescriptorTableDesc, Error,
-    Format, Gpu, LocationKind, MemoryUse, Queue, Recording, SetBinding, SetLayoutDesc, State, Subresource,
-    SyncPoint, Texture, TextureDesc, Usage,
+    Format, Gpu, LocationKind, MemoryUse, Queue, Recording, SetBinding, SetDescriptor, SetLayoutDesc, State,
+    Subresource, SyncPoint, Texture, TextureDesc, Usage,
 };
 use tenure_sim::{BudgetChange, CallKind, Device, Lag, Options, Paging, Profile, SegmentStats};
 use test_random::Rng;
@@ -444,7 +444,7 @@ fn where_the_driver_decides_priorities_change() {
     let views = [&set, &dynamic].map(of);
     let layout =
         gpu.create_set_layout(&SetLayoutDesc::new(&[SetBinding::new(0, BindingKind::Buffer)])).unwrap();
-    let binds = [(0, 0, (&views[0]).into())];
+    let binds = [SetDescriptor::new(0, &views[0])];
     let bound = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds)).unwrap();
     let calls = || gpu.device().calls().made(CallKind::SetPriority);
     let before = calls();
@@ -452,7 +452,7 @@ fn where_the_driver_decides_priorities_change() {
         let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
         let (commands, scratch) = recording.split();
         commands.make_resident(&bound).unwrap();
-        scratch.set(&layout, &[(0, 0, (&views[1]).into())]).unwrap();
+        scratch.set(&layout, &[SetDescriptor::new(0, &views[1])]).unwrap();
         recording.submit().unwrap();
     };
     draw();

@@ -2,7 +2,7 @@
 
 use tenure_core::{
     BindingKind, BufferDesc, BufferViewDesc, CompactionBudget, DescriptorSetDesc, Gpu, Queue, SetBinding,
-    SetLayoutDesc, State, Subresource, Usage,
+    SetDescriptor, SetLayoutDesc, State, Subresource, Usage,
 };
 use tenure_sim::{Device, Options, Profile};
 
@@ -52,7 +52,7 @@ fn a_lost_device_keeps_what_recordings_were_told_of() {
             let set = has_sets.then(|| {
                 let binding = SetBinding::new(0, BindingKind::Buffer);
                 let layout = gpu.create_set_layout(&SetLayoutDesc::new(&[binding])).unwrap();
-                let binds = [(0, 0, (&view).into())];
+                let binds = [SetDescriptor::new(0, &view)];
                 gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds)).unwrap()
             });
             let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use tenure_core::{
     BindingKind, Buffer, BufferDesc, BufferViewDesc, CompactionBudget, Config, DescriptorConfig,
     DescriptorSet, DescriptorSetDesc, DescriptorTable, DescriptorTableDesc, Gpu, Queue, SetBinding,
-    SetLayout, SetLayoutDesc, State, Subresource, Usage, View,
+    SetDescriptor, SetLayout, SetLayoutDesc, State, Subresource, Usage, View,
 };
 use tenure_sim::{CallKind, DescriptorAt, Device, Fault, FaultKind, Lag, Options, Profile};
 use test_random::Rng;
@@ -46,7 +46,10 @@ fn table(gpu: &Gpu<Device>, shown: &[Rc<Shown>]) -> DescriptorTable<Device> {
 }
 
 fn set(gpu: &Gpu<Device>, layout: &SetLayout<Device>, shown: &[Rc<Shown>]) -> DescriptorSet<Device> {
-    let binds: Vec<_> = (0..).zip(shown).map(|(element, shown)| (0, element, (&shown.view).into())).collect();
+    let binds: Vec<_> = (0..)
+        .zip(shown)
+        .map(|(element, shown)| SetDescriptor::new(0, &shown.view).element(element))
+        .collect();
     gpu.create_descriptor_set(&DescriptorSetDesc::new(layout, &binds).name("set")).unwrap()
 }
 

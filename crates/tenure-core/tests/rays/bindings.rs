@@ -1,7 +1,8 @@
 //! Acceleration structures as descriptors.
 
 use tenure_core::{
-    Bind, BindingKind, DescriptorSetDesc, DescriptorTableDesc, Error, Queue, SetBinding, SetLayoutDesc, State,
+    Bind, BindingKind, DescriptorSetDesc, DescriptorTableDesc, Error, Queue, SetBinding, SetDescriptor,
+    SetLayoutDesc, State,
 };
 use tenure_sim::{DescriptorAt, HazardKind, Profile};
 
@@ -34,7 +35,7 @@ fn sets_keep_the_structures_in_them() {
     let device = late(Profile::VULKAN_NVIDIA);
     let gpu = gpu_of(&device, Config::default());
     let (world, layout) = (built(&gpu), layout(&gpu));
-    let binds = [(3, 0, Bind::from(&world)), (3, 1, Bind::from(&world))];
+    let binds = [SetDescriptor::new(3, &world), SetDescriptor::new(3, &world).element(1)];
     let set = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds).name("rays")).unwrap();
     let mut recording = gpu.record(Queue::Graphics, "trace").unwrap();
     recording.use_structures([&world]).unwrap();
@@ -61,7 +62,7 @@ fn wrong_traces_are_found() {
         let gpu = gpu_of(&device, Config::default());
         let layout = layout(&gpu);
         let world = if is_built { built(&gpu) } else { top(&gpu, 4096) };
-        let binds = [(3, 1, Bind::from(&world))];
+        let binds = [SetDescriptor::new(3, &world).element(1)];
         let set = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds)).unwrap();
         let mut recording = gpu.record(Queue::Graphics, "trace").unwrap();
         recording.use_structures([&world]).unwrap();
@@ -111,7 +112,7 @@ fn wrong_structures_are_refused() {
     let buffers = SetBinding::new(3, BindingKind::Buffer).count(2);
     let buffers = gpu.create_set_layout(&SetLayoutDesc::new(&[buffers])).unwrap();
     let set = |layout, structure| {
-        let binds = [(3, 0, Bind::from(structure))];
+        let binds = [SetDescriptor::new(3, structure)];
         gpu.create_descriptor_set(&DescriptorSetDesc::new(layout, &binds)).map(drop).unwrap_err()
     };
     let text = set(&layout, &rock).to_string();

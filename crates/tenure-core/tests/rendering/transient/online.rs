@@ -1,7 +1,7 @@
 //! Resources acquired and dropped pass by pass.
 
 use tenure_core::transient::graph::Graph;
-use tenure_core::{Config, Error, Queue, State, TransientConfig};
+use tenure_core::{Config, Error, Queue, State, Subresource, TransientConfig};
 
 use super::{
     MIB, PROFILES, clear, device, fill, finish, gpu, gpu_with, has_queue, read, sample, storage, target,
@@ -32,6 +32,30 @@ fn a_chain_of_targets_alternates_between_two_offsets() {
         let stats = gpu.stats().transient;
         assert_eq!((stats.heaps, stats.created, stats.acquired), (1, 2, 400), "{profile:?}: {stats:?}");
         assert_eq!(stats.footprint, stats.requested / 5);
+        finish(&device, gpu);
+    }
+}
+
+/// A constant of the frame is used before and after passes acquire their targets.
+#[test]
+fn constants_live_while_passes_acquire_resources() {
+    for &profile in PROFILES {
+        let device = device(profile);
+        let gpu = gpu(&device);
+        let mut recording = gpu.record(Queue::Graphics, "frame").unwrap();
+        let (commands, scratch) = recording.split();
+        let camera = scratch.constants(&[7_u8; 64]).unwrap();
+        for pass in 0..3_u8 {
+            let target = scratch.transient_texture(&target(64, format!("pass {pass}"))).unwrap();
+            let particles = scratch.transient_buffer(&storage(1024, "particles")).unwrap();
+            commands.use_resource(&target, Subresource::All, State::RENDER_TARGET).unwrap();
+            commands.raw().clear_texture(target.raw(), Subresource::All, &[pass]);
+            commands.use_resource(&particles, Subresource::All, State::UNORDERED_ACCESS).unwrap();
+            commands.raw().use_buffer(particles.raw(), particles.offset(), 1024, State::UNORDERED_ACCESS);
+            commands.raw().expect_bytes(camera.raw(), camera.offset(), &[7; 64]);
+        }
+        recording.submit().unwrap();
+        assert_eq!(gpu.stats().transient.created, 2, "{profile:?}: each pass takes those of the one before");
         finish(&device, gpu);
     }
 }

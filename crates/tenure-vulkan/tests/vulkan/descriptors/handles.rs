@@ -3,7 +3,7 @@
 use conformance::Harness as _;
 use tenure_core::{
     BindingKind, BufferDesc, BufferViewDesc, Config, DescriptorSetDesc, Format, Gpu, Queue, SamplerDesc,
-    SetBinding, SetLayoutDesc, TextureAccess, TextureDesc, TextureViewDesc, Usage,
+    SetBinding, SetDescriptor, SetLayoutDesc, TextureAccess, TextureDesc, TextureViewDesc, Usage,
 };
 use tenure_vulkan::ash::vk::{self, Handle as _};
 use tenure_vulkan::{Device, Options, RawHandle as _, RawView as _};
@@ -36,7 +36,7 @@ fn handles_of_the_api_come_in_one_call() {
     assert_ne!(sampler.raw(), vk::Sampler::null());
     let bindings = [binding(0, BindingKind::Buffer), binding(1, BindingKind::Sampler)];
     let layout = gpu.create_set_layout(&SetLayoutDesc::new(&bindings)).unwrap();
-    let binds = [(0, 0, (&raw).into()), (1, 0, (&sampler).into())];
+    let binds = [SetDescriptor::new(0, &raw), SetDescriptor::new(1, &sampler)];
     let set = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds)).unwrap();
     assert_eq!(Some(set.raw()), set.block().set(set.index()));
     let mut recording = gpu.record(Queue::Graphics, "sets").unwrap();

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use conformance::Harness as _;
 use tenure_core::{
-    BindingKind, Config, DescriptorSetDesc, Format, Gpu, Plane, Queue, SetBinding, SetLayoutDesc, State,
-    Subresource, TexelData, TextureDesc, TextureRegion, TextureViewDesc, Usage,
+    BindingKind, Config, DescriptorSetDesc, Format, Gpu, Plane, Queue, SetBinding, SetDescriptor,
+    SetLayoutDesc, State, Subresource, TexelData, TextureDesc, TextureRegion, TextureViewDesc, Usage,
 };
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Device, RawHandle as _, RawView as _};
@@ -48,7 +48,7 @@ fn passes_read_depth_as_an_input_attachment() {
         let input = gpu.create_texture_view(&depth, &TextureViewDesc::input_attachment()).unwrap();
         let bindings = [SetBinding::new(0, BindingKind::InputAttachment)];
         let layout = gpu.create_set_layout(&SetLayoutDesc::new(&bindings)).unwrap();
-        let binds = [(0, 0, (&input).into())];
+        let binds = [SetDescriptor::new(0, &input)];
         let set = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds)).unwrap();
 
         let mut easel = Easel::new(&gpu);

@@ -5,8 +5,8 @@ use std::time::Duration;
 use conformance::Harness as _;
 use tenure_core::{
     BindingKind, Config, DescriptorSet, DescriptorSetDesc, Format, Gpu, Plane, Queue, Recording, SetBinding,
-    SetLayout, SetLayoutDesc, State, Subresource, Texture, TextureDesc, TextureRegion, TextureViewDesc,
-    Usage, View,
+    SetDescriptor, SetLayout, SetLayoutDesc, State, Subresource, Texture, TextureDesc, TextureRegion,
+    TextureViewDesc, Usage, View,
 };
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Device, RawHandle as _, RawView as _};
@@ -51,7 +51,7 @@ impl Scene {
         let input = view(&albedo, TextureViewDesc::input_attachment());
         let binding = SetBinding::new(2, BindingKind::InputAttachment);
         let layout = gpu.create_set_layout(&SetLayoutDesc::new(&[binding])).unwrap();
-        let binds = [(2, 0, (&input).into())];
+        let binds = [SetDescriptor::new(2, &input)];
         let set = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds)).unwrap();
         let easel = Easel::new(&gpu);
         Self { gpu, albedo, albedo_target, lit, lit_target, layout, set, easel }
