@@ -18,6 +18,7 @@ chapters! {
     Memory: "../../../docs/guide/memory.md",
     OutOfMemory: "../../../docs/guide/out-of-memory.md",
     Uploading: "../../../docs/guide/uploading.md",
+    Barriers: "../../../docs/guide/barriers.md",
     ConstantsPerDraw: "../../../docs/guide/constants-per-draw.md",
     Lifetimes: "../../../docs/guide/lifetimes.md",
     RenderGraphs: "../../../docs/guide/render-graphs.md",
