@@ -20,6 +20,7 @@ chapters! {
     Uploading: "../../../docs/guide/uploading.md",
     Barriers: "../../../docs/guide/barriers.md",
     ConstantsPerDraw: "../../../docs/guide/constants-per-draw.md",
+    Descriptors: "../../../docs/guide/descriptors.md",
     Lifetimes: "../../../docs/guide/lifetimes.md",
     RenderGraphs: "../../../docs/guide/render-graphs.md",
     GpuTime: "../../../docs/guide/gpu-time.md",
