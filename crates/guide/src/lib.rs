@@ -21,6 +21,7 @@ chapters! {
     Barriers: "../../../docs/guide/barriers.md",
     ConstantsPerDraw: "../../../docs/guide/constants-per-draw.md",
     Descriptors: "../../../docs/guide/descriptors.md",
+    Reserved: "../../../docs/guide/reserved.md",
     Lifetimes: "../../../docs/guide/lifetimes.md",
     RenderGraphs: "../../../docs/guide/render-graphs.md",
     GpuTime: "../../../docs/guide/gpu-time.md",
