@@ -23,6 +23,7 @@ chapters! {
     Descriptors: "../../../docs/guide/descriptors.md",
     Reserved: "../../../docs/guide/reserved.md",
     Lifetimes: "../../../docs/guide/lifetimes.md",
+    DeviceLoss: "../../../docs/guide/device-loss.md",
     RenderGraphs: "../../../docs/guide/render-graphs.md",
     GpuTime: "../../../docs/guide/gpu-time.md",
     RayTracing: "../../../docs/guide/ray-tracing.md",
