@@ -96,7 +96,11 @@ impl<D: Device> ListPool<D> {
         context.pools.residency.return_set(blocks);
         match &submitted {
             Ok(at) => self.return_submitted(queue, list, at.serial),
-            Err(_) => {
+            Err(error) => {
+                // The close of a list, and the residency of its resources, may be the first calls to meet a loss.
+                if let Error::Device { source, .. } = error {
+                    let _reported: Result<(), _> = context.clock.note_loss(Err(source.clone()));
+                }
                 self.return_list(context, queue, list, is_closed);
                 Open::<D>::rewind_handoffs(&aliased_ranges, &context.clock.submitted());
             }

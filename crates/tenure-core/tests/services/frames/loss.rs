@@ -117,12 +117,17 @@ fn config() -> Config {
     Config::from(FrameConfig { idle: 1, in_flight: 2, ..FrameConfig::default() })
 }
 
-fn removed_at(profile: Profile, n: u64) {
+fn removed_at(profile: Profile, n: u64, ends_at_once: bool) {
     let device = Device::with_options(Options::new(profile).lag(Lag::Submissions(3)));
     let gpu = Gpu::new(device.clone(), config()).unwrap();
     device.faults().inject(Fault::nth(n, FaultKind::Removed(REASON.into())));
     let error = program(&gpu).expect_err("the device is removed on the way");
     assert!(is_lost(&error), "{profile:?}, call {n}: {error}");
+    if ends_at_once {
+        // No other call has met the loss.
+        assert_eq!(gpu.shutdown().lost.as_deref(), Some(REASON), "{profile:?}, call {n}");
+        return;
+    }
     everything_is_lost(&gpu);
     let stats = gpu.stats();
     let what = format!("{profile:?}, call {n}");
@@ -148,7 +153,8 @@ fn removal_at_any_call_is_reported_and_drains() {
         assert!(calls > 15, "{calls} driver calls");
         assert!(gpu.shutdown().is_clean());
         drop(gpu);
-        (1..=calls).for_each(|n| removed_at(profile, n));
+        (1..=calls)
+            .for_each(|n| [false, true].into_iter().for_each(|at_once| removed_at(profile, n, at_once)));
     }
 }
 
