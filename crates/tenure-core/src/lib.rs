@@ -51,7 +51,7 @@ pub use command::{Commands, Needed, Recording, Transient, TransientBuffer, Trans
 pub use compaction::{CompactionReport, CompactionStats, MovedResource};
 pub use descriptor::{
     Bind, BufferViewDesc, DescriptorSet, DescriptorSetDesc, DescriptorTable, DescriptorTableDesc,
-    Descriptors, Sampler, SamplerDesc, Set, SetLayout, SetLayoutDesc, TextureViewDesc, View,
+    Descriptors, Sampler, SamplerDesc, Set, SetLayout, SetLayoutDesc, ShaderStages, TextureViewDesc, View,
 };
 pub use descriptor_store::{DescriptorHeapStats, DescriptorOwner, DescriptorStats};
 #[doc(hidden)]

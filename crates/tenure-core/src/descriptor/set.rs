@@ -8,6 +8,7 @@ use super::followers::WeakFollower;
 use super::movable_slot::Following;
 use super::service::DescriptorService;
 use super::set_layout::{LayoutInner, SetLayout, Writes};
+use super::{ShaderStages, ShownUse};
 use crate::block_set::BlockKey;
 use crate::context::Context;
 use crate::descriptor_store::{LastingSet, RecordedBlock, RecordedSets, RetiredDescriptor, SetLayoutInner};
@@ -81,7 +82,7 @@ pub struct DescriptorSet<D: Device> {
     set: Option<Written<D>>,
     record: RecordKey,
     born: Stamp,
-    _kept: Box<[KeptBind<D>]>,
+    kept: Box<[KeptBind<D>]>,
     /// The evictable blocks of its immovable resources.
     blocks: Box<[BlockKey]>,
     _layout: Arc<LayoutInner<D>>,
@@ -244,7 +245,7 @@ impl<D: Device> DescriptorSet<D> {
             record: context.register(name, ObjectKind::DescriptorSet, 0),
             born,
             name: name.clone(),
-            _kept: kept,
+            kept,
             blocks,
             _layout: layout.inner.clone(),
             service: service.clone(),
@@ -293,6 +294,11 @@ impl<D: Device> DescriptorSet<D> {
 
     pub(crate) fn blocks(&self) -> &[BlockKey] {
         &self.blocks
+    }
+
+    /// The uses of resources that its descriptors declare.
+    pub(crate) fn shown(&self, stages: ShaderStages) -> impl Iterator<Item = ShownUse<'_, D>> {
+        self.kept.iter().filter_map(move |bind| bind.shown(stages))
     }
 
     pub(crate) fn context(&self) -> &Arc<Context<D>> {
