@@ -53,7 +53,8 @@ impl<'a, D: Device> DescriptorSetDesc<'a, D> {
 /// old one. If it shows a [movable](crate::TextureDesc::movable) resource, another API set replaces it after a
 /// move, and each recording must get the current one from
 /// [`Scratch::lasting_set`](crate::Scratch::lasting_set). It keeps its layout and its views alive, and those
-/// their resources. Dropping it frees it once no recording and no GPU work uses it any more. `Send` and `Sync`.
+/// their resources. [`Commands::use_set`](crate::Commands::use_set) declares the uses of all of these. Dropping it
+/// frees it once no recording and no GPU work uses it any more. `Send` and `Sync`.
 ///
 /// ```
 /// use tenure::{

@@ -49,8 +49,8 @@ impl<'a, D: Device> DescriptorTableDesc<'a, D> {
 /// the old one. A slot of a bindless array is a table of one. If it shows a
 /// [movable](crate::TextureDesc::movable) resource, it gets another row after a move, and each recording must
 /// get the current one from [`Scratch::table`](crate::Scratch::table). It keeps its views alive, and those
-/// their resources. Dropping it frees its row once no recording and no GPU work uses it any more. `Send` and
-/// `Sync`.
+/// their resources. [`Commands::use_table`](crate::Commands::use_table) declares the uses of all of these. Dropping
+/// it frees its row once no recording and no GPU work uses it any more. `Send` and `Sync`.
 ///
 /// ```
 /// use tenure::{

@@ -250,7 +250,8 @@ fn a_read_beside_a_write_is_refused() {
         let (texture, storage) = (BindingKind::Texture, BindingKind::StorageTexture);
         let of_buffer = [(BindingKind::Buffer, Bind::from(&read)), (BindingKind::Buffer, (&changed).into())];
         for is_set in kinds(&gpu) {
-            let cases: [(&[_], _); 5] = [
+            let cases: [(&[_], _); 6] = [
+                (&[(storage, Bind::from(&written)), (storage, (&written).into())], None),
                 (&[(texture, Bind::from(&all)), (storage, (&written).into())], Some("image")),
                 (&[(storage, (&written).into()), (texture, (&all).into())], Some("image")),
                 (&[(storage, (&written).into()), (texture, (&first).into())], Some("image")),
