@@ -161,7 +161,8 @@ impl<D: Device> Commands<D> {
         shown.try_for_each(|shown| self.use_shown(&shown))
     }
 
-    fn check_manager(&self, context: &Arc<Context<D>>, name: &Name) -> Result<(), Error> {
+    /// Checks that an object belongs to the manager.
+    pub(super) fn check_manager(&self, context: &Arc<Context<D>>, name: &Name) -> Result<(), Error> {
         match Arc::ptr_eq(context, self.context()) {
             true => Ok(()),
             false => Err(Error::Foreign { name: name.clone() }),
