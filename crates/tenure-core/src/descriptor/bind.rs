@@ -217,8 +217,8 @@ impl<'a, D: Device> Bind<'a, D> {
         }
     }
 
-    /// The use of a resource that it declares; `None` for samplers, and for constants of a recording, which are
-    /// always ready.
+    /// The declared use of its resource; `None` for samplers, and for constants of a recording, which are always
+    /// ready.
     pub(crate) fn shown(&self, stages: ShaderStages) -> Result<Option<BoundUse<'a, D>>, Error> {
         match self.0 {
             What::View(view) | What::Combined(view, _) => match view.inner.shown(stages) {
@@ -263,7 +263,7 @@ impl<D: Device> KeptBind<D> {
         }
     }
 
-    /// The use of a resource that it declares; `None` for samplers.
+    /// The declared use of its resource; `None` for samplers.
     pub(super) fn shown(&self, stages: ShaderStages) -> Option<ShownUse<'_, D>> {
         match self {
             Self::View(view) | Self::Combined(view, _) => view.shown(stages),

@@ -297,7 +297,7 @@ impl<D: Device> DescriptorSet<D> {
         &self.blocks
     }
 
-    /// The uses of resources that its descriptors declare.
+    /// The declared uses of its resources.
     pub(crate) fn shown(&self, stages: ShaderStages) -> impl Iterator<Item = ShownUse<'_, D>> {
         self.kept.iter().filter_map(move |bind| bind.shown(stages))
     }

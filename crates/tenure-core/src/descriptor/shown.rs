@@ -6,7 +6,8 @@ use crate::device::{
 };
 use crate::resource::{AccelerationStructure, ViewGuard, indices};
 
-/// The shaders that access descriptors, for [`Commands::use_set`](crate::Commands::use_set) and its like.
+/// The shaders that access descriptors, for [`Commands::use_set`](crate::Commands::use_set),
+/// [`use_table`](crate::Commands::use_table) and [`use_binds`](crate::Commands::use_binds).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ShaderStages {
     /// Pixel (fragment) shaders: [`State::PIXEL_SHADER`].
@@ -107,7 +108,7 @@ impl<D: Device> ShownUse<'_, D> {
     }
 }
 
-/// The use of a resource through a descriptor to be.
+/// The use of a resource through a [`Bind`](super::Bind).
 pub(crate) enum BoundUse<'a, D: Device> {
     View(ShownUse<'a, D>),
     Structure(&'a AccelerationStructure<D>),

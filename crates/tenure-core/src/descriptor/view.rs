@@ -113,7 +113,7 @@ impl<D: Device> ViewInner<D> {
         }
     }
 
-    /// The use of its resource that a descriptor of it declares; `None` for targets.
+    /// The declared use of its resource; `None` for targets.
     pub(super) fn shown(&self, stages: ShaderStages) -> Option<ShownUse<'_, D>> {
         let binding = self.binding?;
         let state = if self.is_written { State::UNORDERED_ACCESS } else { read_state(binding, stages) };

@@ -272,7 +272,8 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
                 parts.get(index as usize).map(std::slice::from_ref).unwrap_or_default()
             }
         };
-        let state = parts.iter().fold(state, |state, part| state | part.asked_in(self.batch));
+        let rules = Rules::of(self.model, cell, self.kind);
+        let state = parts.iter().fold(state, |state, part| state | rules.unnamed(part.asked_in(self.batch)));
         if is_valid(state) { Ok(state) } else { Err(StateError::InvalidCombination { state }) }
     }
 
