@@ -169,8 +169,8 @@ impl<D: Device> Commands<D> {
         }
     }
 
-    /// Unlike in [`use_resource`](Self::use_resource), a use that contradicts another one of the same command is refused, because
-    /// callers do not see all resources of a set.
+    /// Unlike in [`use_resource`](Self::use_resource), a use that contradicts another one of the same command is refused,
+    /// because callers do not see all resources of a set.
     fn use_shown(&mut self, shown: &ShownUse<'_, D>) -> Result<(), Error> {
         let ShownUse { resource, state, .. } = *shown;
         for part in shown.parts() {
