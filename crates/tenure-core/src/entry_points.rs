@@ -14,11 +14,11 @@ use crate::query::QueryValue;
 use crate::time::SyncPoint;
 use crate::transient_heaps::graph::{Graph, PassId};
 use crate::{
-    AccelerationStructure, AnySamples, Buffer, Commands, CompactedSize, Deferred, DescriptorSet,
+    AccelerationStructure, AnySamples, Bind, Buffer, Commands, CompactedSize, Deferred, DescriptorSet,
     DescriptorTable, Error, Frame, Gpu, Needed, OpenQuery, PageAllocator, PipelineStatistics, QueryTicket,
     Queue, Readback, ReadbackTexture, Recording, Reserved, Resources, RingSlice, SampleCount, Sampler,
-    Scratch, SetLayout, Subresources, SwapchainImage, Texture, TileRegion, Timestamp, TransientBuffer,
-    TransientTexture, UploadRing, Used, View,
+    Scratch, SetDescriptor, SetLayout, ShaderStages, Subresources, SwapchainImage, Texture, TileRegion,
+    Timestamp, TransientBuffer, TransientTexture, UploadRing, Used, View,
 };
 
 macro_rules! compile {
@@ -154,6 +154,12 @@ fn descriptors<D: Device>() {
         Scratch::<'static, D>::table,
         Scratch::<'static, D>::lasting_set,
         Commands::<D>::make_resident as fn(&mut Commands<D>, Needed<'static, D>) -> _,
+        Commands::<D>::use_set,
+        Commands::<D>::use_table,
+        Commands::<D>::use_binds
+            as fn(&mut Commands<D>, &'static [Bind<'static, D>], ShaderStages) -> Result<(), Error>,
+        Commands::<D>::use_binds
+            as fn(&mut Commands<D>, &'static [SetDescriptor<'static, D>], ShaderStages) -> Result<(), Error>,
     ];
 }
 

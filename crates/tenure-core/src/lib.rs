@@ -51,7 +51,8 @@ pub use command::{Commands, Needed, Recording, Transient, TransientBuffer, Trans
 pub use compaction::{CompactionReport, CompactionStats, MovedResource};
 pub use descriptor::{
     Bind, BufferViewDesc, DescriptorSet, DescriptorSetDesc, DescriptorTable, DescriptorTableDesc,
-    Descriptors, Sampler, SamplerDesc, Set, SetDescriptor, SetLayout, SetLayoutDesc, TextureViewDesc, View,
+    Descriptors, Sampler, SamplerDesc, Set, SetDescriptor, SetLayout, SetLayoutDesc, ShaderStages,
+    TextureViewDesc, View,
 };
 pub use descriptor_store::{DescriptorHeapStats, DescriptorOwner, DescriptorStats};
 #[doc(hidden)]

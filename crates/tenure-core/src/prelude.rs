@@ -23,7 +23,7 @@ pub use crate::{
     ClearValue, Commands, Compare, Config, Constant, Deferred, DescriptorSet, DescriptorSetDesc,
     DescriptorTable, DescriptorTableDesc, Elements, Error, Filter, Format, Frame, Gpu, Graph, MemoryUse,
     Plane, PresentMode, Queue, Readback, Recording, Reserved, ReservedDesc, RingSlice, Sampler, SamplerDesc,
-    SamplerInfo, Scratch, SetBinding, SetDescriptor, SetLayout, SetLayoutDesc, State, Subresource,
-    Subresources, SwapchainDesc, SwapchainImage, SyncPoint, TexelData, Texture, TextureAccess, TextureDesc,
-    TextureRegion, TextureViewDesc, TransientDesc, UploadRing, UploadRingDesc, Usage, View,
+    SamplerInfo, Scratch, SetBinding, SetDescriptor, SetLayout, SetLayoutDesc, ShaderStages, State,
+    Subresource, Subresources, SwapchainDesc, SwapchainImage, SyncPoint, TexelData, Texture, TextureAccess,
+    TextureDesc, TextureRegion, TextureViewDesc, TransientDesc, UploadRing, UploadRingDesc, Usage, View,
 };

@@ -125,7 +125,8 @@ impl<D: Device> Commands<D> {
     ///
     /// Writes of commands to a mapped buffer in a declared state are visible to the CPU when the submission is complete.
     ///
-    /// The part of a texture is a [`Subresource`], or a range of mips and layers: [`Subresources`].
+    /// The part of a texture is a [`Subresource`], or a range of mips and layers: [`Subresources`]. For all resources of a set
+    /// or a table at once: [`use_set`](Self::use_set), [`use_table`](Self::use_table), [`use_binds`](Self::use_binds).
     ///
     /// # Errors
     /// [`Error::State`] when the resource, or this queue, does not allow the state, or the part does not exist,
@@ -176,23 +177,33 @@ impl<D: Device> Commands<D> {
         state: State,
     ) -> Result<PlaceRef<'a, D>, Error> {
         let place = used.check_place(&self.services.context, subresource, state, &mut self.holds)?;
+        self.check_found(used.name(), &place, subresource, state)?;
+        Ok(place)
+    }
+
+    /// The checks that depend on the place of a resource.
+    #[inline(always)]
+    pub(super) fn check_found(
+        &self,
+        name: &Name,
+        place: &PlaceRef<'_, D>,
+        subresource: Subresource,
+        state: State,
+    ) -> Result<(), Error> {
         if let Some(aliased_range) = place.aliased_range() {
-            self.check_acquired(used, aliased_range)?;
+            self.check_acquired(name, aliased_range)?;
         }
         let cell = &place.api_resource().states;
         let checked = self.check_layout(cell, state);
         let checked = checked.and_then(|()| self.open.tracker.check_cell(cell, subresource, state));
-        match checked {
-            Ok(()) => Ok(place),
-            Err(source) => Err(used.refuse(source)),
-        }
+        checked.map_err(|source| refused(name, source))
     }
 
     /// Checks that no other open recording has acquired a transient resource.
-    fn check_acquired(&self, used: &Used<'_, D>, aliased_range: &AliasedRange<D>) -> Result<(), Error> {
+    fn check_acquired(&self, name: &Name, aliased_range: &AliasedRange<D>) -> Result<(), Error> {
         let acquired_by = aliased_range.acquired_by();
         if acquired_by != self.id.get() && self.services.context.recordings.is_open(acquired_by) {
-            let (name, recording, id) = (used.name().clone(), self.name.clone(), self.id);
+            let (name, recording, id) = (name.clone(), self.name.clone(), self.id);
             return Err(Error::NotAcquired { name, acquired_by, recording, id });
         }
         Ok(())
@@ -200,7 +211,7 @@ impl<D: Device> Commands<D> {
 
     /// Activates a transient resource in its memory. Must precede the use that [`check`](Self::check) has checked.
     #[inline]
-    fn enter(&mut self, place: &PlaceRef<'_, D>) {
+    pub(super) fn enter(&mut self, place: &PlaceRef<'_, D>) {
         if let Some(aliased_range) = place.aliased_range() {
             self.open.begin_handoff(place.api_resource(), aliased_range);
         }
@@ -668,6 +679,11 @@ fn check_range<D: Device>(buffer: &Buffer<D>, offset: u64, size: u64) -> Result<
     let is_inside = offset.checked_add(size).is_some_and(|end| end <= capacity);
     let name = || buffer.name().clone();
     if is_inside { Ok(()) } else { Err(Error::OutOfRange { name: name(), offset, size, capacity }) }
+}
+
+#[cold]
+fn refused(name: &Name, source: StateError) -> Error {
+    Error::State { name: name.clone(), source }
 }
 
 /// True for read states whose only Vulkan layout is `GENERAL`, the layout of unordered access.

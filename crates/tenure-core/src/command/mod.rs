@@ -6,6 +6,7 @@ mod peer;
 mod queries;
 mod recording;
 mod resident;
+mod shown;
 mod structures;
 mod submission;
 mod transient;

@@ -88,9 +88,7 @@ impl<D: Device> Commands<D> {
     #[inline(never)]
     pub fn make_resident<'a>(&mut self, needed: impl Into<Needed<'a, D>>) -> Result<(), Error> {
         let Needed { name, context, blocks, movables } = needed.into();
-        if !Arc::ptr_eq(context, self.context()) {
-            return Err(Error::Foreign { name: name.clone() });
-        }
+        self.check_manager(context, name)?;
         blocks.iter().for_each(|block| self.open.blocks.note(*block));
         for movable in movables {
             let place = self.holds.hold(movable, None);

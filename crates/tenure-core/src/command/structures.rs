@@ -1,7 +1,5 @@
 //! Copies of acceleration structures, and their compacted sizes.
 
-use std::sync::Arc;
-
 use super::Commands;
 use crate::device::{CommandList, Device, QueryKind, State, Subresource};
 use crate::error::StructureRule;
@@ -172,10 +170,7 @@ impl<D: Device> Commands<D> {
     }
 
     fn check_own(&self, structure: &AccelerationStructure<D>) -> Result<(), Error> {
-        match Arc::ptr_eq(structure.inner.context(), &self.services.context) {
-            true => Ok(()),
-            false => Err(Error::Foreign { name: structure.name().clone() }),
-        }
+        self.check_manager(structure.inner.context(), structure.name())
     }
 
     fn copy_structure(

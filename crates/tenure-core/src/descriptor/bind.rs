@@ -8,14 +8,15 @@ use smallvec::SmallVec;
 use super::followers::WeakFollower;
 use super::sampler::SamplerInner;
 use super::service::DescriptorService;
+use super::shown::Part;
 use super::view::{ViewInner, constant_size};
-use super::{Sampler, View};
+use super::{BoundUse, Sampler, SetDescriptor, ShaderStages, ShownUse, View};
 use crate::block_set::BlockKey;
 use crate::device::{
     AccelerationStructureKind, Allowed, BindingKind, CallRule, DescriptorDevice, DescriptorKind,
-    DescriptorSource, Device, DeviceError,
+    DescriptorSource, Device, DeviceError, State,
 };
-use crate::memory::MovableBacking;
+use crate::memory::{MemoryUse, MovableBacking};
 use crate::places::Places;
 use crate::resource::{AccelerationStructure, Constant, ViewGuard};
 use crate::{Error, Name};
@@ -107,6 +108,19 @@ impl<'a, D: Device> From<&'a AccelerationStructure<D>> for Bind<'a, D> {
 impl<'a, D: Device> From<Constant<'a, D>> for Bind<'a, D> {
     fn from(constant: Constant<'a, D>) -> Self {
         Self(What::Constant(constant))
+    }
+}
+
+impl<'a, D: Device> From<&Self> for Bind<'a, D> {
+    fn from(bind: &Self) -> Self {
+        *bind
+    }
+}
+
+/// One of a set, without its binding and its element.
+impl<'a, D: Device> From<&SetDescriptor<'a, D>> for Bind<'a, D> {
+    fn from(descriptor: &SetDescriptor<'a, D>) -> Self {
+        descriptor.bind
     }
 }
 
@@ -203,6 +217,19 @@ impl<'a, D: Device> Bind<'a, D> {
         }
     }
 
+    /// The declared use of its resource; `None` for samplers, and for constants of a recording, which are always
+    /// ready.
+    pub(crate) fn shown(&self, stages: ShaderStages) -> Result<Option<BoundUse<'a, D>>, Error> {
+        match self.0 {
+            What::View(view) | What::Combined(view, _) => match view.inner.shown(stages) {
+                Some(shown) => Ok(Some(BoundUse::View(shown))),
+                None => Err(*target(view)),
+            },
+            What::Structure(structure) => Ok(Some(BoundUse::Structure(structure))),
+            What::Sampler(_) | What::Constant(_) => Ok(None),
+        }
+    }
+
     /// A reference for lasting tables and sets; `None` for constants of a recording.
     fn kept(&self) -> Option<KeptBind<D>> {
         match self.0 {
@@ -211,7 +238,7 @@ impl<'a, D: Device> Bind<'a, D> {
             What::Combined(view, sampler) => {
                 Some(KeptBind::Combined(view.inner.clone(), sampler.inner.clone()))
             }
-            What::Structure(structure) => Some(KeptBind::Structure { _guard: structure.inner.keep() }),
+            What::Structure(structure) => Some(KeptBind::Structure(structure.inner.keep(MemoryUse::GpuOnly))),
             What::Constant(_) => None,
         }
     }
@@ -222,7 +249,7 @@ pub(super) enum KeptBind<D: Device> {
     View(Arc<ViewInner<D>>),
     Sampler(Arc<SamplerInner<D>>),
     Combined(Arc<ViewInner<D>>, Arc<SamplerInner<D>>),
-    Structure { _guard: Arc<ViewGuard<D>> },
+    Structure(Arc<ViewGuard<D>>),
 }
 
 /// The heap and the index of a descriptor.
@@ -232,7 +259,18 @@ impl<D: Device> KeptBind<D> {
     fn view(&self) -> Option<&Arc<ViewInner<D>>> {
         match self {
             Self::View(view) | Self::Combined(view, _) => Some(view),
-            Self::Sampler(_) | Self::Structure { .. } => None,
+            Self::Sampler(_) | Self::Structure(_) => None,
+        }
+    }
+
+    /// The declared use of its resource; `None` for samplers.
+    pub(super) fn shown(&self, stages: ShaderStages) -> Option<ShownUse<'_, D>> {
+        match self {
+            Self::View(view) | Self::Combined(view, _) => view.shown(stages),
+            Self::Structure(resource) => {
+                Some(ShownUse { resource, part: Part::All, state: State::ACCELERATION_STRUCTURE })
+            }
+            Self::Sampler(_) => None,
         }
     }
 
@@ -242,7 +280,7 @@ impl<D: Device> KeptBind<D> {
             Self::View(view) => Some((view.next(), None)),
             Self::Sampler(sampler) => Some((sampler.place(), None)),
             Self::Combined(view, sampler) => Some((view.next(), Some(sampler.place()))),
-            Self::Structure { .. } => None,
+            Self::Structure(_) => None,
         }
     }
 }
@@ -276,7 +314,7 @@ impl<D: Device> KeptBinds<D> {
         let slots = || binds.clone().filter_map(|bind| bind.kept()?.view()?.as_movable().cloned());
         slots().next()?;
         let binds: Box<[_]> = binds.clone().filter_map(|bind| bind.kept()).collect();
-        if binds.iter().any(|bind| matches!(bind, KeptBind::Structure { .. })) {
+        if binds.iter().any(|bind| matches!(bind, KeptBind::Structure(_))) {
             slots().for_each(|slot| {
                 slot.movable.pin();
             });

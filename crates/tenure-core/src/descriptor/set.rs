@@ -8,6 +8,7 @@ use super::followers::WeakFollower;
 use super::movable_slot::Following;
 use super::service::DescriptorService;
 use super::set_layout::{LayoutInner, SetLayout, Writes};
+use super::{ShaderStages, ShownUse};
 use crate::block_set::BlockKey;
 use crate::context::Context;
 use crate::descriptor_store::{LastingSet, RecordedBlock, RecordedSets, RetiredDescriptor, SetLayoutInner};
@@ -94,7 +95,8 @@ impl<'a, D: Device> DescriptorSetDesc<'a, D> {
 /// old one. If it shows a [movable](crate::TextureDesc::movable) resource, another API set replaces it after a
 /// move, and each recording must get the current one from
 /// [`Scratch::lasting_set`](crate::Scratch::lasting_set). It keeps its layout and its views alive, and those
-/// their resources. Dropping it frees it once no recording and no GPU work uses it any more. `Send` and `Sync`.
+/// their resources. [`Commands::use_set`](crate::Commands::use_set) declares the uses of all of these. Dropping it
+/// frees it once no recording and no GPU work uses it any more. `Send` and `Sync`.
 ///
 /// ```
 /// use tenure::{
@@ -123,7 +125,7 @@ pub struct DescriptorSet<D: Device> {
     set: Option<Written<D>>,
     record: RecordKey,
     born: Stamp,
-    _kept: Box<[KeptBind<D>]>,
+    kept: Box<[KeptBind<D>]>,
     /// The evictable blocks of its immovable resources.
     blocks: Box<[BlockKey]>,
     _layout: Arc<LayoutInner<D>>,
@@ -286,7 +288,7 @@ impl<D: Device> DescriptorSet<D> {
             record: context.register(name, ObjectKind::DescriptorSet, 0),
             born,
             name: name.clone(),
-            _kept: kept,
+            kept,
             blocks,
             _layout: layout.inner.clone(),
             service: service.clone(),
@@ -335,6 +337,11 @@ impl<D: Device> DescriptorSet<D> {
 
     pub(crate) fn blocks(&self) -> &[BlockKey] {
         &self.blocks
+    }
+
+    /// The declared uses of its resources.
+    pub(crate) fn shown(&self, stages: ShaderStages) -> impl Iterator<Item = ShownUse<'_, D>> {
+        self.kept.iter().filter_map(move |bind| bind.shown(stages))
     }
 
     pub(crate) fn context(&self) -> &Arc<Context<D>> {

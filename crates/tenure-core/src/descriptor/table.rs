@@ -8,6 +8,7 @@ use super::dynamic::Descriptors;
 use super::followers::WeakFollower;
 use super::movable_slot::Following;
 use super::service::DescriptorService;
+use super::{ShaderStages, ShownUse};
 use crate::block_set::BlockKey;
 use crate::context::Context;
 use crate::descriptor_store::{StaticRange, VisibleHeap, count};
@@ -48,8 +49,8 @@ impl<'a, D: Device> DescriptorTableDesc<'a, D> {
 /// the old one. A slot of a bindless array is a table of one. If it shows a
 /// [movable](crate::TextureDesc::movable) resource, it gets another row after a move, and each recording must
 /// get the current one from [`Scratch::table`](crate::Scratch::table). It keeps its views alive, and those
-/// their resources. Dropping it frees its row once no recording and no GPU work uses it any more. `Send` and
-/// `Sync`.
+/// their resources. [`Commands::use_table`](crate::Commands::use_table) declares the uses of all of these. Dropping
+/// it frees its row once no recording and no GPU work uses it any more. `Send` and `Sync`.
 ///
 /// ```
 /// use tenure::{
@@ -77,7 +78,7 @@ pub struct DescriptorTable<D: Device> {
     len: u32,
     record: RecordKey,
     born: Stamp,
-    _kept: Box<[KeptBind<D>]>,
+    kept: Box<[KeptBind<D>]>,
     /// The evictable blocks of its immovable resources.
     blocks: Box<[BlockKey]>,
     /// Declared last, as in every handle.
@@ -200,7 +201,7 @@ impl<D: Device> DescriptorTable<D> {
         };
         let record = context.register(name, ObjectKind::DescriptorTable, 0);
         let (name, len, service) = (name.clone(), range.count, service.clone());
-        Ok(Self { name, kind, row, len, record, born, _kept: kept, blocks, service })
+        Ok(Self { name, kind, row, len, record, born, kept, blocks, service })
     }
 
     /// The table for a recording; its resources do not move until that is submitted.
@@ -237,6 +238,11 @@ impl<D: Device> DescriptorTable<D> {
             Row::Fixed(_) => &[],
             Row::Movable(row) => &row.kept.movables,
         }
+    }
+
+    /// The declared uses of its resources.
+    pub(crate) fn shown(&self, stages: ShaderStages) -> impl Iterator<Item = ShownUse<'_, D>> {
+        self.kept.iter().filter_map(move |bind| bind.shown(stages))
     }
 
     pub(crate) fn context(&self) -> &Arc<Context<D>> {

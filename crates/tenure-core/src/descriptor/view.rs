@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use super::movable_slot::{MovableSlot, Shows};
 use super::service::DescriptorService;
-use super::{Descriptors, TextureViewDesc};
+use super::shown::{Part, read_state};
+use super::{Descriptors, ShaderStages, ShownUse, TextureViewDesc};
 use crate::block_set::BlockKey;
 use crate::context::Context;
 use crate::descriptor_store::CpuSlot;
 use crate::device::{
     Allowed, Api, BindingKind, BufferAccess, BufferView, DescriptorKind, Device, DeviceError, Elements,
-    Format, Properties, TextureAccess, Usage,
+    Format, Properties, State, Usage,
 };
-use crate::memory::{MakeRoom, MovableBacking};
+use crate::memory::{MakeRoom, MemoryUse, MovableBacking};
 use crate::places::Places;
 use crate::registry::RecordKey;
 use crate::resource::{HandleInner, ViewGuard};
@@ -51,12 +52,15 @@ pub(super) struct ViewInner<D: Device> {
     pub(super) kind: DescriptorKind,
     /// The kind of binding in sets; `None` for targets.
     pub(super) binding: Option<BindingKind>,
+    /// True if shaders write through it.
+    is_written: bool,
+    part: Part,
     /// The evictable block of its resource, if that does not move.
     block: Option<BlockKey>,
     record: RecordKey,
     born: Stamp,
     /// Declared before the service, so that the resource is released before its manager.
-    _resource: Arc<ViewGuard<D>>,
+    resource: Arc<ViewGuard<D>>,
     /// Declared last, as in every handle.
     pub(super) service: Arc<DescriptorService<D>>,
 }
@@ -109,6 +113,13 @@ impl<D: Device> ViewInner<D> {
         }
     }
 
+    /// The declared use of its resource; `None` for targets.
+    pub(super) fn shown(&self, stages: ShaderStages) -> Option<ShownUse<'_, D>> {
+        let binding = self.binding?;
+        let state = if self.is_written { State::UNORDERED_ACCESS } else { read_state(binding, stages) };
+        Some(ShownUse { resource: &self.resource, part: self.part, state })
+    }
+
     /// The evictable block of its resource, if that does not move.
     pub(super) const fn fixed_block(&self) -> Option<BlockKey> {
         self.block
@@ -133,7 +144,8 @@ impl<D: Device> View<D> {
     ) -> Result<Self, Error> {
         check_owner(service, &buffer.inner)?;
         let view = desc.resolve(buffer, service.context.device().properties())?;
-        Self::create(service, room, &buffer.inner, &desc.name, Shows::Buffer(view), Some(desc.access.into()))
+        let resource = (&buffer.inner, buffer.memory());
+        Self::create(service, room, resource, &desc.name, (Shows::Buffer(view), Part::All))
     }
 
     pub(crate) fn of_texture(
@@ -145,22 +157,17 @@ impl<D: Device> View<D> {
         check_owner(service, &texture.inner)?;
         let view = desc.resolve(texture.info());
         let view = view.map_err(|source| Error::device(texture.name(), source))?;
-        let binding = match desc.access {
-            TextureAccess::Sampled => Some(BindingKind::Texture),
-            TextureAccess::Storage => Some(BindingKind::StorageTexture),
-            TextureAccess::InputAttachment => Some(BindingKind::InputAttachment),
-            TextureAccess::RenderTarget | TextureAccess::DepthStencil { .. } => None,
-        };
-        Self::create(service, room, &texture.inner, &desc.name, Shows::Texture(view), binding)
+        let part = Part::of(&view, texture.info());
+        let resource = (&texture.inner, MemoryUse::GpuOnly);
+        Self::create(service, room, resource, &desc.name, (Shows::Texture(view), part))
     }
 
     fn create(
         service: &Arc<DescriptorService<D>>,
         room: &dyn MakeRoom,
-        held: &HandleInner<D>,
+        (held, memory): (&HandleInner<D>, MemoryUse),
         name: &Name,
-        shows: Shows,
-        binding: Option<BindingKind>,
+        (shows, part): (Shows, Part),
     ) -> Result<Self, Error> {
         let name = if name.is_empty() { &held.name } else { name };
         let (slot, block, kind) = match held.as_movable() {
@@ -180,11 +187,13 @@ impl<D: Device> View<D> {
             name: name.clone(),
             slot: Some(slot),
             kind,
-            binding,
+            binding: shows.binding(),
+            is_written: shows.is_written(),
+            part,
             block,
             record: service.context.register_view(name, held.record_bits()),
             born: service.context.clock.stamp(),
-            _resource: held.keep(),
+            resource: held.keep(memory),
             service: service.clone(),
         };
         Ok(Self { inner: Arc::new(inner) })

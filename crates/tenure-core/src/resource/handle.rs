@@ -3,13 +3,14 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use super::view_guard::{KeptPlace, ViewGuard};
 use crate::Name;
 use crate::api_resource::ApiResource;
 use crate::context::{Context, RefShard, Retired};
 use crate::device::{Device, State, Subresource};
 use crate::memory::{
-    AliasedRange, ApiPlace, Backing, Location, LocationKind, MovableBacking, MovableId, PlaceHolds,
-    PlaceNeeds,
+    AliasedRange, ApiPlace, Backing, Location, LocationKind, MemoryUse, MovableBacking, MovableId,
+    PlaceHolds, PlaceNeeds,
 };
 use crate::record::TraceId;
 use crate::registry::{ObjectKind, RecordKey};
@@ -43,8 +44,25 @@ pub(super) enum HandleBacking<D: Device> {
 
 /// The current place of a resource, for holders and for mere queries.
 pub(crate) enum PlaceRef<'a, D: Device> {
-    Fixed(&'a Backing<D>, u64),
+    Fixed(FixedPlace<'a, D>, u64),
     Movable(ApiPlace<D>),
+}
+
+/// The API object of an immovable resource, and its share in a heap, if it is transient.
+pub(crate) struct FixedPlace<'a, D: Device> {
+    pub(super) api_resource: &'a Arc<ApiResource<D>>,
+    pub(super) aliased_range: Option<&'a Arc<AliasedRange<D>>>,
+}
+
+impl<'a, D: Device> FixedPlace<'a, D> {
+    #[inline]
+    pub(super) const fn of(backing: &'a Backing<D>) -> Self {
+        let aliased_range = match &backing.location {
+            Location::Transient(aliased_range) => Some(aliased_range),
+            _ => None,
+        };
+        Self { api_resource: &backing.api_resource, aliased_range }
+    }
 }
 
 impl<'a, D: Device> PlaceRef<'a, D> {
@@ -52,17 +70,15 @@ impl<'a, D: Device> PlaceRef<'a, D> {
     #[inline]
     pub(crate) const fn aliased_range(&self) -> Option<&'a Arc<AliasedRange<D>>> {
         match self {
-            Self::Fixed(Backing { location: Location::Transient(aliased_range), .. }, _) => {
-                Some(aliased_range)
-            }
-            Self::Fixed(..) | Self::Movable(_) => None,
+            Self::Fixed(fixed, _) => fixed.aliased_range,
+            Self::Movable(_) => None,
         }
     }
 
     #[inline]
     pub(crate) const fn api_resource(&self) -> &Arc<ApiResource<D>> {
         match self {
-            Self::Fixed(backing, _) => &backing.api_resource,
+            Self::Fixed(fixed, _) => fixed.api_resource,
             Self::Movable(place) => &place.api_resource,
         }
     }
@@ -222,7 +238,7 @@ impl<D: Device> HandleInner<D> {
         match self.held() {
             HandleBacking::Fixed(backing) => {
                 self.note_named();
-                PlaceRef::Fixed(backing, offset)
+                PlaceRef::Fixed(FixedPlace::of(backing), offset)
             }
             HandleBacking::Movable(movable) => PlaceRef::Movable(movable.place()),
         }
@@ -240,7 +256,7 @@ impl<D: Device> HandleInner<D> {
         match self.held() {
             HandleBacking::Fixed(backing) => {
                 self.note_named();
-                PlaceRef::Fixed(backing, offset)
+                PlaceRef::Fixed(FixedPlace::of(backing), offset)
             }
             HandleBacking::Movable(movable) => hold_movable(movable, written, holds),
         }
@@ -346,9 +362,19 @@ impl<D: Device> HandleInner<D> {
         self.size
     }
 
-    /// A reference by which a view keeps the backing after the handle is dropped.
-    pub(crate) fn keep(&self) -> Arc<ViewGuard<D>> {
-        self.view_guard.get_or_init(|| Arc::new(ViewGuard::new(self.context()))).clone()
+    /// A reference by which a view keeps the backing after the handle is dropped. `memory`: the requested memory.
+    pub(crate) fn keep(&self, memory: MemoryUse) -> Arc<ViewGuard<D>> {
+        let make = || {
+            let place = match self.held() {
+                HandleBacking::Fixed(backing) => {
+                    let FixedPlace { api_resource, aliased_range } = FixedPlace::of(backing);
+                    KeptPlace::Fixed(api_resource.clone(), aliased_range.cloned())
+                }
+                HandleBacking::Movable(movable) => KeptPlace::Movable(movable.clone()),
+            };
+            Arc::new(ViewGuard::new(self.context(), &self.name, memory, place))
+        };
+        self.view_guard.get_or_init(make).clone()
     }
 }
 
@@ -444,33 +470,4 @@ impl<D: Device> RetiredResource<D> {
 fn is_unrecorded_image<D: Device>(backing: &Backing<D>) -> bool {
     let api_resource = &backing.api_resource;
     api_resource.states.allowed().contains(State::PRESENT) && Arc::strong_count(api_resource) == 1
-}
-
-/// Shared by a resource's handle and its views: keeps the backing until the last view is dropped, so that no
-/// view shows a freed resource.
-pub(crate) struct ViewGuard<D: Device> {
-    retired: OnceLock<RetiredResource<D>>,
-    /// Declared last, as in every handle.
-    context: Arc<Context<D>>,
-}
-
-impl<D: Device> ViewGuard<D> {
-    pub(super) fn new(context: &Arc<Context<D>>) -> Self {
-        Self { retired: OnceLock::new(), context: context.clone() }
-    }
-
-    /// Notes that the handle was dropped.
-    pub(super) fn retire(&self, retired: RetiredResource<D>) {
-        self.context.registry.note_dropped(retired.record, self.context.current_frame());
-        // There is one handle, and it is dropped once.
-        let _was_empty = self.retired.set(retired);
-    }
-}
-
-impl<D: Device> Drop for ViewGuard<D> {
-    fn drop(&mut self) {
-        if let Some(retired) = self.retired.take() {
-            retired.release(&self.context);
-        }
-    }
 }

@@ -116,9 +116,18 @@ impl Subresources {
                 }
             }
         };
-        let indices = layers.flat_map(move |layer| mips.clone().map(move |mip| mip + layer * of_mips));
-        Ok(whole.into_iter().chain(indices.map(Subresource::One)))
+        Ok(whole.into_iter().chain(indices(mips, layers, of_mips)))
     }
+}
+
+/// These mips of these layers, of a texture with `of_mips` mips, in the order of their index.
+pub(crate) fn indices(
+    mips: Range<u32>,
+    layers: Range<u32>,
+    of_mips: u32,
+) -> impl Iterator<Item = Subresource> {
+    let indices = layers.flat_map(move |layer| mips.clone().map(move |mip| mip + layer * of_mips));
+    indices.map(Subresource::One)
 }
 
 impl From<Subresource> for Subresources {

@@ -102,7 +102,7 @@ impl<'a, D: Device> Used<'a, D> {
         self.check_handle(context, state)?;
         let written = state.intersects(State::WRITES).then_some(part);
         let place = self.inner.hold(self.offset, written, holds);
-        self.check_states(context, place.api_resource(), state)?;
+        check_states(context, self.name(), self.memory, place.api_resource(), state)?;
         Ok(place)
     }
 
@@ -142,35 +142,12 @@ impl<D: Device> Used<'_, D> {
         Ok(())
     }
 
-    #[inline]
-    fn check_states(
-        &self,
-        context: &Context<D>,
-        api_resource: &ApiResource<D>,
-        state: State,
-    ) -> Result<(), Error> {
-        let (name, api) = (|| self.inner.name.clone(), context.device().properties().api);
-        if api == Api::Vulkan {
-            // On Vulkan neither memory nor usage fixes a state.
-            return Ok(());
-        }
-        let fixed = State::ACCELERATION_STRUCTURE;
-        if api_resource.possible == fixed && state != fixed {
-            return Err(Error::State { name: name(), source: StateError::Fixed { state, initial: fixed } });
-        }
-        // Both the requested memory, so that programs work on every device, and the actual memory.
-        if !(fixed_states(api, self.memory) & api_resource.possible).contains(state) {
-            return Err(Error::FixedState { name: name(), memory: self.memory, state });
-        }
-        Ok(())
-    }
-
     /// Whether [`check`](Self::check) allows a state of an immovable resource in memory of the manager. Unlike
     /// `check`, it does not count as a use by commands.
     pub(crate) fn allows(&self, context: &Arc<Context<D>>, state: State) -> bool {
         self.inner.placed_resource().is_some_and(|api_resource| {
             self.check_handle(context, state).is_ok()
-                && self.check_states(context, api_resource, state).is_ok()
+                && check_states(context, self.name(), self.memory, api_resource, state).is_ok()
         })
     }
 
@@ -200,6 +177,32 @@ impl<D: Device> Used<'_, D> {
     pub(crate) fn name(&self) -> &Name {
         &self.inner.name
     }
+}
+
+/// Checks that the memory of a resource allows a state.
+#[inline]
+pub(super) fn check_states<D: Device>(
+    context: &Context<D>,
+    name: &Name,
+    memory: MemoryUse,
+    api_resource: &ApiResource<D>,
+    state: State,
+) -> Result<(), Error> {
+    let api = context.device().properties().api;
+    if api == Api::Vulkan {
+        // On Vulkan neither memory nor usage fixes a state.
+        return Ok(());
+    }
+    let fixed = State::ACCELERATION_STRUCTURE;
+    if api_resource.possible == fixed && state != fixed {
+        let source = StateError::Fixed { state, initial: fixed };
+        return Err(Error::State { name: name.clone(), source });
+    }
+    // Both the requested memory, so that programs work on every device, and the actual memory.
+    if !(fixed_states(api, memory) & api_resource.possible).contains(state) {
+        return Err(Error::FixedState { name: name.clone(), memory, state });
+    }
+    Ok(())
 }
 
 /// The states that the memory allows: on D3D12 upload heaps stay readable, and readback heaps stay copy

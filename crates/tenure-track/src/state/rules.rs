@@ -101,6 +101,15 @@ impl Rules {
         }
     }
 
+    /// The inverse of [`named`](Self::named), where `COPY_SRC` beside shader reads counts as added by it.
+    pub(super) const fn unnamed(self, state: State) -> State {
+        if self.reads_are_copied && state.intersects(State::SHADER_READ) {
+            state.difference(State::COPY_SRC)
+        } else {
+            state
+        }
+    }
+
     /// The step that a use in state `to` needs after one in state `from`.
     ///
     /// `promoted`: further reads are free, because `from` was reached without a barrier.

@@ -7,7 +7,7 @@ use super::activation::Activation;
 use super::batch::{Flush, Ready};
 use super::part_use::{Clock, PartUse, Pending};
 use super::recorded::{Entry, Recorded};
-use super::rules::Rules;
+use super::rules::{Rules, is_valid};
 use super::{StateCell, StateError};
 use crate::device::{QueueId, QueueKind, State, StateModel, Subresource};
 
@@ -248,6 +248,33 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         state: State,
     ) -> Result<(), StateError> {
         cell.check(subresource, state, self.model, self.kind)
+    }
+
+    /// `state` together with the states requested for the same command, of all of these subresources.
+    ///
+    /// O(1); O(subresources) for all of them, if their uses differ.
+    ///
+    /// # Errors
+    /// [`StateError::InvalidCombination`].
+    pub fn combined(
+        &self,
+        cell: &StateCell,
+        subresource: Subresource,
+        state: State,
+    ) -> Result<State, StateError> {
+        let Some(entry) = self.find(cell).and_then(|index| self.entries.get(index)) else {
+            return Ok(state);
+        };
+        let parts = match (entry.parts(&self.spill), subresource) {
+            (None, _) => std::slice::from_ref(&entry.whole),
+            (Some(parts), Subresource::All) => parts,
+            (Some(parts), Subresource::One(index)) => {
+                parts.get(index as usize).map(std::slice::from_ref).unwrap_or_default()
+            }
+        };
+        let rules = Rules::of(self.model, cell, self.kind);
+        let state = parts.iter().fold(state, |state, part| state | rules.unnamed(part.asked_in(self.batch)));
+        if is_valid(state) { Ok(state) } else { Err(StateError::InvalidCombination { state }) }
     }
 
     /// Whether barriers of this resource are pending: for its uses, or because of an activation.
