@@ -6,8 +6,8 @@ use conformance::Harness as _;
 use tenure_core::device::{DescriptorSource, SetWrite, prelude::*};
 use tenure_core::{
     BindingKind, Config, DescriptorSetDesc, Filter, Format, Gpu, Plane, Queue, SamplerDesc, SamplerInfo,
-    SetBinding, SetLayoutDesc, State, Subresource, TexelData, TextureDesc, TextureRegion, TextureViewDesc,
-    Usage,
+    SetBinding, SetDescriptor, SetLayoutDesc, State, Subresource, TexelData, TextureDesc, TextureRegion,
+    TextureViewDesc, Usage,
 };
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Device, Ownership, RawHandle as _, RawView as _, SetLayout};
@@ -74,7 +74,7 @@ fn draws_sample_through_combined_samplers() {
     recording.submit().unwrap();
     let layout = gpu.create_set_layout(&SetLayoutDesc::new(&[BINDING])).unwrap();
     let sets = [&smooth, &sharp].map(|sampler| {
-        let binds = [(BINDING.binding, 0, (&view, sampler).into())];
+        let binds = [SetDescriptor::new(BINDING.binding, (&view, sampler))];
         gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds)).unwrap()
     });
     let raw = [sets[0].raw(), sets[1].raw()];

@@ -11,7 +11,7 @@ use conformance::Harness as _;
 use tenure_core::device::{Features, prelude::*};
 use tenure_core::{
     Bind, BindingKind, BufferDesc, BufferViewDesc, CompactedSize, Config, DescriptorSetDesc,
-    DescriptorTableDesc, Gpu, SetBinding, SetLayoutDesc, Usage,
+    DescriptorTableDesc, Gpu, SetBinding, SetDescriptor, SetLayoutDesc, Usage,
 };
 use tenure_vulkan::Device;
 
@@ -143,8 +143,8 @@ fn sets_take_structures() {
         SetBinding::new(1, BindingKind::AccelerationStructure).count(20),
     ];
     let layout = gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("rays")).unwrap();
-    let mut binds = vec![(0, 0, Bind::from(&view))];
-    binds.extend((0..20).map(|element| (1, element, Bind::from(&world))));
+    let mut binds = vec![SetDescriptor::new(0, &view)];
+    binds.extend((0..20).map(|element| SetDescriptor::new(1, &world).element(element)));
     for _ in 0..3 {
         let set = gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &binds)).unwrap();
         let mut recording = record(&gpu, "trace");
@@ -157,7 +157,7 @@ fn sets_take_structures() {
     }
     let refused = gpu.create_descriptor_table(&DescriptorTableDesc::new(&[Bind::from(&world)]));
     assert!(refused.is_err());
-    let bottom = [(1, 0, Bind::from(&rock))];
+    let bottom = [SetDescriptor::new(1, &rock)];
     assert!(gpu.create_descriptor_set(&DescriptorSetDesc::new(&layout, &bottom)).is_err());
     drop((rock, world, buffer, view, layout, gpu));
     end(vulkan, scene);

@@ -1,8 +1,8 @@
 //! A pipeline that traces rays, and where their hits are written to.
 
 use tenure_core::{
-    AccelerationStructure, Bind, BindingKind, Buffer, BufferDesc, BufferViewDesc, DescriptorSetDesc, Gpu,
-    SetBinding, SetLayout, SetLayoutDesc, State, Subresource, Usage, View,
+    AccelerationStructure, BindingKind, Buffer, BufferDesc, BufferViewDesc, DescriptorSetDesc, Gpu,
+    SetBinding, SetDescriptor, SetLayout, SetLayoutDesc, State, Subresource, Usage, View,
 };
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Device, RawHandle as _};
@@ -73,7 +73,7 @@ impl Tracer {
         world: &AccelerationStructure<Device>,
         bottoms: &[AccelerationStructure<Device>],
     ) -> Vec<Hit> {
-        let binds = [(HITS, 0, Bind::from(&self.view)), (WORLD, 0, Bind::from(world))];
+        let binds = [SetDescriptor::new(HITS, &self.view), SetDescriptor::new(WORLD, world)];
         let set = self.gpu.create_descriptor_set(&DescriptorSetDesc::new(&self.layout, &binds)).unwrap();
         let mut recording = record(&self.gpu, "trace");
         recording.use_structures(bottoms.iter().chain([world])).unwrap();
