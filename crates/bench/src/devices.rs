@@ -13,7 +13,7 @@ pub(crate) fn d3d12() -> Result<tenure_d3d12::Device> {
     Ok(tenure_d3d12::Device::create(&tenure_d3d12::Options::default())?)
 }
 
-/// There is none: a device of any type is a placeholder.
+/// Always an error: Direct3D 12 needs Windows. The type of the device is only one that compiles here.
 #[cfg(not(windows))]
 pub(crate) fn d3d12() -> Result<tenure_vulkan::Device> {
     Err("Direct3D 12 is on Windows alone".into())
