@@ -9,7 +9,10 @@ use std::error::Error;
 use std::time::Instant;
 
 use tenure::sim::{Device, Lag, Options, Profile};
-use tenure::{Buffer, BufferDesc, Config, Gpu, PoolConfig, Queue, Strategy, Usage};
+use tenure::{
+    Buffer, BufferDesc, Config, Gpu, Queue, Usage,
+    config::{PoolConfig, Strategy},
+};
 
 const CHUNKS: usize = 20_000;
 const REMESHES: usize = 100_000;

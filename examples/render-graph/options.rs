@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tenure::{Config, FrameConfig};
+use tenure::{Config, config::FrameConfig};
 
 /// The device to run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

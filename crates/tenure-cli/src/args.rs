@@ -11,7 +11,11 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use tenure::{Config, FrameConfig, Strategy, UploadConfig, UploadSuballocator, sim};
+use tenure::{
+    Config,
+    config::{FrameConfig, Strategy, UploadConfig, UploadSuballocator},
+    sim,
+};
 use tenure_plan::Options;
 use tenure_trace::Workload;
 

@@ -23,11 +23,13 @@ pub(crate) use tenure_memory::shard::{PoolShard, ShardTotals};
 pub(crate) use tenure_memory::sharding::Shards;
 pub(crate) use tenure_memory::shortage::{MakeRoom, Wanted};
 
+pub use crate::command::Needed;
 /// Pools of heaps alone, for programs that create their API resources themselves.
 pub use tenure_heap as heap_pools;
-#[doc(no_inline)]
-pub use tenure_memory::{
-    AllocationFlags, CompactionBudget, Cost, LocationKind, MemoryUse, MovableId, Pressure,
-};
 #[doc(inline)]
-pub use tenure_memory::{Class, PoolKind, TypeOrder, in_place, policy, target_type_order, type_order};
+pub use tenure_memory::{
+    AllocationFlags, Class, Cost, LocationKind, Name, PoolKind, Pressure, TypeOrder, in_place, policy,
+    target_type_order, type_order,
+};
+#[doc(no_inline)]
+pub use tenure_memory::{CompactionBudget, MemoryUse, MovableId};

@@ -82,8 +82,11 @@
 //! large engines; planning by lifetimes follows render graphs (O'Donnell, Frame Graph, GDC 2017), here with the planner
 //! [`tenure_plan`].
 
-#[doc(no_inline)]
+#[doc(inline)]
 pub use crate::command::{Transient, TransientBuffer, TransientTexture};
-#[doc(no_inline)]
+#[doc(inline)]
 pub use crate::execute::Resources;
+#[doc(inline)]
+pub use crate::transient_heaps::graph::TransientDesc;
+#[doc(inline)]
 pub use crate::transient_heaps::{TransientResource, TransientStats, graph};

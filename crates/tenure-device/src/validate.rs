@@ -133,7 +133,7 @@ impl SamplerInfo {
     /// [`DeviceError::InvalidDesc`] with the field, its value and its constraint.
     ///
     /// ```
-    /// use tenure::SamplerInfo;
+    /// use tenure::descriptor::SamplerInfo;
     /// assert!(SamplerInfo::default().validate(16).is_ok());
     /// let refused = SamplerInfo { anisotropy: 32, ..SamplerInfo::default() }.validate(16);
     /// assert_eq!(refused.unwrap_err().to_string(), "invalid description: anisotropy = 32: must be at most 16");

@@ -15,7 +15,7 @@
 //! use std::time::Duration;
 //! use tenure::device::{MemoryTypeId, ObjectRef, Permit, QueueSerial, ResourceDesc, prelude::*};
 //! use tenure::sim::{Device, HazardKind, Options, Profile};
-//! use tenure::{BufferInfo, DeviceError, QueueId, Usage};
+//! use tenure::{Usage, device::QueueId, error::DeviceError, resource::BufferInfo};
 //!
 //! # fn main() -> Result<(), DeviceError> {
 //! let device = Device::with_options(Options::new(Profile::DISCRETE).seed(1));

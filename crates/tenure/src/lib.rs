@@ -62,7 +62,17 @@
 
 #[doc(no_inline)]
 pub use bytemuck;
-pub use tenure_core::*;
+#[doc(inline)]
+pub use tenure_core::{
+    AccelerationStructure, AccelerationStructureDesc, Bind, Buffer, BufferDesc, BufferSlice, BufferViewDesc,
+    Commands, Config, Constant, Deferred, DescriptorSet, DescriptorSetDesc, DescriptorTable,
+    DescriptorTableDesc, Error, Format, Frame, Gpu, Graph, MemoryUse, Queue, Readback, Recording, Report,
+    Reserved, ReservedDesc, Sampler, SamplerDesc, Scratch, SetDescriptor, SetLayout, SetLayoutDesc,
+    ShaderStages, State, Stats, Subresource, Subresources, SyncPoint, Texture, TextureDesc, TextureViewDesc,
+    UploadRing, UploadRingDesc, Usage, View,
+};
+#[doc(inline)]
+pub use tenure_core::{device, memory, prelude, present, state, time, transient};
 pub use tenure_plan as plan;
 pub use tenure_suballoc as suballoc;
 
@@ -72,6 +82,86 @@ pub use tenure_d3d12 as d3d12;
 pub use tenure_sim as sim;
 #[cfg(feature = "vulkan")]
 pub use tenure_vulkan as vulkan;
+
+/// The parts of a [`Config`](crate::Config), and errors of its values.
+pub mod config {
+    #[doc(inline)]
+    pub use tenure_core::{
+        CompactionConfig, ConfigError, ConfigRule, ConfigUnit, DescriptorConfig, FrameConfig, InPlaceConfig,
+        PoolConfig, PressureConfig, StagingConfig, Strategy, TransientConfig, UploadConfig,
+        UploadSuballocator,
+    };
+}
+
+/// The parts of an [`Error`](crate::Error): rules that a call has broken, with the numbers; values given back by failed calls.
+pub mod error {
+    #[doc(inline)]
+    pub use tenure_core::{
+        Awaited, ContractRule, DescriptorPart, DescriptorUser, DeviceError, ErrorKind, GraphError,
+        NoDescriptors, NotReleased, OutOfMemory, QueryRule, Rejected, StructureRule, SwapchainRule, TileRule,
+        TransientRule,
+    };
+}
+
+/// Details of views, samplers, sets and tables.
+pub mod descriptor {
+    #[doc(inline)]
+    pub use tenure_core::{
+        AddressMode, BindingKind, BorderColor, BufferAccess, Compare, DescriptorHeapStats, DescriptorKind,
+        DescriptorOwner, DescriptorStats, Descriptors, Elements, Filter, SamplerInfo, Set, SetBinding,
+        TextureAccess, ViewShape,
+    };
+}
+
+/// Queries: GPU times, occlusion, pipeline statistics, and their results.
+pub mod query {
+    #[doc(inline)]
+    pub use tenure_core::{
+        AnySamples, CompactedSize, GpuTime, GpuTimeScope, OpenQuery, PipelineStatistics, QueryKind,
+        QueryTicket, QueryValue, SampleCount, Timestamp,
+    };
+}
+
+/// The parts of [`Stats`](crate::Stats) and [`Report`](crate::Report): memory by pool, heap, tag and object.
+pub mod stats {
+    #[doc(inline)]
+    pub use tenure_core::{
+        BlockReport, FrameStats, HeapMemory, HeldReport, HolderKind, Leak, LiveObject, MemoryParts,
+        MemoryReport, MovableReport, ObjectKind, OpenRecordingReport, PoolReport, PoolStats, PressureChange,
+        ShutdownReport, TagReport, TypeMemory,
+    };
+}
+
+/// Recordings of a program's allocations, for `tenure replay`.
+pub mod record {
+    #[doc(inline)]
+    pub use tenure_core::{RecordedAllocation, RecordedPlace, RecordedPlacement, Recorder};
+}
+
+/// Moves of resources that give memory back or free large ranges.
+pub mod compaction {
+    #[doc(inline)]
+    pub use tenure_core::{CompactionBudget, CompactionReport, CompactionStats, MovableId, MovedResource};
+}
+
+/// Details of buffers and textures: formats by block, regions of copies, layouts in memory, tiles.
+pub mod resource {
+    #[doc(inline)]
+    pub use tenure_core::{
+        AccelerationStructureKind, Block, BufferInfo, BufferLayout, ClearValue, Compression, Dimension,
+        Plane, ReadbackTexture, SubresourceLayout, TexelData, TextureInfo, TextureRegion, TileQueue,
+        TileRegion, Used,
+    };
+}
+
+/// Uploads, rings of upload memory, and build scratch memory.
+pub mod upload {
+    #[doc(inline)]
+    pub use tenure_core::{
+        BuildScratch, PageAllocator, PageAllocatorDesc, PageStats, RingSlice, RingStats, UntypedConstant,
+        Upload, UploadStats, WhenTooLarge,
+    };
+}
 
 /// The example of the package's front page.
 #[cfg(doctest)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, value_parser};
-use tenure::{Config, FrameConfig};
+use tenure::{Config, config::FrameConfig};
 
 /// Renders the voxel world and prints how much memory it takes.
 #[derive(Clone, Debug, Parser)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tenure::d3d12::{LiveObjects, Options, Severity};
-use tenure::{DeviceError, d3d12};
+use tenure::{d3d12, error::DeviceError};
 
 use super::{Api, Layer};
 use crate::about::About;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tenure::{Config, FrameConfig, sim};
+use tenure::{Config, config::FrameConfig, sim};
 
 use super::{StrategyName, profile};
 use crate::replay::Settings;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use tenure::{Config, FrameConfig, sim};
+use tenure::{Config, config::FrameConfig, sim};
 
 use super::profile;
 

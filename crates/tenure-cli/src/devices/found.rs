@@ -7,7 +7,7 @@ use tenure::device::{
     Device, Features, HeapBudget, HeapCategory, MemoryFlags, MemoryHeap, MemoryType, Properties,
     QueueProperties, ResourceDesc, StateModel,
 };
-use tenure::{BufferInfo, DeviceError, Format, QueueKind, TextureDesc, Usage};
+use tenure::{Format, TextureDesc, Usage, device::QueueKind, error::DeviceError, resource::BufferInfo};
 
 use crate::about::About;
 

@@ -6,8 +6,10 @@ use std::collections::VecDeque;
 use tenure::device::{Device, MemoryDevice as _, Permit, ResourceDesc};
 use tenure::memory::type_order;
 use tenure::{
-    Awaited, Buffer, BufferDesc, BufferInfo, DeviceError, Error, Gpu, MemoryUse, Name, Recording, State,
-    SyncPoint, Usage,
+    Buffer, BufferDesc, Error, Gpu, MemoryUse, Recording, State, SyncPoint, Usage,
+    error::{Awaited, DeviceError},
+    memory::Name,
+    resource::BufferInfo,
 };
 
 use super::checker::{CheckedRead, ReadChecker};

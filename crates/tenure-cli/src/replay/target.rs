@@ -1,6 +1,9 @@
 //! The parameters of a replay, and the devices that run it.
 
-use tenure::{Config, PoolConfig, Strategy};
+use tenure::{
+    Config,
+    config::{PoolConfig, Strategy},
+};
 use tenure_trace::{Summary, Trace};
 
 use super::{Outcome, Program};

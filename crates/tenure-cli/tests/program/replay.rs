@@ -2,7 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use tenure::{BufferDesc, Config, Format, FrameConfig, Gpu, MemoryUse, Strategy, TextureDesc, Usage, sim};
+use tenure::{
+    BufferDesc, Config, Format, Gpu, MemoryUse, TextureDesc, Usage,
+    config::{FrameConfig, Strategy},
+    sim,
+};
 use tenure_cli::replay::{Job, Outcome, Settings, Simulated, Target, Verdict};
 use tenure_trace::{Encoding, Trace, TraceRecorder, TraceWriter, Workload, generate, read_all};
 

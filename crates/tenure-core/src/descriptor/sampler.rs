@@ -21,7 +21,7 @@ use crate::{Error, Name};
 /// A sampler to create.
 ///
 /// ```
-/// use tenure::{Filter, SamplerDesc, SamplerInfo};
+/// use tenure::{SamplerDesc, descriptor::{Filter, SamplerInfo}};
 /// let smooth = SamplerDesc::default().name("smooth");
 /// let sharp = SamplerDesc::new(SamplerInfo { mag: Filter::Nearest, ..SamplerInfo::default() }).name("sharp");
 /// # let _ = (smooth, sharp);
@@ -58,7 +58,7 @@ impl From<SamplerInfo> for SamplerDesc {
 /// recording and no GPU work uses it any more. `Send` and `Sync`; a clone is cheap.
 ///
 /// ```
-/// use tenure::{Config, Filter, Gpu, SamplerDesc, SamplerInfo, sim};
+/// use tenure::{Config, Gpu, SamplerDesc, descriptor::{Filter, SamplerInfo}, sim};
 ///
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
 /// let smooth = gpu.create_sampler(&SamplerDesc::default().name("smooth"))?;

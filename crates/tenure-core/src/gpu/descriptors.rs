@@ -93,7 +93,8 @@ impl<D: Device> Gpu<D> {
     ///
     /// ```
     /// use tenure::{
-    ///     Config, DescriptorConfig, DescriptorKind, DescriptorOwner, DescriptorTableDesc, Gpu, SamplerDesc, sim,
+    ///     Config, DescriptorTableDesc, Gpu, SamplerDesc, config::DescriptorConfig, descriptor::{
+    ///     DescriptorKind, DescriptorOwner}, sim,
     /// };
     ///
     /// let config = Config::from(DescriptorConfig { poison: true, ..Default::default() });

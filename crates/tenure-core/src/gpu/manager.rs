@@ -206,7 +206,9 @@ impl<D: Device> Gpu<D> {
     ///
     /// ```
     /// use tenure::device::{MemoryDevice, MemoryTypeId, ResourceDesc};
-    /// use tenure::{BufferDesc, BufferInfo, Config, Gpu, LocationKind, State, Usage, sim};
+    /// use tenure::{
+    ///     BufferDesc, Config, Gpu, State, Usage, memory::LocationKind, resource::BufferInfo, sim,
+    /// };
     ///
     /// let device = sim::Device::new(sim::Profile::DISCRETE);
     /// let info = BufferInfo { size: 4096, usage: Usage::VERTEX };
@@ -242,7 +244,7 @@ impl<D: Device> Gpu<D> {
     /// ```
     /// use std::sync::Arc;
     /// use tenure::device::{MemoryDevice, MemoryTypeId, ResourceDesc};
-    /// use tenure::{BufferDesc, BufferInfo, Config, Gpu, State, Usage, sim};
+    /// use tenure::{BufferDesc, Config, Gpu, State, Usage, resource::BufferInfo, sim};
     ///
     /// let device = sim::Device::new(sim::Profile::DISCRETE);
     /// let info = BufferInfo { size: 4096, usage: Usage::VERTEX };

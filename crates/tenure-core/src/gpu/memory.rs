@@ -118,7 +118,7 @@ impl<D: Device> Gpu<D> {
     ///
     /// ```
     /// use std::sync::mpsc;
-    /// use tenure::{BufferDesc, Config, Gpu, Pressure, PressureConfig, Usage, sim};
+    /// use tenure::{BufferDesc, Config, Gpu, Usage, config::PressureConfig, memory::Pressure, sim};
     ///
     /// let config = Config::from(PressureConfig { interval: 1, ..Default::default() });
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), config)?;

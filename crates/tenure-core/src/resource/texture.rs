@@ -150,7 +150,7 @@ impl TextureDesc {
     /// and [movable](Self::movable) textures, and without [`Usage::COPY_DST`].
     ///
     /// ```
-    /// use tenure::{Config, Format, Gpu, TexelData, TextureDesc, Usage, sim};
+    /// use tenure::{Config, Format, Gpu, TextureDesc, Usage, resource::TexelData, sim};
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_LAVAPIPE), Config::default())?;
     /// let grass = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).filled().name("grass");

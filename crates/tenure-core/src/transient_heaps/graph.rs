@@ -15,7 +15,10 @@
 //! ```
 //! use tenure::device::prelude::*;
 //! use tenure::transient::graph::{Memory, Need, PlanCache, PlanOptions};
-//! use tenure::{Format, Graph, GraphError, Queue, State, TextureDesc, TransientDesc, Usage};
+//! use tenure::{
+//!     Format, Graph, Queue, State, TextureDesc, Usage, error::GraphError,
+//!     transient::TransientDesc,
+//! };
 //!
 //! /// Textures of four bytes a texel, in pages of 64 KiB.
 //! struct Pages;

@@ -15,7 +15,7 @@ use super::{Check, ConfigError, GIB, KIB, MIB};
 /// filled.
 ///
 /// ```
-/// use tenure::{BufferDesc, Config, Gpu, InPlaceConfig, Usage, sim};
+/// use tenure::{BufferDesc, Config, Gpu, Usage, config::InPlaceConfig, sim};
 ///
 /// let in_place = InPlaceConfig { initial_data: false, uploads: false, ..InPlaceConfig::default() };
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_LAVAPIPE), Config::from(in_place))?;

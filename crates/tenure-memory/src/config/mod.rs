@@ -33,7 +33,7 @@ const GIB: u64 = 1 << 30;
 ///
 /// ```
 /// use std::time::Duration;
-/// use tenure::{Config, FrameConfig, PoolConfig};
+/// use tenure::{Config, config::{FrameConfig, PoolConfig}};
 ///
 /// let config = Config {
 ///     frames: FrameConfig { in_flight: 2, ..Default::default() },
