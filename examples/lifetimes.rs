@@ -93,7 +93,7 @@ fn slow_queue(gpu: &Gpu<Device>) -> Result<()> {
 }
 
 fn main() -> Result<()> {
-    let options = Options { lag: Lag::Manual, ..Options::new(Profile::DISCRETE) };
+    let options = Options::new(Profile::DISCRETE).lag(Lag::Manual);
     let gpu = Gpu::new(Device::with_options(options), Config::default())?;
     dropped_while_recording(&gpu)?;
     slow_queue(&gpu)?;

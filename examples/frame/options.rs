@@ -35,6 +35,8 @@ impl Options {
     /// another.
     pub(crate) fn config() -> Config {
         let timeout = Duration::from_secs(120);
-        Config::from(FrameConfig { in_flight: 3, idle: 100_000, timeout, shutdown_timeout: timeout })
+        Config::from(
+            FrameConfig::default().in_flight(3).idle(100_000).timeout(timeout).shutdown_timeout(timeout),
+        )
     }
 }

@@ -59,6 +59,6 @@ impl Options {
     /// The manager's configuration: the defaults with long timeouts, for software devices.
     pub(crate) fn config() -> Config {
         let timeout = Duration::from_secs(120);
-        Config::from(FrameConfig { timeout, shutdown_timeout: timeout, ..FrameConfig::default() })
+        Config::from(FrameConfig::default().timeout(timeout).shutdown_timeout(timeout))
     }
 }

@@ -37,8 +37,7 @@ const A_FRAME: usize = 1000;
 /// The errors of the manager.
 pub fn run() -> Result {
     let alive = |live: &usize| Scene::new(&Config::default(), 4096, *live, 0);
-    let config =
-        Config::from(PoolConfig { min_block: BLOCK, max_buffer_block: BLOCK, ..PoolConfig::default() });
+    let config = Config::from(PoolConfig::default().min_block(BLOCK).max_buffer_block(BLOCK));
     let in_blocks = |blocks: &usize| Scene::new(&config, 1024, LIVE[0], *blocks);
     let scenes = LIVE.iter().map(alive).chain(BLOCKS.iter().map(in_blocks));
     let mut scenes = scenes.collect::<Result<Vec<_>, _>>()?;

@@ -69,12 +69,10 @@ impl AllocationSizes {
     pub(crate) fn config(&self, granule: u64) -> tenure_heap::HeapPoolsConfig {
         use tenure_heap::{BlockSizes, HeapPoolsConfig};
         let young = |min: u64, max| BlockSizes { min: min / 64, max };
-        HeapPoolsConfig {
-            device_blocks: young(self.min_device, self.max_device),
-            host_blocks: young(self.min_host, self.max_host),
-            granule,
-            ..HeapPoolsConfig::default()
-        }
+        HeapPoolsConfig::default()
+            .device_blocks(young(self.min_device, self.max_device))
+            .host_blocks(young(self.min_host, self.max_host))
+            .granule(granule)
     }
 }
 

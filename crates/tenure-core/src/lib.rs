@@ -94,6 +94,8 @@ pub use tenure_device::{
     TextureAccess, TextureInfo, TextureRegion, TileRegion, Usage, ViewShape,
 };
 pub use tenure_heap::Name;
+#[doc(hidden)]
+pub use tenure_heap::setters;
 #[doc(inline)]
 pub use tenure_memory::{
     AllocationFlags, CompactionBudget, CompactionConfig, Config, ConfigError, ConfigRule, ConfigUnit, Cost,

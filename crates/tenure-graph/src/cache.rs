@@ -13,6 +13,7 @@ use super::{Compiled, Graph, GraphError, Memory, Need, Resource, Target};
 
 /// Size of the cache, and effort of searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PlanOptions {
     /// Number of plans kept; 0 counts as 1. Default 16.
     pub plans: usize,
@@ -23,6 +24,8 @@ pub struct PlanOptions {
     /// 2,000.
     pub improve_nodes: u64,
 }
+
+tenure_heap::setters!(PlanOptions { plans: usize, nodes: u64, improve_nodes: u64 });
 
 impl Default for PlanOptions {
     fn default() -> Self {

@@ -35,6 +35,7 @@ mod name;
 mod pool;
 mod pools;
 mod retention;
+mod setters;
 mod suballocator;
 
 #[doc(hidden)]

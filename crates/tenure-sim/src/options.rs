@@ -52,6 +52,7 @@ macro_rules! setters {
 /// # let _ = device;
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// The hardware to be.
     pub profile: Profile,

@@ -44,7 +44,7 @@ impl Options {
     #[must_use]
     pub fn config(&self) -> Config {
         let timeout = Duration::from_secs(120);
-        Config::from(FrameConfig { timeout, shutdown_timeout: timeout, ..FrameConfig::default() })
+        Config::from(FrameConfig::default().timeout(timeout).shutdown_timeout(timeout))
     }
 
     /// The path of the picture of the example `name`.

@@ -12,7 +12,7 @@ use test_random::Rng;
 
 /// A small limit for pooled buffers, so that committed buffers need not be large.
 fn config(strategy: Strategy) -> Config {
-    Config::from(PoolConfig { strategy, max_pooled_buffer: 128 << 10, ..PoolConfig::default() })
+    Config::from(PoolConfig::default().strategy(strategy).max_pooled_buffer(128 << 10))
 }
 
 const SPECIMENS: [(u64, Usage, LocationKind); 9] = [

@@ -15,16 +15,17 @@ use test_random::Rng;
 
 /// A manager with few descriptors of each kind, in small chunks, which poisons freed descriptors.
 fn few() -> Config {
-    Config::from(DescriptorConfig {
-        static_resources: Some(64),
-        dynamic_resources: Some(64),
-        static_samplers: Some(16),
-        dynamic_samplers: Some(16),
-        block: 16,
-        chunk: 16,
-        set_block: 4,
-        poison: true,
-    })
+    Config::from(
+        DescriptorConfig::default()
+            .static_resources(Some(64))
+            .dynamic_resources(Some(64))
+            .static_samplers(Some(16))
+            .dynamic_samplers(Some(16))
+            .block(16)
+            .chunk(16)
+            .set_block(4)
+            .poison(true),
+    )
 }
 
 /// The configuration, without the kinds of descriptors that the device lacks.
@@ -33,16 +34,15 @@ fn few_of<H: Harness>(harness: &H) -> Bench<'_, H> {
         let limits = &properties.descriptors;
         let only = |limit: u32, some: Option<u32>| some.filter(|_| limit > 0);
         let few = few();
-        Config {
-            descriptors: DescriptorConfig {
-                static_resources: only(limits.visible_resources, few.descriptors.static_resources),
-                dynamic_resources: only(limits.visible_resources, few.descriptors.dynamic_resources),
-                static_samplers: only(limits.visible_samplers, few.descriptors.static_samplers),
-                dynamic_samplers: only(limits.visible_samplers, few.descriptors.dynamic_samplers),
-                ..few.descriptors
-            },
-            ..few
-        }
+        let descriptors = &few.descriptors;
+        few.clone().descriptors(
+            descriptors
+                .clone()
+                .static_resources(only(limits.visible_resources, descriptors.static_resources))
+                .dynamic_resources(only(limits.visible_resources, descriptors.dynamic_resources))
+                .static_samplers(only(limits.visible_samplers, descriptors.static_samplers))
+                .dynamic_samplers(only(limits.visible_samplers, descriptors.dynamic_samplers)),
+        )
     })
 }
 

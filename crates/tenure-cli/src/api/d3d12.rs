@@ -69,7 +69,7 @@ fn options(layer: &Layer) -> Options {
         }
     };
     let validation = layer.wanted != Validation::Off;
-    Options { validation, messages: Some(Arc::new(report)), ..Options::default() }
+    Options::default().validation(validation).on_message(report)
 }
 
 /// Reports the objects that a device still counts when all of them should be destroyed.

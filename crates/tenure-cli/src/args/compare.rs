@@ -32,7 +32,7 @@ pub(crate) struct CompareArgs {
 
 impl CompareArgs {
     pub(crate) fn settings(&self) -> Settings {
-        let frames = FrameConfig { in_flight: self.frames_in_flight, ..FrameConfig::default() };
+        let frames = FrameConfig::default().in_flight(self.frames_in_flight);
         Settings { config: Config::from(frames), seed: self.seed, movable: false }
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct ReportArgs {
 
 impl ReportArgs {
     pub(crate) fn settings(&self) -> Settings {
-        let frames = FrameConfig { in_flight: self.frames_in_flight, ..FrameConfig::default() };
+        let frames = FrameConfig::default().in_flight(self.frames_in_flight);
         Settings { config: Config::from(frames), seed: self.seed, movable: self.movable }
     }
 }

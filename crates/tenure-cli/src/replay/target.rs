@@ -2,7 +2,7 @@
 
 use tenure::{
     Config,
-    config::{PoolConfig, Strategy},
+    config::Strategy,
 };
 use tenure_trace::{Summary, Trace};
 
@@ -40,10 +40,7 @@ pub struct Job<'a> {
 
 impl Job<'_> {
     pub(super) fn config(&self) -> Config {
-        Config {
-            pools: PoolConfig { strategy: self.strategy, ..self.settings.config.clone().pools },
-            ..self.settings.config.clone()
-        }
+        self.settings.config.clone().pools(self.settings.config.clone().pools.strategy(self.strategy))
     }
 }
 

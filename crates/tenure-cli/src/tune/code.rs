@@ -14,7 +14,7 @@ pub(super) fn rust(config: &Config) -> String {
     if changes.is_empty() {
         return "use tenure::Config;\n\nlet config = Config::default();\n".to_owned();
     }
-    let mut types = BTreeSet::from(["Config"]);
+    let mut types = BTreeSet::new();
     let mut parts: Vec<(&str, String)> = Vec::new();
     for (setting, _, value) in changes {
         types.insert(setting.part_type);
@@ -23,22 +23,24 @@ pub(super) fn rust(config: &Config) -> String {
             Notation::Suballocator => types.insert("UploadSuballocator"),
             Notation::Number | Notation::Bytes => false,
         };
-        let field = format!("        {}: {},\n", setting.field, setting.written(value));
+        let field = format!("\n            .{}({})", setting.field, setting.written(value));
         match parts.iter_mut().find(|(part, _)| *part == setting.part) {
             Some((_, fields)) => fields.push_str(&field),
             None => {
-                let begin = format!("    {}: {} {{\n{field}", setting.part, setting.part_type);
+                let begin =
+                    format!("    .{}(\n        {}::default(){field}", setting.part, setting.part_type);
                 parts.push((setting.part, begin));
             }
         }
     }
     let types: Vec<_> = types.into_iter().collect();
-    let mut code = format!("use tenure::{{{}}};\n\nlet config = Config {{\n", types.join(", "));
+    let types = types.join(", ");
+    let mut code = format!("use tenure::{{Config, config::{{{types}}}}};\n\nlet config = Config::default()");
     for (_, part) in parts {
         // Writing to a string cannot fail.
-        let _ = write!(code, "{part}        ..Default::default()\n    }},\n");
+        let _ = write!(code, "\n{part},\n    )");
     }
-    code.push_str("    ..Default::default()\n};\n");
+    code.push_str(";\n");
     code
 }
 

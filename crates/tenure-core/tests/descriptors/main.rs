@@ -43,16 +43,16 @@ fn gpu(device: &Device, config: Config) -> Gpu<Device> {
 
 /// Few descriptors, which are poisoned when freed.
 fn small() -> Config {
-    Config::from(DescriptorConfig {
-        static_resources: Some(16),
-        dynamic_resources: Some(64),
-        static_samplers: Some(8),
-        dynamic_samplers: Some(8),
-        chunk: 16,
-        set_block: 4,
-        poison: true,
-        ..DescriptorConfig::default()
-    })
+    Config::from(
+        DescriptorConfig::default()
+            .static_resources(Some(16))
+            .dynamic_resources(Some(64))
+            .static_samplers(Some(8))
+            .dynamic_samplers(Some(8))
+            .chunk(16)
+            .set_block(4)
+            .poison(true),
+    )
 }
 
 /// A buffer of 256 equal bytes that the CPU writes.

@@ -166,8 +166,7 @@ fn an_object_that_is_refused_comes_back() {
 #[test]
 fn nothing_that_is_open_holds_a_shutdown_up() {
     let device = device(Profile::DISCRETE, Lag::Manual);
-    let config =
-        FrameConfig { shutdown_timeout: std::time::Duration::from_millis(10), ..FrameConfig::default() };
+    let config = FrameConfig::default().shutdown_timeout(std::time::Duration::from_millis(10));
     let gpu = Gpu::new(device.clone(), Config::from(config)).unwrap();
     let frame = gpu.begin_frame().unwrap();
     let open = frame.record(Queue::Graphics, "open").unwrap();

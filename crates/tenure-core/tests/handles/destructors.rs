@@ -148,8 +148,7 @@ fn a_panic_in_a_destructor_reaches_who_purges_after_all_else_was_released() {
 #[test]
 fn no_destructor_runs_inside_a_creation() {
     let device = device(Profile::DISCRETE, Lag::None);
-    let gpu =
-        Gpu::new(device.clone(), Config::from(FrameConfig { idle: 0, ..FrameConfig::default() })).unwrap();
+    let gpu = Gpu::new(device.clone(), Config::from(FrameConfig::default().idle(0))).unwrap();
     let (counted, dropped) = Counted::new();
     let (rock, counted) = (mesh(&gpu, "rock", 20 << 20), gpu.defer("counted", counted));
     drop((rock, counted));
@@ -295,7 +294,7 @@ fn a_recorder_may_panic_in_its_destructor() {
 fn a_listener_for_pressure_may_panic_in_its_destructor() {
     for way in 0..3 {
         let device = device(Profile::DISCRETE, Lag::Submissions(2));
-        let pressure = PressureConfig { interval: 1, ..PressureConfig::default() };
+        let pressure = PressureConfig::default().interval(1);
         let gpu = Gpu::new(device.clone(), Config::from(pressure)).unwrap();
         let (boom, dropped) = boom();
         gpu.on_pressure(move |gpu, _| {

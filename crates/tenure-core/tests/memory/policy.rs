@@ -7,9 +7,8 @@ use tenure_core::device::{Features, HeapCategory, MemoryTypeId, Properties, Requ
 use tenure_core::memory::policy::{Placement, Subject, buffer_subject, place_buffer, place_texture};
 use tenure_core::memory::{Cost, MemoryUse, PoolKind, type_order};
 use tenure_core::{
-    Buffer, BufferDesc, ClearValue, CompactionConfig, Config, ConfigRule, DescriptorConfig, Error, Format,
-    FrameConfig, Gpu, InPlaceConfig, LocationKind, PoolConfig, PressureConfig, Queue, StagingConfig, State,
-    Strategy, Subresource, TextureDesc, TransientConfig, UploadConfig, UploadSuballocator, Usage,
+    Buffer, BufferDesc, ClearValue, Config, ConfigRule, Error, Format, Gpu, LocationKind, PoolConfig, Queue, State,
+    Strategy, Subresource, TextureDesc, UploadConfig, UploadSuballocator, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Options, Profile};
 
@@ -55,8 +54,7 @@ fn each_row_of_the_table_ends_at_its_limit() {
 
 #[test]
 fn buddies_take_small_uploads() {
-    let config =
-        Config::from(UploadConfig { suballocator: UploadSuballocator::Buddy, ..UploadConfig::default() });
+    let config = Config::from(UploadConfig::default().suballocator(UploadSuballocator::Buddy));
     for (size, placement) in [
         (1, Placement::Range(PoolKind::SmallUploads)),
         (64 * KIB, Placement::Range(PoolKind::SmallUploads)),
@@ -70,16 +68,14 @@ fn buddies_take_small_uploads() {
 
 #[test]
 fn limits_follow_the_configuration() {
-    let config = Config {
-        uploads: UploadConfig {
-            suballocator: UploadSuballocator::Buddy,
-            max_small: 512,
-            max_pooled: 4 * KIB,
-            ..UploadConfig::default()
-        },
-        pools: PoolConfig { small_buffer_slot: MIB, max_pooled_buffer: 2 * MIB, ..PoolConfig::default() },
-        ..Config::default()
-    };
+    let config = Config::default()
+        .uploads(
+            UploadConfig::default()
+                .suballocator(UploadSuballocator::Buddy)
+                .max_small(512)
+                .max_pooled(4 * KIB),
+        )
+        .pools(PoolConfig::default().small_buffer_slot(MIB).max_pooled_buffer(2 * MIB));
     for (subject, limit) in [
         (Subject::Mesh, MIB),
         (Subject::Mesh, 2 * MIB),
@@ -97,14 +93,13 @@ fn limits_follow_the_configuration() {
 fn strategies_override_the_table() {
     for (subject, rows) in TABLE {
         for (limit, placement) in rows {
-            let placed = Config::from(PoolConfig { strategy: Strategy::Placed, ..PoolConfig::default() });
+            let placed = Config::from(PoolConfig::default().strategy(Strategy::Placed));
             let expected = match placement {
                 Placement::Range(_) => Placement::Placed(PoolKind::PlacedBuffers),
                 other => *other,
             };
             assert_eq!(place_buffer(subject, *limit, &placed), expected);
-            let committed =
-                Config::from(PoolConfig { strategy: Strategy::Committed, ..PoolConfig::default() });
+            let committed = Config::from(PoolConfig::default().strategy(Strategy::Committed));
             assert_eq!(place_buffer(subject, *limit, &committed), Placement::Committed);
         }
     }
@@ -176,7 +171,7 @@ fn textures_go_to_the_pool_of_their_kind() {
         ] {
             assert_eq!(place_texture(&info, &dedicated, &config), Placement::Committed);
         }
-        let committed = Config::from(PoolConfig { strategy: Strategy::Committed, ..PoolConfig::default() });
+        let committed = Config::from(PoolConfig::default().strategy(Strategy::Committed));
         assert_eq!(place_texture(&info, &needs(1, alignment), &committed), Placement::Committed);
     }
 }
@@ -343,63 +338,39 @@ fn a_field_that_limits_another_is_named() {
     );
 }
 
+/// The fields without a range. Those of the parts of a descriptor heap depend on the device: see the tests of descriptors.
+const WITHOUT_RANGE: [&str; 13] = [
+    "pools.strategy",
+    "uploads.suballocator",
+    "in_place.initial_data",
+    "in_place.uploads",
+    "in_place.textures",
+    "descriptors.static_resources",
+    "descriptors.dynamic_resources",
+    "descriptors.static_samplers",
+    "descriptors.dynamic_samplers",
+    "descriptors.poison",
+    "transient.gpu_times",
+    "compaction.is_automatic",
+    "pressure.interval",
+];
+
 #[test]
 fn every_field_of_the_configuration_has_two_ends() {
-    // A new field does not compile here: add a line above, unless it has no range.
-    let Config {
-        frames,
-        pools,
-        uploads,
-        staging,
-        in_place,
-        descriptors,
-        transient,
-        pressure,
-        compaction,
-        leak_backtraces: _,
-    } = Config::default();
-    let CompactionConfig {
-        is_automatic: _,
-        min_free: _,
-        quiet_frames: _,
-        frame_bytes: _,
-        frame_moves: _,
-        frame_pieces: _,
-    } = compaction;
-    let PressureConfig { high: _, critical: _, hysteresis: _, interval: _ } = pressure;
-    let FrameConfig { in_flight: _, idle: _, timeout: _, shutdown_timeout: _ } = frames;
-    let PoolConfig {
-        strategy: _,
-        small_buffer_slot: _,
-        min_block: _,
-        max_buffer_block: _,
-        max_texture_block: _,
-        max_pooled_buffer: _,
-        growth_divisor: _,
-        shards: _,
-        max_wait: _,
-    } = pools;
-    let UploadConfig { suballocator: _, max_small: _, max_pooled: _, max_block: _ } = uploads;
-    let StagingConfig {
-        constant_page: _,
-        upload_page: _,
-        readback_page: _,
-        build_scratch_page: _,
-        max_pending: _,
-    } = staging;
-    let InPlaceConfig { initial_data: _, uploads: _, textures: _, max_upload: _, max_over_bus: _ } = in_place;
-    let DescriptorConfig {
-        block: _,
-        // These depend on the device: see the tests of descriptors.
-        static_resources: _,
-        dynamic_resources: _,
-        static_samplers: _,
-        dynamic_samplers: _,
-        chunk: _,
-        set_block: _,
-        poison: _,
-    } = descriptors;
-    let TransientConfig { heap: _, cache: _, latency: _, improvement: _, gpu_times: _ } = transient;
+    let mut part = "";
+    let shown = format!("{:#?}", Config::default());
+    for line in shown.lines().filter(|line| line.contains(": ")) {
+        let (name, value) = line.trim().split_once(": ").unwrap();
+        match (line.starts_with("        "), value.ends_with('{')) {
+            (false, true) => part = name,
+            (true, _) => {
+                let field = format!("{part}.{name}");
+                let is_listed = FIELDS.iter().any(|(listed, ..)| *listed == field);
+                assert!(is_listed || WITHOUT_RANGE.contains(&&*field), "{field}: add a line to `FIELDS`");
+            }
+            (false, false) => assert_eq!(name, "leak_backtraces"),
+        }
+    }
     for (field, min, max, set) in FIELDS {
         for value in [min, max] {
             assert_eq!(with(set, value).validate(), Ok(()), "{field} = {value}");
@@ -472,8 +443,7 @@ fn places(config: Config, profile: Profile, seed: u64) -> Vec<(LocationKind, u64
 fn the_same_calls_find_the_same_places() {
     for upload_suballocator in [UploadSuballocator::General, UploadSuballocator::Buddy] {
         for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
-            let config =
-                Config::from(UploadConfig { suballocator: upload_suballocator, ..UploadConfig::default() });
+            let config = Config::from(UploadConfig::default().suballocator(upload_suballocator));
             let first = places(config.clone(), profile, 5);
             assert_eq!(first, places(config, profile, 5));
             assert!(first.iter().any(|(location, offset)| *location == LocationKind::Range && *offset > 0));

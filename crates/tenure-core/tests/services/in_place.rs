@@ -25,13 +25,9 @@ const REACHED: [Profile; 5] = [
     Profile::D3D12_ENHANCED,
 ];
 
-pub(super) const STAGED: InPlaceConfig = InPlaceConfig {
-    initial_data: false,
-    uploads: false,
-    textures: true,
-    max_upload: 4 << 20,
-    max_over_bus: 64 << 10,
-};
+pub(super) fn staged() -> InPlaceConfig {
+    InPlaceConfig::default().initial_data(false).uploads(false)
+}
 
 fn mesh(gpu: &Gpu<Device>, size: u64) -> Buffer<Device> {
     gpu.create_buffer(&desc(size)).unwrap()
@@ -166,7 +162,7 @@ fn finish_submitted(gpu: &Gpu<Device>) {
 #[test]
 fn what_is_submitted_later_finds_the_bytes_whenever_it_was_recorded() {
     for profile in REACHED {
-        for in_place in [InPlaceConfig::default(), STAGED] {
+        for in_place in [InPlaceConfig::default(), staged()] {
             let device = device(profile, Lag::Manual);
             let gpu = gpu(&device, Config::from(in_place));
             let buffer = gpu.create_buffer_with(&desc(64), &[1; 64]).unwrap();
@@ -205,17 +201,17 @@ fn each_road_can_be_switched_off() {
     for profile in REACHED {
         let is_unified = device(profile, Lag::None).properties().uma;
         assert_eq!(run(profile, on(), 1000), (1, 1));
-        assert_eq!(run(profile, InPlaceConfig { uploads: false, ..on() }, 1000), (1, 0));
+        assert_eq!(run(profile, on().uploads(false), 1000), (1, 0));
         let later = u64::from(is_unified);
-        let no_initial = InPlaceConfig { initial_data: false, ..on() };
+        let no_initial = on().initial_data(false);
         assert_eq!(
             run(profile, no_initial, 1000),
             (0, later),
             "what is not placed for it is in other memory"
         );
-        assert_eq!(run(profile, STAGED, 1000), (0, 0));
-        assert_eq!(run(profile, InPlaceConfig { max_upload: 999, ..on() }, 1000), (1, 0));
-        assert_eq!(run(profile, InPlaceConfig { max_over_bus: 999, ..on() }, 1000), (later, later));
+        assert_eq!(run(profile, staged(), 1000), (0, 0));
+        assert_eq!(run(profile, on().max_upload(999), 1000), (1, 0));
+        assert_eq!(run(profile, on().max_over_bus(999), 1000), (later, later));
         assert_eq!(run(profile, on(), (4 << 20) + 1), (later, 0));
     }
     for profile in
@@ -354,13 +350,11 @@ struct OpenReadback {
 /// readbacks.
 fn random_program(profile: Profile, strategy: Placing, in_place: InPlaceConfig, seed: u64) -> Vec<Vec<u8>> {
     let device = device(profile, Lag::Random { max: 6 });
-    let config = Config {
-        pools: PoolConfig { strategy, ..PoolConfig::default() },
-        staging: StagingConfig { upload_page: 64 << 10, max_pending: 256 << 10, ..StagingConfig::default() },
-        frames: FrameConfig { idle: 1, ..FrameConfig::default() },
-        in_place,
-        ..Config::default()
-    };
+    let config = Config::default()
+        .pools(PoolConfig::default().strategy(strategy))
+        .staging(StagingConfig::default().upload_page(64 << 10).max_pending(256 << 10))
+        .frames(FrameConfig::default().idle(1))
+        .in_place(in_place);
     let gpu = gpu(&device, config);
     let queues = u64::try_from(device.properties().queues.len()).unwrap();
     let mut rng = Rng::new(seed);
@@ -425,6 +419,6 @@ proptest! {
     fn both_roads_bring_the_same_bytes(seed: u64, profile in 0..REACHED.len(), placed: bool) {
         let strategy = if placed { Placing::Placed } else { Placing::Pooled };
         let run = |in_place| random_program(REACHED[profile], strategy, in_place, seed);
-        prop_assert_eq!(run(InPlaceConfig::default()), run(STAGED));
+        prop_assert_eq!(run(InPlaceConfig::default()), run(staged()));
     }
 }

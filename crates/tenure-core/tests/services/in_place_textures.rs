@@ -8,7 +8,7 @@ use tenure_core::{
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
 
-use super::in_place::STAGED;
+use super::in_place::staged;
 use super::model::{Model, SAMPLED, random_desc, random_region};
 use super::{SECOND, end, finish, gpu, live};
 use test_random::Rng;
@@ -23,7 +23,7 @@ fn device(profile: Profile, lag: Lag) -> Device {
 
 /// Uploads of any size, also on cards.
 fn config() -> Config {
-    Config::from(InPlaceConfig { max_over_bus: 4 << 20, ..InPlaceConfig::default() })
+    Config::from(InPlaceConfig::default().max_over_bus(4 << 20))
 }
 
 fn grass() -> TextureDesc {
@@ -206,12 +206,12 @@ fn each_road_can_be_switched_off() {
     for profile in WRITTEN {
         let is_unified = profile == Profile::VULKAN_LAVAPIPE;
         assert_eq!(run(profile, on()), (1, 1));
-        assert_eq!(run(profile, InPlaceConfig { uploads: false, ..on() }), (1, 0));
-        assert_eq!(run(profile, InPlaceConfig { initial_data: false, ..on() }), (0, 1));
-        assert_eq!(run(profile, InPlaceConfig { textures: false, ..on() }), (0, 0));
-        assert_eq!(run(profile, STAGED), (0, 0));
-        assert_eq!(run(profile, InPlaceConfig { max_upload: 40 * 24 * 4 - 1, ..on() }), (1, 0));
-        let over_bus = InPlaceConfig { max_over_bus: bytes - 1, ..on() };
+        assert_eq!(run(profile, on().uploads(false)), (1, 0));
+        assert_eq!(run(profile, on().initial_data(false)), (0, 1));
+        assert_eq!(run(profile, on().textures(false)), (0, 0));
+        assert_eq!(run(profile, staged()), (0, 0));
+        assert_eq!(run(profile, on().max_upload(40 * 24 * 4 - 1)), (1, 0));
+        let over_bus = on().max_over_bus(bytes - 1);
         let expected = if is_unified { (1, 1) } else { (0, 0) };
         assert_eq!(run(profile, over_bus), expected, "it is not created for it");
     }
@@ -298,7 +298,7 @@ fn a_failed_write_is_staged() {
 /// Wrong data is the same error on either path, and changes nothing.
 #[test]
 fn wrong_texels_are_refused_as_if_they_were_staged() {
-    let errors = [InPlaceConfig::default(), STAGED].map(|in_place| {
+    let errors = [InPlaceConfig::default(), staged()].map(|in_place| {
         let device = device(Profile::VULKAN_LAVAPIPE, Lag::None);
         let gpu = gpu(&device, Config::from(in_place));
         let (texture, model) = create(&gpu, &grass(), 11);
@@ -329,8 +329,8 @@ proptest! {
     /// same texels on either path.
     #[test]
     fn textures_hold_the_same_on_either_road(seed in any::<u64>(), which in 0_usize..3) {
-        for in_place in [config().in_place, STAGED] {
-            let is_in_place = in_place != STAGED;
+        for in_place in [config().in_place, staged()] {
+            let is_in_place = in_place != staged();
             let device = device(WRITTEN[which], Lag::Random { max: 6 });
             let gpu = gpu(&device, Config::from(in_place));
             let mut rng = Rng::new(seed);

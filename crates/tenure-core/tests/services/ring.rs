@@ -61,7 +61,7 @@ fn manual(config: Config) -> (Device, Gpu<Device>) {
 }
 
 fn relaxed() -> Config {
-    Config::from(FrameConfig { in_flight: 16, ..FrameConfig::default() })
+    Config::from(FrameConfig::default().in_flight(16))
 }
 
 /// A ring that holds frames 3 to 5. The request of frame 6 does not fit: polling finds frame 3 complete, which

@@ -13,7 +13,7 @@ use tenure_core::{
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile, Step};
 
-use super::in_place::STAGED;
+use super::in_place::staged;
 use super::{SECOND, device, end, finish, gpu, live};
 use test_random::Rng;
 
@@ -44,8 +44,7 @@ fn bytes(rng: &mut Rng, size: usize) -> Vec<u8> {
 fn what_is_uploaded_is_found_by_what_is_submitted_next() {
     for profile in Profile::ALL {
         let device = device(*profile, Lag::Random { max: 4 });
-        let gpu =
-            gpu(&device, Config::from(StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() }));
+        let gpu = gpu(&device, Config::from(StagingConfig::default().upload_page(64 << 10)));
         let mut rng = Rng::new(1);
         for (size, usage, location) in [
             (5000, Usage::VERTEX, LocationKind::Range),
@@ -88,7 +87,7 @@ fn initial_data_of_mapped_buffers_is_written_at_once() {
 fn neighbours_become_one_copy() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA, Profile::VULKAN_INTEL] {
         let device = device(profile, Lag::Manual);
-        let gpu = gpu(&device, Config::from(STAGED));
+        let gpu = gpu(&device, Config::from(staged()));
         let (large, other) = (mesh(&gpu, 64_000), mesh(&gpu, 64_000));
         let data = bytes(&mut Rng::new(2), 64_000);
         for part in 0..1000_usize {
@@ -151,7 +150,7 @@ fn the_last_upload_of_a_byte_wins() {
 fn uploads_go_to_the_copy_queue_and_are_waited_for() {
     for profile in Profile::ALL {
         let device = device(*profile, Lag::Manual);
-        let gpu = gpu(&device, Config::from(STAGED));
+        let gpu = gpu(&device, Config::from(staged()));
         let copy = Queue::Copy.id(device.properties());
         let has_one = device.properties().queues[copy.index()].kind == QueueKind::Copy;
         let queue = if has_one { copy } else { QueueId(0) };
@@ -200,11 +199,9 @@ fn staging_memory_is_recycled_and_goes_when_it_is_idle() {
     let device = device(Profile::DISCRETE, Lag::Submissions(3));
     let gpu = gpu(
         &device,
-        Config {
-            frames: FrameConfig { idle: 4, ..FrameConfig::default() },
-            staging: StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() },
-            ..Config::default()
-        },
+        Config::default()
+            .frames(FrameConfig::default().idle(4))
+            .staging(StagingConfig::default().upload_page(64 << 10)),
     );
     let (small, large) = (mesh(&gpu, 10_000), mesh(&gpu, 300_000));
     let data = bytes(&mut Rng::new(4), 300_000);
@@ -235,11 +232,7 @@ fn staging_memory_is_recycled_and_goes_when_it_is_idle() {
 #[test]
 fn too_much_that_is_pending_is_submitted() {
     let device = device(Profile::DISCRETE, Lag::Submissions(1));
-    let config = Config::from(StagingConfig {
-        max_pending: 1 << 20,
-        upload_page: 64 << 10,
-        ..StagingConfig::default()
-    });
+    let config = Config::from(StagingConfig::default().max_pending(1 << 20).upload_page(64 << 10));
     let gpu = gpu(&device, config);
     let buffer = mesh(&gpu, 1 << 20);
     let data = vec![7; 100_000];
@@ -263,7 +256,7 @@ fn untouched(gpu: &Gpu<Device>, call: impl FnOnce() -> Result<tenure_core::Uploa
 
 #[test]
 fn bad_uploads_change_nothing() {
-    let roads = [STAGED, InPlaceConfig::default()];
+    let roads = [staged(), InPlaceConfig::default()];
     for (profile, in_place) in
         Profile::ALL.iter().flat_map(|profile| roads.clone().map(|road| (profile, road)))
     {
@@ -318,8 +311,8 @@ fn a_shortage_at_any_call_loses_nothing() {
         for kind in [CallKind::CreateCommitted, CallKind::CreateList, CallKind::Submit] {
             for n in 1..6 {
                 let device = device(profile, Lag::Submissions(2));
-                let staging = StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() };
-                let gpu = gpu(&device, Config { staging, in_place: STAGED, ..Config::default() });
+                let staging = StagingConfig::default().upload_page(64 << 10);
+                let gpu = gpu(&device, Config::default().staging(staging).in_place(staged()));
                 let buffers: Vec<_> = (0..6).map(|_| mesh(&gpu, 50_000)).collect();
                 let mut models = vec![None; 6];
                 let fault = Fault::nth(n, FaultKind::OutOfHostMemory).of(kind);
@@ -410,12 +403,10 @@ fn what_is_pending_at_the_end_is_submitted() {
 /// Uploads, drops and submissions in any order give the same bytes as a plain array.
 fn random_program(profile: Profile, strategy: Placing, seed: u64) {
     let device = device(profile, Lag::Random { max: 6 });
-    let config = Config {
-        pools: PoolConfig { strategy, ..PoolConfig::default() },
-        staging: StagingConfig { upload_page: 64 << 10, max_pending: 256 << 10, ..StagingConfig::default() },
-        frames: FrameConfig { idle: 1, ..FrameConfig::default() },
-        ..Config::default()
-    };
+    let config = Config::default()
+        .pools(PoolConfig::default().strategy(strategy))
+        .staging(StagingConfig::default().upload_page(64 << 10).max_pending(256 << 10))
+        .frames(FrameConfig::default().idle(1));
     let gpu = gpu(&device, config);
     let queues = u8::try_from(device.properties().queues.len()).unwrap();
     let mut rng = Rng::new(seed);
@@ -467,7 +458,7 @@ proptest! {
 #[test]
 fn threads_upload_side_by_side() {
     let device = device(Profile::VULKAN_NVIDIA, Lag::Random { max: 4 });
-    let gpu = gpu(&device, Config::from(StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() }));
+    let gpu = gpu(&device, Config::from(StagingConfig::default().upload_page(64 << 10)));
     let shared = mesh(&gpu, 4 * 10_000);
     thread::scope(|scope| {
         let (gpu, shared) = (&gpu, &shared);
@@ -583,7 +574,7 @@ fn an_open_recording_holds_no_staging_memory() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::D3D12_TIER2] {
         let reserved = |is_open: bool| {
             let device = device(profile, Lag::Submissions(2));
-            let gpu = gpu(&device, Config::from(STAGED));
+            let gpu = gpu(&device, Config::from(staged()));
             let open = is_open.then(|| gpu.record(Queue::Graphics, "open").unwrap());
             let mesh = mesh(&gpu, 4096);
             for _ in 0..1000 {

@@ -9,7 +9,7 @@ use tenure_core::{
 };
 use tenure_sim::{Device, Lag, Options, Profile, Step};
 
-use super::in_place::STAGED;
+use super::in_place::staged;
 use super::{SECOND, end, finish};
 use test_random::Rng;
 
@@ -101,7 +101,7 @@ fn check(steps: &[Step], unmapped: &BTreeSet<u64>, has_barriers: bool) -> u32 {
 
 #[test]
 fn the_cpu_is_shown_what_it_may_read_and_nothing_else() {
-    let roads = [STAGED, InPlaceConfig::default()];
+    let roads = [staged(), InPlaceConfig::default()];
     for (&profile, in_place) in
         Profile::ALL.iter().flat_map(|profile| roads.clone().map(|road| (profile, road)))
     {

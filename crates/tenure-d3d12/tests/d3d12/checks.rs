@@ -13,7 +13,7 @@ use crate::bench::{
 };
 
 fn tier1() -> Device {
-    create(Options { heap_tier_2: false, ..Options::default() })
+    create(Options::default().heap_tier_2(false))
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn tier_1_keeps_categories_apart() {
 #[test]
 fn offsets_are_aligned_and_in_range() {
     // With it, smaller offsets are aligned too.
-    let device = create(Options { tight_alignment: false, ..Options::default() });
+    let device = create(Options::default().tight_alignment(false));
     let heap = device.create_heap(&heap_desc(MIB, GPU_ONLY, HeapCategory::Any)).unwrap();
     let desc = buffer(64 * KIB + 1, Usage::VERTEX);
     for offset in [1, 256, 4 * KIB, 64 * KIB - 1] {

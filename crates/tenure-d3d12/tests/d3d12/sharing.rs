@@ -112,7 +112,7 @@ fn only_memory_of_the_gpu_is_shared() {
         assert!(matches!(refused, Error::OutOfMemory { .. } | Error::Device { .. }), "{memory:?}: {refused}");
     }
     assert!(gpu.shutdown().is_clean());
-    let without = create(Options { shared_memory: false, ..Options::default() });
+    let without = create(Options::default().shared_memory(false));
     assert!(!without.properties().features.contains(Features::SHARED_MEMORY));
     let gpu = Gpu::new(without, Config::default()).unwrap();
     let refused = gpu.create_texture(&texture_desc()).unwrap_err();

@@ -23,6 +23,7 @@ pub struct BlockSizes {
 ///
 /// With any configuration, a block takes at most an eighth of its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HeapPoolsConfig {
     /// Blocks of memory that the CPU does not see. Default 1 to 64 MiB; 64 KiB to 4 GiB.
     pub device_blocks: BlockSizes,
@@ -39,6 +40,15 @@ pub struct HeapPoolsConfig {
     /// Default false.
     pub compacts: bool,
 }
+
+crate::setters!(HeapPoolsConfig {
+    device_blocks: BlockSizes,
+    host_blocks: BlockSizes,
+    granule: u64,
+    growth_divisor: u64,
+    empty_blocks: u32,
+    compacts: bool,
+});
 
 impl Default for HeapPoolsConfig {
     fn default() -> Self {

@@ -9,6 +9,7 @@ use super::{ConfigError, ConfigUnit, GIB, MIB};
 /// blocks and brings spilled resources back to fast memory: part of [`Config`](crate::Config).
 /// `Gpu::compact` does the same on request.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CompactionConfig {
     /// Whether the end of each frame continues compaction. Default yes; no effect without movable resources.
     pub is_automatic: bool,
@@ -31,6 +32,15 @@ pub struct CompactionConfig {
     /// its time. Default 250; 1 to 1,000,000.
     pub frame_pieces: u32,
 }
+
+tenure_heap::setters!(CompactionConfig {
+    is_automatic: bool,
+    min_free: u32,
+    quiet_frames: u32,
+    frame_bytes: u64,
+    frame_moves: u32,
+    frame_pieces: u32,
+});
 
 impl Default for CompactionConfig {
     fn default() -> Self {

@@ -16,6 +16,7 @@ use super::{ConfigError, ConfigUnit};
 /// list may make a GPU wait until it is idle. So choose its size before its first use. The defaults suit a few
 /// thousand draws with tables of their own; a program with more must raise them.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DescriptorConfig {
     /// Descriptors of one heap that is not shader-visible. Default 1,024; 16 to 65,536.
     ///
@@ -54,6 +55,17 @@ pub struct DescriptorConfig {
     /// It costs one descriptor write per freed descriptor, and a name for each one in use.
     pub poison: bool,
 }
+
+tenure_heap::setters!(DescriptorConfig {
+    block: u32,
+    static_resources: Option<u32>,
+    dynamic_resources: Option<u32>,
+    static_samplers: Option<u32>,
+    dynamic_samplers: Option<u32>,
+    chunk: u32,
+    set_block: u32,
+    poison: bool,
+});
 
 impl Default for DescriptorConfig {
     fn default() -> Self {

@@ -17,7 +17,7 @@ use super::{Check, ConfigError, GIB, KIB, MIB};
 /// ```
 /// use tenure::{BufferDesc, Config, Gpu, Usage, config::InPlaceConfig, sim};
 ///
-/// let in_place = InPlaceConfig { initial_data: false, uploads: false, ..InPlaceConfig::default() };
+/// let in_place = InPlaceConfig::default().initial_data(false).uploads(false);
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_LAVAPIPE), Config::from(in_place))?;
 /// let rock = gpu.create_buffer_with(&BufferDesc::new(4096, Usage::VERTEX), &[7; 4096])?;
 /// assert_eq!((gpu.upload_stats().in_place, gpu.upload_stats().bytes), (0, 4096));
@@ -25,6 +25,7 @@ use super::{Check, ConfigError, GIB, KIB, MIB};
 /// # Ok::<(), tenure::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct InPlaceConfig {
     /// Whether to write initial data in place, and uploads to resources that no command can use yet: resources
     /// that no recording, view or `Buffer::raw` has used. Default `true`.
@@ -45,6 +46,14 @@ pub struct InPlaceConfig {
     /// Larger saves more staging memory and submissions; smaller lets the CPU continue sooner.
     pub max_over_bus: u64,
 }
+
+tenure_heap::setters!(InPlaceConfig {
+    initial_data: bool,
+    uploads: bool,
+    textures: bool,
+    max_upload: u64,
+    max_over_bus: u64,
+});
 
 impl Default for InPlaceConfig {
     fn default() -> Self {

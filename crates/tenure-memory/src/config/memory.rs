@@ -59,6 +59,7 @@ pub enum UploadSuballocator {
 /// Placement of lasting buffers and textures, and the blocks that they share: part of
 /// [`Config`](crate::Config).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PoolConfig {
     /// Placement strategy for lasting resources. Default: the placement policy.
     pub strategy: Strategy,
@@ -102,6 +103,18 @@ pub struct PoolConfig {
     pub max_wait: Duration,
 }
 
+tenure_heap::setters!(PoolConfig {
+    strategy: Strategy,
+    small_buffer_slot: u64,
+    min_block: u64,
+    max_buffer_block: u64,
+    max_texture_block: u64,
+    max_pooled_buffer: u64,
+    growth_divisor: u64,
+    shards: u32,
+    max_wait: Duration,
+});
+
 impl Default for PoolConfig {
     fn default() -> Self {
         Self {
@@ -140,6 +153,7 @@ impl PoolConfig {
 /// Placement of buffers of [`MemoryUse::Upload`](crate::MemoryUse::Upload): part of [`Config`](crate::Config).
 /// Blocks of their pools start at [`PoolConfig::min_block`] bytes, like others.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UploadConfig {
     /// The suballocator of upload buffers. Default: the general one.
     pub suballocator: UploadSuballocator,
@@ -157,6 +171,13 @@ pub struct UploadConfig {
     /// 64 KiB to 256 MiB.
     pub max_block: u64,
 }
+
+tenure_heap::setters!(UploadConfig {
+    suballocator: UploadSuballocator,
+    max_small: u64,
+    max_pooled: u64,
+    max_block: u64,
+});
 
 impl Default for UploadConfig {
     fn default() -> Self {
@@ -182,6 +203,7 @@ impl UploadConfig {
 /// Larger pages are taken less often; smaller ones leave less memory unused at their ends. Uploads and
 /// readbacks of at least half such a page, and constants larger than a page, get a separate buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StagingConfig {
     /// Bytes of the pages that constants of a recording are pushed to, a power of two.
     /// Default 64 KiB; 4 KiB to 4 MiB.
@@ -218,6 +240,14 @@ pub struct StagingConfig {
     pub max_pending: u64,
 }
 
+tenure_heap::setters!(StagingConfig {
+    constant_page: u64,
+    upload_page: u64,
+    readback_page: u64,
+    build_scratch_page: u64,
+    max_pending: u64,
+});
+
 impl Default for StagingConfig {
     fn default() -> Self {
         Self {
@@ -243,6 +273,7 @@ impl StagingConfig {
 
 /// Heaps and API resources of transient resources: part of [`Config`](crate::Config).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TransientConfig {
     /// Bytes of the largest heap for transient resources without a declared graph, unless the request is
     /// larger; 0: heaps of exactly the requested size. Default 128 MiB; up to 4 GiB.
@@ -272,6 +303,14 @@ pub struct TransientConfig {
     /// It costs two timestamps per pass; some GPUs wait for one before they begin the next pass.
     pub gpu_times: bool,
 }
+
+tenure_heap::setters!(TransientConfig {
+    heap: u64,
+    cache: u32,
+    latency: u32,
+    improvement: u64,
+    gpu_times: bool,
+});
 
 impl Default for TransientConfig {
     fn default() -> Self {

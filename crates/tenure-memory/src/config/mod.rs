@@ -29,21 +29,19 @@ const GIB: u64 = 1 << 30;
 /// measurement has shown a reason. Sizes are in bytes. Whatever the configuration, blocks never exceed the
 /// device's limits, nor, except for larger requests, an eighth of their memory heap.
 ///
-/// Later versions may add fields, here and in the parts: end literals with `..Default::default()`.
+/// Each part, and each field of a part, has a setter of the same name.
 ///
 /// ```
 /// use std::time::Duration;
 /// use tenure::{Config, config::{FrameConfig, PoolConfig}};
 ///
-/// let config = Config {
-///     frames: FrameConfig { in_flight: 2, ..Default::default() },
-///     pools: PoolConfig { min_block: 1 << 20, ..Default::default() },
-///     ..Default::default()
-/// };
+/// let config = Config::default()
+///     .frames(FrameConfig::default().in_flight(2))
+///     .pools(PoolConfig::default().min_block(1 << 20));
 /// assert!(config.validate().is_ok());
 ///
 /// // One part alone:
-/// let config = Config::from(PoolConfig { shards: 1, ..Default::default() });
+/// let config = Config::from(PoolConfig::default().shards(1));
 /// assert_eq!(config.pools.shards, 1);
 ///
 /// // Or a field at a time:
@@ -54,6 +52,7 @@ const GIB: u64 = 1 << 30;
 /// assert_eq!(refused.to_string(), "configuration: frames.in_flight = 0 frames: must be 1 to 16 frames");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Config {
     /// Lead of the CPU over the GPU, and timeouts.
     pub frames: FrameConfig,
@@ -77,6 +76,19 @@ pub struct Config {
     /// creation, and memory for each live object.
     pub leak_backtraces: bool,
 }
+
+tenure_heap::setters!(Config {
+    frames: FrameConfig,
+    pools: PoolConfig,
+    uploads: UploadConfig,
+    staging: StagingConfig,
+    in_place: InPlaceConfig,
+    descriptors: DescriptorConfig,
+    transient: TransientConfig,
+    pressure: PressureConfig,
+    compaction: CompactionConfig,
+    leak_backtraces: bool,
+});
 
 impl Config {
     /// Checks every field against its range.
@@ -123,6 +135,7 @@ from_part!(
 
 /// Lead of the CPU over the GPU, and timeouts: part of [`Config`].
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FrameConfig {
     /// Frames in flight, including the one being recorded. Default 3; 1 to 16.
     ///
@@ -149,6 +162,13 @@ pub struct FrameConfig {
     /// Objects that the GPU may still use after that are leaked, and reported, rather than destroyed.
     pub shutdown_timeout: Duration,
 }
+
+tenure_heap::setters!(FrameConfig {
+    in_flight: u32,
+    idle: u32,
+    timeout: Duration,
+    shutdown_timeout: Duration,
+});
 
 impl Default for FrameConfig {
     fn default() -> Self {

@@ -6,6 +6,7 @@ use super::{ConfigError, ConfigUnit};
 /// Fractions of the budget at which memory counts as scarce: part of [`Config`](crate::Config). See
 /// `Gpu::on_pressure`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PressureConfig {
     /// Percent of the budget at which [`Pressure::High`](crate::Pressure::High) begins. Default 85; 1 to `critical`.
     ///
@@ -24,6 +25,8 @@ pub struct PressureConfig {
     /// sooner. The program's own allocations and frees count in each frame.
     pub interval: u32,
 }
+
+tenure_heap::setters!(PressureConfig { high: u32, critical: u32, hysteresis: u32, interval: u32 });
 
 impl Default for PressureConfig {
     fn default() -> Self {

@@ -48,6 +48,7 @@ impl Validation {
 /// assert!(!options.optional.contains(OptionalFeatures::TIMELINE_SEMAPHORES));
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// The features to use if available. *Default*: all.
     pub optional: OptionalFeatures,
@@ -76,6 +77,8 @@ pub struct Options {
     /// Make shader-visible heaps buffers instead of descriptor sets, if the device supports it. *Default*: off.
     pub descriptor_buffers: bool,
 }
+
+tenure_core::setters!(Options { instance_extensions: Vec<CString>, device_extensions: Vec<CString> });
 
 impl Default for Options {
     fn default() -> Self {

@@ -7,7 +7,7 @@ use tenure_sim::{CallKind, Fault, FaultKind};
 use super::{MIB, PROFILES, device, gpu_with, target};
 
 fn config() -> Config {
-    Config::from(TransientConfig { heap: MIB, ..TransientConfig::default() })
+    Config::from(TransientConfig::default().heap(MIB))
 }
 
 /// A draw is skipped after its use was noted, and another resource acquires the bytes next.

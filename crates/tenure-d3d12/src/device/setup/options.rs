@@ -1,6 +1,8 @@
 //! How a device is set up.
 
-use crate::device::setup::message::MessageSink;
+use std::sync::Arc;
+
+use crate::device::setup::message::{Message, MessageSink};
 use crate::drivers::AdapterId;
 
 /// The selection of driver faults to work around.
@@ -21,11 +23,12 @@ pub enum DriverFaults {
 /// use tenure_d3d12::{Device, Options};
 ///
 /// // Everything the device has, but no GPU upload heaps, and the debug layer's opinion.
-/// let options = Options { gpu_upload_heaps: false, validation: true, ..Options::default() };
+/// let options = Options::default().gpu_upload_heaps(false).validation(true);
 /// let device = Device::create(&options)?;
 /// # Ok::<(), tenure_core::device::DeviceError>(())
 /// ```
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Options {
     /// Use WARP, the software adapter, even if there is hardware. For [`Device::create`] only. *Default*: off.
     ///
@@ -62,6 +65,30 @@ pub struct Options {
     /// Create reserved resources although the device reports no tiled resources: for tests of the code path on
     /// implementations that nevertheless accept the calls. *Default*: off.
     pub assume_tiled_resources: bool,
+}
+
+tenure_core::setters!(Options {
+    software: bool,
+    validation: bool,
+    heap_tier_2: bool,
+    small_textures: bool,
+    tight_alignment: bool,
+    gpu_upload_heaps: bool,
+    enhanced_barriers: bool,
+    relaxed_casting: bool,
+    not_zeroed: bool,
+    shared_memory: bool,
+    driver_faults: DriverFaults,
+    assume_tiled_resources: bool,
+});
+
+impl Options {
+    /// Delivers messages of the debug layer to `sink`, from any thread: see [`MessageSink`].
+    #[must_use]
+    pub fn on_message(mut self, sink: impl Fn(&Message) + Send + Sync + 'static) -> Self {
+        self.messages = Some(Arc::new(sink));
+        self
+    }
 }
 
 impl Default for Options {

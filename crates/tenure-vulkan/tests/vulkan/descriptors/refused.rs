@@ -147,7 +147,7 @@ fn bad_texture_views_are_refused() {
 #[test]
 fn what_is_not_enabled_is_unsupported() {
     let features = vk::PhysicalDeviceFeatures::default();
-    let room = Room::new(Vulkan::new(Options { features, ..validated() }));
+    let room = Room::new(Vulkan::new(validated().features(features)));
     assert_eq!(room.device.properties().descriptors.anisotropy, 1);
     let sampler = SamplerInfo { anisotropy: 2, ..nearest() };
     let refused = room.write(0, &Descriptor::Sampler(sampler)).unwrap_err();

@@ -1,0 +1,19 @@
+//! Setters of configurations and descriptions.
+
+/// Implements a setter for each listed field of a type: it takes and returns the whole value.
+///
+/// Such a type is `non_exhaustive`, so that fields can be added to it; other crates cannot write literals of it then.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! setters {
+    ($Type:ident { $($field:ident: $Field:ty),* $(,)? }) => {
+        impl $Type {$(
+            #[doc = concat!("Sets [`", stringify!($field), "`](Self#structfield.", stringify!($field), ").")]
+            #[must_use]
+            pub fn $field(mut self, $field: $Field) -> Self {
+                self.$field = $field;
+                self
+            }
+        )*}
+    };
+}
