@@ -99,7 +99,7 @@ impl World {
                 among.push(gpu.create_buffer(&desc)?);
             }
         }
-        let large_desc = BufferDesc { size: LARGE, ..desc.clone() };
+        let large_desc = desc.clone().size(LARGE);
         let large = (0..large).map(|_| gpu.create_buffer(&large_desc)).collect::<Result<_, _>>()?;
         Ok(Self { gpu, desc, live: all, among, _large: large })
     }

@@ -34,6 +34,7 @@ pub struct PageStats {
 
 /// Description of a page allocator.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct PageAllocatorDesc {
     /// Page size in bytes. The device may require larger pages; a larger resource gets a page of its own.
     pub page_size: u64,
@@ -97,7 +98,7 @@ impl<D: Device> PageAllocator<D> {
     pub fn create_buffer(&self, desc: &BufferDesc) -> Result<Buffer<D>, Error> {
         let _call = self.services.context.call();
         self.services.context.check_open()?;
-        let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
+        let resource = ResourceDesc::Buffer(BufferInfo::new(desc.size, desc.usage));
         buffer_alignment(&self.services.context, desc)?;
         let needs = placed_needs(&self.services.context, desc, &resource)?;
         let backing = self.create(&resource, &needs, (desc.memory, desc.allocation), &desc.name)?;

@@ -9,6 +9,7 @@ use crate::registry::ObjectKind;
 
 /// An allocation, for a [`Recorder`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RecordedAllocation {
     /// Unique id within a [`Gpu`](crate::Gpu), from 1.
     pub id: u64,

@@ -6,11 +6,20 @@ use super::{Format, Usage};
 
 /// Description of a buffer for a device.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct BufferInfo {
     /// Size in bytes.
     pub size: u64,
     /// All uses of the buffer.
     pub usage: Usage,
+}
+
+impl BufferInfo {
+    /// A buffer of `size` bytes.
+    #[must_use]
+    pub const fn new(size: u64, usage: Usage) -> Self {
+        Self { size, usage }
+    }
 }
 
 /// The shape of a texture.
@@ -35,6 +44,7 @@ pub enum ClearValue {
 
 /// Description of a texture for a device.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct TextureInfo {
     /// Its shape.
     pub dimension: Dimension,
@@ -60,7 +70,37 @@ pub struct TextureInfo {
     pub view_formats: Vec<Format>,
 }
 
+tenure_heap::setters!(TextureInfo {
+    dimension: Dimension,
+    width: u32,
+    height: u32,
+    depth_or_layers: u32,
+    mips: u32,
+    samples: u32,
+    format: Format,
+    usage: Usage,
+    clear: Option<ClearValue>,
+    view_formats: Vec<Format>,
+});
+
 impl TextureInfo {
+    /// A texture with one mip level, one layer (or a depth of 1), and one sample per texel.
+    #[must_use]
+    pub const fn new(dimension: Dimension, width: u32, height: u32, format: Format, usage: Usage) -> Self {
+        Self {
+            dimension,
+            width,
+            height,
+            depth_or_layers: 1,
+            mips: 1,
+            samples: 1,
+            format,
+            usage,
+            clear: None,
+            view_formats: Vec::new(),
+        }
+    }
+
     /// Width, height and depth in texels of one mip level; never below 1.
     #[must_use]
     pub fn mip_extent(&self, mip: u32) -> [u32; 3] {

@@ -280,6 +280,7 @@ pub enum Compare {
 
 /// Parameters of a sampler. Samplers with equal parameters share one descriptor.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct SamplerInfo {
     /// Filter for magnification.
     pub mag: Filter,
@@ -303,6 +304,19 @@ pub struct SamplerInfo {
     pub border: BorderColor,
 }
 
+tenure_heap::setters!(SamplerInfo {
+    mag: Filter,
+    min: Filter,
+    mip: Filter,
+    address: [AddressMode; 3],
+    mip_bias: f32,
+    anisotropy: u32,
+    compare: Option<Compare>,
+    min_lod: f32,
+    max_lod: f32,
+    border: BorderColor,
+});
+
 impl Default for SamplerInfo {
     /// Trilinear, repeating, all mips.
     fn default() -> Self {
@@ -318,6 +332,30 @@ impl Default for SamplerInfo {
             max_lod: 1000.0,
             border: BorderColor::default(),
         }
+    }
+}
+
+/// The parameters of a sampler, compared bit by bit: the key of a cache of samplers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SamplerKey {
+    filters: [Filter; 3],
+    address: [AddressMode; 3],
+    anisotropy: u32,
+    compare: Option<Compare>,
+    border: BorderColor,
+    /// Bias and range of mip levels.
+    levels: [u32; 3],
+}
+
+impl SamplerKey {
+    /// The key of `info`. A negative 0 counts as 0.
+    #[must_use]
+    pub fn of(info: &SamplerInfo) -> Self {
+        let SamplerInfo { mag, min, mip, address, mip_bias, anisotropy, compare, min_lod, max_lod, border } =
+            *info;
+        // Adding 0 turns a negative 0 into a positive one.
+        let levels = [mip_bias, min_lod, max_lod].map(|level| (level + 0.0).to_bits());
+        Self { filters: [mag, min, mip], address, anisotropy, compare, border, levels }
     }
 }
 

@@ -67,8 +67,8 @@ pub use contract::{
 pub use desc::{BufferInfo, ClearValue, Dimension, Requirements, ResourceDesc, TextureInfo};
 pub use descriptor::{
     AddressMode, BindingKind, BorderColor, BufferAccess, BufferView, Compare, DescriptorHeapDesc,
-    DescriptorKind, DescriptorLimits, Elements, Filter, SamplerInfo, SetBinding, TextureAccess, TextureView,
-    ViewShape,
+    DescriptorKind, DescriptorLimits, Elements, Filter, SamplerInfo, SamplerKey, SetBinding, TextureAccess,
+    TextureView, ViewShape,
 };
 pub use error::{Allowed, DeviceError, FieldValue};
 pub use features::Features;

@@ -41,6 +41,7 @@ pub(super) struct Analysis<R> {
 
 /// The steps of a pass: acquire, bring into states, run, leave in `COMMON`, discard.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct PassPlan<'c> {
     /// Its name.
     pub name: &'c Name,

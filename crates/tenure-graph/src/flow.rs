@@ -23,6 +23,7 @@ impl<'a> From<&'a Properties> for Target<'a> {
 
 /// The combined uses of a resource in a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct PassUse {
     /// The resource.
     pub resource: ResourceId,

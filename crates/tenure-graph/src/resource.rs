@@ -89,6 +89,7 @@ pub trait Memory<R: Resource> {
 
 /// The place of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Placement {
     /// Index of the heap, in [`Compiled::heaps`](super::Compiled::heaps).
     pub heap: usize,
@@ -98,6 +99,7 @@ pub struct Placement {
 
 /// An address space that a plan needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct HeapPlan {
     /// The class of all resources in it. A heap of [`Need::ALONE`] has one resource.
     pub class: u32,

@@ -23,6 +23,7 @@ pub struct Unfit<B> {
 
 /// Totals of a pool. Bytes, except for `allocations`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PoolTotals {
     /// The bytes of its current blocks.
     pub capacity: u64,

@@ -250,8 +250,10 @@ fn a_compaction_that_panics_loses_no_range() {
         let config = HeapPoolsConfig::default().compacts(true);
         let mut pools = HeapPools::new(&card, config).expect("valid");
         // Two pools.
-        let second =
-            |request: MemoryRequest<'static>| MemoryRequest { category: HeapCategory::Targets, ..request };
+        let second = |mut request: MemoryRequest<'static>| {
+            request.category = HeapCategory::Targets;
+            request
+        };
         let mut live = Vec::new();
         for index in 0..200 {
             let request = if index % 2 == 0 { request(100 << 10) } else { second(request(100 << 10)) };

@@ -193,9 +193,11 @@ impl<D: Device> PoolShard<D> {
     /// one.
     pub fn totals(&self) -> ShardTotals {
         let blocks = self.lock();
-        let totals = blocks.pool.totals();
-        let capacity = if self.is_first() { totals.capacity } else { 0 };
-        ShardTotals { pool: PoolTotals { capacity, ..totals }, borrowed: blocks.borrowed }
+        let mut pool = blocks.pool.totals();
+        if !self.is_first() {
+            pool.capacity = 0;
+        }
+        ShardTotals { pool, borrowed: blocks.borrowed }
     }
 
     /// Bytes of the shard's own empty blocks, except those in heaps of another pool.

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tenure_heap::{MemoryLimits, PoolTotals};
+use tenure_heap::MemoryLimits;
 
 use super::PoolKind;
 use super::api_objects::{MemorySize, PartMemory};
@@ -150,10 +150,10 @@ impl<D: Device> Shards<D> {
 
     /// The sums over all shards, and the largest free range of all.
     pub fn totals(&self) -> ShardTotals {
-        let totals = self.each().map(PoolShard::totals).fold(ShardTotals::default(), ShardTotals::with);
+        let mut totals = self.each().map(PoolShard::totals).fold(ShardTotals::default(), ShardTotals::with);
         // The peaks of the shards are from different times.
-        let peak_used = totals.pool.peak_used.min(totals.pool.peak_capacity);
-        ShardTotals { pool: PoolTotals { peak_used, ..totals.pool }, ..totals }
+        totals.pool.peak_used = totals.pool.peak_used.min(totals.pool.peak_capacity);
+        totals
     }
 
     /// Bytes taken from the driver, now and at most.

@@ -36,6 +36,7 @@ pub const MAX_READ: usize = 1 << 24;
 
 /// Items and their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Table {
     /// The items.
     pub items: Vec<Item>,

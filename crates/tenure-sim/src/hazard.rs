@@ -202,6 +202,7 @@ impl fmt::Display for Origin {
 ///
 /// `Display` gives one line: the kind, the objects by name, the fault, and the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Hazard {
     /// The kind.
     pub kind: HazardKind,

@@ -78,6 +78,7 @@ impl fmt::Display for Label {
 
 /// An object that is still alive: see [`Device::leaks`](crate::Device::leaks).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LiveObject {
     /// Its number, in order of creation.
     pub id: u64,

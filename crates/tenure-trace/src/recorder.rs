@@ -159,7 +159,7 @@ struct Hook<W: Write> {
 
 impl<W: Write + Send> Recorder for Hook<W> {
     fn allocated(&self, allocation: &RecordedAllocation) {
-        let RecordedAllocation { id, size, alignment: align, memory_use, is_texture } = *allocation;
+        let RecordedAllocation { id, size, alignment: align, memory_use, is_texture, .. } = *allocation;
         let layout = if is_texture { Layout::Optimal } else { Layout::Linear };
         let kind = Kind::new(memory_kind(memory_use), layout);
         let mut state = self.shared.lock();

@@ -178,7 +178,7 @@ pub fn acceleration_structures_have_buffers_where_offered<H: Harness>(harness: &
     let is_offered = bench.properties().features.contains(Features::ACCELERATION_STRUCTURES);
     for size in [1000, 200 << 10] {
         let usage = Usage::ACCELERATION_STRUCTURE | Usage::SHADER_READ;
-        let desc = BufferDesc { usage, ..BufferDesc::new(size, usage) };
+        let desc = BufferDesc::new(size, usage).usage(usage);
         match bench.gpu.create_buffer(&desc) {
             Ok(buffer) => {
                 assert!(is_offered, "the buffer was created, but the device lacks the feature");

@@ -114,7 +114,7 @@ impl<H: Harness> Program<'_, '_, H> {
         };
         if self.rng.below(2) == 0 {
             let desc = self.buffer_desc(Usage::VERTEX, 15);
-            let object = commit(&ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage }));
+            let object = commit(&ResourceDesc::Buffer(BufferInfo::new(desc.size, desc.usage)));
             Thing::Buffer(gpu.adopt_buffer(object, &desc, State::COMMON).unwrap())
         } else {
             let desc = self.texture_desc();

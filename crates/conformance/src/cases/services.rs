@@ -4,9 +4,9 @@ use std::thread;
 
 use tenure_core::device::CommandList as _;
 use tenure_core::{
-    Bind, BindingKind, Buffer, BufferDesc, BufferViewDesc, Commands, Config, Error,
-    InPlaceConfig, Queue, QueueKind, Readback, Scratch, SetBinding, SetDescriptor, SetLayout, SetLayoutDesc,
-    StagingConfig, State, Subresource, UploadRingDesc, Usage, View,
+    Bind, BindingKind, Buffer, BufferDesc, BufferViewDesc, Commands, Config, Error, InPlaceConfig, Queue,
+    QueueKind, Readback, Scratch, SetBinding, SetDescriptor, SetLayout, SetLayoutDesc, StagingConfig, State,
+    Subresource, UploadRingDesc, Usage, View,
 };
 
 use crate::bench::{Bench, LONG, assert_bytes};

@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_heap::{MemoryRange, MemoryRequest, Name, ShortageRules};
+use tenure_heap::{MemoryRange, MemoryRequest, Name};
 
 pub use self::allocation::{Allocation, MappedAllocationSlab};
 use self::choose::{Choice, Chooser, Types};
@@ -112,8 +112,11 @@ impl Allocator {
         let name = Name::from(Arc::from(desc.name));
         // Each path builds its own request: a shared one is built in memory and copied as a whole, which stalls
         // the processor.
-        let shortage = ShortageRules::default();
-        let request = || MemoryRequest { name, size, alignment, memory, category, shortage };
+        let request = || {
+            let mut request = MemoryRequest::new(size, alignment, memory, category);
+            request.name = name;
+            request
+        };
         let vk::MemoryRequirements { size, alignment, .. } = desc.requirements;
         let told = Told { size, alignment, location: desc.location, is_linear: desc.linear };
         let (range, address) = match desc.allocation_scheme {
@@ -177,11 +180,11 @@ impl Allocator {
 #[cold]
 fn allocate_dedicated(
     engine: &mut Engine<Heaps>,
-    request: MemoryRequest<'_>,
+    mut request: MemoryRequest<'_>,
     told: Told,
     dedicated: Dedicated,
 ) -> Result<(MemoryRange, Address)> {
-    let request = MemoryRequest { size: told.size, ..request };
+    request.size = told.size;
     let make = |heaps: &Heaps, heap: &_| heaps.allocate(heap, dedicated);
     engine.allocate_dedicated(request, told, make, Heap::address)
 }

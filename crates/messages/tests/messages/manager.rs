@@ -82,7 +82,7 @@ fn recordings(table: &mut Table) {
         Subresource::All,
         State::COPY_DST | State::VERTEX_OR_CONSTANT,
     ));
-    let object = ResourceDesc::Buffer(BufferInfo { size: 64, usage: Usage::VERTEX });
+    let object = ResourceDesc::Buffer(BufferInfo::new(64, Usage::VERTEX));
     let object = gpu.device().create_committed(&object, MemoryTypeId(0)).unwrap();
     let rejected =
         gpu.adopt_buffer(object, &BufferDesc::new(64, Usage::VERTEX).name("terrain"), State::INDEX);

@@ -1,9 +1,6 @@
 //! The parameters of a replay, and the devices that run it.
 
-use tenure::{
-    Config,
-    config::Strategy,
-};
+use tenure::{Config, config::Strategy};
 use tenure_trace::{Summary, Trace};
 
 use super::{Outcome, Program};

@@ -91,7 +91,7 @@ const HEAP: HeapDesc = HeapDesc {
 };
 
 fn buffer(size: u64) -> ResourceDesc {
-    ResourceDesc::Buffer(BufferInfo { size, usage: Usage::VERTEX })
+    ResourceDesc::Buffer(BufferInfo::new(size, Usage::VERTEX))
 }
 
 #[test]

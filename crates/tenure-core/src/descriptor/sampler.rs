@@ -8,9 +8,7 @@ use parking_lot::Mutex;
 
 use super::service::DescriptorService;
 use crate::descriptor_store::{CpuSlot, RetiredDescriptor, count, users_by_name};
-use crate::device::{
-    AddressMode, BorderColor, Compare, Descriptor, DescriptorKind, Device, Filter, SamplerInfo,
-};
+use crate::device::{Descriptor, DescriptorKind, Device, SamplerInfo, SamplerKey};
 use crate::error::{DescriptorPart, NoDescriptors};
 use crate::memory::MakeRoom;
 use crate::registry::{ObjectKind, RecordKey};
@@ -23,10 +21,11 @@ use crate::{Error, Name};
 /// ```
 /// use tenure::{SamplerDesc, descriptor::{Filter, SamplerInfo}};
 /// let smooth = SamplerDesc::default().name("smooth");
-/// let sharp = SamplerDesc::new(SamplerInfo { mag: Filter::Nearest, ..SamplerInfo::default() }).name("sharp");
+/// let sharp = SamplerDesc::new(SamplerInfo::default().mag(Filter::Nearest)).name("sharp");
 /// # let _ = (smooth, sharp);
 /// ```
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct SamplerDesc {
     /// Filtering, addressing and comparison. *Default*: trilinear, repeating, all mips.
     pub info: SamplerInfo,
@@ -64,7 +63,7 @@ impl From<SamplerInfo> for SamplerDesc {
 /// let smooth = gpu.create_sampler(&SamplerDesc::default().name("smooth"))?;
 /// let again = gpu.create_sampler(&SamplerDesc::default().name("smooth, too"))?;
 /// assert_eq!(smooth.index(), again.index());
-/// let nearest = SamplerInfo { mag: Filter::Nearest, ..SamplerInfo::default() };
+/// let nearest = SamplerInfo::default().mag(Filter::Nearest);
 /// let sharp = gpu.create_sampler(&SamplerDesc::new(nearest).name("sharp"))?;
 /// assert_ne!(smooth.index(), sharp.index());
 /// # Ok::<(), tenure::Error>(())
@@ -108,31 +107,9 @@ impl<D: Device> SamplerInner<D> {
     }
 }
 
-/// A description that compares bit by bit.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Key {
-    filters: [Filter; 3],
-    address: [AddressMode; 3],
-    anisotropy: u32,
-    compare: Option<Compare>,
-    border: BorderColor,
-    /// Bias and range of mip levels.
-    levels: [u32; 3],
-}
-
-impl Key {
-    fn new(info: &SamplerInfo) -> Self {
-        let SamplerInfo { mag, min, mip, address, mip_bias, anisotropy, compare, min_lod, max_lod, border } =
-            *info;
-        // Adding 0 turns a negative 0 into a positive one.
-        let levels = [mip_bias, min_lod, max_lod].map(|level| (level + 0.0).to_bits());
-        Self { filters: [mag, min, mip], address, anisotropy, compare, border, levels }
-    }
-}
-
 /// The live samplers.
 pub(super) struct Samplers<D: Device> {
-    by_info: Mutex<HashMap<Key, Weak<SamplerInner<D>>>>,
+    by_info: Mutex<HashMap<SamplerKey, Weak<SamplerInner<D>>>>,
     /// The number of refused samplers.
     refused: Repeated,
 }
@@ -154,7 +131,7 @@ impl<D: Device> Sampler<D> {
         context.clock.check().map_err(refuse)?;
         info.validate(context.device().properties().descriptors.anisotropy).map_err(refuse)?;
         let samplers = &service.samplers;
-        let key = Key::new(info);
+        let key = SamplerKey::of(info);
         let mut by_info = samplers.by_info.lock();
         if let Some(inner) = by_info.get(&key).and_then(Weak::upgrade) {
             service.store().samplers_shared.fetch_add(1, Ordering::Relaxed);
@@ -238,7 +215,7 @@ impl<D: Device> Drop for SamplerInner<D> {
         let Some(slot) = self.slot.take() else { return };
         let this: *const Self = self;
         let mut by_info = self.service.samplers.by_info.lock();
-        let key = Key::new(&self.info);
+        let key = SamplerKey::of(&self.info);
         // Another sampler may have taken the entry already.
         if by_info.get(&key).is_some_and(|sampler| std::ptr::eq(sampler.as_ptr(), this)) {
             by_info.remove(&key);

@@ -30,6 +30,7 @@ use crate::{Error, Name};
 /// assert_eq!((binds[0].binding, binds[0].element), (0, 3));
 /// # }
 /// ```
+#[non_exhaustive]
 pub struct SetDescriptor<'a, D: Device> {
     /// Its binding in the layout.
     pub binding: u32,
@@ -64,6 +65,7 @@ impl<D: Device> Copy for SetDescriptor<'_, D> {}
 debug_fields!([D: Device] SetDescriptor<'_, D>, "SetDescriptor", this, binding: this.binding, element: this.element, bind: this.bind);
 
 /// A descriptor set to create.
+#[non_exhaustive]
 pub struct DescriptorSetDesc<'a, D: Device> {
     /// Its layout.
     pub layout: &'a SetLayout<D>,

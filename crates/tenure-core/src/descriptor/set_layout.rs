@@ -18,6 +18,7 @@ use crate::{Error, Name};
 
 /// A set layout to create.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct SetLayoutDesc<'a> {
     /// Its bindings, in any order; at least one.
     pub bindings: &'a [SetBinding],

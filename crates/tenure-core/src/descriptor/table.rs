@@ -20,6 +20,7 @@ use crate::time::Stamp;
 use crate::{Error, Name};
 
 /// A descriptor table to create.
+#[non_exhaustive]
 pub struct DescriptorTableDesc<'a, D: Device> {
     /// Its descriptors, in order: all of views, or all of samplers; at least one.
     pub binds: &'a [Bind<'a, D>],

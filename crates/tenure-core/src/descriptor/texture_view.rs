@@ -17,6 +17,7 @@ use crate::device::{
 /// # let _ = (grass, face, sky);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TextureViewDesc {
     /// The access through the view.
     pub access: TextureAccess,

@@ -281,6 +281,7 @@ impl<D: Device> Drop for ViewInner<D> {
 /// # let _ = (lights, histogram);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BufferViewDesc {
     /// The first byte, from the beginning of the buffer.
     pub offset: u64,
@@ -291,6 +292,8 @@ pub struct BufferViewDesc {
     /// Its name; empty: the buffer's.
     pub name: Name,
 }
+
+crate::setters!(BufferViewDesc { offset: u64 });
 
 impl BufferViewDesc {
     /// A view of the whole buffer.

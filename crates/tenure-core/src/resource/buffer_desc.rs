@@ -15,6 +15,7 @@ use crate::memory::{AllocationFlags, BlockTraits, MemoryUse, ResourceRequest};
 /// # let _ = (rock, camera);
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct BufferDesc {
     /// Bytes; at least 1.
     pub size: u64,
@@ -56,6 +57,8 @@ pub struct BufferDesc {
     pub tag: Name,
 }
 
+crate::setters!(BufferDesc { size: u64 });
+
 impl BufferDesc {
     /// A buffer for the GPU alone, filled by copies: [`Usage::COPY_DST`] is added.
     #[must_use]
@@ -78,6 +81,12 @@ impl BufferDesc {
             name,
             tag: Name::default(),
         }
+    }
+
+    /// Sets the usages to exactly these, without the [`Usage::COPY_DST`] that [`new`](Self::new) adds.
+    #[must_use]
+    pub fn usage(self, usage: Usage) -> Self {
+        Self { usage, ..self }
     }
 
     /// Sets the CPU and GPU access.

@@ -67,6 +67,7 @@ impl<D: Device, T: Send + 'static> Drop for Deferred<D, T> {
 }
 
 /// A value that was not released: the reason, and the value itself.
+#[non_exhaustive]
 pub struct NotReleased<T> {
     /// The reason.
     pub error: Error,

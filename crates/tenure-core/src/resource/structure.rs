@@ -22,6 +22,7 @@ use crate::{BufferDesc, Error, MemoryUse, Name};
 /// assert_eq!(rock.kind, AccelerationStructureKind::Bottom);
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct AccelerationStructureDesc {
     /// Its kind: top or bottom level.
     pub kind: AccelerationStructureKind,

@@ -26,6 +26,7 @@ use crate::{Error, Name};
 /// # let _ = grass;
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct TextureDesc {
     /// Its shape, format and usages.
     pub info: TextureInfo,
@@ -52,18 +53,7 @@ impl TextureDesc {
     #[must_use]
     pub fn d2(width: u32, height: u32, format: Format, usage: Usage) -> Self {
         let copied = if usage.intersects(Usage::TEXTURE_ONLY) { Usage::empty() } else { Usage::COPY_DST };
-        let info = TextureInfo {
-            dimension: Dimension::D2,
-            width,
-            height,
-            depth_or_layers: 1,
-            mips: 1,
-            samples: 1,
-            format,
-            usage: usage | copied,
-            clear: None,
-            view_formats: Vec::new(),
-        };
+        let info = TextureInfo::new(Dimension::D2, width, height, format, usage | copied);
         Self::from(info)
     }
 
@@ -71,7 +61,7 @@ impl TextureDesc {
     #[must_use]
     pub fn d3(width: u32, height: u32, depth: u32, format: Format, usage: Usage) -> Self {
         let flat = Self::d2(width, height, format, usage);
-        Self { info: TextureInfo { dimension: Dimension::D3, depth_or_layers: depth, ..flat.info }, ..flat }
+        Self { info: flat.info.dimension(Dimension::D3).depth_or_layers(depth), ..flat }
     }
 
     /// Sets the number of mip levels.

@@ -34,6 +34,7 @@ pub enum WhenTooLarge {
 /// # let _ = vertices;
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct UploadRingDesc {
     /// Size in bytes; a multiple of the device's alignments of constants and copies (512 on Direct3D 12).
     pub size: u64,
@@ -48,6 +49,8 @@ pub struct UploadRingDesc {
     /// Its name.
     pub name: Name,
 }
+
+crate::setters!(UploadRingDesc { size: u64, usage: Usage, memory: MemoryUse });
 
 impl UploadRingDesc {
     /// A ring of `size` bytes.

@@ -11,6 +11,7 @@ use crate::device::{Block, BufferLayout, DeviceError};
 /// # let _ = (tight, padded);
 /// ```
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct TexelData<'a> {
     /// The rows of blocks, slice by slice.
     pub bytes: &'a [u8],

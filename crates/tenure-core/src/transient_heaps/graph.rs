@@ -121,7 +121,7 @@ impl TransientDesc {
     pub fn to_resource_desc(&self) -> ResourceDesc {
         match self {
             Self::Texture(desc) => ResourceDesc::Texture(desc.info.clone()),
-            Self::Buffer(desc) => ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage }),
+            Self::Buffer(desc) => ResourceDesc::Buffer(BufferInfo::new(desc.size, desc.usage)),
         }
     }
 }

@@ -4,9 +4,8 @@ use std::collections::HashSet;
 
 use tenure_core::device::{Allowed, FieldValue};
 use tenure_core::{
-    Bind, Buffer, DescriptorKind, DescriptorOwner, DescriptorPart,
-    DescriptorTableDesc, DeviceError, Error, Gpu, Queue, State, Strategy,
-    Subresource, View,
+    Bind, Buffer, DescriptorKind, DescriptorOwner, DescriptorPart, DescriptorTableDesc, DeviceError, Error,
+    Gpu, Queue, State, Strategy, Subresource, View,
 };
 use tenure_sim::{CallKind, DescriptorAt, Device, HazardKind, Lag};
 

@@ -2,8 +2,8 @@
 
 use tenure_core::device::Allowed;
 use tenure_core::{
-    Bind, Config, DescriptorKind, DescriptorOwner, DescriptorPart, DescriptorTableDesc,
-    DeviceError, Error, Format, Queue, State, TextureDesc, TextureViewDesc, Usage,
+    Bind, Config, DescriptorKind, DescriptorOwner, DescriptorPart, DescriptorTableDesc, DeviceError, Error,
+    Format, Queue, State, TextureDesc, TextureViewDesc, Usage,
 };
 use tenure_sim::{CallKind, DescriptorAt, HazardKind, Lag};
 

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tenure_core::{
-    BindingKind, DescriptorSetDesc, DescriptorTableDesc, Queue, SetDescriptor,
-    SetLayoutDesc, State, Subresource,
+    BindingKind, DescriptorSetDesc, DescriptorTableDesc, Queue, SetDescriptor, SetLayoutDesc, State,
+    Subresource,
 };
 use tenure_sim::{DescriptorAt, Lag};
 

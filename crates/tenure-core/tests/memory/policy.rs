@@ -7,8 +7,8 @@ use tenure_core::device::{Features, HeapCategory, MemoryTypeId, Properties, Requ
 use tenure_core::memory::policy::{Placement, Subject, buffer_subject, place_buffer, place_texture};
 use tenure_core::memory::{Cost, MemoryUse, PoolKind, type_order};
 use tenure_core::{
-    Buffer, BufferDesc, ClearValue, Config, ConfigRule, Error, Format, Gpu, LocationKind, PoolConfig, Queue, State,
-    Strategy, Subresource, TextureDesc, UploadConfig, UploadSuballocator, Usage,
+    Buffer, BufferDesc, ClearValue, Config, ConfigRule, Error, Format, Gpu, LocationKind, PoolConfig, Queue,
+    State, Strategy, Subresource, TextureDesc, UploadConfig, UploadSuballocator, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Options, Profile};
 

@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use tenure_core::{
-    BindingKind, Buffer, BufferDesc, BufferViewDesc, CompactionBudget, DescriptorConfig,
-    DescriptorSet, DescriptorSetDesc, DescriptorTable, DescriptorTableDesc, Gpu, Queue, SetBinding,
-    SetDescriptor, SetLayout, SetLayoutDesc, State, Subresource, Usage, View,
+    BindingKind, Buffer, BufferDesc, BufferViewDesc, CompactionBudget, DescriptorConfig, DescriptorSet,
+    DescriptorSetDesc, DescriptorTable, DescriptorTableDesc, Gpu, Queue, SetBinding, SetDescriptor,
+    SetLayout, SetLayoutDesc, State, Subresource, Usage, View,
 };
 use tenure_sim::{CallKind, DescriptorAt, Device, Fault, FaultKind, Lag, Options, Profile};
 use test_random::Rng;

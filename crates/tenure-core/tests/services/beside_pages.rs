@@ -248,7 +248,7 @@ fn readback_buffers_can_be_read_back() {
         }
         let gpu = gpu(&device, Config::default());
         let desc = BufferDesc::new(4096, Usage::COPY_SRC).memory(MemoryUse::Readback).name("results");
-        drop(gpu.create_buffer(&BufferDesc { size: 4 << 20, ..desc.clone() }).unwrap());
+        drop(gpu.create_buffer(&desc.clone().size(4 << 20)).unwrap());
         gpu.purge().unwrap();
         let results = gpu.create_buffer(&desc).unwrap();
         gpu.upload(&results, 0, &[7; 4096]).unwrap();

@@ -271,7 +271,7 @@ fn bad_uploads_change_nothing() {
         }
         let error = untouched(&other, || other.upload(&buffer, 0, &[1]));
         assert_eq!(error, Error::Foreign { name: "mesh".into() });
-        let desc = BufferDesc { usage: Usage::VERTEX, ..BufferDesc::new(100, Usage::VERTEX) };
+        let desc = BufferDesc::new(100, Usage::VERTEX).usage(Usage::VERTEX);
         let closed = gpu.create_buffer(&desc.name("closed")).unwrap();
         let error = untouched(&gpu, || gpu.upload(&closed, 0, &[1]));
         assert!(matches!(&error, Error::State { name, .. } if name.as_str() == "closed"), "{error}");

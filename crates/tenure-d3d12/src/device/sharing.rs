@@ -27,6 +27,7 @@ impl fmt::Display for AdapterId {
 
 /// A handle to a resource or a fence, and the adapter on which it can be opened.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Exported {
     /// The handle. It keeps its object alive, and is closed when it is dropped. `DuplicateHandle` gives it to
     /// another process.
@@ -161,7 +162,7 @@ impl Sharing for Gpu<Device> {
         desc: &BufferDesc,
     ) -> Result<Buffer<Device>, ShareError> {
         let desc = desc.clone().shared();
-        let info = BufferInfo { size: desc.size, usage: desc.usage };
+        let info = BufferInfo::new(desc.size, desc.usage);
         let resource = open_resource(self.device(), (handle, adapter), ResourceDesc::Buffer(info))?;
         let adopted = self.adopt_buffer(resource, &desc, State::COMMON);
         adopted.map_err(|rejected| ShareError::Manager(rejected.error))

@@ -125,6 +125,7 @@ bitflags! {
 
 /// A fault of some drivers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Fault {
     /// PCI vendor number.
     pub vendor: u32,

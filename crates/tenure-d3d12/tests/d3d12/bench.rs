@@ -50,7 +50,7 @@ pub(crate) fn is_legacy(device: &Device) -> bool {
 }
 
 pub(crate) fn buffer(size: u64, usage: Usage) -> ResourceDesc {
-    ResourceDesc::Buffer(BufferInfo { size, usage })
+    ResourceDesc::Buffer(BufferInfo::new(size, usage))
 }
 
 pub(crate) fn texture(side: u32, format: Format, usage: Usage) -> ResourceDesc {

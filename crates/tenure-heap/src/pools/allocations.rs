@@ -121,6 +121,7 @@ pub enum MemoryBlockId {
 
 /// A heap, for reports.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct MemoryBlock {
     /// Its name.
     pub id: MemoryBlockId,
@@ -136,6 +137,7 @@ pub struct MemoryBlock {
 
 /// Totals of [`HeapPools`](super::HeapPools).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MemoryTotals {
     /// Bytes of all heaps.
     pub reserved: u64,

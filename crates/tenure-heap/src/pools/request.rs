@@ -93,6 +93,7 @@ impl HeapPoolsConfig {
 
 /// A range that is wanted.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct MemoryRequest<'a> {
     /// For reports, and as the debug name of a dedicated heap.
     pub name: Name,

@@ -6,6 +6,7 @@ use super::{CsvError, CsvReason, MAX_READ, find, number, read_line};
 
 /// The data of a pass in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PassRow {
     /// Its number: the time at which it uses its items.
     pub pass: u64,

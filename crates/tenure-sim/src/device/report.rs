@@ -9,6 +9,7 @@ use crate::object::LiveObject;
 ///
 /// `Debug` shows the same lines as `Display`, so that `unwrap` in a test is readable.
 #[derive(Clone, thiserror::Error)]
+#[non_exhaustive]
 pub struct Findings {
     /// The hazards in the log.
     pub hazards: Vec<Hazard>,

@@ -15,6 +15,7 @@
 /// assert_eq!(device.paging_stats().submissions, 0);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Paging {
     /// Bytes a second between the GPU's memory and where blocks go: at least 1.
     pub link: u64,

@@ -35,6 +35,7 @@ impl Waits {
 
 /// Barriers that another queue must execute before the submission.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Elsewhere<H> {
     /// The queue to submit them to.
     pub queue: QueueId,

@@ -54,6 +54,7 @@ impl MessageKind {
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Message {
     /// Its severity.
     pub severity: Severity,

@@ -9,6 +9,7 @@ use crate::features::{ApiVersion, OptionalFeatures};
 
 /// Queues of one family to make for the program's own use: see [`Options::own_queues`](crate::Options::own_queues).
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct OwnQueues {
     /// The family.
     pub family: u32,
@@ -18,6 +19,7 @@ pub struct OwnQueues {
 
 /// Whether, and how closely, the validation layers watch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Validation {
     /// Load `VK_LAYER_KHRONOS_validation`. Without it the rest has no effect.
     pub enabled: bool,

@@ -48,6 +48,7 @@ impl From<&vk::QueueFamilyProperties> for Family {
 
 /// A queue for the program's own use: see [`Device::own_queues`](crate::Device::own_queues).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OwnQueue {
     /// The queue.
     pub queue: vk::Queue,

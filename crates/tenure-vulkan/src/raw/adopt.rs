@@ -22,6 +22,7 @@ pub enum Ownership {
 
 /// The memory of an adopted resource.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct RawMemory {
     /// The allocation.
     pub memory: vk::DeviceMemory,
@@ -35,8 +36,19 @@ pub struct RawMemory {
     pub mapped: Option<NonNull<u8>>,
 }
 
+tenure_core::setters!(RawMemory { offset: u64, mapped: Option<NonNull<u8>> });
+
+impl RawMemory {
+    /// An allocation of `size` bytes that is not mapped, with the resource at byte 0.
+    #[must_use]
+    pub const fn new(memory: vk::DeviceMemory, size: u64, memory_type: MemoryTypeId) -> Self {
+        Self { memory, size, offset: 0, memory_type, mapped: None }
+    }
+}
+
 /// A buffer made elsewhere.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RawBuffer {
     /// The buffer, bound to its memory.
     pub buffer: vk::Buffer,
@@ -51,8 +63,24 @@ pub struct RawBuffer {
     pub ownership: Ownership,
 }
 
+tenure_core::setters!(RawBuffer { memory: Option<RawMemory> });
+
+impl RawBuffer {
+    /// A buffer, without its memory.
+    #[must_use]
+    pub const fn new(
+        buffer: vk::Buffer,
+        info: BufferInfo,
+        usage: vk::BufferUsageFlags,
+        ownership: Ownership,
+    ) -> Self {
+        Self { buffer, info, usage, memory: None, ownership }
+    }
+}
+
 /// An image made elsewhere.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RawImage {
     /// The image, bound to its memory, with optimal tiling.
     pub image: vk::Image,
@@ -68,6 +96,23 @@ pub struct RawImage {
     pub memory: Option<RawMemory>,
     /// Its owner, which destroys it.
     pub ownership: Ownership,
+}
+
+tenure_core::setters!(RawImage { flags: vk::ImageCreateFlags, memory: Option<RawMemory> });
+
+impl RawImage {
+    /// An image without flags, and without its memory.
+    #[must_use]
+    pub const fn new(
+        image: vk::Image,
+        info: TextureInfo,
+        format: vk::Format,
+        usage: vk::ImageUsageFlags,
+        ownership: Ownership,
+    ) -> Self {
+        let flags = vk::ImageCreateFlags::empty();
+        Self { image, info, usage, format, flags, memory: None, ownership }
+    }
 }
 
 impl Resource {

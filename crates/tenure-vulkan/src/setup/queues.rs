@@ -59,6 +59,7 @@ fn extras(flags: vk::QueueFlags) -> u32 {
 
 /// A family of queues of an adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct QueueFamily {
     /// The capabilities of its queues.
     pub flags: vk::QueueFlags,

@@ -42,26 +42,16 @@ pub struct RawQueue {
 ///     device: ash::Device,
 ///     queue: vk::Queue,
 /// ) -> Result<Device, CreateError> {
-///     let raw = Raw {
-///         entry: None,
-///         instance,
-///         physical_device,
-///         device,
-///         api_version: ApiVersion::V1_2,
-///         queues: vec![RawQueue { queue, family: 0, kind: None }],
-///         enabled: OptionalFeatures::TIMELINE_SEMAPHORES | OptionalFeatures::DEDICATED_ALLOCATION,
-///         features: vk::PhysicalDeviceFeatures::default(),
-///         descriptor_indexing: vk::PhysicalDeviceDescriptorIndexingFeatures::default(),
-///         portability: None,
-///         other_families: vec![],
-///         extensions: vec![],
-///     };
+///     let queues = vec![RawQueue { queue, family: 0, kind: None }];
+///     let raw = Raw::new(instance, physical_device, device, ApiVersion::V1_2, queues)
+///         .enabled(OptionalFeatures::TIMELINE_SEMAPHORES | OptionalFeatures::DEDICATED_ALLOCATION);
 ///     // SAFETY: the engine's objects outlive the device and all that is made with it, `enabled` and
 ///     // `features` are what the device was created with, and the queue is used through tenure only.
 ///     unsafe { Device::from_raw(raw, &Options::default()) }
 /// }
 /// ```
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Raw {
     /// The loader, for [`Device::entry`](crate::Device::entry); tenure does not need it.
     pub entry: Option<ash::Entry>,
@@ -97,6 +87,46 @@ pub struct Raw {
     /// The enabled device extensions: the ones that `enabled` needs, and the program's, because mesh shaders and
     /// ray tracing add shader stages to wait for.
     pub extensions: Vec<CString>,
+}
+
+tenure_core::setters!(Raw {
+    entry: Option<ash::Entry>,
+    api_version: ApiVersion,
+    queues: Vec<RawQueue>,
+    enabled: OptionalFeatures,
+    features: vk::PhysicalDeviceFeatures,
+    descriptor_indexing: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
+    portability: Option<vk::PhysicalDevicePortabilitySubsetFeaturesKHR<'static>>,
+    other_families: Vec<u32>,
+    extensions: Vec<CString>,
+});
+
+impl Raw {
+    /// A device without optional features, and without extensions beyond those of `api_version`; the setters name
+    /// what was enabled.
+    #[must_use]
+    pub fn new(
+        instance: ash::Instance,
+        physical_device: vk::PhysicalDevice,
+        device: ash::Device,
+        api_version: ApiVersion,
+        queues: Vec<RawQueue>,
+    ) -> Self {
+        Self {
+            entry: None,
+            instance,
+            physical_device,
+            device,
+            api_version,
+            queues,
+            enabled: OptionalFeatures::empty(),
+            features: vk::PhysicalDeviceFeatures::default(),
+            descriptor_indexing: vk::PhysicalDeviceDescriptorIndexingFeatures::default(),
+            portability: None,
+            other_families: Vec::new(),
+            extensions: Vec::new(),
+        }
+    }
 }
 
 impl fmt::Debug for Raw {

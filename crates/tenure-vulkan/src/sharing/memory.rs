@@ -21,6 +21,7 @@ use crate::resource::Resources;
 
 /// A handle to memory, with the data for the importer.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Exported {
     /// The handle. It keeps the memory alive independently of the resource, and is closed when it is dropped.
     pub handle: OwnedFd,
@@ -30,6 +31,7 @@ pub struct Exported {
 
 /// A handle that was not imported: the reason, and the handle, still open.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ImportError {
     /// Why.
     pub error: ShareError,
@@ -184,7 +186,7 @@ impl Sharing for Gpu<Device> {
         desc: &BufferDesc,
     ) -> Result<Buffer<Device>, ImportError> {
         let desc = desc.clone().shared();
-        let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
+        let resource = ResourceDesc::Buffer(BufferInfo::new(desc.size, desc.usage));
         let import = |handle: &OwnedFd| {
             // SAFETY: the caller promises just this.
             let resource = unsafe { self.device().resources().import(handle, info, &resource) }?;

@@ -116,8 +116,7 @@ impl Program {
         if !features.contains(Features::ACCELERATION_STRUCTURES) {
             return;
         }
-        let desc =
-            BufferDesc { usage: Usage::ACCELERATION_STRUCTURE, ..BufferDesc::new(70 * KIB, Usage::empty()) };
+        let desc = BufferDesc::new(70 * KIB, Usage::empty()).usage(Usage::ACCELERATION_STRUCTURE);
         let created = self.gpu.create_buffer(&desc.name("acceleration structure"));
         let structure = self.note("acceleration structure", true, created);
         self.structures.extend(structure);

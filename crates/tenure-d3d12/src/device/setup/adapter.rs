@@ -15,6 +15,7 @@ use crate::drivers::{AdapterId, DriverVersion};
 
 /// Windows' information about a GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AdapterInfo {
     /// For display; not an identifier.
     pub name: String,

@@ -40,6 +40,7 @@ impl From<D3D12_MESSAGE_SEVERITY> for Severity {
 
 /// A message of the debug layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Message {
     /// Its severity.
     pub severity: Severity,

@@ -220,13 +220,9 @@ fn a_buffer_without_an_address_is_not_described() {
     let info = vk::BufferCreateInfo::default().size(PART).usage(vk::BufferUsageFlags::UNIFORM_BUFFER);
     // SAFETY: the device is alive.
     let buffer = unsafe { room.device.raw().create_buffer(&info, None) }.unwrap();
-    let raw = RawBuffer {
-        buffer,
-        info: BufferInfo { size: PART, usage: Usage::CONSTANT },
-        usage: vk::BufferUsageFlags::UNIFORM_BUFFER,
-        memory: None,
-        ownership: Ownership::Caller,
-    };
+    let described = BufferInfo::new(PART, Usage::CONSTANT);
+    let usage = vk::BufferUsageFlags::UNIFORM_BUFFER;
+    let raw = RawBuffer::new(buffer, described, usage, Ownership::Caller);
     // SAFETY: its contents are never read, and it is destroyed after the resource.
     let resource = unsafe { Resource::from_raw_buffer(&room.device, raw) }.unwrap();
     if room.device.descriptor_buffers().is_some() {
