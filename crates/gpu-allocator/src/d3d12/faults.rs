@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tenure_core::TextureDesc;
-use tenure_core::device::{BufferInfo, Format, ResourceDesc, TextureInfo, Usage};
+use tenure_core::device::{BufferInfo, Format, ResourceDesc, Usage};
 use tenure_d3d12::drivers::{Actions, AdapterId, DriverVersion, Workarounds, created_layers};
 use windows::Wdk::System::SystemServices::RtlGetVersion;
 use windows::Win32::Graphics::Direct3D12::{
@@ -65,7 +65,7 @@ impl Faults {
         let texture = |format, usage| {
             ResourceDesc::Texture(TextureDesc::d2(1, 1, format, usage | Usage::COPY_DST).info)
         };
-        let buffer = commits(&ResourceDesc::Buffer(BufferInfo { size: 1, usage: Usage::COPY_DST }));
+        let buffer = commits(&ResourceDesc::Buffer(BufferInfo::new(1, Usage::COPY_DST)));
         let target = commits(&texture(Format::Rgba8Unorm, Usage::RENDER_TARGET));
         let depth = commits(&texture(Format::D24UnormS8Uint, Usage::DEPTH_STENCIL));
         let other = commits(&texture(Format::Rgba8Unorm, Usage::SHADER_READ));
@@ -154,7 +154,7 @@ fn windows_build() -> Option<u32> {
 /// that.
 fn described(desc: &D3D12_RESOURCE_DESC) -> ResourceDesc {
     if desc.Dimension == D3D12_RESOURCE_DIMENSION_BUFFER {
-        return ResourceDesc::Buffer(BufferInfo { size: desc.Width, usage: Usage::COPY_DST });
+        return ResourceDesc::Buffer(BufferInfo::new(desc.Width, Usage::COPY_DST));
     }
     let has = |flag: D3D12_RESOURCE_FLAGS| (desc.Flags & flag).0 != 0;
     let mut usage = Usage::COPY_DST;
@@ -175,7 +175,9 @@ fn described(desc: &D3D12_RESOURCE_DESC) -> ResourceDesc {
         desc.MipLevels.into()
     };
     let samples = desc.SampleDesc.Count;
-    ResourceDesc::Texture(TextureInfo { usage, depth_or_layers, mips, samples, ..shape.info })
+    ResourceDesc::Texture(
+        shape.info.usage(usage).depth_or_layers(depth_or_layers).mips(mips).samples(samples),
+    )
 }
 
 /// A format with the same block size, depth or not, by the number of `DXGI_FORMAT`.

@@ -16,7 +16,7 @@ mod visualizer;
 use std::fmt;
 use std::sync::Arc;
 
-use tenure_heap::{HeapDevice as _, MemoryRequest, Name, ShortageRules};
+use tenure_heap::{HeapDevice as _, MemoryRequest, Name};
 use windows::Win32::Graphics::Direct3D12::ID3D12Device;
 
 pub use self::allocation::Allocation;
@@ -97,8 +97,11 @@ impl Allocator {
         let name = Name::from(Arc::from(name));
         // As on Vulkan: each path builds its own request.
         let memory = heaps::order(location);
-        let shortage = ShortageRules::default();
-        let request = || MemoryRequest { name, size, alignment, memory, category, shortage };
+        let request = || {
+            let mut request = MemoryRequest::new(size, alignment, memory, category);
+            request.name = name;
+            request
+        };
         let is_linear = resource_category == ResourceCategory::Buffer;
         let told = Told { size, alignment, location, is_linear };
         let inspect = |heap: &heaps::Heap| heap.raw.clone();

@@ -27,7 +27,6 @@ impl fmt::Display for AdapterId {
 
 /// A handle to a resource or a fence, and the adapter on which it can be opened.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct Exported {
     /// The handle. It keeps its object alive, and is closed when it is dropped. `DuplicateHandle` gives it to
     /// another process.

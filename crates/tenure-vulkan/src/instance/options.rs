@@ -29,6 +29,8 @@ pub struct Validation {
     pub best_practices: bool,
 }
 
+tenure_core::setters!(Validation { enabled: bool, synchronization: bool, best_practices: bool });
+
 impl Validation {
     /// No layer.
     pub const OFF: Self = Self { enabled: false, synchronization: false, best_practices: false };

@@ -36,7 +36,7 @@ pub struct RawMemory {
     pub mapped: Option<NonNull<u8>>,
 }
 
-tenure_core::setters!(RawMemory { offset: u64, mapped: Option<NonNull<u8>> });
+tenure_core::setters!(RawMemory { size: u64, offset: u64, memory_type: MemoryTypeId, mapped: Option<NonNull<u8>> });
 
 impl RawMemory {
     /// An allocation of `size` bytes that is not mapped, with the resource at byte 0.
@@ -63,7 +63,7 @@ pub struct RawBuffer {
     pub ownership: Ownership,
 }
 
-tenure_core::setters!(RawBuffer { memory: Option<RawMemory> });
+tenure_core::setters!(RawBuffer { info: BufferInfo, usage: vk::BufferUsageFlags, memory: Option<RawMemory> });
 
 impl RawBuffer {
     /// A buffer, without its memory.

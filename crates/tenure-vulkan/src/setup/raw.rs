@@ -91,6 +91,9 @@ pub struct Raw {
 
 tenure_core::setters!(Raw {
     entry: Option<ash::Entry>,
+    instance: ash::Instance,
+    physical_device: vk::PhysicalDevice,
+    device: ash::Device,
     api_version: ApiVersion,
     queues: Vec<RawQueue>,
     enabled: OptionalFeatures,

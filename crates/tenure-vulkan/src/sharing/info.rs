@@ -56,7 +56,6 @@ impl fmt::Debug for DeviceIds {
 /// is sent to the other process as [bytes](Self::to_bytes), or field by field; a program that imports from
 /// elsewhere fills it in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub struct ExportInfo {
     /// The kind of the handle.
     pub kind: HandleKind,

@@ -21,7 +21,6 @@ use crate::resource::Resources;
 
 /// A handle to memory, with the data for the importer.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct Exported {
     /// The handle. It keeps the memory alive independently of the resource, and is closed when it is dropped.
     pub handle: OwnedFd,

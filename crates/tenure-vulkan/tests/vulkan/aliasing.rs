@@ -3,9 +3,7 @@
 use crate::harness::PERMIT;
 use conformance::Harness as _;
 use tenure_core::device::{Barrier, MemoryTypeId, ResourceDesc, prelude::*};
-use tenure_core::{
-    BufferLayout, DeviceError, Format, Plane, State, Subresource, TextureInfo, TextureRegion, Usage,
-};
+use tenure_core::{BufferLayout, DeviceError, Format, Plane, State, Subresource, TextureRegion, Usage};
 use tenure_vulkan::ash::vk::{AccessFlags2 as Access, PipelineStageFlags2 as Stages};
 use tenure_vulkan::{Device, Heap, Options, Resource};
 

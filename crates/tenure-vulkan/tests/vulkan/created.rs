@@ -4,9 +4,7 @@ use crate::harness::PERMIT;
 use conformance::Harness as _;
 use tenure_core::device::{Features, prelude::*};
 use tenure_vulkan::ash::vk;
-use tenure_vulkan::{
-    Adapter, ApiVersion, CreateError, Device, OptionalFeatures, Options, Validation, adapters,
-};
+use tenure_vulkan::{Adapter, ApiVersion, CreateError, Device, OptionalFeatures, Options, adapters};
 
 use crate::basics::{COPIES, buffer};
 use crate::harness::{Log, Vulkan, validated};
@@ -179,7 +177,7 @@ fn what_is_not_there_is_an_error() {
 /// is no message about memory.
 #[test]
 fn pooled_memory_is_as_advised() {
-    let advice = Validation { best_practices: true, ..validated().validation };
+    let advice = validated().validation.best_practices(true);
     let vulkan = Vulkan::new(validated().validation(advice));
     let config = tenure_core::Config::from(tenure_core::PoolConfig::default().min_block(4 << 20));
     let gpu = tenure_core::Gpu::new(vulkan.device(), config).unwrap();

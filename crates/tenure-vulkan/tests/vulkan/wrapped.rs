@@ -8,7 +8,7 @@ use conformance::Harness as _;
 use tenure_core::device::{Descriptor, DescriptorHeapDesc, Features, MemoryFlags, ResourceDesc, prelude::*};
 use tenure_core::{
     BufferDesc, Compare, Config, DescriptorKind, Dimension, Format, Gpu, MemoryUse, Queue, QueueId,
-    QueueKind, SamplerInfo, TextureInfo, Usage,
+    QueueKind, SamplerInfo, Usage,
 };
 use tenure_vulkan::ash::{self, vk};
 use tenure_vulkan::{

@@ -6,10 +6,9 @@ use tenure_core::device::{
     Allowed, BufferView, Descriptor, DescriptorHeapDesc, DescriptorSource, SetWrite, TextureView, prelude::*,
 };
 use tenure_core::{
-    BindingKind, BufferAccess, DescriptorKind, DeviceError, Dimension, Elements, Format, Plane, SamplerInfo,
-    SetBinding, TextureAccess, TextureInfo, Usage, ViewShape,
+    BindingKind, BufferAccess, DescriptorKind, DeviceError, Dimension, Elements, Format, Plane, SetBinding,
+    TextureAccess, Usage, ViewShape,
 };
-use tenure_vulkan::Options;
 use tenure_vulkan::ash::vk;
 
 use super::room::{PART, Room, TYPED, image, nearest, part, visible, whole, words};
