@@ -1,7 +1,6 @@
 //! Direct3D's part of a frame: dispatches.
 
 use std::mem::ManuallyDrop;
-use std::sync::Arc;
 
 use tenure::d3d12::{Device, List, Options as DeviceOptions, RawHandle as _, Severity};
 use tenure::{Bind, BufferViewDesc, Commands, Deferred, Error, Format, Gpu, Scratch, View};

@@ -1,7 +1,5 @@
 //! Direct3D 12, with the debug layer on request.
 
-use std::sync::Arc;
-
 use tenure::Gpu;
 use tenure::d3d12::{Device, Message, Options as DeviceOptions, Severity};
 use voxel_world::{Messages, Result};

@@ -1,7 +1,5 @@
 //! From the device to the picture.
 
-use std::sync::Arc;
-
 use tenure::Gpu;
 use tenure::d3d12::{Device, LiveObjects, Options, Severity, Swapchain};
 use voxel_world::{Messages, OpenSwapchain, Result};

@@ -24,7 +24,6 @@ use crate::drivers::Workarounds;
 
 /// Live objects of a device, and errors in the order of their destruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct LiveObjects {
     /// Heaps.
     pub heaps: u64,

@@ -6,7 +6,7 @@ use tenure_core::device::{
 };
 use tenure_core::{
     BufferAccess, BufferInfo, DescriptorKind, DeviceError, Elements, Format, Plane, SamplerInfo,
-    TextureAccess, TextureDesc, TextureInfo, Usage, ViewShape,
+    TextureAccess, TextureDesc, Usage, ViewShape,
 };
 use tenure_d3d12::{DescriptorHeap, Device, Resource};
 
