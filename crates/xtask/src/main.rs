@@ -12,6 +12,7 @@ mod egui;
 mod failures;
 mod figures;
 mod instances;
+mod interface;
 mod lab;
 mod lab_packages;
 mod main_job;
@@ -90,6 +91,8 @@ enum Command {
         #[arg(long)]
         quick: bool,
     },
+    /// Records the public items of tenure's crates in `docs/interface`.
+    Interface,
     /// Records the public surface of the original `gpu-allocator`.
     Surface,
     /// Runs real programs on wgpu with the original gpu-allocator and with tenure's, and prints both side by
@@ -171,6 +174,7 @@ fn main() -> ExitCode {
                 step::Settings { is_strict: false, is_native: native, is_lean: lean, is_quick: quick };
             test::run_as_process(&name, settings, &report)
         }
+        Command::Interface => interface::write().map_err(|trouble| trouble.to_string()),
         Command::Surface => surface::write().map_err(|trouble| trouble.to_string()),
         Command::Wgpu { programs, rounds, native } => {
             wgpu::programs(&programs, rounds, native).map_err(|trouble| trouble.to_string())

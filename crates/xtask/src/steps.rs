@@ -9,8 +9,9 @@ use crate::outcome::{Outcome, Trouble};
 use crate::step::Lane::{Apart, Workspace};
 use crate::step::Step;
 use crate::{
-    architecture, debian, devices, docs, egui, figures, instances, lab, main_job, package, perfetto, records,
-    runtime, size, soak, supply, surface, toolchain, triangles, unsafe_code, verify, weight, wgpu, words,
+    architecture, debian, devices, docs, egui, figures, instances, interface, lab, main_job, package,
+    perfetto, records, runtime, size, soak, supply, surface, toolchain, triangles, unsafe_code, verify,
+    weight, wgpu, words,
 };
 
 /// In each lane in the order of their start: steps that others wait for and long ones come first.
@@ -173,6 +174,12 @@ const STEPS: &[Step] = &[
         run: |_| surface::check(),
     },
     Step {
+        name: "interface",
+        what: "the public items of tenure's crates are those listed in docs/interface",
+        lane: Apart,
+        run: |_| interface::check(),
+    },
+    Step {
         name: "egui",
         what: "the panel compiles with each supported version of egui",
         lane: Apart,
@@ -212,6 +219,7 @@ const QUICKLY_TESTED: [&str; 12] = [
 const OWN_FOLDERS: &[(&str, &str)] = &[
     ("docs", "doc"),
     ("drop-in", "surface"),
+    ("interface", "interface"),
     ("egui", "egui"),
     ("package", "packages"),
     ("loom", "loom"),

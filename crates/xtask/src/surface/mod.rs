@@ -24,7 +24,7 @@ use crate::toolchain::Release;
 
 /// The release whose rustdoc is used: its output format changes with each release, and the version of the crate
 /// `public-api`, which reads it, supports exactly this one. It is the active toolchain, or one from rustup.
-const RELEASE: &str = "1.95";
+pub(crate) const RELEASE: &str = "1.95";
 
 const ORIGINAL: &str = "gpu-allocator@0.28.0";
 
