@@ -133,20 +133,17 @@ impl Chain {
 
     /// Whether the screen that shows the window displays a colour space.
     pub(super) fn displays(&self, space: ColorSpace) -> bool {
-        let is_present = |space| {
-            // SAFETY: the interface is alive.
-            let answer = unsafe { self.raw.CheckColorSpaceSupport(space) };
-            let flag = DXGI_SWAP_CHAIN_COLOR_SPACE_SUPPORT_FLAG_PRESENT.0.cast_unsigned();
-            answer.is_ok_and(|flags| flags & flag != 0)
-        };
-        dxgi_space(space).is_some_and(is_present)
+        // SAFETY: the interface is alive.
+        let answer = unsafe { self.raw.CheckColorSpaceSupport(dxgi_space(space)) };
+        let flag = DXGI_SWAP_CHAIN_COLOR_SPACE_SUPPORT_FLAG_PRESENT.0.cast_unsigned();
+        answer.is_ok_and(|flags| flags & flag != 0)
     }
 
     pub(super) fn set_color_space(&self, device: &Inner, space: ColorSpace) -> Result<(), DeviceError> {
         const CALL: &str = "IDXGISwapChain3::SetColorSpace1";
-        let space = dxgi_space(space).ok_or(DeviceError::Unsupported { feature: "the colour space" })?;
         // SAFETY: the interface is alive.
-        unsafe { self.raw.SetColorSpace1(space) }.map_err(|error| device.fail(&error, Asked::Object(CALL)))
+        unsafe { self.raw.SetColorSpace1(dxgi_space(space)) }
+            .map_err(|error| device.fail(&error, Asked::Object(CALL)))
     }
 
     pub(super) fn describe(&self, device: &Inner, metadata: &HdrMetadata) -> Result<(), DeviceError> {
