@@ -278,7 +278,9 @@ fn a_change_waits_for_references() {
     assert!(chain.set_hdr_metadata(&metadata).unwrap_err().is_device_lost());
     assert!(chain.offered_formats().unwrap_err().is_device_lost());
     drop(chain);
-    assert!(gpu.shutdown().lost.is_some());
+    assert!(gpu.shutdown().leaks.is_empty());
+    drop(gpu);
+    assert_eq!(device.live_objects(), Default::default());
 }
 
 /// The system takes metadata, or says that it does not.

@@ -91,6 +91,8 @@ pub struct Swapchain {
     metadata: Option<HdrMetadata>,
     /// The wishes have changed since the images were made.
     is_rewished: bool,
+    /// The wishes for formats have: the format is not kept.
+    is_format_open: bool,
     images: Vec<Arc<SharedImage<Device>>>,
     /// Vulkan: of each image, the semaphore that its frame signals.
     rendered: Vec<Fence>,
@@ -164,7 +166,8 @@ impl Swapchain {
             formats: FORMATS.to_vec(),
             modes: modes.collect(),
             metadata: None,
-            is_rewished: true,
+            is_rewished: false,
+            is_format_open: true,
             images: Vec::new(),
             rendered: Vec::new(),
             acquired: VecDeque::new(),
@@ -180,8 +183,8 @@ impl Swapchain {
             gpu: gpu.clone(),
         };
         (swapchain.format, swapchain.mode) = swapchain.choose()?;
+        swapchain.is_format_open = false;
         swapchain.make_images()?;
-        swapchain.is_rewished = false;
         Ok(swapchain)
     }
 
@@ -194,7 +197,7 @@ impl Swapchain {
     /// The format and the mode of the next images.
     fn choose(&self) -> Result<(SurfaceFormat, PresentMode), Error> {
         let is_offered = |format: &SurfaceFormat| self.formats.contains(format);
-        let kept = Some(self.format).filter(|format| !self.is_rewished && is_offered(format));
+        let kept = Some(self.format).filter(|format| !self.is_format_open && is_offered(format));
         let format = kept.or_else(|| self.desc.choose_format(|format| is_offered(&format)));
         let format = format.ok_or_else(|| self.breaks(SwapchainRule::Format))?;
         Ok((format, self.desc.choose_mode(|mode| self.modes.contains(&mode))))
@@ -203,9 +206,8 @@ impl Swapchain {
     /// Makes new images if the wishes of the program now choose others.
     fn follow_wishes(&mut self) -> Result<(), Error> {
         let (format, mode) = self.choose()?;
-        // Direct3D 12: the mode is a parameter of each presentation.
-        if format == self.format && (mode == self.mode || !self.is_vulkan()) {
-            (self.mode, self.is_rewished) = (mode, false);
+        if (format, mode) == (self.format, self.mode) {
+            (self.is_rewished, self.is_format_open) = (false, false);
             return Ok(());
         }
         self.replace(self.desc.size)
@@ -360,7 +362,7 @@ impl Swapchain {
         }
         (self.desc.size, self.format, self.mode) = (size, format, mode);
         self.make_images()?;
-        (self.is_outdated, self.is_rewished) = (false, false);
+        (self.is_outdated, self.is_rewished, self.is_format_open) = (false, false, false);
         Ok(())
     }
 
@@ -415,13 +417,17 @@ impl Swapchain {
     /// Replaces the preferred formats: the next [`acquire`](Self::acquire) chooses again.
     pub fn set_formats(&mut self, formats: &[SurfaceFormat]) {
         self.desc.formats = formats.to_vec();
-        self.is_rewished = true;
+        (self.is_rewished, self.is_format_open) = (true, true);
     }
 
-    /// Replaces the preferred modes: the next [`acquire`](Self::acquire) chooses again.
+    /// Replaces the preferred modes: the next [`acquire`](Self::acquire) chooses again; on Direct3D 12's profiles this
+    /// call does, because the mode is a parameter of each presentation.
     pub fn set_modes(&mut self, modes: &[PresentMode]) {
         self.desc.modes = modes.to_vec();
-        self.is_rewished = true;
+        match self.is_vulkan() {
+            true => self.is_rewished = true,
+            false => self.mode = self.desc.choose_mode(|mode| self.modes.contains(&mode)),
+        }
     }
 
     /// Sets the [metadata](Self::hdr_metadata) of HDR images.

@@ -216,6 +216,9 @@ fn another_screen_may_offer_other_formats() {
         swapchain.offer(&[HDR10, SRGB], &PresentMode::ALL);
         swapchain.resize([64, 48]).unwrap();
         assert_eq!((chosen(&swapchain), swapchain.mode()), (SRGB, PresentMode::Immediate));
+        swapchain.set_modes(&[]);
+        frame(&gpu, &mut swapchain).unwrap();
+        assert_eq!((chosen(&swapchain), swapchain.mode()), (SRGB, PresentMode::Fifo), "a mode is no format");
         swapchain.set_formats(&[HDR10]);
         frame(&gpu, &mut swapchain).unwrap();
         assert_eq!(chosen(&swapchain), HDR10);

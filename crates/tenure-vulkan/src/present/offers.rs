@@ -46,7 +46,7 @@ impl Swapchain {
     /// [`is_outdated`](Self::is_outdated) returns true.
     pub fn set_formats(&mut self, formats: &[SurfaceFormat]) {
         self.desc.formats = formats.to_vec();
-        self.is_rewished = true;
+        (self.is_rewished, self.is_format_open) = (true, true);
     }
 
     /// Replaces the [preferred modes](tenure_core::SwapchainDesc::modes), as [`set_formats`](Self::set_formats)
@@ -96,7 +96,7 @@ impl Swapchain {
     pub(super) fn choose_format(&self) -> Result<SurfaceFormat, Error> {
         let offered = self.surface_formats()?;
         let is_offered = |format| self.is_offered(format, &offered);
-        let kept = Some(self.format).filter(|format| !self.is_rewished && is_offered(*format));
+        let kept = Some(self.format).filter(|format| !self.is_format_open && is_offered(*format));
         let format = kept.or_else(|| self.desc.choose_format(is_offered));
         format.ok_or_else(|| self.broken(SwapchainRule::Format))
     }

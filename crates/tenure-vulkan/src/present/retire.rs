@@ -52,7 +52,7 @@ impl Swapchain {
     pub(super) fn follow_wishes(&mut self) -> Result<(), Error> {
         let Some(plan) = self.plan()? else { return Ok(()) };
         if (plan.format, plan.mode) == (self.format, self.mode) {
-            self.is_rewished = false;
+            (self.is_rewished, self.is_format_open) = (false, false);
             return Ok(());
         }
         self.check_replaceable()?;
@@ -77,7 +77,8 @@ impl Swapchain {
             self.retire(old);
         }
         self.current = Some(made?);
-        (self.format, self.mode, self.is_rewished) = (plan.format, plan.mode, false);
+        (self.format, self.mode) = (plan.format, plan.mode);
+        (self.is_rewished, self.is_format_open) = (false, false);
         self.describe();
         self.window = Window::Ready;
         Ok(())

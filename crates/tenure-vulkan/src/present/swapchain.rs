@@ -121,6 +121,8 @@ pub struct Swapchain {
     pub(super) mode: PresentMode,
     /// The wishes have changed since the format and the mode were chosen.
     pub(super) is_rewished: bool,
+    /// The wishes for formats have: the format is not kept.
+    pub(super) is_format_open: bool,
     pub(super) metadata: Option<HdrMetadata>,
     /// Whether each queue can present to the window.
     pub(super) can_present: SmallVec<[bool; MAX_QUEUES]>,
@@ -208,7 +210,8 @@ impl Swapchain {
             desc: desc.clone(),
             format: Format::Bgra8Srgb.into(),
             mode: PresentMode::Fifo,
-            is_rewished: true,
+            is_rewished: false,
+            is_format_open: true,
             metadata: None,
             can_present: SmallVec::new(),
             window: Window::Empty,
@@ -220,7 +223,7 @@ impl Swapchain {
         };
         swapchain.find_queues()?;
         swapchain.format = swapchain.choose_format()?;
-        swapchain.is_rewished = false;
+        swapchain.is_format_open = false;
         swapchain.rebuild()?;
         Ok(swapchain)
     }

@@ -122,6 +122,14 @@ fn colour_spaces_change_between_frames() {
         assert!(frame(gpu, &mut swapchain, &mut painter, 7).unwrap());
         swapchain.resize([24, 24]).unwrap();
         assert_eq!(swapchain.color_space(), ColorSpace::Srgb);
+        // Back again: the format stays until the wishes are set.
+        disguise.offer_hdr(true);
+        swapchain.set_modes(&[PresentMode::Mailbox]);
+        assert!(frame(gpu, &mut swapchain, &mut painter, 8).unwrap());
+        assert_eq!((swapchain.color_space(), swapchain.mode()), (ColorSpace::Srgb, PresentMode::Mailbox));
+        swapchain.set_formats(&wishes);
+        assert!(frame(gpu, &mut swapchain, &mut painter, 9).unwrap());
+        assert_eq!(chosen(&swapchain), HDR);
         end(gpu, swapchain);
     });
 }
