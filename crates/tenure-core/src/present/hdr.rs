@@ -59,13 +59,12 @@ impl HdrMetadata {
     /// # Errors
     /// [`DeviceError::InvalidDesc`] with the first field that is out of range, or not a number.
     pub fn check(&self) -> Result<(), DeviceError> {
-        let refuse =
-            |field, value: f32, rule| Err(DeviceError::invalid_desc(field, value, Allowed::Rule(rule)));
+        let refuse = |field, value: f32, allowed| Err(DeviceError::invalid_desc(field, value, allowed));
         let points = self.primaries.as_flattened().iter().map(|part| ("primaries", part));
         let points = points.chain(self.white_point.iter().map(|part| ("white_point", part)));
         for (field, value) in points {
             if !(0.0..=1.0).contains(value) {
-                return refuse(field, *value, "0 to 1");
+                return refuse(field, *value, Allowed::Rule("0 to 1"));
             }
         }
         for (field, value) in [
@@ -75,15 +74,15 @@ impl HdrMetadata {
             ("max_frame_average_light", self.max_frame_average_light),
         ] {
             if !(0.0..=MAX_NITS).contains(&value) {
-                return refuse(field, value, "0 to 10,000 nits");
+                return refuse(field, value, Allowed::Rule("0 to 10,000 nits"));
             }
         }
         if self.min_luminance >= self.max_luminance {
-            return refuse("min_luminance", self.min_luminance, "less than max_luminance");
+            return refuse("min_luminance", self.min_luminance, Allowed::Rule("less than max_luminance"));
         }
         if self.max_content_light > 0.0 && self.max_frame_average_light > self.max_content_light {
-            let rule = "at most max_content_light, if that is known";
-            return refuse("max_frame_average_light", self.max_frame_average_light, rule);
+            let allowed = Allowed::Rule("at most max_content_light, if that is known");
+            return refuse("max_frame_average_light", self.max_frame_average_light, allowed);
         }
         Ok(())
     }
