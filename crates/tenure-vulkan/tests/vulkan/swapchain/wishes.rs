@@ -101,7 +101,8 @@ fn colour_spaces_change_between_frames() {
         disguise.offer_hdr(true);
         disguise.take_spaces();
         let wishes = [SurfaceFormat::new(FORMAT, ColorSpace::Hlg), HDR, LINEAR];
-        let mut swapchain = headless.swapchain(gpu, &desc([16, 16]).formats(&wishes)).unwrap();
+        let plain = desc([16, 16]).format(FORMAT);
+        let mut swapchain = headless.swapchain(gpu, &plain.formats(&wishes)).unwrap();
         assert_eq!(chosen(&swapchain), HDR);
         let mut painter = Painter::new(gpu.device(), FORMAT);
         swapchain.set_hdr_metadata(&HdrMetadata::new(0.1, 600.0)).unwrap();
