@@ -27,7 +27,9 @@ pub use self::hdr::HdrMetadata;
 ///
 /// ```
 /// use tenure::present::{Swapchain, SwapchainImage};
-/// use tenure::{Config, Error, Gpu, Queue, Recording, State, Subresource, SwapchainDesc, sim};
+/// use tenure::{
+///     Config, Error, Gpu, Queue, Recording, State, Subresource, present::SwapchainDesc, sim,
+/// };
 ///
 /// /// Draws one frame, unless the window is minimised or changes this very moment.
 /// fn frame<S: Swapchain>(
