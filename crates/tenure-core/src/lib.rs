@@ -64,7 +64,7 @@ pub use error::{
 pub use execute::Resources;
 pub use gpu::{Frame, Gpu, ShutdownReport};
 pub use page_allocator::{PageAllocator, PageAllocatorDesc, PageStats};
-pub use present::{PresentMode, SwapchainDesc, SwapchainImage};
+pub use present::{ColorSpace, HdrMetadata, PresentMode, SurfaceFormat, SwapchainDesc, SwapchainImage};
 pub use query::{
     AnySamples, CompactedSize, GpuTime, GpuTimeScope, OpenQuery, PipelineStatistics, QueryTicket, QueryValue,
     SampleCount, Timestamp,

@@ -10,108 +10,17 @@ use std::{fmt, thread};
 
 use parking_lot::Mutex;
 
-use crate::device::{Device, Format, QueueId, State, Subresource, Usage};
+use crate::device::{Device, Format, QueueId, State, Subresource};
 use crate::resource::Tracked;
 use crate::ticket::{Progress, Ticket};
 use crate::time::SyncPoint;
-use crate::{Error, Gpu, Name, Recording, SwapchainRule, Texture, TextureViewDesc, View};
+use crate::{Error, Gpu, Recording, SwapchainRule, Texture, TextureViewDesc, View};
 
-/// Order and timing of presented images.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum PresentMode {
-    /// First in, first out, at the screen's rate: no tearing. Every device supports it.
-    #[default]
-    Fifo,
-    /// As [`Fifo`](Self::Fifo), but a late image is shown at once, with tearing.
-    FifoRelaxed,
-    /// The newest image at the screen's rate; older images not yet shown are skipped.
-    Mailbox,
-    /// At once, with tearing.
-    Immediate,
-}
+mod desc;
+mod hdr;
 
-/// Description of a swap chain.
-///
-/// ```
-/// use tenure::{Format, present::{PresentMode, SwapchainDesc}};
-///
-/// let desc = SwapchainDesc::new([1280, 720]).format(Format::Bgra8Srgb).mode(PresentMode::Mailbox);
-/// assert_eq!(desc.images, 3);
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SwapchainDesc {
-    /// Width and height in pixels. With a 0 (the window is minimised) the swap chain is empty until it is resized. Vulkan: used
-    /// where the window does not determine the size.
-    pub size: [u32; 2],
-    /// The format of the images and of their views; `None`: an 8-bit sRGB format that the window supports. Direct3D 12 creates
-    /// the images in the linear equivalent.
-    pub format: Option<Format>,
-    /// Minimum number of images; the window may require more. Default 3.
-    pub images: u32,
-    /// Presentation mode. [`PresentMode::Fifo`] where the window does not support it.
-    pub mode: PresentMode,
-    /// Uses of the images besides rendering and presenting: [`Usage::COPY_SRC`] for a screenshot. Default none.
-    pub usage: Usage,
-    /// Its name.
-    pub name: Name,
-}
-
-impl SwapchainDesc {
-    /// Three images of the window's own format, in [`PresentMode::Fifo`].
-    #[must_use]
-    pub fn new(size: [u32; 2]) -> Self {
-        Self {
-            size,
-            format: None,
-            images: 3,
-            mode: PresentMode::Fifo,
-            usage: Usage::empty(),
-            name: Name::from("swap chain"),
-        }
-    }
-
-    /// Sets the format.
-    #[must_use]
-    pub const fn format(mut self, format: Format) -> Self {
-        self.format = Some(format);
-        self
-    }
-
-    /// Sets the minimum number of images.
-    #[must_use]
-    pub const fn images(mut self, images: u32) -> Self {
-        self.images = images;
-        self
-    }
-
-    /// Sets the mode.
-    #[must_use]
-    pub const fn mode(mut self, mode: PresentMode) -> Self {
-        self.mode = mode;
-        self
-    }
-
-    /// Adds uses of the images.
-    #[must_use]
-    pub const fn usage(mut self, usage: Usage) -> Self {
-        self.usage = usage;
-        self
-    }
-
-    /// Sets the name.
-    #[must_use]
-    pub fn name(mut self, name: impl Into<Name>) -> Self {
-        self.name = name.into();
-        self
-    }
-
-    /// True for an empty size: the window is minimised.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.size[0] == 0 || self.size[1] == 0
-    }
-}
+pub use self::desc::{ColorSpace, PresentMode, SurfaceFormat, SwapchainDesc};
+pub use self::hdr::HdrMetadata;
 
 /// A swap chain of any backend, for a common frame loop. Each backend has its own type (`vulkan::Swapchain`,
 /// `d3d12::Swapchain`, `sim::Swapchain`), with methods of these names, so that only generic code needs the trait.
@@ -159,7 +68,7 @@ pub trait Swapchain {
     ///
     /// # Errors
     /// [`SwapchainRule::OneAtATime`] while the program holds another image; [`Error::Timeout`]; [`Error::Device`]; Vulkan:
-    /// [`SwapchainRule::WindowLost`].
+    /// [`SwapchainRule::WindowLost`]. After a change of the wishes as [`resize`](Self::resize).
     fn acquire(&mut self) -> Result<Option<SwapchainImage<Self::Device>>, Error>;
 
     /// Presents an image that a submitted recording has [finished](SwapchainImage::finish).
@@ -190,6 +99,38 @@ pub trait Swapchain {
 
     /// Number of images.
     fn images(&self) -> u32;
+
+    /// The colour space of its images.
+    fn color_space(&self) -> ColorSpace;
+
+    /// The formats that the window offers now, with their colour spaces. A change of the screen or of its settings changes
+    /// them. Allocates.
+    ///
+    /// # Errors
+    /// [`SwapchainRule::WindowLost`]; [`Error::Device`].
+    fn offered_formats(&self) -> Result<Vec<SurfaceFormat>, Error>;
+
+    /// The presentation modes that the window offers now. Allocates.
+    ///
+    /// # Errors
+    /// As [`offered_formats`](Self::offered_formats).
+    fn offered_modes(&self) -> Result<Vec<PresentMode>, Error>;
+
+    /// Replaces [`SwapchainDesc::formats`]. The next [`acquire`](Self::acquire) chooses again, and makes new images if the
+    /// format or colour space is another one: then pipelines and views for [`format`](Self::format) are to be made anew.
+    fn set_formats(&mut self, formats: &[SurfaceFormat]);
+
+    /// Replaces [`SwapchainDesc::modes`]. Direct3D 12: the next presentation uses the mode; Vulkan: the next
+    /// [`acquire`](Self::acquire) makes new images if the mode is another one.
+    fn set_modes(&mut self, modes: &[PresentMode]);
+
+    /// Describes the images to the screen, for [`ColorSpace::Hdr10`]. It stays in effect until the next call; in other colour
+    /// spaces it has none.
+    ///
+    /// # Errors
+    /// [`Error::Device`] with [`DeviceError::InvalidDesc`](crate::DeviceError::InvalidDesc) for values out of range, and with
+    /// [`DeviceError::Unsupported`](crate::DeviceError::Unsupported) on a device without HDR metadata.
+    fn set_hdr_metadata(&mut self, metadata: &HdrMetadata) -> Result<(), Error>;
 }
 
 /// Implements [`Swapchain`](crate::present::Swapchain) for a backend's type by its own methods of the same names.
@@ -230,6 +171,30 @@ macro_rules! implement_swapchain {
 
             fn images(&self) -> u32 {
                 Self::images(self)
+            }
+
+            fn color_space(&self) -> $crate::ColorSpace {
+                Self::color_space(self)
+            }
+
+            fn offered_formats(&self) -> Result<Vec<$crate::SurfaceFormat>, $crate::Error> {
+                Self::offered_formats(self)
+            }
+
+            fn offered_modes(&self) -> Result<Vec<$crate::PresentMode>, $crate::Error> {
+                Self::offered_modes(self)
+            }
+
+            fn set_formats(&mut self, formats: &[$crate::SurfaceFormat]) {
+                Self::set_formats(self, formats);
+            }
+
+            fn set_modes(&mut self, modes: &[$crate::PresentMode]) {
+                Self::set_modes(self, modes);
+            }
+
+            fn set_hdr_metadata(&mut self, metadata: &$crate::HdrMetadata) -> Result<(), $crate::Error> {
+                Self::set_hdr_metadata(self, metadata)
             }
         }
     };
@@ -442,7 +407,8 @@ impl<D: Device> Points<D> {
 }
 
 impl<D: Device> SharedImage<D> {
-    /// An image, [adopted](Gpu::adopt_texture) with [`Usage::PRESENT`] and [`Usage::RENDER_TARGET`], and its
+    /// An image, [adopted](Gpu::adopt_texture) with [`Usage::PRESENT`](crate::Usage::PRESENT) and
+    /// [`Usage::RENDER_TARGET`](crate::Usage::RENDER_TARGET), and its
     /// view in the swap chain's format.
     ///
     /// # Errors

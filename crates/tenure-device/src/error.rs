@@ -13,9 +13,9 @@ use super::{
 pub enum FieldValue {
     /// A count, a size, an index.
     Number(u64),
-    /// A level of detail or a bias, in thousandths (saturating), so that errors can be compared.
+    /// A level of detail, a bias or a luminance, in thousandths (saturating), so that errors can be compared.
     Thousandths(i64),
-    /// A level of detail or a bias that is not a number.
+    /// A fraction that is not a number.
     NotANumber,
     /// A texel format.
     Format(Format),

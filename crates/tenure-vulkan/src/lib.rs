@@ -211,7 +211,8 @@
 //!
 //! [`Swapchain`] is made for the program's surface, on a device created with [`Options::presentation`]. With
 //! `VK_EXT_swapchain_maintenance1`, fences signal the end of a presentation; without it, the end is detected when
-//! an image is acquired again. `PRESENT` is the layout `PRESENT_SRC_KHR`; recordings wait for an image at the
+//! an image is acquired again. Colour spaces other than sRGB need `VK_EXT_swapchain_colorspace`, metadata of HDR
+//! images needs `VK_EXT_hdr_metadata`. `PRESENT` is the layout `PRESENT_SRC_KHR`; recordings wait for an image at the
 //! stages of colour output, compute and copies.
 //!
 //! # Errors

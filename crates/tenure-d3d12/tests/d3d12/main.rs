@@ -31,6 +31,7 @@ mod shaders;
 mod sharing;
 mod suite;
 mod swapchain;
+mod swapchain_colors;
 mod swapchain_cost;
 mod swapchain_refusals;
 mod swapchain_status;

@@ -18,7 +18,7 @@ use crate::swapchain::{GREEN, RED, end, frame, gpu};
 use crate::window::{TestWindow, draw, fill};
 
 #[track_caller]
-fn breaks<T>(answer: Result<T, Error>, wanted: SwapchainRule) {
+pub(crate) fn breaks<T>(answer: Result<T, Error>, wanted: SwapchainRule) {
     match answer.err() {
         Some(Error::Swapchain { rule, .. }) if rule == wanted => {}
         other => panic!("expected a refusal by '{wanted}', not {other:?}"),
@@ -296,7 +296,7 @@ fn a_window_that_is_gone_is_said_to_be() {
 }
 
 /// The effect of Windows on the fences of a removed device.
-fn lose(device: &Device) {
+pub(crate) fn lose(device: &Device) {
     for id in [GRAPHICS, COPY] {
         // SAFETY: the fence is alive.
         unsafe { device.fence(id).unwrap().Signal(u64::MAX) }.unwrap();

@@ -5,7 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use tenure_core::device::{Api, Permit, QueueId, Usage, prelude::*};
-use tenure_core::present::{PresentMode, SharedImage, SwapchainDesc, SwapchainImage, await_release};
+use tenure_core::present::{
+    ColorSpace, HdrMetadata, PresentMode, SharedImage, SurfaceFormat, SwapchainDesc, SwapchainImage,
+    await_release,
+};
 use tenure_core::time::SyncPoint;
 use tenure_core::{Awaited, Error, Format, Gpu, Queue, State, SwapchainRule, TextureDesc};
 
@@ -26,6 +29,17 @@ pub enum SwapchainEvent {
     /// It is destroyed.
     WindowLost,
 }
+
+/// The formats that a window offers until [`Swapchain::offer`].
+const FORMATS: [SurfaceFormat; 7] = [
+    SurfaceFormat::new(Format::Bgra8Srgb, ColorSpace::Srgb),
+    SurfaceFormat::new(Format::Rgba8Srgb, ColorSpace::Srgb),
+    SurfaceFormat::new(Format::Bgra8Unorm, ColorSpace::Srgb),
+    SurfaceFormat::new(Format::Rgba8Unorm, ColorSpace::Srgb),
+    SurfaceFormat::new(Format::Rgb10A2Unorm, ColorSpace::Srgb),
+    SurfaceFormat::HDR10,
+    SurfaceFormat::SC_RGB,
+];
 
 /// A swap chain of the simulated device, with the methods of the backends' swap chains
 /// ([`tenure_core::present::Swapchain`]). It hands out its images in turn; a [script](Self::script) plays window
@@ -70,6 +84,15 @@ pub enum SwapchainEvent {
 /// ```
 pub struct Swapchain {
     desc: SwapchainDesc,
+    format: SurfaceFormat,
+    mode: PresentMode,
+    formats: Vec<SurfaceFormat>,
+    modes: Vec<PresentMode>,
+    metadata: Option<HdrMetadata>,
+    /// The wishes have changed since the images were made.
+    is_rewished: bool,
+    /// The wishes for formats have: the format is not kept.
+    is_format_open: bool,
     images: Vec<Arc<SharedImage<Device>>>,
     /// Vulkan: of each image, the semaphore that its frame signals.
     rendered: Vec<Fence>,
@@ -119,11 +142,12 @@ struct Current {
 }
 
 impl Swapchain {
-    /// A swap chain of that description, in the requested format or [`Format::Bgra8Srgb`], of two images at
-    /// least.
+    /// A swap chain of that description, of two images at least. Its window offers 8-bit formats, 10 bits in sRGB
+    /// and HDR10, and scRGB; [`offer`](Self::offer) changes that.
     ///
     /// # Errors
-    /// [`Error::Swapchain`] for more than 16 images; as [`Gpu::create_texture`].
+    /// [`Error::Swapchain`] for more than 16 images or a format that the window does not offer; as
+    /// [`Gpu::create_texture`].
     pub fn new(gpu: &Gpu<Device>, desc: &SwapchainDesc) -> Result<Self, Error> {
         let (min, max) = (2, 16);
         let images = desc.images.max(min);
@@ -131,8 +155,19 @@ impl Swapchain {
             let rule = SwapchainRule::Images { images: desc.images, min, max };
             return Err(Error::Swapchain { name: desc.name.clone(), rule });
         }
+        // DXGI has no such mode.
+        let is_vulkan = gpu.device().properties().api == Api::Vulkan;
+        let modes =
+            PresentMode::ALL.into_iter().filter(|mode| is_vulkan || *mode != PresentMode::FifoRelaxed);
         let mut swapchain = Self {
             desc: desc.clone().images(images),
+            format: FORMATS[0],
+            mode: PresentMode::Fifo,
+            formats: FORMATS.to_vec(),
+            modes: modes.collect(),
+            metadata: None,
+            is_rewished: false,
+            is_format_open: true,
             images: Vec::new(),
             rendered: Vec::new(),
             acquired: VecDeque::new(),
@@ -147,8 +182,35 @@ impl Swapchain {
             is_lost: false,
             gpu: gpu.clone(),
         };
+        (swapchain.format, swapchain.mode) = swapchain.choose()?;
+        swapchain.is_format_open = false;
         swapchain.make_images()?;
         Ok(swapchain)
+    }
+
+    /// Changes the formats and modes that the window offers, as a move to another screen does. The swap chain keeps
+    /// its format while that is offered, and otherwise gets another one with the next [`resize`](Self::resize).
+    pub fn offer(&mut self, formats: &[SurfaceFormat], modes: &[PresentMode]) {
+        (self.formats, self.modes) = (formats.to_vec(), modes.to_vec());
+    }
+
+    /// The format and the mode of the next images.
+    fn choose(&self) -> Result<(SurfaceFormat, PresentMode), Error> {
+        let is_offered = |format: &SurfaceFormat| self.formats.contains(format);
+        let kept = Some(self.format).filter(|format| !self.is_format_open && is_offered(format));
+        let format = kept.or_else(|| self.desc.choose_format(|format| is_offered(&format)));
+        let format = format.ok_or_else(|| self.breaks(SwapchainRule::Format))?;
+        Ok((format, self.desc.choose_mode(|mode| self.modes.contains(&mode))))
+    }
+
+    /// Makes new images if the wishes of the program now choose others.
+    fn follow_wishes(&mut self) -> Result<(), Error> {
+        let (format, mode) = self.choose()?;
+        if (format, mode) == (self.format, self.mode) {
+            (self.is_rewished, self.is_format_open) = (false, false);
+            return Ok(());
+        }
+        self.replace(self.desc.size)
     }
 
     /// Has something happen at the `call`-th call of [`acquire`](Self::acquire) from now; 1 is the next.
@@ -163,11 +225,12 @@ impl Swapchain {
     }
 
     /// Acquires the next image to draw to; one that was dropped without being presented is returned again. `None`
-    /// while there is none: the window is minimised or out of date.
+    /// while there is none: the window is minimised or out of date. Makes new images after a change of the wishes.
     ///
     /// # Errors
     /// [`Error::Swapchain`] while the program holds an image, and once the window is destroyed;
-    /// [`Error::Timeout`] if the window uses all images for too long.
+    /// [`Error::Timeout`] if the window uses all images for too long; after a change of the wishes, as
+    /// [`resize`](Self::resize).
     pub fn acquire(&mut self) -> Result<Option<SwapchainImage<Device>>, Error> {
         self.alive()?;
         match self.acquire_script.next() {
@@ -184,6 +247,9 @@ impl Swapchain {
         self.check_not_held(SwapchainRule::OneAtATime)?;
         if self.desc.is_empty() || self.is_outdated {
             return Ok(None);
+        }
+        if self.is_rewished {
+            self.follow_wishes()?;
         }
         if let Some(current) = &self.current {
             return Ok(Some(self.hand_out_again(current.index)));
@@ -271,11 +337,17 @@ impl Swapchain {
         if !self.is_outdated && !self.is_lost && self.desc.size == size {
             return Ok(());
         }
+        self.replace(size)
+    }
+
+    /// Makes images of that size, in place of the old ones.
+    fn replace(&mut self, size: [u32; 2]) -> Result<(), Error> {
         self.check_not_held(SwapchainRule::ImageHeld)?;
         // Vulkan: its submission would use destroyed semaphores. Direct3D 12: it refers to a buffer.
         if self.images.iter().any(|image| image.is_recorded()) {
             return Err(self.breaks(SwapchainRule::ImageHeld));
         }
+        let (format, mode) = self.choose()?;
         let images = self.images.iter().map(|image| image.texture().raw().state.clone()).collect::<Vec<_>>();
         let was_outdated = std::mem::replace(&mut self.is_outdated, true);
         self.let_go();
@@ -288,9 +360,9 @@ impl Swapchain {
                 return Err(self.breaks(SwapchainRule::ImageHeld));
             }
         }
-        self.desc.size = size;
+        (self.desc.size, self.format, self.mode) = (size, format, mode);
         self.make_images()?;
-        self.is_outdated = false;
+        (self.is_outdated, self.is_rewished, self.is_format_open) = (false, false, false);
         Ok(())
     }
 
@@ -308,14 +380,72 @@ impl Swapchain {
 
     /// The format of the images.
     #[must_use]
-    pub fn format(&self) -> Format {
-        self.desc.format.unwrap_or(Format::Bgra8Srgb)
+    pub const fn format(&self) -> Format {
+        self.format.format
+    }
+
+    /// The colour space of the images.
+    #[must_use]
+    pub const fn color_space(&self) -> ColorSpace {
+        self.format.color_space
     }
 
     /// How images get to the screen.
     #[must_use]
     pub const fn mode(&self) -> PresentMode {
-        self.desc.mode
+        self.mode
+    }
+
+    /// The formats that the window offers.
+    ///
+    /// # Errors
+    /// [`Error::Device`] once the device is lost.
+    pub fn offered_formats(&self) -> Result<Vec<SurfaceFormat>, Error> {
+        self.alive()?;
+        Ok(self.formats.clone())
+    }
+
+    /// The modes that the window offers.
+    ///
+    /// # Errors
+    /// [`Error::Device`] once the device is lost.
+    pub fn offered_modes(&self) -> Result<Vec<PresentMode>, Error> {
+        self.alive()?;
+        Ok(self.modes.clone())
+    }
+
+    /// Replaces the preferred formats: the next [`acquire`](Self::acquire) chooses again.
+    pub fn set_formats(&mut self, formats: &[SurfaceFormat]) {
+        self.desc.formats = formats.to_vec();
+        (self.is_rewished, self.is_format_open) = (true, true);
+    }
+
+    /// Replaces the preferred modes: the next [`acquire`](Self::acquire) chooses again; on Direct3D 12's profiles this
+    /// call does, because the mode is a parameter of each presentation.
+    pub fn set_modes(&mut self, modes: &[PresentMode]) {
+        self.desc.modes = modes.to_vec();
+        match self.is_vulkan() {
+            true => self.is_rewished = true,
+            false => self.mode = self.desc.choose_mode(|mode| self.modes.contains(&mode)),
+        }
+    }
+
+    /// Sets the [metadata](Self::hdr_metadata) of HDR images.
+    ///
+    /// # Errors
+    /// [`Error::Device`] for values out of range, and once the device is lost.
+    pub fn set_hdr_metadata(&mut self, metadata: &HdrMetadata) -> Result<(), Error> {
+        self.alive()?;
+        let named = |source| Error::Device { name: self.desc.name.clone(), source };
+        metadata.check().map_err(named)?;
+        self.metadata = Some(*metadata);
+        Ok(())
+    }
+
+    /// The metadata of HDR images that was set last.
+    #[must_use]
+    pub const fn hdr_metadata(&self) -> Option<&HdrMetadata> {
+        self.metadata.as_ref()
     }
 
     /// The number of images.

@@ -26,6 +26,7 @@ mod sets;
 mod sharing;
 mod states;
 mod swapchain;
+mod swapchain_wishes;
 mod targets;
 mod texture_writes;
 mod threads;

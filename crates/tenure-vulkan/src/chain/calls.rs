@@ -10,6 +10,8 @@ use crate::queue::Queues;
 pub(crate) struct Calls {
     pub(crate) surface: ash::khr::surface::Instance,
     pub(crate) swapchain: ash::khr::swapchain::Device,
+    /// `None` without the extension.
+    pub(crate) hdr: Option<ash::ext::hdr_metadata::Device>,
     /// The surface, if it is destroyed with the last chain. Each chain shares these calls.
     #[cfg(feature = "window")]
     pub(crate) owned: Option<super::surface::Surface>,
@@ -51,7 +53,10 @@ impl Calls {
         if !api.has_extension(ash::khr::swapchain::NAME) || !swapchain_calls.iter().all(has_swapchain) {
             return Err(unsupported("swap chains (VK_KHR_swapchain, with Options::presentation)"));
         }
+        let has_hdr =
+            api.has_extension(ash::ext::hdr_metadata::NAME) && has_swapchain(&c"vkSetHdrMetadataEXT");
         Ok(Self {
+            hdr: has_hdr.then(|| ash::ext::hdr_metadata::Device::new(&api.instance, &api.device)),
             surface: ash::khr::surface::Instance::new(entry, &api.instance),
             swapchain: ash::khr::swapchain::Device::new(&api.instance, &api.device),
             #[cfg(feature = "window")]

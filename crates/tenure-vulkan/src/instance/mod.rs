@@ -16,7 +16,7 @@ use crate::features::{ApiVersion, OptionalFeatures};
 const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
 /// Surface extensions of the window systems, and related extensions for swap chains, used if available.
-const SURFACES: [&CStr; 11] = [
+const SURFACES: [&CStr; 12] = [
     ash::khr::xcb_surface::NAME,
     ash::khr::xlib_surface::NAME,
     ash::khr::wayland_surface::NAME,
@@ -28,6 +28,7 @@ const SURFACES: [&CStr; 11] = [
     ash::khr::get_surface_capabilities2::NAME,
     ash::ext::surface_maintenance1::NAME,
     KHR_SURFACE_MAINTENANCE1,
+    ash::ext::swapchain_colorspace::NAME,
 ];
 
 /// The newer name of `VK_EXT_surface_maintenance1`.

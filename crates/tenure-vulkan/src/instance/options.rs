@@ -152,7 +152,8 @@ impl Options {
     }
 
     /// Enables the extensions that a [`Swapchain`](crate::Swapchain) needs: the instance's `VK_KHR_surface` and
-    /// the surface extensions of all available window systems, and the device's `VK_KHR_swapchain`.
+    /// the surface extensions of all available window systems, and the device's `VK_KHR_swapchain`. Where they are
+    /// available, also `VK_EXT_swapchain_colorspace` and `VK_EXT_hdr_metadata`.
     #[must_use]
     pub fn presentation(self, presentation: bool) -> Self {
         Self { presentation, ..self }

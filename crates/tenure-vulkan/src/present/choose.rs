@@ -1,14 +1,11 @@
 //! The parameters of a swap chain: the requested ones, as far as the surface supports them.
 
 use ash::vk;
-use tenure_core::device::{Format, Usage};
-use tenure_core::{PresentMode, SwapchainDesc};
+use tenure_core::device::Usage;
+use tenure_core::{ColorSpace, PresentMode, SurfaceFormat, SwapchainDesc};
 
 use crate::format::to_vk_format;
 use crate::usage::image_usage;
-
-/// Formats to choose from by default, in order of preference.
-const PREFERRED: [Format; 4] = [Format::Bgra8Srgb, Format::Rgba8Srgb, Format::Bgra8Unorm, Format::Rgba8Unorm];
 
 /// The extent of a surface whose window takes the size of its swap chain.
 const ANY: u32 = u32::MAX;
@@ -23,24 +20,24 @@ pub(super) fn flags(desc: &SwapchainDesc) -> vk::ImageUsageFlags {
     image_usage(usage(desc))
 }
 
-/// The requested format, or the best of the surface's, such that images support the usage.
-pub(super) fn format(
-    wanted: Option<Format>,
-    offered: &[vk::SurfaceFormatKHR],
-    is_usable: impl Fn(Format) -> bool,
-) -> Option<Format> {
-    let is_offered = |format: &Format| {
-        let is_found = offered.iter().any(|offered| {
-            let any = offered.format == vk::Format::UNDEFINED;
-            (any || offered.format == to_vk_format(*format))
-                && offered.color_space == vk::ColorSpaceKHR::SRGB_NONLINEAR
-        });
-        is_found && is_usable(*format)
-    };
-    match wanted {
-        Some(wanted) => Some(wanted).filter(is_offered),
-        None => PREFERRED.into_iter().chain(Format::ALL.iter().copied()).find(is_offered),
-    }
+/// Whether the surface has images of a format.
+pub(super) fn is_offered(wanted: SurfaceFormat, offered: &[vk::SurfaceFormatKHR]) -> bool {
+    let SurfaceFormat { format, color_space } = wanted;
+    offered.iter().any(|offered| {
+        let any = offered.format == vk::Format::UNDEFINED;
+        (any || offered.format == to_vk_format(format)) && Some(offered.color_space) == vk_space(color_space)
+    })
+}
+
+pub(super) const fn vk_space(space: ColorSpace) -> Option<vk::ColorSpaceKHR> {
+    Some(match space {
+        ColorSpace::Srgb => vk::ColorSpaceKHR::SRGB_NONLINEAR,
+        ColorSpace::ExtendedSrgbLinear => vk::ColorSpaceKHR::EXTENDED_SRGB_LINEAR_EXT,
+        ColorSpace::Hdr10 => vk::ColorSpaceKHR::HDR10_ST2084_EXT,
+        ColorSpace::Hlg => vk::ColorSpaceKHR::HDR10_HLG_EXT,
+        ColorSpace::DisplayP3 => vk::ColorSpaceKHR::DISPLAY_P3_NONLINEAR_EXT,
+        _ => return None,
+    })
 }
 
 pub(super) const fn vk_mode(mode: PresentMode) -> vk::PresentModeKHR {
@@ -50,11 +47,6 @@ pub(super) const fn vk_mode(mode: PresentMode) -> vk::PresentModeKHR {
         PresentMode::Mailbox => vk::PresentModeKHR::MAILBOX,
         PresentMode::Immediate => vk::PresentModeKHR::IMMEDIATE,
     }
-}
-
-/// The requested mode if available; FIFO always is.
-pub(super) fn mode(wanted: PresentMode, offered: &[vk::PresentModeKHR]) -> PresentMode {
-    if offered.contains(&vk_mode(wanted)) { wanted } else { PresentMode::Fifo }
 }
 
 /// The requested number of images, within the surface's limits.
@@ -118,32 +110,26 @@ fn alpha(capabilities: &vk::SurfaceCapabilitiesKHR) -> vk::CompositeAlphaFlagsKH
 
 #[cfg(test)]
 mod tests {
+    use tenure_core::Format;
+
     use super::*;
 
-    fn offered(format: Format) -> vk::SurfaceFormatKHR {
-        let color_space = vk::ColorSpaceKHR::SRGB_NONLINEAR;
-        vk::SurfaceFormatKHR { format: to_vk_format(format), color_space }
+    fn offered(wanted: SurfaceFormat) -> vk::SurfaceFormatKHR {
+        let color_space = vk_space(wanted.color_space).unwrap();
+        vk::SurfaceFormatKHR { format: to_vk_format(wanted.format), color_space }
     }
 
     #[test]
-    fn the_format_is_exact_or_the_best() {
-        let format = |wanted, offered: &[_]| super::format(wanted, offered, |_| true);
-        let both = [offered(Format::Rgba8Unorm), offered(Format::Rgba8Srgb)];
-        assert_eq!(format(None, &both), Some(Format::Rgba8Srgb));
-        assert_eq!(format(None, &both[..1]), Some(Format::Rgba8Unorm));
-        assert_eq!(format(Some(Format::Rgba8Unorm), &both), Some(Format::Rgba8Unorm));
-        assert_eq!(format(Some(Format::Bgra8Srgb), &both), None);
-        assert_eq!(format(None, &[offered(Format::Rgb10A2Unorm)]), Some(Format::Rgb10A2Unorm));
-        assert_eq!(format(None, &[]), None);
-        let is_linear = |format| format == Format::Rgba8Unorm;
-        assert_eq!(super::format(None, &both, is_linear), Some(Format::Rgba8Unorm), "for storage");
-        assert_eq!(super::format(Some(Format::Rgba8Srgb), &both, is_linear), None);
-        let hdr = vk::ColorSpaceKHR::HDR10_ST2084_EXT;
-        let hdr = vk::SurfaceFormatKHR { color_space: hdr, ..offered(Format::Rgb10A2Unorm) };
-        assert_eq!(format(None, &[hdr]), None);
-        let any = vk::SurfaceFormatKHR { format: vk::Format::UNDEFINED, ..hdr };
-        let any = vk::SurfaceFormatKHR { color_space: vk::ColorSpaceKHR::SRGB_NONLINEAR, ..any };
-        assert_eq!(format(None, &[any]), Some(Format::Bgra8Srgb));
+    fn formats_are_offered_in_their_colour_space() {
+        let all = ColorSpace::ALL.map(|space| SurfaceFormat::new(Format::Rgb10A2Unorm, space));
+        let rows = all.map(offered);
+        for (index, format) in all.into_iter().enumerate() {
+            let others = rows.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, row)| *row);
+            assert!(is_offered(format, &rows) && !is_offered(format, &others.collect::<Vec<_>>()));
+            assert!(!is_offered(SurfaceFormat { format: Format::Rgba8Unorm, ..format }, &rows));
+            let any = vk::SurfaceFormatKHR { format: vk::Format::UNDEFINED, ..rows[index] };
+            assert_eq!(all.map(|format| is_offered(format, &[any])), all.map(|other| other == format));
+        }
     }
 
     #[test]
@@ -163,13 +149,5 @@ mod tests {
         found.current_extent = extent_of(640, 0);
         assert_eq!(images(9, &found), 9, "no limit");
         assert_eq!(extent([8192, 8192], &found), [640, 0]);
-    }
-
-    #[test]
-    fn a_mode_that_is_missing_is_fifo() {
-        let offered = [vk::PresentModeKHR::FIFO, vk::PresentModeKHR::MAILBOX];
-        assert_eq!(mode(PresentMode::Mailbox, &offered), PresentMode::Mailbox);
-        assert_eq!(mode(PresentMode::Immediate, &offered), PresentMode::Fifo);
-        assert_eq!(mode(PresentMode::FifoRelaxed, &[]), PresentMode::Fifo);
     }
 }

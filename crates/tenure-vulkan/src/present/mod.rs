@@ -16,6 +16,7 @@
 //! After the first lost fence, the device uses no fences for presentations.
 
 mod choose;
+mod offers;
 mod retire;
 mod swapchain;
 

@@ -9,7 +9,7 @@ use ash::vk;
 use tenure_core::device::{DeviceError, State};
 use tenure_core::emit;
 use tenure_core::present::{ImageProgress, SharedImage};
-use tenure_core::{Error, PresentMode, Queue, SyncPoint, TextureDesc};
+use tenure_core::{Error, PresentMode, Queue, SurfaceFormat, SyncPoint, TextureDesc};
 
 use super::choose::{self, Shape};
 use super::swapchain::{Call, Current, Retired, Swapchain, Window, timed_out};
@@ -31,6 +31,7 @@ const RETRY: Duration = Duration::from_millis(1);
 /// The parameters of a chain.
 struct Plan {
     shape: Shape,
+    format: SurfaceFormat,
     mode: PresentMode,
 }
 
@@ -44,6 +45,24 @@ impl Swapchain {
         // Set before anything can fail below, so that it is tried again.
         self.window = Window::Outdated;
         let Some(plan) = self.plan()? else { return Ok(()) };
+        self.replace(&plan)
+    }
+
+    /// Makes a chain if the wishes of the program now choose another format or mode.
+    pub(super) fn follow_wishes(&mut self) -> Result<(), Error> {
+        let Some(plan) = self.plan()? else { return Ok(()) };
+        if (plan.format, plan.mode) == (self.format, self.mode) {
+            (self.is_rewished, self.is_format_open) = (false, false);
+            return Ok(());
+        }
+        self.check_replaceable()?;
+        self.let_go()?;
+        // As above.
+        self.window = Window::Outdated;
+        self.replace(&plan)
+    }
+
+    fn replace(&mut self, plan: &Plan) -> Result<(), Error> {
         if self.retired.len() >= MOST_RETIRED {
             let timeout = self.gpu.config().frames.timeout;
             if !self.settle_retired(timeout)? {
@@ -53,11 +72,14 @@ impl Swapchain {
         // A chain is destroyed with its last image, and without frames nothing else frees images.
         self.gpu.purge()?;
         let old = self.current.take();
-        let made = self.make(&plan, old.as_ref().map_or_else(Default::default, |old| old.chain.handle));
+        let made = self.make(plan, old.as_ref().map_or_else(Default::default, |old| old.chain.handle));
         if let Some(old) = old {
             self.retire(old);
         }
         self.current = Some(made?);
+        (self.format, self.mode) = (plan.format, plan.mode);
+        (self.is_rewished, self.is_format_open) = (false, false);
+        self.describe();
         self.window = Window::Ready;
         Ok(())
     }
@@ -72,27 +94,25 @@ impl Swapchain {
         if shape.extent.contains(&0) {
             return Ok(None);
         }
-        let format = self.format;
+        let format = self.choose_format()?;
         if !capabilities.supported_usage_flags.contains(choose::flags(&self.desc)) {
             let feature = "that usage of the images of a window";
-            return Err(self.device_error(DeviceError::UnsupportedFormat { format, feature }));
+            return Err(self.device_error(DeviceError::UnsupportedFormat { format: format.format, feature }));
         }
-        // SAFETY: the surface is alive and of this instance.
-        let modes = unsafe { calls.surface.get_physical_device_surface_present_modes(physical, surface) };
-        let modes =
-            modes.map_err(|result| self.failed("vkGetPhysicalDeviceSurfacePresentModesKHR", result))?;
-        let mode = choose::mode(self.desc.mode, &modes);
-        Ok(Some(Plan { shape, mode }))
+        let modes = self.surface_modes()?;
+        let mode = self.desc.choose_mode(|mode| modes.contains(&choose::vk_mode(mode)));
+        Ok(Some(Plan { shape, format, mode }))
     }
 
     fn make(&self, plan: &Plan, old: vk::SwapchainKHR) -> Result<Current, Error> {
-        let Plan { shape, mode } = plan;
+        let Plan { shape, format, mode } = plan;
+        let SurfaceFormat { format, color_space } = *format;
         let [width, height] = shape.extent;
         let info = vk::SwapchainCreateInfoKHR::default()
             .surface(self.surface)
             .min_image_count(shape.images)
-            .image_format(to_vk_format(self.format))
-            .image_color_space(vk::ColorSpaceKHR::SRGB_NONLINEAR)
+            .image_format(to_vk_format(format))
+            .image_color_space(choose::vk_space(color_space).unwrap_or_default())
             .image_extent(vk::Extent2D { width, height })
             .image_array_layers(1)
             .image_usage(choose::flags(&self.desc))
@@ -110,7 +130,7 @@ impl Swapchain {
         let adopted = (0..).zip(images).map(|(index, image)| self.adopt(&chain, plan, (index, image)));
         let images = adopted.collect::<Result<Vec<_>, Error>>()?;
         let was_presented = vec![false; images.len()];
-        Ok(Current { chain, images, was_presented, shape: *shape, mode: *mode, was_optimal: [false; 2] })
+        Ok(Current { chain, images, was_presented, shape: *shape, was_optimal: [false; 2] })
     }
 
     fn adopt(
@@ -120,14 +140,14 @@ impl Swapchain {
         (index, image): (u32, vk::Image),
     ) -> Result<Arc<SharedImage<crate::Device>>, Error> {
         chain.add_rendered().map_err(|source| self.device_error(source))?;
-        let [width, height] = plan.shape.extent;
-        let desc = TextureDesc::d2(width, height, self.format, choose::usage(&self.desc))
+        let ([width, height], format) = (plan.shape.extent, plan.format.format);
+        let desc = TextureDesc::d2(width, height, format, choose::usage(&self.desc))
             .name(format!("{} image {index}", self.desc.name));
-        let created = (desc.info.clone(), choose::flags(&self.desc), to_vk_format(self.format));
+        let created = (desc.info.clone(), choose::flags(&self.desc), to_vk_format(format));
         let resource = Resource::of_swapchain(self.gpu.device().resources(), chain, image, created);
         let texture = self.gpu.adopt_texture(resource, &desc, State::COMMON);
         let texture = texture.map_err(|rejected| rejected.error)?;
-        SharedImage::new(&self.gpu, texture, self.format, index)
+        SharedImage::new(&self.gpu, texture, format, index)
     }
 
     /// Notes whether the window matches the images, from the result of `call`. If it never did, and a new chain

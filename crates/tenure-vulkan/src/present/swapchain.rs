@@ -9,15 +9,15 @@ use smallvec::SmallVec;
 use tenure_core::device::{DeviceError, Format, MAX_QUEUES, QueueId, State, Subresource};
 use tenure_core::present::SharedImage;
 use tenure_core::{
-    Awaited, Error, Gpu, PresentMode, Queue, SwapchainDesc, SwapchainImage, SwapchainRule, SyncPoint,
+    Awaited, ColorSpace, Error, Gpu, HdrMetadata, PresentMode, Queue, SurfaceFormat, SwapchainDesc,
+    SwapchainImage, SwapchainRule, SyncPoint,
 };
 
-use super::choose::{self, Shape};
+use super::choose::Shape;
 use super::retire::Waited;
 use crate::chain::{Calls, Chain};
 use crate::device::Device;
 use crate::features::OptionalFeatures;
-use crate::format::to_vk_format;
 use crate::queue::Queues;
 use crate::queue::{ExternalSemaphore, nanoseconds};
 use crate::stages::PRESENT_STAGES;
@@ -42,7 +42,6 @@ pub(super) struct Current {
     /// Whether each image was presented.
     pub(super) was_presented: Vec<bool>,
     pub(super) shape: Shape,
-    pub(super) mode: PresentMode,
     /// For each [`Call`], whether it has ever reported that the window matches.
     pub(super) was_optimal: [bool; 2],
 }
@@ -118,7 +117,13 @@ pub struct Swapchain {
     pub(super) calls: Arc<Calls>,
     pub(super) surface: vk::SurfaceKHR,
     pub(super) desc: SwapchainDesc,
-    pub(super) format: Format,
+    pub(super) format: SurfaceFormat,
+    pub(super) mode: PresentMode,
+    /// The wishes have changed since the format and the mode were chosen.
+    pub(super) is_rewished: bool,
+    /// The wishes for formats have: the format is not kept.
+    pub(super) is_format_open: bool,
+    pub(super) metadata: Option<HdrMetadata>,
     /// Whether each queue can present to the window.
     pub(super) can_present: SmallVec<[bool; MAX_QUEUES]>,
     pub(super) window: Window,
@@ -203,7 +208,11 @@ impl Swapchain {
             calls: Arc::new(calls),
             surface,
             desc: desc.clone(),
-            format: Format::Bgra8Srgb,
+            format: Format::Bgra8Srgb.into(),
+            mode: PresentMode::Fifo,
+            is_rewished: false,
+            is_format_open: true,
+            metadata: None,
             can_present: SmallVec::new(),
             window: Window::Empty,
             current: None,
@@ -213,7 +222,8 @@ impl Swapchain {
             stray: Vec::new(),
         };
         swapchain.find_queues()?;
-        swapchain.format = swapchain.find_format()?;
+        swapchain.format = swapchain.choose_format()?;
+        swapchain.is_format_open = false;
         swapchain.rebuild()?;
         Ok(swapchain)
     }
@@ -240,36 +250,26 @@ impl Swapchain {
         }
     }
 
-    fn find_format(&self) -> Result<Format, Error> {
-        let physical = self.queues().api.physical;
-        // SAFETY: the surface is alive and of this instance.
-        let offered =
-            unsafe { self.calls.surface.get_physical_device_surface_formats(physical, self.surface) };
-        let offered =
-            offered.map_err(|result| self.failed("vkGetPhysicalDeviceSurfaceFormatsKHR", result))?;
-        let usage = choose::flags(&self.desc);
-        let is_usable =
-            |format| self.gpu.device().resources().has_images(to_vk_format(format), usage).unwrap_or(false);
-        choose::format(self.desc.format, &offered, is_usable)
-            .ok_or_else(|| self.broken(SwapchainRule::Format))
-    }
-
     /// Acquires an image to draw to. `None`: the window is minimised, or [is outdated](Self::is_outdated) so that
-    /// nothing can be shown.
+    /// nothing can be shown. Makes new images first if [`set_formats`](Self::set_formats) or
+    /// [`set_modes`](Self::set_modes) has changed the choice.
     ///
     /// Waits for an image for at most [`FrameConfig::timeout`](tenure_core::FrameConfig::timeout). An image that
     /// was dropped without being presented is handed out again, with its contents.
     ///
     /// # Errors
     /// [`SwapchainRule::OneAtATime`] while the program has one, [`SwapchainRule::WindowLost`];
-    /// [`Error::Timeout`]; [`Error::Device`]: lost, or a shortage.
+    /// [`Error::Timeout`]; [`Error::Device`]: lost, or a shortage. With new images, as [`resize`](Self::resize).
     pub fn acquire(&mut self) -> Result<Option<SwapchainImage<Device>>, Error> {
         self.alive()?;
         self.collect()?;
-        if let Some(held) = &self.held {
-            if held.is_out() {
-                return Err(self.broken(SwapchainRule::OneAtATime));
-            }
+        if self.held.as_ref().is_some_and(Lent::is_out) {
+            return Err(self.broken(SwapchainRule::OneAtATime));
+        }
+        if self.is_rewished && matches!(self.window, Window::Ready | Window::Suboptimal) {
+            self.follow_wishes()?;
+        }
+        if self.held.is_some() {
             return self.hand_out_again().map(Some);
         }
         if matches!(self.window, Window::Outdated | Window::Empty) {
@@ -464,12 +464,18 @@ impl Swapchain {
         if self.window == Window::Ready && self.desc.size == size {
             return Ok(());
         }
-        if self.held.as_ref().is_some_and(|held| held.is_out() || held.image.is_recorded()) {
-            return Err(self.broken(SwapchainRule::ImageHeld));
-        }
+        self.check_replaceable()?;
         self.let_go()?;
         self.desc.size = size;
         self.rebuild()
+    }
+
+    /// An error while the program or an open recording has an image.
+    pub(super) fn check_replaceable(&self) -> Result<(), Error> {
+        match self.held.as_ref().is_some_and(|held| held.is_out() || held.image.is_recorded()) {
+            true => Err(self.broken(SwapchainRule::ImageHeld)),
+            false => Ok(()),
+        }
     }
 
     /// Width and height of the images; zeros if there are none.
@@ -481,16 +487,23 @@ impl Swapchain {
         }
     }
 
-    /// The format of the images and of their views.
+    /// The format of the images and of their views. It stays the same until [`set_formats`](Self::set_formats), unless the
+    /// window no longer offers it: then a [resize](Self::resize) chooses another.
     #[must_use]
     pub const fn format(&self) -> Format {
-        self.format
+        self.format.format
     }
 
-    /// The present mode: the requested one if the window supports it.
+    /// The colour space of the images.
     #[must_use]
-    pub fn mode(&self) -> PresentMode {
-        self.current.as_ref().map_or(self.desc.mode, |current| current.mode)
+    pub const fn color_space(&self) -> ColorSpace {
+        self.format.color_space
+    }
+
+    /// The present mode: the first requested one that the window supports. [`PresentMode::Fifo`] before there are images.
+    #[must_use]
+    pub const fn mode(&self) -> PresentMode {
+        self.mode
     }
 
     /// The number of images.

@@ -133,7 +133,8 @@ pub(super) fn extensions(
     let offered = |name: &&CStr| support.has_extension(name);
     let portability = Some(ash::khr::portability_subset::NAME).filter(offered);
     let swapchain = options.presentation.then_some(ash::khr::swapchain::NAME);
-    for name in extensions_for(enabled, version).chain(portability).chain(swapchain) {
+    let hdr = options.presentation.then_some(ash::ext::hdr_metadata::NAME).filter(offered);
+    for name in extensions_for(enabled, version).chain(portability).chain(swapchain).chain(hdr) {
         let name = match maintenance {
             // Either the KHR or the EXT extension, like the instance's.
             Some(maintenance) if name == ash::ext::swapchain_maintenance1::NAME => maintenance,

@@ -56,7 +56,7 @@ impl DeviceFeatures {
     /// Queries a physical device. `api_version` is the version that the instance was made for; of the `options`
     /// only features, versions and device extensions matter. `VK_EXT_swapchain_maintenance1` is not included,
     /// because it needs instance extensions; with [`Options::presentation`](Options::presentation)
-    /// `VK_KHR_swapchain` is.
+    /// `VK_KHR_swapchain` is, and `VK_EXT_hdr_metadata` if it is available.
     ///
     /// # Errors
     /// [`CreateError::TooOld`], [`CreateError::NoExtension`] for one of the options that is not there,

@@ -29,8 +29,8 @@ pub(super) const RETIRED: &[Retired] = &[
         ..retired(&["climb", "climbs", "climbed", "climbing"], "try_each_memory_type")
     },
     Retired {
-        // The present mode of that name, in all APIs.
-        allowed_as: &["presentmode", "present_mode", "present mode", "    mailbox,"],
+        // The present mode of that name, in all APIs: beside FIFO.
+        allowed_as: &["presentmode", "present_mode", "present mode", "fifo", "    mailbox,"],
         ..retired(&["mailbox", "mailboxes"], "remote free list")
     },
     Retired {

@@ -4,21 +4,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure_core::device::DeviceError;
+use tenure_core::present::{ColorSpace, HdrMetadata};
 use windows::Win32::Foundation::{CloseHandle, E_ACCESSDENIED, E_FAIL, HANDLE, WAIT_OBJECT_0, WAIT_TIMEOUT};
 use windows::Win32::Graphics::Direct3D12::{ID3D12CommandQueue, ID3D12Resource};
-use windows::Win32::Graphics::Dxgi::Common::DXGI_FORMAT_UNKNOWN;
 use windows::Win32::Graphics::Dxgi::{
-    DXGI_ERROR_INVALID_CALL, DXGI_FEATURE_PRESENT_ALLOW_TEARING, DXGI_MWA_NO_ALT_ENTER, DXGI_PRESENT_TEST,
-    IDXGIFactory4, IDXGIFactory5, IDXGIOutput, IDXGISwapChain3,
+    DXGI_ERROR_INVALID_CALL, DXGI_FEATURE_PRESENT_ALLOW_TEARING, DXGI_HDR_METADATA_HDR10,
+    DXGI_HDR_METADATA_TYPE_HDR10, DXGI_MWA_NO_ALT_ENTER, DXGI_PRESENT_TEST,
+    DXGI_SWAP_CHAIN_COLOR_SPACE_SUPPORT_FLAG_PRESENT, IDXGIFactory4, IDXGIFactory5, IDXGIOutput,
+    IDXGISwapChain3, IDXGISwapChain4,
 };
 use windows::Win32::System::Threading::WaitForSingleObject;
 use windows::core::{BOOL, Error, Interface};
 
 use crate::device::error::Asked;
+use crate::device::format::to_dxgi_format;
 use crate::device::inner::Inner;
 use crate::device::queue::milliseconds;
 use crate::device::swapchain::occlusion::{OcclusionEvent, Shown};
-use crate::device::swapchain::settings::Settings;
+use crate::device::swapchain::settings::{Settings, dxgi_metadata, dxgi_space};
 use crate::device::swapchain::window::Claim;
 
 /// A reason for refusing a call that is not the device's fault.
@@ -128,19 +131,46 @@ impl Chain {
         answer.is_ok().then(|| Shown::of(answer))
     }
 
+    /// Whether the screen that shows the window displays a colour space.
+    pub(super) fn displays(&self, space: ColorSpace) -> bool {
+        // SAFETY: the interface is alive.
+        let answer = unsafe { self.raw.CheckColorSpaceSupport(dxgi_space(space)) };
+        let flag = DXGI_SWAP_CHAIN_COLOR_SPACE_SUPPORT_FLAG_PRESENT.0.cast_unsigned();
+        answer.is_ok_and(|flags| flags & flag != 0)
+    }
+
+    pub(super) fn set_color_space(&self, device: &Inner, space: ColorSpace) -> Result<(), DeviceError> {
+        const CALL: &str = "IDXGISwapChain3::SetColorSpace1";
+        // SAFETY: the interface is alive.
+        unsafe { self.raw.SetColorSpace1(dxgi_space(space)) }
+            .map_err(|error| device.fail(&error, Asked::Object(CALL)))
+    }
+
+    pub(super) fn describe(&self, device: &Inner, metadata: &HdrMetadata) -> Result<(), DeviceError> {
+        const CALL: &str = "IDXGISwapChain4::SetHDRMetaData";
+        let chain: IDXGISwapChain4 =
+            self.raw.cast().map_err(|_| DeviceError::Unsupported { feature: CALL })?;
+        let metadata = dxgi_metadata(metadata);
+        let size = size_of::<DXGI_HDR_METADATA_HDR10>();
+        // SAFETY: the structure has no padding, and outlives the slice.
+        let bytes = unsafe { core::slice::from_raw_parts((&raw const metadata).cast(), size) };
+        // SAFETY: the interface is alive, and the slice is a structure of that type.
+        let set = unsafe { chain.SetHDRMetaData(DXGI_HDR_METADATA_TYPE_HDR10, Some(bytes)) };
+        set.map_err(|error| device.fail(&error, Asked::Object(CALL)))
+    }
+
     /// tenure must no longer refer to its buffers.
     pub(super) fn resize(&self, device: &Inner, settings: &Settings, size: [u32; 2]) -> Result<(), Refusal> {
-        let [width, height] = size;
+        let ([width, height], format) = (size, to_dxgi_format(settings.linear));
         // SAFETY: the interface is alive. Any remaining reference to a buffer makes this fail.
-        unsafe {
-            self.raw.ResizeBuffers(settings.images, width, height, DXGI_FORMAT_UNKNOWN, settings.flags())
-        }
-        .map_err(|error| match error.code() {
-            _ if !self.claim.window().exists() => Refusal::Window,
-            // Wine's answer to a held buffer is the second.
-            DXGI_ERROR_INVALID_CALL | E_FAIL if device.look().is_ok() => Refusal::Held,
-            _ => Refusal::Device(device.fail(&error, Asked::Object("IDXGISwapChain::ResizeBuffers"))),
-        })
+        unsafe { self.raw.ResizeBuffers(settings.images, width, height, format, settings.flags()) }.map_err(
+            |error| match error.code() {
+                _ if !self.claim.window().exists() => Refusal::Window,
+                // Wine's answer to a held buffer is the second.
+                DXGI_ERROR_INVALID_CALL | E_FAIL if device.look().is_ok() => Refusal::Held,
+                _ => Refusal::Device(device.fail(&error, Asked::Object("IDXGISwapChain::ResizeBuffers"))),
+            },
+        )
     }
 }
 

@@ -10,7 +10,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tenure_core::device::{DeviceError, QueueId, State, Subresource};
-use tenure_core::present::{PresentMode, SharedImage, SwapchainDesc, SwapchainImage, await_release};
+use tenure_core::present::{
+    ColorSpace, HdrMetadata, PresentMode, SharedImage, SurfaceFormat, SwapchainDesc, SwapchainImage,
+    await_release,
+};
 use tenure_core::{Awaited, Error, Format, Gpu, Queue, SwapchainRule};
 use windows::Win32::Foundation::{HANDLE, HWND};
 use windows::Win32::Graphics::Dxgi::IDXGISwapChain3;
@@ -22,7 +25,7 @@ use crate::device::resource::object::Resource;
 use crate::device::setup::adapter::factory;
 use crate::device::swapchain::chain::{Chain, Refusal, Waited, can_tear};
 use crate::device::swapchain::occlusion::Shown;
-use crate::device::swapchain::settings::{Settings, check_size};
+use crate::device::swapchain::settings::{FORMATS, Settings, check_size};
 use crate::device::swapchain::window::{Claim, Window};
 
 /// The queue that swap chains present on.
@@ -87,6 +90,11 @@ pub struct Swapchain {
     gpu: Gpu<Device>,
     desc: SwapchainDesc,
     settings: Settings,
+    /// The preferred formats have changed since the format was chosen.
+    is_rewished: bool,
+    /// The colour space that the chain was set to.
+    color_space: ColorSpace,
+    metadata: Option<HdrMetadata>,
     /// The size of the buffers.
     size: [u32; 2],
     is_minimised: bool,
@@ -103,10 +111,12 @@ pub struct Swapchain {
 impl Swapchain {
     /// Creates the swap chain of a window. With an empty size, the first [`resize`](Self::resize) creates it.
     ///
-    /// The formats are those of the flip model: 8-bit RGBA and BGRA, [`Format::Rgb10A2Unorm`] and
-    /// [`Format::Rgba16Float`]; `None` is [`Format::Bgra8Srgb`]. [`PresentMode::Immediate`] needs a system that
-    /// allows tearing, and [`PresentMode::FifoRelaxed`] is [`PresentMode::Fifo`]. At most the configured number
-    /// of [frames in flight](tenure_core::FrameConfig::in_flight) wait to be shown.
+    /// The formats are those of the flip model: 8-bit RGBA and BGRA, [`Format::Rgb10A2Unorm`] in sRGB and HDR10, and
+    /// [`Format::Rgba16Float`] in scRGB; `None` is [`Format::Bgra8Srgb`]. Of the preferred formats, those in a colour
+    /// space that the screen displays are considered; the format itself may be in any, because DXGI converts its
+    /// colours. [`PresentMode::Immediate`] needs a system that allows tearing; there is no
+    /// [`PresentMode::FifoRelaxed`]. At most the configured number of
+    /// [frames in flight](tenure_core::FrameConfig::in_flight) wait to be shown.
     ///
     /// # Errors
     /// [`Error::Swapchain`]: [`SwapchainRule::WindowLost`] for a window that is gone or has a swap chain,
@@ -114,7 +124,8 @@ impl Swapchain {
     /// textures of a chain cannot have, and for errors of DXGI. [`Error::ShutDown`].
     pub fn new(gpu: &Gpu<Device>, window: HWND, desc: &SwapchainDesc) -> Result<Self, Error> {
         let device_error = |source| Error::Device { name: desc.name.clone(), source };
-        let settings = Settings::of(desc, can_tear(&factory().map_err(device_error)?))?;
+        // Without a chain, DXGI does not tell which colour spaces the screen displays.
+        let settings = Settings::of(desc, can_tear(&factory().map_err(device_error)?), |_| false)?;
         check_size(desc, desc.size)?;
         let lost = || Error::Swapchain { name: desc.name.clone(), rule: SwapchainRule::WindowLost };
         let claim = Claim::new(Window(window)).ok_or_else(lost)?;
@@ -125,6 +136,9 @@ impl Swapchain {
             gpu: gpu.clone(),
             desc: desc.clone(),
             settings,
+            is_rewished: false,
+            color_space: ColorSpace::Srgb,
+            metadata: None,
             size: [0; 2],
             is_minimised: true,
             latency: gpu.config().frames.in_flight.clamp(1, MAX_LATENCY),
@@ -140,15 +154,20 @@ impl Swapchain {
     /// Waits until a frame may be begun, and returns its image; `None` while the window is minimised: its size is
     /// empty.
     ///
-    /// An image that was dropped is handed out again, without waiting.
+    /// An image that was dropped is handed out again, without waiting. Makes new images first if
+    /// [`set_formats`](Self::set_formats) has changed the choice.
     ///
     /// # Errors
     /// [`SwapchainRule::OneAtATime`] while the program holds an image; [`Error::Timeout`] if none was free for
-    /// [`FrameConfig::timeout`](tenure_core::FrameConfig::timeout); [`Error::Device`]: the device is lost.
+    /// [`FrameConfig::timeout`](tenure_core::FrameConfig::timeout); [`Error::Device`]: the device is lost. With new
+    /// images, as [`resize`](Self::resize).
     pub fn acquire(&mut self) -> Result<Option<SwapchainImage<Device>>, Error> {
         let Some(chain) = self.chain.clone().filter(|_| !self.is_minimised) else { return Ok(None) };
         self.check_none_held(SwapchainRule::OneAtATime)?;
         self.inner().completed(GRAPHICS).map_err(|source| self.device_error(source))?;
+        if self.is_rewished {
+            self.follow_wishes(&chain)?;
+        }
         if self.images.is_empty() {
             self.adopt_buffers(&chain)?;
         }
@@ -254,7 +273,69 @@ impl Swapchain {
     /// The format of the views of its images. The images themselves are of the linear twin.
     #[must_use]
     pub const fn format(&self) -> Format {
-        self.settings.format
+        self.settings.format.format
+    }
+
+    /// The colour space of its images.
+    #[must_use]
+    pub const fn color_space(&self) -> ColorSpace {
+        self.settings.format.color_space
+    }
+
+    /// The formats in colour spaces that the screen of the window displays now. DXGI also reports the colour space in
+    /// use. While there is no chain, those in sRGB.
+    ///
+    /// # Errors
+    /// [`Error::Device`] once the device is lost.
+    pub fn offered_formats(&self) -> Result<Vec<SurfaceFormat>, Error> {
+        self.inner().look().map_err(|source| self.device_error(source))?;
+        let is_displayed = |format: &SurfaceFormat| {
+            let space = format.color_space;
+            space == ColorSpace::Srgb || self.chain.as_ref().is_some_and(|chain| chain.displays(space))
+        };
+        Ok(FORMATS.into_iter().filter(is_displayed).collect())
+    }
+
+    /// The modes that the system supports.
+    ///
+    /// # Errors
+    /// [`Error::Device`] once the device is lost.
+    pub fn offered_modes(&self) -> Result<Vec<PresentMode>, Error> {
+        self.inner().look().map_err(|source| self.device_error(source))?;
+        Ok(self.settings.offered_modes())
+    }
+
+    /// Replaces the [preferred formats](SwapchainDesc::formats). The next [`acquire`](Self::acquire) chooses again,
+    /// and changes the images if the format or colour space is another one. Until then an acquired image can be drawn
+    /// and presented.
+    ///
+    /// If the change fails, the images stay as they were, except for an error in setting the colour space. The next
+    /// call of [`acquire`](Self::acquire) tries again.
+    pub fn set_formats(&mut self, formats: &[SurfaceFormat]) {
+        self.desc.formats = formats.to_vec();
+        self.is_rewished = true;
+    }
+
+    /// Replaces the [preferred modes](SwapchainDesc::modes): the next presentation uses the mode. The images stay.
+    pub fn set_modes(&mut self, modes: &[PresentMode]) {
+        self.desc.modes = modes.to_vec();
+        self.settings.choose_mode(&self.desc);
+    }
+
+    /// Describes HDR images to the screen.
+    ///
+    /// # Errors
+    /// [`Error::Device`]: values out of range, a system without HDR metadata, or the device is lost. If the chain does
+    /// not exist yet, the last two are reported when it is created.
+    pub fn set_hdr_metadata(&mut self, metadata: &HdrMetadata) -> Result<(), Error> {
+        let describe = |chain: &Arc<Chain>| chain.describe(self.inner(), metadata);
+        metadata
+            .check()
+            .and_then(|()| self.inner().look())
+            .and_then(|()| self.chain.as_ref().map_or(Ok(()), describe))
+            .map_err(|source| self.device_error(source))?;
+        self.metadata = Some(*metadata);
+        Ok(())
     }
 
     /// How images get to the screen.
@@ -311,8 +392,8 @@ impl Swapchain {
         self.is_waited = true;
     }
 
-    /// The DXGI swap chain, for features that tenure does not cover: colour spaces, metadata, statistics. `None`
-    /// before there is one. Do not present or resize with it.
+    /// The DXGI swap chain, for features that tenure does not cover, such as statistics. `None` before there is one.
+    /// Do not present or resize with it, nor set its colour space.
     #[must_use]
     pub fn raw(&self) -> Option<&IDXGISwapChain3> {
         self.chain.as_ref().map(|chain| chain.raw())
@@ -358,11 +439,46 @@ impl Swapchain {
         let chain = Chain::create(device, &factory, queue, &self.claim, &self.settings, size)
             .map_err(|refusal| self.refusal(refusal))?;
         chain.set_latency(device, self.latency).map_err(|source| self.device_error(source))?;
+        if let Some(metadata) = &self.metadata {
+            chain.describe(device, metadata).map_err(|source| self.device_error(source))?;
+        }
+        let wanted = self.wanted(&chain)?;
+        if wanted.linear != self.settings.linear {
+            chain.resize(device, &wanted, size).map_err(|refusal| self.refusal(refusal))?;
+        }
         let chain = Arc::new(chain);
-        self.size = size;
+        // DXGI's defaults: scRGB for half precision, sRGB for other formats.
+        self.color_space = SurfaceFormat::from(self.settings.linear).color_space;
+        (self.size, self.settings) = (size, wanted);
+        self.set_color_space(&chain)?;
         self.adopt_buffers(&chain)?;
         self.chain = Some(chain);
+        self.is_rewished = false;
         Ok(())
+    }
+
+    /// The settings that the wishes choose on the screen of the chain.
+    fn wanted(&self, chain: &Chain) -> Result<Settings, Error> {
+        self.settings.chosen_again(&self.desc, |space| chain.displays(space))
+    }
+
+    fn set_color_space(&mut self, chain: &Chain) -> Result<(), Error> {
+        let space = self.settings.format.color_space;
+        if self.color_space != space {
+            chain.set_color_space(self.inner(), space).map_err(|source| self.device_error(source))?;
+            self.color_space = space;
+        }
+        Ok(())
+    }
+
+    /// Changes the images if the wishes of the program now choose another format.
+    fn follow_wishes(&mut self, chain: &Arc<Chain>) -> Result<(), Error> {
+        let wanted = self.wanted(chain)?;
+        if wanted.format == self.settings.format && self.color_space == wanted.format.color_space {
+            self.is_rewished = false;
+            return Ok(());
+        }
+        self.change(chain, self.size)
     }
 
     /// Adopts the buffers of the chain, which are in the state for presenting.
@@ -380,7 +496,7 @@ impl Swapchain {
             .map_err(|source| Error::Device { name: desc.name.clone(), source })?;
         let texture =
             self.gpu.adopt_texture(object, &desc, State::PRESENT).map_err(|rejected| rejected.error)?;
-        SharedImage::new(&self.gpu, texture, self.settings.format, index)
+        SharedImage::new(&self.gpu, texture, self.settings.format.format, index)
     }
 
     fn wait_for_frame(&self, chain: &Chain) -> Result<(), Error> {
@@ -401,6 +517,7 @@ impl Swapchain {
     }
 
     fn change(&mut self, chain: &Arc<Chain>, size: [u32; 2]) -> Result<(), Error> {
+        let wanted = if self.is_rewished { self.wanted(chain)? } else { self.settings };
         self.leave_in_present()?;
         let timeout = self.gpu.config().frames.timeout;
         if !self.gpu.wait(&self.gpu.submitted(), timeout)? {
@@ -408,14 +525,17 @@ impl Swapchain {
         }
         self.images.clear();
         self.await_destruction(chain, timeout)?;
-        let resized = chain.resize(self.inner(), &self.settings, size);
+        let resized = chain.resize(self.inner(), &wanted, size);
         if resized.is_ok() {
-            self.size = size;
+            (self.size, self.settings) = (size, wanted);
             self.is_mode_changed = false;
         }
         let adopted = self.adopt_buffers(chain);
         resized.map_err(|refusal| self.refusal(refusal))?;
-        adopted
+        adopted?;
+        self.set_color_space(chain)?;
+        self.is_rewished = false;
+        Ok(())
     }
 
     /// Waits until the released images are destroyed, or the timeout. DXGI refuses to resize while the program or

@@ -42,6 +42,12 @@ struct Stage {
     pools: Mutex<HashMap<vk::CommandPool, u32>>,
     /// Swap chains that are not destroyed.
     chains: Mutex<Vec<u64>>,
+    /// Every surface also offers HDR10, which is sRGB beneath.
+    offers_hdr: AtomicBool,
+    /// The colour spaces of the swap chains that were made.
+    spaces: Mutex<Vec<vk::ColorSpaceKHR>>,
+    /// The swap chains that were given metadata, with the brightest luminance in it.
+    described: Mutex<Vec<(u64, f32)>>,
     lists: Mutex<HashMap<vk::CommandBuffer, queues::Recorded>>,
     releases: Mutex<Vec<barriers::Release>>,
     barriers: Mutex<Vec<barriers::Call>>,
@@ -119,6 +125,9 @@ impl Disguise {
             memory: Mutex::default(),
             pools: Mutex::default(),
             chains: Mutex::default(),
+            offers_hdr: AtomicBool::new(false),
+            spaces: Mutex::default(),
+            described: Mutex::default(),
             lists: Mutex::default(),
             releases: Mutex::default(),
             barriers: Mutex::default(),
@@ -238,6 +247,23 @@ impl Disguise {
         self.0.chains.lock().len()
     }
 
+    /// From now on surfaces also offer HDR10, or no longer.
+    pub(crate) fn offer_hdr(&self, offers: bool) {
+        self.0.offers_hdr.store(offers, Ordering::Relaxed);
+    }
+
+    /// The colour spaces of the swap chains since the last call.
+    pub(crate) fn take_spaces(&self) -> Vec<vk::ColorSpaceKHR> {
+        std::mem::take(&mut *self.0.spaces.lock())
+    }
+
+    /// The brightest luminances that swap chains were given since the last call, and the number of these chains.
+    pub(crate) fn take_described(&self) -> (Vec<f32>, usize) {
+        let described = std::mem::take(&mut *self.0.described.lock());
+        let chains: std::collections::HashSet<_> = described.iter().map(|(chain, _)| *chain).collect();
+        (described.iter().map(|(_, nits)| *nits).collect(), chains.len())
+    }
+
     /// How often a function was called.
     pub(crate) fn calls(&self, call: &str) -> u64 {
         self.0.calls.lock().get(call).copied().unwrap_or(0)
@@ -282,6 +308,17 @@ unsafe extern "system" fn device_function(
         core::mem::transmute::<*const c_void, vk::PFN_vkVoidFunction>(found)
     }
 }
+
+/// A loader whose surfaces can offer more.
+pub(crate) fn hooked_entry(loader: ash::Entry) -> ash::Entry {
+    let get_instance_proc_addr = present::instance_function;
+    LOADER.lock().replace(loader);
+    // SAFETY: it has the signature of the hooked function.
+    unsafe { ash::Entry::from_static_fn(ash::StaticFn { get_instance_proc_addr }) }
+}
+
+/// The loader beneath.
+static LOADER: Mutex<Option<ash::Entry>> = Mutex::new(None);
 
 fn hooked_instance(host: &Device) -> ash::Instance {
     let (entry, instance) = (host.entry().unwrap(), host.instance().handle());

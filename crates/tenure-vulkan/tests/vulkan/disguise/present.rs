@@ -2,9 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
+use core::ffi::{CStr, c_char, c_void};
+
 use tenure_vulkan::ash::vk::{self, Handle as _};
 
-use super::{Hook, Stage, stage};
+use super::{Hook, LOADER, Stage, hooked, stage};
 
 pub(super) fn hooks() -> Vec<Hook> {
     vec![
@@ -13,6 +15,7 @@ pub(super) fn hooks() -> Vec<Hook> {
         (c"vkGetSwapchainImagesKHR", images as *const core::ffi::c_void),
         (c"vkAcquireNextImageKHR", acquire as *const core::ffi::c_void),
         (c"vkQueuePresentKHR", present as *const core::ffi::c_void),
+        (c"vkSetHdrMetadataEXT", describe as *const core::ffi::c_void),
     ]
 }
 
@@ -35,8 +38,13 @@ unsafe extern "system" fn create(
     if let Some(result) = stage.strike("vkCreateSwapchainKHR") {
         return result;
     }
+    // SAFETY: as the API has it: a description.
+    let mut told = unsafe { *info };
+    stage.spaces.lock().push(told.image_color_space);
+    told.image_color_space = vk::ColorSpaceKHR::SRGB_NONLINEAR;
     // SAFETY: as the API has it.
-    let result = unsafe { (stage.swapchain().fp().create_swapchain_khr)(device, info, callbacks, out) };
+    let result =
+        unsafe { (stage.swapchain().fp().create_swapchain_khr)(device, &raw const told, callbacks, out) };
     if result == vk::Result::SUCCESS {
         // SAFETY: it was just written.
         stage.chains.lock().push(unsafe { (*out).as_raw() });
@@ -111,4 +119,64 @@ unsafe extern "system" fn present(queue: vk::Queue, info: *const vk::PresentInfo
     // SAFETY: as the API has it; the only queue there is.
     let result = unsafe { (stage.swapchain().fp().queue_present_khr)(queue, &raw const told) };
     struck.unwrap_or(result)
+}
+
+unsafe extern "system" fn describe(
+    _: vk::Device,
+    count: u32,
+    chains: *const vk::SwapchainKHR,
+    metadata: *const vk::HdrMetadataEXT<'static>,
+) {
+    // SAFETY: as the API has it: as many of both.
+    let (chains, metadata) = unsafe {
+        (
+            core::slice::from_raw_parts(chains, count as usize),
+            core::slice::from_raw_parts(metadata, count as usize),
+        )
+    };
+    let described = chains.iter().zip(metadata).map(|(chain, data)| (chain.as_raw(), data.max_luminance));
+    stage().described.lock().extend(described);
+}
+
+/// A function of the instance, by its name.
+pub(super) unsafe extern "system" fn instance_function(
+    instance: vk::Instance,
+    name: *const c_char,
+) -> vk::PFN_vkVoidFunction {
+    let entry = LOADER.lock().clone().expect("the loader is known");
+    let hooks: [Hook; 1] = [(c"vkGetPhysicalDeviceSurfaceFormatsKHR", formats as *const c_void)];
+    // SAFETY: the name is a valid string; a hook has the signature of the hooked function.
+    unsafe {
+        let real = entry.get_instance_proc_addr(instance, name);
+        let found = hooked(&hooks, CStr::from_ptr(name), real);
+        core::mem::transmute::<*const c_void, vk::PFN_vkVoidFunction>(found)
+    }
+}
+
+unsafe extern "system" fn formats(
+    physical: vk::PhysicalDevice,
+    surface: vk::SurfaceKHR,
+    count: *mut u32,
+    out: *mut vk::SurfaceFormatKHR,
+) -> vk::Result {
+    let (stage, entry) = (stage(), LOADER.lock().clone().expect("the loader is known"));
+    let calls = tenure_vulkan::ash::khr::surface::Instance::new(&entry, &stage.instance);
+    if let Some(result) = stage.strike("vkGetPhysicalDeviceSurfaceFormatsKHR") {
+        return result;
+    }
+    // SAFETY: as the API has it.
+    let mut found = unsafe { calls.get_physical_device_surface_formats(physical, surface) }.unwrap();
+    if stage.offers_hdr.load(Ordering::Relaxed) {
+        let color_space = vk::ColorSpaceKHR::HDR10_ST2084_EXT;
+        found.extend(found.clone().into_iter().map(|one| vk::SurfaceFormatKHR { color_space, ..one }));
+    }
+    // SAFETY: as the API has it: the count, and then as many elements.
+    unsafe {
+        if !out.is_null() {
+            let most = (*count as usize).min(found.len());
+            out.copy_from_nonoverlapping(found.as_ptr(), most);
+        }
+        *count = u32::try_from(found.len()).unwrap();
+    }
+    vk::Result::SUCCESS
 }

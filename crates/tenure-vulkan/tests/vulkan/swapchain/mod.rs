@@ -4,6 +4,7 @@ mod faults;
 mod headless;
 #[cfg(target_os = "linux")]
 mod windows;
+mod wishes;
 
 use tenure_core::device::Format;
 use tenure_core::{Error, Gpu, Queue, Recording, State, Subresource, SwapchainDesc, SwapchainImage, Usage};

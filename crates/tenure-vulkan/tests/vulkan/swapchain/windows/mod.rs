@@ -6,7 +6,9 @@ mod kept;
 use std::time::{Duration, Instant};
 
 use conformance::Harness as _;
-use tenure_core::{Config, Error, Gpu, PresentMode, SwapchainDesc, SwapchainRule};
+use tenure_core::{
+    ColorSpace, Config, Error, Format, Gpu, PresentMode, SurfaceFormat, SwapchainDesc, SwapchainRule,
+};
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Device, Swapchain, ash};
 use x11rb::connection::Connection as _;
@@ -138,6 +140,49 @@ fn frames_are_on_the_screen() {
                     window.wait_for_pixel(corner, rgb(number));
                 }
             }
+        }
+    });
+}
+
+/// The mode of one swap chain changes between frames, also while the window is resized; all that was drawn is shown.
+#[test]
+fn modes_change_on_the_screen() {
+    let modes = [PresentMode::Fifo, PresentMode::FifoRelaxed, PresentMode::Mailbox, PresentMode::Immediate];
+    on_all([64, 64], |gpu, window| {
+        let mut swapchain = window.swapchain(gpu, &desc([64, 64])).unwrap();
+        println!(
+            "offered: {:?} {:?}",
+            swapchain.offered_formats().unwrap(),
+            swapchain.offered_modes().unwrap()
+        );
+        assert_eq!(swapchain.offered_modes().unwrap(), modes);
+        let mut painter = Painter::new(gpu.device(), swapchain.format());
+        let mut size = [64, 64];
+        for number in 0..80 {
+            let mode = modes[number as usize % 4];
+            if number % 10 == 9 {
+                size = [60 + number, 70 + number];
+                window.resize(size);
+            }
+            swapchain.set_modes(&[mode]);
+            while !frame(gpu, &mut swapchain, &mut painter, number).unwrap() {
+                swapchain.resize(size).unwrap();
+            }
+            assert_eq!(swapchain.mode(), mode);
+            window.wait_for_pixel([1, 1], rgb(number));
+        }
+        drop(swapchain);
+        let all = [Format::Bgra8Unorm, Format::Bgra8Srgb].map(SurfaceFormat::from);
+        let mut swapchain = window.swapchain(gpu, &desc([64, 64]).formats(&all)).unwrap();
+        for number in 1..20 {
+            let wish = all[number as usize % 2];
+            swapchain.set_formats(&[wish]);
+            let mut painter = Painter::new(gpu.device(), wish.format);
+            while !frame(gpu, &mut swapchain, &mut painter, number).unwrap() {
+                swapchain.resize(size).unwrap();
+            }
+            assert_eq!((swapchain.format(), swapchain.color_space()), (wish.format, ColorSpace::Srgb));
+            window.wait_for_pixel([1, 1], rgb(number));
         }
     });
 }
