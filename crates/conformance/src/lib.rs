@@ -99,6 +99,7 @@ suite_of! { ($)
         buffers_that_move_keep_their_bytes textures_that_move_keep_their_texels shaders_find_what_has_moved
         threads_find_what_has_moved;
     texture_copies: textures_are_copied_on_every_queue subresources_are_copied_alone;
+    mips: mips_are_averages_of_larger_ones mips_are_refused_by_name;
     depth_stencil:
         planes_keep_their_texels planes_are_copied_together planes_that_do_not_exist_are_refused;
     formats: colours_keep_their_texels formats_are_refused_by_name depth_formats_have_a_substitute;

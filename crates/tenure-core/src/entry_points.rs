@@ -194,6 +194,8 @@ fn commands<D: Device>() {
         Commands::<D>::copy_texture_to_buffer,
         Commands::<D>::copy_texture as fn(&mut Commands<D>, &Texture<D>, &Texture<D>, Subresource) -> _,
         Commands::<D>::copy_texture as fn(&mut Commands<D>, &Texture<D>, &Texture<D>, Subresources) -> _,
+        Commands::<D>::generate_mips as fn(&mut Commands<D>, &Texture<D>, Subresource) -> _,
+        Commands::<D>::generate_mips as fn(&mut Commands<D>, &Texture<D>, Subresources) -> _,
         Commands::<D>::discard as fn(&mut Commands<D>, &Texture<D>, Subresource) -> _,
         Commands::<D>::discard as fn(&mut Commands<D>, &Texture<D>, Subresources) -> _,
         Commands::<D>::copy_slice,
