@@ -145,7 +145,7 @@ suite_of! { ($)
     pages: pages_are_reset_as_a_whole pages_keep_their_bytes;
     descriptors:
         shaders_read_every_kind_of_view views_read_exactly_their_part shaders_read_views_on_every_queue
-        constants_are_bound_directly equal_samplers_are_one descriptors_without_device_support_are_refused;
+        constants_are_bound_directly dynamic_constants_find_their_draws equal_samplers_are_one descriptors_without_device_support_are_refused;
     set_kinds: combined_samplers_sample_their_texture input_attachments_are_in_sets;
     recycling:
         descriptors_outlive_their_handles many_threads_take_descriptors

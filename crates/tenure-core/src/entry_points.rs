@@ -177,6 +177,7 @@ fn recordings<D: Device>() {
         Scratch::<D>::transient_buffer,
         drop::<Recording<D>>,
         Scratch::<'static, D>::constant_bytes,
+        Scratch::<'static, D>::dynamic_constant_bytes,
         Scratch::<'static, D>::untyped_constants,
         Scratch::<'static, D>::find,
         Scratch::<'static, D>::build_scratch,
