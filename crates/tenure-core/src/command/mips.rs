@@ -26,7 +26,9 @@ impl<D: Device> Commands<D> {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use tenure::{Config, Format, Gpu, Queue, Subresources, TexelData, TextureDesc, Usage, sim};
+    /// use tenure::{
+    ///     Config, Format, Gpu, Queue, Subresources, TextureDesc, Usage, resource::TexelData, sim,
+    /// };
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_AMD_SMALL_BAR), Config::default())?;
     /// let usage = Usage::SHADER_READ | Usage::COPY_SRC | Usage::COPY_DST;

@@ -72,7 +72,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// As [`dynamic_constant_bytes`](Self::dynamic_constant_bytes).
     ///
     /// ```
-    /// use tenure::{BindingKind, Config, Gpu, Queue, SetBinding, SetLayoutDesc, sim};
+    /// use tenure::{Config, Gpu, Queue, SetLayoutDesc, descriptor::{BindingKind, SetBinding}, sim};
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;
     /// let binding = SetBinding::new(0, BindingKind::DynamicConstants);

@@ -16,7 +16,7 @@ fn layout(gpu: &Gpu<Device>, number: u32) -> SetLayout<Device> {
 }
 
 fn paged(constant_page: u64) -> Config {
-    Config { staging: StagingConfig { constant_page, ..StagingConfig::default() }, ..Config::default() }
+    Config::default().staging(StagingConfig::default().constant_page(constant_page))
 }
 
 /// Draws read the first word of their constants, of these sizes in bytes and with these layouts, in one recording; each finds
