@@ -99,6 +99,7 @@ suite_of! { ($)
         buffers_that_move_keep_their_bytes textures_that_move_keep_their_texels shaders_find_what_has_moved
         threads_find_what_has_moved;
     texture_copies: textures_are_copied_on_every_queue subresources_are_copied_alone;
+    mips: mips_are_averages_of_larger_ones mips_are_refused_by_name;
     depth_stencil:
         planes_keep_their_texels planes_are_copied_together planes_that_do_not_exist_are_refused;
     formats: colours_keep_their_texels formats_are_refused_by_name depth_formats_have_a_substitute;
@@ -144,7 +145,7 @@ suite_of! { ($)
     pages: pages_are_reset_as_a_whole pages_keep_their_bytes;
     descriptors:
         shaders_read_every_kind_of_view views_read_exactly_their_part shaders_read_views_on_every_queue
-        constants_are_bound_directly equal_samplers_are_one descriptors_without_device_support_are_refused;
+        constants_are_bound_directly dynamic_constants_find_their_draws equal_samplers_are_one descriptors_without_device_support_are_refused;
     set_kinds: combined_samplers_sample_their_texture input_attachments_are_in_sets;
     recycling:
         descriptors_outlive_their_handles many_threads_take_descriptors

@@ -77,7 +77,9 @@ pub use resource::{
     AccelerationStructure, AccelerationStructureDesc, Buffer, BufferDesc, BufferSlice, Constant, Deferred,
     NotReleased, ReadbackTexture, Rejected, SubresourceLayout, Subresources, Texture, TextureDesc, Used,
 };
-pub use scratch::{RingSlice, Scratch, UntypedConstant, UploadRing, UploadRingDesc, WhenTooLarge};
+pub use scratch::{
+    DynamicConstant, RingSlice, Scratch, UntypedConstant, UploadRing, UploadRingDesc, WhenTooLarge,
+};
 pub use staging::{BuildScratch, RingStats, TexelData};
 pub use stats::{
     BlockReport, FrameStats, HeapMemory, HeldReport, HolderKind, LiveObject, MemoryParts, MemoryReport,

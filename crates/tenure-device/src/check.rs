@@ -3,6 +3,8 @@
 //! A backend calls them before it calls its API, also in release builds. They neither allocate nor call the driver, and take
 //! time linear in their arguments.
 
+use std::ops::Range;
+
 use super::{
     Allowed, Block, BufferLayout, CallRule, DescriptorHeapDesc, DescriptorKind, DeviceError, Features,
     FieldValue, Format, HeapCategory, HeapDesc, MemoryTypeId, Plane, QueueId, QueueKind, Requirements,
@@ -310,6 +312,35 @@ pub fn texture_copy(
         return Err(DeviceError::invalid_value(CallRule::CopyDepthQueue, src.format));
     }
     at_most(CallRule::CopySamplesQueue, u64::from(src.samples), 1)
+}
+
+/// Checks that a list of a queue of this kind can fill a mip of some layers from the next larger mip. `generates` is the
+/// answer of [`MemoryDevice::generates_mips`](super::MemoryDevice::generates_mips) for the format. A multisampled texture has
+/// one mip, so that there is nothing to fill.
+///
+/// # Errors
+/// [`DeviceError::UnsupportedFormat`]; [`CallRule::MipQueue`]; [`CallRule::MipExists`], [`CallRule::LayerExists`];
+/// [`CallRule::MipHasLarger`] for the largest mip.
+pub fn mip_generation(
+    info: &TextureInfo,
+    (mip, layers): (u32, &Range<u32>),
+    queue: QueueKind,
+    generates: bool,
+) -> Checked {
+    if !generates {
+        let feature = "mip generation (linear blits, which Direct3D 12 lacks: upload the mips, or fill them in a compute pass)";
+        return Err(DeviceError::UnsupportedFormat { format: info.format, feature });
+    }
+    if queue != QueueKind::Graphics {
+        return Err(DeviceError::broken_rule(CallRule::MipQueue));
+    }
+    if mip == 0 {
+        return Err(DeviceError::broken_rule(CallRule::MipHasLarger));
+    }
+    if mip >= info.mips {
+        return Err(DeviceError::invalid_call(CallRule::MipExists, mip, info.mips));
+    }
+    at_most(CallRule::LayerExists, u64::from(layers.end), u64::from(info.layers()))
 }
 
 /// Checks a copy of texels from a buffer to this plane, which some drivers lose.

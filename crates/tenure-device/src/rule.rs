@@ -90,6 +90,8 @@ rules! {
     CopyMips = "a texture is copied to one with as many mips",
     CopyEqualSamples = "a texture is copied to one with as many samples",
     CopyDepthQueue = "depth and stencil are copied between textures on a graphics queue",
+    MipQueue = "mips are generated on a graphics queue",
+    MipHasLarger = "a mip is generated from the next larger one",
     CopySamplesQueue = "a multisampled texture is copied on a graphics queue",
     // Writes of texels by the CPU.
     WrittenState = "the CPU writes texels in a state that the device names for it",

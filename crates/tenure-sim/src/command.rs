@@ -1,5 +1,6 @@
 //! Commands as recorded.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -53,6 +54,12 @@ pub(crate) enum Command {
         src: Arc<ResourceState>,
         dst: Arc<ResourceState>,
         subresource: Subresource,
+    },
+    /// From the next larger mip.
+    GenerateMip {
+        texture: Arc<ResourceState>,
+        mip: u32,
+        layers: Range<u32>,
     },
     ClearTexture {
         resource: Arc<ResourceState>,
@@ -122,6 +129,7 @@ impl Command {
             Self::CopyTexture { to_texture: true, .. } => "copy_buffer_to_texture",
             Self::CopyTexture { .. } => "copy_texture_to_buffer",
             Self::CopySubresources { .. } => "copy_texture",
+            Self::GenerateMip { .. } => "generate_mip",
             Self::ClearTexture { .. } => "clear_texture",
             Self::FillBuffer { .. } => "fill_buffer",
             Self::Use { resource, .. } if resource.is_buffer() => "use_buffer",
@@ -211,6 +219,12 @@ impl Command {
                 visit(src, Span::Subresource(*subresource), false);
                 visit(dst, Span::Subresource(*subresource), true);
             }
+            Self::GenerateMip { texture, mip, layers } => {
+                for (from, to) in generated(texture, *mip, layers) {
+                    visit(texture, from, false);
+                    visit(texture, to, true);
+                }
+            }
             Self::ClearTexture { resource, subresource, .. }
             | Self::Discard { resource, subresource, .. } => {
                 visit(resource, Span::Subresource(*subresource), true);
@@ -266,6 +280,19 @@ pub(crate) fn clear_state(resource: &ResourceState) -> State {
     ];
     let usage = resource.desc.usage();
     BY_USAGE.iter().find(|(bit, _)| usage.contains(*bit)).map_or(State::COPY_DST, |(_, state)| *state)
+}
+
+/// The larger mip and the filled mip of each layer.
+pub(crate) fn generated(
+    texture: &ResourceState,
+    mip: u32,
+    layers: &Range<u32>,
+) -> impl Iterator<Item = (Span, Span)> + use<> {
+    let mips = texture.layout.texture().map_or(1, |info| info.mips);
+    layers.clone().map(move |layer| {
+        let part = |mip| Span::Subresource(Subresource::One(layer * mips + mip));
+        (part(mip - 1), part(mip))
+    })
 }
 
 /// The bytes of a buffer that a copy to or from `region` of `texture` touches.

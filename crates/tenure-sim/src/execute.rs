@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use tenure_core::device::{BufferLayout, QueueId, QueueTransfer, State, Subresource, TextureRegion};
 
-use crate::command::{Command, Recorded, TileChange, TileOrigin, clear_state, copied_rows};
+use crate::command::{Command, Recorded, TileChange, TileOrigin, clear_state, copied_rows, generated};
 use crate::execution::{Execution, Use};
 use crate::faults::BarrierChange;
 use crate::hazard::{Checks, HazardKind};
 use crate::journal::Step;
 use crate::layout::{Ranges, Span, TILE};
 use crate::memory::{Memory, TileTarget};
+use crate::mips;
 use crate::resource::{Part, ResourceState};
 use crate::states::Role;
 
@@ -76,6 +77,14 @@ impl Execution<'_> {
                     for range in src.layout.ranges(&span) {
                         let at = range.start;
                         self.copy_written((src, at), (dst, at), range.end - at);
+                    }
+                }
+            }
+            Command::GenerateMip { texture, mip, layers } => {
+                for (layer, (from, to)) in layers.clone().zip(generated(texture, *mip, layers)) {
+                    self.initialize(texture, &to);
+                    if self.uses((texture, from, State::COPY_SRC), (texture, to, State::COPY_DST)) {
+                        mips::fill(texture, *mip, layer);
                     }
                 }
             }

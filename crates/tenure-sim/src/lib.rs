@@ -225,6 +225,7 @@ mod journal;
 mod layout;
 mod list;
 mod memory;
+mod mips;
 mod object;
 mod options;
 mod paging;

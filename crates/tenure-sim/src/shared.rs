@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use tenure_core::device::{
-    Api, CallRule, DeviceError, Features, ManagerSlot, MemoryType, Properties, QueueId, QueueProperties,
-    Residency, StateModel,
+    Api, CallRule, DeviceError, Features, Format, ManagerSlot, MemoryType, Properties, QueueId,
+    QueueProperties, Residency, StateModel,
 };
 
 use crate::clock::{QueryClock, SharedClock};
@@ -14,6 +14,7 @@ use crate::faults::FaultState;
 use crate::hazard::{Checks, HazardKind, HazardLog, Origin};
 use crate::journal::Journal;
 use crate::memory::{MAX_BYTES, SharedMemory};
+use crate::mips;
 use crate::object::{Label, Register, Shares};
 use crate::options::Options;
 use crate::paging::{DriverMemory, Notices, Pager};
@@ -147,6 +148,11 @@ impl Shared {
     /// True when heaps are Direct3D 12's.
     pub(crate) fn is_d3d12(&self) -> bool {
         self.properties.api == Api::Direct3D12
+    }
+
+    /// True when lists fill mips of textures of the format.
+    pub(crate) fn generates_mips(&self, format: Format) -> bool {
+        !self.is_d3d12() && self.formats.has(format) && mips::are_filled(format)
     }
 
     /// The properties of a queue.

@@ -1,6 +1,7 @@
 //! Command lists of the null device.
 
 use std::hint::black_box;
+use std::ops::Range;
 
 use tenure_core::device::{Barrier, CommandList};
 use tenure_core::{BufferLayout, State, Subresource, TextureRegion};
@@ -37,6 +38,7 @@ impl CommandList<Device> for List {
         copy_buffer_to_texture(&Resource, BufferLayout, &Resource, TextureRegion);
         copy_texture_to_buffer(&Resource, TextureRegion, &Resource, BufferLayout);
         copy_texture(&Resource, &Resource, Subresource);
+        generate_mip(&Resource, u32, Range<u32>);
         discard(&Resource, Subresource);
         make_visible_to_cpu(State);
         set_descriptor_heaps(Option<&()>, Option<&()>);

@@ -150,6 +150,51 @@ pub fn constants_are_bound_directly<H: Harness>(harness: &H) {
     bench.end();
 }
 
+/// Shaders of many draws read their constants through the set of a page, with an offset each, on several threads.
+pub fn dynamic_constants_find_their_draws<H: Harness>(harness: &H) {
+    const COUNT: usize = 600;
+    let bench = Bench::new(harness);
+    if !bench.has_sets() {
+        let binding = [SetBinding::new(3, BindingKind::DynamicConstants)];
+        assert_unsupported(bench.gpu.create_set_layout(&SetLayoutDesc::new(&binding)), NO_SETS);
+        bench.end();
+        return;
+    }
+    let layouts = [3, 0].map(|binding| {
+        let binding = [SetBinding::new(binding, BindingKind::DynamicConstants)];
+        bench.gpu.create_set_layout(&SetLayoutDesc::new(&binding).name("draw")).unwrap()
+    });
+    let mut rng = Rng::new(124);
+    let words: Vec<[u32; 4]> =
+        (0..COUNT).map(|_| std::array::from_fn(|_| rng.below(1 << 32) as u32)).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let out = bench.output(COUNT);
+                bench.submit(Queue::Graphics, |recording| {
+                    let (commands, scratch) = recording.split();
+                    bench.open(commands, &out);
+                    for (index, words) in words.iter().enumerate() {
+                        // Values of several sizes, all of which begin with the words.
+                        let mut bytes = vec![0xee; [64, 256, 1040, 16][index % 4]];
+                        bytes[..16].copy_from_slice(&words.map(u32::to_ne_bytes).concat());
+                        let layout = &layouts[usize::from(index % 5 == 0)];
+                        let draw = scratch.dynamic_constant_bytes(layout, &bytes).unwrap();
+                        let (block, set) = dynamic(&draw.set());
+                        let binding = layout.bindings()[0].binding;
+                        let through = Through::Set { layout: layout.raw(), block, set, binding, element: 0 };
+                        let look = Look::DynamicConstants { offset: draw.dynamic_offset() };
+                        bench.probe(commands, through, look, (&out, index as u64));
+                    }
+                });
+                assert_eq!(bench.results(&out), words);
+            });
+        }
+    });
+    drop(layouts);
+    bench.end();
+}
+
 /// Equal samplers share one descriptor, which is freed once.
 pub fn equal_samplers_are_one<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);

@@ -14,6 +14,7 @@ pub mod frames;
 pub mod lifetimes;
 pub mod locations;
 pub mod mapped;
+pub mod mips;
 pub mod moving;
 pub mod pages;
 pub mod properties;

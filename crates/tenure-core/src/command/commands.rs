@@ -170,7 +170,7 @@ impl<D: Device> Commands<D> {
     /// The API object of a resource, and the resource's place in it, if it may be used in `state` at this point. Only holds the
     /// place; records no use.
     #[inline(always)]
-    fn check<'a>(
+    pub(super) fn check<'a>(
         &mut self,
         used: &Used<'a, D>,
         subresource: Subresource,

@@ -2,6 +2,7 @@
 
 mod commands;
 mod external;
+mod mips;
 mod peer;
 mod queries;
 mod recording;

@@ -7,12 +7,12 @@ use super::bind::{Bind, KeptBind, KeptBinds, kept_source, shares};
 use super::followers::WeakFollower;
 use super::movable_slot::Following;
 use super::service::DescriptorService;
-use super::set_layout::{LayoutInner, SetLayout, Writes};
+use super::set_layout::{DynamicLayout, LayoutInner, SetLayout, Writes};
 use super::{ShaderStages, ShownUse};
 use crate::block_set::BlockKey;
 use crate::context::Context;
 use crate::descriptor_store::{LastingSet, RecordedBlock, RecordedSets, RetiredDescriptor, SetLayoutInner};
-use crate::device::{Device, DeviceError, Permit, SetWrite};
+use crate::device::{DescriptorSource, Device, DeviceError, Permit, SetWrite};
 use crate::memory::{Holder, MakeRoom, MovableBacking};
 use crate::permit::OwnPermit as _;
 use crate::places::Places;
@@ -426,9 +426,21 @@ impl<'r, D: Device> Set<'r, D> {
         layout: &SetLayout<D>,
         binds: &[SetDescriptor<'_, D>],
     ) -> Result<Self, Error> {
-        let context = &service.context;
         let layout_inner = layout.inner.form_for(service)?;
         let writes = layout_inner.writes(service, binds, places)?;
+        Self::take_written(service, room, recorded, recording, layout_inner, &writes)
+    }
+
+    /// Takes a set for a recording, with checked writes.
+    fn take_written(
+        service: &'r DescriptorService<D>,
+        room: &dyn MakeRoom,
+        recorded: &'r OnceCell<Box<RecordedSets<D>>>,
+        recording: &Name,
+        layout_inner: &Arc<SetLayoutInner<D>>,
+        writes: &[SetWrite<'_, D>],
+    ) -> Result<Self, Error> {
+        let context = &service.context;
         let sets = recorded.get_or_init(|| service.store().recorded_sets.take());
         let refuse = |source| context.refused(&layout_inner.name, source);
         let (block, index) = match sets.take(layout_inner) {
@@ -437,7 +449,46 @@ impl<'r, D: Device> Set<'r, D> {
                 .and_then(|block| sets.add(layout_inner, recording, block))
                 .map_err(refuse)?,
         };
-        context.device().write_set(Permit::own(), block, index, &writes).map_err(refuse)?;
+        context.device().write_set(Permit::own(), block, index, writes).map_err(refuse)?;
         Ok(Self { block, index })
+    }
+
+    /// The set that shows a page of constants to a layout of dynamic constants, if the recording has it: its page has the index
+    /// `page`, and its range holds `size` bytes and ends within `room` bytes.
+    #[inline]
+    pub(crate) fn of_page(
+        recorded: &'r OnceCell<Box<RecordedSets<D>>>,
+        layout: &DynamicLayout<'_, D>,
+        page: usize,
+        (size, room): (u64, u64),
+    ) -> Option<Self> {
+        let sets = recorded.get()?;
+        let found = sets.of_page(layout.layout_inner)?;
+        let is_shown = found.page == page && size <= found.range && found.range <= room;
+        let (block, index) = sets.find(found).filter(|_| is_shown)?;
+        Some(Self { block, index })
+    }
+
+    /// Takes a set that shows a page of constants, `page` with its buffer, in ranges that hold `size` bytes and all sizes before
+    /// it, if those end within `room` bytes.
+    #[cold]
+    pub(crate) fn make_of_page(
+        service: &'r DescriptorService<D>,
+        room: &dyn MakeRoom,
+        recorded: &'r OnceCell<Box<RecordedSets<D>>>,
+        recording: &Name,
+        DynamicLayout { layout_inner, binding }: &DynamicLayout<'_, D>,
+        (page, resource): (usize, &D::Resource),
+        (size, bytes): (u64, u64),
+    ) -> Result<Self, Error> {
+        let last = recorded.get().and_then(|sets| sets.of_page(layout_inner)).map_or(0, |last| last.range);
+        let range = if last <= bytes { last.max(size) } else { size };
+        let source = DescriptorSource::Constants { resource, offset: 0, size: range };
+        let writes = [SetWrite { binding: *binding, element: 0, source }];
+        let taken = Self::take_written(service, room, recorded, recording, layout_inner, &writes)?;
+        if let Some(sets) = recorded.get() {
+            sets.keep_of_page(layout_inner, (page, range), taken.index);
+        }
+        Ok(taken)
     }
 }

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use super::SetDescriptor;
 use super::service::DescriptorService;
+use super::view::constant_size;
 use crate::descriptor_store::{RetiredDescriptor, SetLayoutInner};
 use crate::device::{
     Allowed, BindingKind, CallRule, DescriptorSource, Device, DeviceError, SetBinding, SetWrite,
@@ -132,6 +133,47 @@ impl<D: Device> LayoutInner<D> {
             Err(Error::Foreign { name: layout_inner.name.clone() })
         }
     }
+}
+
+/// A layout whose only descriptor is of dynamic constants.
+pub(crate) struct DynamicLayout<'a, D: Device> {
+    pub(super) layout_inner: &'a Arc<SetLayoutInner<D>>,
+    pub(super) binding: u32,
+}
+
+impl<D: Device> SetLayout<D> {
+    /// The layout, for constants of `size` bytes with an offset.
+    #[inline]
+    pub(crate) fn dynamic(
+        &self,
+        service: &DescriptorService<D>,
+        size: u64,
+    ) -> Result<DynamicLayout<'_, D>, Error> {
+        let layout_inner = self.inner.form_for(service)?;
+        let properties = service.context.device().properties();
+        match (&*layout_inner.bindings, constant_size(size, properties)) {
+            ([SetBinding { binding, kind: BindingKind::DynamicConstants, count: 1 }], Ok(_)) => {
+                Ok(DynamicLayout { layout_inner, binding: *binding })
+            }
+            ([SetBinding { kind: BindingKind::DynamicConstants, count: 1, .. }], Err(source)) => {
+                Err(Error::device(&layout_inner.name, source))
+            }
+            (bindings, _) => Err(not_dynamic(&layout_inner.name, bindings)),
+        }
+    }
+}
+
+/// The error for a layout with other descriptors than one of dynamic constants.
+#[cold]
+fn not_dynamic(name: &Name, bindings: &[SetBinding]) -> Error {
+    let rule = "dynamic constants have a layout of one binding of DynamicConstants, with one descriptor";
+    let is_dynamic = |binding: &&SetBinding| binding.kind == BindingKind::DynamicConstants;
+    let source = match (bindings.iter().find(|binding| !is_dynamic(binding)), bindings) {
+        (Some(other), _) => DeviceError::invalid_call(rule, other.kind, BindingKind::DynamicConstants),
+        (None, [one]) => DeviceError::invalid_call(rule, one.count, 1_u32),
+        (None, all) => DeviceError::invalid_call(rule, all.len() as u64, 1_u64),
+    };
+    Error::device(name, source)
 }
 
 impl<D: Device> Drop for LayoutInner<D> {

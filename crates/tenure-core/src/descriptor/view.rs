@@ -453,6 +453,7 @@ fn check_offset(access: BufferAccess, offset: u64, properties: &Properties) -> R
 }
 
 /// The size of a view of constants, in bytes: a multiple of 256 on Direct3D 12.
+#[inline]
 pub(super) fn constant_size(size: u64, properties: &Properties) -> Result<u64, DeviceError> {
     let limit = properties.descriptors.constant_size;
     let size = match properties.api {

@@ -230,16 +230,60 @@ pub(crate) struct LastingSet<D: Device> {
 /// No block.
 const NONE: u32 = u32::MAX;
 
+/// A set with one descriptor of dynamic constants, which shows a page of constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PageSet {
+    /// The index of the page in the recording.
+    pub(crate) page: usize,
+    /// The bytes that a shader may read from each offset on.
+    pub(crate) range: u64,
+    /// The index of its block.
+    block: u32,
+    set: u32,
+}
+
 /// The blocks of sets that a recording uses, by layout.
 pub(crate) struct RecordedSets<D: Device> {
     blocks: AppendList<Box<RecordedBlock<D>>>,
     /// By the number of the layout: the index of the block that is being filled.
     current: RefCell<Vec<u32>>,
+    /// By the number of the layout: the newest set of a page.
+    of_pages: RefCell<Vec<Option<PageSet>>>,
 }
 
 impl<D: Device> RecordedSets<D> {
     fn new() -> Self {
-        Self { blocks: AppendList::new(), current: RefCell::new(Vec::new()) }
+        let (current, of_pages) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
+        Self { blocks: AppendList::new(), current, of_pages }
+    }
+
+    /// The newest set of a page, of a layout.
+    #[inline]
+    pub(crate) fn of_page(&self, layout_inner: &SetLayoutInner<D>) -> Option<PageSet> {
+        self.of_pages.borrow().get(layout_inner.id).copied().flatten()
+    }
+
+    /// The block and the index of a set of a page.
+    #[inline]
+    pub(crate) fn find(&self, found: PageSet) -> Option<(&D::SetBlock, u32)> {
+        self.blocks.get(found.block as usize).map(|block| (&block.block, found.set))
+    }
+
+    /// Keeps the set that was just taken as the set of a page.
+    pub(crate) fn keep_of_page(
+        &self,
+        layout_inner: &SetLayoutInner<D>,
+        (page, range): (usize, u64),
+        set: u32,
+    ) {
+        let block = self.current.borrow().get(layout_inner.id).copied().unwrap_or(NONE);
+        let mut of_pages = self.of_pages.borrow_mut();
+        if of_pages.len() <= layout_inner.id {
+            of_pages.resize(layout_inner.id + 1, None);
+        }
+        if let Some(place) = of_pages.get_mut(layout_inner.id) {
+            *place = Some(PageSet { page, range, block, set });
+        }
     }
 
     /// The next unused set of a layout, in a block that the recording has.
@@ -273,6 +317,7 @@ impl<D: Device> RecordedSets<D> {
     }
 
     fn release(&mut self, device: &D, poisons: bool) {
+        self.of_pages.get_mut().clear();
         for block in self.blocks.drain(0) {
             if let Some(place) = block.form_id().and_then(|id| self.current.get_mut().get_mut(id)) {
                 *place = NONE;

@@ -30,6 +30,22 @@ impl<D: Device> Gpu<D> {
         self.device().supports_format(format, usage)
     }
 
+    /// True when [`generate_mips`](crate::Commands::generate_mips) works for textures of a format: where Vulkan has linear
+    /// blits for it. Always false on Direct3D 12, and for depth, integers and compressed formats.
+    ///
+    /// ```
+    /// use tenure::{Config, Format, Gpu, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_AMD_SMALL_BAR), Config::default())?;
+    /// assert!(gpu.generates_mips(Format::Rgba8Srgb));
+    /// assert!(!gpu.generates_mips(Format::Rgba8Uint));
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn generates_mips(&self, format: Format) -> bool {
+        self.device().generates_mips(format)
+    }
+
     /// The supported depth format nearest to `wanted`, with the uses of `usage` besides: `wanted` itself where supported, else
     /// one with at least as many bits of depth, else one with fewer; with stencil where `wanted` has it. `None` for a colour
     /// format.

@@ -6,7 +6,7 @@ use crate::device::{Subresource, TextureInfo};
 use crate::state::StateError;
 
 /// A part of a resource for [`use_resource`](crate::Commands::use_resource), [`discard`](crate::Commands::discard),
-/// [`copy_texture`](crate::Commands::copy_texture) and [`declare_state`](crate::Gpu::declare_state): all of it, or some mips of
+/// [`copy_texture`](crate::Commands::copy_texture), [`generate_mips`](crate::Commands::generate_mips) and [`declare_state`](crate::Gpu::declare_state): all of it, or some mips of
 /// some array layers. Also made from a [`Subresource`]. Depth and stencil share their states, so planes are not distinguished.
 ///
 /// An open end of a range is the end of the texture; an empty range has no effect.
@@ -93,6 +93,26 @@ impl Subresources {
         match self.0 {
             Parts::Same(part) => Some(part),
             Parts::Some { .. } => None,
+        }
+    }
+
+    /// The mips and layers of a texture.
+    ///
+    /// # Errors
+    /// [`StateError::NoSuchPart`].
+    pub(crate) fn ranges(self, info: &TextureInfo) -> Result<[Range<u32>; 2], StateError> {
+        let (of_mips, of_layers) = (info.mips, info.layers());
+        match self.0 {
+            Parts::Same(Subresource::All) => Ok([0..of_mips, 0..of_layers]),
+            Parts::Same(Subresource::One(index)) => {
+                let layer = index / of_mips.max(1);
+                let mip = index - layer * of_mips;
+                let layers = Span::new(layer..=layer).within("layer", of_layers)?;
+                Ok([mip..mip + 1, layers])
+            }
+            Parts::Some { mips, layers } => {
+                Ok([mips.within("mip", of_mips)?, layers.within("layer", of_layers)?])
+            }
         }
     }
 

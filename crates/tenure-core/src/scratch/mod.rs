@@ -2,6 +2,7 @@
 
 mod build_scratch;
 mod descriptors;
+mod dynamic;
 mod places;
 mod ring;
 mod slice;
@@ -20,6 +21,7 @@ use crate::staging::{BuildPages, Page, Pages};
 use crate::time::RecordingId;
 use crate::{BufferDesc, Error, MemoryUse, Name};
 
+pub use dynamic::DynamicConstant;
 pub use ring::{UploadRing, UploadRingDesc, WhenTooLarge};
 pub use slice::{RingSlice, UntypedConstant};
 

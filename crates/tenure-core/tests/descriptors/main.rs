@@ -13,6 +13,7 @@ use tenure_sim::{DescriptorAt, Device, Hazard, Lag, Options, Profile};
 
 mod buffer_views;
 mod dynamic;
+mod dynamic_constants;
 mod endings;
 mod exhaustion;
 mod faults;

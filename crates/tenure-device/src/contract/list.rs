@@ -1,5 +1,7 @@
 //! The commands that tenure itself records.
 
+use std::ops::Range;
+
 use super::{DescriptorDevice, MemoryDevice, QueryDevice};
 use crate::{BufferLayout, DeviceError, QueueId, State, Subresource, TextureRegion};
 
@@ -119,6 +121,14 @@ pub trait CommandList<D: DescriptorDevice + QueryDevice>: Send {
     /// On Direct3D 12 a copy of all subresources is one command, and a copy of one subresource is a command for each
     /// plane. On Vulkan it is one command with a region for each mip.
     fn copy_texture(&mut self, src: &D::Resource, dst: &D::Resource, subresource: Subresource);
+
+    /// Fills a mip of some layers from the next larger mip, with a linear filter: `vkCmdBlitImage`. Each side of a mip is half
+    /// the larger one's, rounded down, and at least 1; sRGB is filtered in linear space.
+    ///
+    /// The larger mip of the layers must be in [`State::COPY_SRC`], the filled one in [`State::COPY_DST`]. Where the device, the
+    /// format or the queue has no such command, see [`MemoryDevice::generates_mips`] and
+    /// [`check::mip_generation`](crate::check::mip_generation), [`close`](Self::close) returns the error.
+    fn generate_mip(&mut self, texture: &D::Resource, mip: u32, layers: Range<u32>);
 
     /// Allows later copies in the list to read bytes that were never written; the destination bytes count as unwritten, too.
     /// For moves of whole resources, which may have contents in a part only. Only for devices that report such reads; others do

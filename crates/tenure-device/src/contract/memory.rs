@@ -47,6 +47,13 @@ pub trait MemoryDevice: Send + Sync + Sized + 'static {
         self.requirements(&desc).is_ok()
     }
 
+    /// True when lists of graphics queues fill mips of textures of a format with a linear filter:
+    /// [`CommandList::generate_mip`](crate::CommandList::generate_mip). Vulkan's blits do so for the formats that support them,
+    /// never for depth, integers or compressed blocks. Direct3D 12 has no such command.
+    fn generates_mips(&self, _format: Format) -> bool {
+        false
+    }
+
     /// Allocates a block of memory from the driver.
     ///
     /// # Errors

@@ -122,6 +122,7 @@ macro_rules! forward_device {
             $crate::forward_device! { @methods
                 requirements(desc: &$crate::ResourceDesc) -> Result<$crate::Requirements, $crate::DeviceError>;
                 supports_format(format: $crate::Format, usage: $crate::Usage) -> bool;
+                generates_mips(format: $crate::Format) -> bool;
                 create_heap(desc: &$crate::HeapDesc) -> Result<Self::Heap, $crate::DeviceError>;
                 destroy_heap([permit] heap: Self::Heap);
                 create_committed(desc: &$crate::ResourceDesc, memory: $crate::MemoryTypeId) -> Result<Self::Resource, $crate::DeviceError>;
@@ -275,7 +276,7 @@ pub mod contract_names {
 
     names! {
         Inner inner permit heap resource
-        Heap Resource Mapping requirements supports_format create_heap destroy_heap create_committed create_placed destroy_resource
+        Heap Resource Mapping requirements supports_format generates_mips create_heap destroy_heap create_committed create_placed destroy_resource
         map texture_write_states write_texture gpu_address name_range budget
         create_committed_with_priority make_resident evict set_priority budget_changed take_trim_request reserve
         create_reserved tile_layout update_tiles

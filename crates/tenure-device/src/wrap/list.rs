@@ -1,6 +1,7 @@
 //! Command lists of devices that wrap another.
 
 use std::fmt;
+use std::ops::Range;
 
 use super::{Inward, Wrap};
 use crate::{
@@ -68,6 +69,7 @@ impl<W: Wrap> CommandList<W> for WrappedList<W> {
             src: &W::Resource = W::resource(src), region: TextureRegion, dst: &W::Resource = W::resource(dst), layout: BufferLayout
         );
         fn copy_texture(src: &W::Resource = W::resource(src), dst: &W::Resource = W::resource(dst), subresource: Subresource);
+        fn generate_mip(texture: &W::Resource = W::resource(texture), mip: u32, layers: Range<u32>);
         fn reset_queries(heap: &W::QueryHeap, first: u32, count: u32);
         fn write_timestamp(heap: &W::QueryHeap, query: u32);
         fn begin_query(heap: &W::QueryHeap, query: u32);

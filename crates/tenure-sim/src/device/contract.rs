@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tenure_core::device::{
     self, AccelerationStructureRange, CallRule, Checked, Descriptor, DescriptorDevice, DescriptorHeapDesc,
-    DescriptorSource, DeviceError, HeapBudget, HeapDesc, ManagerSlot, MemoryDevice, MemoryTypeId, ObjectRef,
-    Permit, Properties, QueryDevice, QueryHeapDesc, QueueDevice, QueueId, QueueSerial, RayDevice,
+    DescriptorSource, DeviceError, Format, HeapBudget, HeapDesc, ManagerSlot, MemoryDevice, MemoryTypeId,
+    ObjectRef, Permit, Properties, QueryDevice, QueryHeapDesc, QueueDevice, QueueId, QueueSerial, RayDevice,
     Requirements, ResourceDesc, SetBinding, SetDevice, SetWrite, State, SubmitSync, TextureInfo,
     TextureWrite, TileDevice, TileLayout, TileUpdate,
 };
@@ -88,6 +88,10 @@ impl MemoryDevice for Device {
     fn requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
         let queues = &self.queues;
         queues.call(CallKind::Requirements, Request::default(), || queues.requirements_of(desc))
+    }
+
+    fn generates_mips(&self, format: Format) -> bool {
+        self.queues.generates_mips(format)
     }
 
     fn create_committed(&self, desc: &ResourceDesc, memory: MemoryTypeId) -> Result<Resource, DeviceError> {

@@ -1,5 +1,6 @@
 //! The contract of lists.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use tenure_core::device::{
@@ -93,6 +94,11 @@ impl CommandList<Device> for List {
     fn copy_texture(&mut self, src: &Resource, dst: &Resource, subresource: Subresource) {
         let rules = (self.queues.properties.features, self.kind);
         let command = record::copy_subresources(rules, src, dst, subresource);
+        self.record(command);
+    }
+
+    fn generate_mip(&mut self, texture: &Resource, mip: u32, layers: Range<u32>) {
+        let command = record::generate_mip((&self.queues, self.kind), texture, mip, layers);
         self.record(command);
     }
 

@@ -1,10 +1,11 @@
 //! Checks of a command by itself, while recording.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use tenure_core::device::{
     BufferLayout, CallRule, DescriptorKind, DeviceError, Features, Properties, QueueKind, State, Subresource,
-    TextureInfo, TextureRegion, check,
+    TextureInfo, TextureRegion, Usage, check,
 };
 
 use crate::command::{Command, copied_rows};
@@ -172,6 +173,18 @@ pub(crate) fn copy_texture(
         region,
         to_texture,
     })
+}
+
+pub(crate) fn generate_mip(
+    (shared, kind): (&Shared, QueueKind),
+    resource: &Resource,
+    mip: u32,
+    layers: Range<u32>,
+) -> Result<Command, DeviceError> {
+    let info = texture(resource)?;
+    check::usage(info.usage, Usage::COPY_SRC | Usage::COPY_DST)?;
+    check::mip_generation(info, (mip, &layers), kind, shared.generates_mips(info.format))?;
+    Ok(Command::GenerateMip { texture: Arc::clone(&resource.state), mip, layers })
 }
 
 pub(crate) fn copy_subresources(

@@ -284,6 +284,41 @@ fn copies_between_textures() {
 }
 
 #[test]
+fn mips_of_other_textures() {
+    let device = Device::new(Profile::VULKAN_NVIDIA);
+    let usage = Usage::COPY_SRC | Usage::COPY_DST;
+    let base = texture_info(16, 8, usage).mips(3).depth_or_layers(2);
+    let make =
+        |device: &Device, info: &TextureInfo| committed(device, "", &ResourceDesc::Texture(info.clone()));
+    let moss = make(&device, &base);
+    let of = |texture: &Resource, queue, mip, layers| {
+        recorded(&device, queue, |list| list.generate_mip(texture, mip, layers))
+    };
+    of(&moss, GRAPHICS, 1, 0..2).unwrap();
+    of(&moss, GRAPHICS, 2, 1..1).unwrap();
+    refused(of(&moss, COMPUTE, 1, 0..2), "on a graphics queue");
+    refused(of(&moss, COPY, 1, 0..2), "on a graphics queue");
+    refused(of(&moss, GRAPHICS, 0, 0..2), "the next larger one");
+    refused(of(&moss, GRAPHICS, 3, 0..2), "the mip exists (3, limit 3)");
+    refused(of(&moss, GRAPHICS, 1, 1..3), "the layer exists (3, limit 2)");
+    let rock = committed(&device, "rock", &buffer(PAGE, usage));
+    refused(of(&rock, GRAPHICS, 1, 0..1), "is a texture");
+    let target = base.clone().usage(Usage::COPY_DST);
+    let error = of(&make(&device, &target), GRAPHICS, 1, 0..1).unwrap_err();
+    assert!(matches!(error, DeviceError::MissingUsage { .. }), "{error}");
+    let unsupported = |answer: Result<(), DeviceError>| {
+        let error = answer.unwrap_err();
+        assert!(matches!(error, DeviceError::UnsupportedFormat { .. }), "{error}");
+    };
+    let whole = base.clone().format(Format::Rgba8Uint);
+    unsupported(of(&make(&device, &whole), GRAPHICS, 1, 0..1));
+    let direct = Device::new(Profile::DISCRETE);
+    assert!(!direct.generates_mips(base.format) && device.generates_mips(base.format));
+    let moss = make(&direct, &base);
+    unsupported(recorded(&direct, GRAPHICS, |list| list.generate_mip(&moss, 1, 0..1)));
+}
+
+#[test]
 fn states_that_the_queue_does_not_know() {
     let device = Device::new(Profile::DISCRETE);
     let (rock, moss) = things(&device);

@@ -72,7 +72,7 @@ fn command(list: &mut List, wild: &Wild, one: &Resource, two: &Resource) {
         extent: [s4, s5, 1],
     };
     let layout = BufferLayout { offset: a, row_pitch: b, rows: s0 };
-    match wild.what % 13 {
+    match wild.what % 14 {
         0 => list.copy_buffer(one, a, two, b, c),
         1 => list.copy_buffer_to_texture(one, layout, two, region),
         2 => list.copy_texture_to_buffer(one, region, two, layout),
@@ -84,6 +84,7 @@ fn command(list: &mut List, wild: &Wild, one: &Resource, two: &Resource) {
         8 => list.discard(one, Subresource::One(s0)),
         9 => list.copy_texture(one, two, Subresource::All),
         10 => list.copy_texture(one, two, Subresource::One(s0)),
+        11 => list.generate_mip(one, s0 % 4, s1 % 3..s2 % 4),
         _ => list.barriers(&[barrier(wild, one, two)]),
     }
 }

@@ -6,7 +6,7 @@ use ash::vk;
 use smallvec::SmallVec;
 use tenure_core::device::{
     self, AccelerationStructureRange, CallRule, Descriptor, DescriptorDevice, DescriptorHeapDesc,
-    DescriptorSource, DeviceError, HeapBudget, HeapDesc, ManagerSlot, MemoryBlock, MemoryDevice,
+    DescriptorSource, DeviceError, Format, HeapBudget, HeapDesc, ManagerSlot, MemoryBlock, MemoryDevice,
     MemoryTypeId, ObjectRef, Permit, Priority, Properties, QueryDevice, QueryHeapDesc, QueueDevice, QueueId,
     QueueSerial, RayDevice, Requirements, ResidencyDevice, ResourceDesc, SetBinding, SetDevice, SetWrite,
     State, SubmitSync, TextureInfo, TextureWrite, TileDevice, TileLayout, TileUpdate,
@@ -35,6 +35,7 @@ impl MemoryDevice for Device {
 
     forwarded! {
         fn requirements(self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> { self.parts.resources.requirements(desc) }
+        fn generates_mips(self, format: Format) -> bool { self.parts.resources.generates_mips(format) }
         fn create_heap(self, desc: &HeapDesc) -> Result<Heap, DeviceError> { self.parts.memory.create_heap(desc) }
         fn create_committed(self, desc: &ResourceDesc, memory: MemoryTypeId) -> Result<Resource, DeviceError> {
             self.parts.resources.create_committed(desc, memory, desc.usage().priority())

@@ -1,5 +1,7 @@
 //! The contract of lists, which [`List`] fulfils by methods of the same names.
 
+use std::ops::Range;
+
 use tenure_core::device::{
     Barrier, BufferLayout, CommandList, DeviceError, State, Subresource, TextureRegion,
 };
@@ -31,6 +33,7 @@ impl CommandList<Device> for List {
         copy_buffer_to_texture(src: &Resource, layout: BufferLayout, dst: &Resource, region: TextureRegion);
         copy_texture_to_buffer(src: &Resource, region: TextureRegion, dst: &Resource, layout: BufferLayout);
         copy_texture(src: &Resource, dst: &Resource, subresource: Subresource);
+        generate_mip(texture: &Resource, mip: u32, layers: Range<u32>);
         reset_queries(heap: &QueryHeap, first: u32, count: u32);
         write_timestamp(heap: &QueryHeap, query: u32);
         begin_query(heap: &QueryHeap, query: u32);

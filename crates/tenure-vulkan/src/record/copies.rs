@@ -1,5 +1,7 @@
 //! Checks of a copy while recording, independent of the resources' states.
 
+use std::ops::Range;
+
 use ash::vk;
 use smallvec::SmallVec;
 use tenure_core::device::{
@@ -11,7 +13,7 @@ use super::list::List;
 use crate::format::aspects;
 use crate::loaded::Loaded;
 use crate::queue::Family;
-use crate::resource::{Resource, VkUsage, image_copy};
+use crate::resource::{Resource, Resources, VkUsage, image_copy};
 
 /// The resource was created as a source or destination of copies.
 pub(crate) fn check_usage(resource: &Resource, usage: Usage) -> Result<(), DeviceError> {
@@ -175,6 +177,56 @@ impl List {
             unsafe { device.cmd_copy_image(list.buffer, from, read, to, written, &regions) };
         });
     }
+
+    pub(crate) fn generate_mip(&mut self, texture: &Resource, mip: u32, layers: Range<u32>) {
+        let checked = mip_blit((&self.queues, &self.resources, self.kind), texture, mip, &layers);
+        self.record(checked, |list, blit| {
+            let Some(MipBlit { image, region }) = blit else { return };
+            let (read, written) =
+                (vk::ImageLayout::TRANSFER_SRC_OPTIMAL, vk::ImageLayout::TRANSFER_DST_OPTIMAL);
+            let (device, filter) = (&list.queues.api.device, vk::Filter::LINEAR);
+            // SAFETY: the command buffer is open, on a queue with graphics; the image is alive, has one sample and a
+            // format for linear blits; the regions are whole mips that exist and differ.
+            unsafe { device.cmd_blit_image(list.buffer, image, read, image, written, &[region], filter) };
+        });
+    }
+}
+
+/// A blit of one mip to the next smaller one.
+pub(crate) struct MipBlit {
+    pub(crate) image: vk::Image,
+    pub(crate) region: vk::ImageBlit,
+}
+
+/// A checked blit to a mip of some layers, on a queue of this kind; `None` without layers.
+fn mip_blit(
+    (loaded, resources, queue): (&Loaded, &Resources, QueueKind),
+    texture: &Resource,
+    mip: u32,
+    layers: &Range<u32>,
+) -> Result<Option<MipBlit>, DeviceError> {
+    texture.check_device(loaded)?;
+    let (image, info) = texture.as_image()?;
+    check_usage(texture, Usage::COPY_SRC)?;
+    check_usage(texture, Usage::COPY_DST)?;
+    check::mip_generation(info, (mip, layers), queue, resources.generates_mips(info.format))?;
+    let part = |mip_level| vk::ImageSubresourceLayers {
+        aspect_mask: vk::ImageAspectFlags::COLOR,
+        mip_level,
+        base_array_layer: layers.start,
+        layer_count: layers.end.saturating_sub(layers.start),
+    };
+    let bounds = |mip| {
+        let [x, y, z] = info.mip_extent(mip).map(|side| i32::try_from(side).unwrap_or(i32::MAX));
+        [vk::Offset3D::default(), vk::Offset3D { x, y, z }]
+    };
+    let region = vk::ImageBlit {
+        src_subresource: part(mip - 1),
+        src_offsets: bounds(mip - 1),
+        dst_subresource: part(mip),
+        dst_offsets: bounds(mip),
+    };
+    Ok((!layers.is_empty()).then_some(MipBlit { image, region }))
 }
 
 /// The regions of whole subresources, which exist, with all their aspects.

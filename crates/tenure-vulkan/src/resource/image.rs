@@ -127,6 +127,24 @@ impl Resources {
         self.image_support(question).map(|found| found.is_some())
     }
 
+    /// Whether images of a format are blitted with a linear filter, to and from. Depth has no such filter.
+    pub(crate) fn generates_mips(&self, format: Format) -> bool {
+        const { assert!(Format::ALL.len() <= 128) };
+        let needed = vk::FormatFeatureFlags::BLIT_SRC
+            | vk::FormatFeatureFlags::BLIT_DST
+            | vk::FormatFeatureFlags::SAMPLED_IMAGE_FILTER_LINEAR;
+        let (instance, physical) = (&self.api.instance, self.api.physical);
+        let ask = |format: Format| {
+            // SAFETY: the physical device is one of the instance's.
+            let found =
+                unsafe { instance.get_physical_device_format_properties(physical, to_vk_format(format)) };
+            !format.is_depth() && found.optimal_tiling_features.contains(needed)
+        };
+        let all =
+            || Format::ALL.iter().fold(0, |bits, format| bits | u128::from(ask(*format)) << *format as u32);
+        self.blitted.get_or_init(all) >> format as u32 & 1 == 1
+    }
+
     /// Whether the CPU can write images of a format as the GPU has them.
     fn copies_format(&self, format: vk::Format) -> bool {
         let mut newer = vk::FormatProperties3::default();

@@ -7,7 +7,7 @@ mod make;
 mod object;
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tenure_core::device::{State, TextureCache, Usage};
 
@@ -26,6 +26,8 @@ pub(crate) struct Resources {
     pub(crate) memory: Arc<Memories>,
     support: ImageSupport,
     known: TextureCache<KnownImage>,
+    /// Bit *i* is set for format *i* when images of it are blitted with a linear filter; asked once.
+    blitted: OnceLock<u128>,
     /// The states in whose layouts the CPU may write images.
     written_in: State,
     /// Bytes of the address space that all sparse resources have.
@@ -43,6 +45,7 @@ impl Resources {
             memory,
             support: ImageSupport::default(),
             known: TextureCache::new(),
+            blitted: OnceLock::new(),
             sparse_bytes: AtomicU64::new(0),
             has_input_attachments: AtomicBool::new(false),
         }

@@ -159,6 +159,10 @@ forward_device! {
             self.timed(|inner| inner.supports_format(format, usage))
         }
 
+        fn generates_mips(&self, format: Format) -> bool {
+            self.timed(|inner| inner.generates_mips(format))
+        }
+
         fn create_heap(&self, desc: &HeapDesc) -> Result<Heap<D>, DeviceError> {
             let inner = self.timed(|inner| inner.create_heap(desc))?;
             self.counters.created();

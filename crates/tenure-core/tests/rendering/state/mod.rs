@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod frames;
+mod mips;
 mod parts;
 mod refused;

@@ -1,5 +1,7 @@
 //! Copies, checked against the API's rules before they are recorded.
 
+use std::ops::Range;
+
 use tenure_core::device::{
     Block, BufferLayout, CallRule, DeviceError, Plane, Subresource, TextureInfo, TextureRegion, check,
 };
@@ -227,6 +229,17 @@ pub(crate) fn to_buffer(
         copy.record(list, places, [part.texture_origin, part.buffer_origin], part.extent);
     }
     Ok(())
+}
+
+/// Direct3D 12 has no blits: always an error.
+pub(crate) fn generate_mip(
+    list: &List,
+    texture: &Resource,
+    mip: u32,
+    layers: &Range<u32>,
+) -> Result<(), DeviceError> {
+    list.check_owner(texture)?;
+    check::mip_generation(texture.texture()?, (mip, layers), list.kind, false)
 }
 
 /// Copies whole subresources to another texture, with all planes.

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
 use std::num::NonZero;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -286,6 +287,10 @@ impl CommandList<Device> for List {
 
     fn copy_texture(&mut self, src: &Resource, dst: &Resource, subresource: Subresource) {
         self.record(|list| copies::subresources(list, src, dst, subresource));
+    }
+
+    fn generate_mip(&mut self, texture: &Resource, mip: u32, layers: Range<u32>) {
+        self.record(|list| copies::generate_mip(list, texture, mip, &layers));
     }
 
     /// Queries need no reset.
