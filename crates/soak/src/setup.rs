@@ -210,6 +210,7 @@ impl Setup {
                     block: 16,
                     set_block: 3,
                     poison: true,
+                    report_unnamed: true,
                 }
             },
             compaction: CompactionConfig { quiet_frames: 0, ..CompactionConfig::default() },

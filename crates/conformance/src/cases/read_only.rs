@@ -158,6 +158,6 @@ pub fn written_resources_become_read_only<H: Harness>(harness: &H) {
     scene.expect(&bench, Queue::Graphics, 77);
     let mut recording = bench.gpu.record(Queue::Graphics, "writes").unwrap();
     assert!(recording.copy_buffer(&bytes, 0, &scene.buffer, 0, 4096).is_err());
-    drop((recording, scene));
+    drop((recording, scene, staging, bytes));
     bench.end();
 }

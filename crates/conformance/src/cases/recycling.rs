@@ -24,6 +24,7 @@ fn few() -> Config {
         chunk: 16,
         set_block: 4,
         poison: true,
+        report_unnamed: true,
     })
 }
 

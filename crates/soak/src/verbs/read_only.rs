@@ -49,8 +49,9 @@ pub(super) fn create(world: &mut World, rng: &mut Rng) -> Checked {
 /// Uploads to one that recordings of any queue may be reading.
 pub(super) fn upload(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(at) = one_of(rng, &world.read_only) else { return Ok(()) };
+    let name = world.read_only[at].name().clone();
+    world.say(|| format!("upload to {name}, which is read-only"));
     let texture = &world.read_only[at];
-    world.say(|| format!("upload to {}, which is read-only", world.read_only[at].name()));
     let uploaded =
         world.gpu.upload_texture(texture, texture.info().region(0, 0), TexelData::new(&texels(rng)));
     if let Some(upload) = world.allow("upload to a read-only texture", uploaded)? {

@@ -159,10 +159,12 @@ impl<D: Device> ListPool<D> {
             let resources = recorded.uses().map(|used| &used.resource.0.states);
             resources.filter(|cell| work.is_publishing && cell.read_only().is_some())
         };
-        let submitted_before = context.clock.submitted();
-        read_only()
-            .filter(|cell| cell.is_published())
-            .for_each(|cell| cell.note_unnamed_uses(&submitted_before));
+        if work.is_publishing {
+            let submitted = context.clock.submitted();
+            read_only()
+                .filter(|cell| cell.is_published())
+                .for_each(|cell| cell.note_unnamed_uses(&submitted));
+        }
         if fixups.has_released() {
             self.finish_transfers(context, recorded, work.paging)?;
         }

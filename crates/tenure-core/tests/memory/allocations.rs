@@ -257,6 +257,7 @@ fn descriptors_of_a_recording_allocate_nothing() {
             chunk: 64,
             set_block: 16,
             poison: false,
+            report_unnamed: false,
             ..DescriptorConfig::default()
         });
         let gpu = Gpu::new(device, config).unwrap();

@@ -398,6 +398,7 @@ fn every_field_of_the_configuration_has_two_ends() {
         chunk: _,
         set_block: _,
         poison: _,
+        report_unnamed: _,
     } = descriptors;
     let TransientConfig { heap: _, cache: _, latency: _, improvement: _, gpu_times: _ } = transient;
     for (field, min, max, set) in FIELDS {

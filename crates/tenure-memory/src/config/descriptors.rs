@@ -53,6 +53,9 @@ pub struct DescriptorConfig {
     ///
     /// It costs one descriptor write per freed descriptor, and a name for each one in use.
     pub poison: bool,
+    /// Whether a recording logs a warning for each resource that it binds through a set or a table and does not name: see
+    /// `Gpu::unnamed_uses`. Default: in builds with debug assertions.
+    pub report_unnamed: bool,
 }
 
 impl Default for DescriptorConfig {
@@ -66,6 +69,7 @@ impl Default for DescriptorConfig {
             chunk: 1024,
             set_block: 64,
             poison: cfg!(debug_assertions),
+            report_unnamed: cfg!(debug_assertions),
         }
     }
 }

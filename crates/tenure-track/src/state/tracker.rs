@@ -295,6 +295,12 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         if is_valid(state) { Ok(state) } else { Err(StateError::InvalidCombination { state }) }
     }
 
+    /// The resources in use.
+    #[doc(hidden)]
+    pub fn resources(&self) -> impl Iterator<Item = &StateCell> {
+        self.entries.iter().map(Entry::cell)
+    }
+
     /// Whether barriers of this resource are pending: for its uses, or because of an activation.
     /// O([activations](Self::activate) since the last flush).
     pub fn is_pending(&self, resource: &H) -> bool {
