@@ -64,10 +64,11 @@ impl<D: Device> Copy<D> {
         Part { page: self.page, offset: self.from }
     }
 
-    /// The destination, if it is read-only: it is published after the copy.
-    pub(super) fn into_published(self) -> Option<Publication<D>> {
+    /// The page of a submitted copy, and the destination if it is read-only.
+    pub(super) fn into_parts(self) -> (Arc<Page<D>>, Option<Publication<D>>) {
         let is_read_only = self.to.as_ref().read_only().is_some();
-        is_read_only.then(|| Publication { resource: self.to, _holds: self._holds })
+        let published = is_read_only.then(|| Publication { resource: self.to, _holds: self._holds });
+        (self.page, published)
     }
 
     pub(super) fn cell(&self) -> u64 {

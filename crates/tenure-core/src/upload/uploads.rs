@@ -274,11 +274,10 @@ impl<D: Device> Uploads<D> {
         let submitted = copies.extract_if(.., |copy| copy.on_graphics == on_graphics).take(count);
         for copy in submitted {
             self.copies.fetch_add(1, Ordering::Relaxed);
-            self.staging.let_go(context, copy.page.clone(), Uses::Submitted(at));
+            let (page, read_only) = copy.into_parts();
+            self.staging.let_go(context, page, Uses::Submitted(at));
             // A graphics queue has published its destinations itself.
-            if !on_graphics {
-                published.extend(copy.into_published());
-            }
+            published.extend(read_only.filter(|_| !on_graphics));
         }
     }
 
