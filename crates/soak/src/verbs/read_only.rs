@@ -1,6 +1,6 @@
 //! Textures that commands only read, and recordings do not name.
 
-use tenure_core::device::Device as _;
+use tenure_core::device::{Device as _, Features, Properties};
 use tenure_core::{Format, QueueKind, State, Subresource, TexelData, TextureDesc, TextureInfo, Usage};
 use test_random::Rng;
 
@@ -68,9 +68,11 @@ pub(super) fn read(world: &mut World, rng: &mut Rng) -> Checked {
     }
     world.say(|| "read read-only textures".to_owned());
     let recording = &mut world.open[at].recording;
-    let queues = &world.gpu.device().properties().queues;
+    let Properties { queues, features, .. } = world.gpu.device().properties();
     let state = match queues[recording.queue().index()].kind {
         QueueKind::Graphics => State::SHADER_READ,
+        // There the state for pixel shaders stays, and compute queues do not know it.
+        QueueKind::Compute if features.contains(Features::COPY_SRC_WITH_READS) => return Ok(()),
         QueueKind::Compute => State::NON_PIXEL_SHADER,
         QueueKind::Copy => return Ok(()),
     };
