@@ -100,7 +100,7 @@ impl<D: Device> PageAllocator<D> {
         let _call = self.services.context.call();
         self.services.context.check_open()?;
         refuse_read_only(&desc.name, desc.read_only, "it is in a page: call Gpu::make_read_only")?;
-        let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
+        let resource = ResourceDesc::Buffer(BufferInfo::new(desc.size, desc.usage));
         buffer_alignment(&self.services.context, desc)?;
         let needs = placed_needs(&self.services.context, desc, &resource)?;
         let backing = self.create(&resource, &needs, (desc.memory, desc.allocation), &desc.name)?;

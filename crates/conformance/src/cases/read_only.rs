@@ -103,7 +103,7 @@ impl<H: Harness> Scene<H> {
 
 /// Shaders find what was uploaded, also after later uploads and after moves.
 pub fn shaders_read_without_names<H: Harness>(harness: &H) {
-    let compaction = CompactionConfig { is_automatic: false, ..CompactionConfig::default() };
+    let compaction = CompactionConfig::default().is_automatic(false);
     let bench = Bench::with(harness, Config::from(compaction));
     let mut scenes: Vec<_> = (0..96).map(|number| (Scene::new(&bench, number), number)).collect();
     for (scene, number) in scenes.iter().take(8) {

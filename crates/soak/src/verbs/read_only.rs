@@ -29,10 +29,7 @@ pub(super) fn create(world: &mut World, rng: &mut Rng) -> Checked {
     let made = if is_declared {
         world.gpu.create_texture_with(&desc.read_only(State::SHADER_READ), &[TexelData::new(&texels(rng))])
     } else {
-        let desc = TextureDesc {
-            info: TextureInfo { usage: desc.info.usage | Usage::ALL_QUEUES, ..desc.info },
-            ..desc
-        };
+        let desc = desc.info(desc.info.usage(desc.info.usage | Usage::ALL_QUEUES));
         world.gpu.create_texture_with(&desc, &[TexelData::new(&texels(rng))])
     };
     let Some(texture) = world.allow("create a read-only texture", made)? else { return Ok(()) };

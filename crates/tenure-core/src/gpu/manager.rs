@@ -114,10 +114,11 @@ impl<D: Device> Gpu<D> {
     ///
     /// ```
     /// use tenure::{
-    ///     BufferDesc, BufferViewDesc, Config, DescriptorConfig, DescriptorTableDesc, Gpu, Queue, ShaderStages, Usage, sim,
+    ///     BufferDesc, BufferViewDesc, Config, DescriptorTableDesc, Gpu, Queue, ShaderStages,
+    ///     Usage, config::DescriptorConfig, sim,
     /// };
     ///
-    /// let config = Config::from(DescriptorConfig { report_unnamed: true, ..Default::default() });
+    /// let config = Config::from(DescriptorConfig::default().report_unnamed(true));
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), config)?;
     /// let particles = gpu.create_buffer(&BufferDesc::new(4800, Usage::UNORDERED_ACCESS).name("particles"))?;
     /// let particles = gpu.create_buffer_view(&particles, &BufferViewDesc::structured_writable(48))?;
@@ -246,14 +247,16 @@ impl<D: Device> Gpu<D> {
     ///
     /// ```
     /// use tenure::device::{MemoryDevice, MemoryTypeId, ResourceDesc};
-    /// use tenure::{BufferDesc, BufferInfo, Config, Gpu, LocationKind, State, Usage, sim};
+    /// use tenure::{
+    ///     BufferDesc, Config, Gpu, State, Usage, memory::LocationKind, resource::BufferInfo, sim,
+    /// };
     ///
     /// let device = sim::Device::new(sim::Profile::DISCRETE);
-    /// let info = BufferInfo { size: 4096, usage: Usage::VERTEX };
+    /// let info = BufferInfo::new(4096, Usage::VERTEX);
     /// let own = device.create_committed(&ResourceDesc::Buffer(info), MemoryTypeId(0))?;
     ///
     /// let gpu = Gpu::new(device, Config::default())?;
-    /// let desc = BufferDesc { usage: Usage::VERTEX, ..BufferDesc::new(4096, Usage::VERTEX) };
+    /// let desc = BufferDesc::new(4096, Usage::VERTEX).usage(Usage::VERTEX);
     /// let adopted = gpu.adopt_buffer(own, &desc.name("terrain"), State::COMMON)?;
     /// assert_eq!(adopted.location(), LocationKind::Adopted);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -282,15 +285,15 @@ impl<D: Device> Gpu<D> {
     /// ```
     /// use std::sync::Arc;
     /// use tenure::device::{MemoryDevice, MemoryTypeId, ResourceDesc};
-    /// use tenure::{BufferDesc, BufferInfo, Config, Gpu, State, Usage, sim};
+    /// use tenure::{BufferDesc, Config, Gpu, State, Usage, resource::BufferInfo, sim};
     ///
     /// let device = sim::Device::new(sim::Profile::DISCRETE);
-    /// let info = BufferInfo { size: 4096, usage: Usage::VERTEX };
+    /// let info = BufferInfo::new(4096, Usage::VERTEX);
     /// let own = device.create_committed(&ResourceDesc::Buffer(info), MemoryTypeId(0))?;
     ///
     /// let gpu = Gpu::new(device, Config::default())?;
     /// let file = Arc::new("a mapped file");
-    /// let desc = BufferDesc { usage: Usage::VERTEX, ..BufferDesc::new(4096, Usage::VERTEX) };
+    /// let desc = BufferDesc::new(4096, Usage::VERTEX).usage(Usage::VERTEX);
     /// let adopted = gpu.adopt_buffer_in(file.clone(), own, &desc, State::COMMON)?;
     /// drop(adopted);
     /// gpu.purge()?;

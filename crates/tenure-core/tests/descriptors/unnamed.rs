@@ -10,12 +10,12 @@ use tenure_sim::{Device, Lag};
 use crate::{BOTH, HEAPS, SETS, binding, bytes, device, end, gpu};
 
 fn config(report_unnamed: bool) -> Config {
-    Config::from(DescriptorConfig { report_unnamed, ..DescriptorConfig::default() })
+    Config::from(DescriptorConfig::default().report_unnamed(report_unnamed))
 }
 
 fn texture(gpu: &Gpu<Device>, read_only: State) -> (Texture<Device>, View<Device>) {
     let desc = TextureDesc::d2(4, 4, Format::Rgba8Unorm, Usage::SHADER_READ).name("grass");
-    let desc = TextureDesc { read_only, ..desc };
+    let desc = desc.read_only(read_only);
     let texture = gpu.create_texture_with(&desc, &[TexelData::new(&[1; 64])]).unwrap();
     let view = gpu.create_texture_view(&texture, &TextureViewDesc::sampled()).unwrap();
     (texture, view)

@@ -99,7 +99,7 @@ fn the_simulated_device_misses_the_barrier_without_the_declaration() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::VULKAN_INTEL, Profile::D3D12_ENHANCED] {
         let device = device(profile, Lag::Submissions(3));
         let gpu = gpu(&device, Config::default());
-        let desc = TextureDesc { read_only: State::empty(), ..grass() };
+        let desc = grass().read_only(State::empty());
         let texture = gpu.create_texture(&desc).unwrap();
         for mip in 0..2 {
             gpu.upload_texture(&texture, texture.info().region(mip, 0), TexelData::new(&texels(1, mip)))
