@@ -98,6 +98,7 @@ suite_of! { ($)
     moving:
         buffers_that_move_keep_their_bytes textures_that_move_keep_their_texels shaders_find_what_has_moved
         threads_find_what_has_moved;
+    read_only: shaders_read_without_names written_resources_become_read_only;
     texture_copies: textures_are_copied_on_every_queue subresources_are_copied_alone;
     mips: mips_are_averages_of_larger_ones mips_are_refused_by_name;
     depth_stencil:

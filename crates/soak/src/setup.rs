@@ -205,6 +205,7 @@ impl Setup {
                     .block(16)
                     .set_block(3)
                     .poison(true)
+                    .report_unnamed(true)
             })
             .compaction(CompactionConfig::default().quiet_frames(0))
             .in_place(chosen.in_place)

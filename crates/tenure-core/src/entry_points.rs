@@ -219,6 +219,7 @@ fn uses<D: Device, R: Into<Used<'static, D>>>() {
         Commands::<D>::acquire_from_peer as fn(&mut Commands<D>, R, State) -> _,
         Gpu::<D>::declare_state as fn(&Gpu<D>, R, Subresource, State, &SyncPoint) -> _,
         Gpu::<D>::declare_state as fn(&Gpu<D>, R, Subresources, State, &SyncPoint) -> _,
+        Gpu::<D>::make_read_only as fn(&Gpu<D>, R, State) -> _,
     ];
 }
 

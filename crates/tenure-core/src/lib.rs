@@ -45,6 +45,7 @@ mod stats;
 mod ticket;
 pub mod transient;
 mod transient_heaps;
+mod unnamed;
 mod upload;
 
 pub use command::{Commands, Needed, Recording, Transient, TransientBuffer, TransientTexture};

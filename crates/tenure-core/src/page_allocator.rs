@@ -14,7 +14,9 @@ use crate::memory::{
     ResourceRequest, allows, no_memory_type,
 };
 use crate::registry::{ObjectKind, RecordKey};
-use crate::resource::{Buffer, HandleInner, Labels, Texture, TextureDesc, buffer_alignment, placed_needs};
+use crate::resource::{
+    Buffer, HandleInner, Labels, Texture, TextureDesc, buffer_alignment, placed_needs, refuse_read_only,
+};
 use crate::services::Services;
 use crate::{BufferDesc, Error, Name};
 
@@ -98,6 +100,7 @@ impl<D: Device> PageAllocator<D> {
     pub fn create_buffer(&self, desc: &BufferDesc) -> Result<Buffer<D>, Error> {
         let _call = self.services.context.call();
         self.services.context.check_open()?;
+        refuse_read_only(&desc.name, desc.read_only, "it is in a page: call Gpu::make_read_only")?;
         let resource = ResourceDesc::Buffer(BufferInfo::new(desc.size, desc.usage));
         buffer_alignment(&self.services.context, desc)?;
         let needs = placed_needs(&self.services.context, desc, &resource)?;
@@ -122,6 +125,7 @@ impl<D: Device> PageAllocator<D> {
     pub fn create_texture(&self, desc: &TextureDesc) -> Result<Texture<D>, Error> {
         let _call = self.services.context.call();
         self.services.context.check_open()?;
+        refuse_read_only(&desc.name, desc.read_only, "it is in a page: call Gpu::make_read_only")?;
         let resource = ResourceDesc::Texture(desc.info.clone());
         let needs = self.services.context.requirements(&desc.name, &resource)?;
         let backing = self.create(&resource, &needs, (MemoryUse::GpuOnly, desc.allocation), &desc.name)?;

@@ -66,6 +66,10 @@ bitflags! {
         /// video decoder). Vulkan transfers such a resource to the queue family `FOREIGN` and back. Only where the device has
         /// [`Features::SHARED_ACROSS_DRIVERS`](super::Features::SHARED_ACROSS_DRIVERS).
         const SHARED_ACROSS_DRIVERS = 1 << 17;
+        /// Queues of all families use the texture without transfers of ownership: on Vulkan it is created with concurrent
+        /// sharing, which may keep a GPU from compressing a target. `TextureDesc::read_only` adds it. No effect on buffers,
+        /// which all families share, on Direct3D 12, and on devices with one family. Only beside other uses.
+        const ALL_QUEUES = 1 << 18;
     }
 }
 
@@ -108,7 +112,7 @@ impl Usage {
     #[inline]
     #[must_use]
     pub const fn is_read_only(self) -> bool {
-        Self::READ_ONLY.union(Self::COPY_DST).contains(self)
+        Self::READ_ONLY.union(Self::COPY_DST).union(Self::ALL_QUEUES).contains(self)
     }
 }
 

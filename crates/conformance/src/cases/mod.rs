@@ -21,6 +21,7 @@ pub mod properties;
 pub mod queries;
 pub mod queues;
 pub mod rays;
+pub mod read_only;
 pub mod readbacks;
 pub mod recycling;
 pub mod refusals;

@@ -24,7 +24,8 @@ fn few() -> Config {
             .block(16)
             .chunk(16)
             .set_block(4)
-            .poison(true),
+            .poison(true)
+            .report_unnamed(true),
     )
 }
 

@@ -244,6 +244,22 @@ fn unmapped() {
     gpu.shutdown();
 }
 
+/// A resource that a recording binds through a table and does not name.
+fn unnamed() {
+    let config = DescriptorConfig::default().report_unnamed(true);
+    let gpu = gpu(Options::new(Profile::DISCRETE), config);
+    let lights = BufferDesc::new(100 << 10, Usage::SHADER_READ).name("lights");
+    let lights = gpu.create_buffer_with(&lights, &[1; 100 << 10]).unwrap();
+    let view = gpu.create_buffer_view(&lights, &BufferViewDesc::raw()).unwrap();
+    let binds = [(&view).into()];
+    let table = gpu.create_descriptor_table(&DescriptorTableDesc::new(&binds).name("meadow")).unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "opaque").unwrap();
+    let _row = recording.split().1.table(&table).unwrap();
+    recording.submit().unwrap();
+    drop((table, view, lights));
+    gpu.shutdown();
+}
+
 /// Without values that differ between runs.
 fn steady(line: &str) -> String {
     let words = line.trim().split(' ').map(|word| match word.split_once('=') {
@@ -255,7 +271,7 @@ fn steady(line: &str) -> String {
 
 #[test]
 fn every_line_has_its_exact_text() {
-    let programs: [fn(); 14] = [
+    let programs: [fn(); 15] = [
         recorder,
         memory,
         budgets,
@@ -270,6 +286,7 @@ fn every_line_has_its_exact_text() {
         panics,
         mapped,
         unmapped,
+        unnamed,
     ];
     let mut lines = BTreeSet::new();
     let mut texts = BTreeSet::new();

@@ -69,6 +69,12 @@ fn states(table: &mut Table) {
         StateError::NoCommonLayout { state: State::COPY_SRC | State::PIXEL_SHADER },
         StateError::Shared,
         StateError::NotShared,
+        StateError::ReadOnly { state, allowed: State::PIXEL_SHADER },
+        StateError::NotReadOnQueue { allowed: State::PIXEL_SHADER, kind: QueueKind::Compute },
+        StateError::CannotBeReadOnly {
+            state: State::PIXEL_SHADER,
+            rule: "its memory is shared over time with other resources",
+        },
         StateError::UsedBeforeAcquired,
         StateError::NoCapableQueue { state: State::PIXEL_SHADER },
         StateError::SplitSubmission { submission: QueueSerial { queue, serial: 9 } },

@@ -8,6 +8,7 @@ mod graphs;
 mod lifetimes;
 mod memory;
 mod others;
+mod read_only;
 mod recordings;
 mod textures;
 mod tiles;
@@ -137,6 +138,10 @@ const VERBS: &[Verb] = &[
     verb(3, buffers::within_limits),
     verb(2, recordings::attachments),
     verb(6, transfers::await_one),
+    verb(4, read_only::create),
+    verb(4, read_only::upload),
+    verb(8, read_only::read),
+    verb(2, read_only::drop_one),
 ];
 
 /// The weights under some trouble.

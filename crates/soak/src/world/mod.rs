@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tenure_core::{
     AccelerationStructure, Buffer, Frame, Gpu, MovableId, PageAllocator, QueryTicket, Readback, Reserved,
-    SetLayout, Timestamp, Upload, UploadRing,
+    SetLayout, Texture, Timestamp, Upload, UploadRing,
 };
 use tenure_sim::{Device, Swapchain};
 
@@ -48,6 +48,8 @@ pub(crate) struct World {
     pub(crate) tickets: Vec<QueryTicket<Device, Timestamp>>,
     pub(crate) tiles: Vec<Tiles>,
     pub(crate) structures: Vec<AccelerationStructure<Device>>,
+    /// Textures that commands only read.
+    pub(crate) read_only: Vec<Texture<Device>>,
     pub(crate) uploads: Vec<Upload>,
     pub(crate) swapchain: Option<Swapchain>,
     /// Other objects that are only kept alive.
@@ -98,6 +100,7 @@ impl World {
             tickets: Vec::new(),
             tiles: Vec::new(),
             structures: Vec::new(),
+            read_only: Vec::new(),
             uploads: Vec::new(),
             swapchain: None,
             kept: Vec::new(),

@@ -194,9 +194,26 @@ impl<D: Device> Commands<D> {
             self.check_acquired(name, aliased_range)?;
         }
         let cell = &place.api_resource().states;
+        if let Some(declared) = cell.read_only() {
+            return self
+                .check_read(cell, (subresource, state), declared)
+                .map_err(|source| refused(name, source));
+        }
         let checked = self.check_layout(cell, state);
         let checked = checked.and_then(|()| self.open.tracker.check_cell(cell, subresource, state));
         checked.map_err(|source| refused(name, source))
+    }
+
+    /// Checks a use of a read-only resource.
+    fn check_read(
+        &self,
+        cell: &StateCell,
+        (part, state): (Subresource, State),
+        declared: State,
+    ) -> Result<(), StateError> {
+        let model = self.services.context.device().properties().state_model;
+        cell.check_read_only(state, declared, model, self.open.tracker.queue_kind())?;
+        self.open.tracker.check_cell(cell, part, state)
     }
 
     /// Checks that no other open recording has acquired a transient resource.

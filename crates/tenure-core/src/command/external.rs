@@ -78,8 +78,10 @@ pub(crate) fn submit_external<D: Device, T, E: From<Error>>(
     context.check_submitted(waits)?;
     Clock::check_outside().map_err(Error::from)?;
     services.flush_pending_uploads()?;
+    let mut all = services.lists.published(context);
+    waits.iter().for_each(|wait| all.require(wait.queue, wait.serial));
     let waits: SmallVec<[_; crate::device::MAX_QUEUES]> =
-        waits.iter().filter(|wait| wait.queue != queue).collect();
+        all.iter().filter(|wait| wait.queue != queue).collect();
     // Objects dropped meanwhile wait for the submission, as for a recording that may use them.
     let recording = context.recordings.open("external work", context.current_frame());
     let mut answer = None;

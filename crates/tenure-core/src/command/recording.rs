@@ -15,6 +15,7 @@ use crate::services::Services;
 use crate::staging::{BuildPages, Pages};
 use crate::ticket::Progress;
 use crate::time::{RecordingId, SyncPoint};
+use crate::unnamed::BoundResources;
 use crate::{Error, Name};
 
 /// A command list being recorded, on any thread. It derefs to its [`Commands`], which record into the list.
@@ -43,6 +44,8 @@ pub struct Recording<D: Device> {
     sets: OnceCell<Box<RecordedSets<D>>>,
     /// The places of movable resources for this recording, once it has asked for any.
     places: OnceCell<Box<RecordedPlaces<D>>>,
+    /// What it has bound, in debug builds.
+    pub(super) bound: BoundResources,
     /// Declared last, as in every handle. The commands have a reference of their own, so that
     /// [`split`](Self::split) can lend both sides.
     pub(super) services: Arc<Services<D>>,
@@ -68,6 +71,7 @@ impl<D: Device> Recording<D> {
             shown: NotedBlocks::default(),
             sets: OnceCell::new(),
             places: OnceCell::new(),
+            bound: BoundResources::default(),
             services: services.clone(),
         })
     }
@@ -78,14 +82,16 @@ impl<D: Device> Recording<D> {
     /// # Panics
     /// Never: a recording has its list until it is submitted, which consumes it.
     pub fn split(&mut self) -> (&mut Commands<D>, Scratch<'_, D>) {
-        let Self { commands, name, services, pages, builds, chunks, shown, sets, places, .. } = self;
+        let Self { commands, name, services, pages, builds, chunks, shown, sets, places, bound, .. } = self;
         let commands = match commands {
             Some(commands) => commands,
             None => unreachable!("submitting consumes the recording"),
         };
         let (id, queue) = (commands.id, commands.queue);
         let noted_places = places;
-        (commands, Scratch { services, pages, builds, chunks, shown, sets, noted_places, id, queue, name })
+        let scratch =
+            Scratch { services, pages, builds, chunks, shown, sets, noted_places, bound, id, queue, name };
+        (commands, scratch)
     }
 
     /// Lets the following builds reuse the scratch memory of the builds so far: records a barrier between them and hands out

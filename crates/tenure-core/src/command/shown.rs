@@ -179,6 +179,9 @@ impl<D: Device> Commands<D> {
             self.check_found(resource.name(), &place, part, state)?;
             self.enter(&place);
             let cell = &place.api_resource().states;
+            if cell.read_only().is_some() {
+                continue;
+            }
             let combined = self.open.tracker.combined(cell, part, state);
             let checked = combined.and_then(|state| self.check_layout(cell, state).map(|()| state));
             let combined =

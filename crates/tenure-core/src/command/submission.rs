@@ -32,6 +32,8 @@ impl<D: Device> Recording<D> {
             return Ok(SyncPoint::NONE);
         };
         self.shown.move_to(&mut open.blocks);
+        let bound = std::mem::take(&mut self.bound);
+        context.unnamed_uses.check(&self.name, bound, open.tracker.resources());
         self.waits.merge(&self.copied(&holds));
         let (queries, tickets) = (open.queries.take(), std::mem::take(&mut open.tickets));
         let submitted = self.services.lists.submit_open(context, queue, open, &self.waits);

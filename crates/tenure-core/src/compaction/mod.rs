@@ -270,6 +270,10 @@ impl<D: Device> Compactor<D> {
     /// The queue that copies a resource. A resource with views may be used without naming a state, so it stays with the queue
     /// that owns it, in its state.
     fn queue_of(&self, services: &Services<D>, movable: &MovableBacking<D>) -> QueueId {
+        // Recordings of any queue read it without naming it, so that it returns to the state for all of them at once.
+        if movable.place().api_resource.states.read_only().is_some() {
+            return self.graphics;
+        }
         let ResourceDesc::Texture(info) = &movable.needs.desc else {
             return if services.descriptors.has_followers(movable) { self.graphics } else { self.copy };
         };
@@ -417,6 +421,9 @@ impl<D: Device> Compactor<D> {
         let name = Name::from(NAME);
         let mut open = lists.take_open(context, queue).map_err(|source| context.refused(&name, source))?;
         open.is_move = true;
+        if copied().any(|moved| moved.to.api_resource.states.read_only().is_some()) {
+            open.change_read_only(true);
+        }
         if let Err(source) = record(context, &mut open, copied) {
             lists.discard_open(context, queue, open);
             return Err(Error::State { name, source });

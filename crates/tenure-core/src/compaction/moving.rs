@@ -72,9 +72,8 @@ pub(super) fn begin<'a, D: Device>(
     };
     let mut exchange = movable.current.lock();
     if check(&exchange).0 && !exchange.is_held() {
-        let to = ApiPlace { api_resource, offset: movable.needs.offset(location.offset()) };
-        let planned = Some(planned.clone());
-        return Outcome::Moves(Box::new(Moving { movable, planned, exchange, to, location }));
+        let made = (api_resource, location);
+        return Outcome::Moves(Box::new(Moving::new(movable, Some(planned.clone()), exchange, made)));
     }
     exchange.value_mut().is_planned = false;
     drop(exchange);
@@ -145,6 +144,22 @@ impl<D: Device> Ends<D> {
     }
 }
 
+impl<'a, D: Device> Moving<'a, D> {
+    /// A move to the API resource made in its new place.
+    pub(super) fn new(
+        movable: &'a Arc<MovableBacking<D>>,
+        planned: Option<PlannedMove<D>>,
+        exchange: Exchange<'a, Current<D>>,
+        (api_resource, location): (Arc<ApiResource<D>>, Location<D>),
+    ) -> Self {
+        if let Some(declared) = exchange.value().place.api_resource.states.read_only() {
+            api_resource.states.set_read_only(declared);
+        }
+        let to = ApiPlace { api_resource, offset: movable.needs.offset(location.offset()) };
+        Self { movable, planned, exchange, to, location }
+    }
+}
+
 impl<D: Device> Moving<'_, D> {
     /// Declares the uses of the copy.
     fn require(&self, open: &mut Open<D>) -> Result<(), StateError> {
@@ -187,6 +202,10 @@ impl<D: Device> Moving<'_, D> {
             if model == StateModel::Promotion || state != State::COMMON {
                 let part = if is_whole { Subresource::All } else { Subresource::One(index) };
                 all.push((Tracked(to.clone()), part, state));
+                // Recordings may have the old place, and do not name it.
+                if from.states.read_only().is_some() && state != State::COMMON {
+                    all.push((Tracked(from.clone()), part, state));
+                }
             }
         }
         all

@@ -7,7 +7,7 @@ use super::{CompactionReport, Compactor};
 use crate::Error;
 use crate::context::Context;
 use crate::device::{Device, QueueId};
-use crate::memory::{AllocationFlags, ApiPlace, Backing, CompactionBudget, MemoryUse, MovableBacking};
+use crate::memory::{AllocationFlags, Backing, CompactionBudget, MemoryUse, MovableBacking};
 use crate::services::Services;
 
 /// Divisor for the part of a budget that stays free, so that returned resources do not make the next allocation fail.
@@ -105,8 +105,7 @@ impl<D: Device> Compactor<D> {
                 Left::made(api_resource, location).give_back(&services.context);
                 continue;
             }
-            let to = ApiPlace { api_resource, offset: movable.needs.offset(location.offset()) };
-            moving.push(Moving { movable, planned: None, exchange, to, location });
+            moving.push(Moving::new(movable, None, exchange, (api_resource, location)));
         }
         if moving.is_empty() {
             return Ok(());

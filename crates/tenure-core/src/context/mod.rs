@@ -42,6 +42,7 @@ use crate::registry::{ObjectKind, Record, RecordKey, Registry};
 use crate::repeated::Repeated;
 use crate::ticket::AwaitedTickets;
 use crate::time::{Clock, FramePacer, HeldItems, Recordings, ReleaseQueue, ReleaseStats, Stamp, SyncPoint};
+use crate::unnamed::UnnamedUses;
 
 /// Alignments of the device that the creation of resources needs.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +76,7 @@ pub(crate) struct Context<D: Device> {
     pub(crate) pacer: Mutex<FramePacer>,
     pub(crate) frame: AtomicU64,
     pub(crate) waits: Waits,
+    pub(crate) unnamed_uses: UnnamedUses,
     /// The tasks that await readbacks.
     pub(crate) awaited: AwaitedTickets,
     pub(crate) divided: DividedTransfers,
@@ -171,6 +173,7 @@ impl<D: Device> Context<D> {
             ref_shards: RefShardTable::new(),
             frame: AtomicU64::new(0),
             waits: Waits::default(),
+            unnamed_uses: UnnamedUses::default(),
             awaited: AwaitedTickets::default(),
             divided: DividedTransfers::default(),
             external_work: RwLock::default(),

@@ -341,6 +341,11 @@ impl<D: Device> DescriptorSet<D> {
         &self.blocks
     }
 
+    /// The key of its record, as a number.
+    pub(crate) fn record_bits(&self) -> u64 {
+        self.record.to_bits()
+    }
+
     /// The declared uses of its resources.
     pub(crate) fn shown(&self, stages: ShaderStages) -> impl Iterator<Item = ShownUse<'_, D>> {
         self.kept.iter().filter_map(move |bind| bind.shown(stages))

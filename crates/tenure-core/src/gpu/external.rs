@@ -102,6 +102,60 @@ impl<D: Device> Gpu<D> {
         parts.try_for_each(std::convert::identity)
     }
 
+    /// Declares that commands only read a resource from now on, in these states. Afterwards no recording on any queue needs to
+    /// name it: before the next submission, tenure brings it into the states, and all later submissions come after that. For
+    /// resources that commands have written, such as a texture whose mips they have made; a texture that is filled by uploads
+    /// alone is better [created as read-only](crate::TextureDesc::read_only), and the same rules apply to both.
+    ///
+    /// All recordings that write it must have been submitted: a later submission of one that does is refused. There is no way
+    /// back; uploads remain allowed. Another call with the same states does nothing.
+    ///
+    /// On Vulkan, a texture without [`Usage::ALL_QUEUES`](crate::Usage::ALL_QUEUES) belongs to the graphics queue family
+    /// afterwards, and only graphics queues can read it, if the device has several families.
+    ///
+    /// O(1). Thread-safe.
+    ///
+    /// # Errors
+    /// [`Error::State`] for a write state, for states that its usage forbids or that no layout of Vulkan serves together, for
+    /// other states than an earlier declaration named, and, with the reason, for a resource that cannot be read-only: it is
+    /// mapped, shares its API buffer ([`BufferDesc::own_resource`](crate::BufferDesc::own_resource)), or is shared, transient,
+    /// reserved, evictable or of a swap chain. [`Error::FixedState`], [`Error::Foreign`]; [`Error::Device`] for a lost device.
+    ///
+    /// ```
+    /// use tenure::{Config, Format, Gpu, Queue, State, Subresource, TextureDesc, Usage, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let usage = Usage::RENDER_TARGET | Usage::SHADER_READ;
+    /// let probe = gpu.create_texture(&TextureDesc::d2(64, 64, Format::Rgba8Unorm, usage).name("probe"))?;
+    /// let mut recording = gpu.record(Queue::Graphics, "capture")?;
+    /// recording.use_resource(&probe, Subresource::All, State::RENDER_TARGET)?;
+    /// let _draw = recording.raw();
+    /// recording.submit()?;
+    /// gpu.make_read_only(&probe, State::SHADER_READ)?;
+    ///
+    /// let mut recording = gpu.record(Queue::Graphics, "scene")?;
+    /// let _draw = (recording.raw(), probe.raw()); // no use_resource
+    /// let error = recording.use_resource(&probe, Subresource::All, State::RENDER_TARGET).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "probe: the resource is read-only in PIXEL_SHADER | NON_PIXEL_SHADER, and cannot be used in RENDER_TARGET"
+    /// );
+    /// recording.submit()?;
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[inline(never)]
+    pub fn make_read_only<'a>(&self, resource: impl Into<Used<'a, D>>, states: State) -> Result<(), Error> {
+        let _call = self.shared.call()?;
+        let (context, used): (_, Used<'a, D>) = (&self.shared.context, resource.into());
+        context.clock.check().map_err(|source| Error::device(used.name(), source))?;
+        let mut holds = PlaceHolds::new(Holder::NO_RECORDING);
+        let tracked = used.check(context, Subresource::All, states, &mut holds)?;
+        if used.declare_read_only(&tracked, states)? {
+            self.shared.services.uploads.publish(context, (tracked, holds));
+        }
+        self.shared.settle_uploads()
+    }
+
     fn declare_part(
         &self,
         used: &Used<'_, D>,
@@ -113,7 +167,11 @@ impl<D: Device> Gpu<D> {
         let tracked = used.check(&self.shared.context, part, state, &mut holds)?;
         let cell = tracked.as_ref();
         let shared = if used.is_shared() { Err(StateError::Shared) } else { Ok(()) };
-        let checked = shared.and_then(|()| cell.check_declared(part, state));
+        let fixed = match cell.read_only() {
+            Some(allowed) => Err(StateError::ReadOnly { state, allowed }),
+            None => shared,
+        };
+        let checked = fixed.and_then(|()| cell.check_declared(part, state));
         checked.map_err(|source| used.refuse(source))?;
         cell.declare(part, state, at, self.owner(state, at));
         Ok(())

@@ -100,6 +100,47 @@ impl<D: Device> Gpu<D> {
         &self.shared.context.config
     }
 
+    /// The number of resources that submitted recordings have bound without naming them, each counted once for each set or
+    /// table, at most 4096. Each is also a warning in the log. Only with
+    /// [`DescriptorConfig::report_unnamed`](crate::DescriptorConfig::report_unnamed), by default in builds with debug assertions;
+    /// else 0.
+    ///
+    /// Bound is what a recording asks for by [`Scratch::lasting_set`](crate::Scratch::lasting_set),
+    /// [`Scratch::table`](crate::Scratch::table), [`Scratch::set`](crate::Scratch::set) or
+    /// [`Scratch::descriptors`](crate::Scratch::descriptors). tenure does not see what a program binds by itself: by
+    /// [`DescriptorSet::block`](crate::DescriptorSet::block), [`DescriptorTable::first`](crate::DescriptorTable::first), a
+    /// view's index or a GPU address. Named is a resource with a declared use anywhere in the recording, in any state; the
+    /// order of uses and commands is not compared. Read-only and mapped resources need no name.
+    ///
+    /// ```
+    /// use tenure::{
+    ///     BufferDesc, BufferViewDesc, Config, DescriptorTableDesc, Gpu, Queue, ShaderStages,
+    ///     Usage, config::DescriptorConfig, sim,
+    /// };
+    ///
+    /// let config = Config::from(DescriptorConfig::default().report_unnamed(true));
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), config)?;
+    /// let particles = gpu.create_buffer(&BufferDesc::new(4800, Usage::UNORDERED_ACCESS).name("particles"))?;
+    /// let particles = gpu.create_buffer_view(&particles, &BufferViewDesc::structured_writable(48))?;
+    /// let table = gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&particles).into()]).name("particles"))?;
+    /// for is_named in [true, false] {
+    ///     let mut recording = gpu.record(Queue::Graphics, "simulate")?;
+    ///     let (commands, scratch) = recording.split();
+    ///     commands.set_descriptor_heaps()?;
+    ///     if is_named {
+    ///         commands.use_table(&table, ShaderStages::NonPixel)?;
+    ///     }
+    ///     let _dispatch = (commands.raw(), scratch.table(&table)?.first());
+    ///     recording.submit()?;
+    ///     assert_eq!(gpu.unnamed_uses(), u64::from(!is_named));
+    /// }
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn unnamed_uses(&self) -> u64 {
+        self.shared.context.unnamed_uses.count()
+    }
+
     /// Creates a buffer at the location that the [policy](crate::memory::policy) selects.
     ///
     /// In steady state a range of a shared buffer: O(1), no API call, no allocation.

@@ -43,6 +43,10 @@ pub(crate) struct Open<D: Device> {
     is_due: bool,
     /// True for a list of moves: its uses say nothing about the next use of the resources.
     pub(crate) is_move: bool,
+    /// It may change read-only resources; other lists keep no states of them.
+    changes_read_only: bool,
+    /// It leaves the read-only resources that it changes in their declared states, for all later submissions.
+    pub(super) is_publishing: bool,
     /// The list was closed, and can be submitted or begun again.
     pub(super) is_closed: bool,
 }
@@ -61,6 +65,8 @@ impl<D: Device> Open<D> {
             written: State::COMMON,
             is_due: false,
             is_move: false,
+            changes_read_only: false,
+            is_publishing: false,
             is_closed: false,
         }
     }
@@ -108,6 +114,9 @@ impl<D: Device> Open<D> {
     /// As [`require`](Self::require), for a checked use: the tracker allows it.
     #[inline]
     pub(crate) fn note(&mut self, resource: &Arc<ApiResource<D>>, subresource: Subresource, state: State) {
+        if !self.changes_read_only && resource.states.read_only().is_some() {
+            return;
+        }
         self.tracker.note(&resource.states, || Tracked(resource.clone()), subresource, state, true);
         self.is_due = true;
         if let Some(block) = resource.block {
@@ -115,6 +124,25 @@ impl<D: Device> Open<D> {
         }
         if resource.is_read_by_cpu {
             self.written |= state & MAY_WRITE;
+        }
+    }
+
+    /// Lets the list change read-only resources. `is_publishing`: it leaves all of these in their declared states, so that
+    /// later submissions read them; else another list follows that does.
+    pub(crate) fn change_read_only(&mut self, is_publishing: bool) {
+        self.changes_read_only = true;
+        self.is_publishing = is_publishing;
+        self.tracker.set_publishing();
+    }
+
+    /// Brings a read-only resource into its declared states.
+    pub(crate) fn publish(&mut self, resource: &Tracked<D>) -> Result<(), StateError> {
+        match resource.as_ref().read_only() {
+            Some(declared) => {
+                let state = resource.as_ref().published_in(declared, self.tracker.model());
+                self.require(resource, Subresource::All, state)
+            }
+            None => Ok(()),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Pools of command lists and state trackers.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
@@ -10,8 +10,8 @@ use crate::device::{
 };
 use crate::permit::OwnPermit as _;
 use crate::resource::Tracked;
-use crate::state::{Fixups, Tracker};
-use crate::time::Clock;
+use crate::state::{Fixups, StateCell, Tracker};
+use crate::time::{Clock, SyncPoint};
 
 /// Maximum number of lists of a queue created ahead of time, however many a frame submits: a loading frame may wait for each of
 /// a thousand submissions, and use one list for all.
@@ -61,6 +61,14 @@ struct QueueContexts<D: Device> {
     trackers: Mutex<Vec<Box<Tracker<Tracked<D>>>>>,
 }
 
+/// The order of submissions, and what follows from it.
+pub(super) struct Resolving<D: Device> {
+    pub(super) fixups: Fixups<Tracked<D>>,
+    /// The incomplete submissions, as far as known, that have brought read-only resources into their states: every later
+    /// submission comes after them, because recordings need not name these resources.
+    pub(super) published: SyncPoint,
+}
+
 /// Recycled command lists and trackers of all queues. In steady state nothing is created.
 pub(crate) struct ListPool<D: Device> {
     model: StateModel,
@@ -68,7 +76,9 @@ pub(crate) struct ListPool<D: Device> {
     lists_made: AtomicU64,
     /// Locked while a recording's states are resolved and it is submitted, so that states are tracked in the order of
     /// submission.
-    pub(super) resolving: Mutex<Fixups<Tracked<D>>>,
+    pub(super) resolving: Mutex<Resolving<D>>,
+    /// There are read-only resources, or have been.
+    pub(super) has_published: AtomicBool,
 }
 
 impl<D: Device> ListPool<D> {
@@ -77,7 +87,9 @@ impl<D: Device> ListPool<D> {
             |kind| QueueContexts { kind, lists: Mutex::new(Lists::new()), trackers: Mutex::new(Vec::new()) };
         let queues = properties.queues.iter().map(|queue| contexts(queue.kind)).collect();
         let (model, lists_made) = (properties.state_model, AtomicU64::new(0));
-        Self { model, queues, lists_made, resolving: Mutex::new(Fixups::new()) }
+        let resolving = Resolving { fixups: Fixups::new(), published: SyncPoint::NONE };
+        let has_published = AtomicBool::new(false);
+        Self { model, queues, lists_made, resolving: Mutex::new(resolving), has_published }
     }
 
     fn queue(&self, queue: QueueId) -> Result<&QueueContexts<D>, DeviceError> {
@@ -138,6 +150,12 @@ impl<D: Device> ListPool<D> {
     /// Command lists ever created.
     pub(crate) fn lists_made(&self) -> u64 {
         self.lists_made.load(Ordering::Relaxed)
+    }
+
+    /// Notes that any later submission may read a read-only resource.
+    pub(crate) fn note_published(&self, cell: &StateCell) {
+        cell.note_published();
+        self.has_published.store(true, Ordering::Release);
     }
 
     /// Returns a list that was not submitted.

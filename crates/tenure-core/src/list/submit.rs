@@ -1,9 +1,11 @@
 //! Submission of an open list: barriers in front of it, waits, and one step on the clock.
 
+use std::sync::atomic::Ordering;
+
 use smallvec::SmallVec;
 
 use super::open::Open;
-use super::pool::ListPool;
+use super::pool::{ListPool, Resolving};
 use crate::context::Context;
 use crate::device::{
     CommandList, Device, DeviceError, PagingPoint, Permit, QueueId, QueueSerial, SubmitSync,
@@ -52,6 +54,8 @@ struct Work<'a, D: Device> {
     external: Option<&'a ExternalPoints<D>>,
     /// The paging point after which its resources are resident.
     paging: PagingPoint,
+    /// It leaves read-only resources in their declared states, for all later submissions.
+    is_publishing: bool,
 }
 
 impl<'a, D: Device> Work<'a, D> {
@@ -121,7 +125,8 @@ impl<D: Device> ListPool<D> {
         let (residency, external) = (&context.pools.residency, open.external.as_deref());
         let paging = residency.begin_submission(&context.paging(), &open.blocks, open.is_move);
         let submitted = paging.map_err(Error::from).and_then(|paging| {
-            let work = Work { queue, list: &open.list, external, paging };
+            let is_publishing = open.is_publishing;
+            let work = Work { queue, list: &open.list, external, paging, is_publishing };
             self.submit_recorded(context, &work, recorded, waits)
         });
         // Barriers may have been submitted to other queues before the submission was refused.
@@ -138,7 +143,7 @@ impl<D: Device> ListPool<D> {
         waits: &SyncPoint,
     ) -> Result<QueueSerial, Error> {
         let queue = work.queue;
-        if recorded.is_empty() {
+        if recorded.is_empty() && !self.has_published.load(Ordering::Acquire) {
             // Without tracked states it need not wait for other recordings.
             let waits = other_queues(waits, queue);
             return Ok(context.clock.submit(queue, |serial| {
@@ -147,7 +152,19 @@ impl<D: Device> ListPool<D> {
         }
         Clock::check_outside()?;
         // States are tracked in the order of submission.
-        let fixups = &mut *self.resolving.lock();
+        let Resolving { fixups, published } = &mut *self.resolving.lock();
+        let mut waits = *waits;
+        self.wait_for_published(context, published, &mut waits);
+        let read_only = || {
+            let resources = recorded.uses().map(|used| &used.resource.0.states);
+            resources.filter(|cell| work.is_publishing && cell.read_only().is_some())
+        };
+        if work.is_publishing {
+            let submitted = context.clock.submitted();
+            read_only()
+                .filter(|cell| cell.is_published())
+                .for_each(|cell| cell.note_unnamed_uses(&submitted));
+        }
         if fixups.has_released() {
             self.finish_transfers(context, recorded, work.paging)?;
         }
@@ -159,14 +176,39 @@ impl<D: Device> ListPool<D> {
                 return Err(DeviceError::invalid_value("states must resolve", serial));
             }
             let mut elsewhere = Serials::new();
-            let answer = self.submit_with(context, work, at, fixups, waits, &mut elsewhere);
+            let answer = self.submit_with(context, work, at, fixups, &waits, &mut elsewhere);
             answer.inspect_err(|_| fixups.undo(recorded, &elsewhere))
         });
         fixups.clear();
+        if let (Ok(at), true) = (&submitted, work.is_publishing) {
+            read_only().for_each(|cell| self.note_published(cell));
+            published.require(at.queue, at.serial);
+        }
         match refused {
             Some(source) => Err(Error::State { name: Name::default(), source }),
             None => Ok(submitted?),
         }
+    }
+
+    /// Adds the incomplete submissions that have published read-only resources.
+    fn wait_for_published(&self, context: &Context<D>, published: &mut SyncPoint, waits: &mut SyncPoint) {
+        if *published == SyncPoint::NONE {
+            return;
+        }
+        if published.is_covered_by(&context.clock.completed()) {
+            *published = SyncPoint::NONE;
+        }
+        published.iter().for_each(|at| waits.require(at.queue, at.serial));
+    }
+
+    /// The incomplete submissions, as far as known, that a submission of the program's own comes after if it reads read-only
+    /// resources.
+    pub(crate) fn published(&self, context: &Context<D>) -> SyncPoint {
+        let mut waits = SyncPoint::NONE;
+        if self.has_published.load(Ordering::Acquire) {
+            self.wait_for_published(context, &mut self.resolving.lock().published, &mut waits);
+        }
+        waits
     }
 
     /// Submits the barriers that other queues must record, then the list with the barriers of its own queue. `elsewhere` gets

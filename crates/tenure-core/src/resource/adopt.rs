@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Buffer, BufferDesc, HandleInner, Labels, Texture, TextureDesc};
+use super::{Buffer, BufferDesc, HandleInner, Labels, Texture, TextureDesc, refuse_read_only};
 use crate::api_resource::ApiResource;
 use crate::callback::run_caught;
 use crate::context::Context;
@@ -105,6 +105,9 @@ impl Adoption<'_> {
     }
 }
 
+/// The remedy for an adopted resource whose description is read-only.
+const ADOPTED: &str = "it is adopted: call Gpu::make_read_only once it has its content";
+
 impl<D: Device> Buffer<D> {
     pub(crate) fn adopt(
         context: &Arc<Context<D>>,
@@ -113,6 +116,10 @@ impl<D: Device> Buffer<D> {
         state: State,
         owner: Option<AdoptedOwner>,
     ) -> Result<Self, Rejected<D>> {
+        if let Err(error) = refuse_read_only(&desc.name, desc.read_only, ADOPTED) {
+            run_caught("an owner's destructor", || drop(owner));
+            return Err(Rejected { error, object });
+        }
         let resource = ResourceDesc::Buffer(BufferInfo::new(desc.size, desc.usage));
         let (is_mapped, has_owner) = (desc.memory.is_mapped(), owner.is_some());
         let adoption = Adoption { name: &desc.name, resource, is_mapped, has_owner, state };
@@ -146,6 +153,9 @@ impl<D: Device> Texture<D> {
         desc: &TextureDesc,
         state: State,
     ) -> Result<Self, Rejected<D>> {
+        if let Err(error) = refuse_read_only(&desc.name, desc.read_only, ADOPTED) {
+            return Err(Rejected { error, object });
+        }
         let resource = ResourceDesc::Texture(desc.info.clone());
         let adoption = Adoption { name: &desc.name, resource, is_mapped: false, has_owner: false, state };
         let backing =

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::buffer_place::{BufferPlacement, place_buffer_bytes, placed_needs};
+use super::read_only::{READ_ONLY_EVICTABLE, READ_ONLY_MAPPED, check_declared_reads};
 use super::{BufferDesc, HandleInner, Labels, PlaceRef};
 use crate::api_resource::ApiResource;
 use crate::context::Context;
@@ -36,8 +37,14 @@ impl<D: Device> Buffer<D> {
         room: &dyn MakeRoom,
         desc: &BufferDesc,
     ) -> Result<Self, Error> {
+        if !desc.read_only.is_empty() {
+            check_read_only(context, desc)?;
+        }
         let BufferPlacement { align, step, size, placement } = BufferPlacement::of(context, desc)?;
         let backing = place_buffer_bytes(context, room, desc, placement, size, align)?;
+        if !desc.read_only.is_empty() {
+            backing.api_resource.states.set_read_only(desc.read_only);
+        }
         let begin = backing.location.offset();
         let offset = match step {
             // Offset 0, which whole API resources have, is a multiple of everything.
@@ -305,4 +312,13 @@ impl<D: Device> Buffer<D> {
     fn refused(&self, source: DeviceError) -> Error {
         self.inner.context().refused(&self.inner.name, source)
     }
+}
+
+/// Checks the declared states of a read-only buffer.
+#[cold]
+fn check_read_only<D: Device>(context: &Context<D>, desc: &BufferDesc) -> Result<(), Error> {
+    let memory = if desc.memory == MemoryUse::GpuOnly { None } else { Some(READ_ONLY_MAPPED) };
+    let resource = ResourceDesc::Buffer(BufferInfo::new(desc.size, desc.usage));
+    let rule = memory.or(desc.is_evictable.then_some(READ_ONLY_EVICTABLE));
+    check_declared_reads(context, (&desc.name, &resource), desc.read_only, rule)
 }

@@ -2,7 +2,7 @@
 
 use crate::Name;
 use crate::context::Context;
-use crate::device::{Device, Priority, Requirements, Residency, ResourceDesc, Usage};
+use crate::device::{Device, Priority, Requirements, Residency, ResourceDesc, State, Usage};
 use crate::memory::policy::Placement;
 use crate::memory::{AllocationFlags, BlockTraits, MemoryUse, ResourceRequest};
 
@@ -50,6 +50,9 @@ pub struct BufferDesc {
     pub is_movable: bool,
     /// Whether its content comes with its creation: see [`filled`](Self::filled).
     pub is_filled: bool,
+    /// The states that it is read in after its uploads; none: it is not read-only. See
+    /// [`read_only`](Self::read_only).
+    pub read_only: State,
     /// Its name.
     pub name: Name,
     /// Its purpose, in the program's words ("terrain", "ui"): the [report](crate::Report) sums live objects by
@@ -78,6 +81,7 @@ impl BufferDesc {
             is_evictable: false,
             is_movable: false,
             is_filled: false,
+            read_only: State::empty(),
             name,
             tag: Name::default(),
         }
@@ -210,6 +214,29 @@ impl BufferDesc {
     #[must_use]
     pub fn filled(self) -> Self {
         Self { is_filled: true, ..self }
+    }
+
+    /// Declares that its content comes from uploads, and that commands only read it, in these states: as
+    /// [`TextureDesc::read_only`](crate::TextureDesc::read_only). It gets an API buffer of its own, as with
+    /// [`own_resource`](Self::own_resource): neighbours in a shared one would be written.
+    ///
+    /// It must be for the GPU alone.
+    ///
+    /// ```
+    /// use tenure::{BufferDesc, Config, Gpu, Queue, State, Usage, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let rock = BufferDesc::new(4096, Usage::VERTEX | Usage::INDEX).name("rock");
+    /// let rock = rock.read_only(State::VERTEX_OR_CONSTANT | State::INDEX);
+    /// let rock = gpu.create_buffer_with(&rock, &[7; 4096])?;
+    /// let mut recording = gpu.record(Queue::Graphics, "opaque")?;
+    /// let _draw = (recording.raw(), rock.raw(), rock.offset()); // no use_resource
+    /// recording.submit()?;
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn read_only(self, states: State) -> Self {
+        Self { read_only: states, own_resource: true, ..self }
     }
 
     /// Whether it goes to memory that the CPU can write.

@@ -22,7 +22,8 @@ impl BufferPlacement {
     pub(super) fn of<D: Device>(context: &Context<D>, desc: &BufferDesc) -> Result<Self, Error> {
         let align = buffer_alignment(context, desc)?;
         let subject = buffer_subject(desc.usage, desc.memory);
-        let step = step(desc.size, align, desc.stride).filter(|_| !desc.own_resource);
+        let step =
+            step(desc.size, align, desc.stride).filter(|_| !desc.own_resource && desc.read_only.is_empty());
         let alone = || place_buffer_alone(subject, desc.size, &context.config);
         // Offsets are multiples of the alignment, so the padding to a multiple of both is less than a step.
         let size = desc.size.saturating_add(step.map_or(0, |step| step - align));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::read_only::{READ_ONLY_EVICTABLE, check_declared_reads};
 use super::{Buffer, BufferDesc, HandleInner, Labels, PlaceRef};
 use crate::context::Context;
 use crate::device::{
@@ -40,6 +41,9 @@ pub struct TextureDesc {
     pub is_movable: bool,
     /// Whether its content comes with its creation: see [`filled`](Self::filled).
     pub is_filled: bool,
+    /// The states that it is read in after its uploads; none: it is not read-only. See
+    /// [`read_only`](Self::read_only).
+    pub read_only: State,
     /// Its name.
     pub name: Name,
     /// Its purpose, in the program's words ("terrain", "ui"): the [report](crate::Report) sums live objects by
@@ -154,6 +158,46 @@ impl TextureDesc {
         Self { is_filled: true, ..self }
     }
 
+    /// Declares that its content comes from uploads ([`Gpu::create_texture_with`](crate::Gpu::create_texture_with),
+    /// [`Gpu::upload_texture`](crate::Gpu::upload_texture)), and that commands only read it, in these states. No
+    /// recording on any queue needs to name it: tenure brings it into the states after its uploads and before the
+    /// next submission, and all later submissions come after that. For a texture that commands write first, there
+    /// is [`Gpu::make_read_only`](crate::Gpu::make_read_only).
+    ///
+    /// A declared use ([`use_resource`](crate::Commands::use_resource), a set, a copy) costs a test of its states,
+    /// and needs no barrier. Other states are an [`Error::State`].
+    ///
+    /// Later uploads are allowed, too, and seen by the submissions after them. They wait on the GPU for all
+    /// earlier submissions of all queues, because any of them may read the texture; so fill all of it before the
+    /// first submission.
+    ///
+    /// [`Usage::ALL_QUEUES`] is added, so that queues of all families can read it on Vulkan. One layout must serve
+    /// all of the states there: shader reads, and depth tests beside them. On Direct3D 12, states beside shader
+    /// reads and [`State::COPY_SRC`] keep other queues than graphics queues from reading it.
+    ///
+    /// It cannot be [shared](Self::shared), [evictable](Self::evictable) or transient. A
+    /// [movable](Self::movable) one may move; recordings then ask for its place, as always.
+    ///
+    /// ```
+    /// use tenure::{
+    ///     Config, Format, Gpu, Queue, State, TextureDesc, Usage, resource::TexelData, sim,
+    /// };
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;
+    /// let grass = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).name("grass");
+    /// let grass = grass.read_only(State::SHADER_READ);
+    /// let grass = gpu.create_texture_with(&grass, &[TexelData::new(&[7; 64 * 64 * 4])])?;
+    /// let mut recording = gpu.record(Queue::Compute, "meadow")?;
+    /// let _dispatch = (recording.raw(), grass.raw()); // no use_resource
+    /// recording.submit()?;
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[must_use]
+    pub fn read_only(mut self, states: State) -> Self {
+        self.info.usage |= Usage::ALL_QUEUES;
+        Self { read_only: states, ..self }
+    }
+
     /// Shares its memory with other devices, processes or APIs; like
     /// [`BufferDesc::shared`](crate::BufferDesc::shared), with the same duties.
     #[must_use]
@@ -257,6 +301,7 @@ impl From<TextureInfo> for TextureDesc {
             is_evictable: false,
             is_movable: false,
             is_filled: false,
+            read_only: State::empty(),
             name: Name::default(),
             tag: Name::default(),
         }
@@ -282,8 +327,15 @@ impl<D: Device> Texture<D> {
         desc: &TextureDesc,
     ) -> Result<Self, Error> {
         let (resource, needs, write_states) = desc.resolve(context)?;
+        if !desc.read_only.is_empty() {
+            let rule = desc.is_evictable.then_some(READ_ONLY_EVICTABLE);
+            check_declared_reads(context, (&desc.name, &resource), desc.read_only, rule)?;
+        }
         let (traits, placement) = desc.place(context, &needs);
         let backing = context.place_resource(room, desc.request((&resource, &needs), placement, traits))?;
+        if !desc.read_only.is_empty() {
+            backing.api_resource.states.set_read_only(desc.read_only);
+        }
         let trace = context.recorder.allocate(needs.size, needs.alignment, MemoryUse::GpuOnly, true);
         let inner = HandleInner::new(
             context,

@@ -6,6 +6,7 @@ use super::{AccelerationStructure, Buffer, HandleInner, PlaceRef, Texture};
 use crate::api_resource::ApiResource;
 use crate::context::Context;
 use crate::device::{Api, Device, State, Subresource, TextureInfo, Usage};
+use crate::memory::policy::Placement;
 use crate::memory::{AliasedRange, Location, LocationKind, MemoryUse, PlaceHolds};
 use crate::state::{StateCell, StateError};
 use crate::{Error, Name};
@@ -149,6 +150,20 @@ impl<D: Device> Used<'_, D> {
             self.check_handle(context, state).is_ok()
                 && check_states(context, self.name(), self.memory, api_resource, state).is_ok()
         })
+    }
+
+    pub(super) fn location_kind(&self) -> LocationKind {
+        self.inner.location_kind()
+    }
+
+    pub(super) const fn is_mapped(&self) -> bool {
+        self.memory.is_mapped()
+    }
+
+    /// True if other buffers share the API buffer, or may do so after a move.
+    pub(super) fn may_share_its_buffer(&self) -> bool {
+        let is_range = |placement| matches!(placement, Placement::Range(_));
+        self.is_shared() || self.inner.as_movable().is_some_and(|movable| is_range(movable.needs.placement))
     }
 
     /// True if other buffers share the API buffer.

@@ -9,6 +9,7 @@ use crate::api_resource::ApiResource;
 use crate::context::Context;
 use crate::device::{Device, State, Subresource};
 use crate::memory::{AliasedRange, MemoryUse, MovableBacking, PlaceHolds};
+use crate::state::StateCell;
 use crate::{Error, Name};
 
 /// Shared by a resource's handle and its views: keeps the backing until the last view is dropped, so that no
@@ -71,6 +72,23 @@ impl<D: Device> ViewGuard<D> {
         };
         check_states(&self.context, &self.name, self.memory, place.api_resource(), state)?;
         Ok(place)
+    }
+
+    /// Calls `visit` with the states of its present place, unless it is read-only or mapped: mapped memory needs no
+    /// barriers for the writes of the CPU.
+    pub(crate) fn with_states(&self, visit: impl FnOnce(&StateCell)) {
+        let visit = |cell: &StateCell| {
+            if cell.read_only().is_none() {
+                visit(cell);
+            }
+        };
+        match &self.place {
+            Some(KeptPlace::Fixed(api_resource, _)) if !self.memory.is_mapped() => {
+                visit(&api_resource.states)
+            }
+            Some(KeptPlace::Movable(movable)) => visit(&movable.place().api_resource.states),
+            _ => {}
+        }
     }
 
     /// Notes that the handle was dropped.

@@ -62,6 +62,7 @@ impl<'r, D: Device> Scratch<'r, D> {
             binds,
         )?;
         binds.iter().filter_map(Bind::block).for_each(|block| self.shown.note(block));
+        self.note_binds(binds.iter().copied());
         Ok(taken)
     }
 
@@ -124,6 +125,7 @@ impl<'r, D: Device> Scratch<'r, D> {
             Set::take(service, &**self.services, self.sets, self.name, places, layout, binds)?
         };
         binds.iter().filter_map(|it| it.bind.block()).for_each(|block| self.shown.note(block));
+        self.note_binds(binds.iter().map(|it| it.bind));
         Ok(taken)
     }
 }

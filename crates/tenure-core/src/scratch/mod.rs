@@ -19,6 +19,7 @@ use crate::resource::{BufferSlice, Constant};
 use crate::services::Services;
 use crate::staging::{BuildPages, Page, Pages};
 use crate::time::RecordingId;
+use crate::unnamed::BoundResources;
 use crate::{BufferDesc, Error, MemoryUse, Name};
 
 pub use dynamic::DynamicConstant;
@@ -59,6 +60,7 @@ pub struct Scratch<'r, D: Device> {
     pub(crate) sets: &'r OnceCell<Box<RecordedSets<D>>>,
     /// Taken from the pool with the first movable resource.
     pub(crate) noted_places: &'r OnceCell<Box<RecordedPlaces<D>>>,
+    pub(crate) bound: &'r BoundResources,
     pub(crate) id: RecordingId,
     pub(crate) queue: QueueId,
     pub(crate) name: &'r Name,

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::Scratch;
 use crate::api_resource::ApiResource;
 use crate::context::Context;
-use crate::descriptor::{DescriptorSet, DescriptorTable, Descriptors, Set, View};
+use crate::descriptor::{
+    Bind, BoundUse, DescriptorSet, DescriptorTable, Descriptors, Set, ShaderStages, ShownUse, View,
+};
 use crate::device::Device;
 use crate::memory::Holder;
 use crate::places::Places;
@@ -115,6 +117,10 @@ impl<'r, D: Device> Scratch<'r, D> {
         self.check_context(table.context(), table.name())?;
         let row = table.hold(self.places());
         table.each_block(|block| self.shown.note(block));
+        if self.reports_unnamed_uses() {
+            let container = Some((table.record_bits(), table.name()));
+            table.shown(ShaderStages::All).for_each(|shown| self.note_bound(container, &shown));
+        }
         Ok(row)
     }
 
@@ -130,7 +136,34 @@ impl<'r, D: Device> Scratch<'r, D> {
         self.check_context(set.context(), set.name())?;
         let found = set.hold(self.places());
         set.each_block(|block| self.shown.note(block));
+        if self.reports_unnamed_uses() {
+            let container = Some((set.record_bits(), set.name()));
+            set.shown(ShaderStages::All).for_each(|shown| self.note_bound(container, &shown));
+        }
         Ok(found)
+    }
+
+    fn reports_unnamed_uses(&self) -> bool {
+        self.services.context.config.descriptors.report_unnamed
+    }
+
+    /// Notes the resources that these descriptors of the recording show, in debug builds.
+    pub(super) fn note_binds<'a>(&self, binds: impl Iterator<Item = Bind<'a, D>>)
+    where
+        D: 'a,
+    {
+        if self.reports_unnamed_uses() {
+            for bind in binds {
+                if let Ok(Some(BoundUse::View(shown))) = bind.shown(ShaderStages::All) {
+                    self.note_bound(None, &shown);
+                }
+            }
+        }
+    }
+
+    /// Notes a resource that must be named: the GPU writes it, and it is not read-only.
+    fn note_bound(&self, container: Option<(u64, &Name)>, shown: &ShownUse<'_, D>) {
+        shown.resource.with_states(|cell| self.bound.note(container, cell, shown.resource.name()));
     }
 
     pub(super) fn places(&self) -> Places<'r, D> {

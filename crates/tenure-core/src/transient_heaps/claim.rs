@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::desc_table::{Description, ResourceDescTable};
 use super::graph::{Compiled, Found, Graph, HeapPlan, Memory, Need, TransientDesc};
 use super::heap::{Heap, HeapKind, Road};
-use super::request::{Attempt, HeapRequest, Request, buffer_resource, check_usage};
+use super::request::{Attempt, HeapRequest, Request, buffer_resource, check_texture};
 use super::shortage::HeapClass;
 use super::transients::{State, Transients};
 use crate::Error;
@@ -68,7 +68,7 @@ impl<D: Device> Memory<TransientDesc> for Needs<'_, D> {
 fn resource_desc(resource: &TransientDesc) -> Result<ResourceDesc, Error> {
     match resource {
         TransientDesc::Texture(desc) => {
-            check_usage(&desc.name, desc.info.usage)?;
+            check_texture(desc)?;
             Ok(resource.to_resource_desc())
         }
         TransientDesc::Buffer(desc) => buffer_resource(desc),

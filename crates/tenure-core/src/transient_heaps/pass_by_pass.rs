@@ -5,7 +5,7 @@ use super::heap::{Heap, Road};
 use super::hints::{HeapLimit, Hint, HintedHeap, NewHeap};
 use super::object::Object;
 use super::request::{
-    Attempt, HeapRequest, Request, Requester, ResourceRequest, buffer_resource, check_usage, wrong_type,
+    Attempt, HeapRequest, Request, Requester, ResourceRequest, buffer_resource, check_texture, wrong_type,
 };
 use super::transients::{CachedEntry, EntryRef, State, Transients};
 use crate::context::Context;
@@ -24,7 +24,7 @@ impl<D: Device> Transients<D> {
         by: (RecordingId, QueueId),
         desc: &TextureDesc,
     ) -> Result<CachedEntry<D, Texture<D>>, Error> {
-        check_usage(&desc.name, desc.info.usage)?;
+        check_texture(desc)?;
         let resource = ResourceDesc::Texture(desc.info.clone());
         let (object, entry_ref) = self.acquire(room, by, &desc.name, &resource, 1)?;
         let texture = object.texture().ok_or_else(|| wrong_type(&desc.name))?;

@@ -11,8 +11,9 @@ use crate::device::{
     Allowed, BufferInfo, Device, DeviceError, Properties, QueueId, QueueKind, ResourceDesc, Usage,
 };
 use crate::memory::{MakeRoom, MemoryUse};
+use crate::resource::refuse_read_only;
 use crate::time::{RecordingId, Recordings};
-use crate::{BufferDesc, Error, Name, TransientRule};
+use crate::{BufferDesc, Error, Name, TextureDesc, TransientRule};
 
 /// The tries of a request for transient memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,11 +118,20 @@ impl HeapRequest {
 }
 
 /// Aliased memory must not be shared with other devices or processes.
-pub(crate) fn check_usage(name: &Name, usage: Usage) -> Result<(), Error> {
+fn check_usage(name: &Name, usage: Usage) -> Result<(), Error> {
     match usage.contains(Usage::SHARED) {
         true => Err(Error::Transient { name: name.clone(), rule: TransientRule::Shared }),
         false => Ok(()),
     }
+}
+
+/// Why no transient resource is read-only.
+const TIME_SHARED: &str = "its memory is shared over time with other resources";
+
+/// Checks the parts of a description that no transient texture can have.
+pub(crate) fn check_texture(desc: &TextureDesc) -> Result<(), Error> {
+    check_usage(&desc.name, desc.info.usage)?;
+    refuse_read_only(&desc.name, desc.read_only, TIME_SHARED)
 }
 
 /// The resource to create for a transient buffer.
@@ -131,6 +141,7 @@ pub(crate) fn buffer_resource(desc: &BufferDesc) -> Result<ResourceDesc, Error> 
         return Err(Error::Transient { name: desc.name.clone(), rule });
     }
     check_usage(&desc.name, desc.usage)?;
+    refuse_read_only(&desc.name, desc.read_only, TIME_SHARED)?;
     if !desc.alignment.is_power_of_two() {
         let source = DeviceError::invalid_desc("alignment", desc.alignment, Allowed::POWER_OF_TWO);
         return Err(Error::device(&desc.name, source));

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::copies::Copy;
+use super::copies::{Copy, Publication};
 use crate::Error;
 use crate::device::Device;
 use crate::time::{RecordingId, SyncPoint};
@@ -48,6 +48,8 @@ pub(super) struct Batch<D: Device> {
     pub(super) state: Arc<BatchState>,
     pub(super) recording: RecordingId,
     pub(super) copies: Vec<Copy<D>>,
+    /// Read-only resources to publish after the copies.
+    pub(super) published: Vec<Publication<D>>,
     /// Number of copies ever pushed.
     pub(super) pushed: usize,
     /// Bytes staged.
@@ -59,7 +61,7 @@ pub(super) struct Batch<D: Device> {
 impl<D: Device> Batch<D> {
     pub(super) fn new(recording: RecordingId, copies: Vec<Copy<D>>) -> Self {
         let state = Arc::new(BatchState::default());
-        Self { state, recording, copies, pushed: 0, bytes: 0, point: SyncPoint::NONE }
+        Self { state, recording, copies, published: Vec::new(), pushed: 0, bytes: 0, point: SyncPoint::NONE }
     }
 
     pub(super) fn push(&mut self, mut copy: Copy<D>) {

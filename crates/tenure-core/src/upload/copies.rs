@@ -36,6 +36,19 @@ pub(super) struct Copy<D: Device> {
     _holds: Vec<PlaceHold<D>>,
 }
 
+/// A read-only resource to bring into its declared states.
+pub(super) struct Publication<D: Device> {
+    pub(super) resource: Tracked<D>,
+    /// Keeps it from moving until then.
+    _holds: Vec<PlaceHold<D>>,
+}
+
+impl<D: Device> Publication<D> {
+    pub(super) fn new((resource, holds): (Tracked<D>, PlaceHolds<D>)) -> Self {
+        Self { resource, _holds: holds.into_inner() }
+    }
+}
+
 impl<D: Device> Copy<D> {
     pub(super) fn new(
         staged: Part<D>,
@@ -49,6 +62,13 @@ impl<D: Device> Copy<D> {
 
     pub(super) fn into_part(self) -> Part<D> {
         Part { page: self.page, offset: self.from }
+    }
+
+    /// The page of a submitted copy, and the destination if it is read-only.
+    pub(super) fn into_parts(self) -> (Arc<Page<D>>, Option<Publication<D>>) {
+        let is_read_only = self.to.as_ref().read_only().is_some();
+        let published = is_read_only.then(|| Publication { resource: self.to, _holds: self._holds });
+        (self.page, published)
     }
 
     pub(super) fn cell(&self) -> u64 {
@@ -140,7 +160,9 @@ impl Sorter {
     pub(super) fn sort<D: Device>(&mut self, copies: &mut [Copy<D>]) {
         copies.sort_unstable_by_key(|copy| (copy.cell(), copy.number));
         for group in copies.chunk_by_mut(|one, other| one.cell() == other.cell()) {
-            let on_graphics = group.iter().any(|copy| copy.on_graphics);
+            // Published resources are in use: one submission changes them and brings them back.
+            let is_published = group.first().is_some_and(|copy| copy.to.as_ref().is_published());
+            let on_graphics = is_published || group.iter().any(|copy| copy.on_graphics);
             for copy in &mut *group {
                 copy.on_graphics = on_graphics;
                 copy.layer = 0;

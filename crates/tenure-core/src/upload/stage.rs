@@ -7,12 +7,14 @@ use super::in_place::{write_in_place, write_texels_in_place};
 use super::{Upload, Uploads};
 use crate::context::Context;
 use crate::device::{
-    Block, BufferLayout, Device, DeviceError, QueueKind, State, Subresource, TextureRegion, TextureWrite,
-    check,
+    Block, BufferLayout, Device, DeviceError, QueueKind, QueueSerial, State, Subresource, TextureRegion,
+    TextureWrite, check,
 };
 use crate::memory::{AllocationFlags, Holder, MakeRoom, PlaceHolds};
 use crate::resource::{Buffer, Texture, Tracked, Used};
 use crate::staging::{Footprint, Part, TexelData, TexelPiece};
+use crate::state::StateCell;
+use crate::time::SyncPoint;
 use crate::{Error, Name, TransientRule};
 
 /// Alignment of staged buffer data in bytes, so that consecutive copies merge.
@@ -32,6 +34,9 @@ impl<D: Device> Uploads<D> {
         let (size, capacity) = (bytes.len() as u64, buffer.size());
         let is_inside = offset.checked_add(size).is_some_and(|end| end <= capacity);
         if is_inside && size > 0 && write_in_place(context, buffer, offset, bytes, self)? {
+            if let Some(written) = buffer.inner.placed_resource() {
+                self.note_written(&written.states);
+            }
             return Ok(Upload::DONE);
         }
         let to = destination(context, buffer, Subresource::All)?;
@@ -81,6 +86,7 @@ impl<D: Device> Uploads<D> {
         if let Some(write) = write
             && write_texels_in_place(context, texture, &[write], self)?
         {
+            self.publish_written(context, texture)?;
             return Ok(Upload::DONE);
         }
         check_copy(context, texture, region)?;
@@ -128,6 +134,7 @@ impl<D: Device> Uploads<D> {
         if let Some(writes) = writes
             && write_texels_in_place(context, texture, &writes, self)?
         {
+            self.publish_written(context, texture)?;
             return Ok(Upload::DONE);
         }
         let texels = regions.zip(data).map(|(region, data)| {
@@ -142,6 +149,25 @@ impl<D: Device> Uploads<D> {
             return Ok(self.push_uploads(context, copies, size));
         }
         self.upload_texels_in_pieces(context, room, texture, &texels, flags)
+    }
+
+    /// Any queue may read a read-only buffer after its first write in place.
+    fn note_written(&self, cell: &StateCell) {
+        if let Some(declared) = cell.read_only().filter(|_| !cell.is_published()) {
+            // A later copy comes after these reads.
+            let reader = QueueSerial { queue: self.graphics, serial: 0 };
+            cell.declare(Subresource::All, declared, &SyncPoint::NONE, Some(reader));
+            self.lists.note_published(cell);
+        }
+    }
+
+    /// Publishes a read-only texture after its first write in place.
+    fn publish_written(&self, context: &Arc<Context<D>>, texture: &Texture<D>) -> Result<(), Error> {
+        let Some((_, cell, _)) = texture.in_place() else { return Ok(()) };
+        if cell.read_only().is_some() && !cell.is_published() {
+            self.publish(context, destination(context, texture, Subresource::All)?);
+        }
+        Ok(())
     }
 
     /// The copies of all texels; when one fails, none is made.

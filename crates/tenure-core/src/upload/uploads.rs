@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
 use super::batch::{Batch, BatchState};
-use super::copies::{Copy, Sorter};
+use super::copies::{Copy, Publication, Sorter};
 use super::in_flight::InFlight;
 use super::in_place::InPlaceCounters;
 use crate::context::Context;
 use crate::device::{Device, DeviceError, Properties, QueueId, QueueKind, QueueSerial};
 use crate::list::{ListPool, Open};
-use crate::memory::{AllocationFlags, MakeRoom};
+use crate::memory::{AllocationFlags, MakeRoom, PlaceHolds};
 use crate::repeated::Repeated;
+use crate::resource::Tracked;
 use crate::staging::{Part, Purpose, SharedPages, Uses};
 use crate::state::StateError;
 use crate::time::{Clock, SyncPoint};
@@ -59,7 +60,7 @@ struct Submitter<D: Device> {
 
 /// The uploads of a manager.
 pub(crate) struct Uploads<D: Device> {
-    lists: Arc<ListPool<D>>,
+    pub(super) lists: Arc<ListPool<D>>,
     pub(crate) staging: SharedPages<D>,
     opened: Mutex<Opened<D>>,
     submitter: Mutex<Submitter<D>>,
@@ -76,7 +77,7 @@ pub(crate) struct Uploads<D: Device> {
     pub(super) in_place: InPlaceCounters,
     /// The copy queue, where there is one.
     copy: Option<QueueId>,
-    graphics: QueueId,
+    pub(super) graphics: QueueId,
 }
 
 impl<D: Device> Uploads<D> {
@@ -133,15 +134,25 @@ impl<D: Device> Uploads<D> {
         let opened = &mut *self.opened.lock();
         opened.uploads += uploads;
         opened.bytes += bytes;
-        let spare = &mut opened.spare;
-        let batch = opened.batch.get_or_insert_with(|| {
-            self.pending.fetch_add(1, Ordering::AcqRel);
-            let recording = context.recordings.open(NAME, context.current_frame());
-            Batch::new(recording, std::mem::take(spare))
-        });
+        let batch = self.open_batch(context, opened);
         batch.bytes += bytes;
         copies.into_iter().for_each(|copy| batch.push(copy));
         (batch.state.clone(), batch.bytes)
+    }
+
+    fn open_batch<'a>(&self, context: &Context<D>, opened: &'a mut Opened<D>) -> &'a mut Batch<D> {
+        let spare = &mut opened.spare;
+        opened.batch.get_or_insert_with(|| {
+            self.pending.fetch_add(1, Ordering::AcqRel);
+            let recording = context.recordings.open(NAME, context.current_frame());
+            Batch::new(recording, std::mem::take(spare))
+        })
+    }
+
+    /// Brings a read-only resource into its declared states, after the uploads so far and before the next submission.
+    pub(crate) fn publish(&self, context: &Context<D>, resource: (Tracked<D>, PlaceHolds<D>)) {
+        let opened = &mut *self.opened.lock();
+        self.open_batch(context, opened).published.push(Publication::new(resource));
     }
 
     /// True while copies wait to be submitted. One atomic load.
@@ -219,7 +230,34 @@ impl<D: Device> Uploads<D> {
                 }
             }
         }
+        self.publish_all(context, batch)
+    }
+
+    /// Publishes the read-only resources of a batch whose copies are all submitted.
+    fn publish_all(&self, context: &Context<D>, batch: &mut Batch<D>) -> Result<(), Error> {
+        if batch.published.is_empty() {
+            return Ok(());
+        }
+        let name = Name::from(NAME);
+        let taken = self.lists.take_open(context, self.graphics);
+        let mut open = taken.map_err(|source| context.refused(&name, source))?;
+        open.change_read_only(true);
+        if let Err(source) = batch.published.iter().try_for_each(|each| open.publish(&each.resource)) {
+            self.lists.discard_open(context, self.graphics, open);
+            return Err(Error::State { name, source });
+        }
+        let submitted = self.lists.submit_open(context, self.graphics, open, &SyncPoint::NONE);
+        self.count_submission(context, batch, submitted.map_err(|error| error.named(&name))?);
+        batch.published.clear();
         Ok(())
+    }
+
+    fn count_submission(&self, context: &Context<D>, batch: &mut Batch<D>, at: QueueSerial) -> SyncPoint {
+        let at = context.clock.point_at(at);
+        batch.point.merge(&at);
+        self.newest.lock().merge(&at);
+        self.submissions.fetch_add(1, Ordering::Relaxed);
+        at
     }
 
     /// Notes the submission of the first `count` copies of a queue.
@@ -231,14 +269,15 @@ impl<D: Device> Uploads<D> {
         on_graphics: bool,
         count: usize,
     ) {
-        let at = context.clock.point_at(at);
-        batch.point.merge(&at);
-        self.newest.lock().merge(&at);
-        self.submissions.fetch_add(1, Ordering::Relaxed);
-        let submitted = batch.copies.extract_if(.., |copy| copy.on_graphics == on_graphics).take(count);
+        let at = self.count_submission(context, batch, at);
+        let Batch { copies, published, .. } = batch;
+        let submitted = copies.extract_if(.., |copy| copy.on_graphics == on_graphics).take(count);
         for copy in submitted {
             self.copies.fetch_add(1, Ordering::Relaxed);
-            self.staging.let_go(context, copy.page, Uses::Submitted(at));
+            let (page, read_only) = copy.into_parts();
+            self.staging.let_go(context, page, Uses::Submitted(at));
+            // A graphics queue has published its destinations itself.
+            published.extend(read_only.filter(|_| !on_graphics));
         }
     }
 
@@ -261,7 +300,14 @@ impl<D: Device> Uploads<D> {
         let name = Name::from(NAME);
         let mut open =
             self.lists.take_open(context, queue).map_err(|source| context.refused(&name, source))?;
-        if let Err(source) = record(&mut open, || copies.clone()) {
+        let read_only = || copies.clone().filter(|copy| copy.to.as_ref().read_only().is_some());
+        if read_only().next().is_some() {
+            open.change_read_only(on_graphics);
+        }
+        let mut published = read_only().filter(|_| on_graphics).map(|copy| &copy.to);
+        let recorded = record(&mut open, || copies.clone())
+            .and_then(|()| published.try_for_each(|resource| open.publish(resource)));
+        if let Err(source) = recorded {
             self.lists.discard_open(context, queue, open);
             return Err(Error::State { name, source });
         }
@@ -278,6 +324,7 @@ impl<D: Device> Uploads<D> {
         for copy in batch.copies.drain(..) {
             self.staging.let_go(context, copy.page, Uses::NONE);
         }
+        batch.published.clear();
         self.end(context, batch);
     }
 

@@ -25,6 +25,7 @@ mod sets;
 mod tables;
 mod texture_views;
 mod threads;
+mod unnamed;
 mod uses;
 
 const SECOND: Duration = Duration::from_secs(1);

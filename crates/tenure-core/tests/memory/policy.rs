@@ -339,7 +339,7 @@ fn a_field_that_limits_another_is_named() {
 }
 
 /// The fields without a range. Those of the parts of a descriptor heap depend on the device: see the tests of descriptors.
-const WITHOUT_RANGE: [&str; 13] = [
+const WITHOUT_RANGE: [&str; 14] = [
     "pools.strategy",
     "uploads.suballocator",
     "in_place.initial_data",
@@ -350,6 +350,7 @@ const WITHOUT_RANGE: [&str; 13] = [
     "descriptors.static_samplers",
     "descriptors.dynamic_samplers",
     "descriptors.poison",
+    "descriptors.report_unnamed",
     "transient.gpu_times",
     "compaction.is_automatic",
     "pressure.interval",

@@ -20,6 +20,7 @@ mod in_place_textures;
 mod inside;
 mod model;
 mod pending;
+mod read_only;
 mod readbacks;
 mod ring;
 mod texels;

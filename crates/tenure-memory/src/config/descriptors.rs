@@ -54,6 +54,9 @@ pub struct DescriptorConfig {
     ///
     /// It costs one descriptor write per freed descriptor, and a name for each one in use.
     pub poison: bool,
+    /// Whether a recording logs a warning for each resource that it binds through a set or a table and does not name: see
+    /// `Gpu::unnamed_uses`. Default: in builds with debug assertions.
+    pub report_unnamed: bool,
 }
 
 tenure_heap::setters!(DescriptorConfig {
@@ -65,6 +68,7 @@ tenure_heap::setters!(DescriptorConfig {
     chunk: u32,
     set_block: u32,
     poison: bool,
+    report_unnamed: bool,
 });
 
 impl Default for DescriptorConfig {
@@ -78,6 +82,7 @@ impl Default for DescriptorConfig {
             chunk: 1024,
             set_block: 64,
             poison: cfg!(debug_assertions),
+            report_unnamed: cfg!(debug_assertions),
         }
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct Explicit {
     /// It took over bytes, and was not used since.
     activated: bool,
     owner: Option<u32>,
+    /// All queue families own it.
+    is_of_all: bool,
     release: Option<Release>,
     accesses: Accesses,
     /// On Direct3D 12, the last barrier's submission and state after.
@@ -37,13 +39,14 @@ pub(crate) struct Explicit {
 }
 
 impl Explicit {
-    pub(crate) fn new(buffer: bool, d3d12: bool) -> Self {
+    pub(crate) fn new(buffer: bool, is_of_all: bool, d3d12: bool) -> Self {
         Self {
             layout: (!buffer).then_some(Layout::undefined(d3d12)),
             state: State::COMMON,
             fresh: true,
             activated: false,
             owner: None,
+            is_of_all,
             release: None,
             accesses: Accesses::default(),
             led: None,
@@ -186,7 +189,7 @@ impl Explicit {
 
     /// Takes possession, or finds that another queue family has it.
     fn own(&mut self, point: ExecutionPoint) -> Result<(), Wrong> {
-        if self.layout.is_none() {
+        if self.layout.is_none() || self.is_of_all {
             return Ok(());
         }
         let wrong = match self.owner {

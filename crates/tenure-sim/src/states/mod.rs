@@ -181,7 +181,11 @@ impl States {
             (None, StateModel::Promotion) => Model::Legacy(Each { count, entries: vec![Legacy::default()] }),
             (None, StateModel::Explicit) => Model::Explicit(Each {
                 count,
-                entries: vec![Explicit::new(buffer, properties.api == Api::Direct3D12)],
+                entries: vec![Explicit::new(
+                    buffer,
+                    desc.usage().contains(Usage::ALL_QUEUES),
+                    properties.api == Api::Direct3D12,
+                )],
             }),
         };
         let copied_reads = !buffer && properties.features.contains(Features::COPY_SRC_WITH_READS);

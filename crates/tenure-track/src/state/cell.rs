@@ -1,12 +1,12 @@
 //! The state of one API resource after the submissions so far.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::rules::{Rules, is_valid};
+use super::rules::{Rules, is_read, is_valid};
 use super::tracker::Hints;
-use super::{ResourceKind, StateError};
+use super::{D3d12Layout, Layout, ResourceKind, StateError};
 use crate::device::{
     Api, Features, MAX_QUEUES, Properties, QueueId, QueueKind, QueueSerial, QueueTransfer, ResourceDesc,
     State, StateModel, Subresource, Usage,
@@ -141,6 +141,12 @@ pub struct StateCell {
     layouts: Api,
     reads_are_copied: bool,
     needs_initialization: bool,
+    /// No queue family owns its contents alone.
+    is_of_all_families: bool,
+    /// The declared read states, as bits; 0: not read-only.
+    read_only: AtomicU32,
+    /// A submission has brought its contents into the declared read states, for all queues.
+    is_published: AtomicBool,
     hints: Hints,
     submitted: Mutex<Submitted>,
 }
@@ -158,6 +164,7 @@ struct DeviceRules {
     needs_initialization: bool,
     /// States that it may enter beside the states of its usage.
     also_allowed: State,
+    is_of_all_families: bool,
 }
 
 impl StateCell {
@@ -181,6 +188,7 @@ impl StateCell {
             reads_are_copied: false,
             needs_initialization: false,
             also_allowed: State::empty(),
+            is_of_all_families: usage.contains(Usage::ALL_QUEUES),
         };
         Self::with_rules(kind, subresources, usage, initial, rules)
     }
@@ -192,7 +200,7 @@ impl StateCell {
         subresources: u32,
         usage: Usage,
         initial: State,
-        DeviceRules { api, reads_are_copied, needs_initialization, also_allowed }: DeviceRules,
+        DeviceRules { api, reads_are_copied, needs_initialization, also_allowed, is_of_all_families }: DeviceRules,
     ) -> Self {
         let whole = Part { uninitialized: needs_initialization, ..Part::in_state(initial, None) };
         Self {
@@ -204,6 +212,9 @@ impl StateCell {
             layouts: api,
             reads_are_copied,
             needs_initialization,
+            is_of_all_families,
+            read_only: AtomicU32::new(0),
+            is_published: AtomicBool::new(false),
             hints: Hints::default(),
             submitted: Mutex::new(Submitted {
                 parts: Parts::Whole(whole),
@@ -240,7 +251,11 @@ impl StateCell {
         // Shared resources are zeroed at creation, and a peer may have written them.
         let needs_initialization =
             is_new && !is_shared && properties.state_model == StateModel::Promotion && is_target(usage);
-        let rules = DeviceRules { api, reads_are_copied, needs_initialization, also_allowed };
+        let has_one_family =
+            properties.queues.windows(2).all(|pair| matches!(pair, [one, next] if one.family == next.family));
+        let is_of_all_families = has_one_family || usage.contains(Usage::ALL_QUEUES);
+        let rules =
+            DeviceRules { api, reads_are_copied, needs_initialization, also_allowed, is_of_all_families };
         Self::with_rules(kind, desc.subresources(), usage, initial, rules)
     }
 
@@ -292,6 +307,112 @@ impl StateCell {
     /// The API of its layouts.
     pub(super) const fn layouts(&self) -> Api {
         self.layouts
+    }
+
+    /// True if queues of all families use its contents without a transfer.
+    pub(super) const fn is_of_all_families(&self) -> bool {
+        self.is_of_all_families
+    }
+
+    /// Declares it as read-only in these states, from now on: see [`check_read_only`](Self::check_read_only).
+    #[doc(hidden)]
+    pub fn set_read_only(&self, states: State) {
+        self.read_only.store(states.bits(), Ordering::Release);
+    }
+
+    /// The states that it was declared to be read in; `None` if it is not read-only. One atomic load.
+    #[inline]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn read_only(&self) -> Option<State> {
+        match self.read_only.load(Ordering::Acquire) {
+            0 => None,
+            bits => Some(State::from_bits_truncate(bits)),
+        }
+    }
+
+    /// The state in which it is left for reads in the states `declared`. On [`StateModel::Promotion`] that is `COMMON` for
+    /// textures where possible: it serves the queues of all kinds.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn published_in(&self, declared: State, model: StateModel) -> State {
+        let is_promoted = model == StateModel::Promotion && self.kind == ResourceKind::Texture;
+        match is_promoted && Rules::of(model, self, QueueKind::Graphics).promotes(declared) {
+            true => State::COMMON,
+            false => declared,
+        }
+    }
+
+    /// Notes that a submission brings it into its declared read states, so that any later submission may read it.
+    #[doc(hidden)]
+    pub fn note_published(&self) {
+        self.is_published.store(true, Ordering::Release);
+    }
+
+    /// True after [`note_published`](Self::note_published).
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_published(&self) -> bool {
+        self.is_published.load(Ordering::Acquire)
+    }
+
+    /// Counts these submissions as uses of a read-only resource, which name none of theirs: the next change waits for them.
+    #[doc(hidden)]
+    pub fn note_unnamed_uses(&self, submitted: &SyncPoint) {
+        let submitted_uses = &mut self.lock().uses;
+        for at in submitted.iter() {
+            if let Some(last) = submitted_uses.get_mut(at.queue.index()) {
+                *last = at.serial.max(*last);
+            }
+        }
+    }
+
+    /// Checks that it may be declared as read-only in these states.
+    #[doc(hidden)]
+    pub fn check_to_be_read_only(&self, states: State) -> Result<(), StateError> {
+        self.check_declared(Subresource::All, states)?;
+        let refuse = |rule| Err(StateError::CannotBeReadOnly { state: states, rule });
+        match self.read_only() {
+            _ if !is_read(states) => refuse("only read states can be"),
+            Some(declared) if declared != states => {
+                Err(StateError::ReadOnly { state: states, allowed: declared })
+            }
+            _ if self.has_no_layout(states) => Err(StateError::NoCommonLayout { state: states }),
+            _ => Ok(()),
+        }
+    }
+
+    /// True for a texture whose reads in these states need several layouts on Vulkan.
+    fn has_no_layout(&self, states: State) -> bool {
+        let is_vulkan = self.kind == ResourceKind::Texture && self.layouts == Api::Vulkan;
+        is_vulkan && Layout::of(states) == Layout::General
+    }
+
+    /// Checks a read of a read-only resource, declared in the states `declared`, by a recording for such a queue.
+    #[doc(hidden)]
+    pub fn check_read_only(
+        &self,
+        state: State,
+        declared: State,
+        model: StateModel,
+        kind: QueueKind,
+    ) -> Result<(), StateError> {
+        let is_found = match (model, self.layouts) {
+            _ if self.kind == ResourceKind::Buffer || kind == QueueKind::Graphics => true,
+            (StateModel::Explicit, Api::Direct3D12) => D3d12Layout::of(declared) == D3d12Layout::Common,
+            (StateModel::Explicit, _) => self.is_of_all_families,
+            (StateModel::Promotion, _) => {
+                let is_named = kind != QueueKind::Copy && State::allowed_on(kind).contains(declared);
+                is_named || self.published_in(declared, model).is_empty()
+            }
+        };
+        match is_found {
+            _ if state.is_empty() || !declared.contains(state) => {
+                Err(StateError::ReadOnly { state, allowed: declared })
+            }
+            true => Ok(()),
+            false => Err(StateError::NotReadOnQueue { allowed: declared, kind }),
+        }
     }
 
     /// Id, unique in the process.

@@ -111,6 +111,30 @@ pub enum StateError {
     /// A resource without shared memory was released to a peer, or acquired from one.
     #[error("its memory is not shared: BufferDesc::shared, TextureDesc::shared")]
     NotShared,
+    /// A use of a resource that was declared as read-only, in a state beside the declared ones.
+    #[error("the resource is read-only in {allowed}, and cannot be used in {state}")]
+    ReadOnly {
+        /// The requested states.
+        state: State,
+        /// The declared read states.
+        allowed: State,
+    },
+    /// A use of a read-only texture on a kind of queue that cannot find it in its state without a barrier.
+    #[error("the texture is read-only in {allowed}, which a {kind:?} queue cannot read without a barrier")]
+    NotReadOnQueue {
+        /// The declared read states.
+        allowed: State,
+        /// The kind of the recording's queue.
+        kind: QueueKind,
+    },
+    /// The resource, or these states of it, cannot be declared as read-only.
+    #[error("the resource cannot be read-only in {state}: {rule}")]
+    CannotBeReadOnly {
+        /// The requested states.
+        state: State,
+        /// The reason.
+        rule: &'static str,
+    },
     /// A resource was acquired from a peer by a recording that has used it already.
     #[error(
         "a recording must acquire a resource from a peer before its first use, and this one has used it already"

@@ -193,6 +193,9 @@ impl Context<'_> {
     /// True when contents owned by `queue` must be released there and acquired here: contents of textures, whose layout belongs
     /// to a queue family. Buffers are shared by all families.
     fn is_handed_over_from(&self, queue: QueueId) -> bool {
+        if self.rules.is_of_all_families {
+            return false;
+        }
         let (from, to) = (self.family(queue), self.family(self.submission.queue));
         self.rules.kind == ResourceKind::Texture && from.is_some() && from != to
     }

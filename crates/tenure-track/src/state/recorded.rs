@@ -45,6 +45,8 @@ pub struct Recorded<H> {
     pub(super) previous_owners: Vec<H>,
     pub(super) model: StateModel,
     pub(super) kind: QueueKind,
+    /// See [`Tracker::set_publishing`](super::Tracker::set_publishing).
+    pub(super) is_publishing: bool,
 }
 
 /// The use of one subresource, or of all, in a recording.

@@ -40,6 +40,14 @@ pub fn resolve<H: Clone + AsRef<StateCell>>(
         return Err(StateError::WrongQueue { recorded: recorded.kind, actual: queue.kind });
     }
     for (index, entry) in recorded.entries.iter().enumerate() {
+        if let Some(declared) = entry.cell().read_only().filter(|_| !recorded.is_publishing) {
+            // Used before it was declared as read-only.
+            if let Err(error) = check_reads(recorded, entry, declared) {
+                fixups.undo(recorded, &[]);
+                return Err(error);
+            }
+            continue;
+        }
         let resolved = Resolution::new(recorded, (index, entry), submission, queues).apply(recorded, fixups);
         if let Err(error) = resolved {
             fixups.undo(recorded, &[]);
@@ -50,6 +58,24 @@ pub fn resolve<H: Clone + AsRef<StateCell>>(
         fixups.waits.add(&previous_owner.as_ref().lock().uses, submission.queue);
     }
     Ok(())
+}
+
+/// Checks that a recording uses a read-only resource in its declared states alone, without barriers.
+fn check_reads<H: AsRef<StateCell>>(
+    recorded: &Recorded<H>,
+    entry: &Entry<H>,
+    declared: State,
+) -> Result<(), StateError> {
+    let uses = entry.parts(&recorded.spill).unwrap_or(std::slice::from_ref(&entry.whole));
+    let rules = recorded.rules(entry.cell());
+    uses.iter().filter(|part| part.now.used).try_for_each(|part| {
+        let state = rules.unnamed(part.now.first);
+        entry.cell().check_read_only(state, declared, recorded.model, recorded.kind)?;
+        match part.now.left {
+            true => Err(StateError::ReadOnly { state: part.now.current, allowed: declared }),
+            false => Ok(()),
+        }
+    })
 }
 
 /// One resource of a recording during its resolution.

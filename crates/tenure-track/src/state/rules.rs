@@ -78,6 +78,8 @@ pub(super) struct Rules {
     pub(super) needs_initialization: bool,
     /// The state in which the queue discards it; `None` if it cannot, or need not.
     pub(super) discarded_in: Option<State>,
+    /// True if queue families do not own its contents.
+    pub(super) is_of_all_families: bool,
 }
 
 impl Rules {
@@ -89,7 +91,16 @@ impl Rules {
         let needs_initialization = cell.needs_initialization() && is_promotion;
         let discarded_in = if needs_initialization { cell.discarded_in(queue) } else { None };
         let (kind, layouts) = (cell.kind(), cell.layouts());
-        Self { model, kind, layouts, reads_are_copied, needs_initialization, discarded_in }
+        let is_of_all_families = cell.is_of_all_families();
+        Self {
+            model,
+            kind,
+            layouts,
+            reads_are_copied,
+            needs_initialization,
+            discarded_in,
+            is_of_all_families,
+        }
     }
 
     /// The state to request for a use in `state`.

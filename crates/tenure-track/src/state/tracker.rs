@@ -48,6 +48,7 @@ pub struct Tracker<H> {
     pub(super) ready: Vec<Ready>,
     /// The number of the next batch of barriers, from 1.
     pub(super) batch: u32,
+    is_publishing: bool,
 }
 
 impl<H: Clone + AsRef<StateCell>> Tracker<H> {
@@ -67,6 +68,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
             pending: Vec::new(),
             ready: Vec::new(),
             batch: 1,
+            is_publishing: false,
         }
     }
 
@@ -74,6 +76,13 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
     #[must_use]
     pub const fn queue_kind(&self) -> QueueKind {
         self.kind
+    }
+
+    /// The rules of its API.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn model(&self) -> StateModel {
+        self.model
     }
 
     /// Requests a use of a resource in `state` by the next command, after and depending on its earlier uses.
@@ -176,8 +185,9 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         let entries = std::mem::take(&mut self.entries);
         let spill = std::mem::take(&mut self.spill);
         let previous_owners = std::mem::take(&mut self.previous_owners);
+        let is_publishing = self.is_publishing;
         self.reset();
-        Ok(Recorded { entries, spill, previous_owners, model: self.model, kind: self.kind })
+        Ok(Recorded { entries, spill, previous_owners, model: self.model, kind: self.kind, is_publishing })
     }
 
     /// Discards the recording, which will not be submitted.
@@ -189,6 +199,14 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         self.pending.clear();
         self.map.clear();
         self.batch = 1;
+        self.is_publishing = false;
+    }
+
+    /// Declares that this recording may change read-only resources, and leaves them in their declared states. Other
+    /// recordings only read them.
+    #[doc(hidden)]
+    pub fn set_publishing(&mut self) {
+        self.is_publishing = true;
     }
 
     /// Takes back the memory of a recording that will not be submitted again. Has no effect in the middle of the next
@@ -275,6 +293,12 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         let rules = Rules::of(self.model, cell, self.kind);
         let state = parts.iter().fold(state, |state, part| state | rules.unnamed(part.asked_in(self.batch)));
         if is_valid(state) { Ok(state) } else { Err(StateError::InvalidCombination { state }) }
+    }
+
+    /// The resources in use.
+    #[doc(hidden)]
+    pub fn resources(&self) -> impl Iterator<Item = &StateCell> {
+        self.entries.iter().map(Entry::cell)
     }
 
     /// Whether barriers of this resource are pending: for its uses, or because of an activation.

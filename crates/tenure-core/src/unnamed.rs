@@ -1,0 +1,75 @@
+//! Resources that recordings bind through sets and tables, and do not name: found in debug builds.
+
+use std::cell::RefCell;
+
+use parking_lot::Mutex;
+use rustc_hash::FxHashSet;
+
+use crate::Name;
+use crate::state::StateCell;
+
+/// The most reports that are kept, and logged.
+const MOST: usize = 1 << 12;
+
+/// A resource that a recording has bound.
+struct BoundResource {
+    /// The set or the table: the key of its record, and its name. `None`: made for the recording.
+    container: Option<(u64, Name)>,
+    /// The id of the state cell.
+    cell: u64,
+    name: Name,
+}
+
+/// The resources that a recording has bound. Empty unless the configuration asks for reports.
+#[derive(Default)]
+pub(crate) struct BoundResources(RefCell<Vec<BoundResource>>);
+
+impl BoundResources {
+    /// Notes that a recording has bound a resource.
+    pub(crate) fn note(&self, container: Option<(u64, &Name)>, cell: &StateCell, name: &Name) {
+        let container = container.map(|(key, name)| (key, name.clone()));
+        self.0.borrow_mut().push(BoundResource { container, cell: cell.id(), name: name.clone() });
+    }
+}
+
+/// The reports of a manager so far.
+#[derive(Default)]
+pub(crate) struct UnnamedUses(Mutex<FxHashSet<(u64, u64)>>);
+
+impl UnnamedUses {
+    /// The number of reports.
+    pub(crate) fn count(&self) -> u64 {
+        self.0.lock().len() as u64
+    }
+
+    /// Logs the resources that a recording has bound and not named: once for each resource and set.
+    #[cold]
+    fn report(&self, recording: &Name, bound: &[BoundResource], named: &FxHashSet<u64>) {
+        let mut reported = self.0.lock();
+        let is_new = |bound: &&BoundResource| {
+            let key = bound.container.as_ref().map_or(0, |(key, _)| *key);
+            !named.contains(&bound.cell) && reported.len() < MOST && reported.insert((key, bound.cell))
+        };
+        let new: Vec<_> = bound.iter().filter(is_new).collect();
+        // The program's subscriber may call the manager.
+        drop(reported);
+        for BoundResource { container, name: resource, .. } in new {
+            let set = container.as_ref().map_or(recording, |(_, name)| name);
+            event!(warn, %resource, %set, %recording, "a resource is bound and not named: name it by use_set, use_table, use_binds or use_resource, or make it read-only");
+        }
+    }
+
+    /// Compares the bound resources of a recording with those it has named.
+    #[inline]
+    pub(crate) fn check<'a>(
+        &self,
+        recording: &Name,
+        bound: BoundResources,
+        named: impl Iterator<Item = &'a StateCell>,
+    ) {
+        let bound = bound.0.into_inner();
+        if !bound.is_empty() {
+            self.report(recording, &bound, &named.map(StateCell::id).collect());
+        }
+    }
+}
