@@ -158,8 +158,8 @@ pub mod resource {
 pub mod upload {
     #[doc(inline)]
     pub use tenure_core::{
-        BuildScratch, PageAllocator, PageAllocatorDesc, PageStats, RingSlice, RingStats, UntypedConstant,
-        Upload, UploadStats, WhenTooLarge,
+        BuildScratch, DynamicConstant, PageAllocator, PageAllocatorDesc, PageStats, RingSlice, RingStats,
+        UntypedConstant, Upload, UploadStats, WhenTooLarge,
     };
 }
 

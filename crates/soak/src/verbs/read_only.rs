@@ -1,7 +1,7 @@
 //! Textures that commands only read, and recordings do not name.
 
 use tenure_core::device::{Device as _, Features, Properties};
-use tenure_core::{Format, QueueKind, State, Subresource, TexelData, TextureDesc, TextureInfo, Usage};
+use tenure_core::{Format, QueueKind, State, Subresource, TexelData, TextureDesc, Usage};
 use test_random::Rng;
 
 use super::{happens, one_of, recordings};
@@ -29,7 +29,7 @@ pub(super) fn create(world: &mut World, rng: &mut Rng) -> Checked {
     let made = if is_declared {
         world.gpu.create_texture_with(&desc.read_only(State::SHADER_READ), &[TexelData::new(&texels(rng))])
     } else {
-        let desc = desc.info(desc.info.usage(desc.info.usage | Usage::ALL_QUEUES));
+        desc.info.usage |= Usage::ALL_QUEUES;
         world.gpu.create_texture_with(&desc, &[TexelData::new(&texels(rng))])
     };
     let Some(texture) = world.allow("create a read-only texture", made)? else { return Ok(()) };

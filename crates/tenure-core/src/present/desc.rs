@@ -87,7 +87,7 @@ const PREFERRED: [Format; 4] = [Format::Bgra8Srgb, Format::Rgba8Srgb, Format::Bg
 /// Description of a swap chain.
 ///
 /// ```
-/// use tenure::{Format, SurfaceFormat, present::{PresentMode, SwapchainDesc}};
+/// use tenure::{Format, present::{PresentMode, SurfaceFormat, SwapchainDesc}};
 ///
 /// let desc = SwapchainDesc::new([1280, 720]).format(Format::Bgra8Srgb).mode(PresentMode::Mailbox);
 /// assert_eq!(desc.images, 3);

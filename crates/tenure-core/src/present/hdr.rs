@@ -12,7 +12,7 @@ const MAX_NITS: f32 = 10_000.0;
 /// luminances to nits, the minimum to 0.0001 nits, and chromaticities to 0.00002.
 ///
 /// ```
-/// use tenure::HdrMetadata;
+/// use tenure::present::HdrMetadata;
 ///
 /// let metadata = HdrMetadata { max_content_light: 800.0, ..HdrMetadata::new(0.001, 1000.0) };
 /// assert!(metadata.check().is_ok());
