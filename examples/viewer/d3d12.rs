@@ -1,5 +1,6 @@
 //! Direct3D 12: pipelines, descriptor tables and draw calls, with the debug layer if installed.
 
+use std::ffi::CStr;
 use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::Arc;
@@ -19,13 +20,16 @@ use winit::window::Window;
 
 use crate::Arguments;
 use crate::bytecode::{Bytecode, bytes};
-use crate::renderer::{Backend, COLOR, DEPTH, LIGHT, Pass, SAMPLES, SKY, Shader};
+use crate::renderer::{Backend, LIGHT, PIPELINES, Pass, PipelineDesc, SKY, STRIDE, Shader};
 
 /// In the order of [`Shader`].
 type Pipelines = (ID3D12RootSignature, [ID3D12PipelineState; 3]);
 
-/// tenure releases the pipelines when the GPU is done with them.
-pub(crate) struct Direct3d(Deferred<Device, Pipelines>);
+pub(crate) struct Direct3d {
+    /// tenure releases them when the GPU is done with them.
+    pipelines: Deferred<Device, Pipelines>,
+    gpu: Gpu<Device>,
+}
 
 impl Backend for Direct3d {
     type Device = Device;
@@ -33,7 +37,8 @@ impl Backend for Direct3d {
     type Material = DescriptorTable<Device>;
 
     fn new(gpu: &Gpu<Device>) -> Result<Self> {
-        Ok(Self(gpu.defer("pipelines", pipelines(gpu.device())?)))
+        let pipelines = gpu.defer("pipelines", pipelines(gpu.device())?);
+        Ok(Self { pipelines, gpu: gpu.clone() })
     }
 
     fn open(gpu: &Gpu<Device>, window: &Arc<Window>, desc: &SwapchainDesc) -> Result<Swapchain> {
@@ -43,8 +48,8 @@ impl Backend for Direct3d {
         Ok(Swapchain::new(gpu, HWND(handle.hwnd.get() as *mut _), desc)?)
     }
 
-    fn create_material(&self, gpu: &Gpu<Device>, texture: &View<Device>) -> Result<DescriptorTable<Device>> {
-        Ok(gpu.create_descriptor_table(&DescriptorTableDesc::new(&[texture.into()]).name("material"))?)
+    fn create_material(&self, texture: &View<Device>) -> Result<DescriptorTable<Device>> {
+        Ok(self.gpu.create_descriptor_table(&DescriptorTableDesc::new(&[texture.into()]).name("material"))?)
     }
 
     fn draw(&self, list: &mut Recording<Device>, pass: &Pass<'_, Self>) -> Result<()> {
@@ -70,25 +75,24 @@ impl Backend for Direct3d {
         for (geometry, object, material) in pass.draws {
             let model = scratch.constants(&object.model.to_cols_array())?.gpu_address().unwrap_or_default();
             let geometry = geometry.gpu_address().unwrap_or_default();
-            let ([positions, normals, uvs], (indices, count)) = (object.vertices, object.indices);
-            let vertices = [(positions, normals, 12), (normals, uvs, 12), (uvs, indices, 8)];
-            let vertices = vertices.map(|(start, end, stride)| D3D12_VERTEX_BUFFER_VIEW {
-                BufferLocation: geometry + start,
-                SizeInBytes: (end - start) as u32,
-                StrideInBytes: stride,
-            });
+            let (vertices, indices) = (object.vertices, object.indices);
+            let vertices = D3D12_VERTEX_BUFFER_VIEW {
+                BufferLocation: geometry + vertices.0,
+                SizeInBytes: vertices.1 * STRIDE,
+                StrideInBytes: STRIDE,
+            };
             let indices = D3D12_INDEX_BUFFER_VIEW {
-                BufferLocation: geometry + indices,
-                SizeInBytes: count * 2,
+                BufferLocation: geometry + indices.0,
+                SizeInBytes: indices.1 * 2,
                 Format: DXGI_FORMAT_R16_UINT,
             };
             // SAFETY: as above; indices and vertices are where the file has them.
             unsafe {
                 list.SetGraphicsRootConstantBufferView(2, model);
                 list.SetGraphicsRootDescriptorTable(3, material.raw());
-                list.IASetVertexBuffers(0, Some(&vertices));
+                list.IASetVertexBuffers(0, Some(&[vertices]));
                 list.IASetIndexBuffer(Some(&raw const indices));
-                list.DrawIndexedInstanced(count, 1, 0, 0, 0);
+                list.DrawIndexedInstanced(object.indices.1, 1, 0, 0, 0);
             }
         }
         if pass.shader == Shader::Tone {
@@ -98,7 +102,7 @@ impl Backend for Direct3d {
         Ok(())
     }
 
-    fn resolve(&self, list: &mut Recording<Device>, from: &Texture<Device>, to: &Texture<Device>) {
+    fn resolve(&self, list: &mut Recording<Device>, [from, to]: [&Texture<Device>; 2]) {
         let (from, to, format) = (from.raw().raw(), to.raw().raw(), to_dxgi_format(LIGHT));
         // SAFETY: the list is open, and the textures are in the states for this.
         unsafe { list.raw().raw().ResolveSubresource(to, 0, from, 0, format) };
@@ -108,7 +112,7 @@ impl Backend for Direct3d {
 impl Direct3d {
     /// Sets and clears the targets, and sets the pipeline.
     fn begin(&self, list: &ID3D12GraphicsCommandList, pass: &Pass<'_, Self>) {
-        let (root, pipelines) = &*self.0;
+        let (root, pipelines) = &*self.pipelines;
         let [width, height] = pass.size.map(|side| side as f32);
         let viewport = D3D12_VIEWPORT { Width: width, Height: height, MaxDepth: 1.0, ..Default::default() };
         let area = RECT { right: width as i32, bottom: height as i32, ..Default::default() };
@@ -192,41 +196,25 @@ fn root_signature(device: &Device) -> Result<ID3D12RootSignature> {
 
 fn pipelines(device: &Device) -> Result<Pipelines> {
     let root = root_signature(device)?;
-    let viewer = Shaders::parse("viewer.wgsl", include_str!("viewer.wgsl"))?.hlsl()?;
-    let tone = Shaders::parse("tone.wgsl", include_str!("tone.wgsl"))?.hlsl()?;
-    let vertex = |source: &str, entry| Bytecode::compile(source, entry, "vs_5_0");
-    let pixel = |source: &str, entry| Bytecode::compile(source, entry, "ps_5_0");
-    let shadow = (vertex(&viewer, "shadow_vertex")?, None);
-    let scene = (vertex(&viewer, "scene_vertex")?, Some(pixel(&viewer, "scene_fragment")?));
-    let tone = (vertex(&tone, "tone_vertex")?, Some(pixel(&tone, "tone_fragment")?));
-    let pipelines = [
-        pipeline(device, &root, &shadow, 1, None, Some(DEPTH), 1)?,
-        pipeline(device, &root, &scene, 3, Some(LIGHT), Some(DEPTH), SAMPLES)?,
-        pipeline(device, &root, &tone, 0, Some(COLOR), None, 1)?,
-    ];
-    Ok((root, pipelines))
+    let [shadow, scene, tone] = PIPELINES.each_ref().map(|desc| pipeline(device, &root, desc));
+    Ok((root, [shadow?, scene?, tone?]))
 }
 
-/// `inputs`: the first of position, normal and texture coordinates, which are in a vertex buffer each.
-fn pipeline(
-    device: &Device,
-    root: &ID3D12RootSignature,
-    (vertex, pixel): &(Bytecode, Option<Bytecode>),
-    inputs: usize,
-    color: Option<Format>,
-    depth: Option<Format>,
-    samples: u32,
-) -> Result<ID3D12PipelineState> {
+fn pipeline(device: &Device, root: &ID3D12RootSignature, desc: &PipelineDesc) -> Result<ID3D12PipelineState> {
+    let source = Shaders::parse(desc.source.0, desc.source.1)?.hlsl()?;
+    let compile = |entry: &CStr, target| Bytecode::compile(&source, entry.to_str()?, target);
+    let vertex = compile(desc.vertex, "vs_5_0")?;
+    let pixel = desc.fragment.map(|entry| compile(entry, "ps_5_0")).transpose()?;
     let formats = [DXGI_FORMAT_R32G32B32_FLOAT, DXGI_FORMAT_R32G32B32_FLOAT, DXGI_FORMAT_R32G32_FLOAT];
     let input = |(index, format)| D3D12_INPUT_ELEMENT_DESC {
         SemanticName: s!("LOC"),
         SemanticIndex: index,
-        InputSlot: index,
         Format: format,
+        AlignedByteOffset: D3D12_APPEND_ALIGNED_ELEMENT,
         ..Default::default()
     };
-    let inputs: Vec<_> = (0..).zip(formats).take(inputs).map(input).collect();
-    let mut desc = D3D12_GRAPHICS_PIPELINE_STATE_DESC {
+    let inputs: Vec<_> = (0..).zip(formats).take(desc.inputs).map(input).collect();
+    let mut state = D3D12_GRAPHICS_PIPELINE_STATE_DESC {
         // Released below.
         pRootSignature: ManuallyDrop::new(Some(root.clone())),
         VS: vertex.as_desc(),
@@ -237,23 +225,23 @@ fn pipeline(
             NumElements: inputs.len() as u32,
         },
         PrimitiveTopologyType: D3D12_PRIMITIVE_TOPOLOGY_TYPE_TRIANGLE,
-        NumRenderTargets: u32::from(color.is_some()),
-        DSVFormat: depth.map(to_dxgi_format).unwrap_or_default(),
-        SampleDesc: DXGI_SAMPLE_DESC { Count: samples, Quality: 0 },
+        NumRenderTargets: u32::from(desc.color.is_some()),
+        DSVFormat: desc.depth.map(to_dxgi_format).unwrap_or_default(),
+        SampleDesc: DXGI_SAMPLE_DESC { Count: desc.samples, Quality: 0 },
         ..Default::default()
     };
-    desc.BlendState.RenderTarget[0].RenderTargetWriteMask = D3D12_COLOR_WRITE_ENABLE_ALL.0 as u8;
-    desc.RasterizerState.FillMode = D3D12_FILL_MODE_SOLID;
-    desc.RasterizerState.CullMode = D3D12_CULL_MODE_NONE;
-    desc.RasterizerState.DepthClipEnable = true.into();
-    desc.RasterizerState.MultisampleEnable = (samples > 1).into();
-    desc.DepthStencilState.DepthEnable = depth.is_some().into();
-    desc.DepthStencilState.DepthWriteMask = D3D12_DEPTH_WRITE_MASK_ALL;
-    desc.DepthStencilState.DepthFunc = D3D12_COMPARISON_FUNC_LESS;
-    desc.RTVFormats[0] = color.map(to_dxgi_format).unwrap_or_default();
+    state.BlendState.RenderTarget[0].RenderTargetWriteMask = D3D12_COLOR_WRITE_ENABLE_ALL.0 as u8;
+    state.RasterizerState.FillMode = D3D12_FILL_MODE_SOLID;
+    state.RasterizerState.CullMode = D3D12_CULL_MODE_NONE;
+    state.RasterizerState.DepthClipEnable = true.into();
+    state.RasterizerState.MultisampleEnable = (desc.samples > 1).into();
+    state.DepthStencilState.DepthEnable = desc.depth.is_some().into();
+    state.DepthStencilState.DepthWriteMask = D3D12_DEPTH_WRITE_MASK_ALL;
+    state.DepthStencilState.DepthFunc = D3D12_COMPARISON_FUNC_LESS;
+    state.RTVFormats[0] = desc.color.map(to_dxgi_format).unwrap_or_default();
     // SAFETY: all pointers inside the description are to objects that outlive the call.
-    let pipeline = unsafe { device.raw().CreateGraphicsPipelineState(&raw const desc) };
-    drop(ManuallyDrop::into_inner(desc.pRootSignature));
+    let pipeline = unsafe { device.raw().CreateGraphicsPipelineState(&raw const state) };
+    drop(ManuallyDrop::into_inner(state.pRootSignature));
     Ok(pipeline?)
 }
 

@@ -13,7 +13,7 @@ use crate::scene::{self, GEOMETRY, Object, Pattern};
 /// Width and height of textures.
 const SIDE: usize = 256;
 
-/// What the thread has loaded.
+/// A loaded part of the scene.
 pub(crate) enum Loaded<B: Backend> {
     /// All meshes, and where they are drawn.
     Objects(Buffer<B::Device>, Vec<Object>),
@@ -46,7 +46,7 @@ fn load_all<B: Backend>(gpu: &Gpu<B::Device>, backend: &B, sender: &Sender<Loade
         let texture = gpu.create_texture_with(&desc.mips(mips.len() as u32).name(pattern.name), &data)?;
         // The material's descriptors keep the view, which keeps the texture.
         let view = gpu.create_texture_view(&texture, &TextureViewDesc::sampled())?;
-        send(Loaded::Material(backend.create_material(gpu, &view)?))?;
+        send(Loaded::Material(backend.create_material(&view)?))?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
-//! The frame: what is drawn, into which resources, in which order.
+//! The frame: its passes, their resources, and their order.
 
+use std::ffi::CStr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 
@@ -18,9 +19,9 @@ use crate::scene::Object;
 pub(crate) const COLOR: Format = Format::Bgra8Srgb;
 /// The format of the scene's light, which has no upper limit.
 pub(crate) const LIGHT: Format = Format::Rgba16Float;
-pub(crate) const DEPTH: Format = Format::D32Float;
+const DEPTH: Format = Format::D32Float;
 /// Samples of a pixel of the scene.
-pub(crate) const SAMPLES: u32 = 4;
+const SAMPLES: u32 = 4;
 /// The light where there is no object.
 pub(crate) const SKY: [f32; 4] = [0.35, 0.5, 0.8, 1.0];
 /// Width and height of the shadow map: `viewer.wgsl` has it, too.
@@ -36,28 +37,67 @@ pub(crate) trait Backend: Sized + Sync {
     fn new(gpu: &Gpu<Self::Device>) -> Result<Self>;
     fn open(gpu: &Gpu<Self::Device>, window: &Arc<Window>, desc: &SwapchainDesc) -> Result<Self::Swapchain>;
     /// Called by the loading thread.
-    fn create_material(
-        &self,
-        gpu: &Gpu<Self::Device>,
-        texture: &View<Self::Device>,
-    ) -> Result<Self::Material>;
+    fn create_material(&self, texture: &View<Self::Device>) -> Result<Self::Material>;
     fn draw(&self, list: &mut Recording<Self::Device>, pass: &Pass<'_, Self>) -> Result<()>;
-    /// Averages the samples of each pixel. The textures are in their states.
-    fn resolve(
-        &self,
-        list: &mut Recording<Self::Device>,
-        from: &Texture<Self::Device>,
-        to: &Texture<Self::Device>,
-    );
+    /// Averages the samples of the first texture in the second. They are in their states.
+    fn resolve(&self, list: &mut Recording<Self::Device>, textures: [&Texture<Self::Device>; 2]);
 }
 
-/// The pipelines: an index.
+/// Bytes of a vertex.
+pub(crate) const STRIDE: u32 = 32;
+
+/// The pipelines: an index of [`PIPELINES`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shader {
     Shadow,
     Scene,
     Tone,
 }
+
+/// A pipeline. tenure does not manage them.
+pub(crate) struct PipelineDesc {
+    /// The file and its text.
+    pub(crate) source: (&'static str, &'static str),
+    pub(crate) vertex: &'static CStr,
+    pub(crate) fragment: Option<&'static CStr>,
+    /// Position, normal and texture coordinates: how many of them the vertex shader has.
+    pub(crate) inputs: usize,
+    pub(crate) color: Option<Format>,
+    pub(crate) depth: Option<Format>,
+    pub(crate) samples: u32,
+}
+
+const VIEWER: (&str, &str) = ("viewer.wgsl", include_str!("viewer.wgsl"));
+const TONE: (&str, &str) = ("tone.wgsl", include_str!("tone.wgsl"));
+const SHADOW_PIPELINE: PipelineDesc = PipelineDesc {
+    source: VIEWER,
+    vertex: c"shadow_vertex",
+    fragment: None,
+    inputs: 1,
+    color: None,
+    depth: Some(DEPTH),
+    samples: 1,
+};
+pub(crate) const PIPELINES: [PipelineDesc; 3] = [
+    SHADOW_PIPELINE,
+    PipelineDesc {
+        vertex: c"scene_vertex",
+        fragment: Some(c"scene_fragment"),
+        inputs: 3,
+        color: Some(LIGHT),
+        samples: SAMPLES,
+        ..SHADOW_PIPELINE
+    },
+    PipelineDesc {
+        source: TONE,
+        vertex: c"tone_vertex",
+        fragment: Some(c"tone_fragment"),
+        inputs: 0,
+        color: Some(COLOR),
+        depth: None,
+        samples: 1,
+    },
+];
 
 /// A render pass, whose resources are in their states.
 pub(crate) struct Pass<'a, B: Backend> {
@@ -109,7 +149,7 @@ pub(crate) struct Renderer<'g, B: Backend> {
     pub(crate) gpu: &'g Gpu<B::Device>,
     backend: &'g B,
     loading: Receiver<Loaded<B>>,
-    /// What has been loaded so far.
+    /// The loaded part of the scene.
     geometry: Option<Buffer<B::Device>>,
     objects: Vec<Object>,
     materials: Vec<B::Material>,
@@ -164,6 +204,8 @@ impl<'g, B: Backend> Renderer<'g, B> {
         let shadow_pass = graph.pass(Queue::Graphics, "shadows").uses(shadows, State::DEPTH_WRITE).id();
         let scene_pass = graph.pass(Queue::Graphics, "scene").uses(shadows, State::PIXEL_SHADER);
         let scene_pass = scene_pass.uses(samples, State::RENDER_TARGET).uses(depth, State::DEPTH_WRITE).id();
+        // A command resolves on both APIs. For tile-based GPUs, resolve at the end of Vulkan's render pass instead: both
+        // textures are in RENDER_TARGET then, and the samples are a TRANSIENT_ATTACHMENT like the depth.
         let resolve_pass = graph.pass(Queue::Graphics, "resolve").uses(samples, State::RESOLVE_SRC);
         let resolve_pass = resolve_pass.uses(light, State::RESOLVE_DST).id();
         // Only this pass waits until the window's image is free: the others are submitted before.
@@ -195,7 +237,7 @@ impl<'g, B: Backend> Renderer<'g, B> {
                 let (shader, depth, read) = (Shader::Scene, depth_target(depth)?, sampled(shadows)?);
                 self.backend.draw(list, &Pass { shader, size, color, depth, read, constants, draws })
             } else if pass == resolve_pass {
-                self.backend.resolve(list, resources.texture(samples)?, resources.texture(light)?);
+                self.backend.resolve(list, [resources.texture(samples)?, resources.texture(light)?]);
                 Ok(())
             } else {
                 list.use_resource(target, Subresource::All, State::RENDER_TARGET)?;

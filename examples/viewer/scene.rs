@@ -4,7 +4,7 @@ use glam::{Mat4, Quat, Vec3};
 use serde_json::Value;
 use voxel_world::Result;
 
-/// The positions, normals, texture coordinates and indices of all meshes.
+/// The vertices and indices of all meshes.
 pub(crate) const GEOMETRY: &[u8] = include_bytes!("scene.bin");
 
 /// A mesh somewhere in the world.
@@ -12,8 +12,8 @@ pub(crate) struct Object {
     /// From the mesh to the world.
     pub(crate) model: Mat4,
     pub(crate) material: usize,
-    /// Offsets of the positions, normals and texture coordinates in the geometry: the vertex buffers 0 to 2.
-    pub(crate) vertices: [u64; 3],
+    /// The offset of the vertices in the geometry, and their number. Each has position, normal and texture coordinates.
+    pub(crate) vertices: (u64, u32),
     /// The offset of the indices, of 16 bits, and their number.
     pub(crate) indices: (u64, u32),
 }
@@ -38,7 +38,7 @@ pub(crate) fn read() -> Result<(Vec<Object>, Vec<Pattern>)> {
         all(value).iter().filter_map(Value::as_f64).map(|float| float as f32).collect::<Vec<_>>()
     };
     let vector = |value: &Value, default| floats(value).get(..3).map_or(default, Vec3::from_slice);
-    // The offset of an accessor's numbers, and their count.
+    // The offset of an accessor's elements, and their count.
     let accessor = |value: &Value| -> Result<(u64, u32)> {
         let accessor = &file["accessors"][number(value)? as usize];
         let view = &file["bufferViews"][number(&accessor["bufferView"])? as usize];
@@ -49,12 +49,11 @@ pub(crate) fn read() -> Result<(Vec<Object>, Vec<Pattern>)> {
         let rotation = floats(&node["rotation"]).get(..4).map_or(Quat::IDENTITY, Quat::from_slice);
         let (scale, place) = (vector(&node["scale"], Vec3::ONE), vector(&node["translation"], Vec3::ZERO));
         for primitive in all(&file["meshes"][number(&node["mesh"])? as usize]["primitives"]) {
-            let [positions, normals, uvs] =
-                ["POSITION", "NORMAL", "TEXCOORD_0"].map(|name| accessor(&primitive["attributes"][name]));
             objects.push(Object {
                 model: Mat4::from_scale_rotation_translation(scale, rotation, place),
                 material: number(&primitive["material"])? as usize,
-                vertices: [positions?.0, normals?.0, uvs?.0],
+                // The others are beside the positions.
+                vertices: accessor(&primitive["attributes"]["POSITION"])?,
                 indices: accessor(&primitive["indices"])?,
             });
         }

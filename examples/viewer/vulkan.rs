@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tenure::prelude::*;
-use tenure::vulkan::ash::vk::{self, ImageLayout, ShaderStageFlags};
+use tenure::vulkan::ash::vk::{self, ImageLayout};
 use tenure::vulkan::{
     CreateError, Device, Options, Owned, RawHandle as _, RawView as _, Severity, Swapchain, Validation,
     to_vk_format,
@@ -13,7 +13,7 @@ use voxel_world::{Messages, Result, Shaders};
 use winit::window::Window;
 
 use crate::Arguments;
-use crate::renderer::{Backend, COLOR, DEPTH, LIGHT, Pass, SAMPLES, SKY, Shader};
+use crate::renderer::{Backend, PIPELINES, Pass, PipelineDesc, SKY, STRIDE, Shader};
 
 /// In the order of [`Shader`].
 type Pipelines = (Owned<vk::PipelineLayout>, [Owned<vk::Pipeline>; 3]);
@@ -25,7 +25,7 @@ pub(crate) struct Vulkan {
     layouts: [SetLayout<Device>; 3],
     comparison: Sampler<Device>,
     smooth: Sampler<Device>,
-    device: Device,
+    gpu: Gpu<Device>,
 }
 
 impl Backend for Vulkan {
@@ -51,16 +51,18 @@ impl Backend for Vulkan {
         let comparison = gpu.create_sampler(&SamplerDesc::new(comparison).name("comparison"))?;
         let smooth = gpu.create_sampler(&SamplerDesc::default().name("smooth"))?;
         let pipelines = gpu.defer("pipelines", pipelines(gpu.device(), &layouts)?);
-        Ok(Self { pipelines, layouts, comparison, smooth, device: gpu.device().clone() })
+        Ok(Self { pipelines, layouts, comparison, smooth, gpu: gpu.clone() })
     }
 
     fn open(gpu: &Gpu<Device>, window: &Arc<Window>, desc: &SwapchainDesc) -> Result<Swapchain> {
         Ok(Swapchain::for_window(gpu, window.clone(), desc)?)
     }
 
-    fn create_material(&self, gpu: &Gpu<Device>, texture: &View<Device>) -> Result<DescriptorSet<Device>> {
+    fn create_material(&self, texture: &View<Device>) -> Result<DescriptorSet<Device>> {
         let binds = [SetDescriptor::new(3, texture), SetDescriptor::new(4, &self.smooth)];
-        Ok(gpu.create_descriptor_set(&DescriptorSetDesc::new(&self.layouts[1], &binds).name("material"))?)
+        Ok(self
+            .gpu
+            .create_descriptor_set(&DescriptorSetDesc::new(&self.layouts[1], &binds).name("material"))?)
     }
 
     fn draw(&self, list: &mut Recording<Device>, pass: &Pass<'_, Self>) -> Result<()> {
@@ -78,7 +80,8 @@ impl Backend for Vulkan {
         // This records the barriers, so it comes before the render pass.
         let commands = commands.raw().command_buffer();
         self.begin(commands, pass);
-        let (vk, graphics, layout) = (self.device.raw(), vk::PipelineBindPoint::GRAPHICS, *self.pipelines.0);
+        let (vk, graphics, layout) =
+            (self.gpu.device().raw(), vk::PipelineBindPoint::GRAPHICS, *self.pipelines.0);
         // SAFETY: the command buffer is in a render pass, and the set lives until the GPU is done.
         unsafe { vk.cmd_bind_descriptor_sets(commands, graphics, layout, 0, &[set.raw()], &[]) };
         let mut page: Option<(&_, Set<'_, Device>)> = None;
@@ -92,15 +95,15 @@ impl Backend for Vulkan {
             page = Some((model.raw(), set));
             let (sets, offsets) = ([material.raw(), set.raw()], [u32::try_from(model.offset())?]);
             // The buffer may be a range of a larger one of Vulkan.
-            let place = |offset| geometry.offset() + offset;
-            let (vertices, (indices, count)) = (object.vertices.map(place), object.indices);
+            let (vertices, indices) =
+                (geometry.offset() + object.vertices.0, geometry.offset() + object.indices.0);
             let geometry = geometry.raw().buffer().unwrap_or_default();
             // SAFETY: as above; indices and vertices are where the file has them.
             unsafe {
                 vk.cmd_bind_descriptor_sets(commands, graphics, layout, 1, &sets, &offsets);
-                vk.cmd_bind_vertex_buffers(commands, 0, &[geometry; 3], &vertices);
-                vk.cmd_bind_index_buffer(commands, geometry, place(indices), vk::IndexType::UINT16);
-                vk.cmd_draw_indexed(commands, count, 1, 0, 0, 0);
+                vk.cmd_bind_vertex_buffers(commands, 0, &[geometry], &[vertices]);
+                vk.cmd_bind_index_buffer(commands, geometry, indices, vk::IndexType::UINT16);
+                vk.cmd_draw_indexed(commands, object.indices.1, 1, 0, 0, 0);
             }
         }
         // SAFETY: as above.
@@ -113,7 +116,7 @@ impl Backend for Vulkan {
         Ok(())
     }
 
-    fn resolve(&self, list: &mut Recording<Device>, from: &Texture<Device>, to: &Texture<Device>) {
+    fn resolve(&self, list: &mut Recording<Device>, [from, to]: [&Texture<Device>; 2]) {
         let (source, target) = (ImageLayout::TRANSFER_SRC_OPTIMAL, ImageLayout::TRANSFER_DST_OPTIMAL);
         let (width, height) = (to.info().width, to.info().height);
         let all =
@@ -123,7 +126,7 @@ impl Backend for Vulkan {
         let [from, to] = [from, to].map(|texture| texture.raw().image().unwrap_or_default());
         let commands = list.raw().command_buffer();
         // SAFETY: the command buffer is outside of render passes, and the images are in these layouts.
-        unsafe { self.device.raw().cmd_resolve_image(commands, from, source, to, target, &[region]) };
+        unsafe { self.gpu.device().raw().cmd_resolve_image(commands, from, source, to, target, &[region]) };
     }
 }
 
@@ -149,7 +152,7 @@ impl Vulkan {
             rendering = rendering.depth_attachment(depth);
         }
         let viewport = vk::Viewport::default().width(width as f32).height(height as f32).max_depth(1.0);
-        let (vk, pipeline) = (self.device.raw(), *self.pipelines.1[pass.shader as usize]);
+        let (vk, pipeline) = (self.gpu.device().raw(), *self.pipelines.1[pass.shader as usize]);
         // SAFETY: the command buffer is open, and the targets are in these layouts. All lives until the GPU is done.
         unsafe {
             vk.cmd_begin_rendering(commands, &rendering);
@@ -165,66 +168,43 @@ fn pipelines(device: &Device, layouts: &[SetLayout<Device>; 3]) -> Result<Pipeli
     let layout = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets);
     // SAFETY: the set layouts are alive, and nothing else destroys the new layout.
     let layout = unsafe { device.own(device.raw().create_pipeline_layout(&layout, None)?) };
-    let module = |file, source| -> Result<Owned<vk::ShaderModule>> {
-        let code = Shaders::parse(file, source)?.spirv()?;
-        let info = vk::ShaderModuleCreateInfo::default().code(&code);
-        // SAFETY: naga has checked the code, and nothing else destroys the module.
-        Ok(unsafe { device.own(device.raw().create_shader_module(&info, None)?) })
-    };
-    let viewer = module("viewer.wgsl", include_str!("viewer.wgsl"))?;
-    let tone = module("tone.wgsl", include_str!("tone.wgsl"))?;
-    let (vertex, fragment) = (ShaderStageFlags::VERTEX, ShaderStageFlags::FRAGMENT);
-    let stage = |module: &Owned<_>, stage, name| {
-        vk::PipelineShaderStageCreateInfo::default().stage(stage).module(**module).name(name)
-    };
-    let shadow = [stage(&viewer, vertex, c"shadow_vertex")];
-    let scene = [stage(&viewer, vertex, c"scene_vertex"), stage(&viewer, fragment, c"scene_fragment")];
-    let tone = [stage(&tone, vertex, c"tone_vertex"), stage(&tone, fragment, c"tone_fragment")];
-    let pipelines = [
-        pipeline(device, *layout, &shadow, 1, None, Some(DEPTH), 1)?,
-        pipeline(device, *layout, &scene, 3, Some(LIGHT), Some(DEPTH), SAMPLES)?,
-        pipeline(device, *layout, &tone, 0, Some(COLOR), None, 1)?,
-    ];
-    Ok((layout, pipelines))
+    let [shadow, scene, tone] = PIPELINES.each_ref().map(|desc| pipeline(device, *layout, desc));
+    Ok((layout, [shadow?, scene?, tone?]))
 }
 
-/// `inputs`: the first of position, normal and texture coordinates, which are in a vertex buffer each.
-fn pipeline(
-    device: &Device,
-    layout: vk::PipelineLayout,
-    stages: &[vk::PipelineShaderStageCreateInfo<'_>],
-    inputs: usize,
-    color: Option<Format>,
-    depth: Option<Format>,
-    samples: u32,
-) -> Result<Owned<vk::Pipeline>> {
+fn pipeline(device: &Device, layout: vk::PipelineLayout, desc: &PipelineDesc) -> Result<Owned<vk::Pipeline>> {
     use tenure::vulkan::ash::vk::*;
-    let formats =
-        [(Format::R32G32B32_SFLOAT, 12), (Format::R32G32B32_SFLOAT, 12), (Format::R32G32_SFLOAT, 8)];
-    let (mut bindings, mut attributes) = (Vec::new(), Vec::new());
-    for (index, (format, stride)) in (0..).zip(formats).take(inputs) {
-        bindings.push(VertexInputBindingDescription::default().binding(index).stride(stride));
-        let attribute = VertexInputAttributeDescription::default().location(index).binding(index);
-        attributes.push(attribute.format(format));
-    }
-    let input = PipelineVertexInputStateCreateInfo::default().vertex_binding_descriptions(&bindings);
-    let input = input.vertex_attribute_descriptions(&attributes);
+    let code = Shaders::parse(desc.source.0, desc.source.1)?.spirv()?;
+    let module = ShaderModuleCreateInfo::default().code(&code);
+    // SAFETY: naga has checked the code, and nothing else destroys the module.
+    let module = unsafe { device.own(device.raw().create_shader_module(&module, None)?) };
+    let stage = PipelineShaderStageCreateInfo::default().module(*module);
+    let mut stages = vec![stage.stage(ShaderStageFlags::VERTEX).name(desc.vertex)];
+    stages.extend(desc.fragment.map(|name| stage.stage(ShaderStageFlags::FRAGMENT).name(name)));
+    let binding = [VertexInputBindingDescription::default().stride(STRIDE)];
+    let inputs = [(Format::R32G32B32_SFLOAT, 0), (Format::R32G32B32_SFLOAT, 12), (Format::R32G32_SFLOAT, 24)];
+    let attribute = |(location, (format, offset))| {
+        VertexInputAttributeDescription::default().location(location).format(format).offset(offset)
+    };
+    let attributes: Vec<_> = (0..).zip(inputs).take(desc.inputs).map(attribute).collect();
+    let input = PipelineVertexInputStateCreateInfo::default().vertex_attribute_descriptions(&attributes);
+    let input = input.vertex_binding_descriptions(&binding[..desc.inputs.min(1)]);
     let assembly = PipelineInputAssemblyStateCreateInfo::default().topology(PrimitiveTopology::TRIANGLE_LIST);
     let viewport = PipelineViewportStateCreateInfo::default().viewport_count(1).scissor_count(1);
     let raster = PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-    let sample = SampleCountFlags::from_raw(samples);
+    let sample = SampleCountFlags::from_raw(desc.samples);
     let sample = PipelineMultisampleStateCreateInfo::default().rasterization_samples(sample);
-    let test = PipelineDepthStencilStateCreateInfo::default().depth_test_enable(depth.is_some());
-    let test = test.depth_write_enable(depth.is_some()).depth_compare_op(CompareOp::LESS);
+    let test = PipelineDepthStencilStateCreateInfo::default().depth_test_enable(desc.depth.is_some());
+    let test = test.depth_write_enable(desc.depth.is_some()).depth_compare_op(CompareOp::LESS);
     let mask = PipelineColorBlendAttachmentState::default().color_write_mask(ColorComponentFlags::RGBA);
-    let mask = color.map(|_| mask);
+    let mask = desc.color.map(|_| mask);
     let blend = PipelineColorBlendStateCreateInfo::default().attachments(mask.as_slice());
     let dynamic = [DynamicState::VIEWPORT, DynamicState::SCISSOR];
     let dynamic = PipelineDynamicStateCreateInfo::default().dynamic_states(&dynamic);
-    let color = color.map(to_vk_format);
+    let color = desc.color.map(to_vk_format);
     let formats = PipelineRenderingCreateInfo::default().color_attachment_formats(color.as_slice());
-    let mut formats = formats.depth_attachment_format(depth.map(to_vk_format).unwrap_or_default());
-    let info = GraphicsPipelineCreateInfo::default().stages(stages).vertex_input_state(&input);
+    let mut formats = formats.depth_attachment_format(desc.depth.map(to_vk_format).unwrap_or_default());
+    let info = GraphicsPipelineCreateInfo::default().stages(&stages).vertex_input_state(&input);
     let info = info.input_assembly_state(&assembly).viewport_state(&viewport).rasterization_state(&raster);
     let info = info.multisample_state(&sample).depth_stencil_state(&test).color_blend_state(&blend);
     let info = info.dynamic_state(&dynamic).layout(layout).push_next(&mut formats);
