@@ -9,7 +9,8 @@ use std::thread;
 
 use tenure::sim::{Device, Lag, Options, Profile};
 use tenure::{
-    BufferDesc, Config, Format, Gpu, MemoryUse, Queue, QueueId, State, Subresource, TextureDesc, Usage,
+    BufferDesc, Config, Format, Gpu, MemoryUse, Queue, State, Subresource, TextureDesc, Usage,
+    device::QueueId,
 };
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
@@ -40,7 +41,7 @@ fn fill(gpu: &Gpu<Device>, texture: &tenure::Texture<Device>) -> Result<()> {
     let staging = gpu.create_buffer(&staging.name("staging"))?;
     staging.write(0, &[7; 64 * 1024])?;
     let mut upload = gpu.record(Queue::Graphics, "upload")?;
-    let layout = tenure::BufferLayout { offset: 0, row_pitch: 512, rows: 128 };
+    let layout = tenure::resource::BufferLayout { offset: 0, row_pitch: 512, rows: 128 };
     upload.copy_buffer_to_texture(&staging, layout, texture, texture.info().region(0, 0))?;
     upload.submit()?;
     Ok(())
@@ -92,7 +93,7 @@ fn slow_queue(gpu: &Gpu<Device>) -> Result<()> {
 }
 
 fn main() -> Result<()> {
-    let options = Options { lag: Lag::Manual, ..Options::new(Profile::DISCRETE) };
+    let options = Options::new(Profile::DISCRETE).lag(Lag::Manual);
     let gpu = Gpu::new(Device::with_options(options), Config::default())?;
     dropped_while_recording(&gpu)?;
     slow_queue(&gpu)?;

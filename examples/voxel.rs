@@ -9,7 +9,10 @@ use std::error::Error;
 use std::time::Instant;
 
 use tenure::sim::{Device, Lag, Options, Profile};
-use tenure::{Buffer, BufferDesc, Config, Gpu, PoolConfig, Queue, Strategy, Usage};
+use tenure::{
+    Buffer, BufferDesc, Config, Gpu, Queue, Usage,
+    config::{PoolConfig, Strategy},
+};
 
 const CHUNKS: usize = 20_000;
 const REMESHES: usize = 100_000;
@@ -51,9 +54,8 @@ struct Outcome {
 
 /// Creates the world and re-meshes it, frame by frame.
 fn run(strategy: Strategy) -> Result<Outcome, Box<dyn Error>> {
-    let device =
-        Device::with_options(Options { lag: Lag::Submissions(2), ..Options::new(Profile::DISCRETE) });
-    let gpu = Gpu::new(device.clone(), Config::from(PoolConfig { strategy, ..PoolConfig::default() }))?;
+    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Submissions(2)));
+    let gpu = Gpu::new(device.clone(), Config::from(PoolConfig::default().strategy(strategy)))?;
     let mut meshes = Meshes(7);
     let start = Instant::now();
     let mesh = |size| gpu.create_buffer(&BufferDesc::new(size, Usage::VERTEX).stride(VERTEX).name("chunk"));

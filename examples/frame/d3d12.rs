@@ -144,7 +144,7 @@ fn create_device(options: &Options, messages: &Messages) -> Result<Device> {
         }
     };
     let validation = options.validate;
-    let options = DeviceOptions { validation, messages: Some(Arc::new(sink)), ..DeviceOptions::default() };
+    let options = DeviceOptions::default().validation(validation).messages(Some(Arc::new(sink)));
     Ok(Device::create(&options)?)
 }
 

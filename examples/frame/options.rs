@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::{Config, FrameConfig};
+use tenure::{Config, config::FrameConfig};
 
 /// The device to run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

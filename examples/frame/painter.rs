@@ -1,7 +1,10 @@
 //! Recording of draws on one API.
 
 use tenure::device::{Device, QueueDevice};
-use tenure::{BufferViewDesc, Commands, Constant, Descriptors, Error, Scratch, Set, View};
+use tenure::{
+    BufferViewDesc, Commands, Constant, Error, Scratch, View,
+    descriptor::{Descriptors, Set},
+};
 
 use voxel_world::Result;
 

@@ -7,8 +7,9 @@ use tenure::vulkan::{
     CreateError, Device, List, Options as DeviceOptions, Owned, RawHandle as _, Severity, Validation,
 };
 use tenure::{
-    BindingKind, BufferViewDesc, Commands, Deferred, DescriptorSet, DescriptorSetDesc, Error, Gpu, Scratch,
-    Set, SetBinding, SetDescriptor, SetLayout, SetLayoutDesc, View,
+    BufferViewDesc, Commands, Deferred, DescriptorSet, DescriptorSetDesc, Error, Gpu, Scratch, SetDescriptor,
+    SetLayout, SetLayoutDesc, View,
+    descriptor::{BindingKind, Set, SetBinding},
 };
 use voxel_world::{Messages, Result};
 

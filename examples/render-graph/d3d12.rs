@@ -18,7 +18,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         }
     };
     let validation = options.validate;
-    let device = DeviceOptions { validation, messages: Some(Arc::new(sink)), ..DeviceOptions::default() };
+    let device = DeviceOptions::default().validation(validation).messages(Some(Arc::new(sink)));
     let device = Device::create(&device)?;
     let ran = measure::run(options, Gpu::new(device.clone(), Options::config())?);
     device.deliver_messages();

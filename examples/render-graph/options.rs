@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tenure::{Config, FrameConfig};
+use tenure::{Config, config::FrameConfig};
 
 /// The device to run on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -59,6 +59,6 @@ impl Options {
     /// The manager's configuration: the defaults with long timeouts, for software devices.
     pub(crate) fn config() -> Config {
         let timeout = Duration::from_secs(120);
-        Config::from(FrameConfig { timeout, shutdown_timeout: timeout, ..FrameConfig::default() })
+        Config::from(FrameConfig::default().timeout(timeout).shutdown_timeout(timeout))
     }
 }

@@ -9,7 +9,7 @@ use deferred_frame::DeferredFrame;
 use tenure::plan::Item;
 use tenure::plan::svg::Picture;
 use tenure::transient::graph::Compiled;
-use tenure::{Queue, TransientDesc, Usage};
+use tenure::{Queue, Usage, transient::TransientDesc};
 use voxel_world::Result;
 
 use crate::pool::lives;

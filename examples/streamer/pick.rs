@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use tenure::device::Device;
-use tenure::{Plane, Readback, Recording, TextureDesc, TextureRegion};
+use tenure::{
+    Readback, Recording, TextureDesc,
+    resource::{Plane, TextureRegion},
+};
 use voxel_world::Result;
 
 use crate::content::{Content, random};

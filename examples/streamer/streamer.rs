@@ -5,7 +5,11 @@ use std::time::{Duration, Instant};
 
 use tenure::device::Device;
 use tenure::{
-    AllocationFlags, Buffer, CompactionStats, Error, Gpu, HeapMemory, PoolStats, Queue, TexelData, Texture,
+    Buffer, Error, Gpu, Queue, Texture,
+    compaction::CompactionStats,
+    memory::AllocationFlags,
+    resource::TexelData,
+    stats::{HeapMemory, PoolStats},
 };
 use voxel_world::Result;
 

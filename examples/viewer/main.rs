@@ -27,7 +27,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Parser as _;
-use tenure::{Config, FrameConfig, Gpu};
+use tenure::{Config, Gpu, config::FrameConfig};
 use voxel_world::Result;
 
 use renderer::{Backend, Renderer};
@@ -65,7 +65,7 @@ struct Arguments {
 fn view<B: Backend>(arguments: &Arguments, device: B::Device) -> Result<()> {
     // A software device may take seconds for a frame.
     let timeout = Duration::from_secs(120);
-    let frames = FrameConfig { timeout, shutdown_timeout: timeout, ..FrameConfig::default() };
+    let frames = FrameConfig::default().timeout(timeout).shutdown_timeout(timeout);
     let gpu = Gpu::new(device, Config::from(frames))?;
     let backend = B::new(&gpu)?;
     let picture = thread::scope(|scope| {

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use tenure::descriptor::{BorderColor, Set};
 use tenure::prelude::*;
 use tenure::vulkan::ash::vk::{self, ImageLayout};
 use tenure::vulkan::{
     CreateError, Device, Options, Owned, RawHandle as _, RawView as _, Severity, Swapchain, Validation,
     to_vk_format,
 };
-use tenure::{BorderColor, Set};
 use voxel_world::{Messages, Result, Shaders};
 use winit::window::Window;
 
@@ -47,7 +47,7 @@ impl Backend for Vulkan {
         // Outside of the shadow map there is light.
         let (compare, address) = (Some(Compare::LessOrEqual), [AddressMode::Border; 3]);
         let border = BorderColor::OpaqueWhite;
-        let comparison = SamplerInfo { compare, address, border, ..SamplerInfo::default() };
+        let comparison = SamplerInfo::default().compare(compare).address(address).border(border);
         let comparison = gpu.create_sampler(&SamplerDesc::new(comparison).name("comparison"))?;
         let smooth = gpu.create_sampler(&SamplerDesc::default().name("smooth"))?;
         let pipelines = gpu.defer("pipelines", pipelines(gpu.device(), &layouts)?);

@@ -42,6 +42,6 @@ fn create_device(messages: &Messages) -> Result<Device> {
             messages.push(format!("{:?} {}: {}", message.severity, message.id, message.text));
         }
     };
-    let options = Options { validation: true, messages: Some(Arc::new(sink)), ..Options::default() };
+    let options = Options::default().validation(true).messages(Some(Arc::new(sink)));
     Ok(Device::create(&options)?)
 }

@@ -52,7 +52,7 @@ fn lines(count: u32) -> Result<Vec<Line>, Error> {
 /// Bytes of all resources, and those reserved for them.
 fn measure(count: u32, strategy: Strategy, is_created: Kind, is_tight: bool) -> Result<(u64, u64), Error> {
     let device = Device::with_options(Options::new(Profile::D3D12_TIER2).tight_alignment(is_tight));
-    let gpu = Gpu::new(device, Config::from(PoolConfig { strategy, ..PoolConfig::default() }))?;
+    let gpu = Gpu::new(device, Config::from(PoolConfig::default().strategy(strategy)))?;
     let mut random = Rng::new(1);
     let (mut live, mut buffers, mut textures) = (0, Vec::new(), Vec::new());
     for number in 0..count {

@@ -76,7 +76,7 @@ pub fn run(args: &Args) -> Result {
     if args.over_bus {
         in_place.max_over_bus = 4 << 30;
     }
-    let staged = InPlaceConfig { initial_data: false, uploads: false, ..InPlaceConfig::default() };
+    let staged = InPlaceConfig::default().initial_data(false).uploads(false);
     let open =
         |config: InPlaceConfig| -> Result<_> { Ok(Gpu::new(devices::vulkan()?, Config::from(config))?) };
     let roads = [open(staged)?, open(in_place)?];

@@ -37,8 +37,7 @@ const A_FRAME: usize = 1000;
 /// The errors of the manager.
 pub fn run() -> Result {
     let alive = |live: &usize| Scene::new(&Config::default(), 4096, *live, 0);
-    let config =
-        Config::from(PoolConfig { min_block: BLOCK, max_buffer_block: BLOCK, ..PoolConfig::default() });
+    let config = Config::from(PoolConfig::default().min_block(BLOCK).max_buffer_block(BLOCK));
     let in_blocks = |blocks: &usize| Scene::new(&config, 1024, LIVE[0], *blocks);
     let scenes = LIVE.iter().map(alive).chain(BLOCKS.iter().map(in_blocks));
     let mut scenes = scenes.collect::<Result<Vec<_>, _>>()?;
@@ -100,7 +99,7 @@ impl World {
                 among.push(gpu.create_buffer(&desc)?);
             }
         }
-        let large_desc = BufferDesc { size: LARGE, ..desc.clone() };
+        let large_desc = desc.clone().size(LARGE);
         let large = (0..large).map(|_| gpu.create_buffer(&large_desc)).collect::<Result<_, _>>()?;
         Ok(Self { gpu, desc, live: all, among, _large: large })
     }

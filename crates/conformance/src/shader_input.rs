@@ -102,7 +102,7 @@ impl Kind {
             Self::Sharp => Filter::Nearest,
             _ => return None,
         };
-        Some(SamplerInfo { mag: filter, min: filter, ..SamplerInfo::default() })
+        Some(SamplerInfo::default().mag(filter).min(filter))
     }
 
     /// The result of a read at the beginning of these bytes or texels.

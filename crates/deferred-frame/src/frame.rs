@@ -1,7 +1,9 @@
 //! The render graph of the frame.
 
 use tenure::transient::graph::{PassId, ResourceId};
-use tenure::{BufferDesc, Graph, Queue, State, TextureDesc, TextureInfo, TransientDesc, Usage};
+use tenure::{
+    BufferDesc, Graph, Queue, State, TextureDesc, Usage, resource::TextureInfo, transient::TransientDesc,
+};
 
 use crate::passes::PASSES;
 use crate::resources::{Extent, RESOURCES, Row, Shape};

@@ -2,8 +2,9 @@
 
 use tenure::device::Device;
 use tenure::{
-    Buffer, Error, Frame, Gpu, Queue, Recording, Resources, State, SyncPoint, Texture, TransientBuffer,
-    TransientDesc, TransientRule, TransientTexture,
+    Buffer, Error, Frame, Gpu, Queue, Recording, State, SyncPoint, Texture,
+    error::TransientRule,
+    transient::{Resources, TransientBuffer, TransientDesc, TransientTexture},
 };
 
 use crate::DeferredFrame;

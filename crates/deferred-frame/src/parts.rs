@@ -1,6 +1,9 @@
 //! The parts of a resource that are written and read.
 
-use tenure::{Plane, TextureInfo, TextureRegion, TransientDesc};
+use tenure::{
+    resource::{Plane, TextureInfo, TextureRegion},
+    transient::TransientDesc,
+};
 
 use crate::frame::middle;
 

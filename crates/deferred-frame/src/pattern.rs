@@ -1,6 +1,6 @@
 //! The written bytes, which identify the frame, the pass, the resource and the part.
 
-use tenure::{Format, TransientDesc};
+use tenure::{Format, transient::TransientDesc};
 
 /// The origin of written bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,10 @@
 
 use tenure::device::{CommandList as _, Device, Permit};
 use tenure::{
-    Buffer, BufferLayout, Commands, Error, QueueKind, Recording, RingSlice, State, Subresource, Texture,
-    TextureInfo, TextureRegion, UploadRing,
+    Buffer, Commands, Error, Recording, State, Subresource, Texture, UploadRing,
+    device::QueueKind,
+    resource::{BufferLayout, TextureInfo, TextureRegion},
+    upload::RingSlice,
 };
 
 use crate::DeferredFrame;

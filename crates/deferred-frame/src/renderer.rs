@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use tenure::device::Device;
 use tenure::{
-    Buffer, BufferDesc, Error, Frame, Gpu, QueueId, QueueKind, SyncPoint, UploadRing, UploadRingDesc, Usage,
+    Buffer, BufferDesc, Error, Frame, Gpu, SyncPoint, UploadRing, UploadRingDesc, Usage,
+    device::{QueueId, QueueKind},
 };
 
 use crate::memory::{Memory, Sharing};

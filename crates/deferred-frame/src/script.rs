@@ -1,7 +1,7 @@
 //! The copies that replace the shaders of the passes, computed once for a frame size and a device.
 
 use tenure::device::{Properties, StateModel};
-use tenure::{QueueId, State, TextureInfo, TransientDesc};
+use tenure::{State, device::QueueId, resource::TextureInfo, transient::TransientDesc};
 
 use crate::DeferredFrame;
 use crate::frame::is_asked_for;

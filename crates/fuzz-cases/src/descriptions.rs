@@ -139,48 +139,41 @@ impl RawConfig {
         let [static_resources, dynamic_resources, static_samplers, dynamic_samplers] = self.descriptors;
         let [chunk, block, set_block] = self.chunks;
         let [heap, improvement] = self.transient;
-        Config {
-            frames: FrameConfig {
-                in_flight: self.in_flight,
-                idle: self.idle,
-                timeout: Duration::from_secs(1),
-                ..FrameConfig::default()
-            },
-            pools: PoolConfig {
-                small_buffer_slot,
-                min_block,
-                max_buffer_block,
-                max_texture_block,
-                max_pooled_buffer,
-                shards: self.shards,
-                ..PoolConfig::default()
-            },
-            uploads: UploadConfig { max_small, max_pooled, max_block, ..UploadConfig::default() },
-            staging: StagingConfig {
+        Config::default()
+            .frames(
+                FrameConfig::default()
+                    .in_flight(self.in_flight)
+                    .idle(self.idle)
+                    .timeout(Duration::from_secs(1)),
+            )
+            .pools(
+                PoolConfig::default()
+                    .small_buffer_slot(small_buffer_slot)
+                    .min_block(min_block)
+                    .max_buffer_block(max_buffer_block)
+                    .max_texture_block(max_texture_block)
+                    .max_pooled_buffer(max_pooled_buffer)
+                    .shards(self.shards),
+            )
+            .uploads(UploadConfig::default().max_small(max_small).max_pooled(max_pooled).max_block(max_block))
+            .staging(StagingConfig {
                 constant_page,
                 upload_page,
                 readback_page,
                 build_scratch_page,
                 max_pending,
-            },
-            descriptors: DescriptorConfig {
-                static_resources,
-                dynamic_resources,
-                static_samplers,
-                dynamic_samplers,
-                chunk,
-                block,
-                set_block,
-                ..DescriptorConfig::default()
-            },
-            transient: TransientConfig {
-                heap,
-                improvement,
-                latency: self.latency,
-                ..TransientConfig::default()
-            },
-            ..Config::default()
-        }
+            })
+            .descriptors(
+                DescriptorConfig::default()
+                    .static_resources(static_resources)
+                    .dynamic_resources(dynamic_resources)
+                    .static_samplers(static_samplers)
+                    .dynamic_samplers(dynamic_samplers)
+                    .chunk(chunk)
+                    .block(block)
+                    .set_block(set_block),
+            )
+            .transient(TransientConfig::default().heap(heap).improvement(improvement).latency(self.latency))
     }
 }
 

@@ -18,8 +18,7 @@ fn schema() -> Value {
 
 /// A report in which no list is empty.
 fn report() -> Report {
-    let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config { leak_backtraces: true, ..Config::default() })
-        .unwrap();
+    let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default().leak_backtraces(true)).unwrap();
     let rock = gpu.create_buffer(&BufferDesc::new(1000, Usage::VERTEX).name("rock")).unwrap();
     let camera = BufferDesc::new(256, Usage::CONSTANT).memory(MemoryUse::Upload).name("camera");
     let camera = gpu.create_buffer(&camera).unwrap();

@@ -224,13 +224,11 @@ fn a_subscriber_may_call_the_manager_and_panic() {
             let options = Options::new(profile).lag(Lag::Submissions(3)).paging(Paging::PCIE4_X16);
             let device = Device::with_options(options);
             let short = Duration::from_millis(100);
-            let config = Config {
-                pools: PoolConfig { max_wait: Duration::from_millis(2), ..Default::default() },
-                pressure: PressureConfig { interval: 1, ..Default::default() },
-                frames: FrameConfig { shutdown_timeout: short, ..Default::default() },
-                compaction: CompactionConfig { quiet_frames: 0, ..Default::default() },
-                ..Config::default()
-            };
+            let config = Config::default()
+                .pools(PoolConfig::default().max_wait(Duration::from_millis(2)))
+                .pressure(PressureConfig::default().interval(1))
+                .frames(FrameConfig::default().shutdown_timeout(short))
+                .compaction(CompactionConfig::default().quiet_frames(0));
             let gpu = Gpu::new(device.clone(), config).unwrap();
             *GPU.lock().unwrap() = Some(gpu.clone());
             let before = calls();

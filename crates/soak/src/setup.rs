@@ -144,30 +144,28 @@ impl Setup {
     fn odd_config(&self, chosen: Config) -> Config {
         let mut rng = Rng::new(self.seed ^ 0xC0DD);
         let mut from = |least: u64, most: u64| least + rng.below(most - least);
-        let pools = PoolConfig {
-            min_block: from(64 << 10, 1 << 20),
-            max_buffer_block: from(8 << 20, 32 << 20),
-            max_texture_block: from(1 << 20, 64 << 20),
-            max_pooled_buffer: from(0, 8 << 20),
-            growth_divisor: from(1, 64),
-            ..chosen.pools
-        };
-        let uploads = UploadConfig {
-            max_small: from(256, 100 << 10),
-            max_pooled: from(100 << 10, 64 << 20),
-            max_block: from(128 << 10, 4 << 20),
-            ..chosen.uploads
-        };
-        let transient = TransientConfig { heap: from(0, 4 << 20), ..chosen.transient };
-        Config { pools, uploads, transient, ..chosen }
+        let pools = chosen
+            .pools
+            .min_block(from(64 << 10, 1 << 20))
+            .max_buffer_block(from(8 << 20, 32 << 20))
+            .max_texture_block(from(1 << 20, 64 << 20))
+            .max_pooled_buffer(from(0, 8 << 20))
+            .growth_divisor(from(1, 64));
+        let uploads = chosen
+            .uploads
+            .max_small(from(256, 100 << 10))
+            .max_pooled(from(100 << 10, 64 << 20))
+            .max_block(from(128 << 10, 4 << 20));
+        let transient = chosen.transient.heap(from(0, 4 << 20));
+        chosen.pools(pools).uploads(uploads).transient(transient)
     }
 
     /// Some programs stage everything, and some write large things across the bus, too.
     fn in_place(&self) -> InPlaceConfig {
         let chosen = InPlaceConfig::default();
         match self.seed % 4 {
-            0 => InPlaceConfig { initial_data: false, uploads: false, ..chosen },
-            1 => InPlaceConfig { max_over_bus: 4 << 30, ..chosen },
+            0 => chosen.initial_data(false).uploads(false),
+            1 => chosen.max_over_bus(4 << 30),
             _ => chosen,
         }
     }
@@ -178,27 +176,22 @@ impl Setup {
     }
 
     fn even_config(&self) -> Config {
-        let chosen = Config {
-            frames: FrameConfig { in_flight: self.in_flight, ..FrameConfig::default() },
-            pools: PoolConfig { strategy: self.strategy, ..PoolConfig::default() },
-            uploads: UploadConfig { suballocator: self.suballocator, ..UploadConfig::default() },
-            in_place: self.in_place(),
-            ..Config::default()
-        };
+        let chosen = Config::default()
+            .frames(FrameConfig::default().in_flight(self.in_flight))
+            .pools(PoolConfig::default().strategy(self.strategy))
+            .uploads(UploadConfig::default().suballocator(self.suballocator))
+            .in_place(self.in_place());
         if !self.is_small {
             return chosen;
         }
-        Config {
-            frames: FrameConfig { idle: 2, ..chosen.frames },
-            pools: PoolConfig { shards: 3, ..chosen.pools },
-            uploads: UploadConfig { max_small: 4 << 10, ..chosen.uploads },
-            staging: StagingConfig {
-                constant_page: 8 << 10,
-                upload_page: 64 << 10,
-                readback_page: 64 << 10,
-                ..StagingConfig::default()
-            },
-            descriptors: if self.profile == Profile::VULKAN_MOBILE {
+        Config::default()
+            .frames(chosen.frames.idle(2))
+            .pools(chosen.pools.shards(3))
+            .uploads(chosen.uploads.max_small(4 << 10))
+            .staging(
+                StagingConfig::default().constant_page(8 << 10).upload_page(64 << 10).readback_page(64 << 10),
+            )
+            .descriptors(if self.profile == Profile::VULKAN_MOBILE {
                 DescriptorConfig::default()
             } else {
                 DescriptorConfig {
@@ -211,11 +204,9 @@ impl Setup {
                     set_block: 3,
                     poison: true,
                 }
-            },
-            compaction: CompactionConfig { quiet_frames: 0, ..CompactionConfig::default() },
-            in_place: chosen.in_place,
-            ..Config::default()
-        }
+            })
+            .compaction(CompactionConfig::default().quiet_frames(0))
+            .in_place(chosen.in_place)
     }
 }
 

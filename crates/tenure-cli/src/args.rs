@@ -11,7 +11,11 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use tenure::{Config, FrameConfig, Strategy, UploadConfig, UploadSuballocator, sim};
+use tenure::{
+    Config,
+    config::{FrameConfig, Strategy, UploadConfig, UploadSuballocator},
+    sim,
+};
 use tenure_plan::Options;
 use tenure_trace::Workload;
 
@@ -109,11 +113,9 @@ pub(crate) struct ReplayArgs {
 impl ReplayArgs {
     pub(crate) fn settings(&self) -> Settings {
         let Self { frames_in_flight, seed, uploads, .. } = *self;
-        let config = Config {
-            frames: FrameConfig { in_flight: frames_in_flight, ..FrameConfig::default() },
-            uploads: UploadConfig { suballocator: uploads.into(), ..UploadConfig::default() },
-            ..Config::default()
-        };
+        let config = Config::default()
+            .frames(FrameConfig::default().in_flight(frames_in_flight))
+            .uploads(UploadConfig::default().suballocator(uploads.into()));
         Settings { config, seed, movable: false }
     }
 }

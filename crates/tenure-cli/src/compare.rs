@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use tenure::Strategy;
+use tenure::config::Strategy;
 use tenure_trace::Trace;
 
 use crate::args::{DeviceKind, ReplayArgs};

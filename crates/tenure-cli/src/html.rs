@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Write as _};
 use std::path::Path;
 
-use tenure::{Gpu, MemoryUse, RecordedAllocation, sim};
+use tenure::{Gpu, MemoryUse, record::RecordedAllocation, sim};
 use tenure_plan::plan;
 use tenure_report::{History, HistoryRecorder, PlannedResource, TransientPlan, read_snapshots};
 use tenure_trace::Trace;

@@ -1,7 +1,7 @@
 //! The table that compares outcomes.
 
 use comfy_table::{CellAlignment, Table, presets};
-use tenure::Strategy;
+use tenure::config::Strategy;
 
 use crate::replay::{DriverTime, Outcome, Verdict, Watch};
 

@@ -97,7 +97,7 @@ impl<D: Device> PageAllocator<D> {
     pub fn create_buffer(&self, desc: &BufferDesc) -> Result<Buffer<D>, Error> {
         let _call = self.services.context.call();
         self.services.context.check_open()?;
-        let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
+        let resource = ResourceDesc::Buffer(BufferInfo::new(desc.size, desc.usage));
         buffer_alignment(&self.services.context, desc)?;
         let needs = placed_needs(&self.services.context, desc, &resource)?;
         let backing = self.create(&resource, &needs, (desc.memory, desc.allocation), &desc.name)?;

@@ -33,7 +33,7 @@ pub enum PresentMode {
 /// Description of a swap chain.
 ///
 /// ```
-/// use tenure::{Format, PresentMode, SwapchainDesc};
+/// use tenure::{Format, present::{PresentMode, SwapchainDesc}};
 ///
 /// let desc = SwapchainDesc::new([1280, 720]).format(Format::Bgra8Srgb).mode(PresentMode::Mailbox);
 /// assert_eq!(desc.images, 3);
@@ -118,7 +118,9 @@ impl SwapchainDesc {
 ///
 /// ```
 /// use tenure::present::{Swapchain, SwapchainImage};
-/// use tenure::{Config, Error, Gpu, Queue, Recording, State, Subresource, SwapchainDesc, sim};
+/// use tenure::{
+///     Config, Error, Gpu, Queue, Recording, State, Subresource, present::SwapchainDesc, sim,
+/// };
 ///
 /// /// Draws one frame, unless the window is minimised or changes this very moment.
 /// fn frame<S: Swapchain>(

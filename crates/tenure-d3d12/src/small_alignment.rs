@@ -94,8 +94,7 @@ mod tests {
         assert_eq!((bc1(256), bc1(512)), (Some(SMALL), None), "a tile is 32 x 16 blocks of 4 x 4");
         let volume = |depth| small_alignment(&TextureDesc::d3(32, 32, depth, Format::R8Unorm, sampled).info);
         assert_eq!((volume(64), volume(65)), (Some(SMALL), None));
-        let huge =
-            TextureInfo { width: u32::MAX, height: u32::MAX, ..d2(1, 1, Format::Rgba32Float, sampled) };
+        let huge = d2(1, 1, Format::Rgba32Float, sampled).width(u32::MAX).height(u32::MAX);
         assert_eq!(small_alignment(&huge), None, "no overflow");
     }
 
@@ -103,7 +102,7 @@ mod tests {
     fn targets_are_small_only_when_multisampled() {
         let target = |side, samples| {
             let info = d2(side, side, Format::Rgba8Unorm, Usage::RENDER_TARGET);
-            small_alignment(&TextureInfo { samples, ..info })
+            small_alignment(&info.samples(samples))
         };
         assert_eq!(target(16, 1), None);
         assert_eq!(target(512, 4), Some(DEFAULT), "64 tiles of 64 x 64 texels");

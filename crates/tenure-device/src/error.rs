@@ -324,7 +324,7 @@ impl DeviceError {
     ///
     /// ```
     /// use tenure::device::Allowed;
-    /// use tenure::DeviceError;
+    /// use tenure::error::DeviceError;
     /// let refused = DeviceError::invalid_desc("width", 40_000_u64, Allowed::AtMost(16_384));
     /// assert_eq!(refused.to_string(), "invalid description: width = 40000: must be at most 16384");
     /// ```

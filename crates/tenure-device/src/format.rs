@@ -426,7 +426,7 @@ impl Format {
     /// bytes; the highest byte is written as 0 and undefined when read.
     ///
     /// ```
-    /// use tenure::{Format, Plane};
+    /// use tenure::{Format, resource::Plane};
     /// let bytes = |format: Format, plane| format.plane_block(plane).map(|block| block.bytes);
     /// assert_eq!(bytes(Format::D24UnormS8Uint, Plane::First), Some(4));
     /// assert_eq!(bytes(Format::D32FloatS8Uint, Plane::Stencil), Some(1));

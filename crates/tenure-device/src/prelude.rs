@@ -5,7 +5,7 @@
 //!
 //! let device = tenure::sim::Device::new(tenure::sim::Profile::DISCRETE);
 //! assert!(device.status().is_ok() && device.budget()?.len() == device.properties().memory_heaps.len());
-//! # Ok::<(), tenure::DeviceError>(())
+//! # Ok::<(), tenure::error::DeviceError>(())
 //! ```
 
 pub use crate::contract::{

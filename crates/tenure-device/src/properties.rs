@@ -116,7 +116,7 @@ impl Properties {
     /// let desc = ResourceDesc::Texture(target.info);
     /// let needs = device.requirements(&desc)?;
     /// assert_eq!(device.properties().heap_alignment_for(&desc, &needs), 4 << 20);
-    /// # Ok::<(), tenure::DeviceError>(())
+    /// # Ok::<(), tenure::error::DeviceError>(())
     /// ```
     #[inline]
     #[must_use]
@@ -130,11 +130,11 @@ impl Properties {
     ///
     /// ```
     /// use tenure::device::{ResourceDesc, prelude::*};
-    /// use tenure::{BufferInfo, Usage, sim};
+    /// use tenure::{Usage, resource::BufferInfo, sim};
     /// let device = sim::Device::with_options(sim::Options::new(sim::Profile::D3D12_TIER2).tight_alignment(true));
-    /// let needs = device.requirements(&ResourceDesc::Buffer(BufferInfo { size: 100, usage: Usage::VERTEX }))?;
+    /// let needs = device.requirements(&ResourceDesc::Buffer(BufferInfo::new(100, Usage::VERTEX)))?;
     /// assert_eq!((needs.size, device.properties().committed_size(&needs)), (104, 4096));
-    /// # Ok::<(), tenure::DeviceError>(())
+    /// # Ok::<(), tenure::error::DeviceError>(())
     /// ```
     #[inline]
     #[must_use]

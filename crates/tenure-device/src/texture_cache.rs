@@ -26,7 +26,7 @@ const WAYS: usize = 4;
 ///
 /// ```
 /// use tenure::device::TextureCache;
-/// use tenure::{DeviceError, Format, TextureDesc, Usage};
+/// use tenure::{Format, TextureDesc, Usage, error::DeviceError};
 ///
 /// let kept = TextureCache::new();
 /// let brick = TextureDesc::d2(256, 256, Format::Bc7Unorm, Usage::SHADER_READ).info;

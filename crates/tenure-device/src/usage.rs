@@ -186,7 +186,7 @@ impl State {
     /// where the queue cannot.
     ///
     /// ```
-    /// use tenure::{QueueKind, State, Usage};
+    /// use tenure::{State, Usage, device::QueueKind};
     /// let usage = Usage::RENDER_TARGET | Usage::UNORDERED_ACCESS;
     /// assert_eq!(State::to_discard(usage, QueueKind::Graphics), Some(State::RENDER_TARGET));
     /// assert_eq!(State::to_discard(usage, QueueKind::Compute), Some(State::UNORDERED_ACCESS));

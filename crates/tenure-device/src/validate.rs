@@ -133,9 +133,9 @@ impl SamplerInfo {
     /// [`DeviceError::InvalidDesc`] with the field, its value and its constraint.
     ///
     /// ```
-    /// use tenure::SamplerInfo;
+    /// use tenure::descriptor::SamplerInfo;
     /// assert!(SamplerInfo::default().validate(16).is_ok());
-    /// let refused = SamplerInfo { anisotropy: 32, ..SamplerInfo::default() }.validate(16);
+    /// let refused = SamplerInfo::default().anisotropy(32).validate(16);
     /// assert_eq!(refused.unwrap_err().to_string(), "invalid description: anisotropy = 32: must be at most 16");
     /// ```
     pub fn validate(&self, most_anisotropy: u32) -> Result<(), DeviceError> {

@@ -247,7 +247,7 @@ fn a_compaction_that_panics_loses_no_range() {
     // By the filter and by the device.
     for (filter_at, device_at) in (0..40).map(|at| (at, 0)).chain((1..4).map(|at| (u32::MAX, at))) {
         let card = Card::new(properties(8 << 30));
-        let config = HeapPoolsConfig { compacts: true, ..HeapPoolsConfig::default() };
+        let config = HeapPoolsConfig::default().compacts(true);
         let mut pools = HeapPools::new(&card, config).expect("valid");
         // Two pools.
         let second =

@@ -53,7 +53,7 @@ impl HeapDevice for Card {
 }
 
 fn pools(compacts: bool) -> HeapPools<Card> {
-    let config = HeapPoolsConfig { compacts, ..HeapPoolsConfig::default() };
+    let config = HeapPoolsConfig::default().compacts(compacts);
     let mut pools = HeapPools::new(Card, config).unwrap_or_else(|error| panic!("{error}"));
     assert!([0, 1].into_iter().all(|heap| pools.set_cap(heap, Some(64 * MIB))));
     pools

@@ -97,7 +97,7 @@ impl<D: Device> Engine<'_, D> {
         if class.kind == PoolKind::SmallBuffers {
             // The blocks are buffers in heaps of another pool.
             let (size, usage) = (self.config.pools.small_buffer_slot, buffer_usage(class.kind));
-            let slot = ResourceDesc::Buffer(BufferInfo { size, usage });
+            let slot = ResourceDesc::Buffer(BufferInfo::new(size, usage));
             let Ok(needs) = self.device.requirements(&slot) else { return Vec::new() };
             if needs.wants_dedicated() {
                 return vec![needs.size];

@@ -15,7 +15,7 @@ bitflags! {
     /// which share heaps.
     ///
     /// ```
-    /// use tenure::{AllocationFlags, BufferDesc, Config, Error, Gpu, Usage, sim};
+    /// use tenure::{BufferDesc, Config, Error, Gpu, Usage, memory::AllocationFlags, sim};
     ///
     /// # fn main() -> Result<(), tenure::Error> {
     /// let options = sim::Options::new(sim::Profile::DISCRETE).budgets([1 << 20, 1 << 30]);

@@ -209,7 +209,7 @@ impl<D: Device> Engine<'_, D> {
     fn make_buffer(self, shards: &Shards<D>, size: u64) -> Result<Block<D>, DeviceError> {
         let pool = shards.first();
         let Class { memory, kind, priority, is_evictable, .. } = pool.class;
-        let desc = ResourceDesc::Buffer(BufferInfo { size, usage: pool.buffer_usage });
+        let desc = ResourceDesc::Buffer(BufferInfo::new(size, pool.buffer_usage));
         let name = Name::from(kind.as_str());
         let wish = MapWish::new(memory, is_mapped(kind), || {
             self.pools.in_place.maps_block(kind, memory, pool.class.traits())
@@ -226,7 +226,7 @@ impl<D: Device> Engine<'_, D> {
     /// driver wants it otherwise.
     fn make_slot(self, shards: &Shards<D>, size: u64, round: Round) -> Result<Block<D>, DeviceError> {
         let pool = shards.first();
-        let desc = ResourceDesc::Buffer(BufferInfo { size, usage: buffer_usage(pool.class.kind) });
+        let desc = ResourceDesc::Buffer(BufferInfo::new(size, buffer_usage(pool.class.kind)));
         let needs = self.device.requirements(&desc)?;
         if needs.wants_dedicated() {
             let make = || {

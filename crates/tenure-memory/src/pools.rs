@@ -214,7 +214,7 @@ impl<D: Device> Pools<D> {
         }
         // Any size will do that the device allows.
         let size = device.properties().max_buffer_size.min(64 << 10);
-        let desc = ResourceDesc::Buffer(BufferInfo { size, usage: buffer_usage(kind) });
+        let desc = ResourceDesc::Buffer(BufferInfo::new(size, buffer_usage(kind)));
         let needs = device.requirements(&desc)?;
         let needs = RangeNeeds { memory_types: needs.memory_types, category: needs.category };
         Ok(*self.range_needs[kind as usize].get_or_init(|| needs))

@@ -72,7 +72,7 @@ struct Scene {
 
 /// Movable buffers with holes between them; nothing moves by itself.
 fn scene() -> Scene {
-    let config = Config::from(CompactionConfig { is_automatic: false, ..CompactionConfig::default() });
+    let config = Config::from(CompactionConfig::default().is_automatic(false));
     let options = Options::new(Profile::DISCRETE).lag(Lag::Submissions(100));
     let gpu = Gpu::new(Device::with_options(options), config).unwrap();
     let recorder = HistoryRecorder::new(&gpu);
@@ -239,7 +239,7 @@ fn structures_in_one_buffer_have_keys_of_their_own() {
 /// Small CPU-visible buffers are in blocks that number their ranges independently.
 #[test]
 fn ranges_of_several_blocks_have_keys_of_their_own() {
-    let uploads = UploadConfig { suballocator: UploadSuballocator::Buddy, ..UploadConfig::default() };
+    let uploads = UploadConfig::default().suballocator(UploadSuballocator::Buddy);
     let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::from(uploads)).unwrap();
     let keys = Arc::<Keys>::default();
     assert!(gpu.set_recorder(Box::new(CountsKeys(keys.clone()))));

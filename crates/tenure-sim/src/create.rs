@@ -354,7 +354,7 @@ impl Shared {
 /// The same resource, but of one byte for buffers: reserved buffers may be larger than any other.
 fn least(desc: &ResourceDesc) -> ResourceDesc {
     match desc {
-        ResourceDesc::Buffer(info) => ResourceDesc::Buffer(BufferInfo { size: 1, usage: info.usage }),
+        ResourceDesc::Buffer(info) => ResourceDesc::Buffer(BufferInfo::new(1, info.usage)),
         ResourceDesc::Texture(_) => desc.clone(),
     }
 }

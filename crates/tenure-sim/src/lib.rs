@@ -15,14 +15,14 @@
 //! use std::time::Duration;
 //! use tenure::device::{MemoryTypeId, ObjectRef, Permit, QueueSerial, ResourceDesc, prelude::*};
 //! use tenure::sim::{Device, HazardKind, Options, Profile};
-//! use tenure::{BufferInfo, DeviceError, QueueId, Usage};
+//! use tenure::{Usage, device::QueueId, error::DeviceError, resource::BufferInfo};
 //!
 //! # fn main() -> Result<(), DeviceError> {
 //! let device = Device::with_options(Options::new(Profile::DISCRETE).seed(1));
 //! // Nothing is undefined behaviour here, so that the calls of the contract need no `unsafe`.
 //! let permit = Permit::checked();
 //! let graphics = QueueId(0);
-//! let buffer = |usage| ResourceDesc::Buffer(BufferInfo { size: 1024, usage });
+//! let buffer = |usage| ResourceDesc::Buffer(BufferInfo::new(1024, usage));
 //!
 //! // Your engine's memory code goes here: it creates, maps, records, submits.
 //! let page = device.create_committed(&buffer(Usage::COPY_SRC), MemoryTypeId(1))?;

@@ -233,18 +233,9 @@ mod tests {
     const BLOCK: u64 = 64 << 10;
 
     fn info(width: u32, height: u32, layers: u32, mips: u32) -> TextureInfo {
-        TextureInfo {
-            dimension: Dimension::D2,
-            width,
-            height,
-            depth_or_layers: layers,
-            mips,
-            samples: 1,
-            format: Format::Rgba8Unorm,
-            usage: Usage::SHADER_READ,
-            clear: None,
-            view_formats: Vec::new(),
-        }
+        TextureInfo::new(Dimension::D2, width, height, Format::Rgba8Unorm, Usage::SHADER_READ)
+            .depth_or_layers(layers)
+            .mips(mips)
     }
 
     fn found(

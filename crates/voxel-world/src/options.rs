@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, value_parser};
-use tenure::{Config, FrameConfig};
+use tenure::{Config, config::FrameConfig};
 
 /// Renders the voxel world and prints how much memory it takes.
 #[derive(Clone, Debug, Parser)]
@@ -44,7 +44,7 @@ impl Options {
     #[must_use]
     pub fn config(&self) -> Config {
         let timeout = Duration::from_secs(120);
-        Config::from(FrameConfig { timeout, shutdown_timeout: timeout, ..FrameConfig::default() })
+        Config::from(FrameConfig::default().timeout(timeout).shutdown_timeout(timeout))
     }
 
     /// The path of the picture of the example `name`.

@@ -1,7 +1,10 @@
 //! A table of the memory in use.
 
 use comfy_table::{CellAlignment, Table, presets};
-use tenure::{MemoryParts, PoolStats, Report};
+use tenure::{
+    Report,
+    stats::{MemoryParts, PoolStats},
+};
 
 /// The least size of a committed resource on Direct3D 12.
 const COMMITTED: u64 = 64 << 10;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tenure::device::Device;
 use tenure::present::Swapchain;
-use tenure::{Format, Gpu, SwapchainDesc, Usage};
+use tenure::{Format, Gpu, Usage, present::SwapchainDesc};
 use winit::application::ApplicationHandler;
 use winit::dpi::PhysicalSize;
 use winit::event::{ElementState, KeyEvent, MouseButton, WindowEvent};

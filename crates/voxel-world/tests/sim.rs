@@ -56,7 +56,7 @@ impl Painter<Device> for Checker {
 }
 
 fn perform(profile: Profile) {
-    let options = Options { lag: Lag::Submissions(2), ..Options::new(profile) };
+    let options = Options::new(profile).lag(Lag::Submissions(2));
     let device = Device::with_options(options);
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     let mut show = Show::load(gpu, Terrain::new(), [64, 36], Format::Rgba8Srgb, false).unwrap();

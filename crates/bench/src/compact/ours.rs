@@ -17,7 +17,7 @@ const FRAME_PIECES: usize = 250;
 const TOO_MANY: usize = 1_000_000;
 
 pub(super) const COMPACTOR: Compactor<Pools> = Compactor {
-    make: || Pools::with(HeapPoolsConfig { compacts: true, ..HeapPoolsConfig::default() }),
+    make: || Pools::with(HeapPoolsConfig::default().compacts(true)),
     reserved: |player| player.pools.totals().reserved,
     compact,
 };

@@ -115,7 +115,7 @@ impl Subject {
     /// The description for the device.
     fn resource(self) -> ResourceDesc {
         match self {
-            Self::Buffer => ResourceDesc::Buffer(BufferInfo { size: BYTES, usage: buffer().usage }),
+            Self::Buffer => ResourceDesc::Buffer(BufferInfo::new(BYTES, buffer().usage)),
             Self::Texture => ResourceDesc::Texture(texture().info),
         }
     }

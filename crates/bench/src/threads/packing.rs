@@ -23,7 +23,7 @@ pub(super) fn rows(threads: usize) -> Result<Vec<String>> {
         let of_seed = |seed| workloads::named(name, seed, Scale::Short);
         let traces: Vec<Trace> = (1..=threads as u64).filter_map(of_seed).collect();
         let (reserved, shards) = replay(&traces, Config::default())?;
-        let whole = Config::from(PoolConfig { shards: 1, ..PoolConfig::default() });
+        let whole = Config::from(PoolConfig::default().shards(1));
         let unsharded = replay(&traces, whole)?.0;
         let ratio = reserved as f64 / unsharded as f64;
         let [reserved, unsharded] = [reserved, unsharded].map(mib);

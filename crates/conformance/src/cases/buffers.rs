@@ -12,7 +12,7 @@ use test_random::Rng;
 
 /// A small limit for pooled buffers, so that committed buffers need not be large.
 fn config(strategy: Strategy) -> Config {
-    Config::from(PoolConfig { strategy, max_pooled_buffer: 128 << 10, ..PoolConfig::default() })
+    Config::from(PoolConfig::default().strategy(strategy).max_pooled_buffer(128 << 10))
 }
 
 const SPECIMENS: [(u64, Usage, LocationKind); 9] = [
@@ -178,7 +178,7 @@ pub fn acceleration_structures_have_buffers_where_offered<H: Harness>(harness: &
     let is_offered = bench.properties().features.contains(Features::ACCELERATION_STRUCTURES);
     for size in [1000, 200 << 10] {
         let usage = Usage::ACCELERATION_STRUCTURE | Usage::SHADER_READ;
-        let desc = BufferDesc { usage, ..BufferDesc::new(size, usage) };
+        let desc = BufferDesc::new(size, usage).usage(usage);
         match bench.gpu.create_buffer(&desc) {
             Ok(buffer) => {
                 assert!(is_offered, "the buffer was created, but the device lacks the feature");

@@ -169,11 +169,9 @@ pub fn contents_survive_their_neighbours<H: Harness>(harness: &H) {
 
 /// Buffers keep their contents with large slots and with buddy allocators for uploads.
 pub fn contents_survive_with_large_slots_and_buddy_allocators<H: Harness>(harness: &H) {
-    let config = Config {
-        pools: PoolConfig { small_buffer_slot: 1 << 20, min_block: 64 << 10, ..PoolConfig::default() },
-        uploads: UploadConfig { suballocator: UploadSuballocator::Buddy, ..UploadConfig::default() },
-        frames: FrameConfig { idle: 1, in_flight: 2, ..FrameConfig::default() },
-        ..Config::default()
-    };
+    let config = Config::default()
+        .pools(PoolConfig::default().small_buffer_slot(1 << 20).min_block(64 << 10))
+        .uploads(UploadConfig::default().suballocator(UploadSuballocator::Buddy))
+        .frames(FrameConfig::default().idle(1).in_flight(2));
     churn(harness, config, 12);
 }

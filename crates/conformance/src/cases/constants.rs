@@ -45,10 +45,7 @@ fn random(rng: &mut Rng, count: usize) -> (Vec<(u64, Vec<u8>)>, u64) {
 
 /// The GPU reads exactly the constants that were pushed, over many pages and recordings in flight.
 pub fn constants_reach_the_gpu<H: Harness>(harness: &H) {
-    let bench = Bench::with(
-        harness,
-        Config::from(StagingConfig { constant_page: 8 << 10, ..StagingConfig::default() }),
-    );
+    let bench = Bench::with(harness, Config::from(StagingConfig::default().constant_page(8 << 10)));
     let mut rng = Rng::new(110);
     let mut submitted = Vec::new();
     harness.hold();

@@ -157,13 +157,9 @@ pub fn equal_samplers_are_one<H: Harness>(harness: &H) {
         |info: &SamplerInfo| bench.gpu.create_sampler(&SamplerDesc::new(*info).name("sampler")).unwrap();
     let plain = SamplerInfo::default();
     let one = create(&plain);
-    let same = [create(&plain), create(&SamplerInfo { mip_bias: -0.0, ..plain }), one.clone()];
+    let same = [create(&plain), create(&plain.mip_bias(-0.0)), one.clone()];
     assert!(same.iter().all(|sampler| sampler.index() == one.index()));
-    let others = [
-        SamplerInfo { mag: Filter::Nearest, ..plain },
-        SamplerInfo { mip_bias: 0.5, ..plain },
-        SamplerInfo { max_lod: 1.0, ..plain },
-    ];
+    let others = [plain.mag(Filter::Nearest), plain.mip_bias(0.5), plain.max_lod(1.0)];
     let others: Vec<_> = others.iter().map(create).collect();
     let mut indices: Vec<_> = others.iter().chain([&one]).map(|sampler| sampler.index()).collect();
     indices.sort_unstable();

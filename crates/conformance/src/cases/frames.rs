@@ -22,7 +22,7 @@ pub fn the_cpu_waits_when_it_is_too_far_ahead<H: Harness>(harness: &H) {
     // Longer than a frame takes on a device in software while the machine is busy.
     let timeout = Duration::from_secs(1);
     let bench =
-        Bench::with(harness, Config::from(FrameConfig { in_flight, timeout, ..FrameConfig::default() }));
+        Bench::with(harness, Config::from(FrameConfig::default().in_flight(in_flight).timeout(timeout)));
     if harness.hold() {
         for number in 1..=u64::from(in_flight) {
             assert_eq!(frame(&bench), Ok(number));
@@ -43,7 +43,7 @@ pub fn the_cpu_waits_when_it_is_too_far_ahead<H: Harness>(harness: &H) {
 
 /// Memory that was unused for the configured number of frames goes back to the driver.
 pub fn idle_memory_is_returned<H: Harness>(harness: &H) {
-    let bench = Bench::with(harness, Config::from(FrameConfig { idle: 2, ..FrameConfig::default() }));
+    let bench = Bench::with(harness, Config::from(FrameConfig::default().idle(2)));
     let mut buffers = Vec::new();
     for memory in [MemoryUse::GpuOnly, MemoryUse::Upload, MemoryUse::Readback] {
         for size in [100, 5000, 100_000, 1 << 20] {

@@ -114,7 +114,7 @@ impl<H: Harness> Program<'_, '_, H> {
         };
         if self.rng.below(2) == 0 {
             let desc = self.buffer_desc(Usage::VERTEX, 15);
-            let object = commit(&ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage }));
+            let object = commit(&ResourceDesc::Buffer(BufferInfo::new(desc.size, desc.usage)));
             Thing::Buffer(gpu.adopt_buffer(object, &desc, State::COMMON).unwrap())
         } else {
             let desc = self.texture_desc();
@@ -270,15 +270,9 @@ fn expected(features: Features) -> Vec<Kind> {
 /// Buffers and textures in every kind of location keep their first and last bytes as long as they live, through
 /// thousands of random creations, writes, reads and drops.
 pub fn edges_survive_in_every_location<H: Harness>(harness: &H) {
-    let config = Config {
-        pools: PoolConfig {
-            max_pooled_buffer: 128 << 10,
-            max_texture_block: 1 << 20,
-            ..PoolConfig::default()
-        },
-        frames: FrameConfig { idle: 2, ..FrameConfig::default() },
-        ..Config::default()
-    };
+    let config = Config::default()
+        .pools(PoolConfig::default().max_pooled_buffer(128 << 10).max_texture_block(1 << 20))
+        .frames(FrameConfig::default().idle(2));
     let bench = Bench::with(harness, config);
     let pages = bench.gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("pages"));
     let program = Program {

@@ -32,7 +32,7 @@ fn holds_what_is_written<H: Harness>(bench: &Bench<'_, H>, memory: MemoryUse) {
 
 /// The CPU and the GPU read the CPU's writes to upload buffers: small, large and committed ones.
 pub fn upload_buffers_hold_what_is_written<H: Harness>(harness: &H) {
-    let config = Config::from(UploadConfig { max_pooled: 128 << 10, ..UploadConfig::default() });
+    let config = Config::from(UploadConfig::default().max_pooled(128 << 10));
     let bench = Bench::with(harness, config);
     holds_what_is_written(&bench, MemoryUse::Upload);
     bench.end();
@@ -48,7 +48,7 @@ pub fn gpu_upload_buffers_fall_back_to_other_memory<H: Harness>(harness: &H) {
 
 /// The CPU reads the GPU's copies to readback buffers: pooled and committed ones.
 pub fn readback_buffers_show_what_was_copied<H: Harness>(harness: &H) {
-    let config = Config::from(PoolConfig { max_pooled_buffer: 64 << 10, ..PoolConfig::default() });
+    let config = Config::from(PoolConfig::default().max_pooled_buffer(64 << 10));
     let bench = Bench::with(harness, config);
     let mut rng = Rng::new(22);
     let source = rng.bytes(100_000);

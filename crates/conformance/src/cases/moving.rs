@@ -16,7 +16,7 @@ const BUDGET: CompactionBudget = CompactionBudget { bytes: 8 << 20, moves: 64, p
 
 /// Nothing moves by itself.
 fn by_hand<H: Harness>(harness: &H) -> Bench<'_, H> {
-    let compaction = CompactionConfig { is_automatic: false, ..CompactionConfig::default() };
+    let compaction = CompactionConfig::default().is_automatic(false);
     Bench::with(harness, Config::from(compaction))
 }
 
@@ -219,7 +219,7 @@ fn stream<H: Harness>(bench: &Bench<'_, H>, seed: u64, moves: &AtomicUsize) {
 
 /// Four threads create, write, read and drop resources that move meanwhile.
 pub fn threads_find_what_has_moved<H: Harness>(harness: &H) {
-    let pools = PoolConfig { shards: 1, ..PoolConfig::default() };
+    let pools = PoolConfig::default().shards(1);
     let bench = Bench::with(harness, Config::from(pools));
     let (running, moves) = (AtomicUsize::new(4), AtomicUsize::new(0));
     std::thread::scope(|scope| {

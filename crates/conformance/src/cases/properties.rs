@@ -71,7 +71,7 @@ fn check_queues(properties: &Properties) {
 
 fn descriptions(device: &impl Device) -> Vec<ResourceDesc> {
     let [_, blocks] = compressed(device);
-    let buffer = |size, usage| ResourceDesc::Buffer(BufferInfo { size, usage });
+    let buffer = |size, usage| ResourceDesc::Buffer(BufferInfo::new(size, usage));
     let texture = |desc: TextureDesc| ResourceDesc::Texture(desc.info);
     let sampled = Usage::SHADER_READ;
     let mut all = vec![
@@ -126,7 +126,7 @@ pub fn requirements_keep_the_contract<H: Harness>(harness: &H) {
 pub fn every_memory_use_has_a_memory_type<H: Harness>(harness: &H) {
     let device = harness.device();
     let usage = Usage::VERTEX | Usage::COPY_SRC | Usage::COPY_DST;
-    let desc = ResourceDesc::Buffer(BufferInfo { size: 4096, usage });
+    let desc = ResourceDesc::Buffer(BufferInfo::new(4096, usage));
     let mask = device.requirements(&desc).unwrap().memory_types;
     for memory_use in MemoryUse::ALL {
         let order = type_order(device.properties(), memory_use);

@@ -16,10 +16,7 @@ const SAMPLED: Usage = Usage::SHADER_READ.union(Usage::COPY_SRC);
 
 /// Parts of buffers are read back, in the recording that writes them and in one of their own.
 pub fn readbacks_bring_bytes<H: Harness>(harness: &H) {
-    let bench = Bench::with(
-        harness,
-        Config::from(StagingConfig { readback_page: 64 << 10, ..StagingConfig::default() }),
-    );
+    let bench = Bench::with(harness, Config::from(StagingConfig::default().readback_page(64 << 10)));
     let mut rng = Rng::new(140);
     for (size, usage) in [(1000, Usage::VERTEX), (100_001, Usage::UNORDERED_ACCESS), (3, Usage::INDEX)] {
         let model = rng.bytes(size);

@@ -33,16 +33,13 @@ fn few_of<H: Harness>(harness: &H) -> Bench<'_, H> {
         let limits = &properties.descriptors;
         let only = |limit: u32, some: Option<u32>| some.filter(|_| limit > 0);
         let few = few();
-        Config {
-            descriptors: DescriptorConfig {
-                static_resources: only(limits.visible_resources, few.descriptors.static_resources),
-                dynamic_resources: only(limits.visible_resources, few.descriptors.dynamic_resources),
-                static_samplers: only(limits.visible_samplers, few.descriptors.static_samplers),
-                dynamic_samplers: only(limits.visible_samplers, few.descriptors.dynamic_samplers),
-                ..few.descriptors
-            },
-            ..few
-        }
+        few.descriptors(
+            few.descriptors
+                .static_resources(only(limits.visible_resources, few.descriptors.static_resources))
+                .dynamic_resources(only(limits.visible_resources, few.descriptors.dynamic_resources))
+                .static_samplers(only(limits.visible_samplers, few.descriptors.static_samplers))
+                .dynamic_samplers(only(limits.visible_samplers, few.descriptors.dynamic_samplers)),
+        )
     })
 }
 

@@ -36,9 +36,9 @@ pub fn bad_buffers_change_nothing<H: Harness>(harness: &H) {
         for usage in [Usage::VERTEX, Usage::COPY_SRC, Usage::UNORDERED_ACCESS] {
             let desc = BufferDesc::new(64, usage).memory(memory).name("bad");
             for (field, value, desc) in [
-                ("size", 0, BufferDesc { size: 0, ..desc.clone() }),
-                ("size", too_large, BufferDesc { size: too_large, ..desc.clone() }),
-                ("size", u64::MAX, BufferDesc { size: u64::MAX, ..desc.clone() }),
+                ("size", 0, desc.clone().size(0)),
+                ("size", too_large, desc.clone().size(too_large)),
+                ("size", u64::MAX, desc.clone().size(u64::MAX)),
                 ("alignment", 0, desc.clone().alignment(0)),
                 ("alignment", 3, desc.clone().alignment(3)),
                 ("alignment", u64::MAX, desc.clone().alignment(u64::MAX)),
@@ -87,36 +87,30 @@ pub fn bad_textures_change_nothing<H: Harness>(harness: &H) {
     let layered = limits.max_layers.saturating_add(1);
     let transient = Usage::TRANSIENT_ATTACHMENT;
     let bad = [
-        ("no width", TextureInfo { width: 0, ..good.clone() }),
-        ("no height", TextureInfo { height: 0, ..good.clone() }),
-        ("no layers", TextureInfo { depth_or_layers: 0, ..good.clone() }),
-        ("no mips", TextureInfo { mips: 0, ..good.clone() }),
-        ("no samples", TextureInfo { samples: 0, ..good.clone() }),
-        ("too many mips", TextureInfo { mips: 8, ..good.clone() }),
-        ("endless mips", TextureInfo { mips: u32::MAX, ..good.clone() }),
-        ("3 samples", TextureInfo { samples: 3, ..good.clone() }),
-        ("32 samples", TextureInfo { samples: 32, ..good.clone() }),
-        ("samples and mips", TextureInfo { samples: 4, mips: 2, ..good.clone() }),
-        ("samples in 3D", TextureInfo { samples: 4, dimension: Dimension::D3, ..good.clone() }),
-        ("too wide", TextureInfo { width: wide, ..good.clone() }),
-        ("too high", TextureInfo { height: wide, ..good.clone() }),
-        ("too deep", TextureInfo { depth_or_layers: deep, dimension: Dimension::D3, ..good.clone() }),
-        ("too many layers", TextureInfo { depth_or_layers: layered, ..good.clone() }),
-        (
-            "everything",
-            TextureInfo { width: u32::MAX, height: u32::MAX, depth_or_layers: u32::MAX, ..good.clone() },
-        ),
-        ("a buffer's use", TextureInfo { usage: Usage::VERTEX, ..good.clone() }),
-        ("depth usage of a colour format", TextureInfo { usage: Usage::DEPTH_STENCIL, ..good.clone() }),
-        ("a transient attachment that is no target", TextureInfo { usage: transient, ..good.clone() }),
+        ("no width", good.clone().width(0)),
+        ("no height", good.clone().height(0)),
+        ("no layers", good.clone().depth_or_layers(0)),
+        ("no mips", good.clone().mips(0)),
+        ("no samples", good.clone().samples(0)),
+        ("too many mips", good.clone().mips(8)),
+        ("endless mips", good.clone().mips(u32::MAX)),
+        ("3 samples", good.clone().samples(3)),
+        ("32 samples", good.clone().samples(32)),
+        ("samples and mips", good.clone().samples(4).mips(2)),
+        ("samples in 3D", good.clone().samples(4).dimension(Dimension::D3)),
+        ("too wide", good.clone().width(wide)),
+        ("too high", good.clone().height(wide)),
+        ("too deep", good.clone().depth_or_layers(deep).dimension(Dimension::D3)),
+        ("too many layers", good.clone().depth_or_layers(layered)),
+        ("everything", good.clone().width(u32::MAX).height(u32::MAX).depth_or_layers(u32::MAX)),
+        ("a buffer's use", good.clone().usage(Usage::VERTEX)),
+        ("depth usage of a colour format", good.clone().usage(Usage::DEPTH_STENCIL)),
+        ("a transient attachment that is no target", good.clone().usage(transient)),
         (
             "a transient attachment that shaders read",
-            TextureInfo { usage: transient | Usage::RENDER_TARGET | Usage::SHADER_READ, ..good.clone() },
+            good.clone().usage(transient | Usage::RENDER_TARGET | Usage::SHADER_READ),
         ),
-        (
-            "a clear value without a target usage",
-            TextureInfo { clear: Some(ClearValue::Color([0.0; 4])), ..good.clone() },
-        ),
+        ("a clear value without a target usage", good.clone().clear(Some(ClearValue::Color([0.0; 4])))),
     ];
     for (what, info) in bad {
         let desc = TextureDesc::from(info).name("bad");
@@ -127,7 +121,7 @@ pub fn bad_textures_change_nothing<H: Harness>(harness: &H) {
         refused(&bench, what, || pages.create_texture(&desc));
     }
     let usage = transient | Usage::RENDER_TARGET;
-    let desc = ReservedDesc::texture(TextureInfo { usage, ..good }).name("bad");
+    let desc = ReservedDesc::texture(good.usage(usage)).name("bad");
     let error = refused(&bench, "a reserved transient attachment", || bench.gpu.create_reserved(&desc));
     assert!(matches!(&error, Error::Device { source: DeviceError::InvalidDesc { .. }, .. }), "{error:?}");
     bench.finish();

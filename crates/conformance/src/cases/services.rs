@@ -76,16 +76,16 @@ impl<H: Harness> Descriptors<H> {
 pub fn frames_of_many_threads_create_nothing<H: Harness>(harness: &H) {
     // Small pages, so that the pages of each service are full within a few frames.
     let (constant_page, upload_page) = (4 << 10, 64 << 10);
-    let pages = Config::from(StagingConfig {
-        constant_page,
-        upload_page,
-        readback_page: upload_page,
-        ..StagingConfig::default()
-    });
-    let descriptors = DescriptorConfig { chunk: 16, set_block: 4, ..pages.descriptors };
+    let pages = Config::from(
+        StagingConfig::default()
+            .constant_page(constant_page)
+            .upload_page(upload_page)
+            .readback_page(upload_page),
+    );
+    let descriptors = pages.descriptors.chunk(16).set_block(4);
     // Which of the threads' uploads find the GPU idle depends on time, and so does the staging memory of the others.
-    let in_place = InPlaceConfig { uploads: false, ..InPlaceConfig::default() };
-    let config = Config { descriptors, in_place, ..pages };
+    let in_place = InPlaceConfig::default().uploads(false);
+    let config = pages.descriptors(descriptors).in_place(in_place);
     let bench = Bench::with(harness, config);
     let gpu = &bench.gpu;
     let ring = gpu.create_upload_ring(&UploadRingDesc::new(1 << 20).name("ring")).unwrap();

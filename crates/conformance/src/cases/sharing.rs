@@ -80,11 +80,11 @@ pub fn what_is_not_shared_is_refused<H: Harness>(harness: &H) {
     assert!(matches!(recording.transient_buffer(&shared), Err(Error::Transient { .. })));
     recording.submit().unwrap();
     for usage in [Usage::SHARED, Usage::SHARING, COPIES | Usage::SHARED_ACROSS_DRIVERS] {
-        let bare = ResourceDesc::Buffer(BufferInfo { size: SIZE, usage });
+        let bare = ResourceDesc::Buffer(BufferInfo::new(SIZE, usage));
         let refused = device.requirements(&bare);
         assert!(matches!(refused, Err(DeviceError::InvalidDesc { .. })), "{usage}: {refused:?}");
     }
-    let reserved = ResourceDesc::Buffer(BufferInfo { size: 1 << 20, usage: shared.usage });
+    let reserved = ResourceDesc::Buffer(BufferInfo::new(1 << 20, shared.usage));
     assert!(matches!(
         device.create_reserved(&reserved),
         Err(DeviceError::InvalidDesc { .. } | DeviceError::Unsupported { .. })

@@ -75,7 +75,7 @@ pub fn regions_are_copied_exactly<H: Harness>(harness: &H) {
 
 /// A texture larger than the largest block has memory of its own; a smaller one shares a heap.
 pub fn large_textures_have_memory_of_their_own<H: Harness>(harness: &H) {
-    let config = Config::from(PoolConfig { max_texture_block: 256 << 10, ..PoolConfig::default() });
+    let config = Config::from(PoolConfig::default().max_texture_block(256 << 10));
     let bench = Bench::with(harness, config);
     let mut rng = Rng::new(36);
     let small = bench.check_texture(&TextureDesc::d2(64, 64, Format::Rgba8Unorm, SAMPLED), &mut rng);

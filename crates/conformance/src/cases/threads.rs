@@ -59,7 +59,7 @@ impl Drop for Stop<'_> {
 
 /// Eight threads create, write and drop buffers while another thread begins, submits and ends frames.
 pub fn eight_threads_and_a_submitter<H: Harness>(harness: &H) {
-    let bench = Bench::with(harness, Config::from(FrameConfig { idle: 2, ..FrameConfig::default() }));
+    let bench = Bench::with(harness, Config::from(FrameConfig::default().idle(2)));
     let stop = AtomicBool::new(false);
     let begun = Instant::now();
     thread::scope(|scope| {

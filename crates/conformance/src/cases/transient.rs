@@ -11,7 +11,7 @@ const CHECK_INTERVAL: u64 = 25;
 
 /// The default configuration with a long timeout, because software devices take seconds for a frame.
 fn config() -> Config {
-    Config::from(FrameConfig { timeout: LONG, ..FrameConfig::default() })
+    Config::from(FrameConfig::default().timeout(LONG))
 }
 
 fn renderer<'b, H: Harness>(

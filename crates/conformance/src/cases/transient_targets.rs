@@ -20,11 +20,9 @@ const LATENCY: u32 = 3;
 const STEPS: u8 = 8;
 
 fn config() -> Config {
-    Config {
-        transient: TransientConfig { latency: LATENCY, cache: 4, ..TransientConfig::default() },
-        frames: FrameConfig { timeout: LONG, ..FrameConfig::default() },
-        ..Config::default()
-    }
+    Config::default()
+        .transient(TransientConfig::default().latency(LATENCY).cache(4))
+        .frames(FrameConfig::default().timeout(LONG))
 }
 
 fn check_buffer() -> BufferDesc {

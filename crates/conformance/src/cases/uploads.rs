@@ -12,7 +12,7 @@ use test_random::Rng;
 
 /// Nothing is written into place.
 fn staged() -> InPlaceConfig {
-    InPlaceConfig { initial_data: false, uploads: false, ..InPlaceConfig::default() }
+    InPlaceConfig::default().initial_data(false).uploads(false)
 }
 
 const SAMPLED: Usage = Usage::SHADER_READ.union(Usage::COPY_SRC);
@@ -28,12 +28,10 @@ pub fn staged_uploads_reach_buffers<H: Harness>(harness: &H) {
 }
 
 fn reach_buffers<H: Harness>(harness: &H, in_place: InPlaceConfig) {
-    let config = Config {
-        staging: StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() },
-        pools: PoolConfig { max_pooled_buffer: 128 << 10, ..PoolConfig::default() },
-        in_place,
-        ..Config::default()
-    };
+    let config = Config::default()
+        .staging(StagingConfig::default().upload_page(64 << 10))
+        .pools(PoolConfig::default().max_pooled_buffer(128 << 10))
+        .in_place(in_place);
     let bench = Bench::with(harness, config);
     let mut rng = Rng::new(130);
     for (size, usage, location) in [
@@ -93,8 +91,8 @@ pub fn staged_uploads_reach_every_kind_of_texture<H: Harness>(harness: &H) {
 }
 
 fn reach_every_kind_of_texture<H: Harness>(harness: &H, in_place: InPlaceConfig) {
-    let staging = StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() };
-    let bench = Bench::with(harness, Config { staging, in_place, ..Config::default() });
+    let staging = StagingConfig::default().upload_page(64 << 10);
+    let bench = Bench::with(harness, Config::default().staging(staging).in_place(in_place));
     let [small_blocks, large_blocks] = compressed(bench.gpu.device());
     let mut rng = Rng::new(131);
     for desc in [

@@ -113,12 +113,12 @@ pub fn bad_samplers_change_nothing<H: Harness>(harness: &H) {
     let plain = SamplerInfo::default();
     let most = bench.properties().descriptors.anisotropy;
     for (desc, what) in [
-        (SamplerInfo { anisotropy: 0, ..plain }, "no anisotropy"),
-        (SamplerInfo { anisotropy: most + 1, ..plain }, "too much anisotropy"),
-        (SamplerInfo { mip_bias: f32::NAN, ..plain }, "a mip bias that is NaN"),
-        (SamplerInfo { mip_bias: 16.0, ..plain }, "too much bias"),
-        (SamplerInfo { min_lod: -1.0, ..plain }, "a negative least level"),
-        (SamplerInfo { min_lod: 2.0, max_lod: 1.0, ..plain }, "a greatest level below the least"),
+        (plain.anisotropy(0), "no anisotropy"),
+        (plain.anisotropy(most + 1), "too much anisotropy"),
+        (plain.mip_bias(f32::NAN), "a mip bias that is NaN"),
+        (plain.mip_bias(16.0), "too much bias"),
+        (plain.min_lod(-1.0), "a negative least level"),
+        (plain.min_lod(2.0).max_lod(1.0), "a greatest level below the least"),
     ] {
         assert_refused(bench.gpu.create_sampler(&SamplerDesc::new(desc).name("sampler")), what);
     }

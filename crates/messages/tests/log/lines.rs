@@ -54,7 +54,7 @@ fn memory() {
 /// A budget that is nearly used up, and a card that has no memory left.
 fn budgets() {
     let options = Options::new(Profile::VULKAN_NVIDIA).budgets(vec![64 * MIB, 1 << 40, 0]);
-    let gpu = gpu(options, PressureConfig { interval: 1, ..Default::default() });
+    let gpu = gpu(options, PressureConfig::default().interval(1));
     gpu.on_pressure(|_, _| {});
     let desc = BufferDesc::new(20 * MIB, Usage::SHADER_READ).name("mesh");
     let meshes: Vec<_> = (0..4).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
@@ -79,13 +79,13 @@ fn transient() {
 /// A frame, an upload ring, an allocation and a large upload that wait for the GPU.
 fn waits() {
     let lag = || Options::new(Profile::DISCRETE).lag(Lag::Submissions(6));
-    let close = gpu(lag(), FrameConfig { in_flight: 1, ..Default::default() });
+    let close = gpu(lag(), FrameConfig::default().in_flight(1));
     for _ in 0..2 {
         let frame = close.begin_frame().unwrap();
         frame.submit(frame.record(Queue::Graphics, "draw").unwrap()).unwrap();
         frame.end().unwrap();
     }
-    let staging = StagingConfig { max_pending: 256 << 10, ..Default::default() };
+    let staging = StagingConfig::default().max_pending(256 << 10);
     let staged = gpu(lag(), staging);
     let gpu = gpu(lag(), Config::default());
     let ring = gpu.create_upload_ring(&UploadRingDesc::new(64 << 10).name("ring")).unwrap();
@@ -110,7 +110,7 @@ fn waits() {
 
 /// Descriptors that do not suffice, of tables and of samplers.
 fn descriptors() {
-    let config = DescriptorConfig { static_resources: Some(16), ..Default::default() };
+    let config = DescriptorConfig::default().static_resources(Some(16));
     let gpu = gpu(Options::new(Profile::DISCRETE), config);
     let buffer = gpu.create_buffer(&BufferDesc::new(256, Usage::SHADER_READ).name("grass")).unwrap();
     let view = gpu.create_buffer_view(&buffer, &BufferViewDesc::raw().name("grass view")).unwrap();
@@ -132,7 +132,7 @@ fn losses() {
 
 /// Memory that is compacted, also where that is refused.
 fn compaction() {
-    let config = CompactionConfig { is_automatic: false, ..CompactionConfig::default() };
+    let config = CompactionConfig::default().is_automatic(false);
     let budget = CompactionBudget { bytes: 16 * MIB, moves: 128, pieces: 1000 };
     let gpu = gpu(Options::new(Profile::DISCRETE), config);
     let desc = BufferDesc::new(100 << 10, Usage::SHADER_READ).movable().name("mesh");
@@ -156,8 +156,7 @@ fn compaction() {
 
 /// Ends of frames that may move something, and have no list for it.
 fn refused_compaction() {
-    let gpu =
-        gpu(Options::new(Profile::DISCRETE), CompactionConfig { quiet_frames: 0, ..Default::default() });
+    let gpu = gpu(Options::new(Profile::DISCRETE), CompactionConfig::default().quiet_frames(0));
     let desc = BufferDesc::new(100 << 10, Usage::VERTEX).movable().name("mesh");
     let all: Vec<_> = (0..400).map(|_| gpu.create_buffer_with(&desc, &[1; 100 << 10]).unwrap()).collect();
     gpu.flush_uploads().unwrap();
@@ -189,7 +188,7 @@ fn paging() {
 
 /// A GPU that does not finish, neither for the end of the manager nor for the last handle.
 fn hung() {
-    let config = || FrameConfig { shutdown_timeout: Duration::from_millis(1), ..Default::default() };
+    let config = || FrameConfig::default().shutdown_timeout(Duration::from_millis(1));
     let endless = || Options::new(Profile::DISCRETE).lag(Lag::Manual);
     let ended = gpu(endless(), config());
     ended.record(Queue::Graphics, "endless").unwrap().submit().unwrap();

@@ -32,18 +32,17 @@ pub(crate) fn provoke(table: &mut Table) {
 
 fn configurations(table: &mut Table) {
     let refused = |config: Config| Gpu::new(Device::new(Profile::DISCRETE), config);
-    table.refused(refused(FrameConfig { in_flight: 0, ..Default::default() }.into()));
-    table
-        .refused(refused(DescriptorConfig { static_resources: Some(u32::MAX), ..Default::default() }.into()));
-    table.refused(refused(PoolConfig { min_block: 5000, ..Default::default() }.into()));
-    table.refused(refused(PressureConfig { high: 96, ..Default::default() }.into()));
+    table.refused(refused(FrameConfig::default().in_flight(0).into()));
+    table.refused(refused(DescriptorConfig::default().static_resources(Some(u32::MAX)).into()));
+    table.refused(refused(PoolConfig::default().min_block(5000).into()));
+    table.refused(refused(PressureConfig::default().high(96).into()));
     let device = Device::new(Profile::DISCRETE);
     let _first = Gpu::new(device.clone(), Config::default()).unwrap();
     table.refused(Gpu::new(device, Config::default()));
 }
 
 fn buffers(table: &mut Table) {
-    let gpu = gpu(DescriptorConfig { static_resources: Some(16), ..Default::default() });
+    let gpu = gpu(DescriptorConfig::default().static_resources(Some(16)));
     let rock = gpu.create_buffer(&rock()).unwrap();
     table.refused(gpu.create_buffer(&BufferDesc::new(0, Usage::VERTEX).name("sand")));
     table.refused(rock.write(0, &[1]));
@@ -70,9 +69,7 @@ fn buffers(table: &mut Table) {
 
 fn recordings(table: &mut Table) {
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Manual));
-    let gpu =
-        Gpu::new(device, Config::from(FrameConfig { in_flight: 1, timeout: SOON, ..Default::default() }))
-            .unwrap();
+    let gpu = Gpu::new(device, Config::from(FrameConfig::default().in_flight(1).timeout(SOON))).unwrap();
     let rock = gpu.create_buffer(&rock().own_resource()).unwrap();
     let camera = BufferDesc::new(64, Usage::CONSTANT).memory(MemoryUse::Upload).name("camera");
     let camera = gpu.create_buffer(&camera).unwrap();
@@ -85,7 +82,7 @@ fn recordings(table: &mut Table) {
         Subresource::All,
         State::COPY_DST | State::VERTEX_OR_CONSTANT,
     ));
-    let object = ResourceDesc::Buffer(BufferInfo { size: 64, usage: Usage::VERTEX });
+    let object = ResourceDesc::Buffer(BufferInfo::new(64, Usage::VERTEX));
     let object = gpu.device().create_committed(&object, MemoryTypeId(0)).unwrap();
     let rejected =
         gpu.adopt_buffer(object, &BufferDesc::new(64, Usage::VERTEX).name("terrain"), State::INDEX);

@@ -209,7 +209,7 @@ fn play(plan: &Plan, device: &Device, rounds: u64) -> Checked {
     // round.
     let mut config = plan.setup.config();
     let DescriptorConfig { block, set_block, .. } = config.descriptors;
-    config.descriptors = DescriptorConfig { block, set_block, ..DescriptorConfig::default() };
+    config.descriptors = DescriptorConfig::default().block(block).set_block(set_block);
     config.frames.idle = FrameConfig::default().idle;
     let gpu = failed("no manager", Gpu::new(device.clone(), config))?;
     let lasting = failed("persistent objects", Lasting::new(&gpu))?;

@@ -149,7 +149,7 @@ fn buffers(round: &mut Round<'_>) -> Result<(), Error> {
         } else {
             [Usage::VERTEX, Usage::SHADER_READ, Usage::INDIRECT][number as usize % 3] | Usage::COPY_SRC
         };
-        let desc = BufferDesc { usage, ..BufferDesc::new(size(round), usage) }.memory(memory);
+        let desc = BufferDesc::new(size(round), usage).usage(usage).memory(memory);
         let desc = if round.rng.below(4) == 0 { desc.own_resource() } else { desc };
         let desc = desc.alignment(1 << round.rng.below(17));
         buffer(round, desc, None)?;
@@ -459,7 +459,7 @@ fn recorded_sets(round: &mut Round<'_>) -> Result<(), Error> {
 
 fn samplers(round: &mut Round<'_>) -> Result<(), Error> {
     for number in 0..1 + round.rng.below(4) {
-        let info = SamplerInfo { max_lod: number as f32, ..SamplerInfo::default() };
+        let info = SamplerInfo::default().max_lod(number as f32);
         let sampler = round.gpu.create_sampler(&SamplerDesc::new(info).name("sampler"))?;
         round.keep(sampler);
     }

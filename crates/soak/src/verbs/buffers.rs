@@ -83,7 +83,7 @@ pub(super) fn create_mapped(world: &mut World, rng: &mut Rng) -> Checked {
         if memory == MemoryUse::Readback { Usage::COPY_DST } else { Usage::SHADER_READ | Usage::COPY_SRC };
     let plain = BufferDesc::new(size(rng).min(1 << 20), usage);
     let usage = if memory == MemoryUse::Readback { plain.usage } else { usage };
-    let desc = BufferDesc { usage, ..plain }.memory(memory).name(format!("b{number}"));
+    let desc = plain.usage(usage).memory(memory).name(format!("b{number}"));
     world.say(|| format!("create b{number}, {} B in {memory:?}", desc.size));
     let made = world.gpu.create_buffer(&desc);
     let Some(buffer) = world.allow("create a mapped buffer", made)? else { return Ok(()) };
@@ -189,12 +189,12 @@ pub(super) fn adopt(world: &mut World, rng: &mut Rng) -> Checked {
     let size = 256 + rng.below(5000);
     let usage = Usage::SHADER_READ | Usage::COPY_SRC | Usage::COPY_DST;
     let Ok(object) =
-        world.device().create_committed(&ResourceDesc::Buffer(BufferInfo { size, usage }), MemoryTypeId(0))
+        world.device().create_committed(&ResourceDesc::Buffer(BufferInfo::new(size, usage)), MemoryTypeId(0))
     else {
         return Ok(());
     };
     world.say(|| format!("adopt b{number}, {size} B"));
-    let desc = BufferDesc { usage, ..BufferDesc::new(size, usage) }.name(format!("b{number}"));
+    let desc = BufferDesc::new(size, usage).usage(usage).name(format!("b{number}"));
     match world.gpu.adopt_buffer(object, &desc, State::COMMON) {
         Ok(buffer) => {
             let known = KnownBuffer::new(number, buffer);

@@ -259,7 +259,7 @@ pub(super) fn read_dynamic(world: &mut World, rng: &mut Rng) -> Checked {
 }
 
 pub(super) fn sampler(world: &mut World, rng: &mut Rng) -> Checked {
-    let info = SamplerInfo { max_lod: rng.below(20) as f32, ..SamplerInfo::default() };
+    let info = SamplerInfo::default().max_lod(rng.below(20) as f32);
     let made = world.gpu.create_sampler(&SamplerDesc::new(info).name("sampler"));
     world.say(|| "a sampler".to_owned());
     if let Some(sampler) = world.allow("a sampler", made)? {

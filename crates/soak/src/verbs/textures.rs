@@ -150,10 +150,7 @@ pub(super) fn to_cpu(world: &mut World, rng: &mut Rng) -> Checked {
         return Ok(());
     }
     let number = known.number;
-    let desc = TextureDesc {
-        info: known.texture.info().clone(),
-        ..TextureDesc::d2(1, 1, Format::R8Unorm, Usage::COPY_SRC)
-    };
+    let desc = TextureDesc::d2(1, 1, Format::R8Unorm, Usage::COPY_SRC).info(known.texture.info().clone());
     let made = world.gpu.create_readback_texture(&desc.name("of a texture"));
     world.say(|| format!("all of t{number} to the CPU"));
     let Some(target) = world.allow("a texture for the CPU", made)? else { return Ok(()) };

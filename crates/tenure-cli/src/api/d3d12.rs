@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tenure::d3d12::{LiveObjects, Options, Severity};
-use tenure::{DeviceError, d3d12};
+use tenure::{d3d12, error::DeviceError};
 
 use super::{Api, Layer};
 use crate::about::About;
@@ -69,7 +69,7 @@ fn options(layer: &Layer) -> Options {
         }
     };
     let validation = layer.wanted != Validation::Off;
-    Options { validation, messages: Some(Arc::new(report)), ..Options::default() }
+    Options::default().validation(validation).messages(Some(Arc::new(report)))
 }
 
 /// Reports the objects that a device still counts when all of them should be destroyed.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tenure::{Config, FrameConfig, sim};
+use tenure::{Config, config::FrameConfig, sim};
 
 use super::{StrategyName, profile};
 use crate::replay::Settings;
@@ -32,7 +32,7 @@ pub(crate) struct CompareArgs {
 
 impl CompareArgs {
     pub(crate) fn settings(&self) -> Settings {
-        let frames = FrameConfig { in_flight: self.frames_in_flight, ..FrameConfig::default() };
+        let frames = FrameConfig::default().in_flight(self.frames_in_flight);
         Settings { config: Config::from(frames), seed: self.seed, movable: false }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tenure::{Config, FrameConfig, sim};
+use tenure::{Config, config::FrameConfig, sim};
 
 use super::{StrategyName, profile};
 use crate::replay::Settings;
@@ -41,7 +41,7 @@ pub(crate) struct ReportArgs {
 
 impl ReportArgs {
     pub(crate) fn settings(&self) -> Settings {
-        let frames = FrameConfig { in_flight: self.frames_in_flight, ..FrameConfig::default() };
+        let frames = FrameConfig::default().in_flight(self.frames_in_flight);
         Settings { config: Config::from(frames), seed: self.seed, movable: self.movable }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use tenure::{Config, FrameConfig, sim};
+use tenure::{Config, config::FrameConfig, sim};
 
 use super::profile;
 
@@ -37,7 +37,7 @@ pub(crate) struct TuneArgs {
 impl TuneArgs {
     /// The configuration at the start of the search, and for comparison.
     pub(crate) fn base(&self) -> Config {
-        Config::from(FrameConfig { in_flight: self.frames_in_flight, ..FrameConfig::default() })
+        Config::from(FrameConfig::default().in_flight(self.frames_in_flight))
     }
 }
 

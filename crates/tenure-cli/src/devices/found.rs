@@ -7,7 +7,7 @@ use tenure::device::{
     Device, Features, HeapBudget, HeapCategory, MemoryFlags, MemoryHeap, MemoryType, Properties,
     QueueProperties, ResourceDesc, StateModel,
 };
-use tenure::{BufferInfo, DeviceError, Format, QueueKind, TextureDesc, Usage};
+use tenure::{Format, TextureDesc, Usage, device::QueueKind, error::DeviceError, resource::BufferInfo};
 
 use crate::about::About;
 
@@ -124,7 +124,7 @@ fn features(offered: Features) -> BTreeMap<String, bool> {
 
 /// The categories of heaps that a buffer, a target and another texture go to, each once.
 fn heap_categories<D: Device>(device: &D) -> Result<Vec<&'static str>, DeviceError> {
-    let buffer = BufferInfo { size: 1 << 16, usage: Usage::VERTEX | Usage::COPY_DST };
+    let buffer = BufferInfo::new(1 << 16, Usage::VERTEX | Usage::COPY_DST);
     let texture = |usage| ResourceDesc::Texture(TextureDesc::d2(64, 64, Format::Rgba8Unorm, usage).info);
     let (target, other) = (texture(Usage::RENDER_TARGET), texture(Usage::SHADER_READ));
     let mut categories = Vec::new();

@@ -64,7 +64,7 @@ fn strategies(runs: &[Run]) -> String {
 /// The runs of a file.
 fn runs(args: &CompareArgs, file: &Path) -> Result<Vec<Run>, CliError> {
     let (name, content) = Input::open(file)?.recording_or_results()?;
-    let wanted = args.strategy.map(tenure::Strategy::from);
+    let wanted = args.strategy.map(tenure::config::Strategy::from);
     match content {
         Content::Recording(trace) => {
             let target = Simulated { profile: args.profile.unwrap_or_default() };

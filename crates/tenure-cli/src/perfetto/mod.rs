@@ -17,7 +17,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use tenure::device::MemoryDevice as _;
-use tenure::{Strategy, sim};
+use tenure::{config::Strategy, sim};
 use tenure_trace::{Event, Trace};
 
 use crate::args::ReportArgs;

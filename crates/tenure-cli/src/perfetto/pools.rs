@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use tenure::PoolStats;
+use tenure::stats::PoolStats;
 
 use super::proto::CounterUnit;
 use super::writer::{PacketWriter, Track};

@@ -6,8 +6,10 @@ use std::collections::VecDeque;
 use tenure::device::{Device, MemoryDevice as _, Permit, ResourceDesc};
 use tenure::memory::type_order;
 use tenure::{
-    Awaited, Buffer, BufferDesc, BufferInfo, DeviceError, Error, Gpu, MemoryUse, Name, Recording, State,
-    SyncPoint, Usage,
+    Buffer, BufferDesc, Error, Gpu, MemoryUse, Recording, State, SyncPoint, Usage,
+    error::{Awaited, DeviceError},
+    memory::Name,
+    resource::BufferInfo,
 };
 
 use super::checker::{CheckedRead, ReadChecker};
@@ -153,7 +155,7 @@ impl<D: Device> ReadChecker<Counted<D>> for Readbacks<'_, D> {
 /// Creates the readback buffer on the inner device, so that it is neither placed by tenure nor counted.
 fn create<D: Device>(gpu: &Gpu<Counted<D>>, size: u64) -> Result<Buffer<Counted<D>>, Error> {
     let (counted, usage) = (gpu.device(), Usage::COPY_DST);
-    let resource = ResourceDesc::Buffer(BufferInfo { size, usage });
+    let resource = ResourceDesc::Buffer(BufferInfo::new(size, usage));
     let device = counted.inner();
     let allowed = device.requirements(&resource)?.memory_types;
     let order = type_order(device.properties(), MemoryUse::Readback);

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tenure::device::Device;
-use tenure::{Awaited, Error, Frame, Gpu};
+use tenure::{Error, Frame, Gpu, error::Awaited};
 
 use super::Job;
 use super::checker::ReadChecker;

@@ -1,6 +1,9 @@
 //! The parameters of a replay, and the devices that run it.
 
-use tenure::{Config, PoolConfig, Strategy};
+use tenure::{
+    Config,
+    config::{PoolConfig, Strategy},
+};
 use tenure_trace::{Summary, Trace};
 
 use super::{Outcome, Program};
@@ -37,10 +40,7 @@ pub struct Job<'a> {
 
 impl Job<'_> {
     pub(super) fn config(&self) -> Config {
-        Config {
-            pools: PoolConfig { strategy: self.strategy, ..self.settings.config.clone().pools },
-            ..self.settings.config.clone()
-        }
+        self.settings.config.clone().pools(self.settings.config.clone().pools.strategy(self.strategy))
     }
 }
 

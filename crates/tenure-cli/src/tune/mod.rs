@@ -13,7 +13,7 @@ mod settings;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use tenure::{Config, Strategy};
+use tenure::{Config, config::Strategy};
 use tenure_trace::Trace;
 
 use crate::args::TuneArgs;

@@ -1,6 +1,9 @@
 //! The settings that are tried, and their values.
 
-use tenure::{Config, Strategy, UploadSuballocator};
+use tenure::{
+    Config,
+    config::{Strategy, UploadSuballocator},
+};
 
 use crate::compare::STRATEGIES;
 

@@ -8,7 +8,10 @@ use std::thread;
 use conformance::{Harness, Probe};
 use tenure::device::{HeapCategory, HeapDesc, MemoryTypeId, Permit, Priority, ResourceDesc, prelude::*};
 use tenure::sim::{CallKind, Fault, FaultKind, Profile};
-use tenure::{BufferDesc, BufferInfo, CompactionBudget, Config, DeviceError, Gpu, Usage, sim};
+use tenure::{
+    BufferDesc, Config, Gpu, Usage, compaction::CompactionBudget, error::DeviceError, resource::BufferInfo,
+    sim,
+};
 use tenure_cli::replay::{Counted, List, Live, Meter};
 
 /// The suite of all devices, with a counter in front; at the end of each case the counts are
@@ -88,7 +91,7 @@ const HEAP: HeapDesc = HeapDesc {
 };
 
 fn buffer(size: u64) -> ResourceDesc {
-    ResourceDesc::Buffer(BufferInfo { size, usage: Usage::VERTEX })
+    ResourceDesc::Buffer(BufferInfo::new(size, Usage::VERTEX))
 }
 
 #[test]

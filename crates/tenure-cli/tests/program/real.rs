@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use tenure::sim::{CallKind, Fault, FaultKind, Profile};
-use tenure::{Strategy, sim};
+use tenure::{config::Strategy, sim};
 use tenure_cli::replay::{
     DriverTime, Hazards, Job, NoDevice, Open, Opened, Outcome, Real, ReplayError, Settings, Simulated,
     Target, Verdict, Watch,

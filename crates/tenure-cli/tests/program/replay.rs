@@ -2,7 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use tenure::{BufferDesc, Config, Format, FrameConfig, Gpu, MemoryUse, Strategy, TextureDesc, Usage, sim};
+use tenure::{
+    BufferDesc, Config, Format, Gpu, MemoryUse, TextureDesc, Usage,
+    config::{FrameConfig, Strategy},
+    sim,
+};
 use tenure_cli::replay::{Job, Outcome, Settings, Simulated, Target, Verdict};
 use tenure_trace::{Encoding, Trace, TraceRecorder, TraceWriter, Workload, generate, read_all};
 
@@ -79,8 +83,7 @@ fn recordings_replay_clean_on_every_profile_and_far_behind() {
         let (name, trace) = load(recordings().iter().find(|path| path.ends_with(name)).unwrap());
         for profile in sim::Profile::ALL {
             for (frames_in_flight, seed) in [(1, 5), (8, 6)] {
-                let config =
-                    Config::from(FrameConfig { in_flight: frames_in_flight, ..FrameConfig::default() });
+                let config = Config::from(FrameConfig::default().in_flight(frames_in_flight));
                 let (target, settings) =
                     (Simulated { profile: *profile }, Settings { config, seed, movable: false });
                 for strategy in STRATEGIES {

@@ -351,7 +351,9 @@ impl<D: Device> Commands<D> {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use tenure::{Config, Format, Gpu, Queue, Subresource, TexelData, TextureDesc, Usage, sim};
+    /// use tenure::{
+    ///     Config, Format, Gpu, Queue, Subresource, TextureDesc, Usage, resource::TexelData, sim,
+    /// };
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let desc = TextureDesc::d2(2, 2, Format::R8Unorm, Usage::SHADER_READ | Usage::COPY_SRC);

@@ -78,7 +78,7 @@ impl<D: Device> Commands<D> {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use tenure::{Config, Gpu, Queue, SampleCount, sim};
+    /// use tenure::{Config, Gpu, Queue, query::SampleCount, sim};
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let mut recording = gpu.record(Queue::Graphics, "bounding boxes")?;

@@ -35,8 +35,9 @@ impl<D: Device> Commands<D> {
     ///
     /// ```
     /// use tenure::{
-    ///     BindingKind, BufferDesc, BufferViewDesc, Config, DescriptorSetDesc, Format, Gpu, Queue, SetBinding, SetDescriptor,
-    ///     SetLayoutDesc, ShaderStages, State, Subresource, TextureDesc, TextureViewDesc, Usage, sim,
+    ///     BufferDesc, BufferViewDesc, Config, DescriptorSetDesc, Format, Gpu, Queue,
+    ///     SetDescriptor, SetLayoutDesc, ShaderStages, State, Subresource, TextureDesc,
+    ///     TextureViewDesc, Usage, descriptor::{BindingKind, SetBinding}, sim,
     /// };
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;

@@ -28,8 +28,8 @@ use crate::{Error, Name};
 ///
 /// ```
 /// use tenure::{
-///     BindingKind, Config, DescriptorSetDesc, Format, Gpu, SamplerDesc, SetBinding, SetDescriptor,
-///     SetLayoutDesc, TextureDesc, TextureViewDesc, Usage, sim,
+///     Config, DescriptorSetDesc, Format, Gpu, SamplerDesc, SetDescriptor, SetLayoutDesc,
+///     TextureDesc, TextureViewDesc, Usage, descriptor::{BindingKind, SetBinding}, sim,
 /// };
 ///
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;

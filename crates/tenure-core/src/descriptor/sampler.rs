@@ -21,9 +21,9 @@ use crate::{Error, Name};
 /// A sampler to create.
 ///
 /// ```
-/// use tenure::{Filter, SamplerDesc, SamplerInfo};
+/// use tenure::{SamplerDesc, descriptor::{Filter, SamplerInfo}};
 /// let smooth = SamplerDesc::default().name("smooth");
-/// let sharp = SamplerDesc::new(SamplerInfo { mag: Filter::Nearest, ..SamplerInfo::default() }).name("sharp");
+/// let sharp = SamplerDesc::new(SamplerInfo::default().mag(Filter::Nearest)).name("sharp");
 /// # let _ = (smooth, sharp);
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -58,13 +58,13 @@ impl From<SamplerInfo> for SamplerDesc {
 /// recording and no GPU work uses it any more. `Send` and `Sync`; a clone is cheap.
 ///
 /// ```
-/// use tenure::{Config, Filter, Gpu, SamplerDesc, SamplerInfo, sim};
+/// use tenure::{Config, Gpu, SamplerDesc, descriptor::{Filter, SamplerInfo}, sim};
 ///
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
 /// let smooth = gpu.create_sampler(&SamplerDesc::default().name("smooth"))?;
 /// let again = gpu.create_sampler(&SamplerDesc::default().name("smooth, too"))?;
 /// assert_eq!(smooth.index(), again.index());
-/// let nearest = SamplerInfo { mag: Filter::Nearest, ..SamplerInfo::default() };
+/// let nearest = SamplerInfo::default().mag(Filter::Nearest);
 /// let sharp = gpu.create_sampler(&SamplerDesc::new(nearest).name("sharp"))?;
 /// assert_ne!(smooth.index(), sharp.index());
 /// # Ok::<(), tenure::Error>(())

@@ -100,8 +100,8 @@ impl<'a, D: Device> DescriptorSetDesc<'a, D> {
 ///
 /// ```
 /// use tenure::{
-///     BindingKind, BufferDesc, BufferViewDesc, Config, DescriptorSetDesc, Gpu, SamplerDesc, SetBinding,
-///     SetDescriptor, SetLayoutDesc, Usage, sim,
+///     BufferDesc, BufferViewDesc, Config, DescriptorSetDesc, Gpu, SamplerDesc, SetDescriptor,
+///     SetLayoutDesc, Usage, descriptor::{BindingKind, SetBinding}, sim,
 /// };
 ///
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;

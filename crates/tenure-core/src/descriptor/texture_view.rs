@@ -10,7 +10,7 @@ use crate::device::{
 /// A view of a texture to create: the part of it that shaders or render passes see, and the format and access.
 ///
 /// ```
-/// use tenure::{Format, TextureViewDesc, ViewShape};
+/// use tenure::{Format, TextureViewDesc, descriptor::ViewShape};
 /// let grass = TextureViewDesc::sampled().format(Format::Rgba8Srgb).name("grass");
 /// let face = TextureViewDesc::render_target().layers(3, 1).mips(2, 1);
 /// let sky = TextureViewDesc::sampled().shape(ViewShape::Cube);

@@ -291,11 +291,8 @@ mod tests {
     }
 
     fn parts(device: u32, lasting: Option<u32>, dynamic: Option<u32>) -> Result<(u32, u32), ConfigError> {
-        let config = Config::from(DescriptorConfig {
-            static_resources: lasting,
-            dynamic_resources: dynamic,
-            ..DescriptorConfig::default()
-        });
+        let config =
+            Config::from(DescriptorConfig::default().static_resources(lasting).dynamic_resources(dynamic));
         let parts = Parts::of(&config, DescriptorKind::Resource, &limits(device))?;
         Ok((parts.lasting, parts.dynamic))
     }

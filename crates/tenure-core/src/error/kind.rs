@@ -7,7 +7,7 @@ use crate::device::DeviceError;
 /// and bindings to other languages.
 ///
 /// ```
-/// use tenure::{Config, ErrorKind, Gpu, sim};
+/// use tenure::{Config, Gpu, error::ErrorKind, sim};
 ///
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
 /// gpu.shutdown();

@@ -30,7 +30,7 @@ impl<D: Device> Gpu<D> {
     /// effect.
     ///
     /// ```
-    /// use tenure::{BufferDesc, CompactionBudget, Config, Gpu, Usage, sim};
+    /// use tenure::{BufferDesc, Config, Gpu, Usage, compaction::CompactionBudget, sim};
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let rock = BufferDesc::new(100 << 10, Usage::VERTEX).movable();
@@ -66,7 +66,7 @@ impl<D: Device> Gpu<D> {
     ///
     /// ```
     /// use std::collections::HashMap;
-    /// use tenure::{BufferDesc, CompactionBudget, Config, Gpu, Usage, sim};
+    /// use tenure::{BufferDesc, Config, Gpu, Usage, compaction::CompactionBudget, sim};
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let rock = BufferDesc::new(100 << 10, Usage::VERTEX).movable();

@@ -93,10 +93,11 @@ impl<D: Device> Gpu<D> {
     ///
     /// ```
     /// use tenure::{
-    ///     Config, DescriptorConfig, DescriptorKind, DescriptorOwner, DescriptorTableDesc, Gpu, SamplerDesc, sim,
+    ///     Config, DescriptorTableDesc, Gpu, SamplerDesc, config::DescriptorConfig, descriptor::{
+    ///     DescriptorKind, DescriptorOwner}, sim,
     /// };
     ///
-    /// let config = Config::from(DescriptorConfig { poison: true, ..Default::default() });
+    /// let config = Config::from(DescriptorConfig::default().poison(true));
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), config)?;
     /// let smooth = gpu.create_sampler(&SamplerDesc::default().name("smooth"))?;
     /// let table = gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&smooth).into()]).name("terrain"))?;

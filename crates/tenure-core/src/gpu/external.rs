@@ -37,7 +37,7 @@ impl<D: Device> Gpu<D> {
     ///
     /// ```
     /// use tenure::device::{Permit, prelude::*};
-    /// use tenure::{BufferDesc, Config, Gpu, Queue, QueueId, State, SyncPoint, Usage, sim};
+    /// use tenure::{BufferDesc, Config, Gpu, Queue, State, SyncPoint, Usage, device::QueueId, sim};
     ///
     /// let device = sim::Device::new(sim::Profile::DISCRETE);
     /// let gpu = Gpu::new(device.clone(), Config::default())?;

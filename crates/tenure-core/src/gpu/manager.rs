@@ -206,14 +206,16 @@ impl<D: Device> Gpu<D> {
     ///
     /// ```
     /// use tenure::device::{MemoryDevice, MemoryTypeId, ResourceDesc};
-    /// use tenure::{BufferDesc, BufferInfo, Config, Gpu, LocationKind, State, Usage, sim};
+    /// use tenure::{
+    ///     BufferDesc, Config, Gpu, State, Usage, memory::LocationKind, resource::BufferInfo, sim,
+    /// };
     ///
     /// let device = sim::Device::new(sim::Profile::DISCRETE);
-    /// let info = BufferInfo { size: 4096, usage: Usage::VERTEX };
+    /// let info = BufferInfo::new(4096, Usage::VERTEX);
     /// let own = device.create_committed(&ResourceDesc::Buffer(info), MemoryTypeId(0))?;
     ///
     /// let gpu = Gpu::new(device, Config::default())?;
-    /// let desc = BufferDesc { usage: Usage::VERTEX, ..BufferDesc::new(4096, Usage::VERTEX) };
+    /// let desc = BufferDesc::new(4096, Usage::VERTEX).usage(Usage::VERTEX);
     /// let adopted = gpu.adopt_buffer(own, &desc.name("terrain"), State::COMMON)?;
     /// assert_eq!(adopted.location(), LocationKind::Adopted);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -242,15 +244,15 @@ impl<D: Device> Gpu<D> {
     /// ```
     /// use std::sync::Arc;
     /// use tenure::device::{MemoryDevice, MemoryTypeId, ResourceDesc};
-    /// use tenure::{BufferDesc, BufferInfo, Config, Gpu, State, Usage, sim};
+    /// use tenure::{BufferDesc, Config, Gpu, State, Usage, resource::BufferInfo, sim};
     ///
     /// let device = sim::Device::new(sim::Profile::DISCRETE);
-    /// let info = BufferInfo { size: 4096, usage: Usage::VERTEX };
+    /// let info = BufferInfo::new(4096, Usage::VERTEX);
     /// let own = device.create_committed(&ResourceDesc::Buffer(info), MemoryTypeId(0))?;
     ///
     /// let gpu = Gpu::new(device, Config::default())?;
     /// let file = Arc::new("a mapped file");
-    /// let desc = BufferDesc { usage: Usage::VERTEX, ..BufferDesc::new(4096, Usage::VERTEX) };
+    /// let desc = BufferDesc::new(4096, Usage::VERTEX).usage(Usage::VERTEX);
     /// let adopted = gpu.adopt_buffer_in(file.clone(), own, &desc, State::COMMON)?;
     /// drop(adopted);
     /// gpu.purge()?;

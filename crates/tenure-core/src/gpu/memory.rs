@@ -118,9 +118,9 @@ impl<D: Device> Gpu<D> {
     ///
     /// ```
     /// use std::sync::mpsc;
-    /// use tenure::{BufferDesc, Config, Gpu, Pressure, PressureConfig, Usage, sim};
+    /// use tenure::{BufferDesc, Config, Gpu, Usage, config::PressureConfig, memory::Pressure, sim};
     ///
-    /// let config = Config::from(PressureConfig { interval: 1, ..Default::default() });
+    /// let config = Config::from(PressureConfig::default().interval(1));
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), config)?;
     /// let (to_streaming, changes) = mpsc::channel();
     /// gpu.on_pressure(move |_gpu, change| {

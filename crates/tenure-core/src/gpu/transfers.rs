@@ -84,7 +84,10 @@ impl<D: Device> Gpu<D> {
     /// samples, or a pitch smaller than a row.
     ///
     /// ```
-    /// use tenure::{Config, Format, Gpu, Plane, TexelData, TextureDesc, TextureRegion, Usage, sim};
+    /// use tenure::{
+    ///     Config, Format, Gpu, TextureDesc, Usage, resource::{Plane, TexelData, TextureRegion},
+    ///     sim,
+    /// };
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let grass = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).mips(2);

@@ -41,7 +41,7 @@ impl<V: QueryValue> OpenQuery<V> {
     /// not begun, or that has ended, is an error.
     ///
     /// ```
-    /// use tenure::{Config, Gpu, OpenQuery, Queue, SampleCount, sim};
+    /// use tenure::{Config, Gpu, Queue, query::{OpenQuery, SampleCount}, sim};
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
     /// let mut recording = gpu.record(Queue::Graphics, "main")?;

@@ -38,7 +38,7 @@ impl ReservedDesc {
     /// A reserved buffer of `size` bytes.
     #[must_use]
     pub fn buffer(size: u64, usage: Usage) -> Self {
-        let resource = ResourceDesc::Buffer(BufferInfo { size, usage: usage | Usage::COPY_DST });
+        let resource = ResourceDesc::Buffer(BufferInfo::new(size, usage | Usage::COPY_DST));
         Self { resource, name: Name::default(), tag: Name::default() }
     }
 

@@ -112,7 +112,7 @@ impl<D: Device> Buffer<D> {
         state: State,
         owner: Option<AdoptedOwner>,
     ) -> Result<Self, Rejected<D>> {
-        let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
+        let resource = ResourceDesc::Buffer(BufferInfo::new(desc.size, desc.usage));
         let (is_mapped, has_owner) = (desc.memory.is_mapped(), owner.is_some());
         let adoption = Adoption { name: &desc.name, resource, is_mapped, has_owner, state };
         let mut backing = match adoption.take_in(context, object) {

@@ -57,7 +57,7 @@ impl<D: Device> Buffer<D> {
             trace,
         );
         let inner = if desc.traits(context).is_movable {
-            let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
+            let resource = ResourceDesc::Buffer(BufferInfo::new(desc.size, desc.usage));
             // A buffer that now has dedicated memory may become a placed resource or a range when it moves
             // back.
             let (alignment, memory_types) = match placement {
@@ -91,7 +91,7 @@ impl<D: Device> Buffer<D> {
     pub(crate) fn cost(context: &Context<D>, desc: &BufferDesc) -> Result<Cost, Error> {
         context.clock.check().map_err(|source| Error::device(&desc.name, source))?;
         let BufferPlacement { align, size, placement, .. } = BufferPlacement::of(context, desc)?;
-        let alone = BufferInfo { size: desc.size, usage: desc.usage };
+        let alone = BufferInfo::new(desc.size, desc.usage);
         let (memory_use, flags, name) = (desc.memory, desc.allocation, &desc.name);
         let traits = desc.traits(context);
         let is_filled = desc.is_filled_in_place(context, traits);

@@ -130,7 +130,7 @@ pub(super) fn place_buffer_bytes<D: Device>(
     size: u64,
     align: u64,
 ) -> Result<Backing<D>, Error> {
-    let alone = BufferInfo { size: desc.size, usage: desc.usage };
+    let alone = BufferInfo::new(desc.size, desc.usage);
     let (memory_use, flags, name) = (desc.memory, desc.allocation, &desc.name);
     let traits = desc.traits(context);
     match placement {

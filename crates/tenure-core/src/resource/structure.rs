@@ -17,7 +17,7 @@ use crate::{BufferDesc, Error, MemoryUse, Name};
 /// An acceleration structure to create.
 ///
 /// ```
-/// use tenure::{AccelerationStructureDesc, AccelerationStructureKind};
+/// use tenure::{AccelerationStructureDesc, resource::AccelerationStructureKind};
 /// let rock = AccelerationStructureDesc::bottom(4096).name("rock");
 /// assert_eq!(rock.kind, AccelerationStructureKind::Bottom);
 /// ```

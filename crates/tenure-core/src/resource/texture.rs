@@ -52,18 +52,7 @@ impl TextureDesc {
     #[must_use]
     pub fn d2(width: u32, height: u32, format: Format, usage: Usage) -> Self {
         let copied = if usage.intersects(Usage::TEXTURE_ONLY) { Usage::empty() } else { Usage::COPY_DST };
-        let info = TextureInfo {
-            dimension: Dimension::D2,
-            width,
-            height,
-            depth_or_layers: 1,
-            mips: 1,
-            samples: 1,
-            format,
-            usage: usage | copied,
-            clear: None,
-            view_formats: Vec::new(),
-        };
+        let info = TextureInfo::new(Dimension::D2, width, height, format, usage | copied);
         Self::from(info)
     }
 
@@ -71,7 +60,7 @@ impl TextureDesc {
     #[must_use]
     pub fn d3(width: u32, height: u32, depth: u32, format: Format, usage: Usage) -> Self {
         let flat = Self::d2(width, height, format, usage);
-        Self { info: TextureInfo { dimension: Dimension::D3, depth_or_layers: depth, ..flat.info }, ..flat }
+        Self { info: flat.info.dimension(Dimension::D3).depth_or_layers(depth), ..flat }
     }
 
     /// Sets the number of mip levels.
@@ -150,7 +139,7 @@ impl TextureDesc {
     /// and [movable](Self::movable) textures, and without [`Usage::COPY_DST`].
     ///
     /// ```
-    /// use tenure::{Config, Format, Gpu, TexelData, TextureDesc, Usage, sim};
+    /// use tenure::{Config, Format, Gpu, TextureDesc, Usage, resource::TexelData, sim};
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_LAVAPIPE), Config::default())?;
     /// let grass = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).filled().name("grass");

@@ -82,7 +82,10 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// shortage, or a lost device.
     ///
     /// ```
-    /// use tenure::{BindingKind, Config, Gpu, Queue, SetBinding, SetDescriptor, SetLayoutDesc, sim};
+    /// use tenure::{
+    ///     Config, Gpu, Queue, SetDescriptor, SetLayoutDesc, descriptor::{BindingKind,
+    ///     SetBinding}, sim,
+    /// };
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;
     /// let binding = SetBinding::new(0, BindingKind::Constants);
@@ -99,7 +102,10 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// It is valid as long as the recording. The last line is rejected by the compiler:
     ///
     /// ```compile_fail,E0505
-    /// # use tenure::{BindingKind, Config, Gpu, Queue, SetBinding, SetDescriptor, SetLayoutDesc, sim};
+    /// # use tenure::{
+    /// #     Config, Gpu, Queue, SetDescriptor, SetLayoutDesc, descriptor::{BindingKind,
+    /// #     SetBinding}, sim,
+    /// # };
     /// # let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;
     /// # let binding = SetBinding::new(0, BindingKind::Constants);
     /// # let layout = gpu.create_set_layout(&SetLayoutDesc::new(&[binding]).name("camera"))?;

@@ -5,7 +5,7 @@ use crate::device::{Block, BufferLayout, DeviceError};
 /// Texels of a region, in the program's memory.
 ///
 /// ```
-/// use tenure::TexelData;
+/// use tenure::resource::TexelData;
 /// let tight = TexelData::new(&[7; 64 * 64 * 4]);
 /// let padded = TexelData::new(&[7; 64 * 512]).row_pitch(512);
 /// # let _ = (tight, padded);

@@ -15,7 +15,10 @@
 //! ```
 //! use tenure::device::prelude::*;
 //! use tenure::transient::graph::{Memory, Need, PlanCache, PlanOptions};
-//! use tenure::{Format, Graph, GraphError, Queue, State, TextureDesc, TransientDesc, Usage};
+//! use tenure::{
+//!     Format, Graph, Queue, State, TextureDesc, Usage, error::GraphError,
+//!     transient::TransientDesc,
+//! };
 //!
 //! /// Textures of four bytes a texel, in pages of 64 KiB.
 //! struct Pages;
@@ -118,7 +121,7 @@ impl TransientDesc {
     pub fn to_resource_desc(&self) -> ResourceDesc {
         match self {
             Self::Texture(desc) => ResourceDesc::Texture(desc.info.clone()),
-            Self::Buffer(desc) => ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage }),
+            Self::Buffer(desc) => ResourceDesc::Buffer(BufferInfo::new(desc.size, desc.usage)),
         }
     }
 }

@@ -135,7 +135,7 @@ pub(crate) fn buffer_resource(desc: &BufferDesc) -> Result<ResourceDesc, Error> 
         let source = DeviceError::invalid_desc("alignment", desc.alignment, Allowed::POWER_OF_TWO);
         return Err(Error::device(&desc.name, source));
     }
-    Ok(ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage }))
+    Ok(ResourceDesc::Buffer(BufferInfo::new(desc.size, desc.usage)))
 }
 
 pub(crate) fn wrong_type(name: &Name) -> Error {

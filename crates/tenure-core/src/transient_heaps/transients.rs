@@ -83,7 +83,7 @@ impl<D: Device> Transients<D> {
         let state = State {
             hints: Hints::default(),
             classes: Vec::new(),
-            plans: PlanCache::new(PlanOptions { improve_nodes, ..PlanOptions::default() }),
+            plans: PlanCache::new(PlanOptions::default().improve_nodes(improve_nodes)),
             prepared: Vec::new(),
             descriptions: ResourceDescTable::default(),
             heaps: Vec::new(),

@@ -56,11 +56,8 @@ fn a_range_outside_of_the_buffer_is_refused() {
             assert_eq!((name.as_str(), at, of, capacity), ("lights", offset, size, 4096));
         }
         // Without a size the view takes the rest, which is empty.
-        assert_eq!(
-            field(refused(&gpu, 4096, &BufferViewDesc { offset: 4096, ..BufferViewDesc::raw() })),
-            ("size", 0)
-        );
-        let far = refused(&gpu, 4096, &BufferViewDesc { offset: 4097, ..BufferViewDesc::raw() });
+        assert_eq!(field(refused(&gpu, 4096, &BufferViewDesc::raw().offset(4096))), ("size", 0));
+        let far = refused(&gpu, 4096, &BufferViewDesc::raw().offset(4097));
         assert!(matches!(far, Error::OutOfRange { offset: 4097, .. }), "{far}");
         end(gpu, &device);
     }
@@ -263,7 +260,7 @@ fn mapped_and_pooled_buffers_are_alike() {
     let gpu = gpu(&device, Config::default());
     let out = out(&gpu);
     let usage = Usage::CONSTANT;
-    let desc = BufferDesc { usage, ..BufferDesc::new(64, usage) }.memory(MemoryUse::Upload);
+    let desc = BufferDesc::new(64, usage).usage(usage).memory(MemoryUse::Upload);
     // Its range ends where the next begins, so that 256 bytes of it cannot be shown.
     let short = gpu.create_buffer(&desc.name("lights")).unwrap();
     let refusal = gpu.create_buffer_view(&short, &BufferViewDesc::constants()).unwrap_err();

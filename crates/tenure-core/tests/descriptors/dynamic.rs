@@ -242,11 +242,7 @@ fn large_constants_are_shown() {
         let device = device(HEAPS, Lag::None);
         let gpu = gpu(
             &device,
-            Config {
-                staging: StagingConfig { constant_page: 4 << 10, ..small().staging },
-                pools: PoolConfig { strategy, ..small().pools },
-                ..small()
-            },
+            small().staging(small().staging.constant_page(4 << 10)).pools(small().pools.strategy(strategy)),
         );
         let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
         let scratch = recording.split().1;
@@ -264,13 +260,7 @@ fn large_constants_are_shown() {
 fn poison_covers_what_was_used() {
     let device = device(HEAPS, Lag::None);
     for (poison_descriptors, names) in [(true, true), (false, false)] {
-        let gpu = gpu(
-            &device,
-            Config {
-                descriptors: DescriptorConfig { poison: poison_descriptors, ..small().descriptors },
-                ..small()
-            },
-        );
+        let gpu = gpu(&device, small().descriptors(small().descriptors.poison(poison_descriptors)));
         let views: Vec<_> = (0..3).map(|byte| view(&gpu, "shown", byte)).collect();
         let before = device.calls().made(CallKind::ClearDescriptors);
         let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();

@@ -123,11 +123,9 @@ fn heaps_that_shaders_do_not_see_grow_and_go() {
     let device = device(HEAPS, Lag::None);
     let gpu = gpu(
         &device,
-        Config {
-            descriptors: DescriptorConfig { block: 16, ..DescriptorConfig::default() },
-            frames: FrameConfig { idle: 4, ..FrameConfig::default() },
-            ..Config::default()
-        },
+        Config::default()
+            .descriptors(DescriptorConfig::default().block(16))
+            .frames(FrameConfig::default().idle(4)),
     );
     let buffer = bytes(&gpu, "shown", 1);
     let make = || gpu.create_buffer_view(&buffer, &tenure_core::BufferViewDesc::raw()).unwrap();
@@ -242,15 +240,12 @@ fn parts_beyond_the_device_are_refused() {
         }
     }
     // The sum of both parts exceeds the limit, and a device has no descriptor heaps.
-    let both = Config::from(DescriptorConfig {
-        static_samplers: Some(150),
-        dynamic_samplers: Some(51),
-        ..DescriptorConfig::default()
-    });
+    let both =
+        Config::from(DescriptorConfig::default().static_samplers(Some(150)).dynamic_samplers(Some(51)));
     let Some(Error::Config(error)) = Gpu::new(limited(1000, 200), both).err() else { panic!() };
     assert_eq!((error.field, error.value), ("descriptors.dynamic_samplers", 51));
     assert_eq!(error.rule, ConfigRule::Available { available: 50 });
-    let some = Config::from(DescriptorConfig { static_resources: Some(1), ..DescriptorConfig::default() });
+    let some = Config::from(DescriptorConfig::default().static_resources(Some(1)));
     let Some(Error::Config(error)) = Gpu::new(device(SETS, Lag::None), some).err() else { panic!() };
     assert_eq!(
         (error.field, error.rule),
@@ -265,9 +260,7 @@ fn parts_beyond_the_device_are_refused() {
 #[test]
 fn defaults_fit_into_small_devices() {
     let device = limited(3, 2);
-    let gpu =
-        Gpu::new(device.clone(), Config::from(DescriptorConfig { chunk: 16, ..DescriptorConfig::default() }))
-            .unwrap();
+    let gpu = Gpu::new(device.clone(), Config::from(DescriptorConfig::default().chunk(16))).unwrap();
     let view = view(&gpu, "view", 1);
     let table =
         gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&view).into()]).name("table")).unwrap();

@@ -43,22 +43,22 @@ fn gpu(device: &Device, config: Config) -> Gpu<Device> {
 
 /// Few descriptors, which are poisoned when freed.
 fn small() -> Config {
-    Config::from(DescriptorConfig {
-        static_resources: Some(16),
-        dynamic_resources: Some(64),
-        static_samplers: Some(8),
-        dynamic_samplers: Some(8),
-        chunk: 16,
-        set_block: 4,
-        poison: true,
-        ..DescriptorConfig::default()
-    })
+    Config::from(
+        DescriptorConfig::default()
+            .static_resources(Some(16))
+            .dynamic_resources(Some(64))
+            .static_samplers(Some(8))
+            .dynamic_samplers(Some(8))
+            .chunk(16)
+            .set_block(4)
+            .poison(true),
+    )
 }
 
 /// A buffer of 256 equal bytes that the CPU writes.
 fn bytes(gpu: &Gpu<Device>, name: &'static str, byte: u8) -> Buffer<Device> {
     let usage = Usage::SHADER_READ | Usage::CONSTANT;
-    let desc = BufferDesc { usage, ..BufferDesc::new(256, usage) };
+    let desc = BufferDesc::new(256, usage).usage(usage);
     let buffer = gpu.create_buffer(&desc.memory(MemoryUse::Upload).name(name)).unwrap();
     buffer.write(0, &[byte; 256]).unwrap();
     buffer
@@ -71,7 +71,7 @@ fn view(gpu: &Gpu<Device>, name: &'static str, byte: u8) -> View<Device> {
 
 /// A sampler that differs from those of other numbers.
 fn sampler(number: u32) -> SamplerDesc {
-    SamplerInfo { max_lod: number as f32, ..SamplerInfo::default() }.into()
+    SamplerInfo::default().max_lod(number as f32).into()
 }
 
 fn binding(binding: u32, kind: BindingKind, count: u32) -> SetBinding {

@@ -64,19 +64,17 @@ fn each_element(views: &[usize]) -> impl Iterator<Item = (u32, usize)> + '_ {
 
 fn run(steps: Vec<Step>, lag: u64) {
     let device = device(BOTH, Lag::Random { max: lag });
-    let config = Config {
-        descriptors: DescriptorConfig {
-            static_resources: Some(24),
-            dynamic_resources: Some(96),
-            chunk: 16,
-            block: 16,
-            set_block: 3,
-            poison: true,
-            ..DescriptorConfig::default()
-        },
-        frames: FrameConfig { idle: 2, ..FrameConfig::default() },
-        ..Config::default()
-    };
+    let config = Config::default()
+        .descriptors(
+            DescriptorConfig::default()
+                .static_resources(Some(24))
+                .dynamic_resources(Some(96))
+                .chunk(16)
+                .block(16)
+                .set_block(3)
+                .poison(true),
+        )
+        .frames(FrameConfig::default().idle(2));
     let gpu = gpu(&device, config);
     let out = out(&gpu);
     let layout = gpu

@@ -19,7 +19,7 @@ fn equal_ones_share_a_descriptor() {
     let gpu = gpu(&device, Config::default());
     let one = gpu.create_sampler(&SamplerDesc::default().name("smooth")).unwrap();
     let same = gpu.create_sampler(&SamplerDesc::default().name("another name")).unwrap();
-    let negative = SamplerInfo { mip_bias: -0.0, min_lod: -0.0, ..SamplerInfo::default() };
+    let negative = SamplerInfo::default().mip_bias(-0.0).min_lod(-0.0);
     let zero = gpu.create_sampler(&SamplerDesc::new(negative).name("negative zero")).unwrap();
     let copy = one.clone();
     for sampler in [&same, &zero, &copy] {
@@ -43,19 +43,19 @@ fn every_field_makes_a_difference() {
     let base = SamplerInfo::default();
     let descs = [
         base,
-        SamplerInfo { mag: Filter::Nearest, ..base },
-        SamplerInfo { min: Filter::Nearest, ..base },
-        SamplerInfo { mip: Filter::Nearest, ..base },
-        SamplerInfo { address: [AddressMode::Clamp, AddressMode::Repeat, AddressMode::Repeat], ..base },
-        SamplerInfo { address: [AddressMode::Repeat, AddressMode::Clamp, AddressMode::Repeat], ..base },
-        SamplerInfo { address: [AddressMode::Repeat, AddressMode::Repeat, AddressMode::Clamp], ..base },
-        SamplerInfo { mip_bias: 0.5, ..base },
-        SamplerInfo { anisotropy: 4, ..base },
-        SamplerInfo { compare: Some(Compare::Less), ..base },
-        SamplerInfo { compare: Some(Compare::Greater), ..base },
-        SamplerInfo { min_lod: 1.0, ..base },
-        SamplerInfo { max_lod: 1.0, ..base },
-        SamplerInfo { border: BorderColor::OpaqueWhite, ..base },
+        base.mag(Filter::Nearest),
+        base.min(Filter::Nearest),
+        base.mip(Filter::Nearest),
+        base.address([AddressMode::Clamp, AddressMode::Repeat, AddressMode::Repeat]),
+        base.address([AddressMode::Repeat, AddressMode::Clamp, AddressMode::Repeat]),
+        base.address([AddressMode::Repeat, AddressMode::Repeat, AddressMode::Clamp]),
+        base.mip_bias(0.5),
+        base.anisotropy(4),
+        base.compare(Some(Compare::Less)),
+        base.compare(Some(Compare::Greater)),
+        base.min_lod(1.0),
+        base.max_lod(1.0),
+        base.border(BorderColor::OpaqueWhite),
     ];
     let samplers: Vec<_> = descs
         .iter()
@@ -77,15 +77,15 @@ fn fields_out_of_range_are_refused() {
     let base = SamplerInfo::default();
     let most = device.properties().descriptors.anisotropy;
     let cases = [
-        ("mip_bias", SamplerInfo { mip_bias: 16.0, ..base }),
-        ("mip_bias", SamplerInfo { mip_bias: -16.5, ..base }),
-        ("mip_bias", SamplerInfo { mip_bias: f32::NAN, ..base }),
-        ("anisotropy", SamplerInfo { anisotropy: 0, ..base }),
-        ("anisotropy", SamplerInfo { anisotropy: most + 1, ..base }),
-        ("min_lod", SamplerInfo { min_lod: -1.0, ..base }),
-        ("min_lod", SamplerInfo { min_lod: f32::INFINITY, ..base }),
-        ("max_lod", SamplerInfo { min_lod: 2.0, max_lod: 1.0, ..base }),
-        ("max_lod", SamplerInfo { max_lod: f32::NAN, ..base }),
+        ("mip_bias", base.mip_bias(16.0)),
+        ("mip_bias", base.mip_bias(-16.5)),
+        ("mip_bias", base.mip_bias(f32::NAN)),
+        ("anisotropy", base.anisotropy(0)),
+        ("anisotropy", base.anisotropy(most + 1)),
+        ("min_lod", base.min_lod(-1.0)),
+        ("min_lod", base.min_lod(f32::INFINITY)),
+        ("max_lod", base.min_lod(2.0).max_lod(1.0)),
+        ("max_lod", base.max_lod(f32::NAN)),
     ];
     for (wrong, desc) in cases {
         match gpu.create_sampler(&SamplerDesc::new(desc).name("wrong")).err() {

@@ -29,8 +29,7 @@ fn at(block: &tenure_sim::SetBlock, set: u32, binding: u32, element: u32) -> Des
 fn a_set_keeps_its_layout_and_what_it_shows() {
     for profile in [BOTH, SETS] {
         let device = device(profile, Lag::None);
-        let gpu =
-            gpu(&device, Config::from(DescriptorConfig { poison: true, ..DescriptorConfig::default() }));
+        let gpu = gpu(&device, Config::from(DescriptorConfig::default().poison(true)));
         let out = out(&gpu);
         let layout = layout(&gpu);
         let numbers: Vec<_> = layout.bindings().iter().map(|binding| binding.binding).collect();
@@ -116,10 +115,7 @@ fn a_use_of_what_was_freed_is_reported_by_name() {
 fn a_recording_makes_sets_of_what_dies_with_it() {
     for profile in [BOTH, SETS] {
         let device = device(profile, Lag::Submissions(2));
-        let gpu = gpu(
-            &device,
-            Config::from(DescriptorConfig { set_block: 4, poison: true, ..DescriptorConfig::default() }),
-        );
+        let gpu = gpu(&device, Config::from(DescriptorConfig::default().set_block(4).poison(true)));
         let out = out(&gpu);
         let bindings = [binding(0, BindingKind::Constants, 1), binding(1, BindingKind::Buffer, 1)];
         let layout = gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("draw")).unwrap();
@@ -157,11 +153,9 @@ fn blocks_are_recycled() {
     let device = device(BOTH, Lag::Manual);
     let gpu = gpu(
         &device,
-        Config {
-            descriptors: DescriptorConfig { set_block: 4, ..DescriptorConfig::default() },
-            frames: FrameConfig { idle: 8, ..FrameConfig::default() },
-            ..Config::default()
-        },
+        Config::default()
+            .descriptors(DescriptorConfig::default().set_block(4))
+            .frames(FrameConfig::default().idle(8)),
     );
     let (layout, shown) = (layout(&gpu), view(&gpu, "shown", 4));
     let blocks = || device.calls().made(CallKind::CreateSetBlock);

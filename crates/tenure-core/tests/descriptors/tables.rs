@@ -150,13 +150,7 @@ fn a_use_of_what_was_freed_is_reported_by_name() {
 fn owners_are_known() {
     let device = device(HEAPS, Lag::None);
     for poison_descriptors in [true, false] {
-        let gpu = gpu(
-            &device,
-            Config {
-                descriptors: DescriptorConfig { poison: poison_descriptors, ..small().descriptors },
-                ..small()
-            },
-        );
+        let gpu = gpu(&device, small().descriptors(small().descriptors.poison(poison_descriptors)));
         assert_eq!(gpu.descriptor_owner(RESOURCE, 0), DescriptorOwner::Free, "there is no heap yet");
         let view = view(&gpu, "view", 3);
         let three = [(&view).into(), (&view).into(), (&view).into()];
@@ -259,13 +253,7 @@ fn a_device_without_heaps_says_so() {
 #[test]
 fn bindless_slots_come_and_go() {
     let device = device(HEAPS, Lag::Submissions(3));
-    let gpu = gpu(
-        &device,
-        Config {
-            descriptors: DescriptorConfig { static_resources: Some(64), ..small().descriptors },
-            ..small()
-        },
-    );
+    let gpu = gpu(&device, small().descriptors(small().descriptors.static_resources(Some(64))));
     let out = out(&gpu);
     let views: Vec<_> = (0..16).map(|byte| view(&gpu, "slot", byte)).collect();
     let mut slots: Vec<_> = views

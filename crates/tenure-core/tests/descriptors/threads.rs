@@ -14,16 +14,14 @@ use crate::{BOTH, SECOND, binding, device, end, finish, gpu, out, sampler, small
 #[test]
 fn threads_do_not_meet() {
     let device = device(BOTH, Lag::Random { max: 4 });
-    let config = Config {
-        descriptors: DescriptorConfig {
-            static_resources: Some(4096),
-            dynamic_resources: Some(16_384),
-            static_samplers: Some(512),
-            dynamic_samplers: Some(512),
-            ..small().descriptors
-        },
-        ..small()
-    };
+    let config = small().descriptors(
+        small()
+            .descriptors
+            .static_resources(Some(4096))
+            .dynamic_resources(Some(16_384))
+            .static_samplers(Some(512))
+            .dynamic_samplers(Some(512)),
+    );
     let gpu = gpu(&device, config);
     let layout = gpu
         .create_set_layout(&SetLayoutDesc::new(&[binding(0, BindingKind::Buffer, 1)]).name("shared layout"))

@@ -356,7 +356,7 @@ fn views_of_transient_resources_are_used() {
 fn movable_resources_are_used_in_their_place() {
     for profile in [HEAPS, BOTH] {
         let device = device(profile, Lag::Submissions(2));
-        let config = CompactionConfig { is_automatic: false, ..CompactionConfig::default() };
+        let config = CompactionConfig::default().is_automatic(false);
         let gpu = gpu(&device, Config::from(config));
         let make = |_| {
             let usage = Usage::SHADER_READ | Usage::UNORDERED_ACCESS;

@@ -16,18 +16,9 @@ fn small_texture() -> impl Strategy<Value = TextureInfo> {
     (format(), sides, any::<bool>(), 1_u32..5).prop_map(|(format, (width, height, depth), is_flat, mips)| {
         let dimension = if is_flat { Dimension::D2 } else { Dimension::D3 };
         let longest = if is_flat { width.max(height) } else { width.max(height).max(depth) };
-        TextureInfo {
-            dimension,
-            width,
-            height,
-            depth_or_layers: depth,
-            mips: mips.min(longest.ilog2() + 1),
-            samples: 1,
-            format,
-            usage: Usage::SHADER_READ,
-            clear: None,
-            view_formats: Vec::new(),
-        }
+        TextureInfo::new(dimension, width, height, format, Usage::SHADER_READ)
+            .depth_or_layers(depth)
+            .mips(mips.min(longest.ilog2() + 1))
     })
 }
 
@@ -146,7 +137,7 @@ proptest! {
         let (format, [width, height, depth_or_layers], is_flat, mips) = texture;
         let dimension = if is_flat { Dimension::D2 } else { Dimension::D3 };
         let (usage, clear) = (Usage::SHADER_READ, None);
-        let info = TextureInfo { dimension, width, height, depth_or_layers, mips, samples: 1, format, usage, clear, view_formats: Vec::new() };
+        let info = TextureInfo::new(dimension, width, height, format, usage).depth_or_layers(depth_or_layers).mips(mips).clear(clear);
         let region = TextureRegion { mip, layer, plane: Plane::First, origin, extent };
         match region.check(&info) {
             Ok(()) => {

@@ -50,7 +50,7 @@ fn a_close_that_the_driver_refuses_harms_only_its_own_recording() {
     for profile in Profile::ALL {
         for nth in 1.. {
             let device = device(*profile, Lag::None);
-            let staged = InPlaceConfig { initial_data: false, uploads: false, ..InPlaceConfig::default() };
+            let staged = InPlaceConfig::default().initial_data(false).uploads(false);
             let gpu = Gpu::new(device.clone(), Config::from(staged)).unwrap();
             device.faults().inject(Fault::nth(nth, FaultKind::OutOfHostMemory).of(CallKind::CloseList));
             let desc = BufferDesc::new(256, Usage::VERTEX | Usage::COPY_SRC).own_resource();

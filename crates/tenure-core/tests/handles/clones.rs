@@ -145,7 +145,7 @@ fn after_the_shutdown_each_call_says_so() {
 fn an_object_that_is_refused_comes_back() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&device);
-    let info = tenure_core::BufferInfo { size: 4096, usage: Usage::VERTEX };
+    let info = tenure_core::BufferInfo::new(4096, Usage::VERTEX);
     let desc = tenure_core::device::ResourceDesc::Buffer(info);
     let memory = tenure_core::device::MemoryTypeId(0);
     let own = tenure_core::device::MemoryDevice::create_committed(&device, &desc, memory).unwrap();
@@ -166,8 +166,7 @@ fn an_object_that_is_refused_comes_back() {
 #[test]
 fn nothing_that_is_open_holds_a_shutdown_up() {
     let device = device(Profile::DISCRETE, Lag::Manual);
-    let config =
-        FrameConfig { shutdown_timeout: std::time::Duration::from_millis(10), ..FrameConfig::default() };
+    let config = FrameConfig::default().shutdown_timeout(std::time::Duration::from_millis(10));
     let gpu = Gpu::new(device.clone(), Config::from(config)).unwrap();
     let frame = gpu.begin_frame().unwrap();
     let open = frame.record(Queue::Graphics, "open").unwrap();

@@ -148,8 +148,7 @@ fn a_panic_in_a_destructor_reaches_who_purges_after_all_else_was_released() {
 #[test]
 fn no_destructor_runs_inside_a_creation() {
     let device = device(Profile::DISCRETE, Lag::None);
-    let gpu =
-        Gpu::new(device.clone(), Config::from(FrameConfig { idle: 0, ..FrameConfig::default() })).unwrap();
+    let gpu = Gpu::new(device.clone(), Config::from(FrameConfig::default().idle(0))).unwrap();
     let (counted, dropped) = Counted::new();
     let (rock, counted) = (mesh(&gpu, "rock", 20 << 20), gpu.defer("counted", counted));
     drop((rock, counted));
@@ -171,7 +170,7 @@ fn no_destructor_runs_inside_a_creation() {
 /// A buffer in memory that `owner` keeps.
 fn kept(gpu: &Gpu<Device>, owner: impl Send + Sync + 'static) -> Buffer<Device> {
     let desc = BufferDesc::new(1000, Usage::VERTEX);
-    let info = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
+    let info = ResourceDesc::Buffer(BufferInfo::new(desc.size, desc.usage));
     let object = gpu.device().create_committed(&info, MemoryTypeId(0)).unwrap();
     gpu.adopt_buffer_in(owner, object, &desc, State::COMMON).unwrap()
 }
@@ -200,7 +199,7 @@ fn what_keeps_adopted_memory_goes_where_destructors_of_the_program_run() {
     let at_the_end = kept(&gpu, counted);
     let (counted, rejected) = Counted::new();
     assert!(gpu.shutdown().into_result().is_err(), "a handle lives");
-    let info = ResourceDesc::Buffer(BufferInfo { size: 64, usage: Usage::VERTEX });
+    let info = ResourceDesc::Buffer(BufferInfo::new(64, Usage::VERTEX));
     let object = device.create_committed(&info, MemoryTypeId(0)).unwrap();
     let refused = gpu.adopt_buffer_in(counted, object, &BufferDesc::new(64, Usage::VERTEX), State::COMMON);
     device.destroy_resource(Permit::checked(), refused.unwrap_err().object);
@@ -217,7 +216,7 @@ fn what_keeps_adopted_memory_goes_where_destructors_of_the_program_run() {
 fn a_rejected_buffer_comes_back_whatever_its_owner_does() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&device);
-    let info = ResourceDesc::Buffer(BufferInfo { size: 64, usage: Usage::VERTEX });
+    let info = ResourceDesc::Buffer(BufferInfo::new(64, Usage::VERTEX));
     for is_shut_down in [false, true] {
         let (boom, dropped) = boom();
         let object = device.create_committed(&info, MemoryTypeId(0)).unwrap();
@@ -295,7 +294,7 @@ fn a_recorder_may_panic_in_its_destructor() {
 fn a_listener_for_pressure_may_panic_in_its_destructor() {
     for way in 0..3 {
         let device = device(Profile::DISCRETE, Lag::Submissions(2));
-        let pressure = PressureConfig { interval: 1, ..PressureConfig::default() };
+        let pressure = PressureConfig::default().interval(1);
         let gpu = Gpu::new(device.clone(), Config::from(pressure)).unwrap();
         let (boom, dropped) = boom();
         gpu.on_pressure(move |gpu, _| {

@@ -43,10 +43,9 @@ fn a_device_has_one_manager_at_a_time() {
 #[test]
 fn a_manager_that_was_not_made_leaves_the_device_free() {
     let device = device(Profile::DISCRETE, Lag::None);
-    let bad = Config::from(FrameConfig { in_flight: 0, ..FrameConfig::default() });
+    let bad = Config::from(FrameConfig::default().in_flight(0));
     assert!(matches!(Gpu::new(device.clone(), bad), Err(Error::Config(_))));
-    let bad =
-        Config::from(DescriptorConfig { static_resources: Some(u32::MAX), ..DescriptorConfig::default() });
+    let bad = Config::from(DescriptorConfig::default().static_resources(Some(u32::MAX)));
     assert!(Gpu::new(device.clone(), bad).is_err());
     drop(gpu(&device));
     device.faults().remove("hung");
@@ -60,8 +59,7 @@ fn a_manager_that_was_not_made_leaves_the_device_free() {
 #[test]
 fn a_device_that_did_not_finish_has_no_second_manager() {
     let device = device(Profile::DISCRETE, Lag::Manual);
-    let config =
-        Config::from(FrameConfig { shutdown_timeout: Duration::from_millis(10), ..FrameConfig::default() });
+    let config = Config::from(FrameConfig::default().shutdown_timeout(Duration::from_millis(10)));
     let first = Gpu::new(device.clone(), config).unwrap();
     submit(&first);
     assert!(first.shutdown().timed_out);

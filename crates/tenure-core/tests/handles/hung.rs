@@ -11,7 +11,7 @@ use super::{device, mesh, submit};
 const TIMEOUT: Duration = Duration::from_millis(500);
 
 fn config() -> Config {
-    Config::from(FrameConfig { shutdown_timeout: TIMEOUT, ..FrameConfig::default() })
+    Config::from(FrameConfig::default().shutdown_timeout(TIMEOUT))
 }
 
 #[test]
@@ -43,11 +43,8 @@ fn shutdown_waits_for_a_hung_gpu_once() {
 fn a_hung_gpu_keeps_its_device() {
     for is_submitted_late in [false, true] {
         let sim = device(Profile::DISCRETE, Lag::Manual);
-        let gpu = Gpu::new(
-            sim.clone(),
-            Config { frames: FrameConfig { shutdown_timeout: TIMEOUT / 5, ..config().frames }, ..config() },
-        )
-        .unwrap();
+        let gpu =
+            Gpu::new(sim.clone(), config().frames(config().frames.shutdown_timeout(TIMEOUT / 5))).unwrap();
         let recording = gpu.record(Queue::Graphics, "endless").unwrap();
         if is_submitted_late {
             drop(gpu);

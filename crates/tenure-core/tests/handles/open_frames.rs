@@ -9,7 +9,7 @@ use super::device;
 fn no_more_frames_are_open_than_may_be_in_flight() {
     for limit in [1, 3] {
         let device = device(Profile::DISCRETE, Lag::None);
-        let config = Config::from(FrameConfig { in_flight: limit, ..FrameConfig::default() });
+        let config = Config::from(FrameConfig::default().in_flight(limit));
         let gpu = Gpu::new(device.clone(), config).unwrap();
         let mut frames: Vec<_> = (0..limit).map(|_| gpu.begin_frame().unwrap()).collect();
         let Err(error) = gpu.begin_frame() else { panic!("a frame too many") };

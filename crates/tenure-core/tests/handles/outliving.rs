@@ -107,7 +107,7 @@ fn run(seed: u64, profile: Profile, fate: Fate, threads: usize) {
         _ => ([Lag::None, Lag::Submissions(20), Lag::Random { max: 9 }][rng.below(3) as usize], SECOND),
     };
     let device = Device::with_options(Options::new(profile).lag(lag).seed(seed));
-    let frames = FrameConfig { shutdown_timeout, ..FrameConfig::default() };
+    let frames = FrameConfig::default().shutdown_timeout(shutdown_timeout);
     let gpu = Gpu::new(device.clone(), Config::from(frames)).unwrap();
     let mut ends = ends(&gpu, &mut rng);
     let (counted, dropped) = Counted::new();

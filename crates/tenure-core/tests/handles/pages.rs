@@ -9,8 +9,7 @@ use super::device;
 #[test]
 fn an_abandoned_page_is_quiet_until_its_last_resource_goes() {
     let device = device(Profile::DISCRETE, Lag::None);
-    let gpu =
-        Gpu::new(device.clone(), Config::from(FrameConfig { idle: 0, ..FrameConfig::default() })).unwrap();
+    let gpu = Gpu::new(device.clone(), Config::from(FrameConfig::default().idle(0))).unwrap();
     let pages = gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("level"));
     let survivor = pages.create_buffer(&BufferDesc::new(1000, Usage::VERTEX).name("survivor")).unwrap();
     drop(pages.create_buffer(&BufferDesc::new(1000, Usage::VERTEX)).unwrap());

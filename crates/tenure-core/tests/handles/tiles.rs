@@ -113,7 +113,7 @@ fn mappings_keep_the_order_of_their_calls_across_queues() {
 #[test]
 fn tiles_outlive_what_was_submitted_before_they_were_mapped() {
     let device = device(Profile::DISCRETE, Lag::Manual);
-    let config = Config::from(FrameConfig { idle: 0, in_flight: 8, ..FrameConfig::default() });
+    let config = Config::from(FrameConfig::default().idle(0).in_flight(8));
     let gpu = Gpu::new(device.clone(), config).unwrap();
     let (sparse, source) = (reserved(&gpu, "sparse"), upload(&gpu, BYTES as usize, 9));
     let mut recording = gpu.record(Queue::Copy, "slow copy").unwrap();

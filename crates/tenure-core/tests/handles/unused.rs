@@ -184,9 +184,9 @@ fn what_was_adopted_is_kept() {
     use tenure_core::BufferInfo;
     use tenure_core::device::{MemoryTypeId, ResourceDesc};
     let adopt = |gpu: &Gpu<Device>| {
-        let info = BufferInfo { size: 4096, usage: Usage::VERTEX };
+        let info = BufferInfo::new(4096, Usage::VERTEX);
         let own = gpu.device().create_committed(&ResourceDesc::Buffer(info), MemoryTypeId(0)).unwrap();
-        let desc = BufferDesc { usage: Usage::VERTEX, ..BufferDesc::new(4096, Usage::VERTEX) };
+        let desc = BufferDesc::new(4096, Usage::VERTEX).usage(Usage::VERTEX);
         gpu.adopt_buffer(own, &desc, State::COMMON).unwrap()
     };
     assert!(is_held_back(Profile::DISCRETE, adopt, |_, _| ()));

@@ -21,7 +21,7 @@ fn made(
     usage: Usage,
     memory: u8,
 ) -> <Device as tenure_core::device::MemoryDevice>::Resource {
-    let info = BufferInfo { size: SIZE, usage };
+    let info = BufferInfo::new(SIZE, usage);
     device.create_committed(&ResourceDesc::Buffer(info), MemoryTypeId(memory)).unwrap()
 }
 
@@ -93,7 +93,7 @@ fn adopted_buffers_are_mapped_or_handed_back() {
     let device = device(Profile::D3D12_TIER2);
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     let usage = Usage::COPY_SRC;
-    let desc = BufferDesc { usage, ..BufferDesc::new(SIZE, usage) }.memory(MemoryUse::Upload);
+    let desc = BufferDesc::new(SIZE, usage).usage(usage).memory(MemoryUse::Upload);
     let mapped = gpu.adopt_buffer(made(&device, usage, 1), &desc, State::COMMON).unwrap();
     mapped.write(SIZE - 1, &[7]).unwrap();
 
@@ -101,7 +101,7 @@ fn adopted_buffers_are_mapped_or_handed_back() {
     assert!(matches!(rejected.error, Error::Device { source: DeviceError::InvalidCall { .. }, .. }));
     device.destroy_resource(Permit::checked(), rejected.object);
 
-    let larger = BufferDesc { size: SIZE + 1, ..desc.clone() };
+    let larger = desc.clone().size(SIZE + 1);
     let rejected = gpu.adopt_buffer(made(&device, usage, 1), &larger, State::COMMON).unwrap_err();
     let expected = DeviceError::invalid_desc("size", SIZE + 1, Allowed::AtMost(SIZE));
     assert!(matches!(&rejected.error, Error::Device { source, .. } if *source == expected), "{rejected}");

@@ -253,12 +253,7 @@ impl Shown {
 fn descriptors_of_a_recording_allocate_nothing() {
     for behind in [0, 2] {
         let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::Manual));
-        let config = Config::from(DescriptorConfig {
-            chunk: 64,
-            set_block: 16,
-            poison: false,
-            ..DescriptorConfig::default()
-        });
+        let config = Config::from(DescriptorConfig::default().chunk(64).set_block(16).poison(false));
         let gpu = Gpu::new(device, config).unwrap();
         let shown = Shown::new(&gpu);
         let table: Vec<Bind<'_, Device>> = shown.views.iter().map(Bind::from).collect();

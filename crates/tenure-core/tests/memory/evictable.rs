@@ -8,7 +8,7 @@ use tenure_sim::{Device, Options, Paging};
 /// A manager with a short timeout, on a device that pages.
 pub(crate) fn with(options: Options) -> Gpu<Device> {
     let max_wait = Duration::from_millis(20);
-    let config = Config { pools: PoolConfig { max_wait, ..PoolConfig::default() }, ..Config::default() };
+    let config = Config::default().pools(PoolConfig::default().max_wait(max_wait));
     Gpu::new(Device::with_options(options.paging(Paging::PCIE4_X16)), config).unwrap()
 }
 

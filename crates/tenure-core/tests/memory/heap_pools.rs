@@ -182,10 +182,10 @@ fn requests_that_nobody_can_serve_are_refused() {
 fn configurations_are_checked() {
     let fine = HeapPoolsConfig::default();
     for wrong in [
-        HeapPoolsConfig { granule: 48, ..fine },
-        HeapPoolsConfig { growth_divisor: 0, ..fine },
-        HeapPoolsConfig { device_blocks: BlockSizes { min: 2 * MIB, max: MIB }, ..fine },
-        HeapPoolsConfig { host_blocks: BlockSizes { min: 1, max: MIB }, ..fine },
+        fine.granule(48),
+        fine.growth_divisor(0),
+        fine.device_blocks(BlockSizes { min: 2 * MIB, max: MIB }),
+        fine.host_blocks(BlockSizes { min: 1, max: MIB }),
     ] {
         assert!(HeapPools::new(heaps(sim::Device::new(sim::Profile::DISCRETE)), wrong).is_err(), "{wrong:?}");
     }

@@ -11,8 +11,7 @@ const MIB: u64 = 1 << 20;
 
 /// Pools that keep idle blocks, and count frames for it.
 fn manager(options: Options, pools: PoolConfig) -> Gpu<Device> {
-    let config =
-        Config { frames: FrameConfig { idle: 1000, ..FrameConfig::default() }, ..Config::from(pools) };
+    let config = Config::from(pools).frames(FrameConfig::default().idle(1000));
     Gpu::new(Device::with_options(options), config).unwrap()
 }
 
@@ -32,7 +31,10 @@ fn buffers(gpu: &Gpu<Device>, count: u64, size: u64, usage: Usage) -> Vec<Buffer
 #[test]
 fn no_more_idle_blocks_make_way_than_the_peak_asks_for() {
     let (min_block, max_buffer_block, max_pooled_buffer) = (4 * MIB, 4 * MIB, 4 * MIB);
-    let pools = PoolConfig { min_block, max_buffer_block, max_pooled_buffer, ..PoolConfig::default() };
+    let pools = PoolConfig::default()
+        .min_block(min_block)
+        .max_buffer_block(max_buffer_block)
+        .max_pooled_buffer(max_pooled_buffer);
     let gpu = manager(Options::new(Profile::DISCRETE), pools);
     drop(buffers(&gpu, 32, MIB, Usage::VERTEX));
     pass_frames(&gpu);
@@ -52,7 +54,7 @@ fn no_more_idle_blocks_make_way_than_the_peak_asks_for() {
 
 /// Buffers of 1 MiB have memory of their own.
 fn large_alone() -> PoolConfig {
-    PoolConfig { max_pooled_buffer: 512 * KIB, ..PoolConfig::default() }
+    PoolConfig::default().max_pooled_buffer(512 * KIB)
 }
 
 /// Allocates memory up to the previous peak. Only idle memory exists, so the peak stays.
@@ -124,13 +126,11 @@ fn what_small_buffers_have_idle_makes_way() {
 #[test]
 fn a_pool_that_grows_makes_way_itself() {
     let max = 8 * MIB;
-    let pools = PoolConfig {
-        min_block: 4 * MIB,
-        max_buffer_block: max,
-        max_pooled_buffer: max,
-        growth_divisor: 64,
-        ..PoolConfig::default()
-    };
+    let pools = PoolConfig::default()
+        .min_block(4 * MIB)
+        .max_buffer_block(max)
+        .max_pooled_buffer(max)
+        .growth_divisor(64);
     let gpu = manager(Options::new(Profile::DISCRETE), pools);
     drop((buffers(&gpu, 32, MIB, Usage::VERTEX), buffers(&gpu, 32, MIB, Usage::UNORDERED_ACCESS)));
     pass_frames(&gpu);

@@ -166,7 +166,7 @@ proptest! {
 fn blocks_are_no_larger_than_the_device_allows() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::DISCRETE] {
         let options = Options::new(profile).heap_sizes([100 * MIB, 100 * MIB, 100 * MIB]);
-        let gpu = gpu(options, Config::from(PoolConfig { min_block: 256 * MIB, ..PoolConfig::default() }));
+        let gpu = gpu(options, Config::from(PoolConfig::default().min_block(256 * MIB)));
         let written = BufferDesc::new(1000, Usage::UNORDERED_ACCESS);
         let buffer = gpu.create_buffer(&written).unwrap();
         assert_eq!(buffer.location(), LocationKind::Placed, "{profile:?}");
@@ -180,16 +180,9 @@ fn blocks_are_no_larger_than_the_device_allows() {
 /// On a phone a buffer is at most 1 GiB and a heap 2 GiB.
 #[test]
 fn shared_buffers_are_no_larger_than_a_buffer_may_be() {
-    let config = Config {
-        pools: PoolConfig {
-            growth_divisor: 1,
-            max_buffer_block: 4 * GIB,
-            max_pooled_buffer: 4 * GIB,
-            ..PoolConfig::default()
-        },
-        uploads: UploadConfig { max_pooled: 4 * GIB, ..UploadConfig::default() },
-        ..Config::default()
-    };
+    let config = Config::default()
+        .pools(PoolConfig::default().growth_divisor(1).max_buffer_block(4 * GIB).max_pooled_buffer(4 * GIB))
+        .uploads(UploadConfig::default().max_pooled(4 * GIB));
     let gpu = gpu(Options::new(Profile::VULKAN_MOBILE), config);
     let desc = BufferDesc::new(700 * MIB, Usage::SHADER_READ);
     let buffers: Vec<_> = (0..4).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
@@ -202,7 +195,7 @@ fn shared_buffers_are_no_larger_than_a_buffer_may_be() {
 fn what_no_heap_can_hold_is_out_of_memory_with_the_numbers() {
     for strategy in [tenure_core::Strategy::Pooled, tenure_core::Strategy::Committed] {
         let options = Options::new(Profile::VULKAN_NVIDIA).heap_sizes([8 * MIB, 8 * MIB, 8 * MIB]);
-        let gpu = gpu(options, Config::from(PoolConfig { strategy, ..PoolConfig::default() }));
+        let gpu = gpu(options, Config::from(PoolConfig::default().strategy(strategy)));
         for size in [9 * MIB, 15 * MIB, 60 * MIB] {
             for usage in [Usage::SHADER_READ, Usage::UNORDERED_ACCESS] {
                 let error = out_of_memory(gpu.create_buffer(&BufferDesc::new(size, usage).name("big")));
@@ -232,12 +225,12 @@ fn pages_are_no_larger_than_a_heap_and_its_budget() {
 #[test]
 fn buddies_divide_blocks_that_hold_the_request() {
     for max_small_upload in [512 * KIB, 3 * MIB] {
-        let config = Config::from(UploadConfig {
-            suballocator: UploadSuballocator::Buddy,
-            max_small: max_small_upload,
-            max_block: 3 * MIB,
-            ..UploadConfig::default()
-        });
+        let config = Config::from(
+            UploadConfig::default()
+                .suballocator(UploadSuballocator::Buddy)
+                .max_small(max_small_upload)
+                .max_block(3 * MIB),
+        );
         let gpu = gpu(Options::new(Profile::DISCRETE), config);
         let sizes =
             [300 * KIB, 300 * KIB, 511 * KIB, 64 * KIB + 1, 1, max_small_upload - 1, max_small_upload];
@@ -254,8 +247,7 @@ fn buddies_divide_blocks_that_hold_the_request() {
 /// A buddy allocator aligns by rounding up, so that no block suits an extreme alignment.
 #[test]
 fn buddies_leave_no_block_for_what_they_cannot_serve() {
-    let config =
-        Config::from(UploadConfig { suballocator: UploadSuballocator::Buddy, ..UploadConfig::default() });
+    let config = Config::from(UploadConfig::default().suballocator(UploadSuballocator::Buddy));
     let gpu = gpu(Options::new(Profile::DISCRETE), config);
     let desc = BufferDesc::new(1000, Usage::CONSTANT).memory(MemoryUse::Upload).alignment(1 << 40);
     let buffers: Vec<_> = (0..3).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
@@ -407,8 +399,7 @@ fn a_granted_block_takes_the_place_of_empty_ones() {
 #[test]
 fn mapped_ranges_share_no_atom() {
     for upload_suballocator in [UploadSuballocator::General, UploadSuballocator::Buddy] {
-        let config =
-            Config::from(UploadConfig { suballocator: upload_suballocator, ..UploadConfig::default() });
+        let config = Config::from(UploadConfig::default().suballocator(upload_suballocator));
         let gpu = gpu(Options::new(Profile::VULKAN_MOBILE), config);
         let atom = gpu.device().properties().non_coherent_atom;
         // Readbacks prefer cached memory, the only memory that is not coherent.
@@ -455,7 +446,7 @@ fn nothing_is_placed_where_the_driver_requires_it_so() {
         everything_is_committed(Options::new(*profile).requires_dedicated());
         for strategy in [tenure_core::Strategy::Placed, tenure_core::Strategy::Committed] {
             let options = Options::new(*profile).requires_dedicated().lag(Lag::None);
-            let gpu = gpu(options, Config::from(PoolConfig { strategy, ..PoolConfig::default() }));
+            let gpu = gpu(options, Config::from(PoolConfig::default().strategy(strategy)));
             let buffer = gpu.create_buffer(&BufferDesc::new(3000, Usage::VERTEX)).unwrap();
             assert_eq!(buffer.location(), LocationKind::Committed, "{profile:?}, {strategy:?}");
         }

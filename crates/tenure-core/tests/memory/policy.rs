@@ -55,8 +55,7 @@ fn each_row_of_the_table_ends_at_its_limit() {
 
 #[test]
 fn buddies_take_small_uploads() {
-    let config =
-        Config::from(UploadConfig { suballocator: UploadSuballocator::Buddy, ..UploadConfig::default() });
+    let config = Config::from(UploadConfig::default().suballocator(UploadSuballocator::Buddy));
     for (size, placement) in [
         (1, Placement::Range(PoolKind::SmallUploads)),
         (64 * KIB, Placement::Range(PoolKind::SmallUploads)),
@@ -70,16 +69,14 @@ fn buddies_take_small_uploads() {
 
 #[test]
 fn limits_follow_the_configuration() {
-    let config = Config {
-        uploads: UploadConfig {
-            suballocator: UploadSuballocator::Buddy,
-            max_small: 512,
-            max_pooled: 4 * KIB,
-            ..UploadConfig::default()
-        },
-        pools: PoolConfig { small_buffer_slot: MIB, max_pooled_buffer: 2 * MIB, ..PoolConfig::default() },
-        ..Config::default()
-    };
+    let config = Config::default()
+        .uploads(
+            UploadConfig::default()
+                .suballocator(UploadSuballocator::Buddy)
+                .max_small(512)
+                .max_pooled(4 * KIB),
+        )
+        .pools(PoolConfig::default().small_buffer_slot(MIB).max_pooled_buffer(2 * MIB));
     for (subject, limit) in [
         (Subject::Mesh, MIB),
         (Subject::Mesh, 2 * MIB),
@@ -97,14 +94,13 @@ fn limits_follow_the_configuration() {
 fn strategies_override_the_table() {
     for (subject, rows) in TABLE {
         for (limit, placement) in rows {
-            let placed = Config::from(PoolConfig { strategy: Strategy::Placed, ..PoolConfig::default() });
+            let placed = Config::from(PoolConfig::default().strategy(Strategy::Placed));
             let expected = match placement {
                 Placement::Range(_) => Placement::Placed(PoolKind::PlacedBuffers),
                 other => *other,
             };
             assert_eq!(place_buffer(subject, *limit, &placed), expected);
-            let committed =
-                Config::from(PoolConfig { strategy: Strategy::Committed, ..PoolConfig::default() });
+            let committed = Config::from(PoolConfig::default().strategy(Strategy::Committed));
             assert_eq!(place_buffer(subject, *limit, &committed), Placement::Committed);
         }
     }
@@ -176,7 +172,7 @@ fn textures_go_to_the_pool_of_their_kind() {
         ] {
             assert_eq!(place_texture(&info, &dedicated, &config), Placement::Committed);
         }
-        let committed = Config::from(PoolConfig { strategy: Strategy::Committed, ..PoolConfig::default() });
+        let committed = Config::from(PoolConfig::default().strategy(Strategy::Committed));
         assert_eq!(place_texture(&info, &needs(1, alignment), &committed), Placement::Committed);
     }
 }
@@ -472,8 +468,7 @@ fn places(config: Config, profile: Profile, seed: u64) -> Vec<(LocationKind, u64
 fn the_same_calls_find_the_same_places() {
     for upload_suballocator in [UploadSuballocator::General, UploadSuballocator::Buddy] {
         for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
-            let config =
-                Config::from(UploadConfig { suballocator: upload_suballocator, ..UploadConfig::default() });
+            let config = Config::from(UploadConfig::default().suballocator(upload_suballocator));
             let first = places(config.clone(), profile, 5);
             assert_eq!(first, places(config, profile, 5));
             assert!(first.iter().any(|(location, offset)| *location == LocationKind::Range && *offset > 0));

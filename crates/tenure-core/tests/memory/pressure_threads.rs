@@ -16,11 +16,9 @@ const MIB: u64 = 1 << 20;
 
 fn config() -> Config {
     let max_wait = Duration::from_millis(5);
-    Config {
-        pools: PoolConfig { max_wait, ..PoolConfig::default() },
-        pressure: PressureConfig { interval: 1, ..PressureConfig::default() },
-        ..Config::default()
-    }
+    Config::default()
+        .pools(PoolConfig::default().max_wait(max_wait))
+        .pressure(PressureConfig::default().interval(1))
 }
 
 fn with(options: Options) -> Gpu<Device> {

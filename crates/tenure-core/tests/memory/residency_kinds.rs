@@ -47,7 +47,7 @@ impl Scene {
         let lag = [Lag::None, Lag::Submissions(3), Lag::Random { max: 9 }][rng.below(3) as usize];
         let options = Options::new(profile).seed(seed).lag(lag).budgets([24 * MIB]);
         let device = Device::with_options(options.paging(Paging::PCIE4_X16));
-        let info = BufferInfo { size: MIB, usage: Usage::SHADER_READ | Usage::COPY_DST };
+        let info = BufferInfo::new(MIB, Usage::SHADER_READ | Usage::COPY_DST);
         let object = device.create_committed(&ResourceDesc::Buffer(info), MemoryTypeId(0)).unwrap();
         let gpu = Gpu::new(device, Config::default()).unwrap();
         let adopted = BufferDesc::new(MIB, Usage::SHADER_READ).name("adopted").evictable();

@@ -226,7 +226,7 @@ fn threads_that_divide_a_pool_keep_its_promises() {
 
 #[test]
 fn one_shard_is_shared_by_all() {
-    let gpu = gpu(Config::from(PoolConfig { shards: 1, ..PoolConfig::default() }));
+    let gpu = gpu(Config::from(PoolConfig::default().shards(1)));
     for seed in 1..4 {
         round(&gpu, seed);
         check_empty(&gpu);
@@ -240,7 +240,7 @@ fn one_shard_is_shared_by_all() {
 #[test]
 fn one_thread_divides_nothing() {
     let run = |pool_shards| {
-        let gpu = gpu(Config::from(PoolConfig { shards: pool_shards, ..PoolConfig::default() }));
+        let gpu = gpu(Config::from(PoolConfig::default().shards(pool_shards)));
         let (mut rng, mut alive, mut places) = (Rng::new(7), Vec::new(), Vec::new());
         for _ in 0..50 {
             let frame = gpu.begin_frame().unwrap();

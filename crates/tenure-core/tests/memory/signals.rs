@@ -271,7 +271,7 @@ fn a_program_without_frames_is_told_by_purges() {
 
 #[test]
 fn a_listener_that_panics_leaves_the_frame_ended() {
-    let config = Config::from(PressureConfig { interval: 1, ..PressureConfig::default() });
+    let config = Config::from(PressureConfig::default().interval(1));
     let gpu = Gpu::new(Device::new(Profile::DISCRETE), config).unwrap();
     gpu.on_pressure(|_, _| panic!("the streaming system is broken"));
     let _level = gpu.create_buffer(&mesh(40 * MIB)).unwrap();

@@ -88,7 +88,7 @@ fn they_stay_within_1_15_times_their_live_bytes() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
         for small_buffer_slot in [64 * KIB, 256 * KIB, MIB] {
             let mut world =
-                World::new(profile, Config::from(PoolConfig { small_buffer_slot, ..PoolConfig::default() }));
+                World::new(profile, Config::from(PoolConfig::default().small_buffer_slot(small_buffer_slot)));
             world.fill();
             let mut worst = (world.overhead(), world.waste());
             for _ in 0..REMESHES / REMESHES_A_FRAME {
@@ -118,11 +118,10 @@ fn creating_them_is_ten_times_cheaper_than_committed() {
         let after = world.gpu.device().calls();
         (after.total() - before.total(), after.cost_ns - before.cost_ns, world.overhead())
     };
-    let (calls, cost, overhead) =
-        fill(Config::from(PoolConfig { strategy: Strategy::Committed, ..PoolConfig::default() }));
+    let (calls, cost, overhead) = fill(Config::from(PoolConfig::default().strategy(Strategy::Committed)));
     for small_buffer_slot in [64 * KIB, MIB] {
         let (our_calls, our_cost, ours) =
-            fill(Config::from(PoolConfig { small_buffer_slot, ..PoolConfig::default() }));
+            fill(Config::from(PoolConfig::default().small_buffer_slot(small_buffer_slot)));
         println!(
             "slots of {small_buffer_slot} B: {our_calls} calls, {our_cost} ns, {ours:.3} x live; \
              committed: {calls} calls, {cost} ns, {overhead:.3} x live"
@@ -136,7 +135,7 @@ fn creating_them_is_ten_times_cheaper_than_committed() {
 #[test]
 fn slots_come_and_go_with_their_content() {
     for small_buffer_slot in [64 * KIB, MIB] {
-        let config = Config::from(PoolConfig { small_buffer_slot, ..PoolConfig::default() });
+        let config = Config::from(PoolConfig::default().small_buffer_slot(small_buffer_slot));
         let mut world = World::new(Profile::DISCRETE, config);
         world.fill();
         for _ in 0..50 {
@@ -167,7 +166,7 @@ fn ranges_never_overlap_nor_straddle_a_slot() {
     for small_buffer_slot in [64 * KIB, MIB] {
         let mut world = World::new(
             Profile::DISCRETE,
-            Config::from(PoolConfig { small_buffer_slot, ..PoolConfig::default() }),
+            Config::from(PoolConfig::default().small_buffer_slot(small_buffer_slot)),
         );
         world.fill();
         (0..100).for_each(|_| world.frame());

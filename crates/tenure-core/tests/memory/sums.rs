@@ -84,20 +84,18 @@ struct Program {
 
 /// Limits low enough for small resources to reach every kind of memory.
 fn config(strategy: Strategy) -> Config {
-    Config {
-        pools: PoolConfig {
-            strategy,
-            min_block: 128 * KIB,
-            small_buffer_slot: 64 * KIB,
-            max_pooled_buffer: 160 * KIB,
-            max_texture_block: 512 * KIB,
-            ..PoolConfig::default()
-        },
-        uploads: UploadConfig { max_pooled: 160 * KIB, ..UploadConfig::default() },
-        transient: TransientConfig { heap: 256 * KIB, latency: 3, ..TransientConfig::default() },
-        frames: FrameConfig { idle: 2, ..FrameConfig::default() },
-        ..Config::default()
-    }
+    Config::default()
+        .pools(
+            PoolConfig::default()
+                .strategy(strategy)
+                .min_block(128 * KIB)
+                .small_buffer_slot(64 * KIB)
+                .max_pooled_buffer(160 * KIB)
+                .max_texture_block(512 * KIB),
+        )
+        .uploads(UploadConfig::default().max_pooled(160 * KIB))
+        .transient(TransientConfig::default().heap(256 * KIB).latency(3))
+        .frames(FrameConfig::default().idle(2))
 }
 
 impl Program {

@@ -97,15 +97,15 @@ fn descriptions_are_refused_with_names_and_limits() {
                 .to_owned(),
         ),
         (
-            text(gpu.create_sampler(&SamplerDesc::new(SamplerInfo { anisotropy: 32, ..SamplerInfo::default() }).name("sampler"))),
+            text(gpu.create_sampler(&SamplerDesc::new(SamplerInfo::default().anisotropy(32)).name("sampler"))),
             "sampler: invalid description: anisotropy = 32: must be at most 16".to_owned(),
         ),
         (
-            text(gpu.create_sampler(&SamplerDesc::new(SamplerInfo { mip_bias: f32::NAN, ..SamplerInfo::default() }).name("sampler"))),
+            text(gpu.create_sampler(&SamplerDesc::new(SamplerInfo::default().mip_bias(f32::NAN)).name("sampler"))),
             "sampler: invalid description: mip_bias = not a number: must be from -16 to less than 16".to_owned(),
         ),
         (
-            text(gpu.create_sampler(&SamplerDesc::new(SamplerInfo { max_lod: f32::INFINITY, ..SamplerInfo::default() }).name("sampler"))),
+            text(gpu.create_sampler(&SamplerDesc::new(SamplerInfo::default().max_lod(f32::INFINITY)).name("sampler"))),
             "sampler: invalid description: max_lod = infinity: must be finite, and not below min_lod".to_owned(),
         ),
         (

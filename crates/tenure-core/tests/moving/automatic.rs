@@ -80,11 +80,11 @@ fn what_changes_all_the_time_is_left_alone() {
 #[test]
 fn the_configuration_is_kept() {
     let limits = [
-        CompactionConfig { is_automatic: false, ..CompactionConfig::default() },
-        CompactionConfig { min_free: 100, ..CompactionConfig::default() },
-        CompactionConfig { quiet_frames: 1000, ..CompactionConfig::default() },
-        CompactionConfig { frame_moves: 1, ..CompactionConfig::default() },
-        CompactionConfig { frame_bytes: 200 * KIB, ..CompactionConfig::default() },
+        CompactionConfig::default().is_automatic(false),
+        CompactionConfig::default().min_free(100),
+        CompactionConfig::default().quiet_frames(1000),
+        CompactionConfig::default().frame_moves(1),
+        CompactionConfig::default().frame_bytes(200 * KIB),
     ];
     for (limits, most) in limits.into_iter().zip([0, 0, 0, 1, 2]) {
         let gpu = gpu(Config::from(limits.clone()));
@@ -104,11 +104,11 @@ fn the_configuration_is_kept() {
         end(gpu);
     }
     let wrong = [
-        CompactionConfig { min_free: 0, ..CompactionConfig::default() },
-        CompactionConfig { frame_moves: 0, ..CompactionConfig::default() },
-        CompactionConfig { frame_bytes: 1, ..CompactionConfig::default() },
-        CompactionConfig { frame_pieces: 0, ..CompactionConfig::default() },
-        CompactionConfig { quiet_frames: u32::MAX, ..CompactionConfig::default() },
+        CompactionConfig::default().min_free(0),
+        CompactionConfig::default().frame_moves(0),
+        CompactionConfig::default().frame_bytes(1),
+        CompactionConfig::default().frame_pieces(0),
+        CompactionConfig::default().quiet_frames(u32::MAX),
     ];
     for wrong in wrong {
         assert!(Config::from(wrong).validate().unwrap_err().field.starts_with("compaction."));

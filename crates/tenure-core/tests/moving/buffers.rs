@@ -18,7 +18,7 @@ pub(crate) fn with(options: Options) -> Gpu<Device> {
 
 /// Nothing moves by itself.
 pub(crate) fn by_hand() -> Config {
-    Config::from(CompactionConfig { is_automatic: false, ..CompactionConfig::default() })
+    Config::from(CompactionConfig::default().is_automatic(false))
 }
 
 fn discrete() -> Gpu<Device> {

@@ -176,7 +176,7 @@ fn each_call_fails_once() {
 #[test]
 fn threads_find_and_list_what_they_wrote() {
     for seed in 0..2_u64 {
-        let pools = PoolConfig { shards: if seed % 2 == 0 { 1 } else { 4 }, ..PoolConfig::default() };
+        let pools = PoolConfig::default().shards(if seed % 2 == 0 { 1 } else { 4 });
         let gpu = paged(PROFILES[seed as usize % 4], seed, Config::from(pools));
         let (running, listed) = (AtomicUsize::new(4), Mutex::new(HashMap::new()));
         let take = || {
@@ -257,7 +257,7 @@ fn shutdown_while_it_moves() {
         let config = if round % 2 == 0 {
             by_hand()
         } else {
-            Config::from(CompactionConfig { quiet_frames: 0, ..CompactionConfig::default() })
+            Config::from(CompactionConfig::default().quiet_frames(0))
         };
         let gpu = Gpu::new(
             Device::with_options(Options::new(PROFILES[round % 4]).lag(Lag::Submissions(2))),

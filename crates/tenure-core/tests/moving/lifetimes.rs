@@ -73,7 +73,7 @@ fn what_has_moved_and_is_dropped_outlives_the_copy() {
 /// A frame that ends after the shutdown moves nothing.
 #[test]
 fn nothing_moves_after_the_shutdown() {
-    let config = CompactionConfig { quiet_frames: 0, ..CompactionConfig::default() };
+    let config = CompactionConfig::default().quiet_frames(0);
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Submissions(100)));
     let gpu = Gpu::new(device.clone(), Config::from(config)).unwrap();
     let all: Vec<_> = (0..128).map(|_| gpu.create_texture(&sampled().movable()).unwrap()).collect();

@@ -66,7 +66,7 @@ fn hold(gpu: &Gpu<Device>, textures: &[Texture<Device>]) -> Recording<Device> {
 /// Moves that waited for a recording are not all made at once when it ends.
 #[test]
 fn what_has_waited_moves_within_the_budget() {
-    let limits = CompactionConfig { frame_moves: 5, ..CompactionConfig::default() };
+    let limits = CompactionConfig::default().frame_moves(5);
     for config in [CompactionConfig::default(), limits] {
         let gpu = gpu(Config::from(config.clone()));
         let textures = textures(&gpu, 1024, 200, 8);

@@ -91,7 +91,7 @@ fn run(gpu: &Gpu<Device>, seed: u64, moves: &AtomicUsize) {
 fn threads_find_what_they_wrote_while_it_moves() {
     for (seed, profile) in [Profile::DISCRETE, Profile::VULKAN_NVIDIA].into_iter().enumerate() {
         // One shard, because lent pieces do not move.
-        let pools = PoolConfig { shards: 1, ..PoolConfig::default() };
+        let pools = PoolConfig::default().shards(1);
         let options = Options::new(profile).lag(Lag::Random { max: 9 }).seed(seed as u64);
         let gpu = Gpu::new(Device::with_options(options), Config::from(pools)).unwrap();
         let (running, moves) = (AtomicUsize::new(4), AtomicUsize::new(0));

@@ -199,9 +199,9 @@ fn what_is_taken_out_of_a_table_stays() {
 /// If there is no descriptor for the new place, a resource stays and moves later.
 #[test]
 fn without_descriptors_nothing_moves() {
-    let descriptors = DescriptorConfig { static_resources: Some(40), ..DescriptorConfig::default() };
+    let descriptors = DescriptorConfig::default().static_resources(Some(40));
     let device = Device::with_options(Options::new(Profile::DISCRETE));
-    let gpu = Gpu::new(device, Config { descriptors, ..by_hand() }).unwrap();
+    let gpu = Gpu::new(device, by_hand().descriptors(descriptors)).unwrap();
     let (out, shown) = (output(&gpu), sparse(&gpu, 256));
     let mut tables: Tables = shown.chunks(8).map(|some| (table(&gpu, some), some.to_vec())).collect();
     // 32 of 40: with these there is no room.

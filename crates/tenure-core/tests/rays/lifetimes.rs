@@ -154,7 +154,7 @@ fn shader_binding_tables_are_aligned() {
                 recording.submit().unwrap();
             }
         }
-        let info = BufferInfo { size: 96, usage: Usage::SHADER_BINDING_TABLE };
+        let info = BufferInfo::new(96, Usage::SHADER_BINDING_TABLE);
         assert!(device.requirements(&ResourceDesc::Buffer(info)).is_ok());
         end(&device, gpu);
     }

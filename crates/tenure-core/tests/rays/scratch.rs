@@ -9,7 +9,7 @@ use super::*;
 const PAGE: u64 = 64 << 10;
 
 fn small_pages() -> Config {
-    Config::from(StagingConfig { build_scratch_page: PAGE, ..StagingConfig::default() })
+    Config::from(StagingConfig::default().build_scratch_page(PAGE))
 }
 
 #[test]

@@ -33,19 +33,17 @@ struct Program {
 
 impl Program {
     fn new(device: &Device, strategy: Placing, seed: u64) -> Self {
-        let config = Config {
-            pools: PoolConfig { strategy, max_pooled_buffer: 64 << 10, ..PoolConfig::default() },
-            staging: StagingConfig {
+        let config = Config::default()
+            .pools(PoolConfig::default().strategy(strategy).max_pooled_buffer(64 << 10))
+            .staging(StagingConfig {
                 upload_page: 64 << 10,
                 readback_page: 64 << 10,
                 build_scratch_page: 64 << 10,
                 constant_page: 4 << 10,
                 max_pending: 256 << 10,
-            },
-            uploads: UploadConfig { max_pooled: 64 << 10, ..UploadConfig::default() },
-            frames: FrameConfig { idle: 1, ..FrameConfig::default() },
-            ..Config::default()
-        };
+            })
+            .uploads(UploadConfig::default().max_pooled(64 << 10))
+            .frames(FrameConfig::default().idle(1));
         let gpu = gpu(device, config);
         // A request that does not fit has its own page.
         let ring = gpu.create_upload_ring(&UploadRingDesc::new(4 << 10).dedicate().name("ring")).unwrap();
@@ -249,7 +247,7 @@ fn readback_buffers_can_be_read_back() {
         }
         let gpu = gpu(&device, Config::default());
         let desc = BufferDesc::new(4096, Usage::COPY_SRC).memory(MemoryUse::Readback).name("results");
-        drop(gpu.create_buffer(&BufferDesc { size: 4 << 20, ..desc.clone() }).unwrap());
+        drop(gpu.create_buffer(&desc.clone().size(4 << 20)).unwrap());
         gpu.purge().unwrap();
         let results = gpu.create_buffer(&desc).unwrap();
         gpu.upload(&results, 0, &[7; 4096]).unwrap();

@@ -37,11 +37,9 @@ fn constants_are_where_they_are_said_to_be() {
         for strategy in [Placing::Pooled, Placing::Placed, Placing::Committed] {
             let gpu = gpu(
                 &device,
-                Config {
-                    pools: PoolConfig { strategy, ..PoolConfig::default() },
-                    staging: StagingConfig { constant_page: 4 << 10, ..StagingConfig::default() },
-                    ..Config::default()
-                },
+                Config::default()
+                    .pools(PoolConfig::default().strategy(strategy))
+                    .staging(StagingConfig::default().constant_page(4 << 10)),
             );
             let mut recording = gpu.record(Queue::Graphics, "constants").unwrap();
             let (commands, scratch) = recording.split();
@@ -111,8 +109,7 @@ fn pages_are_filled_to_their_end_and_recycled() {
 #[test]
 fn a_discarded_recording_gives_its_pages_back() {
     let device = device(Profile::DISCRETE, Lag::None);
-    let gpu =
-        gpu(&device, Config::from(StagingConfig { constant_page: 4 << 10, ..StagingConfig::default() }));
+    let gpu = gpu(&device, Config::from(StagingConfig::default().constant_page(4 << 10)));
     let mut recording = gpu.record(Queue::Graphics, "discarded").unwrap();
     for _ in 0..100 {
         recording.split().1.constant_bytes(&[1; 1024]).unwrap();
@@ -138,11 +135,9 @@ fn a_discarded_recording_gives_its_pages_back() {
 fn pages_that_are_filled_slowly_are_not_allocated_anew() {
     for (count, size) in [(1, 3000), (3, 3000), (5, 4096)] {
         let device = device(Profile::DISCRETE, Lag::Submissions(1));
-        let config = Config {
-            pools: PoolConfig { strategy: Placing::Committed, ..PoolConfig::default() },
-            frames: FrameConfig { idle: 4, ..FrameConfig::default() },
-            ..Config::default()
-        };
+        let config = Config::default()
+            .pools(PoolConfig::default().strategy(Placing::Committed))
+            .frames(FrameConfig::default().idle(4));
         let gpu = gpu(&device, config);
         let frames = |frames: u32| {
             for _ in 0..frames {
@@ -165,7 +160,7 @@ fn pages_that_are_filled_slowly_are_not_allocated_anew() {
 #[test]
 fn idle_pages_go_back_after_the_configured_frames() {
     let device = device(Profile::DISCRETE, Lag::None);
-    let gpu = gpu(&device, Config::from(FrameConfig { idle: 3, ..FrameConfig::default() }));
+    let gpu = gpu(&device, Config::from(FrameConfig::default().idle(3)));
     let frame = |constants: usize| {
         let frame = gpu.begin_frame().unwrap();
         let mut open: Vec<_> =
@@ -194,7 +189,7 @@ fn idle_pages_go_back_after_the_configured_frames() {
 #[test]
 fn pages_that_only_a_burst_needed_go_back_after_the_configured_frames() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));
-    let gpu = gpu(&device, Config::from(FrameConfig { idle: 4, ..FrameConfig::default() }));
+    let gpu = gpu(&device, Config::from(FrameConfig::default().idle(4)));
     let frame = |pages: u64| {
         let frame = gpu.begin_frame().unwrap();
         let mut recording = frame.record(Queue::Graphics, "frame").unwrap();
@@ -218,11 +213,9 @@ fn pages_that_only_a_burst_needed_go_back_after_the_configured_frames() {
 #[test]
 fn pages_are_given_up_when_memory_is_short() {
     let device = device(Profile::DISCRETE, Lag::None);
-    let config = Config {
-        pools: PoolConfig { strategy: Placing::Committed, ..PoolConfig::default() },
-        staging: StagingConfig { constant_page: 4 << 10, ..StagingConfig::default() },
-        ..Config::default()
-    };
+    let config = Config::default()
+        .pools(PoolConfig::default().strategy(Placing::Committed))
+        .staging(StagingConfig::default().constant_page(4 << 10));
     let gpu = gpu(&device, config);
     let mut recording = gpu.record(Queue::Graphics, "many").unwrap();
     for _ in 0..100 {
@@ -244,8 +237,7 @@ fn pages_are_given_up_when_memory_is_short() {
 #[test]
 fn threads_take_each_others_free_pages_before_new_ones() {
     let device = device(Profile::DISCRETE, Lag::None);
-    let gpu =
-        gpu(&device, Config::from(StagingConfig { constant_page: 4 << 10, ..StagingConfig::default() }));
+    let gpu = gpu(&device, Config::from(StagingConfig::default().constant_page(4 << 10)));
     for _ in 0..20 {
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -266,9 +258,9 @@ fn threads_take_each_others_free_pages_before_new_ones() {
 fn what_is_larger_than_a_page_gets_one_of_its_own() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));
     // The block has room for a page and the first of the large constants.
-    let pools = tenure_core::PoolConfig { min_block: 192 << 10, ..Default::default() };
-    let uploads = UploadConfig { max_pooled: 256 << 10, ..UploadConfig::default() };
-    let gpu = gpu(&device, Config { pools, uploads, ..Config::default() });
+    let pools = tenure_core::PoolConfig::default().min_block(192 << 10);
+    let uploads = UploadConfig::default().max_pooled(256 << 10);
+    let gpu = gpu(&device, Config::default().pools(pools).uploads(uploads));
     let mut recording = gpu.record(Queue::Graphics, "large").unwrap();
     let (small, _) = expect(&mut recording, &[1; 64]);
     expect(&mut recording, &vec![2; 100_000]);
@@ -354,11 +346,9 @@ fn random_program(profile: Profile, seed: u64) {
     let device = device(profile, Lag::Random { max: 6 });
     let gpu = gpu(
         &device,
-        Config {
-            staging: StagingConfig { constant_page: 8 << 10, ..StagingConfig::default() },
-            frames: FrameConfig { idle: 1, ..FrameConfig::default() },
-            ..Config::default()
-        },
+        Config::default()
+            .staging(StagingConfig::default().constant_page(8 << 10))
+            .frames(FrameConfig::default().idle(1)),
     );
     let queues = u8::try_from(device.properties().queues.len()).unwrap();
     let mut rng = Rng::new(seed);
@@ -406,8 +396,7 @@ proptest! {
 #[test]
 fn threads_never_share_bytes() {
     let device = device(Profile::DISCRETE, Lag::Random { max: 4 });
-    let gpu =
-        gpu(&device, Config::from(StagingConfig { constant_page: 4 << 10, ..StagingConfig::default() }));
+    let gpu = gpu(&device, Config::from(StagingConfig::default().constant_page(4 << 10)));
     for _ in 0..20 {
         let frame = gpu.begin_frame().unwrap();
         let recordings: Vec<_> = thread::scope(|scope| {

@@ -25,8 +25,8 @@ pub(super) fn small_host(profile: Profile, bytes: u64, lag: Lag) -> Device {
 }
 
 pub(super) fn config(max_pending: u64) -> Config {
-    let staging = StagingConfig { max_pending, upload_page: 64 * KIB, ..StagingConfig::default() };
-    Config { staging, in_place: STAGED, ..Config::default() }
+    let staging = StagingConfig::default().max_pending(max_pending).upload_page(64 * KIB);
+    Config::default().staging(staging).in_place(STAGED)
 }
 
 pub(super) fn buffer(gpu: &Gpu<Device>, size: u64) -> Buffer<Device> {
@@ -266,11 +266,11 @@ fn threads_upload_at_once() {
 /// A GPU that does not finish is an error after the time for frames, unless nothing may wait.
 #[test]
 fn a_late_gpu_is_waited_for_no_longer_than_said() {
-    let frames = FrameConfig { timeout: Duration::from_millis(20), ..FrameConfig::default() };
+    let frames = FrameConfig::default().timeout(Duration::from_millis(20));
     for max_wait in [Duration::from_millis(1), Duration::ZERO] {
         let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Manual));
-        let pools = PoolConfig { max_wait, ..PoolConfig::default() };
-        let gpu = gpu(&device, Config { frames: frames.clone(), pools, ..config(256 * KIB) });
+        let pools = PoolConfig::default().max_wait(max_wait);
+        let gpu = gpu(&device, config(256 * KIB).frames(frames.clone()).pools(pools));
         let volume = buffer(&gpu, MIB);
         let data = bytes(MIB, 9);
         let upload = gpu.upload(&volume, 0, &data);

@@ -51,9 +51,9 @@ fn the_time_that_a_call_may_take_is_not_multiplied() {
     for (name, call) in calls {
         let device = small_host(Profile::VULKAN_AMD_SMALL_BAR, MIB, Lag::Manual);
         let max_wait = Duration::from_secs(10);
-        let pools = PoolConfig { max_wait, ..PoolConfig::default() };
-        let frames = FrameConfig { timeout: Duration::from_millis(20), ..FrameConfig::default() };
-        let gpu = gpu(&device, Config { pools, frames, ..config(64 * MIB) });
+        let pools = PoolConfig::default().max_wait(max_wait);
+        let frames = FrameConfig::default().timeout(Duration::from_millis(20));
+        let gpu = gpu(&device, config(64 * MIB).pools(pools).frames(frames));
         let volume = buffer(&gpu, 8 * MIB);
         drop((0..4).map(|_| gpu.read_back(&volume, 0, 60 * KIB).unwrap()).collect::<Vec<_>>());
         let others = fill_host(&gpu);
@@ -73,9 +73,8 @@ fn the_time_that_a_call_may_take_is_not_multiplied() {
 fn what_a_page_is_refused_for_is_refused_again() {
     for profile in [Profile::VULKAN_AMD_SMALL_BAR, Profile::D3D12_TIER2] {
         let device = small_host(profile, 8 * MIB, Lag::None);
-        let staging =
-            StagingConfig { readback_page: 4 * MIB, upload_page: 4 * MIB, ..StagingConfig::default() };
-        let gpu = gpu(&device, Config { staging, in_place: STAGED, ..Config::default() });
+        let staging = StagingConfig::default().readback_page(4 * MIB).upload_page(4 * MIB);
+        let gpu = gpu(&device, Config::default().staging(staging).in_place(STAGED));
         let volume = filled(&gpu, MIB);
         gpu.flush_uploads().unwrap();
         let mut tickets: Vec<_> = (0..40).map(|_| gpu.read_back(&volume, 0, 50 * KIB).unwrap()).collect();

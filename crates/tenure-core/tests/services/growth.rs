@@ -187,7 +187,7 @@ fn samplers() {
     grows_evenly("samplers", 900, |gpu, count| {
         Box::new(move || {
             let sampler = |number| {
-                let info = SamplerInfo { max_lod: number as f32, ..SamplerInfo::default() };
+                let info = SamplerInfo::default().max_lod(number as f32);
                 gpu.create_sampler(&SamplerDesc::new(info)).unwrap()
             };
             let samplers: Vec<_> = (0..count).map(sampler).collect();

@@ -205,17 +205,17 @@ fn each_road_can_be_switched_off() {
     for profile in REACHED {
         let is_unified = device(profile, Lag::None).properties().uma;
         assert_eq!(run(profile, on(), 1000), (1, 1));
-        assert_eq!(run(profile, InPlaceConfig { uploads: false, ..on() }, 1000), (1, 0));
+        assert_eq!(run(profile, on().uploads(false), 1000), (1, 0));
         let later = u64::from(is_unified);
-        let no_initial = InPlaceConfig { initial_data: false, ..on() };
+        let no_initial = on().initial_data(false);
         assert_eq!(
             run(profile, no_initial, 1000),
             (0, later),
             "what is not placed for it is in other memory"
         );
         assert_eq!(run(profile, STAGED, 1000), (0, 0));
-        assert_eq!(run(profile, InPlaceConfig { max_upload: 999, ..on() }, 1000), (1, 0));
-        assert_eq!(run(profile, InPlaceConfig { max_over_bus: 999, ..on() }, 1000), (later, later));
+        assert_eq!(run(profile, on().max_upload(999), 1000), (1, 0));
+        assert_eq!(run(profile, on().max_over_bus(999), 1000), (later, later));
         assert_eq!(run(profile, on(), (4 << 20) + 1), (later, 0));
     }
     for profile in
@@ -354,13 +354,11 @@ struct OpenReadback {
 /// readbacks.
 fn random_program(profile: Profile, strategy: Placing, in_place: InPlaceConfig, seed: u64) -> Vec<Vec<u8>> {
     let device = device(profile, Lag::Random { max: 6 });
-    let config = Config {
-        pools: PoolConfig { strategy, ..PoolConfig::default() },
-        staging: StagingConfig { upload_page: 64 << 10, max_pending: 256 << 10, ..StagingConfig::default() },
-        frames: FrameConfig { idle: 1, ..FrameConfig::default() },
-        in_place,
-        ..Config::default()
-    };
+    let config = Config::default()
+        .pools(PoolConfig::default().strategy(strategy))
+        .staging(StagingConfig::default().upload_page(64 << 10).max_pending(256 << 10))
+        .frames(FrameConfig::default().idle(1))
+        .in_place(in_place);
     let gpu = gpu(&device, config);
     let queues = u64::try_from(device.properties().queues.len()).unwrap();
     let mut rng = Rng::new(seed);

@@ -23,7 +23,7 @@ fn device(profile: Profile, lag: Lag) -> Device {
 
 /// Uploads of any size, also on cards.
 fn config() -> Config {
-    Config::from(InPlaceConfig { max_over_bus: 4 << 20, ..InPlaceConfig::default() })
+    Config::from(InPlaceConfig::default().max_over_bus(4 << 20))
 }
 
 fn grass() -> TextureDesc {
@@ -206,12 +206,12 @@ fn each_road_can_be_switched_off() {
     for profile in WRITTEN {
         let is_unified = profile == Profile::VULKAN_LAVAPIPE;
         assert_eq!(run(profile, on()), (1, 1));
-        assert_eq!(run(profile, InPlaceConfig { uploads: false, ..on() }), (1, 0));
-        assert_eq!(run(profile, InPlaceConfig { initial_data: false, ..on() }), (0, 1));
-        assert_eq!(run(profile, InPlaceConfig { textures: false, ..on() }), (0, 0));
+        assert_eq!(run(profile, on().uploads(false)), (1, 0));
+        assert_eq!(run(profile, on().initial_data(false)), (0, 1));
+        assert_eq!(run(profile, on().textures(false)), (0, 0));
         assert_eq!(run(profile, STAGED), (0, 0));
-        assert_eq!(run(profile, InPlaceConfig { max_upload: 40 * 24 * 4 - 1, ..on() }), (1, 0));
-        let over_bus = InPlaceConfig { max_over_bus: bytes - 1, ..on() };
+        assert_eq!(run(profile, on().max_upload(40 * 24 * 4 - 1)), (1, 0));
+        let over_bus = on().max_over_bus(bytes - 1);
         let expected = if is_unified { (1, 1) } else { (0, 0) };
         assert_eq!(run(profile, over_bus), expected, "it is not created for it");
     }

@@ -32,8 +32,7 @@ fn rock(gpu: &Gpu<Device>, bytes: &[u8]) -> Buffer<Device> {
 fn bytes_of_every_location_come_back() {
     for profile in Profile::ALL {
         let device = device(*profile, Lag::Random { max: 4 });
-        let gpu =
-            gpu(&device, Config::from(StagingConfig { readback_page: 64 << 10, ..StagingConfig::default() }));
+        let gpu = gpu(&device, Config::from(StagingConfig::default().readback_page(64 << 10)));
         let mut rng = Rng::new(1);
         for (size, usage) in [
             (5000, Usage::VERTEX),
@@ -112,8 +111,7 @@ fn each_readback_sees_what_was_recorded_before_it() {
 
 fn random_texels(profile: Profile, seed: u64) {
     let device = device(profile, Lag::Random { max: 5 });
-    let gpu =
-        gpu(&device, Config::from(StagingConfig { readback_page: 64 << 10, ..StagingConfig::default() }));
+    let gpu = gpu(&device, Config::from(StagingConfig::default().readback_page(64 << 10)));
     let mut rng = Rng::new(seed);
     for _ in 0..6 {
         let desc = random_desc(&gpu, &mut rng);
@@ -178,8 +176,7 @@ fn a_discarded_recording_ends_its_readbacks() {
 #[test]
 fn a_readback_may_be_dropped_at_any_time() {
     let device = device(Profile::DISCRETE, Lag::Manual);
-    let gpu =
-        gpu(&device, Config::from(StagingConfig { readback_page: 64 << 10, ..StagingConfig::default() }));
+    let gpu = gpu(&device, Config::from(StagingConfig::default().readback_page(64 << 10)));
     let rock = rock(&gpu, &[7; 40_000]);
     for size in [100, 40_000] {
         let mut recording = gpu.record(Queue::Graphics, "readback").unwrap();
@@ -202,7 +199,7 @@ fn a_readback_may_be_dropped_at_any_time() {
 #[test]
 fn readback_memory_is_recycled() {
     let device = device(Profile::DISCRETE, Lag::Submissions(3));
-    let gpu = gpu(&device, Config::from(FrameConfig { idle: 4, ..FrameConfig::default() }));
+    let gpu = gpu(&device, Config::from(FrameConfig::default().idle(4)));
     let rock = rock(&gpu, &[7; 700_000]);
     let mut pending: Vec<Readback<Device>> = Vec::new();
     let mut created = 0;
@@ -530,8 +527,7 @@ fn queues_read_side_by_side() {
 #[test]
 fn pages_that_last_for_many_frames_take_turns() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));
-    let gpu =
-        gpu(&device, Config::from(StagingConfig { readback_page: 64 << 10, ..StagingConfig::default() }));
+    let gpu = gpu(&device, Config::from(StagingConfig::default().readback_page(64 << 10)));
     let rock = rock(&gpu, &[7; 3000]);
     let mut made = Vec::new();
     for _ in 0..200 {

@@ -61,7 +61,7 @@ fn manual(config: Config) -> (Device, Gpu<Device>) {
 }
 
 fn relaxed() -> Config {
-    Config::from(FrameConfig { in_flight: 16, ..FrameConfig::default() })
+    Config::from(FrameConfig::default().in_flight(16))
 }
 
 /// A ring that holds frames 3 to 5. The request of frame 6 does not fit: polling finds frame 3 complete, which
@@ -118,7 +118,7 @@ fn a_ring_is_used_as_it_was_made_for() {
     for profile in Profile::ALL {
         let device = device(*profile, Lag::None);
         let gpu = gpu(&device, Config::default());
-        let desc = UploadRingDesc { usage: Usage::VERTEX, ..UploadRingDesc::new(1 << 16).name("vertices") };
+        let desc = UploadRingDesc::new(1 << 16).name("vertices").usage(Usage::VERTEX);
         let ring = gpu.create_upload_ring(&desc).unwrap();
         let mesh = gpu.create_buffer(&BufferDesc::new(1024, Usage::VERTEX).name("mesh")).unwrap();
         let mut recording = gpu.record(Queue::Graphics, "copies").unwrap();
@@ -267,16 +267,13 @@ fn bad_rings_and_bad_requests_change_nothing() {
         let before = gpu.stats();
         let desc = UploadRingDesc::new(64 * KIB).name("bad");
         for (desc, expected) in [
-            (UploadRingDesc { size: 0, ..desc.clone() }, "bad size 0".to_owned()),
-            (UploadRingDesc { size: 64 * KIB + 1, ..desc.clone() }, format!("bad 65537 {granule}")),
-            (UploadRingDesc { size: u64::MAX, ..desc.clone() }, format!("bad {} {granule}", u64::MAX)),
-            (UploadRingDesc { size: too_large, ..desc.clone() }, format!("bad size {too_large}")),
-            (
-                UploadRingDesc { usage: Usage::UNORDERED_ACCESS, ..desc.clone() },
-                "bad usage UNORDERED_ACCESS".to_owned(),
-            ),
-            (UploadRingDesc { memory: MemoryUse::GpuOnly, ..desc.clone() }, "bad unsupported".to_owned()),
-            (UploadRingDesc { memory: MemoryUse::Readback, ..desc.clone() }, "bad unsupported".to_owned()),
+            (desc.clone().size(0), "bad size 0".to_owned()),
+            (desc.clone().size(64 * KIB + 1), format!("bad 65537 {granule}")),
+            (desc.clone().size(u64::MAX), format!("bad {} {granule}", u64::MAX)),
+            (desc.clone().size(too_large), format!("bad size {too_large}")),
+            (desc.clone().usage(Usage::UNORDERED_ACCESS), "bad usage UNORDERED_ACCESS".to_owned()),
+            (desc.clone().memory(MemoryUse::GpuOnly), "bad unsupported".to_owned()),
+            (desc.clone().memory(MemoryUse::Readback), "bad unsupported".to_owned()),
         ] {
             assert_eq!(rule_of(&gpu.create_upload_ring(&desc).unwrap_err()), expected);
         }

@@ -26,8 +26,7 @@ fn filled(gpu: &Gpu<Device>, desc: &TextureDesc, rng: &mut Rng) -> (Texture<Devi
 fn initial_texels_of_every_shape_arrive() {
     for profile in Profile::ALL {
         let device = device(*profile, Lag::Random { max: 4 });
-        let gpu =
-            gpu(&device, Config::from(StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() }));
+        let gpu = gpu(&device, Config::from(StagingConfig::default().upload_page(64 << 10)));
         let mut rng = Rng::new(1);
         let held = |format: &&Format| !format.is_depth() && gpu.supports_format(**format, SAMPLED);
         for format in Format::ALL.iter().filter(held) {
@@ -195,7 +194,7 @@ fn slices_of_a_volume_take_a_graphics_queue() {
 
 fn random_program(profile: Profile, seed: u64) {
     let device = device(profile, Lag::Random { max: 6 });
-    let gpu = gpu(&device, Config::from(StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() }));
+    let gpu = gpu(&device, Config::from(StagingConfig::default().upload_page(64 << 10)));
     let queues = u8::try_from(device.properties().queues.len()).unwrap();
     let mut rng = Rng::new(seed);
     let mut alive: Vec<(Texture<Device>, Model)> = Vec::new();

@@ -44,8 +44,7 @@ fn bytes(rng: &mut Rng, size: usize) -> Vec<u8> {
 fn what_is_uploaded_is_found_by_what_is_submitted_next() {
     for profile in Profile::ALL {
         let device = device(*profile, Lag::Random { max: 4 });
-        let gpu =
-            gpu(&device, Config::from(StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() }));
+        let gpu = gpu(&device, Config::from(StagingConfig::default().upload_page(64 << 10)));
         let mut rng = Rng::new(1);
         for (size, usage, location) in [
             (5000, Usage::VERTEX, LocationKind::Range),
@@ -200,11 +199,9 @@ fn staging_memory_is_recycled_and_goes_when_it_is_idle() {
     let device = device(Profile::DISCRETE, Lag::Submissions(3));
     let gpu = gpu(
         &device,
-        Config {
-            frames: FrameConfig { idle: 4, ..FrameConfig::default() },
-            staging: StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() },
-            ..Config::default()
-        },
+        Config::default()
+            .frames(FrameConfig::default().idle(4))
+            .staging(StagingConfig::default().upload_page(64 << 10)),
     );
     let (small, large) = (mesh(&gpu, 10_000), mesh(&gpu, 300_000));
     let data = bytes(&mut Rng::new(4), 300_000);
@@ -235,11 +232,7 @@ fn staging_memory_is_recycled_and_goes_when_it_is_idle() {
 #[test]
 fn too_much_that_is_pending_is_submitted() {
     let device = device(Profile::DISCRETE, Lag::Submissions(1));
-    let config = Config::from(StagingConfig {
-        max_pending: 1 << 20,
-        upload_page: 64 << 10,
-        ..StagingConfig::default()
-    });
+    let config = Config::from(StagingConfig::default().max_pending(1 << 20).upload_page(64 << 10));
     let gpu = gpu(&device, config);
     let buffer = mesh(&gpu, 1 << 20);
     let data = vec![7; 100_000];
@@ -278,7 +271,7 @@ fn bad_uploads_change_nothing() {
         }
         let error = untouched(&other, || other.upload(&buffer, 0, &[1]));
         assert_eq!(error, Error::Foreign { name: "mesh".into() });
-        let desc = BufferDesc { usage: Usage::VERTEX, ..BufferDesc::new(100, Usage::VERTEX) };
+        let desc = BufferDesc::new(100, Usage::VERTEX).usage(Usage::VERTEX);
         let closed = gpu.create_buffer(&desc.name("closed")).unwrap();
         let error = untouched(&gpu, || gpu.upload(&closed, 0, &[1]));
         assert!(matches!(&error, Error::State { name, .. } if name.as_str() == "closed"), "{error}");
@@ -318,8 +311,8 @@ fn a_shortage_at_any_call_loses_nothing() {
         for kind in [CallKind::CreateCommitted, CallKind::CreateList, CallKind::Submit] {
             for n in 1..6 {
                 let device = device(profile, Lag::Submissions(2));
-                let staging = StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() };
-                let gpu = gpu(&device, Config { staging, in_place: STAGED, ..Config::default() });
+                let staging = StagingConfig::default().upload_page(64 << 10);
+                let gpu = gpu(&device, Config::default().staging(staging).in_place(STAGED));
                 let buffers: Vec<_> = (0..6).map(|_| mesh(&gpu, 50_000)).collect();
                 let mut models = vec![None; 6];
                 let fault = Fault::nth(n, FaultKind::OutOfHostMemory).of(kind);
@@ -410,12 +403,10 @@ fn what_is_pending_at_the_end_is_submitted() {
 /// Uploads, drops and submissions in any order give the same bytes as a plain array.
 fn random_program(profile: Profile, strategy: Placing, seed: u64) {
     let device = device(profile, Lag::Random { max: 6 });
-    let config = Config {
-        pools: PoolConfig { strategy, ..PoolConfig::default() },
-        staging: StagingConfig { upload_page: 64 << 10, max_pending: 256 << 10, ..StagingConfig::default() },
-        frames: FrameConfig { idle: 1, ..FrameConfig::default() },
-        ..Config::default()
-    };
+    let config = Config::default()
+        .pools(PoolConfig::default().strategy(strategy))
+        .staging(StagingConfig::default().upload_page(64 << 10).max_pending(256 << 10))
+        .frames(FrameConfig::default().idle(1));
     let gpu = gpu(&device, config);
     let queues = u8::try_from(device.properties().queues.len()).unwrap();
     let mut rng = Rng::new(seed);
@@ -467,7 +458,7 @@ proptest! {
 #[test]
 fn threads_upload_side_by_side() {
     let device = device(Profile::VULKAN_NVIDIA, Lag::Random { max: 4 });
-    let gpu = gpu(&device, Config::from(StagingConfig { upload_page: 64 << 10, ..StagingConfig::default() }));
+    let gpu = gpu(&device, Config::from(StagingConfig::default().upload_page(64 << 10)));
     let shared = mesh(&gpu, 4 * 10_000);
     thread::scope(|scope| {
         let (gpu, shared) = (&gpu, &shared);

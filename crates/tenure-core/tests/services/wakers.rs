@@ -231,7 +231,7 @@ fn the_end_and_a_loss_wake_everybody() {
         for (name, is_open, finish) in &ends {
             let device = device(profile, Lag::Manual);
             let short = Duration::from_millis(20);
-            let config = FrameConfig { shutdown_timeout: short, ..FrameConfig::default() };
+            let config = FrameConfig::default().shutdown_timeout(short);
             let mut gpu = Some(gpu(&device, Config::from(config)));
             let source = source(gpu.as_ref().unwrap());
             let counts = Arc::new(Counts::default());

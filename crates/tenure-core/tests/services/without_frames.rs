@@ -73,7 +73,7 @@ fn what_is_created_and_dropped_in_turn_does_not_grow() {
     for has_drawn in [false, true] {
         let device = device(Profile::VULKAN_NVIDIA, Lag::None);
         let strategy = Strategy::Committed;
-        let gpu = gpu(&device, Config::from(PoolConfig { strategy, ..PoolConfig::default() }));
+        let gpu = gpu(&device, Config::from(PoolConfig::default().strategy(strategy)));
         draw(&gpu, has_drawn);
         let bindings = [SetBinding::new(0, BindingKind::Buffer)];
         let desc = BufferDesc::new(1 << 20, Usage::SHADER_READ);
@@ -150,7 +150,7 @@ fn what_is_loaded_after_a_frame_does_not_grow() {
     for strategy in [Strategy::Pooled, Strategy::Placed, Strategy::Committed] {
         for queues in [&queues[..1], &queues[..]] {
             let device = device(Profile::VULKAN_NVIDIA, Lag::Submissions(2));
-            let gpu = gpu(&device, Config::from(PoolConfig { strategy, ..PoolConfig::default() }));
+            let gpu = gpu(&device, Config::from(PoolConfig::default().strategy(strategy)));
             draw(&gpu, true);
             let held = gpu.record(Queue::Graphics, "held").unwrap();
             load(&gpu, queues, 1000);

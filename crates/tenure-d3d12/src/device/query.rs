@@ -87,7 +87,7 @@ impl QueryDevice for Device {
             QueryKind::CompactedSize => {
                 let size = u64::from(desc.count) * desc.kind.result_bytes();
                 let usage = Usage::UNORDERED_ACCESS | Usage::COPY_SRC;
-                let buffer = ResourceDesc::Buffer(BufferInfo { size, usage });
+                let buffer = ResourceDesc::Buffer(BufferInfo::new(size, usage));
                 Storage::Sizes(self.create_committed(&buffer, GPU_ONLY)?)
             }
             _ => Storage::Heap(self.inner.create_raw_query_heap(desc)?),

@@ -161,7 +161,7 @@ impl Sharing for Gpu<Device> {
         desc: &BufferDesc,
     ) -> Result<Buffer<Device>, ShareError> {
         let desc = desc.clone().shared();
-        let info = BufferInfo { size: desc.size, usage: desc.usage };
+        let info = BufferInfo::new(desc.size, desc.usage);
         let resource = open_resource(self.device(), (handle, adapter), ResourceDesc::Buffer(info))?;
         let adopted = self.adopt_buffer(resource, &desc, State::COMMON);
         adopted.map_err(|rejected| ShareError::Manager(rejected.error))

@@ -76,7 +76,7 @@ mod tests {
             format in prop::sample::select(Format::ALL),
         ) {
             prop_assume!(!format.is_depth());
-            let info = TextureInfo { mips, ..array(width, height, layers, format) };
+            let info = array(width, height, layers, format).mips(mips);
             prop_assume!(info.validate().is_ok());
             let block = format.block();
             let row_bytes = u64::from(width.div_ceil(block.width)) * u64::from(block.bytes);

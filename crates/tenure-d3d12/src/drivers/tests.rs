@@ -19,7 +19,7 @@ fn intel(device: u32) -> Workarounds {
 
 fn texture(format: Format, usage: Usage) -> ResourceDesc {
     // Without the copies that the builder adds.
-    ResourceDesc::Texture(TextureInfo { usage, ..TextureDesc::d2(64, 64, format, usage).info })
+    ResourceDesc::Texture(TextureDesc::d2(64, 64, format, usage).info.usage(usage))
 }
 
 fn layered(layers: u32) -> ResourceDesc {
@@ -31,7 +31,7 @@ fn layered(layers: u32) -> ResourceDesc {
 fn kinds() -> [ResourceDesc; 6] {
     let depth = Usage::DEPTH_STENCIL;
     [
-        ResourceDesc::Buffer(BufferInfo { size: 64, usage: Usage::VERTEX | Usage::COPY_DST }),
+        ResourceDesc::Buffer(BufferInfo::new(64, Usage::VERTEX | Usage::COPY_DST)),
         texture(Format::Rgba8Unorm, Usage::SHADER_READ),
         texture(Format::Rgba8Unorm, Usage::SHADER_READ | Usage::COPY_DST),
         texture(Format::Rgba8Unorm, Usage::RENDER_TARGET),
@@ -133,11 +133,8 @@ fn arrays_get_spare_layers_before_the_driver_was_repaired() {
     assert_eq!(old.actions(&layered(1)), NONE);
     let depth = TextureDesc::d2(64, 64, Format::D32Float, Usage::DEPTH_STENCIL).layers(4).info;
     assert_eq!(old.actions(&ResourceDesc::Texture(depth)), Actions::NO_CLEAR_VALUE, "colour alone");
-    let info = TextureInfo {
-        width: 1,
-        height: 1024,
-        ..TextureDesc::d2(1, 1, Format::Rgba8Unorm, Usage::SHADER_READ).layers(64).info
-    };
+    let info =
+        TextureDesc::d2(1, 1, Format::Rgba8Unorm, Usage::SHADER_READ).layers(64).info.width(1).height(1024);
     assert_eq!(created_layers(Actions::SPARE_LAYERS, &info), 2048);
     assert_eq!(created_layers(NONE, &info), 64);
 }

@@ -137,13 +137,14 @@ fn the_programs_own_resources_are_adopted() {
     let device = device();
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     let desc = |memory: MemoryUse| {
-        BufferDesc { usage: Usage::COPY_SRC | Usage::COPY_DST, ..BufferDesc::new(3000, Usage::COPY_SRC) }
+        BufferDesc::new(3000, Usage::COPY_SRC)
+            .usage(Usage::COPY_SRC | Usage::COPY_DST)
             .memory(memory)
             .name("own")
     };
     let adopt = |heap, memory, state| {
         let desc = desc(memory);
-        let info = ResourceDesc::Buffer(BufferInfo { size: 3000, usage: desc.usage });
+        let info = ResourceDesc::Buffer(BufferInfo::new(3000, desc.usage));
         let wrapped = Resource::from_raw(&device, own_buffer(&device, 4096, heap), info).unwrap();
         gpu.adopt_buffer(wrapped, &desc, state).unwrap()
     };
@@ -177,7 +178,7 @@ fn custom_heaps_are_read_and_written_by_both() {
     };
     let usage = Usage::COPY_SRC | Usage::COPY_DST;
     let raw = own_resource(&bench.device, &custom, &buffer_desc(4096), D3D12_RESOURCE_STATE_COMMON);
-    let info = ResourceDesc::Buffer(BufferInfo { size: 4096, usage });
+    let info = ResourceDesc::Buffer(BufferInfo::new(4096, usage));
     let shared = Resource::from_raw(&bench.device, raw, info).unwrap();
     let mapping = bench.device.map(&shared).unwrap();
     mapping.write(0, &pattern(1000, 6)).unwrap();
@@ -213,7 +214,7 @@ fn textures_are_adopted_with_their_state() {
 #[test]
 fn what_is_adopted_is_what_it_is_said_to_be() {
     let one = device();
-    let buffer = |size| ResourceDesc::Buffer(BufferInfo { size, usage: Usage::COPY_SRC });
+    let buffer = |size| ResourceDesc::Buffer(BufferInfo::new(size, Usage::COPY_SRC));
     let texture = |desc: TextureDesc| ResourceDesc::Texture(desc.info);
     let square = |side| TextureDesc::d2(side, side, Format::Rgba8Unorm, Usage::SHADER_READ);
     let raw = own_buffer(&one, 4096, D3D12_HEAP_TYPE_DEFAULT);

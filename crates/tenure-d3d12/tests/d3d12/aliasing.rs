@@ -94,7 +94,7 @@ fn buffers_take_turns() {
 fn targets_and_storage_are_discarded() {
     let mut bench = Bench::new(device());
     let make = |format, usage| {
-        let info = tenure_core::TextureInfo { mips: 2, ..info(SIDE, format, usage) };
+        let info = info(SIDE, format, usage).mips(2);
         bench.device.create_committed(&ResourceDesc::Texture(info), GPU_ONLY).unwrap()
     };
     let target = make(Format::Rgba8Unorm, Usage::RENDER_TARGET | Usage::COPY_SRC);

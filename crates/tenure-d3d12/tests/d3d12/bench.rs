@@ -39,7 +39,7 @@ pub(crate) fn create(options: Options) -> Device {
 /// A second device that is another object for Direct3D 12. Where devices are singletons of their adapter, as on
 /// Windows, it needs a second adapter; `None` if there is none.
 pub(crate) fn distinct_from(device: &Device) -> Option<Device> {
-    let candidates = [Options::default(), Options { software: true, ..Options::default() }];
+    let candidates = [Options::default(), Options::default().software(true)];
     let made = candidates.into_iter().filter_map(|options| make(move || matrix::create(options)).ok());
     made.into_iter().find(|other| other.raw() != device.raw())
 }
@@ -50,7 +50,7 @@ pub(crate) fn is_legacy(device: &Device) -> bool {
 }
 
 pub(crate) fn buffer(size: u64, usage: Usage) -> ResourceDesc {
-    ResourceDesc::Buffer(BufferInfo { size, usage })
+    ResourceDesc::Buffer(BufferInfo::new(size, usage))
 }
 
 pub(crate) fn texture(side: u32, format: Format, usage: Usage) -> ResourceDesc {

@@ -13,7 +13,7 @@ use crate::bench::{
 };
 
 fn tier1() -> Device {
-    create(Options { heap_tier_2: false, ..Options::default() })
+    create(Options::default().heap_tier_2(false))
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn tier_1_keeps_categories_apart() {
 #[test]
 fn offsets_are_aligned_and_in_range() {
     // With it, smaller offsets are aligned too.
-    let device = create(Options { tight_alignment: false, ..Options::default() });
+    let device = create(Options::default().tight_alignment(false));
     let heap = device.create_heap(&heap_desc(MIB, GPU_ONLY, HeapCategory::Any)).unwrap();
     let desc = buffer(64 * KIB + 1, Usage::VERTEX);
     for offset in [1, 256, 4 * KIB, 64 * KIB - 1] {
@@ -155,11 +155,11 @@ fn descriptions_beyond_the_device_are_refused() {
         );
     };
     let good = info(64, Format::Rgba8Unorm, Usage::SHADER_READ);
-    bad(TextureInfo { width: 16_385, ..good.clone() }, "width");
-    bad(TextureInfo { height: 16_385, ..good.clone() }, "height");
-    bad(TextureInfo { depth_or_layers: 2049, ..good.clone() }, "depth_or_layers");
-    bad(TextureInfo { width: 2049, dimension: Dimension::D3, ..good.clone() }, "width");
-    bad(TextureInfo { mips: 8, ..good.clone() }, "mips");
+    bad(good.clone().width(16_385), "width");
+    bad(good.clone().height(16_385), "height");
+    bad(good.clone().depth_or_layers(2049), "depth_or_layers");
+    bad(good.clone().width(2049).dimension(Dimension::D3), "width");
+    bad(good.clone().mips(8), "mips");
     // Mips times layers of two planes are more than any device has.
     let planes = TextureDesc::d2(16_384, 16_384, Format::D24UnormS8Uint, Usage::DEPTH_STENCIL);
     bad(planes.mips(15).layers(2048).info, "mips");
@@ -171,7 +171,7 @@ fn descriptions_beyond_the_device_are_refused() {
     };
     unsupported(info(64, Format::Rgba8Srgb, Usage::UNORDERED_ACCESS));
     bad(info(64, Format::Bc1Unorm, Usage::RENDER_TARGET), "usage");
-    unsupported(TextureInfo { samples: 4, ..good });
+    unsupported(good.samples(4));
 }
 
 /// Block-compressed textures end with a whole block, unless the device allows others.
@@ -200,7 +200,7 @@ fn blocks_are_whole_where_they_must_be() {
 fn sample_counts_are_asked_for() {
     let device = device();
     let target = info(64, Format::Rgba8Unorm, Usage::RENDER_TARGET);
-    let with = |samples| ResourceDesc::Texture(TextureInfo { samples, ..target.clone() });
+    let with = |samples| ResourceDesc::Texture(target.clone().samples(samples));
     device.create_committed(&with(4), GPU_ONLY).unwrap();
     for samples in [2, 8, 16] {
         match device.requirements(&with(samples)) {

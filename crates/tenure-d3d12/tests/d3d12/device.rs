@@ -41,14 +41,12 @@ fn queues_are_direct_compute_and_copy() {
 #[test]
 fn options_switch_features_off_and_never_on() {
     let on = device();
-    let none = Options {
-        tight_alignment: false,
-        gpu_upload_heaps: false,
-        enhanced_barriers: false,
-        relaxed_casting: false,
-        not_zeroed: false,
-        ..Options::default()
-    };
+    let none = Options::default()
+        .tight_alignment(false)
+        .gpu_upload_heaps(false)
+        .enhanced_barriers(false)
+        .relaxed_casting(false)
+        .not_zeroed(false);
     let off = create(none);
     let switched = Features::TIGHT_ALIGNMENT | Features::GPU_UPLOAD | Features::NOT_ZEROED;
     assert!(!off.properties().features.intersects(switched));
@@ -68,7 +66,7 @@ fn options_switch_features_off_and_never_on() {
 /// Without the debug layer, only its absence is reported.
 #[test]
 fn validation_is_used_where_it_is() {
-    let device = create(Options { validation: true, ..Options::default() });
+    let device = create(Options::default().validation(true));
     let has_messages = device.raw().cast::<ID3D12InfoQueue>().is_ok();
     assert_eq!(device.is_validated(), has_messages);
     device.deliver_messages();

@@ -25,7 +25,7 @@ const OLD_GEN_12: AdapterId =
     AdapterId { device: 0x4680, driver: Some(DriverVersion([30, 0, 100, 9864])), ..IRIS_XE };
 
 fn on(adapter: AdapterId) -> Device {
-    create(Options { driver_faults: DriverFaults::Of(adapter), ..Options::default() })
+    create(Options::default().driver_faults(DriverFaults::Of(adapter)))
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn the_table_is_asked_by_number() {
     let id = device.adapter().id();
     assert!(id.windows_build.is_some_and(|build| build >= 10_000), "{id:?}");
     assert_eq!(*device.workarounds(), Workarounds::of(&id));
-    let ignored = create(Options { driver_faults: DriverFaults::Ignored, ..Options::default() });
+    let ignored = create(Options::default().driver_faults(DriverFaults::Ignored));
     assert_eq!(*ignored.workarounds(), Workarounds::default());
     assert!(!ignored.properties().features.contains(Features::DEDICATED));
     assert!(on(IRIS_XE).properties().features.contains(Features::DEDICATED));

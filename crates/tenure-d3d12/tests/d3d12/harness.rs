@@ -66,7 +66,7 @@ impl D3d12 {
         let messages = Arc::new(Mutex::new(Vec::new()));
         let heard = messages.clone();
         let sink = move |message: &Message| heard.lock().unwrap().push(message.clone());
-        let options = Options { validation: true, messages: Some(Arc::new(sink)), ..options };
+        let options = options.validation(true).messages(Some(Arc::new(sink)));
         let device = create(options);
         let (gate, shaders) = (Gate::new(&device), Shaders::new(&device));
         let effort = Effort { threads: Duration::from_secs(1), ..Effort::default() };

@@ -19,7 +19,7 @@ static MAKER: LazyLock<Sender<Job>> = LazyLock::new(|| {
     let (jobs, queue) = mpsc::channel::<Job>();
     thread::spawn(move || {
         // A debug layer must be enabled before any device is created without it.
-        drop(matrix::create(Options { validation: true, ..Options::default() }));
+        drop(matrix::create(Options::default().validation(true)));
         queue.into_iter().for_each(|job| job());
     });
     jobs

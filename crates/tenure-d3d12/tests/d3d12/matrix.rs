@@ -67,11 +67,9 @@ pub(crate) fn create(options: Options) -> Result<Device, DeviceError> {
     LazyLock::force(&RUNTIME);
     let barriers = barriers(variable("TENURE_D3D12_BARRIERS").as_deref());
     let adapter = variable("TENURE_D3D12_ADAPTER");
-    let options = Options {
-        enhanced_barriers: options.enhanced_barriers && barriers != Barriers::Legacy,
-        software: options.software || adapter.as_deref() == Some("warp"),
-        ..options
-    };
+    let options = options
+        .enhanced_barriers(options.enhanced_barriers && barriers != Barriers::Legacy)
+        .software(options.software || adapter.as_deref() == Some("warp"));
     let device = match adapter.filter(|_| !options.software) {
         None => Device::create(&options)?,
         Some(name) => {

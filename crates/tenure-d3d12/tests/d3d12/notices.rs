@@ -274,7 +274,7 @@ fn priorities_are_those_of_the_descriptions() {
     for strategy in [Strategy::Placed, Strategy::Committed] {
         let device = device();
         let spy = Spy::on(&device);
-        let config = PoolConfig { strategy, ..PoolConfig::default() };
+        let config = PoolConfig::default().strategy(strategy);
         let gpu = Gpu::new(device, Config::from(config)).unwrap();
         let plain = BufferDesc::new(2 * MIB, Usage::SHADER_READ);
         let target = TextureDesc::d2(512, 512, Format::Rgba8Unorm, Usage::RENDER_TARGET);

@@ -245,7 +245,7 @@ fn textures_of_the_program_are_looked_at() {
     let scene = Refusals::new();
     let own = TextureDesc::d2(32, 32, Format::D32Float, Usage::DEPTH_STENCIL);
     let raw = scene.texture(&own).raw().clone();
-    let read = TextureInfo { usage: Usage::DEPTH_STENCIL | Usage::SHADER_READ, ..own.info };
+    let read = own.info.usage(Usage::DEPTH_STENCIL | Usage::SHADER_READ);
     let adopted = Resource::from_raw(&scene.device, raw, ResourceDesc::Texture(read.clone())).unwrap();
     let rule = "the texture was created in the format of its view, or a typeless one (DXGI_FORMAT)";
     refused(scene.view(&adopted, whole(&read, ViewShape::D2)), rule);
@@ -258,7 +258,7 @@ fn textures_of_the_program_are_looked_at() {
     scene.view(&adopted, whole(&own.info, ViewShape::D2)).unwrap();
 
     let raw = scene.buffer(1024, Usage::SHADER_READ, GPU_ONLY).raw().clone();
-    let part = ResourceDesc::Buffer(BufferInfo { size: 512, usage: Usage::SHADER_READ });
+    let part = ResourceDesc::Buffer(BufferInfo::new(512, Usage::SHADER_READ));
     let adopted = Resource::from_raw(&scene.device, raw, part).unwrap();
     let view = BufferView { offset: 512, size: 16, access: BufferAccess::Read(Elements::Raw) };
     let answer = scene.write(&Descriptor::Buffer { resource: &adopted, view });
@@ -269,15 +269,15 @@ fn textures_of_the_program_are_looked_at() {
 fn samplers_stay_in_their_ranges() {
     let scene = Refusals::new();
     let sampler = SamplerInfo::default();
-    scene.write(&Descriptor::Sampler(SamplerInfo { anisotropy: 16, ..sampler })).unwrap();
+    scene.write(&Descriptor::Sampler(sampler.anisotropy(16))).unwrap();
     for (desc, field) in [
-        (SamplerInfo { anisotropy: 17, ..sampler }, "anisotropy"),
-        (SamplerInfo { anisotropy: 0, ..sampler }, "anisotropy"),
-        (SamplerInfo { mip_bias: 16.0, ..sampler }, "mip_bias"),
-        (SamplerInfo { mip_bias: f32::NAN, ..sampler }, "mip_bias"),
-        (SamplerInfo { min_lod: -1.0, ..sampler }, "min_lod"),
-        (SamplerInfo { min_lod: 2.0, max_lod: 1.0, ..sampler }, "max_lod"),
-        (SamplerInfo { max_lod: f32::INFINITY, ..sampler }, "max_lod"),
+        (sampler.anisotropy(17), "anisotropy"),
+        (sampler.anisotropy(0), "anisotropy"),
+        (sampler.mip_bias(16.0), "mip_bias"),
+        (sampler.mip_bias(f32::NAN), "mip_bias"),
+        (sampler.min_lod(-1.0), "min_lod"),
+        (sampler.min_lod(2.0).max_lod(1.0), "max_lod"),
+        (sampler.max_lod(f32::INFINITY), "max_lod"),
     ] {
         bad(scene.write(&Descriptor::Sampler(desc)), field);
     }

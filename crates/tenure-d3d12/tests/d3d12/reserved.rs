@@ -17,7 +17,7 @@ const TILE: u64 = 64 * KIB;
 
 /// A device that is assumed to have tiled resources, whatever it reports.
 fn assumed() -> Device {
-    create(Options { assume_tiled_resources: true, ..Options::default() })
+    create(Options::default().assume_tiled_resources(true))
 }
 
 fn update<'a>(

@@ -40,7 +40,7 @@ fn resources_are_exported_or_unsupported() {
         Ok(Exported { handle, adapter }) => {
             assert_eq!(adapter, gpu.device().adapter_id());
             let same = gpu.import_buffer(handle.as_handle(), adapter, &buffer_desc()).unwrap();
-            let smaller = BufferDesc { size: 500, ..buffer_desc() };
+            let smaller = buffer_desc().size(500);
             let refused = gpu.import_buffer(handle.as_handle(), adapter, &smaller).unwrap_err();
             assert!(matches!(refused, ShareError::Device(DeviceError::InvalidDesc { .. })), "{refused}");
             gpu.upload(&buffer, 0, &[7; 1000]).unwrap();
@@ -112,7 +112,7 @@ fn only_memory_of_the_gpu_is_shared() {
         assert!(matches!(refused, Error::OutOfMemory { .. } | Error::Device { .. }), "{memory:?}: {refused}");
     }
     assert!(gpu.shutdown().is_clean());
-    let without = create(Options { shared_memory: false, ..Options::default() });
+    let without = create(Options::default().shared_memory(false));
     assert!(!without.properties().features.contains(Features::SHARED_MEMORY));
     let gpu = Gpu::new(without, Config::default()).unwrap();
     let refused = gpu.create_texture(&texture_desc()).unwrap_err();

@@ -26,7 +26,7 @@ mod tier1 {
     const STEADY: u64 = 200;
 
     fn harness() -> D3d12 {
-        D3d12::new(Options { heap_tier_2: false, ..Options::default() }).frames(STEADY)
+        D3d12::new(Options::default().heap_tier_2(false)).frames(STEADY)
     }
 
     conformance::suite!(harness());

@@ -224,8 +224,8 @@ fn starve(gpu: &Gpu<Device>, chain: &mut Swapchain) -> Error {
 #[test]
 fn acquire_waits_for_a_bounded_time() {
     let window = TestWindow::new([64, 64]);
-    let frames = FrameConfig { timeout: Duration::from_millis(300), ..FrameConfig::default() };
-    let gpu = Gpu::new(device(), Config { frames, ..Config::default() }).unwrap();
+    let frames = FrameConfig::default().timeout(Duration::from_millis(300));
+    let gpu = Gpu::new(device(), Config::default().frames(frames)).unwrap();
     let (mut chain, gate) = stuck(&gpu, &window);
     let refused = starve(&gpu, &mut chain);
     assert_eq!(refused, Error::Timeout { what: Awaited::SwapchainImage, waited_ms: 300 });
@@ -238,8 +238,8 @@ fn acquire_waits_for_a_bounded_time() {
 #[test]
 fn acquire_ends_when_the_device_is_lost() {
     let window = TestWindow::new([64, 64]);
-    let frames = FrameConfig { timeout: LONG, ..FrameConfig::default() };
-    let gpu = Gpu::new(device(), Config { frames, ..Config::default() }).unwrap();
+    let frames = FrameConfig::default().timeout(LONG);
+    let gpu = Gpu::new(device(), Config::default().frames(frames)).unwrap();
     let device = gpu.device().clone();
     let (mut chain, gate) = stuck(&gpu, &window);
     let begun = Instant::now();
@@ -264,8 +264,8 @@ fn acquire_ends_when_the_device_is_lost() {
 fn waits_are_bounded() {
     let window = TestWindow::new([64, 64]);
     let short = Duration::from_millis(300);
-    let frames = FrameConfig { timeout: short, shutdown_timeout: short, ..FrameConfig::default() };
-    let gpu = Gpu::new(device(), Config { frames, ..Config::default() }).unwrap();
+    let frames = FrameConfig::default().timeout(short).shutdown_timeout(short);
+    let gpu = Gpu::new(device(), Config::default().frames(frames)).unwrap();
     let mut chain = Swapchain::new(&gpu, window.handle, &SwapchainDesc::new([64, 64])).unwrap();
     frame(&gpu, &mut chain, RED);
     let gate = Gate::new(gpu.device());

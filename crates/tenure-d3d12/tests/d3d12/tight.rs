@@ -228,7 +228,7 @@ fn interpose(device: &ID3D12Device) {
 /// A device with these simulated features, which calls no newer functions than those above.
 fn told(answer: Answer, options: Options) -> Device {
     interpose(device().raw());
-    let options = Options { enhanced_barriers: false, relaxed_casting: false, ..options };
+    let options = options.enhanced_barriers(false).relaxed_casting(false);
     let created = make(move || {
         ANSWER.set(Some(answer));
         let created = matrix::create(options);
@@ -240,7 +240,7 @@ fn told(answer: Answer, options: Options) -> Device {
 
 /// Bytes reserved for a hundred small buffers and a hundred small textures, each placed.
 fn reserved(device: &Device) -> u64 {
-    let pools = PoolConfig { strategy: Strategy::Placed, ..PoolConfig::default() };
+    let pools = PoolConfig::default().strategy(Strategy::Placed);
     let gpu = Gpu::new(device.clone(), Config::from(pools)).unwrap();
     let mut buffers = Vec::new();
     let mut textures = Vec::new();
@@ -296,7 +296,7 @@ fn small_resources_lie_as_tightly_as_the_driver_lets_them() {
 /// The flag is an error there.
 #[test]
 fn nothing_is_tight_where_the_runtime_says_so_or_it_is_switched_off() {
-    let off = Options { tight_alignment: false, ..Options::default() };
+    let off = Options::default().tight_alignment(false);
     for (answer, options) in
         [(Answer::Unknown, Options::default()), (Answer::Tier(0), Options::default()), (Answer::Tier(1), off)]
     {

@@ -205,7 +205,7 @@ fn textures_are_seen_in_every_shape() {
 #[test]
 fn cubes_have_six_faces() {
     let mut viewer = Viewer::new();
-    viewer.show_sampler(0, SamplerInfo { mag: Filter::Nearest, min: Filter::Nearest, ..Default::default() });
+    viewer.show_sampler(0, SamplerInfo::default().mag(Filter::Nearest).min(Filter::Nearest));
     let (cubes, info) = painted(&mut viewer, TextureDesc::d2(4, 4, Format::Rgba8Unorm, TEXELS).layers(18));
     let all = whole(&info, ViewShape::CubeArray);
     let one = TextureView { shape: ViewShape::Cube, layers: 6, ..all };
@@ -281,8 +281,7 @@ fn render_targets_are_where_they_say() {
         assert_eq!(viewer.see(look, &[0]), [0; 4], "{target:?}, freed");
     }
     // A volume's slices are one target.
-    let info =
-        TextureInfo { dimension: Dimension::D3, ..TextureDesc::d3(8, 8, 8, Format::R32Float, usage).info };
+    let info = TextureDesc::d3(8, 8, 8, Format::R32Float, usage).info.dimension(Dimension::D3);
     let volume = viewer.texture(&info);
     let view = TextureView { access: TextureAccess::RenderTarget, ..whole(&info, ViewShape::D3) };
     viewer.show_texture(8, &volume, view);
@@ -401,20 +400,20 @@ fn samplers_find_what_they_are_asked_for() {
     viewer.show_texture(0, &texture, whole(&info, ViewShape::D2));
     let outside =
         shader(SAMPLED.declared, "uint4(round(image.SampleLevel(source, float2(3, 0.5), 0) * 255.0))", BOTH);
-    let border = SamplerInfo { address: [AddressMode::Border; 3], ..SamplerInfo::default() };
-    let opaque = SamplerInfo { border: BorderColor::OpaqueBlack, ..border };
-    let white = SamplerInfo { border: BorderColor::OpaqueWhite, ..border };
-    let second = SamplerInfo { min_lod: 1.0, ..SamplerInfo::default() };
+    let border = SamplerInfo::default().address([AddressMode::Border; 3]);
+    let opaque = border.border(BorderColor::OpaqueBlack);
+    let white = border.border(BorderColor::OpaqueWhite);
+    let second = SamplerInfo::default().min_lod(1.0);
     for (index, (desc, shader, expected)) in [
         (SamplerInfo::default(), SAMPLED, bytes_of(word(0, 0))),
         (second, SAMPLED, bytes_of(word(1, 0))),
-        (SamplerInfo { mip_bias: 2.0, ..SamplerInfo::default() }, SAMPLED, bytes_of(word(2, 0))),
-        (SamplerInfo { anisotropy: 16, ..SamplerInfo::default() }, SAMPLED, bytes_of(word(0, 0))),
+        (SamplerInfo::default().mip_bias(2.0), SAMPLED, bytes_of(word(2, 0))),
+        (SamplerInfo::default().anisotropy(16), SAMPLED, bytes_of(word(0, 0))),
         (border, SAMPLED, bytes_of(word(0, 0))),
         (border, outside, [0; 4]),
         (opaque, outside, [0, 0, 0, 255]),
         (white, outside, [255; 4]),
-        (SamplerInfo { address: [AddressMode::Clamp; 3], ..border }, outside, bytes_of(word(0, 0))),
+        (border.address([AddressMode::Clamp; 3]), outside, bytes_of(word(0, 0))),
     ]
     .into_iter()
     .enumerate()

@@ -17,7 +17,7 @@ use super::Device;
 ///
 /// ```
 /// use tenure::device::{Device, Permit};
-/// use tenure::{DeviceError, QueueId};
+/// use tenure::{device::QueueId, error::DeviceError};
 ///
 /// fn empty_submission<D: Device>(device: &D, serial: u64) -> Result<(), DeviceError> {
 ///     // SAFETY: the caller gives the serials of queue 0 in order, and nothing else submits to it.
@@ -40,12 +40,12 @@ use super::Device;
 ///
 /// ```
 /// use tenure::device::{Permit, prelude::*};
-/// use tenure::QueueId;
+/// use tenure::device::QueueId;
 ///
 /// let device = tenure::sim::Device::new(tenure::sim::Profile::DISCRETE);
 /// let list = device.create_list(Permit::checked(), QueueId(0))?;
 /// device.destroy_list(Permit::checked(), list);
-/// # Ok::<(), tenure::DeviceError>(())
+/// # Ok::<(), tenure::error::DeviceError>(())
 /// ```
 pub struct Permit<D>(PhantomData<fn() -> D>);
 

@@ -10,7 +10,7 @@
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// use tenure::device::{HeapDesc, Permit, forward_device};
-/// use tenure::{BufferDesc, Config, DeviceError, Gpu, Usage, sim};
+/// use tenure::{BufferDesc, Config, Gpu, Usage, error::DeviceError, sim};
 ///
 /// struct Counting(sim::Device, AtomicU64);
 ///

@@ -82,7 +82,7 @@ fn the_map_begins_with_a_pool_of_objects() {
 /// An object without a block is still described, and a long description leaves the map in the window.
 #[test]
 fn descriptions_leave_room_for_the_map() {
-    let config = Config { leak_backtraces: true, ..Config::default() };
+    let config = Config::default().leak_backtraces(true);
     let gpu = Gpu::new(Device::new(Profile::DISCRETE), config).unwrap();
     let long = "x".repeat(20_000);
     let desc = BufferDesc::new(70_000, Usage::VERTEX).name("granite").tag(long);

@@ -63,7 +63,7 @@ impl<D: HeapDevice> HeapPools<D> {
     /// #     }
     /// #     fn destroy_heap(&self, _heap: u64) {}
     /// # }
-    /// let mut pools = HeapPools::new(Card, HeapPoolsConfig { compacts: true, ..HeapPoolsConfig::default() })?;
+    /// let mut pools = HeapPools::new(Card, HeapPoolsConfig::default().compacts(true))?;
     /// let order = [MemoryTypeId(0)];
     /// let mesh = MemoryRequest::new(100 << 10, 256, &order, HeapCategory::Buffers);
     /// let mut meshes = Vec::new();

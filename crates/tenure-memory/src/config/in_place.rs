@@ -15,9 +15,9 @@ use super::{Check, ConfigError, GIB, KIB, MIB};
 /// filled.
 ///
 /// ```
-/// use tenure::{BufferDesc, Config, Gpu, InPlaceConfig, Usage, sim};
+/// use tenure::{BufferDesc, Config, Gpu, Usage, config::InPlaceConfig, sim};
 ///
-/// let in_place = InPlaceConfig { initial_data: false, uploads: false, ..InPlaceConfig::default() };
+/// let in_place = InPlaceConfig::default().initial_data(false).uploads(false);
 /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_LAVAPIPE), Config::from(in_place))?;
 /// let rock = gpu.create_buffer_with(&BufferDesc::new(4096, Usage::VERTEX), &[7; 4096])?;
 /// assert_eq!((gpu.upload_stats().in_place, gpu.upload_stats().bytes), (0, 4096));

@@ -33,17 +33,17 @@ const GIB: u64 = 1 << 30;
 ///
 /// ```
 /// use std::time::Duration;
-/// use tenure::{Config, FrameConfig, PoolConfig};
+/// use tenure::{Config, config::{FrameConfig, PoolConfig}};
 ///
 /// let config = Config {
-///     frames: FrameConfig { in_flight: 2, ..Default::default() },
-///     pools: PoolConfig { min_block: 1 << 20, ..Default::default() },
+///     frames: FrameConfig::default().in_flight(2),
+///     pools: PoolConfig::default().min_block(1 << 20),
 ///     ..Default::default()
 /// };
 /// assert!(config.validate().is_ok());
 ///
 /// // One part alone:
-/// let config = Config::from(PoolConfig { shards: 1, ..Default::default() });
+/// let config = Config::from(PoolConfig::default().shards(1));
 /// assert_eq!(config.pools.shards, 1);
 ///
 /// // Or a field at a time:

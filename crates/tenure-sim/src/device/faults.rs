@@ -14,7 +14,7 @@ use crate::timeline::Queues;
 /// ```
 /// use tenure::device::{Permit, prelude::*};
 /// use tenure::sim::{Device, Fault, FaultKind, Profile};
-/// use tenure::QueueId;
+/// use tenure::device::QueueId;
 ///
 /// let device = Device::new(Profile::DISCRETE);
 /// device.faults().inject(Fault::nth(2, FaultKind::OutOfHostMemory));
@@ -23,7 +23,7 @@ use crate::timeline::Queues;
 /// assert!(device.create_list(permit, QueueId(0)).is_err());
 /// assert!(device.create_list(permit, QueueId(0)).is_ok());
 /// # device.destroy_list(permit, first);
-/// # Ok::<(), tenure::DeviceError>(())
+/// # Ok::<(), tenure::error::DeviceError>(())
 /// ```
 #[derive(Clone)]
 pub struct Faults {

@@ -73,7 +73,7 @@ impl Device {
     /// use tenure_sim::{Device, Lag, Options, Profile, Step};
     ///
     /// let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None).journal(true));
-    /// let desc = ResourceDesc::Buffer(BufferInfo { size: 256, usage: Usage::COPY_DST });
+    /// let desc = ResourceDesc::Buffer(BufferInfo::new(256, Usage::COPY_DST));
     /// let buffer = device.create_committed(&desc, MemoryTypeId(0))?;
     /// let permit = Permit::checked();
     /// let mut list = device.create_list(permit, QueueId(0))?;

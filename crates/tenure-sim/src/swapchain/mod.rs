@@ -39,7 +39,7 @@ pub enum SwapchainEvent {
 /// Drop it before the [`Gpu`] is shut down.
 ///
 /// ```
-/// use tenure::{Config, Gpu, Queue, State, Subresource, SwapchainDesc, sim};
+/// use tenure::{Config, Gpu, Queue, State, Subresource, present::SwapchainDesc, sim};
 ///
 /// let device = sim::Device::new(sim::Profile::VULKAN_NVIDIA);
 /// let gpu = Gpu::new(device.clone(), Config::default())?;

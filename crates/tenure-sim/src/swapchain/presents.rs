@@ -42,7 +42,7 @@ impl Device {
         info: &tenure_core::TextureInfo,
     ) -> Result<Resource, tenure_core::DeviceError> {
         let usage = info.usage.difference(Usage::PRESENT);
-        let plain = ResourceDesc::Texture(tenure_core::TextureInfo { usage, ..info.clone() });
+        let plain = ResourceDesc::Texture(info.clone().usage(usage));
         let needs = self.queues().requirements_of(&plain)?;
         let is_local = |index: &u8| {
             let flags =

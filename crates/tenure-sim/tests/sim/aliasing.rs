@@ -223,8 +223,7 @@ fn what_is_discarded_is_undefined() {
     for profile in BOTH {
         for discarded in [None, Some(Subresource::One(1)), Some(Subresource::All)] {
             let device = manual(profile);
-            let info =
-                TextureInfo { mips: 2, ..texture_info(64, 64, Usage::RENDER_TARGET | Usage::SHADER_READ) };
+            let info = texture_info(64, 64, Usage::RENDER_TARGET | Usage::SHADER_READ).mips(2);
             let bloom = committed(&device, "bloom", &ResourceDesc::Texture(info));
             submit(&device, GRAPHICS, 1, &[], |list| {
                 transition(list, &bloom, State::COMMON, TARGET);

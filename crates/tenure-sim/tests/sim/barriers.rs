@@ -145,7 +145,7 @@ fn enhanced_barriers_contain_what_the_last_one_led_to() {
 fn a_barrier_orders_unordered_accesses_where_it_is() {
     for (profile, mip) in [(Profile::VULKAN_NVIDIA, 0), (Profile::VULKAN_NVIDIA, 1), (Profile::DISCRETE, 1)] {
         let device = manual(profile);
-        let info = TextureInfo { mips: 2, ..texture_info(16, 16, Usage::UNORDERED_ACCESS | READ) };
+        let info = texture_info(16, 16, Usage::UNORDERED_ACCESS | READ).mips(2);
         let chain = committed(&device, "chain", &ResourceDesc::Texture(info));
         let moved = |mip, before, after| Barrier::Transition {
             resource: &chain,
@@ -218,7 +218,7 @@ fn a_use_finds_the_layout_of_its_own_state() {
 }
 
 fn depth(device: &Device) -> Resource {
-    let info = TextureInfo { format: Format::D32Float, ..texture_info(16, 16, READ | Usage::DEPTH_STENCIL) };
+    let info = texture_info(16, 16, READ | Usage::DEPTH_STENCIL).format(Format::D32Float);
     committed(device, "depth", &ResourceDesc::Texture(info))
 }
 

@@ -15,7 +15,7 @@ pub(crate) fn manual(profile: Profile) -> Device {
 }
 
 pub(crate) fn buffer(size: u64, usage: Usage) -> ResourceDesc {
-    ResourceDesc::Buffer(BufferInfo { size, usage })
+    ResourceDesc::Buffer(BufferInfo::new(size, usage))
 }
 
 pub(crate) fn texture(width: u32, height: u32, usage: Usage) -> ResourceDesc {
@@ -23,18 +23,7 @@ pub(crate) fn texture(width: u32, height: u32, usage: Usage) -> ResourceDesc {
 }
 
 pub(crate) fn texture_info(width: u32, height: u32, usage: Usage) -> TextureInfo {
-    TextureInfo {
-        dimension: Dimension::D2,
-        width,
-        height,
-        depth_or_layers: 1,
-        mips: 1,
-        samples: 1,
-        format: Format::Rgba8Unorm,
-        usage,
-        clear: None,
-        view_formats: Vec::new(),
-    }
+    TextureInfo::new(Dimension::D2, width, height, Format::Rgba8Unorm, usage)
 }
 
 /// The host-visible memory type for writing, or for reading back.

@@ -31,13 +31,11 @@ fn case() -> impl Strategy<Value = Case> {
         let (deep, width, height, depth_or_layers, mips, format, reserved) = shape;
         let reserved = reserved && !deep;
         let longest = width.max(height).max(if deep { depth_or_layers } else { 1 });
-        let info = TextureInfo {
-            dimension: if deep { Dimension::D3 } else { Dimension::D2 },
-            depth_or_layers,
-            mips: 1 + mips.min(longest.ilog2()),
-            format,
-            ..texture_info(width, height, USES)
-        };
+        let info = texture_info(width, height, USES)
+            .dimension(if deep { Dimension::D3 } else { Dimension::D2 })
+            .depth_or_layers(depth_or_layers)
+            .mips(1 + mips.min(longest.ilog2()))
+            .format(format);
         let (mip, layer) = (mip % info.mips, layer % info.layers());
         let block = info.format.plane_block(Plane::First).unwrap();
         let size = info.mip_extent(mip);
@@ -244,7 +242,7 @@ proptest! {
 fn all_samples_and_both_planes_are_copied() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
     let usage = USES | Usage::DEPTH_STENCIL;
-    let info = TextureInfo { samples: 4, format: Format::D32FloatS8Uint, ..texture_info(5, 3, usage) };
+    let info = texture_info(5, 3, usage).samples(4).format(Format::D32FloatS8Uint);
     let desc = ResourceDesc::Texture(info);
     let [src, dst] = ["moss", "fern"].map(|name| committed(&device, name, &desc));
     submit(&device, GRAPHICS, 1, &[], |list| {
@@ -264,7 +262,7 @@ fn copied(
     commands: impl FnOnce(&mut tenure_sim::List, &Resource, &Resource),
 ) -> Vec<tenure_sim::Hazard> {
     let device = Device::with_options(Options::new(profile).lag(Lag::None).zeroed(false));
-    let desc = |usage| ResourceDesc::Texture(TextureInfo { mips: 2, ..texture_info(8, 4, usage) });
+    let desc = |usage| ResourceDesc::Texture(texture_info(8, 4, usage).mips(2));
     let src = committed(&device, "moss", &desc(USES | Usage::SHADER_READ));
     let dst = committed(&device, "fern", &desc(usage));
     submit(&device, GRAPHICS, 1, &[], |list| commands(list, &src, &dst));
@@ -333,11 +331,8 @@ fn texels_are_read_in_the_source_and_written_in_the_destination() {
 fn copies_that_a_driver_loses_are_refused() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
         let device = Device::with_options(Options::new(profile).lag(Lag::Manual).loses_depth_copies());
-        let desc = TextureInfo {
-            format: Format::D32FloatS8Uint,
-            depth_or_layers: 2,
-            ..texture_info(8, 8, USES | Usage::DEPTH_STENCIL)
-        };
+        let desc =
+            texture_info(8, 8, USES | Usage::DEPTH_STENCIL).format(Format::D32FloatS8Uint).depth_or_layers(2);
         let shadow = ResourceDesc::Texture(desc.clone());
         let [from, to] = ["from", "to"].map(|name| committed(&device, name, &shadow));
         let staging = committed(&device, "staging", &buffer(4096, USES));

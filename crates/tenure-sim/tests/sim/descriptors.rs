@@ -80,7 +80,7 @@ fn only_the_subresources_in_view_are_used() {
     for profile in BOTH {
         let device = manual(profile);
         let heaps = Heaps::new(&device, DescriptorKind::Resource);
-        let info = TextureInfo { mips: 3, depth_or_layers: 4, ..readable(8, 8) };
+        let info = readable(8, 8).mips(3).depth_or_layers(4);
         let rock = painted(&device, 1, "rock", info);
         let some = TextureView {
             shape: ViewShape::D2Array,
@@ -418,7 +418,7 @@ fn texels_are_read_and_sampled_through_descriptors() {
         let out = out(&device);
         heaps.put(&device, 0, &sampled(&rock));
         samplers.put(&device, 0, &Descriptor::Sampler(SamplerInfo::default()));
-        let nearest = SamplerInfo { mag: Filter::Nearest, ..SamplerInfo::default() };
+        let nearest = SamplerInfo::default().mag(Filter::Nearest);
         samplers.put(&device, 1, &Descriptor::Sampler(nearest));
         submit(&device, GRAPHICS, 1, &[], |list| {
             transition(list, &rock, State::COMMON, State::COPY_DST);

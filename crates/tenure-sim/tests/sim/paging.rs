@@ -40,7 +40,7 @@ impl Bench {
         let (memory, category) = (MemoryTypeId(0), HeapCategory::Buffers);
         let desc = HeapDesc { size: MIB, alignment: 64 << 10, memory, category, priority };
         let heap = self.device.create_heap(&desc).unwrap();
-        let buffer = ResourceDesc::Buffer(BufferInfo { size: MIB, usage: Usage::COPY_DST });
+        let buffer = ResourceDesc::Buffer(BufferInfo::new(MIB, Usage::COPY_DST));
         let resource = self.device.create_placed(PERMIT(), &buffer, &heap, 0).unwrap();
         self.device.set_name(PERMIT(), ObjectRef::Heap(&heap), &format!("block {}", self.blocks.len()));
         self.blocks.push((heap, resource));
@@ -365,7 +365,7 @@ fn of_a_block_that_is_used_in_part_the_rest_is_unused() {
 fn what_lies_beside_a_buffer_in_its_heap_is_unused() {
     let mut bench = Bench::granted(100, Lag::None);
     let [block] = bench.blocks();
-    let desc = ResourceDesc::Buffer(BufferInfo { size: MIB / 4, usage: Usage::COPY_DST });
+    let desc = ResourceDesc::Buffer(BufferInfo::new(MIB / 4, Usage::COPY_DST));
     let heap = &bench.blocks[block].0;
     let place = |offset| bench.device.create_placed(PERMIT(), &desc, heap, offset).unwrap();
     let placed = [place(0), place(MIB / 2)];

@@ -72,10 +72,9 @@ fn direct3d_sizes_and_alignments() {
     assert_eq!(of(&texture(129, 128, Usage::SHADER_READ)), (131_072, 65_536));
     assert_eq!(of(&texture(16, 16, Usage::RENDER_TARGET)), (65_536, 65_536));
     assert_eq!(of(&texture(1920, 1080, Usage::RENDER_TARGET)), (15 * 9 * 65_536, 65_536));
-    let msaa = TextureInfo { samples: 4, ..texture_info(1920, 1080, Usage::RENDER_TARGET) };
+    let msaa = texture_info(1920, 1080, Usage::RENDER_TARGET).samples(4);
     assert_eq!(of(&ResourceDesc::Texture(msaa)), (4 * 15 * 9 * 65_536, 4 << 20));
-    let compressed =
-        TextureInfo { format: Format::Bc7Unorm, mips: 11, ..texture_info(1024, 1024, Usage::SHADER_READ) };
+    let compressed = texture_info(1024, 1024, Usage::SHADER_READ).format(Format::Bc7Unorm).mips(11);
     let (size, alignment) = of(&ResourceDesc::Texture(compressed));
     assert_eq!(alignment, 65_536);
     assert!((1_398_101..1_572_864).contains(&size), "{size}");
@@ -134,23 +133,23 @@ fn wild_desc() -> impl Strategy<Value = ResourceDesc> {
         Just(Usage::RENDER_TARGET),
     ];
     let buffer = (any::<u64>(), 0_u32..64, usage.clone())
-        .prop_map(|(size, shift, usage)| ResourceDesc::Buffer(BufferInfo { size: size >> shift, usage }));
+        .prop_map(|(size, shift, usage)| ResourceDesc::Buffer(BufferInfo::new(size >> shift, usage)));
     let sizes =
         (wild_number(), wild_number(), wild_number(), prop_oneof![Just(1_u32), 0_u32..20, any::<u32>()]);
     let texture = (any::<bool>(), sizes, prop_oneof![Just(1_u32), 0_u32..20], 0..Format::ALL.len(), usage)
         .prop_map(|(deep, (width, height, depth_or_layers, mips), samples, format, usage)| {
-            ResourceDesc::Texture(TextureInfo {
-                dimension: if deep { Dimension::D3 } else { Dimension::D2 },
-                width,
-                height,
-                depth_or_layers,
-                mips,
-                samples,
-                format: Format::ALL[format],
-                usage,
-                clear: None,
-                view_formats: Vec::new(),
-            })
+            ResourceDesc::Texture(
+                TextureInfo::new(
+                    if deep { Dimension::D3 } else { Dimension::D2 },
+                    width,
+                    height,
+                    Format::ALL[format],
+                    usage,
+                )
+                .depth_or_layers(depth_or_layers)
+                .mips(mips)
+                .samples(samples),
+            )
         });
     prop_oneof![buffer, texture]
 }

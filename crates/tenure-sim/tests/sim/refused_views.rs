@@ -144,12 +144,10 @@ fn shaders_see_no_readback_heap() {
 }
 
 fn cube() -> TextureInfo {
-    TextureInfo {
-        depth_or_layers: 12,
-        mips: 5,
-        view_formats: vec![Format::Rgba8Srgb],
-        ..texture_info(16, 16, Usage::SHADER_READ | Usage::UNORDERED_ACCESS | Usage::RENDER_TARGET)
-    }
+    texture_info(16, 16, Usage::SHADER_READ | Usage::UNORDERED_ACCESS | Usage::RENDER_TARGET)
+        .depth_or_layers(12)
+        .mips(5)
+        .view_formats(vec![Format::Rgba8Srgb])
 }
 
 #[test]
@@ -206,20 +204,14 @@ fn views_of_other_textures() {
             let view = TextureView { format: info.format, ..view };
             is_made(&device, view.access.kind(), &Descriptor::Texture { resource: &resource, view })
         };
-        let volume = TextureInfo {
-            dimension: Dimension::D3,
-            depth_or_layers: 4,
-            ..texture_info(4, 4, Usage::SHADER_READ)
-        };
+        let volume = texture_info(4, 4, Usage::SHADER_READ).dimension(Dimension::D3).depth_or_layers(4);
         let d3 = TextureView { shape: ViewShape::D3, ..first(SAMPLED) };
         assert!(is_made(&volume, d3));
         assert!(!is_made(&volume, first(SAMPLED)));
         assert!(!is_made(&volume, TextureView { layers: 2, ..d3 }));
 
-        let depth = TextureInfo {
-            format: Format::D24UnormS8Uint,
-            ..texture_info(4, 4, Usage::SHADER_READ | Usage::DEPTH_STENCIL)
-        };
+        let depth =
+            texture_info(4, 4, Usage::SHADER_READ | Usage::DEPTH_STENCIL).format(Format::D24UnormS8Uint);
         let stencil = TextureView { plane: Plane::Stencil, ..first(SAMPLED) };
         let target = |read_only| first(TextureAccess::DepthStencil { read_only });
         for (view, allowed) in [
@@ -232,12 +224,11 @@ fn views_of_other_textures() {
         ] {
             assert_eq!(is_made(&depth, view), allowed, "{view:?}");
         }
-        let plain = TextureInfo { format: Format::D32Float, ..depth };
+        let plain = depth.format(Format::D32Float);
         assert!(is_made(&plain, first(SAMPLED)) && !is_made(&plain, stencil));
-        let oblong = TextureInfo { depth_or_layers: 6, ..texture_info(8, 4, Usage::SHADER_READ) };
+        let oblong = texture_info(8, 4, Usage::SHADER_READ).depth_or_layers(6);
         assert!(!is_made(&oblong, TextureView { shape: ViewShape::Cube, layers: 6, ..first(SAMPLED) }));
-        let smooth =
-            TextureInfo { samples: 4, ..texture_info(8, 8, Usage::RENDER_TARGET | Usage::SHADER_READ) };
+        let smooth = texture_info(8, 8, Usage::RENDER_TARGET | Usage::SHADER_READ).samples(4);
         assert!(is_made(&smooth, first(SAMPLED)) && is_made(&smooth, first(TextureAccess::RenderTarget)));
     }
 }
@@ -315,9 +306,9 @@ fn samplers_are_checked_and_counted() {
         |index, desc| device.write_descriptor(Permit::checked(), &made, index, &Descriptor::Sampler(desc));
     let plain = SamplerInfo::default();
     for (wrong, field) in [
-        (SamplerInfo { anisotropy: 17, ..plain }, "anisotropy"),
-        (SamplerInfo { max_lod: f32::NAN, ..plain }, "max_lod"),
-        (SamplerInfo { min_lod: 2000.0, ..plain }, "max_lod"),
+        (plain.anisotropy(17), "anisotropy"),
+        (plain.max_lod(f32::NAN), "max_lod"),
+        (plain.min_lod(2000.0), "max_lod"),
     ] {
         assert!(
             matches!(write(0, wrong), Err(DeviceError::InvalidDesc { field: found, .. }) if found == field)

@@ -67,7 +67,7 @@ fn placement() {
     refused(device.create_placed(Permit::checked(), &rock, &heap, 4096), "aligned");
     refused(device.create_placed(Permit::checked(), &rock, &heap, 8 * PAGE), "inside the heap");
     refused(device.create_placed(Permit::checked(), &rock, &heap, u64::MAX - PAGE + 1), "inside the heap");
-    let msaa = TextureInfo { samples: 4, ..texture_info(8, 8, Usage::RENDER_TARGET) };
+    let msaa = texture_info(8, 8, Usage::RENDER_TARGET).samples(4);
     let msaa = ResourceDesc::Texture(msaa);
     refused(device.create_placed(Permit::checked(), &msaa, &heap, 0), "heap is aligned");
     // A small one may be at any multiple of 64 KiB, but in a heap that is aligned for all of them.
@@ -122,7 +122,7 @@ fn recorded(device: &Device, queue: QueueId, command: impl FnOnce(&mut List)) ->
 
 fn things(device: &Device) -> (Resource, Resource) {
     let usage = Usage::COPY_SRC | Usage::COPY_DST | Usage::SHADER_READ;
-    let info = TextureInfo { mips: 2, format: Format::Bc1Unorm, ..texture_info(64, 32, usage) };
+    let info = texture_info(64, 32, usage).mips(2).format(Format::Bc1Unorm);
     (
         committed(device, "rock", &buffer(16 << 10, usage)),
         committed(device, "moss", &ResourceDesc::Texture(info)),
@@ -187,11 +187,9 @@ fn texture_copies() {
 fn copy_queues_copy_in_steps() {
     let copied = |profile, queue, origin: [u32; 3], extent: [u32; 3]| {
         let device = Device::new(profile);
-        let lut = TextureInfo {
-            dimension: Dimension::D3,
-            depth_or_layers: 20,
-            ..texture_info(20, 20, Usage::COPY_SRC | Usage::COPY_DST)
-        };
+        let lut = texture_info(20, 20, Usage::COPY_SRC | Usage::COPY_DST)
+            .dimension(Dimension::D3)
+            .depth_or_layers(20);
         let lut = committed(&device, "lut", &ResourceDesc::Texture(lut));
         let texels = upload(&device, "texels", 128 << 10);
         let layout = BufferLayout { offset: 0, row_pitch: 256, rows: 20 };
@@ -216,7 +214,7 @@ fn copies_of_depth_to_buffers() {
     let copied = |profile, queue| {
         let device = Device::new(profile);
         let usage = Usage::DEPTH_STENCIL | Usage::COPY_SRC | Usage::COPY_DST;
-        let depth = TextureInfo { format: Format::D32Float, ..texture_info(64, 4, usage) };
+        let depth = texture_info(64, 4, usage).format(Format::D32Float);
         let depth = committed(&device, "depth", &ResourceDesc::Texture(depth));
         let texels = upload(&device, "texels", 64 << 10);
         let layout = BufferLayout { offset: 0, row_pitch: 256, rows: 4 };
@@ -236,8 +234,7 @@ fn copies_of_depth_to_buffers() {
 #[test]
 fn compressed_textures_of_odd_sizes() {
     let of = |profile, width, height, mips| {
-        let info =
-            TextureInfo { mips, format: Format::Bc1Unorm, ..texture_info(width, height, Usage::SHADER_READ) };
+        let info = texture_info(width, height, Usage::SHADER_READ).mips(mips).format(Format::Bc1Unorm);
         Device::new(profile).requirements(&ResourceDesc::Texture(info)).map(drop)
     };
     for (width, height) in [(30, 32), (32, 31)] {
@@ -254,7 +251,7 @@ fn copies_between_textures() {
     let device = Device::new(Profile::DISCRETE);
     let (rock, moss) = things(&device);
     let usage = Usage::COPY_SRC | Usage::COPY_DST;
-    let base = TextureInfo { mips: 2, format: Format::Bc1Unorm, ..texture_info(64, 32, usage) };
+    let base = texture_info(64, 32, usage).mips(2).format(Format::Bc1Unorm);
     let make = |info: &TextureInfo| committed(&device, "", &ResourceDesc::Texture(info.clone()));
     let copy = |queue, src: &Resource, dst: &Resource, which| {
         recorded(&device, queue, |list| list.copy_texture(src, dst, which))
@@ -268,16 +265,16 @@ fn copies_between_textures() {
     }
     refused(copy(COPY, &moss, &fern, Subresource::One(2)), "subresource exists");
     for (info, rule) in [
-        (TextureInfo { format: Format::Bc1Srgb, ..base.clone() }, "same format"),
-        (TextureInfo { width: 60, ..base.clone() }, "same width"),
-        (TextureInfo { depth_or_layers: 3, ..base.clone() }, "same width, height, and depth or layers"),
-        (TextureInfo { mips: 1, ..base.clone() }, "as many mips"),
-        (TextureInfo { dimension: Dimension::D3, ..base.clone() }, "same dimension"),
+        (base.clone().format(Format::Bc1Srgb), "same format"),
+        (base.clone().width(60), "same width"),
+        (base.clone().depth_or_layers(3), "same width, height, and depth or layers"),
+        (base.clone().mips(1), "as many mips"),
+        (base.clone().dimension(Dimension::D3), "same dimension"),
     ] {
         refused(copy(COPY, &moss, &make(&info), Subresource::All), rule);
     }
-    let depth = TextureInfo { format: Format::D32Float, ..texture_info(8, 8, usage | Usage::DEPTH_STENCIL) };
-    let smooth = TextureInfo { samples: 4, ..texture_info(8, 8, usage | Usage::RENDER_TARGET) };
+    let depth = texture_info(8, 8, usage | Usage::DEPTH_STENCIL).format(Format::D32Float);
+    let smooth = texture_info(8, 8, usage | Usage::RENDER_TARGET).samples(4);
     for (info, rule) in [(depth, "depth and stencil"), (smooth, "multisampled")] {
         let (src, dst) = (make(&info), make(&info));
         copy(GRAPHICS, &src, &dst, Subresource::All).unwrap();
@@ -348,7 +345,7 @@ fn what_is_handed_to_a_peer_is_shared_and_whole() {
         let device = Device::new(profile);
         let usage = Usage::COPY_SRC | Usage::COPY_DST;
         let own = committed(&device, "own", &texture(16, 16, usage));
-        let shared = TextureInfo { mips: 2, ..texture_info(16, 16, usage | Usage::SHARED) };
+        let shared = texture_info(16, 16, usage | Usage::SHARED).mips(2);
         let shared = committed(&device, "shared", &ResourceDesc::Texture(shared));
         let hand_over = |resource: &Resource, subresource, after| {
             recorded(&device, GRAPHICS, |list| {
@@ -388,17 +385,14 @@ fn what_direct3d_12_does_not_have() {
     };
     let (d3d12, vulkan) = (Device::new(Profile::DISCRETE), Device::new(Profile::VULKAN_NVIDIA));
     for usage in [Usage::SHADER_READ, Usage::RENDER_TARGET | Usage::UNORDERED_ACCESS] {
-        let desc = ResourceDesc::Texture(TextureInfo { samples: 4, ..texture_info(8, 8, usage) });
+        let desc = ResourceDesc::Texture(texture_info(8, 8, usage).samples(4));
         unsupported(d3d12.requirements(&desc).map(drop), "multisampled textures that are no targets");
         vulkan.requirements(&desc).unwrap();
     }
     let structure = buffer(1 << 20, Usage::ACCELERATION_STRUCTURE);
     unsupported(d3d12.create_reserved(&structure).map(drop), "reserved acceleration structures");
     vulkan.create_reserved(&structure).unwrap();
-    let depth = TextureInfo {
-        format: Format::D32Float,
-        ..texture_info(64, 4, Usage::DEPTH_STENCIL | Usage::COPY_DST)
-    };
+    let depth = texture_info(64, 4, Usage::DEPTH_STENCIL | Usage::COPY_DST).format(Format::D32Float);
     let part = TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [64, 2, 1] };
     let copied = |device: &Device| {
         let depth = committed(device, "depth", &ResourceDesc::Texture(depth.clone()));

@@ -90,8 +90,7 @@ fn combined_samplers_are_of_a_texture_and_a_sampler() {
 fn input_attachments_are_read_by_pixel_shaders() {
     let device = manual(Profile::VULKAN_MOBILE);
     let usage = Usage::RENDER_TARGET | Usage::INPUT_ATTACHMENT | Usage::COPY_DST;
-    let albedo =
-        committed(&device, "albedo", &ResourceDesc::Texture(TextureInfo { usage, ..readable(4, 4) }));
+    let albedo = committed(&device, "albedo", &ResourceDesc::Texture(readable(4, 4).usage(usage)));
     let views = heap(&device, "views", DescriptorKind::Resource, false);
     let input = Descriptor::Texture { resource: &albedo, view: first(TextureAccess::InputAttachment) };
     device.write_descriptor(Permit::checked(), &views, 0, &input).unwrap();
@@ -125,7 +124,7 @@ fn input_attachments_are_vulkans() {
     let usage = Usage::RENDER_TARGET | Usage::INPUT_ATTACHMENT;
     for profile in Profile::ALL {
         let device = Device::new(*profile);
-        let texture = |usage| ResourceDesc::Texture(TextureInfo { usage, ..readable(4, 4) });
+        let texture = |usage| ResourceDesc::Texture(readable(4, 4).usage(usage));
         let found = device.requirements(&texture(usage));
         if device.properties().api == Api::Vulkan {
             assert_eq!(found, device.requirements(&texture(Usage::RENDER_TARGET)), "{profile:?}");

@@ -425,7 +425,7 @@ fn what_cannot_be_shared_is_refused() {
     let [one, other] = Process::pair(Profile::VULKAN_NVIDIA, Lag::None);
     let buffer = one.gpu.create_buffer(&buffer_desc()).unwrap();
     let handle = one.device.export(buffer.raw()).unwrap();
-    let smaller = ResourceDesc::Buffer(tenure_core::BufferInfo { size: SIZE - 1, usage: buffer.usage() });
+    let smaller = ResourceDesc::Buffer(tenure_core::BufferInfo::new(SIZE - 1, buffer.usage()));
     let refused = other.device.import(&handle, &smaller).unwrap_err();
     assert!(matches!(refused, DeviceError::InvalidDesc { .. }), "{refused}");
     let elsewhere = Device::new(Profile::VULKAN_INTEL);
@@ -445,8 +445,7 @@ fn what_cannot_be_shared_is_refused() {
     let refused = recording.acquire_from_peer(&buffer, State::COPY_DST).unwrap_err();
     assert!(matches!(refused, Error::State { .. }), "{refused}");
     drop(recording);
-    let reserved =
-        ResourceDesc::Buffer(tenure_core::BufferInfo { size: 1 << 20, usage: COPIES | Usage::SHARED });
+    let reserved = ResourceDesc::Buffer(tenure_core::BufferInfo::new(1 << 20, COPIES | Usage::SHARED));
     assert!(matches!(one.device.create_reserved(&reserved), Err(DeviceError::InvalidDesc { .. })));
     drop((recording_free(&one), plain, buffer));
     one.end();

@@ -79,7 +79,7 @@ fn textures_are_promoted_to_copies_and_shader_reads_only() {
 #[test]
 fn subresources_decay_one_by_one() {
     let device = manual(Profile::DISCRETE);
-    let info = TextureInfo { mips: 2, ..texture_info(16, 16, EVERY_USE) };
+    let info = texture_info(16, 16, EVERY_USE).mips(2);
     let rock = committed(&device, "rock", &ResourceDesc::Texture(info));
     let (first, second) = (Subresource::One(0), Subresource::One(1));
     assert_clean(&run(&device, GRAPHICS, 1, |list| list.use_texture(&rock, first, State::COPY_DST)));
@@ -125,7 +125,7 @@ fn upload_and_readback_memory_fix_the_state() {
 fn subresources_have_their_own_states() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_INTEL] {
         let device = manual(profile);
-        let info = TextureInfo { mips: 3, ..texture_info(16, 16, Usage::RENDER_TARGET | Usage::SHADER_READ) };
+        let info = texture_info(16, 16, Usage::RENDER_TARGET | Usage::SHADER_READ).mips(3);
         let chain = committed(&device, "chain", &ResourceDesc::Texture(info));
         let to = |list: &mut tenure_sim::List, mip, before, after| {
             list.barriers(&[Barrier::Transition {

@@ -529,8 +529,8 @@ fn only_a_swap_chain_makes_what_is_presented() {
 #[test]
 fn a_graph_waits_for_the_image_just_before_the_pass_that_needs_it() {
     let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::None));
-    let frames = FrameConfig { in_flight: 2, ..FrameConfig::default() };
-    let gpu = Gpu::new(device.clone(), Config { frames, ..Config::default() }).unwrap();
+    let frames = FrameConfig::default().in_flight(2);
+    let gpu = Gpu::new(device.clone(), Config::default().frames(frames)).unwrap();
     let held = device.create_fence("held");
     let mut graph = Graph::new();
     let usage = Usage::RENDER_TARGET | Usage::SHADER_READ;
@@ -677,8 +677,8 @@ fn a_destructor_that_resizes_waits_for_no_purge() {
         for (way, run) in ways.iter().enumerate() {
             let device = Device::with_options(Options::new(*profile).lag(Lag::None));
             let timeout = Duration::from_secs(60);
-            let frames = FrameConfig { timeout, ..FrameConfig::default() };
-            let gpu = Gpu::new(device.clone(), Config { frames, ..Config::default() }).unwrap();
+            let frames = FrameConfig::default().timeout(timeout);
+            let gpu = Gpu::new(device.clone(), Config::default().frames(frames)).unwrap();
             let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([64, 48])).unwrap();
             let image = swapchain.acquire().unwrap().unwrap();
             let view = gpu.create_texture_view(image.texture(), &TextureViewDesc::render_target()).unwrap();

@@ -11,7 +11,7 @@ const USAGE: Usage = Usage::RENDER_TARGET.union(Usage::SHADER_READ).union(Usage:
 const FIRST: Subresource = Subresource::One(0);
 
 fn chain(device: &Device) -> Resource {
-    let info = TextureInfo { mips: 2, ..texture_info(16, 16, USAGE) };
+    let info = texture_info(16, 16, USAGE).mips(2);
     committed(device, "bloom", &ResourceDesc::Texture(info))
 }
 

@@ -167,10 +167,10 @@ fn the_usage_is_refused_where_it_cannot_be() {
     let device = device();
     let base = texture_info(4, 4, USAGE);
     let refused = [
-        TextureInfo { usage: Usage::CPU_WRITE, ..base.clone() },
-        TextureInfo { usage: USAGE | Usage::SHARED, ..base.clone() },
-        TextureInfo { samples: 4, ..base.clone() },
-        TextureInfo { format: Format::D32Float, ..base.clone() },
+        base.clone().usage(Usage::CPU_WRITE),
+        base.clone().usage(USAGE | Usage::SHARED),
+        base.clone().samples(4),
+        base.clone().format(Format::D32Float),
     ];
     for info in refused {
         let desc = ResourceDesc::Texture(info.clone());

@@ -129,7 +129,7 @@ fn what_mappings_name_outlives_their_change() {
 #[test]
 fn texture_tiles_are_boxes_of_texels() {
     let device = device(Profile::VULKAN_NVIDIA);
-    let info = TextureInfo { mips: 4, ..texture_info(256, 256, USES) };
+    let info = texture_info(256, 256, USES).mips(4);
     let rock = device.create_reserved(&ResourceDesc::Texture(info)).unwrap();
     let layout = device.tile_layout(&rock).unwrap();
     assert_eq!(layout.tile_extent, [128, 128, 1]);
@@ -183,7 +183,7 @@ fn what_is_not_supported_says_so() {
     };
     assert_eq!(lacks(Profile::VULKAN_MOBILE, buffer(8, USES)), "reserved (sparse) buffers");
     assert_eq!(lacks(Profile::VULKAN_INTEL, texture(8, 8, USES)), "reserved (sparse) textures");
-    let deep = TextureInfo { dimension: Dimension::D3, ..texture_info(8, 8, USES) };
+    let deep = texture_info(8, 8, USES).dimension(Dimension::D3);
     assert_eq!(lacks(Profile::DISCRETE, ResourceDesc::Texture(deep)), "reserved (sparse) 3D textures");
 }
 

@@ -90,7 +90,7 @@ fn command(list: &mut List, wild: &Wild, one: &Resource, two: &Resource) {
 
 fn resources(device: &Device) -> Vec<Resource> {
     let all = Usage::COPY_SRC | Usage::COPY_DST | Usage::UNORDERED_ACCESS | Usage::SHADER_READ;
-    let array = TextureInfo { mips: 3, depth_or_layers: 2, ..texture_info(70, 70, all) };
+    let array = texture_info(70, 70, all).mips(3).depth_or_layers(2);
     let array = ResourceDesc::Texture(array);
     let mut made = vec![
         committed(device, "buffer", &buffer(1 << 18, all)),

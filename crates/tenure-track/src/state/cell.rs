@@ -355,7 +355,7 @@ impl StateCell {
     /// ```
     /// use tenure::device::StateModel;
     /// use tenure::state::{ResourceKind, StateCell};
-    /// use tenure::{QueueKind, State, Usage};
+    /// use tenure::{State, Usage, device::QueueKind};
     ///
     /// let usage = Usage::RENDER_TARGET | Usage::UNORDERED_ACCESS;
     /// let target = StateCell::new(ResourceKind::Texture, 1, usage, State::RENDER_TARGET);

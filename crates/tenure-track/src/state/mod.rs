@@ -80,7 +80,7 @@
 //! use std::sync::Arc;
 //! use tenure::device::{QueueProperties, QueueSerial, StateModel};
 //! use tenure::state::{Fixups, ResourceKind, StateBarrier, StateCell, Tracker, resolve};
-//! use tenure::{QueueId, QueueKind, State, Subresource, Usage};
+//! use tenure::{State, Subresource, Usage, device::{QueueId, QueueKind}};
 //!
 //! // Any handle that is `Clone` and leads to the cell will do.
 //! let usage = Usage::DEPTH_STENCIL | Usage::SHADER_READ;

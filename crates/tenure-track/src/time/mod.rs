@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use tenure::time::{Clock, Recordings, ReleaseQueue};
-//! use tenure::QueueId;
+//! use tenure::device::QueueId;
 //!
 //! let (clock, recordings, releases) = (Clock::new(1), Recordings::new(), ReleaseQueue::new());
 //! let born = clock.stamp();
@@ -22,7 +22,7 @@
 //! clock.note_completed(submitted.queue, submitted.serial);
 //! releases.purge(&recordings, &clock, &mut ready);
 //! assert_eq!(ready, ["texture"]);
-//! # Ok::<(), tenure::DeviceError>(())
+//! # Ok::<(), tenure::error::DeviceError>(())
 //! ```
 
 mod clock;

@@ -43,7 +43,7 @@ impl ClockId {
 /// returned. It cannot check a sync point that the program makes with [`at`](Self::at).
 ///
 /// ```
-/// use tenure::{QueueId, SyncPoint};
+/// use tenure::{SyncPoint, device::QueueId};
 ///
 /// let mut both = SyncPoint::at(QueueId(0), 7);
 /// both.merge(&SyncPoint::at(QueueId(2), 3));
@@ -147,7 +147,7 @@ impl SyncPoint {
     /// submitted, or that another clock has counted, is an error.
     ///
     /// ```
-    /// use tenure::{QueueId, SyncPoint};
+    /// use tenure::{SyncPoint, device::QueueId};
     ///
     /// let point = SyncPoint::at(QueueId(1), 7);
     /// let (serials, clock) = point.to_raw();

@@ -222,18 +222,7 @@ mod tests {
     use tenure_core::device::{Dimension, Format};
 
     fn info(format: Format, width: u32, height: u32, mips: u32) -> TextureInfo {
-        TextureInfo {
-            dimension: Dimension::D2,
-            width,
-            height,
-            depth_or_layers: 4,
-            mips,
-            samples: 1,
-            format,
-            usage: Usage::COPY_DST,
-            clear: None,
-            view_formats: Vec::new(),
-        }
+        TextureInfo::new(Dimension::D2, width, height, format, Usage::COPY_DST).depth_or_layers(4).mips(mips)
     }
 
     #[test]
@@ -254,7 +243,7 @@ mod tests {
         let [region] = one.as_slice() else { panic!("{one:?}") };
         assert_eq!((region.dst_subresource.mip_level, region.dst_subresource.base_array_layer), (1, 2));
         assert_eq!(region.dst_subresource.layer_count, 1);
-        let volume = TextureInfo { dimension: Dimension::D3, ..info(Format::Rgba8Unorm, 8, 8, 2) };
+        let volume = info(Format::Rgba8Unorm, 8, 8, 2).dimension(Dimension::D3);
         let found = whole_regions(&volume, Subresource::One(1));
         assert_eq!(found[0].extent, vk::Extent3D { width: 4, height: 4, depth: 2 });
         assert_eq!(found[0].src_subresource.base_array_layer, 0);

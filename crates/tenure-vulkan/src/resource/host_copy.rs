@@ -189,18 +189,7 @@ mod tests {
     use tenure_core::device::{Dimension, Format, Plane};
 
     fn info(format: Format, width: u32, height: u32, mips: u32) -> TextureInfo {
-        TextureInfo {
-            dimension: Dimension::D2,
-            width,
-            height,
-            depth_or_layers: 4,
-            mips,
-            samples: 1,
-            format,
-            usage: Usage::COPY_DST,
-            clear: None,
-            view_formats: Vec::new(),
-        }
+        TextureInfo::new(Dimension::D2, width, height, format, Usage::COPY_DST).depth_or_layers(4).mips(mips)
     }
 
     fn region(origin: [u32; 3], extent: [u32; 3]) -> TextureRegion {
@@ -216,7 +205,7 @@ mod tests {
         assert_eq!(copy.buffer_image_height, 0, "one slice");
         assert_eq!(copy.image_subresource.base_array_layer, 1);
         assert_eq!(copy.image_offset, vk::Offset3D { x: 4, y: 8, z: 0 });
-        let volume = TextureInfo { dimension: Dimension::D3, ..info };
+        let volume = info.dimension(Dimension::D3);
         let copy = image_copy(layout, &volume, &region([0; 3], [68, 36, 4])).unwrap();
         assert_eq!(copy.buffer_image_height, 36);
         let huge = BufferLayout { offset: 0, row_pitch: u64::MAX, rows: u32::MAX };

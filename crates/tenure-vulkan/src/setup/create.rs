@@ -40,7 +40,7 @@ pub(crate) unsafe fn create(
 ) -> Result<Device, CreateError> {
     // SAFETY: the caller promises just this.
     let program = unsafe { Chain::copied(&own) }?;
-    let options = &Options { features: either(&options.features, &own.features), ..options.clone() };
+    let options = &options.clone().features(either(&options.features, &own.features));
     let Adapter { instance, physical, support, .. } = adapter;
     let chosen = queues::choose(&support.families, options.max_queues);
     let chosen = chosen.ok_or(CreateError::NoAdapter { found: 1 })?;

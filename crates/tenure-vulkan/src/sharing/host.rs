@@ -97,7 +97,7 @@ impl HostMemory {
     pub fn import(self, gpu: &Gpu<Device>, desc: &BufferDesc) -> Result<Buffer<Device>, RejectedMemory> {
         let import = || {
             let desc = self.checked(desc)?;
-            let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
+            let resource = ResourceDesc::Buffer(BufferInfo::new(desc.size, desc.usage));
             let resource = gpu.device().resources().import_host(&self, &resource)?;
             // Its destructor is the program's code, which not every call that destroys the buffer may run.
             let owner = self.owner.clone();

@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn whatever_differs_between_two_descriptions_is_in_the_hash() {
-        let desc = |size| ResourceDesc::Buffer(BufferInfo { size, usage: Usage::COPY_SRC });
+        let desc = |size| ResourceDesc::Buffer(BufferInfo::new(size, Usage::COPY_SRC));
         let usage = VkUsage::Buffer(vk::BufferUsageFlags::TRANSFER_SRC);
         let other = VkUsage::Buffer(vk::BufferUsageFlags::TRANSFER_DST);
         let hashes =
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(hashes[0], created_with(&desc(64), usage));
         let shared = |sharing| {
             let usage = Usage::COPY_SRC | sharing;
-            ResourceDesc::Buffer(BufferInfo { size: 64, usage })
+            ResourceDesc::Buffer(BufferInfo::new(64, usage))
         };
         assert_eq!(hashes[0], created_with(&shared(Usage::SHARED), usage));
         assert_ne!(hashes[0], created_with(&shared(Usage::SHARING), usage), "another queue family");

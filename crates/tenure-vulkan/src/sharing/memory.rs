@@ -184,7 +184,7 @@ impl Sharing for Gpu<Device> {
         desc: &BufferDesc,
     ) -> Result<Buffer<Device>, ImportError> {
         let desc = desc.clone().shared();
-        let resource = ResourceDesc::Buffer(BufferInfo { size: desc.size, usage: desc.usage });
+        let resource = ResourceDesc::Buffer(BufferInfo::new(desc.size, desc.usage));
         let import = |handle: &OwnedFd| {
             // SAFETY: the caller promises just this.
             let resource = unsafe { self.device().resources().import(handle, info, &resource) }?;

@@ -44,7 +44,7 @@ fn engine_buffer(device: &Device, usage: vk::BufferUsageFlags) -> (vk::Buffer, R
 }
 
 fn raw_buffer(buffer: vk::Buffer, memory: Option<RawMemory>, ownership: Ownership) -> RawBuffer {
-    let info = BufferInfo { size: SIZE, usage: COPIES };
+    let info = BufferInfo::new(SIZE, COPIES);
     RawBuffer { buffer, info, usage: USAGE, memory, ownership }
 }
 
@@ -91,7 +91,7 @@ fn mapping_follows_the_owner() {
     // SAFETY: the memory is host-visible and not mapped.
     let base = unsafe { device.raw().map_memory(memory.memory, 0, vk::WHOLE_SIZE, flags) }.unwrap();
     let base = NonNull::new(base.cast::<u8>()).unwrap();
-    let known = RawMemory { mapped: Some(base), ..memory };
+    let known = memory.mapped(Some(base));
     let resource = adopt(&device, raw_buffer(buffer, Some(known), Ownership::Caller)).unwrap();
     let mapping = device.map(&resource).unwrap();
     mapping.write(0, &bytes(4096, 2)).unwrap();
@@ -120,10 +120,8 @@ fn addresses_follow_the_usage() {
     let resource = adopt(&device, raw_buffer(buffer, None, Ownership::Caller)).unwrap();
     assert!(device.gpu_address(&resource).is_some_and(|address| address > 0));
     device.destroy_resource(PERMIT, resource);
-    let without = RawBuffer {
-        usage: USAGE & !vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
-        ..raw_buffer(buffer, None, Ownership::Caller)
-    };
+    let without = raw_buffer(buffer, None, Ownership::Caller)
+        .usage(USAGE & !vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
     let resource = adopt(&device, without).unwrap();
     assert_eq!(device.gpu_address(&resource), None);
     device.destroy_resource(PERMIT, resource);
@@ -138,14 +136,14 @@ fn bad_descriptions_are_refused() {
     let device = vulkan.device();
     let (buffer, memory) = engine_buffer(&device, USAGE);
     let good = raw_buffer(buffer, Some(memory), Ownership::Tenure);
-    let outside = RawMemory { offset: memory.size, ..memory };
-    let unknown = RawMemory { memory_type: MemoryTypeId(32), ..memory };
+    let outside = memory.offset(memory.size);
+    let unknown = memory.memory_type(MemoryTypeId(32));
     for wrong in [
-        RawBuffer { info: BufferInfo { size: 0, usage: COPIES }, ..good.clone() },
-        RawBuffer { info: BufferInfo { size: SIZE, usage: Usage::RENDER_TARGET }, ..good.clone() },
-        RawBuffer { info: BufferInfo { size: memory.size, usage: COPIES }, ..good.clone() },
-        RawBuffer { memory: Some(outside), ..good.clone() },
-        RawBuffer { memory: Some(unknown), ..good.clone() },
+        good.clone().info(BufferInfo::new(0, COPIES)),
+        good.clone().info(BufferInfo::new(SIZE, Usage::RENDER_TARGET)),
+        good.clone().info(BufferInfo::new(memory.size, COPIES)),
+        good.clone().memory(Some(outside)),
+        good.clone().memory(Some(unknown)),
     ] {
         assert!(adopt(&device, wrong.clone()).is_err(), "{wrong:?}");
     }

@@ -44,7 +44,7 @@ fn pair(device: &Device, desc: &ResourceDesc) -> (Heap, [Resource; 2]) {
 }
 
 fn images(device: &Device, mips: u32) -> (Heap, [Resource; 2]) {
-    let info = TextureInfo { mips, ..texture(SIDE, Format::Rgba8Unorm, COPIES | Usage::SHADER_READ) };
+    let info = texture(SIDE, Format::Rgba8Unorm, COPIES | Usage::SHADER_READ).mips(mips);
     pair(device, &ResourceDesc::Texture(info))
 }
 

@@ -18,22 +18,11 @@ pub(crate) fn at(serial: u64) -> QueueSerial {
 }
 
 pub(crate) fn buffer(size: u64, usage: Usage) -> ResourceDesc {
-    ResourceDesc::Buffer(BufferInfo { size, usage })
+    ResourceDesc::Buffer(BufferInfo::new(size, usage))
 }
 
 pub(crate) fn texture(side: u32, format: Format, usage: Usage) -> TextureInfo {
-    TextureInfo {
-        dimension: Dimension::D2,
-        width: side,
-        height: side,
-        depth_or_layers: 1,
-        mips: 1,
-        samples: 1,
-        format,
-        usage,
-        clear: None,
-        view_formats: Vec::new(),
-    }
+    TextureInfo::new(Dimension::D2, side, side, format, usage)
 }
 
 /// The first memory type for `desc` with these flags.

@@ -248,7 +248,7 @@ fn samples_are_copied() {
     let vulkan = Vulkan::new(validated());
     let device = vulkan.device();
     let flat = texture(16, Format::Rgba8Unorm, COPIES);
-    let smooth = TextureInfo { samples: 4, usage: COPIES | Usage::RENDER_TARGET, ..flat.clone() };
+    let smooth = flat.clone().samples(4).usage(COPIES | Usage::RENDER_TARGET);
     let make = |info: &TextureInfo| {
         device.create_committed(&ResourceDesc::Texture(info.clone()), MemoryTypeId(0)).unwrap()
     };

@@ -170,8 +170,8 @@ fn what_is_not_there_is_an_error() {
     assert_eq!(old, CreateError::TooOld { found: ApiVersion { major: 1, minor: 0 } });
     let unknown = || vec![c"VK_TENURE_nothing".to_owned()];
     let expected = CreateError::NoExtension { extension: "VK_TENURE_nothing".to_owned() };
-    assert_eq!(created(Options { device_extensions: unknown(), ..Options::default() }), expected);
-    assert_eq!(created(Options { instance_extensions: unknown(), ..Options::default() }), expected);
+    assert_eq!(created(Options::default().device_extensions(unknown())), expected);
+    assert_eq!(created(Options::default().instance_extensions(unknown())), expected);
     alone.end();
 }
 
@@ -181,10 +181,7 @@ fn what_is_not_there_is_an_error() {
 fn pooled_memory_is_as_advised() {
     let advice = Validation { best_practices: true, ..validated().validation };
     let vulkan = Vulkan::new(validated().validation(advice));
-    let config = tenure_core::Config::from(tenure_core::PoolConfig {
-        min_block: 4 << 20,
-        ..tenure_core::PoolConfig::default()
-    });
+    let config = tenure_core::Config::from(tenure_core::PoolConfig::default().min_block(4 << 20));
     let gpu = tenure_core::Gpu::new(vulkan.device(), config).unwrap();
     crate::advice::load(&gpu);
     assert!(gpu.shutdown().is_clean());

@@ -27,7 +27,7 @@ fn texels_are_written_in_place_where_the_device_can() {
         let device = vulkan.device();
         let has_writes = device.properties().features.contains(Features::TEXTURE_WRITES);
         assert_eq!(has_writes, device.optional_features().contains(OptionalFeatures::HOST_IMAGE_COPY));
-        let in_place = InPlaceConfig { max_over_bus: 4 << 20, ..InPlaceConfig::default() };
+        let in_place = InPlaceConfig::default().max_over_bus(4 << 20);
         let gpu: Gpu<Device> = Gpu::new(device.clone(), Config::from(in_place)).unwrap();
         let formats = [Format::Rgba8Unorm, Format::R8Unorm, Format::Rgba32Float, Format::Bc7Unorm];
         for format in formats.into_iter().filter(|format| gpu.supports_format(*format, SAMPLED)) {

@@ -73,7 +73,7 @@ fn names_can_be_switched_off() {
 #[test]
 fn a_message_about_a_managed_object_names_it() {
     let vulkan = Vulkan::new(validated());
-    let staged = InPlaceConfig { initial_data: false, uploads: false, ..InPlaceConfig::default() };
+    let staged = InPlaceConfig::default().initial_data(false).uploads(false);
     let gpu = Gpu::new(vulkan.device(), Config::from(staged)).unwrap();
     let desc = BufferDesc::new(64 << 20, Usage::VERTEX).name("mountain");
     let mountain = gpu.create_buffer(&desc).unwrap();

@@ -103,10 +103,10 @@ fn textures_that_the_device_cannot_make_are_refused() {
         other => panic!("{wanted}: {other:?}"),
     };
     let good = texture(64, Format::Rgba8Unorm, Usage::SHADER_READ);
-    refused(TextureInfo { usage: Usage::empty(), ..good.clone() }, "usage");
+    refused(good.clone().usage(Usage::empty()), "usage");
     refused(texture(64, Format::Bc7Unorm, Usage::RENDER_TARGET), "usage");
     refused(texture(64, Format::Bc1Unorm, Usage::UNORDERED_ACCESS), "Bc1Unorm");
-    refused(TextureInfo { samples: 16, ..texture(64, Format::Rgba8Unorm, Usage::RENDER_TARGET) }, "samples");
+    refused(texture(64, Format::Rgba8Unorm, Usage::RENDER_TARGET).samples(16), "samples");
     drop(device);
     vulkan.end();
 }
@@ -118,7 +118,7 @@ fn views_in_other_formats_extend_what_a_texture_may_be_used_as() {
     let device = vulkan.device();
     let usage = Usage::SHADER_READ | Usage::UNORDERED_ACCESS;
     let alone = texture(64, Format::Rgba8Srgb, usage);
-    let castable = TextureInfo { view_formats: vec![Format::Rgba8Unorm, Format::R32Uint], ..alone.clone() };
+    let castable = alone.clone().view_formats(vec![Format::Rgba8Unorm, Format::R32Uint]);
     let kind = MemoryTypeId(0);
     let refused = device.create_committed(&ResourceDesc::Texture(alone), kind);
     assert!(
@@ -137,7 +137,7 @@ fn square_arrays_may_be_viewed_as_cubes() {
     use tenure_vulkan::ash::vk;
     let vulkan = Vulkan::new(validated());
     let device = vulkan.device();
-    let info = TextureInfo { depth_or_layers: 6, ..texture(16, Format::Rgba8Unorm, Usage::SHADER_READ) };
+    let info = texture(16, Format::Rgba8Unorm, Usage::SHADER_READ).depth_or_layers(6);
     let image = device.create_committed(&ResourceDesc::Texture(info), MemoryTypeId(0)).unwrap();
     let range = vk::ImageSubresourceRange::default()
         .aspect_mask(vk::ImageAspectFlags::COLOR)
@@ -217,7 +217,7 @@ fn objects_of_another_device_are_refused() {
 fn multisampled_storage_textures_need_their_feature() {
     let vulkan = Vulkan::new(Options::default());
     let device = vulkan.device();
-    let stored = TextureInfo { samples: 4, ..texture(64, Format::Rgba8Unorm, Usage::UNORDERED_ACCESS) };
+    let stored = texture(64, Format::Rgba8Unorm, Usage::UNORDERED_ACCESS).samples(4);
     let answer = device.requirements(&ResourceDesc::Texture(stored));
     if device.enabled_features().shader_storage_image_multisample == 0 {
         assert!(matches!(answer, Err(DeviceError::Unsupported { .. })), "{answer:?}");

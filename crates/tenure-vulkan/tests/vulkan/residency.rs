@@ -87,7 +87,7 @@ fn allocations_of_a_discrete_card_have_their_priority() {
         let target = TextureDesc::d2(512, 512, Format::Rgba8Unorm, Usage::RENDER_TARGET);
         let plain = BufferDesc::new(2 * MIB, Usage::VERTEX);
         for strategy in [Strategy::Pooled, Strategy::Committed] {
-            let config = PoolConfig { strategy, ..PoolConfig::default() };
+            let config = PoolConfig::default().strategy(strategy);
             let gpu = Gpu::new(device.clone(), Config::from(config)).unwrap();
             for (asked, expected) in [
                 (None, [0.5, 1.0]),

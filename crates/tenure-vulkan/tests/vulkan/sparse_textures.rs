@@ -16,7 +16,7 @@ const USAGE: Usage = COPIES.union(Usage::SHADER_READ);
 
 fn megatexture() -> TextureInfo {
     let info = texture(512, Format::Rgba8Unorm, USAGE);
-    TextureInfo { height: 300, depth_or_layers: 2, mips: 9, ..info }
+    info.height(300).depth_or_layers(2).mips(9)
 }
 
 /// All tiles of all mips and layers, each by itself, and their texels.
@@ -117,12 +117,8 @@ fn impossible_reserved_resources_are_refused() {
         assert!(matches!(made, Err(DeviceError::Unsupported { .. })), "{made:?}");
     };
     refused(texture(256, Format::D32Float, Usage::DEPTH_STENCIL));
-    refused(TextureInfo { samples: 4, ..texture(256, Format::Rgba8Unorm, Usage::RENDER_TARGET) });
-    refused(TextureInfo {
-        dimension: Dimension::D3,
-        depth_or_layers: 4,
-        ..texture(64, Format::Rgba8Unorm, USAGE)
-    });
+    refused(texture(256, Format::Rgba8Unorm, Usage::RENDER_TARGET).samples(4));
+    refused(texture(64, Format::Rgba8Unorm, USAGE).dimension(Dimension::D3).depth_or_layers(4));
     if device.properties().features.contains(Features::RESERVED_BUFFERS) {
         let huge = device.create_reserved(&buffer(u64::MAX, USAGE));
         assert!(matches!(huge, Err(DeviceError::InvalidDesc { field: "size", .. })), "{huge:?}");

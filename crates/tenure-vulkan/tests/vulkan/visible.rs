@@ -28,7 +28,7 @@ fn copied() -> Scopes {
 
 /// Only memory that the program requested as mapped is mapped.
 fn staged() -> Config {
-    InPlaceConfig { initial_data: false, uploads: false, ..InPlaceConfig::default() }.into()
+    InPlaceConfig::default().initial_data(false).uploads(false).into()
 }
 
 #[test]

@@ -233,7 +233,7 @@ fn an_engines_device_has_what_tenure_asks_for() {
     ERRORS.store(0, Ordering::Relaxed);
     let (engine, wanted) = Engine::enabling(Enabled::Wanted);
     let wanted = wanted.unwrap();
-    let mut raw = Raw { enabled: OptionalFeatures::empty(), ..engine.raw() };
+    let mut raw = engine.raw().enabled(OptionalFeatures::empty());
     wanted.fill(&mut raw);
     assert_eq!((raw.api_version, raw.enabled), (ApiVersion::V1_2, wanted.enabled()));
     let device = engine.wrap(raw).unwrap();
@@ -269,14 +269,14 @@ fn bad_raws_are_refused() {
         let error = unsafe { Device::from_raw(raw, &Options::default()) }.unwrap_err();
         assert!(error.to_string().contains(rule), "{error}");
     };
-    wrong(Raw { api_version: ApiVersion { major: 1, minor: 0 }, ..good.clone() }, "older than 1.1");
-    wrong(Raw { queues: vec![], ..good.clone() }, "1 to 8 queues");
-    wrong(Raw { queues: vec![first; 9], ..good.clone() }, "1 to 8 queues");
-    wrong(Raw { queues: vec![first; 2], ..good.clone() }, "once");
-    wrong(Raw { queues: vec![RawQueue { family: 77, ..first }], ..good.clone() }, "family of each queue");
-    wrong(Raw { other_families: vec![0, 77], ..good.clone() }, "other queues exist");
+    wrong(good.clone().api_version(ApiVersion { major: 1, minor: 0 }), "older than 1.1");
+    wrong(good.clone().queues(vec![]), "1 to 8 queues");
+    wrong(good.clone().queues(vec![first; 9]), "1 to 8 queues");
+    wrong(good.clone().queues(vec![first; 2]), "once");
+    wrong(good.clone().queues(vec![RawQueue { family: 77, ..first }]), "family of each queue");
+    wrong(good.clone().other_families(vec![0, 77]), "other queues exist");
     let compute = RawQueue { kind: Some(QueueKind::Compute), ..first };
-    wrong(Raw { queues: vec![compute], ..good.clone() }, "do everything");
+    wrong(good.clone().queues(vec![compute]), "do everything");
     drop((good, host));
     vulkan.end();
 }
@@ -452,10 +452,10 @@ fn a_portability_subset_is_asked_what_it_can() {
     let named = wrap_as(&host, |raw| raw.extensions.push(c"VK_KHR_portability_subset".to_owned())).unwrap();
 
     let target = texture(64, Format::Rgba8Unorm, Usage::RENDER_TARGET);
-    let array = ResourceDesc::Texture(TextureInfo { samples: 4, depth_or_layers: 2, ..target.clone() });
+    let array = ResourceDesc::Texture(target.clone().samples(4).depth_or_layers(2));
     let cast = texture(64, Format::R32Float, Usage::SHADER_READ);
-    let cast = ResourceDesc::Texture(TextureInfo { view_formats: vec![Format::Rgba8Unorm], ..cast });
-    let volume = TextureInfo { dimension: Dimension::D3, depth_or_layers: 4, ..target };
+    let cast = ResourceDesc::Texture(cast.view_formats(vec![Format::Rgba8Unorm]));
+    let volume = target.dimension(Dimension::D3).depth_or_layers(4);
     let volume = ResourceDesc::Texture(volume);
     for (device, can) in [(&subset(None), true), (&whole, true), (&part, false), (&named, false)] {
         assert_eq!(device.requirements(&array).is_ok(), can, "arrays with samples");
@@ -467,8 +467,8 @@ fn a_portability_subset_is_asked_what_it_can() {
         device.destroy_resource(PERMIT, volume);
         let heap = DescriptorHeapDesc { kind: DescriptorKind::Sampler, count: 4, shader_visible: false };
         let heap = device.create_descriptor_heap(&heap).unwrap();
-        let compares = SamplerInfo { compare: Some(Compare::Less), ..SamplerInfo::default() };
-        let biased = SamplerInfo { mip_bias: 0.5, ..SamplerInfo::default() };
+        let compares = SamplerInfo::default().compare(Some(Compare::Less));
+        let biased = SamplerInfo::default().mip_bias(0.5);
         let write = |index, desc| device.write_descriptor(PERMIT, &heap, index, &Descriptor::Sampler(desc));
         assert_eq!(write(0, compares).is_ok(), can, "samplers that compare");
         assert_eq!(write(1, biased).is_ok(), can, "samplers with a bias");

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tenure::device::Device;
 use tenure::{
-    BufferDesc, Format, Gpu, MemoryUse, Queue, Recording, ShutdownReport, State, Subresource, Texture,
-    TextureDesc, Usage,
+    BufferDesc, Format, Gpu, MemoryUse, Queue, Recording, State, Subresource, Texture, TextureDesc, Usage,
+    stats::ShutdownReport,
 };
 
 use super::meshes::MeshBuffer;

@@ -2,7 +2,7 @@
 
 use tenure::device::{CommandList, Device, Permit};
 use tenure::{
-    Buffer, BufferDesc, BufferLayout, Gpu, MemoryUse, Recording, State, Subresource, Texture, Usage,
+    Buffer, BufferDesc, Gpu, MemoryUse, Recording, State, Subresource, Texture, Usage, resource::BufferLayout,
 };
 
 use crate::Result;

@@ -2,7 +2,8 @@
 
 use tenure::device::Device;
 use tenure::{
-    ClearValue, Format, Gpu, ReadbackTexture, Recording, State, Subresource, Texture, TextureDesc, Usage,
+    Format, Gpu, Recording, State, Subresource, Texture, TextureDesc, Usage,
+    resource::{ClearValue, ReadbackTexture},
 };
 
 use crate::{Picture, Result};
@@ -56,8 +57,11 @@ impl<D: Device> Targets<D> {
     /// Records the copy of the picture to readback memory.
     pub(super) fn read_back(&self, recording: &mut Recording<D>) -> Result<()> {
         let layout = self.readback.layout(0).ok_or("the readback texture has no layout")?;
-        let layout =
-            tenure::BufferLayout { offset: layout.offset, row_pitch: layout.row_pitch, rows: layout.rows };
+        let layout = tenure::resource::BufferLayout {
+            offset: layout.offset,
+            row_pitch: layout.row_pitch,
+            rows: layout.rows,
+        };
         let region = self.pixels.info().region(0, 0);
         Ok(recording.copy_texture_to_buffer(&self.pixels, region, self.readback.buffer(), layout)?)
     }

@@ -9,7 +9,7 @@ use tenure::device::{
     Checked, Device, HeapDesc, MemoryTypeId, Permit, Priority, Requirements, ResourceDesc, TextureInfo,
     TextureWrite, WrappedList, forward_device,
 };
-use tenure::{DeviceError, Format, QueueId, State, Usage};
+use tenure::{Format, State, Usage, device::QueueId, error::DeviceError};
 
 use counters::{Counters, Kind};
 pub use counters::{DriverMemory, Gauge, Live, MemoryCall};
@@ -37,7 +37,7 @@ pub type List<D> = WrappedList<Counted<D>>;
 /// assert_eq!((gauge.meter().reserved_bytes, gauge.live().heaps), (1 << 20, 1));
 /// device.destroy_heap(Permit::checked(), heap);
 /// assert_eq!((gauge.meter().reserved_bytes, gauge.meter().allocations), (0, 1));
-/// # Ok::<(), tenure::DeviceError>(())
+/// # Ok::<(), tenure::error::DeviceError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Counted<D> {

@@ -67,8 +67,8 @@ fn an_unknown_budget_grants_everything() {
 /// A program with more committed buffers than the device allows allocations.
 #[test]
 fn what_need_not_be_committed_shares_near_the_limit_on_allocations() {
-    let pools = PoolConfig { max_pooled_buffer: 64 * KIB, ..PoolConfig::default() };
-    let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA), Config { pools, ..Config::default() });
+    let pools = PoolConfig::default().max_pooled_buffer(64 * KIB);
+    let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA), Config::default().pools(pools));
     let limit = gpu.device().properties().max_allocations;
     let buffers: Vec<_> = (0..limit + 1000).map(|_| buffer(&gpu, 128 * KIB)).collect();
     let committed = buffers.iter().filter(|found| found.location() == LocationKind::Committed).count() as u64;
@@ -84,13 +84,8 @@ fn what_need_not_be_committed_shares_near_the_limit_on_allocations() {
 fn a_hole_serves_when_the_device_allows_no_more_allocations() {
     for strategy in [Strategy::Pooled, Strategy::Committed] {
         // The block of the first buffer has a hole for the second.
-        let pools = PoolConfig {
-            max_pooled_buffer: 64 * KIB,
-            min_block: 192 * KIB,
-            strategy,
-            ..PoolConfig::default()
-        };
-        let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA), Config { pools, ..Config::default() });
+        let pools = PoolConfig::default().max_pooled_buffer(64 * KIB).min_block(192 * KIB).strategy(strategy);
+        let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA), Config::default().pools(pools));
         let pooled = buffer(&gpu, 64 * KIB);
         let fault = Fault::nth(1, FaultKind::TooManyAllocations);
         for call in [CallKind::CreateHeap, CallKind::CreateCommitted] {

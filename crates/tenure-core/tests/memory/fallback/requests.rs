@@ -215,7 +215,7 @@ fn an_empty_large_block_serves_small_requests_at_need() {
                     gpu.device().faults().inject(refusal.onwards());
                 }
             }
-            let small = BufferDesc { size: 128 << 10, ..level }.allocation(flags);
+            let small = level.size(128 << 10).allocation(flags);
             let small = gpu.create_buffer(&small).unwrap();
             let is_kept = refuses || !flags.is_empty();
             assert_eq!(usage(&gpu)[0] == 16 * MIB, is_kept, "{usage_bits:?}: {flags:?} {refuses}");

@@ -49,16 +49,10 @@ pub(crate) struct Program {
 
 /// Limits low enough for small resources to reach every row of the policy.
 fn config() -> Config {
-    Config {
-        pools: PoolConfig {
-            max_pooled_buffer: 80 * KIB,
-            max_texture_block: 128 * KIB,
-            ..PoolConfig::default()
-        },
-        uploads: UploadConfig { max_pooled: 80 * KIB, max_block: 256 * KIB, ..UploadConfig::default() },
-        frames: FrameConfig { idle: 1, ..FrameConfig::default() },
-        ..Config::default()
-    }
+    Config::default()
+        .pools(PoolConfig::default().max_pooled_buffer(80 * KIB).max_texture_block(128 * KIB))
+        .uploads(UploadConfig::default().max_pooled(80 * KIB).max_block(256 * KIB))
+        .frames(FrameConfig::default().idle(1))
 }
 
 impl Program {
@@ -122,8 +116,7 @@ impl Program {
         if !features.contains(Features::ACCELERATION_STRUCTURES) {
             return;
         }
-        let desc =
-            BufferDesc { usage: Usage::ACCELERATION_STRUCTURE, ..BufferDesc::new(70 * KIB, Usage::empty()) };
+        let desc = BufferDesc::new(70 * KIB, Usage::empty()).usage(Usage::ACCELERATION_STRUCTURE);
         let created = self.gpu.create_buffer(&desc.name("acceleration structure"));
         let structure = self.note("acceleration structure", true, created);
         self.structures.extend(structure);

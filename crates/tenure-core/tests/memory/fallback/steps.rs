@@ -65,7 +65,7 @@ fn end(gpu: Gpu<Device>) {
 #[test]
 fn blocks_are_halved_three_times() {
     for refused in 0..=3 {
-        let config = Config::from(PoolConfig { growth_divisor: 8, ..PoolConfig::default() });
+        let config = Config::from(PoolConfig::default().growth_divisor(8));
         let gpu = gpu(Options::new(Profile::DISCRETE), config);
         let device = gpu.device().clone();
         let mut textures: Vec<_> = (0..64).map(|_| texture(&gpu).unwrap()).collect();
@@ -166,7 +166,7 @@ fn submit(gpu: &Gpu<Device>) {
 /// Objects that the GPU is done with are released, without a poll or purge since.
 #[test]
 fn what_is_complete_makes_room() {
-    let config = Config::from(PoolConfig { max_pooled_buffer: 0, ..PoolConfig::default() });
+    let config = Config::from(PoolConfig::default().max_pooled_buffer(0));
     let gpu = gpu(Options::new(Profile::DISCRETE).heap_sizes([8 * MIB]), config);
     let first = committed(&gpu, 5 * MIB).unwrap();
     let mut recording = gpu.record(Queue::Graphics, "use").unwrap();
@@ -195,7 +195,7 @@ fn what_is_complete_makes_room() {
 /// upload delays the release of later dropped objects.
 #[test]
 fn what_the_gpu_still_uses_is_waited_for() {
-    let config = Config::from(PoolConfig { max_pooled_buffer: 0, ..PoolConfig::default() });
+    let config = Config::from(PoolConfig::default().max_pooled_buffer(0));
     let options = Options::new(Profile::DISCRETE).heap_sizes([8 * MIB]);
     let replace = |lag: Lag, max_wait: Duration| {
         let mut config = config.clone();
@@ -234,7 +234,7 @@ fn what_the_gpu_still_uses_is_waited_for() {
 /// Empty blocks of any pool make room for others.
 #[test]
 fn idle_blocks_make_room() {
-    let config = Config::from(PoolConfig { max_pooled_buffer: 256 * KIB, ..PoolConfig::default() });
+    let config = Config::from(PoolConfig::default().max_pooled_buffer(256 * KIB));
     let fill = |gpu: &Gpu<Device>, kind: usize| {
         let mut alive: (Vec<Buffer<Device>>, Vec<Texture<Device>>) = Default::default();
         while gpu.stats().reserved < 7 * MIB {
@@ -260,7 +260,7 @@ fn idle_blocks_make_room() {
 
 #[test]
 fn the_limit_on_allocations_is_one_more_shortage() {
-    let config = Config::from(PoolConfig { strategy: Strategy::Committed, ..PoolConfig::default() });
+    let config = Config::from(PoolConfig::default().strategy(Strategy::Committed));
     let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA), config);
     let desc = BufferDesc::new(64, Usage::VERTEX).name("one too many");
     let mut alive: Vec<_> = (0..4096).map(|_| gpu.create_buffer(&desc).unwrap()).collect();

@@ -12,10 +12,7 @@ use tenure_sim::{Device, Lag, Options, Profile};
 const MIB: u64 = 1 << 20;
 
 fn config() -> Config {
-    Config {
-        transient: TransientConfig { heap: MIB, latency: 100, ..TransientConfig::default() },
-        ..Config::default()
-    }
+    Config::default().transient(TransientConfig::default().heap(MIB).latency(100))
 }
 
 fn usage(gpu: &Gpu<Device>) -> Vec<u64> {

@@ -78,7 +78,7 @@ fn another_resolution_is_another_plan() {
 
 #[test]
 fn the_plan_that_was_not_used_for_longest_goes() {
-    let mut asked = Asked::new(PlanOptions { plans: 2, ..PlanOptions::default() });
+    let mut asked = Asked::new(PlanOptions::default().plans(2));
     let graphs = [chain(&[1]), chain(&[2]), chain(&[3])];
     assert!(!asked.has(&graphs[0]) && !asked.has(&graphs[1]) && asked.has(&graphs[0]));
     assert!(!asked.has(&graphs[2]), "the second one goes");
@@ -86,13 +86,13 @@ fn the_plan_that_was_not_used_for_longest_goes() {
     assert!(asked.has(&graphs[0]) && asked.has(&graphs[2]) && !asked.has(&graphs[1]));
     asked.cache.clear();
     assert!(asked.cache.is_empty() && !asked.has(&graphs[0]));
-    let mut none = Asked::new(PlanOptions { plans: 0, ..PlanOptions::default() });
+    let mut none = Asked::new(PlanOptions::default().plans(0));
     assert!(!none.has(&graphs[0]) && none.has(&graphs[0]), "one is always kept");
 }
 
 #[test]
 fn a_bad_graph_leaves_the_cache_as_it_is() {
-    let mut asked = Asked::new(PlanOptions { plans: 1, ..PlanOptions::default() });
+    let mut asked = Asked::new(PlanOptions::default().plans(1));
     let good = chain(&[1]);
     assert!(!asked.has(&good));
     let mut bad = Graph::new();
@@ -149,7 +149,7 @@ fn plans_are_improved_only_for_a_gain() {
     let mut improved = 0;
     for seed in 1..40 {
         let graph = frames::graph(&crowd(seed));
-        let options = PlanOptions { nodes: 0, improve_nodes: 20_000, ..PlanOptions::default() };
+        let options = PlanOptions::default().nodes(0).improve_nodes(20_000);
         let mut asked = Asked::new(options);
         let mut last = asked.get(&graph).compiled;
         for _ in 0..24 {
@@ -177,7 +177,7 @@ fn plans_are_improved_only_for_a_gain() {
 fn without_a_budget_plans_stay_what_they_are() {
     for (name, lives) in frames::frames() {
         let graph = frames::graph(&lives);
-        let mut asked = Asked::new(PlanOptions { nodes: 0, improve_nodes: 0, ..PlanOptions::default() });
+        let mut asked = Asked::new(PlanOptions::default().nodes(0).improve_nodes(0));
         let first = asked.get(&graph).compiled;
         for _ in 0..8 {
             let found = asked.get(&graph);
@@ -188,7 +188,7 @@ fn without_a_budget_plans_stay_what_they_are() {
 
 #[test]
 fn the_same_graphs_in_the_same_order_have_the_same_plans() {
-    let options = PlanOptions { nodes: 100, improve_nodes: 500, ..PlanOptions::default() };
+    let options = PlanOptions::default().nodes(100).improve_nodes(500);
     let mut run = [Asked::new(options), Asked::new(options)].map(|mut asked| {
         let mut found = Vec::new();
         for seed in 1..10 {

@@ -119,10 +119,7 @@ fn parts_that_do_not_exist_are_refused_with_their_number() {
 #[test]
 fn copies_and_discards_cover_the_range() {
     let (device, gpu, from) = cube(Profile::VULKAN_NVIDIA);
-    let desc = TextureDesc {
-        info: from.info().clone(),
-        ..TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::COPY_DST)
-    };
+    let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::COPY_DST).info(from.info().clone());
     let to = gpu.create_texture(&desc).unwrap();
     let mut recording = gpu.record(Queue::Graphics, "copies").unwrap();
     recording.use_resource(&from, Subresources::ALL, State::RENDER_TARGET).unwrap();

@@ -39,7 +39,7 @@ fn a_thousand_equal_frames_create_nothing_after_the_second() {
 #[test]
 fn unused_resources_are_evicted_after_the_latency() {
     let device = device(Profile::DISCRETE);
-    let config = Config::from(TransientConfig { cache: 4, latency: 3, ..TransientConfig::default() });
+    let config = Config::from(TransientConfig::default().cache(4).latency(3));
     let gpu = gpu_with(&device, config);
     let frame_with = |sides: &[u32]| {
         let frame = gpu.begin_frame().unwrap();
@@ -66,7 +66,7 @@ fn unused_resources_are_evicted_after_the_latency() {
 #[test]
 fn unused_heaps_are_destroyed_with_their_resources_after_the_latency() {
     let device = device(Profile::DISCRETE);
-    let config = Config::from(TransientConfig { heap: 0, latency: 4, ..TransientConfig::default() });
+    let config = Config::from(TransientConfig::default().heap(0).latency(4));
     let gpu = gpu_with(&device, config);
     let frame_of = |size: u64| {
         let frame = gpu.begin_frame().unwrap();
@@ -130,11 +130,9 @@ fn an_evicted_unused_resource_hands_on_its_previous_owners() {
         }
         let options = tenure_sim::Options::new(profile).lag(tenure_sim::Lag::Submissions(1000));
         let device = tenure_sim::Device::with_options(options);
-        let config = Config {
-            transient: TransientConfig { cache: 0, latency: 1, ..TransientConfig::default() },
-            frames: FrameConfig { in_flight: 16, ..FrameConfig::default() },
-            ..Config::default()
-        };
+        let config = Config::default()
+            .transient(TransientConfig::default().cache(0).latency(1))
+            .frames(FrameConfig::default().in_flight(16));
         let gpu = gpu_with(&device, config);
         let frame = gpu.begin_frame().unwrap();
         let mut compute = frame.record(Queue::Compute, "compute").unwrap();

@@ -13,12 +13,7 @@ const LATENCY: u32 = 3;
 const CACHE: u32 = 4;
 
 fn small_cache() -> Config {
-    Config::from(TransientConfig {
-        heap: 4 * MIB,
-        cache: CACHE,
-        latency: LATENCY,
-        ..TransientConfig::default()
-    })
+    Config::from(TransientConfig::default().heap(4 * MIB).cache(CACHE).latency(LATENCY))
 }
 
 /// A device that reports errors at once and completes every submission immediately.

@@ -58,8 +58,7 @@ fn equal_submissions_create_nothing_and_do_not_slow_down() {
 fn unused_resources_are_evicted_by_purges() {
     for &profile in PROFILES {
         let device = Device::with_options(Options::new(profile).lag(Lag::None));
-        let config =
-            Config::from(TransientConfig { heap: MIB, cache: 4, latency: 3, ..TransientConfig::default() });
+        let config = Config::from(TransientConfig::default().heap(MIB).cache(4).latency(3));
         let gpu = gpu_with(&device, config);
         let lasting = BufferDesc::new(1024, Usage::SHADER_READ | Usage::COPY_DST | Usage::COPY_SRC);
         let lasting = gpu.create_buffer(&lasting.name("lasting")).unwrap();
@@ -108,10 +107,7 @@ fn unused_resources_are_evicted_by_purges() {
 #[test]
 fn purges_beside_frames_are_no_frames() {
     let device = Device::with_options(Options::new(tenure_sim::Profile::DISCRETE).lag(Lag::None));
-    let gpu = gpu_with(
-        &device,
-        Config::from(TransientConfig { cache: 0, latency: 4, ..TransientConfig::default() }),
-    );
+    let gpu = gpu_with(&device, Config::from(TransientConfig::default().cache(0).latency(4)));
     let frame = gpu.begin_frame().unwrap();
     let mut list = frame.record(Queue::Graphics, "list").unwrap();
     let buffer = list.transient_buffer(&storage(64, "buffer")).unwrap();

@@ -371,7 +371,7 @@ fn where_a_heap_is_refused_smaller_ones_are_used() {
 #[test]
 fn alternating_graphs_and_passes_share_heaps() {
     let device = device(Profile::DISCRETE);
-    let gpu = gpu_with(&device, Config::from(TransientConfig { heap: MIB, ..TransientConfig::default() }));
+    let gpu = gpu_with(&device, Config::from(TransientConfig::default().heap(MIB)));
     let program = chain(256, 8);
     for _ in 0..8 {
         let frame = gpu.begin_frame().unwrap();
@@ -451,8 +451,8 @@ fn declared_states_come_before_the_pass() {
 fn passes_are_timed_when_asked() {
     for gpu_times in [false, true] {
         let device = device(Profile::DISCRETE);
-        let transient = TransientConfig { gpu_times, ..TransientConfig::default() };
-        let gpu = gpu_with(&device, Config { transient, ..Config::default() });
+        let transient = TransientConfig::default().gpu_times(gpu_times);
+        let gpu = gpu_with(&device, Config::default().transient(transient));
         let mut graph = Graph::new();
         let image = graph.texture(target(64, "image"));
         let _ = graph.pass(Queue::Graphics, "draw").uses(image, State::RENDER_TARGET).id();

@@ -29,7 +29,7 @@ fn device(profile: Profile) -> Device {
 
 fn config() -> Config {
     // Plans of both kinds stay the same over time.
-    Config::from(TransientConfig { improvement: 0, ..TransientConfig::default() })
+    Config::from(TransientConfig::default().improvement(0))
 }
 
 /// Bytes that a graph of these targets reserves.

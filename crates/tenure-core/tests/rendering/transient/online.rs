@@ -66,8 +66,7 @@ fn constants_live_while_passes_acquire_resources() {
 fn random_frames_share_memory_without_conflicts() {
     for (seed, &profile) in (1..).zip(PROFILES) {
         let device = device(profile);
-        let gpu =
-            gpu_with(&device, Config::from(TransientConfig { heap: 4 * MIB, ..TransientConfig::default() }));
+        let gpu = gpu_with(&device, Config::from(TransientConfig::default().heap(4 * MIB)));
         let mut chance = Rng::new(seed);
         for _ in 0..60 {
             let frame = gpu.begin_frame().unwrap();
@@ -174,8 +173,7 @@ fn recordings_that_are_open_at_once_do_not_share() {
 #[test]
 fn the_next_frame_is_placed_by_the_plan_of_the_last() {
     let device = device(tenure_sim::Profile::DISCRETE);
-    let gpu =
-        gpu_with(&device, Config::from(TransientConfig { heap: 16 * MIB, ..TransientConfig::default() }));
+    let gpu = gpu_with(&device, Config::from(TransientConfig::default().heap(16 * MIB)));
     let mut footprints = Vec::new();
     for _ in 0..6 {
         let frame = gpu.begin_frame().unwrap();
@@ -250,10 +248,7 @@ fn multisampled_targets_are_placed_in_heaps_that_are_aligned_for_them() {
     for &profile in PROFILES {
         for transient_heap in [Config::default().transient.heap, 0] {
             let device = device(profile);
-            let gpu = gpu_with(
-                &device,
-                Config::from(TransientConfig { heap: transient_heap, ..TransientConfig::default() }),
-            );
+            let gpu = gpu_with(&device, Config::from(TransientConfig::default().heap(transient_heap)));
             for samples in super::sample_counts(&device) {
                 for side in [16, 64, 1024] {
                     let desc = target(side, "multisampled").samples(samples);

@@ -7,7 +7,7 @@ use tenure_sim::{CallKind, Fault, FaultKind};
 use super::{MIB, PROFILES, device, gpu_with, target};
 
 fn config() -> Config {
-    Config::from(TransientConfig { heap: MIB, ..TransientConfig::default() })
+    Config::from(TransientConfig::default().heap(MIB))
 }
 
 /// A draw is skipped after its use was noted, and another resource acquires the bytes next.
@@ -76,7 +76,7 @@ fn a_refused_use_does_not_take_the_bytes() {
             drop(first);
             let desc = match short {
                 true => list("refused"),
-                false => BufferDesc { usage: usage | Usage::ACCELERATION_STRUCTURE, ..list("refused") },
+                false => list("refused").usage(usage | Usage::ACCELERATION_STRUCTURE),
             };
             if let Ok(refused) = recording.transient_buffer(&desc) {
                 let answer = if short {

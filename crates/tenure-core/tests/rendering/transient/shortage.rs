@@ -11,7 +11,7 @@ fn with_memory(profile: Profile, bytes: u64) -> Device {
 }
 
 fn gpu(device: &Device) -> Gpu<Device> {
-    gpu_with(device, Config::from(TransientConfig { latency: 0, ..TransientConfig::default() }))
+    gpu_with(device, Config::from(TransientConfig::default().latency(0)))
 }
 
 /// A graph with one pass that uses buffers of those sizes.

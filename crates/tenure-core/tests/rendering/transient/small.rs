@@ -45,7 +45,7 @@ fn a_program_with_one_triangle_reserves_little() {
 #[test]
 fn heaps_grow_with_what_is_acquired() {
     let device = device(tenure_sim::Profile::DISCRETE);
-    let config = TransientConfig { heap: 16 * MIB, ..TransientConfig::default() };
+    let config = TransientConfig::default().heap(16 * MIB);
     let gpu = gpu_with(&device, Config::from(config));
     let mut list = gpu.record(Queue::Graphics, "many").unwrap();
     let mut kept = Vec::new();

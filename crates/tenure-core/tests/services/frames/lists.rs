@@ -19,8 +19,7 @@ fn frame_on(gpu: &Gpu<Device>, queue: Queue, submissions: usize) {
 #[test]
 fn a_gpu_that_falls_behind_takes_no_list_that_was_not_there() {
     for (frames_in_flight, submissions) in [(1, 1), (1, 5), (2, 3), (3, 1), (3, 4), (16, 4)] {
-        let (gpu, device) =
-            manual(Config::from(FrameConfig { in_flight: frames_in_flight, ..FrameConfig::default() }));
+        let (gpu, device) = manual(Config::from(FrameConfig::default().in_flight(frames_in_flight)));
         for _ in 0..2 {
             frame_on(&gpu, Queue::Graphics, submissions);
             assert!(device.run_until_idle());
@@ -41,7 +40,7 @@ fn a_gpu_that_falls_behind_takes_no_list_that_was_not_there() {
 #[test]
 fn only_a_frame_that_submits_more_than_any_before_makes_lists() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
-    let gpu = Gpu::new(device, Config::from(FrameConfig { in_flight: 3, ..FrameConfig::default() })).unwrap();
+    let gpu = Gpu::new(device, Config::from(FrameConfig::default().in_flight(3))).unwrap();
     for (queue, submissions, expected) in [
         (Queue::Graphics, 2, 6),
         (Queue::Graphics, 1, 6),
@@ -73,7 +72,7 @@ fn many_submissions_make_few_lists() {
 
 #[test]
 fn what_was_reserved_is_not_made_again() {
-    let (gpu, device) = manual(Config::from(FrameConfig { in_flight: 3, ..FrameConfig::default() }));
+    let (gpu, device) = manual(Config::from(FrameConfig::default().in_flight(3)));
     gpu.reserve_recordings(Queue::Graphics, 10).unwrap();
     frame_on(&gpu, Queue::Graphics, 2);
     assert_eq!(gpu.stats().lists_created, 10, "a recording that is not submitted does not count");

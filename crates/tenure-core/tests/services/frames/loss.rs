@@ -114,7 +114,7 @@ fn everything_is_lost(gpu: &Gpu<Device>) {
 
 /// The same calls each time, up to the removal.
 fn config() -> Config {
-    Config::from(FrameConfig { idle: 1, in_flight: 2, ..FrameConfig::default() })
+    Config::from(FrameConfig::default().idle(1).in_flight(2))
 }
 
 fn removed_at(profile: Profile, n: u64, ends_at_once: bool) {
@@ -186,8 +186,7 @@ fn what_is_open_at_the_removal_drains() {
 #[test]
 fn waits_end_with_the_device() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Manual));
-    let gpu = Gpu::new(device.clone(), Config::from(FrameConfig { in_flight: 1, ..FrameConfig::default() }))
-        .unwrap();
+    let gpu = Gpu::new(device.clone(), Config::from(FrameConfig::default().in_flight(1))).unwrap();
     frame(&gpu).unwrap();
     let waits_before = waits::begun(&device);
     std::thread::scope(|scope| {

@@ -12,8 +12,7 @@ use crate::waits;
 #[test]
 fn beginning_a_frame_waits_for_the_oldest_one_too_many() {
     for frames_in_flight in [1, 2, 3, 16] {
-        let (gpu, device) =
-            manual(Config::from(FrameConfig { in_flight: frames_in_flight, ..FrameConfig::default() }));
+        let (gpu, device) = manual(Config::from(FrameConfig::default().in_flight(frames_in_flight)));
         (0..frames_in_flight).for_each(|_| frame(&gpu).unwrap());
         assert_eq!(gpu.stats().frame_waits, 0, "{frames_in_flight} frames begin at once");
         let waits_before = waits::begun(&device);
@@ -36,8 +35,7 @@ fn beginning_a_frame_waits_for_the_oldest_one_too_many() {
 #[test]
 fn a_gpu_that_does_not_keep_up_is_an_error_after_the_timeout() {
     let frame_timeout = Duration::from_millis(25);
-    let (gpu, device) =
-        manual(Config::from(FrameConfig { in_flight: 1, timeout: frame_timeout, ..FrameConfig::default() }));
+    let (gpu, device) = manual(Config::from(FrameConfig::default().in_flight(1).timeout(frame_timeout)));
     frame(&gpu).unwrap();
     let begun = Instant::now();
     let error = frame(&gpu).unwrap_err();
@@ -54,7 +52,7 @@ fn a_gpu_that_does_not_keep_up_is_an_error_after_the_timeout() {
 
 #[test]
 fn frames_without_submissions_never_wait() {
-    let (gpu, _device) = manual(Config::from(FrameConfig { in_flight: 1, ..FrameConfig::default() }));
+    let (gpu, _device) = manual(Config::from(FrameConfig::default().in_flight(1)));
     for number in 1..=20 {
         let frame = gpu.begin_frame().unwrap();
         assert_eq!(frame.number(), number);
@@ -65,9 +63,7 @@ fn frames_without_submissions_never_wait() {
 /// The number of frames after which an empty block is freed.
 fn frames_until_returned(idle_frames: u32, size: u64) -> u32 {
     let device = Device::new(Profile::DISCRETE);
-    let gpu =
-        Gpu::new(device.clone(), Config::from(FrameConfig { idle: idle_frames, ..FrameConfig::default() }))
-            .unwrap();
+    let gpu = Gpu::new(device.clone(), Config::from(FrameConfig::default().idle(idle_frames))).unwrap();
     drop(gpu.create_buffer(&BufferDesc::new(size, Usage::SHADER_READ)).unwrap());
     assert!(gpu.stats().reserved > 0);
     for frames in 1..200 {
@@ -91,7 +87,7 @@ fn idle_blocks_go_after_the_configured_frames_and_not_before() {
 #[test]
 fn a_block_that_is_used_again_is_kept_anew() {
     let device = Device::new(Profile::DISCRETE);
-    let gpu = Gpu::new(device, Config::from(FrameConfig { idle: 4, ..FrameConfig::default() })).unwrap();
+    let gpu = Gpu::new(device, Config::from(FrameConfig::default().idle(4))).unwrap();
     for _ in 0..10 {
         drop(mesh(&gpu, "flicker", 100));
         (0..3).for_each(|_| gpu.begin_frame().unwrap().end().unwrap());

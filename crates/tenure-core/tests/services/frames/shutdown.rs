@@ -46,7 +46,7 @@ fn leaks_are_reported_by_name_kind_size_and_frame() {
 
 #[test]
 fn backtraces_show_where_a_leak_was_created() {
-    let config = Config { leak_backtraces: true, ..Config::default() };
+    let config = Config::default().leak_backtraces(true);
     let gpu = Gpu::new(Device::new(Profile::DISCRETE), config).unwrap();
     let rock = mesh(&gpu, "rock", 64);
     let live = gpu.report().objects.remove(0).backtrace;
@@ -121,7 +121,7 @@ fn dropping_the_manager_waits_for_the_gpu() {
 fn page_allocators_create_nothing_after_the_shutdown() {
     for is_hung in [false, true] {
         let shutdown_timeout = Duration::from_millis(1);
-        let (gpu, device) = manual(Config::from(FrameConfig { shutdown_timeout, ..FrameConfig::default() }));
+        let (gpu, device) = manual(Config::from(FrameConfig::default().shutdown_timeout(shutdown_timeout)));
         let pages = gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("level"));
         submit(&gpu);
         assert!(is_hung || device.run_until_idle());
@@ -139,7 +139,7 @@ fn page_allocators_create_nothing_after_the_shutdown() {
 #[test]
 fn shutdown_under_a_hung_gpu_is_bounded() {
     let shutdown_timeout = Duration::from_millis(40);
-    let (gpu, device) = manual(Config::from(FrameConfig { shutdown_timeout, ..FrameConfig::default() }));
+    let (gpu, device) = manual(Config::from(FrameConfig::default().shutdown_timeout(shutdown_timeout)));
     let upload = BufferDesc::new(64, Usage::COPY_SRC).memory(tenure_core::MemoryUse::Upload);
     let upload = gpu.create_buffer(&upload.name("in use")).unwrap();
     upload.write(0, &[1; 64]).unwrap();

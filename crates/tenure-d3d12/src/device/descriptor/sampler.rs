@@ -94,20 +94,11 @@ mod tests {
         let (nearest, greater) = (Filter::Nearest, Some(Compare::Greater));
         for (desc, expected) in [
             (trilinear, D3D12_FILTER_MIN_MAG_MIP_LINEAR),
-            (
-                SamplerInfo { mag: nearest, min: nearest, mip: nearest, ..trilinear },
-                D3D12_FILTER_MIN_MAG_MIP_POINT,
-            ),
-            (SamplerInfo { mag: nearest, ..trilinear }, D3D12_FILTER_MIN_LINEAR_MAG_POINT_MIP_LINEAR),
-            (
-                SamplerInfo { mip: nearest, compare: greater, ..trilinear },
-                D3D12_FILTER_COMPARISON_MIN_MAG_LINEAR_MIP_POINT,
-            ),
-            (SamplerInfo { anisotropy: 16, ..trilinear }, D3D12_FILTER_ANISOTROPIC),
-            (
-                SamplerInfo { anisotropy: 2, compare: greater, ..trilinear },
-                D3D12_FILTER_COMPARISON_ANISOTROPIC,
-            ),
+            (trilinear.mag(nearest).min(nearest).mip(nearest), D3D12_FILTER_MIN_MAG_MIP_POINT),
+            (trilinear.mag(nearest), D3D12_FILTER_MIN_LINEAR_MAG_POINT_MIP_LINEAR),
+            (trilinear.mip(nearest).compare(greater), D3D12_FILTER_COMPARISON_MIN_MAG_LINEAR_MIP_POINT),
+            (trilinear.anisotropy(16), D3D12_FILTER_ANISOTROPIC),
+            (trilinear.anisotropy(2).compare(greater), D3D12_FILTER_COMPARISON_ANISOTROPIC),
         ] {
             assert_eq!(filter(&desc), expected, "{desc:?}");
         }
@@ -118,7 +109,7 @@ mod tests {
             (None, true, D3D12_COMPARISON_FUNC_NONE),
             (None, false, D3D12_COMPARISON_FUNC_NEVER),
         ] {
-            let described = sampler(&SamplerInfo { compare, ..trilinear }, knows_none);
+            let described = sampler(&trilinear.compare(compare), knows_none);
             assert_eq!(described.ComparisonFunc, expected, "{compare:?}, {knows_none}");
         }
     }

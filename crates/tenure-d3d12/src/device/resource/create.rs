@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn heap_types_fix_the_initial_state() {
-        let buffer = |usage| ResourceDesc::Buffer(BufferInfo { size: 4, usage });
+        let buffer = |usage| ResourceDesc::Buffer(BufferInfo::new(4, usage));
         let of = |memory| initial_state(&buffer(Usage::COPY_SRC), memory);
         assert_eq!(of(UPLOAD), D3D12_RESOURCE_STATE_GENERIC_READ);
         assert_eq!(of(READBACK), D3D12_RESOURCE_STATE_COPY_DEST);

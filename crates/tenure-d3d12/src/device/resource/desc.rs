@@ -257,14 +257,14 @@ mod tests {
 
     fn depth(usage: Usage) -> TextureInfo {
         let desc = TextureDesc::d2(256, 256, Format::D24UnormS8Uint, Usage::DEPTH_STENCIL | usage);
-        TextureInfo { clear: Some(ClearValue::DepthStencil(1.0, 0)), ..desc.info }
+        desc.info.clear(Some(ClearValue::DepthStencil(1.0, 0)))
     }
 
     #[test]
     fn srgb_that_is_stored_as_unorm_is_typeless() {
         let usage = Usage::UNORDERED_ACCESS | Usage::SHADER_READ;
         let desc = TextureDesc::d2(4, 4, Format::Rgba8Srgb, usage);
-        let info = TextureInfo { view_formats: vec![Format::Rgba8Unorm], ..desc.info };
+        let info = desc.info.view_formats(vec![Format::Rgba8Unorm]);
         for relaxed_casting in [false, true] {
             let caps = Caps { relaxed_casting, ..NOTHING };
             let made = texture(&caps, &info).unwrap();
@@ -278,7 +278,7 @@ mod tests {
         let caps = Caps { relaxed_casting: true, ..NOTHING };
         let made = |format, other| {
             let desc = TextureDesc::d2(4, 4, format, Usage::SHADER_READ);
-            texture(&caps, &TextureInfo { view_formats: vec![other], ..desc.info }).unwrap()
+            texture(&caps, &desc.info.view_formats(vec![other])).unwrap()
         };
         for (format, other) in [(Format::Bc7Unorm, Format::Bc7Srgb), (Format::Bc4Unorm, Format::Bc4Snorm)] {
             let made = made(format, other);

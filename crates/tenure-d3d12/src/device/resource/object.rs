@@ -96,7 +96,7 @@ impl Resource {
     /// use tenure_d3d12::{Device, Resource};
     ///
     /// fn wrap(device: &Device, own: ID3D12Resource) -> Result<Resource, Box<dyn std::error::Error>> {
-    ///     let desc = ResourceDesc::Buffer(BufferInfo { size: 4096, usage: Usage::VERTEX });
+    ///     let desc = ResourceDesc::Buffer(BufferInfo::new(4096, Usage::VERTEX));
     ///     Ok(Resource::from_raw(device, own, desc)?)
     /// }
     /// ```

@@ -21,7 +21,7 @@ pub enum DriverFaults {
 /// use tenure_d3d12::{Device, Options};
 ///
 /// // Everything the device has, but no GPU upload heaps, and the debug layer's opinion.
-/// let options = Options { gpu_upload_heaps: false, validation: true, ..Options::default() };
+/// let options = Options::default().gpu_upload_heaps(false).validation(true);
 /// let device = Device::create(&options)?;
 /// # Ok::<(), tenure_core::device::DeviceError>(())
 /// ```

@@ -222,7 +222,7 @@ fn a_buffer_without_an_address_is_not_described() {
     let buffer = unsafe { room.device.raw().create_buffer(&info, None) }.unwrap();
     let raw = RawBuffer {
         buffer,
-        info: BufferInfo { size: PART, usage: Usage::CONSTANT },
+        info: BufferInfo::new(PART, Usage::CONSTANT),
         usage: vk::BufferUsageFlags::UNIFORM_BUFFER,
         memory: None,
         ownership: Ownership::Caller,

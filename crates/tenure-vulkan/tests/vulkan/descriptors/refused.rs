@@ -99,9 +99,9 @@ fn bad_texture_views_are_refused() {
     let room = Room::new(Vulkan::new(validated()));
     let usage = Usage::SHADER_READ | Usage::RENDER_TARGET;
     let flat = texture(16, Format::Rgba8Unorm, usage);
-    let layers = TextureInfo { depth_or_layers: 6, mips: 2, ..flat.clone() };
-    let oblong = TextureInfo { height: 8, depth_or_layers: 6, ..flat.clone() };
-    let volume = TextureInfo { dimension: Dimension::D3, depth_or_layers: 6, ..flat };
+    let layers = flat.clone().depth_or_layers(6).mips(2);
+    let oblong = flat.clone().height(8).depth_or_layers(6);
+    let volume = flat.dimension(Dimension::D3).depth_or_layers(6);
     let depth = texture(16, Format::D32Float, Usage::SHADER_READ | Usage::DEPTH_STENCIL);
     let whole = whole(Sampled, Format::Rgba8Unorm);
     let deep = TextureView { format: Format::D32Float, ..whole };
@@ -147,12 +147,12 @@ fn bad_texture_views_are_refused() {
 #[test]
 fn what_is_not_enabled_is_unsupported() {
     let features = vk::PhysicalDeviceFeatures::default();
-    let room = Room::new(Vulkan::new(Options { features, ..validated() }));
+    let room = Room::new(Vulkan::new(validated().features(features)));
     assert_eq!(room.device.properties().descriptors.anisotropy, 1);
-    let sampler = SamplerInfo { anisotropy: 2, ..nearest() };
+    let sampler = nearest().anisotropy(2);
     let refused = room.write(0, &Descriptor::Sampler(sampler)).unwrap_err();
     assert_eq!(refused, DeviceError::invalid_desc("anisotropy", 2_u32, Allowed::AtMost(1)));
-    let info = TextureInfo { depth_or_layers: 12, ..texture(16, Format::Rgba8Unorm, Usage::SHADER_READ) };
+    let info = texture(16, Format::Rgba8Unorm, Usage::SHADER_READ).depth_or_layers(12);
     let cubes = image(&room.device, info);
     let view = TextureView { shape: ViewShape::CubeArray, layers: 12, ..whole(Sampled, Format::Rgba8Unorm) };
     let refused = room.write(0, &Descriptor::Texture { resource: &cubes, view }).unwrap_err();
@@ -165,13 +165,13 @@ fn what_is_not_enabled_is_unsupported() {
 fn bad_samplers_are_refused() {
     let room = Room::new(Vulkan::new(validated()));
     for sampler in [
-        SamplerInfo { mip_bias: 16.0, ..nearest() },
-        SamplerInfo { mip_bias: f32::NAN, ..nearest() },
-        SamplerInfo { anisotropy: 0, ..nearest() },
-        SamplerInfo { anisotropy: 17, ..nearest() },
-        SamplerInfo { min_lod: -1.0, ..nearest() },
-        SamplerInfo { max_lod: f32::INFINITY, ..nearest() },
-        SamplerInfo { min_lod: 3.0, max_lod: 2.0, ..nearest() },
+        nearest().mip_bias(16.0),
+        nearest().mip_bias(f32::NAN),
+        nearest().anisotropy(0),
+        nearest().anisotropy(17),
+        nearest().min_lod(-1.0),
+        nearest().max_lod(f32::INFINITY),
+        nearest().min_lod(3.0).max_lod(2.0),
     ] {
         let refused = room.write(0, &Descriptor::Sampler(sampler)).unwrap_err();
         assert!(matches!(refused, DeviceError::InvalidDesc { .. }), "{sampler:?}: {refused:?}");

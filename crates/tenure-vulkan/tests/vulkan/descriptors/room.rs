@@ -66,7 +66,7 @@ pub(crate) fn whole(access: TextureAccess, format: Format) -> TextureView {
 
 pub(crate) fn nearest() -> SamplerInfo {
     let filter = Filter::Nearest;
-    SamplerInfo { mag: filter, min: filter, mip: filter, ..SamplerInfo::default() }
+    SamplerInfo::default().mag(filter).min(filter).mip(filter)
 }
 
 fn hidden(device: &Device, kind: DescriptorKind) -> DescriptorHeap {

@@ -56,7 +56,7 @@ fn every_shape_has_views() {
     let device = &room.device;
     let usage = Usage::SHADER_READ | Usage::UNORDERED_ACCESS | Usage::RENDER_TARGET;
     let flat = texture(16, Format::Rgba8Unorm, usage);
-    let array = TextureInfo { depth_or_layers: 13, mips: 4, ..flat.clone() };
+    let array = flat.clone().depth_or_layers(13).mips(4);
     make(
         device,
         &array,
@@ -71,7 +71,7 @@ fn every_shape_has_views() {
             of(RenderTarget, ViewShape::D2Array, [1, 1], [0, 13]),
         ],
     );
-    let volume = TextureInfo { dimension: Dimension::D3, depth_or_layers: 8, mips: 3, ..flat.clone() };
+    let volume = flat.clone().dimension(Dimension::D3).depth_or_layers(8).mips(3);
     make(
         device,
         &volume,
@@ -81,7 +81,7 @@ fn every_shape_has_views() {
             of(RenderTarget, ViewShape::D3, [1, 1], [0, 1]),
         ],
     );
-    let samples = TextureInfo { samples: 4, usage: Usage::SHADER_READ | Usage::RENDER_TARGET, ..flat };
+    let samples = flat.samples(4).usage(Usage::SHADER_READ | Usage::RENDER_TARGET);
     let views = [Sampled, RenderTarget].map(|access| of(access, ViewShape::D2, [0, 1], [0, 1]));
     make(device, &samples, &views);
     room.end();
@@ -92,7 +92,7 @@ fn depth_and_stencil_have_views() {
     let room = Room::new(Vulkan::new(validated()));
     let usage = Usage::SHADER_READ | Usage::DEPTH_STENCIL;
     for format in [Format::D16Unorm, Format::D32Float, Format::D32FloatS8Uint] {
-        let info = TextureInfo { depth_or_layers: 6, ..texture(16, format, usage) };
+        let info = texture(16, format, usage).depth_or_layers(6);
         let view = |access, shape, layers| TextureView { format, ..of(access, shape, [0, 1], [0, layers]) };
         let mut views = vec![
             view(Sampled, ViewShape::D2, 1),
@@ -114,7 +114,7 @@ fn formats_are_cast() {
     let room = Room::new(Vulkan::new(validated()));
     let usage = Usage::SHADER_READ | Usage::UNORDERED_ACCESS | Usage::RENDER_TARGET;
     let view_formats = vec![Format::Rgba8Unorm, Format::R32Uint];
-    let info = TextureInfo { view_formats, ..texture(16, Format::Rgba8Srgb, usage) };
+    let info = texture(16, Format::Rgba8Srgb, usage).view_formats(view_formats);
     let cast = |access, format| whole(access, format);
     make(
         &room.device,
@@ -139,9 +139,9 @@ fn samplers_of_every_kind_are_made() {
     };
     let mut samplers = vec![SamplerInfo::default(), nearest()];
     let modes = [AddressMode::Repeat, AddressMode::Mirror, AddressMode::Clamp, AddressMode::Border];
-    samplers.extend(modes.map(|mode| SamplerInfo { address: [mode; 3], ..SamplerInfo::default() }));
+    samplers.extend(modes.map(|mode| SamplerInfo::default().address([mode; 3])));
     let borders = [BorderColor::TransparentBlack, BorderColor::OpaqueBlack, BorderColor::OpaqueWhite];
-    samplers.extend(borders.map(|border| SamplerInfo { border, address: [modes[3]; 3], ..nearest() }));
+    samplers.extend(borders.map(|border| nearest().border(border).address([modes[3]; 3])));
     let compares = [
         Compare::Never,
         Compare::Less,
@@ -152,11 +152,11 @@ fn samplers_of_every_kind_are_made() {
         Compare::GreaterOrEqual,
         Compare::Always,
     ];
-    samplers.extend(compares.map(|compare| SamplerInfo { compare: Some(compare), ..nearest() }));
+    samplers.extend(compares.map(|compare| nearest().compare(Some(compare))));
     let most = room.device.properties().descriptors.anisotropy;
     let filters = [Filter::Nearest, Filter::Linear];
-    samplers.extend(filters.map(|mip| SamplerInfo { mip, anisotropy: most, mip_bias: -2.0, ..nearest() }));
-    samplers.push(SamplerInfo { min_lod: 2.5, max_lod: 2.5, ..SamplerInfo::default() });
+    samplers.extend(filters.map(|mip| nearest().mip(mip).anisotropy(most).mip_bias(-2.0)));
+    samplers.push(SamplerInfo::default().min_lod(2.5).max_lod(2.5));
     let heap = heap(u32::try_from(samplers.len()).unwrap());
     for (index, sampler) in (0..).zip(&samplers) {
         let made = room.device.write_descriptor(PERMIT, &heap, index, &Descriptor::Sampler(*sampler));

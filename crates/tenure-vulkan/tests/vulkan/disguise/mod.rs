@@ -156,12 +156,10 @@ impl Disguise {
             family,
             kind: None,
         });
-        let mut raw = Raw {
-            instance: hooked_instance(host),
-            device: hooked_device(host),
-            queues: queues.collect(),
-            ..crate::wrapped::raw_of(host)
-        };
+        let mut raw = crate::wrapped::raw_of(host)
+            .instance(hooked_instance(host))
+            .device(hooked_device(host))
+            .queues(queues.collect());
         change(&mut raw);
         // SAFETY: the host and the functions outlive it: the static is replaced by the next test.
         unsafe { Device::from_raw(raw, options) }

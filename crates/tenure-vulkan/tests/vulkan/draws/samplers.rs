@@ -24,7 +24,7 @@ const MEAN: [u8; 4] = [50, 50, 120, 255];
 const BINDING: SetBinding = SetBinding::new(4, BindingKind::CombinedSampler);
 
 fn filtered(filter: Filter) -> SamplerDesc {
-    SamplerDesc::new(SamplerInfo { mag: filter, min: filter, ..SamplerInfo::default() })
+    SamplerDesc::new(SamplerInfo::default().mag(filter).min(filter))
 }
 
 /// Draws with each set of one layout, and gives the colour that each drew.

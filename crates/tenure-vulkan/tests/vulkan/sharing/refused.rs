@@ -34,7 +34,7 @@ fn imports_that_cannot_be_are_refused_and_give_the_handle_back() {
     let (error, handle) = fail(&gpu, handle, &other, &buffer_desc());
     let ShareError::OtherDevice { exporter, importer } = error else { panic!("{error}") };
     assert_eq!((exporter, importer), (other.ids, info.ids));
-    let smaller = BufferDesc { size: SIZE - 1, ..buffer_desc() };
+    let smaller = buffer_desc().size(SIZE - 1);
     let (error, handle) = fail(&gpu, handle, &info, &smaller);
     assert!(matches!(error, ShareError::OtherDescription { .. }), "{error}");
     let short = ExportInfo { size: SIZE / 2, ..info };
@@ -95,7 +95,7 @@ fn what_is_shared_neither_moves_nor_leaves() {
     let pages = gpu.create_pages(&tenure_core::PageAllocatorDesc::new(1 << 20));
     let in_pages = pages.create_buffer(&BufferDesc::new(256, COPIES).shared()).unwrap();
     assert!(gpu.export_buffer(&in_pages, HandleKind::OpaqueFd).is_ok());
-    let bare = BufferDesc { usage: Usage::SHARED, ..BufferDesc::new(64, Usage::empty()) };
+    let bare = BufferDesc::new(64, Usage::empty()).usage(Usage::SHARED);
     assert!(gpu.create_buffer(&bare).is_err(), "shared is no use by itself");
     drop((small, other, in_pages, pages));
     drop(gpu);

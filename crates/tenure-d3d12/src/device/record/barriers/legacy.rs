@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(of(Format::D24UnormS8Uint, Subresource::One(4)), [4, 10]);
         assert_eq!(of(Format::D32FloatS8Uint, Subresource::One(0)), [0, 6]);
         assert_eq!(of(Format::D24UnormS8Uint, Subresource::All), [u32::MAX]);
-        let buffer = ResourceDesc::Buffer(BufferInfo { size: 4, usage: Usage::VERTEX });
+        let buffer = ResourceDesc::Buffer(BufferInfo::new(4, Usage::VERTEX));
         assert_eq!(subresources(&buffer, Subresource::One(0)).to_vec(), [0]);
     }
 }
