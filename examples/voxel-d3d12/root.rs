@@ -16,13 +16,14 @@ use crate::bytecode::bytes;
 
 /// The parameter of the constants (b0): an address.
 pub(crate) const CONSTANTS: u32 = 0;
-/// The parameter of the texture (t0): a table. Its sampler (s0) never changes.
+/// The parameter of the texture (t1): a table. Its sampler (s2) never changes.
 pub(crate) const TILES: u32 = 1;
 
 pub(crate) fn signature(device: &Device) -> Result<ID3D12RootSignature> {
     let range = D3D12_DESCRIPTOR_RANGE {
         RangeType: D3D12_DESCRIPTOR_RANGE_TYPE_SRV,
         NumDescriptors: 1,
+        BaseShaderRegister: 1,
         ..Default::default()
     };
     let table = D3D12_ROOT_DESCRIPTOR_TABLE { NumDescriptorRanges: 1, pDescriptorRanges: &raw const range };
@@ -46,6 +47,7 @@ pub(crate) fn signature(device: &Device) -> Result<ID3D12RootSignature> {
         MipLODBias: LOD_BIAS,
         ComparisonFunc: D3D12_COMPARISON_FUNC_NEVER,
         MaxLOD: D3D12_FLOAT32_MAX,
+        ShaderRegister: 2,
         ShaderVisibility: D3D12_SHADER_VISIBILITY_PIXEL,
         ..Default::default()
     };

@@ -16,8 +16,8 @@ pub struct ShaderError(String);
 
 /// The parsed and validated shader.
 ///
-/// Group 0: the scene's constants at binding 0 (register b0), the texture at binding 1 (t0), its
-/// sampler at binding 2 (s0).
+/// A binding is also the register in HLSL, in whichever group it is. The shader of the voxel world has its constants at
+/// binding 0 (register b0), the texture at binding 1 (t1), and its sampler at binding 2 (s2).
 pub struct Shaders {
     module: naga::Module,
     info: ModuleInfo,
@@ -29,21 +29,29 @@ impl Shaders {
     /// The name of the entry point of fragments.
     pub const FRAGMENT: &str = FRAGMENT;
 
-    /// Parses and validates the shader.
+    /// Parses and validates the shader of the voxel world.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn new() -> Result<Self, ShaderError> {
+        Self::parse("voxel.wgsl", SOURCE)
+    }
+
+    /// Parses and validates WGSL from a file of that name.
     ///
     /// # Errors
     /// [`ShaderError`] with the position in the source.
-    pub fn new() -> Result<Self, ShaderError> {
-        let module = naga::front::wgsl::parse_str(SOURCE)
-            .map_err(|error| ShaderError(error.emit_to_string_with_path(SOURCE, "voxel.wgsl")))?;
+    pub fn parse(file: &str, source: &str) -> Result<Self, ShaderError> {
+        let module = naga::front::wgsl::parse_str(source)
+            .map_err(|error| ShaderError(error.emit_to_string_with_path(source, file)))?;
         let mut validator = Validator::new(ValidationFlags::all(), Capabilities::empty());
         let info = validator
             .validate(&module)
-            .map_err(|error| ShaderError(error.emit_to_string_with_path(SOURCE, "voxel.wgsl")))?;
+            .map_err(|error| ShaderError(error.emit_to_string_with_path(source, file)))?;
         Ok(Self { module, info })
     }
 
-    /// SPIR-V of both stages. naga flips the y of clip space for Vulkan, so that the picture is the same as on
+    /// SPIR-V of all stages. naga flips the y of clip space for Vulkan, so that the picture is the same as on
     /// Direct3D 12.
     ///
     /// # Errors
@@ -53,42 +61,49 @@ impl Shaders {
         spv::write_vec(&self.module, &self.info, &options, None).map_err(refused)
     }
 
-    /// HLSL of both stages, for `vs_5_0` and `ps_5_0`. Inputs of vertices have the semantics
-    /// `LOC0` to `LOC3`.
+    /// HLSL of all stages, for `vs_5_0` and `ps_5_0`. Inputs of vertices have the semantics `LOC0`, `LOC1` and so on.
     ///
     /// # Errors
     /// [`ShaderError`].
     pub fn hlsl(&self) -> Result<String, ShaderError> {
         let mut options = hlsl::Options { shader_model: hlsl::ShaderModel::V5_0, ..hlsl::Options::default() };
-        for (binding, register) in [(0, 0), (1, 0), (2, 0)] {
-            let target = hlsl::BindTarget { register, ..hlsl::BindTarget::default() };
-            options.binding_map.insert(naga::ResourceBinding { group: 0, binding }, target);
+        for binding in self.module.global_variables.iter().filter_map(|(_, variable)| variable.binding) {
+            let target = hlsl::BindTarget { register: binding.binding, ..hlsl::BindTarget::default() };
+            options.binding_map.insert(binding, target);
         }
         let mut text = String::new();
         let stages = hlsl::PipelineOptions::default();
         hlsl::Writer::new(&mut text, &options, &stages)
             .write(&self.module, &self.info, None)
             .map_err(refused)?;
-        plain_sampler(&text)
+        plain_samplers(&text)
     }
 }
 
-/// Replaces naga's array of 2,048 samplers, which needs shader model 5.1, by one sampler in register s0.
-fn plain_sampler(text: &str) -> Result<String, ShaderError> {
+/// Replaces naga's arrays of 2,048 samplers, which need shader model 5.1, by a register for each sampler.
+fn plain_samplers(text: &str) -> Result<String, ShaderError> {
     let is_heap = |line: &&str| {
-        line.contains("nagaSamplerHeap[2048]")
-            || line.contains("nagaComparisonSamplerHeap")
-            || line.starts_with("StructuredBuffer<uint> nagaGroup0SamplerIndexArray")
+        [
+            "SamplerState nagaSamplerHeap",
+            "SamplerComparisonState nagaComparisonSamplerHeap",
+            "StructuredBuffer<uint> naga",
+        ]
+        .iter()
+        .any(|start| line.starts_with(start))
     };
-    let plain = |line: &str| match line.strip_prefix("static const SamplerState ") {
-        Some(sampler) => {
-            let name = sampler.split_whitespace().next().unwrap_or_default();
-            format!("SamplerState {name} : register(s0);\n")
+    // `static const SamplerState NAME = nagaSamplerHeap[nagaGroup0SamplerIndexArray[REGISTER]];`
+    let plain = |line: &str| {
+        let sampler = line.strip_prefix("static const Sampler").and_then(|rest| rest.split_once(" = naga"));
+        match sampler {
+            Some((sampler, place)) => {
+                let register = place.rsplit('[').next().unwrap_or_default().trim_end_matches("]];");
+                format!("Sampler{sampler} : register(s{register});\n")
+            }
+            None => format!("{line}\n"),
         }
-        None => format!("{line}\n"),
     };
     let text: String = text.lines().filter(|line| !is_heap(line)).map(plain).collect();
-    if text.contains("nagaSampler") || text.contains("SamplerIndexArray") {
+    if text.contains("SamplerHeap") || text.contains("SamplerIndexArray") {
         return Err(ShaderError(format!("samplers are not declared as expected:\n{text}")));
     }
     Ok(text)
@@ -113,10 +128,32 @@ mod tests {
         for expected in [
             " vertex(",
             " fragment(",
-            "SamplerState tile_sampler : register(s0)",
+            "SamplerState tile_sampler : register(s2);",
             "register(b0)",
-            "register(t0)",
+            "register(t1)",
             "LOC3",
+        ] {
+            assert!(hlsl.contains(expected), "no {expected:?} in\n{hlsl}");
+        }
+        assert!(!hlsl.contains("space"), "shader model 5.0 has no register spaces:\n{hlsl}");
+    }
+
+    #[test]
+    fn a_binding_is_a_register_in_every_group() {
+        let source = "@group(0) @binding(1) var shadows: texture_depth_2d;
+            @group(0) @binding(2) var comparison: sampler_comparison;
+            @group(1) @binding(3) var surface: texture_2d<f32>;
+            @group(1) @binding(14) var smooth_sampler: sampler;
+            @fragment fn fragment(@location(0) at: vec3<f32>) -> @location(0) vec4<f32> {
+                let lit = textureSampleCompareLevel(shadows, comparison, at.xy, at.z);
+                return textureSample(surface, smooth_sampler, at.xy) * lit;
+            }";
+        let hlsl = Shaders::parse("lit.wgsl", source).unwrap().hlsl().unwrap();
+        for expected in [
+            "SamplerComparisonState comparison : register(s2);",
+            "SamplerState smooth_sampler : register(s14);",
+            "shadows : register(t1)",
+            "surface : register(t3)",
         ] {
             assert!(hlsl.contains(expected), "no {expected:?} in\n{hlsl}");
         }

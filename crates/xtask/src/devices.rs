@@ -228,3 +228,24 @@ pub(crate) fn pictures(is_native: bool) -> Outcome {
     in_lab(&lab, System::Windows, "voxel-d3d12", &compare)?;
     lab.run_built(System::Windows, "examples/voxel-d3d12", &VOXELS_IN_WINDOW)
 }
+
+/// The viewer draws the expected picture on both APIs, off screen and in a window that is resized. More frames than the
+/// GPU holds, so that each one's resources are reused.
+pub(crate) fn viewer(is_native: bool) -> Outcome {
+    let on_all = |device, run: &dyn Fn(&[&str]) -> Outcome| {
+        let compared = ["--device", device, "--frames", "8", "--compare", "examples/viewer/viewer.png"];
+        run(&[&compared[..], &["--headless"]].concat())?;
+        run(&[&compared[..], &["--resize"]].concat())
+    };
+    let here = |arguments: &[&str]| cargo(&[&example("viewer")[..], &["--"], arguments].concat());
+    if is_native || cfg!(windows) {
+        on_all("vulkan", &here)?;
+        return if cfg!(windows) { on_all("d3d12", &here) } else { Ok(()) };
+    }
+    let lab = windows_in_lab()?;
+    for (system, device) in [(System::Linux, "vulkan"), (System::Windows, "d3d12")] {
+        build_in_lab(system, "viewer")?;
+        on_all(device, &|arguments| lab.run_built(system, "examples/viewer", arguments))?;
+    }
+    Ok(())
+}

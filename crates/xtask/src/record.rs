@@ -9,8 +9,8 @@ use crate::step::{Settings, StepResult};
 use crate::test;
 
 /// The steps that use devices; those that this system lacks are left out.
-const STEPS: [&str; 8] =
-    ["vulkan", "d3d12", "d3d12-runtime", "devices", "pictures", "triangles", "frames", "wgpu"];
+const STEPS: [&str; 9] =
+    ["vulkan", "d3d12", "d3d12-runtime", "devices", "pictures", "triangles", "viewer", "frames", "wgpu"];
 /// These steps need a device of the lab.
 const ONLY_ON_WINDOWS: [&str; 2] = ["d3d12", "d3d12-runtime"];
 /// The measurements: arguments of `bench`.

@@ -117,6 +117,12 @@ const STEPS: &[Step] = &[
         run: |settings| triangles::check(settings.is_native),
     },
     Step {
+        name: "viewer",
+        what: "a lit scene with shadows, drawn by both APIs off screen and in a window",
+        lane: Workspace,
+        run: |settings| devices::viewer(settings.is_native),
+    },
+    Step {
         name: "frames",
         what: "frames of four recording threads and of a render graph, on both APIs, and a world streamed on Vulkan",
         lane: Workspace,

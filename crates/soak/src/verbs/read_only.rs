@@ -23,7 +23,7 @@ pub(super) fn create(world: &mut World, rng: &mut Rng) -> Checked {
     }
     let number = world.number();
     let desc = TextureDesc::d2(SIDE, SIDE, Format::Rgba8Unorm, Usage::SHADER_READ).name(format!("t{number}"));
-    let desc = if happens(rng, 60) { desc.movable() } else { desc };
+    let mut desc = if happens(rng, 60) { desc.movable() } else { desc };
     let is_declared = happens(rng, 60);
     world.say(|| format!("create t{number}, read-only {}", if is_declared { "at once" } else { "later" }));
     let made = if is_declared {
