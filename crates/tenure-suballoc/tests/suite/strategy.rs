@@ -12,7 +12,7 @@ const CASES: u32 = 260;
 
 /// A million operations, and enough steps to shrink a long failure to a short one.
 pub(crate) fn config() -> Config {
-    Config::default().cases(CASES).max_shrink_iters(20_000).failure_persistence(None)
+    Config { cases: CASES, max_shrink_iters: 20_000, failure_persistence: None, ..Config::default() }
 }
 
 pub(crate) fn many<T: std::fmt::Debug>(op: impl Strategy<Value = T>) -> impl Strategy<Value = Vec<T>> {
