@@ -253,7 +253,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             heard.push(format!("{:?} {}: {}", message.severity, message.id, message.text));
         }
     };
-    let options = Options::default().validation(true).messages(Some(Arc::new(sink)));
+    let options = Options::default().validation(true).on_message(sink);
     let device = Device::create(&options)?;
     let viewed = crate::view::<Direct3d>(arguments, device.clone());
     device.deliver_messages();

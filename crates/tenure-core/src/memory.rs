@@ -23,7 +23,6 @@ pub(crate) use tenure_memory::shard::{PoolShard, ShardTotals};
 pub(crate) use tenure_memory::sharding::Shards;
 pub(crate) use tenure_memory::shortage::{MakeRoom, Wanted};
 
-pub use crate::command::Needed;
 /// Pools of heaps alone, for programs that create their API resources themselves.
 pub use tenure_heap as heap_pools;
 #[doc(inline)]

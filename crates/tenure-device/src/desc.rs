@@ -70,7 +70,7 @@ pub struct TextureInfo {
     pub view_formats: Vec<Format>,
 }
 
-tenure_heap::setters!(TextureInfo {
+crate::setters!(TextureInfo {
     dimension: Dimension,
     width: u32,
     height: u32,

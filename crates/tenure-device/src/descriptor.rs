@@ -304,7 +304,7 @@ pub struct SamplerInfo {
     pub border: BorderColor,
 }
 
-tenure_heap::setters!(SamplerInfo {
+crate::setters!(SamplerInfo {
     mag: Filter,
     min: Filter,
     mip: Filter,

@@ -82,6 +82,8 @@ pub use rays::{AccelerationStructureKind, check_structure_copy};
 pub use region::{BufferLayout, Subresource, TextureRegion, TextureWrite};
 pub use residency::{PagingPoint, Residency, TrimRequest};
 pub use rule::CallRule;
+#[doc(hidden)]
+pub use tenure_heap::setters;
 pub use tenure_heap::{
     HeapBudget, HeapCategory, HeapDesc, MemoryFlags, MemoryHeap, MemoryType, MemoryTypeId, Priority,
 };

@@ -34,25 +34,29 @@
 //!
 //! No feature is on by default.
 //!
-//! # Types
+//! # Items of the root
 //!
 //! * Resources: [`Buffer`], [`Texture`], [`Reserved`] (sparse) and [`AccelerationStructure`], each with a
 //!   description ([`BufferDesc`], [`TextureDesc`] and so on); [`Deferred`] for objects of the program's own.
-//! * Data of one frame: [`Scratch`] (constants), [`UploadRing`], [`Upload`], [`Readback`].
+//! * Data of one frame: [`Scratch`] (constants and descriptors), [`UploadRing`], [`Readback`].
 //! * Descriptors: [`View`], [`Sampler`], [`DescriptorTable`], [`DescriptorSet`].
-//! * Render graphs: [`Graph`], with [`Transient`] resources that share memory.
+//! * Uses of resources in a [`Recording`]: [`State`], [`Subresources`].
+//! * Render graphs: [`Graph`].
 //! * Settings and errors: [`Config`], [`Error`].
-//! * Observation: [`Stats`] and [`Report`] (the feature `serde` serialises both), [`Recorder`], [`GpuTime`]. The
-//!   feature `metrics` hands the statistics to the crate `metrics`.
+//! * Observation: [`Stats`] and [`Report`] (the feature `serde` serialises both). The feature `metrics` hands the
+//!   statistics to the crate `metrics`.
 //!
 //! # Modules
 //!
-//! * [`prelude`]: the types that most programs use, for one import.
+//! * [`prelude`]: the items that most programs use, for one import.
+//! * [`config`], [`error`], [`stats`]: the parts of [`Config`], [`Error`], [`Stats`] and [`Report`].
+//! * [`resource`], [`descriptor`], [`upload`], [`query`]: details of resources, views, transfers and queries.
+//! * [`transient`]: render graphs, and transient resources acquired pass by pass.
+//! * [`present`]: swap chains, their images, formats and modes.
 //! * [`memory`]: pools, the choice of memory, and the fallback chain when memory is short.
+//! * [`compaction`]: moves of resources. [`record`]: recordings of a program's allocations.
 //! * [`time`]: queues, serials, and deferred release, which also works without the rest of tenure.
 //! * [`state`]: tracking of resource states, and the barriers between them.
-//! * [`transient`]: render graphs, and transient resources acquired pass by pass.
-//! * [`present`]: images of swap chains, as frames use them.
 //! * [`device`]: the traits that a backend implements.
 //! * [`suballoc`] and [`plan`]: suballocators for any range of numbers, and a planner that places objects with
 //!   known lifetimes in little memory. Neither knows of GPUs.
@@ -83,7 +87,7 @@ pub use tenure_sim as sim;
 #[cfg(feature = "vulkan")]
 pub use tenure_vulkan as vulkan;
 
-/// The parts of a [`Config`](crate::Config), and errors of its values.
+/// The parts of a [`Config`], and errors of its values.
 pub mod config {
     #[doc(inline)]
     pub use tenure_core::{
@@ -93,7 +97,7 @@ pub mod config {
     };
 }
 
-/// The parts of an [`Error`](crate::Error): rules that a call has broken, with the numbers; values given back by failed calls.
+/// The parts of an [`Error`]: broken rules with the numbers, and values that failed calls return.
 pub mod error {
     #[doc(inline)]
     pub use tenure_core::{
@@ -122,7 +126,7 @@ pub mod query {
     };
 }
 
-/// The parts of [`Stats`](crate::Stats) and [`Report`](crate::Report): memory by pool, heap, tag and object.
+/// The parts of [`Stats`] and [`Report`]: memory by pool, heap, tag and object.
 pub mod stats {
     #[doc(inline)]
     pub use tenure_core::{
@@ -149,7 +153,7 @@ pub mod resource {
     #[doc(inline)]
     pub use tenure_core::{
         AccelerationStructureKind, Block, BufferInfo, BufferLayout, ClearValue, Compression, Dimension,
-        Plane, ReadbackTexture, SubresourceLayout, TexelData, TextureInfo, TextureRegion, TileQueue,
+        Needed, Plane, ReadbackTexture, SubresourceLayout, TexelData, TextureInfo, TextureRegion, TileQueue,
         TileRegion, Used,
     };
 }

@@ -175,7 +175,7 @@ pub fn dynamic_constants_find_their_draws<H: Harness>(harness: &H) {
                     let (commands, scratch) = recording.split();
                     bench.open(commands, &out);
                     for (index, words) in words.iter().enumerate() {
-                        // Values of several sizes, all of which begin with the words.
+                        // Values of several sizes, which all begin with the words.
                         let mut bytes = vec![0xee; [64, 256, 1040, 16][index % 4]];
                         bytes[..16].copy_from_slice(&words.map(u32::to_ne_bytes).concat());
                         let layout = &layouts[usize::from(index % 5 == 0)];

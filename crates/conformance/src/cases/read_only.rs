@@ -101,7 +101,7 @@ impl<H: Harness> Scene<H> {
     }
 }
 
-/// Shaders find what was uploaded, also after later uploads and after moves.
+/// Shaders read the uploaded bytes, also after later uploads and after moves.
 pub fn shaders_read_without_names<H: Harness>(harness: &H) {
     let compaction = CompactionConfig::default().is_automatic(false);
     let bench = Bench::with(harness, Config::from(compaction));

@@ -44,7 +44,7 @@ pub struct Recording<D: Device> {
     sets: OnceCell<Box<RecordedSets<D>>>,
     /// The places of movable resources for this recording, once it has asked for any.
     places: OnceCell<Box<RecordedPlaces<D>>>,
-    /// What it has bound, in debug builds.
+    /// The resources that it has bound, in debug builds.
     pub(super) bound: BoundResources,
     /// Declared last, as in every handle. The commands have a reference of their own, so that
     /// [`split`](Self::split) can lend both sides.

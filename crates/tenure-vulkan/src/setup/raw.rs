@@ -105,8 +105,8 @@ tenure_core::setters!(Raw {
 });
 
 impl Raw {
-    /// A device without optional features, and without extensions beyond those of `api_version`; the setters name
-    /// what was enabled.
+    /// A device without optional features, and without extensions beyond those of `api_version`; setters add
+    /// those that the program has enabled.
     #[must_use]
     pub fn new(
         instance: ash::Instance,
