@@ -99,7 +99,7 @@ impl Queues {
     /// invalidates the lists recorded with it.
     fn note_read(&self, queue: QueueId, serial: u64, at: &At) {
         if !at.note(queue, serial, &self.observed) {
-            let detail = format!("{at} is used by what was recorded before the set was changed");
+            let detail = format!("{at} is used by commands recorded before the set was changed");
             let kind = HazardKind::DescriptorInUse;
             self.report(Checks::DESCRIPTORS, kind, &[at.label()], detail, "submit");
         }
