@@ -19,12 +19,12 @@
 
 #[doc(no_inline)]
 pub use crate::{
-    AddressMode, Bind, BindingKind, Buffer, BufferAccess, BufferDesc, BufferLayout, BufferViewDesc,
-    ClearValue, ColorSpace, Commands, Compare, Config, Constant, Deferred, DescriptorSet, DescriptorSetDesc,
-    DescriptorTable, DescriptorTableDesc, Elements, Error, Filter, Format, Frame, Gpu, Graph, HdrMetadata,
-    MemoryUse, Plane, PresentMode, Queue, Readback, Recording, Reserved, ReservedDesc, RingSlice, Sampler,
-    SamplerDesc, SamplerInfo, Scratch, SetBinding, SetDescriptor, SetLayout, SetLayoutDesc, ShaderStages,
-    State, Subresource, Subresources, SurfaceFormat, SwapchainDesc, SwapchainImage, SyncPoint, TexelData,
-    Texture, TextureAccess, TextureDesc, TextureRegion, TextureViewDesc, TransientDesc, UploadRing,
-    UploadRingDesc, Usage, View,
+    AddressMode, Bind, BindingKind, BorderColor, Buffer, BufferAccess, BufferDesc, BufferLayout,
+    BufferViewDesc, ClearValue, ColorSpace, Commands, Compare, Config, Constant, Deferred, DescriptorSet,
+    DescriptorSetDesc, DescriptorTable, DescriptorTableDesc, Elements, Error, Filter, Format, Frame,
+    FrameConfig, Gpu, Graph, HdrMetadata, MemoryUse, Plane, PresentMode, Queue, Readback, Recording,
+    Reserved, ReservedDesc, RingSlice, Sampler, SamplerDesc, SamplerInfo, Scratch, Set, SetBinding,
+    SetDescriptor, SetLayout, SetLayoutDesc, ShaderStages, State, Subresource, Subresources, SurfaceFormat,
+    SwapchainDesc, SwapchainImage, SyncPoint, TexelData, Texture, TextureAccess, TextureDesc, TextureRegion,
+    TextureViewDesc, TransientDesc, UploadRing, UploadRingDesc, Usage, View,
 };

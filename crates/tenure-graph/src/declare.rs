@@ -173,7 +173,8 @@ impl<R> PassBuilder<'_, R> {
     /// of them. Otherwise (two subresources in different states, for example) the pass itself must request the states; at most
     /// one of them may write.
     ///
-    /// The pass must really use it: with Direct3D 12's legacy barriers, the use itself promotes a buffer to the state.
+    /// The pass must use a declared buffer: with Direct3D 12's legacy barriers, the use itself promotes it to the state. A
+    /// declared texture may stay unused, for example until its content is loaded.
     pub fn uses(self, resource: ResourceId, state: State) -> Self {
         self.graph.uses.push(Use { resource, state });
         if let Some(pass) = self.graph.passes.last_mut() {

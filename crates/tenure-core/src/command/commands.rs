@@ -260,7 +260,8 @@ impl<D: Device> Commands<D> {
     /// Sets the manager's descriptor heaps for the following commands: the heaps of [tables](crate::DescriptorTable) and of
     /// [`Scratch::descriptors`](crate::Scratch::descriptors). Call it once for each list that uses them, before their first
     /// use; again after the program has set heaps of its own. On Direct3D 12, and on Vulkan with descriptor buffers, a heap of
-    /// each kind is set, and created now on first need. Does nothing where there are no such heaps, and where a program binds
+    /// each kind is set, and created now on first need. In a graph, call it in each pass that uses them: a pass may begin a
+    /// list, and setting the same heaps again costs little. Does nothing where there are no such heaps, and where a program binds
     /// descriptors itself (sets on Vulkan).
     ///
     /// # Errors

@@ -106,7 +106,8 @@ impl BufferDesc {
         Self { stride, ..self }
     }
 
-    /// Sets the minimum alignment in bytes, a power of two.
+    /// Sets the minimum alignment in bytes, a power of two. Default 1: the alignment of the usage applies alone.
+    /// Every buffer begins at a multiple of 4 bytes.
     #[must_use]
     pub fn alignment(self, alignment: u64) -> Self {
         Self { alignment, ..self }
