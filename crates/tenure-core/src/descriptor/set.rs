@@ -34,7 +34,7 @@ use crate::{Error, Name};
 pub struct SetDescriptor<'a, D: Device> {
     /// Its binding in the layout.
     pub binding: u32,
-    /// Its array element there.
+    /// The array element within the binding.
     pub element: u32,
     /// The resource.
     pub bind: Bind<'a, D>,

@@ -31,7 +31,7 @@ pub(super) struct LargeBlocks {
     given_back: Option<(u64, u64)>,
     /// The weighted number of blocks needed again soon, see [`COUNT`].
     count: u64,
-    /// Sizes share blocks before this frame.
+    /// Until this frame, a smaller range may be the first in a large block.
     shared_until: u64,
 }
 
@@ -69,7 +69,7 @@ impl LargeBlocks {
         }
     }
 
-    /// A frame has ended.
+    /// Notes the end of a frame.
     pub(super) const fn end_frame(&mut self) {
         self.frame += 1;
         self.count = self.count.saturating_sub(1);

@@ -23,7 +23,7 @@ struct Release {
 pub(crate) struct Explicit {
     /// `None`: a buffer.
     layout: Option<Layout>,
-    /// The state after the last barrier, or of the last wrong use.
+    /// The state after the last barrier. A wrong use is reported once, and then its state is taken over.
     state: State,
     /// Contents are undefined, so the next transition may come from `COMMON` in any layout.
     fresh: bool,

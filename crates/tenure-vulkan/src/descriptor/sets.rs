@@ -340,7 +340,7 @@ impl<'a> Writer<'a> {
             })
             .collect();
         if !writes.is_empty() {
-            // SAFETY: the caller of `write` promised the requirements of each.
+            // SAFETY: for each descriptor, the caller of `write` guarantees its requirements.
             unsafe { self.descriptors.api.device.update_descriptor_sets(&writes, &[]) };
         }
         drop(writes);

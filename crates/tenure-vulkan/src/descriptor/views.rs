@@ -433,7 +433,7 @@ impl Descriptors {
         Ok(Slot::Shader(Written { kind, value: Value::Image(value) }))
     }
 
-    /// The API's shape and layers: a volume is a target slice by slice.
+    /// The API's view type, and the number of layers. A volume as a target is viewed as an array of its slices.
     fn view_shape(
         &self,
         resource: &Resource,

@@ -175,7 +175,7 @@ impl SetDevice for Device {
 }
 
 impl Inner {
-    /// A view is of a resource of the same device.
+    /// Refuses a view of another device's resource.
     pub(crate) fn check_viewed(&self, resource: &Resource) -> Result<(), DeviceError> {
         if std::ptr::eq(Arc::as_ptr(&resource.device), self) {
             return Ok(());
