@@ -190,7 +190,7 @@ impl RecordSlot {
 /// numbers often are.
 const GENERATION: u32 = 448;
 
-/// Enough that threads rarely share a shard.
+/// The number of shards: enough that threads rarely share one.
 const SHARDS: usize = 16;
 
 #[derive(Debug, Default)]

@@ -32,7 +32,7 @@ enum SortKey {
 }
 
 impl SortKey {
-    /// Numbers are of interest when they are large.
+    /// Whether a first click sorts in descending order: for numbers, of which the large ones are of interest.
     const fn is_descending_first(self) -> bool {
         matches!(self, Self::Size | Self::Age)
     }

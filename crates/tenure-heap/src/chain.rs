@@ -41,8 +41,8 @@ pub struct ShortageRules {
 }
 
 impl Default for ShortageRules {
-    /// Every step is tried before a request fails, but no request leaves the preferred memory because of a
-    /// budget.
+    /// Permits every step. Other memory is tried only after the driver has refused the preferred memory, not because
+    /// of a budget.
     fn default() -> Self {
         Self { spill: Spill::AfterRefusal, may_exceed_budget: true, may_wait: true }
     }
@@ -182,10 +182,10 @@ pub trait Fallback {
         false
     }
 
-    /// A memory type was short of memory. For the log.
+    /// Notes a refusal by a memory type, for the log.
     fn note_refusal(&mut self, _memory: MemoryTypeId, _refusal: &Self::Error) {}
 
-    /// Memory was found in a type that is not [alike](Self::is_alike). For the log.
+    /// Notes that memory was found in a type that is not [alike](Self::is_alike), for the log.
     fn note_spill(&mut self, _preferred: MemoryTypeId, _found: MemoryTypeId) {}
 }
 

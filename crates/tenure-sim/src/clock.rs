@@ -93,7 +93,7 @@ impl Default for QueryClock {
 }
 
 impl QueryClock {
-    /// A command was executed.
+    /// Advances the clock by the time of one command.
     pub(crate) fn advance(&self) {
         self.0.fetch_add(COMMAND_TICKS, Ordering::Relaxed);
     }

@@ -46,9 +46,11 @@ pub(crate) struct Execution<'a> {
     pub(crate) clock: Clock,
     /// The submissions that all later work is ordered after.
     pub(crate) floor: Clock,
-    /// The command that runs: its list, its index there, and its name.
+    /// The name of the list that runs.
     pub(crate) list: String,
+    /// The index of the current command in the list.
     pub(crate) index: usize,
+    /// The name of the current command.
     pub(crate) name: &'static str,
     /// The statistics since the submission began.
     pub(crate) counters: [u64; QueryKind::STATISTICS],
@@ -79,7 +81,7 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// The submission is done: Direct3D 12's states decay.
+    /// Ends the submission: states of Direct3D 12 decay.
     pub(crate) fn finish(self) {
         for resource in &self.touched {
             resource.states.lock().decay(self.point);

@@ -35,7 +35,7 @@ pub(super) struct Treated {
 }
 
 impl Treated {
-    /// It must not be placed.
+    /// Whether the resource needs dedicated memory, because of a driver fault.
     pub(super) const fn is_committed(&self) -> bool {
         self.actions.contains(Actions::COMMIT)
     }

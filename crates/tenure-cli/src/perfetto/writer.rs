@@ -90,7 +90,7 @@ impl<W: Write> PacketWriter<W> {
         Ok(Track(self.tracks))
     }
 
-    /// A slice begins at `time`, with numbers that describe it.
+    /// Writes the beginning of a slice at `time`, with numbers that describe it.
     pub(super) fn begin(
         &mut self,
         time: u64,
@@ -113,7 +113,7 @@ impl<W: Write> PacketWriter<W> {
         self.event(time, track, TrackEventType::SliceEnd, TrackEvent::default())
     }
 
-    /// A counter has this value from `time` on.
+    /// Writes the value of a counter from `time` on.
     pub(super) fn count(&mut self, time: u64, track: Track, value: u64) -> io::Result<()> {
         let counter_value = Some(i64::try_from(value).unwrap_or(i64::MAX));
         self.event(time, track, TrackEventType::Counter, TrackEvent { counter_value, ..Default::default() })

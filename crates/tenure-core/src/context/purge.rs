@@ -234,8 +234,8 @@ impl<D: Device> Context<D> {
 }
 
 impl<D: Device> Drop for Context<D> {
-    /// The last handle was dropped. The manager has waited for the GPU; a recording may have been submitted
-    /// since.
+    /// Runs after the drop of the last handle. The manager has waited for the GPU before, but a recording may have been
+    /// submitted since.
     #[inline(never)]
     fn drop(&mut self) {
         match self.finish().then(|| self.purge_all()) {

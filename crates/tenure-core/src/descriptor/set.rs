@@ -177,7 +177,7 @@ impl<D: Device> MovableSet<D> {
         (block, *index)
     }
 
-    /// The set, held while a recording is open.
+    /// The set. Keeps it and the places of its resources while the recording is open.
     fn hold<'r>(&self, places: Places<'r, D>) -> (&'r D::SetBlock, u32) {
         self.kept.hold(places);
         let (block, index) = self.next();

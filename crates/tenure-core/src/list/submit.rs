@@ -64,7 +64,7 @@ impl<'a, D: Device> Work<'a, D> {
     }
 }
 
-/// The waits of a submission: a queue need not wait for itself.
+/// The waits of a submission on `queue`: all but those for the queue itself, which runs in order.
 fn other_queues(point: &SyncPoint, queue: QueueId) -> Serials {
     point.iter().filter(|wait| wait.queue != queue).collect()
 }

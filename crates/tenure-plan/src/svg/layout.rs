@@ -92,7 +92,7 @@ impl Layout {
         self.bottom + 8.0 + self.queues.len() as f64 * QUEUE_ROW
     }
 
-    /// Passes have names, and there is enough space for at least some.
+    /// Whether the picture has names of passes in this range.
     pub(super) fn has_pass_names(&self, picture: &Picture<'_>) -> bool {
         picture.passes.range(self.earliest..self.latest).any(|(_, pass)| !pass.name.is_empty())
     }

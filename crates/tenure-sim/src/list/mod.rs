@@ -231,7 +231,7 @@ impl List {
         self.record(command);
     }
 
-    /// Descriptors are for queues that have shaders.
+    /// Checks the state of a descriptor, and that the queue has shaders.
     pub(crate) fn shader_state(&self, state: State) -> Result<(), DeviceError> {
         record::has_shaders(self.kind)?;
         check::state(self.kind, state)

@@ -165,7 +165,7 @@ impl Pager {
         }
     }
 
-    /// A submission was made that uses blocks.
+    /// Notes a submission that uses these blocks.
     pub(crate) fn submitted(&self, uses: &[BlockUse]) {
         let mut state = self.state.lock();
         for used in uses {

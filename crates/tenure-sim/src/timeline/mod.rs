@@ -137,7 +137,7 @@ impl Timeline {
         self.paging_reached
     }
 
-    /// Blocks are being made resident: their point is reached some ticks from now, unless everything is done at once.
+    /// Begins to make blocks resident. Their point is reached after some ticks, or at once with [`Lag::None`].
     pub(crate) fn page_in(&mut self, point: u64) {
         let is_new = self.paging.back().is_none_or(|(_, last)| *last < point) && point > self.paging_reached;
         if is_new {

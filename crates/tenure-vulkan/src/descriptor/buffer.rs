@@ -60,7 +60,7 @@ impl DescriptorSizes {
         kinds.iter().map(|kind| self.of(*kind)).sum()
     }
 
-    /// A mutable descriptor is as large as the largest that it may be.
+    /// The size in bytes of a mutable descriptor: that of the largest of its kinds.
     pub(super) fn largest(&self, kinds: &[BindingKind]) -> u64 {
         kinds.iter().map(|kind| self.of(*kind)).max().unwrap_or(0)
     }

@@ -207,7 +207,7 @@ impl SetBlock {
         self.pool
     }
 
-    /// The descriptor to write, if the layout has a matching binding there.
+    /// The descriptor to write. An error if the layout has no matching binding and element.
     fn resolve(&self, write: &SetWrite<'_, impl Described>) -> Result<Written, DeviceError> {
         let binding = check::set_element(&self.bindings, write.binding, write.element)?;
         let written = self.owner.resolve(&write.source)?;

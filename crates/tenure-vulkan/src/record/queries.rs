@@ -63,8 +63,8 @@ impl List {
         }
     }
 
-    /// The results go to the buffer, and the queries are reset: a reset comes after the commands before it
-    /// that name its queries, without a barrier.
+    /// Copies the results to the buffer, and resets the queries. The reset needs no barrier: the API orders it after
+    /// earlier commands with these queries.
     pub(crate) fn resolve_queries(
         &mut self,
         heap: &QueryHeap,

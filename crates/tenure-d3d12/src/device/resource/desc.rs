@@ -226,7 +226,7 @@ fn texture(caps: &Caps, info: &TextureInfo) -> Result<Described, DeviceError> {
     })
 }
 
-/// A clear value has its own format, which is never typeless.
+/// The clear value with the texture's format. The API does not allow a typeless one.
 fn clear(info: &TextureInfo, value: ClearValue) -> D3D12_CLEAR_VALUE {
     let value = match value {
         ClearValue::Color(color) => D3D12_CLEAR_VALUE_0 { Color: color },

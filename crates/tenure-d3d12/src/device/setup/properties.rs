@@ -47,7 +47,7 @@ fn memory_heaps(caps: &Caps, adapter: &AdapterInfo) -> Vec<MemoryHeap> {
     vec![local(dedicated), MemoryHeap { size: known(adapter.shared_system), device_local: false }]
 }
 
-/// The memory types are the heap types `DEFAULT`, `UPLOAD`, `READBACK`, `GPU_UPLOAD`.
+/// One memory type for each heap type: `DEFAULT`, `UPLOAD`, `READBACK`, and `GPU_UPLOAD` if the device has it.
 fn memory_types(caps: &Caps) -> Vec<MemoryType> {
     let system = u8::from(!caps.uma);
     let mut types = vec![
