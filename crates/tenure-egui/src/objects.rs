@@ -32,7 +32,7 @@ enum SortKey {
 }
 
 impl SortKey {
-    /// Whether a first click sorts in descending order: for numbers, of which the large ones are of interest.
+    /// Whether a first click sorts in descending order: for numbers, because large ones matter most.
     const fn is_descending_first(self) -> bool {
         matches!(self, Self::Size | Self::Age)
     }
