@@ -111,7 +111,7 @@ impl Default for ObjectTable {
 }
 
 impl ObjectTable {
-    /// There is a new report.
+    /// Adapts the table to a new report.
     pub(crate) fn refresh(&mut self, snapshot: &Snapshot) {
         self.order = None;
         self.mark.iter_mut().for_each(|mark| mark.compare_with(snapshot));

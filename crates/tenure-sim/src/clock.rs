@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tenure_core::device::{MAX_QUEUES, QueueId};
 
-/// For each queue the newest serial that is ordered before something.
+/// A vector clock: for each queue, the newest serial that comes before a given point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Clock([u64; MAX_QUEUES]);
 

@@ -66,7 +66,7 @@ impl Plots {
     }
 }
 
-/// In the order of [`CURVES`]. Live bytes are those allocated from pools, and committed resources.
+/// The values of a heap, in the order of [`CURVES`]. Live bytes are those allocated from pools, and committed resources.
 fn values(heap: &HeapMemory) -> [Option<u64>; 3] {
     let reserved = heap.ours.total();
     let live = reserved.saturating_sub(heap.ours.pools.saturating_sub(heap.used));

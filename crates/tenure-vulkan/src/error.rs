@@ -98,7 +98,7 @@ pub enum CreateError {
 }
 
 impl CreateError {
-    /// For `map_err`.
+    /// Makes the error of a failed call, for `map_err`.
     pub(crate) fn failed(call: &'static str) -> impl FnOnce(vk::Result) -> Self {
         move |result| Self::Failed { call, result }
     }

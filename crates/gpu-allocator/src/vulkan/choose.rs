@@ -30,7 +30,7 @@ pub(super) struct Choice<'a> {
 }
 
 impl Chooser {
-    /// For a device's memory types, and its `bufferImageGranularity` in bytes, a power of two.
+    /// A chooser among these memory types. `granularity` is `bufferImageGranularity` in bytes, a power of two.
     pub(super) fn new(types: &[vk::MemoryType], granularity: u64) -> Self {
         Self { orders: Orders::new(types), granularity }
     }

@@ -25,7 +25,7 @@ impl Panicked {
         Self(None)
     }
 
-    /// This panic, or that of a further call.
+    /// This panic, or if there is none, that of a further call.
     pub(crate) fn or<T>(mut self, called: std::thread::Result<T>) -> Self {
         match called {
             Err(payload) if self.0.is_none() => self.0 = Some(payload),

@@ -84,7 +84,7 @@ impl HeapState {
         (ever <= self.refresh_above.load(Ordering::Relaxed)).then(|| self.grants_now(ever))
     }
 
-    /// After a refresh.
+    /// As [`grants`](Self::grants) directly after a query, whose answer needs no refresh.
     pub(super) fn grants_now(&self, ever: i64) -> bool {
         ever <= self.granted.load(Ordering::Relaxed)
     }

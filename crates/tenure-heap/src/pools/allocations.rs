@@ -346,7 +346,7 @@ impl<H> AllocationTable<H> {
         record.map(|record| record.name = name).is_some()
     }
 
-    /// In no particular order.
+    /// The live allocations, in no particular order.
     pub(super) fn live(&self) -> Vec<LiveMemory> {
         self.records.iter().enumerate().filter_map(|(index, record)| self.live_of(index, record)).collect()
     }

@@ -108,7 +108,7 @@ impl<H> PoolTable<H> {
         slot.as_deref_mut()
     }
 
-    /// In order of memory type.
+    /// The pools, in the order of their memory types.
     pub(super) fn iter(&self) -> impl Iterator<Item = &KeyedPool<H>> {
         self.table.iter().filter_map(Option::as_deref)
     }

@@ -72,7 +72,8 @@ enum Hot {
 }
 
 impl Hot {
-    /// For an allocation: paging blocks back in at once is only worthwhile after a refusal of the driver.
+    /// The choice for an allocation. Such blocks are evicted only after a refusal of the driver, because they are paged in
+    /// again at once.
     const fn of(wanted: Wanted) -> Self {
         if wanted.is_refused { Self::Leaves } else { Self::Stays }
     }

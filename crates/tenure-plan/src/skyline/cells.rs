@@ -71,7 +71,7 @@ struct Node {
 const NONE: u32 = u32::MAX;
 /// The most items of a cell.
 const CELL: usize = 8;
-/// With pins, a search gives up after this number of items that do not fit, for each alignment.
+/// The number of misfit items, for each alignment, after which a search among pins gives up.
 const LOOKS: usize = 256;
 
 /// Powers of two that a number of 64 bits holds.

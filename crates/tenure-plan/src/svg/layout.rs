@@ -21,9 +21,9 @@ const LEAST: f64 = 40.0;
 const LABELLED_SPACES: usize = 24;
 /// The height of a queue's row.
 pub(super) const QUEUE_ROW: f64 = 15.0;
-/// Passes are labelled if they are at least so wide.
+/// The smallest width of a pass with a label.
 const LABELLED: f64 = 11.0;
-/// No label of a pass is longer.
+/// The length of the longest label of a pass.
 pub(super) const LONGEST_PASS: f64 = 130.0;
 
 /// The mapping from time and addresses to coordinates.

@@ -45,7 +45,7 @@ impl Owners {
     }
 }
 
-/// From the last to the first. Ranges do not overlap one another.
+/// The owned ranges that overlap `range`, from the last to the first. Owned ranges do not overlap one another.
 fn overlapping<'a>(
     ranges: &'a BTreeMap<u64, (u64, Arc<str>)>,
     range: &Range<u64>,

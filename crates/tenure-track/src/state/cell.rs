@@ -44,7 +44,7 @@ pub(super) struct Part {
 impl Part {
     pub(super) const NO_READS: [State; MAX_QUEUES] = [State::COMMON; MAX_QUEUES];
 
-    /// In a state, and not used since.
+    /// A part in `state` without uses since.
     pub(super) const fn in_state(state: State, at: Option<QueueSerial>) -> Self {
         Self {
             state,

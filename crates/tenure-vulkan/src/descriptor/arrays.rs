@@ -58,7 +58,7 @@ impl Arrays {
         Self { kind, each, constants: each.min(most_constants), is_mutable, in_buffer: None }
     }
 
-    /// The same in a buffer, for these stages.
+    /// The same arrays in a descriptor buffer, for these stages.
     pub(super) const fn in_buffer(self, stages: vk::ShaderStageFlags) -> Self {
         Self { in_buffer: Some(stages), ..self }
     }
@@ -78,7 +78,7 @@ impl Arrays {
         self.kind
     }
 
-    /// Their number.
+    /// The number of descriptors.
     pub(super) fn count(&self) -> u32 {
         self.iter().count() as u32
     }
@@ -179,7 +179,7 @@ pub(super) struct Indexed {
 
 /// The storage of the descriptors.
 pub(super) enum Storage {
-    /// In one large set.
+    /// One large set.
     Set {
         pool: vk::DescriptorPool,
         set: vk::DescriptorSet,

@@ -80,7 +80,7 @@ impl Descriptors {
         Ok(SetLayout { owner: self.clone(), layout, bindings: bindings.into(), is_ours: true })
     }
 
-    /// With descriptor buffers there are no sets: a pipeline uses either one or the other.
+    /// Refuses sets on a device with descriptor buffers: a pipeline uses either one or the other.
     fn has_sets(&self) -> Result<(), DeviceError> {
         if self.limits.contract.sets { Ok(()) } else { Err(unsupported("descriptor sets")) }
     }

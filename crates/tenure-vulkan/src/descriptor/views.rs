@@ -272,7 +272,7 @@ impl Descriptors {
         }
     }
 
-    /// In descriptor buffers, descriptors of buffers are addresses.
+    /// Whether a resource can have a descriptor. In a descriptor buffer, that of a buffer contains its address.
     fn may_be_described(&self, resource: &Resource) -> bool {
         let has_address = match resource.usage {
             VkUsage::Buffer(usage) => usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS),

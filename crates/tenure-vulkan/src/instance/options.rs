@@ -32,7 +32,7 @@ pub struct Validation {
 tenure_core::setters!(Validation { enabled: bool, synchronization: bool, best_practices: bool });
 
 impl Validation {
-    /// No layer.
+    /// No validation layer.
     pub const OFF: Self = Self { enabled: false, synchronization: false, best_practices: false };
     /// The layer's own checks.
     pub const CORE: Self = Self { enabled: true, ..Self::OFF };

@@ -19,7 +19,7 @@ use crate::features::ApiVersion;
 /// The number of features of Vulkan 1.0, the most of any structure; even, so that the size has no padding.
 const MOST: usize = 56;
 
-/// No chain is as long: Vulkan has fewer structures of features.
+/// The longest chain that is read. Vulkan has fewer structures of features, so a longer one is an error.
 const LONGEST: usize = 1024;
 
 /// A copy of a structure of features, with space for any.
