@@ -46,7 +46,7 @@ pub struct MemoryPanel {
     id: Id,
     samples: Samples,
     snapshot: Option<Snapshot>,
-    /// When that was taken, by the clock of `egui`.
+    /// The time at which the snapshot was taken, by the clock of `egui`.
     taken_at: f64,
     /// The manager, by its id.
     manager: Option<u32>,

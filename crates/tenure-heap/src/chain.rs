@@ -31,7 +31,7 @@ pub enum Spill {
 /// Permissions of a request when memory is short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ShortageRules {
-    /// When it may use other memory.
+    /// The conditions for the use of other memory.
     pub spill: Spill,
     /// Whether it may exceed the budget. If not, it fails instead; with [`Spill::AfterRefusal`] it then never
     /// leaves the preferred memory, because the driver is never asked beyond the budget.

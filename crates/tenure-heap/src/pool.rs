@@ -86,7 +86,7 @@ impl PoolTotals {
 #[derive(Debug)]
 pub struct Pool<B, S> {
     suballocator: S,
-    /// By their numbers.
+    /// The blocks by their numbers.
     blocks: Vec<Option<B>>,
     /// Blocks on their way out; empty between calls.
     leaving: Vec<BlockId>,

@@ -35,9 +35,9 @@ pub struct RangeNeeds {
 
 /// The pools, by class, and the blocks that could not be destroyed at once.
 pub struct Pools<D: Device> {
-    /// In the order in which the classes were first needed.
+    /// The pools, in the order in which their classes were first needed.
     table: Box<[OnceLock<Box<Shards<D>>>]>,
-    /// For each class the number of its pool in the table, plus 1; 0 before it is needed.
+    /// For each class, the number of its pool in the table, plus 1; 0 before the first need.
     numbers: Box<[AtomicU16]>,
     /// The number of pools in the table.
     made: Mutex<u16>,

@@ -56,9 +56,9 @@ pub(crate) struct Execution<'a> {
     pub(crate) counters: [u64; QueryKind::STATISTICS],
     /// The descriptor heaps that the list has set, by number: of resources, of samplers.
     pub(crate) heaps: [Option<u64>; 2],
-    /// Copies of the list may read bytes that were never written.
+    /// Whether copies of the list may read bytes that were never written.
     pub(crate) keeps_unwritten: bool,
-    /// To decay at the end.
+    /// The resources whose states decay at the end.
     touched: Vec<Arc<ResourceState>>,
 }
 

@@ -23,7 +23,7 @@ use super::ResourceCategory;
 /// The faults of a device's driver.
 pub(super) struct Faults {
     workarounds: Arc<Workarounds>,
-    /// By category: some of its resources must not share a heap.
+    /// For each category of resources, whether some of them must not share a heap.
     alone: [bool; 3],
 }
 

@@ -77,7 +77,7 @@ pub(crate) struct ListPool<D: Device> {
     /// Locked while a recording's states are resolved and it is submitted, so that states are tracked in the order of
     /// submission.
     pub(super) resolving: Mutex<Resolving<D>>,
-    /// There are read-only resources, or have been.
+    /// Whether the manager has or had read-only resources.
     pub(super) has_published: AtomicBool,
 }
 

@@ -139,7 +139,7 @@ pub(super) struct ThreadPages<D: Device> {
     begun: Vec<Since<Box<Pages<D>>>>,
     /// Full, with the sync point that they must outlive.
     pending: VecDeque<Since<(Box<Page<D>>, SyncPoint)>>,
-    /// Not in use, the last used on top.
+    /// The pages that are not in use, the last used on top.
     free: Vec<Since<Box<Page<D>>>>,
 }
 

@@ -94,7 +94,7 @@ pub(crate) struct Left {
     bytes: u64,
     moves: usize,
     pieces: usize,
-    /// No range has moved within this budget yet.
+    /// Whether no range has moved within this budget yet.
     is_first: bool,
 }
 

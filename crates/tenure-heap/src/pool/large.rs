@@ -22,9 +22,9 @@ const SHARED_FOR: u64 = 1024;
 /// for a while.
 #[derive(Debug, Default)]
 pub(super) struct LargeBlocks {
-    /// With their bytes; few.
+    /// The blocks with their sizes in bytes; few.
     blocks: Vec<(BlockId, u64)>,
-    /// Bytes: smaller ranges do not need most of the largest empty block.
+    /// The size in bytes below which a range does not need most of the largest empty block.
     small: u64,
     frame: u64,
     /// The bytes and the frame of the last removed block, if it had not been empty for long.

@@ -56,7 +56,7 @@ struct Record {
 pub(super) struct AllocationTable<H> {
     /// The number of its pools, in each range.
     pools: u64,
-    /// By key.
+    /// The records by key.
     records: Vec<Record>,
     /// The key of the first vacant record; past the end if there is none.
     vacant: usize,

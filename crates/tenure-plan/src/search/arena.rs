@@ -17,7 +17,7 @@ pub(super) struct Arena<T> {
     size: Vec<T>,
     start: Vec<T>,
     end: Vec<T>,
-    /// Not 0 if the item is postponed: it is not placed at `low`, which another placement must raise first.
+    /// Not 0 for a postponed item: another placement must raise its `low` before it may be placed.
     pub(super) postponed: Vec<T>,
     /// The number of the reason for which it is postponed.
     pub(super) reason: Vec<u32>,

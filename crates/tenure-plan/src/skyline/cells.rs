@@ -31,9 +31,9 @@ struct Tree {
 
 /// The alignments of the items in the tree; empty if all have the same.
 struct Levels {
-    /// Their number.
+    /// The number of alignments.
     count: usize,
-    /// For each point, which of them it needs.
+    /// For each point, the index of the alignment that it needs.
     of_point: Vec<u8>,
     /// For each node, the alignments that its items need, one bit each. (They are powers of two, so there are at
     /// most 64.)
@@ -47,7 +47,7 @@ struct Levels {
 struct Point {
     start: u32,
     end: u32,
-    /// In the order; [`NONE`] once the item is placed.
+    /// The rank of the item in the order of placement; [`NONE`] once it is placed.
     rank: u32,
     item: u32,
 }

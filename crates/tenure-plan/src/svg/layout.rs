@@ -33,11 +33,11 @@ pub(super) struct Layout {
     /// Per unit of time.
     across: f64,
     pub(super) spaces: BTreeMap<u32, Space>,
-    /// There is enough space for labels beside the spaces.
+    /// Whether there is room for labels beside the address spaces.
     pub(super) has_labels: bool,
     /// The queues of passes, in the order of their first passes.
     pub(super) queues: Vec<String>,
-    /// Below the spaces.
+    /// The y coordinate below the address spaces.
     pub(super) bottom: f64,
     pub(super) height: f64,
 }

@@ -35,7 +35,7 @@ pub(super) struct Part {
     pub(super) unordered: u32,
     /// The submission that led to `state`; its queue owns the contents.
     pub(super) at: Option<QueueSerial>,
-    /// On `Promotion`: that submission was on a copy queue.
+    /// On `Promotion`: whether that submission was on a copy queue.
     pub(super) copied: bool,
     /// True for a target that was neither discarded nor written since it was created or had new memory.
     pub(super) uninitialized: bool,
@@ -141,7 +141,7 @@ pub struct StateCell {
     layouts: Api,
     reads_are_copied: bool,
     needs_initialization: bool,
-    /// No queue family owns its contents alone.
+    /// Whether no queue family owns its contents alone.
     is_of_all_families: bool,
     /// The declared read states, as bits; 0: not read-only.
     read_only: AtomicU32,

@@ -68,7 +68,7 @@ pub(crate) struct Chain {
     calls: Arc<Calls>,
     pub(crate) handle: vk::SwapchainKHR,
     presents: Mutex<Presents>,
-    /// No more presentations will be made, and all are complete.
+    /// Whether all presentations are complete, and no more will be made.
     is_settled: AtomicBool,
 }
 

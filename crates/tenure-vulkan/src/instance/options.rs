@@ -23,9 +23,9 @@ pub struct OwnQueues {
 pub struct Validation {
     /// Load `VK_LAYER_KHRONOS_validation`. Without it the rest has no effect.
     pub enabled: bool,
-    /// Also look for missing barriers.
+    /// Whether the layer also looks for missing barriers.
     pub synchronization: bool,
-    /// Also advise on performance.
+    /// Whether the layer also advises on performance.
     pub best_practices: bool,
 }
 

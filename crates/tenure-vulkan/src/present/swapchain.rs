@@ -58,14 +58,14 @@ pub(super) struct Lent {
     pub(super) image: Arc<SharedImage<Device>>,
     /// Signalled when the image may be drawn to.
     pub(super) acquired: vk::Semaphore,
-    /// It was shown before: the earlier presentations have ended when it may be drawn to.
+    /// Whether the image was presented before. Its earlier presentations have ended when it may be drawn to.
     pub(super) was_presented: bool,
 }
 
 /// A replaced chain, whose presentations may not have ended.
 pub(super) struct Retired {
     pub(super) chain: Arc<Chain>,
-    /// They have ended when this is complete.
+    /// The sync point at which its presentations have ended.
     pub(super) over_at: Option<SyncPoint>,
 }
 

@@ -53,7 +53,7 @@ pub struct DescriptorHeap {
     first_cpu: usize,
     /// The GPU handle of the first one, in a shader-visible heap.
     first_gpu: u64,
-    /// From one to the next.
+    /// The bytes from one descriptor to the next.
     increment: u32,
     /// The content of each index: copies of empty indices are refused, and null descriptors have the last kind.
     contents: Box<[AtomicU8]>,

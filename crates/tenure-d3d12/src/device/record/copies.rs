@@ -91,7 +91,7 @@ struct TexelCopy<'a> {
     subresource: u32,
     region: TextureRegion,
     block: Block,
-    /// In whole blocks.
+    /// The extent in texels, rounded up to whole blocks.
     extent: [u32; 3],
     format: DXGI_FORMAT,
     is_depth: bool,

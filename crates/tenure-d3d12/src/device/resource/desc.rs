@@ -29,7 +29,7 @@ pub(crate) struct Described {
     pub(crate) castable: SmallVec<[DXGI_FORMAT; 4]>,
     /// Flags of memory that is its own.
     pub(crate) committed: D3D12_HEAP_FLAGS,
-    /// It is never placed.
+    /// Whether the resource needs dedicated memory.
     pub(crate) requires_dedicated: bool,
 }
 

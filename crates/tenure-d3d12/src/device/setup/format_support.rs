@@ -19,7 +19,7 @@ use crate::device::setup::caps::ask;
 pub(crate) struct FormatSupport {
     /// `D3D12_FORMAT_SUPPORT1` of each format with [`ASKED`]; 0: not queried yet.
     support: [AtomicU32; Format::ALL.len()],
-    /// For each format, two bits a sample count: queried, supported.
+    /// For each format, two bits per sample count: queried, supported.
     samples: [AtomicU32; Format::ALL.len()],
 }
 

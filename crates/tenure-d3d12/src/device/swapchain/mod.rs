@@ -101,10 +101,10 @@ pub struct Swapchain {
     latency: u32,
     /// The image that is not presented yet since it was acquired.
     acquired: Option<u32>,
-    /// A frame was counted for an image that is not presented yet.
+    /// Whether a frame was counted for an image that is not presented yet.
     is_waited: bool,
     is_occluded: bool,
-    /// Since the buffers were made.
+    /// Whether the mode has changed since the buffers were made.
     is_mode_changed: bool,
 }
 

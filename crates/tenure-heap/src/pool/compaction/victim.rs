@@ -64,7 +64,7 @@ pub(super) struct Victim {
     /// Bytes that were used when it was chosen.
     pub(super) used: u64,
     pub(super) state: State,
-    /// In order of their offsets, as far as they have been looked at.
+    /// The pieces found so far, in the order of their offsets.
     pub(super) pieces: Vec<Piece>,
     /// All pieces have been looked at.
     pub(super) is_filled: bool,
