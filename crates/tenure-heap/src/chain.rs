@@ -146,7 +146,7 @@ pub trait Fallback {
     /// Takes a range of an existing block. `None` when all blocks are full.
     ///
     /// # Errors
-    /// The device's.
+    /// The errors of the device.
     fn existing_block(
         &mut self,
         memory: MemoryTypeId,
@@ -156,13 +156,13 @@ pub trait Fallback {
     /// Takes a range of a new block.
     ///
     /// # Errors
-    /// The device's.
+    /// The errors of the device.
     fn new_block(&mut self, memory: MemoryTypeId, round: Round) -> Result<Self::Found, Self::Error>;
 
     /// Allocates dedicated memory for the request, because no block served it, for the reason `refusal`.
     ///
     /// # Errors
-    /// The device's; `refusal` if there is no such step.
+    /// The errors of the device; `refusal` if there is no such step.
     fn dedicated(
         &mut self,
         memory: MemoryTypeId,

@@ -181,7 +181,7 @@ impl<D: Device> Pools<D> {
     /// Makes the resource at its planned place: a range of the shared buffer, or a new API resource.
     ///
     /// # Errors
-    /// The device's.
+    /// The errors of the device.
     pub fn make_at(
         &self,
         device: &D,

@@ -206,7 +206,7 @@ impl<D: Device> Pools<D> {
     /// The requirements of the buffers of a range pool.
     ///
     /// # Errors
-    /// The device's.
+    /// The errors of the device.
     #[inline]
     pub fn range_needs(&self, device: &D, kind: PoolKind) -> Result<RangeNeeds, DeviceError> {
         if let Some(needs) = self.range_needs[kind as usize].get() {

@@ -48,7 +48,7 @@ pub trait Request<D: Device> {
     /// Uses a range of a block.
     ///
     /// # Errors
-    /// The device's; the range is freed then.
+    /// The errors of the device. The range is then free again.
     fn in_block(&self, engine: Engine<'_, D>, found: Found<'_, D>) -> Result<Self::Found, DeviceError>;
 
     /// Allocates dedicated memory; `None` if the request can only use blocks.

@@ -73,7 +73,7 @@ fn values(heap: &HeapMemory) -> [Option<u64>; 3] {
     [Some(live), Some(reserved), heap.budget]
 }
 
-/// The plots of each heap, made and configured once for a process: Tracy keeps names for ever.
+/// The plots of each heap, made and configured once for a process: Tracy never frees names.
 fn names() -> &'static [[PlotName; 3]; HEAPS] {
     static NAMES: OnceLock<[[PlotName; 3]; HEAPS]> = OnceLock::new();
     NAMES.get_or_init(|| {

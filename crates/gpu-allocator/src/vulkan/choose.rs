@@ -35,7 +35,7 @@ impl Chooser {
         Self { orders: Orders::new(types), granularity }
     }
 
-    /// `room` is for a filtered list of memory types.
+    /// The choice for an allocation. `room` is scratch space for a filtered list of memory types.
     #[inline(always)]
     pub(super) fn choose<'a>(
         &'a self,

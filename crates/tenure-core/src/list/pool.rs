@@ -135,7 +135,7 @@ impl<D: Device> ListPool<D> {
     /// the GPU at once, so that none is created when the GPU falls behind later.
     ///
     /// # Errors
-    /// The device's. They lose nothing: missing lists are created when they are needed.
+    /// The errors of the device. No recording is lost: missing lists are created when they are needed.
     pub(crate) fn end_frame(&self, device: &D, frames: u32) -> Result<(), DeviceError> {
         for (queue, contexts) in (0..).map(QueueId).zip(&self.queues) {
             let missing = contexts.lists.lock().end_frame(frames as usize);

@@ -94,7 +94,7 @@ impl HeapState {
         self.ever.load(Ordering::Relaxed).saturating_add(counted(bytes))
     }
 
-    /// Whether the heap is so large.
+    /// Whether the heap has at least `bytes` bytes, in use or not.
     pub(super) const fn has(&self, bytes: u64) -> bool {
         bytes <= self.size
     }

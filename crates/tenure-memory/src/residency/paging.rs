@@ -134,7 +134,7 @@ impl<D: Device> Blocks<D> {
             bytes += moved.own.size;
             taken.push(moved);
         }
-        // The last blocks may be so large that others, with an earlier predicted use, can stay.
+        // The last blocks may be large enough that others, with an earlier predicted use, can stay.
         for number in (0..taken.len()).rev() {
             let size = taken[number].own.size;
             if bytes - size >= wanted {

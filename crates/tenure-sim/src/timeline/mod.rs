@@ -308,7 +308,7 @@ impl Timeline {
         let paged = paged.max(self.queues[index].paged);
         self.queues[index].paged = paged;
         for wait in &waits {
-            // One forgotten was seen by the CPU before this was submitted.
+            // Without a clock, the CPU had seen that submission complete before this one was submitted.
             let known = self.clock_of(wait.queue, wait.serial).unwrap_or(submission.observed);
             clock.join(&known);
             if wait.queue != id {

@@ -65,7 +65,7 @@ impl Part {
         if self.at == Some(submission) { self } else { self.settled_after(rules) }
     }
 
-    /// The part as any submission after its last use finds it.
+    /// The state of the part for any submission after its last use.
     pub(super) fn settled_after(mut self, rules: Rules) -> Self {
         let Some(at) = self.at else { return self };
         self.at = Some(QueueSerial { serial: 0, ..at });

@@ -260,7 +260,7 @@ impl Descriptors {
     ) -> Result<(vk::DescriptorPool, Vec<vk::DescriptorSet>), DeviceError> {
         let device = &self.api.device;
         let info = pool.max_sets(u32::try_from(layouts.len()).unwrap_or(u32::MAX));
-        // SAFETY: `info` is valid: there is a set, and something of each size.
+        // SAFETY: `info` is valid: at least one set, and no pool size of 0.
         let pool = unsafe { device.create_descriptor_pool(&info, None) };
         let pool = pool.map_err(|result| self.error("vkCreateDescriptorPool", result))?;
         let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(layouts);

@@ -181,8 +181,8 @@ fn texture_format(
         return Ok((if is_read_depth { typeless(info.format) } else { own }, SmallVec::new()));
     }
     let is_family = others.clone().all(|format| is_family(info.format, *format));
-    // A list of formats holds no compressed ones ("Format List Casting" of DirectX-Specs), and does not open an sRGB
-    // texture to unordered access. A typeless texture is seen in compressed formats, and is open.
+    // A format list may contain no compressed formats ("Format List Casting" of DirectX-Specs), and does not allow unordered
+    // access to an sRGB texture. A typeless texture allows both.
     let is_stored_srgb = info.format.is_srgb() && info.usage.contains(Usage::UNORDERED_ACCESS);
     let needs_typeless = is_stored_srgb || info.format.is_compressed();
     if caps.relaxed_casting && !(needs_typeless && is_family) {

@@ -7,9 +7,9 @@ use tenure_suballoc::{BlockAllocation, BlockId, BlockSuballocator, FilledPiece, 
 pub(super) enum State {
     /// It is being visited, or places for its ranges are being searched.
     Chosen,
-    /// It is not emptied after all.
+    /// It is kept, although it was chosen.
     Kept,
-    /// All its moves are handed out.
+    /// All of its moves were returned to the caller.
     Leaving,
     /// It was removed.
     Gone,
