@@ -74,7 +74,7 @@ pub(crate) fn validated() -> Options {
     Options::default().validation(Validation::SYNCHRONIZATION)
 }
 
-/// How many memory types the device of the tests has.
+/// The number of memory types of the device of the tests.
 pub(crate) fn memory_types() -> usize {
     let vulkan = Vulkan::new(Options::default());
     let types = vulkan.device().properties().memory_types.len();
