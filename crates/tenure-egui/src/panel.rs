@@ -36,8 +36,8 @@ enum Tab {
 /// # Cost
 /// - `end_frame`: that of [`Gpu::stats`] and [`Gpu::memory`], in O(pools), which ask the operating system at most once a
 ///   frame.
-/// - `ui`, while it is drawn: twice a second a [`Gpu::report`], which walks over everything that lives, in O(n log n) of
-///   it: some milliseconds for 10,000 objects. In between it draws what it has. While it is paused, it looks at nothing.
+/// - `ui`, while it is drawn: a [`Gpu::report`] twice a second, in O(n log n) for n live objects (some milliseconds for
+///   10,000). Between reports it draws the last one. While it is paused, it makes no reports.
 ///
 /// The manager may be used by other threads meanwhile; the panel itself belongs to the thread that draws.
 #[derive(Debug)]
