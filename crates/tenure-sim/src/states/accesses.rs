@@ -67,7 +67,7 @@ impl Accesses {
     /// others conflict by bytes, not by subresource.
     ///
     /// # Errors
-    /// The states of the accesses that it should come after and does not.
+    /// The states of the accesses that must precede it, but are not ordered before it.
     pub(crate) fn use_as(&mut self, known: Known, state: State) -> Result<(), State> {
         let write = state.intersects(EXCLUSIVE);
         let conflicts = |access: &&Access| (write || access.write) && !(write && access.state == state);
