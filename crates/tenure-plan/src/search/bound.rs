@@ -30,7 +30,7 @@ pub(super) struct Forced<T> {
 pub(super) enum Failure {
     /// The item would end above the capacity.
     Item(usize),
-    /// The items of the section would, as none of them can be low enough.
+    /// An item of the section would end above the capacity, because none of them can be placed low enough.
     Section(usize),
 }
 
