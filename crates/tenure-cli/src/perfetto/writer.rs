@@ -162,7 +162,7 @@ impl<W: Write> PacketWriter<W> {
 
     fn packet(&mut self, time: Option<u64>, data: PacketData) -> io::Result<()> {
         let timestamp = time.map(|time| self.next_time(time));
-        // The packet with the time of a memory event keeps it, as no other was written since.
+        // A memory event took its time from `next_time` before. It is returned unchanged, as no packet was written since.
         self.last = timestamp.unwrap_or(self.last);
         let flags = match self.packets {
             0 => SequenceFlags::IncrementalStateCleared as u32 | SequenceFlags::NeedsIncrementalState as u32,

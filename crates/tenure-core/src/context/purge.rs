@@ -208,7 +208,7 @@ impl<D: Device> Context<D> {
 
     fn give_back_other(&self, retired: Retired<D>) {
         match retired {
-            // Already given back.
+            // Ranges were given back above.
             Retired::Range(_) => {}
             Retired::Backing(backing) => self.give_back_backing(backing),
             Retired::User(object) => self.users.push(object),

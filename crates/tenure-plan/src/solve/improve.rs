@@ -135,7 +135,7 @@ impl<'a> Work<'a> {
             let goal = goal.max(self.floor);
             let random_bits = mix(self.effort.seed ^ tries);
             budget.spend(lower_highest(self.problem, &mut layout, goal, random_bits, budget.deadline()));
-            // A repair that gains something does not count.
+            // The cost of a repair that lowers the peak is not counted.
             if layout.peak == before.1 {
                 repairing += budget.spent() - before.0;
             }

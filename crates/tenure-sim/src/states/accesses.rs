@@ -74,7 +74,7 @@ impl Accesses {
         let unseen = self.0.iter().filter(conflicts).filter(|access| !access.is_seen(known, state));
         let unseen = unseen.map(Access::named).reduce(State::union);
         if write {
-            // A use that comes after this one comes after all before it.
+            // A use that is ordered after this one is also ordered after all earlier ones.
             self.0.clear();
         }
         if unseen.is_some() {

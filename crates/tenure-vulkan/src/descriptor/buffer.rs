@@ -193,7 +193,7 @@ impl DescriptorBuffer {
                 image = *info;
                 vk::DescriptorDataEXT { p_sampled_image: &raw const image }
             }
-            // Heaps hold none.
+            // Heaps contain no acceleration structures.
             (Value::Structure(_), _) => return,
         };
         // SAFETY: as the caller promises; the data and its pointers live until the call returns.

@@ -238,7 +238,7 @@ impl Inner {
                     // SAFETY: the caller's promise.
                     unsafe { run.push(at) };
                 }
-                // It was refused before.
+                // A combined sampler was refused before.
                 DescriptorSource::Combined { .. } => break,
                 DescriptorSource::Structure(structure) => {
                     let Some(at) = heap.cpu_handle(index) else { break };

@@ -68,7 +68,7 @@ fn features(facts: &Facts<'_>) -> Features {
     let mut features = Features::DEVICE_ADDRESS;
     for (feature, is_there) in [
         (Features::RESERVED_BUFFERS | Features::RESERVED_TEXTURES, caps.tiled_tier > 0),
-        // Tier 1 leaves accesses to them undefined.
+        // Tier 1 leaves accesses to unmapped tiles undefined.
         (Features::UNMAPPED_TILES, caps.tiled_tier > 1),
         (Features::COPY_SRC_WITH_READS, is_copied),
         (Features::STENCIL_COPIES, caps.stencil_copies),

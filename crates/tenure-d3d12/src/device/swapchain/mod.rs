@@ -541,7 +541,7 @@ impl Swapchain {
     /// Waits until the released images are destroyed, or the timeout. DXGI refuses to resize while the program or
     /// an open recording holds one.
     fn await_destruction(&self, chain: &Arc<Chain>, timeout: Duration) -> Result<(), Error> {
-        // The swap chain has it, and so has the caller.
+        // Two references remain: the swap chain's and the caller's.
         await_release(&self.gpu, timeout, || Arc::strong_count(chain) <= 2).map(drop)
     }
 
