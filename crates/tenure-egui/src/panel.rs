@@ -106,7 +106,7 @@ impl MemoryPanel {
         if !self.is_paused {
             self.samples.take(gpu);
             let now = ui.input(|input| input.time);
-            // A clock that goes back is another one's.
+            // An earlier time is that of another context.
             if self.snapshot.is_none() || !(0.0..INTERVAL).contains(&(now - self.taken_at)) {
                 self.look_at(gpu);
                 self.taken_at = now;

@@ -212,7 +212,7 @@ impl<D: Device> Pools<D> {
         if let Some(needs) = self.range_needs[kind as usize].get() {
             return Ok(*needs);
         }
-        // Any size will do that the device allows.
+        // Any size that the device allows is suitable.
         let size = device.properties().max_buffer_size.min(64 << 10);
         let desc = ResourceDesc::Buffer(BufferInfo::new(size, buffer_usage(kind)));
         let needs = device.requirements(&desc)?;

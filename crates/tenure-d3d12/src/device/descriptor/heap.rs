@@ -140,7 +140,7 @@ fn nothing(count: u32) -> Option<Box<[AtomicU8]>> {
 
 impl Inner {
     fn check_descriptor_heap(&self, desc: &DescriptorHeapDesc) -> Result<(), DeviceError> {
-        // Others end with the memory.
+        // Heaps that are not shader-visible are limited only by memory.
         let most =
             if desc.shader_visible { self.properties.descriptors.visible(desc.kind) } else { u32::MAX };
         check::descriptor_heap(desc, most)

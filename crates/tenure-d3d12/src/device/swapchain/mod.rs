@@ -245,7 +245,7 @@ impl Swapchain {
         match self.chain.clone() {
             None => self.create(size)?,
             Some(chain) if self.size != size || self.is_mode_changed => self.change(&chain, size)?,
-            // It was minimised.
+            // The window was minimised, and has the same size again.
             Some(_) => {}
         }
         self.is_minimised = false;
