@@ -16,7 +16,7 @@ use crate::scene::{
     DRAWS, MESH_BYTES, MESHES, Scene, TABLES, THREADS, draw_word, expected, mesh_word, table_meshes,
 };
 
-/// Frames before anything is counted.
+/// The number of frames before the count begins.
 const WARM_UP: u64 = 100;
 /// Repetitions of all uploads, constants and tables in the first frame, so that memory suffices for this number
 /// of frames in flight, even if the GPU falls behind later.

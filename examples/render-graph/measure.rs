@@ -11,7 +11,7 @@ use crate::options::Options;
 use crate::table::Sizes;
 use crate::{picture, pool};
 
-/// Frames before anything is measured.
+/// The number of frames before the measurement begins.
 const WARM_UP: u64 = 60;
 /// Maximum of command lists of the frames in flight on one queue: the need of the first frames depends on the
 /// GPU's lag.

@@ -6,7 +6,7 @@ use tenure::{BufferDesc, Format, TextureDesc, Usage};
 
 use crate::content::random;
 
-/// Numbers below are textures.
+/// The number of textures. Lower object numbers are textures.
 const TEXTURES: u64 = 5_000;
 const MESHES: u64 = 20_000;
 

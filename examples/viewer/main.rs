@@ -61,7 +61,7 @@ struct Arguments {
     compare: Option<PathBuf>,
 }
 
-/// From the device to a clean exit.
+/// Runs the viewer on a device, to a clean exit.
 fn view<B: Backend>(arguments: &Arguments, device: B::Device) -> Result<()> {
     // A software device may take seconds for a frame.
     let timeout = Duration::from_secs(120);

@@ -128,7 +128,7 @@ pub(crate) struct Constants {
 }
 
 impl Constants {
-    /// The camera goes around the scene; the light stands still.
+    /// The view of a frame: the camera goes around the scene, and the light stands still.
     fn new([width, height]: [u32; 2], number: u64) -> Self {
         let angle = 0.6 + number as f32 * 0.01;
         let (eye, middle) = (Vec3::new(5.0 * angle.sin(), 3.2, 5.0 * angle.cos()), Vec3::new(0.2, 0.7, 0.3));

@@ -26,7 +26,7 @@ pub fn run() -> Result {
 /// Whether the resource of a number is created.
 type Kind = fn(u32) -> bool;
 
-/// Resources with even numbers are buffers, the others textures.
+/// The kinds of resources: those with even numbers are buffers, the others textures.
 const KINDS: [(&str, Kind); 3] =
     [("buffers", |number| number % 2 == 0), ("textures", |number| number % 2 == 1), ("both", |_| true)];
 

@@ -149,7 +149,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// With `live` buffers of `size` bytes, and beside them some large ones.
+    /// A manager with `live` buffers of `size` bytes, and some large ones.
     fn new(config: &Config, size: u64, live: usize, large: usize) -> Result<Self, Error> {
         let world = || World::new(config.clone(), size, live, large);
         Ok(Self { calm: world()?, stirred: world()?, rng: Rng::new(1), times: Default::default() })

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-/// How long a piece of work takes.
+/// The duration of a piece of work.
 pub(crate) fn time(work: impl FnOnce()) -> Duration {
     let start = Instant::now();
     work();
     start.elapsed()
 }
 
-/// How long a piece of work takes that succeeds.
+/// The duration of a piece of work, or its error.
 pub(crate) fn try_time<E>(work: impl FnOnce() -> Result<(), E>) -> Result<Duration, E> {
     let start = Instant::now();
     let done = work();
@@ -51,7 +51,7 @@ pub(crate) fn medians(rounds: &[Vec<u32>]) -> Vec<u32> {
     (0..calls).filter_map(of_call).collect()
 }
 
-/// How calls are spread, in nanoseconds.
+/// Percentiles of the durations of calls, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Percentiles {
     pub(crate) p50: u32,

@@ -11,7 +11,7 @@ use crate::DeferredFrame;
 use crate::perform::{Thing, use_all};
 use crate::script::Step;
 
-/// How resources share memory.
+/// The ways in which resources share memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
     /// By the plan of the graph.

@@ -60,7 +60,7 @@ fn align(rng: &mut Rng) -> u64 {
     }
 }
 
-/// Of a range of some capacity, with some granule.
+/// A random capacity of a range, and a granule.
 fn capacity(rng: &mut Rng) -> (u64, u64) {
     let granule = [1, 4, 16, 256][rng.below(4) as usize];
     let capacity = match rng.below(8) {

@@ -26,11 +26,11 @@ use crate::{
 pub(crate) struct Engine<D: HeapDevice<Error = HeapError>> {
     pools: HeapPools<D>,
     debug: AllocatorDebugSettings,
-    /// By serial; empty unless requested.
+    /// The backtraces by serial; empty unless requested.
     traces: BTreeMap<NonZeroU64, Arc<Backtrace>>,
     recording: Option<Recording>,
-    /// By the index of a range, whether it is for an image that is not linear, which the visualizer draws in another
-    /// colour.
+    /// For each range, by its index, whether it is for an image that is not linear. The visualizer draws those in
+    /// another colour.
     #[cfg(feature = "visualizer")]
     is_optimal: Vec<bool>,
     /// A spill was already logged.

@@ -65,7 +65,7 @@ fn adjust(size: u64, kind: &str) -> u64 {
 
 #[cfg(any(feature = "vulkan", all(windows, feature = "d3d12")))]
 impl AllocationSizes {
-    /// In tenure's words.
+    /// The configuration of tenure's pools with these sizes.
     pub(crate) fn config(&self, granule: u64) -> tenure_heap::HeapPoolsConfig {
         use tenure_heap::{BlockSizes, HeapPoolsConfig};
         let young = |min: u64, max| BlockSizes { min: min / 64, max };

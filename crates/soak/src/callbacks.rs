@@ -207,7 +207,7 @@ pub(crate) struct Alarm {
 }
 
 impl Alarm {
-    /// It was woken, or is being woken.
+    /// Whether the task was woken, or is being woken.
     pub(crate) fn was_woken(&self) -> bool {
         self.woken.load(Ordering::Acquire) > 0
     }

@@ -39,7 +39,7 @@ impl Watchdog {
         watchdog
     }
 
-    /// A program begins.
+    /// Notes the beginning of a program.
     pub fn note(&self, seed: u64) {
         self.seed.store(seed, Ordering::Relaxed);
         self.begun.fetch_add(1, Ordering::Relaxed);

@@ -198,7 +198,7 @@ mod tests {
     use crate::feature::Feature;
     use crate::replay::NoDevice;
 
-    /// A new error has to be added to the table below.
+    /// Fails to compile for a new error, which also needs a row in the table below.
     const fn is_in_table(error: &CliError) -> bool {
         match error {
             CliError::Trace(_)

@@ -23,7 +23,7 @@ struct Files<'a> {
 }
 
 impl<'a> Files<'a> {
-    /// Every command has its arguments here that are read or written.
+    /// The arguments of a command that name files to read or write.
     fn of(command: &'a Command) -> Self {
         let (read, written, tells) = match command {
             Command::Replay(args) => (vec![("FILE", Some(&args.file))], vec![], false),

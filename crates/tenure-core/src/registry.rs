@@ -98,7 +98,7 @@ pub struct Leak {
 }
 
 impl Record {
-    /// For objects that live exactly as long as their handle; tag and location are unset.
+    /// The record of an object that lives exactly as long as its handle, without a tag and a location.
     #[inline]
     pub(crate) fn new(name: Name, kind: ObjectKind, bytes: u64, frame: u64) -> Self {
         let (tag, place) = (Name::default(), RecordedLocation::None);
@@ -190,7 +190,7 @@ impl RecordSlot {
 /// numbers often are.
 const GENERATION: u32 = 448;
 
-/// Enough that threads rarely share a shard.
+/// The number of shards: enough that threads rarely share one.
 const SHARDS: usize = 16;
 
 #[derive(Debug, Default)]

@@ -37,11 +37,11 @@ pub struct Properties {
     pub name: String,
     /// `"sim"`, `"vulkan"` or `"d3d12"`.
     pub backend: &'static str,
-    /// At most 32.
+    /// The memory types, at most 32.
     pub memory_types: Vec<MemoryType>,
-    /// At most 16.
+    /// The memory heaps, at most 16.
     pub memory_heaps: Vec<MemoryHeap>,
-    /// At most [`MAX_QUEUES`](super::MAX_QUEUES); the first one supports all kinds of work.
+    /// The queues, at most [`MAX_QUEUES`](super::MAX_QUEUES). The first one supports all kinds of work.
     pub queues: Vec<QueueProperties>,
     /// Supported features.
     pub features: Features,

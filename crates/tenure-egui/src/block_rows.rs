@@ -50,7 +50,7 @@ impl BlockRows {
         self.before.last().copied().unwrap_or(0)
     }
 
-    /// What a row shows. O(log blocks).
+    /// The content of a row. O(log blocks).
     pub(crate) fn row(&self, row: usize, blocks: &[BlockView]) -> Option<Row> {
         let block = self.before.partition_point(|before| *before <= row).checked_sub(1)?;
         let size = blocks.get(block)?.size;

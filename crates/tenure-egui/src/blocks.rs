@@ -11,7 +11,7 @@ use crate::heaps::swatch;
 use crate::snapshot::{BlockView, PoolView, Snapshot};
 use crate::text::{bytes, counted, describe_picture, location, names, or_else, shortened};
 
-/// What colours tell apart.
+/// The property that colours distinguish.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Colouring {
     #[default]
@@ -249,13 +249,13 @@ impl Part<'_> {
             .partition_point(|&index| snapshot.object(index).is_some_and(|object| end(object) <= byte))
     }
 
-    /// Where in the row a byte is.
+    /// The horizontal position of a byte in the row.
     fn x(&self, byte: u64, rect: Rect) -> f32 {
         let width = rect.width() / self.share(self.to).max(f32::MIN_POSITIVE);
         rect.left() + width * self.share(byte.min(self.to))
     }
 
-    /// Where an object is in the row, if it is, of one that is in the pool.
+    /// The part of the row that shows an object of the pool, if this row does.
     fn place_of(&self, object: &LiveObject, rect: Rect) -> Option<Rect> {
         let offset = object.offset.filter(|_| object.block == Some(self.block.number))?;
         let (from, to) = (offset.max(self.from), end(object).min(self.to));

@@ -13,10 +13,10 @@ pub(crate) const PALETTE: [Color32; 6] = [
     Color32::from_rgb(0xf0, 0xe4, 0x42),
 ];
 
-/// What shares a colour because there are too many groups.
+/// The colour of all groups beyond the palette.
 pub(crate) const REST: Color32 = Color32::from_rgb(0x8a, 0x8f, 0x98);
 
-/// The selection, and limits.
+/// The colour of the selection and of limits.
 pub(crate) const MARK: Color32 = Color32::from_rgb(0xd5, 0x5e, 0x00);
 
 /// The colour of a group by its number.
@@ -33,7 +33,7 @@ pub(crate) fn free(visuals: &Visuals) -> [Color32; 2] {
     }
 }
 
-/// From light (new) to dark (old), by the power of two of the frames since the creation.
+/// The colour of an object's age, from light (new) to dark (old), by the logarithm of the frames since its creation.
 pub(crate) fn of_age(frames: u64) -> Color32 {
     const NEW: [f32; 3] = [253.0, 231.0, 180.0];
     const OLD: [f32; 3] = [10.0, 60.0, 110.0];

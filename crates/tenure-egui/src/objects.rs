@@ -32,7 +32,7 @@ enum SortKey {
 }
 
 impl SortKey {
-    /// Numbers are of interest when they are large.
+    /// Whether a first click sorts in descending order: for numbers, because large ones matter most.
     const fn is_descending_first(self) -> bool {
         matches!(self, Self::Size | Self::Age)
     }
@@ -111,7 +111,7 @@ impl Default for ObjectTable {
 }
 
 impl ObjectTable {
-    /// There is a new report.
+    /// Adapts the table to a new report.
     pub(crate) fn refresh(&mut self, snapshot: &Snapshot) {
         self.order = None;
         self.mark.iter_mut().for_each(|mark| mark.compare_with(snapshot));

@@ -36,8 +36,8 @@ enum Tab {
 /// # Cost
 /// - `end_frame`: that of [`Gpu::stats`] and [`Gpu::memory`], in O(pools), which ask the operating system at most once a
 ///   frame.
-/// - `ui`, while it is drawn: twice a second a [`Gpu::report`], which walks over everything that lives, in O(n log n) of
-///   it: some milliseconds for 10,000 objects. In between it draws what it has. While it is paused, it looks at nothing.
+/// - `ui`, while it is drawn: a [`Gpu::report`] twice a second, in O(n log n) for n live objects (some milliseconds for
+///   10,000). Between reports it draws the last one. While it is paused, it makes no reports.
 ///
 /// The manager may be used by other threads meanwhile; the panel itself belongs to the thread that draws.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub struct MemoryPanel {
     id: Id,
     samples: Samples,
     snapshot: Option<Snapshot>,
-    /// When that was taken, by the clock of `egui`.
+    /// The time at which the snapshot was taken, by the clock of `egui`.
     taken_at: f64,
     /// The manager, by its id.
     manager: Option<u32>,
@@ -106,7 +106,7 @@ impl MemoryPanel {
         if !self.is_paused {
             self.samples.take(gpu);
             let now = ui.input(|input| input.time);
-            // A clock that goes back is another one's.
+            // An earlier time is that of another context.
             if self.snapshot.is_none() || !(0.0..INTERVAL).contains(&(now - self.taken_at)) {
                 self.look_at(gpu);
                 self.taken_at = now;

@@ -18,7 +18,7 @@ pub(crate) struct BlockView {
     pub(crate) used: u64,
     /// Indices of the report's objects, by offset.
     pub(crate) objects: Vec<usize>,
-    /// Of `used`, the bytes that none of the objects has asked for.
+    /// The part of `used` that none of the objects requested.
     pub(crate) rest: u64,
 }
 

@@ -29,7 +29,7 @@ pub(crate) const fn location(kind: LocationKind) -> &'static str {
     }
 }
 
-/// What stands for a name, tag or kind.
+/// The text, or `instead` if it is empty.
 pub(crate) fn or_else<'a>(text: &'a str, instead: &'a str) -> &'a str {
     if text.is_empty() { instead } else { text }
 }

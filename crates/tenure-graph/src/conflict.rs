@@ -104,7 +104,7 @@ pub(super) fn pack_conflicts(
 #[derive(Clone, Default)]
 struct Tried {
     order: Vec<u32>,
-    /// In the same order.
+    /// The offset of each item of `order`.
     offsets: Vec<u64>,
     peak: u64,
 }
@@ -112,7 +112,7 @@ struct Tried {
 struct Search<'p> {
     pack_items: &'p [PackItem],
     conflicts: &'p Conflicts,
-    /// By item; `u64::MAX` for one that is not placed.
+    /// The offset of each item; `u64::MAX` if it is not placed.
     offsets: Vec<u64>,
     taken: Vec<Range<u64>>,
     now: Tried,

@@ -46,7 +46,7 @@ pub(super) enum LayoutMethod {
 pub(super) struct Layout {
     /// `None` for a resource that no pass uses.
     pub(super) places: Vec<Option<Placement>>,
-    /// In the order of their classes.
+    /// The heaps, in the order of their classes.
     pub(super) heaps: Vec<HeapPlan>,
     /// Bytes of all heaps.
     pub(super) peak: u64,

@@ -117,7 +117,7 @@ impl Spaces {
 #[derive(Clone, Debug)]
 pub(super) struct QueueLifetime {
     pub(super) queue: usize,
-    /// From its first pass to behind its last, not extended.
+    /// The passes from its first to one past its last, not extended.
     pub(super) lifetime: Range<usize>,
 }
 

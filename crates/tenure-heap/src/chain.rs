@@ -31,7 +31,7 @@ pub enum Spill {
 /// Permissions of a request when memory is short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ShortageRules {
-    /// When it may use other memory.
+    /// The conditions for the use of other memory.
     pub spill: Spill,
     /// Whether it may exceed the budget. If not, it fails instead; with [`Spill::AfterRefusal`] it then never
     /// leaves the preferred memory, because the driver is never asked beyond the budget.
@@ -41,8 +41,8 @@ pub struct ShortageRules {
 }
 
 impl Default for ShortageRules {
-    /// Every step is tried before a request fails, but no request leaves the preferred memory because of a
-    /// budget.
+    /// Permits every step. Other memory is tried only after the driver has refused the preferred memory, not because
+    /// of a budget.
     fn default() -> Self {
         Self { spill: Spill::AfterRefusal, may_exceed_budget: true, may_wait: true }
     }
@@ -146,7 +146,7 @@ pub trait Fallback {
     /// Takes a range of an existing block. `None` when all blocks are full.
     ///
     /// # Errors
-    /// The device's.
+    /// The errors of the device.
     fn existing_block(
         &mut self,
         memory: MemoryTypeId,
@@ -156,13 +156,13 @@ pub trait Fallback {
     /// Takes a range of a new block.
     ///
     /// # Errors
-    /// The device's.
+    /// The errors of the device.
     fn new_block(&mut self, memory: MemoryTypeId, round: Round) -> Result<Self::Found, Self::Error>;
 
     /// Allocates dedicated memory for the request, because no block served it, for the reason `refusal`.
     ///
     /// # Errors
-    /// The device's; `refusal` if there is no such step.
+    /// The errors of the device; `refusal` if there is no such step.
     fn dedicated(
         &mut self,
         memory: MemoryTypeId,
@@ -182,10 +182,10 @@ pub trait Fallback {
         false
     }
 
-    /// A memory type was short of memory. For the log.
+    /// Notes a refusal by a memory type, for the log.
     fn note_refusal(&mut self, _memory: MemoryTypeId, _refusal: &Self::Error) {}
 
-    /// Memory was found in a type that is not [alike](Self::is_alike). For the log.
+    /// Notes that memory was found in a type that is not [alike](Self::is_alike), for the log.
     fn note_spill(&mut self, _preferred: MemoryTypeId, _found: MemoryTypeId) {}
 }
 

@@ -16,7 +16,7 @@ bitflags! {
         const HOST_CACHED = 1 << 3;
         /// Backed lazily by tile memory; for targets that never leave the tile.
         const LAZILY_ALLOCATED = 1 << 4;
-        /// Not for general use (protected content, device-coherent debugging memory).
+        /// Memory for special purposes (protected content, device-coherent memory for debugging).
         const SPECIAL = 1 << 5;
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::{HeapProperties, MemoryTypeId};
 
-/// Bytes. A pool grows by a third of its capacity until its blocks reach this size, or the size of its smallest
-/// blocks if larger. With a higher limit, the last block of a program that has loaded its scene is a quarter of
-/// all reserved memory, and mostly free.
+/// The block size in bytes up to which a pool grows by a third of its capacity; for a pool with larger smallest
+/// blocks, their size. With a higher limit, the last block of a program that has loaded its scene is a quarter of all
+/// reserved memory, and mostly free.
 const YOUNG: u64 = 9 << 19;
 
 /// The number of halvings of a new block's size when the driver refuses.

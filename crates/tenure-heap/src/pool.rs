@@ -86,7 +86,7 @@ impl PoolTotals {
 #[derive(Debug)]
 pub struct Pool<B, S> {
     suballocator: S,
-    /// By their numbers.
+    /// The blocks by their numbers.
     blocks: Vec<Option<B>>,
     /// Blocks on their way out; empty between calls.
     leaving: Vec<BlockId>,
@@ -288,8 +288,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.blocks[id.index()] = Some(block);
     }
 
-    /// A frame has ended: blocks that have been empty for longer than the pool keeps them are moved to `retired`.
-    /// True when there were any.
+    /// Ends a frame: moves blocks that have been empty for longer than the pool keeps them to `retired`. True if there
+    /// were any.
     pub fn end_frame(&mut self, retired: &mut Vec<B>) -> bool {
         self.end_frame_of_compaction();
         self.retention.end_frame();

@@ -33,7 +33,7 @@ impl BlockRetention {
         self.base.saturating_mul(1 << self.doublings)
     }
 
-    /// A frame has ended.
+    /// Notes the end of a frame.
     pub(crate) fn end_frame(&mut self) {
         self.frame += 1;
         let was_not_needed = |at| self.frame - at > EARLIER * u64::from(self.frames());
@@ -48,7 +48,7 @@ impl BlockRetention {
         self.released = Some(self.frame);
     }
 
-    /// The pool has a new block.
+    /// Notes a new block of the pool.
     pub(crate) fn note_growth(&mut self) {
         let (frame, early) = (self.frame, TOO_EARLY * u64::from(self.frames()));
         if self.released.take_if(|at| frame - *at <= early).is_some() {

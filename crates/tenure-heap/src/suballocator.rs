@@ -50,7 +50,7 @@ impl PoolSuballocator {
     pub fn expect_frees(&self, handles: impl Iterator<Item = Handle>) {
         match self {
             Self::General(ranges) => ranges.expect_frees(handles),
-            // Its metadata is a tree that is mostly in the cache.
+            // No prefetch: the metadata of a buddy allocator is a tree that is mostly in the cache.
             Self::Buddy(_) => {}
         }
     }

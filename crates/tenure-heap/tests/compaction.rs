@@ -117,7 +117,7 @@ impl Program {
         panic!("it does not end: {:?}", self.pool.totals());
     }
 
-    /// The pool has exactly the ranges of the program.
+    /// Checks that the pool has exactly the ranges of the program.
     fn check(&self) {
         let totals = self.pool.totals();
         assert_eq!(totals.allocations, self.live.len() as u64);

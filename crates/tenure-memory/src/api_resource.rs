@@ -109,14 +109,14 @@ impl<D: Device> ApiResource<D> {
     }
 }
 
-/// On Direct3D 12 the buffer of an acceleration structure has a single state, whatever its barriers.
+/// The states that a resource can have. On Direct3D 12 the buffer of an acceleration structure has a single one.
 fn possible_states<D: Device>(device: &D, desc: &ResourceDesc) -> State {
     let is_structure = desc.usage().contains(Usage::ACCELERATION_STRUCTURE);
     let is_fixed = device.properties().api == Api::Direct3D12;
     if is_structure && is_fixed { State::ACCELERATION_STRUCTURE } else { State::all() }
 }
 
-/// D3D12 creates the buffer of an acceleration structure in its state, for life.
+/// The state of a new resource. Direct3D 12 creates the buffer of an acceleration structure in its only state.
 fn initial_state<D: Device>(device: &D, desc: &ResourceDesc) -> State {
     let is_structure = desc.usage().contains(Usage::ACCELERATION_STRUCTURE);
     let is_fixed = device.properties().state_model == StateModel::Promotion;

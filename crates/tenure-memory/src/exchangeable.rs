@@ -24,8 +24,7 @@ struct State<T> {
 pub struct Holder(pub u64);
 
 impl Holder {
-    /// Not a recording, but for instance an upload, which does not count as a use of the resource that it
-    /// fills.
+    /// The holder is no recording. An upload, for example, does not count as a use of the resource that it fills.
     pub const NO_RECORDING: Self = Self(0);
 }
 

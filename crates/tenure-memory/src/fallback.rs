@@ -26,8 +26,9 @@ pub enum AllocationFailure {
 }
 
 impl<D: Device> Engine<'_, D> {
-    /// A range of the existing blocks of the pool that is asked first, with its buffer: the steady-state result
-    /// of [`place_range`](Self::place_range). `None` when that pool has no room.
+    /// Takes a range from an existing block of the first pool in the order of the request, and returns it with its
+    /// API buffer. This is the usual result of [`place_range`](Self::place_range), without the fallback chain. `None` if
+    /// that pool has no room, or if the request needs the chain.
     #[inline]
     pub fn take_range(self, request: &RangeRequest<'_>) -> Option<(Suballocation, Arc<ApiResource<D>>)> {
         let RangeRequest { size, align, memory_use, flags, traits, .. } = *request;

@@ -271,7 +271,7 @@ pub struct AliasingHandoff<D: Device> {
 }
 
 impl<D: Device> Default for AliasingHandoff<D> {
-    /// No resource had the bytes before.
+    /// The handoff of bytes that no resource had before.
     fn default() -> Self {
         Self {
             previous_owners: SmallVec::new(),

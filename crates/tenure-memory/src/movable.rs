@@ -80,7 +80,7 @@ pub struct Current<D: Device> {
     pub place: ApiPlace<D>,
     /// `None` once the resource is gone.
     pub location: Option<Location<D>>,
-    /// When the resource arrived at this place.
+    /// The stamp of the resource's arrival at this place.
     pub born: Stamp,
     pub used_parts: UsedParts,
     /// The submissions of its former holders, which may have written it without naming a state.

@@ -56,7 +56,7 @@ impl<D: Device> Pools<D> {
         let of = |memory: MemoryTypeId| types.get(usize::from(memory.0));
         let best = self.best_memory(allowed).and_then(of);
         let best = best.filter(|best| best.flags.contains(MemoryFlags::DEVICE_LOCAL));
-        // The window through which the CPU reaches the card's memory is also another heap: drivers need it.
+        // The CPU-visible window of the card's memory counts as another heap, too: drivers need it.
         best.zip(memory.and_then(of)).is_some_and(|(best, found)| best.heap != found.heap)
     }
 
@@ -181,7 +181,7 @@ impl<D: Device> Pools<D> {
     /// Makes the resource at its planned place: a range of the shared buffer, or a new API resource.
     ///
     /// # Errors
-    /// The device's.
+    /// The errors of the device.
     pub fn make_at(
         &self,
         device: &D,

@@ -200,7 +200,7 @@ const TEXTURE_ALIGNMENT: u64 = 64 << 10;
 
 fn texture_pool(info: &TextureInfo, alignment: u64) -> PoolKind {
     let usage = info.usage;
-    // Even if they may be aligned to 64 KiB, D3D12 needs a heap aligned for samples.
+    // D3D12 requires a heap with the alignment of multisampled textures, even for those that are aligned to 64 KiB.
     if info.samples > 1 || alignment > TEXTURE_ALIGNMENT {
         PoolKind::MultisampledTextures
     } else if usage.intersects(Usage::TEXTURE_ONLY) {

@@ -35,9 +35,9 @@ pub struct RangeNeeds {
 
 /// The pools, by class, and the blocks that could not be destroyed at once.
 pub struct Pools<D: Device> {
-    /// In the order in which the classes were first needed.
+    /// The pools, in the order in which their classes were first needed.
     table: Box<[OnceLock<Box<Shards<D>>>]>,
-    /// For each class the number of its pool in the table, plus 1; 0 before it is needed.
+    /// For each class, the number of its pool in the table, plus 1; 0 before the first need.
     numbers: Box<[AtomicU16]>,
     /// The number of pools in the table.
     made: Mutex<u16>,
@@ -206,13 +206,13 @@ impl<D: Device> Pools<D> {
     /// The requirements of the buffers of a range pool.
     ///
     /// # Errors
-    /// The device's.
+    /// The errors of the device.
     #[inline]
     pub fn range_needs(&self, device: &D, kind: PoolKind) -> Result<RangeNeeds, DeviceError> {
         if let Some(needs) = self.range_needs[kind as usize].get() {
             return Ok(*needs);
         }
-        // Any size will do that the device allows.
+        // Any size that the device allows is suitable.
         let size = device.properties().max_buffer_size.min(64 << 10);
         let desc = ResourceDesc::Buffer(BufferInfo::new(size, buffer_usage(kind)));
         let needs = device.requirements(&desc)?;

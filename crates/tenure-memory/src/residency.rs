@@ -64,7 +64,7 @@ struct Blocks<D: Device> {
 /// The last reservation reported to the operating system.
 #[derive(Default)]
 struct Reserved {
-    /// By memory heap; empty: must be reported again.
+    /// The reserved bytes of each memory heap; empty if they must be reported again.
     bytes: Vec<u64>,
     /// The number of budget changes at that time.
     changes: u64,
@@ -83,8 +83,8 @@ pub struct ResidentBlocks<D: Device> {
     /// The evicted part of these bytes.
     evicted: Box<[AtomicU64]>,
     reserved: Mutex<Reserved>,
-    /// At the end of the last frame more was resident than the budget allows, and the idle blocks were not
-    /// enough.
+    /// Whether more was resident at the end of the last frame than the budget allows, even after idle blocks were
+    /// evicted.
     is_over: AtomicBool,
     /// Held while the driver makes blocks resident or evicts them; taken before the lock above, never after it.
     paging: Mutex<()>,

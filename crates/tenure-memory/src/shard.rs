@@ -23,7 +23,7 @@ pub(super) struct ShardBlocks<D: Device> {
     borrowed: u64,
     /// Remote frees in progress; empty between calls.
     remote_frees: Vec<FreeToken>,
-    /// There were remote frees at the end of the last frame, and they were left to the shard's own thread.
+    /// Whether remote frees at the end of the last frame were left to the shard's own thread.
     has_old_remote_frees: bool,
     /// The movable resources in the ranges, by index of range. A resource that left its range stays here until
     /// another takes the slot.

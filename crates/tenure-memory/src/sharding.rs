@@ -84,7 +84,7 @@ fn weight(size: u64) -> u32 {
 }
 
 impl<D: Device> Shards<D> {
-    /// With at most `most` shards; 1: one pool that all threads share.
+    /// A pool of at most `most` shards. With 1, all threads share one.
     pub fn new(first: PoolShard<D>, most: u32) -> Self {
         let others = (most as usize).clamp(1, MAX_POOL_SHARDS) - 1;
         let thread_slots = if others == 0 { 0 } else { THREAD_SLOTS };

@@ -44,7 +44,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// In the first allowed memory type; `None` if none is allowed.
+    /// A request for `size` bytes of the first allowed memory type; `None` if no type is allowed.
     pub fn new(order: &[MemoryTypeId], memory_types: u32, size: u64) -> Option<Self> {
         first_allowed(order, memory_types)
             .map(|memory| Self { own: MemorySize { memory, size }, is_refused: false })

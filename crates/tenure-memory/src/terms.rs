@@ -28,11 +28,11 @@ pub struct Terms<'a> {
     pub(super) shared: Option<PoolKind>,
     pub(super) traits: BlockTraits,
     pub(super) flags: AllocationFlags,
-    /// In order of preference.
+    /// The memory types, the best first.
     pub(super) order: &'a [MemoryTypeId],
     /// The memory types that the resource can use, one bit each.
     pub(super) usable: u32,
-    /// Those of them that the flags allow.
+    /// The usable memory types that the flags allow, one bit each.
     pub(super) allowed: u32,
     pub(super) spill: Spill,
 }
@@ -48,7 +48,7 @@ pub trait Request<D: Device> {
     /// Uses a range of a block.
     ///
     /// # Errors
-    /// The device's; the range is freed then.
+    /// The errors of the device. The range is then free again.
     fn in_block(&self, engine: Engine<'_, D>, found: Found<'_, D>) -> Result<Self::Found, DeviceError>;
 
     /// Allocates dedicated memory; `None` if the request can only use blocks.

@@ -21,7 +21,7 @@ impl Sections {
     }
 }
 
-/// A section begins where something starts after something has ended.
+/// Divides time into sections. A new one begins at the first start of an item after the end of another.
 pub(crate) fn sections(all: &[&Item]) -> Sections {
     let earliest = all.iter().map(|item| item.first).min().unwrap_or(0);
     let latest = all.iter().map(|item| item.last).max().unwrap_or(0);

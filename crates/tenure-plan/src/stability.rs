@@ -11,7 +11,7 @@ use crate::skyline::FEW;
 use crate::solve::{ClassPlanner, Effort};
 use crate::{Item, Plan, PlanConfig, Stability};
 
-/// After this number of rounds of unpinning, all items are unpinned.
+/// The number of rounds of unpinning. After them all items are unpinned.
 const ROUNDS: usize = 12;
 
 /// Offsets that move fewer items than the plan's, and are low enough.

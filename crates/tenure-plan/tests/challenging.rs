@@ -154,7 +154,7 @@ mod published {
         Vec::new()
     });
 
-    /// The capacity is in the name of each file, before the ending.
+    /// Reads the instances of a folder. The capacity is in the name of each file, before the extension.
     fn read(folder: &Path) -> Vec<Instance> {
         let entries = folder.read_dir().unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
         let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();

@@ -56,7 +56,7 @@ pub enum Source {
 pub struct Heap {
     /// Bytes; 0 when that is not known.
     pub size: u64,
-    /// It is local to the GPU; `None` if unknown.
+    /// Whether it is local to the GPU; `None` if unknown.
     pub device_local: Option<bool>,
 }
 
@@ -82,9 +82,9 @@ pub struct Block {
     pub number: u32,
     /// Bytes.
     pub size: u64,
-    /// When it was made.
+    /// The time of its creation.
     pub born: Clock,
-    /// When it was freed.
+    /// The time of its release.
     pub gone: Clock,
 }
 
@@ -116,11 +116,11 @@ pub struct Object {
     /// The index of its first entry if it was moved here: a moved object has one entry for each place. `None` for
     /// the first entry.
     pub origin: Option<u32>,
-    /// When it was created here or moved here.
+    /// The time at which it was created here or moved here.
     pub born: Clock,
-    /// When its last handle and its last view were dropped, or when it was moved from here.
+    /// The time at which its last handle and its last view were dropped, or at which it was moved away.
     pub dropped: Clock,
-    /// When its bytes could be used again.
+    /// The time from which its bytes could be used again.
     pub released: Clock,
 }
 
@@ -216,13 +216,13 @@ pub struct OtherUse {
 pub struct Frame {
     /// Its number.
     pub number: u64,
-    /// When it ended.
+    /// The time of its end.
     pub at: Clock,
     /// The whole.
     pub totals: Totals,
-    /// By memory heap.
+    /// A sample of each memory heap.
     pub heaps: Vec<HeapSample>,
-    /// By pool; pools that came later are missing.
+    /// A sample of each pool. Pools that were created later are missing.
     pub pools: Vec<PoolSample>,
     /// The holders, with their held objects.
     pub holds: Vec<Hold>,

@@ -26,7 +26,7 @@ struct Dropped {
 pub(crate) struct Waiting(BTreeMap<usize, Dropped>);
 
 impl Waiting {
-    /// Something was dropped.
+    /// Counts an object of `bytes` bytes that was dropped in `frame`.
     pub(crate) fn add(&mut self, frame: usize, bytes: u64) {
         let dropped = self.0.entry(frame).or_default();
         dropped.bytes = dropped.bytes.saturating_add(bytes);

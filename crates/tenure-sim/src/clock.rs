@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tenure_core::device::{MAX_QUEUES, QueueId};
 
-/// For each queue the newest serial that is ordered before something.
+/// A vector clock: for each queue, the newest serial that comes before a given point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Clock([u64; MAX_QUEUES]);
 
@@ -93,7 +93,7 @@ impl Default for QueryClock {
 }
 
 impl QueryClock {
-    /// A command was executed.
+    /// Advances the clock by the time of one command.
     pub(crate) fn advance(&self) {
         self.0.fetch_add(COMMAND_TICKS, Ordering::Relaxed);
     }

@@ -46,17 +46,19 @@ pub(crate) struct Execution<'a> {
     pub(crate) clock: Clock,
     /// The submissions that all later work is ordered after.
     pub(crate) floor: Clock,
-    /// The command that runs: its list, its index there, and its name.
+    /// The name of the list that runs.
     pub(crate) list: String,
+    /// The index of the current command in the list.
     pub(crate) index: usize,
+    /// The name of the current command.
     pub(crate) name: &'static str,
     /// The statistics since the submission began.
     pub(crate) counters: [u64; QueryKind::STATISTICS],
     /// The descriptor heaps that the list has set, by number: of resources, of samplers.
     pub(crate) heaps: [Option<u64>; 2],
-    /// Copies of the list may read bytes that were never written.
+    /// Whether copies of the list may read bytes that were never written.
     pub(crate) keeps_unwritten: bool,
-    /// To decay at the end.
+    /// The resources whose states decay at the end.
     touched: Vec<Arc<ResourceState>>,
 }
 
@@ -79,7 +81,7 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// The submission is done: Direct3D 12's states decay.
+    /// Ends the submission: states of Direct3D 12 decay.
     pub(crate) fn finish(self) {
         for resource in &self.touched {
             resource.states.lock().decay(self.point);

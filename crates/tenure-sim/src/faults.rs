@@ -103,7 +103,7 @@ pub(crate) struct FaultState {
 /// The change of a barrier: [`Faults::change_barrier`](crate::Faults::change_barrier).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarrierChange {
-    /// It has no effect.
+    /// The barrier has no effect.
     Lost,
     /// A transition names this as the state before. An unordered barrier is unchanged.
     Before(State),
@@ -112,7 +112,7 @@ pub enum BarrierChange {
 }
 
 impl FaultState {
-    /// Counts an aliasing barrier; true when it has no effect.
+    /// Counts an aliasing barrier. True if a fault removes the effect of this one.
     pub(crate) fn loses_aliasing_barrier(&self) -> bool {
         let number = self.aliasing.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         number == self.lost_aliasing.load(Ordering::Relaxed)

@@ -34,7 +34,7 @@ bitflags! {
         const STRUCTURES = 1 << 9;
         /// Residency, where paging is simulated: blocks that are used while they are evicted, or evicted in use.
         const RESIDENCY = 1 << 10;
-        /// Resources shared with other devices: who may use them.
+        /// Resources shared with other devices: their ownership.
         const SHARING = 1 << 11;
     }
 }

@@ -44,9 +44,9 @@ pub enum Step {
     Aliasing {
         /// The resource.
         resource: u64,
-        /// How they were used.
+        /// The earlier use of the bytes.
         from: State,
-        /// How the resource is used next.
+        /// The next use, by the resource.
         to: State,
     },
     /// The contents of subresources are discarded. With Direct3D 12's legacy barriers the commands before it are

@@ -34,7 +34,7 @@ pub(crate) struct Shared {
     pub(crate) manager_slot: ManagerSlot,
     pub(crate) rules: Rules,
     pub(crate) formats: Formats,
-    /// For copy-only queues: in blocks along each axis.
+    /// The granularity of copies on copy-only queues, in blocks along each axis.
     pub(crate) copy_steps: [u32; 3],
     pub(crate) zeroed: bool,
     pub(crate) prefers_dedicated: bool,

@@ -47,7 +47,7 @@ impl StructureState {
         &self.resource
     }
 
-    /// Rays are traced through top-level structures.
+    /// Refuses a structure that is not top-level, as rays cannot be traced through it.
     pub(crate) fn check_traced(&self) -> Result<(), DeviceError> {
         match self.kind.is_compatible(AccelerationStructureKind::Top) {
             true => Ok(()),

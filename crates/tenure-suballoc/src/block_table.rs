@@ -10,7 +10,7 @@ use crate::{BlockError, BlockId, Inconsistency};
 /// The default number of frames for which a block stays empty before it is removed.
 pub const DEFAULT_IDLE_FRAMES: u32 = 16;
 
-/// Not in the list of empty blocks.
+/// The [`idle_place`](Block::idle_place) of a block in use, which is not in the list of empty blocks.
 const BUSY: u32 = u32::MAX;
 
 /// The bookkeeping that all sets of blocks share.

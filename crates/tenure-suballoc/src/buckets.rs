@@ -10,7 +10,7 @@ const STEPS_LOG2: u32 = 2;
 const BUCKETS: usize = 252;
 const WORDS: usize = BUCKETS.div_ceil(64);
 
-/// In no bucket: the block is full.
+/// The bucket of a full block, which is in none.
 const NONE: u8 = u8::MAX;
 
 /// For each block the bucket of its largest free range, and for each bucket the set of its blocks:

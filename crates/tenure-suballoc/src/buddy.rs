@@ -68,7 +68,7 @@ pub struct Buddy {
     /// For the first smallest block of each block in use: how often it was used, and the order plus
     /// one. The order bits are 0 everywhere else.
     states: Vec<u32>,
-    /// For the first smallest block of each block in use: the bytes that were requested.
+    /// The requested bytes of each block in use, by the number of its first smallest block.
     requested: Vec<u64>,
     free_units: u32,
     requested_bytes: u64,

@@ -36,7 +36,7 @@ pub struct Freed {
 pub struct FilledPiece<A> {
     /// The allocation.
     pub range: A,
-    /// It was free, and is allocated since this call.
+    /// Whether the piece was free, and was allocated by this call.
     pub was_free: bool,
 }
 

@@ -20,9 +20,9 @@ thread_local! {
     static EVENTS: RefCell<Vec<Event>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Logs an event like `tracing`'s macros of that name: values first, each an identifier or `name = value`, with `%` or `?` for
-/// text. Values are captured at once. Without a listener it costs as much as `tracing`'s. With a listener for the level, the
-/// subscriber is asked whether it wants this event when it is emitted: its filter is the program's code, too.
+/// Logs an event like the macro of `tracing` for its level. Values come first, each as an identifier or `name = value`, with `%`
+/// or `?` for text, and are evaluated at once. The event is emitted at the end of the manager's call. The subscriber's filter
+/// runs only then, because it is code of the program. Without a subscriber for the level, the cost is that of `tracing`'s macro.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! event {

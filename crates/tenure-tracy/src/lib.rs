@@ -66,14 +66,14 @@ impl Plots {
     }
 }
 
-/// In the order of [`CURVES`]. Live bytes are those allocated from pools, and committed resources.
+/// The values of a heap, in the order of [`CURVES`]. Live bytes are those allocated from pools, and committed resources.
 fn values(heap: &HeapMemory) -> [Option<u64>; 3] {
     let reserved = heap.ours.total();
     let live = reserved.saturating_sub(heap.ours.pools.saturating_sub(heap.used));
     [Some(live), Some(reserved), heap.budget]
 }
 
-/// The plots of each heap, made and configured once for a process: Tracy keeps names for ever.
+/// The plots of each heap, made and configured once for a process: Tracy never frees names.
 fn names() -> &'static [[PlotName; 3]; HEAPS] {
     static NAMES: OnceLock<[[PlotName; 3]; HEAPS]> = OnceLock::new();
     NAMES.get_or_init(|| {

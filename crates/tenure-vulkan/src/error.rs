@@ -16,7 +16,7 @@ pub enum CreateError {
     /// The loader, or the version given with a wrapped device, is older than Vulkan 1.1.
     #[error("Vulkan {found} is older than 1.1")]
     TooOld {
-        /// The version that is there.
+        /// The version of the loader or of the wrapped device.
         found: crate::features::ApiVersion,
     },
     /// A requested layer is not installed.
@@ -98,7 +98,7 @@ pub enum CreateError {
 }
 
 impl CreateError {
-    /// For `map_err`.
+    /// Makes the error of a failed call, for `map_err`.
     pub(crate) fn failed(call: &'static str) -> impl FnOnce(vk::Result) -> Self {
         move |result| Self::Failed { call, result }
     }

@@ -84,7 +84,7 @@ impl ShaderStages {
 pub struct StateUse {
     /// The stages of the use.
     pub stages: vk::PipelineStageFlags2,
-    /// How memory is accessed.
+    /// The kinds of memory accesses.
     pub access: vk::AccessFlags2,
     /// The layout of an image meanwhile.
     pub layout: vk::ImageLayout,
@@ -165,7 +165,7 @@ const fn index(bit: State) -> usize {
 pub(crate) struct QueueStages {
     shaders: ShaderStages,
     supported: Stages,
-    /// For resources that are not input attachments: without unordered accesses, and with.
+    /// The meanings for resources that are not input attachments: without unordered accesses, and with them.
     usual: [Meanings; 2],
 }
 

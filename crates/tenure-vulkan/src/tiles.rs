@@ -30,7 +30,7 @@ struct Change<'a> {
 }
 
 impl<'a> Changes<'a> {
-    /// The last change of a tile counts.
+    /// Adds a change. It replaces an earlier change of the same tile.
     fn set(&mut self, change: Change<'a>) {
         let key = (change.resource.object, change.tile.number);
         match self.index.get(&key).and_then(|index| self.list.get_mut(*index)) {
@@ -94,7 +94,7 @@ impl<'a> Changes<'a> {
         binds
     }
 
-    /// The changes are submitted.
+    /// Applies the changes to the tables, after their submission.
     fn apply(self) {
         for Change { sparse, tile, target, .. } in self.list {
             let mut table = sparse.table.lock();

@@ -19,7 +19,7 @@ const LONGEST_STEP: f32 = 0.25;
 /// The corners of the box that the camera stays in. It is well inside the box of the sky.
 const BOUNDS: [Vec3; 2] = [Vec3::new(-400.0, 1.0, -400.0), Vec3::new(1700.0, 600.0, 1400.0)];
 
-/// Where a key moves the camera, as seen by the camera.
+/// The direction in which a key moves the camera, as seen by the camera.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Where it looks.
@@ -56,7 +56,7 @@ impl Flight {
         Self { camera, look, yaw: ahead.x.atan2(ahead.z), pitch: ahead.y.asin(), held: [false; 4] }
     }
 
-    /// A key was pressed, or released.
+    /// Notes a key that was pressed or released.
     pub const fn hold(&mut self, direction: Direction, is_down: bool) {
         self.held[direction as usize] = is_down;
     }

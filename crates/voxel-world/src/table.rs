@@ -70,7 +70,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
-/// How many percent more is reserved than was requested; empty if nothing was requested.
+/// The reserved bytes beyond the requested ones, in per cent; empty if nothing was requested.
 fn percent(asked: u64, reserved: u64) -> String {
     if asked == 0 { String::new() } else { format!("{:+.1} %", 100.0 * (ratio(reserved, asked) - 1.0)) }
 }

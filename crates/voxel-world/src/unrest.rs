@@ -7,7 +7,7 @@ use winit::window::Window;
 
 use crate::Result;
 
-/// How long a change may take.
+/// The time limit of a change.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A change of a window.
@@ -27,7 +27,7 @@ pub(crate) struct Unrest {
 }
 
 impl Unrest {
-    /// Nothing is done, or all changes, after which the window has this size again.
+    /// All changes, the last back to this size, if they are wanted; otherwise none.
     pub(crate) fn new(is_wanted: bool, size: [u32; 2]) -> Self {
         let [width, height] = size;
         let (small, tall) = ([width / 2, height * 3 / 4], [width * 3 / 4, height + 60]);
@@ -83,7 +83,7 @@ fn is_seen(window: &Window, change: Change, shown: Option<[u32; 2]>) -> bool {
     }
 }
 
-/// On X11 a window manager minimises, by hiding the window. This works without one.
+/// Minimises the window. On X11 a window manager does so by hiding it; this works without one.
 fn set_minimised(window: &Window, is_minimised: bool) {
     if cfg!(windows) {
         window.set_minimized(is_minimised);

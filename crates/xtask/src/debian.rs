@@ -36,7 +36,7 @@ fn is_installed(name: &str) -> bool {
         == Some("installed")
 }
 
-/// Asks no questions, and waits for others who install.
+/// `apt-get` without questions, which waits for other installations.
 fn apt_get(arguments: &[&str]) -> Command {
     let mut command = Command::new("apt-get");
     command

@@ -39,7 +39,7 @@ impl Failures {
         }
     }
 
-    /// No test was begun.
+    /// Whether no test was begun.
     pub(crate) const fn has_no_test(&self) -> bool {
         self.begun == 0
     }

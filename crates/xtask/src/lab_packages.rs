@@ -12,7 +12,7 @@ use crate::outcome::Trouble;
 
 /// A package and its version per line.
 const RECORDED: &str = "lab/packages.txt";
-/// With this in the environment, the packages are recorded instead.
+/// The environment variable with which the packages are recorded instead.
 const BLESS: &str = "TENURE_BLESS";
 /// The output of dpkg for a package.
 pub(crate) const FORMAT: &str = "${binary:Package} ${Version}\\n";

@@ -20,7 +20,7 @@ pub(crate) enum Trouble {
 }
 
 impl Trouble {
-    /// With `--strict`, as in CI, a missing device is a failure.
+    /// The outcome, in which a missing device is a failure with `--strict`, as in CI.
     pub(crate) fn judged(self, is_strict: bool) -> Self {
         match self {
             Self::NoDevice(remedy) if is_strict => Self::Failed(remedy),

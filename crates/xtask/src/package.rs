@@ -22,7 +22,7 @@ const FASTEST: [(&str, &str); 2] =
 /// The files that must equal the project's in each package.
 const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
-/// Where packages are built, apart from the workspace.
+/// The folder in which packages are built, apart from the workspace.
 fn folder() -> PathBuf {
     target().join("packages")
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::outcome::{Outcome, Trouble};
 use crate::times::TestTime;
 
-/// How to run the steps.
+/// The settings for running the steps.
 #[derive(Clone, Copy)]
 pub(crate) struct Settings {
     /// A device that cannot be had is a failure.
@@ -65,7 +65,7 @@ impl StepResult {
         Self { name, time, report: Report { outcome, ..report } }
     }
 
-    /// In one line, unless it failed.
+    /// The outcome: `passed`, or the text of the failure.
     pub(crate) fn said(&self) -> String {
         self.report.outcome.as_ref().err().map_or_else(|| "passed".to_owned(), Trouble::to_string)
     }

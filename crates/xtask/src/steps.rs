@@ -14,7 +14,7 @@ use crate::{
     weight, wgpu, words,
 };
 
-/// In each lane in the order of their start: steps that others wait for and long ones come first.
+/// The steps, in each lane in the order of their start. Long ones, and those that others wait for, come first.
 const STEPS: &[Step] = &[
     Step { name: "format", what: "the code is formatted by rustfmt", lane: Workspace, run: |_| format() },
     Step { name: "lint", what: "clippy reports nothing", lane: Workspace, run: |_| lint() },

@@ -15,7 +15,7 @@ const FRAMES: &str = "30";
 
 const EXPECTED: &str = "examples/triangle.png";
 
-/// Of 255, in a colour: rasterisers and filters round differently.
+/// The tolerance of a colour, of 255, because rasterisers and filters round differently.
 const TOLERANCE: u8 = 12;
 
 /// Percent of the pixels: edges of the triangles and of the squares.

@@ -120,7 +120,7 @@ fn compare(found: &BTreeMap<String, Count>, rows: &BTreeMap<String, (Count, Stri
     complaints
 }
 
-/// By part: a crate, and the module of it.
+/// The counts of each part, which is a crate or a module of one.
 fn found() -> Result<BTreeMap<String, Count>, String> {
     let mut parts = BTreeMap::new();
     let crates = root().join("crates");
@@ -143,9 +143,9 @@ fn found() -> Result<BTreeMap<String, Count>, String> {
     Ok(parts)
 }
 
-/// It replaces a crate of that name, and programs use it from the repository.
+/// The drop-in, which replaces a crate of that name and is used from the repository.
 const DROP_IN: &str = "gpu-allocator";
-/// This crate has all its code in one module, so its parts are the modules below that.
+/// The crate with all its code in one module. Its parts are the modules below that.
 const ONE_MODULE: (&str, &str) = ("tenure-d3d12", "device");
 
 /// The crate's name, and the first module on the way to the file.

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use crate::command::cargo_printed;
 use crate::outcome::{Outcome, Trouble};
 
-/// With build dependencies and the project's own crates.
+/// The maximum number of crates, with build dependencies and the project's own.
 const MOST: usize = 32;
 
-/// The simulated device is for tests.
+/// A crate that programs do not compile: the simulated device is for tests.
 const NOT_IN_PROGRAMS: &str = "tenure-sim";
 
 /// Counts the packages, and lists them when there are too many.

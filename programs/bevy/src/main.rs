@@ -66,7 +66,7 @@ impl Progress {
     }
 }
 
-/// Where the camera draws.
+/// The target of the camera.
 #[derive(Resource)]
 struct Canvas(Handle<Image>);
 

@@ -96,7 +96,7 @@ fn counters(device: &wgpu::Device, usage: BufferUsages) -> wgpu::Buffer {
     })
 }
 
-/// Every particle is in one of the cells.
+/// Checks that every particle is in one of the cells.
 fn all_are_counted(stage: &Stage, read: &wgpu::Buffer) -> Result<()> {
     read.map_async(wgpu::MapMode::Read, .., |_| ());
     stage.device.poll(wgpu::PollType::wait_indefinitely())?;

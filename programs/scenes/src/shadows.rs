@@ -16,9 +16,9 @@ use crate::pipeline::{DEPTH, Drawing, bind, cleared, far, filled, texture};
 
 const FORMAT: TextureFormat = TextureFormat::Rgba8UnormSrgb;
 const SAMPLES: u32 = 4;
-/// Of the shadow map, in texels.
+/// The side of the shadow map, in texels.
 const SHADOW: u32 = 1024;
-/// Of the tiles, in texels.
+/// The side of the tiles, in texels.
 const TILES: u32 = 512;
 const RINGS: usize = 60;
 /// Frames that a set of targets lasts.

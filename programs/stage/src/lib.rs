@@ -48,7 +48,7 @@ impl Stage {
     }
 }
 
-/// Where the frames are drawn.
+/// The target of the frames.
 pub struct Canvas {
     /// The texture, in the requested format.
     pub texture: wgpu::Texture,
@@ -114,12 +114,12 @@ impl Canvas {
 pub struct Random(u64);
 
 impl Random {
-    /// Those of a seed.
+    /// The random numbers of a seed.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// From 0 to below 1.
+    /// A random number from 0 to below 1.
     pub fn unit(&mut self) -> f32 {
         // SplitMix64.
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -129,7 +129,7 @@ impl Random {
         ((mixed ^ (mixed >> 31)) >> 40) as f32 / (1 << 24) as f32
     }
 
-    /// From `least` to below `most`.
+    /// A random number from `least` to below `most`.
     pub fn between(&mut self, least: f32, most: f32) -> f32 {
         least + self.unit() * (most - least)
     }

@@ -15,7 +15,7 @@ fn figures() -> MutexGuard<'static, Figures> {
     FIGURES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Of all allocators of the process together.
+/// The figures of all allocators of the process together.
 struct Figures {
     /// Nanoseconds of each call.
     allocates: Vec<u64>,

@@ -13,7 +13,7 @@ use vello::peniko::{Blob, Color, Fill, FontData, Gradient};
 use vello::{AaConfig, AaSupport, Glyph, RenderParams, Renderer, RendererOptions, Scene};
 use wgpu::{TextureFormat, TextureUsages};
 
-/// Of each kind.
+/// The number of shapes of each kind.
 const SHAPES: u32 = 150;
 
 fn main() -> ExitCode {

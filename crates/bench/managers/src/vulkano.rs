@@ -55,7 +55,7 @@ struct Vulkano {
     in_flight: VecDeque<(Submitted, Vec<Subbuffer<[u32; 16]>>)>,
 }
 
-/// It is only kept.
+/// A resource, which is only kept.
 #[expect(dead_code, reason = "a handle is dropped, and not used")]
 enum Resource {
     Buffer(Arc<Buffer>),

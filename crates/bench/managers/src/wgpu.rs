@@ -71,7 +71,7 @@ struct Wgpu {
     in_flight: VecDeque<SubmissionIndex>,
 }
 
-/// It is only kept.
+/// A resource, which is only kept.
 #[expect(dead_code, reason = "a handle is dropped, and not used")]
 enum Resource {
     Buffer(Buffer),

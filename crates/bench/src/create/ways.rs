@@ -67,7 +67,7 @@ impl<'a, D: Device> Bare<'a, D> {
 
 impl<D: Device> Way for Bare<'_, D> {
     type Made = D::Resource;
-    /// There is no allocator.
+    /// Whether an allocator keeps memory: there is none.
     const KEEPS: bool = false;
 
     fn create(&mut self, index: u32) -> Result<D::Resource> {

@@ -25,7 +25,7 @@ pub const COPIED_BYTES: u64 = 256;
 const CONSTANTS: usize = 2000;
 
 const PASSES: usize = 100;
-/// Each is two uses.
+/// The number of copies in a pass. Each makes two uses.
 const COPIES_OF_A_PASS: usize = 5;
 
 /// A program.

@@ -38,7 +38,7 @@ struct Tenure<D: Device> {
     buffers: Vec<Buffer<D>>,
 }
 
-/// It is only kept.
+/// A resource, which is only kept.
 #[expect(dead_code, reason = "a handle is dropped, and not used")]
 enum Resource<D: Device> {
     Buffer(Buffer<D>),

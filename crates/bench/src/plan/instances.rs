@@ -15,11 +15,11 @@ use crate::timing::median;
 
 /// Placements that are tried at most: about a second.
 const NODES: u64 = 200_000;
-/// How many planted instances each shape has.
+/// The number of planted instances of each shape.
 const SEEDS: u64 = 20;
-/// How many instances of a group have variants.
+/// The number of instances of a group with variants.
 const VARIED: usize = 3;
-/// How often an instance is thinned.
+/// The number of thinned variants of an instance.
 const THINNED: u64 = 30;
 
 /// Makes other items of an instance's, each with the factor of their capacity.
@@ -79,7 +79,7 @@ fn of_shape(shape: &Shape, seeds: u64) -> Group {
     Group { name: shape.name.to_owned(), instances: (0..seeds).map(instance).collect() }
 }
 
-/// The capacity is in the name of each file, before the ending.
+/// Reads the instances of a folder. The capacity is in the name of each file, before the extension.
 fn read(folder: &Path) -> Result<Vec<Group>> {
     let entries = folder.read_dir().map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();

@@ -44,7 +44,7 @@ struct World {
 }
 
 impl World {
-    /// The budget is a percentage of the world.
+    /// A scenario with a budget of `percent` per cent of the world.
     fn new(name: &'static str, hot: usize, tiles: usize, percent: u64) -> Self {
         let mut trace = Trace::new(name, 0);
         let mut world = trace.world(sizes(hot + tiles));

@@ -36,7 +36,7 @@ pub(super) struct Submission {
     pub(super) uses: Vec<usize>,
 }
 
-/// In this order: things are dropped, things are created, submissions are made, the budget changes, the frame ends.
+/// The events of a frame, in this order: drops, creations, submissions, a change of the budget, the end of the frame.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Frame {
     pub(super) dropped: Vec<usize>,
@@ -119,7 +119,7 @@ impl Flight {
         Self { tick: 0, lag, submissions: VecDeque::new(), users, bytes: 0 }
     }
 
-    /// A submission was made.
+    /// Notes a submission.
     pub(super) fn submit(&mut self, trace: &Trace, uses: &[usize]) {
         self.pass(trace);
         for thing in uses.iter().filter(|thing| trace.is_local(**thing)) {
@@ -137,7 +137,7 @@ impl Flight {
         }
     }
 
-    /// The oldest submission is waited for; false if there is none.
+    /// Waits for the oldest submission; false if there is none.
     pub(super) fn complete_one(&mut self, trace: &Trace) -> bool {
         let Some((_, uses)) = self.submissions.pop_front() else { return false };
         for thing in uses.into_iter().filter(|thing| trace.is_local(*thing)) {

@@ -39,7 +39,7 @@ pub(super) struct Times {
 /// The handles of a script's slots.
 pub(crate) type Handles<P> = Vec<Option<<P as Player>::Handle>>;
 
-/// No handles yet.
+/// An empty table of handles, one place for each resource.
 pub(crate) fn handles<P: Player>(script: &Script) -> Handles<P> {
     (0..script.slots).map(|_| None).collect()
 }

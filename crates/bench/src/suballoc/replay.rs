@@ -11,7 +11,7 @@ use crate::timing::nanoseconds;
 /// The handles of a trace's slots.
 pub(super) type Handles<P> = Vec<Option<<P as Peer>::Handle>>;
 
-/// No handles yet.
+/// An empty table of handles, one place for each allocation.
 pub(super) fn no_handles<P: Peer>(trace: &Trace) -> Handles<P> {
     (0..trace.slots).map(|_| None).collect()
 }

@@ -45,7 +45,7 @@ pub enum ResourceStateOrBarrierLayout {
 /// A resource that is wanted.
 #[derive(Clone, Copy)]
 pub struct ResourceCreateDesc<'a> {
-    /// For people: reports and leaks.
+    /// A name for reports and leaks.
     pub name: &'a str,
     /// The access by CPU and GPU.
     pub memory_location: MemoryLocation,
@@ -66,7 +66,7 @@ pub struct ResourceCreateDesc<'a> {
 /// An allocation that is wanted.
 #[derive(Clone, Debug)]
 pub struct AllocationCreateDesc<'a> {
-    /// For people: reports and leaks.
+    /// A name for reports and leaks.
     pub name: &'a str,
     /// The access by CPU and GPU.
     pub location: MemoryLocation,

@@ -23,7 +23,7 @@ use super::ResourceCategory;
 /// The faults of a device's driver.
 pub(super) struct Faults {
     workarounds: Arc<Workarounds>,
-    /// By category: some of its resources must not share a heap.
+    /// For each category of resources, whether some of them must not share a heap.
     alone: [bool; 3],
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Treated {
 }
 
 impl Treated {
-    /// It must not be placed.
+    /// Whether the resource needs dedicated memory, because of a driver fault.
     pub(super) const fn is_committed(&self) -> bool {
         self.actions.contains(Actions::COMMIT)
     }

@@ -69,7 +69,7 @@ impl Allocator {
         Self::with_faults(desc, Faults::of(&desc.device))
     }
 
-    /// With known faults of the driver.
+    /// An allocator that works around these faults of the driver.
     fn with_faults(desc: &AllocatorCreateDesc, faults: Faults) -> Result<Self> {
         let device = desc.device.clone();
         let base: &ID3D12Device = &device;

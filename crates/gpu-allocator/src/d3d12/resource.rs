@@ -313,7 +313,7 @@ impl Allocator {
     /// # Errors
     /// As [`free`](Self::free).
     pub fn free_resource(&mut self, mut resource: Resource) -> Result<()> {
-        // Before its memory.
+        // The resource is released before its memory.
         drop(resource.resource.take());
         if let Some(size) = resource.committed {
             self.committed.num_allocations = self.committed.num_allocations.saturating_sub(1);

@@ -20,7 +20,7 @@ const COLUMNS: [(Column, &str, f32); 3] =
 #[derive(Default)]
 pub(crate) struct Breakdown {
     filter: String,
-    /// In the order of blocks until a heading is clicked.
+    /// The column of the last clicked heading; `None`: in the order of blocks.
     sorted_by: Option<Column>,
     is_ascending: bool,
 }

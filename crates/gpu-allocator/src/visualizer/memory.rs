@@ -25,7 +25,7 @@ pub(crate) struct BlockView {
     /// Bytes.
     pub(crate) size: u64,
     pub(crate) is_dedicated: bool,
-    /// By offset.
+    /// The allocations, sorted by offset.
     pub(crate) allocations: Vec<LiveView>,
 }
 

@@ -30,12 +30,12 @@ pub(super) struct Choice<'a> {
 }
 
 impl Chooser {
-    /// For a device's memory types, and its `bufferImageGranularity` in bytes, a power of two.
+    /// A chooser among these memory types. `granularity` is `bufferImageGranularity` in bytes, a power of two.
     pub(super) fn new(types: &[vk::MemoryType], granularity: u64) -> Self {
         Self { orders: Orders::new(types), granularity }
     }
 
-    /// `room` is for a filtered list of memory types.
+    /// The choice for an allocation. `room` is scratch space for a filtered list of memory types.
     #[inline(always)]
     pub(super) fn choose<'a>(
         &'a self,

@@ -40,7 +40,7 @@ pub enum AllocationScheme {
 /// An allocation that is wanted.
 #[derive(Clone, Debug)]
 pub struct AllocationCreateDesc<'a> {
-    /// For people: reports and leaks.
+    /// A name for reports and leaks.
     pub name: &'a str,
     /// The resource's requirements, as Vulkan reports them.
     pub requirements: vk::MemoryRequirements,

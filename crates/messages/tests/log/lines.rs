@@ -260,7 +260,7 @@ fn unnamed() {
     gpu.shutdown();
 }
 
-/// Without values that differ between runs.
+/// The line without the values that differ between runs.
 fn steady(line: &str) -> String {
     let words = line.trim().split(' ').map(|word| match word.split_once('=') {
         Some(("waited", _)) => "waited=…",

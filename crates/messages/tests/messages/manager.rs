@@ -232,7 +232,7 @@ fn graphs(table: &mut Table) {
     }
 }
 
-/// Of things that are in messages.
+/// The names of kinds that appear in messages.
 fn names(table: &mut Table) {
     table.all([
         DescriptorPart::Cpu,

@@ -26,7 +26,7 @@ const MOST_ROADS: u64 = 6;
 /// The number of objects shown for a failing program.
 const SHOWN: usize = 12;
 
-/// How a round ends.
+/// The end of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     /// It is a frame.

@@ -116,7 +116,7 @@ pub(super) fn drop_many(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// The CPU may touch it: nothing uses it that is open or in flight.
+/// Whether the CPU may access a buffer: no open recording and no submission in flight uses it.
 fn is_free(world: &mut World, at: usize) -> Checked<bool> {
     let known = &world.buffers[at];
     if world.is_busy(known.number) {
@@ -168,7 +168,7 @@ pub(super) fn read_mapped(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// Its place is queried outside a recording: it stays there from then on.
+/// Queries the place of a buffer outside a recording, which pins it.
 pub(super) fn pin(world: &mut World, rng: &mut Rng) -> Checked {
     if let Some(at) = one_of(rng, &world.buffers) {
         let known = &world.buffers[at];

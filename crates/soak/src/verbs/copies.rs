@@ -114,7 +114,7 @@ pub(super) fn clear(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// Where rows of texels lie in a buffer, if they fit.
+/// The layout of rows of texels in a buffer, if they fit.
 fn layout(world: &World, row: u64, rows: u64, room: u64, rng: &mut Rng) -> Option<BufferLayout> {
     let properties = tenure_core::device::Device::properties(world.device());
     let row_pitch = row.next_multiple_of(properties.copy_pitch_alignment.max(16));

@@ -97,7 +97,7 @@ fn present(world: &World, rng: &mut Rng, swapchain: &mut Swapchain) -> Result<()
     frame.end()
 }
 
-/// The window is closed.
+/// Closes the window.
 pub(super) fn drop_swapchain(world: &mut World, _: &mut Rng) -> Checked {
     if world.swapchain.take().is_some() {
         world.say(|| "close the window".to_owned());

@@ -119,7 +119,7 @@ pub(super) fn at_rest(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// Resources of a table may move, are written, and are read through the table.
+/// Lets resources of a table move, writes them, and reads them through the table.
 pub(super) fn moved_views(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(at) = one_of(rng, &world.tables) else { return Ok(()) };
     move_things(world, 1 + rng.below(3))?;

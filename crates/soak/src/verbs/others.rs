@@ -139,7 +139,7 @@ pub(super) fn drop_kept(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// A structure is built, queried for its size, copied, and compacted.
+/// Builds a structure, queries its size, copies it, and compacts it.
 pub(super) fn compact_structures(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(at) = one_of(rng, &world.structures) else { return Ok(()) };
     world.say(|| "copy and compact an acceleration structure".to_owned());

@@ -142,7 +142,7 @@ pub(super) fn in_page(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// All of a texture goes to one that the CPU reads.
+/// Copies all of a texture to one that the CPU reads.
 pub(super) fn to_cpu(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(at) = one_of(rng, &world.textures) else { return Ok(()) };
     let known = &world.textures[at];

@@ -26,7 +26,7 @@ pub(super) fn fault(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// The device is lost at one of the next calls.
+/// Loses the device at one of the next calls.
 pub(super) fn lose(world: &mut World, rng: &mut Rng) -> Checked {
     let nth = 1 + rng.below(20);
     world.lose(nth);

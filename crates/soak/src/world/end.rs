@@ -233,7 +233,7 @@ impl World {
     }
 }
 
-/// The manager is back where it began.
+/// Checks that the manager has no live objects and no memory in use.
 pub(crate) fn check_idle(gpu: &Gpu<Device>) -> Checked {
     let frames = |count: usize| {
         let empty = || survive(|| gpu.begin_frame().and_then(tenure_core::Frame::end));
@@ -277,7 +277,7 @@ pub(crate) fn end_after_loss(gpu: Gpu<Device>, callbacks: &Callbacks) -> Checked
     callbacks.check()
 }
 
-/// A manager without live objects ends without a complaint, and so does its device.
+/// Ends a manager without live objects, and its device, and checks that neither complains.
 pub(crate) fn end_clean(gpu: Gpu<Device>) -> Checked {
     let device = gpu.device().clone();
     check_hazards(&device)?;
@@ -290,7 +290,7 @@ pub(crate) fn end_clean(gpu: Gpu<Device>) -> Checked {
     device.check_clean().or_else(|findings| wrong(findings.to_string()))
 }
 
-/// After the end every call that needs the device is refused at once.
+/// Checks that every call that needs the device is refused at once after the end.
 fn check_refused(gpu: &Gpu<Device>, after: &str) -> Checked {
     let desc = BufferDesc::new(16, Usage::VERTEX).own_resource();
     let texture = TextureDesc::d2(4, 4, Format::Rgba8Unorm, Usage::SHADER_READ);

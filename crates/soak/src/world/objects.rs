@@ -31,7 +31,7 @@ impl KnownBuffer {
         Range { part: self.part(), offset: 0, size: self.buffer.size() }
     }
 
-    /// The GPU may copy from it, and to it.
+    /// Whether the GPU may copy from it, and to it.
     pub(crate) fn is_read(&self) -> bool {
         self.buffer.memory() != MemoryUse::Readback
     }
@@ -41,7 +41,7 @@ impl KnownBuffer {
     }
 }
 
-/// How a subresource lies in memory without padding.
+/// The layout of a subresource in memory without padding.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid {
     pub(crate) region: TextureRegion,

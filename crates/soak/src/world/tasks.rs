@@ -37,7 +37,7 @@ impl World {
         }
     }
 
-    /// The GPU has finished, or is lost: each task is woken, and has its bytes.
+    /// Checks that each task was woken and has its bytes, after the GPU has finished or is lost.
     pub(crate) fn check_tasks(&mut self) -> Checked {
         let waited = self.gpu.wait(&self.gpu.submitted(), LONG);
         if !self.is_lost {

@@ -96,7 +96,7 @@ pub(super) struct Figure {
     pub(super) of: fn(&Run) -> Value,
     unit: Unit,
     better: Better,
-    /// It is measured by the clock, and varies between runs.
+    /// Whether it is measured by the clock, and varies between runs.
     is_clock: bool,
 }
 

@@ -65,7 +65,7 @@ impl Run {
         Self { file: file.to_owned(), strategy, trace, device, profile, driver_time, figures }
     }
 
-    /// Its driver time is by the clock, not by a model.
+    /// Whether its driver time was measured, not modelled.
     pub(super) fn has_measured_driver_time(&self) -> bool {
         self.driver_time != "modelled"
     }
@@ -82,12 +82,12 @@ impl Run {
         json!({ "file": file, "trace": trace, "device": device, "profile": profile, "strategy": strategy })
     }
 
-    /// They were made on the same kind of device.
+    /// Whether both runs used the same kind of device.
     pub(super) fn has_device_of(&self, other: &Self) -> bool {
         self.device == other.device && self.profile == other.profile
     }
 
-    /// The same allocations were made in the same frames.
+    /// Whether both runs made the same allocations in the same frames, by their totals.
     pub(super) const fn has_work_of(&self, other: &Self) -> bool {
         let (a, b) = (&self.figures, &other.figures);
         a.ops == b.ops && a.frames == b.frames && a.peak_live_bytes == b.peak_live_bytes

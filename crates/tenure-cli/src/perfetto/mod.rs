@@ -59,7 +59,7 @@ fn write_file(args: &ReportArgs, file: &Path, name: &str, trace: &Trace) -> Resu
         name: &format!("tenure: {name} ({}, {})", strategy.name(), target.profile.name()),
         shapes: program.shapes.clone(),
         ids: ids.collect(),
-        // Not of the device of the replay: asking takes time there.
+        // From another device: on that of the replay a query of the budgets takes simulated time.
         budgets: sim::Device::new(target.profile).budget().unwrap_or_default(),
     };
     let device = Counted::with_calls(target.device(&job));

@@ -144,7 +144,7 @@ pub struct TrackDescriptor {
     /// The counter of a counter track.
     #[prost(message, optional, tag = "8")]
     pub counter: Option<CounterDescriptor>,
-    /// How the tracks below are ordered.
+    /// The order of the tracks below this one.
     #[prost(enumeration = "ChildTracksOrdering", optional, tag = "11")]
     pub child_ordering: Option<i32>,
     /// The place among the tracks of the same parent.

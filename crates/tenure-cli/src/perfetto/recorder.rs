@@ -35,7 +35,7 @@ pub(super) struct TraceRecorder<W> {
     frame: u64,
     waits: u64,
     moves: (u64, u64),
-    /// When the replay started an operation that may wait.
+    /// The time at which the replay started an operation that may wait.
     asked: u64,
     /// The first failure to write; later writes are skipped.
     failure: Option<io::Error>,

@@ -90,7 +90,7 @@ impl<W: Write> PacketWriter<W> {
         Ok(Track(self.tracks))
     }
 
-    /// A slice begins at `time`, with numbers that describe it.
+    /// Writes the beginning of a slice at `time`, with numbers that describe it.
     pub(super) fn begin(
         &mut self,
         time: u64,
@@ -113,7 +113,7 @@ impl<W: Write> PacketWriter<W> {
         self.event(time, track, TrackEventType::SliceEnd, TrackEvent::default())
     }
 
-    /// A counter has this value from `time` on.
+    /// Writes the value of a counter from `time` on.
     pub(super) fn count(&mut self, time: u64, track: Track, value: u64) -> io::Result<()> {
         let counter_value = Some(i64::try_from(value).unwrap_or(i64::MAX));
         self.event(time, track, TrackEventType::Counter, TrackEvent { counter_value, ..Default::default() })
@@ -162,7 +162,7 @@ impl<W: Write> PacketWriter<W> {
 
     fn packet(&mut self, time: Option<u64>, data: PacketData) -> io::Result<()> {
         let timestamp = time.map(|time| self.next_time(time));
-        // The packet with the time of a memory event keeps it, as no other was written since.
+        // A memory event took its time from `next_time` before. It is returned unchanged, as no packet was written since.
         self.last = timestamp.unwrap_or(self.last);
         let flags = match self.packets {
             0 => SequenceFlags::IncrementalStateCleared as u32 | SequenceFlags::NeedsIncrementalState as u32,

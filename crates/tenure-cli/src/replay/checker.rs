@@ -29,7 +29,7 @@ pub(super) trait ReadChecker<D: Device> {
         read: &CheckedRead<'_, D>,
     ) -> Result<(), Error>;
 
-    /// The reads recorded since the last call are complete at `at`. Called once per frame.
+    /// Notes that the reads recorded since the last call are complete at `at`. Called once per frame.
     fn submitted(&mut self, gpu: &Gpu<D>, at: SyncPoint) -> Result<(), Error>;
 
     /// Drops the resources of the checker and returns the number of checked reads. All submissions

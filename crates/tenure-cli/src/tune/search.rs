@@ -69,7 +69,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// The best configuration is better than the default, and not by chance.
+    /// Whether the best configuration is better than the default, in the search and in the check.
     pub(super) fn is_recommended(&self) -> bool {
         let is_worth_it = |score: f64| score <= 1.0 - WORTH_RECOMMENDING;
         is_worth_it(self.best.score) && self.check.is_some_and(|check| is_worth_it(check.score))
@@ -164,7 +164,7 @@ impl<'a> Search<'a> {
         has_improved
     }
 
-    /// No further configuration may be tried.
+    /// Whether no further configuration may be tried: a limit is reached.
     fn is_over(&mut self) -> bool {
         let needed = self.seeds.len() as u64 + CHECK_RUNS;
         if self.runs.saturating_add(needed) > self.limits.runs {

@@ -73,7 +73,7 @@ fn without_peak(meter: Meter) -> Meter {
     Meter { peak_reserved_bytes: 0, ..meter }
 }
 
-/// Without figures that one side measures and the other models.
+/// The figures without those that one side measures and the other models.
 fn timeless(meter: Meter) -> Meter {
     Meter { cost_ns: 0, ..meter }
 }

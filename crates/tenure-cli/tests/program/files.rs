@@ -31,7 +31,7 @@ impl Folder {
         command.current_dir(self.0.path()).output().unwrap()
     }
 
-    /// The command is refused with both names, and loses nothing.
+    /// Checks that the command is refused with both names, and changes no file.
     fn refuses(&self, args: &[&str], option: &str, other: &str) {
         self.is_refusal(&self.run(args), option, other);
     }

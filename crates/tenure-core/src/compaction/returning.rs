@@ -128,9 +128,9 @@ fn can_move<D: Device>(movable: &MovableBacking<D>) -> bool {
 /// Bytes that fit into the best suited memory, with a part of its budget left free.
 #[derive(Clone, Copy, Debug, Default)]
 struct Room {
-    /// In new blocks from the driver.
+    /// Bytes in new blocks from the driver.
     new_blocks: u64,
-    /// In existing blocks.
+    /// Bytes in existing blocks.
     blocks: u64,
     /// The largest single range in existing blocks.
     largest: u64,

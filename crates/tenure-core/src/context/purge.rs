@@ -25,7 +25,7 @@ impl Panicked {
         Self(None)
     }
 
-    /// This panic, or that of a further call.
+    /// This panic, or if there is none, that of a further call.
     pub(crate) fn or<T>(mut self, called: std::thread::Result<T>) -> Self {
         match called {
             Err(payload) if self.0.is_none() => self.0 = Some(payload),
@@ -208,7 +208,7 @@ impl<D: Device> Context<D> {
 
     fn give_back_other(&self, retired: Retired<D>) {
         match retired {
-            // Already given back.
+            // Ranges were given back above.
             Retired::Range(_) => {}
             Retired::Backing(backing) => self.give_back_backing(backing),
             Retired::User(object) => self.users.push(object),
@@ -234,8 +234,8 @@ impl<D: Device> Context<D> {
 }
 
 impl<D: Device> Drop for Context<D> {
-    /// The last handle was dropped. The manager has waited for the GPU; a recording may have been submitted
-    /// since.
+    /// Runs after the drop of the last handle. The manager has waited for the GPU before, but a recording may have been
+    /// submitted since.
     #[inline(never)]
     fn drop(&mut self) {
         match self.finish().then(|| self.purge_all()) {

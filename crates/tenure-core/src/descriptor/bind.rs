@@ -300,7 +300,7 @@ pub(super) fn kept_source<D: Device>(
 /// The movable resources of a lasting table or set, and the sources for rewriting it.
 pub(super) struct KeptBinds<D: Device> {
     pub(super) binds: Box<[KeptBind<D>]>,
-    /// Without duplicates.
+    /// The movable resources, without duplicates.
     pub(super) movables: Box<[Arc<MovableBacking<D>>]>,
 }
 

@@ -79,7 +79,7 @@ impl<'r, D: Device> Descriptors<'r, D> {
         Self { heap, kind, first, len }
     }
 
-    /// The errors are boxed until the end: see [`Bind::source`].
+    /// [`take`](Self::take) with boxed errors: see [`Bind::source`].
     #[inline]
     fn take_boxed(
         service: &'r DescriptorService<D>,

@@ -174,7 +174,7 @@ impl<D: Device> MovableSlot<D> {
         (heap, *index)
     }
 
-    /// The descriptor, held while a recording is open.
+    /// The descriptor. Keeps it and the place of its resource while the recording is open.
     pub(super) fn hold<'s>(&'s self, places: Places<'s, D>) -> (&'s D::DescriptorHeap, u32) {
         let places = places.get();
         places.hold(&self.movable);

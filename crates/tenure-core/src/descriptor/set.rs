@@ -34,7 +34,7 @@ use crate::{Error, Name};
 pub struct SetDescriptor<'a, D: Device> {
     /// Its binding in the layout.
     pub binding: u32,
-    /// Its array element there.
+    /// The array element within the binding.
     pub element: u32,
     /// The resource.
     pub bind: Bind<'a, D>,
@@ -177,7 +177,7 @@ impl<D: Device> MovableSet<D> {
         (block, *index)
     }
 
-    /// The set, held while a recording is open.
+    /// The set. Keeps it and the places of its resources while the recording is open.
     fn hold<'r>(&self, places: Places<'r, D>) -> (&'r D::SetBlock, u32) {
         self.kept.hold(places);
         let (block, index) = self.next();

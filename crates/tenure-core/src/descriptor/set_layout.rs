@@ -250,7 +250,8 @@ impl<D: Device> SetLayoutInner<D> {
     }
 }
 
-/// With an offset given at the binding of the set, the view of constants begins at the start of the buffer.
+/// The source of a descriptor in a set. For dynamic constants the view begins at the start of the buffer, because the bind of
+/// the set gives the offset.
 fn based<D: Device>(kind: BindingKind, source: DescriptorSource<'_, D>) -> DescriptorSource<'_, D> {
     match source {
         DescriptorSource::Constants { resource, size, .. } if kind == BindingKind::DynamicConstants => {

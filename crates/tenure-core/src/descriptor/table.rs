@@ -121,7 +121,7 @@ impl<D: Device> MovableRow<D> {
         self.next()
     }
 
-    /// The row, held while a recording is open.
+    /// The row. Keeps the places of its resources while the recording is open.
     fn hold(&self, places: Places<'_, D>) -> StaticRange {
         self.kept.hold(places);
         self.next()

@@ -19,7 +19,7 @@ pub(crate) struct SetLayoutInner<D: Device> {
     /// A small number, unique among the live layouts of the manager.
     pub(crate) id: usize,
     pub(crate) layout: D::SetLayout,
-    /// In the order of their numbers.
+    /// The bindings, in the order of their numbers.
     pub(crate) bindings: Box<[SetBinding]>,
     /// The number of sets in a block.
     sets: u32,
@@ -245,9 +245,9 @@ pub(crate) struct PageSet {
 /// The blocks of sets that a recording uses, by layout.
 pub(crate) struct RecordedSets<D: Device> {
     blocks: AppendList<Box<RecordedBlock<D>>>,
-    /// By the number of the layout: the index of the block that is being filled.
+    /// For each layout, by its number, the index of the block that is being filled.
     current: RefCell<Vec<u32>>,
-    /// By the number of the layout: the newest set of a page.
+    /// For each layout, by its number, the newest set of a page.
     of_pages: RefCell<Vec<Option<PageSet>>>,
 }
 

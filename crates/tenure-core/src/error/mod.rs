@@ -217,7 +217,7 @@ pub enum Error {
         /// Bytes of the ring.
         capacity: u64,
     },
-    /// An open recording may use the bytes that keep an upload ring full.
+    /// An upload ring is full, and an open recording may use its oldest bytes.
     #[error(
         "{name}: no room for {size} B: {used} of its {capacity} B are in use, and recording {recording}, open since \
          frame {frame}, may use the oldest of them: submit or drop it"

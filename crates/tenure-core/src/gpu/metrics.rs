@@ -170,7 +170,7 @@ impl<D: Device> Gpu<D> {
         }
     }
 
-    /// In the order of [`COUNTERS`].
+    /// The totals, in the order of [`COUNTERS`].
     fn totals(&self) -> [u64; COUNTER_COUNT] {
         let context = &self.shared.context;
         let objects = context.pools.objects.counts();

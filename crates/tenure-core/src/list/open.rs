@@ -43,11 +43,11 @@ pub(crate) struct Open<D: Device> {
     is_due: bool,
     /// True for a list of moves: its uses say nothing about the next use of the resources.
     pub(crate) is_move: bool,
-    /// It may change read-only resources; other lists keep no states of them.
+    /// Whether the list may change read-only resources. Other lists do not track their states.
     changes_read_only: bool,
-    /// It leaves the read-only resources that it changes in their declared states, for all later submissions.
+    /// Whether the list leaves the read-only resources that it changes in their declared states, for all later submissions.
     pub(super) is_publishing: bool,
-    /// The list was closed, and can be submitted or begun again.
+    /// Whether the list was closed, and can be submitted or begun again.
     pub(super) is_closed: bool,
 }
 

@@ -77,7 +77,7 @@ pub(crate) struct ListPool<D: Device> {
     /// Locked while a recording's states are resolved and it is submitted, so that states are tracked in the order of
     /// submission.
     pub(super) resolving: Mutex<Resolving<D>>,
-    /// There are read-only resources, or have been.
+    /// Whether the manager has or had read-only resources.
     pub(super) has_published: AtomicBool,
 }
 
@@ -135,7 +135,7 @@ impl<D: Device> ListPool<D> {
     /// the GPU at once, so that none is created when the GPU falls behind later.
     ///
     /// # Errors
-    /// The device's. They lose nothing: missing lists are created when they are needed.
+    /// The errors of the device. No recording is lost: missing lists are created when they are needed.
     pub(crate) fn end_frame(&self, device: &D, frames: u32) -> Result<(), DeviceError> {
         for (queue, contexts) in (0..).map(QueueId).zip(&self.queues) {
             let missing = contexts.lists.lock().end_frame(frames as usize);

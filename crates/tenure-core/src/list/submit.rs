@@ -48,13 +48,13 @@ impl<D: Device> ExternalPoints<D> {
 /// A list to submit.
 struct Work<'a, D: Device> {
     queue: QueueId,
-    /// Closed.
+    /// The list, which is closed.
     list: &'a D::List,
     /// The external points that it waits for and signals.
     external: Option<&'a ExternalPoints<D>>,
     /// The paging point after which its resources are resident.
     paging: PagingPoint,
-    /// It leaves read-only resources in their declared states, for all later submissions.
+    /// Whether the list leaves read-only resources in their declared states, for all later submissions.
     is_publishing: bool,
 }
 
@@ -64,7 +64,7 @@ impl<'a, D: Device> Work<'a, D> {
     }
 }
 
-/// The waits of a submission: a queue need not wait for itself.
+/// The waits of a submission on `queue`: all but those for the queue itself, which runs in order.
 fn other_queues(point: &SyncPoint, queue: QueueId) -> Serials {
     point.iter().filter(|wait| wait.queue != queue).collect()
 }

@@ -225,7 +225,7 @@ impl<D: Device> Chunks<D> {
 
 /// The queries of a manager.
 pub(crate) struct QueryStore<D: Device> {
-    /// By queue and kind.
+    /// The chunks by queue and kind.
     chunks: Vec<[Mutex<Chunks<D>>; KINDS]>,
     heaps: Mutex<Vec<Arc<QueryHeap<D>>>>,
     /// Heaps whose result memory was freed: they are destroyed at the end.

@@ -88,7 +88,7 @@ impl<D: Device> RecordedQueries<D> {
         self.used.iter().flatten().filter(|used| used.count > 0)
     }
 
-    /// The open query of that unit: one unit counts samples, another statistics.
+    /// The open query that uses the same counting unit as `kind`: one for samples, or one for pipeline statistics.
     pub(crate) fn begun(&mut self, kind: QueryKind) -> &mut Option<Slot> {
         let [samples, statistics] = &mut self.begun;
         if kind == QueryKind::PipelineStatistics { statistics } else { samples }

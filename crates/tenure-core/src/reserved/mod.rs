@@ -107,7 +107,7 @@ impl From<(Queue, SyncPoint)> for TileQueue {
 
 /// The mappings of the tiles after all submissions so far.
 struct Mappings<D: Device> {
-    /// By tile number.
+    /// The memory of each tile, by its number; `None` for unmapped tiles.
     runs: Vec<Option<Arc<TileRun<D>>>>,
     /// The latest change on each queue; the next change waits for those of other queues.
     changed: SyncPoint,

@@ -1,4 +1,4 @@
-//! Placement of buffers, and their size there.
+//! Placement of buffers: alignment, size, and the kind of memory.
 
 use super::BufferDesc;
 use crate::Error;
@@ -7,7 +7,7 @@ use crate::device::{Allowed, Api, BufferInfo, Device, DeviceError, Requirements,
 use crate::memory::policy::{Placement, buffer_subject, page_pool, place_buffer, place_buffer_alone};
 use crate::memory::{Backing, MakeRoom, MemoryUse, PoolKind, RangeRequest};
 
-/// The placement of a buffer by the policy, and its size there.
+/// The placement of a buffer by the policy, with the size that this placement takes.
 pub(super) struct BufferPlacement {
     pub(super) align: u64,
     /// Its offset in a shared buffer is a multiple of this.

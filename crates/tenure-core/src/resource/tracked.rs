@@ -36,7 +36,7 @@ pub struct Used<'a, D: Device> {
     offset: u64,
     is_shared_with_peers: bool,
     memory: MemoryUse,
-    /// Of a texture.
+    /// The description of a texture; `None` for a buffer.
     pub(crate) info: Option<&'a TextureInfo>,
 }
 

@@ -214,7 +214,7 @@ impl<D: Device> BuildScratchPool<D> {
             }
         };
         drop(state);
-        // Not in use.
+        // These pages are not in use.
         small.into_iter().for_each(|page| page.release_noted(context));
         found.ok_or(size)
     }

@@ -15,7 +15,7 @@ use crate::time::SyncPoint;
 /// Threads are distinguished by their number modulo this.
 const THREADS: usize = 16;
 
-/// On separate cache lines, so that threads do not slow each other down.
+/// An entry of the pool, on cache lines of its own, so that threads do not slow each other down.
 #[repr(align(128))]
 struct PaddedThreadPages<D: Device>(Mutex<ThreadPages<D>>);
 
@@ -139,7 +139,7 @@ pub(super) struct ThreadPages<D: Device> {
     begun: Vec<Since<Box<Pages<D>>>>,
     /// Full, with the sync point that they must outlive.
     pending: VecDeque<Since<(Box<Page<D>>, SyncPoint)>>,
-    /// Not in use, the last used on top.
+    /// The pages that are not in use, the last used on top.
     free: Vec<Since<Box<Page<D>>>>,
 }
 

@@ -17,7 +17,7 @@ use crate::memory::{MemoryUse, allows};
 /// A compiled graph, with the descriptions and memory requirements of its resources.
 pub(crate) struct Prepared {
     pub(crate) compiled: Arc<Compiled>,
-    /// By resource; `None` for unused ones.
+    /// The description of each resource; `None` for unused ones.
     pub(crate) descriptions: Vec<Option<Arc<Description>>>,
 }
 

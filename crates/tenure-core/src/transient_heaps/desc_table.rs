@@ -62,7 +62,7 @@ impl ResourceDescTable {
     /// The entry of a description, added if it is new.
     ///
     /// # Errors
-    /// The device's.
+    /// The errors of the device.
     pub(crate) fn get_or_add<D: Device>(
         &mut self,
         context: &Context<D>,

@@ -67,7 +67,7 @@ struct Entry<D: Device> {
     /// The frame in which it was last given back.
     last_used: u64,
     is_in_use: bool,
-    /// It can no longer be found, and is destroyed as soon as it is idle.
+    /// Whether the entry can no longer be found, and is destroyed as soon as it is idle.
     is_stale: bool,
 }
 

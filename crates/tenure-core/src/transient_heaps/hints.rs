@@ -234,7 +234,7 @@ impl Hints {
         self.current.iter().map(|acquisition| acquisition.place).collect()
     }
 
-    /// The kinds of heaps that the current frame acquires in.
+    /// The kinds of the heaps with acquisitions in the current frame, sorted.
     fn kinds(&self) -> Vec<HeapKind> {
         let mut kinds: Vec<HeapKind> = self.current.iter().map(|acquisition| acquisition.kind).collect();
         kinds.sort_unstable();

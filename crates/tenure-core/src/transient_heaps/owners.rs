@@ -91,7 +91,7 @@ impl Owners {
         self.segments.splice(first..behind, parts);
     }
 
-    /// The object `key` is destroyed; `point` is its last use.
+    /// Notes the destruction of the object `key`, whose last use ends at `point`.
     pub(crate) fn retire(&mut self, key: usize, point: SyncPoint) {
         for segment in &mut self.segments {
             if segment.owner == Owner::Cached(key) {

@@ -110,7 +110,7 @@ impl HeapClass {
         last.is_some_and(|last| frame.saturating_sub(last) <= latency)
     }
 
-    /// Schedules a trial on the next need, since memory may have been freed.
+    /// Allows a trial at the next request for a larger heap, because memory may have been freed.
     pub(crate) fn retry_soon(&mut self) {
         if let Some(shortage) = &mut self.shortage {
             (shortage.wait, shortage.next_trial) = (FIRST_WAIT, 0);

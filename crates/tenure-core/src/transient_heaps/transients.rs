@@ -28,7 +28,7 @@ pub(crate) enum EntryRef {
     Heap {
         heap: u64,
         key: usize,
-        /// For the hints of the next frame; `None` for a graph, which has a plan.
+        /// The acquisition in the hints of the next frame; `None` for a graph, which has a plan.
         acquisition: Option<AcquisitionId>,
     },
     /// With dedicated memory.
@@ -41,7 +41,7 @@ pub(crate) type CachedEntry<D, R> = (Arc<Cached<D, R>>, EntryRef);
 /// All transient memory of one manager.
 pub(crate) struct State<D: Device> {
     pub(crate) descriptions: ResourceDescTable,
-    /// In order of creation.
+    /// The heaps, in the order of their creation.
     pub(crate) heaps: Vec<Heap<D>>,
     /// Once this is complete, the GPU has finished with all replaced heaps.
     pub(crate) replaced: SyncPoint,

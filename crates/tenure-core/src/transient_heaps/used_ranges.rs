@@ -38,9 +38,9 @@ struct Dropped {
 /// dozens.
 #[derive(Debug, Default)]
 pub(crate) struct UsedRanges {
-    /// In order of address; none overlaps another.
+    /// The ranges in use, in the order of their addresses. They do not overlap one another.
     live: Vec<Range<u64>>,
-    /// In order of address; they may overlap each other, and live ranges acquired since.
+    /// The dropped ranges, in the order of their addresses. They may overlap one another, and live ranges acquired since.
     dropped: Vec<Dropped>,
     /// The number of dropped ranges at which ranges without effect are removed next.
     next_sweep: usize,

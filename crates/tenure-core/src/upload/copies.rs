@@ -137,7 +137,7 @@ impl<D: Device> Copy<D> {
 struct Span {
     part: u32,
     slice: u32,
-    /// From the first to one past the last.
+    /// The columns, from the first to one past the last; `y`: the rows, likewise.
     x: (u32, u32),
     y: (u32, u32),
 }

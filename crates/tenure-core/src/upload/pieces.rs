@@ -23,7 +23,7 @@ struct Pieces<'a, D: Device> {
     room: &'a dyn MakeRoom,
     /// Size in bytes above which a piece is divided; reduced when memory is short.
     most: u64,
-    /// It may wait for the GPU.
+    /// Whether the upload may wait for the GPU.
     waits: bool,
     /// Bytes reserved for the piece that is being staged.
     promised: u64,

@@ -41,7 +41,7 @@ fn extreme_bytes() -> impl Strategy<Value = u64> {
     ]
 }
 
-/// Every texel is in the mip, and of each block it touches it has all that the mip has.
+/// Whether every texel of the region is in the mip, and every block in the region is whole, as far as the mip has it.
 fn is_right(info: &TextureInfo, region: &TextureRegion) -> bool {
     if region.mip >= info.mips || region.layer >= info.layers() || region.extent.contains(&0) {
         return false;

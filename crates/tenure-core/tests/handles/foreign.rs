@@ -31,7 +31,7 @@ impl Pair {
         Self { mine, other }
     }
 
-    /// Nothing was submitted and nothing went wrong in either manager.
+    /// Checks that nothing was submitted, and nothing failed, in either manager.
     fn end(self) {
         for gpu in [self.other, self.mine] {
             let device = gpu.device().clone();

@@ -358,7 +358,7 @@ impl World {
     }
 }
 
-/// Caps are compared with the existing memory.
+/// Checks that caps are compared with the existing memory.
 fn check_cap(gpu: &Gpu<Device>, context: &str) {
     gpu.device().set_budget(0, u64::MAX).unwrap();
     let there = gpu.memory().heaps[0].ours.total();

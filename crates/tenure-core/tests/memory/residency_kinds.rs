@@ -117,7 +117,7 @@ impl Scene {
         recording.raw().trace_rays(world.raw());
     }
 
-    /// A transient resource is never evictable, whatever its description.
+    /// Uses a transient resource, which is never evictable, whatever its description.
     fn use_transient(recording: &mut Recording<Device>) {
         let desc = TextureDesc::d2(512, 512, Format::Rgba8Unorm, Usage::RENDER_TARGET).evictable();
         let target = recording.transient_texture(&desc).unwrap();

@@ -6,7 +6,7 @@ use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, Usage};
 use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 
 const MIB: u64 = 1 << 20;
-/// Of each memory heap.
+/// The size of each memory heap, in bytes.
 const HEAP: u64 = 64 * MIB;
 /// A creation asks for blocks, smaller ones, and memory of its own, in each of at most five memory types: within the budget,
 /// after all that is idle was given back, and beyond the budget.

@@ -16,7 +16,7 @@ pub(crate) fn with(options: DeviceConfig) -> Gpu<Device> {
     Gpu::new(Device::with_config(options), by_hand()).unwrap()
 }
 
-/// Nothing moves by itself.
+/// A configuration without automatic compaction.
 pub(crate) fn by_hand() -> Config {
     Config::from(CompactionConfig::default().is_automatic(false))
 }

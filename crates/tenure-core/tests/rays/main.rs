@@ -45,7 +45,7 @@ fn build(
     commands.raw().build_acceleration_structure(structure.raw(), room, structure.size() / 2, &instances);
 }
 
-/// Nothing was wrong, and nothing is left once the manager is gone.
+/// Checks that no hazard was found, and that no object is left after the end of the manager.
 #[track_caller]
 fn end(device: &Device, gpu: Gpu<Device>) {
     let report = gpu.shutdown();

@@ -309,7 +309,7 @@ struct Modelled {
 }
 
 impl Modelled {
-    /// With random bytes, in one of two ways.
+    /// A resource with random bytes, made in one of two ways.
     fn new(gpu: &Gpu<Device>, rng: &mut Rng) -> Self {
         let usage = [Usage::VERTEX, Usage::UNORDERED_ACCESS, Usage::SHADER_READ][pick(rng, 3)];
         let size = 1 + rng.below(20_000);

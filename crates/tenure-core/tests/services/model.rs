@@ -22,7 +22,7 @@ impl Model {
         Self { info: info.clone(), bytes: (0..size).map(|_| rng.next() as u8).collect() }
     }
 
-    /// Where a subresource begins.
+    /// The first byte of a subresource.
     fn start(&self, mip: u32, layer: u32) -> usize {
         let of_mips = |mips: u32| (0..mips).map(|mip| self.info.mip_bytes(mip).unwrap()).sum::<u64>();
         usize::try_from(u64::from(layer) * of_mips(self.info.mips) + of_mips(mip)).unwrap()

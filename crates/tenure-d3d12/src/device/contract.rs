@@ -44,7 +44,7 @@ fn name_object(object: &ObjectRef<'_, Device>, name: &str) {
     let name = HSTRING::from(name.split('\0').next().unwrap_or_default());
     match object {
         ObjectRef::DescriptorHeap(heap) => set_name(&heap.raw, &name),
-        // Its buffer has other names.
+        // Direct3D 12 has no object for it, and its API buffer has a name of its own.
         ObjectRef::AccelerationStructure(_) => {}
         ObjectRef::QueryHeap(heap) => match &heap.storage {
             Storage::Heap(raw) => set_name(raw, &name),

@@ -120,7 +120,7 @@ impl QueryHeap {
         }
     }
 
-    /// The heap, for commands that are not for sizes.
+    /// The API's heap. An error for a heap of compacted sizes, which has none.
     fn queries(&self) -> Result<&ID3D12QueryHeap, DeviceError> {
         self.raw().ok_or(DeviceError::broken_rule(CallRule::QueryRanged))
     }

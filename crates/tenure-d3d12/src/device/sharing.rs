@@ -228,7 +228,7 @@ impl Inner {
             return Err(DeviceError::broken_rule(CallRule::SameDevice).into());
         }
         let usage = resource.desc.usage();
-        // One that was imported is exported by its owner.
+        // An imported resource can be exported by its owner only.
         if !usage.contains(Usage::SHARED) || !matches!(resource.memory, Memory::Committed) {
             return Err(ShareError::NotShared { usage });
         }
@@ -239,7 +239,7 @@ impl Inner {
         const CALL: &str = "CreateSharedHandle";
         self.look()?;
         let fail = |error: &windows::core::Error| match error.code() {
-            // Wine's answer.
+            // The error that Wine returns.
             E_NOTIMPL => DeviceError::Unsupported { feature: CALL },
             _ => self.fail(error, Asked::Object(CALL)),
         };

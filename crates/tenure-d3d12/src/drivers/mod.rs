@@ -102,13 +102,13 @@ bitflags! {
     /// The workarounds applied to a resource because of a driver.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Actions: u32 {
-        /// It gets dedicated memory: its requirements demand it.
+        /// The resource gets dedicated memory: its requirements demand it.
         const COMMIT = 1 << 0;
-        /// Its dedicated memory is zeroed, even if that was not requested.
+        /// The dedicated memory of the resource is zeroed, even if that was not requested.
         const ZERO = 1 << 1;
-        /// It is created without its clear value.
+        /// The resource is created without its clear value.
         const NO_CLEAR_VALUE = 1 << 2;
-        /// It is created with extra layers, which are not used: the driver reserves too little memory.
+        /// The texture is created with extra layers, which are not used: the driver reserves too little memory.
         const SPARE_LAYERS = 1 << 3;
         /// With resource states, resources that shaders read are in the state of a copy source, too.
         const COPY_SOURCE_TOO = 1 << 4;

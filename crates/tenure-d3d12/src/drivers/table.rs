@@ -98,10 +98,10 @@ const CRBUG_1237175: &str =
     "https://crbug.com/1237175, https://crbug.com/dawn/1628, https://crbug.com/dawn/2032";
 const CRBUG_DAWN_1487: &str = "https://crbug.com/dawn/1487";
 
-/// Every fault that is known and matters here.
+/// Every known fault that matters to tenure.
 ///
-/// If Dawn clears a copyable depth texture because placed memory is dirty, it is committed and zeroed here, which
-/// is equally clean and needs no queue; Dawn does the same if it commits such textures anyway.
+/// Dawn clears copyable depth textures in placed memory, because that is dirty. Here they are committed and zeroed instead,
+/// which is equally clean and needs no queue. Dawn does so, too, for textures that it commits for other reasons.
 pub const TABLE: &[Fault] = &[
     intel(
         IRIS_XE,

@@ -256,7 +256,7 @@ impl Spy {
         std::mem::take(&mut self.watched.lock().unwrap().calls)
     }
 
-    /// From now on residency requests do not complete automatically.
+    /// Holds residency requests: they no longer complete automatically.
     pub(crate) fn hold(&self) {
         self.watched.lock().unwrap().is_held = true;
     }
@@ -491,7 +491,7 @@ impl Spy {
         unsafe { SetEvent(event) }.unwrap();
     }
 
-    /// From now on the device reports trims.
+    /// Makes the device report trims.
     pub(crate) fn offer_trims(&mut self) {
         let trims = Trims::new();
         let address = trims.address();

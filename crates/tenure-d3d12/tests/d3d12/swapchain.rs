@@ -25,7 +25,7 @@ pub(crate) fn frame(gpu: &Gpu<Device>, chain: &mut Swapchain, colour: [f32; 4]) 
     chain.present(image).unwrap();
 }
 
-/// The device has no objects left once the manager is gone.
+/// Ends the manager, and checks that the device has no objects left.
 pub(crate) fn end(gpu: Gpu<Device>) {
     let device = gpu.device().clone();
     let report = gpu.shutdown();

@@ -100,18 +100,18 @@ pub enum DescriptorSource<'a, D: DescriptorDevice> {
     Copy {
         /// The heap.
         heap: &'a D::DescriptorHeap,
-        /// Its index there.
+        /// The descriptor's index in the heap.
         index: u32,
     },
     /// A texture view combined with a sampler, each a descriptor of a heap that is not shader-visible; for sets only.
     Combined {
         /// The heap of the view.
         views: &'a D::DescriptorHeap,
-        /// The view's index there.
+        /// The view's index in its heap.
         view: u32,
         /// The heap of the sampler.
         samplers: &'a D::DescriptorHeap,
-        /// The sampler's index there.
+        /// The sampler's index in its heap.
         sampler: u32,
     },
     /// An acceleration structure to trace rays through; on Vulkan for sets only.

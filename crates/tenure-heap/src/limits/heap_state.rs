@@ -84,7 +84,7 @@ impl HeapState {
         (ever <= self.refresh_above.load(Ordering::Relaxed)).then(|| self.grants_now(ever))
     }
 
-    /// After a refresh.
+    /// As [`grants`](Self::grants) directly after a query, whose answer needs no refresh.
     pub(super) fn grants_now(&self, ever: i64) -> bool {
         ever <= self.granted.load(Ordering::Relaxed)
     }
@@ -94,7 +94,7 @@ impl HeapState {
         self.ever.load(Ordering::Relaxed).saturating_add(counted(bytes))
     }
 
-    /// Whether the heap is so large.
+    /// Whether the heap has at least `bytes` bytes, in use or not.
     pub(super) const fn has(&self, bytes: u64) -> bool {
         bytes <= self.size
     }

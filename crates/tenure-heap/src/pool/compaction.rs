@@ -94,7 +94,7 @@ pub(crate) struct Left {
     bytes: u64,
     moves: usize,
     pieces: usize,
-    /// No range has moved within this budget yet.
+    /// Whether no range has moved within this budget yet.
     is_first: bool,
 }
 
@@ -279,7 +279,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         }
     }
 
-    /// A range was freed while blocks are being emptied, or its block is empty now.
+    /// Notes a freed range, if blocks are being emptied or the block of the range has become empty.
     #[cold]
     #[inline(never)]
     pub(super) fn note_free(&mut self, block: BlockId, offset: u64) {

@@ -22,16 +22,16 @@ const SHARED_FOR: u64 = 1024;
 /// for a while.
 #[derive(Debug, Default)]
 pub(super) struct LargeBlocks {
-    /// With their bytes; few.
+    /// The blocks with their sizes in bytes; few.
     blocks: Vec<(BlockId, u64)>,
-    /// Bytes: smaller ranges do not need most of the largest empty block.
+    /// The size in bytes below which a range does not need most of the largest empty block.
     small: u64,
     frame: u64,
     /// The bytes and the frame of the last removed block, if it had not been empty for long.
     given_back: Option<(u64, u64)>,
     /// The weighted number of blocks needed again soon, see [`COUNT`].
     count: u64,
-    /// Sizes share blocks before this frame.
+    /// Until this frame, a smaller range may be the first in a large block.
     shared_until: u64,
 }
 
@@ -69,7 +69,7 @@ impl LargeBlocks {
         }
     }
 
-    /// A frame has ended.
+    /// Notes the end of a frame.
     pub(super) const fn end_frame(&mut self) {
         self.frame += 1;
         self.count = self.count.saturating_sub(1);

@@ -56,7 +56,7 @@ struct Record {
 pub(super) struct AllocationTable<H> {
     /// The number of its pools, in each range.
     pools: u64,
-    /// By key.
+    /// The records by key.
     records: Vec<Record>,
     /// The key of the first vacant record; past the end if there is none.
     vacant: usize,
@@ -346,7 +346,7 @@ impl<H> AllocationTable<H> {
         record.map(|record| record.name = name).is_some()
     }
 
-    /// In no particular order.
+    /// The live allocations, in no particular order.
     pub(super) fn live(&self) -> Vec<LiveMemory> {
         self.records.iter().enumerate().filter_map(|(index, record)| self.live_of(index, record)).collect()
     }

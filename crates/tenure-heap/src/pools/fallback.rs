@@ -156,7 +156,7 @@ impl<D: HeapDevice> Fallback for Attempt<'_, '_, D> {
     type Found = (MemoryTypeId, Backing<D::Heap>);
     type Error = D::Error;
 
-    /// The blocks of the first memory type have been looked at before the chain.
+    /// A range of an existing block. Leaves out the first memory type, whose blocks were tried before the chain.
     fn existing_block(&mut self, memory: MemoryTypeId, _: Round) -> Result<Option<Self::Found>, D::Error> {
         let MemoryRequest { size, alignment, category, .. } = *self.request;
         let is_first = self.request.memory.first() == Some(&memory);

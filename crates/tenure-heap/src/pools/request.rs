@@ -95,7 +95,7 @@ impl HeapPoolsConfig {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct MemoryRequest<'a> {
-    /// For reports, and as the debug name of a dedicated heap.
+    /// The name in reports, and the debug name of a dedicated heap.
     pub name: Name,
     /// Bytes.
     pub size: u64,

@@ -89,7 +89,7 @@ impl<H> PoolTable<H> {
         self.table.get(usize::from(index))?.as_deref()
     }
 
-    /// As [`get`](Self::get), to change it.
+    /// As [`get`](Self::get), mutable.
     #[inline]
     pub(super) fn get_mut(&mut self, index: u16) -> Option<&mut KeyedPool<H>> {
         self.table.get_mut(usize::from(index))?.as_deref_mut()
@@ -108,12 +108,12 @@ impl<H> PoolTable<H> {
         slot.as_deref_mut()
     }
 
-    /// In order of memory type.
+    /// The pools, in the order of their memory types.
     pub(super) fn iter(&self) -> impl Iterator<Item = &KeyedPool<H>> {
         self.table.iter().filter_map(Option::as_deref)
     }
 
-    /// As [`iter`](Self::iter), to change them.
+    /// As [`iter`](Self::iter), mutable.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut KeyedPool<H>> {
         self.table.iter_mut().filter_map(Option::as_deref_mut)
     }

@@ -72,7 +72,8 @@ enum Hot {
 }
 
 impl Hot {
-    /// For an allocation: paging blocks back in at once is only worthwhile after a refusal of the driver.
+    /// The choice for an allocation. Such blocks are evicted only after a refusal of the driver, because they are paged in
+    /// again at once.
     const fn of(wanted: Wanted) -> Self {
         if wanted.is_refused { Self::Leaves } else { Self::Stays }
     }
@@ -133,7 +134,7 @@ impl<D: Device> Blocks<D> {
             bytes += moved.own.size;
             taken.push(moved);
         }
-        // The last blocks may be so large that others, with an earlier predicted use, can stay.
+        // The last blocks may be large enough that others, with an earlier predicted use, can stay.
         for number in (0..taken.len()).rev() {
             let size = taken[number].own.size;
             if bytes - size >= wanted {

@@ -17,7 +17,7 @@ pub(super) struct Arena<T> {
     size: Vec<T>,
     start: Vec<T>,
     end: Vec<T>,
-    /// Not 0 if the item is postponed: it is not placed at `low`, which another placement must raise first.
+    /// Not 0 for a postponed item: another placement must raise its `low` before it may be placed.
     pub(super) postponed: Vec<T>,
     /// The number of the reason for which it is postponed.
     pub(super) reason: Vec<u32>,
@@ -106,7 +106,8 @@ impl<T: Unit> View<'_, T> {
         self.postponed[k] != T::default()
     }
 
-    /// The next item is placed below this: otherwise another item could be moved below it.
+    /// The upper limit of the next item's offset, exclusive. At a higher offset, another item would fit below it, which is
+    /// a different state of the search.
     pub(super) fn limit(&self, capacity: T) -> T {
         let top = self.low.iter().zip(self.size).map(|(&low, &size)| low + size).min().unwrap_or(T::FAR);
         let remaining = self.remaining.iter().copied().max().unwrap_or_default();

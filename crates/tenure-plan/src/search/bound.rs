@@ -30,7 +30,7 @@ pub(super) struct Forced<T> {
 pub(super) enum Failure {
     /// The item would end above the capacity.
     Item(usize),
-    /// The items of the section would, as none of them can be low enough.
+    /// An item of the section would end above the capacity, because none of them can be placed low enough.
     Section(usize),
 }
 
@@ -190,8 +190,8 @@ fn is_low<T: Unit>(lower: &[T], k: u32, slack: T) -> bool {
     lower.get(k as usize).is_some_and(|&lower| lower <= slack)
 }
 
-/// The first two items of a section that are low enough to come first there; twice the same if there
-/// is but one, and [`NONE`] if there is none.
+/// The first two items of a section that are low enough to come first in it. If there is only one,
+/// it is returned twice; [`NONE`] if there is none.
 fn low_ones<T: Unit>(view: View<'_, T>, lower: &[T], x: usize, slack: T) -> [u32; 2] {
     /// The number of items in one vectorised test.
     const RUN: usize = 32;

@@ -12,7 +12,7 @@ pub(super) struct Domain<T> {
     align: Vec<T>,
     /// The units pinned during each item's lifetime, in ascending order: bottom and top.
     pinned: Vec<Vec<(T, T)>>,
-    /// The same for each section.
+    /// The units pinned during each section, likewise.
     sections: Vec<Vec<(T, T)>>,
 }
 

@@ -31,9 +31,9 @@ struct Tree {
 
 /// The alignments of the items in the tree; empty if all have the same.
 struct Levels {
-    /// Their number.
+    /// The number of alignments.
     count: usize,
-    /// For each point, which of them it needs.
+    /// For each point, the index of the alignment that it needs.
     of_point: Vec<u8>,
     /// For each node, the alignments that its items need, one bit each. (They are powers of two, so there are at
     /// most 64.)
@@ -47,7 +47,7 @@ struct Levels {
 struct Point {
     start: u32,
     end: u32,
-    /// In the order; [`NONE`] once the item is placed.
+    /// The rank of the item in the order of placement; [`NONE`] once it is placed.
     rank: u32,
     item: u32,
 }
@@ -71,7 +71,7 @@ struct Node {
 const NONE: u32 = u32::MAX;
 /// The most items of a cell.
 const CELL: usize = 8;
-/// With pins, a search gives up after this number of items that do not fit, for each alignment.
+/// The number of misfit items, for each alignment, after which a search among pins gives up.
 const LOOKS: usize = 256;
 
 /// Powers of two that a number of 64 bits holds.

@@ -47,7 +47,8 @@ pub(super) fn alive(problem: &Problem) -> u64 {
     sections.sum::<u64>() / problem.sections().max(1) as u64
 }
 
-/// With more items alive at a time, on average, a neighbourhood is too large to begin with repairs.
+/// The average number of items alive at a time above which repairs begin later, because a neighbourhood is too large for them
+/// at first.
 const DENSE: u64 = 400;
 
 struct Work<'a> {
@@ -134,7 +135,7 @@ impl<'a> Work<'a> {
             let goal = goal.max(self.floor);
             let random_bits = mix(self.effort.seed ^ tries);
             budget.spend(lower_highest(self.problem, &mut layout, goal, random_bits, budget.deadline()));
-            // A repair that gains something does not count.
+            // The cost of a repair that lowers the peak is not counted.
             if layout.peak == before.1 {
                 repairing += budget.spent() - before.0;
             }

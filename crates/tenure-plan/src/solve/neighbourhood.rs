@@ -136,7 +136,7 @@ pub(super) struct GoalRepair<'a> {
     seed: u64,
     tries: u64,
     pub(super) layout: Layout,
-    /// By how much items end above the goal, added up.
+    /// The sum of the excesses of items that end above the goal.
     excess: u64,
 }
 

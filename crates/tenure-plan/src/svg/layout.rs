@@ -21,9 +21,9 @@ const LEAST: f64 = 40.0;
 const LABELLED_SPACES: usize = 24;
 /// The height of a queue's row.
 pub(super) const QUEUE_ROW: f64 = 15.0;
-/// Passes are labelled if they are at least so wide.
+/// The smallest width of a pass with a label.
 const LABELLED: f64 = 11.0;
-/// No label of a pass is longer.
+/// The length of the longest label of a pass.
 pub(super) const LONGEST_PASS: f64 = 130.0;
 
 /// The mapping from time and addresses to coordinates.
@@ -33,11 +33,11 @@ pub(super) struct Layout {
     /// Per unit of time.
     across: f64,
     pub(super) spaces: BTreeMap<u32, Space>,
-    /// There is enough space for labels beside the spaces.
+    /// Whether there is room for labels beside the address spaces.
     pub(super) has_labels: bool,
     /// The queues of passes, in the order of their first passes.
     pub(super) queues: Vec<String>,
-    /// Below the spaces.
+    /// The y coordinate below the address spaces.
     pub(super) bottom: f64,
     pub(super) height: f64,
 }
@@ -92,7 +92,7 @@ impl Layout {
         self.bottom + 8.0 + self.queues.len() as f64 * QUEUE_ROW
     }
 
-    /// Passes have names, and there is enough space for at least some.
+    /// Whether the picture has names of passes in this range.
     pub(super) fn has_pass_names(&self, picture: &Picture<'_>) -> bool {
         picture.passes.range(self.earliest..self.latest).any(|(_, pass)| !pass.name.is_empty())
     }

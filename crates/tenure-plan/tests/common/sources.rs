@@ -42,7 +42,7 @@ pub(crate) fn scaled(items: &[Item], time: u64, size: u64) -> Vec<Item> {
     items.iter().map(scale).collect()
 }
 
-/// Without 3 to 10 % of the items.
+/// The items without 3 to 10 % of them.
 pub(crate) fn thinned(items: &[Item], seed: u64) -> Vec<Item> {
     let mut rng = Rng::new(seed);
     let share = 0.03 + 0.07 * rng.unit();

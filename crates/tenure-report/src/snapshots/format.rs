@@ -161,7 +161,7 @@ pub(super) struct HeldObjects {
 }
 
 impl HeldObjects {
-    /// Holds of open recordings are listed by recording.
+    /// Whether open recordings hold these objects. They are listed by recording.
     pub(super) fn is_of_recordings(&self) -> bool {
         self.holder == "open_recordings"
     }

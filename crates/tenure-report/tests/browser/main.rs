@@ -341,7 +341,7 @@ fn places_are_not_objects() {
     assert_eq!(page.complaints, [""; 0]);
 }
 
-/// With commas, as the page writes numbers.
+/// The number with commas, as on the page.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().collect();

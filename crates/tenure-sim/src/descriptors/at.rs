@@ -25,7 +25,7 @@ pub enum DescriptorAt<'a> {
     Set {
         /// Its block.
         block: &'a SetBlock,
-        /// Its number there.
+        /// Its number in the block.
         set: u32,
         /// The binding's number.
         binding: u32,
@@ -36,7 +36,7 @@ pub enum DescriptorAt<'a> {
     Dynamic {
         /// Its block.
         block: &'a SetBlock,
-        /// Its number there.
+        /// Its number in the block.
         set: u32,
         /// The binding's number.
         binding: u32,
@@ -138,7 +138,7 @@ impl At {
     }
 }
 
-/// Only dynamic constants have an offset, and always.
+/// A descriptor of a set. An offset is required for dynamic constants, and refused for other kinds.
 fn in_set(
     block: &Arc<SetBlockState>,
     set: u32,

@@ -160,7 +160,7 @@ impl What {
 /// A descriptor as it was made in a heap that shaders do not see. Its copies share it.
 pub(crate) struct Content {
     pub(crate) what: What,
-    /// On Vulkan a copy only refers to the view, which dies with the original.
+    /// Whether the original was destroyed. On Vulkan a copy only refers to its view, which is destroyed with it.
     destroyed: AtomicBool,
     pub(crate) last_use: SharedClock,
 }

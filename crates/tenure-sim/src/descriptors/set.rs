@@ -13,7 +13,7 @@ use crate::object::{Label, debug_by_label};
 /// The state of a layout, shared with its blocks.
 pub(crate) struct LayoutState {
     pub(crate) label: Arc<Label>,
-    /// With the place of its first descriptor in a set.
+    /// The bindings, each with the index of its first descriptor in a set.
     bindings: Vec<(SetBinding, u32)>,
     /// Descriptors in a set.
     pub(crate) total: u32,

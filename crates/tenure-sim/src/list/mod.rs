@@ -56,9 +56,10 @@ pub struct List {
     pub(crate) queue: QueueId,
     pub(crate) kind: QueueKind,
     phase: Phase,
-    /// It was submitted since it was begun.
+    /// Whether the list was submitted since it was begun.
     is_submitted: AtomicBool,
-    /// Behind a shared reference, as a driver's lists are: code that records must not be able to swap two lists.
+    /// The recorded commands. They are recorded through a shared reference, as in a driver's list, so that code that records
+    /// cannot swap two lists.
     pub(crate) recorded: RefCell<Recording>,
 }
 
@@ -231,7 +232,7 @@ impl List {
         self.record(command);
     }
 
-    /// Descriptors are for queues that have shaders.
+    /// Checks the state of a descriptor, and that the queue has shaders.
     pub(crate) fn shader_state(&self, state: State) -> Result<(), DeviceError> {
         record::has_shaders(self.kind)?;
         check::state(self.kind, state)

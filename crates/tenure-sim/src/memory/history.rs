@@ -13,7 +13,7 @@ use crate::clock::Clock;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Accesses {
-    /// Serial 0: never written.
+    /// The queue and the serial of the last write; serial 0 if never written.
     write: (u8, u64),
     reads: [u64; MAX_QUEUES],
 }

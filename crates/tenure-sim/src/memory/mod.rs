@@ -29,7 +29,7 @@ pub(crate) enum Memory {
         store: Arc<Store>,
         memory: MemoryTypeId,
         size: u64,
-        /// It was taken from this device, not from another that shares it.
+        /// Whether this device allocated the memory, not another one that shares it.
         is_counted: bool,
     },
     /// A range of a heap.

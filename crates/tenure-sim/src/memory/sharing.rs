@@ -62,7 +62,7 @@ impl SharedMemory {
         Ok(())
     }
 
-    /// The device takes it.
+    /// Gives the resource to the device.
     pub(crate) fn acquire(&self, device: u64, state: State) -> Result<(), Handover> {
         let holder = &mut *self.holder.lock();
         let found = match *holder {
@@ -80,7 +80,7 @@ impl SharedMemory {
         (Arc::clone(&self.bytes), Arc::clone(&self.written))
     }
 
-    /// The device's process has ended.
+    /// Notes the end of the device's process, which gives up the resource.
     pub(crate) fn abandon(&self, device: u64) {
         let holder = &mut *self.holder.lock();
         if *holder == Holder::Device(device) {

@@ -9,7 +9,7 @@ use crate::interval::IntervalSet;
 
 /// The set of written bytes.
 pub(crate) struct Written {
-    /// Set once all are: most resources are written whole once and then used for long.
+    /// Set once all bytes are written. Most resources are written as a whole once, and then used for many frames.
     all: AtomicBool,
     size: u64,
     ranges: Mutex<IntervalSet>,

@@ -10,7 +10,7 @@ use tenure_core::device::TrimRequest;
 pub(crate) struct Notices {
     budget_changed: AtomicBool,
     trim: Mutex<Option<TrimRequest>>,
-    /// For each memory heap, bytes.
+    /// The reserved bytes of each memory heap.
     reserved: Mutex<Vec<u64>>,
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Block {
     pub(super) priority: Priority,
     /// The number of times it was made resident, less the number of times it was evicted.
     pub(super) count: u32,
-    /// It is in its own segment.
+    /// Whether the block is in its own segment, not demoted to system memory.
     pub(super) is_in: bool,
     /// The bytes that submissions have touched since it was moved in; `None` if it was never demoted, or is not
     /// in.
@@ -57,7 +57,7 @@ pub(crate) enum Found {
 
 pub(super) struct State {
     pub(super) blocks: BTreeMap<u64, Block>,
-    /// For each memory heap, bytes.
+    /// The budget of each memory heap, in bytes.
     pub(super) budgets: Vec<u64>,
     /// For each memory heap, the number of submissions run when the resident bytes began to exceed the budget.
     pub(super) over_since: Vec<Option<u64>>,
@@ -72,7 +72,7 @@ pub(super) struct State {
 pub(crate) struct Pager {
     pub(super) options: Paging,
     heap_of_type: Vec<usize>,
-    /// For each memory heap.
+    /// For each memory heap, whether its blocks are paged.
     pub(super) is_paged: Vec<bool>,
     /// The script has changed a budget since the last call of `take_change`.
     has_changed: AtomicBool,
@@ -165,7 +165,7 @@ impl Pager {
         }
     }
 
-    /// A submission was made that uses blocks.
+    /// Notes a submission that uses these blocks.
     pub(crate) fn submitted(&self, uses: &[BlockUse]) {
         let mut state = self.state.lock();
         for used in uses {

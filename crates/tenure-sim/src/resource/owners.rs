@@ -14,7 +14,7 @@ use super::ResourceState;
 /// bytes of the range: a hazard on freed bytes names the object that had them last.
 #[derive(Default)]
 pub(crate) struct Owners {
-    /// By first byte: the end, and the name.
+    /// The owned ranges by first byte, each with its end and the name of its owner.
     ranges: Mutex<BTreeMap<u64, (u64, Arc<str>)>>,
     /// False until a range is named, so that programs without names only pay a load.
     has_names: AtomicBool,
@@ -45,7 +45,7 @@ impl Owners {
     }
 }
 
-/// From the last to the first. Ranges do not overlap one another.
+/// The owned ranges that overlap `range`, from the last to the first. Owned ranges do not overlap one another.
 fn overlapping<'a>(
     ranges: &'a BTreeMap<u64, (u64, Arc<str>)>,
     range: &Range<u64>,

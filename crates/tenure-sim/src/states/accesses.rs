@@ -67,14 +67,14 @@ impl Accesses {
     /// others conflict by bytes, not by subresource.
     ///
     /// # Errors
-    /// The states of the accesses that it should come after and does not.
+    /// The states of the accesses that must precede it, but are not ordered before it.
     pub(crate) fn use_as(&mut self, known: Known, state: State) -> Result<(), State> {
         let write = state.intersects(EXCLUSIVE);
         let conflicts = |access: &&Access| (write || access.write) && !(write && access.state == state);
         let unseen = self.0.iter().filter(conflicts).filter(|access| !access.is_seen(known, state));
         let unseen = unseen.map(Access::named).reduce(State::union);
         if write {
-            // A use that comes after this one comes after all before it.
+            // A use that is ordered after this one is also ordered after all earlier ones.
             self.0.clear();
         }
         if unseen.is_some() {

@@ -23,18 +23,18 @@ struct Release {
 pub(crate) struct Explicit {
     /// `None`: a buffer.
     layout: Option<Layout>,
-    /// The state after the last barrier, or of the last wrong use.
+    /// The state after the last barrier. A wrong use is reported once, and then its state is taken over.
     state: State,
     /// Contents are undefined, so the next transition may come from `COMMON` in any layout.
     fresh: bool,
-    /// It took over bytes, and was not used since.
+    /// Whether it took over bytes, and was not used since.
     activated: bool,
     owner: Option<u32>,
-    /// All queue families own it.
+    /// Whether all queue families own it.
     is_of_all: bool,
     release: Option<Release>,
     accesses: Accesses,
-    /// On Direct3D 12, the last barrier's submission and state after.
+    /// On Direct3D 12, the submission of the last barrier, and the state after it.
     led: Option<(QueueSerial, State)>,
 }
 

@@ -19,7 +19,7 @@ const TEXTURE_PROMOTION: State = State::SHADER_READ.union(State::COPY_SRC).union
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Legacy {
     state: State,
-    /// It came into this state by a use, not by a barrier.
+    /// Whether a use led to this state, not a barrier.
     implied: bool,
     /// The submission that touched it last.
     at: Option<QueueSerial>,

@@ -1,4 +1,4 @@
-//! The queue as the program submits to it itself.
+//! The program's own submissions to a queue.
 
 use std::fmt;
 

@@ -64,9 +64,9 @@ struct Queue {
     pending: VecDeque<Submission>,
     submitted: u64,
     completed: u64,
-    /// The submissions ordered before the end of the newest completed submission. `clocks`: the same for earlier
-    /// ones that may still be queried.
+    /// The submissions that came before the end of the queue's newest completed submission.
     clock: Clock,
+    /// By serial, the `clock` at the end of each earlier submission that another queue may still wait for.
     clocks: VecDeque<(u64, Clock)>,
     /// The newest of its own submissions that other queues had waited for when it waited for them: the writes up
     /// to it are visible to it without a barrier.
@@ -137,7 +137,7 @@ impl Timeline {
         self.paging_reached
     }
 
-    /// Blocks are being made resident: their point is reached some ticks from now, unless everything is done at once.
+    /// Begins to make blocks resident. Their point is reached after some ticks, or at once with [`Lag::None`].
     pub(crate) fn page_in(&mut self, point: u64) {
         let is_new = self.paging.back().is_none_or(|(_, last)| *last < point) && point > self.paging_reached;
         if is_new {
@@ -156,7 +156,7 @@ impl Timeline {
         }
     }
 
-    /// When a paging point is reached.
+    /// The tick at which a paging point is reached; 0 if it is reached.
     fn paging_due(&self, point: u64) -> u64 {
         let awaited = self.paging.iter().find(|(_, later)| *later >= point);
         awaited.filter(|_| point > self.paging_reached).map_or(0, |(due, _)| *due)
@@ -207,7 +207,7 @@ impl Timeline {
         self.run_due(shared);
     }
 
-    /// One tick of time, for a poll.
+    /// Lets one tick pass, and returns the newest completed serial of the queue.
     pub(crate) fn poll(&mut self, shared: &Shared, queue: QueueId) -> Option<u64> {
         self.now = self.now.saturating_add(1);
         self.run_due(shared);
@@ -221,7 +221,7 @@ impl Timeline {
         self.queues.get(queue.index()).map(|queue| queue.completed)
     }
 
-    /// The CPU has seen this serial complete, and with it all that it waited for.
+    /// Notes that the CPU has seen this serial complete, and thereby everything that it waited for.
     pub(crate) fn observe(&mut self, shared: &Shared, queue: QueueId, serial: u64) {
         if let Some(clock) = self.clock_of(queue, serial) {
             shared.observed.join(&clock);
@@ -230,8 +230,8 @@ impl Timeline {
         self.forget_clocks(shared, queue);
     }
 
-    /// Lets time pass until `serial` is complete; false when that takes a submission not yet made
-    /// or a word of the test that runs the queues by hand.
+    /// Lets time pass until `target` is complete. False if that needs a later submission, or a call of the test with
+    /// [`Lag::Manual`].
     pub(crate) fn advance_to(&mut self, shared: &Shared, target: QueueSerial) -> bool {
         loop {
             if self.completed(target.queue).is_some_and(|completed| completed >= target.serial) {
@@ -308,7 +308,7 @@ impl Timeline {
         let paged = paged.max(self.queues[index].paged);
         self.queues[index].paged = paged;
         for wait in &waits {
-            // One forgotten was seen by the CPU before this was submitted.
+            // Without a clock, the CPU had seen that submission complete before this one was submitted.
             let known = self.clock_of(wait.queue, wait.serial).unwrap_or(submission.observed);
             clock.join(&known);
             if wait.queue != id {
@@ -428,8 +428,8 @@ impl Timeline {
         Some(clocks[index].1)
     }
 
-    /// Removes the clocks of serials that the CPU has seen and that no submission waits for: a queue that waits
-    /// for them later has the same knowledge through the CPU.
+    /// Removes the clocks of submissions that the CPU has seen complete and that no pending submission waits for. A
+    /// submission that waits for one of them later needs no clock: the CPU's knowledge includes it.
     fn forget_clocks(&mut self, shared: &Shared, queue: QueueId) {
         const KEPT: usize = 64;
         let Some(state) = self.queues.get(queue.index()) else { return };

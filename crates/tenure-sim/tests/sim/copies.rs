@@ -18,7 +18,7 @@ struct Case {
     reserved: bool,
 }
 
-/// Those of the default profile.
+/// The formats of the default profile.
 fn format() -> impl Strategy<Value = Format> {
     let has = |format: &Format| matches!(format.compression(), None | Some(Compression::Bc));
     prop::sample::select(Format::ALL.iter().copied().filter(has).collect::<Vec<_>>())

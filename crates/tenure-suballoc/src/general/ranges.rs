@@ -23,7 +23,7 @@ pub(super) struct Ranges {
 }
 
 impl Ranges {
-    /// For ranges of up to `max_units` ([`MAX_UNITS`] at most).
+    /// The bookkeeping for ranges of up to `max_units` units, at most [`MAX_UNITS`].
     pub(super) fn new(max_units: u32, absorb: u32) -> Self {
         let classes = (class(max_units) + 1).min(CLASSES);
         Self { slab: Slab::new(classes), absorb, free_units: 0 }

@@ -19,7 +19,7 @@ pub(super) struct Slab {
     used: ClassBits,
     /// First of the vacant slots, chained by `list_next`.
     vacant: u32,
-    /// The tag of never used slots: above the tags of freed slots.
+    /// The tag of slots without an earlier piece. Not less than the tag of any removed slot.
     fresh_tag: u32,
 }
 

@@ -10,7 +10,7 @@ pub(super) enum Ready {
     Transition {
         entry: usize,
         subresource: Subresource,
-        /// Before and after, and whether the contents are discarded in between.
+        /// The states before and after, and whether the contents are discarded in between.
         states: (State, State, bool),
     },
     Unordered {

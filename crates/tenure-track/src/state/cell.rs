@@ -35,7 +35,7 @@ pub(super) struct Part {
     pub(super) unordered: u32,
     /// The submission that led to `state`; its queue owns the contents.
     pub(super) at: Option<QueueSerial>,
-    /// On `Promotion`: that submission was on a copy queue.
+    /// On `Promotion`: whether that submission was on a copy queue.
     pub(super) copied: bool,
     /// True for a target that was neither discarded nor written since it was created or had new memory.
     pub(super) uninitialized: bool,
@@ -44,7 +44,7 @@ pub(super) struct Part {
 impl Part {
     pub(super) const NO_READS: [State; MAX_QUEUES] = [State::COMMON; MAX_QUEUES];
 
-    /// In a state, and not used since.
+    /// A part in `state` without uses since.
     pub(super) const fn in_state(state: State, at: Option<QueueSerial>) -> Self {
         Self {
             state,
@@ -65,7 +65,7 @@ impl Part {
         if self.at == Some(submission) { self } else { self.settled_after(rules) }
     }
 
-    /// The part as any submission after its last use finds it.
+    /// The state of the part for any submission after its last use.
     pub(super) fn settled_after(mut self, rules: Rules) -> Self {
         let Some(at) = self.at else { return self };
         self.at = Some(QueueSerial { serial: 0, ..at });
@@ -141,7 +141,7 @@ pub struct StateCell {
     layouts: Api,
     reads_are_copied: bool,
     needs_initialization: bool,
-    /// No queue family owns its contents alone.
+    /// Whether no queue family owns its contents alone.
     is_of_all_families: bool,
     /// The declared read states, as bits; 0: not read-only.
     read_only: AtomicU32,

@@ -64,7 +64,7 @@ pub struct Fixups<H> {
     pub waits: Waits,
     /// The earlier submitted states, for [`undo`](Self::undo), by the indices of the recording's entries.
     before: Vec<(usize, Submitted)>,
-    /// The same for resources with a common state of all subresources.
+    /// As `before`, for resources with one state of all subresources.
     before_whole: Vec<(usize, WholeBefore)>,
     /// True if a released part was ever left without an acquire.
     has_released: bool,

@@ -156,7 +156,7 @@ impl<'a, H: Clone + AsRef<StateCell>> Resolution<'a, H> {
         self.plans().try_for_each(|plan| self.check_plan(plan?))
     }
 
-    /// Another queue makes no transitions for a submission that has used the resource already.
+    /// Refuses a transition on another queue after this submission has already used the resource.
     fn check_plan(&self, plan: Plan) -> Result<(), StateError> {
         let elsewhere = match plan {
             Plan::Transition { position, .. } => position != BarrierPosition::Here,

@@ -112,7 +112,8 @@ impl Rules {
         }
     }
 
-    /// The inverse of [`named`](Self::named), where `COPY_SRC` beside shader reads counts as added by it.
+    /// The state without the `COPY_SRC` that [`named`](Self::named) adds to shader reads. A `COPY_SRC` of the program's own
+    /// beside them is removed as well.
     pub(super) const fn unnamed(self, state: State) -> State {
         if self.reads_are_copied && state.intersects(State::SHADER_READ) {
             state.difference(State::COPY_SRC)

@@ -23,9 +23,9 @@ thread_local! {
 pub struct Stamp(u64);
 
 impl Stamp {
-    /// Before all other stamps.
+    /// The stamp before all others.
     pub(super) const FIRST: Self = Self(0);
-    /// After all other stamps.
+    /// The stamp after all others.
     pub(super) const LAST: Self = Self(u64::MAX);
 }
 

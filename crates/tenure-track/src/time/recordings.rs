@@ -124,7 +124,8 @@ impl Recordings {
         self.newest.load(Ordering::Acquire)
     }
 
-    /// Every recording with a lower number is closed.
+    /// The number of the oldest open recording; higher than the newest number if there is none. Recordings with lower numbers
+    /// are closed.
     #[inline]
     #[must_use]
     pub fn oldest_open(&self) -> u64 {

@@ -13,10 +13,10 @@ use super::random::Random;
 
 type Handle = Arc<StateCell>;
 
-/// How many bytes there are to share.
+/// The number of bytes to share.
 const BYTES: usize = 4;
 
-/// How often the rarer things happened.
+/// The counts of rarer events.
 #[derive(Debug, Default)]
 struct Seen {
     activations: usize,

@@ -252,7 +252,7 @@ impl Sub {
         }
     }
 
-    /// The barrier itself is a write, after all there was.
+    /// Notes the write of the barrier itself, after all earlier accesses.
     fn rewrite(&mut self, point: &ExecutionPoint<'_>, after: State) {
         self.layout = layout(self.rules, after);
         let (queue, serial) = (point.queue, point.serial);

@@ -51,7 +51,7 @@ pub(crate) struct Program {
 pub(crate) type Verdict = Result<(), String>;
 
 impl Program {
-    /// How many barriers there are.
+    /// The number of barriers.
     pub(crate) fn barriers(&self) -> usize {
         let events = self.batches.iter().flat_map(|batch| &batch.events);
         events.filter(|event| !matches!(event, Event::Use { .. })).count()

@@ -148,7 +148,7 @@ impl Sub {
         Ok(())
     }
 
-    /// Nothing is under way on other queues.
+    /// Checks that no submission is in progress on other queues.
     fn is_done(&self, queue: usize, known: &[u64; 8]) -> Verdict {
         all_known(&self.used, queue, known)
     }

@@ -201,7 +201,7 @@ fn record(
     recordings
 }
 
-/// How often the rarer things happened.
+/// The counts of rarer events.
 #[derive(Debug, Default)]
 struct Seen {
     joined: usize,

@@ -68,7 +68,7 @@ pub(crate) struct Chain {
     calls: Arc<Calls>,
     pub(crate) handle: vk::SwapchainKHR,
     presents: Mutex<Presents>,
-    /// No more presentations will be made, and all are complete.
+    /// Whether all presentations are complete, and no more will be made.
     is_settled: AtomicBool,
 }
 
@@ -192,7 +192,7 @@ impl Drop for Chain {
         if *self.is_settled.get_mut() || self.queues.alive().is_err() {
             self.destroy();
         } else {
-            // Its surface stays with it.
+            // The surface must outlive the chain, so it is never destroyed either.
             core::mem::forget(self.calls.clone());
             emit(
                 || tracing::error!(target: "tenure_vulkan", "a swap chain is left alone: its images are still presented"),

@@ -58,7 +58,7 @@ impl Arrays {
         Self { kind, each, constants: each.min(most_constants), is_mutable, in_buffer: None }
     }
 
-    /// The same in a buffer, for these stages.
+    /// The same arrays in a descriptor buffer, for these stages.
     pub(super) const fn in_buffer(self, stages: vk::ShaderStageFlags) -> Self {
         Self { in_buffer: Some(stages), ..self }
     }
@@ -78,7 +78,7 @@ impl Arrays {
         self.kind
     }
 
-    /// Their number.
+    /// The number of descriptors.
     pub(super) fn count(&self) -> u32 {
         self.iter().count() as u32
     }
@@ -179,7 +179,7 @@ pub(super) struct Indexed {
 
 /// The storage of the descriptors.
 pub(super) enum Storage {
-    /// In one large set.
+    /// One large set.
     Set {
         pool: vk::DescriptorPool,
         set: vk::DescriptorSet,
@@ -260,7 +260,7 @@ impl Descriptors {
     ) -> Result<(vk::DescriptorPool, Vec<vk::DescriptorSet>), DeviceError> {
         let device = &self.api.device;
         let info = pool.max_sets(u32::try_from(layouts.len()).unwrap_or(u32::MAX));
-        // SAFETY: `info` is valid: there is a set, and something of each size.
+        // SAFETY: `info` is valid: at least one set, and no pool size of 0.
         let pool = unsafe { device.create_descriptor_pool(&info, None) };
         let pool = pool.map_err(|result| self.error("vkCreateDescriptorPool", result))?;
         let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(layouts);

@@ -60,7 +60,7 @@ impl DescriptorSizes {
         kinds.iter().map(|kind| self.of(*kind)).sum()
     }
 
-    /// A mutable descriptor is as large as the largest that it may be.
+    /// The size in bytes of a mutable descriptor: that of the largest of its kinds.
     pub(super) fn largest(&self, kinds: &[BindingKind]) -> u64 {
         kinds.iter().map(|kind| self.of(*kind)).max().unwrap_or(0)
     }
@@ -193,7 +193,7 @@ impl DescriptorBuffer {
                 image = *info;
                 vk::DescriptorDataEXT { p_sampled_image: &raw const image }
             }
-            // Heaps hold none.
+            // Heaps contain no acceleration structures.
             (Value::Structure(_), _) => return,
         };
         // SAFETY: as the caller promises; the data and its pointers live until the call returns.

@@ -325,7 +325,7 @@ impl DescriptorHeap {
                     // contract no other code uses it there, and the written resource is alive.
                     unsafe { writer.write(target, written) };
                 }
-                // SAFETY: the same of the buffer.
+                // SAFETY: as above, with the descriptor buffer in place of the set.
                 Storage::Buffer(buffer) => unsafe { buffer.write(descriptors, array, element, &written) },
             }
         }

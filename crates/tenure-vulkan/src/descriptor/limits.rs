@@ -245,7 +245,7 @@ fn most_samplers(found: &Indexing<'_>) -> u32 {
         .min(found.max_descriptor_set_update_after_bind_samplers)
 }
 
-/// In the order of [`GROUPS`].
+/// The limits of each group of descriptors, in the order of [`GROUPS`].
 fn groups(limits: &vk::PhysicalDeviceLimits, structures: u32) -> [u32; GROUPS.len()] {
     [
         limits.max_per_stage_descriptor_samplers.min(limits.max_descriptor_set_samplers),

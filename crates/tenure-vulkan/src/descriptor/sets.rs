@@ -80,7 +80,7 @@ impl Descriptors {
         Ok(SetLayout { owner: self.clone(), layout, bindings: bindings.into(), is_ours: true })
     }
 
-    /// With descriptor buffers there are no sets: a pipeline uses either one or the other.
+    /// Refuses sets on a device with descriptor buffers: a pipeline uses either one or the other.
     fn has_sets(&self) -> Result<(), DeviceError> {
         if self.limits.contract.sets { Ok(()) } else { Err(unsupported("descriptor sets")) }
     }
@@ -207,7 +207,7 @@ impl SetBlock {
         self.pool
     }
 
-    /// The descriptor to write, if the layout has a matching binding there.
+    /// The descriptor to write. An error if the layout has no matching binding and element.
     fn resolve(&self, write: &SetWrite<'_, impl Described>) -> Result<Written, DeviceError> {
         let binding = check::set_element(&self.bindings, write.binding, write.element)?;
         let written = self.owner.resolve(&write.source)?;
@@ -340,7 +340,7 @@ impl<'a> Writer<'a> {
             })
             .collect();
         if !writes.is_empty() {
-            // SAFETY: the caller of `write` promised the requirements of each.
+            // SAFETY: for each descriptor, the caller of `write` guarantees its requirements.
             unsafe { self.descriptors.api.device.update_descriptor_sets(&writes, &[]) };
         }
         drop(writes);

@@ -272,7 +272,7 @@ impl Descriptors {
         }
     }
 
-    /// In descriptor buffers, descriptors of buffers are addresses.
+    /// Whether a resource can have a descriptor. In a descriptor buffer, that of a buffer contains its address.
     fn may_be_described(&self, resource: &Resource) -> bool {
         let has_address = match resource.usage {
             VkUsage::Buffer(usage) => usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS),
@@ -433,7 +433,7 @@ impl Descriptors {
         Ok(Slot::Shader(Written { kind, value: Value::Image(value) }))
     }
 
-    /// The API's shape and layers: a volume is a target slice by slice.
+    /// The API's view type, and the number of layers. A volume as a target is viewed as an array of its slices.
     fn view_shape(
         &self,
         resource: &Resource,

@@ -23,16 +23,16 @@ pub struct OwnQueues {
 pub struct Validation {
     /// Load `VK_LAYER_KHRONOS_validation`. Without it the rest has no effect.
     pub enabled: bool,
-    /// Also look for missing barriers.
+    /// Whether the layer also looks for missing barriers.
     pub synchronization: bool,
-    /// Also advise on performance.
+    /// Whether the layer also advises on performance.
     pub best_practices: bool,
 }
 
 tenure_core::setters!(Validation { enabled: bool, synchronization: bool, best_practices: bool });
 
 impl Validation {
-    /// No layer.
+    /// No validation layer.
     pub const OFF: Self = Self { enabled: false, synchronization: false, best_practices: false };
     /// The layer's own checks.
     pub const CORE: Self = Self { enabled: true, ..Self::OFF };

@@ -323,7 +323,8 @@ impl Memories {
         if self.tables.split { own_category(desc) } else { HeapCategory::Any }
     }
 
-    /// A heap takes its own category, or everything where `bufferImageGranularity` allows that.
+    /// Refuses a heap of another category than the resource's. A heap for all categories is refused where
+    /// `bufferImageGranularity` separates buffers from images.
     pub(crate) fn check_category(&self, desc: &ResourceDesc, heap: HeapCategory) -> Result<(), DeviceError> {
         check::category(own_category(desc), heap, !self.tables.split)
     }

@@ -34,7 +34,7 @@ impl Memories {
 /// heap size (ggml-org/llama.cpp#29277). RADV's usage falls below 0 when imported memory is freed
 /// (gfx-rs/wgpu#9742), and then is close to 2^64.
 fn believed(reported: HeapBudget, counted: HeapBudget, size: u64) -> HeapBudget {
-    // A driver that names no budget has not looked.
+    // A driver without a budget for a heap does not report its usage either.
     if reported.budget == 0 {
         return counted;
     }

@@ -103,8 +103,8 @@ impl tenure_core::device::Mapping for Mapping {
     fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         let range = self.range(offset, bytes.len())?;
         let _unflushed = self.needs_flushes.then(|| self.begin_write(&range)).transpose()?;
-        // SAFETY: the range is inside the mapping, which is valid until `memory` is dropped; no reference points
-        // there, and all other code copies as this does.
+        // SAFETY: the range is inside the mapping, which is valid until `memory` is dropped. No references into
+        // mapped memory exist, and all other code accesses it by the same functions.
         unsafe { mapped::write_bytes(self.address.get().add(range.start), bytes) };
         let Some(atoms) = self.atoms(&range) else { return Ok(()) };
         let memories = self.memory.owner();

@@ -91,7 +91,7 @@ impl Shape {
     }
 }
 
-/// No transform, if the window supports it.
+/// The transform of the images: none if the window supports that, otherwise the current one.
 fn transform(capabilities: &vk::SurfaceCapabilitiesKHR) -> vk::SurfaceTransformFlagsKHR {
     let identity = vk::SurfaceTransformFlagsKHR::IDENTITY;
     match capabilities.supported_transforms.contains(identity) {

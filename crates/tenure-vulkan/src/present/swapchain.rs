@@ -58,14 +58,14 @@ pub(super) struct Lent {
     pub(super) image: Arc<SharedImage<Device>>,
     /// Signalled when the image may be drawn to.
     pub(super) acquired: vk::Semaphore,
-    /// It was shown before: the earlier presentations have ended when it may be drawn to.
+    /// Whether the image was presented before. Its earlier presentations have ended when it may be drawn to.
     pub(super) was_presented: bool,
 }
 
 /// A replaced chain, whose presentations may not have ended.
 pub(super) struct Retired {
     pub(super) chain: Arc<Chain>,
-    /// They have ended when this is complete.
+    /// The sync point at which its presentations have ended.
     pub(super) over_at: Option<SyncPoint>,
 }
 
@@ -550,13 +550,13 @@ impl Swapchain {
 }
 
 impl Lent {
-    /// The program has it. The swap chain has it twice.
+    /// Whether the program holds the image. The swap chain itself holds two references.
     pub(super) fn is_out(&self) -> bool {
         Arc::strong_count(&self.image) > 2
     }
 }
 
-/// Images of the swap chain were waited for in vain.
+/// The error of a wait for an image that was not available within the timeout.
 pub(super) fn timed_out(timeout: Duration) -> Error {
     let waited_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
     Error::Timeout { what: Awaited::SwapchainImage, waited_ms }

@@ -233,7 +233,7 @@ impl Queues {
         let semaphore = self.take_semaphore()?;
         let batch = Batch {
             work: Work::Lists(&[]),
-            // After a change of mappings the bridge has to wait for it as any submission does.
+            // The bridge waits for a change of mappings before it, as any submission does.
             waits: binary(state.bound).collect(),
             signals: binary([semaphore]).collect(),
             fence: vk::Fence::null(),
@@ -307,7 +307,7 @@ impl Queues {
 pub(crate) struct SyncPool {
     /// May be signalled.
     fences: Mutex<Vec<vk::Fence>>,
-    /// Not signalled.
+    /// The free semaphores, none of them signalled.
     semaphores: Mutex<Vec<vk::Semaphore>>,
     /// Fences of presentations that were not signalled in time. The driver may still signal them.
     lost_fences: Mutex<Vec<vk::Fence>>,

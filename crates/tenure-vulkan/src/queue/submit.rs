@@ -333,7 +333,7 @@ impl ExternalSemaphore {
 }
 
 impl Queues {
-    /// Values need timeline semaphores.
+    /// Refuses points with a value on devices without timeline semaphores.
     pub(super) fn check_external(&self, sync: &Sync<'_>) -> Result<(), DeviceError> {
         let mut points = sync.external_waits.iter().chain(sync.external_signals);
         if self.api.timeline.is_none() && points.any(|point| point.value.is_some()) {

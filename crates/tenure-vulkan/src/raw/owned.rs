@@ -104,7 +104,7 @@ impl<T: Destroy> Deref for Owned<T> {
 
 impl<T: Destroy> Drop for Owned<T> {
     fn drop(&mut self) {
-        // SAFETY: who made this promised so.
+        // SAFETY: the creator of this value guarantees the requirements of the destruction.
         unsafe { self.object.destroy(&self.device) };
     }
 }

@@ -252,7 +252,7 @@ struct Takeover {
 pub(crate) struct Takeovers(SmallVec<[Takeover; 4]>);
 
 impl Takeovers {
-    /// A buffer, or an image, has memory that was used as `from` and is used as `to` next.
+    /// Adds the takeover of memory that was used as `from`, and is used as `to` next, by an image or (`None`) a buffer.
     pub(crate) fn add(&mut self, image: Option<vk::Image>, from: Half, to: Half) {
         // Memory that this queue did not use needs no barrier.
         if !from.stages.is_empty() {

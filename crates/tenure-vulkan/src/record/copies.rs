@@ -15,7 +15,7 @@ use crate::loaded::Loaded;
 use crate::queue::Family;
 use crate::resource::{Resource, Resources, VkUsage, image_copy};
 
-/// The resource was created as a source or destination of copies.
+/// Refuses a resource that was created without this usage of copies.
 pub(crate) fn check_usage(resource: &Resource, usage: Usage) -> Result<(), DeviceError> {
     let is_source = usage == Usage::COPY_SRC;
     let has = match resource.usage {

@@ -205,7 +205,7 @@ impl List {
         self.check_idle("a list is begun again when its last submission is complete")?;
         let device = &self.queues.api.device;
         self.phase = Phase::Broken;
-        // SAFETY: the GPU no longer uses the pool's only buffer, and only this thread uses the pool.
+        // SAFETY: the GPU no longer uses the pool's only command buffer, and no other thread uses the pool.
         let reset = unsafe { device.reset_command_pool(self.pool, vk::CommandPoolResetFlags::empty()) };
         reset.map_err(|result| self.queues.error("vkResetCommandPool", result))?;
         let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);

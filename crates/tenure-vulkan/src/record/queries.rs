@@ -63,8 +63,8 @@ impl List {
         }
     }
 
-    /// The results go to the buffer, and the queries are reset: a reset comes after the commands before it
-    /// that name its queries, without a barrier.
+    /// Copies the results to the buffer, and resets the queries. The reset needs no barrier: the API orders it after
+    /// earlier commands with these queries.
     pub(crate) fn resolve_queries(
         &mut self,
         heap: &QueryHeap,
@@ -124,8 +124,8 @@ impl List {
         let info = vk::CopyAccelerationStructureInfoKHR::default().src(src.raw()).dst(dst.raw()).mode(mode);
         self.record(checked, |list, ()| {
             let Some(calls) = &list.queues.api.structures else { return };
-            // SAFETY: the command buffer is open, of a queue with shaders; both are alive, of this device and of
-            // kinds that fit; that the first is built, and the other large enough, is the caller's part.
+            // SAFETY: the command buffer is open, of a queue with shaders. Both structures are alive, of this device and
+            // of matching kinds. The caller guarantees that `src` is built, and that `dst` is large enough.
             unsafe { calls.cmd_copy_acceleration_structure(list.buffer, &info) };
         });
     }

@@ -144,7 +144,7 @@ fn host_copy<'a>(
     })
 }
 
-/// The API counts rows in texels, and slices in rows of texels.
+/// The copy in the API's units: row lengths in texels, and slice heights in rows of texels.
 pub(crate) fn image_copy(
     layout: BufferLayout,
     info: &TextureInfo,

@@ -191,7 +191,7 @@ impl Resources {
         self.check_extent(info)?;
         self.check_peers(info.usage)?;
         if info.usage.contains(Usage::INPUT_ATTACHMENT) && !self.tables.properties.descriptors.sets {
-            // They are found in sets.
+            // Input attachments need descriptor sets.
             return Err(unsupported("input attachments"));
         }
         if info.usage.contains(Usage::CPU_WRITE) && self.api.host_images.is_none() {

@@ -57,7 +57,7 @@ impl Resources {
         self.has_input_attachments.load(Ordering::Relaxed)
     }
 
-    /// A resource of this usage is there.
+    /// Notes the creation of a resource with this usage.
     fn note_usage(&self, usage: Usage) {
         if usage.contains(Usage::INPUT_ATTACHMENT) {
             self.has_input_attachments.store(true, Ordering::Relaxed);

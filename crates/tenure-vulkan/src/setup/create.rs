@@ -38,7 +38,7 @@ pub(crate) unsafe fn create(
     options: &DeviceConfig,
     own: vk::PhysicalDeviceFeatures2<'_>,
 ) -> Result<Device, CreateError> {
-    // SAFETY: the caller promises just this.
+    // SAFETY: the caller guarantees the requirements of the call.
     let program = unsafe { Chain::copied(&own) }?;
     let options = &options.clone().features(either(&options.features, &own.features));
     let Adapter { instance, physical, support, .. } = adapter;
@@ -385,7 +385,7 @@ impl Device {
         options: &DeviceConfig,
         features: vk::PhysicalDeviceFeatures2<'_>,
     ) -> Result<Self, CreateError> {
-        // SAFETY: the caller promises just this.
+        // SAFETY: the caller guarantees the requirements of the call.
         unsafe { Self::create_on_with(&best(options)?, options, features) }
     }
 
@@ -401,7 +401,7 @@ impl Device {
         options: &DeviceConfig,
         features: vk::PhysicalDeviceFeatures2<'_>,
     ) -> Result<Self, CreateError> {
-        // SAFETY: the caller promises just this.
+        // SAFETY: the caller guarantees the requirements of the call.
         unsafe { create(adapter, options, features) }
     }
 
@@ -423,7 +423,7 @@ impl Device {
     /// then the program uses the queues only inside [`Gpu::submit_external`](tenure_core::Gpu::submit_external)
     /// or [`with_queue`](Self::with_queue). `vkDeviceWaitIdle` uses all queues.
     pub unsafe fn from_raw(raw: Raw, options: &DeviceConfig) -> Result<Self, CreateError> {
-        // SAFETY: the caller promises just this.
+        // SAFETY: the caller guarantees the requirements of the call.
         unsafe { wrap(raw, options) }
     }
 }

@@ -70,7 +70,7 @@ impl Raw {
         instance_version: ApiVersion,
         queues: Vec<RawQueue>,
     ) -> Self {
-        // SAFETY: the caller promises all of it.
+        // SAFETY: the caller guarantees that the functions, the handles and `info` are valid and belong together.
         let (entry, names_objects, instance, device, program, extensions) = unsafe {
             let entry = ash::Entry::from_static_fn(ash::StaticFn { get_instance_proc_addr });
             // The function exists if the extension is enabled.

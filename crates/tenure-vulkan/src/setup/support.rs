@@ -60,7 +60,7 @@ pub(crate) struct Support {
     pub(crate) features: vk::PhysicalDeviceFeatures,
     /// The features and limits of descriptor indexing.
     pub(crate) indexing: Indexing,
-    /// The features of a portability subset; `None` if it is not one.
+    /// The features of a device with `VK_KHR_portability_subset`; `None` for other devices.
     pub(crate) portability: Option<PortabilityFeatures>,
     pub(crate) extensions: Vec<CString>,
     pub(crate) families: Vec<Family>,

@@ -30,7 +30,7 @@ impl Gate {
         Self { device: device.clone(), lanes: queues.map(lane).collect(), opened: 0, is_closed: false }
     }
 
-    /// Nothing submitted from now on completes until [`open`](Self::open).
+    /// Closes the gate: later submissions do not complete until [`open`](Self::open).
     pub(crate) fn close(&mut self) {
         assert!(!self.is_closed, "held once at a time");
         let (wait, signal) = ([self.opened + 1], [self.opened + 2]);

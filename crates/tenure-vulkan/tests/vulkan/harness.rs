@@ -75,7 +75,7 @@ pub(crate) fn validated() -> DeviceConfig {
     DeviceConfig::default().validation(Validation::SYNCHRONIZATION)
 }
 
-/// How many memory types the device of the tests has.
+/// The number of memory types of the device of the tests.
 pub(crate) fn memory_types() -> usize {
     let vulkan = Vulkan::new(DeviceConfig::default());
     let types = vulkan.device().properties().memory_types.len();

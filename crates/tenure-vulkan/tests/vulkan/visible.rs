@@ -26,7 +26,7 @@ fn copied() -> Scopes {
     [from, (vk::PipelineStageFlags2::HOST, vk::AccessFlags2::HOST_READ)]
 }
 
-/// Only memory that the program requested as mapped is mapped.
+/// A configuration in which only memory that the program requested as mapped is mapped.
 fn staged() -> Config {
     InPlaceConfig::default().initial_data(false).uploads(false).into()
 }

@@ -70,7 +70,7 @@ fn serials_rise_and_waits_end_with_fences() {
     ));
 }
 
-/// Nothing seems to complete until [`go_on`].
+/// Hides the progress of the GPU until [`go_on`].
 pub(crate) fn stand_still(vulkan: &Vulkan) {
     if vulkan.device().optional_features().contains(OptionalFeatures::TIMELINE_SEMAPHORES) {
         assert!(vulkan.hold());

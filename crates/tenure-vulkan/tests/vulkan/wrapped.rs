@@ -84,7 +84,7 @@ impl Engine {
         Self::enabling(Enabled::Little).0
     }
 
-    /// With tenure's list of features, on request.
+    /// A wrapped device, with tenure's list of features on request.
     fn enabling(enabled: Enabled) -> (Self, Option<DeviceFeatures>) {
         // SAFETY: everything is made as the specification has it, and lives as long as this.
         unsafe {

@@ -47,7 +47,7 @@ pub(crate) fn load<D: Device>(gpu: Gpu<D>, options: &Options, format: Format) ->
     Ok(show)
 }
 
-/// Prints how much memory the world takes, and shuts the manager down.
+/// Prints the memory of the world, and shuts the manager down.
 pub(crate) fn give_back<D: Device>(show: Show<D>) -> Result<()> {
     println!("\n{}", memory_table(&show.gpu.report()));
     let shutdown = show.finish();

@@ -5,7 +5,7 @@ use crate::grid::Grid;
 
 /// The height that a shadow's upper edge loses over one block to the east.
 pub(super) const FALL: f32 = 0.62;
-/// How far a shadow moves north over one block to the east.
+/// The distance by which a shadow moves north over one block to the east.
 pub(super) const DRIFT: f32 = 0.45;
 
 /// The height of the shadow on each column; blocks below it are in the shade. It is the height of the western

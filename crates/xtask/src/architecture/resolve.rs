@@ -61,7 +61,7 @@ fn target(source: &Source, from: usize, path: &[String], crates: &[String]) -> O
     }
 }
 
-/// Where a path begins.
+/// The beginning of a path.
 enum Start<'a> {
     /// In a module of the crate, with the segments after it.
     Module(usize, &'a [String]),

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::outcome::Trouble;
 
-/// Of one run of a program.
+/// The figures of one run of a program.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
 pub(super) struct Figures {
     pub(super) allocate: Calls,
@@ -19,7 +19,7 @@ pub(super) struct Figures {
     pub(super) peak_blocks: u64,
 }
 
-/// Times are in nanoseconds.
+/// The counts and times of calls, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
 pub(super) struct Calls {
     pub(super) count: u64,

@@ -60,7 +60,7 @@ pub(super) struct Run<'a> {
     pub(super) output: &'a Path,
 }
 
-/// How a program ended.
+/// The end of a program.
 #[derive(Debug)]
 pub(super) enum Ended {
     With(ExitStatus),

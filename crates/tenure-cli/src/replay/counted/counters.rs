@@ -39,7 +39,7 @@ pub struct DriverMemory {
     pub bytes: u64,
     /// The memory type.
     pub memory: MemoryTypeId,
-    /// It is a heap; otherwise the memory of a committed resource.
+    /// Whether it is a heap; otherwise it is the memory of a committed resource.
     pub is_heap: bool,
 }
 

@@ -54,9 +54,9 @@ pub struct Heap<D: Device> {
 /// A resource of a [`Counted`] device.
 pub struct Resource<D: Device> {
     inner: D::Resource,
-    /// Its memory, and the offset there; `None` for a reserved or uncounted resource.
+    /// Its memory, and its offset in the memory; `None` for a reserved or uncounted resource.
     place: Option<(DriverMemory, u64)>,
-    /// It has that memory for itself.
+    /// Whether the memory is its own.
     is_committed: bool,
     is_counted: bool,
 }
@@ -67,7 +67,7 @@ impl<D: Device> Resource<D> {
         &self.inner
     }
 
-    /// Its memory, and the offset there; `None` for a reserved resource, and for an adopted one.
+    /// Its memory, and its offset in the memory; `None` for a reserved or an adopted resource.
     pub const fn place(&self) -> Option<(DriverMemory, u64)> {
         self.place
     }

@@ -278,7 +278,7 @@ impl Program {
         }
     }
 
-    /// Every second resource is dropped while the GPU may still use it.
+    /// Drops every second resource while the GPU may still use it.
     fn turn_over(&mut self) {
         let mut index = 0;
         self.buffers.retain(|_| {
@@ -375,7 +375,7 @@ impl Program {
     }
 }
 
-/// No pool has a live range, but for the slots that the small buffers keep for a while.
+/// Checks that no pool has a live range, except for the slots that small buffers keep for some frames.
 fn nothing_is_taken(gpu: &Gpu<Device>) {
     let pools = gpu.report().pools;
     let slots = |memory: u8| -> usize {

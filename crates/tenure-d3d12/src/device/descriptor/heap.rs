@@ -53,7 +53,7 @@ pub struct DescriptorHeap {
     first_cpu: usize,
     /// The GPU handle of the first one, in a shader-visible heap.
     first_gpu: u64,
-    /// From one to the next.
+    /// The bytes from one descriptor to the next.
     increment: u32,
     /// The content of each index: copies of empty indices are refused, and null descriptors have the last kind.
     contents: Box<[AtomicU8]>,
@@ -140,7 +140,7 @@ fn nothing(count: u32) -> Option<Box<[AtomicU8]>> {
 
 impl Inner {
     fn check_descriptor_heap(&self, desc: &DescriptorHeapDesc) -> Result<(), DeviceError> {
-        // Others end with the memory.
+        // Heaps that are not shader-visible are limited only by memory.
         let most =
             if desc.shader_visible { self.properties.descriptors.visible(desc.kind) } else { u32::MAX };
         check::descriptor_heap(desc, most)

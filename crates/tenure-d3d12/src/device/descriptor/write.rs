@@ -175,7 +175,7 @@ impl SetDevice for Device {
 }
 
 impl Inner {
-    /// A view is of a resource of the same device.
+    /// Refuses a view of another device's resource.
     pub(crate) fn check_viewed(&self, resource: &Resource) -> Result<(), DeviceError> {
         if std::ptr::eq(Arc::as_ptr(&resource.device), self) {
             return Ok(());
@@ -238,7 +238,7 @@ impl Inner {
                     // SAFETY: the caller's promise.
                     unsafe { run.push(at) };
                 }
-                // It was refused before.
+                // A combined sampler was refused before.
                 DescriptorSource::Combined { .. } => break,
                 DescriptorSource::Structure(structure) => {
                     let Some(at) = heap.cpu_handle(index) else { break };

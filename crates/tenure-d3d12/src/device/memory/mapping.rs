@@ -112,8 +112,8 @@ impl tenure_core::device::Mapping for Mapping {
     fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         let range = self.range(offset, bytes.len())?;
         let start = self.start.map_or_else(|| self.begin(&NOTHING), Ok)?;
-        // SAFETY: this number of bytes of the buffer, which is mapped, begins there. No references into mapped
-        // memory exist, and all other code copies as this does.
+        // SAFETY: the range is inside the mapped buffer. No references into mapped memory exist, and all other code
+        // accesses it by the same functions.
         unsafe { mapped::write_bytes(start.add(range.Begin), bytes) };
         if self.start.is_none() {
             self.end(&range);

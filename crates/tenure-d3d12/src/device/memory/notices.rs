@@ -97,7 +97,7 @@ impl Device15 {
         (!found.is_null()).then(|| Self(unsafe { ID3D12Device14::from_raw(found) }))
     }
 
-    /// The object is an `ID3D12Device15`, so its table has this layout; it stays alive as long as this.
+    /// The function table. Its layout is that of `ID3D12Device15`, the type of the object, which lives as long as `self`.
     fn functions(&self) -> *const Device15Functions {
         let base: *const ID3D12Device14_Vtbl = Interface::vtable(&self.0);
         base.cast()

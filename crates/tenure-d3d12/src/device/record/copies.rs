@@ -60,7 +60,8 @@ fn is_one(src: &Resource, dst: &Resource) -> bool {
     std::ptr::eq(src, dst) || src.raw == dst.raw
 }
 
-/// A legacy state is a source or a destination; with enhanced barriers the two must not overlap.
+/// Checks a copy within one buffer. It needs enhanced barriers, because a buffer in a legacy state cannot be source and
+/// destination at once. The two ranges must not overlap.
 fn check_within(list: &List, src_offset: u64, dst_offset: u64, size: u64) -> Result<(), DeviceError> {
     if !list.device.caps.enhanced_barriers {
         return Err(DeviceError::broken_rule("no buffer is copied to itself (legacy states)"));
@@ -90,7 +91,7 @@ struct TexelCopy<'a> {
     subresource: u32,
     region: TextureRegion,
     block: Block,
-    /// In whole blocks.
+    /// The extent in texels, rounded up to whole blocks.
     extent: [u32; 3],
     format: DXGI_FORMAT,
     is_depth: bool,
@@ -150,8 +151,8 @@ impl TexelCopy<'_> {
         [Some(&self.parts.0), self.parts.1.as_ref()].into_iter().flatten().map(|part| self.part(part))
     }
 
-    /// The arithmetic cannot overflow: texture coordinates lie within the mip, buffer offsets within a checked
-    /// footprint.
+    /// The API's values for some slices. The arithmetic cannot overflow: texture coordinates are within the mip, and buffer
+    /// offsets within a checked footprint.
     fn part(&self, part: &Slices) -> Part {
         let [x, y, z] = self.region.origin;
         let extent = [self.extent[0], self.extent[1], part.slices.end.saturating_sub(part.slices.start)];

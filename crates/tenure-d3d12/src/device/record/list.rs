@@ -183,7 +183,7 @@ impl List {
         self.attempt(record);
     }
 
-    /// The same for calls that may need no command.
+    /// As [`record`](Self::record), for calls that may record no command.
     fn attempt(&mut self, record: impl FnOnce(&mut Self) -> Result<(), DeviceError>) {
         let recorded = match (self.phase, self.device.alive()) {
             (Phase::Open, Ok(())) => record(self),
@@ -293,7 +293,7 @@ impl CommandList<Device> for List {
         self.record(|list| copies::generate_mip(list, texture, mip, &layers));
     }
 
-    /// Queries need no reset.
+    /// Does nothing: queries of Direct3D 12 need no reset.
     fn reset_queries(&mut self, _: &QueryHeap, _: u32, _: u32) {}
 
     fn write_timestamp(&mut self, heap: &QueryHeap, query: u32) {

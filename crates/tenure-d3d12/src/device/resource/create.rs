@@ -80,8 +80,8 @@ const fn initial_state(desc: &ResourceDesc, memory: MemoryTypeId) -> D3D12_RESOU
     }
 }
 
-/// Buffers have no layout. Textures begin in `COMMON`, in which copy queues, which cannot change a layout, use
-/// them without a barrier; a first use elsewhere may nevertheless discard it.
+/// The layout of a new resource: none for a buffer, `COMMON` for a texture. Copy queues cannot change a layout, and use
+/// textures in `COMMON` without a barrier. A first use on another queue may still discard the contents.
 pub(crate) const fn initial_layout(desc: &ResourceDesc) -> D3D12_BARRIER_LAYOUT {
     match desc {
         ResourceDesc::Buffer(_) => D3D12_BARRIER_LAYOUT_UNDEFINED,
@@ -272,7 +272,7 @@ impl Inner {
         self.check_size(desc.size, desc.memory)
     }
 
-    /// The default priority needs no call.
+    /// Sets the priority of a heap, unless it is the default.
     fn set_priority(&self, heap: &ID3D12Heap, priority: Priority, size: u64) {
         if let (true, Ok(pageable)) = (priority != Priority::Normal, heap.cast::<ID3D12Pageable>()) {
             self.hint(pageable, residency_priority(priority, size));
@@ -284,7 +284,7 @@ impl Inner {
         check::memory_type(needs.memory_types, memory)
     }
 
-    /// A heap takes its own category, or everything.
+    /// Refuses a heap of another category than the resource's, unless it is for all categories.
     pub(crate) fn check_category(desc: &ResourceDesc, heap: &HeapCore) -> Result<(), DeviceError> {
         check::category(own_category(desc), heap.desc.category, true)
     }

@@ -29,7 +29,7 @@ pub(crate) struct Described {
     pub(crate) castable: SmallVec<[DXGI_FORMAT; 4]>,
     /// Flags of memory that is its own.
     pub(crate) committed: D3D12_HEAP_FLAGS,
-    /// It is never placed.
+    /// Whether the resource needs dedicated memory.
     pub(crate) requires_dedicated: bool,
 }
 
@@ -181,8 +181,8 @@ fn texture_format(
         return Ok((if is_read_depth { typeless(info.format) } else { own }, SmallVec::new()));
     }
     let is_family = others.clone().all(|format| is_family(info.format, *format));
-    // A list of formats holds no compressed ones ("Format List Casting" of DirectX-Specs), and does not open an sRGB
-    // texture to unordered access. A typeless texture is seen in compressed formats, and is open.
+    // A format list may contain no compressed formats ("Format List Casting" of DirectX-Specs), and does not allow unordered
+    // access to an sRGB texture. A typeless texture allows both.
     let is_stored_srgb = info.format.is_srgb() && info.usage.contains(Usage::UNORDERED_ACCESS);
     let needs_typeless = is_stored_srgb || info.format.is_compressed();
     if caps.relaxed_casting && !(needs_typeless && is_family) {
@@ -226,7 +226,7 @@ fn texture(caps: &Caps, info: &TextureInfo) -> Result<Described, DeviceError> {
     })
 }
 
-/// A clear value has its own format, which is never typeless.
+/// The clear value with the texture's format. The API does not allow a typeless one.
 fn clear(info: &TextureInfo, value: ClearValue) -> D3D12_CLEAR_VALUE {
     let value = match value {
         ClearValue::Color(color) => D3D12_CLEAR_VALUE_0 { Color: color },

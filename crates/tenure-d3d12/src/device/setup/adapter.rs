@@ -17,7 +17,7 @@ use crate::drivers::{AdapterId, DriverVersion};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AdapterReport {
-    /// For display; not an identifier.
+    /// A name for display, which is no identifier.
     pub name: String,
     /// PCI vendor number.
     pub vendor: u32,

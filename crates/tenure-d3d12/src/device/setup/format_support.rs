@@ -19,7 +19,7 @@ use crate::device::setup::caps::ask;
 pub(crate) struct FormatSupport {
     /// `D3D12_FORMAT_SUPPORT1` of each format with [`ASKED`]; 0: not queried yet.
     support: [AtomicU32; Format::ALL.len()],
-    /// For each format, two bits a sample count: queried, supported.
+    /// For each format, two bits per sample count: queried, supported.
     samples: [AtomicU32; Format::ALL.len()],
 }
 
@@ -48,7 +48,7 @@ impl FormatSupport {
     /// The missing feature for a texture, by its format, shape and usage.
     pub(crate) fn missing(&self, device: &ID3D12Device, info: &TextureInfo) -> Option<&'static str> {
         let has = self.of(device, info.format);
-        // Some other format will do that it may be seen in.
+        // It is enough if one of the formats of its views supports a usage.
         let seen = info.view_formats.iter().fold(has, |has, format| has | self.of(device, *format));
         let shape = match info.dimension {
             Dimension::D3 => (true, D3D12_FORMAT_SUPPORT1_TEXTURE3D, "3D textures"),

@@ -104,7 +104,7 @@ impl Stored for ID3D12InfoQueue {
 struct Delivery {
     /// The number of delivered messages in the queue.
     delivered: u64,
-    /// By the numbers of the subscribers.
+    /// The sinks, sorted by the numbers of their subscribers.
     sinks: Vec<(u64, Option<MessageSink>)>,
     last_id: u64,
 }

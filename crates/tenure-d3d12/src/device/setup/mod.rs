@@ -1,4 +1,4 @@
-//! From options to a device: adapters, their capabilities, and messages of the debug layer.
+//! The creation of a device: options, adapters and their capabilities, and messages of the debug layer.
 
 pub(crate) mod adapter;
 pub(crate) mod caps;

@@ -47,7 +47,7 @@ fn memory_heaps(caps: &Caps, adapter: &AdapterReport) -> Vec<MemoryHeap> {
     vec![local(dedicated), MemoryHeap { size: known(adapter.shared_system), device_local: false }]
 }
 
-/// The memory types are the heap types `DEFAULT`, `UPLOAD`, `READBACK`, `GPU_UPLOAD`.
+/// One memory type for each heap type: `DEFAULT`, `UPLOAD`, `READBACK`, and `GPU_UPLOAD` if the device has it.
 fn memory_types(caps: &Caps) -> Vec<MemoryType> {
     let system = u8::from(!caps.uma);
     let mut types = vec![
@@ -68,7 +68,7 @@ fn features(facts: &Facts<'_>) -> Features {
     let mut features = Features::DEVICE_ADDRESS;
     for (feature, is_there) in [
         (Features::RESERVED_BUFFERS | Features::RESERVED_TEXTURES, caps.tiled_tier > 0),
-        // Tier 1 leaves accesses to them undefined.
+        // Tier 1 leaves accesses to unmapped tiles undefined.
         (Features::UNMAPPED_TILES, caps.tiled_tier > 1),
         (Features::COPY_SRC_WITH_READS, is_copied),
         (Features::STENCIL_COPIES, caps.stencil_copies),

@@ -166,7 +166,7 @@ impl Chain {
         unsafe { self.raw.ResizeBuffers(settings.images, width, height, format, settings.flags()) }.map_err(
             |error| match error.code() {
                 _ if !self.claim.window().exists() => Refusal::Window,
-                // Wine's answer to a held buffer is the second.
+                // The errors for a held buffer: on Windows, and on Wine.
                 DXGI_ERROR_INVALID_CALL | E_FAIL if device.look().is_ok() => Refusal::Held,
                 _ => Refusal::Device(device.fail(&error, Asked::Object("IDXGISwapChain::ResizeBuffers"))),
             },

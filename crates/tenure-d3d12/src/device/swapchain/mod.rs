@@ -101,10 +101,10 @@ pub struct Swapchain {
     latency: u32,
     /// The image that is not presented yet since it was acquired.
     acquired: Option<u32>,
-    /// A frame was counted for an image that is not presented yet.
+    /// Whether a frame was counted for an image that is not presented yet.
     is_waited: bool,
     is_occluded: bool,
-    /// Since the buffers were made.
+    /// Whether the mode has changed since the buffers were made.
     is_mode_changed: bool,
 }
 
@@ -245,7 +245,7 @@ impl Swapchain {
         match self.chain.clone() {
             None => self.create(size)?,
             Some(chain) if self.size != size || self.is_mode_changed => self.change(&chain, size)?,
-            // It was minimised.
+            // The window was minimised, and has the same size again.
             Some(_) => {}
         }
         self.is_minimised = false;
@@ -541,7 +541,7 @@ impl Swapchain {
     /// Waits until the released images are destroyed, or the timeout. DXGI refuses to resize while the program or
     /// an open recording holds one.
     fn await_destruction(&self, chain: &Arc<Chain>, timeout: Duration) -> Result<(), Error> {
-        // The swap chain has it, and so has the caller.
+        // Two references remain: the swap chain's and the caller's.
         await_release(&self.gpu, timeout, || Arc::strong_count(chain) <= 2).map(drop)
     }
 

@@ -165,7 +165,7 @@ pub(super) const fn dxgi_space(space: ColorSpace) -> DXGI_COLOR_SPACE_TYPE {
         ColorSpace::Srgb => DXGI_COLOR_SPACE_RGB_FULL_G22_NONE_P709,
         ColorSpace::ExtendedSrgbLinear => DXGI_COLOR_SPACE_RGB_FULL_G10_NONE_P709,
         ColorSpace::Hdr10 => DXGI_COLOR_SPACE_RGB_FULL_G2084_NONE_P2020,
-        // No chain has it.
+        // No DXGI swap chain has one of the others.
         _ => DXGI_COLOR_SPACE_CUSTOM,
     }
 }

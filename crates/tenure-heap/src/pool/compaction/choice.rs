@@ -43,28 +43,28 @@ impl Choice {
         (done + moved).saturating_mul(10) <= least.saturating_mul(11)
     }
 
-    /// A block is not emptied after all.
+    /// Notes that a chosen block is kept.
     pub(super) fn note_kept(&mut self, block: BlockId, used: u64) {
         self.stuck.push(block);
         self.moved -= used.min(self.moved);
         self.count -= usize::from(used > 0).min(self.count);
     }
 
-    /// A block has a range that does not move.
+    /// Notes a block with a range that cannot move.
     fn note_immovable(&mut self, used: u64) {
         if let Ok(place) = self.emptiest.binary_search(&used) {
             self.emptiest.remove(place);
         }
     }
 
-    /// Something has moved into a block.
+    /// Notes that a range has moved into a block.
     pub(super) fn note_received(&mut self, block: BlockId) {
         if !self.received.contains(&block) {
             self.received.push(block);
         }
     }
 
-    /// The chosen blocks are emptied.
+    /// Notes that the chosen blocks are empty.
     pub(super) const fn note_done(&mut self) {
         self.done = (self.done.0 + self.moved, self.done.1 + self.count);
     }

@@ -120,7 +120,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         smallest.or_else(largest).map(|(number, _)| number)
     }
 
-    /// Keeps a block after all: allows allocations in it, and frees the new places of its ranges.
+    /// Keeps a block that was chosen: allows allocations in it, and frees the new places of its ranges.
     pub(super) fn keep_block(&mut self, number: usize) {
         let compaction = &mut self.compaction;
         let victim = &mut compaction.victims[number];
@@ -166,7 +166,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         true
     }
 
-    /// A place that was found is a range like others from here on.
+    /// Counts a found place as a used range.
     fn count_place(&mut self, place: &RangeMove) {
         self.lent = self.lent.saturating_sub(place.to.size + place.to.padding);
         self.requested = self.requested.saturating_add(place.size);

@@ -7,9 +7,9 @@ use tenure_suballoc::{BlockAllocation, BlockId, BlockSuballocator, FilledPiece, 
 pub(super) enum State {
     /// It is being visited, or places for its ranges are being searched.
     Chosen,
-    /// It is not emptied after all.
+    /// It is kept, although it was chosen.
     Kept,
-    /// All its moves are handed out.
+    /// All of its moves were returned to the caller.
     Leaving,
     /// It was removed.
     Gone,
@@ -64,7 +64,7 @@ pub(super) struct Victim {
     /// Bytes that were used when it was chosen.
     pub(super) used: u64,
     pub(super) state: State,
-    /// In order of their offsets, as far as they have been looked at.
+    /// The pieces found so far, in the order of their offsets.
     pub(super) pieces: Vec<Piece>,
     /// All pieces have been looked at.
     pub(super) is_filled: bool,

@@ -19,7 +19,7 @@ use crate::features::ApiVersion;
 /// The number of features of Vulkan 1.0, the most of any structure; even, so that the size has no padding.
 const MOST: usize = 56;
 
-/// No chain is as long: Vulkan has fewer structures of features.
+/// The longest chain that is read. Vulkan has fewer structures of features, so a longer one is an error.
 const LONGEST: usize = 1024;
 
 /// A copy of a structure of features, with space for any.
@@ -52,17 +52,17 @@ impl Linked {
     }
 
     /// # Safety
-    /// `at` points to such a structure.
+    /// `at` points to a structure of the kind that `structure` describes.
     unsafe fn copied(structure: &'static Structure, at: *const vk::BaseInStructure<'_>) -> Self {
         let mut link = Self::empty(structure);
         let from = at.cast::<u8>().wrapping_add(core::mem::offset_of!(Block, flags)).cast::<vk::Bool32>();
-        // SAFETY: by the table the structure has this number of flags there, and every copy has space for at
-        // least as many.
+        // SAFETY: by the table, the structure has this number of flags at `from`. A copy has space for the flags of any
+        // structure.
         unsafe { ptr::copy_nonoverlapping(from, link.block.flags.as_mut_ptr(), structure.features.len()) };
         link
     }
 
-    /// The features that are on.
+    /// The enabled features.
     fn on(&self) -> impl Iterator<Item = &'static str> + '_ {
         let features = self.structure.features.iter().zip(&self.block.flags);
         features.filter(|(_, flag)| **flag != vk::FALSE).map(|(feature, _)| *feature)
@@ -80,7 +80,7 @@ impl Chain {
     /// # Safety
     /// The pointers of the chain are valid, and its end stays valid while the copy is in use.
     pub(super) unsafe fn copied(features: &vk::PhysicalDeviceFeatures2<'_>) -> Result<Self, CreateError> {
-        // SAFETY: it is the structure of that name.
+        // SAFETY: `HEAD` describes `VkPhysicalDeviceFeatures2`, the type of the structure.
         let head = unsafe { Linked::copied(&HEAD, ptr::from_ref(features).cast()) };
         let mut chain = Self { links: vec![head], rest: ptr::null_mut() };
         let mut next: *const vk::BaseInStructure<'_> = features.p_next.cast::<vk::BaseInStructure<'_>>();
@@ -115,7 +115,7 @@ impl Chain {
         // SAFETY: the caller promises that the pointer is valid or null.
         if let Some(features) = unsafe { info.p_enabled_features.as_ref() } {
             let head = vk::PhysicalDeviceFeatures2::default().features(*features);
-            // SAFETY: it is the structure of that name.
+            // SAFETY: `HEAD` describes `VkPhysicalDeviceFeatures2`, the type of the structure.
             chain.links.push(unsafe { Linked::copied(&HEAD, ptr::from_ref(&head).cast()) });
         }
         let mut next = info.p_next.cast::<vk::BaseInStructure<'_>>();
@@ -143,7 +143,7 @@ impl Chain {
                 next.cast::<u8>().wrapping_add(core::mem::offset_of!(Block, flags)).cast::<vk::Bool32>();
             let features = known(kind).into_iter().flat_map(|structure| structure.features).enumerate();
             for (index, _) in features.filter(|(_, feature)| self.is_on(kind, feature)) {
-                // SAFETY: by the table the structure has such a flag there.
+                // SAFETY: by the table, the structure has a flag at this index.
                 unsafe { flags.wrapping_add(index).write(vk::TRUE) };
             }
             next = after;

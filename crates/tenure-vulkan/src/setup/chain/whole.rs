@@ -1,4 +1,5 @@
-//! The structures with all features of one version of Vulkan; Vulkan allows none of their parts beside them.
+//! The structures with all features of one version of Vulkan. Vulkan does not allow the structures of single features
+//! beside them in one chain.
 
 use core::ffi::CStr;
 

@@ -14,7 +14,7 @@ use crate::harness::{Vulkan, validated};
 use crate::probe::renumbered;
 
 const MUTABLE: OptionalFeatures = OptionalFeatures::MUTABLE_DESCRIPTORS;
-/// In the order of their bindings without mutable descriptors.
+/// The kinds, in the order of their bindings without mutable descriptors.
 const KINDS: [BindingKind; 6] = [
     BindingKind::Texture,
     BindingKind::StorageTexture,

@@ -100,7 +100,7 @@ impl Stage {
         layouts
     }
 
-    /// The half of a transfer is submitted.
+    /// Notes the submission of one half of a transfer.
     pub(super) fn transfer(&self, half: Half) {
         let mut releases = self.releases.lock();
         match half {

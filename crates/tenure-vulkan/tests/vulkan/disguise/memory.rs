@@ -177,7 +177,7 @@ unsafe extern "system" fn invalidate(
     vk::Result::SUCCESS
 }
 
-/// Buffers are shared by all families, which the real device does not have.
+/// The description for the real device, without the disguise's families. Checks that the buffer is shared by all of them.
 fn real_buffer_info(stage: &Stage, info: &vk::BufferCreateInfo<'static>) -> vk::BufferCreateInfo<'static> {
     let families = stage.costume.families.len();
     let is_shared = info.sharing_mode == vk::SharingMode::CONCURRENT;

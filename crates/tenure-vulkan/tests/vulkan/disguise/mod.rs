@@ -206,7 +206,7 @@ impl Disguise {
         *self.0.failure.lock() = Some((first, result));
     }
 
-    /// It no longer fails; true if it has.
+    /// Ends the injected failures; true if one has happened.
     pub(crate) fn forgive_any(&self) -> bool {
         self.0.failure.lock().take().is_none()
     }
@@ -222,7 +222,7 @@ impl Disguise {
         self.0.seems_busy.store(busy, Ordering::Relaxed);
     }
 
-    /// From now on the fences of presentations are never signalled, and presentations that fail are not made.
+    /// Stops signalling the fences of presentations, and leaves out presentations that fail.
     pub(crate) fn lose_presents(&self) {
         self.0.loses_presents.store(true, Ordering::Relaxed);
     }
@@ -237,17 +237,17 @@ impl Disguise {
         std::mem::take(&mut *self.0.trace.lock())
     }
 
-    /// The calls of `vkCmdPipelineBarrier2` since this was last asked.
+    /// The calls of `vkCmdPipelineBarrier2` since the last call of this method.
     pub(crate) fn take_barriers(&self) -> Vec<barriers::Call> {
         std::mem::take(&mut *self.0.barriers.lock())
     }
 
-    /// How many swap chains are not destroyed.
+    /// The number of swap chains that are not destroyed.
     pub(crate) fn chains(&self) -> usize {
         self.0.chains.lock().len()
     }
 
-    /// From now on surfaces also offer HDR10, or no longer.
+    /// Makes surfaces offer HDR10, or no longer.
     pub(crate) fn offer_hdr(&self, offers: bool) {
         self.0.offers_hdr.store(offers, Ordering::Relaxed);
     }
@@ -264,7 +264,7 @@ impl Disguise {
         (described.iter().map(|(_, nits)| *nits).collect(), chains.len())
     }
 
-    /// How often a function was called.
+    /// The number of calls of a function.
     pub(crate) fn calls(&self, call: &str) -> u64 {
         self.0.calls.lock().get(call).copied().unwrap_or(0)
     }

@@ -95,7 +95,7 @@ unsafe extern "system" fn reset_pool(
     unsafe { (stage.device.fp_v1_0().reset_command_pool)(device, pool, flags) }
 }
 
-/// Lists are for the family of the queue that they are submitted to.
+/// Checks that lists are submitted to queues of their own family.
 fn check_lists(stage: &Stage, queue: vk::Queue, lists: impl Iterator<Item = vk::CommandBuffer>) {
     let family = stage.family_of(queue);
     let mut recorded = stage.lists.lock();

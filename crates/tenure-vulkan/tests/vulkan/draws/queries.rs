@@ -18,7 +18,7 @@ use crate::harness::{Vulkan, validated};
 const LONG: Duration = Duration::from_secs(10);
 const TARGET: vk::ImageLayout = vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL;
 
-/// How many columns of pixels are drawn, at most [`SIDE`].
+/// The numbers of drawn columns of pixels, at most [`SIDE`].
 const COLUMNS: [u32; 4] = [SIDE, 3, 1, 0];
 
 #[test]

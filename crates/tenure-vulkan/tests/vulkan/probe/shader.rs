@@ -19,7 +19,7 @@ pub(super) enum Index {
     Known(u32),
 }
 
-/// Where the shader writes.
+/// The output of the shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Out {
     /// To a buffer in a set.
@@ -28,7 +28,7 @@ pub(super) enum Out {
     Address,
 }
 
-/// Where a descriptor is.
+/// The place of a descriptor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Find {
     pub(super) set: u32,

@@ -84,7 +84,7 @@ fn send(wire: &Wire, [one, other]: &[Exported; 2]) {
     wire.send(&both, &[&one.handle, &other.handle]);
 }
 
-/// How many file descriptors this process has, but for the one that counts them.
+/// The number of file descriptors of this process, without the one that counts them.
 fn descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }

@@ -11,7 +11,7 @@ use rustix::net::{
     SendFlags, recvmsg, sendmsg,
 };
 
-/// Of one message.
+/// The size of a message in bytes.
 const BYTES: usize = 256;
 const HANDLES: usize = 4;
 

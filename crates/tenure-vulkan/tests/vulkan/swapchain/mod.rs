@@ -13,7 +13,7 @@ use tenure_vulkan::{Device, DeviceConfig, OptionalFeatures, RawView as _, Swapch
 
 use crate::harness::validated;
 
-/// With and without fences for presentations.
+/// The options with and without fences for presentations.
 fn all_options() -> [DeviceConfig; 2] {
     let options = validated().presentation(true);
     [options.clone(), options.without(OptionalFeatures::SWAPCHAIN_MAINTENANCE1)]

@@ -143,7 +143,7 @@ impl List {
         }
     }
 
-    /// Resources go to other devices and come from them, and not between queues.
+    /// Refuses transfers between queues. Only transfers to and from other devices exist.
     fn check_transfer(
         &self,
         resource: &Resource,

@@ -84,7 +84,7 @@ impl Window {
         [data[2], data[1], data[0]]
     }
 
-    /// Presentations are shown some time after they are made.
+    /// Waits for the colour of a pixel, because a presentation is shown some time after the call.
     fn wait_for_pixel(&self, [x, y]: [i16; 2], wanted: [u8; 3]) {
         let begun = Instant::now();
         while self.pixel(x, y) != wanted {

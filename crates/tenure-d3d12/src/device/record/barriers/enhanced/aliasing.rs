@@ -48,7 +48,7 @@ pub(super) struct Follows {
 /// A resource that takes over memory; `K` identifies it.
 struct Takeover<K> {
     resource: K,
-    /// It has no transitions that could order it.
+    /// Whether the resource is a buffer, which has no transitions that could order it.
     is_buffer: bool,
     /// Subresources without a transition so far.
     left: u32,

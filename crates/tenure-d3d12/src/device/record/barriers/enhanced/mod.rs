@@ -117,12 +117,12 @@ struct Groups {
 /// A call of the contract, translated.
 #[derive(Default)]
 struct Translated<'a> {
-    /// Flushes, and orders uses of aliased memory; before all others.
+    /// The first barriers: flushes, and the order of uses of aliased memory.
     before: Groups,
     barriers: Groups,
     /// The subresources that a command after the barriers discards.
     discards: SmallVec<[(&'a Resource, Subresource); 2]>,
-    /// After the discards: to states other than the ones in which textures are discarded.
+    /// The barriers after the discards, to states other than those in which textures are discarded.
     after: Groups,
 }
 
