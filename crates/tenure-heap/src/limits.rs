@@ -438,7 +438,7 @@ mod tests {
 
     /// Memory is evicted when the budget has shrunk, so the earlier budget must not be used afterwards.
     #[test]
-    fn what_was_granted_before_an_eviction_is_asked_for_again() {
+    fn the_budget_is_queried_again_after_an_eviction() {
         let (limits, granted) = (limits(), Cell::new(9000));
         let budget = || vec![HeapBudget { budget: granted.get(), usage: limits.taken(0) }];
         assert!(limits.allows(MEMORY, 500, Round::WithinBudget, budget));
@@ -452,7 +452,7 @@ mod tests {
     /// Concurrent callers cannot exceed the cap or the budget together, and a failed request leaves no
     /// reservation.
     #[test]
-    fn what_threads_take_at_once_exceeds_nothing() {
+    fn concurrent_requests_exceed_no_limit() {
         use std::sync::atomic::{AtomicU64, Ordering};
 
         use crate::HeapError;

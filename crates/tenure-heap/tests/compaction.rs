@@ -183,7 +183,7 @@ fn calls_do_no_more_than_they_may() {
 
 /// A range that cannot move keeps its block, and no other.
 #[test]
-fn what_does_not_move_is_left_alone() {
+fn ranges_that_cannot_move_keep_their_block() {
     let mut program = Program::new(PoolSuballocator::general(16).unwrap(), 5);
     program.fragment(24, 10);
     let pinned = program.by_block().len() / 3;
@@ -221,7 +221,7 @@ fn a_dense_pool_is_left_alone() {
 
 /// Requests can use the room in blocks that are being emptied at once.
 #[test]
-fn what_is_asked_for_finds_room_before_a_block_is_made() {
+fn requests_use_blocks_that_are_being_emptied() {
     for mut program in pools(11) {
         program.fragment(16, 10);
         let made = program.made;
@@ -320,7 +320,7 @@ fn nothing_is_placed_in_a_block_that_is_given_back_step_by_step() {
 
 /// A planned move is not planned again when its block is chosen again, whether or not it is ever made.
 #[test]
-fn what_was_told_is_not_told_again_after_a_stop() {
+fn planned_moves_are_not_planned_again_after_a_stop() {
     for mut program in pools(17) {
         program.fragment(16, 10);
         let (mut told, mut more) = (Vec::new(), Vec::new());

@@ -257,7 +257,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn compaction_keeps_to_what_the_program_knows(
+    fn compaction_agrees_with_the_model(
         seed: u64,
         is_buddy: bool,
         steps in prop::collection::vec(step(), 0..200),

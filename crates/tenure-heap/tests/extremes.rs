@@ -80,7 +80,7 @@ fn request(size: u64) -> MemoryRequest<'static> {
 }
 
 #[test]
-fn budgets_of_every_size_say_what_they_grant() {
+fn budgets_of_every_size_grant_exact_bytes() {
     let numbers = [0, 1, 1000, i64::MAX as u64, 1 << 63, u64::MAX];
     for (budget, usage, bytes) in
         numbers.iter().flat_map(|b| numbers.iter().flat_map(move |u| numbers.map(|n| (*b, *u, n))))

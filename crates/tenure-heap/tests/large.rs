@@ -156,7 +156,7 @@ fn ranges_stay_apart_whatever_the_sizes() {
 /// A block with a power of two as its size, created for a range of little more than half of it, serves all
 /// later requests.
 #[test]
-fn what_a_buddy_rounds_up_does_not_count() {
+fn padding_of_a_buddy_does_not_count() {
     let mut pool = Pool::new(PoolSuballocator::buddy(256), 16);
     let level = pool.add_and_allocate((), 16 * MIB, 9 * MIB, 1, &mut Vec::new());
     let level = level.unwrap_or_else(|unfit| panic!("{unfit:?}"));

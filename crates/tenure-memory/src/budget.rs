@@ -216,7 +216,7 @@ mod tests {
     use std::sync::atomic::Ordering;
 
     #[test]
-    fn what_was_taken_and_given_back_since_counts() {
+    fn bytes_taken_and_released_since_the_query_count() {
         let heap = HeapCount::default();
         heap.ours.store(100, Ordering::Relaxed);
         let answer = Answer { reported: HeapBudget { budget: 1000, usage: 300 }, ours: heap.certain(100) };

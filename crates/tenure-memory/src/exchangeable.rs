@@ -197,7 +197,7 @@ mod tests {
     /// Two threads hold the value and read it twice, one pins it, and another exchanges it: a held or pinned
     /// value never changes.
     #[test]
-    fn what_is_held_or_pinned_stays() {
+    fn held_or_pinned_values_stay() {
         loom::model(|| {
             let value = Arc::new(Exchangeable::new(1));
             let exchanges = Arc::new(AtomicUsize::new(0));

@@ -101,7 +101,7 @@ fn classes_are_planned_apart() {
 }
 
 #[test]
-fn what_was_pinned_by_a_plan_can_be_planned_again() {
+fn items_pinned_by_a_plan_can_be_planned_again() {
     for (name, items) in frames() {
         let plan = planned(&items, &Options::new());
         let pin = |(at, (item, offset)): (usize, (&Item, &u64))| match at % 3 {

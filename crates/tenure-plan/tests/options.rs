@@ -24,7 +24,7 @@ fn nothing_takes_nothing() {
 }
 
 #[test]
-fn bad_items_are_refused_with_what_is_wrong() {
+fn bad_items_are_refused_with_their_error() {
     let good = Item::new(0..2, 8);
     let item = 1;
     assert_eq!(refused(&[good, Item::new(3..3, 8)]), PlanError::EmptyLifetime { item, first: 3, last: 3 });

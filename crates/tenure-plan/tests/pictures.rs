@@ -27,7 +27,7 @@ fn shown(document: &Document<'_>) -> Vec<String> {
 }
 
 #[test]
-fn a_picture_has_what_explains_it() {
+fn a_picture_has_its_names_and_legend() {
     let items = [Item::new(0..2, 96 << 20), Item::new(1..3, 32 << 20), Item::new(2..3, 16 << 20).in_class(4)];
     let planned = plan(&items, &Options::new()).unwrap();
     let picture = Picture::new(&items, &planned.offsets)

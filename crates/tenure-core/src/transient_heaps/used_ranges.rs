@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_without_overflow() {
+    fn oversized_ranges_are_refused_without_overflow() {
         let mut used = UsedRanges::default();
         assert_eq!(used.first_fit(101, 1, 100, from(1)), None);
         assert_eq!(used.first_fit(u64::MAX, 1, u64::MAX, from(1)), Some(0));
@@ -209,7 +209,7 @@ mod tests {
     /// Without calls of `forget`, as in a program without frames: ranges that no open recording can use do not
     /// accumulate.
     #[test]
-    fn what_was_dropped_long_ago_is_forgotten() {
+    fn ranges_dropped_long_ago_are_forgotten() {
         let mut used = UsedRanges::default();
         for recording in 1..10_000_u64 {
             let range = recording % 100 * 7..recording % 100 * 7 + 9;

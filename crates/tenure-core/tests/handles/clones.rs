@@ -62,7 +62,7 @@ fn the_last_of_all_clones_and_frames_ends_the_manager() {
 }
 
 #[test]
-fn a_clone_sees_what_the_others_do() {
+fn clones_share_all_state() {
     let device = device(Profile::DISCRETE, Lag::None);
     let first = gpu(&device);
     let second = first.clone();

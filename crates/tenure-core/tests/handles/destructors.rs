@@ -178,7 +178,7 @@ fn kept(gpu: &Gpu<Device>, owner: impl Send + Sync + 'static) -> Buffer<Device> 
 /// The owner of an adopted buffer's memory is dropped after the buffer, by a purge and not by a creation that
 /// looks for room; its panic stops nothing else from being released.
 #[test]
-fn what_keeps_adopted_memory_goes_where_destructors_of_the_program_run() {
+fn owners_of_adopted_memory_are_dropped_by_a_purge() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&device);
     let (boom, dropped) = boom();
@@ -327,7 +327,7 @@ fn a_listener_for_pressure_may_panic_in_its_destructor() {
 
 /// The payload of a panic is the program's, too: its destructor panics where no code of the program catches it.
 #[test]
-fn what_panics_throw_may_panic_in_its_destructor() {
+fn payloads_of_panics_may_panic_in_their_destructor() {
     struct Thrown(#[expect(dead_code, reason = "panics when it is dropped")] Boom);
     struct Throws(Option<Boom>);
     impl Drop for Throws {

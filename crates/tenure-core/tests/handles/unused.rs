@@ -52,7 +52,7 @@ fn a_pending_upload_holds_back_nothing_beyond_a_purge() {
 }
 
 #[test]
-fn a_trim_submits_what_is_pending_and_gives_back_what_that_held() {
+fn a_trim_submits_pending_uploads_and_frees_their_memory() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&device);
     let used = big(&gpu, true);
@@ -180,7 +180,7 @@ fn a_texture_is_kept_once_commands_can_name_it() {
 
 /// The program still has the adopted object, and may use it in any way.
 #[test]
-fn what_was_adopted_is_kept() {
+fn adopted_buffers_are_kept() {
     use tenure_core::BufferInfo;
     use tenure_core::device::{MemoryTypeId, ResourceDesc};
     let adopt = |gpu: &Gpu<Device>| {

@@ -36,7 +36,7 @@ fn take(
 }
 
 #[test]
-fn totals_are_those_of_what_lives() {
+fn totals_are_those_of_live_ranges() {
     let (mut pools, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
     let mut rng = Rng::new(3);
     let mut live: Vec<MemoryRange> = Vec::new();

@@ -118,7 +118,7 @@ fn a_committed_buffer_is_as_large_as_it_was_asked_for() {
 }
 
 #[test]
-fn what_a_stride_adds_is_part_of_the_size_that_is_placed() {
+fn padding_of_a_stride_is_part_of_the_placed_size() {
     let gpu = default_gpu(Profile::DISCRETE);
     let desc = BufferDesc::new(64 * KIB - 4, Usage::VERTEX).stride(12);
     let buffers: Vec<_> = (0..200).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
@@ -192,7 +192,7 @@ fn shared_buffers_are_no_larger_than_a_buffer_may_be() {
 }
 
 #[test]
-fn what_no_heap_can_hold_is_out_of_memory_with_the_numbers() {
+fn sizes_beyond_every_heap_are_out_of_memory_with_the_numbers() {
     for strategy in [tenure_core::Strategy::Pooled, tenure_core::Strategy::Committed] {
         let options = Options::new(Profile::VULKAN_NVIDIA).heap_sizes([8 * MIB, 8 * MIB, 8 * MIB]);
         let gpu = gpu(options, Config::from(PoolConfig::default().strategy(strategy)));
@@ -246,7 +246,7 @@ fn buddies_divide_blocks_that_hold_the_request() {
 
 /// A buddy allocator aligns by rounding up, so that no block suits an extreme alignment.
 #[test]
-fn buddies_leave_no_block_for_what_they_cannot_serve() {
+fn buddies_leave_no_block_for_extreme_alignments() {
     let config = Config::from(UploadConfig::default().suballocator(UploadSuballocator::Buddy));
     let gpu = gpu(Options::new(Profile::DISCRETE), config);
     let desc = BufferDesc::new(1000, Usage::CONSTANT).memory(MemoryUse::Upload).alignment(1 << 40);

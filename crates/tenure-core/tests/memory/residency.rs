@@ -80,7 +80,7 @@ fn a_world_larger_than_the_budget_is_paged() {
 
 /// Blocks that fit stay: nothing is evicted, and a submission makes no call for it.
 #[test]
-fn what_fits_is_left_alone() {
+fn blocks_that_fit_are_not_evicted() {
     let gpu = granted(256);
     let target = target(&gpu);
     let world: Vec<_> = (0..32).map(|_| make(&gpu, 2 * MIB)).collect();
@@ -178,7 +178,7 @@ fn a_submission_larger_than_the_budget_runs() {
 
 /// A lasting table, a view, and descriptors of one recording: their resources are resident.
 #[test]
-fn what_descriptors_show_is_resident() {
+fn resources_of_descriptors_are_resident() {
     let gpu = granted(16);
     let [table, view, dynamic, named] = std::array::from_fn(|_| make(&gpu, MIB));
     let others: Vec<_> = (0..16).map(|_| make(&gpu, MIB)).collect();
@@ -319,7 +319,7 @@ fn small_evictable_resources_share_small_blocks() {
 
 /// A view or a resource of another manager is refused.
 #[test]
-fn what_is_of_another_manager_is_refused() {
+fn resources_of_another_manager_are_refused() {
     let (gpu, other) = (granted(64), granted(64));
     let foreign = other.create_buffer(&evictable(MIB)).unwrap();
     let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
@@ -415,7 +415,7 @@ fn pick<'a, T>(rng: &mut Rng, all: &'a [T]) -> Option<&'a T> {
 /// Random programs on three queues, under a budget that follows a random script: used blocks are resident,
 /// blocks in use are not evicted, and evicted blocks keep their contents.
 #[test]
-fn random_programs_use_only_what_is_resident() {
+fn random_programs_use_only_resident_blocks() {
     let mut evictions = 0;
     for seed in 0..40 {
         let mut world = World::new(seed);
@@ -492,7 +492,7 @@ fn a_change_of_the_budget_is_heard_at_once() {
 
 /// Limits granted some frames ago do not outlive a change of the budget.
 #[test]
-fn what_was_granted_before_a_change_is_not_taken_after() {
+fn limits_granted_before_a_budget_change_expire() {
     let gpu =
         with(Options::new(Profile::DISCRETE).budgets([256 * MIB, 4096 * MIB]).paging(Paging::PCIE4_X16));
     let load = || gpu.create_texture(&TextureDesc::d2(1024, 1024, Format::Rgba8Unorm, Usage::SHADER_READ));
@@ -515,7 +515,7 @@ fn evicted(gpu: &Gpu<Device>) -> u64 {
 
 /// As many idle blocks are evicted as if the requested bytes were missing, and none in use.
 #[test]
-fn what_is_asked_for_leaves_at_the_end_of_the_frame() {
+fn requested_bytes_are_evicted_at_the_end_of_the_frame() {
     let gpu = granted(256);
     let target = target(&gpu);
     let world: Vec<_> = (0..8).map(|_| make(&gpu, 2 * MIB)).collect();
@@ -543,7 +543,7 @@ fn what_is_asked_for_leaves_at_the_end_of_the_frame() {
 
 /// Resources unused since the previous request are evicted, however much room there is.
 #[test]
-fn what_is_unused_between_two_requests_leaves() {
+fn resources_unused_between_two_requests_are_evicted() {
     let gpu = granted(256);
     let target = target(&gpu);
     let world: Vec<_> = (0..4).map(|_| make(&gpu, 2 * MIB)).collect();
@@ -570,7 +570,7 @@ fn what_is_unused_between_two_requests_leaves() {
 
 /// The reservation of memory that cannot be evicted is updated after large changes.
 #[test]
-fn what_is_pinned_is_reserved() {
+fn pinned_memory_is_reserved() {
     let gpu = granted(256);
     end_frame(&gpu);
     let told = || gpu.device().reserved().first().map(|bytes| bytes / MIB);

@@ -99,7 +99,7 @@ fn textures_that_cannot_be_resident_at_once_are_filled() {
 
 /// A block that cannot be resident by itself keeps uploads pending, with an error; they are made when it can be.
 #[test]
-fn an_upload_to_what_cannot_be_resident_stays_pending() {
+fn an_upload_to_a_non_resident_block_stays_pending() {
     let gpu = with(Options::new(Profile::DISCRETE).budgets([64 * MIB]));
     let buffers: Vec<_> = [2, 8].map(|mib| gpu.create_buffer(&evictable(mib * MIB)).unwrap()).into();
     evict_once(&gpu);
@@ -124,7 +124,7 @@ fn an_upload_to_what_cannot_be_resident_stays_pending() {
 /// A block that can never be resident is dropped: its upload no longer delays others, unless a recording uses
 /// it.
 #[test]
-fn an_upload_to_what_was_dropped_holds_nothing_back() {
+fn an_upload_to_a_dropped_block_delays_no_others() {
     let gpu = with(Options::new(Profile::DISCRETE).budgets([64 * MIB]));
     let [small, large] = [2, 8].map(|mib| gpu.create_buffer(&evictable(mib * MIB)).unwrap());
     evict_once(&gpu);
@@ -232,7 +232,7 @@ fn stream(gpu: &Gpu<Device>, seed: u64) {
 
 /// Threads create, fill, read and drop while another changes the budget and ends frames.
 #[test]
-fn threads_find_what_they_wrote() {
+fn threads_find_their_bytes() {
     for lag in [Lag::None, Lag::Submissions(3), Lag::Random { max: 9 }] {
         let gpu = with(Options::new(Profile::DISCRETE).lag(lag).seed(3).budgets([12 * MIB]));
         std::thread::scope(|scope| {

@@ -140,7 +140,7 @@ fn a_program_that_is_not_short_seldom_asks() {
 }
 
 #[test]
-fn what_is_given_back_counts_at_once() {
+fn released_memory_counts_at_once() {
     let gpu = gpu(Profile::DISCRETE);
     gpu.device().set_budget(0, 64 * MIB).unwrap();
     end_frame(&gpu);
@@ -155,7 +155,7 @@ fn what_is_given_back_counts_at_once() {
 }
 
 #[test]
-fn what_is_pending_idle_and_used_is_told_apart() {
+fn pending_idle_and_used_memory_are_distinguished() {
     let gpu = gpu(Profile::DISCRETE);
     let buffer = gpu.create_buffer(&mesh(MIB)).unwrap();
     let list = gpu.record(Queue::Graphics, "a list that may use it").unwrap();
@@ -399,7 +399,7 @@ fn check_tags(report: &Report) {
 
 /// The predicted cost of a request is its actual cost: bytes from the driver, memory type and placement.
 #[test]
-fn a_request_costs_what_it_was_said_to() {
+fn predicted_costs_of_requests_are_exact() {
     for &profile in Profile::ALL {
         for seed in 0..3 {
             check_costs(profile, seed);
@@ -468,7 +468,7 @@ fn a_request_beyond_the_budget_says_so() {
 /// Under a cap a request costs the smaller block that the cap allows, and is not reported as within the budget
 /// if it would fail.
 #[test]
-fn a_request_costs_what_a_cap_leaves() {
+fn predicted_costs_respect_the_cap() {
     for &profile in Profile::ALL {
         let gpu = gpu(profile);
         let heap = local_index(&gpu);

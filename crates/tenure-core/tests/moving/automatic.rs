@@ -58,7 +58,7 @@ fn a_program_that_does_nothing_about_it_gets_its_memory_back() {
 
 /// Nothing moves in a program that creates and drops resources in each frame.
 #[test]
-fn what_changes_all_the_time_is_left_alone() {
+fn short_lived_resources_do_not_move() {
     let gpu = gpu(Config::default());
     let desc = BufferDesc::new(100 * KIB, Usage::VERTEX).movable();
     let mut live = Vec::new();

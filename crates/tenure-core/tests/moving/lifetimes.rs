@@ -48,7 +48,7 @@ pub(crate) fn assert_no_hazards(gpu: &Gpu<Device>) {
 
 /// A resource dropped right after its move outlives the copy to its new place.
 #[test]
-fn what_has_moved_and_is_dropped_outlives_the_copy() {
+fn moved_and_dropped_resources_outlive_the_copy() {
     for profile in PROFILES {
         let gpu = with(Options::new(profile).lag(Lag::Submissions(200)));
         let desc = sampled().movable();
@@ -142,7 +142,7 @@ fn places_that_nothing_moved_to_are_given_back_at_the_end() {
 
 /// A subresource written only by a recording that was never submitted has no content, and is not copied.
 #[test]
-fn what_was_never_written_after_all_is_not_copied() {
+fn subresources_of_discarded_writes_are_not_copied() {
     for profile in PROFILES {
         let gpu = with(Options::new(profile));
         let desc = TextureDesc::d2(256, 256, Format::Rgba8Unorm, Usage::RENDER_TARGET | Usage::SHADER_READ);
@@ -161,7 +161,7 @@ fn what_was_never_written_after_all_is_not_copied() {
 
 /// Mips without content are in the state of the others after a move, which views of all of them count on.
 #[test]
-fn what_has_no_content_keeps_its_state() {
+fn mips_without_content_keep_their_state() {
     for profile in PROFILES {
         let gpu = with(Options::new(profile));
         let kept = one_in_eight(&gpu, 128, || gpu.create_texture(&sampled().mips(3).movable()).unwrap());

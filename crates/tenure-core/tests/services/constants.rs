@@ -255,7 +255,7 @@ fn threads_take_each_others_free_pages_before_new_ones() {
 }
 
 #[test]
-fn what_is_larger_than_a_page_gets_one_of_its_own() {
+fn constants_larger_than_a_page_get_their_own_page() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));
     // The block has room for a page and the first of the large constants.
     let pools = tenure_core::PoolConfig::default().min_block(192 << 10);

@@ -72,7 +72,7 @@ fn more_than_the_host_has_is_uploaded_in_pieces() {
 
 /// The staged bytes of all uploads stay within the limit, however late the GPU is.
 #[test]
-fn large_uploads_stay_within_what_may_be_pending() {
+fn large_uploads_stay_within_the_staging_limit() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::D3D12_TIER2, Profile::VULKAN_LAVAPIPE] {
         for lag in [Lag::None, Lag::Submissions(3), Lag::Random { max: 9 }] {
             let device = Device::with_options(Options::new(profile).lag(lag).seed(5));

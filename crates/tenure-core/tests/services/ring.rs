@@ -208,7 +208,7 @@ fn a_frame_larger_than_the_ring_is_closed_by_hand() {
 }
 
 #[test]
-fn what_never_fits_is_refused_or_gets_a_buffer_of_its_own() {
+fn oversized_data_is_refused_or_gets_its_own_buffer() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));
     let gpu = gpu(&device, Config::default());
     let strict = ring(&gpu, 64 * KIB);

@@ -92,7 +92,7 @@ fn reads_by_turns_need_no_barrier_and_no_submission_of_their_own() {
 
 /// On Vulkan each change of the queue transfers the texture in two halves, the first in a submission of its own.
 #[test]
-fn families_hand_over_what_they_read() {
+fn families_hand_over_textures_that_they_read() {
     let bench = Bench::new(Profile::VULKAN_NVIDIA);
     bench.fill();
     for _ in 0..10 {

@@ -100,7 +100,7 @@ fn ids() {
 }
 
 #[test]
-fn what_a_free_repeats_must_match() {
+fn repeated_fields_of_a_free_must_match() {
     damaged(
         &format!("{A}free,1,101,,gpu_only+linear,5"),
         Reason::SizeMismatch { id: 1, freed: 101, allocated: 100 },

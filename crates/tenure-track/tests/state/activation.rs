@@ -126,7 +126,7 @@ fn a_target_is_discarded_before_its_first_use_and_after_it_takes_over_bytes() {
 
 /// A resource that takes over bytes is inactive before the recording.
 #[test]
-fn no_barrier_in_front_of_the_recording_touches_what_is_activated() {
+fn activated_resources_have_no_barrier_before_the_recording() {
     for model in MODELS {
         let (bloom, shadow) = (target(), target());
         for serial in 1..4 {
@@ -352,7 +352,7 @@ fn an_activation_is_flushed_before_the_recording_ends() {
 }
 
 #[test]
-fn what_takes_over_undefined_bytes_on_another_queue_is_not_handed_over() {
+fn resources_taking_over_undefined_bytes_are_not_handed_over() {
     let families =
         [0, 1, 2].map(|family| QueueProperties { kind: queues()[family].kind, family: family as u32 });
     let desc = Usage::UNORDERED_ACCESS | Usage::COPY_DST;

@@ -66,7 +66,7 @@ fn an_unknown_budget_grants_everything() {
 
 /// A program with more committed buffers than the device allows allocations.
 #[test]
-fn what_need_not_be_committed_shares_near_the_limit_on_allocations() {
+fn buffers_share_blocks_near_the_limit_on_allocations() {
     let pools = PoolConfig::default().max_pooled_buffer(64 * KIB);
     let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA), Config::default().pools(pools));
     let limit = gpu.device().properties().max_allocations;

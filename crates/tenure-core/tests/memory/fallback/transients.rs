@@ -136,7 +136,7 @@ fn busy(lag: Lag, max_wait: Duration) -> Gpu<Device> {
 }
 
 #[test]
-fn transient_heaps_wait_for_what_the_gpu_still_uses() {
+fn transient_heaps_wait_for_objects_in_use() {
     let gpu = busy(Lag::Submissions(50), Duration::from_secs(10));
     let recording = gpu.record(Queue::Graphics, "draw").unwrap();
     drop(recording.transient_texture(&target(5)).unwrap());

@@ -174,7 +174,7 @@ fn plans_are_improved_only_for_a_gain() {
 }
 
 #[test]
-fn without_a_budget_plans_stay_what_they_are() {
+fn plans_are_not_improved_without_a_budget() {
     for (name, lives) in frames::frames() {
         let graph = frames::graph(&lives);
         let mut asked = Asked::new(PlanOptions::default().nodes(0).improve_nodes(0));

@@ -185,7 +185,7 @@ fn transient_attachments_of_two_passes() {
 }
 
 #[test]
-fn errors_say_what_and_where() {
+fn errors_name_the_pass_the_resource_and_the_state() {
     let found = error(|graph| {
         let buffer = graph.buffer(buffer(1).name("tiles"));
         graph.pass(Queue::Graphics, "shade").uses(buffer, State::PIXEL_SHADER);

@@ -123,7 +123,7 @@ fn uses_of_one_resource_go_together_if_one_layout_serves_them() {
 }
 
 #[test]
-fn what_no_pass_uses_costs_nothing() {
+fn unused_resources_cost_nothing() {
     let mut graph = Graph::new();
     let (unused, used) = (graph.buffer(buffer(100)), graph.buffer(buffer(1)));
     graph.pass(Queue::Graphics, "pass").uses(used, State::UNORDERED_ACCESS);

@@ -114,7 +114,7 @@ impl Program {
 }
 
 #[test]
-fn random_graphs_on_all_queues_find_what_they_wrote() {
+fn random_graphs_on_all_queues_find_their_bytes() {
     for &profile in PROFILES {
         let mut chance = Rng::new(11);
         for _ in 0..25 {

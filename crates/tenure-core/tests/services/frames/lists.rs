@@ -71,7 +71,7 @@ fn many_submissions_make_few_lists() {
 }
 
 #[test]
-fn what_was_reserved_is_not_made_again() {
+fn reserved_lists_are_not_created_again() {
     let (gpu, device) = manual(Config::from(FrameConfig::default().in_flight(3)));
     gpu.reserve_recordings(Queue::Graphics, 10).unwrap();
     frame_on(&gpu, Queue::Graphics, 2);
