@@ -97,7 +97,7 @@ fn subresources_decay_one_by_one() {
 }
 
 #[test]
-fn what_a_barrier_set_stays_for_textures() {
+fn states_set_by_barriers_stay_for_textures() {
     let device = manual(Profile::DISCRETE);
     let rock = rock(&device, true);
     assert_clean(&run(&device, GRAPHICS, 1, |list| become_target(list, &rock)));
@@ -199,7 +199,7 @@ fn buffers_on_vulkan_need_barriers_around_writes_only() {
 }
 
 #[test]
-fn reads_of_what_nobody_wrote_add_up_on_vulkan() {
+fn reads_without_a_write_add_up_on_vulkan() {
     let device = manual(Profile::VULKAN_INTEL);
     let up = upload(&device, "up", 64);
     device.map(&up).unwrap().write(0, &[1; 64]).unwrap();
@@ -340,7 +340,7 @@ fn a_barrier_names_the_state_and_not_a_wider_one() {
 
 /// As on a driver that otherwise flushes too little.
 #[test]
-fn what_shaders_read_may_have_to_be_the_source_of_copies() {
+fn states_of_shader_reads_may_need_copy_source() {
     let used = |after: Option<State>| {
         let options = Options::new(Profile::DISCRETE).lag(Lag::Manual).copy_src_with_reads();
         let device = Device::with_options(options);

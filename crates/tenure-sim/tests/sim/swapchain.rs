@@ -394,7 +394,7 @@ fn presenting_follows_a_script_too() {
 /// On Vulkan the signals that a frame waits for are submitted before its image is presented, also those that another queue
 /// waits for. Direct3D 12 presents on the queue, which waits for any of them.
 #[test]
-fn what_a_frame_waits_for_is_submitted_before_it_is_presented() {
+fn signals_of_a_frame_are_submitted_before_it_is_presented() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::DISCRETE] {
         for (is_elsewhere, is_early) in [(false, true), (false, false), (true, true), (true, false)] {
             let (device, gpu, mut swapchain) = window(profile, Lag::Submissions(2));
@@ -509,7 +509,7 @@ fn an_image_is_not_used_by_another_manager() {
 
 /// Textures of swap chains are adopted; images of other chains are not presented.
 #[test]
-fn only_a_swap_chain_makes_what_is_presented() {
+fn only_images_of_the_swap_chain_are_presented() {
     let (device, gpu) = manager(Profile::VULKAN_NVIDIA, Lag::None);
     let usage = Usage::RENDER_TARGET | Usage::PRESENT;
     let desc = TextureDesc::d2(8, 8, tenure_core::Format::Bgra8Unorm, usage).name("mine");

@@ -96,7 +96,7 @@ fn barriers_before_the_write_or_for_other_states_do_not_count() {
 
 /// The CPU may read its own later writes, and a mistake is reported once.
 #[test]
-fn what_the_cpu_wrote_it_sees() {
+fn the_cpu_sees_its_own_writes() {
     for profile in vulkan() {
         let device = Device::with_options(Options::new(profile).lag(Lag::None));
         let (from, back) = pair(&device);
