@@ -212,7 +212,7 @@ fn textures_are_adopted_with_their_state() {
 }
 
 #[test]
-fn what_is_adopted_is_what_it_is_said_to_be() {
+fn adopted_resources_match_their_description() {
     let one = device();
     let buffer = |size| ResourceDesc::Buffer(BufferInfo::new(size, Usage::COPY_SRC));
     let texture = |desc: TextureDesc| ResourceDesc::Texture(desc.info);

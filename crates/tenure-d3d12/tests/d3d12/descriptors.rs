@@ -131,7 +131,7 @@ fn many_descriptors_are_filled_in_at_once() {
 }
 
 #[test]
-fn what_cannot_be_filled_in_changes_nothing() {
+fn refused_descriptors_change_nothing() {
     let mut viewer = Viewer::new();
     let (device, kind) = (viewer.device(), DescriptorKind::Resource);
     let buffer = viewer.words(&[11; 256]);

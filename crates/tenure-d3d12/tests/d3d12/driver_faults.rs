@@ -41,7 +41,7 @@ fn the_table_is_asked_by_number() {
 }
 
 #[test]
-fn what_is_never_placed_requires_dedicated_memory() {
+fn resources_that_are_never_placed_require_dedicated_memory() {
     let sampled = texture(64, Format::Rgba8Unorm, Usage::SHADER_READ | Usage::COPY_DST);
     let vertices = buffer(64, Usage::VERTEX);
     for (device, expected) in

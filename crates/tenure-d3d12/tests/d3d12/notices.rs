@@ -186,7 +186,7 @@ fn reserved(calls: &[Call]) -> Vec<(i32, u64)> {
 /// Memory that cannot be evicted is reserved, as far as Windows allows, after large changes, and the
 /// reservation ends with the device.
 #[test]
-fn what_is_pinned_is_reserved() {
+fn pinned_memory_is_reserved() {
     let (spy, device) = watched();
     let gpu = Gpu::new(device, Config::default()).unwrap();
     let end_frame = || gpu.begin_frame().unwrap().end().unwrap();

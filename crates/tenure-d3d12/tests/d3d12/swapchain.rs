@@ -35,7 +35,7 @@ pub(crate) fn end(gpu: Gpu<Device>) {
 }
 
 #[test]
-fn what_is_presented_is_seen() {
+fn presented_images_are_seen() {
     let (gpu, window) = (gpu(), TestWindow::new([96, 64]));
     let mut chain = Swapchain::new(&gpu, window.handle, &SwapchainDesc::new([96, 64])).unwrap();
     assert_eq!((chain.extent(), chain.images()), ([96, 64], 3));

@@ -394,7 +394,7 @@ fn other_formats_are_seen_in_their_own_way() {
 }
 
 #[test]
-fn samplers_find_what_they_are_asked_for() {
+fn samplers_follow_their_description() {
     let mut viewer = Viewer::new();
     let (texture, info) = painted(&mut viewer, TextureDesc::d2(4, 4, Format::Rgba8Unorm, TEXELS).mips(3));
     viewer.show_texture(0, &texture, whole(&info, ViewShape::D2));

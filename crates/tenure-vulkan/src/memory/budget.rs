@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_is_not_believed() {
+    fn impossible_budgets_are_not_believed() {
         let counted = HeapBudget { budget: 800, usage: 70 };
         let believed = |budget, usage| {
             let HeapBudget { budget, usage } = believed(HeapBudget { budget, usage }, counted, 1000);

@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_used_on_the_queue_needs_nothing() {
+    fn resources_unused_on_the_queue_need_no_barrier() {
         let mut takeovers = Takeovers::default();
         takeovers.add(image(1), from(State::COMMON), to(State::COPY_DST));
         takeovers.add(None, from(State::COMMON), to(State::COPY_DST));

@@ -109,7 +109,7 @@ fn features_of_the_program_are_enabled() {
 
 /// Without acceleration structures, or without the addresses that they need, there are no rays.
 #[test]
-fn rays_go_with_what_they_need() {
+fn rays_require_their_features() {
     for optional in [OptionalFeatures::ACCELERATION_STRUCTURES, OptionalFeatures::BUFFER_DEVICE_ADDRESS] {
         let vulkan = Vulkan::new(validated().without(optional));
         let device = vulkan.device();
@@ -161,7 +161,7 @@ fn without_the_extension_the_budget_is_a_share() {
 }
 
 #[test]
-fn what_is_not_there_is_an_error() {
+fn missing_versions_layers_and_extensions_are_errors() {
     let alone = Vulkan::new(validated());
     let created = |options: Options| Device::create(&options).map(drop).unwrap_err();
     let old = created(Options::default().api_version(ApiVersion { major: 1, minor: 0 }));

@@ -277,7 +277,7 @@ fn a_budget_that_follows_a_script_changes_priorities_on_a_discrete_card() {
 
 /// Memory in use by the GPU keeps its priority, however short memory is.
 #[test]
-fn what_is_in_flight_on_a_discrete_card_keeps_its_priority() {
+fn memory_in_flight_on_a_discrete_card_keeps_its_priority() {
     let vulkan = card(&Options::default());
     vulkan.disguise().grant(&[AMPLE, AMPLE]);
     if !is_pageable(&vulkan) {

@@ -127,7 +127,7 @@ fn queues_of_a_discrete_card_wait_for_each_other_with_fences() {
 
 /// Without timeline semaphores, waits for future submissions are not possible.
 #[test]
-fn with_fences_a_discrete_card_waits_only_for_what_was_submitted() {
+fn fences_of_a_discrete_card_await_only_earlier_submissions() {
     let options = Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
     let vulkan = Vulkan::disguised(Costume::discrete(), &options);
     let device = vulkan.device();

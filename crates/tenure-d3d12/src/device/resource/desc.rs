@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn workarounds_reach_what_is_created() {
+    fn workarounds_reach_created_resources() {
         let is_zeroed = |made: &Described| !made.committed.contains(D3D12_HEAP_FLAG_CREATE_NOT_ZEROED);
         // An adapter without known faults.
         let plain = described(0x1414, 0x8c, depth(Usage::COPY_DST));

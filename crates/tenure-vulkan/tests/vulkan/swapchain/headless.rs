@@ -178,7 +178,7 @@ fn nothing_is_left_of_an_image_that_outlives_its_swap_chain() {
 
 /// A recording that has only begun with an image is submitted after the swap chain and the image are dropped.
 #[test]
-fn what_a_recording_waits_for_outlives_its_image() {
+fn semaphores_of_a_recording_outlive_its_image() {
     on_all(|gpu, _| {
         let headless = Headless::new(gpu.device()).unwrap();
         let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
@@ -411,7 +411,7 @@ fn handles_of_images_keep_their_chain() {
 }
 
 #[test]
-fn what_the_surface_has_not_is_refused() {
+fn settings_that_the_surface_lacks_are_refused() {
     on_all(|gpu, headless| {
         let strange = SwapchainDesc::new([16, 16]).format(Format::D32Float);
         assert_eq!(rule(headless.swapchain(gpu, &strange)), SwapchainRule::Format);

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_wrote_is_flushed_first() {
+    fn writes_of_other_resources_are_flushed_first() {
         let mut takeovers = Takeovers::default();
         takeovers.add(GRAPHICS, ("bloom", 1), (State::RENDER_TARGET, State::UNORDERED_ACCESS, State::COMMON));
         takeovers.add(GRAPHICS, ("hits", 0), (State::PIXEL_SHADER, State::COPY_DST, State::COMMON));
