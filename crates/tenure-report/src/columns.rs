@@ -150,7 +150,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn decoding_gives_what_was_encoded(
+        fn decoding_reverses_encoding(
             columns in prop::collection::vec(
                 (any::<bool>(), prop::collection::vec(prop_oneof![any::<u64>(), 0..1000_u64], 0..50), 1..1000_u64),
                 0..5,

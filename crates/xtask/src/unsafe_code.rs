@@ -203,7 +203,7 @@ mod tests {
     use super::{Count, HEADER, compare, count, rows};
 
     #[test]
-    fn what_is_unsafe_is_counted_and_tests_are_not() {
+    fn unsafe_code_outside_tests_is_counted() {
         let code = "unsafe fn f() { unsafe { g(unsafe { 1 }) } }\nunsafe impl Send for A {}\n\
                     unsafe extern \"C\" { fn h(); }\ntrait T { unsafe fn i(); }\n\
                     #[cfg(test)] mod tests { fn t() { unsafe { f() } } }";

@@ -15,7 +15,7 @@ fn the_targets_are_met() {
 
 /// Resources in slower memory return as soon as possible, and move once.
 #[test]
-fn what_comes_back_meets_its_targets() {
+fn returning_resources_meet_their_targets() {
     for figure in returning::all().unwrap() {
         assert!(figure.is_met(), "{}: {} of {}", figure.what, figure.value, figure.target);
     }

@@ -39,7 +39,7 @@ fn nothing_moves_in_vain_and_little_is_left_over() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_arguments_are_refused() {
     assert!(refused(&["recordings", "--only", "jemalloc"]).contains("jemalloc"));
     assert!(refused(&["recordings", "/no/such/file.csv"]).contains("/no/such/file.csv"));
     assert!(refused(&["recordings", "--rounds", "0"]).contains("rounds"));

@@ -83,7 +83,7 @@ fn a_lost_device_is_no_shortage() {
 }
 
 #[test]
-fn what_nobody_can_serve_is_refused() {
+fn impossible_sizes_and_alignments_are_refused() {
     let mut allocator = allocator(Driver::discrete(1 << 30, 1 << 30), AllocationSizes::default());
     let gpu = MemoryLocation::GpuOnly;
     for (size, alignment) in [(0, 1), (1, 0), (1, 3), (u64::MAX, 1), (u64::MAX, 256), (1, 1 << 63)] {

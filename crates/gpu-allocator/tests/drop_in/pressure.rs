@@ -59,7 +59,7 @@ fn pressure_of_others_moves_nothing_out_of_the_card() {
 
 /// A full card refuses: later resources are placed elsewhere, and counted.
 #[test]
-fn what_is_refused_is_counted() {
+fn refused_placements_are_counted() {
     for (name, card) in cards() {
         let size = card.heaps[0];
         let mut allocator = ours::allocator(card, AllocationSizes::default());

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_better_with_the_seeds_of_the_search_alone_is_not_recommended() {
+    fn gains_with_the_seeds_of_the_search_alone_do_not_count() {
         let replay = |config: &Config, seed| Ok(if seed == 9 { Figures::default() } else { figures(config) });
         let found = Search::new(&replay, &[1], 9, [1.0; 4], NO_LIMIT).run(Config::default()).unwrap();
         assert!(found.best.score < 0.99);

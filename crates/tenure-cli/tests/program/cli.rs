@@ -235,7 +235,7 @@ fn a_wrong_profile_is_told_the_right_ones() {
 }
 
 #[test]
-fn what_is_for_another_kind_of_device_is_refused() {
+fn options_of_another_kind_of_device_are_refused() {
     let cases: [(&[&str], &str); 4] = [
         (&["--adapter", "0"], "--adapter is for real devices"),
         (&["--device", "sim", "--validation", "off"], "--validation is for real devices"),
@@ -258,7 +258,7 @@ fn without_drivers(args: &[&str]) -> Output {
 
 #[test]
 #[cfg(not(windows))]
-fn without_a_device_the_reason_is_given_and_what_to_do() {
+fn missing_devices_are_reported_with_reason_and_remedy() {
     let output = without_drivers(&["devices"]);
     assert_eq!((status(&output), stderr(&output).as_str()), (1, ""));
     let lines = stdout(&output);

@@ -59,7 +59,7 @@ fn every_figure_of_a_result_is_in_the_comparison() {
 }
 
 #[test]
-fn a_table_says_what_is_better_in_words() {
+fn a_table_names_the_better_result() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.json");
     fs::write(&file, results(&[])).unwrap();
@@ -99,7 +99,7 @@ fn an_empty_recording_divides_by_nothing() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_status_2() {
+fn incomparable_files_are_status_2() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (good, bad) = (path("good.json"), path("bad"));

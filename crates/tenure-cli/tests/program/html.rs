@@ -52,7 +52,7 @@ fn snapshots_are_told_from_recordings_and_bad_ones_are_named() {
 
 /// The chapter names files in capitals.
 #[test]
-fn the_guide_quotes_what_the_program_says() {
+fn the_guide_quotes_the_output_of_the_program() {
     let folder = tempfile::tempdir().unwrap();
     let written = |name: &str, bytes: &[u8]| {
         let path = folder.path().join(name);

@@ -155,7 +155,7 @@ fn a_trace_is_the_same_in_every_run() {
 }
 
 #[test]
-fn moves_are_slices_and_what_has_moved_is_bound_elsewhere() {
+fn moves_are_slices_and_moved_objects_are_bound_elsewhere() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("demo/bevy-3d_scene.csv.gz");
     let trace = trace(folder.to_str().unwrap(), &["--movable"]);
     let read = read(&trace);
@@ -173,7 +173,7 @@ fn moves_are_slices_and_what_has_moved_is_bound_elsewhere() {
 }
 
 #[test]
-fn events_say_where_and_by_what_name() {
+fn events_have_the_place_and_the_name() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tiny.csv");
     // Resources that the recording never frees stay bound.
