@@ -33,7 +33,7 @@ mod block_rows;
 mod blocks;
 mod colours;
 mod heaps;
-mod objects;
+mod object_table;
 mod panel;
 mod samples;
 mod snapshot;

@@ -8,7 +8,7 @@ use std::process::{Output, Stdio};
 use serde_json::Value;
 use tenure_trace::{Encoding, TraceReader, Workload};
 
-use crate::common::{TINY, objects, recording, run, run_with_input, status, stderr, stdout, tenure};
+use crate::running::{TINY, objects, recording, run, run_with_input, status, stderr, stdout, tenure};
 
 #[test]
 fn the_recording_of_the_program_is_the_repository_s() {

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::common::{FAILING, TINY, objects, recording, run, run_with_input, status, stderr, stdout};
+use crate::running::{FAILING, TINY, objects, recording, run, run_with_input, status, stderr, stdout};
 
 fn results(arguments: &[&str]) -> String {
     stdout(&run(&[&["replay", &recording(), "--json"], arguments].concat()))

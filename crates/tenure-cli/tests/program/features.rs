@@ -4,7 +4,7 @@ use std::fs;
 
 use tenure_cli::feature::Feature;
 
-use crate::common::{TINY, run, run_with_input, status, stderr, stdout};
+use crate::running::{TINY, run, run_with_input, status, stderr, stdout};
 
 #[test]
 fn the_whole_program_has_every_feature() {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::common::{FAILING, TINY, recording, run, run_with_input, status, stderr, stdout};
+use super::running::{FAILING, TINY, recording, run, run_with_input, status, stderr, stdout};
 
 #[test]
 fn a_recording_becomes_a_page() {

@@ -10,7 +10,7 @@ use tenure_cli::perfetto::proto::{
     AnnotationValue, MemoryOperation, MemorySource, PacketData, Trace, TrackEventType, VulkanMemoryEvent,
 };
 
-use crate::common::{TINY, objects, recording, run, run_with_input, status, stderr, stdout};
+use crate::running::{TINY, objects, recording, run, run_with_input, status, stderr, stdout};
 
 /// Replays a recording and reads the trace.
 fn trace(recording: &str, arguments: &[&str]) -> Trace {

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::common::{FAILING, TINY, objects, recording, run, status, stderr, stdout};
+use crate::running::{FAILING, TINY, objects, recording, run, status, stderr, stdout};
 
 fn tuned(arguments: &[&str]) -> Value {
     let output = run(&[&["tune", "--json"], arguments].concat());

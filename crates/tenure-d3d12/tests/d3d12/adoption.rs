@@ -18,7 +18,7 @@ use tenure_d3d12::windows::Win32::Graphics::Dxgi::Common::{DXGI_FORMAT_R8G8B8A8_
 use tenure_d3d12::{Device, Options, Resource};
 
 use crate::bench::{Bench, GPU_ONLY, GRAPHICS, LONG, device, distinct_from, pattern, refused};
-use crate::maker::make;
+use crate::device_thread::make;
 
 fn own_queue(device: &Device, kind: D3D12_COMMAND_LIST_TYPE) -> ID3D12CommandQueue {
     let desc = D3D12_COMMAND_QUEUE_DESC { Type: kind, ..Default::default() };

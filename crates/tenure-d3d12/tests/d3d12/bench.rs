@@ -10,7 +10,7 @@ use tenure_core::device::{
 use tenure_core::{BufferInfo, DeviceError, Format, QueueId, State, TextureDesc, TextureInfo, Usage};
 use tenure_d3d12::{Device, List, Options, Resource};
 
-use crate::maker::make;
+use crate::device_thread::make;
 use crate::matrix;
 
 pub(crate) const GPU_ONLY: MemoryTypeId = MemoryTypeId(0);

@@ -7,7 +7,7 @@ use tenure_d3d12::windows::core::Interface;
 use tenure_d3d12::{Device, Options, adapters};
 
 use crate::bench::{GPU_ONLY, MIB, create, device, heap_desc};
-use crate::maker::make;
+use crate::device_thread::make;
 
 #[test]
 fn adapters_are_listed_with_clean_names() {

@@ -9,8 +9,8 @@ use tenure_d3d12::windows::core::Interface;
 use tenure_d3d12::{Device, Options};
 
 use crate::bench::{LONG, MIB, device};
+use crate::device_thread::make;
 use crate::interposed::{BUDGET_COOKIE, Call, Spy, TRIM_COOKIE};
-use crate::maker::make;
 use crate::matrix;
 
 const AMPLE: (u64, u64) = (64 << 30, 32 << 30);

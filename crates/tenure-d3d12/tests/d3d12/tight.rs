@@ -20,8 +20,8 @@ use tenure_d3d12::windows::core::{GUID, HRESULT, Interface};
 use tenure_d3d12::{Device, Options};
 
 use crate::bench::{GPU_ONLY, KIB, MIB, buffer, device, texture};
+use crate::device_thread::make;
 use crate::interposed::{PUTTING, put};
-use crate::maker::make;
 use crate::matrix;
 
 type This = *mut c_void;
