@@ -186,7 +186,7 @@ impl<D: Device> PageAllocator<D> {
         match made {
             Ok(api_resource) => Ok(Backing { api_resource, location: Location::Page(range) }),
             Err(error) => {
-                self.give_up(&range);
+                self.free_unused(&range);
                 if error.is_shortage() {
                     self.services.context.place_resource(&*self.services, committed)
                 } else {
@@ -197,12 +197,12 @@ impl<D: Device> PageAllocator<D> {
     }
 
     /// Frees a range whose resource could not be created, and its page if it has no other resource.
-    fn give_up(&self, range: &PageRange<D>) {
+    fn free_unused(&self, range: &PageRange<D>) {
         let mut pages = self.pages.lock();
-        let mut heap = range.page.leave();
+        let mut heap = range.page.remove_resource();
         if range.page.usage().1 == 0 {
             pages.retain(|page| !Arc::ptr_eq(page, &range.page));
-            heap = heap.or_else(|| range.page.retire());
+            heap = heap.or_else(|| range.page.close());
         }
         drop(pages);
         if let Some(heap) = heap {
@@ -301,7 +301,7 @@ impl<D: Device> Drop for PageAllocator<D> {
         self.services.context.registry.remove(self.record);
         // The resources of an empty page have been through the release queue: the GPU does not use them.
         for page in std::mem::take(self.pages.get_mut()) {
-            if let Some(heap) = page.retire() {
+            if let Some(heap) = page.close() {
                 self.destroy(heap, page.own());
             }
         }

@@ -75,7 +75,7 @@ impl<D: Device> PlacePool<D> {
     }
 
     /// Takes back the places of a recording that has ended: the held resources can move again.
-    pub(crate) fn put_back(&self, mut places: Box<RecordedPlaces<D>>) {
+    pub(crate) fn recycle(&self, mut places: Box<RecordedPlaces<D>>) {
         places.holds.get_mut().end();
         places.api_resources.drain(0).for_each(drop);
         places.heaps.drain(0).for_each(drop);

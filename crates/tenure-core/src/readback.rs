@@ -282,7 +282,7 @@ impl<D: Device> Drop for Readback<D> {
                 Progress::Submitted(point) => Uses::Submitted(point),
                 Progress::Discarded => Uses::NONE,
             };
-            self.services.readbacks.let_go(&self.services.context, part.page, uses);
+            self.services.readbacks.release_page(&self.services.context, part.page, uses);
         }
     }
 }

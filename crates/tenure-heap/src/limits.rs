@@ -98,7 +98,7 @@ impl MemoryLimits {
         self.allocations.fetch_sub(1, Ordering::Relaxed);
         self.memory.remove(bytes);
         if let Some((_, heap)) = self.heap(memory) {
-            heap.give_back(bytes);
+            heap.release(bytes);
         }
     }
 
@@ -124,7 +124,7 @@ impl MemoryLimits {
     /// ```
     pub fn note_evicted(&self, memory: MemoryTypeId, bytes: u64) {
         if let Some((_, heap)) = self.heap(memory) {
-            heap.give_back(bytes);
+            heap.release(bytes);
             // The last budget is out of date.
             heap.expire_budget();
         }

@@ -34,7 +34,7 @@ impl<T> Exchangeable<T> {
         Self(Mutex::new(State { value, holders: 0, last_holder: 0, is_pinned: false }))
     }
 
-    /// Reads the value, which does not change until [`let_go`](Self::let_go). A recording that asks several
+    /// Reads the value, which does not change until [`end_hold`](Self::end_hold). A recording that asks several
     /// times in a row holds it once: the second result is true when this call added a hold.
     #[inline]
     pub fn hold<R>(&self, holder: Holder, read: impl FnOnce(&mut T) -> R) -> (R, bool) {
@@ -51,7 +51,7 @@ impl<T> Exchangeable<T> {
 
     /// Ends a hold, and changes the value for the next reader.
     #[inline]
-    pub fn let_go(&self, change: impl FnOnce(&mut T)) {
+    pub fn end_hold(&self, change: impl FnOnce(&mut T)) {
         let mut state = self.0.lock();
         state.holders = state.holders.saturating_sub(1);
         change(&mut state.value);
@@ -152,7 +152,7 @@ mod tests {
                 thread::spawn(move || {
                     let (at, _) = place.hold(HOLDER, |place| place.at);
                     queue.lock().push(Submitted::Write(at, 1));
-                    place.let_go(|_| ());
+                    place.end_hold(|_| ());
                 })
             };
             let mover = {
@@ -170,7 +170,7 @@ mod tests {
             // An upload, and the drop of the last handle.
             let (at, _) = place.hold(Holder::NO_RECORDING, |place| place.at);
             queue.lock().push(Submitted::Write(at, 2));
-            place.let_go(|_| ());
+            place.end_hold(|_| ());
             let left = place.change(|place| {
                 place.is_gone = true;
                 place.at
@@ -208,7 +208,7 @@ mod tests {
                     assert!(is_new);
                     assert_eq!(value.hold(HOLDER, |value| *value).0, seen);
                     assert_eq!(value.read(|value| *value), seen);
-                    value.let_go(|_| ());
+                    value.end_hold(|_| ());
                 })
             };
             let mover = {

@@ -24,22 +24,22 @@ impl<D: Device> Pools<D> {
     pub fn end_frame(&self, device: &D) {
         self.each_class(Shards::end_frame);
         self.objects.end_frame(device);
-        self.retire(device, PoolShard::end_frame);
+        self.destroy_chosen(device, PoolShard::end_frame);
     }
 
     /// Gives back every idle block, except the last of each pool if it ran empty lately.
     pub fn trim(&self, device: &D) {
-        while self.retire(device, PoolShard::trim) {}
+        while self.destroy_chosen(device, PoolShard::trim) {}
     }
 
     /// Gives back every idle block, because memory is short.
     pub fn reclaim(&self, device: &D) {
-        while self.retire(device, PoolShard::reclaim) {}
+        while self.destroy_chosen(device, PoolShard::reclaim) {}
     }
 
     /// True when any block left its pool: if it was a slot in a heap of another pool, that heap may be idle
     /// now.
-    fn retire(&self, device: &D, choose: impl Fn(&PoolShard<D>, &mut Vec<Block<D>>) -> bool) -> bool {
+    fn destroy_chosen(&self, device: &D, choose: impl Fn(&PoolShard<D>, &mut Vec<Block<D>>) -> bool) -> bool {
         let mut retired = Vec::new();
         let mut has_some = self.destroy_left_blocks(device);
         self.each(|pool| has_some |= choose(pool, &mut retired));
@@ -61,7 +61,7 @@ impl<D: Device> Pools<D> {
         self.destroy_left_blocks(device);
         let mut missing = over.max(MAKE_WAY_AT_LEAST);
         if let Some(pool) = growing {
-            missing = missing.saturating_sub(self.retire_idle(device, pool, missing));
+            missing = missing.saturating_sub(self.destroy_idle(device, pool, missing));
         }
         // Blocks that lie in blocks of other pools or shards come last: the driver gets memory back for them
         // only when the outer block is otherwise empty.
@@ -69,7 +69,7 @@ impl<D: Device> Pools<D> {
             self.each(|pool| {
                 if missing > 0 && lies_in_others_blocks(pool) == lies_in_others {
                     let bytes = if lies_in_others { u64::MAX } else { missing };
-                    missing = missing.saturating_sub(self.retire_idle(device, pool, bytes));
+                    missing = missing.saturating_sub(self.destroy_idle(device, pool, bytes));
                 }
             });
         }
@@ -77,9 +77,9 @@ impl<D: Device> Pools<D> {
 
     /// Gives back blocks of a pool that were idle for some frames, until `bytes` are covered; returns the bytes
     /// that the driver gets back.
-    fn retire_idle(&self, device: &D, pool: &PoolShard<D>, bytes: u64) -> u64 {
+    fn destroy_idle(&self, device: &D, pool: &PoolShard<D>, bytes: u64) -> u64 {
         let mut retired = Vec::new();
-        pool.lock().retire(&mut retired, |pool, blocks| pool.make_way(MAKE_WAY_FRAMES, bytes, blocks));
+        pool.lock().remove_blocks(&mut retired, |pool, blocks| pool.make_way(MAKE_WAY_FRAMES, bytes, blocks));
         retired.into_iter().map(|block| self.destroy_with_outer(device, block)).sum()
     }
 

@@ -264,7 +264,7 @@ impl<D: Device> Drop for PlaceHold<D> {
     #[inline]
     fn drop(&mut self) {
         let used = self.used;
-        self.movable.current.let_go(|current| {
+        self.movable.current.end_hold(|current| {
             used.into_iter().for_each(|at| current.used.require(at.queue, at.serial));
         });
     }

@@ -171,7 +171,7 @@ impl<D: Device> Pools<D> {
     }
 
     /// Gives up a planned place.
-    pub fn give_up_place(&self, planned: &PlannedMove<D>) {
+    pub fn cancel_move(&self, planned: &PlannedMove<D>) {
         self.free(planned.to.free_token());
         if let Some(movable) = planned.movable.upgrade() {
             movable.current.change(|current| current.is_planned = false);

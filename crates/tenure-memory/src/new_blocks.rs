@@ -248,7 +248,7 @@ impl<D: Device> Engine<'_, D> {
     }
 
     /// Undoes a suballocation whose resource could not be made, and its block if it was made for it.
-    pub(super) fn give_up(self, shards: &Shards<D>, range: Suballocation, origin: Origin) {
+    pub(super) fn undo_suballocation(self, shards: &Shards<D>, range: Suballocation, origin: Origin) {
         self.pools.free(range.free_token());
         if origin == Origin::New
             && let Some(shard) = shards.get(range.pool.shard())

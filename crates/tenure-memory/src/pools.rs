@@ -300,7 +300,7 @@ impl<D: Device> Pools<D> {
             }
             Location::Page(aliased) => {
                 self.objects.destroy_resource(device, parts);
-                if let Some(heap) = aliased.page.leave() {
+                if let Some(heap) = aliased.page.remove_resource() {
                     self.objects.destroy_heap(device, heap, aliased.page.own(), &self.objects.page_memory);
                 }
             }

@@ -133,13 +133,13 @@ impl<D: Device> Recording<D> {
     pub(super) fn end(&mut self, id: RecordingId, submission: SyncPoint) {
         let Services { constants, builds, context, .. } = &*self.services;
         if let Some(pages) = self.pages.take() {
-            constants.put_back(pages, context, submission);
+            constants.recycle(pages, context, submission);
         }
         if let Some(pages) = self.builds.take() {
-            builds.put_back(pages, context, submission);
+            builds.recycle(pages, context, submission);
         }
         if let Some(places) = self.places.take() {
-            context.place_pool.put_back(places);
+            context.place_pool.recycle(places);
         }
         self.chunks.end(&context.descriptors, submission);
         if let Some(sets) = self.sets.take() {

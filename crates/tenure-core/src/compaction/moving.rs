@@ -57,7 +57,7 @@ pub(super) fn begin<'a, D: Device>(
     let ((may_move, stays), is_held) = (check(&exchange), exchange.is_held());
     drop(exchange);
     if !may_move {
-        context.pools.give_up_place(planned);
+        context.pools.cancel_move(planned);
         return if stays { Outcome::Stays } else { Outcome::Gone };
     }
     if is_held {
@@ -66,7 +66,7 @@ pub(super) fn begin<'a, D: Device>(
     // Without the lock, as other threads may be waiting for it.
     let Ok((api_resource, location)) = context.pools.make_at(context.device(), planned, movable) else {
         // Memory is short, or the device is lost, which the next call reports.
-        context.pools.give_up_place(planned);
+        context.pools.cancel_move(planned);
         context.pools.keep_in_place(planned);
         return Outcome::Refused;
     };
@@ -77,7 +77,7 @@ pub(super) fn begin<'a, D: Device>(
     }
     exchange.value_mut().is_planned = false;
     drop(exchange);
-    Left::made(api_resource, location).give_back(context);
+    Left::made(api_resource, location).release_unused(context);
     context.pools.keep_in_place(planned);
     Outcome::Stays
 }
@@ -312,7 +312,7 @@ impl<D: Device> Left<D> {
     }
 
     /// Releases it after the submissions made for it before a later one was refused; nothing else uses it.
-    pub(super) fn give_back(self, context: &Context<D>) {
+    pub(super) fn release_unused(self, context: &Context<D>) {
         let Self { api_resource, location, .. } = self;
         if let Some(location) = location {
             let bytes = location.reserved();

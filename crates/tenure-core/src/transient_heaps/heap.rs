@@ -297,7 +297,7 @@ impl<D: Device> Heap<D> {
             let range = range_of(entry);
             self.used.drop_range(&range, entry.users(recordings), |users| is_over(recordings, users));
             if entry.object.aliased_range().is_some_and(|aliased_range| aliased_range.release()) {
-                self.owners.give_back(range, &entry.before);
+                self.owners.undo_take(range, &entry.before);
             }
         }
     }
@@ -346,7 +346,7 @@ impl<D: Device> Heap<D> {
             aliased_range.pass_on(&mut handoff);
             used.merge(&handoff.waits);
         }
-        self.owners.retire(key, used);
+        self.owners.note_destroyed(key, used);
     }
 
     /// True when none of its resources is acquired, or may be used by an open recording.
