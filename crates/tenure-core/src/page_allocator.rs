@@ -13,7 +13,7 @@ use crate::memory::{
     AllocationFlags, Backing, HeapPlace, Location, MapWish, MemorySize, MemoryUse, Page, PageRange,
     ResourceRequest, allows, no_memory_type,
 };
-use crate::registry::{ObjectKind, RecordKey};
+use crate::registry::{ObjectKind, RegistryKey};
 use crate::resource::{
     Buffer, HandleInner, Labels, Texture, TextureDesc, buffer_alignment, placed_needs, refuse_read_only,
 };
@@ -78,7 +78,7 @@ pub struct PageAllocator<D: Device> {
     name: Name,
     page_size: u64,
     pages: Mutex<Vec<Arc<Page<D>>>>,
-    record: RecordKey,
+    registry_key: RegistryKey,
     /// Declared last, as in every handle.
     services: Arc<Services<D>>,
 }
@@ -88,8 +88,8 @@ debug_fields!([D: Device] PageAllocator<D>, "PageAllocator", this, name: this.na
 impl<D: Device> PageAllocator<D> {
     pub(crate) fn new(services: &Arc<Services<D>>, desc: &PageAllocatorDesc) -> Self {
         let PageAllocatorDesc { page_size, name } = desc.clone();
-        let record = services.context.register(&name, ObjectKind::Pages, 0);
-        Self { name, page_size, pages: Mutex::new(Vec::new()), record, services: services.clone() }
+        let registry_key = services.context.register(&name, ObjectKind::Pages, 0);
+        Self { name, page_size, pages: Mutex::new(Vec::new()), registry_key, services: services.clone() }
     }
 
     /// Creates a GPU-only or mapped buffer in a page.
@@ -298,7 +298,7 @@ impl<D: Device> PageAllocator<D> {
 impl<D: Device> Drop for PageAllocator<D> {
     #[inline(never)]
     fn drop(&mut self) {
-        self.services.context.registry.remove(self.record);
+        self.services.context.registry.remove(self.registry_key);
         // The resources of an empty page have been through the release queue: the GPU does not use them.
         for page in std::mem::take(self.pages.get_mut()) {
             if let Some(heap) = page.close() {

@@ -44,7 +44,7 @@ pub enum LocationKind {
 pub enum RecordedLocation {
     /// No memory.
     None,
-    /// A view of a resource, given by the number of the resource's record.
+    /// A view of a resource, given by the key of the resource's registry entry.
     ViewOf(u64),
     /// In a block of a pool, at a byte of the block's API object.
     Pool { kind: LocationKind, pool: PoolId, block: BlockId, offset: u64 },

@@ -10,7 +10,7 @@ use crate::descriptor::{DescriptorService, Follower};
 use crate::device::{CommandList, Device, QueueSerial, ResourceDesc, State, StateModel, Subresource};
 use crate::list::Open;
 use crate::memory::{ApiPlace, Backing, Current, Exchange, Location, MakeRoom, MovableBacking, PlannedMove};
-use crate::registry::RecordKey;
+use crate::registry::RegistryKey;
 use crate::resource::Tracked;
 use crate::state::StateError;
 use crate::time::{Stamp, SyncPoint};
@@ -249,8 +249,8 @@ impl<D: Device> Moving<'_, D> {
             let ApiPlace { api_resource, offset } = &current.place;
             context.device().name_range(&api_resource.object, *offset, info.size, movable.name.as_str());
         }
-        if let Some(record) = movable.record() {
-            context.registry.set_place(RecordKey::from_bits(record), place);
+        if let Some(registry_key) = movable.registry_key() {
+            context.registry.set_place(RegistryKey::from_bits(registry_key), place);
         }
         Left { api_resource, location, born }
     }

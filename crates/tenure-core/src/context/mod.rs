@@ -38,7 +38,7 @@ use crate::memory::{Backing, Location, Paging, Pools, RecordedLocation};
 use crate::permit::OwnPermit as _;
 use crate::places::PlacePool;
 use crate::record::{RecordedPlace, RecordedPlacement, RecorderSlot, TraceId};
-use crate::registry::{ObjectKind, Record, RecordKey, Registry};
+use crate::registry::{ObjectKind, Registry, RegistryEntry, RegistryKey};
 use crate::repeated::Repeated;
 use crate::ticket::AwaitedTickets;
 use crate::time::{Clock, FramePacer, HeldItems, Recordings, ReleaseQueue, ReleaseStats, Stamp, SyncPoint};
@@ -213,12 +213,12 @@ impl<D: Device> Context<D> {
 
     /// Registers a new object.
     #[inline]
-    pub(crate) fn register(&self, name: &Name, kind: ObjectKind, bytes: u64) -> RecordKey {
+    pub(crate) fn register(&self, name: &Name, kind: ObjectKind, bytes: u64) -> RegistryKey {
         self.register_resource(name, Name::default(), kind, bytes, RecordedLocation::None)
     }
 
-    /// Registers a new view of a resource; `of` is the number of the resource's record.
-    pub(crate) fn register_view(&self, name: &Name, of: u64) -> RecordKey {
+    /// Registers a new view of a resource; `of` is the key of the resource's registry entry.
+    pub(crate) fn register_view(&self, name: &Name, of: u64) -> RegistryKey {
         self.register_resource(name, Name::default(), ObjectKind::View, 0, RecordedLocation::ViewOf(of))
     }
 
@@ -231,11 +231,11 @@ impl<D: Device> Context<D> {
         kind: ObjectKind,
         bytes: u64,
         place: RecordedLocation,
-    ) -> RecordKey {
+    ) -> RegistryKey {
         let backtrace = self.config.leak_backtraces.then(|| Box::new(Backtrace::force_capture()));
         let frame = self.current_frame();
-        let record = Record::new(name.clone(), kind, bytes, frame);
-        self.registry.insert(Record { backtrace, tag, place, ..record })
+        let entry = RegistryEntry::new(name.clone(), kind, bytes, frame);
+        self.registry.insert(RegistryEntry { backtrace, tag, place, ..entry })
     }
 
     /// Reports the place of a resource to the recorder, if there is one.

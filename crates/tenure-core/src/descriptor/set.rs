@@ -16,7 +16,7 @@ use crate::device::{DescriptorSource, Device, DeviceError, Permit, SetWrite};
 use crate::memory::{Holder, MakeRoom, MovableBacking};
 use crate::permit::OwnPermit as _;
 use crate::places::Places;
-use crate::registry::{ObjectKind, RecordKey};
+use crate::registry::{ObjectKind, RegistryKey};
 use crate::slot_blocks::Slot;
 use crate::time::Stamp;
 use crate::{Error, Name};
@@ -125,7 +125,7 @@ pub struct DescriptorSet<D: Device> {
     name: Name,
     /// `None` only inside `drop`.
     set: Option<Written<D>>,
-    record: RecordKey,
+    registry_key: RegistryKey,
     born: Stamp,
     kept: Box<[KeptBind<D>]>,
     /// The evictable blocks of its immovable resources.
@@ -287,7 +287,7 @@ impl<D: Device> DescriptorSet<D> {
         };
         Ok(Self {
             set: Some(set),
-            record: context.register(name, ObjectKind::DescriptorSet, 0),
+            registry_key: context.register(name, ObjectKind::DescriptorSet, 0),
             born,
             name: name.clone(),
             kept,
@@ -341,9 +341,9 @@ impl<D: Device> DescriptorSet<D> {
         &self.blocks
     }
 
-    /// The key of its record, as a number.
-    pub(crate) fn record_bits(&self) -> u64 {
-        self.record.to_bits()
+    /// The key of its registry entry, as a number.
+    pub(crate) fn registry_key_bits(&self) -> u64 {
+        self.registry_key.to_bits()
     }
 
     /// The declared uses of its resources.
@@ -380,7 +380,7 @@ impl<D: Device> Drop for DescriptorSet<D> {
     #[inline(never)]
     fn drop(&mut self) {
         if let Some(set) = self.set.take() {
-            self.service.context.registry.remove(self.record);
+            self.service.context.registry.remove(self.registry_key);
             let set = match set {
                 Written::Fixed(set) => Some(set),
                 Written::Movable(set) => set.set.take(),

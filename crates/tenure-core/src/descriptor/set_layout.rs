@@ -13,7 +13,7 @@ use crate::device::{
 };
 use crate::memory::MakeRoom;
 use crate::places::Places;
-use crate::registry::{ObjectKind, RecordKey};
+use crate::registry::{ObjectKind, RegistryKey};
 use crate::time::Stamp;
 use crate::{Error, Name};
 
@@ -61,7 +61,7 @@ impl<D: Device> Clone for SetLayout<D> {
 pub(super) struct LayoutInner<D: Device> {
     /// `None` only inside `drop`.
     layout_inner: Option<Arc<SetLayoutInner<D>>>,
-    record: RecordKey,
+    registry_key: RegistryKey,
     born: Stamp,
     /// Declared last, as in every handle.
     pub(super) service: Arc<DescriptorService<D>>,
@@ -89,11 +89,12 @@ impl<D: Device> SetLayout<D> {
         let store = service.store();
         store.note_made();
         let sets = sets_of_block(context.config.descriptors.set_block, &bindings);
-        let record = context.register(&name, ObjectKind::SetLayout, 0);
+        let registry_key = context.register(&name, ObjectKind::SetLayout, 0);
         let layout_inner =
             store.set_layouts.insert(|id| SetLayoutInner::new(name, id, layout, bindings, sets));
         let born = context.clock.stamp();
-        let inner = LayoutInner { layout_inner: Some(layout_inner), record, born, service: service.clone() };
+        let inner =
+            LayoutInner { layout_inner: Some(layout_inner), registry_key, born, service: service.clone() };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -180,7 +181,7 @@ impl<D: Device> Drop for LayoutInner<D> {
     #[inline(never)]
     fn drop(&mut self) {
         if let Some(layout_inner) = self.layout_inner.take() {
-            self.service.context.registry.remove(self.record);
+            self.service.context.registry.remove(self.registry_key);
             self.service.context.release_descriptors(RetiredDescriptor::SetLayout(layout_inner), self.born);
         }
     }

@@ -15,7 +15,7 @@ use crate::descriptor_store::{StaticRange, VisibleHeap, count};
 use crate::device::{DescriptorKind, DescriptorSource, Device};
 use crate::memory::{Holder, MakeRoom, MovableBacking};
 use crate::places::Places;
-use crate::registry::{ObjectKind, RecordKey};
+use crate::registry::{ObjectKind, RegistryKey};
 use crate::time::Stamp;
 use crate::{Error, Name};
 
@@ -77,7 +77,7 @@ pub struct DescriptorTable<D: Device> {
     kind: DescriptorKind,
     row: Row<D>,
     len: u32,
-    record: RecordKey,
+    registry_key: RegistryKey,
     born: Stamp,
     kept: Box<[KeptBind<D>]>,
     /// The evictable blocks of its immovable resources.
@@ -200,9 +200,9 @@ impl<D: Device> DescriptorTable<D> {
             }
             None => (Row::Fixed(range), binds.iter().filter_map(Bind::block).collect()),
         };
-        let record = context.register(name, ObjectKind::DescriptorTable, 0);
+        let registry_key = context.register(name, ObjectKind::DescriptorTable, 0);
         let (name, len, service) = (name.clone(), range.count, service.clone());
-        Ok(Self { name, kind, row, len, record, born, kept, blocks, service })
+        Ok(Self { name, kind, row, len, registry_key, born, kept, blocks, service })
     }
 
     /// The table for a recording; its resources do not move until that is submitted.
@@ -241,9 +241,9 @@ impl<D: Device> DescriptorTable<D> {
         }
     }
 
-    /// The key of its record, as a number.
-    pub(crate) fn record_bits(&self) -> u64 {
-        self.record.to_bits()
+    /// The key of its registry entry, as a number.
+    pub(crate) fn registry_key_bits(&self) -> u64 {
+        self.registry_key.to_bits()
     }
 
     /// The declared uses of its resources.
@@ -294,7 +294,7 @@ impl<D: Device> DescriptorTable<D> {
 impl<D: Device> Drop for DescriptorTable<D> {
     #[inline(never)]
     fn drop(&mut self) {
-        self.service.context.registry.remove(self.record);
+        self.service.context.registry.remove(self.registry_key);
         match &self.row {
             Row::Fixed(range) => self.service.retire_row(self.kind, *range, self.born),
             Row::Movable(row) => row.range.take().into_iter().for_each(|range| row.retire(range)),

@@ -15,7 +15,7 @@ use crate::device::{
 };
 use crate::memory::{MakeRoom, MemoryUse, MovableBacking};
 use crate::places::Places;
-use crate::registry::RecordKey;
+use crate::registry::RegistryKey;
 use crate::resource::{HandleInner, ViewGuard};
 use crate::time::Stamp;
 use crate::{Buffer, Error, Name, Texture};
@@ -57,7 +57,7 @@ pub(super) struct ViewInner<D: Device> {
     part: Part,
     /// The evictable block of its resource, if that does not move.
     block: Option<BlockKey>,
-    record: RecordKey,
+    registry_key: RegistryKey,
     born: Stamp,
     /// Declared before the service, so that the resource is released before its manager.
     resource: Arc<ViewGuard<D>>,
@@ -191,7 +191,7 @@ impl<D: Device> View<D> {
             is_written: shows.is_written(),
             part,
             block,
-            record: service.context.register_view(name, held.record_bits()),
+            registry_key: service.context.register_view(name, held.registry_key_bits()),
             born: service.context.clock.stamp(),
             resource: held.keep(memory),
             service: service.clone(),
@@ -263,7 +263,7 @@ impl<D: Device> Drop for ViewInner<D> {
     #[inline(never)]
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
-            self.service.context.registry.remove(self.record);
+            self.service.context.registry.remove(self.registry_key);
             match slot {
                 ViewSlot::Fixed(slot) => self.service.retire_descriptor(slot, self.born),
                 ViewSlot::Movable(slot) => slot.retire(),

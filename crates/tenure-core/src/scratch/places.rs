@@ -118,7 +118,7 @@ impl<'r, D: Device> Scratch<'r, D> {
         let row = table.hold(self.places());
         table.each_block(|block| self.shown.note(block));
         if self.reports_unnamed_uses() {
-            let container = Some((table.record_bits(), table.name()));
+            let container = Some((table.registry_key_bits(), table.name()));
             table.shown(ShaderStages::All).for_each(|shown| self.note_bound(container, &shown));
         }
         Ok(row)
@@ -137,7 +137,7 @@ impl<'r, D: Device> Scratch<'r, D> {
         let found = set.hold(self.places());
         set.each_block(|block| self.shown.note(block));
         if self.reports_unnamed_uses() {
-            let container = Some((set.record_bits(), set.name()));
+            let container = Some((set.registry_key_bits(), set.name()));
             set.shown(ShaderStages::All).for_each(|shown| self.note_bound(container, &shown));
         }
         Ok(found)
