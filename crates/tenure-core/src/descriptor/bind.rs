@@ -253,7 +253,7 @@ pub(super) enum KeptBind<D: Device> {
 }
 
 /// The heap and the index of a descriptor.
-pub(super) type KeptPlace<D> = (Arc<<D as DescriptorDevice>::DescriptorHeap>, u32);
+pub(super) type DescriptorIndex<D> = (Arc<<D as DescriptorDevice>::DescriptorHeap>, u32);
 
 impl<D: Device> KeptBind<D> {
     fn view(&self) -> Option<&Arc<ViewInner<D>>> {
@@ -275,7 +275,7 @@ impl<D: Device> KeptBind<D> {
     }
 
     /// The source of its descriptor once the current move has ended; `None` for structures, which have no descriptor.
-    fn next(&self) -> Option<(KeptPlace<D>, Option<KeptPlace<D>>)> {
+    fn next(&self) -> Option<(DescriptorIndex<D>, Option<DescriptorIndex<D>>)> {
         match self {
             Self::View(view) => Some((view.next(), None)),
             Self::Sampler(sampler) => Some((sampler.place(), None)),
@@ -287,7 +287,7 @@ impl<D: Device> KeptBind<D> {
 
 /// The source of such a descriptor.
 pub(super) fn kept_source<D: Device>(
-    ((heap, index), sampler): &(KeptPlace<D>, Option<KeptPlace<D>>),
+    ((heap, index), sampler): &(DescriptorIndex<D>, Option<DescriptorIndex<D>>),
 ) -> DescriptorSource<'_, D> {
     match sampler {
         None => DescriptorSource::Copy { heap, index: *index },
@@ -327,7 +327,7 @@ impl<D: Device> KeptBinds<D> {
     }
 
     /// The sources of all descriptors once the current move has ended.
-    pub(super) fn next(&self) -> Vec<(KeptPlace<D>, Option<KeptPlace<D>>)> {
+    pub(super) fn next(&self) -> Vec<(DescriptorIndex<D>, Option<DescriptorIndex<D>>)> {
         self.binds.iter().filter_map(KeptBind::next).collect()
     }
 

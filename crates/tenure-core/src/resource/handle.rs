@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::view_guard::{KeptPlace, ViewGuard};
+use super::view_guard::{KeptBacking, ViewGuard};
 use crate::Name;
 use crate::api_resource::ApiResource;
 use crate::context::{Context, RefShard, Retired};
@@ -368,9 +368,9 @@ impl<D: Device> HandleInner<D> {
             let place = match self.held() {
                 HandleBacking::Fixed(backing) => {
                     let FixedPlace { api_resource, aliased_range } = FixedPlace::of(backing);
-                    KeptPlace::Fixed(api_resource.clone(), aliased_range.cloned())
+                    KeptBacking::Fixed(api_resource.clone(), aliased_range.cloned())
                 }
-                HandleBacking::Movable(movable) => KeptPlace::Movable(movable.clone()),
+                HandleBacking::Movable(movable) => KeptBacking::Movable(movable.clone()),
             };
             Arc::new(ViewGuard::new(self.context(), &self.name, memory, place))
         };
