@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_that_nobody_knows_grants_everything() {
+    fn an_unknown_budget_grants_everything() {
         for answer in [vec![], vec![HeapBudget { budget: 0, usage: 77 }]] {
             let limits = limits();
             for _ in 0..100 {

@@ -258,7 +258,7 @@ fn nothing_moves_into_an_empty_block() {
 
 /// A block stays filled until everything has left it, also if something in it is dropped instead of moved.
 #[test]
-fn nothing_is_placed_in_a_block_that_is_being_emptied() {
+fn compaction_places_no_range_in_a_block_being_emptied() {
     for mut program in pools(13) {
         program.fragment(16, 10);
         let mut moves = Vec::new();
@@ -282,7 +282,7 @@ fn nothing_is_placed_in_a_block_that_is_being_emptied() {
 /// The fillers of a block are freed over several calls, and buddies merge into several free ranges: all of them
 /// are filled again.
 #[test]
-fn nothing_is_placed_in_a_block_that_is_given_back_step_by_step() {
+fn compaction_places_no_range_in_a_block_freed_in_steps() {
     let mut program = Program::new(PoolSuballocator::buddy(256), 1);
     // 128, 64 and 8 KiB, and the same again with half in use.
     for (block, sizes) in [(200 * KIB, vec![KIB; 200]), (BLOCK, vec![128 * KIB, KIB])] {

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn data_that_is_cut_off_is_an_error() {
+    fn truncated_data_is_an_error() {
         let mut columns = Columns::default();
         columns.add("column", Coding::Plain, &[300, 1]);
         assert_eq!(decode(&columns.table[0], &[0xAC]), None);

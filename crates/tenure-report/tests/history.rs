@@ -323,7 +323,7 @@ fn objects_are_in_the_block_of_their_own_pool() {
 }
 
 #[test]
-fn objects_that_differ_in_their_heap_alone_are_told_apart() {
+fn objects_that_differ_only_in_their_heap_are_distinguished() {
     let object = |heap| {
         format!(
             r#"{{"name":"a","kind":"buffer","bytes":64,"frame":1,"location":"committed","memory_type":{heap},"heap":{heap}}}"#

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_says_something_else_is_a_complaint() {
+    fn a_different_table_is_a_complaint() {
         let table = format!(
             "text\n\n{HEADER}\n| --- | --- | --- | --- | --- |\n| `a` | 1 | 0 | 2 | calls |\n| `b::c` | 3 | 0 | 0 | |\n\n"
         );

@@ -62,7 +62,7 @@ fn one_refusal_is_never_seen() {
 }
 
 #[test]
-fn refusals_for_good_are_out_of_memory_and_nothing_else() {
+fn permanent_refusals_are_out_of_memory_and_nothing_else() {
     for call in [Call::Allocate, Call::Map] {
         for after in 0..8 {
             for result in SHORTAGES {

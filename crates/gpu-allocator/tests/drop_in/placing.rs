@@ -127,7 +127,7 @@ fn null_is_nothing() {
 }
 
 #[test]
-fn another_allocators_memory_is_refused_and_harms_nobody() {
+fn another_allocators_memory_is_refused_without_harm() {
     let mut mine = allocator(card(), AllocationSizes::default());
     let (instance, device, physical_device) = objects();
     let mut other = gpu_allocator::vulkan::Allocator::new(&gpu_allocator::vulkan::AllocatorCreateDesc {

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_as_many_slots_as_objects_live_at_once() {
+    fn the_number_of_slots_is_the_peak_of_live_objects() {
         for workload in Workload::ALL {
             let trace = Trace::from_events(generate(workload, 3, 4000)).unwrap();
             let program = Program::new(&trace, |_, _| SHAPE);

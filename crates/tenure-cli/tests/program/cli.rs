@@ -224,7 +224,7 @@ fn bad_usage_is_status_2() {
 }
 
 #[test]
-fn a_wrong_profile_is_told_the_right_ones() {
+fn errors_of_wrong_profiles_list_the_right_ones() {
     let output = run(&["replay", "-", "--profile", "help"]);
     assert_eq!(status(&output), 2);
     for profile in tenure::sim::Profile::ALL {
@@ -316,7 +316,7 @@ fn the_table_of_devices_has_a_column_each() {
 }
 
 #[test]
-fn a_replay_with_failures_is_status_1_and_says_why() {
+fn a_replay_with_failures_is_status_1_with_the_reason() {
     let huge = "op,id,size,align,kind,frame\nalloc,1,10000000000000,4,gpu_only+linear,0\n";
     let output = run_with_input(&["replay", "-", "--json", "--strategy", "pooled"], huge.as_bytes());
     assert_eq!(status(&output), 1);

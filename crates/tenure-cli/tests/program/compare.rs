@@ -159,7 +159,7 @@ fn runs_of_several_recordings_are_paired_by_their_recording() {
 }
 
 #[test]
-fn why_figures_may_mislead_is_said() {
+fn reasons_for_misleading_figures_are_printed() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (file, real, failing) = (path("a.json"), path("b.json"), path("c.csv"));
@@ -205,7 +205,7 @@ fn results_that_windows_wrote_are_read_or_named() {
 }
 
 #[test]
-fn damage_is_said_with_the_encoding_that_hid_it() {
+fn damage_is_reported_with_the_encoding_of_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let cut = folder.path().join("cut.csv.gz");
     let whole = fs::read(recording()).unwrap();

@@ -266,7 +266,7 @@ fn arguments_without_a_meaning_are_refused() {
 }
 
 #[test]
-fn of_many_failures_the_number_is_said() {
+fn many_failures_are_reported_by_their_number() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("trace");
     let allocs = (0..1200).map(|id| format!("alloc,{id},17592186044416,64,gpu_only+linear,0\n"));

@@ -112,7 +112,7 @@ mod tests {
     use crate::time::SyncPoint;
 
     #[test]
-    fn the_sole_owner_of_a_range_takes_it_from_nobody() {
+    fn the_sole_owner_of_a_range_has_no_previous_owners() {
         let mut owners = Owners::default();
         let take = |owners: &mut Owners, range, key| owners.take(range, key, &mut Vec::new());
         assert!(take(&mut owners, 0..10, 1).is_empty());

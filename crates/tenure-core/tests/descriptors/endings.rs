@@ -89,7 +89,7 @@ fn any_handle_may_be_the_last() {
 }
 
 #[test]
-fn after_a_loss_each_call_says_so_and_everything_drains() {
+fn after_a_loss_each_call_fails_and_everything_drains() {
     let device = device(BOTH, Lag::Manual);
     let gpu = gpu(&device, small());
     let shown = view(&gpu, "lights", 1);

@@ -374,7 +374,7 @@ fn descriptors_that_do_not_fit_the_layout_are_refused() {
 }
 
 #[test]
-fn a_device_without_sets_says_so() {
+fn a_device_without_sets_is_an_error() {
     let device = device(HEAPS, Lag::None);
     let gpu = gpu(&device, Config::default());
     let refused = gpu

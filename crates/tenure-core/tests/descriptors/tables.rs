@@ -232,7 +232,7 @@ fn unsuitable_descriptors_are_refused() {
 }
 
 #[test]
-fn a_device_without_heaps_says_so() {
+fn a_device_without_heaps_is_an_error() {
     let device = device(SETS, Lag::None);
     let gpu = gpu(&device, Config::default());
     let view = view(&gpu, "view", 1);

@@ -116,7 +116,7 @@ fn a_panic_in_a_destructor_does_not_leave_a_drop() {
 }
 
 #[test]
-fn a_panic_in_a_destructor_reaches_who_purges_after_all_else_was_released() {
+fn panics_of_destructors_reach_the_purge_after_all_releases() {
     for ends_a_frame in [false, true] {
         let device = device(Profile::DISCRETE, Lag::None);
         let gpu = gpu(&device);

@@ -71,7 +71,7 @@ fn a_trim_submits_pending_uploads_and_frees_their_memory() {
 
 /// The uploads stay pending, and the caller gets the error; other objects are released nevertheless.
 #[test]
-fn a_purge_that_cannot_submit_gives_back_and_says_so() {
+fn a_purge_that_cannot_submit_reclaims_and_returns_the_error() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&device);
     let unused = big(&gpu, true);

@@ -159,7 +159,7 @@ fn one_refusal_is_never_seen_and_many_are_out_of_memory() {
 }
 
 #[test]
-fn requests_that_nobody_can_serve_are_refused() {
+fn impossible_requests_are_refused() {
     let (mut pools, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
     let mut refuse = |size, alignment, memory: &[MemoryTypeId]| {
         let request = MemoryRequest::new(size, alignment, memory, HeapCategory::Any);

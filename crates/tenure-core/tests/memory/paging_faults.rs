@@ -402,7 +402,7 @@ fn each_call_may_fail_under_paging() {
 
 /// From the n-th call of a kind on, the driver has no memory.
 #[test]
-fn calls_may_fail_for_good_under_paging() {
+fn calls_may_fail_permanently_under_paging() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
         for kind in [CallKind::MakeResident, CallKind::Evict, CallKind::Submit, CallKind::SetPriority] {
             for seed in 0..10 {

@@ -216,7 +216,7 @@ fn touch(recording: &mut Recording<Device>, buffers: &[&Buffer<Device>]) {
 
 /// The simulated device detects undeclared uses.
 #[test]
-fn a_use_that_is_not_named_is_a_hazard() {
+fn undeclared_uses_are_hazards() {
     let gpu = granted(8);
     let target = target(&gpu);
     let forgotten = make(&gpu, 2 * MIB);

@@ -149,7 +149,7 @@ fn an_upload_to_a_dropped_block_delays_no_others() {
 
 /// The destination of an upload is dropped before the submission: it is destroyed once the upload is done.
 #[test]
-fn a_destination_that_is_dropped_meanwhile_is_given_back() {
+fn destinations_dropped_meanwhile_are_reclaimed() {
     let gpu = with(Options::new(Profile::DISCRETE).budgets([64 * MIB]));
     let buffers: Vec<_> = (0..6).map(|_| gpu.create_buffer(&evictable(4 * MIB)).unwrap()).collect();
     evict_once(&gpu);

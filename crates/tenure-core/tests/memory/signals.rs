@@ -123,7 +123,7 @@ fn the_operating_system_is_asked_once_a_frame() {
 
 /// Without a listener there are no budget queries.
 #[test]
-fn a_program_that_is_not_short_seldom_asks() {
+fn the_budget_is_queried_only_for_listeners() {
     let gpu = gpu(Profile::DISCRETE);
     let buffer = gpu.create_buffer(&mesh(MIB)).unwrap();
     let before = asked(&gpu);
@@ -173,7 +173,7 @@ fn pending_idle_and_used_memory_are_distinguished() {
 }
 
 #[test]
-fn a_budget_that_nobody_knows_is_none() {
+fn an_unknown_budget_is_none() {
     let gpu = gpu(Profile::DISCRETE);
     gpu.device().set_budget(0, 0).unwrap();
     let _buffer = gpu.create_buffer(&mesh(MIB)).unwrap();
@@ -219,7 +219,7 @@ fn levels(changes: &Changes) -> Vec<(Pressure, Pressure)> {
 }
 
 #[test]
-fn changes_of_level_are_told_once_and_may_call_the_manager() {
+fn changes_of_level_are_reported_once_and_may_call_the_manager() {
     use Pressure::{Critical, High, Normal};
     let gpu = gpu(Profile::DISCRETE);
     let changes = listen(&gpu);
@@ -256,7 +256,7 @@ fn changes_of_level_are_told_once_and_may_call_the_manager() {
 }
 
 #[test]
-fn a_program_without_frames_is_told_by_purges() {
+fn purges_report_changes_in_programs_without_frames() {
     let gpu = gpu(Profile::DISCRETE);
     let told = Arc::new(AtomicU64::new(0));
     let count = told.clone();
@@ -342,7 +342,7 @@ fn a_refusal_leaves_the_headroom() {
 
 /// Every live resource reports its place, so that the contents of a block are known.
 #[test]
-fn every_resource_says_where_it_is() {
+fn every_resource_has_its_location() {
     for &profile in Profile::ALL {
         let gpu = gpu(profile);
         let mut rng = Rng::new(5);
@@ -452,7 +452,7 @@ fn check_costs(profile: Profile, seed: u64) {
 }
 
 #[test]
-fn a_request_beyond_the_budget_says_so() {
+fn costs_beyond_the_budget_are_marked() {
     let gpu = gpu(Profile::DISCRETE);
     gpu.device().set_budget(0, 8 * MIB).unwrap();
     let target = TextureDesc::d2(2048, 2048, Format::Rgba8Unorm, Usage::RENDER_TARGET);

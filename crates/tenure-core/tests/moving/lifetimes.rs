@@ -192,7 +192,7 @@ fn mips_without_content_keep_their_state() {
 
 /// A subresource that does not exist is refused, and noted nowhere.
 #[test]
-fn a_subresource_that_is_not_there_is_refused() {
+fn missing_subresources_are_refused() {
     let gpu = with(Options::new(Profile::DISCRETE));
     let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::RENDER_TARGET).movable();
     let texture = gpu.create_texture(&desc).unwrap();
@@ -207,7 +207,7 @@ fn a_subresource_that_is_not_there_is_refused() {
 /// Partly emptied blocks are freed with the others, also without further compaction: at any point of it, with
 /// and without something that waits for a recording.
 #[test]
-fn an_emptying_that_nobody_goes_on_with_ends() {
+fn unfinished_compactions_end() {
     for (calls, pieces, waits) in [1, 2, 3, 5, 10, 50]
         .into_iter()
         .flat_map(|calls| [(calls, 7, false), (calls, 40, true), (calls, 1000, false), (calls, 1000, true)])

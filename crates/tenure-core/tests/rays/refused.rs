@@ -97,7 +97,7 @@ fn sizes_of_nothing_are_refused() {
 
 /// Where the device has no acceleration structures, the error names them.
 #[test]
-fn devices_without_structures_say_so() {
+fn devices_without_structures_are_errors() {
     let device = Device::new(Profile::VULKAN_MOBILE);
     let gpu = gpu_of(&device, Config::default());
     let made = gpu.create_acceleration_structure(&AccelerationStructureDesc::bottom(4096)).map(drop);

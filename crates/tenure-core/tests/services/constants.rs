@@ -27,7 +27,7 @@ fn expect(recording: &mut Recording<Device>, bytes: &[u8]) -> (u64, u64) {
 }
 
 #[test]
-fn constants_are_where_they_are_said_to_be() {
+fn constants_are_at_their_reported_addresses() {
     for profile in Profile::ALL {
         let device = device(*profile, Lag::Random { max: 5 });
         let (align, has_addresses) = {

@@ -155,7 +155,7 @@ fn a_row_that_does_not_fit_is_refused_with_its_bytes() {
 
 /// Regions of every shape, from rows and slices with padding.
 #[test]
-fn pieces_are_where_the_whole_would_be() {
+fn pieces_are_at_the_places_of_the_whole() {
     for profile in Profile::ALL {
         let device = Device::with_options(Options::new(*profile).lag(Lag::Random { max: 4 }).seed(5));
         let gpu = gpu(&device, config(64 * KIB));
@@ -294,7 +294,7 @@ fn a_late_gpu_is_waited_for_no_longer_than_said() {
 }
 
 #[test]
-fn a_device_lost_between_two_pieces_is_told() {
+fn a_device_lost_between_two_pieces_is_an_error() {
     for call in [CallKind::Submit, CallKind::CreateCommitted] {
         for n in 1..6 {
             let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Submissions(2)));

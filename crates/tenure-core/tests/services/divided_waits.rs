@@ -98,7 +98,7 @@ fn page_sizes_shrink_after_a_refusal() {
 
 /// Inside the program's own submission, while another thread submits pending uploads.
 #[test]
-fn an_upload_in_several_batches_is_told_when_all_are_submitted() {
+fn an_upload_is_submitted_once_all_of_its_batches_are() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::VULKAN_LAVAPIPE] {
         let device = Device::with_options(Options::new(profile).lag(Lag::None));
         let gpu = gpu(&device, config(MIB));

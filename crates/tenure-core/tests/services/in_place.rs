@@ -274,7 +274,7 @@ fn a_write_that_races_a_submission_is_a_hazard() {
 
 /// A thread that submits work with a buffer while another is just uploading to it finds all of the upload or nothing.
 #[test]
-fn uploads_are_whole_for_those_who_submit_beside_them() {
+fn concurrent_submissions_see_whole_uploads() {
     const SIZE: usize = 200_000;
     for round in 0..40_u8 {
         let device = device(Profile::VULKAN_LAVAPIPE, Lag::None);

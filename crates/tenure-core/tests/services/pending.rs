@@ -112,7 +112,7 @@ fn run(profile: Profile, seed: u64, ask: bool) -> Vec<Step> {
 }
 
 #[test]
-fn barriers_that_nobody_asks_for_are_recorded_all_the_same() {
+fn automatic_barriers_equal_requested_barriers() {
     for &profile in Profile::ALL {
         for seed in 0..30 {
             assert_eq!(run(profile, seed, false), run(profile, seed, true), "{}, {seed}", profile.name());

@@ -388,7 +388,7 @@ fn every_queue_that_may_read_holds_the_bytes() {
 
 /// The ring's memory outlives its handle as long as the GPU reads it.
 #[test]
-fn a_ring_that_is_dropped_lives_on_for_the_gpu() {
+fn dropped_rings_outlive_their_submissions() {
     let (device, gpu) = manual(relaxed());
     let ring = ring(&gpu, 64 * KIB);
     frame(&gpu, &ring, 40_000, 1).unwrap();

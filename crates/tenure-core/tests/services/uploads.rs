@@ -230,7 +230,7 @@ fn staging_memory_is_recycled_and_goes_when_it_is_idle() {
 
 /// A program that never submits and has no frames does not fill the memory with staged bytes.
 #[test]
-fn too_much_that_is_pending_is_submitted() {
+fn pending_uploads_beyond_the_limit_are_submitted() {
     let device = device(Profile::DISCRETE, Lag::Submissions(1));
     let config = Config::from(StagingConfig::default().max_pending(1 << 20).upload_page(64 << 10));
     let gpu = gpu(&device, config);

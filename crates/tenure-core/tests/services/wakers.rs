@@ -88,7 +88,7 @@ fn record<'a>(
 }
 
 #[test]
-fn a_waker_that_panics_stops_nobody() {
+fn a_panicking_waker_does_not_stop_others() {
     for profile in PROFILES {
         let device = device(profile, Lag::Manual);
         let gpu = gpu(&device, Config::default());

@@ -40,7 +40,7 @@ fn the_heading_equals_the_counts_of_the_manager() {
 }
 
 #[test]
-fn heaps_say_their_budget_and_their_parts() {
+fn heaps_show_their_budget_and_their_parts() {
     let gpu = manager();
     let stones = [1, 2].map(|mib| {
         let desc = BufferDesc::new(mib << 20, Usage::VERTEX).tag("terrain");

@@ -159,7 +159,7 @@ fn buffers_are_held_to_both_scopes_too() {
 
 /// A layout change may write to all of the bytes.
 #[test]
-fn a_transition_is_for_who_has_the_bytes() {
+fn transitions_require_ownership_of_the_bytes() {
     for profile in BOTH {
         let (device, [bloom, shadow], _heap) = pair(profile, &targets());
         submit(&device, GRAPHICS, 1, &[], |list| {

@@ -101,7 +101,7 @@ fn the_end_of_a_submission_orders_everything_on_direct3d() {
 /// After a wait for another queue's semaphore all writes known to that queue are visible, also the waiting
 /// queue's own.
 #[test]
-fn waiting_for_who_has_waited_orders_everything() {
+fn waits_are_transitive() {
     for there_and_back in [false, true] {
         let device = manual(Profile::VULKAN_NVIDIA);
         let rock = committed(&device, "rock", &buffer(256, READ | Usage::COPY_DST));

@@ -29,7 +29,7 @@ fn descriptors_of_the_dead() {
 }
 
 #[test]
-fn freed_descriptors_say_whose_they_were() {
+fn freed_descriptors_name_their_previous_owner() {
     let device = manual(Profile::DISCRETE);
     let heaps = Heaps::new(&device, DescriptorKind::Resource);
     let rock = painted(&device, 1, "rock", readable(4, 4));

@@ -126,7 +126,7 @@ fn after_removal_every_call_answers_lost_nothing_blocks_and_destroy_frees() {
 }
 
 #[test]
-fn removal_wakes_who_waits() {
+fn removal_wakes_waiting_threads() {
     let device = manual(Profile::DISCRETE);
     device.submit(Permit::checked(), GRAPHICS, &[], &[], 1).unwrap();
     std::thread::scope(|scope| {

@@ -144,7 +144,7 @@ fn wrong_serials_and_waits_are_refused() {
 }
 
 #[test]
-fn two_that_wait_in_vain_sleep() {
+fn two_threads_with_unmet_waits_sleep() {
     let device = manual(Profile::DISCRETE);
     std::thread::scope(|scope| {
         let waiters = [1, 2].map(|serial| {

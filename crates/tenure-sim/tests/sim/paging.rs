@@ -341,7 +341,7 @@ fn unused_paged_in_bytes_are_counted() {
 /// Of a block used in part the unused rest is counted, with each used byte once, and anew each time the block
 /// is paged in.
 #[test]
-fn of_a_block_that_is_used_in_part_the_rest_is_unused() {
+fn the_rest_of_a_partly_used_block_is_unused() {
     const KIB: u64 = 1 << 10;
     let mut bench = Bench::granted(100, Lag::None);
     let [block] = bench.blocks();

@@ -280,7 +280,7 @@ fn releases_to_a_peer_wait_for_every_queue() {
 
 /// Values of a shared fence rise with each signal, in any order of submission.
 #[test]
-fn a_shared_fence_that_is_signalled_twice_is_found() {
+fn signalling_a_shared_fence_twice_is_a_hazard() {
     let [one, other] = Process::pair(Profile::DISCRETE, Lag::None);
     let fence = one.device.create_fence("order");
     let same = other.device.import_fence(&fence.export(), "order");

@@ -337,7 +337,7 @@ fn resizing_to_the_same_size_is_free() {
 
 /// A view keeps the buffer on Direct3D 12, and the swap chain before on Vulkan.
 #[test]
-fn a_view_that_is_kept_holds_a_resize_up_on_direct3d_12() {
+fn kept_views_prevent_a_resize_on_direct3d_12() {
     for profile in Profile::ALL {
         let (device, gpu, mut swapchain) = window(*profile, Lag::Submissions(2));
         let image = swapchain.acquire().unwrap().unwrap();

@@ -312,7 +312,7 @@ fn back_and_forth_in_one_recording() {
 
 /// Two acquisitions before the first use, and one that is given away unused.
 #[test]
-fn one_barrier_for_all_that_is_activated_before_a_use() {
+fn activations_before_a_use_share_one_barrier() {
     let [bloom, shadow, moss] = [(); 3].map(|()| target());
     let mut tracker = tracker(StateModel::Explicit, GRAPHICS);
     used(&mut tracker, &bloom, State::RENDER_TARGET);

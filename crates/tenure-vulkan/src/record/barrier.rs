@@ -309,7 +309,7 @@ mod tests {
 
     /// In one call with the barrier that transfers the memory, on which it must not depend.
     #[test]
-    fn the_first_use_of_aliased_memory_waits_for_those_who_had_it() {
+    fn the_first_use_of_aliased_memory_waits_for_previous_owners() {
         let from = Half::of(vk_stage_access_layout(State::RENDER_TARGET)).writes();
         let found = between(State::COMMON, State::PIXEL_SHADER, Side::Aliased(from));
         assert_eq!(found.from, from);

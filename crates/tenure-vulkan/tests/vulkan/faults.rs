@@ -204,7 +204,7 @@ fn failed_submissions_of_a_discrete_card_are_made_again_with_fences() {
 /// When the queue waited for has its bridge and the submission behind it fails, the next one crosses
 /// the same bridge.
 #[test]
-fn a_bridge_of_a_discrete_card_that_nobody_crossed_is_used_again() {
+fn unused_bridges_of_a_discrete_card_are_reused() {
     let fences = Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
     let vulkan = Vulkan::disguised(Costume::discrete(), &fences);
     let device = vulkan.device();

@@ -87,7 +87,7 @@ fn rounding(profile: Profile, heaps: u64) -> u64 {
 
 /// If the GPU finishes each frame before the next one begins.
 #[test]
-fn a_drag_reserves_half_as_much_again_as_its_largest_frame_at_most() {
+fn a_drag_reserves_at_most_1_5_times_its_largest_frame() {
     for &profile in PROFILES {
         for (name, drag) in DRAGS {
             for road in [Road::Graph, Road::PassByPass] {

@@ -82,7 +82,7 @@ fn reserved_lists_are_not_created_again() {
 }
 
 #[test]
-fn a_driver_that_makes_no_more_lists_ends_frames_all_the_same() {
+fn frames_end_if_the_driver_creates_no_more_lists() {
     let (gpu, device) = manual(Config::default());
     gpu.reserve_recordings(Queue::Graphics, 1).unwrap();
     device.faults().inject(Fault::nth(2, FaultKind::OutOfHostMemory).of(CallKind::CreateList).onwards());

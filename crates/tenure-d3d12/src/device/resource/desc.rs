@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn srgb_that_is_stored_as_unorm_is_typeless() {
+    fn srgb_with_unorm_storage_is_typeless() {
         let usage = Usage::UNORDERED_ACCESS | Usage::SHADER_READ;
         let desc = TextureDesc::d2(4, 4, Format::Rgba8Srgb, usage);
         let info = desc.info.view_formats(vec![Format::Rgba8Unorm]);

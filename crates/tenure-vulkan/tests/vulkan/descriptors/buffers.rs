@@ -177,7 +177,7 @@ fn a_failed_creation_leaves_nothing() {
 
 /// On a wrapped device with a list of enabled features: without the option there are sets.
 #[test]
-fn a_wrapped_device_has_buffers_when_both_say_so() {
+fn wrapped_devices_have_buffers_if_enabled_and_supported() {
     for (asks, expected) in [(true, true), (false, false)] {
         let options = Options::default().descriptor_buffers(asks);
         let vulkan = Vulkan::wearing(Costume::plain(), in_buffers(), |_| ());

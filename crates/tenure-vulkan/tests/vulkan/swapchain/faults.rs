@@ -153,7 +153,7 @@ fn shortages_are_survived() {
 }
 
 #[test]
-fn a_lost_window_is_told() {
+fn a_lost_window_is_an_error() {
     on_all(|gpu, headless, disguise| {
         let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
         let mut painter = Painter::new(gpu.device(), swapchain.format());

@@ -229,7 +229,7 @@ fn a_window_has_swap_chains_one_beside_another() {
 
 /// A failure after the creation of the surface destroys the surface and drops the window.
 #[test]
-fn a_swap_chain_that_is_refused_lets_its_window_go() {
+fn refused_swap_chains_release_their_window() {
     for options in all_options() {
         let harness = Vulkan::wearing(Costume::plain(), options, |raw| {
             raw.extensions.push(tenure_vulkan::ash::khr::swapchain::NAME.to_owned());
