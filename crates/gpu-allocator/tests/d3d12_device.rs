@@ -192,7 +192,7 @@ fn placed_targets_take_their_clear_value() {
 }
 
 #[test]
-fn committed_resources_are_counted_and_nothing_is_taken_for_them() {
+fn committed_resources_are_counted_and_take_no_block() {
     let mut allocator = allocator();
     let properties = D3D12_HEAP_PROPERTIES { Type: D3D12_HEAP_TYPE_DEFAULT, ..Default::default() };
     let committed =

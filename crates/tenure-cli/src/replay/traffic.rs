@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_simulated_device_reports_bytes_that_another_submission_overwrote() {
+    fn overwritten_bytes_are_reported_by_the_simulated_device() {
         let kinds = |spoil| {
             let device = sim::Device::new(sim::Profile::DISCRETE);
             run_frames(device.clone(), &mut SimulatedChecker::default(), spoil);

@@ -63,7 +63,7 @@ fn the_documents_have_the_figures_that_the_program_prints() {
 }
 
 #[test]
-fn the_documents_have_the_figures_of_each_recording_of_the_repository() {
+fn the_documents_have_the_figures_of_each_recording() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces");
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut count = 0;

@@ -39,7 +39,7 @@ fn a_device_whose_api_was_left_out_is_refused() {
 }
 
 #[test]
-fn reports_that_were_left_out_are_refused_whatever_the_arguments() {
+fn disabled_reports_are_refused_with_any_arguments() {
     if Feature::Report.is_built() {
         return;
     }

@@ -83,7 +83,7 @@ fn the_guide_quotes_the_output_of_the_program() {
 }
 
 #[test]
-fn a_plan_is_shown_and_a_page_that_cannot_be_written_is_an_error() {
+fn a_plan_is_shown_and_an_unwritable_page_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let (plan, page) = (folder.path().join("frame.csv"), folder.path().join("page.html"));
     fs::write(&plan, "id,lower,upper,size,class\nshadow,0,3,16,0\ngbuffer,1,5,32,9\n").unwrap();

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_recording_that_may_use_a_dropped_range_takes_it_again() {
+    fn dropped_ranges_are_taken_again_only_by_their_recording() {
         let mut used = UsedRanges::default();
         used.take(0..100);
         used.drop_range(&(0..100), Some(Users::UpTo(7)), before(7));

@@ -187,7 +187,7 @@ fn idle_pages_go_back_after_the_configured_frames() {
 
 /// After a burst its pages are freed, also while others stay in use.
 #[test]
-fn pages_that_only_a_burst_needed_go_back_after_the_configured_frames() {
+fn pages_of_a_burst_are_freed_after_the_configured_frames() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));
     let gpu = gpu(&device, Config::from(FrameConfig::default().idle(4)));
     let frame = |pages: u64| {
@@ -278,7 +278,7 @@ fn refused(result: Result<Constant<'_, Device>, Error>) -> Error {
 }
 
 #[test]
-fn no_bytes_and_no_memory_are_errors_that_leave_the_recording_usable() {
+fn the_recording_stays_usable_after_refused_constants() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&device, Config::default());
     let mut recording = gpu.record(Queue::Graphics, "poor").unwrap();

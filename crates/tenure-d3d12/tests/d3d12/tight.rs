@@ -295,7 +295,7 @@ fn small_resources_lie_as_tightly_as_the_driver_lets_them() {
 
 /// The flag is an error there.
 #[test]
-fn nothing_is_tight_where_the_runtime_says_so_or_it_is_switched_off() {
+fn no_alignment_is_tight_if_unsupported_or_disabled() {
     let off = Options::default().tight_alignment(false);
     for (answer, options) in
         [(Answer::Unknown, Options::default()), (Answer::Tier(0), Options::default()), (Answer::Tier(1), off)]

@@ -280,7 +280,7 @@ fn declared_states_are_led_on_from() {
 }
 
 #[test]
-fn errors_and_panics_of_the_programs_own_code_count_its_submissions() {
+fn submissions_of_failed_or_panicked_external_code_count() {
     let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     let refused: Result<((), SyncPoint), Error> =

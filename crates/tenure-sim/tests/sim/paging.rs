@@ -253,7 +253,7 @@ fn the_system_demotes_by_priority_and_age() {
 }
 
 #[test]
-fn the_system_demotes_low_priorities_although_they_were_used_last() {
+fn the_system_demotes_low_priorities_even_if_used_last() {
     let mut bench = Bench::granted(2, Lag::None);
     let old = bench.block(Priority::Normal);
     let low = bench.block(Priority::Low);

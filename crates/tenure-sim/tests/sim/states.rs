@@ -27,7 +27,7 @@ fn rock(device: &Device, texture_too: bool) -> Resource {
 }
 
 #[test]
-fn buffers_are_promoted_from_common_and_decay_when_the_submission_ends() {
+fn buffers_are_promoted_from_common_and_decay_at_the_end() {
     let device = manual(Profile::DISCRETE);
     let rock = rock(&device, false);
     assert_clean(&run(&device, GRAPHICS, 1, |list| list.fill_buffer(&rock, 0, 256, 1)));
@@ -311,7 +311,7 @@ fn buffers_are_not_handed_over() {
 }
 
 #[test]
-fn an_aliasing_barrier_resets_the_layout_on_vulkan_and_not_on_direct3d() {
+fn aliasing_barriers_reset_the_layout_only_on_vulkan() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::DISCRETE] {
         let device = manual(profile);
         let desc = texture(64, 64, Usage::RENDER_TARGET);

@@ -527,7 +527,7 @@ fn only_images_of_the_swap_chain_are_presented() {
 
 /// In a graph, the pass that draws to the image begins a recording: earlier work does not wait.
 #[test]
-fn a_graph_waits_for_the_image_just_before_the_pass_that_needs_it() {
+fn a_graph_waits_for_the_image_before_the_first_pass_using_it() {
     let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::None));
     let frames = FrameConfig::default().in_flight(2);
     let gpu = Gpu::new(device.clone(), Config::default().frames(frames)).unwrap();

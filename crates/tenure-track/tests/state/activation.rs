@@ -92,7 +92,7 @@ fn a_target_follows_another_within_a_recording() {
 
 /// Direct3D 12's legacy barriers do not set up a target's compression.
 #[test]
-fn a_target_is_discarded_before_its_first_use_and_after_it_takes_over_bytes() {
+fn targets_are_discarded_after_taking_over_and_before_use() {
     let new = |count| {
         Arc::new(StateCell::new(ResourceKind::Texture, count, TARGET, State::COMMON).with_initialization())
     };

@@ -396,7 +396,7 @@ fn the_state_of_an_acceleration_structure_is_fixed_on_d3d12() {
 }
 
 #[test]
-fn recordings_are_checked_when_they_end_and_when_they_are_submitted() {
+fn recordings_are_checked_at_their_end_and_submission() {
     let queues = queues([0; 3]);
     let target = texture(1, Usage::RENDER_TARGET | Usage::SHADER_READ);
     let mut tracker = graphics(StateModel::Promotion);

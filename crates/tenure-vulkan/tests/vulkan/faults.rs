@@ -189,14 +189,14 @@ fn failed_submissions_are_made_again(options: &Options, submit: &'static str) {
 }
 
 #[test]
-fn failed_submissions_of_a_discrete_card_are_made_again_with_timeline_semaphores() {
+fn submissions_of_a_discrete_card_are_retried_with_semaphores() {
     failed_submissions_are_made_again(&Options::default(), "vkQueueSubmit2");
     let older = Options::default().without(OptionalFeatures::SYNCHRONIZATION2);
     failed_submissions_are_made_again(&older, "vkQueueSubmit");
 }
 
 #[test]
-fn failed_submissions_of_a_discrete_card_are_made_again_with_fences() {
+fn submissions_of_a_discrete_card_are_retried_with_fences() {
     let fences = Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
     failed_submissions_are_made_again(&fences, "vkQueueSubmit2");
 }

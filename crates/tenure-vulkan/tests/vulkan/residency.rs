@@ -238,7 +238,7 @@ impl World {
 /// The budget shrinks, and grows again. Idle resources get a low priority, as many as the shortage requires,
 /// and their own again before the submission that uses them.
 #[test]
-fn a_budget_that_follows_a_script_changes_priorities_on_a_discrete_card() {
+fn scripted_budgets_change_priorities_on_a_discrete_card() {
     let vulkan = card(&Options::default());
     vulkan.disguise().grant(&[AMPLE, AMPLE]);
     if !is_pageable(&vulkan) {

@@ -116,7 +116,7 @@ fn queues_wait_for_each_other(options: &Options) {
 }
 
 #[test]
-fn queues_of_a_discrete_card_wait_for_each_other_with_timeline_semaphores() {
+fn queues_of_a_discrete_card_wait_with_timeline_semaphores() {
     queues_wait_for_each_other(&Options::default());
 }
 

@@ -77,7 +77,7 @@ fn is_left_in_common(properties: &tenure_core::device::Properties, uses: &[(Queu
 }
 
 #[test]
-fn textures_are_left_in_a_state_that_the_next_frame_can_take_them_from() {
+fn textures_end_in_a_state_that_the_next_frame_can_use() {
     use Queue::{Compute, Copy, Graphics};
     const WRITE: State = State::UNORDERED_ACCESS;
     let (d3d12, vulkan) = (d3d12(), vulkan());

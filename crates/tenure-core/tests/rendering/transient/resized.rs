@@ -142,7 +142,7 @@ fn sizes_in_turn_create_no_heaps() {
 
 /// If the driver requires dedicated memory for each target.
 #[test]
-fn targets_with_memory_of_their_own_go_when_others_take_their_place() {
+fn dedicated_targets_are_destroyed_when_others_replace_them() {
     for &profile in PROFILES {
         for (name, drag) in DRAGS {
             for road in [Road::Graph, Road::PassByPass] {

@@ -17,7 +17,7 @@ const BUFFERS: OptionalFeatures = OptionalFeatures::DESCRIPTOR_BUFFERS;
 
 /// They exist only on request, and then there are no sets.
 #[test]
-fn descriptor_buffers_are_asked_for_and_have_no_sets_beside_them() {
+fn requested_descriptor_buffers_replace_sets() {
     let vulkan = Vulkan::new(validated());
     assert!(!vulkan.device().optional_features().contains(BUFFERS));
     assert!(vulkan.device().descriptor_buffers().is_none());
