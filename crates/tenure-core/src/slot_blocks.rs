@@ -67,7 +67,7 @@ impl<T> SlotBlocks<T> {
         self.with_room.first().copied()
     }
 
-    /// Adds a block of `capacity` slots, all free; gives it back when no block can be so large.
+    /// Adds a block of `capacity` slots, all free; returns it if no block can be so large.
     pub(crate) fn add(&mut self, object: T, capacity: u32, frame: u64) -> Result<(), T> {
         let vacant = self.blocks.iter().position(Option::is_none).unwrap_or(self.blocks.len());
         let (Ok(slots), Ok(id)) = (Slots::new(capacity), u32::try_from(vacant)) else { return Err(object) };

@@ -1,5 +1,5 @@
 //! tenure's GPU memory as a panel in any program with [`egui`]: what each memory heap holds over the last frames, the blocks
-//! of every pool, each live object, and what keeps dropped ones from being given back.
+//! of every pool, each live object, and what keeps dropped ones from being released.
 //!
 //! ```
 //! use tenure_core::device::Usage;

@@ -429,7 +429,7 @@ mod tests {
         assert!(!take(1), "nothing is left");
         limits.note_release(MEMORY, 1390);
         usage.set(210);
-        assert!(take(100), "what was given back counts as soon as it matters");
+        assert!(take(100), "released bytes count as soon as they matter");
         let before = asked.get();
         limits.expire_budgets();
         assert!(take(1));

@@ -155,7 +155,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     /// let (mut pool, mut retired) = (Pool::new(GeneralBlocks::new(16)?, 2), Vec::new());
     /// let level = pool.add_and_allocate("heap", 16 << 20, 16 << 20, 16, &mut retired).unwrap();
     /// pool.free(level.handle, 16 << 20)?;
-    /// assert!(pool.allocate(256, 16).is_none(), "it would keep 16 MiB from being given back");
+    /// assert!(pool.allocate(256, 16).is_none(), "it would keep 16 MiB from being freed");
     /// assert!(pool.allocate_anywhere(256, 16, 1 << 20).is_none());
     /// assert!(pool.allocate_anywhere(256, 16, u64::MAX).is_some());
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -54,7 +54,7 @@ pub enum RecordedLocation {
     Elsewhere(LocationKind),
 }
 
-/// The location, with everything to be given back when the resource is released.
+/// The location, with everything to be freed when the resource is released.
 pub enum Location<D: Device> {
     Range(Suballocation),
     Placed(Suballocation),

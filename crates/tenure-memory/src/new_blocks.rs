@@ -136,7 +136,7 @@ impl<D: Device> Engine<'_, D> {
         })
     }
 
-    /// Makes the other shards give back their empty pieces.
+    /// Makes the other shards return their empty pieces.
     fn call_in(self, shards: &Shards<D>, shard: &PoolShard<D>) {
         let mut idle = Vec::new();
         for other in shards.each().filter(|other| other.id != shard.id && !other.is_first()) {

@@ -65,7 +65,7 @@ pub struct Pools<D: Device> {
 }
 
 impl<D: Device> Pools<D> {
-    /// The permit covers all later calls: the owner gives back only what the GPU no longer uses.
+    /// The permit covers all later calls: the owner frees only objects that the GPU no longer uses.
     ///
     /// # Errors
     /// [`InvalidProperties`] when the device's tables are empty or too long, or contradict themselves.

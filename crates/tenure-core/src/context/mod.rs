@@ -89,7 +89,7 @@ pub(crate) struct Context<D: Device> {
     pub(crate) is_shut_down: AtomicBool,
     /// Set if the GPU did not finish in time: API objects are leaked from then on.
     pub(crate) is_abandoned: AtomicBool,
-    /// The number of threads that are giving back objects taken out of `releases`.
+    /// The number of threads that are reclaiming objects taken out of `releases`.
     giving_back: AtomicUsize,
     /// Dropped objects of the program that nothing uses any more. A call that may run the program's code drops
     /// them.

@@ -62,7 +62,7 @@ impl Drop for Panicked {
     }
 }
 
-/// Held by a thread while it gives back objects that it has taken out of the release queue: until it reaches an
+/// Held by a thread while it reclaims objects that it has taken out of the release queue: until it reaches an
 /// object, that object is neither queued nor destroyed.
 struct GivingBack<'a>(&'a AtomicUsize);
 
@@ -82,7 +82,7 @@ impl Drop for GivingBack<'_> {
 }
 
 impl<D: Device> Context<D> {
-    /// Whether any thread is giving back objects that it has taken out of the release queue.
+    /// Whether any thread is reclaiming objects that it has taken out of the release queue.
     pub(crate) fn is_giving_back(&self) -> bool {
         self.giving_back.load(Ordering::Acquire) > 0
     }
@@ -119,7 +119,7 @@ impl<D: Device> Context<D> {
         let mut ready = Batches::new();
         self.releases.purge_all_batches(&self.recordings, &self.clock, &mut ready)?;
         self.reclaim_ready(&mut ready);
-        // A destructor of the program may resize a swap chain, which waits for threads that are giving back.
+        // A destructor of the program may resize a swap chain, which waits for threads that are reclaiming.
         drop(giving_back);
         Ok(self.drop_users())
     }
@@ -197,7 +197,7 @@ impl<D: Device> Context<D> {
         }
     }
 
-    /// Reports the ranges that are given back to the recorder, if there is one.
+    /// Reports the reclaimed ranges to the recorder, if there is one.
     fn record_ranges(&self, ready: &[Batch<Retired<D>>]) {
         if !self.recorder.is_set() {
             return;
@@ -208,7 +208,7 @@ impl<D: Device> Context<D> {
 
     fn reclaim_other(&self, retired: Retired<D>) {
         match retired {
-            // Already given back.
+            // Already reclaimed.
             Retired::Range(_) => {}
             Retired::Backing(backing) => self.reclaim_backing(backing),
             Retired::User(object) => self.users.push(object),

@@ -64,7 +64,7 @@ struct Entry<D: Device> {
     object: Object<D>,
     /// The owners of its bytes before it was last acquired.
     before: Vec<Segment>,
-    /// The frame in which it was last given back.
+    /// The frame in which it was last released.
     last_used: u64,
     is_in_use: bool,
     /// It can no longer be found, and is destroyed as soon as it is idle.
@@ -103,7 +103,7 @@ pub(crate) struct Heap<D: Device> {
     entries: Slab<Entry<D>>,
     /// The entries that are not stale.
     by_key: FxHashMap<Key, usize>,
-    /// The frame in which a resource was last acquired or given back in it.
+    /// The frame in which a resource was last acquired or released in it.
     pub(crate) last_used: u64,
     /// The end of the highest range acquired since the last frame.
     pub(crate) top: u64,

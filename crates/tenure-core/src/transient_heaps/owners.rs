@@ -130,7 +130,7 @@ mod tests {
     #[derive(Clone, Copy, Debug)]
     enum Step {
         Take,
-        /// Taken and given back unused, after other objects have taken the bytes behind it.
+        /// A take that is undone after other objects have taken the bytes behind it.
         TakeUnused,
         Retire,
     }

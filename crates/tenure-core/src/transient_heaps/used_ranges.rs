@@ -1,11 +1,11 @@
 //! Ranges of a heap in use, and ranges that can be acquired again.
 //!
-//! Open recordings may still use a range that was given back. Only a recording submitted after all of them can take it: one
+//! Open recordings may still use a released range. Only a recording submitted after all of them can take it: one
 //! that acquires after they have ended, or the only one of them that is still open.
 
 use std::ops::Range;
 
-/// The recordings that may use bytes that were given back, while they are open.
+/// The recordings that may use released bytes, while they are open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Users {
     /// The recording with this number.
