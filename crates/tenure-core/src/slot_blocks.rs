@@ -7,7 +7,7 @@ use tenure_suballoc::{Handle, Slots};
 
 /// A slot of a block.
 pub(crate) struct Slot<T> {
-    /// The block. Given back with the slot, so that a block without used slots has one owner.
+    /// The block. Returned with the slot, so that a block without used slots has one owner.
     pub(crate) object: Arc<T>,
     pub(crate) index: u32,
     block: u32,
