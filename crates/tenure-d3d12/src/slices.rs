@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_slice_goes_by_itself_where_the_buffer_ends_with_it() {
+    fn the_last_slice_is_copied_alone_at_the_end_of_the_buffer() {
         // Slices of 8 rows of 64 bytes, 9 rows apart.
         let (layout, block) =
             (BufferLayout { offset: 512, row_pitch: 256, rows: 9 }, Format::Rgba8Unorm.block());

@@ -417,7 +417,7 @@ proptest! {
 
     /// Allocations and frees between any two calls, of moving and other ranges, moves made late or never.
     #[test]
-    fn nothing_is_lost_whatever_happens_meanwhile(
+    fn no_range_is_lost_during_compaction(
         seed: u64,
         is_buddy: bool,
         steps in prop::collection::vec(step(), 0..400),

@@ -125,7 +125,7 @@ fn sizes_that_take_turns_share_a_block() {
 /// For all allocations and frees: no two ranges overlap, and reserved bytes equal live bytes, except in shared
 /// blocks.
 #[test]
-fn ranges_stay_apart_whatever_the_sizes() {
+fn ranges_of_all_sizes_do_not_overlap() {
     for seed in 0..20 {
         let (mut program, mut rng) = (Program::new(), Rng::new(seed));
         let mut live: Vec<(BlockAllocation, u64)> = Vec::new();

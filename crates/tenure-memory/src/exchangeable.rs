@@ -143,7 +143,7 @@ mod tests {
     /// moves up to twice: submitted writes go to the place of the content at that point of the queue, so that
     /// no write is lost, and a dropped resource does not move.
     #[test]
-    fn writes_go_where_the_content_is() {
+    fn writes_reach_the_place_of_the_content() {
         loom::model(|| {
             let place = Arc::new(Exchangeable::new(Current { at: 0, is_gone: false }));
             let queue = Arc::new(Mutex::new(Vec::new()));

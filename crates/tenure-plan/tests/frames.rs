@@ -32,7 +32,7 @@ fn variants(items: &[Item]) -> [(&'static str, Vec<Item>); 6] {
 }
 
 #[test]
-fn every_frame_gets_as_low_as_its_load() {
+fn every_frame_is_planned_at_its_lower_bound() {
     let options = Options::new().nodes(20_000);
     for (name, items) in frames() {
         for (variant, items) in variants(&items) {
@@ -70,7 +70,7 @@ fn aligned(items: &[Item], grain: u64) -> Vec<Item> {
 }
 
 #[test]
-fn alignments_of_three_sizes_cost_next_to_nothing() {
+fn alignments_of_three_sizes_cost_little() {
     for grain in [1, 4 << 20] {
         let mean = |nodes| {
             let ratios = frames().into_iter().map(|(_, items)| {
@@ -86,7 +86,7 @@ fn alignments_of_three_sizes_cost_next_to_nothing() {
 }
 
 #[test]
-fn classes_are_planned_apart() {
+fn classes_are_planned_separately() {
     for (name, items) in frames() {
         let classed: Vec<Item> =
             items.iter().enumerate().map(|(at, item)| item.in_class(at as u32 % 3 * 10)).collect();

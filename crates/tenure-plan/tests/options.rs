@@ -15,7 +15,7 @@ fn refused(items: &[Item]) -> PlanError {
 }
 
 #[test]
-fn nothing_takes_nothing() {
+fn empty_items_need_no_memory() {
     let plan = planned(&[], &Options::new());
     assert_eq!((plan.peak, plan.lower_bound, plan.proven, plan.classes.len()), (0, 0, true, 0));
     let items = [Item::new(0..1, 0).aligned(8), Item::new(0..9, 0).pinned_at(77)];

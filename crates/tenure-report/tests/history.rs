@@ -393,7 +393,7 @@ fn line_of(frames: u64, buffers: &[(u64, &str, u64)]) -> String {
 
 /// An object existed before or is new, but never both, for any file.
 #[test]
-fn an_object_of_a_snapshot_goes_to_one_place() {
+fn an_object_of_a_snapshot_is_either_old_or_new() {
     let places = |lines: &[String]| {
         let history = read_snapshots(lines.concat().as_bytes(), "lines").unwrap();
         let all = history.objects.iter();

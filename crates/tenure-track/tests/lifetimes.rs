@@ -276,7 +276,7 @@ fn a_forced_purge_needs_an_idle_device() {
 }
 
 #[test]
-fn after_device_loss_everything_drains() {
+fn all_entries_drain_after_a_device_loss() {
     let (clock, recordings, releases) = (Clock::new(1), Recordings::new(), ReleaseQueue::new());
     recordings.open("never closed", 0);
     releases.push(&recordings, 1, clock.stamp(), 1);

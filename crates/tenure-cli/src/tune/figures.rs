@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_no_division() {
+    fn empty_figures_score_1() {
         let nothing = [Figures::default()];
         assert_eq!(score(&nothing, &nothing, WEIGHTS), Some(1.0));
         assert_eq!(score(&[], &[], WEIGHTS), Some(1.0));

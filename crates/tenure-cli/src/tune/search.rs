@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_stays_where_nothing_is_better() {
+    fn the_default_is_kept_without_a_better_configuration() {
         let replay = |_: &Config, _| Ok(Figures { peak_reserved_bytes: 5, ..Figures::default() });
         let found = Search::new(&replay, &[1], 2, [1.0; 4], NO_LIMIT).run(Config::default()).unwrap();
         assert_eq!(found.best.config, Config::default());

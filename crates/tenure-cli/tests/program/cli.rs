@@ -143,7 +143,7 @@ fn the_same_seed_prints_the_same_but_for_the_times() {
 }
 
 #[test]
-fn generated_recordings_go_through_a_pipe() {
+fn generated_recordings_are_replayed_from_a_pipe() {
     for workload in Workload::ALL {
         let generated = run(&["gen", workload.name(), "--ops", "3000", "--seed", "4"]);
         assert_eq!((status(&generated), stderr(&generated).as_str()), (0, ""));
@@ -325,7 +325,7 @@ fn a_replay_with_failures_is_status_1_with_the_reason() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_crash() {
+fn a_closed_pipe_is_no_crash() {
     for args in [&["gen", "voxel", "--ops", "18446744073709551615"] as &[&str], &["replay", &recording()]] {
         let mut child = tenure(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
@@ -335,7 +335,7 @@ fn a_reader_that_goes_away_is_no_crash() {
 }
 
 #[test]
-fn a_reader_that_goes_away_does_not_change_the_verdict() {
+fn a_closed_pipe_does_not_change_the_status() {
     let huge = "op,id,size,align,kind,frame\nalloc,1,10000000000000,4,gpu_only+linear,0\n";
     let item = "id,lower,upper,size\na,0,1,8\n";
     let cases: [(&[&str], &str); 4] = [

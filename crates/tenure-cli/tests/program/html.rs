@@ -35,7 +35,7 @@ fn the_same_recording_becomes_the_same_page() {
 }
 
 #[test]
-fn snapshots_are_told_from_recordings_and_bad_ones_are_named() {
+fn snapshots_are_detected_and_bad_ones_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("page.html");
     let args = ["report", "-", "--html", page.to_str().unwrap()];

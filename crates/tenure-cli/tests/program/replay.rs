@@ -95,7 +95,7 @@ fn recordings_replay_clean_on_every_profile_and_far_behind() {
 }
 
 #[test]
-fn tenure_is_as_tight_as_promised() {
+fn tenure_reserves_no_more_than_documented() {
     for path in recordings() {
         let (name, trace) = load(&path);
         let promised = match &name {

@@ -58,7 +58,7 @@ fn recommended_options_are_better_with_another_seed_too() {
 }
 
 #[test]
-fn where_nothing_helps_the_default_is_best() {
+fn the_default_is_best_for_an_empty_recording() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("empty\u{1b}[31m.csv");
     fs::write(&file, "op,id,size,align,kind,frame\n").unwrap();

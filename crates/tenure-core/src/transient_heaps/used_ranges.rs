@@ -180,7 +180,7 @@ mod tests {
 
     /// The users of a dropped range inside another one, and whether the outer range covers both.
     #[test]
-    fn a_range_replaces_one_inside_it_whose_users_are_among_its_own() {
+    fn ranges_replace_inner_ranges_with_a_subset_of_their_users() {
         for (inside, outside, replaces) in [
             (Users::One(3), Users::UpTo(3), true),
             (Users::One(4), Users::UpTo(3), false),

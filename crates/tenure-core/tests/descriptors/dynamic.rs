@@ -144,7 +144,7 @@ fn many_at_once_are_a_row_of_their_own() {
 }
 
 #[test]
-fn a_discarded_recording_gives_everything_back() {
+fn a_discarded_recording_releases_its_descriptors() {
     let device = device(HEAPS, Lag::Manual);
     let gpu = gpu(&device, small());
     let views: Vec<_> = (0..4).map(|byte| view(&gpu, "shown", byte)).collect();

@@ -148,7 +148,7 @@ fn after_a_loss_each_call_fails_and_everything_drains() {
 }
 
 #[test]
-fn a_manager_without_descriptors_ends_as_ever() {
+fn a_manager_without_descriptors_shuts_down_cleanly() {
     let device = device(BOTH, Lag::None);
     let gpu = gpu(&device, small());
     finish(&gpu);

@@ -39,7 +39,7 @@ impl Drop for Pipeline {
 }
 
 #[test]
-fn a_deferred_object_goes_before_the_device() {
+fn deferred_objects_are_dropped_before_the_device() {
     for is_last in [false, true] {
         let device = device(Profile::DISCRETE, Lag::Submissions(2));
         let gpu = gpu(&device);
@@ -213,7 +213,7 @@ fn owners_of_adopted_memory_are_dropped_by_a_purge() {
 
 /// The owner of a rejected buffer panics in its destructor: the buffer is returned nevertheless.
 #[test]
-fn a_rejected_buffer_comes_back_whatever_its_owner_does() {
+fn rejected_buffers_are_returned_even_if_their_owner_panics() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&device);
     let info = ResourceDesc::Buffer(BufferInfo::new(64, Usage::VERTEX));

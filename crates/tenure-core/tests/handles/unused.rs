@@ -194,7 +194,7 @@ fn adopted_buffers_are_kept() {
 
 /// Query heaps are freed when neither the GPU nor a ticket uses any of their queries; others stay whole.
 #[test]
-fn a_trim_gives_back_heaps_of_queries_that_nothing_uses() {
+fn a_trim_destroys_unused_query_heaps() {
     const SECOND: std::time::Duration = std::time::Duration::from_secs(1);
     for profile in Profile::ALL {
         let device = device(*profile, Lag::Submissions(3));

@@ -29,7 +29,7 @@ fn buffers(gpu: &Gpu<Device>, count: u64, size: u64, usage: Usage) -> Vec<Buffer
 /// Only as many idle blocks are freed as would raise the peak: the others save driver calls when their users
 /// return.
 #[test]
-fn no_more_idle_blocks_make_way_than_the_peak_asks_for() {
+fn only_idle_blocks_that_would_raise_the_peak_are_freed() {
     let (min_block, max_buffer_block, max_pooled_buffer) = (4 * MIB, 4 * MIB, 4 * MIB);
     let pools = PoolConfig::default()
         .min_block(min_block)

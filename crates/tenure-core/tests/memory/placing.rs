@@ -106,7 +106,7 @@ fn a_stride_that_would_waste_a_range_gets_a_resource_of_its_own() {
 }
 
 #[test]
-fn a_committed_buffer_is_as_large_as_it_was_asked_for() {
+fn committed_buffers_have_the_requested_size() {
     let gpu = default_gpu(Profile::DISCRETE);
     gpu.device().faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateHeap).onwards());
     let size = 4 * 64 * KIB - 4;
@@ -433,7 +433,7 @@ fn a_buffer_may_ask_for_a_resource_of_its_own() {
 
 /// If a driver prefers dedicated memory for everything, everything gets it, also backing buffers of ranges.
 #[test]
-fn nothing_is_placed_where_the_driver_prefers_it_so() {
+fn preferred_dedicated_memory_is_used_for_everything() {
     for profile in Profile::ALL {
         everything_is_committed(Options::new(*profile).prefers_dedicated());
     }
@@ -441,7 +441,7 @@ fn nothing_is_placed_where_the_driver_prefers_it_so() {
 
 /// The same if it requires dedicated memory: the simulated device refuses to place anything then.
 #[test]
-fn nothing_is_placed_where_the_driver_requires_it_so() {
+fn required_dedicated_memory_is_used_for_everything() {
     for profile in Profile::ALL {
         everything_is_committed(Options::new(*profile).requires_dedicated());
         for strategy in [tenure_core::Strategy::Placed, tenure_core::Strategy::Committed] {

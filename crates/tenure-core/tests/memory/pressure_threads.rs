@@ -150,7 +150,7 @@ fn refused_requests_evict_the_working_set() {
 /// Room is made in the memory that a request may use: a device-local upload buffer evicts idle blocks there,
 /// although uploads usually use system memory.
 #[test]
-fn room_is_made_where_the_request_may_go() {
+fn room_is_made_in_the_memory_that_a_request_may_use() {
     let gpu = with(Options::new(Profile::D3D12_ENHANCED).budgets([32 * MIB]));
     let evictable = BufferDesc::new(4 * MIB, Usage::SHADER_READ).evictable();
     let buffers: Vec<_> = (0..7).map(|_| gpu.create_buffer(&evictable).unwrap()).collect();

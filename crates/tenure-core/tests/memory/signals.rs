@@ -184,7 +184,7 @@ fn an_unknown_budget_is_none() {
 
 /// A window into the card's memory is no pressure on the card.
 #[test]
-fn windows_are_told_apart() {
+fn windows_into_the_cards_memory_are_no_pressure_on_it() {
     let gpu = gpu(Profile::VULKAN_NVIDIA);
     let memory = gpu.memory();
     let window = memory.heaps.iter().position(|heap| heap.is_window).unwrap();

@@ -14,7 +14,7 @@ fn gpu(config: Config) -> Gpu<Device> {
 /// Of 2,000 textures with views every tenth is kept: the reserved bytes shrink to their size, and then nothing
 /// more moves.
 #[test]
-fn a_program_that_does_nothing_about_it_gets_its_memory_back() {
+fn automatic_compaction_frees_sparse_memory() {
     let gpu = gpu(Config::default());
     let desc = TextureDesc::d2(256, 256, Format::Rgba8Unorm, Usage::SHADER_READ).movable().name("level");
     let all: Vec<_> = (0..2000)

@@ -124,7 +124,7 @@ fn a_table_makes_all_of_it_resident() {
 
 /// Planned moves at the end of the manager are released with the rest.
 #[test]
-fn places_that_nothing_moved_to_are_given_back_at_the_end() {
+fn planned_places_are_released_at_the_end() {
     let gpu = with(Options::new(Profile::VULKAN_NVIDIA));
     let kept = one_in_eight(&gpu, 128, || gpu.create_texture(&sampled().movable()).unwrap());
     kept.iter().for_each(|texture| fill(&gpu, texture, 7));

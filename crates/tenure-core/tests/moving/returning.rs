@@ -159,7 +159,7 @@ fn recently_used_resources_return_first() {
 
 /// A budget that goes up and down around the limit moves nothing twice.
 #[test]
-fn nothing_goes_to_and_fro() {
+fn an_oscillating_budget_moves_no_resource_twice() {
     let gpu = granted(8, Lag::Submissions(2));
     let all = make(&gpu, 30, MIB);
     gpu.flush_uploads().unwrap();

@@ -132,7 +132,7 @@ fn a_discarded_recording_gives_its_pages_back() {
 
 /// A page lasts longer than idle pages are kept: the other page stays for the next change.
 #[test]
-fn pages_that_are_filled_slowly_are_not_allocated_anew() {
+fn slowly_filled_pages_are_not_allocated_again() {
     for (count, size) in [(1, 3000), (3, 3000), (5, 4096)] {
         let device = device(Profile::DISCRETE, Lag::Submissions(1));
         let config = Config::default()
@@ -158,7 +158,7 @@ fn pages_that_are_filled_slowly_are_not_allocated_anew() {
 }
 
 #[test]
-fn idle_pages_go_back_after_the_configured_frames() {
+fn idle_pages_are_freed_after_the_configured_frames() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&device, Config::from(FrameConfig::default().idle(3)));
     let frame = |constants: usize| {

@@ -265,7 +265,7 @@ fn threads_upload_at_once() {
 
 /// A GPU that does not finish is an error after the time for frames, unless nothing may wait.
 #[test]
-fn a_late_gpu_is_waited_for_no_longer_than_said() {
+fn waits_for_a_late_gpu_time_out() {
     let frames = FrameConfig::default().timeout(Duration::from_millis(20));
     for max_wait in [Duration::from_millis(1), Duration::ZERO] {
         let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Manual));

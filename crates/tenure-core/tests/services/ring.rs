@@ -114,7 +114,7 @@ fn the_classic_story() {
 
 /// Commands copy from a ring only if that is among its uses.
 #[test]
-fn a_ring_is_used_as_it_was_made_for() {
+fn rings_are_used_only_as_described() {
     for profile in Profile::ALL {
         let device = device(*profile, Lag::None);
         let gpu = gpu(&device, Config::default());

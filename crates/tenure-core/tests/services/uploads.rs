@@ -195,7 +195,7 @@ fn targets_of_uploads_may_be_dropped() {
 }
 
 #[test]
-fn staging_memory_is_recycled_and_goes_when_it_is_idle() {
+fn staging_memory_is_recycled_and_freed_when_idle() {
     let device = device(Profile::DISCRETE, Lag::Submissions(3));
     let gpu = gpu(
         &device,

@@ -155,7 +155,7 @@ fn copies_that_the_driver_loses_are_refused() {
 
 /// Nothing is placed: no heap is created for any resource.
 #[test]
-fn the_manager_commits_everything_then() {
+fn the_manager_commits_everything_on_faulty_drivers() {
     let device = on(IRIS_XE);
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     let usages = [Usage::VERTEX, Usage::SHADER_READ, Usage::UNORDERED_ACCESS, Usage::INDIRECT];

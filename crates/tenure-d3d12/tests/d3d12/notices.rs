@@ -53,7 +53,7 @@ fn changes_of_the_budget_are_heard() {
 
 /// The manager queries the budget in the same frame again.
 #[test]
-fn the_manager_asks_when_the_budget_changes() {
+fn a_changed_budget_is_queried_in_the_same_frame() {
     let (spy, device) = watched();
     let gpu = Gpu::new(device, Config::default()).unwrap();
     let end_frame = || gpu.begin_frame().unwrap().end().unwrap();
@@ -227,7 +227,7 @@ fn pinned_memory_is_reserved() {
 
 /// Windows requests memory on a thread of its own: idle blocks are evicted at the end of the frame.
 #[test]
-fn trims_are_followed_until_the_device_goes() {
+fn trim_requests_are_handled_until_the_device_ends() {
     let (spy, device) = trimmed();
     assert_eq!(spy.take(), [Call::ListensForTrims]);
     assert_eq!(device.take_trim_request(), None);

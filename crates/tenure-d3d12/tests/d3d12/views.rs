@@ -253,7 +253,7 @@ fn storage_shows_one_mip() {
 
 /// Targets are cleared through their own views and read through others.
 #[test]
-fn render_targets_are_where_they_say() {
+fn render_target_views_have_their_own_range() {
     let mut viewer = Viewer::new();
     let usage = Usage::RENDER_TARGET | Usage::SHADER_READ;
     let flat = TextureDesc::d2(8, 8, Format::Rgba8Unorm, usage);

@@ -240,7 +240,7 @@ fn a_paused_panel_shows_earlier_counts() {
 }
 
 #[test]
-fn a_panel_of_another_manager_begins_anew() {
+fn a_panel_of_another_manager_is_reset() {
     let gpu = manager();
     let stone = gpu.create_buffer(&BufferDesc::new(1 << 20, Usage::VERTEX).name("stone")).unwrap();
     let mut program = shown(&gpu);

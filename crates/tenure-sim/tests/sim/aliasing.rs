@@ -67,7 +67,7 @@ fn an_aliasing_barrier_comes_after_earlier_uses_of_the_bytes() {
 
 /// A barrier continues from the one before it.
 #[test]
-fn a_barrier_that_nothing_follows_is_to_be_followed_itself() {
+fn an_unused_barrier_must_be_followed_by_the_next_one() {
     for (from, is_right) in [(State::PIXEL_SHADER, true), (TARGET, false)] {
         let (device, [bloom, shadow], _heap) = pair(VULKAN, &targets());
         submit(&device, GRAPHICS, 1, &[], |list| {

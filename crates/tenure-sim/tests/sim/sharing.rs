@@ -180,7 +180,7 @@ fn a_shared_fence_orders_the_two() {
 /// In the middle of a frame a peer's process ends that owns the memory and should signal a fence. The
 /// survivor's wait returns in time, with a value; it continues with the memory, without hazards or leaks.
 #[test]
-fn a_peer_that_dies_takes_nothing_along() {
+fn shared_memory_outlives_the_peer() {
     for profile in PROFILES {
         let survivor = Process::new(Options::new(profile).lag(Lag::Random { max: 3 }));
         let peer = Process::new(Options::new(profile).lag(Lag::Manual));

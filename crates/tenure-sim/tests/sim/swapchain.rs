@@ -114,7 +114,7 @@ fn an_image_is_not_used_before_it_may_be() {
 }
 
 #[test]
-fn an_image_that_nothing_drew_is_found() {
+fn presenting_an_undrawn_image_is_a_hazard() {
     let (device, gpu, mut swapchain) = window(Profile::VULKAN_NVIDIA, Lag::None);
     let image = swapchain.acquire().unwrap().unwrap();
     let mut recording = gpu.record(Queue::Graphics, "nothing").unwrap();

@@ -114,7 +114,7 @@ fn the_cpu_sees_its_own_writes() {
 }
 
 #[test]
-fn direct3d_12_needs_nothing() {
+fn direct3d_12_needs_no_host_barriers() {
     for &profile in Profile::ALL {
         let device = Device::with_options(Options::new(profile).lag(Lag::None).journal(true));
         if device.properties().has_host_barriers() {

@@ -198,7 +198,7 @@ fn an_endless_line_ends() {
 }
 
 #[test]
-fn a_failing_source_is_told_from_a_damaged_line() {
+fn failing_sources_are_distinguished_from_damaged_lines() {
     struct Broken;
     impl Read for Broken {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {

@@ -143,7 +143,7 @@ fn activated_resources_have_no_barrier_before_the_recording() {
 
 /// On Direct3D 12 the state outlives the contents.
 #[test]
-fn promotion_goes_on_from_the_state_that_was_submitted() {
+fn promotion_continues_from_the_submitted_state() {
     let (bloom, shadow) = (target(), target());
     let mut first = tracker(StateModel::Promotion, GRAPHICS);
     used(&mut first, &bloom, State::RENDER_TARGET);
@@ -255,7 +255,7 @@ fn earlier_submissions_are_waited_for_on_vulkan_alone() {
 }
 
 #[test]
-fn another_queue_is_waited_for_and_leaves_nothing_to_order() {
+fn waits_for_another_queue_replace_barriers() {
     for model in MODELS {
         let (bloom, shadow) = (target(), target());
         let mut first = tracker(model, COMPUTE);
@@ -272,7 +272,7 @@ fn another_queue_is_waited_for_and_leaves_nothing_to_order() {
 }
 
 #[test]
-fn former_owners_that_are_not_known_are_waited_for_as_told() {
+fn unknown_previous_owners_are_waited_for_in_the_given_state() {
     let [bloom, shadow, moss] = [(); 3].map(|()| target());
     let mut tracker = tracker(StateModel::Explicit, GRAPHICS);
     used(&mut tracker, &bloom, State::RENDER_TARGET);

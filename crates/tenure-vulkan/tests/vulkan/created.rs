@@ -176,7 +176,7 @@ fn missing_versions_layers_and_extensions_are_errors() {
 /// Everything common, under advice on performance too: with blocks of the size that the layers recommend, there
 /// is no message about memory.
 #[test]
-fn pooled_memory_is_as_advised() {
+fn pooled_memory_follows_the_advice_of_the_layers() {
     let advice = validated().validation.best_practices(true);
     let vulkan = Vulkan::new(validated().validation(advice));
     let config = tenure_core::Config::from(tenure_core::PoolConfig::default().min_block(4 << 20));

@@ -62,7 +62,7 @@ fn paths_count_wherever_they_are() {
 }
 
 #[test]
-fn other_crates_are_told_from_modules_of_their_name() {
+fn other_crates_are_distinguished_from_modules_of_their_name() {
     assert_eq!(used_by_a("use tenure_plan::Plan;"), ["tenure-plan"]);
     assert_eq!(used_by_a("use tenure_plan as plan;"), ["tenure-plan"]);
     assert_eq!(used_by_a("fn f() { tenure_plan::plan(); std::mem::drop(1) }"), ["tenure-plan"]);

@@ -55,7 +55,7 @@ fn queues_that_are_not_there() {
 }
 
 #[test]
-fn states_that_do_not_go() {
+fn invalid_states_are_refused() {
     let use_of = |queue, desc, state| {
         error(|graph| {
             let texture = graph.texture(desc);
@@ -107,7 +107,7 @@ fn two_writes_in_one_pass() {
 }
 
 #[test]
-fn descriptions_that_do_not_go() {
+fn invalid_descriptions_are_refused() {
     let of_buffer = |desc| error(|graph| _ = graph.buffer(desc));
     let resource = buffer(1).name;
     for memory in [MemoryUse::Upload, MemoryUse::Readback, MemoryUse::GpuUpload] {

@@ -22,7 +22,7 @@ proptest! {
     /// Follows the batches as an executor does: used resources are acquired, and no other resource has their
     /// bytes.
     #[test]
-    fn whatever_is_used_has_its_bytes(declared in declared(14)) {
+    fn used_resources_own_their_bytes(declared in declared(14)) {
         let (graph, _, buffers) = declared.graph();
         let compiled = compile(&graph).unwrap();
         let mut alive: Vec<ResourceId> = Vec::new();
@@ -99,7 +99,7 @@ fn textures_end_in_a_state_that_the_next_frame_can_use() {
 }
 
 #[test]
-fn uses_of_one_resource_go_together_if_one_layout_serves_them() {
+fn uses_of_a_resource_combine_if_one_layout_suits_them() {
     let states = |states: &[State]| {
         let mut graph = Graph::new();
         let texture = graph.texture(texture());

@@ -280,7 +280,7 @@ mod tests {
     /// Every subscriber gets each message once, whichever device reads it, even if the queue is emptied in
     /// between.
     #[test]
-    fn devices_with_one_queue_hear_everything_once() {
+    fn subscribers_get_each_message_once() {
         let (queue, delivery) = (Fake::default(), Mutex::<Delivery>::default());
         let heard: [Arc<Mutex<Vec<i32>>>; 2] = Default::default();
         let sink = |of: &Arc<Mutex<Vec<i32>>>| -> Option<MessageSink> {

@@ -282,7 +282,7 @@ fn a_swap_chain_outlives_a_shutdown() {
 
 /// A lost device keeps no window, with any work in flight.
 #[test]
-fn a_lost_device_lets_windows_go() {
+fn a_lost_device_releases_its_windows() {
     for call in ["vkAcquireNextImageKHR", "vkQueuePresentKHR", "vkCreateSwapchainKHR", "vkQueueSubmit2"] {
         for options in all_options() {
             let harness = Vulkan::wearing(Costume::plain(), options, |raw| {
