@@ -34,9 +34,9 @@ use crate::device::{
     Device, DeviceError, MAX_QUEUES, ManagerClaim, Permit, QueueId, QueueSerial, Requirements, TextureCache,
 };
 use crate::error::{ContractRule, Error};
+use crate::held_objects::HeldObjectsPool;
 use crate::memory::{Backing, Location, Paging, Pools, RecordedLocation};
 use crate::permit::OwnPermit as _;
-use crate::places::PlacePool;
 use crate::record::{RecordedPlace, RecordedPlacement, RecorderSlot, TraceId};
 use crate::registry::{ObjectKind, Registry, RegistryEntry, RegistryKey};
 use crate::repeated::Repeated;
@@ -69,7 +69,7 @@ pub(crate) struct Context<D: Device> {
     pub(crate) descriptors: DescriptorStore<D>,
     /// The requirements of textures, by description: a program creates many textures of few descriptions.
     texture_needs: TextureCache<Requirements>,
-    pub(crate) place_pool: PlacePool<D>,
+    pub(crate) held_objects_pool: HeldObjectsPool<D>,
     pub(crate) registry: Registry,
     pub(crate) recorder: RecorderSlot,
     ref_shards: RefShardTable<D>,
@@ -167,7 +167,7 @@ impl<D: Device> Context<D> {
             pools,
             descriptors,
             texture_needs: TextureCache::new(),
-            place_pool: PlacePool::default(),
+            held_objects_pool: HeldObjectsPool::default(),
             registry: Registry::default(),
             recorder: RecorderSlot::default(),
             ref_shards: RefShardTable::new(),

@@ -13,9 +13,9 @@ use crate::block_set::BlockKey;
 use crate::context::Context;
 use crate::descriptor_store::{LastingSet, RecordedBlock, RecordedSets, RetiredDescriptor, SetLayoutInner};
 use crate::device::{DescriptorSource, Device, DeviceError, Permit, SetWrite};
+use crate::held_objects::LazyHeldObjects;
 use crate::memory::{Holder, MakeRoom, MovableBacking};
 use crate::permit::OwnPermit as _;
-use crate::places::Places;
 use crate::registry::{ObjectKind, RegistryKey};
 use crate::slot_blocks::Slot;
 use crate::time::Stamp;
@@ -178,10 +178,10 @@ impl<D: Device> MovableSet<D> {
     }
 
     /// The set, held while a recording is open.
-    fn hold<'r>(&self, places: Places<'r, D>) -> (&'r D::SetBlock, u32) {
-        self.kept.hold(places);
+    fn hold<'r>(&self, held: LazyHeldObjects<'r, D>) -> (&'r D::SetBlock, u32) {
+        self.kept.hold(held);
         let (block, index) = self.next();
-        (places.get().keep_set_block(block), index)
+        (held.get().keep_set_block(block), index)
     }
 
     /// Makes another set from the views after the current move.
@@ -259,8 +259,9 @@ impl<D: Device> DescriptorSet<D> {
         let layout_inner = layout.inner.form_for(service)?;
         let noted = OnceCell::new();
         // Holds movable resources until the follower is registered.
-        let places = Places { noted: &noted, pool: &context.place_pool, holder: Holder::NO_RECORDING };
-        let writes = layout_inner.writes(service, binds, places)?;
+        let held =
+            LazyHeldObjects { noted: &noted, pool: &context.held_objects_pool, holder: Holder::NO_RECORDING };
+        let writes = layout_inner.writes(service, binds, held)?;
         let kept = shares(name, binds.iter().map(|it| it.bind))?;
         let taken = take_lasting(service, room, layout_inner, &writes);
         let slot = taken.map_err(|source| context.refused(name, source))?;
@@ -313,10 +314,10 @@ impl<D: Device> DescriptorSet<D> {
     }
 
     /// The set for a recording; its resources do not move until that is submitted.
-    pub(crate) fn hold<'r>(&'r self, places: Places<'r, D>) -> Set<'r, D> {
+    pub(crate) fn hold<'r>(&'r self, held: LazyHeldObjects<'r, D>) -> Set<'r, D> {
         let (block, index) = match self.written() {
             Written::Fixed(set) => (&*set.slot.object, set.slot.index),
-            Written::Movable(set) => set.hold(places),
+            Written::Movable(set) => set.hold(held),
         };
         Set { block, index }
     }
@@ -427,12 +428,12 @@ impl<'r, D: Device> Set<'r, D> {
         room: &dyn MakeRoom,
         recorded: &'r OnceCell<Box<RecordedSets<D>>>,
         recording: &Name,
-        places: Places<'_, D>,
+        held: LazyHeldObjects<'_, D>,
         layout: &SetLayout<D>,
         binds: &[SetDescriptor<'_, D>],
     ) -> Result<Self, Error> {
         let layout_inner = layout.inner.form_for(service)?;
-        let writes = layout_inner.writes(service, binds, places)?;
+        let writes = layout_inner.writes(service, binds, held)?;
         Self::take_written(service, room, recorded, recording, layout_inner, &writes)
     }
 

@@ -11,8 +11,8 @@ use crate::descriptor_store::{RetiredDescriptor, SetLayoutInner};
 use crate::device::{
     Allowed, BindingKind, CallRule, DescriptorSource, Device, DeviceError, SetBinding, SetWrite,
 };
+use crate::held_objects::LazyHeldObjects;
 use crate::memory::MakeRoom;
-use crate::places::Places;
 use crate::registry::{ObjectKind, RegistryKey};
 use crate::time::Stamp;
 use crate::{Error, Name};
@@ -225,7 +225,7 @@ impl<D: Device> SetLayoutInner<D> {
         &self,
         service: &DescriptorService<D>,
         binds: &[SetDescriptor<'a, D>],
-        places: Places<'s, D>,
+        held: LazyHeldObjects<'s, D>,
     ) -> Result<Writes<'s, D>, Error> {
         let refuse = |source| Err(Error::device(&self.name, source));
         let mut writes = Writes::new();
@@ -237,7 +237,7 @@ impl<D: Device> SetLayoutInner<D> {
             if *element >= known.count {
                 return refuse(DeviceError::invalid_call(CallRule::ElementExists, *element, known.count));
             }
-            let (kind, source) = bind.source(service, places).map_err(|error| *error)?;
+            let (kind, source) = bind.source(service, held).map_err(|error| *error)?;
             if !known.kind.takes(kind) {
                 return refuse(DeviceError::invalid_call(CallRule::BindingKind, kind, known.kind));
             }

@@ -13,8 +13,8 @@ use crate::block_set::BlockKey;
 use crate::context::Context;
 use crate::descriptor_store::{StaticRange, VisibleHeap, count};
 use crate::device::{DescriptorKind, DescriptorSource, Device};
+use crate::held_objects::LazyHeldObjects;
 use crate::memory::{Holder, MakeRoom, MovableBacking};
-use crate::places::Places;
 use crate::registry::{ObjectKind, RegistryKey};
 use crate::time::Stamp;
 use crate::{Error, Name};
@@ -122,8 +122,8 @@ impl<D: Device> MovableRow<D> {
     }
 
     /// The row, held while a recording is open.
-    fn hold(&self, places: Places<'_, D>) -> StaticRange {
-        self.kept.hold(places);
+    fn hold(&self, held: LazyHeldObjects<'_, D>) -> StaticRange {
+        self.kept.hold(held);
         self.next()
     }
 
@@ -185,8 +185,9 @@ impl<D: Device> DescriptorTable<D> {
         let noted = OnceCell::new();
         let mut sources = Sources::new();
         // Holds movable resources until the follower is registered.
-        let places = Places { noted: &noted, pool: &context.place_pool, holder: Holder::NO_RECORDING };
-        let kind = gather(service, name, binds, places, &mut sources).map_err(|error| *error)?;
+        let held =
+            LazyHeldObjects { noted: &noted, pool: &context.held_objects_pool, holder: Holder::NO_RECORDING };
+        let kind = gather(service, name, binds, held, &mut sources).map_err(|error| *error)?;
         let kept = shares(name, binds.iter().copied())?;
         let heap = service.visible(room, name, kind)?;
         let range = take_row(context, heap, name, &sources)?;
@@ -206,10 +207,10 @@ impl<D: Device> DescriptorTable<D> {
     }
 
     /// The table for a recording; its resources do not move until that is submitted.
-    pub(crate) fn hold<'r>(&'r self, places: Places<'r, D>) -> Descriptors<'r, D> {
+    pub(crate) fn hold<'r>(&'r self, held: LazyHeldObjects<'r, D>) -> Descriptors<'r, D> {
         let range = match &self.row {
             Row::Fixed(range) => *range,
-            Row::Movable(row) => row.hold(places),
+            Row::Movable(row) => row.hold(held),
         };
         Descriptors::lasting(&self.visible().heap, self.kind, range.first, range.count)
     }

@@ -13,8 +13,8 @@ use crate::device::{
     Allowed, Api, BindingKind, BufferAccess, BufferView, DescriptorKind, Device, DeviceError, Elements,
     Format, Properties, State, Usage,
 };
+use crate::held_objects::LazyHeldObjects;
 use crate::memory::{MakeRoom, MemoryUse, MovableBacking};
-use crate::places::Places;
 use crate::registry::RegistryKey;
 use crate::resource::{HandleInner, ViewGuard};
 use crate::time::Stamp;
@@ -98,10 +98,10 @@ impl<D: Device> ViewInner<D> {
 
     /// The descriptor for a recording; the resource does not move until that is submitted.
     #[inline]
-    pub(super) fn held<'s>(&'s self, places: Places<'s, D>) -> (&'s D::DescriptorHeap, u32) {
+    pub(super) fn held<'s>(&'s self, held: LazyHeldObjects<'s, D>) -> (&'s D::DescriptorHeap, u32) {
         match self.slot() {
             ViewSlot::Fixed(slot) => (slot.heap(), slot.index()),
-            ViewSlot::Movable(slot) => slot.hold(places),
+            ViewSlot::Movable(slot) => slot.hold(held),
         }
     }
 
@@ -210,8 +210,8 @@ impl<D: Device> View<D> {
     }
 
     /// The descriptor for a recording; the resource does not move until that is submitted.
-    pub(crate) fn hold<'r>(&'r self, places: Places<'r, D>) -> Descriptors<'r, D> {
-        let (heap, index) = self.inner.held(places);
+    pub(crate) fn hold<'r>(&'r self, held: LazyHeldObjects<'r, D>) -> Descriptors<'r, D> {
+        let (heap, index) = self.inner.held(held);
         Descriptors::lasting(heap, self.inner.kind, index, 1)
     }
 
