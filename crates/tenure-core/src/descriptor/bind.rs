@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::declared_uses::Part;
 use super::followers::WeakFollower;
 use super::sampler::SamplerInner;
 use super::service::DescriptorService;
-use super::shown::Part;
 use super::view::{ViewInner, constant_size};
 use super::{BoundUse, Sampler, SetDescriptor, ShaderStages, ShownUse, View};
 use crate::block_set::BlockKey;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::declared_uses::{Part, read_state};
 use super::movable_slot::{MovableSlot, Shows};
 use super::service::DescriptorService;
-use super::shown::{Part, read_state};
 use super::{Descriptors, ShaderStages, ShownUse, TextureViewDesc};
 use crate::block_set::BlockKey;
 use crate::context::Context;

@@ -1,9 +1,9 @@
 //! Chains of feature structures: the program's, with tenure's features added.
 
-mod known;
+mod known_structures;
 #[cfg(test)]
 mod tests;
-mod whole;
+mod version_structures;
 
 use core::ffi::c_void;
 use core::ptr;
@@ -11,8 +11,8 @@ use std::ffi::CString;
 
 use ash::vk;
 
-use self::known::{HEAD, Structure, known};
-use self::whole::{IMPLIED, since, whole_of};
+use self::known_structures::{HEAD, Structure, known};
+use self::version_structures::{IMPLIED, since, whole_of};
 use crate::error::CreateError;
 use crate::features::ApiVersion;
 

@@ -15,7 +15,7 @@ fn names(chain: &Chain) -> Vec<&'static str> {
 
 #[test]
 fn a_part_has_its_features_in_the_whole() {
-    let parts = known::structures().filter_map(|part| Some((part, whole_of(part.kind)?)));
+    let parts = known_structures::structures().filter_map(|part| Some((part, whole_of(part.kind)?)));
     let mut count = 0;
     for (part, whole) in parts {
         let whole = known(whole).unwrap();
