@@ -240,7 +240,7 @@ fn requests_use_blocks_that_are_being_emptied() {
 
 /// An empty block takes no ranges from another: the number of blocks would stay the same.
 #[test]
-fn nothing_moves_into_an_empty_block() {
+fn empty_blocks_are_no_targets_of_moves() {
     let mut program = Program::new(PoolSuballocator::general(16).unwrap(), 0);
     // Two blocks with 100 KiB in the middle, more than the holes beside them, and a third block, which is
     // empty.

@@ -298,7 +298,7 @@ proptest! {
 
 /// The existing blocks, so that a test fails if a number is reused for another block.
 #[test]
-fn a_block_is_given_back_once_and_empty() {
+fn blocks_are_returned_once_and_empty() {
     for seed in 0..6 {
         let mut model = Model::new(seed % 2 == 0, seed);
         (0..400).for_each(|_| model.allocate());

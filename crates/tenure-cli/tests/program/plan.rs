@@ -50,7 +50,7 @@ fn json_has_every_field() {
 }
 
 #[test]
-fn words_tell_the_same() {
+fn the_text_reports_the_peak() {
     let output = tenure(&["-"], FRAME);
     let told = text(&output.stdout);
     assert!(told.starts_with("4 resources in 48 bytes, which is optimal; "), "{told}");

@@ -16,7 +16,7 @@ fn heaps_made(device: &Device) -> u64 {
 }
 
 #[test]
-fn nothing_is_made_before_it_is_needed() {
+fn heaps_are_created_on_first_use() {
     let device = device(HEAPS, Lag::None);
     let gpu = gpu(&device, Config::default());
     assert_eq!(heaps_made(&device), 0);

@@ -133,7 +133,7 @@ fn handles_inside_dropped_objects_are_not_leaks() {
 
 /// Another thread's upload comes after the shutdown, and cannot be submitted.
 #[test]
-fn an_upload_that_stays_pending_after_the_shutdown_is_given_up() {
+fn uploads_pending_after_the_shutdown_are_discarded() {
     let sim = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&sim);
     let rock = gpu.create_buffer(&BufferDesc::new(1000, Usage::VERTEX).name("rock")).unwrap();

@@ -142,7 +142,7 @@ fn a_budget_that_shrinks_is_kept() {
 
 /// Blocks of several sizes: only as many are evicted as are needed.
 #[test]
-fn no_more_leaves_than_has_to() {
+fn only_the_missing_bytes_are_evicted() {
     let gpu = granted(64);
     let target = target(&gpu);
     let world: Vec<_> = [1, 1, 1, 1, 8].map(|mib| make(&gpu, mib * MIB)).into();
@@ -235,7 +235,7 @@ fn undeclared_uses_are_hazards() {
 
 /// An evicted resource can be dropped, and an evicted block is given back: the sums are right after that.
 #[test]
-fn evicted_memory_is_given_back_once() {
+fn evicted_memory_is_freed_once() {
     let gpu = granted(16);
     let target = target(&gpu);
     for round in 0..4 {

@@ -169,7 +169,7 @@ fn destinations_dropped_meanwhile_are_reclaimed() {
 
 /// The device is lost while uploads wait for residency: each says so.
 #[test]
-fn a_loss_gives_uploads_up() {
+fn a_loss_discards_uploads() {
     let gpu = with(Options::new(Profile::DISCRETE).budgets([64 * MIB]));
     let buffers: Vec<_> = (0..3).map(|_| gpu.create_buffer(&evictable(4 * MIB)).unwrap()).collect();
     evict_once(&gpu);

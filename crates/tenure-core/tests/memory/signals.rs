@@ -301,7 +301,7 @@ fn a_shutdown_ends_the_listener() {
 
 /// The final usage is never underestimated, even if threads allocate and free during a query.
 #[test]
-fn threads_leave_the_usage_right() {
+fn the_usage_is_not_underestimated_under_concurrency() {
     let gpu = gpu(Profile::DISCRETE);
     end_frame(&gpu);
     let work = |seed: u64| {

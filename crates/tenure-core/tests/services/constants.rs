@@ -107,7 +107,7 @@ fn pages_are_filled_to_their_end_and_recycled() {
 }
 
 #[test]
-fn a_discarded_recording_gives_its_pages_back() {
+fn a_discarded_recording_releases_its_pages() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&device, Config::from(StagingConfig::default().constant_page(4 << 10)));
     let mut recording = gpu.record(Queue::Graphics, "discarded").unwrap();
@@ -211,7 +211,7 @@ fn pages_of_a_burst_are_freed_after_the_configured_frames() {
 
 /// Pages that wait for a recording can be freed for other requests.
 #[test]
-fn pages_are_given_up_when_memory_is_short() {
+fn pages_are_freed_when_memory_is_short() {
     let device = device(Profile::DISCRETE, Lag::None);
     let config = Config::default()
         .pools(PoolConfig::default().strategy(Placing::Committed))
@@ -468,7 +468,7 @@ fn a_lost_device_takes_its_pages_with_it() {
 
 /// A recording may outlive its manager, constants and all.
 #[test]
-fn a_recording_that_outlives_its_manager_gives_its_pages_back() {
+fn recordings_that_outlive_their_manager_release_their_pages() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));
     let gpu = gpu(&device, Config::default());
     let mut late = gpu.record(Queue::Graphics, "late").unwrap();

@@ -416,7 +416,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     #[test]
-    fn both_roads_bring_the_same_bytes(seed: u64, profile in 0..REACHED.len(), placed: bool) {
+    fn staged_and_direct_uploads_write_the_same_bytes(seed: u64, profile in 0..REACHED.len(), placed: bool) {
         let strategy = if placed { Placing::Placed } else { Placing::Pooled };
         let run = |in_place| random_program(REACHED[profile], strategy, in_place, seed);
         prop_assert_eq!(run(InPlaceConfig::default()), run(staged()));

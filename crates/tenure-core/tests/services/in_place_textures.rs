@@ -328,7 +328,7 @@ proptest! {
     /// After random uploads and uses on random queues, with a GPU that is behind or idle, textures hold the
     /// same texels on either path.
     #[test]
-    fn textures_hold_the_same_on_either_road(seed in any::<u64>(), which in 0_usize..3) {
+    fn staged_and_direct_uploads_write_the_same_texels(seed in any::<u64>(), which in 0_usize..3) {
         for in_place in [config().in_place, staged()] {
             let is_in_place = in_place != staged();
             let device = device(WRITTEN[which], Lag::Random { max: 6 });

@@ -493,7 +493,7 @@ fn threads_upload_side_by_side() {
 
 /// A permanent refusal is returned to the caller that waits, and delays nothing else.
 #[test]
-fn permanently_refused_uploads_are_given_up() {
+fn permanently_refused_uploads_are_discarded() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&device, Config::default());
     let buffer = mesh(&gpu, 100);

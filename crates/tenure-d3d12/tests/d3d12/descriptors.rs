@@ -276,7 +276,7 @@ fn threads_share_heaps() {
 }
 
 #[test]
-fn handles_of_the_api_come_in_one_call() {
+fn handles_of_the_api_are_returned_in_one_call() {
     let gpu = Gpu::new(device(), Config::default()).unwrap();
     let usage = Usage::SHADER_READ | Usage::RENDER_TARGET;
     let texture = gpu.create_texture(&TextureDesc::d2(16, 16, Format::Rgba8Unorm, usage)).unwrap();

@@ -122,7 +122,7 @@ fn evicted(calls: &[Call]) -> Vec<usize> {
 /// If the budget shrinks, blocks are evicted, but none in flight; they are made resident before they are used,
 /// and the queue waits for that. If it grows, nothing more is evicted.
 #[test]
-fn a_budget_that_follows_a_script_is_kept() {
+fn a_scripted_budget_is_respected() {
     let (spy, device) = watched();
     let world = World::new(device, &spy);
     let all = world.taken();

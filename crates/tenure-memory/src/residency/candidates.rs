@@ -137,7 +137,7 @@ mod tests {
 
     /// A camera that goes back and forth sees a place after a short and a long pause alternately.
     #[test]
-    fn to_and_fro_the_pause_before_the_last_comes_next() {
+    fn alternating_pauses_predict_the_one_before_the_last() {
         let uses = used(&[0, 20, 100, 120, 200]);
         assert_eq!(uses.expected(205, TypicalPause::default()), 15);
         assert_eq!(

@@ -294,7 +294,7 @@ fn signalling_a_shared_fence_twice_is_a_hazard() {
 
 /// Each use by a device that does not own the resource is reported once, on that device.
 #[test]
-fn uses_out_of_turn_are_found() {
+fn uses_by_devices_without_ownership_are_hazards() {
     let [one, other] = Process::pair(Profile::VULKAN_NVIDIA, Lag::None);
     let buffer = one.gpu.create_buffer_with(&buffer_desc(), &vec![7; SIZE as usize]).unwrap();
     assert!(one.gpu.wait(&one.gpu.flush_uploads().unwrap(), LONG).unwrap());

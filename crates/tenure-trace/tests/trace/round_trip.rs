@@ -29,7 +29,7 @@ impl Read for Dripping<'_> {
 
 proptest! {
     #[test]
-    fn events_come_back(events in crate::common::valid_events()) {
+    fn events_survive_a_round_trip(events in crate::common::valid_events()) {
         let expected = Trace::from_events(events.iter().copied()).unwrap();
         for encoding in crate::common::encodings() {
             let file = crate::common::written(&events, encoding);

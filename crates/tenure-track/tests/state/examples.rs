@@ -153,7 +153,7 @@ fn reads_of_different_layouts_do_not_merge() {
 }
 
 #[test]
-fn there_and_back_vanishes() {
+fn transitions_there_and_back_cancel_out() {
     let target = texture(1, Usage::RENDER_TARGET | Usage::SHADER_READ | Usage::COPY_SRC);
     let mut tracker = graphics(StateModel::Promotion);
     tracker.require(&target, ALL, State::RENDER_TARGET).unwrap();

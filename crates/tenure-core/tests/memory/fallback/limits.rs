@@ -29,7 +29,7 @@ fn usage(gpu: &Gpu<Device>) -> Vec<u64> {
 /// Placed and committed buffers go to system memory before the budget of the card's memory is exceeded; with a
 /// budget of 0, the driver still decides, and gives the card's memory first.
 #[test]
-fn other_memory_comes_before_more_than_is_granted() {
+fn other_memory_is_used_before_the_budget_is_exceeded() {
     for size in [MIB, 40 * MIB] {
         let options = Options::new(Profile::VULKAN_NVIDIA).budgets(vec![128 * MIB, 256 * MIB]);
         let gpu = gpu(options, Config::default());

@@ -89,7 +89,7 @@ fn blocks_are_halved_three_times() {
 }
 
 #[test]
-fn memory_of_its_own_comes_next() {
+fn dedicated_memory_comes_next() {
     let gpu = gpu(Options::new(Profile::DISCRETE), Config::default());
     let device = gpu.device().clone();
     device.faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateHeap).onwards());

@@ -17,7 +17,7 @@ fn frame_on(gpu: &Gpu<Device>, queue: Queue, submissions: usize) {
 }
 
 #[test]
-fn a_gpu_that_falls_behind_takes_no_list_that_was_not_there() {
+fn a_late_gpu_needs_no_further_lists() {
     for (frames_in_flight, submissions) in [(1, 1), (1, 5), (2, 3), (3, 1), (3, 4), (16, 4)] {
         let (gpu, device) = manual(Config::from(FrameConfig::default().in_flight(frames_in_flight)));
         for _ in 0..2 {

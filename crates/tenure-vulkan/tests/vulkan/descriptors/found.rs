@@ -254,7 +254,7 @@ fn threads_fill_one_heap() {
 
 /// The same sampler in heap and set, of the API's handles.
 #[test]
-fn handles_come_out() {
+fn handles_of_the_api_are_returned() {
     let room = Room::new(Vulkan::new(validated()));
     room.furnish();
     let views = &room.views;

@@ -24,7 +24,7 @@ fn fail(gpu: &Gpu<Device>, handle: OwnedFd, info: &ExportInfo, desc: &BufferDesc
 }
 
 #[test]
-fn imports_that_cannot_be_are_refused_and_give_the_handle_back() {
+fn impossible_imports_are_refused_and_return_the_handle() {
     let vulkan = Vulkan::new(validated());
     let gpu = manager(&vulkan);
     let buffer = gpu.create_buffer(&buffer_desc()).unwrap();
