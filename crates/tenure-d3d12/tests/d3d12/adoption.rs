@@ -18,7 +18,7 @@ use tenure_d3d12::windows::Win32::Graphics::Dxgi::Common::{DXGI_FORMAT_R8G8B8A8_
 use tenure_d3d12::{Device, Options, Resource};
 
 use crate::bench::{Bench, GPU_ONLY, GRAPHICS, LONG, device, distinct_from, pattern, refused};
-use crate::device_thread::make;
+use crate::device_thread::on_device_thread;
 
 fn own_queue(device: &Device, kind: D3D12_COMMAND_LIST_TYPE) -> ID3D12CommandQueue {
     let desc = D3D12_COMMAND_QUEUE_DESC { Type: kind, ..Default::default() };
@@ -28,7 +28,7 @@ fn own_queue(device: &Device, kind: D3D12_COMMAND_LIST_TYPE) -> ID3D12CommandQue
 
 fn wrap(own: &Device, queues: &[ID3D12CommandQueue]) -> Result<Device, DeviceError> {
     let (own, queues) = (own.raw().clone(), queues.to_vec());
-    make(move || Device::new(&own, &queues, &Options::default()))
+    on_device_thread(move || Device::new(&own, &queues, &Options::default()))
 }
 
 /// A device and queues that the program has created.

@@ -9,7 +9,7 @@ use tenure_d3d12::windows::core::Interface;
 use tenure_d3d12::{Device, Options};
 
 use crate::bench::{LONG, MIB, device};
-use crate::device_thread::make;
+use crate::device_thread::on_device_thread;
 use crate::interposed::{BUDGET_COOKIE, Call, Spy, TRIM_COOKIE};
 use crate::matrix;
 
@@ -17,7 +17,7 @@ const AMPLE: (u64, u64) = (64 << 30, 32 << 30);
 
 /// A device on an adapter that is watched, also during the creation.
 fn watched() -> (Spy, Device) {
-    make(|| {
+    on_device_thread(|| {
         let adapter = matrix::adapter();
         let mut spy = Spy::on_adapter(&adapter.raw().cast::<IDXGIAdapter3>().unwrap());
         spy.grant(&[AMPLE, AMPLE]);
@@ -34,7 +34,7 @@ fn trimmed() -> (Spy, Device) {
     spy.offer_trims();
     let queues: Vec<_> = (0..3).filter_map(|id| first.queue(tenure_core::QueueId(id)).cloned()).collect();
     let raw = first.raw().clone();
-    let second = make(move || Device::new(&raw, &queues, &Options::default()).unwrap());
+    let second = on_device_thread(move || Device::new(&raw, &queues, &Options::default()).unwrap());
     (spy, second)
 }
 
@@ -254,7 +254,7 @@ fn all_wrappers_of_a_device_hear_of_trims() {
     let (spy, second) = trimmed();
     let queues: Vec<_> = (0..3).filter_map(|id| second.queue(tenure_core::QueueId(id)).cloned()).collect();
     let raw = second.raw().clone();
-    let third = make(move || Device::new(&raw, &queues, &Options::default()).unwrap());
+    let third = on_device_thread(move || Device::new(&raw, &queues, &Options::default()).unwrap());
     assert_eq!(spy.take(), [Call::ListensForTrims], "once");
     let wanted = Some(TrimRequest { bytes: MIB, unused: false, restarts: false });
     assert!(spy.trim(4, MIB));

@@ -20,7 +20,7 @@ use tenure_d3d12::windows::core::{GUID, HRESULT, Interface};
 use tenure_d3d12::{Device, Options};
 
 use crate::bench::{GPU_ONLY, KIB, MIB, buffer, device, texture};
-use crate::device_thread::make;
+use crate::device_thread::on_device_thread;
 use crate::interposed::{PUTTING, put};
 use crate::matrix;
 
@@ -229,7 +229,7 @@ fn interpose(device: &ID3D12Device) {
 fn told(answer: Answer, options: Options) -> Device {
     interpose(device().raw());
     let options = options.enhanced_barriers(false).relaxed_casting(false);
-    let created = make(move || {
+    let created = on_device_thread(move || {
         ANSWER.set(Some(answer));
         let created = matrix::create(options);
         ANSWER.set(None);
