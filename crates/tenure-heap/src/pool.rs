@@ -295,8 +295,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.retention.end_frame();
         self.large.end_frame();
         let frames = self.retention.frames();
-        let has_some =
-            self.remove_blocks(retired, |suballocator, leaving| suballocator.end_frame(frames, leaving));
+        let has_some = self.remove(retired, |suballocator, leaving| suballocator.end_frame(frames, leaving));
         if has_some {
             self.retention.note_release();
         }
@@ -306,7 +305,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     /// Moves every empty block to `retired`, except for the last one if it ran empty recently. True if there were
     /// any.
     pub fn trim(&mut self, retired: &mut Vec<B>) -> bool {
-        self.remove_blocks(retired, |suballocator, leaving| suballocator.trim(leaving))
+        self.remove(retired, |suballocator, leaving| suballocator.trim(leaving))
     }
 
     /// Moves blocks that have been empty for `idle_frames` whole frames to `retired`, in the middle of a frame,
@@ -314,7 +313,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     /// bytes.
     pub fn make_way(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<B>) -> u64 {
         let mut moved = 0;
-        self.remove_blocks(retired, |suballocator, leaving| {
+        self.remove(retired, |suballocator, leaving| {
             moved = suballocator.retire_idle(idle_frames, bytes, leaving);
         });
         moved
@@ -322,14 +321,10 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
 
     /// Moves every empty block to `retired`. True when there were any.
     pub fn reclaim(&mut self, retired: &mut Vec<B>) -> bool {
-        self.remove_blocks(retired, |suballocator, leaving| suballocator.end_frame(0, leaving))
+        self.remove(retired, |suballocator, leaving| suballocator.end_frame(0, leaving))
     }
 
-    fn remove_blocks(
-        &mut self,
-        retired: &mut Vec<B>,
-        choose: impl FnOnce(&mut S, &mut Vec<BlockId>),
-    ) -> bool {
+    fn remove(&mut self, retired: &mut Vec<B>, choose: impl FnOnce(&mut S, &mut Vec<BlockId>)) -> bool {
         choose(&mut self.suballocator, &mut self.leaving);
         let has_some = !self.leaving.is_empty();
         self.large.forget(&self.leaving, &self.suballocator);

@@ -79,7 +79,7 @@ impl<D: Device> Pools<D> {
     /// that the driver gets back.
     fn destroy_idle(&self, device: &D, pool: &PoolShard<D>, bytes: u64) -> u64 {
         let mut retired = Vec::new();
-        pool.lock().remove_blocks(&mut retired, |pool, blocks| pool.make_way(MAKE_WAY_FRAMES, bytes, blocks));
+        pool.lock().remove(&mut retired, |pool, blocks| pool.make_way(MAKE_WAY_FRAMES, bytes, blocks));
         retired.into_iter().map(|block| self.destroy_with_outer(device, block)).sum()
     }
 

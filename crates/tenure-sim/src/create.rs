@@ -345,9 +345,7 @@ impl Shared {
             Memory::Committed { memory, size, is_counted: true, .. } => {
                 self.memory.release(&self.properties, *memory, *size);
             }
-            Memory::Placed { heap, tenant, offset, size } => {
-                heap.remove_tenant(tenant, *offset..offset + size)
-            }
+            Memory::Placed { heap, tenant, offset, size } => heap.free(tenant, *offset..offset + size),
             Memory::Committed { .. } | Memory::Reserved(_) => {}
         }
     }

@@ -43,7 +43,7 @@ pub struct Recording<D: Device> {
     /// Its descriptor sets, once it has any.
     sets: OnceCell<Box<RecordedSets<D>>>,
     /// The API objects of movable resources that it holds, once it has asked for any.
-    held_objects: OnceCell<Box<HeldObjects<D>>>,
+    held: OnceCell<Box<HeldObjects<D>>>,
     /// The resources that it has bound, in debug builds.
     pub(super) bound: BoundResources,
     /// Declared last, as in every handle. The commands have a reference of their own, so that
@@ -70,7 +70,7 @@ impl<D: Device> Recording<D> {
             chunks: RecordedChunks::default(),
             shown: NotedBlocks::default(),
             sets: OnceCell::new(),
-            held_objects: OnceCell::new(),
+            held: OnceCell::new(),
             bound: BoundResources::default(),
             services: services.clone(),
         })
@@ -82,16 +82,13 @@ impl<D: Device> Recording<D> {
     /// # Panics
     /// Never: a recording has its list until it is submitted, which consumes it.
     pub fn split(&mut self) -> (&mut Commands<D>, Scratch<'_, D>) {
-        let Self {
-            commands, name, services, pages, builds, chunks, shown, sets, held_objects, bound, ..
-        } = self;
+        let Self { commands, name, services, pages, builds, chunks, shown, sets, held, bound, .. } = self;
         let commands = match commands {
             Some(commands) => commands,
             None => unreachable!("submitting consumes the recording"),
         };
         let (id, queue) = (commands.id, commands.queue);
-        let scratch =
-            Scratch { services, pages, builds, chunks, shown, sets, held_objects, bound, id, queue, name };
+        let scratch = Scratch { services, pages, builds, chunks, shown, sets, held, bound, id, queue, name };
         (commands, scratch)
     }
 
@@ -120,12 +117,12 @@ impl<D: Device> Recording<D> {
 
     /// The API objects that it holds.
     pub(super) fn held_objects(&self) -> Option<&HeldObjects<D>> {
-        self.held_objects.get().map(|held| &**held)
+        self.held.get().map(|held| &**held)
     }
 
     /// Notes its submission in the API objects that it holds: their resources move after it.
     pub(super) fn note_used(&mut self, at: QueueSerial) {
-        if let Some(held) = self.held_objects.get_mut() {
+        if let Some(held) = self.held.get_mut() {
             held.note_used(at);
         }
     }
@@ -139,8 +136,8 @@ impl<D: Device> Recording<D> {
         if let Some(pages) = self.builds.take() {
             builds.recycle(pages, context, submission);
         }
-        if let Some(held) = self.held_objects.take() {
-            context.held_objects_pool.recycle(held);
+        if let Some(held) = self.held.take() {
+            context.held_objects.recycle(held);
         }
         self.chunks.end(&context.descriptors, submission);
         if let Some(sets) = self.sets.take() {

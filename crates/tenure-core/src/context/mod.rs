@@ -69,7 +69,7 @@ pub(crate) struct Context<D: Device> {
     pub(crate) descriptors: DescriptorStore<D>,
     /// The requirements of textures, by description: a program creates many textures of few descriptions.
     texture_needs: TextureCache<Requirements>,
-    pub(crate) held_objects_pool: HeldObjectsPool<D>,
+    pub(crate) held_objects: HeldObjectsPool<D>,
     pub(crate) registry: Registry,
     pub(crate) recorder: RecorderSlot,
     ref_shards: RefShardTable<D>,
@@ -167,7 +167,7 @@ impl<D: Device> Context<D> {
             pools,
             descriptors,
             texture_needs: TextureCache::new(),
-            held_objects_pool: HeldObjectsPool::default(),
+            held_objects: HeldObjectsPool::default(),
             registry: Registry::default(),
             recorder: RecorderSlot::default(),
             ref_shards: RefShardTable::new(),

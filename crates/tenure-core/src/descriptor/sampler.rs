@@ -146,14 +146,8 @@ impl<D: Device> Sampler<D> {
         let slot = service.make_descriptor(room, name, &Descriptor::Sampler(*info))?;
         let registry_key = context.register(name, ObjectKind::Sampler, 0);
         let (born, slot) = (context.clock.stamp(), Some(slot));
-        let inner = SamplerInner {
-            name: name.clone(),
-            info: *info,
-            slot,
-            registry_key,
-            born,
-            service: service.clone(),
-        };
+        let (name, info, service) = (name.clone(), *info, service.clone());
+        let inner = SamplerInner { name, info, slot, registry_key, born, service };
         let inner = Arc::new(inner);
         by_info.insert(key, Arc::downgrade(&inner));
         Ok(Self { inner })

@@ -260,7 +260,7 @@ impl<D: Device> DescriptorSet<D> {
         let noted = OnceCell::new();
         // Holds movable resources until the follower is registered.
         let held =
-            LazyHeldObjects { noted: &noted, pool: &context.held_objects_pool, holder: Holder::NO_RECORDING };
+            LazyHeldObjects { noted: &noted, pool: &context.held_objects, holder: Holder::NO_RECORDING };
         let writes = layout_inner.writes(service, binds, held)?;
         let kept = shares(name, binds.iter().map(|it| it.bind))?;
         let taken = take_lasting(service, room, layout_inner, &writes);

@@ -92,9 +92,8 @@ impl<D: Device> SetLayout<D> {
         let registry_key = context.register(&name, ObjectKind::SetLayout, 0);
         let layout_inner =
             store.set_layouts.insert(|id| SetLayoutInner::new(name, id, layout, bindings, sets));
-        let born = context.clock.stamp();
-        let inner =
-            LayoutInner { layout_inner: Some(layout_inner), registry_key, born, service: service.clone() };
+        let (born, service) = (context.clock.stamp(), service.clone());
+        let inner = LayoutInner { layout_inner: Some(layout_inner), registry_key, born, service };
         Ok(Self { inner: Arc::new(inner) })
     }
 

@@ -186,7 +186,7 @@ impl<D: Device> DescriptorTable<D> {
         let mut sources = Sources::new();
         // Holds movable resources until the follower is registered.
         let held =
-            LazyHeldObjects { noted: &noted, pool: &context.held_objects_pool, holder: Holder::NO_RECORDING };
+            LazyHeldObjects { noted: &noted, pool: &context.held_objects, holder: Holder::NO_RECORDING };
         let kind = gather(service, name, binds, held, &mut sources).map_err(|error| *error)?;
         let kept = shares(name, binds.iter().copied())?;
         let heap = service.visible(room, name, kind)?;

@@ -59,7 +59,7 @@ pub struct Scratch<'r, D: Device> {
     pub(crate) shown: &'r NotedBlocks,
     pub(crate) sets: &'r OnceCell<Box<RecordedSets<D>>>,
     /// Taken from the pool with the first movable resource.
-    pub(crate) held_objects: &'r OnceCell<Box<HeldObjects<D>>>,
+    pub(crate) held: &'r OnceCell<Box<HeldObjects<D>>>,
     pub(crate) bound: &'r BoundResources,
     pub(crate) id: RecordingId,
     pub(crate) queue: QueueId,

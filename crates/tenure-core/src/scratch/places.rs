@@ -167,8 +167,8 @@ impl<'r, D: Device> Scratch<'r, D> {
     }
 
     pub(super) fn held_objects(&self) -> LazyHeldObjects<'r, D> {
-        let pool = &self.services.context.held_objects_pool;
-        LazyHeldObjects { noted: self.held_objects, pool, holder: Holder(self.id.get()) }
+        let pool = &self.services.context.held_objects;
+        LazyHeldObjects { noted: self.held, pool, holder: Holder(self.id.get()) }
     }
 
     fn note_block(&self, api_resource: &ApiResource<D>) {

@@ -167,7 +167,7 @@ pub(crate) fn subresource_range(info: &TextureInfo, part: Subresource) -> vk::Im
 }
 
 /// A barrier by `vkCmdPipelineBarrier`: one pair of stages for all.
-pub(crate) struct OlderBarrierGroup {
+pub(crate) struct OlderGroup {
     pub(crate) from: vk::PipelineStageFlags,
     pub(crate) to: vk::PipelineStageFlags,
     pub(crate) memory: SmallVec<[vk::MemoryBarrier<'static>; 2]>,
@@ -175,7 +175,7 @@ pub(crate) struct OlderBarrierGroup {
     pub(crate) images: SmallVec<[vk::ImageMemoryBarrier<'static>; 8]>,
 }
 
-impl OlderBarrierGroup {
+impl OlderGroup {
     pub(crate) fn of(group: &BarrierGroup) -> Self {
         let mut stages = [Stages::empty(); 2];
         let mut note = |from: Stages, to: Stages| stages = [stages[0] | from, stages[1] | to];
@@ -362,13 +362,13 @@ mod tests {
             [State::COPY_DST, State::INDEX].map(|state| Half::of(vk_stage_access_layout(state)));
         group.push_buffer(halves(copied, index));
         group.push_buffer(halves(index, copied));
-        let older = OlderBarrierGroup::of(&group);
+        let older = OlderGroup::of(&group);
         let both = vk::PipelineStageFlags::TRANSFER | vk::PipelineStageFlags::VERTEX_INPUT;
         assert_eq!((older.from, older.to), (both, both | vk::PipelineStageFlags::ALL_COMMANDS));
         assert_eq!(older.buffers[0].src_access_mask, vk::AccessFlags::TRANSFER_WRITE);
         assert_eq!(older.memory[0].src_access_mask, vk::AccessFlags::TRANSFER_WRITE);
         assert_eq!(older.memory[1].dst_access_mask, vk::AccessFlags::TRANSFER_WRITE);
-        let none = OlderBarrierGroup::of(&BarrierGroup::default());
+        let none = OlderGroup::of(&BarrierGroup::default());
         assert_eq!(none.from, vk::PipelineStageFlags::TOP_OF_PIPE);
         assert_eq!(none.to, vk::PipelineStageFlags::BOTTOM_OF_PIPE);
     }

@@ -5,9 +5,7 @@ use tenure_core::device::{
     Barrier, CallRule, Device, DeviceError, QueueId, QueueTransfer, State, Subresource, Usage, check,
 };
 
-use super::barrier::{
-    BarrierGroup, Dependency, OlderBarrierGroup, Side, dependency, halves, subresource_range,
-};
+use super::barrier::{BarrierGroup, Dependency, OlderGroup, Side, dependency, halves, subresource_range};
 use super::list::List;
 use crate::resource::{Object, Resource};
 use crate::stages::Half;
@@ -219,7 +217,7 @@ impl List {
             unsafe { (calls.barrier)(self.buffer, &raw const info) };
             return;
         }
-        let OlderBarrierGroup { from, to, memory, buffers, images } = OlderBarrierGroup::of(group);
+        let OlderGroup { from, to, memory, buffers, images } = OlderGroup::of(group);
         let flags = vk::DependencyFlags::empty();
         // SAFETY: as above.
         unsafe {

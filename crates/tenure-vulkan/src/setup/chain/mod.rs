@@ -31,6 +31,9 @@ struct FeatureCopy {
     flags: [vk::Bool32; MOST],
 }
 
+/// Bytes before the flags in each structure of features.
+const FLAGS: usize = core::mem::offset_of!(FeatureCopy, flags);
+
 /// A copy of a structure of a chain, with its description.
 #[derive(Clone, Copy)]
 struct Linked {
@@ -55,8 +58,7 @@ impl Linked {
     /// `at` points to such a structure.
     unsafe fn copied(structure: &'static Structure, at: *const vk::BaseInStructure<'_>) -> Self {
         let mut link = Self::empty(structure);
-        let from =
-            at.cast::<u8>().wrapping_add(core::mem::offset_of!(FeatureCopy, flags)).cast::<vk::Bool32>();
+        let from = at.cast::<u8>().wrapping_add(FLAGS).cast::<vk::Bool32>();
         // SAFETY: by the table the structure has this number of flags there, and every copy has space for at
         // least as many.
         unsafe { ptr::copy_nonoverlapping(from, link.copy.flags.as_mut_ptr(), structure.features.len()) };
@@ -140,10 +142,7 @@ impl Chain {
         while !next.is_null() {
             // SAFETY: the caller promises that each structure in the chain is valid, and begins like this.
             let (kind, after) = unsafe { ((*next).s_type, (*next).p_next) };
-            let flags = next
-                .cast::<u8>()
-                .wrapping_add(core::mem::offset_of!(FeatureCopy, flags))
-                .cast::<vk::Bool32>();
+            let flags = next.cast::<u8>().wrapping_add(FLAGS).cast::<vk::Bool32>();
             let features = known(kind).into_iter().flat_map(|structure| structure.features).enumerate();
             for (index, _) in features.filter(|(_, feature)| self.is_on(kind, feature)) {
                 // SAFETY: by the table the structure has such a flag there.
