@@ -7,7 +7,7 @@
 use std::error::Error;
 use std::thread;
 
-use tenure::sim::{Device, Lag, Options, Profile};
+use tenure::sim::{Device, DeviceConfig, Lag, Profile};
 use tenure::{
     BufferDesc, Config, Format, Gpu, MemoryUse, Queue, State, Subresource, TextureDesc, Usage,
     device::QueueId,
@@ -93,8 +93,8 @@ fn slow_queue(gpu: &Gpu<Device>) -> Result<()> {
 }
 
 fn main() -> Result<()> {
-    let options = Options::new(Profile::DISCRETE).lag(Lag::Manual);
-    let gpu = Gpu::new(Device::with_options(options), Config::default())?;
+    let options = DeviceConfig::new(Profile::DISCRETE).lag(Lag::Manual);
+    let gpu = Gpu::new(Device::with_config(options), Config::default())?;
     dropped_while_recording(&gpu)?;
     slow_queue(&gpu)?;
     let device = gpu.device().clone();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tenure::prelude::*;
 use tenure::vulkan::ash::vk;
-use tenure::vulkan::{Device, Options, Owned, RawHandle as _, RawView as _, Swapchain, to_vk_format};
+use tenure::vulkan::{Device, DeviceConfig, Owned, RawHandle as _, RawView as _, Swapchain, to_vk_format};
 use winit::event::WindowEvent;
 use winit::event_loop::{ActiveEventLoop, EventLoop};
 use winit::window::{Window, WindowAttributes, WindowId};
@@ -54,7 +54,7 @@ struct Scene {
 impl Scene {
     /// Creates the device. An engine wraps its own with `Device::from_raw`.
     fn new(is_headless: bool) -> Result<Self> {
-        let options = Options::default().presentation(!is_headless).on_message(|message| {
+        let options = DeviceConfig::default().presentation(!is_headless).on_message(|message| {
             if message.severity >= tenure::vulkan::Severity::Warning {
                 eprintln!("{message}");
             }

@@ -8,7 +8,7 @@
 use std::error::Error;
 use std::time::Instant;
 
-use tenure::sim::{Device, Lag, Options, Profile};
+use tenure::sim::{Device, DeviceConfig, Lag, Profile};
 use tenure::{
     Buffer, BufferDesc, Config, Gpu, Queue, Usage,
     config::{PoolConfig, Strategy},
@@ -54,7 +54,7 @@ struct Outcome {
 
 /// Creates the world and re-meshes it, frame by frame.
 fn run(strategy: Strategy) -> Result<Outcome, Box<dyn Error>> {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Submissions(2)));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Submissions(2)));
     let gpu = Gpu::new(device.clone(), Config::from(PoolConfig::default().strategy(strategy)))?;
     let mut meshes = Meshes(7);
     let start = Instant::now();

@@ -2,7 +2,7 @@
 
 use std::mem::ManuallyDrop;
 
-use tenure::d3d12::{Device, List, Options as DeviceOptions, RawHandle as _, Severity};
+use tenure::d3d12::{Device, DeviceConfig, List, RawHandle as _, Severity};
 use tenure::{Bind, BufferViewDesc, Commands, Deferred, Error, Format, Gpu, Scratch, View};
 use voxel_world::{Messages, Result};
 use windows::Win32::Graphics::Direct3D12::{
@@ -143,7 +143,7 @@ fn create_device(options: &Options, messages: &Messages) -> Result<Device> {
         }
     };
     let validation = options.validate;
-    let options = DeviceOptions::default().validation(validation).on_message(sink);
+    let options = DeviceConfig::default().validation(validation).on_message(sink);
     Ok(Device::create(&options)?)
 }
 

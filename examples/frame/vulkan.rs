@@ -3,9 +3,7 @@
 use naga::back::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use tenure::vulkan::ash::vk;
-use tenure::vulkan::{
-    CreateError, Device, List, Options as DeviceOptions, Owned, RawHandle as _, Severity, Validation,
-};
+use tenure::vulkan::{CreateError, Device, DeviceConfig, List, Owned, RawHandle as _, Severity, Validation};
 use tenure::{
     BufferViewDesc, Commands, Deferred, DescriptorSet, DescriptorSetDesc, Error, Gpu, Scratch, SetDescriptor,
     SetLayout, SetLayoutDesc, View,
@@ -167,7 +165,7 @@ impl Painter for VulkanPainter {
 /// Creates a device, with the validation layers on request.
 fn create_device(options: &Options, messages: &Messages) -> std::result::Result<Device, CreateError> {
     let heard = messages.clone();
-    let device = DeviceOptions::default().on_message(move |message| {
+    let device = DeviceConfig::default().on_message(move |message| {
         if message.severity >= Severity::Warning {
             heard.push(message.to_string());
         }

@@ -1,7 +1,7 @@
 //! Direct3D 12, with the debug layer on request.
 
 use tenure::Gpu;
-use tenure::d3d12::{Device, Message, Options as DeviceOptions, Severity};
+use tenure::d3d12::{Device, DeviceConfig, Message, Severity};
 use voxel_world::{Messages, Result};
 
 use crate::measure;
@@ -16,7 +16,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         }
     };
     let validation = options.validate;
-    let device = DeviceOptions::default().validation(validation).on_message(sink);
+    let device = DeviceConfig::default().validation(validation).on_message(sink);
     let device = Device::create(&device)?;
     let ran = measure::run(options, Gpu::new(device.clone(), Options::config())?);
     device.deliver_messages();

@@ -1,7 +1,7 @@
 //! Vulkan, with the validation layers on request.
 
 use tenure::Gpu;
-use tenure::vulkan::{Device, Options as DeviceOptions, Severity, Validation};
+use tenure::vulkan::{Device, DeviceConfig, Severity, Validation};
 use voxel_world::{Messages, Result};
 
 use crate::measure;
@@ -10,7 +10,7 @@ use crate::options::Options;
 pub(crate) fn run(options: &Options) -> Result<()> {
     let messages = Messages::default();
     let heard = messages.clone();
-    let device = DeviceOptions::default().on_message(move |message| {
+    let device = DeviceConfig::default().on_message(move |message| {
         if message.severity >= Severity::Warning {
             heard.push(message.to_string());
         }

@@ -1,7 +1,7 @@
 //! The streamer on a driver with less memory than it reports.
 
 use tenure::Gpu;
-use tenure::sim::{CallKind, Device, Fault, FaultKind, Options as DeviceOptions, Profile};
+use tenure::sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Profile};
 use voxel_world::Result;
 
 use crate::BUDGET;
@@ -11,7 +11,7 @@ use crate::streamer::Streamer;
 /// A refused load is repeated in a later frame, and is not an error.
 #[test]
 fn refused_loads_are_repeated_later() -> Result<()> {
-    let device = Device::with_options(DeviceOptions::new(Profile::DISCRETE).budgets([BUDGET]));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).budgets([BUDGET]));
     let mut streamer = Streamer::new(Gpu::new(device.clone(), Options::config())?)?;
     let mut frames = 0..;
     let mut fly = |count| frames.by_ref().take(count).try_for_each(|number| streamer.frame(number));

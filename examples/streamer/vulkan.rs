@@ -3,7 +3,7 @@
 
 use tenure::Gpu;
 use tenure::device::prelude::*;
-use tenure::vulkan::{Device, Options as DeviceOptions, Severity, Validation};
+use tenure::vulkan::{Device, DeviceConfig, Severity, Validation};
 use voxel_world::{Messages, Result};
 
 use crate::options::Options;
@@ -20,7 +20,7 @@ fn capped(device: Device) -> Result<Gpu<Device>> {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let messages = Messages::default();
     let heard = messages.clone();
-    let device = DeviceOptions::default().on_message(move |message| {
+    let device = DeviceConfig::default().on_message(move |message| {
         if message.severity >= Severity::Warning {
             heard.push(message.to_string());
         }

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use tenure::d3d12::{Device, LiveObjects, Options, RawHandle as _, Swapchain};
+use tenure::d3d12::{Device, DeviceConfig, LiveObjects, RawHandle as _, Swapchain};
 use tenure::prelude::*;
 use windows::Win32::Foundation::{HWND, RECT};
 use windows::Win32::Graphics::Direct3D::D3D_PRIMITIVE_TOPOLOGY_TRIANGLELIST;
@@ -57,7 +57,7 @@ struct Scene {
 impl Scene {
     /// Creates the device. An engine wraps its own with `Device::new`.
     fn new() -> Result<Self> {
-        let gpu = Gpu::new(Device::create(&Options::default())?, Config::default())?;
+        let gpu = Gpu::new(Device::create(&DeviceConfig::default())?, Config::default())?;
         let vertices = BufferDesc::new(size_of_val(&[NEAR, FAR]) as u64, Usage::VERTEX).name("vertices");
         let vertices = gpu.create_buffer_with(&vertices, bytemuck::cast_slice(&[NEAR, FAR]))?;
         let mips: Vec<_> = (0..6).map(|mip| board(64 >> mip, mip)).collect();

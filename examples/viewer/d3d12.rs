@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use tenure::d3d12::{
-    Device, LiveObjects, Message, Options, RawHandle as _, Severity, Swapchain, to_dxgi_format,
+    Device, DeviceConfig, LiveObjects, Message, RawHandle as _, Severity, Swapchain, to_dxgi_format,
 };
 use tenure::prelude::*;
 use voxel_world::{Messages, Result, Shaders};
@@ -253,7 +253,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             heard.push(format!("{:?} {}: {}", message.severity, message.id, message.text));
         }
     };
-    let options = Options::default().validation(true).on_message(sink);
+    let options = DeviceConfig::default().validation(true).on_message(sink);
     let device = Device::create(&options)?;
     let viewed = crate::view::<Direct3d>(arguments, device.clone());
     device.deliver_messages();

@@ -6,7 +6,7 @@ use tenure::descriptor::{BorderColor, Set};
 use tenure::prelude::*;
 use tenure::vulkan::ash::vk::{self, ImageLayout};
 use tenure::vulkan::{
-    CreateError, Device, Options, Owned, RawHandle as _, RawView as _, Severity, Swapchain, Validation,
+    CreateError, Device, DeviceConfig, Owned, RawHandle as _, RawView as _, Severity, Swapchain, Validation,
     to_vk_format,
 };
 use voxel_world::{Messages, Result, Shaders};
@@ -217,12 +217,12 @@ fn pipeline(device: &Device, layout: vk::PipelineLayout, desc: &PipelineDesc) ->
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let messages = Messages::default();
     let heard = messages.clone();
-    let options = Options::default().presentation(!arguments.headless).on_message(move |message| {
+    let options = DeviceConfig::default().presentation(!arguments.headless).on_message(move |message| {
         if message.severity >= Severity::Warning {
             heard.push(message.to_string());
         }
     });
-    let create = |options: &Options| {
+    let create = |options: &DeviceConfig| {
         let mut rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default().dynamic_rendering(true);
         let features = vk::PhysicalDeviceFeatures2::default().push_next(&mut rendering);
         // SAFETY: the structure is of Vulkan 1.3, and tenure enables nothing in it.

@@ -1,7 +1,7 @@
 //! From the device to the picture.
 
 use tenure::Gpu;
-use tenure::d3d12::{Device, LiveObjects, Options, Severity, Swapchain};
+use tenure::d3d12::{Device, DeviceConfig, LiveObjects, Severity, Swapchain};
 use voxel_world::{Messages, OpenSwapchain, Result};
 use windows::Win32::Foundation::HWND;
 use winit::raw_window_handle::{HasWindowHandle as _, RawWindowHandle};
@@ -40,6 +40,6 @@ fn create_device(messages: &Messages) -> Result<Device> {
             messages.push(format!("{:?} {}: {}", message.severity, message.id, message.text));
         }
     };
-    let options = Options::default().validation(true).on_message(sink);
+    let options = DeviceConfig::default().validation(true).on_message(sink);
     Ok(Device::create(&options)?)
 }

@@ -12,13 +12,13 @@ use std::process::ExitCode;
 
 use painter::VulkanPainter;
 use tenure::Gpu;
-use tenure::vulkan::{CreateError, Device, Options, Severity, Swapchain, Validation};
+use tenure::vulkan::{CreateError, Device, DeviceConfig, Severity, Swapchain, Validation};
 use voxel_world::{Messages, OpenSwapchain, Result};
 
 /// Creates a device; true if the validation layers are active.
 fn create_device(messages: &Messages, has_window: bool) -> Result<(Device, bool)> {
     let messages = messages.clone();
-    let options = Options::default().presentation(has_window).on_message(move |message| {
+    let options = DeviceConfig::default().presentation(has_window).on_message(move |message| {
         if message.severity >= Severity::Warning {
             messages.push(message.to_string());
         }

@@ -2,7 +2,7 @@
 //! simulated device: it follows the rules of Agility SDK 1.618 and 1.619.4, and no timing is involved.
 
 use tenure_core::{BufferDesc, Config, Error, Format, Gpu, PoolConfig, Strategy, TextureDesc, Usage};
-use tenure_sim::{Device, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Profile};
 use test_random::Rng;
 
 use crate::Result;
@@ -51,7 +51,7 @@ fn lines(count: u32) -> Result<Vec<Line>, Error> {
 
 /// Bytes of all resources, and those reserved for them.
 fn measure(count: u32, strategy: Strategy, is_created: Kind, is_tight: bool) -> Result<(u64, u64), Error> {
-    let device = Device::with_options(Options::new(Profile::D3D12_TIER2).tight_alignment(is_tight));
+    let device = Device::with_config(DeviceConfig::new(Profile::D3D12_TIER2).tight_alignment(is_tight));
     let gpu = Gpu::new(device, Config::from(PoolConfig::default().strategy(strategy)))?;
     let mut random = Rng::new(1);
     let (mut live, mut buffers, mut textures) = (0, Vec::new(), Vec::new());

@@ -9,7 +9,7 @@ use std::time::Duration;
 use conformance::{Effort, Harness, Probe};
 use tenure_core::device::{DescriptorLimits, prelude::*};
 use tenure_core::{Config, Gpu};
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, List, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, List, Profile};
 
 struct Sim(Device);
 
@@ -28,7 +28,7 @@ const MAKING: [CallKind; 9] = [
 
 impl Sim {
     fn new(profile: Profile) -> Self {
-        Self(Device::with_options(Options::new(profile).lag(Lag::Random { max: 6 }).seed(3)))
+        Self(Device::with_config(DeviceConfig::new(profile).lag(Lag::Random { max: 6 }).seed(3)))
     }
 }
 
@@ -104,8 +104,8 @@ mod vulkan_descriptor_buffers {
 fn without_sets() -> Sim {
     let profile = Profile::VULKAN_NVIDIA;
     let limits = Device::new(profile).properties().descriptors;
-    let options = Options::new(profile).descriptors(DescriptorLimits { sets: false, ..limits });
-    Sim(Device::with_options(options.lag(Lag::Random { max: 6 }).seed(3)))
+    let options = DeviceConfig::new(profile).descriptors(DescriptorLimits { sets: false, ..limits });
+    Sim(Device::with_config(options.lag(Lag::Random { max: 6 }).seed(3)))
 }
 
 /// Frames in which each call of the driver fails once, on every kind of hardware.
@@ -122,7 +122,7 @@ fn each_call_may_be_refused_once() {
 
 /// Whether the frame has such a call, and could not do without it.
 fn is_refused(profile: Profile, nth: u64, kind: &FaultKind) -> bool {
-    let device = Device::with_options(Options::new(profile).lag(Lag::Submissions(2)));
+    let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::Submissions(2)));
     let gpu = Gpu::new(device.clone(), Config::default()).expect("the default configuration is valid");
     let faults = device.faults();
     let refuse = || faults.inject(Fault::nth(nth, kind.clone()));

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use deferred_frame::{Renderer, Sharing};
-use tenure::sim::{Device, Lag, Options, Profile};
+use tenure::sim::{Device, DeviceConfig, Lag, Profile};
 use tenure::{Config, Gpu};
 
 #[test]
@@ -10,7 +10,7 @@ fn frames_are_the_same_however_their_memory_is_shared() {
     for profile in [Profile::D3D12_TIER2, Profile::VULKAN_NVIDIA] {
         let mut seen = Vec::new();
         for sharing in [Sharing::Apart, Sharing::Online, Sharing::Planned] {
-            let device = Device::with_options(Options::new(profile).lag(Lag::Random { max: 6 }).seed(3));
+            let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::Random { max: 6 }).seed(3));
             let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
             let mut renderer = Renderer::new(&gpu, [320, 180], sharing).unwrap();
             for _ in 0..5 {

@@ -1,6 +1,6 @@
 //! The readers of files: any content is read or refused, and accepted content can be written and read again.
 
-use tenure_plan::{Options, check, csv, plan as find_plan};
+use tenure_plan::{PlanConfig, check, csv, plan as find_plan};
 use tenure_report::read_snapshots;
 use tenure_trace::{Encoding, Trace, TraceWriter, read_all};
 
@@ -31,7 +31,7 @@ fn write(trace: &Trace, encoding: Encoding) -> Vec<u8> {
 pub(crate) fn plan(data: &[u8]) {
     let Ok(table) = csv::read(data) else { return };
     if table.items.len() <= MOST_ITEMS
-        && let Ok(found) = find_plan(&table.items, &Options::new().nodes(NODES).threads(1))
+        && let Ok(found) = find_plan(&table.items, &PlanConfig::new().nodes(NODES).threads(1))
     {
         let peak = check(&table.items, &found.offsets).expect("a plan is valid");
         assert!(peak <= found.peak && found.lower_bound <= found.peak, "{peak}: {found:?}");

@@ -12,7 +12,7 @@ use tenure_core::{
     DescriptorTableDesc, Error, Format, FrameConfig, Gpu, Graph, PoolConfig, PressureConfig, Queue, State,
     Subresource, TextureDesc, Usage,
 };
-use tenure_sim::{Device, Fault, FaultKind, Lag, Options, Paging, Profile};
+use tenure_sim::{Device, DeviceConfig, Fault, FaultKind, Lag, Paging, Profile};
 use tracing::subscriber::Interest;
 use tracing::{Event, Metadata, Subscriber, span};
 
@@ -221,8 +221,8 @@ fn a_subscriber_may_call_the_manager_and_panic() {
     ];
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
         for program in programs {
-            let options = Options::new(profile).lag(Lag::Submissions(3)).paging(Paging::PCIE4_X16);
-            let device = Device::with_options(options);
+            let options = DeviceConfig::new(profile).lag(Lag::Submissions(3)).paging(Paging::PCIE4_X16);
+            let device = Device::with_config(options);
             let short = Duration::from_millis(100);
             let config = Config::default()
                 .pools(PoolConfig::default().max_wait(Duration::from_millis(2)))

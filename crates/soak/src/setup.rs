@@ -6,7 +6,7 @@ use tenure_core::{
     CompactionConfig, Config, DescriptorConfig, FrameConfig, InPlaceConfig, PoolConfig, StagingConfig,
     Strategy, UploadConfig, UploadSuballocator,
 };
-use tenure_sim::{Device, Lag, Options, Paging, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Paging, Profile};
 use test_random::Rng;
 
 /// The conditions of a program besides its own calls.
@@ -116,19 +116,19 @@ impl Setup {
 
     /// A new device.
     pub(crate) fn device(&self) -> Device {
-        Device::with_options(self.options())
+        Device::with_config(self.options())
     }
 
-    /// Options of the simulated device.
-    pub(crate) fn options(&self) -> Options {
-        let options = Options::new(self.profile).lag(self.lag).seed(self.seed);
+    /// DeviceConfig of the simulated device.
+    pub(crate) fn options(&self) -> DeviceConfig {
+        let options = DeviceConfig::new(self.profile).lag(self.lag).seed(self.seed);
         // True for Vulkan profiles.
         let options = options.texture_writes(!self.seed.is_multiple_of(3));
         let options = if self.is_odd { self.odd_options(options) } else { options };
         if self.is_paged { options.paging(Paging::PCIE4_X16) } else { options }
     }
 
-    fn odd_options(&self, options: Options) -> Options {
+    fn odd_options(&self, options: DeviceConfig) -> DeviceConfig {
         let mut rng = Rng::new(self.seed ^ 0x0DD);
         let options = options.tight_alignment(rng.below(2) == 0).zeroed(rng.below(2) == 0);
         let options = options.heap_sizes([(2 << 30) + rng.below(1 << 30), (2 << 30) + rng.below(1 << 30)]);

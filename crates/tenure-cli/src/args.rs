@@ -16,7 +16,7 @@ use tenure::{
     config::{FrameConfig, Strategy, UploadConfig, UploadSuballocator},
     sim,
 };
-use tenure_plan::Options;
+use tenure_plan::PlanConfig;
 use tenure_trace::Workload;
 
 use crate::replay::Settings;
@@ -177,8 +177,8 @@ pub(crate) struct PlanArgs {
 }
 
 impl PlanArgs {
-    pub(crate) fn options(&self) -> Options {
-        let mut options = Options::new().threads(usize::from(self.threads));
+    pub(crate) fn options(&self) -> PlanConfig {
+        let mut options = PlanConfig::new().threads(usize::from(self.threads));
         options.capacity = self.capacity;
         match (self.budget_us, self.nodes) {
             (Some(micros), _) => options.time(Duration::from_micros(micros)),
@@ -277,7 +277,7 @@ mod tests {
 
     use super::{Args, Command};
     use crate::replay::Settings;
-    use tenure_plan::Options;
+    use tenure_plan::PlanConfig;
 
     #[test]
     fn the_command_line_is_consistent() {
@@ -291,10 +291,10 @@ mod tests {
         assert_eq!(replay.settings(), Settings::default());
         let args = Args::try_parse_from(["tenure", "plan", "a.csv"]).unwrap();
         let Some(Command::Plan(plan)) = args.command else { panic!("that is a plan") };
-        assert_eq!(plan.options(), Options::default());
+        assert_eq!(plan.options(), PlanConfig::default());
         assert!(
             Args::command().render_long_help().to_string().contains("plan")
-                && plan_help().contains(&Options::default().nodes.to_string())
+                && plan_help().contains(&PlanConfig::default().nodes.to_string())
         );
     }
 

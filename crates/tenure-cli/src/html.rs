@@ -112,7 +112,7 @@ fn kind_of_recording(allocation: &RecordedAllocation) -> &'static str {
 fn planned(file: &Path) -> Result<TransientPlan, CliError> {
     let (name, table) = Input::open(file)?.table()?;
     let planning = output::working("planning");
-    let plan = match plan(&table.items, &tenure_plan::Options::default()) {
+    let plan = match plan(&table.items, &tenure_plan::PlanConfig::default()) {
         Ok(plan) => plan,
         Err(error) => return Err(PlanFileError::Items { name, error, table: Box::new(table) }.into()),
     };

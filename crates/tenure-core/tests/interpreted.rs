@@ -9,7 +9,7 @@ use tenure_core::{
     Buffer, BufferDesc, BufferViewDesc, Config, DescriptorTableDesc, Error, Gpu, MemoryUse, Queue, State,
     Subresource, UploadRing, UploadRingDesc, Usage,
 };
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 const SOON: Duration = Duration::from_secs(600);
 const SIZE: u64 = 512;
@@ -46,9 +46,11 @@ fn work(gpu: &Gpu<Device>, ring: &UploadRing<Device>, byte: u8) -> Result<(), Er
 #[test]
 fn two_threads_use_every_service() {
     for profile in [Profile::D3D12_TIER2, Profile::VULKAN_NVIDIA] {
-        let gpu =
-            Gpu::new(Device::with_options(Options::new(profile).lag(Lag::Submissions(1))), Config::default())
-                .unwrap();
+        let gpu = Gpu::new(
+            Device::with_config(DeviceConfig::new(profile).lag(Lag::Submissions(1))),
+            Config::default(),
+        )
+        .unwrap();
         let ring = gpu.create_upload_ring(&UploadRingDesc::new(1024)).unwrap();
         for frame in 0..2 {
             let begun = gpu.begin_frame().unwrap();

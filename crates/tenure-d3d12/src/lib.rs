@@ -7,7 +7,7 @@
 //!
 //! # Optional features
 //!
-//! Each of these is used if the device supports it, and disabled by `Options`:
+//! Each of these is used if the device supports it, and disabled by `DeviceConfig`:
 //!
 //! | feature | query | otherwise |
 //! | --- | --- | --- |
@@ -31,13 +31,13 @@
 //! memory, a copy that leaves its buffer. All of these are refused before they reach the runtime, in release
 //! builds too, as [`InvalidCall`], [`InvalidDesc`], [`Unsupported`] or a shortage; `close` returns the errors of
 //! recording. Only tenure's calls are checked: the program's own commands, recorded through `raw()`, are left to
-//! the debug layer (`Options::validation`).
+//! the debug layer (`DeviceConfig::validation`).
 //!
 //! # Faults of drivers
 //!
 //! [`drivers`] lists the known ones with their workarounds: affected resources require dedicated memory, which is
 //! zeroed, or are created without their clear value, or with extra layers. `Device::workarounds` returns the
-//! faults of this driver, `Options::driver_faults` selects the faults to work around.
+//! faults of this driver, `DeviceConfig::driver_faults` selects the faults to work around.
 //!
 //! # Descriptors
 //!
@@ -112,10 +112,10 @@ mod small_alignment;
 
 #[cfg(all(windows, feature = "device"))]
 pub use device::{
-    AccelerationStructure, Adapter, AdapterId, AdapterInfo, DescriptorHeap, Device, DriverFaults, Exported,
-    ExternalFence, FeatureLevel, Heap, List, LiveObjects, Mapping, Message, MessageSink, Options, QueryHeap,
-    RawHandle, Resource, Severity, ShareError, SharedFence, Sharing, Swapchain, adapters, to_barrier_layout,
-    to_dxgi_format, to_resource_states,
+    AccelerationStructure, Adapter, AdapterId, AdapterReport, DescriptorHeap, Device, DeviceConfig,
+    DriverFaults, Exported, ExternalFence, FeatureLevel, Heap, List, LiveObjects, Mapping, Message,
+    MessageSink, QueryHeap, RawHandle, Resource, Severity, ShareError, SharedFence, Sharing, Swapchain,
+    adapters, to_barrier_layout, to_dxgi_format, to_resource_states,
 };
 #[cfg(all(windows, feature = "device"))]
 #[doc(no_inline)]

@@ -131,7 +131,7 @@ impl Properties {
     /// ```
     /// use tenure::device::{ResourceDesc, prelude::*};
     /// use tenure::{Usage, resource::BufferInfo, sim};
-    /// let device = sim::Device::with_options(sim::Options::new(sim::Profile::D3D12_TIER2).tight_alignment(true));
+    /// let device = sim::Device::with_config(sim::DeviceConfig::new(sim::Profile::D3D12_TIER2).tight_alignment(true));
     /// let needs = device.requirements(&ResourceDesc::Buffer(BufferInfo::new(100, Usage::VERTEX)))?;
     /// assert_eq!((needs.size, device.properties().committed_size(&needs)), (104, 4096));
     /// # Ok::<(), tenure::error::DeviceError>(())

@@ -14,7 +14,7 @@ use super::{Compiled, Graph, GraphError, Memory, Need, Resource, Target};
 /// Size of the cache, and effort of searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct PlanOptions {
+pub struct PlanCacheConfig {
     /// Number of plans kept; 0 counts as 1. Default 16.
     pub plans: usize,
     /// Number of placements that each layout method tries for a new graph, beyond a first plan. Default 20,000; most frames
@@ -25,9 +25,9 @@ pub struct PlanOptions {
     pub improve_nodes: u64,
 }
 
-tenure_heap::setters!(PlanOptions { plans: usize, nodes: u64, improve_nodes: u64 });
+tenure_heap::setters!(PlanCacheConfig { plans: usize, nodes: u64, improve_nodes: u64 });
 
-impl Default for PlanOptions {
+impl Default for PlanCacheConfig {
     fn default() -> Self {
         Self { plans: 16, nodes: 20_000, improve_nodes: 2_000 }
     }
@@ -43,7 +43,7 @@ impl Default for PlanOptions {
 /// The plans depend only on the sequence of requested graphs.
 #[derive(Debug)]
 pub struct PlanCache<R> {
-    options: PlanOptions,
+    options: PlanCacheConfig,
     /// The most recently used first.
     entries: Vec<Entry<R>>,
 }
@@ -86,7 +86,7 @@ pub enum Origin {
 impl<R: Resource> PlanCache<R> {
     /// A cache without plans.
     #[must_use]
-    pub const fn new(options: PlanOptions) -> Self {
+    pub const fn new(options: PlanCacheConfig) -> Self {
         Self { options, entries: Vec::new() }
     }
 

@@ -3,7 +3,7 @@
 use core::ops::Range;
 use std::sync::Arc;
 
-use tenure_plan::{Options, Stability};
+use tenure_plan::{PlanConfig, Stability};
 
 use super::batch::{Batch, Lists, batches};
 use super::flow::{Flow, PassUse};
@@ -180,8 +180,8 @@ impl<R> Compiled<R> {
 }
 
 /// The options of a search for a layout.
-pub(super) const fn options(nodes: u64, seed: u64) -> Options {
-    Options::new().nodes(nodes).seed(seed).stability(Stability::Within(STAY))
+pub(super) const fn options(nodes: u64, seed: u64) -> PlanConfig {
+    PlanConfig::new().nodes(nodes).seed(seed).stability(Stability::Within(STAY))
 }
 
 type Needs = (Vec<Option<Need>>, Limits);

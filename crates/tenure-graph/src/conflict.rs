@@ -12,7 +12,7 @@
 
 use core::ops::Range;
 
-use tenure_plan::Options;
+use tenure_plan::PlanConfig;
 
 use super::flow::Flow;
 use super::order::Order;
@@ -74,7 +74,7 @@ pub(super) fn pack_conflicts(
     conflicts: &Conflicts,
     start: &[Option<Address>],
     limits: &Limits,
-    options: &Options,
+    options: &PlanConfig,
 ) -> Option<Vec<Address>> {
     let mut classes: Vec<u32> = pack_items.iter().map(|item| item.class).collect();
     classes.sort_unstable();

@@ -4,7 +4,7 @@ use core::cmp::Reverse;
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use tenure_plan::{Options, PlanError};
+use tenure_plan::{PlanConfig, PlanError};
 
 use super::conflict::{Conflicts, pack_conflicts};
 use super::flow::Flow;
@@ -94,7 +94,7 @@ impl Problem {
     pub(super) fn best(
         &self,
         previous: &[Option<Address>],
-        options: &Options,
+        options: &PlanConfig,
     ) -> Result<BestLayout, PlanError> {
         let lower_bound = self.lower_bound()?;
         let mut methods = Vec::new();
@@ -136,7 +136,7 @@ impl Problem {
                 // Alignment may waste bytes in one heap that several heaps do not waste.
                 pack_items.iter_mut().for_each(|item| item.alignment = 1);
             }
-            let packed = pack(&pack_items, &Limits::new(), &Options::new().nodes(0))?;
+            let packed = pack(&pack_items, &Limits::new(), &PlanConfig::new().nodes(0))?;
             bound = bound.max(packed.lower_bound);
         }
         Ok(bound.saturating_add(self.bytes_alone()))
@@ -159,7 +159,7 @@ impl Problem {
         &self,
         method: LayoutMethod,
         previous: &[Option<Address>],
-        options: &Options,
+        options: &PlanConfig,
     ) -> Result<Option<BoundedLayout>, PlanError> {
         let intervals = |kept| self.pack_items(extended(&self.flow, &self.order, kept), previous);
         let (resources, Packed { addresses, lower_bound }) = match method {
@@ -183,7 +183,7 @@ impl Problem {
 
     /// A layout in which only resources conflict that may be in use at the same time; `None` if there are too many resources,
     /// or a class does not fit into one heap. `start` is a valid layout.
-    fn exact(&self, start: &[Option<Address>], options: &Options) -> Option<Layout> {
+    fn exact(&self, start: &[Option<Address>], options: &PlanConfig) -> Option<Layout> {
         let declared: Vec<usize> = (0..self.order.len()).collect();
         let (resources, pack_items) = self.pack_items(plain(&self.flow, &declared), &[]);
         let conflicts = Conflicts::new(&self.flow, &self.order, &resources)?;

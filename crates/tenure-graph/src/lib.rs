@@ -22,7 +22,7 @@
 //! use std::sync::Arc;
 //!
 //! use tenure_graph::device::{Queue, QueueKind, QueueProperties, State, StateModel, Subresource, Usage};
-//! use tenure_graph::{Graph, GraphError, Memory, Name, Need, PlanCache, PlanOptions, Resource, Target};
+//! use tenure_graph::{Graph, GraphError, Memory, Name, Need, PlanCache, PlanCacheConfig, Resource, Target};
 //! use tenure_track::state::{ResourceKind, StateCell, Tracker};
 //!
 //! /// A render target of four bytes a texel, as the engine describes it.
@@ -72,7 +72,7 @@
 //!
 //! let queues = [QueueProperties { kind: QueueKind::Graphics, family: 0 }];
 //! let target = Target { queues: &queues, state_model: StateModel::Explicit };
-//! let mut plans = PlanCache::new(PlanOptions::default());
+//! let mut plans = PlanCache::new(PlanCacheConfig::default());
 //! let frame = plans.get_or_plan(&graph, target, &mut Allocator)?.compiled;
 //! assert_eq!(frame.peak(), 2 << 20); // instead of 3 MiB
 //! assert!(frame.is_proven());
@@ -142,7 +142,7 @@ mod resource;
 mod tests;
 
 pub use batch::Batch;
-pub use cache::{Found, Origin, PlanCache, PlanOptions};
+pub use cache::{Found, Origin, PlanCache, PlanCacheConfig};
 pub use compiled::{Compiled, PassPlan};
 pub use declare::{Graph, PassBuilder, PassId, ResourceId};
 pub use error::GraphError;

@@ -10,7 +10,7 @@
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use tenure_plan::{Item, Options, PlanError, Stability, plan};
+use tenure_plan::{Item, PlanConfig, PlanError, Stability, plan};
 
 /// An item to place: a resource, or a packed group of several.
 #[derive(Clone, Debug)]
@@ -46,7 +46,11 @@ pub(super) type Limits = BTreeMap<u32, u64>;
 ///
 /// Items that end above the limit are moved to another address space of the same class, and all are planned again, now without
 /// regard to their previous addresses: no heap should be added just to keep those.
-pub(super) fn pack(pack_items: &[PackItem], limits: &Limits, options: &Options) -> Result<Packed, PlanError> {
+pub(super) fn pack(
+    pack_items: &[PackItem],
+    limits: &Limits,
+    options: &PlanConfig,
+) -> Result<Packed, PlanError> {
     let mut spaces = Spaces::default();
     let mut space_of_item: Vec<usize> = pack_items.iter().map(|item| spaces.of(item.class, 0)).collect();
     let mut options = *options;
@@ -122,7 +126,7 @@ pub(super) fn pack_nested(
     pack_items: &[PackItem],
     queue_lifetimes: &[Option<QueueLifetime>],
     limits: &Limits,
-    options: &Options,
+    options: &PlanConfig,
 ) -> Result<Packed, PlanError> {
     let mut outer = Vec::with_capacity(pack_items.len());
     // The outer item that each item is in, and the offset in it.
@@ -199,7 +203,7 @@ impl PackedGroup {
         pack_items: &[PackItem],
         queue_lifetimes: &[Option<QueueLifetime>],
         limits: &Limits,
-        options: &Options,
+        options: &PlanConfig,
     ) -> Result<Option<Self>, PlanError> {
         let members = || {
             group.iter().filter_map(|&member| Some((&pack_items[member], queue_lifetimes[member].as_ref()?)))

@@ -18,8 +18,8 @@ bitflags! {
     /// use tenure::{BufferDesc, Config, Error, Gpu, Usage, memory::AllocationFlags, sim};
     ///
     /// # fn main() -> Result<(), tenure::Error> {
-    /// let options = sim::Options::new(sim::Profile::DISCRETE).budgets([1 << 20, 1 << 30]);
-    /// let gpu = Gpu::new(sim::Device::with_options(options), Config::default())?;
+    /// let options = sim::DeviceConfig::new(sim::Profile::DISCRETE).budgets([1 << 20, 1 << 30]);
+    /// let gpu = Gpu::new(sim::Device::with_config(options), Config::default())?;
     /// let flags = AllocationFlags::WITHIN_BUDGET | AllocationFlags::DEVICE_LOCAL_ONLY;
     /// let terrain = BufferDesc::new(4 << 20, Usage::VERTEX).allocation(flags).name("terrain");
     /// assert!(matches!(gpu.create_buffer(&terrain), Err(Error::OutOfMemory(_))), "1 MiB is granted");

@@ -6,11 +6,11 @@
 //! and queues of passes, for [pictures](crate::svg).
 //!
 //! ```
-//! use tenure_plan::{Options, csv, plan};
+//! use tenure_plan::{PlanConfig, csv, plan};
 //!
 //! let text = "id,lower,upper,size\nshadow,0,3,16\ngbuffer,1,5,32\nbloom,3,6,16\n";
 //! let table = csv::read(text.as_bytes())?;
-//! let plan = plan(&table.items, &Options::new())?;
+//! let plan = plan(&table.items, &PlanConfig::new())?;
 //! let mut placed = Vec::new();
 //! csv::write(&mut placed, &table, &plan.offsets)?;
 //! assert!(String::from_utf8(placed)?.starts_with("id,lower,upper,size,offset\nshadow,0,3,16,"));

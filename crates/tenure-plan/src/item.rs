@@ -26,7 +26,7 @@ pub struct Item {
     pub alignment: u64,
     /// The memory class it needs. Each class is a separate address space that begins at 0.
     pub class: u32,
-    /// Its offset in the previous plan. [`Options::stability`](crate::Options::stability) decides how strongly it
+    /// Its offset in the previous plan. [`PlanConfig::stability`](crate::PlanConfig::stability) decides how strongly it
     /// is preferred.
     pub previous: Option<u64>,
     /// The offset that it must have. Items that cannot be planned with it are an error.

@@ -7,7 +7,7 @@
 //! offset in the previous plan.
 //!
 //! ```
-//! use tenure_plan::{Item, Options, check, plan};
+//! use tenure_plan::{Item, PlanConfig, check, plan};
 //!
 //! const MIB: u64 = 1 << 20;
 //! let items = [
@@ -16,7 +16,7 @@
 //!     Item::new(3..6, 16 * MIB),  // light
 //!     Item::new(5..7, 32 * MIB).aligned(64 << 10),
 //! ];
-//! let plan = plan(&items, &Options::new())?;
+//! let plan = plan(&items, &PlanConfig::new())?;
 //! assert_eq!(plan.peak, 48 * MIB);
 //! assert!(plan.proven, "no plan can be lower");
 //! assert_eq!(check(&items, &plan.offsets), Ok(plan.peak));
@@ -27,7 +27,7 @@
 //!
 //! Every plan is valid, for any options: [`check`] shares no code with the planner. A plan comes with a lower
 //! bound of the peak; if the peak equals the bound, `proven` is true, and the plan is optimal. Without a time
-//! limit a plan depends only on the items and the [`Options`], also with several threads.
+//! limit a plan depends only on the items and the [`PlanConfig`], also with several threads.
 //!
 //! # Algorithm
 //!
@@ -92,7 +92,7 @@ pub mod svg;
 pub use check::check;
 pub use error::{Fault, MAX_BYTES, MAX_ITEMS, PlanError};
 pub use item::Item;
-pub use options::{Options, Stability};
+pub use options::{PlanConfig, Stability};
 pub use plan::{ClassPlan, Plan};
 pub use planner::plan;
 

@@ -1,24 +1,24 @@
-//! Options of a plan, and the budget that they give to its steps.
+//! PlanConfig of a plan, and the budget that they give to its steps.
 
 use std::time::{Duration, Instant};
 
 /// The maximum number of threads of a plan, for any options.
 pub(crate) const MAX_THREADS: usize = 64;
 
-/// The goal and the budget of a plan. Options that are not set are as in [`Options::default`].
+/// The goal and the budget of a plan. PlanConfig that are not set are as in [`PlanConfig::default`].
 ///
 /// Without a time limit the plan depends only on the items and the options, on every machine.
 ///
 /// ```
-/// use tenure_plan::Options;
+/// use tenure_plan::PlanConfig;
 ///
-/// let quick = Options::new().nodes(0);
-/// let patient = Options::new().capacity(64 << 20).nodes(10_000_000).threads(4);
+/// let quick = PlanConfig::new().nodes(0);
+/// let patient = PlanConfig::new().capacity(64 << 20).nodes(10_000_000).threads(4);
 /// assert_eq!(quick.threads, patient.threads - 3);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Options {
+pub struct PlanConfig {
     /// The sufficient peak, in bytes over all classes. The first plan within it is returned, or the best one
     /// found if there is none. Without a capacity the peak is minimised.
     pub capacity: Option<u64>,
@@ -52,7 +52,7 @@ pub enum Stability {
     Within(u32),
 }
 
-impl Options {
+impl PlanConfig {
     /// The defaults.
     #[must_use]
     pub const fn new() -> Self {
@@ -110,7 +110,7 @@ impl Options {
     }
 }
 
-impl Default for Options {
+impl Default for PlanConfig {
     fn default() -> Self {
         Self::new()
     }
@@ -126,7 +126,7 @@ pub(crate) struct Budget {
 
 impl Budget {
     /// The budget of these options, from now on.
-    pub(crate) fn of(options: &Options) -> Self {
+    pub(crate) fn of(options: &PlanConfig) -> Self {
         // A deadline that cannot be represented counts as none.
         let deadline = options.time.and_then(|time| Instant::now().checked_add(time));
         Self { nodes: options.nodes, spent: 0, deadline }

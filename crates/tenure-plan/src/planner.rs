@@ -6,7 +6,7 @@ use crate::options::{Budget, MAX_THREADS};
 use crate::plan::{adopt, by_class, moved};
 use crate::solve::{ClassPlanner, Effort};
 use crate::{
-    ClassPlan, Fault, Item, MAX_BYTES, MAX_ITEMS, Options, Plan, PlanError, Stability, check, stability,
+    ClassPlan, Fault, Item, MAX_BYTES, MAX_ITEMS, Plan, PlanConfig, PlanError, Stability, check, stability,
 };
 
 /// Places the items with the lowest peak that can be found within the budget of the options.
@@ -15,12 +15,12 @@ use crate::{
 /// time limit, it is the same on every machine.
 ///
 /// The first plan takes O(n log n) on the measured inputs, for any number of classes, and memory linear in n:
-/// every call takes this. Everything else is within the budget. After a [`time`](Options::time) limit no further
+/// every call takes this. Everything else is within the budget. After a [`time`](PlanConfig::time) limit no further
 /// step begins, and a step that has begun ends soon: none takes longer than the first plan did.
 ///
 /// # Errors
 /// [`PlanError`] for items that cannot be planned.
-pub fn plan(items: &[Item], options: &Options) -> Result<Plan, PlanError> {
+pub fn plan(items: &[Item], options: &PlanConfig) -> Result<Plan, PlanError> {
     validate(items)?;
     let mut budget = Budget::of(options);
     let effort = Effort { threads: threads(options), seed: options.seed };
@@ -41,7 +41,7 @@ pub fn plan(items: &[Item], options: &Options) -> Result<Plan, PlanError> {
 
 /// The number of threads to use. With a time limit, more threads than processors would delay each other beyond
 /// it.
-fn threads(options: &Options) -> usize {
+fn threads(options: &PlanConfig) -> usize {
     let threads = options.threads.clamp(1, MAX_THREADS);
     match options.time {
         Some(_) => threads.min(std::thread::available_parallelism().map_or(1, NonZero::get)),

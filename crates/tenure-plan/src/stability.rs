@@ -9,7 +9,7 @@ use crate::options::{Budget, is_past};
 use crate::plan::{by_class, moved};
 use crate::skyline::FEW;
 use crate::solve::{ClassPlanner, Effort};
-use crate::{Item, Options, Plan, Stability};
+use crate::{Item, Plan, PlanConfig, Stability};
 
 /// After this number of rounds of unpinning, all items are unpinned.
 const ROUNDS: usize = 12;
@@ -18,7 +18,7 @@ const ROUNDS: usize = 12;
 pub(crate) fn keep_previous(
     items: &[Item],
     plan: &Plan,
-    options: &Options,
+    options: &PlanConfig,
     budget: &mut Budget,
     effort: Effort,
 ) -> Option<Vec<u64>> {

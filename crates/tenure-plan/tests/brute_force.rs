@@ -6,7 +6,7 @@ mod common;
 
 use common::brute::lowest_peak;
 use common::{Rng, planned};
-use tenure_plan::{Item, Options};
+use tenure_plan::{Item, PlanConfig};
 
 const MOST: u64 = 40;
 
@@ -27,14 +27,14 @@ fn compare(seed: u64, cases: u32, draw: impl Fn(&mut Rng) -> Vec<Item>) -> Tally
         let items = draw(&mut rng);
         let Some(lowest) = lowest_peak(&items, MOST) else { continue };
         tally.cases += 1;
-        let quick = planned(&items, &Options::new().nodes(0));
+        let quick = planned(&items, &PlanConfig::new().nodes(0));
         assert!(quick.lower_bound <= lowest && lowest <= quick.peak, "{lowest} {quick:?} of {items:?}");
-        let plan = planned(&items, &Options::new().nodes(20_000).seed(rng.next()));
+        let plan = planned(&items, &PlanConfig::new().nodes(20_000).seed(rng.next()));
         assert!(plan.lower_bound <= lowest && lowest <= plan.peak, "{lowest} {plan:?} of {items:?}");
         assert!(plan.peak <= quick.peak && plan.lower_bound >= quick.lower_bound);
-        let within = planned(&items, &Options::new().nodes(20_000).capacity(lowest));
+        let within = planned(&items, &PlanConfig::new().nodes(20_000).capacity(lowest));
         assert!(within.lower_bound <= lowest && lowest <= within.peak, "{lowest} {within:?} of {items:?}");
-        let below = planned(&items, &Options::new().nodes(20_000).capacity(lowest.saturating_sub(1)));
+        let below = planned(&items, &PlanConfig::new().nodes(20_000).capacity(lowest.saturating_sub(1)));
         assert!(below.lower_bound <= lowest && lowest <= below.peak, "{lowest} {below:?} of {items:?}");
         tally.above_load += u32::from(quick.lower_bound < lowest);
         tally.proven += u32::from(plan.proven);

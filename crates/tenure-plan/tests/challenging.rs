@@ -9,7 +9,7 @@ mod common;
 use common::planned;
 use common::planted::{CAPACITY, SHAPES, Shape};
 use common::sources::{mirrored, scaled, shuffled, thinned};
-use tenure_plan::{Item, Options, check};
+use tenure_plan::{Item, PlanConfig, check};
 
 struct Instance {
     name: String,
@@ -31,7 +31,7 @@ fn instance(shape: &Shape, seed: u64) -> Instance {
 }
 
 fn fits(items: &[Item], capacity: u64, nodes: u64) -> bool {
-    planned(items, &Options::new().capacity(capacity).nodes(nodes)).peak <= capacity
+    planned(items, &PlanConfig::new().capacity(capacity).nodes(nodes)).peak <= capacity
 }
 
 fn are_solved(instances: &[Instance]) {
@@ -69,7 +69,7 @@ fn are_mostly_solved_with_fewer_items(instances: &[Instance], seeds: u64) {
 
 fn are_solved_by_threads_without_chance(instances: &[Instance]) {
     for Instance { name, items, capacity } in instances {
-        let options = Options::new().capacity(*capacity).nodes(60_000).threads(2);
+        let options = PlanConfig::new().capacity(*capacity).nodes(60_000).threads(2);
         let plan = planned(items, &options);
         assert!(plan.peak <= *capacity, "{name}");
         assert_eq!(plan, planned(items, &options), "{name}");
@@ -116,7 +116,7 @@ fn the_capacity_is_the_optimum() {
         for seed in 0..8 {
             let (items, offsets) = shape.instance(seed);
             assert_eq!(check(&items, &offsets), Ok(CAPACITY), "{} {seed}", shape.name);
-            let plan = planned(&items, &Options::new().nodes(0));
+            let plan = planned(&items, &PlanConfig::new().nodes(0));
             assert_eq!(plan.lower_bound, CAPACITY, "{} {seed}", shape.name);
         }
     }

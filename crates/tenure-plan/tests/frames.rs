@@ -6,16 +6,17 @@ mod common;
 
 use common::planned;
 use common::sources::{frames, mirrored, scaled, shuffled, thinned};
-use tenure_plan::{Item, Options};
+use tenure_plan::{Item, PlanConfig};
 
-fn ratio(items: &[Item], options: &Options) -> f64 {
+fn ratio(items: &[Item], options: &PlanConfig) -> f64 {
     let plan = planned(items, options);
     plan.peak as f64 / plan.lower_bound as f64
 }
 
 #[test]
 fn one_pass_is_close_to_the_load() {
-    let ratios: Vec<f64> = frames().iter().map(|(_, items)| ratio(items, &Options::new().nodes(0))).collect();
+    let ratios: Vec<f64> =
+        frames().iter().map(|(_, items)| ratio(items, &PlanConfig::new().nodes(0))).collect();
     let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
     assert!(mean <= 1.004, "{mean}");
 }
@@ -33,7 +34,7 @@ fn variants(items: &[Item]) -> [(&'static str, Vec<Item>); 6] {
 
 #[test]
 fn every_frame_is_planned_at_its_lower_bound() {
-    let options = Options::new().nodes(20_000);
+    let options = PlanConfig::new().nodes(20_000);
     for (name, items) in frames() {
         for (variant, items) in variants(&items) {
             let plan = planned(&items, &options);
@@ -49,7 +50,7 @@ fn some_passes_are_enough_for_nearly_all() {
     for (_, items) in frames() {
         for (_, items) in variants(&items) {
             count += 1;
-            proven += u32::from(planned(&items, &Options::new().nodes(8 * items.len() as u64)).proven);
+            proven += u32::from(planned(&items, &PlanConfig::new().nodes(8 * items.len() as u64)).proven);
         }
     }
     assert!(proven * 100 >= count * 99, "{proven} of {count}");
@@ -74,7 +75,7 @@ fn alignments_of_three_sizes_cost_little() {
     for grain in [1, 4 << 20] {
         let mean = |nodes| {
             let ratios = frames().into_iter().map(|(_, items)| {
-                let ratio = ratio(&aligned(&items, grain), &Options::new().nodes(nodes));
+                let ratio = ratio(&aligned(&items, grain), &PlanConfig::new().nodes(nodes));
                 assert!(ratio <= 1.06, "{ratio}");
                 ratio
             });
@@ -90,12 +91,12 @@ fn classes_are_planned_separately() {
     for (name, items) in frames() {
         let classed: Vec<Item> =
             items.iter().enumerate().map(|(at, item)| item.in_class(at as u32 % 3 * 10)).collect();
-        let plan = planned(&classed, &Options::new());
+        let plan = planned(&classed, &PlanConfig::new());
         assert_eq!(plan.classes.iter().map(|class| class.class).collect::<Vec<_>>(), [0, 10, 20]);
         assert!(plan.proven, "{name}");
         for class in &plan.classes {
             let alone: Vec<Item> = classed.iter().copied().filter(|item| item.class == class.class).collect();
-            assert_eq!(planned(&alone, &Options::new()).peak, class.peak, "{name}");
+            assert_eq!(planned(&alone, &PlanConfig::new()).peak, class.peak, "{name}");
         }
     }
 }
@@ -103,13 +104,13 @@ fn classes_are_planned_separately() {
 #[test]
 fn items_pinned_by_a_plan_can_be_planned_again() {
     for (name, items) in frames() {
-        let plan = planned(&items, &Options::new());
+        let plan = planned(&items, &PlanConfig::new());
         let pin = |(at, (item, offset)): (usize, (&Item, &u64))| match at % 3 {
             0 => item.pinned_at(*offset),
             _ => *item,
         };
         let pinned: Vec<Item> = items.iter().zip(&plan.offsets).enumerate().map(pin).collect();
-        let again = planned(&pinned, &Options::new().nodes(100_000));
+        let again = planned(&pinned, &PlanConfig::new().nodes(100_000));
         assert_eq!(again.peak, plan.peak, "{name}");
     }
 }

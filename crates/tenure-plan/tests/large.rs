@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Rng, log_uniform, planned};
-use tenure_plan::{Item, Options};
+use tenure_plan::{Item, PlanConfig};
 
 /// Sizes are log-uniform; of lifetimes, `uniform` in 10 go from anywhere to anywhere, the others are
 /// short.
@@ -26,7 +26,7 @@ fn draw(count: u64, uniform: u64, seed: u64) -> Vec<Item> {
 
 fn worst(count: u64, uniform: u64, nodes: u64) -> f64 {
     let ratio = |seed| {
-        let plan = planned(&draw(count, uniform, seed), &Options::new().nodes(nodes));
+        let plan = planned(&draw(count, uniform, seed), &PlanConfig::new().nodes(nodes));
         plan.peak as f64 / plan.lower_bound as f64
     };
     (0..3).map(ratio).fold(1.0, f64::max)
@@ -49,7 +49,7 @@ fn a_hundred_thousand() {
 #[test]
 fn a_million() {
     for uniform in [0, 1, 10] {
-        let plan = planned(&draw(1_000_000, uniform, 1), &Options::new().nodes(0));
+        let plan = planned(&draw(1_000_000, uniform, 1), &PlanConfig::new().nodes(0));
         assert!(plan.peak * 10 <= plan.lower_bound * 11, "{uniform}: {} {}", plan.peak, plan.lower_bound);
     }
 }
@@ -62,17 +62,17 @@ fn alignments_and_pins_among_many() {
         item.alignment = [1, 256, 65_536][rng.scaled(3) as usize];
         item.class = u32::from(rng.scaled(4) == 0);
     }
-    let free = planned(&items, &Options::new().nodes(0));
+    let free = planned(&items, &PlanConfig::new().nodes(0));
     for (item, offset) in items.iter_mut().zip(&free.offsets).filter(|_| rng.scaled(50) == 0) {
         item.pinned = Some(*offset);
     }
-    let pinned = planned(&items, &Options::new().nodes(0));
+    let pinned = planned(&items, &PlanConfig::new().nodes(0));
     assert!(pinned.peak * 100 <= free.peak * 115, "{} {}", pinned.peak, free.peak);
 }
 
 #[test]
 fn threads_do_not_make_large_plans_depend_on_chance() {
     let items = draw(10_000, 1, 3);
-    let options = Options::new().nodes(60_000).threads(3);
+    let options = PlanConfig::new().nodes(60_000).threads(3);
     assert_eq!(planned(&items, &options), planned(&items, &options));
 }

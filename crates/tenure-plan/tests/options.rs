@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 
 use common::sources::frames;
 use common::{Rng, planned};
-use tenure_plan::{Item, MAX_BYTES, Options, PlanError, Stability, plan};
+use tenure_plan::{Item, MAX_BYTES, PlanConfig, PlanError, Stability, plan};
 
 fn refused(items: &[Item]) -> PlanError {
-    plan(items, &Options::new()).unwrap_err()
+    plan(items, &PlanConfig::new()).unwrap_err()
 }
 
 #[test]
 fn empty_items_need_no_memory() {
-    let plan = planned(&[], &Options::new());
+    let plan = planned(&[], &PlanConfig::new());
     assert_eq!((plan.peak, plan.lower_bound, plan.proven, plan.classes.len()), (0, 0, true, 0));
     let items = [Item::new(0..1, 0).aligned(8), Item::new(0..9, 0).pinned_at(77)];
-    let plan = planned(&items, &Options::new());
+    let plan = planned(&items, &PlanConfig::new());
     assert_eq!((plan.peak, plan.offsets), (0, vec![0, 77]));
 }
 
@@ -52,14 +52,14 @@ fn extremes_do_not_overflow() {
         Item::new(u64::MAX - 1..u64::MAX, huge - 1),
         Item::new(0..1, 1).aligned(huge),
     ];
-    let plan = planned(&items, &Options::new().time(Duration::MAX));
+    let plan = planned(&items, &PlanConfig::new().time(Duration::MAX));
     assert!(plan.proven);
 }
 
 #[test]
 fn the_same_call_gives_the_same_plan() {
     for (_, items) in frames().into_iter().take(8) {
-        let options = Options::new().nodes(3_000).seed(9);
+        let options = PlanConfig::new().nodes(3_000).seed(9);
         assert_eq!(planned(&items, &options), planned(&items, &options));
     }
 }
@@ -67,10 +67,10 @@ fn the_same_call_gives_the_same_plan() {
 #[test]
 fn a_capacity_ends_the_search_where_a_plan_fits() {
     let (_, items) = frames().swap_remove(3);
-    let tight = planned(&items, &Options::new());
-    let roomy = planned(&items, &Options::new().capacity(u64::MAX));
+    let tight = planned(&items, &PlanConfig::new());
+    let roomy = planned(&items, &PlanConfig::new().capacity(u64::MAX));
     assert!(roomy.nodes <= tight.nodes);
-    let hopeless = planned(&items, &Options::new().capacity(tight.lower_bound / 2));
+    let hopeless = planned(&items, &PlanConfig::new().capacity(tight.lower_bound / 2));
     assert_eq!(hopeless.peak, tight.peak, "the best there is, where none fits");
 }
 
@@ -85,7 +85,7 @@ fn time_is_kept() {
     let items: Vec<Item> = (0..1500).map(item).collect();
     for threads in [1, 2] {
         let begin = Instant::now();
-        planned(&items, &Options::new().time(Duration::from_millis(30)).threads(threads));
+        planned(&items, &PlanConfig::new().time(Duration::from_millis(30)).threads(threads));
         assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
     }
 }
@@ -94,12 +94,12 @@ fn time_is_kept() {
 fn unchanged_items_stay_where_they_were() {
     for (name, items) in frames() {
         // The inverted plan is another plan.
-        let before = planned(&items, &Options::new());
+        let before = planned(&items, &PlanConfig::new());
         let flipped = |(item, offset): (&Item, &u64)| item.previously_at(before.peak - offset - item.size);
         let again: Vec<Item> = items.iter().zip(&before.offsets).map(flipped).collect();
-        let plan = planned(&again, &Options::new().stability(Stability::Within(0)));
+        let plan = planned(&again, &PlanConfig::new().stability(Stability::Within(0)));
         assert_eq!((plan.moved, plan.peak), (0, before.peak), "{name}");
-        assert!(planned(&again, &Options::new()).moved > 0, "{name}: stable without being asked");
+        assert!(planned(&again, &PlanConfig::new()).moved > 0, "{name}: stable without being asked");
     }
 }
 
@@ -107,13 +107,13 @@ fn unchanged_items_stay_where_they_were() {
 fn few_items_move_when_one_grows() {
     let (mut moved, mut count) = (0, 0);
     for (_, items) in frames() {
-        let before = planned(&items, &Options::new());
+        let before = planned(&items, &PlanConfig::new());
         let mut again: Vec<Item> =
             items.iter().zip(&before.offsets).map(|(item, offset)| item.previously_at(*offset)).collect();
         let at = again.len() / 2;
         again[at].size *= 2;
-        let free = planned(&again, &Options::new());
-        let plan = planned(&again, &Options::new().stability(Stability::Within(20)));
+        let free = planned(&again, &PlanConfig::new());
+        let plan = planned(&again, &PlanConfig::new().stability(Stability::Within(20)));
         assert!(plan.peak <= free.peak + free.peak / 50);
         assert!(plan.moved <= free.moved);
         moved += plan.moved;
@@ -130,7 +130,7 @@ fn grown(count: u64) -> Vec<Item> {
         Item::new(first..first + 1 + rng.scaled(50), 1 + rng.scaled(5000))
     };
     let items: Vec<Item> = (0..count).map(item).collect();
-    let placed = planned(&items, &Options::new().nodes(0));
+    let placed = planned(&items, &PlanConfig::new().nodes(0));
     let later = |(at, (item, offset)): (usize, (&Item, &u64))| {
         let size = if at % 50 == 0 { 2 * item.size } else { item.size };
         Item { size, ..*item }.previously_at(*offset)
@@ -138,7 +138,7 @@ fn grown(count: u64) -> Vec<Item> {
     items.iter().zip(&placed.offsets).enumerate().map(later).collect()
 }
 
-fn time_of(items: &[Item], options: &Options) -> Duration {
+fn time_of(items: &[Item], options: &PlanConfig) -> Duration {
     let begin = Instant::now();
     planned(items, options);
     begin.elapsed()
@@ -157,7 +157,7 @@ fn a_plan_takes_about_one_pass_once_its_time_is_over() {
     for (at, item) in aligned.iter_mut().enumerate() {
         item.alignment = 1 << (at % 9);
     }
-    let far = Options::new().time(Duration::from_micros(1)).threads(8).capacity(1 << 20);
+    let far = PlanConfig::new().time(Duration::from_micros(1)).threads(8).capacity(1 << 20);
     for (name, items) in [
         ("one class", items.clone()),
         ("a hundred classes", classes(100)),
@@ -166,7 +166,7 @@ fn a_plan_takes_about_one_pass_once_its_time_is_over() {
         ("aligned", aligned),
     ] {
         for stability in [Stability::Ignored, Stability::Within(0), Stability::Within(20)] {
-            let first = time_of(&items, &Options::new().nodes(0));
+            let first = time_of(&items, &PlanConfig::new().nodes(0));
             let limited = time_of(&items, &far.stability(stability));
             assert!(limited < 4 * first + Duration::from_millis(500), "{name}: {limited:?}, {first:?}");
         }
@@ -181,7 +181,7 @@ fn time_grows_with_items_not_with_pairs_of_classes_or_pins() {
     let fixed = |at: u64| if at.is_multiple_of(3) { item(at) } else { item(at).pinned_at(at % 3 * 4096) };
     let pinned: Vec<Item> = (0..50_000).map(fixed).collect();
     for items in [classes, pinned] {
-        let time = time_of(&items, &Options::new().nodes(0));
+        let time = time_of(&items, &PlanConfig::new().nodes(0));
         assert!(time < Duration::from_secs(8), "{time:?}");
     }
 }
@@ -189,5 +189,5 @@ fn time_grows_with_items_not_with_pairs_of_classes_or_pins() {
 #[test]
 fn any_number_of_threads_is_taken() {
     let items = grown(100);
-    planned(&items, &Options::new().nodes(100_000).threads(usize::MAX).capacity(1));
+    planned(&items, &PlanConfig::new().nodes(100_000).threads(usize::MAX).capacity(1));
 }

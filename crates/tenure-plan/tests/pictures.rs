@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use roxmltree::{Document, Node};
 use tenure_plan::svg::Picture;
-use tenure_plan::{Item, Options, plan};
+use tenure_plan::{Item, PlanConfig, plan};
 
 fn svg(picture: &Picture<'_>) -> String {
     let mut svg = Vec::new();
@@ -29,7 +29,7 @@ fn shown(document: &Document<'_>) -> Vec<String> {
 #[test]
 fn a_picture_has_its_names_and_legend() {
     let items = [Item::new(0..2, 96 << 20), Item::new(1..3, 32 << 20), Item::new(2..3, 16 << 20).in_class(4)];
-    let planned = plan(&items, &Options::new()).unwrap();
+    let planned = plan(&items, &PlanConfig::new()).unwrap();
     let picture = Picture::new(&items, &planned.offsets)
         .title("A frame")
         .names(["depth", "bloom", "scratch"])
@@ -119,7 +119,7 @@ proptest! {
     ) {
         let list: Vec<Item> =
             items.iter().map(|item| Item::new(item.0..item.0 + item.1, item.2).in_class(item.3)).collect();
-        let offsets = plan(&list, &Options::new()).unwrap().offsets;
+        let offsets = plan(&list, &PlanConfig::new()).unwrap().offsets;
         let mut picture = Picture::new(&list, &offsets)
             .names(items.iter().map(|item| item.4.as_str()))
             .kinds(items.iter().map(|item| item.5.as_str()));

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use tenure_core::device::Usage;
 use tenure_core::{BufferDesc, Config, Gpu, PoolReport, Queue, Report};
 use tenure_report::{History, NEVER, Object, read_snapshots};
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 use tenure_trace::{Workload, generate};
 
 use program::Moves;
@@ -193,8 +193,8 @@ fn snapshots_distinguish_similar_objects() {
 #[test]
 fn snapshots_name_the_holders_of_dropped_objects() {
     let lag = Lag::Submissions(4);
-    let options = Options::new(Profile::DISCRETE).lag(lag);
-    let device = Device::with_options(options);
+    let options = DeviceConfig::new(Profile::DISCRETE).lag(lag);
+    let device = Device::with_config(options);
     let gpu = Gpu::new(device, Config::default()).unwrap();
     let mut lines = Vec::new();
     let mut snap = || {

@@ -14,7 +14,7 @@ use tenure_core::{
     UploadConfig, UploadSuballocator,
 };
 use tenure_report::HistoryRecorder;
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 const BUDGET: CompactionBudget = CompactionBudget { bytes: 64 << 20, moves: 1000, pieces: 100_000 };
 
@@ -73,8 +73,8 @@ struct Scene {
 /// Movable buffers with holes between them; nothing moves by itself.
 fn scene() -> Scene {
     let config = Config::from(CompactionConfig::default().is_automatic(false));
-    let options = Options::new(Profile::DISCRETE).lag(Lag::Submissions(100));
-    let gpu = Gpu::new(Device::with_options(options), config).unwrap();
+    let options = DeviceConfig::new(Profile::DISCRETE).lag(Lag::Submissions(100));
+    let gpu = Gpu::new(Device::with_config(options), config).unwrap();
     let recorder = HistoryRecorder::new(&gpu);
     let (before_move, after_free) = (Arc::<Once>::default(), Arc::<Once>::default());
     let beside = Beside {

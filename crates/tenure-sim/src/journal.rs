@@ -1,6 +1,6 @@
-//! The executed steps of the queues that concern barriers: [`Options::journal`].
+//! The executed steps of the queues that concern barriers: [`DeviceConfig::journal`].
 //!
-//! [`Options::journal`]: crate::Options::journal
+//! [`DeviceConfig::journal`]: crate::DeviceConfig::journal
 
 use std::ops::Range;
 

@@ -14,11 +14,11 @@
 //! ```
 //! use std::time::Duration;
 //! use tenure::device::{MemoryTypeId, ObjectRef, Permit, QueueSerial, ResourceDesc, prelude::*};
-//! use tenure::sim::{Device, HazardKind, Options, Profile};
+//! use tenure::sim::{Device, HazardKind, DeviceConfig, Profile};
 //! use tenure::{Usage, device::QueueId, error::DeviceError, resource::BufferInfo};
 //!
 //! # fn main() -> Result<(), DeviceError> {
-//! let device = Device::with_options(Options::new(Profile::DISCRETE).seed(1));
+//! let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).seed(1));
 //! // Nothing is undefined behaviour here, so that the calls of the contract need no `unsafe`.
 //! let permit = Permit::checked();
 //! let graphics = QueueId(0);
@@ -125,7 +125,7 @@
 //! **Contents** are undefined at creation, even where an earlier resource wrote the same bytes,
 //! except in memory that the API zeroes (new heaps and committed resources of the `d3d12` profiles,
 //! but not placed targets) and in unmapped tiles, which read as zero
-//! unless [`Options::unmapped_tiles`] is off. They become undefined again by
+//! unless [`DeviceConfig::unmapped_tiles`] is off. They become undefined again by
 //! an aliasing barrier, by `discard`, and where tiles are mapped anew. Uses in a write state
 //! ([`List::use_buffer`], [`List::use_texture`]) count as writing all they touch.
 //!
@@ -169,7 +169,7 @@
 //!
 //! # Paging
 //!
-//! With [`Options::paging`] the device pages its local memory. A block is a heap or a committed resource. It is
+//! With [`DeviceConfig::paging`] the device pages its local memory. A block is a heap or a committed resource. It is
 //! resident when it is made; on `d3d12` profiles the program makes it resident and evicts it
 //! (`Device::make_resident`, `Device::evict`), counted as in Direct3D 12, and each submission waits for the
 //! paging point of its blocks. If more is resident than the budget grants, the operating system demotes blocks:
@@ -252,7 +252,7 @@ pub use journal::Step;
 pub use list::List;
 pub use memory::Heap;
 pub use object::{LiveObject, ObjectKind};
-pub use options::{Lag, Options};
+pub use options::{DeviceConfig, Lag};
 pub use paging::{BudgetChange, Paging, PagingStats, SegmentStats};
 pub use points::ExternalPoint;
 pub use profile::Profile;

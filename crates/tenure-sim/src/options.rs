@@ -42,18 +42,18 @@ macro_rules! setters {
 /// The settings of a device.
 ///
 /// ```
-/// use tenure::sim::{Checks, Device, Lag, Options, Profile};
+/// use tenure::sim::{Checks, Device, Lag, DeviceConfig, Profile};
 ///
-/// let options = Options::new(Profile::VULKAN_NVIDIA)
+/// let options = DeviceConfig::new(Profile::VULKAN_NVIDIA)
 ///     .seed(7)
 ///     .lag(Lag::Random { max: 5 })
 ///     .checks(Checks::all().difference(Checks::RACES));
-/// let device = Device::with_options(options);
+/// let device = Device::with_config(options);
 /// # let _ = device;
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Options {
+pub struct DeviceConfig {
     /// The hardware to be.
     pub profile: Profile,
     /// The seed of all randomness. *Default*: 0.
@@ -110,7 +110,7 @@ pub struct Options {
     pub record_calls: bool,
 }
 
-impl Options {
+impl DeviceConfig {
     /// The defaults, for a profile.
     #[must_use]
     pub fn new(profile: Profile) -> Self {
@@ -185,7 +185,7 @@ impl Options {
     }
 }
 
-impl Default for Options {
+impl Default for DeviceConfig {
     fn default() -> Self {
         Self::new(Profile::default())
     }

@@ -16,7 +16,7 @@ use crate::journal::Journal;
 use crate::memory::{MAX_BYTES, SharedMemory};
 use crate::mips;
 use crate::object::{Label, Register, Shares};
-use crate::options::Options;
+use crate::options::DeviceConfig;
 use crate::paging::{DriverMemory, Notices, Pager};
 use crate::profile::{Formats, Rules};
 use crate::resource::HostBarriers;
@@ -63,7 +63,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(options: &Options) -> Self {
+    pub(crate) fn new(options: &DeviceConfig) -> Self {
         let table = options.profile.table();
         let mut properties = table.properties();
         for (heap, size) in properties.memory_heaps.iter_mut().zip(&options.heap_sizes) {

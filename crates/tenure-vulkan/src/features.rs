@@ -89,7 +89,7 @@ bitflags! {
         /// content.
         const NULL_DESCRIPTORS = 1 << 13;
         /// Fences that are signalled at the end of a presentation (`VK_EXT_swapchain_maintenance1`), with
-        /// [`Options::presentation`](crate::Options::presentation). Otherwise the end is detected when an image
+        /// [`DeviceConfig::presentation`](crate::DeviceConfig::presentation). Otherwise the end is detected when an image
         /// is acquired again.
         const SWAPCHAIN_MAINTENANCE1 = 1 << 14;
         /// Rays traced by shaders of all kinds (`VK_KHR_ray_query`), with
@@ -110,7 +110,7 @@ bitflags! {
         /// six types, and an index takes a descriptor in each.
         const MUTABLE_DESCRIPTORS = 1 << 18;
         /// Shader-visible heaps are buffers (`VK_EXT_descriptor_buffer`), with
-        /// [`Options::descriptor_buffers`](crate::Options::descriptor_buffers),
+        /// [`DeviceConfig::descriptor_buffers`](crate::DeviceConfig::descriptor_buffers),
         /// [`BUFFER_DEVICE_ADDRESS`](Self::BUFFER_DEVICE_ADDRESS),
         /// [`DESCRIPTOR_INDEXING`](Self::DESCRIPTOR_INDEXING) and [`SYNCHRONIZATION2`](Self::SYNCHRONIZATION2).
         /// Then there are no descriptor sets. Otherwise such a heap is a descriptor set.

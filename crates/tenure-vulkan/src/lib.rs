@@ -7,9 +7,9 @@
 //! ```no_run
 //! use tenure_core::device::Usage;
 //! use tenure_core::{BufferDesc, Config, Gpu};
-//! use tenure_vulkan::{Device, Options, Validation};
+//! use tenure_vulkan::{Device, DeviceConfig, Validation};
 //!
-//! let options = Options::default().validation(Validation::SYNCHRONIZATION);
+//! let options = DeviceConfig::default().validation(Validation::SYNCHRONIZATION);
 //! let gpu = Gpu::new(Device::create(&options)?, Config::default())?;
 //! let rock = gpu.create_buffer(&BufferDesc::new(48 * 1024, Usage::VERTEX).name("rock"))?;
 //! // For the engine's own code: the API's handles come out of every object.
@@ -36,7 +36,7 @@
 //! | `VK_KHR_ray_tracing_pipeline`, with that | shader binding tables are `Unsupported` |
 //! | descriptor indexing | descriptors in sets only |
 //! | `VK_EXT_mutable_descriptor_type`, with that | six arrays in each heap of views |
-//! | `VK_EXT_descriptor_buffer`, with [`Options::descriptor_buffers`] | heaps are descriptor sets |
+//! | `VK_EXT_descriptor_buffer`, with [`DeviceConfig::descriptor_buffers`] | heaps are descriptor sets |
 //! | `nullDescriptor` of `VK_EXT_robustness2` | freed descriptors stay as they were |
 //! | `VK_EXT_debug_utils` | no names |
 //! | `VK_EXT_swapchain_maintenance1` | images that are acquired again show that presentations have ended |
@@ -46,7 +46,7 @@
 //! | `VK_KHR_external_semaphore_fd`, if it supports timeline semaphores | shared semaphores are `Unsupported` |
 //! | `VK_EXT_external_memory_host` | no buffers in the program's own memory |
 //!
-//! [`Options`] switch each off. The same device passes the same tests with all of them and with none.
+//! [`DeviceConfig`] switch each off. The same device passes the same tests with all of them and with none.
 //!
 //! # Queues
 //!
@@ -139,7 +139,7 @@
 //!
 //! ## Descriptor buffers
 //!
-//! With [`Options::descriptor_buffers`], if the device has [`OptionalFeatures::DESCRIPTOR_BUFFERS`], a
+//! With [`DeviceConfig::descriptor_buffers`], if the device has [`OptionalFeatures::DESCRIPTOR_BUFFERS`], a
 //! shader-visible heap is a buffer, as on Direct3D 12, and there are no sets: a pipeline is made for either one
 //! or the other. Changes for a program:
 //!
@@ -210,7 +210,7 @@
 //!
 //! # Presentation
 //!
-//! [`Swapchain`] is made for the program's surface, on a device created with [`Options::presentation`]. With
+//! [`Swapchain`] is made for the program's surface, on a device created with [`DeviceConfig::presentation`]. With
 //! `VK_EXT_swapchain_maintenance1`, fences signal the end of a presentation; without it, the end is detected when
 //! an image is acquired again. Colour spaces other than sRGB need `VK_EXT_swapchain_colorspace`, metadata of HDR
 //! images needs `VK_EXT_hdr_metadata`. `PRESENT` is the layout `PRESENT_SRC_KHR`; recordings wait for an image at the
@@ -256,7 +256,7 @@ pub use device::Device;
 pub use error::CreateError;
 pub use features::{ApiVersion, OptionalFeatures};
 pub use format::to_vk_format;
-pub use instance::{Message, MessageKind, MessageSink, Options, OwnQueues, Severity, Validation};
+pub use instance::{DeviceConfig, Message, MessageKind, MessageSink, OwnQueues, Severity, Validation};
 pub use memory::{Heap, Mapping};
 pub use present::Swapchain;
 pub use query::QueryHeap;
@@ -265,7 +265,9 @@ pub use raw::{Destroy, Owned, Ownership, RawBuffer, RawHandle, RawImage, RawMemo
 pub use record::List;
 pub use resource::Resource;
 pub use setup::{Adapter, AdapterKind, DeviceFeatures, QueueFamily, Raw, RawQueue, adapters};
-pub use sharing::{DeviceIds, ExportInfo, HandleKind, HostMemory, NoExportInfo, RejectedMemory, ShareError};
+pub use sharing::{
+    DeviceIds, ExportDesc, HandleKind, HostMemory, InvalidExportDesc, RejectedMemory, ShareError,
+};
 #[cfg(unix)]
 pub use sharing::{Exported, ImportError, SharedSemaphore, Sharing};
 pub use stages::{StateUse, vk_stage_access_layout};

@@ -29,9 +29,9 @@ fn constants_need_no_other_crate() {
 
 #[test]
 fn the_planner_needs_no_other_crate() {
-    use tenure::plan::{Item, Options, plan};
+    use tenure::plan::{Item, PlanConfig, plan};
     let items = [Item::new(0..4, 256), Item::new(4..8, 256)];
-    assert_eq!(plan(&items, &Options::new()).unwrap().peak, 256);
+    assert_eq!(plan(&items, &PlanConfig::new()).unwrap().peak, 256);
 }
 
 #[cfg(feature = "serde")]

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use tenure::sim::{Device, Lag, List, Options, Profile};
+use tenure::sim::{Device, DeviceConfig, Lag, List, Profile};
 use tenure::{Config, Format, Gpu, State, Subresource, Texture};
 use voxel_world::{ChunkMesh, Painter, Pass, Result, Show, Targets, Terrain, VERTEX_STRIDE};
 
@@ -56,8 +56,8 @@ impl Painter<Device> for Checker {
 }
 
 fn perform(profile: Profile) {
-    let options = Options::new(profile).lag(Lag::Submissions(2));
-    let device = Device::with_options(options);
+    let options = DeviceConfig::new(profile).lag(Lag::Submissions(2));
+    let device = Device::with_config(options);
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     let mut show = Show::load(gpu, Terrain::new(), [64, 36], Format::Rgba8Srgb, false).unwrap();
     let mut checker = Checker { terrain: Terrain::new(), edits: 0 };

@@ -53,8 +53,8 @@ impl Device {
     /// A null device whose program decides about residency. It grants everything.
     #[must_use]
     pub fn with_residency(profile: sim::Profile) -> Self {
-        let options = sim::Options::new(profile).paging(sim::Paging::PCIE4_X16);
-        Self { tables: sim::Device::with_options(options), ..Self::new(profile) }
+        let options = sim::DeviceConfig::new(profile).paging(sim::Paging::PCIE4_X16);
+        Self { tables: sim::Device::with_config(options), ..Self::new(profile) }
     }
 
     /// A null device that names no budgets: all memory is granted.

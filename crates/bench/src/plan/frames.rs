@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_plan::{Item, Options};
+use tenure_plan::{Item, PlanConfig};
 
 use super::measure::{tallies, tenure, timed};
 use super::{ROUNDS, peers, sources};
@@ -11,19 +11,19 @@ use super::{ROUNDS, peers, sources};
 pub(super) fn print() {
     let frames: Vec<Vec<Item>> = sources::frames().into_iter().map(|(_, items)| items).collect();
     let count = frames.iter().map(Vec::len).sum::<usize>() as f64 / frames.len().max(1) as f64;
-    let within = |micros| Options::new().time(Duration::from_micros(micros));
+    let within = |micros| PlanConfig::new().time(Duration::from_micros(micros));
     let efforts = [
-        ("tenure, one pass", Options::new().nodes(0)),
+        ("tenure, one pass", PlanConfig::new().nodes(0)),
         ("tenure, within 100 µs", within(100)),
         ("tenure, within 500 µs", within(500)),
-        ("tenure, by default", Options::new()),
+        ("tenure, by default", PlanConfig::new()),
     ];
     let ours = |frames: &[Vec<Item>], rounds| {
         efforts.map(|(name, options)| (name.to_owned(), planned(frames, &options, rounds)))
     };
     let theirs = peers::ALL.map(|peer| {
         let cases = frames.iter().map(|items| {
-            let bound = tenure(items, &Options::new().nodes(0), 1).1.lower_bound;
+            let bound = tenure(items, &PlanConfig::new().nodes(0), 1).1.lower_bound;
             let (micros, peak) = timed(3, || (peer.peak)(items));
             (peak, bound, micros)
         });
@@ -49,7 +49,7 @@ pub(super) fn print() {
 pub(super) fn print_aligned() {
     let frames: Vec<_> = sources::frames().iter().map(|(_, items)| aligned(items)).collect();
     let rows = [("one pass", 0), ("20,000 placements", 20_000)].map(|(effort, nodes)| {
-        let cases = planned(&frames, &Options::new().nodes(nodes), ROUNDS);
+        let cases = planned(&frames, &PlanConfig::new().nodes(nodes), ROUNDS);
         (format!("4 KiB, 64 KiB and 4 MiB, {effort}"), cases)
     });
     println!(
@@ -58,7 +58,7 @@ pub(super) fn print_aligned() {
     );
 }
 
-fn planned(frames: &[Vec<Item>], options: &Options, rounds: usize) -> Vec<(u64, u64, f64)> {
+fn planned(frames: &[Vec<Item>], options: &PlanConfig, rounds: usize) -> Vec<(u64, u64, f64)> {
     let case = |items: &Vec<Item>| {
         let (micros, plan) = tenure(items, options, rounds);
         (plan.peak, plan.lower_bound, micros)

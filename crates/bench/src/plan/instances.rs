@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use tenure_plan::{Item, Options, csv};
+use tenure_plan::{Item, PlanConfig, csv};
 
 use super::measure::tenure;
 use super::planted::{CAPACITY, SHAPES, Shape};
@@ -96,8 +96,8 @@ fn read(folder: &Path) -> Result<Vec<Group>> {
     files.iter().map(named).collect()
 }
 
-fn options(instance: &Instance) -> Options {
-    Options::new().capacity(instance.capacity).nodes(NODES)
+fn options(instance: &Instance) -> PlanConfig {
+    PlanConfig::new().capacity(instance.capacity).nodes(NODES)
 }
 
 fn of_group(group: &Group, rounds: usize) -> String {

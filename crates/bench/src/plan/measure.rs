@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use comfy_table::Table;
-use tenure_plan::{Item, Options, Plan, check, plan};
+use tenure_plan::{Item, Plan, PlanConfig, check, plan};
 
 use crate::table::table;
 use crate::timing::{mean, median};
@@ -23,7 +23,7 @@ pub(super) fn timed<T>(rounds: usize, mut run: impl FnMut() -> T) -> (f64, T) {
 }
 
 /// A plan of tenure, checked, and its time in microseconds.
-pub(super) fn tenure(items: &[Item], options: &Options, rounds: usize) -> (f64, Plan) {
+pub(super) fn tenure(items: &[Item], options: &PlanConfig, rounds: usize) -> (f64, Plan) {
     let (micros, plan) = timed(rounds, || plan(items, options).expect("the items can be planned"));
     assert_eq!(check(items, &plan.offsets), Ok(plan.peak), "the plan is not valid");
     (micros, plan)

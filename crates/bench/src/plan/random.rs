@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use tenure_plan::{Item, Options, plan};
+use tenure_plan::{Item, PlanConfig, plan};
 
 use super::ROUNDS;
 use super::measure::{most, tenure};
@@ -49,7 +49,7 @@ pub(super) fn print() {
                 let rounds = if count > 10_000 { 1 } else { ROUNDS };
                 let planned = (0..seeds).map(|seed| {
                     let (micros, plan) =
-                        tenure(&random(uniform, count, seed), &Options::new().nodes(*nodes), rounds);
+                        tenure(&random(uniform, count, seed), &PlanConfig::new().nodes(*nodes), rounds);
                     (plan.peak as f64 / plan.lower_bound as f64, micros / 1e3)
                 });
                 let (ratios, times): (Vec<_>, Vec<_>) = planned.unzip();
@@ -71,7 +71,7 @@ pub(super) fn print_memory() {
     let rows = LIFETIMES.into_iter().flat_map(|(name, uniform)| {
         counts.map(|count| {
             let items = random(uniform, count, 0);
-            let [once, default] = [Options::new().nodes(0), Options::new()].map(|options| {
+            let [once, default] = [PlanConfig::new().nodes(0), PlanConfig::new()].map(|options| {
                 let counted = Count::start();
                 assert!(black_box(plan(&items, &options)).is_ok(), "the items can be planned");
                 let bytes = counted.peak() as f64;

@@ -2,7 +2,7 @@
 
 use tenure_core::device::{State, Subresource};
 use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, MemoryUse, Recording, Usage};
-use tenure_sim::{Checks, Device, Lag, Options, Profile};
+use tenure_sim::{Checks, Device, DeviceConfig, Lag, Profile};
 
 use super::model::PAGING;
 use super::trace::{FRAME_NS, Flight, Frame, LAG, LOCAL, Outcome, Submission, Trace};
@@ -31,9 +31,10 @@ impl<'a> Player<'a> {
     fn new(trace: &'a Trace) -> Result<Self, Error> {
         // The used objects are never written.
         let checks = Checks::all() - Checks::INITIALIZED;
-        let options = Options::new(Profile::DISCRETE).paging(PAGING.demotion_delay(trace.demotion_delay));
+        let options =
+            DeviceConfig::new(Profile::DISCRETE).paging(PAGING.demotion_delay(trace.demotion_delay));
         let options = options.lag(Lag::Submissions(LAG)).checks(checks);
-        let gpu = Gpu::new(Device::with_options(options), Config::default())?;
+        let gpu = Gpu::new(Device::with_config(options), Config::default())?;
         let mut buffers = Vec::new();
         buffers.resize_with(trace.things.len(), || None);
         let (flight, outcome) = (Flight::new(trace, LAG), Outcome::default());

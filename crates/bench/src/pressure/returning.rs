@@ -2,7 +2,7 @@
 
 use tenure_core::device::{State, Subresource};
 use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, Queue, Usage};
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 use super::report::Figure;
 use super::trace::LOCAL;
@@ -30,8 +30,8 @@ struct World {
 
 impl World {
     fn new() -> Result<Self, Error> {
-        let options = Options::new(Profile::VULKAN_NVIDIA).lag(Lag::Submissions(2));
-        let gpu = Gpu::new(Device::with_options(options), Config::default())?;
+        let options = DeviceConfig::new(Profile::VULKAN_NVIDIA).lag(Lag::Submissions(2));
+        let gpu = Gpu::new(Device::with_config(options), Config::default())?;
         let world = Self { gpu, buffers: Vec::new() };
         world.grant(SHORT)?;
         world.gpu.begin_frame()?.end()?;

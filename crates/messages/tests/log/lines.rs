@@ -11,14 +11,14 @@ use tenure_core::{
     DescriptorTableDesc, Format, FrameConfig, Gpu, Graph, MemoryUse, PoolConfig, PressureConfig, Queue,
     RecordedAllocation, Recorder, StagingConfig, State, TextureDesc, UploadRingDesc, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Paging, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Paging, Profile};
 
 use crate::logged;
 
 const MIB: u64 = 1 << 20;
 
-fn gpu(options: Options, config: impl Into<Config>) -> Gpu<Device> {
-    Gpu::new(Device::with_options(options), config.into()).unwrap()
+fn gpu(options: DeviceConfig, config: impl Into<Config>) -> Gpu<Device> {
+    Gpu::new(Device::with_config(options), config.into()).unwrap()
 }
 
 fn end_frame(gpu: &Gpu<Device>) {
@@ -33,7 +33,7 @@ fn short(gpu: &Gpu<Device>, calls: &[CallKind]) {
 
 /// Blocks, a failed allocation, and handles and recordings that are left.
 fn memory() {
-    let gpu = gpu(Options::new(Profile::DISCRETE), Config::default());
+    let gpu = gpu(DeviceConfig::new(Profile::DISCRETE), Config::default());
     let rock = BufferDesc::new(4096, Usage::VERTEX).name("rock");
     let rock = gpu.create_buffer_with(&rock, &[7; 4096]).unwrap();
     end_frame(&gpu);
@@ -53,7 +53,7 @@ fn memory() {
 
 /// A budget that is nearly used up, and a card that has no memory left.
 fn budgets() {
-    let options = Options::new(Profile::VULKAN_NVIDIA).budgets(vec![64 * MIB, 1 << 40, 0]);
+    let options = DeviceConfig::new(Profile::VULKAN_NVIDIA).budgets(vec![64 * MIB, 1 << 40, 0]);
     let gpu = gpu(options, PressureConfig::default().interval(1));
     gpu.on_pressure(|_, _| {});
     let desc = BufferDesc::new(20 * MIB, Usage::SHADER_READ).name("mesh");
@@ -64,7 +64,7 @@ fn budgets() {
 
 /// A transient heap for which there is no memory.
 fn transient() {
-    let gpu = gpu(Options::new(Profile::DISCRETE), Config::default());
+    let gpu = gpu(DeviceConfig::new(Profile::DISCRETE), Config::default());
     let mut graph = Graph::new();
     let info = TextureDesc::d2(512, 512, Format::Rgba8Unorm, Usage::RENDER_TARGET).name("bloom");
     let bloom = graph.texture(info);
@@ -78,7 +78,7 @@ fn transient() {
 
 /// A frame, an upload ring, an allocation and a large upload that wait for the GPU.
 fn waits() {
-    let lag = || Options::new(Profile::DISCRETE).lag(Lag::Submissions(6));
+    let lag = || DeviceConfig::new(Profile::DISCRETE).lag(Lag::Submissions(6));
     let close = gpu(lag(), FrameConfig::default().in_flight(1));
     for _ in 0..2 {
         let frame = close.begin_frame().unwrap();
@@ -111,7 +111,7 @@ fn waits() {
 /// Descriptors that do not suffice, of tables and of samplers.
 fn descriptors() {
     let config = DescriptorConfig::default().static_resources(Some(16));
-    let gpu = gpu(Options::new(Profile::DISCRETE), config);
+    let gpu = gpu(DeviceConfig::new(Profile::DISCRETE), config);
     let buffer = gpu.create_buffer(&BufferDesc::new(256, Usage::SHADER_READ).name("grass")).unwrap();
     let view = gpu.create_buffer_view(&buffer, &BufferViewDesc::raw().name("grass view")).unwrap();
     let binds = vec![(&view).into(); 17];
@@ -120,7 +120,7 @@ fn descriptors() {
 
 /// Uploads that no list can be had for, and the loss of the device.
 fn losses() {
-    let gpu = gpu(Options::new(Profile::DISCRETE), Config::default());
+    let gpu = gpu(DeviceConfig::new(Profile::DISCRETE), Config::default());
     let rock = BufferDesc::new(4096, Usage::VERTEX).name("rock");
     let _rock = gpu.create_buffer_with(&rock, &[7; 4096]).unwrap();
     gpu.device()
@@ -134,7 +134,7 @@ fn losses() {
 fn compaction() {
     let config = CompactionConfig::default().is_automatic(false);
     let budget = CompactionBudget { bytes: 16 * MIB, moves: 128, pieces: 1000 };
-    let gpu = gpu(Options::new(Profile::DISCRETE), config);
+    let gpu = gpu(DeviceConfig::new(Profile::DISCRETE), config);
     let desc = BufferDesc::new(100 << 10, Usage::SHADER_READ).movable().name("mesh");
     let all: Vec<_> = (0..400).map(|_| gpu.create_buffer_with(&desc, &[1; 100 << 10]).unwrap()).collect();
     gpu.flush_uploads().unwrap();
@@ -156,7 +156,7 @@ fn compaction() {
 
 /// Ends of frames that may move something, and have no list for it.
 fn refused_compaction() {
-    let gpu = gpu(Options::new(Profile::DISCRETE), CompactionConfig::default().quiet_frames(0));
+    let gpu = gpu(DeviceConfig::new(Profile::DISCRETE), CompactionConfig::default().quiet_frames(0));
     let desc = BufferDesc::new(100 << 10, Usage::VERTEX).movable().name("mesh");
     let all: Vec<_> = (0..400).map(|_| gpu.create_buffer_with(&desc, &[1; 100 << 10]).unwrap()).collect();
     gpu.flush_uploads().unwrap();
@@ -169,7 +169,7 @@ fn refused_compaction() {
 
 /// A world larger than the budget.
 fn paging() {
-    let options = Options::new(Profile::DISCRETE).budgets([32 * MIB]).paging(Paging::PCIE4_X16);
+    let options = DeviceConfig::new(Profile::DISCRETE).budgets([32 * MIB]).paging(Paging::PCIE4_X16);
     let gpu = gpu(options, Config::default());
     let target = gpu.create_buffer(&BufferDesc::new(64, Usage::COPY_DST).name("target")).unwrap();
     let desc = BufferDesc::new(2 * MIB, Usage::SHADER_READ | Usage::COPY_SRC).evictable().name("tile");
@@ -189,7 +189,7 @@ fn paging() {
 /// A GPU that does not finish, neither for the end of the manager nor for the last handle.
 fn hung() {
     let config = || FrameConfig::default().shutdown_timeout(Duration::from_millis(1));
-    let endless = || Options::new(Profile::DISCRETE).lag(Lag::Manual);
+    let endless = || DeviceConfig::new(Profile::DISCRETE).lag(Lag::Manual);
     let ended = gpu(endless(), config());
     ended.record(Queue::Graphics, "endless").unwrap().submit().unwrap();
     drop(ended);
@@ -208,7 +208,7 @@ fn panics() {
             std::panic::resume_unwind(Box::new("on purpose"));
         }
     }
-    let gpu = gpu(Options::new(Profile::DISCRETE), Config::default());
+    let gpu = gpu(DeviceConfig::new(Profile::DISCRETE), Config::default());
     drop(gpu.defer("pipeline", Panics));
 }
 
@@ -224,21 +224,21 @@ fn recorder() {
 
         fn frame_ended(&self, _: u64) {}
     }
-    let gpu = gpu(Options::new(Profile::DISCRETE), Config::default());
+    let gpu = gpu(DeviceConfig::new(Profile::DISCRETE), Config::default());
     assert!(gpu.set_recorder(Box::new(Panics)));
     drop(gpu.create_buffer(&BufferDesc::new(256, Usage::VERTEX).name("rock")).unwrap());
 }
 
 /// A buffer for the CPU: its block is a buffer of the driver's own.
 fn mapped() {
-    let gpu = gpu(Options::new(Profile::DISCRETE), PoolConfig::default());
+    let gpu = gpu(DeviceConfig::new(Profile::DISCRETE), PoolConfig::default());
     drop(gpu.create_buffer(&BufferDesc::new(256, Usage::CONSTANT).memory(MemoryUse::Upload).name("camera")));
     gpu.shutdown();
 }
 
 /// A buffer to be written in place, whose block is not mapped.
 fn unmapped() {
-    let gpu = gpu(Options::new(Profile::VULKAN_LAVAPIPE), Config::default());
+    let gpu = gpu(DeviceConfig::new(Profile::VULKAN_LAVAPIPE), Config::default());
     gpu.device().faults().inject(Fault::nth(1, FaultKind::OutOfHostMemory).of(CallKind::Map));
     drop(gpu.create_buffer(&BufferDesc::new(4096, Usage::VERTEX).filled().name("rock")).unwrap());
     gpu.shutdown();
@@ -247,7 +247,7 @@ fn unmapped() {
 /// A resource that a recording binds through a table and does not name.
 fn unnamed() {
     let config = DescriptorConfig::default().report_unnamed(true);
-    let gpu = gpu(Options::new(Profile::DISCRETE), config);
+    let gpu = gpu(DeviceConfig::new(Profile::DISCRETE), config);
     let lights = BufferDesc::new(100 << 10, Usage::SHADER_READ).name("lights");
     let lights = gpu.create_buffer_with(&lights, &[1; 100 << 10]).unwrap();
     let view = gpu.create_buffer_view(&lights, &BufferViewDesc::raw()).unwrap();

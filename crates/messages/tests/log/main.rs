@@ -9,7 +9,7 @@ use std::io::Write;
 use std::sync::Once;
 
 use tenure_core::{BufferDesc, Config, Gpu, Queue, Usage};
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Profile};
 
 thread_local! {
     /// The log events of this thread.
@@ -119,8 +119,8 @@ fn a_forgotten_recording_is_warned_of_once_by_name() {
 #[test]
 fn resources_in_slower_memory_log_a_few_lines() {
     let lines = logged(|| {
-        let options = Options::new(Profile::VULKAN_NVIDIA).budgets(vec![64 << 20, 1 << 40, 0]);
-        let gpu = Gpu::new(Device::with_options(options), Config::default()).unwrap();
+        let options = DeviceConfig::new(Profile::VULKAN_NVIDIA).budgets(vec![64 << 20, 1 << 40, 0]);
+        let gpu = Gpu::new(Device::with_config(options), Config::default()).unwrap();
         let desc = BufferDesc::new(20 << 20, Usage::SHADER_READ).name("mesh");
         let meshes: Vec<_> = (0..23).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
         drop(meshes);

@@ -6,7 +6,7 @@ use tenure_core::device::{
 };
 use tenure_core::state::StateError;
 use tenure_core::{Error, Format, State, Usage};
-use tenure_vulkan::{ApiVersion, CreateError, DeviceIds, ExportInfo, HandleKind, ShareError};
+use tenure_vulkan::{ApiVersion, CreateError, DeviceIds, ExportDesc, HandleKind, ShareError};
 
 use crate::table::Table;
 
@@ -123,5 +123,5 @@ fn sharing(table: &mut Table) {
         ShareError::Device(DeviceError::Unsupported { feature: "handles of memory" }),
         ShareError::Manager(Error::ShutDown),
     ]);
-    table.add(&ExportInfo::from_bytes(&[0; 3]).unwrap_err());
+    table.add(&ExportDesc::from_bytes(&[0; 3]).unwrap_err());
 }

@@ -8,7 +8,7 @@ use tenure_core::device::{
 };
 use tenure_core::time::NotIdle;
 use tenure_core::*;
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 
 use crate::table::Table;
 
@@ -68,7 +68,7 @@ fn buffers(table: &mut Table) {
 }
 
 fn recordings(table: &mut Table) {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Manual));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Manual));
     let gpu = Gpu::new(device, Config::from(FrameConfig::default().in_flight(1).timeout(SOON))).unwrap();
     let rock = gpu.create_buffer(&rock().own_resource()).unwrap();
     let camera = BufferDesc::new(64, Usage::CONSTANT).memory(MemoryUse::Upload).name("camera");

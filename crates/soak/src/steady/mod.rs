@@ -140,7 +140,7 @@ pub fn run_steady(seed: u64, rounds: u64) -> Result<(), String> {
     };
     let Err(words) = run(&plan.setup.device()) else { return Ok(()) };
     // Plays the failed program again with recorded calls, to list the created objects.
-    let device = Device::with_options(plan.setup.options().record_calls());
+    let device = Device::with_config(plan.setup.options().record_calls());
     let _as_before = run(&device);
     Err(format!("{plan}: {words}; the last objects: {:?}", last_created(&device)))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure::d3d12::{LiveObjects, Options, Severity};
+use tenure::d3d12::{DeviceConfig, LiveObjects, Severity};
 use tenure::{d3d12, error::DeviceError};
 
 use super::{Api, Layer};
@@ -61,7 +61,7 @@ impl Api for D3d12 {
     }
 }
 
-fn options(layer: &Layer) -> Options {
+fn options(layer: &Layer) -> DeviceConfig {
     let hazards = Arc::clone(&layer.hazards);
     let report = move |message: &d3d12::Message| {
         if message.severity >= Severity::Error {
@@ -69,7 +69,7 @@ fn options(layer: &Layer) -> Options {
         }
     };
     let validation = layer.wanted != Validation::Off;
-    Options::default().validation(validation).on_message(report)
+    DeviceConfig::default().validation(validation).on_message(report)
 }
 
 /// Reports the objects that a device still counts when all of them should be destroyed.

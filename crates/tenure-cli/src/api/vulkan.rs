@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tenure::vulkan;
 use tenure::vulkan::ash::vk;
-use tenure::vulkan::{AdapterKind, CreateError, Message, MessageKind, Options, Severity};
+use tenure::vulkan::{AdapterKind, CreateError, DeviceConfig, Message, MessageKind, Severity};
 
 use super::{Api, Layer};
 use crate::adapter_properties::About;
@@ -35,7 +35,7 @@ impl Api for Vulkan {
 
     fn adapters(layer: &Layer) -> Result<Vec<Adapter>, NoDevice> {
         let validated = options(layer).validation(vulkan::Validation::SYNCHRONIZATION);
-        let unvalidated = || (vulkan::adapters(&Options::default()), Watch::Replay);
+        let unvalidated = || (vulkan::adapters(&DeviceConfig::default()), Watch::Replay);
         let (found, watch) = match layer.wanted {
             Validation::Off => unvalidated(),
             Validation::On => (vulkan::adapters(&validated), Watch::Validation),
@@ -79,9 +79,9 @@ impl Api for Vulkan {
     }
 }
 
-fn options(layer: &Layer) -> Options {
+fn options(layer: &Layer) -> DeviceConfig {
     let hazards = Arc::clone(&layer.hazards);
-    Options::default().on_message(move |message| {
+    DeviceConfig::default().on_message(move |message| {
         if is_hazard(message) {
             hazards.report(message);
         }

@@ -38,8 +38,8 @@ impl Simulated {
     pub fn device(&self, job: &Job<'_>) -> sim::Device {
         let frames = u64::from(job.settings.config.frames.in_flight);
         let lag = sim::Lag::Random { max: frames.saturating_mul(TICKS_A_FRAME) };
-        let options = sim::Options::new(self.profile).seed(job.settings.seed).lag(lag);
-        sim::Device::with_options(options)
+        let options = sim::DeviceConfig::new(self.profile).seed(job.settings.seed).lag(lag);
+        sim::Device::with_config(options)
     }
 
     /// As [`replay`](Target::replay), on a [`device`](Self::device) that is wrapped, with an observer. The outcome is the

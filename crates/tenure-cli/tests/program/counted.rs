@@ -20,8 +20,8 @@ struct Both(Counted<sim::Device>);
 
 impl Both {
     fn new(profile: Profile) -> Self {
-        let options = sim::Options::new(profile).lag(sim::Lag::Random { max: 6 }).seed(5);
-        Self(Counted::new(sim::Device::with_options(options)))
+        let options = sim::DeviceConfig::new(profile).lag(sim::Lag::Random { max: 6 }).seed(5);
+        Self(Counted::new(sim::Device::with_config(options)))
     }
 }
 

@@ -32,8 +32,8 @@ impl Open for Unchecked {
     type Device = sim::Device;
 
     fn open(&self, hazards: &Arc<Hazards>) -> Result<Opened<sim::Device>, NoDevice> {
-        let options = sim::Options::new(self.profile).lag(sim::Lag::Random { max: 9 });
-        let device = sim::Device::with_options(options);
+        let options = sim::DeviceConfig::new(self.profile).lag(sim::Lag::Random { max: 9 });
+        let device = sim::Device::with_config(options);
         if let Some(fault) = &self.fault {
             device.faults().inject(fault.clone());
         }

@@ -14,7 +14,7 @@
 //!
 //! ```
 //! use tenure::device::prelude::*;
-//! use tenure::transient::graph::{Memory, Need, PlanCache, PlanOptions};
+//! use tenure::transient::graph::{Memory, Need, PlanCache, PlanCacheConfig};
 //! use tenure::{
 //!     Format, Graph, Queue, State, TextureDesc, Usage, error::GraphError,
 //!     transient::TransientDesc,
@@ -45,7 +45,7 @@
 //! graph.pass(Queue::Graphics, "lens").uses(bloom, read).uses(lens, write);
 //!
 //! # let device = tenure::sim::Device::new(tenure::sim::Profile::DISCRETE);
-//! let mut plans = PlanCache::new(PlanOptions::default());
+//! let mut plans = PlanCache::new(PlanCacheConfig::default());
 //! let found = plans.get_or_plan(&graph, device.properties(), &mut Pages)?;
 //! assert_eq!(found.compiled.peak(), 2 << 20); // instead of 3 MiB: the lens takes the scene's bytes
 //! assert!(found.compiled.is_proven());
@@ -75,7 +75,7 @@ pub type PlanCache = tenure_graph::PlanCache<TransientDesc>;
 
 pub use crate::error::GraphError;
 pub use tenure_graph::{
-    Batch, HeapPlan, Memory, Need, Origin, PassId, PassPlan, PassUse, Placement, PlanOptions, Resource,
+    Batch, HeapPlan, Memory, Need, Origin, PassId, PassPlan, PassUse, Placement, PlanCacheConfig, Resource,
     ResourceId, Target,
 };
 

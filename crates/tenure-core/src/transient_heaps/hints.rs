@@ -7,7 +7,7 @@
 //! A frame that differs from the one before is planned into the existing heaps. After two equal frames, if a plan into new
 //! heaps takes less memory than the heaps in use, the third frame creates the new heaps.
 
-use tenure_plan::{Item, Options, plan};
+use tenure_plan::{Item, PlanConfig, plan};
 
 use super::desc_table::DescriptionId;
 use super::heap::HeapKind;
@@ -315,7 +315,7 @@ impl Hints {
         hints: &mut [Hint],
     ) -> Option<Vec<usize>> {
         let items: Vec<Item> = all.iter().filter_map(|index| self.item(*index)).collect();
-        let planned = plan(&items, &Options::new().nodes(0)).ok()?.offsets;
+        let planned = plan(&items, &PlanConfig::new().nodes(0)).ok()?.offsets;
         let mut rest = Vec::new();
         for (index, offset) in all.into_iter().zip(planned) {
             if offset.saturating_add(self.current.get(index)?.size) <= size {

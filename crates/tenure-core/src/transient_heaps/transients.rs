@@ -9,7 +9,7 @@ use super::TransientStats;
 use super::claim::{Prepared, is_too_large};
 use super::dedicated::Dedicated;
 use super::desc_table::{Description, ResourceDescTable};
-use super::graph::{PlanCache, PlanOptions};
+use super::graph::{PlanCache, PlanCacheConfig};
 use super::heap::{Acquired, Heap, HeapKind};
 use super::hints::{AcquisitionId, Hints};
 use super::object::{Cached, Object};
@@ -83,7 +83,7 @@ impl<D: Device> Transients<D> {
         let state = State {
             hints: Hints::default(),
             classes: Vec::new(),
-            plans: PlanCache::new(PlanOptions::default().improve_nodes(improve_nodes)),
+            plans: PlanCache::new(PlanCacheConfig::default().improve_nodes(improve_nodes)),
             prepared: Vec::new(),
             descriptions: ResourceDescTable::default(),
             heaps: Vec::new(),

@@ -5,7 +5,7 @@ use tenure_core::{
     BufferAccess, BufferDesc, BufferViewDesc, Config, DescriptorKind, DescriptorTableDesc, DeviceError,
     Elements, Error, Format, Gpu, MemoryUse, PageAllocatorDesc, State, Usage,
 };
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 use crate::{BOTH, HEAPS, bytes, device, end, gpu, out, read, view};
 
@@ -196,7 +196,7 @@ fn direct3d_12_rounds_constants_up_within_the_buffer() {
 fn no_more_is_shown_than_the_device_can() {
     let limits = device(BOTH, Lag::None).properties().descriptors;
     let limits = DescriptorLimits { storage_size: 1024, typed_elements: 100, ..limits };
-    let device = Device::with_options(Options::new(BOTH).descriptors(limits));
+    let device = Device::with_config(DeviceConfig::new(BOTH).descriptors(limits));
     let gpu = gpu(&device, Config::default());
     assert_eq!(rule(refused(&gpu, 4096, &BufferViewDesc::raw())), ("bytes of a view", 4096, 1024));
     let structured = refused(&gpu, 4096, &BufferViewDesc::structured_writable(64));
@@ -280,9 +280,9 @@ fn mapped_and_pooled_buffers_are_alike() {
 #[test]
 fn buffers_lie_where_views_of_them_may_begin() {
     for profile in Profile::ALL {
-        let options = Options::new(*profile).lag(Lag::None);
+        let options = DeviceConfig::new(*profile).lag(Lag::None);
         let is_d3d12 = Device::new(*profile).properties().api == Api::Direct3D12;
-        let device = Device::with_options(options.tight_alignment(is_d3d12));
+        let device = Device::with_config(options.tight_alignment(is_d3d12));
         let gpu = gpu(&device, Config::default());
         let pages = gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("level"));
         let mut kept = Vec::new();

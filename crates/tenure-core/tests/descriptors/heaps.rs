@@ -7,7 +7,7 @@ use tenure_core::{
     Config, ConfigRule, DescriptorConfig, DescriptorKind, DescriptorPart, DescriptorTableDesc, Error, Format,
     FrameConfig, Gpu, Queue, TextureDesc, TextureViewDesc, Usage, View,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag};
 
 use crate::{BOTH, HEAPS, SETS, bytes, device, end, finish, gpu, heap, small, view};
 
@@ -197,7 +197,7 @@ fn parts_are_as_large_as_configured() {
 fn limited(visible_resources: u32, visible_samplers: u32) -> Device {
     let limits = device(BOTH, Lag::None).properties().descriptors;
     let limits = DescriptorLimits { visible_resources, visible_samplers, ..limits };
-    Device::with_options(Options::new(BOTH).descriptors(limits))
+    Device::with_config(DeviceConfig::new(BOTH).descriptors(limits))
 }
 
 /// Requests beyond the total are refused before anything is created, with the numbers.

@@ -9,7 +9,7 @@ use tenure_core::{
     DescriptorKind, DescriptorPart, Gpu, MemoryUse, Queue, QueueId, SamplerDesc, SamplerInfo, SetBinding,
     State, Subresource, Usage, View,
 };
-use tenure_sim::{DescriptorAt, Device, Hazard, Lag, Options, Profile};
+use tenure_sim::{DescriptorAt, Device, DeviceConfig, Hazard, Lag, Profile};
 
 mod buffer_views;
 mod dynamic;
@@ -36,7 +36,7 @@ const BOTH: Profile = Profile::VULKAN_NVIDIA;
 const SETS: Profile = Profile::VULKAN_MOBILE;
 
 fn device(profile: Profile, lag: Lag) -> Device {
-    Device::with_options(Options::new(profile).lag(lag).seed(11))
+    Device::with_config(DeviceConfig::new(profile).lag(lag).seed(11))
 }
 
 fn gpu(device: &Device, config: Config) -> Gpu<Device> {

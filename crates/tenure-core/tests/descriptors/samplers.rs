@@ -5,7 +5,7 @@ use tenure_core::{
     AddressMode, BorderColor, Compare, Config, DescriptorKind, DescriptorPart, DeviceError, Error, Filter,
     SamplerDesc, SamplerInfo,
 };
-use tenure_sim::{CallKind, Device, Lag, Options};
+use tenure_sim::{CallKind, Device, DeviceConfig, Lag};
 
 use crate::{BOTH, GRAPHICS, HEAPS, device, end, finish, gpu, sampler};
 
@@ -127,7 +127,7 @@ fn a_dropped_one_stays_until_the_gpu_is_done() {
 fn errors_of_the_limit_name_the_holders_of_samplers() {
     let limits = device(BOTH, Lag::None).properties().descriptors;
     let limits = DescriptorLimits { samplers: 4, ..limits };
-    let device = Device::with_options(Options::new(BOTH).descriptors(limits).lag(Lag::Manual));
+    let device = Device::with_config(DeviceConfig::new(BOTH).descriptors(limits).lag(Lag::Manual));
     let gpu = gpu(&device, Config::default());
     let mut alive: Vec<_> =
         (0..3).map(|number| gpu.create_sampler(&sampler(number).name("grass")).unwrap()).collect();

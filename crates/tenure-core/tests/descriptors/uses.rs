@@ -8,7 +8,7 @@ use tenure_core::{
     DescriptorTableDesc, Error, Format, Gpu, MemoryUse, Queue, QueueKind, Recording, SetDescriptor,
     SetLayoutDesc, ShaderStages, State, Subresource, Subresources, TextureDesc, TextureViewDesc, Usage, View,
 };
-use tenure_sim::{DescriptorAt, Device, Lag, Options, Profile, Step};
+use tenure_sim::{DescriptorAt, Device, DeviceConfig, Lag, Profile, Step};
 
 use crate::{BOTH, HEAPS, binding, device, end, gpu, sampler};
 
@@ -105,7 +105,7 @@ fn world(gpu: &Gpu<Device>) -> AccelerationStructure<Device> {
 /// The barriers of a pass that reads two mips of one layer of a texture rendered right before, constants and a
 /// structure, and writes a buffer.
 fn barriers_of_pass(profile: Profile, is_set: bool, by: By, stages: ShaderStages, reads: State) -> Vec<Step> {
-    let device = Device::with_options(Options::new(profile).lag(Lag::None).seed(11).journal(true));
+    let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None).seed(11).journal(true));
     let gpu = gpu(&device, Config::default());
     let scene = TextureDesc::d2(64, 64, Format::Rgba8Unorm, RENDERED).mips(4).layers(2).name("scene");
     let (scene, written) = (gpu.create_texture(&scene).unwrap(), storage(&gpu, "written"));
@@ -443,7 +443,7 @@ fn memory_in_a_fixed_state_is_read() {
 #[test]
 fn views_declare_the_subresources_that_they_show() {
     for profile in Profile::ALL {
-        let device = Device::with_options(Options::new(*profile).lag(Lag::None).journal(true));
+        let device = Device::with_config(DeviceConfig::new(*profile).lag(Lag::None).journal(true));
         let gpu = gpu(&device, Config::default());
         let cube = TextureDesc::d2(16, 16, Format::Rgba8Unorm, RENDERED).mips(3).layers(6).name("cube");
         let cube = gpu.create_texture(&cube).unwrap();

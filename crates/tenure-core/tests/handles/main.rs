@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tenure_core::{Buffer, BufferDesc, Config, Gpu, MemoryUse, Queue, Usage};
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 mod afterwards;
 mod boxes;
@@ -34,7 +34,7 @@ mod unused;
 const SECOND: Duration = Duration::from_secs(1);
 
 fn device(profile: Profile, lag: Lag) -> Device {
-    Device::with_options(Options::new(profile).lag(lag))
+    Device::with_config(DeviceConfig::new(profile).lag(lag))
 }
 
 fn gpu(device: &Device) -> Gpu<Device> {

@@ -9,7 +9,7 @@ use tenure_core::{
     FrameConfig, Gpu, PageAllocatorDesc, Queue, SamplerDesc, SetBinding, SetDescriptor, SetLayoutDesc, State,
     Subresource, TextureDesc, TextureViewDesc, UploadRingDesc, Usage,
 };
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 use test_random::Rng;
 
 use super::tiles::reserved;
@@ -106,7 +106,7 @@ fn run(seed: u64, profile: Profile, fate: Fate, threads: usize) {
         Fate::Hangs => (Lag::Manual, Duration::from_millis(3)),
         _ => ([Lag::None, Lag::Submissions(20), Lag::Random { max: 9 }][rng.below(3) as usize], SECOND),
     };
-    let device = Device::with_options(Options::new(profile).lag(lag).seed(seed));
+    let device = Device::with_config(DeviceConfig::new(profile).lag(lag).seed(seed));
     let frames = FrameConfig::default().shutdown_timeout(shutdown_timeout);
     let gpu = Gpu::new(device.clone(), Config::from(frames)).unwrap();
     let mut ends = ends(&gpu, &mut rng);

@@ -8,12 +8,12 @@ use tenure_core::{
     BufferDesc, BufferInfo, Config, DeviceError, Error, Format, Gpu, LocationKind, MemoryUse, Queue, State,
     TextureDesc, Usage,
 };
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 const SIZE: u64 = 5000;
 
 fn device(profile: Profile) -> Device {
-    Device::with_options(Options::new(profile).lag(Lag::Random { max: 4 }).seed(9))
+    Device::with_config(DeviceConfig::new(profile).lag(Lag::Random { max: 4 }).seed(9))
 }
 
 fn made(

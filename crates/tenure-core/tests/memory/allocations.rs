@@ -11,7 +11,7 @@ use tenure_core::{
     QueueId, Sampler, SamplerDesc, SetBinding, SetDescriptor, SetLayout, SetLayoutDesc, UploadRingDesc,
     Usage, View,
 };
-use tenure_sim::{Checks, Device, Lag, Options, Paging, Profile};
+use tenure_sim::{Checks, Device, DeviceConfig, Lag, Paging, Profile};
 
 thread_local! {
     static IS_COUNTING: Cell<bool> = const { Cell::new(false) };
@@ -109,8 +109,8 @@ fn frame(
 fn creating_and_dropping_ranges_allocates_nothing() {
     for behind in [0, 2] {
         // Without checks, because for their messages the device notes the owner of all bytes.
-        let options = Options::new(Profile::DISCRETE).lag(Lag::Manual).checks(Checks::empty());
-        let gpu = Gpu::new(Device::with_options(options), Config::default()).unwrap();
+        let options = DeviceConfig::new(Profile::DISCRETE).lag(Lag::Manual).checks(Checks::empty());
+        let gpu = Gpu::new(Device::with_config(options), Config::default()).unwrap();
         let (mut alive, descs, mut next) = (Vec::with_capacity(ALIVE), descs(), 0);
         for _ in 0..200 {
             frame(&gpu, behind, &mut alive, &descs, &mut next);
@@ -135,8 +135,8 @@ fn creating_and_dropping_ranges_allocates_nothing() {
 /// Noting the evictable blocks of a recording allocates nothing: the sets are recycled.
 #[test]
 fn noting_evictable_blocks_allocates_nothing() {
-    let options = Options::new(Profile::DISCRETE).lag(Lag::None).paging(Paging::PCIE4_X16);
-    let gpu = Gpu::new(Device::with_options(options), Config::default()).unwrap();
+    let options = DeviceConfig::new(Profile::DISCRETE).lag(Lag::None).paging(Paging::PCIE4_X16);
+    let gpu = Gpu::new(Device::with_config(options), Config::default()).unwrap();
     let desc = BufferDesc::new(1 << 20, Usage::SHADER_READ).evictable();
     let buffers: Vec<_> = (0..100).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
     let frame = || {
@@ -155,7 +155,7 @@ fn noting_evictable_blocks_allocates_nothing() {
 /// Constants allocate nothing: pages are recycled, with their boxes.
 #[test]
 fn pushing_constants_allocates_nothing() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None));
     let gpu = Gpu::new(device, Config::default()).unwrap();
     let a_page = gpu.config().staging.constant_page / 256;
     let frame = |pages: u64| {
@@ -184,8 +184,8 @@ fn pushing_constants_allocates_nothing() {
 
 #[test]
 fn uploads_in_place_allocate_nothing() {
-    let options = Options::new(Profile::VULKAN_INTEL).lag(Lag::None).checks(Checks::empty());
-    let gpu = Gpu::new(Device::with_options(options), Config::default()).unwrap();
+    let options = DeviceConfig::new(Profile::VULKAN_INTEL).lag(Lag::None).checks(Checks::empty());
+    let gpu = Gpu::new(Device::with_config(options), Config::default()).unwrap();
     let buffer = gpu.create_buffer(&BufferDesc::new(4096, Usage::SHADER_READ).filled()).unwrap();
     let upload = || counted(|| gpu.upload(&buffer, 0, &[1; 4096]).unwrap());
     drop(upload());
@@ -201,7 +201,7 @@ fn uploads_in_place_allocate_nothing() {
 /// A ring allocates nothing.
 #[test]
 fn a_ring_allocates_nothing() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None));
     let gpu = Gpu::new(device, Config::default()).unwrap();
     let ring = gpu.create_upload_ring(&UploadRingDesc::new(64 << 10)).unwrap();
     let frame = || {
@@ -252,7 +252,7 @@ impl Shown {
 #[test]
 fn descriptors_of_a_recording_allocate_nothing() {
     for behind in [0, 2] {
-        let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::Manual));
+        let device = Device::with_config(DeviceConfig::new(Profile::VULKAN_NVIDIA).lag(Lag::Manual));
         let config = Config::from(
             DescriptorConfig::default().chunk(64).set_block(16).poison(false).report_unnamed(false),
         );

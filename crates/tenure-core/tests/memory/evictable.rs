@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use tenure_core::{BufferDesc, Config, Gpu, PoolConfig, Usage};
-use tenure_sim::{Device, Options, Paging};
+use tenure_sim::{Device, DeviceConfig, Paging};
 
 /// A manager with a short timeout, on a device that pages.
-pub(crate) fn with(options: Options) -> Gpu<Device> {
+pub(crate) fn with(options: DeviceConfig) -> Gpu<Device> {
     let max_wait = Duration::from_millis(20);
     let config = Config::default().pools(PoolConfig::default().max_wait(max_wait));
-    Gpu::new(Device::with_options(options.paging(Paging::PCIE4_X16)), config).unwrap()
+    Gpu::new(Device::with_config(options.paging(Paging::PCIE4_X16)), config).unwrap()
 }
 
 pub(crate) fn evictable(size: u64) -> BufferDesc {

@@ -20,8 +20,8 @@ fn heaps(device: sim::Device) -> Heaps {
     DeviceHeaps::new(Box::new(device), Permit::checked())
 }
 
-fn pools(options: sim::Options) -> (Pools, TypeOrder, sim::Faults) {
-    let device = sim::Device::with_options(options);
+fn pools(options: sim::DeviceConfig) -> (Pools, TypeOrder, sim::Faults) {
+    let device = sim::Device::with_config(options);
     let (order, faults) = (type_order(device.properties(), MemoryUse::GpuOnly), device.faults());
     (HeapPools::new(heaps(device), HeapPoolsConfig::default()).unwrap(), order, faults)
 }
@@ -37,7 +37,7 @@ fn take(
 
 #[test]
 fn totals_are_those_of_live_ranges() {
-    let (mut pools, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
+    let (mut pools, order, _) = pools(sim::DeviceConfig::new(sim::Profile::DISCRETE));
     let mut rng = Rng::new(3);
     let mut live: Vec<MemoryRange> = Vec::new();
     for _ in 0..3000 {
@@ -76,7 +76,7 @@ fn totals_are_those_of_live_ranges() {
 #[test]
 fn a_budget_of_zero_is_unknown() {
     let run = |budgets: Vec<u64>| {
-        let options = sim::Options::new(sim::Profile::DISCRETE).budgets(budgets);
+        let options = sim::DeviceConfig::new(sim::Profile::DISCRETE).budgets(budgets);
         let (mut pools, order, _) = pools(options);
         let mut reserved = Vec::new();
         for size in [MIB, 20 * MIB, 200 * MIB, 40 * MIB] {
@@ -92,7 +92,7 @@ fn a_budget_of_zero_is_unknown() {
 
 #[test]
 fn each_of_many_ranges_keeps_its_name() {
-    let (mut pools, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
+    let (mut pools, order, _) = pools(sim::DeviceConfig::new(sim::Profile::DISCRETE));
     let mut rng = Rng::new(5);
     let mut live: Vec<(MemoryRange, String)> = Vec::new();
     // Each wave needs more records than exist: it takes all vacant ones and creates others.
@@ -122,8 +122,8 @@ fn each_of_many_ranges_keeps_its_name() {
 
 #[test]
 fn other_pools_are_not_touched() {
-    let (mut mine, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
-    let (mut others, ..) = pools(sim::Options::new(sim::Profile::DISCRETE));
+    let (mut mine, order, _) = pools(sim::DeviceConfig::new(sim::Profile::DISCRETE));
+    let (mut others, ..) = pools(sim::DeviceConfig::new(sim::Profile::DISCRETE));
     let range = take(&mut mine, &order, 1000).unwrap();
     let theirs = take(&mut others, &order, 1000).unwrap();
     assert_eq!(others.free(&range), Err(MemoryError::Foreign));
@@ -140,13 +140,13 @@ fn one_refusal_is_never_seen_and_many_are_out_of_memory() {
         [sim::FaultKind::OutOfMemory, sim::FaultKind::OutOfHostMemory, sim::FaultKind::TooManyAllocations]
     {
         for nth in 1..20 {
-            let (mut pools, order, faults) = pools(sim::Options::new(sim::Profile::DISCRETE));
+            let (mut pools, order, faults) = pools(sim::DeviceConfig::new(sim::Profile::DISCRETE));
             faults.inject(sim::Fault::nth(nth, kind.clone()).of(sim::CallKind::CreateHeap));
             let live: Vec<_> =
                 (0..200).map(|step| take(&mut pools, &order, MIB + step * 10_000).unwrap()).collect();
             live.iter().for_each(|range| pools.free(range).unwrap());
         }
-        let (mut pools, order, faults) = pools(sim::Options::new(sim::Profile::DISCRETE));
+        let (mut pools, order, faults) = pools(sim::DeviceConfig::new(sim::Profile::DISCRETE));
         let first = take(&mut pools, &order, 1000).unwrap();
         faults.inject(sim::Fault::nth(1, kind).of(sim::CallKind::CreateHeap).onwards());
         let error = take(&mut pools, &order, 3 * MIB).unwrap_err();
@@ -160,7 +160,7 @@ fn one_refusal_is_never_seen_and_many_are_out_of_memory() {
 
 #[test]
 fn impossible_requests_are_refused() {
-    let (mut pools, order, _) = pools(sim::Options::new(sim::Profile::DISCRETE));
+    let (mut pools, order, _) = pools(sim::DeviceConfig::new(sim::Profile::DISCRETE));
     let mut refuse = |size, alignment, memory: &[MemoryTypeId]| {
         let request = MemoryRequest::new(size, alignment, memory, HeapCategory::Any);
         pools.allocate(request, |_| ()).map(|_| ()).unwrap_err()

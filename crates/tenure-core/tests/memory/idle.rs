@@ -4,15 +4,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tenure_core::{Buffer, BufferDesc, Config, FrameConfig, Gpu, MemoryUse, PoolConfig, Usage};
-use tenure_sim::{Device, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Profile};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
 /// Pools that keep idle blocks, and count frames for it.
-fn manager(options: Options, pools: PoolConfig) -> Gpu<Device> {
+fn manager(options: DeviceConfig, pools: PoolConfig) -> Gpu<Device> {
     let config = Config::from(pools).frames(FrameConfig::default().idle(1000));
-    Gpu::new(Device::with_options(options), config).unwrap()
+    Gpu::new(Device::with_config(options), config).unwrap()
 }
 
 /// Empty frames, during which idle memory ages.
@@ -35,7 +35,7 @@ fn only_idle_blocks_that_would_raise_the_peak_are_freed() {
         .min_block(min_block)
         .max_buffer_block(max_buffer_block)
         .max_pooled_buffer(max_pooled_buffer);
-    let gpu = manager(Options::new(Profile::DISCRETE), pools);
+    let gpu = manager(DeviceConfig::new(Profile::DISCRETE), pools);
     drop(buffers(&gpu, 32, MIB, Usage::VERTEX));
     pass_frames(&gpu);
     let idle = gpu.stats();
@@ -73,7 +73,7 @@ fn fill_up_to_the_peak(gpu: &Gpu<Device>) {
 /// are back.
 #[test]
 fn idle_memory_of_other_shards_makes_way() {
-    let gpu = manager(Options::new(Profile::DISCRETE), large_alone());
+    let gpu = manager(DeviceConfig::new(Profile::DISCRETE), large_alone());
     let (begun, mut shards) = (Instant::now(), 0);
     while shards < 2 && begun.elapsed() < Duration::from_secs(60) {
         thread::scope(|scope| {
@@ -111,7 +111,7 @@ fn idle_memory_of_other_shards_makes_way() {
 /// Small buffers lie in heaps of another pool, or, where the driver wants that, in memory of their own.
 #[test]
 fn idle_memory_of_small_buffers_makes_way() {
-    let discrete = || Options::new(Profile::DISCRETE);
+    let discrete = || DeviceConfig::new(Profile::DISCRETE);
     for options in [discrete(), discrete().prefers_dedicated(), discrete().requires_dedicated()] {
         let gpu = manager(options, large_alone());
         drop(buffers(&gpu, 4000, 4 * KIB, Usage::VERTEX));
@@ -131,7 +131,7 @@ fn a_pool_that_grows_makes_way_itself() {
         .max_buffer_block(max)
         .max_pooled_buffer(max)
         .growth_divisor(64);
-    let gpu = manager(Options::new(Profile::DISCRETE), pools);
+    let gpu = manager(DeviceConfig::new(Profile::DISCRETE), pools);
     drop((buffers(&gpu, 32, MIB, Usage::VERTEX), buffers(&gpu, 32, MIB, Usage::UNORDERED_ACCESS)));
     pass_frames(&gpu);
     let idle = gpu.stats();

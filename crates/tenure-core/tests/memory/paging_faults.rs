@@ -7,7 +7,7 @@ use tenure_core::device::prelude::*;
 use tenure_core::{
     Buffer, BufferDesc, Error, Format, Gpu, Queue, Recording, State, Subresource, Texture, TextureDesc, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, HazardKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, HazardKind, Lag, Profile};
 use test_random::Rng;
 
 use crate::evictable::{end_frame, evict_all, evictable, with};
@@ -33,7 +33,7 @@ fn assert_clean(gpu: &Gpu<Device>) {
 /// that: the next submission waits for the block all the same.
 #[test]
 fn a_block_that_stays_is_still_waited_for() {
-    let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Submissions(2)).budgets([64 * MIB]));
+    let gpu = with(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Submissions(2)).budgets([64 * MIB]));
     let buffer = gpu.create_buffer(&evictable(2 * MIB)).unwrap();
     evict_all(&gpu);
     assert_eq!(gpu.memory().heaps[0].evicted, 2 * MIB);
@@ -65,7 +65,7 @@ fn evict_one(gpu: &Gpu<Device>) {
 /// the barriers are in use, and not evicted.
 #[test]
 fn barriers_before_a_refused_submission_are_in_flight() {
-    let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Manual).budgets([64 * MIB]));
+    let gpu = with(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Manual).budgets([64 * MIB]));
     let desc = TextureDesc::d2(1024, 1024, Format::Rgba8Unorm, Usage::SHADER_READ | Usage::RENDER_TARGET);
     let texture = gpu.create_texture(&desc.evictable()).unwrap();
     let using = |queue, state| {
@@ -95,7 +95,7 @@ fn barriers_before_a_refused_submission_are_in_flight() {
 /// If the driver decides, blocks with a low priority count against the cap as before.
 #[test]
 fn blocks_of_low_priority_count_against_the_cap() {
-    let gpu = with(Options::new(Profile::VULKAN_NVIDIA));
+    let gpu = with(DeviceConfig::new(Profile::VULKAN_NVIDIA));
     let buffer = gpu.create_buffer(&evictable(4 * MIB)).unwrap();
     evict_all(&gpu);
     let heap = &gpu.memory().heaps[0];
@@ -110,7 +110,7 @@ fn blocks_of_low_priority_count_against_the_cap() {
 /// With an unknown budget, evicted blocks are not part of the usage.
 #[test]
 fn evicted_blocks_are_not_usage_without_a_known_budget() {
-    let gpu = with(Options::new(Profile::DISCRETE).budgets([0]));
+    let gpu = with(DeviceConfig::new(Profile::DISCRETE).budgets([0]));
     let buffers = [0; 4].map(|_| gpu.create_buffer(&evictable(2 * MIB)).unwrap());
     gpu.set_memory_cap(0, Some(4 * MIB)).unwrap();
     (0..8).for_each(|_| end_frame(&gpu));
@@ -124,7 +124,7 @@ fn evicted_blocks_are_not_usage_without_a_known_budget() {
 #[test]
 fn residency_is_retried_after_evictions() {
     for refusals in [1, 2] {
-        let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Submissions(6)).budgets([64 * MIB]));
+        let gpu = with(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Submissions(6)).budgets([64 * MIB]));
         let [wanted, idle, busy] = [2, 3, 5].map(|mib| gpu.create_buffer(&evictable(mib * MIB)).unwrap());
         record(&gpu, Queue::Graphics, &idle).submit().unwrap();
         evict_all(&gpu);
@@ -147,7 +147,7 @@ fn residency_is_retried_after_evictions() {
 /// Blocks that the GPU has finished with may be evicted at once, without a poll since.
 #[test]
 fn blocks_that_have_just_completed_are_evicted() {
-    let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Manual).budgets([8 * MIB]));
+    let gpu = with(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Manual).budgets([8 * MIB]));
     let buffers: Vec<_> = (0..3).map(|_| gpu.create_buffer(&evictable(4 * MIB)).unwrap()).collect();
     evict_all(&gpu);
     gpu.device().set_budget(0, 8 * MIB).unwrap();
@@ -163,7 +163,7 @@ fn blocks_that_have_just_completed_are_evicted() {
 /// Blocks that every frame uses replace each other if they do not all fit.
 #[test]
 fn blocks_of_each_frame_leave_for_each_other() {
-    let gpu = with(Options::new(Profile::DISCRETE).budgets([16 * MIB]));
+    let gpu = with(DeviceConfig::new(Profile::DISCRETE).budgets([16 * MIB]));
     let buffers: Vec<_> = (0..6).map(|_| gpu.create_buffer(&evictable(4 * MIB)).unwrap()).collect();
     for frame in 0..10 {
         for buffers in buffers.chunks(3) {
@@ -182,7 +182,7 @@ fn blocks_of_each_frame_leave_for_each_other() {
 /// If the driver decides, only as many bytes get a low priority as exceed the budget.
 #[test]
 fn no_more_gets_a_low_priority_than_has_to() {
-    let gpu = with(Options::new(Profile::VULKAN_NVIDIA));
+    let gpu = with(DeviceConfig::new(Profile::VULKAN_NVIDIA));
     let buffers: Vec<_> = (0..8).map(|_| gpu.create_buffer(&evictable(2 * MIB)).unwrap()).collect();
     gpu.device().set_budget(0, 12 * MIB).unwrap();
     (0..12).for_each(|_| end_frame(&gpu));
@@ -194,7 +194,7 @@ fn no_more_gets_a_low_priority_than_has_to() {
 /// changed.
 #[test]
 fn priorities_refused_halfway_are_counted_exactly() {
-    let gpu = with(Options::new(Profile::VULKAN_NVIDIA));
+    let gpu = with(DeviceConfig::new(Profile::VULKAN_NVIDIA));
     let buffers: Vec<_> = (0..4).map(|_| gpu.create_buffer(&evictable(2 * MIB)).unwrap()).collect();
     let evicted = || gpu.memory().heaps[0].evicted / MIB;
     let refuse = || Fault::nth(3, FaultKind::OutOfMemory).of(CallKind::SetPriority).onwards();
@@ -234,7 +234,7 @@ impl World {
     fn new(profile: Profile, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let lag = [Lag::None, Lag::Submissions(3), Lag::Random { max: 12 }][rng.below(3) as usize];
-        let options = Options::new(profile).seed(seed).lag(lag).budgets([12 * MIB]);
+        let options = DeviceConfig::new(profile).seed(seed).lag(lag).budgets([12 * MIB]);
         let (buffers, textures, kept) = (Vec::new(), Vec::new(), Vec::new());
         Self { gpu: with(options), rng, buffers, textures, kept, refused: 0 }
     }

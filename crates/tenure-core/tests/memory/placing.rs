@@ -11,18 +11,18 @@ use tenure_core::{
     OutOfMemory, PageAllocator, PageAllocatorDesc, Plane, PoolConfig, Queue, TextureDesc, TextureRegion,
     UploadConfig, UploadRingDesc, UploadSuballocator, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-fn gpu(options: Options, config: Config) -> Gpu<Device> {
-    Gpu::new(Device::with_options(options.lag(Lag::None)), config).unwrap()
+fn gpu(options: DeviceConfig, config: Config) -> Gpu<Device> {
+    Gpu::new(Device::with_config(options.lag(Lag::None)), config).unwrap()
 }
 
 fn default_gpu(profile: Profile) -> Gpu<Device> {
-    gpu(Options::new(profile), Config::default())
+    gpu(DeviceConfig::new(profile), Config::default())
 }
 
 #[track_caller]
@@ -165,7 +165,7 @@ proptest! {
 #[test]
 fn blocks_are_no_larger_than_the_device_allows() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::DISCRETE] {
-        let options = Options::new(profile).heap_sizes([100 * MIB, 100 * MIB, 100 * MIB]);
+        let options = DeviceConfig::new(profile).heap_sizes([100 * MIB, 100 * MIB, 100 * MIB]);
         let gpu = gpu(options, Config::from(PoolConfig::default().min_block(256 * MIB)));
         let written = BufferDesc::new(1000, Usage::UNORDERED_ACCESS);
         let buffer = gpu.create_buffer(&written).unwrap();
@@ -183,7 +183,7 @@ fn shared_buffers_are_no_larger_than_a_buffer_may_be() {
     let config = Config::default()
         .pools(PoolConfig::default().growth_divisor(1).max_buffer_block(4 * GIB).max_pooled_buffer(4 * GIB))
         .uploads(UploadConfig::default().max_pooled(4 * GIB));
-    let gpu = gpu(Options::new(Profile::VULKAN_MOBILE), config);
+    let gpu = gpu(DeviceConfig::new(Profile::VULKAN_MOBILE), config);
     let desc = BufferDesc::new(700 * MIB, Usage::SHADER_READ);
     let buffers: Vec<_> = (0..4).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
     let small = gpu.create_buffer(&BufferDesc::new(500 * MIB, Usage::SHADER_READ)).unwrap();
@@ -194,7 +194,7 @@ fn shared_buffers_are_no_larger_than_a_buffer_may_be() {
 #[test]
 fn sizes_beyond_every_heap_are_out_of_memory_with_the_numbers() {
     for strategy in [tenure_core::Strategy::Pooled, tenure_core::Strategy::Committed] {
-        let options = Options::new(Profile::VULKAN_NVIDIA).heap_sizes([8 * MIB, 8 * MIB, 8 * MIB]);
+        let options = DeviceConfig::new(Profile::VULKAN_NVIDIA).heap_sizes([8 * MIB, 8 * MIB, 8 * MIB]);
         let gpu = gpu(options, Config::from(PoolConfig::default().strategy(strategy)));
         for size in [9 * MIB, 15 * MIB, 60 * MIB] {
             for usage in [Usage::SHADER_READ, Usage::UNORDERED_ACCESS] {
@@ -211,7 +211,7 @@ fn sizes_beyond_every_heap_are_out_of_memory_with_the_numbers() {
 
 #[test]
 fn pages_are_no_larger_than_a_heap_and_its_budget() {
-    let options = Options::new(Profile::DISCRETE).heap_sizes([100 * MIB, 100 * MIB]);
+    let options = DeviceConfig::new(Profile::DISCRETE).heap_sizes([100 * MIB, 100 * MIB]);
     let whole = [100 * MIB, 100 * MIB];
     for (options, expected) in [(options.clone().budgets(whole), 100 * MIB), (options, 50 * MIB)] {
         let gpu = gpu(options, Config::default());
@@ -231,7 +231,7 @@ fn buddies_divide_blocks_that_hold_the_request() {
                 .max_small(max_small_upload)
                 .max_block(3 * MIB),
         );
-        let gpu = gpu(Options::new(Profile::DISCRETE), config);
+        let gpu = gpu(DeviceConfig::new(Profile::DISCRETE), config);
         let sizes =
             [300 * KIB, 300 * KIB, 511 * KIB, 64 * KIB + 1, 1, max_small_upload - 1, max_small_upload];
         let desc = |size| BufferDesc::new(size, Usage::CONSTANT).memory(MemoryUse::Upload);
@@ -248,7 +248,7 @@ fn buddies_divide_blocks_that_hold_the_request() {
 #[test]
 fn buddies_leave_no_block_for_extreme_alignments() {
     let config = Config::from(UploadConfig::default().suballocator(UploadSuballocator::Buddy));
-    let gpu = gpu(Options::new(Profile::DISCRETE), config);
+    let gpu = gpu(DeviceConfig::new(Profile::DISCRETE), config);
     let desc = BufferDesc::new(1000, Usage::CONSTANT).memory(MemoryUse::Upload).alignment(1 << 40);
     let buffers: Vec<_> = (0..3).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
     assert!(buffers.iter().all(|buffer| buffer.location() == LocationKind::Committed));
@@ -400,7 +400,7 @@ fn a_granted_block_takes_the_place_of_empty_ones() {
 fn mapped_ranges_share_no_atom() {
     for upload_suballocator in [UploadSuballocator::General, UploadSuballocator::Buddy] {
         let config = Config::from(UploadConfig::default().suballocator(upload_suballocator));
-        let gpu = gpu(Options::new(Profile::VULKAN_MOBILE), config);
+        let gpu = gpu(DeviceConfig::new(Profile::VULKAN_MOBILE), config);
         let atom = gpu.device().properties().non_coherent_atom;
         // Readbacks prefer cached memory, the only memory that is not coherent.
         let desc = BufferDesc::new(100, Usage::COPY_DST).memory(MemoryUse::Readback);
@@ -435,7 +435,7 @@ fn a_buffer_may_ask_for_a_resource_of_its_own() {
 #[test]
 fn preferred_dedicated_memory_is_used_for_everything() {
     for profile in Profile::ALL {
-        everything_is_committed(Options::new(*profile).prefers_dedicated());
+        everything_is_committed(DeviceConfig::new(*profile).prefers_dedicated());
     }
 }
 
@@ -443,9 +443,9 @@ fn preferred_dedicated_memory_is_used_for_everything() {
 #[test]
 fn required_dedicated_memory_is_used_for_everything() {
     for profile in Profile::ALL {
-        everything_is_committed(Options::new(*profile).requires_dedicated());
+        everything_is_committed(DeviceConfig::new(*profile).requires_dedicated());
         for strategy in [tenure_core::Strategy::Placed, tenure_core::Strategy::Committed] {
-            let options = Options::new(*profile).requires_dedicated().lag(Lag::None);
+            let options = DeviceConfig::new(*profile).requires_dedicated().lag(Lag::None);
             let gpu = gpu(options, Config::from(PoolConfig::default().strategy(strategy)));
             let buffer = gpu.create_buffer(&BufferDesc::new(3000, Usage::VERTEX)).unwrap();
             assert_eq!(buffer.location(), LocationKind::Committed, "{profile:?}, {strategy:?}");
@@ -453,9 +453,9 @@ fn required_dedicated_memory_is_used_for_everything() {
     }
 }
 
-fn everything_is_committed(options: Options) {
+fn everything_is_committed(options: DeviceConfig) {
     let profile = options.profile;
-    let device = Device::with_options(options);
+    let device = Device::with_config(options);
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     let pages = gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("level"));
     let (mut buffers, mut textures) = (Vec::new(), Vec::new());

@@ -10,7 +10,7 @@ use tenure_core::{
     Buffer, BufferDesc, ClearValue, Config, ConfigRule, Error, Format, Gpu, LocationKind, PoolConfig, Queue,
     State, Strategy, Subresource, TextureDesc, UploadConfig, UploadSuballocator, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Profile};
 
 use test_random::Rng;
 
@@ -480,7 +480,7 @@ fn acceleration_structures_are_used_in_their_state() {
 
 /// Where a texture goes: whether to lazily allocated memory, the memory type 2 of a phone.
 fn is_in_lazy_memory(profile: Profile, desc: &TextureDesc, is_refused: bool) -> bool {
-    let device = Device::with_options(Options::new(profile).record_calls());
+    let device = Device::with_config(DeviceConfig::new(profile).record_calls());
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     if is_refused {
         device.faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateCommitted));
@@ -522,7 +522,7 @@ fn transient_attachments_live_in_lazily_allocated_memory() {
 /// nor by tenure's, and no budget. None of them can be evicted.
 #[test]
 fn transient_attachments_take_no_bytes() {
-    let device = Device::with_options(Options::new(Profile::VULKAN_MOBILE));
+    let device = Device::with_config(DeviceConfig::new(Profile::VULKAN_MOBILE));
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     let desc = |format, usage, samples| {
         TextureDesc::d2(1920, 1080, format, usage | Usage::TRANSIENT_ATTACHMENT).samples(samples)

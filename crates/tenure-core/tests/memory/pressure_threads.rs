@@ -9,7 +9,7 @@ use tenure_core::{
     AllocationFlags, Buffer, BufferDesc, Config, Format, Gpu, MemoryUse, PoolConfig, Pressure,
     PressureConfig, Queue, State, Subresource, TextureDesc, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Paging, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Paging, Profile};
 use test_random::Rng;
 
 const MIB: u64 = 1 << 20;
@@ -21,8 +21,8 @@ fn config() -> Config {
         .pressure(PressureConfig::default().interval(1))
 }
 
-fn with(options: Options) -> Gpu<Device> {
-    Gpu::new(Device::with_options(options.paging(Paging::PCIE4_X16)), config()).unwrap()
+fn with(options: DeviceConfig) -> Gpu<Device> {
+    Gpu::new(Device::with_config(options.paging(Paging::PCIE4_X16)), config()).unwrap()
 }
 
 fn end_frame(gpu: &Gpu<Device>) {
@@ -71,7 +71,7 @@ fn on_threads(gpu: &Gpu<Device>, flags: AllocationFlags, limit: u64) {
 /// With any number of allocating threads the cap is never exceeded, not even by a block.
 #[test]
 fn threads_never_exceed_a_cap() {
-    let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Submissions(3)));
+    let gpu = with(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Submissions(3)));
     gpu.set_memory_cap(0, Some(20 * MIB)).unwrap();
     on_threads(&gpu, AllocationFlags::empty(), 20 * MIB);
     gpu.device().run_until_idle();
@@ -81,7 +81,7 @@ fn threads_never_exceed_a_cap() {
 /// Nor do requests within the budget ever exceed it.
 #[test]
 fn threads_never_exceed_a_budget_that_they_may_not() {
-    let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Submissions(3)).budgets([20 * MIB]));
+    let gpu = with(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Submissions(3)).budgets([20 * MIB]));
     let flags = AllocationFlags::WITHIN_BUDGET | AllocationFlags::NEVER_WAIT;
     on_threads(&gpu, flags, 20 * MIB);
     assert_eq!(gpu.device().take_hazards(), []);
@@ -102,7 +102,7 @@ fn use_in_frames(gpu: &Gpu<Device>, buffers: &[Buffer<Device>]) {
 /// The last frame's working set stays if an allocation exceeds the budget: it would be paged in again at once.
 #[test]
 fn the_working_set_of_a_frame_is_not_evicted_to_allocate() {
-    let gpu = with(Options::new(Profile::DISCRETE).budgets([32 * MIB]));
+    let gpu = with(DeviceConfig::new(Profile::DISCRETE).budgets([32 * MIB]));
     let evictable = BufferDesc::new(4 * MIB, Usage::SHADER_READ).evictable();
     let buffers: Vec<_> = (0..6).map(|_| gpu.create_buffer(&evictable).unwrap()).collect();
     use_in_frames(&gpu, &buffers);
@@ -117,7 +117,7 @@ fn the_working_set_of_a_frame_is_not_evicted_to_allocate() {
 /// The driver has less than the budget: idle blocks are evicted, and the request stays in fast memory.
 #[test]
 fn refused_requests_evict_idle_blocks() {
-    let gpu = with(Options::new(Profile::DISCRETE));
+    let gpu = with(DeviceConfig::new(Profile::DISCRETE));
     let evictable = BufferDesc::new(4 * MIB, Usage::SHADER_READ).evictable();
     let buffers: Vec<_> = (0..4).map(|_| gpu.create_buffer(&evictable).unwrap()).collect();
     (0..12).for_each(|_| end_frame(&gpu));
@@ -135,7 +135,7 @@ fn refused_requests_evict_idle_blocks() {
 /// in slower memory would stay there.
 #[test]
 fn refused_requests_evict_the_working_set() {
-    let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::None));
+    let gpu = with(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None));
     let evictable = BufferDesc::new(4 * MIB, Usage::SHADER_READ).evictable();
     let buffers: Vec<_> = (0..4).map(|_| gpu.create_buffer(&evictable).unwrap()).collect();
     use_in_frames(&gpu, &buffers);
@@ -151,7 +151,7 @@ fn refused_requests_evict_the_working_set() {
 /// although uploads usually use system memory.
 #[test]
 fn room_is_made_in_the_memory_that_a_request_may_use() {
-    let gpu = with(Options::new(Profile::D3D12_ENHANCED).budgets([32 * MIB]));
+    let gpu = with(DeviceConfig::new(Profile::D3D12_ENHANCED).budgets([32 * MIB]));
     let evictable = BufferDesc::new(4 * MIB, Usage::SHADER_READ).evictable();
     let buffers: Vec<_> = (0..7).map(|_| gpu.create_buffer(&evictable).unwrap()).collect();
     (0..12).for_each(|_| end_frame(&gpu));
@@ -168,7 +168,7 @@ fn room_is_made_in_the_memory_that_a_request_may_use() {
 #[test]
 fn evictable_blocks_in_use_are_waited_for() {
     for flags in [AllocationFlags::empty(), AllocationFlags::NEVER_WAIT] {
-        let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Submissions(6)));
+        let gpu = with(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Submissions(6)));
         gpu.set_memory_cap(0, Some(8 * MIB)).unwrap();
         let buffer = gpu.create_buffer(&BufferDesc::new(6 * MIB, Usage::SHADER_READ).evictable()).unwrap();
         let mut recording = gpu.record(Queue::Graphics, "use").unwrap();
@@ -188,7 +188,7 @@ fn evictable_blocks_in_use_are_waited_for() {
 /// memory.
 #[test]
 fn transient_targets_evict_idle_blocks() {
-    let gpu = with(Options::new(Profile::DISCRETE));
+    let gpu = with(DeviceConfig::new(Profile::DISCRETE));
     gpu.set_memory_cap(0, Some(40 * MIB)).unwrap();
     let evictable = BufferDesc::new(4 * MIB, Usage::SHADER_READ).evictable();
     let buffers: Vec<_> = (0..9).map(|_| gpu.create_buffer(&evictable).unwrap()).collect();
@@ -206,7 +206,7 @@ fn transient_targets_evict_idle_blocks() {
 /// next listener is still called.
 #[test]
 fn listeners_may_call_back() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).budgets([64 * MIB]));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).budgets([64 * MIB]));
     let gpu = Gpu::new(device, config()).unwrap();
     let (told, kept, panics) =
         (Arc::new(AtomicU64::new(0)), Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));

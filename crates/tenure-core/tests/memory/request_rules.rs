@@ -5,13 +5,13 @@ use tenure_core::{
     AllocationFlags, BufferDesc, Config, Error, Format, Gpu, LocationKind, MemoryUse, OutOfMemory,
     PageAllocatorDesc, TextureDesc, Usage,
 };
-use tenure_sim::{CallKind, Device, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Profile};
 use test_random::Rng;
 
 const MIB: u64 = 1 << 20;
 
-fn gpu(options: Options) -> Gpu<Device> {
-    Gpu::new(Device::with_options(options), Config::default()).unwrap()
+fn gpu(options: DeviceConfig) -> Gpu<Device> {
+    Gpu::new(Device::with_config(options), Config::default()).unwrap()
 }
 
 fn usage(gpu: &Gpu<Device>) -> Vec<u64> {
@@ -33,7 +33,7 @@ fn out_of_memory<T>(result: Result<T, Error>) -> OutOfMemory {
 /// A smaller budget applies from the next frame on, however much was free at the last query.
 #[test]
 fn a_budget_that_has_shrunk_is_not_exceeded() {
-    let gpu = gpu(Options::new(Profile::DISCRETE).budgets([400 * MIB]));
+    let gpu = gpu(DeviceConfig::new(Profile::DISCRETE).budgets([400 * MIB]));
     let within = BufferDesc::new(6 * MIB, Usage::UNORDERED_ACCESS).allocation(AllocationFlags::WITHIN_BUDGET);
     let first = gpu.create_buffer(&within).unwrap();
     end_frame(&gpu);
@@ -52,7 +52,7 @@ fn a_budget_that_has_shrunk_is_not_exceeded() {
 /// Each error names the flag that forbade further steps, the object, and the remedy.
 #[test]
 fn errors_name_the_flag_that_forbids_a_step() {
-    let gpu = gpu(Options::new(Profile::DISCRETE));
+    let gpu = gpu(DeviceConfig::new(Profile::DISCRETE));
     let never = BufferDesc::new(100_000, Usage::VERTEX).allocation(AllocationFlags::NEVER_ALLOCATE);
     let text = out_of_memory(gpu.create_buffer(&never.name("rock"))).to_string();
     assert!(text.contains("rock") && text.contains("100000 B"), "{text}");
@@ -88,7 +88,7 @@ fn flags_hold_and_costs_are_right() {
 
 fn random_requests(profile: Profile, seed: u64) {
     let mut rng = Rng::new(seed);
-    let gpu = gpu(Options::new(profile));
+    let gpu = gpu(DeviceConfig::new(profile));
     let heaps = gpu.device().properties().memory_heaps.clone();
     let (mut buffers, mut textures) = (Vec::new(), Vec::new());
     for step in 0..120 {

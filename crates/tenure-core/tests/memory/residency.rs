@@ -8,20 +8,20 @@ use tenure_core::{
     Format, Gpu, LocationKind, MemoryUse, Queue, Recording, SetBinding, SetDescriptor, SetLayoutDesc, State,
     Subresource, SyncPoint, Texture, TextureDesc, Usage,
 };
-use tenure_sim::{BudgetChange, CallKind, Device, Lag, Options, Paging, Profile, SegmentStats};
+use tenure_sim::{BudgetChange, CallKind, Device, DeviceConfig, Lag, Paging, Profile, SegmentStats};
 use test_random::Rng;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const SOON: Duration = Duration::from_secs(10);
 
-fn with(options: Options) -> Gpu<Device> {
-    Gpu::new(Device::with_options(options), Config::default()).unwrap()
+fn with(options: DeviceConfig) -> Gpu<Device> {
+    Gpu::new(Device::with_config(options), Config::default()).unwrap()
 }
 
 /// A Direct3D 12 card with a budget of `mib` MiB.
 fn granted(mib: u64) -> Gpu<Device> {
-    with(Options::new(Profile::DISCRETE).budgets([mib * MIB]).paging(Paging::PCIE4_X16))
+    with(DeviceConfig::new(Profile::DISCRETE).budgets([mib * MIB]).paging(Paging::PCIE4_X16))
 }
 
 fn evictable(size: u64) -> BufferDesc {
@@ -122,7 +122,7 @@ fn a_budget_that_shrinks_is_kept() {
         BudgetChange { after: 80, heap: 0, bytes: 96 * MIB },
     ];
     let paging = Paging::PCIE4_X16.script(script);
-    let gpu = with(Options::new(Profile::DISCRETE).budgets([96 * MIB]).paging(paging));
+    let gpu = with(DeviceConfig::new(Profile::DISCRETE).budgets([96 * MIB]).paging(paging));
     let target = target(&gpu);
     let world: Vec<_> = (0..32).map(|_| make(&gpu, 2 * MIB)).collect();
     for frame in 0..120_usize {
@@ -291,7 +291,7 @@ fn evictable_resources_share_no_block_with_others() {
     );
     drop((stays, leaves, high));
     // Without paging nothing is evicted, so evictable resources share blocks with others.
-    let gpu = with(Options::new(Profile::VULKAN_NVIDIA));
+    let gpu = with(DeviceConfig::new(Profile::VULKAN_NVIDIA));
     assert_ne!(make(&gpu, MIB).location(), LocationKind::Committed);
     let mapped = gpu.create_buffer(&evictable(64).memory(MemoryUse::Upload)).unwrap();
     assert_eq!(mapped.location(), LocationKind::Range);
@@ -347,7 +347,8 @@ impl World {
         };
         let paging = Paging::PCIE4_X16.script(changes(&mut rng));
         let lag = [Lag::None, Lag::Submissions(3), Lag::Random { max: 12 }][rng.below(3) as usize];
-        let options = Options::new(Profile::DISCRETE).seed(seed).lag(lag).budgets([32 * MIB]).paging(paging);
+        let options =
+            DeviceConfig::new(Profile::DISCRETE).seed(seed).lag(lag).budgets([32 * MIB]).paging(paging);
         Self { gpu: with(options), rng, buffers: Vec::new(), textures: Vec::new() }
     }
 
@@ -436,7 +437,7 @@ fn random_programs_use_only_resident_blocks() {
 /// a use, also those in lasting sets and in sets of a recording.
 #[test]
 fn where_the_driver_decides_priorities_change() {
-    let options = Options::new(Profile::VULKAN_NVIDIA).paging(Paging::PCIE4_X16);
+    let options = DeviceConfig::new(Profile::VULKAN_NVIDIA).paging(Paging::PCIE4_X16);
     let gpu = with(options);
     assert_eq!(gpu.device().properties().residency, Residency::Priorities);
     let (set, dynamic) = (make(&gpu, MIB), make(&gpu, MIB));
@@ -472,7 +473,7 @@ fn where_the_driver_decides_priorities_change() {
 #[test]
 fn a_change_of_the_budget_is_heard_at_once() {
     for (profile, is_heard) in [(Profile::DISCRETE, true), (Profile::VULKAN_NVIDIA, false)] {
-        let gpu = with(Options::new(profile).budgets([256 * MIB]).paging(Paging::PCIE4_X16));
+        let gpu = with(DeviceConfig::new(profile).budgets([256 * MIB]).paging(Paging::PCIE4_X16));
         (0..3).for_each(|_| end_frame(&gpu));
         let asked = |gpu: &Gpu<Device>| gpu.device().calls().made(CallKind::Budget);
         assert_eq!(gpu.memory().heaps[0].budget, Some(256 * MIB));
@@ -494,7 +495,7 @@ fn a_change_of_the_budget_is_heard_at_once() {
 #[test]
 fn limits_granted_before_a_budget_change_expire() {
     let gpu =
-        with(Options::new(Profile::DISCRETE).budgets([256 * MIB, 4096 * MIB]).paging(Paging::PCIE4_X16));
+        with(DeviceConfig::new(Profile::DISCRETE).budgets([256 * MIB, 4096 * MIB]).paging(Paging::PCIE4_X16));
     let load = || gpu.create_texture(&TextureDesc::d2(1024, 1024, Format::Rgba8Unorm, Usage::SHADER_READ));
     let mut kept = vec![load().unwrap()];
     end_frame(&gpu);

@@ -7,7 +7,7 @@ use tenure_core::{
     PageAllocator, PageAllocatorDesc, Queue, Recording, Reserved, ReservedDesc, State, Subresource,
     SwapchainDesc, TextureDesc, TileRegion, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Paging, Profile, Swapchain};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Paging, Profile, Swapchain};
 use test_random::Rng;
 
 const MIB: u64 = 1 << 20;
@@ -45,8 +45,8 @@ impl Scene {
     fn new(profile: Profile, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let lag = [Lag::None, Lag::Submissions(3), Lag::Random { max: 9 }][rng.below(3) as usize];
-        let options = Options::new(profile).seed(seed).lag(lag).budgets([24 * MIB]);
-        let device = Device::with_options(options.paging(Paging::PCIE4_X16));
+        let options = DeviceConfig::new(profile).seed(seed).lag(lag).budgets([24 * MIB]);
+        let device = Device::with_config(options.paging(Paging::PCIE4_X16));
         let info = BufferInfo::new(MIB, Usage::SHADER_READ | Usage::COPY_DST);
         let object = device.create_committed(&ResourceDesc::Buffer(info), MemoryTypeId(0)).unwrap();
         let gpu = Gpu::new(device, Config::default()).unwrap();

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tenure_core::{Buffer, Error, Format, Gpu, Queue, State, Subresource, TexelData, TextureDesc, Usage};
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 use test_random::Rng;
 
 use crate::evictable::{end_frame, evict_all, evictable, with};
@@ -45,7 +45,7 @@ fn end(gpu: Gpu<Device>) {
 #[test]
 fn uploads_to_more_than_can_be_resident_are_submitted_in_parts() {
     for lag in [Lag::None, Lag::Submissions(4)] {
-        let gpu = with(Options::new(Profile::DISCRETE).lag(lag).budgets([64 * MIB]));
+        let gpu = with(DeviceConfig::new(Profile::DISCRETE).lag(lag).budgets([64 * MIB]));
         let buffers: Vec<_> = (0..5).map(|_| gpu.create_buffer(&evictable(4 * MIB)).unwrap()).collect();
         evict_once(&gpu);
         assert_eq!(gpu.memory().heaps[0].evicted, 20 * MIB);
@@ -71,7 +71,7 @@ fn uploads_to_more_than_can_be_resident_are_submitted_in_parts() {
 /// Textures use the graphics queue, and those of one block are filled together.
 #[test]
 fn textures_that_cannot_be_resident_at_once_are_filled() {
-    let gpu = with(Options::new(Profile::DISCRETE).budgets([64 * MIB]));
+    let gpu = with(DeviceConfig::new(Profile::DISCRETE).budgets([64 * MIB]));
     let desc = TextureDesc::d2(1024, 1024, Format::Rgba8Unorm, Usage::SHADER_READ | Usage::COPY_SRC);
     let texels = vec![7; 4 << 20];
     let made = |_| gpu.create_texture(&desc.clone().evictable()).unwrap();
@@ -100,7 +100,7 @@ fn textures_that_cannot_be_resident_at_once_are_filled() {
 /// A block that cannot be resident by itself keeps uploads pending, with an error; they are made when it can be.
 #[test]
 fn an_upload_to_a_non_resident_block_stays_pending() {
-    let gpu = with(Options::new(Profile::DISCRETE).budgets([64 * MIB]));
+    let gpu = with(DeviceConfig::new(Profile::DISCRETE).budgets([64 * MIB]));
     let buffers: Vec<_> = [2, 8].map(|mib| gpu.create_buffer(&evictable(mib * MIB)).unwrap()).into();
     evict_once(&gpu);
     limit(&gpu, 4 * MIB);
@@ -125,7 +125,7 @@ fn an_upload_to_a_non_resident_block_stays_pending() {
 /// it.
 #[test]
 fn an_upload_to_a_dropped_block_delays_no_others() {
-    let gpu = with(Options::new(Profile::DISCRETE).budgets([64 * MIB]));
+    let gpu = with(DeviceConfig::new(Profile::DISCRETE).budgets([64 * MIB]));
     let [small, large] = [2, 8].map(|mib| gpu.create_buffer(&evictable(mib * MIB)).unwrap());
     evict_once(&gpu);
     limit(&gpu, 4 * MIB);
@@ -150,7 +150,7 @@ fn an_upload_to_a_dropped_block_delays_no_others() {
 /// The destination of an upload is dropped before the submission: it is destroyed once the upload is done.
 #[test]
 fn destinations_dropped_meanwhile_are_reclaimed() {
-    let gpu = with(Options::new(Profile::DISCRETE).budgets([64 * MIB]));
+    let gpu = with(DeviceConfig::new(Profile::DISCRETE).budgets([64 * MIB]));
     let buffers: Vec<_> = (0..6).map(|_| gpu.create_buffer(&evictable(4 * MIB)).unwrap()).collect();
     evict_once(&gpu);
     limit(&gpu, 5 * MIB);
@@ -170,7 +170,7 @@ fn destinations_dropped_meanwhile_are_reclaimed() {
 /// The device is lost while uploads wait for residency: each says so.
 #[test]
 fn a_loss_discards_uploads() {
-    let gpu = with(Options::new(Profile::DISCRETE).budgets([64 * MIB]));
+    let gpu = with(DeviceConfig::new(Profile::DISCRETE).budgets([64 * MIB]));
     let buffers: Vec<_> = (0..3).map(|_| gpu.create_buffer(&evictable(4 * MIB)).unwrap()).collect();
     evict_once(&gpu);
     let uploads: Vec<_> = buffers.iter().map(|buffer| gpu.upload(buffer, 0, &[5; 64]).unwrap()).collect();
@@ -234,7 +234,7 @@ fn stream(gpu: &Gpu<Device>, seed: u64) {
 #[test]
 fn threads_find_their_bytes() {
     for lag in [Lag::None, Lag::Submissions(3), Lag::Random { max: 9 }] {
-        let gpu = with(Options::new(Profile::DISCRETE).lag(lag).seed(3).budgets([12 * MIB]));
+        let gpu = with(DeviceConfig::new(Profile::DISCRETE).lag(lag).seed(3).budgets([12 * MIB]));
         std::thread::scope(|scope| {
             let gpu = &gpu;
             let threads: Vec<_> = (0..3).map(|seed| scope.spawn(move || stream(gpu, seed))).collect();

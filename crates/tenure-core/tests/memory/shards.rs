@@ -8,11 +8,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tenure_core::{Buffer, BufferDesc, Config, Gpu, MemoryUse, PoolConfig, PoolStats, Queue, Usage};
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 use test_random::Rng;
 
 fn gpu(config: Config) -> Gpu<Device> {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None));
     Gpu::new(device, config).unwrap()
 }
 

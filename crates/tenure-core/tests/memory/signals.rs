@@ -8,7 +8,7 @@ use tenure_core::{
     AllocationFlags, Buffer, BufferDesc, Config, Error, Format, Gpu, HeapMemory, LocationKind, MemoryUse,
     Pressure, PressureChange, PressureConfig, Queue, Report, TextureDesc, Usage,
 };
-use tenure_sim::{CallKind, Device, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Profile};
 use test_random::Rng;
 
 const MIB: u64 = 1 << 20;
@@ -333,7 +333,7 @@ fn the_usage_is_not_underestimated_under_concurrency() {
 /// A refused request does not reduce the headroom.
 #[test]
 fn a_refusal_leaves_the_headroom() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).heap_sizes([32 * MIB, 32 * MIB]));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).heap_sizes([32 * MIB, 32 * MIB]));
     let gpu = Gpu::new(device, Config::default()).unwrap();
     let before = local(&gpu);
     assert!(matches!(gpu.create_buffer(&mesh(40 * MIB)), Err(Error::OutOfMemory(_))));

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use tenure_core::{Buffer, BufferDesc, Config, Gpu, LocationKind, PoolConfig, Queue, Strategy, Usage};
-use tenure_sim::{Checks, Device, Lag, Options, Profile};
+use tenure_sim::{Checks, Device, DeviceConfig, Lag, Profile};
 
 use test_random::Rng;
 
@@ -40,8 +40,8 @@ struct World {
 
 impl World {
     fn new(profile: Profile, config: Config) -> Self {
-        let options = Options::new(profile).lag(Lag::Submissions(2)).checks(Checks::LIFETIME);
-        let gpu = Gpu::new(Device::with_options(options), config).unwrap();
+        let options = DeviceConfig::new(profile).lag(Lag::Submissions(2)).checks(Checks::LIFETIME);
+        let gpu = Gpu::new(Device::with_config(options), config).unwrap();
         Self { gpu, meshes: Vec::new(), rng: Rng::new(7), live: 0 }
     }
 

@@ -10,7 +10,7 @@ use tenure_core::{
     ReservedDesc, State, Stats, Strategy, Subresource, Texture, TextureDesc, TileRegion, TransientConfig,
     UploadConfig, Usage,
 };
-use tenure_sim::{CallKind, Device, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Lag, Profile};
 use test_random::Rng;
 
 const KIB: u64 = 1 << 10;
@@ -99,8 +99,8 @@ fn config(strategy: Strategy) -> Config {
 }
 
 impl Program {
-    fn new(options: Options, strategy: Strategy, seed: u64) -> Self {
-        let device = Device::with_options(options.seed(seed).lag(Lag::Random { max: 6 }));
+    fn new(options: DeviceConfig, strategy: Strategy, seed: u64) -> Self {
+        let device = Device::with_config(options.seed(seed).lag(Lag::Random { max: 6 }));
         let gpu = Gpu::new(device, config(strategy)).unwrap();
         Self {
             things: Vec::new(),
@@ -362,7 +362,7 @@ fn check_heaps(gpu: &Gpu<Device>, stats: &Stats) {
     assert_eq!(memory.heaps.iter().map(|heap| heap.used).sum::<u64>(), own(stats, |pool| pool.used));
 }
 
-fn run(options: &Options, strategy: Strategy, seed: u64) -> Met {
+fn run(options: &DeviceConfig, strategy: Strategy, seed: u64) -> Met {
     let mut program = Program::new(options.clone(), strategy, seed);
     for step in 0..600 {
         program.step();
@@ -381,12 +381,12 @@ fn run(options: &Options, strategy: Strategy, seed: u64) -> Met {
 #[test]
 fn parts_add_up_to_the_memory_of_the_device() {
     for &profile in Profile::ALL {
-        let Met { parts, borrowed, .. } = run(&Options::new(profile), Strategy::Pooled, 1);
+        let Met { parts, borrowed, .. } = run(&DeviceConfig::new(profile), Strategy::Pooled, 1);
         let MemoryParts { pools, committed, pages, transient } = parts;
         let all_met = [pools, committed, pages, transient, borrowed].iter().all(|bytes| *bytes > 0);
         assert!(all_met, "{}: {parts:?}, {borrowed} B borrowed", profile.name());
-        run(&Options::new(profile), Strategy::Placed, 2);
-        run(&Options::new(profile), Strategy::Committed, 3);
+        run(&DeviceConfig::new(profile), Strategy::Placed, 2);
+        run(&DeviceConfig::new(profile), Strategy::Committed, 3);
     }
 }
 
@@ -395,16 +395,16 @@ fn parts_add_up_to_the_memory_of_the_device() {
 fn parts_add_up_where_the_driver_insists_on_memory_for_each() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
         let Met { parts, borrowed, .. } =
-            run(&Options::new(profile).requires_dedicated(), Strategy::Pooled, 11);
+            run(&DeviceConfig::new(profile).requires_dedicated(), Strategy::Pooled, 11);
         assert!(parts.transient > 0 && parts.pools > 0 && (borrowed, parts.pages) == (0, 0), "{parts:?}");
-        run(&Options::new(profile).prefers_dedicated(), Strategy::Pooled, 12);
+        run(&DeviceConfig::new(profile).prefers_dedicated(), Strategy::Pooled, 12);
     }
 }
 
 #[test]
 fn parts_add_up_when_memory_is_short() {
     for &profile in Profile::ALL {
-        let options = Options::new(profile).heap_sizes([3 * MIB / 2; 3]);
+        let options = DeviceConfig::new(profile).heap_sizes([3 * MIB / 2; 3]);
         let refusals: u64 = (20..23).map(|seed| run(&options, Strategy::Pooled, seed).refusals).sum();
         assert!(refusals > 0, "{}: memory was never short", profile.name());
     }
@@ -413,7 +413,7 @@ fn parts_add_up_when_memory_is_short() {
 /// A block whose destruction waits for another thread, or for the GPU, is in some part.
 #[test]
 fn parts_add_up_while_other_threads_create_and_drop() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None));
     let gpu = Gpu::new(device, config(Strategy::Pooled)).unwrap();
     let work = |seed: u64| {
         let (mut rng, mut kept) = (Rng::new(seed), Vec::new());

@@ -3,7 +3,7 @@
 
 use tenure_core::device::prelude::*;
 use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, Usage};
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 
 const MIB: u64 = 1 << 20;
 /// Of each memory heap.
@@ -14,8 +14,8 @@ const MOST_CALLS: u64 = 48;
 
 fn manager(profile: Profile) -> (Device, Gpu<Device>) {
     let heaps = Device::new(profile).properties().memory_heaps.len();
-    let options = Options::new(profile).heap_sizes(vec![HEAP; heaps]).lag(Lag::None);
-    let device = Device::with_options(options);
+    let options = DeviceConfig::new(profile).heap_sizes(vec![HEAP; heaps]).lag(Lag::None);
+    let device = Device::with_config(options);
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     (device, gpu)
 }

@@ -1,14 +1,15 @@
 //! Automatic moves, at the end of frames.
 
 use tenure_core::{BufferDesc, CompactionConfig, Config, Format, Gpu, TextureDesc, TextureViewDesc, Usage};
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 use crate::buffers::{end, end_frame};
 
 const KIB: u64 = 1 << 10;
 
 fn gpu(config: Config) -> Gpu<Device> {
-    Gpu::new(Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Submissions(3))), config).unwrap()
+    Gpu::new(Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Submissions(3))), config)
+        .unwrap()
 }
 
 /// Of 2,000 textures with views every tenth is kept: the reserved bytes shrink to their size, and then nothing

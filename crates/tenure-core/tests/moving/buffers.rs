@@ -6,14 +6,14 @@ use tenure_core::{
     Buffer, BufferDesc, BufferViewDesc, CompactionBudget, CompactionConfig, CompactionReport, Config, Gpu,
     LocationKind, MemoryUse, Queue, State, Subresource, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 
 const KIB: u64 = 1 << 10;
 pub(crate) const SOON: Duration = Duration::from_secs(10);
 const BUDGET: CompactionBudget = CompactionBudget { bytes: 16 << 20, moves: 128, pieces: 1000 };
 
-pub(crate) fn with(options: Options) -> Gpu<Device> {
-    Gpu::new(Device::with_options(options), by_hand()).unwrap()
+pub(crate) fn with(options: DeviceConfig) -> Gpu<Device> {
+    Gpu::new(Device::with_config(options), by_hand()).unwrap()
 }
 
 /// Nothing moves by itself.
@@ -22,7 +22,7 @@ pub(crate) fn by_hand() -> Config {
 }
 
 fn discrete() -> Gpu<Device> {
-    with(Options::new(Profile::DISCRETE))
+    with(DeviceConfig::new(Profile::DISCRETE))
 }
 
 fn desc(size: u64) -> BufferDesc {
@@ -85,7 +85,7 @@ pub(crate) fn end(gpu: Gpu<Device>) {
 fn remaining_buffers_move_together() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA, Profile::VULKAN_MOBILE] {
         for (count, size) in [(400, 100 * KIB), (4000, 3 * KIB)] {
-            let gpu = with(Options::new(profile).lag(Lag::Submissions(3)));
+            let gpu = with(DeviceConfig::new(profile).lag(Lag::Submissions(3)));
             let kept = sparse(&gpu, count, size);
             (0..40).for_each(|_| end_frame(&gpu));
             let before = gpu.stats().reserved;
@@ -157,7 +157,7 @@ fn buffers_of_a_recording_stay_until_it_is_submitted() {
 /// Writes and uploads of a recording after a move was planned are not lost.
 #[test]
 fn writes_during_a_move_are_not_lost() {
-    let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Submissions(4)));
+    let gpu = with(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Submissions(4)));
     let mut kept = sparse(&gpu, 400, 100 * KIB);
     // Not in the API buffer of the copy's destination.
     let source = BufferDesc::new(100 * KIB, Usage::UNORDERED_ACCESS | Usage::COPY_SRC);
@@ -249,7 +249,7 @@ fn buffers_dropped_while_they_wait_are_released() {
 #[test]
 fn a_refused_copy_moves_nothing() {
     for call in [CallKind::Submit, CallKind::CreateList] {
-        let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Submissions(2)));
+        let gpu = with(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Submissions(2)));
         let kept = sparse(&gpu, 400, 100 * KIB);
         gpu.device().faults().inject(Fault::nth(1, FaultKind::OutOfHostMemory).of(call).onwards());
         let moves = || kept.iter().map(|(buffer, _)| buffer.moves()).sum::<u64>();

@@ -4,7 +4,7 @@ use tenure_core::{
     BindingKind, BufferDesc, BufferViewDesc, CompactionBudget, DescriptorSetDesc, Gpu, Queue, SetBinding,
     SetDescriptor, SetLayoutDesc, State, Subresource, Usage,
 };
-use tenure_sim::{Device, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Profile};
 
 use crate::buffers::{SOON, end, end_frame, with};
 
@@ -19,7 +19,7 @@ fn mesh(size: u64) -> BufferDesc {
 /// A resource that was dropped while a recording uses it is gone for the program.
 #[test]
 fn dropped_resources_are_not_listed() {
-    let gpu = with(Options::new(Profile::DISCRETE));
+    let gpu = with(DeviceConfig::new(Profile::DISCRETE));
     let all: Vec<_> = (0..200).map(|_| gpu.create_buffer(&mesh(100 * KIB)).unwrap()).collect();
     let kept: Vec<_> = all.into_iter().step_by(10).collect();
     (0..8).for_each(|_| end_frame(&gpu));
@@ -45,7 +45,7 @@ fn dropped_resources_are_not_listed() {
 fn a_lost_device_keeps_objects_of_open_recordings() {
     for (profile, has_sets) in [(Profile::DISCRETE, false), (Profile::VULKAN_NVIDIA, true)] {
         for ends_first in [false, true] {
-            let gpu = with(Options::new(profile));
+            let gpu = with(DeviceConfig::new(profile));
             let device = gpu.device().clone();
             let buffer = gpu.create_buffer(&mesh(100 * KIB)).unwrap();
             let view = gpu.create_buffer_view(&buffer, &BufferViewDesc::raw()).unwrap();
@@ -94,7 +94,7 @@ fn compact_by(gpu: &Gpu<Device>, budget: CompactionBudget) -> usize {
 fn any_budget_is_enough() {
     let (most, all) = (u64::MAX, usize::MAX);
     for (bytes, moves, pieces) in [(0, 1, 1), (most, 1, 1), (0, all, 1), (1, 1, all), (most, all, all)] {
-        let gpu = with(Options::new(Profile::VULKAN_NVIDIA));
+        let gpu = with(DeviceConfig::new(Profile::VULKAN_NVIDIA));
         let create = |at: usize| {
             let bytes = vec![at as u8; (at % 7 + 1) * 900];
             gpu.create_buffer_with(&mesh(bytes.len() as u64), &bytes).unwrap()

@@ -10,7 +10,7 @@ use tenure_core::{
     BufferViewDesc, CompactionBudget, CompactionConfig, Config, DescriptorTableDesc, Format, Gpu, PoolConfig,
     Queue, State, Subresource, TexelData, TextureDesc, TextureViewDesc, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Paging, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Paging, Profile};
 use test_random::Rng;
 
 use crate::buffers::{SOON, by_hand, end, end_frame};
@@ -96,8 +96,8 @@ fn the_device_is_lost_in_the_middle() {
 
 /// Each call that may fail fails once, over a scenario in which things move.
 fn scenario(profile: Profile, n: u64, kind: &FaultKind) -> bool {
-    let options = Options::new(profile).lag(Lag::Submissions(2)).paging(Paging::PCIE4_X16);
-    let gpu = Gpu::new(Device::with_options(options), by_hand()).unwrap();
+    let options = DeviceConfig::new(profile).lag(Lag::Submissions(2)).paging(Paging::PCIE4_X16);
+    let gpu = Gpu::new(Device::with_config(options), by_hand()).unwrap();
     let context = format!("{profile:?} {n} {kind:?}");
     let mut kept = Vec::new();
     for byte in 0..60_u8 {
@@ -260,7 +260,7 @@ fn shutdown_while_it_moves() {
             Config::from(CompactionConfig::default().quiet_frames(0))
         };
         let gpu = Gpu::new(
-            Device::with_options(Options::new(PROFILES[round % 4]).lag(Lag::Submissions(2))),
+            Device::with_config(DeviceConfig::new(PROFILES[round % 4]).lag(Lag::Submissions(2))),
             config,
         )
         .unwrap();

@@ -4,7 +4,7 @@ use tenure_core::{
     BufferDesc, CompactionBudget, CompactionConfig, Config, DescriptorTableDesc, Format, Gpu, Queue, State,
     Subresource, TexelData, Texture, TextureDesc, TextureViewDesc, Usage,
 };
-use tenure_sim::{CallKind, DescriptorAt, Device, HazardKind, Lag, Options, Paging, Profile};
+use tenure_sim::{CallKind, DescriptorAt, Device, DeviceConfig, HazardKind, Lag, Paging, Profile};
 
 use crate::buffers::{end, end_frame, with};
 
@@ -50,7 +50,7 @@ pub(crate) fn assert_no_hazards(gpu: &Gpu<Device>) {
 #[test]
 fn moved_and_dropped_resources_outlive_the_copy() {
     for profile in PROFILES {
-        let gpu = with(Options::new(profile).lag(Lag::Submissions(200)));
+        let gpu = with(DeviceConfig::new(profile).lag(Lag::Submissions(200)));
         let desc = sampled().movable();
         let textures = one_in_eight(&gpu, 128, || gpu.create_texture(&desc).unwrap());
         textures.iter().for_each(|texture| fill(&gpu, texture, 7));
@@ -74,7 +74,7 @@ fn moved_and_dropped_resources_outlive_the_copy() {
 #[test]
 fn nothing_moves_after_the_shutdown() {
     let config = CompactionConfig::default().quiet_frames(0);
-    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Submissions(100)));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Submissions(100)));
     let gpu = Gpu::new(device.clone(), Config::from(config)).unwrap();
     let all: Vec<_> = (0..128).map(|_| gpu.create_texture(&sampled().movable()).unwrap()).collect();
     all.iter().for_each(|texture| fill(&gpu, texture, 7));
@@ -91,7 +91,7 @@ fn nothing_moves_after_the_shutdown() {
 /// A table of something that moves makes the rest of it resident, too.
 #[test]
 fn a_table_makes_all_of_it_resident() {
-    let gpu = with(Options::new(Profile::DISCRETE).paging(Paging::PCIE4_X16));
+    let gpu = with(DeviceConfig::new(Profile::DISCRETE).paging(Paging::PCIE4_X16));
     let large = TextureDesc::d2(1024, 1024, Format::Rgba8Unorm, Usage::SHADER_READ).evictable();
     let textures = [large, sampled().movable()].map(|desc| gpu.create_texture(&desc).unwrap());
     textures.iter().for_each(|texture| fill(&gpu, texture, 7));
@@ -125,7 +125,7 @@ fn a_table_makes_all_of_it_resident() {
 /// Planned moves at the end of the manager are released with the rest.
 #[test]
 fn planned_places_are_released_at_the_end() {
-    let gpu = with(Options::new(Profile::VULKAN_NVIDIA));
+    let gpu = with(DeviceConfig::new(Profile::VULKAN_NVIDIA));
     let kept = one_in_eight(&gpu, 128, || gpu.create_texture(&sampled().movable()).unwrap());
     kept.iter().for_each(|texture| fill(&gpu, texture, 7));
     let mut recording = gpu.record(Queue::Graphics, "hold").unwrap();
@@ -144,7 +144,7 @@ fn planned_places_are_released_at_the_end() {
 #[test]
 fn subresources_of_discarded_writes_are_not_copied() {
     for profile in PROFILES {
-        let gpu = with(Options::new(profile));
+        let gpu = with(DeviceConfig::new(profile));
         let desc = TextureDesc::d2(256, 256, Format::Rgba8Unorm, Usage::RENDER_TARGET | Usage::SHADER_READ);
         let kept = one_in_eight(&gpu, 128, || gpu.create_texture(&desc.clone().mips(3).movable()).unwrap());
         let mut recording = gpu.record(Queue::Graphics, "discarded").unwrap();
@@ -163,7 +163,7 @@ fn subresources_of_discarded_writes_are_not_copied() {
 #[test]
 fn mips_without_content_keep_their_state() {
     for profile in PROFILES {
-        let gpu = with(Options::new(profile));
+        let gpu = with(DeviceConfig::new(profile));
         let kept = one_in_eight(&gpu, 128, || gpu.create_texture(&sampled().mips(3).movable()).unwrap());
         let reads = |names: bool| {
             let mut recording = gpu.record(Queue::Graphics, "read").unwrap();
@@ -193,7 +193,7 @@ fn mips_without_content_keep_their_state() {
 /// A subresource that does not exist is refused, and noted nowhere.
 #[test]
 fn missing_subresources_are_refused() {
-    let gpu = with(Options::new(Profile::DISCRETE));
+    let gpu = with(DeviceConfig::new(Profile::DISCRETE));
     let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::RENDER_TARGET).movable();
     let texture = gpu.create_texture(&desc).unwrap();
     let mut recording = gpu.record(Queue::Graphics, "wrong").unwrap();
@@ -212,7 +212,7 @@ fn unfinished_compactions_end() {
         .into_iter()
         .flat_map(|calls| [(calls, 7, false), (calls, 40, true), (calls, 1000, false), (calls, 1000, true)])
     {
-        let gpu = with(Options::new(Profile::DISCRETE).lag(Lag::Submissions(2)));
+        let gpu = with(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Submissions(2)));
         let desc = BufferDesc::new(100 << 10, Usage::VERTEX).movable();
         let all: Vec<_> = (0..200).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
         let kept: Vec<_> =
@@ -236,8 +236,8 @@ fn unfinished_compactions_end() {
 /// The same if the compaction of a block stops because something is evicted.
 #[test]
 fn an_emptying_that_an_eviction_has_stopped_ends() {
-    let options = Options::new(Profile::VULKAN_INTEL).lag(Lag::Submissions(2)).paging(Paging::PCIE4_X16);
-    let gpu = Gpu::new(Device::with_options(options), Config::default()).unwrap();
+    let options = DeviceConfig::new(Profile::VULKAN_INTEL).lag(Lag::Submissions(2)).paging(Paging::PCIE4_X16);
+    let gpu = Gpu::new(Device::with_config(options), Config::default()).unwrap();
     let desc = BufferDesc::new(100 << 10, Usage::VERTEX).movable().evictable();
     let all: Vec<_> = (0..200).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
     let kept: Vec<_> =

@@ -7,7 +7,7 @@ use tenure_core::{
     Buffer, BufferDesc, BufferViewDesc, CompactionBudget, DescriptorTable, DescriptorTableDesc, Gpu, Queue,
     State, Subresource, SyncPoint, Usage,
 };
-use tenure_sim::{DescriptorAt, Device, Lag, Options, Profile};
+use tenure_sim::{DescriptorAt, Device, DeviceConfig, Lag, Profile};
 
 use crate::buffers::{SOON, end, end_frame, with};
 use crate::lifetimes::{assert_no_hazards, fill, move_some, one_in_eight, sampled};
@@ -46,7 +46,7 @@ fn write(gpu: &Gpu<Device>, queue: Queue, tables: &[DescriptorTable<Device>]) {
 fn writes_through_tables_are_copied_after_them() {
     for profile in [Profile::DISCRETE, Profile::D3D12_ENHANCED, Profile::VULKAN_NVIDIA] {
         for queue in [Queue::Graphics, Queue::Compute] {
-            let gpu = with(Options::new(profile).lag(Lag::Submissions(40)));
+            let gpu = with(DeviceConfig::new(profile).lag(Lag::Submissions(40)));
             let kept = written(&gpu, queue);
             let view = BufferViewDesc::raw_writable().range(256, 1024);
             let table = |buffer: &Buffer<Device>| {
@@ -70,7 +70,7 @@ fn writes_through_tables_are_copied_after_them() {
 /// On a device with one queue, a resource that shaders write is in the state for that in its new place.
 #[test]
 fn buffers_written_in_place_keep_their_state_on_one_queue() {
-    let gpu = with(Options::new(Profile::VULKAN_MOBILE).lag(Lag::Submissions(3)));
+    let gpu = with(DeviceConfig::new(Profile::VULKAN_MOBILE).lag(Lag::Submissions(3)));
     let kept = written(&gpu, Queue::Graphics);
     move_some(&gpu);
     let mut recording = gpu.record(Queue::Graphics, "write").unwrap();
@@ -92,7 +92,7 @@ fn external_work_and_moves_do_not_wait_for_each_other() {
     let (over, is_over) = mpsc::channel();
     std::thread::spawn(move || {
         for queue in [Queue::Graphics, Queue::Copy] {
-            let gpu = with(Options::new(Profile::DISCRETE));
+            let gpu = with(DeviceConfig::new(Profile::DISCRETE));
             let mut textures = one_in_eight(&gpu, 128, || gpu.create_texture(&sampled().movable()).unwrap());
             textures.iter().for_each(|texture| fill(&gpu, texture, 7));
             let desc = BufferDesc::new(SIZE, Usage::VERTEX).movable();
@@ -127,7 +127,7 @@ fn external_work_and_moves_do_not_wait_for_each_other() {
 fn uploads_of_another_queue_are_found_after_a_move() {
     let mut moves = 0;
     for &profile in Profile::ALL {
-        let gpu = with(Options::new(profile).lag(Lag::None));
+        let gpu = with(DeviceConfig::new(profile).lag(Lag::None));
         let usage = Usage::SHADER_READ | Usage::UNORDERED_ACCESS;
         let desc = BufferDesc::new(40_000, usage).movable();
         let all: Vec<_> =

@@ -4,7 +4,7 @@ use tenure_core::{
     BufferDesc, CompactionBudget, CompactionConfig, Config, Format, Gpu, Queue, Recording, State,
     Subresource, Texture, TextureDesc, Usage,
 };
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 use crate::buffers::{by_hand, end, end_frame};
 
@@ -12,7 +12,8 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
 fn gpu(config: Config) -> Gpu<Device> {
-    Gpu::new(Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Submissions(3))), config).unwrap()
+    Gpu::new(Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Submissions(3))), config)
+        .unwrap()
 }
 
 fn textures(gpu: &Gpu<Device>, side: u32, count: usize, step: usize) -> Vec<Texture<Device>> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenure_core::{
     Buffer, BufferDesc, Format, Gpu, MovableReport, Queue, Report, State, Subresource, TextureDesc, Usage,
 };
-use tenure_sim::{Device, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Profile};
 
 use crate::buffers::{compact, end, end_frame, with};
 
@@ -24,7 +24,7 @@ fn of(report: &Report, name: &str) -> Option<MovableReport> {
 /// Every handle and the report agree, before and after moves and drops, in pools and in slower memory of its own.
 #[test]
 fn handles_and_the_report_agree() {
-    let gpu = with(Options::new(Profile::VULKAN_NVIDIA));
+    let gpu = with(DeviceConfig::new(Profile::VULKAN_NVIDIA));
     gpu.device().set_budget(0, 60 << 20).unwrap();
     end_frame(&gpu);
     let mut all: Vec<_> = (0..300).map(|index| (index, make(&gpu, index))).collect();
@@ -72,7 +72,7 @@ fn handles_and_the_report_agree() {
 /// Each open recording counts as one user until it is submitted, however often it names the resource.
 #[test]
 fn users_are_open_recordings_and_uploads() {
-    let gpu = with(Options::new(Profile::DISCRETE));
+    let gpu = with(DeviceConfig::new(Profile::DISCRETE));
     let mesh = make(&gpu, 0);
     let users = |name: &str| of(&gpu.report(), name).unwrap().users;
     assert_eq!(users("mesh 0"), 1, "its upload");

@@ -4,7 +4,7 @@ use tenure_core::{
     AllocationFlags, Buffer, BufferDesc, CompactionBudget, Config, Format, Gpu, Queue, State, Subresource,
     TextureDesc, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 
 use crate::buffers::{SOON, by_hand, end, end_frame};
 
@@ -14,7 +14,7 @@ const MIB: u64 = 1 << 20;
 /// A card with a budget of `mib` MiB, and unlimited system memory.
 fn granted(mib: u64, lag: Lag) -> Gpu<Device> {
     let gpu =
-        Gpu::new(Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(lag)), Config::default())
+        Gpu::new(Device::with_config(DeviceConfig::new(Profile::VULKAN_NVIDIA).lag(lag)), Config::default())
             .unwrap();
     gpu.device().set_budget(0, mib * MIB).unwrap();
     end_frame(&gpu);
@@ -84,7 +84,7 @@ fn spilled_resources_return_when_there_is_room() {
 /// The same with explicit compaction, within its budget.
 #[test]
 fn spilled_resources_return_by_hand() {
-    let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA));
+    let device = Device::with_config(DeviceConfig::new(Profile::VULKAN_NVIDIA));
     let gpu = Gpu::new(device, by_hand()).unwrap();
     gpu.device().set_budget(0, 4 * MIB).unwrap();
     end_frame(&gpu);
@@ -219,11 +219,11 @@ fn device_local_resources_do_not_move() {
 #[test]
 fn spilled_resources_return_to_holes() {
     let granted = 64 * MIB;
-    let card = Options::new(Profile::VULKAN_NVIDIA).heap_sizes([granted, 1 << 30, MIB]);
+    let card = DeviceConfig::new(Profile::VULKAN_NVIDIA).heap_sizes([granted, 1 << 30, MIB]);
     for by_hand_alone in [false, true] {
         let mut config = Config::default();
         config.compaction.is_automatic = !by_hand_alone;
-        let gpu = Gpu::new(Device::with_options(card.clone()), config).unwrap();
+        let gpu = Gpu::new(Device::with_config(card.clone()), config).unwrap();
         let desc = TextureDesc::d2(256, 256, Format::Rgba8Unorm, Usage::SHADER_READ).movable().name("tile");
         let size = gpu.texture_cost(&desc).unwrap().size;
         let budget = gpu.memory().heaps[0].budget.unwrap();

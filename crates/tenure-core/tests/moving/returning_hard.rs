@@ -2,7 +2,7 @@
 
 use tenure_core::device::prelude::*;
 use tenure_core::{Buffer, BufferDesc, CompactionBudget, Config, Gpu, Queue, State, Subresource};
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 
 use crate::buffers::{end, end_frame};
 use crate::returning::{assert_holds, desc};
@@ -11,7 +11,8 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
 fn granted(profile: Profile, mib: u64, config: Config) -> Gpu<Device> {
-    let gpu = Gpu::new(Device::with_options(Options::new(profile).lag(Lag::Submissions(2))), config).unwrap();
+    let gpu =
+        Gpu::new(Device::with_config(DeviceConfig::new(profile).lag(Lag::Submissions(2))), config).unwrap();
     gpu.device().set_budget(0, mib * MIB).unwrap();
     end_frame(&gpu);
     gpu

@@ -2,7 +2,7 @@
 
 use tenure_core::{Buffer, Texture};
 use tenure_core::{BufferDesc, Config, Format, Gpu, Queue, TexelData, TextureDesc, Usage};
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 use test_random::Rng;
 
 use crate::buffers::{SOON, end};
@@ -14,7 +14,8 @@ fn run(profile: Profile, seed: u64, faults: bool) -> u64 {
     let mut rng = Rng::new(seed);
     let lag = [Lag::None, Lag::Submissions(3), Lag::Random { max: 12 }][rng.below(3) as usize];
     let gpu =
-        Gpu::new(Device::with_options(Options::new(profile).seed(seed).lag(lag)), Config::default()).unwrap();
+        Gpu::new(Device::with_config(DeviceConfig::new(profile).seed(seed).lag(lag)), Config::default())
+            .unwrap();
     let mut buffers: Vec<(Buffer<Device>, u8, u32)> = Vec::new();
     let mut textures: Vec<(Texture<Device>, u8)> = Vec::new();
     let mut byte = 0_u8;

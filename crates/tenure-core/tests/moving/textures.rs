@@ -4,7 +4,7 @@ use tenure_core::{
     Format, Gpu, LocationKind, Plane, Queue, State, Subresource, TexelData, Texture, TextureDesc,
     TextureRegion, Usage,
 };
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 use crate::buffers::{SOON, compact, end, end_frame, with};
 
@@ -60,7 +60,7 @@ fn remaining_textures_move_with_their_content() {
     for profile in [Profile::DISCRETE, Profile::D3D12_TIER1, Profile::D3D12_ENHANCED, Profile::VULKAN_NVIDIA]
     {
         for desc in shapes() {
-            let gpu = with(Options::new(profile).lag(Lag::Submissions(3)));
+            let gpu = with(DeviceConfig::new(profile).lag(Lag::Submissions(3)));
             let kept = sparse(&gpu, 128, &desc.clone().movable());
             assert_eq!(kept[0].location(), LocationKind::Placed, "{desc:?}");
             let parts = |texture: &Texture<Device>| {
@@ -94,7 +94,7 @@ fn remaining_textures_move_with_their_content() {
 #[test]
 fn multisampled_targets_move() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
-        let gpu = with(Options::new(profile));
+        let gpu = with(DeviceConfig::new(profile));
         let desc = TextureDesc::d2(128, 128, Format::Rgba8Unorm, Usage::RENDER_TARGET).samples(4);
         let kept = sparse(&gpu, 128, &desc.movable());
         for texture in &kept {
@@ -120,7 +120,7 @@ fn multisampled_targets_move() {
 #[test]
 fn a_texture_moves_between_queues() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA, Profile::D3D12_ENHANCED] {
-        let gpu = with(Options::new(profile).lag(Lag::Random { max: 5 }));
+        let gpu = with(DeviceConfig::new(profile).lag(Lag::Random { max: 5 }));
         let desc =
             TextureDesc::d2(256, 256, Format::Rgba8Unorm, Usage::SHADER_READ | Usage::UNORDERED_ACCESS);
         let kept = sparse(&gpu, 64, &desc.movable());

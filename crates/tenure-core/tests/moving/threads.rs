@@ -6,7 +6,7 @@ use tenure_core::{
     Buffer, BufferDesc, BufferViewDesc, CompactionBudget, Config, DescriptorTable, DescriptorTableDesc, Gpu,
     PoolConfig, Queue, State, Subresource, Usage,
 };
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 use test_random::Rng;
 
 use crate::buffers::{SOON, end, end_frame};
@@ -92,8 +92,8 @@ fn threads_find_their_bytes_during_moves() {
     for (seed, profile) in [Profile::DISCRETE, Profile::VULKAN_NVIDIA].into_iter().enumerate() {
         // One shard, because lent pieces do not move.
         let pools = PoolConfig::default().shards(1);
-        let options = Options::new(profile).lag(Lag::Random { max: 9 }).seed(seed as u64);
-        let gpu = Gpu::new(Device::with_options(options), Config::from(pools)).unwrap();
+        let options = DeviceConfig::new(profile).lag(Lag::Random { max: 9 }).seed(seed as u64);
+        let gpu = Gpu::new(Device::with_config(options), Config::from(pools)).unwrap();
         let (running, moves) = (AtomicUsize::new(4), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for thread in 0..4 {

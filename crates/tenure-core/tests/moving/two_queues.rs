@@ -4,7 +4,7 @@ use tenure_core::{
     Buffer, BufferDesc, BufferViewDesc, CompactionBudget, Format, Gpu, Queue, State, Subresource, TexelData,
     TextureDesc, Usage,
 };
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 use test_random::Rng;
 
 use crate::buffers::{compact, end, with};
@@ -14,7 +14,7 @@ use crate::lifetimes::{assert_no_hazards, one_in_eight};
 #[test]
 fn each_queue_keeps_its_mips() {
     for (mine, other) in [(0, 1), (1, 0)] {
-        let gpu = with(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::Submissions(3)));
+        let gpu = with(DeviceConfig::new(Profile::VULKAN_NVIDIA).lag(Lag::Submissions(3)));
         let usage = Usage::SHADER_READ | Usage::UNORDERED_ACCESS;
         let desc = TextureDesc::d2(256, 256, Format::Rgba8Unorm, usage).mips(2).movable();
         let kept = one_in_eight(&gpu, 128, || gpu.create_texture(&desc).unwrap());
@@ -59,7 +59,7 @@ fn each_queue_keeps_its_mips() {
 fn a_move_after_one_by_another_queue_is_visible() {
     for seed in 0..200 {
         let mut rng = Rng::new(seed);
-        let gpu = with(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::Submissions(3)));
+        let gpu = with(DeviceConfig::new(Profile::VULKAN_NVIDIA).lag(Lag::Submissions(3)));
         let usage = Usage::SHADER_READ | Usage::UNORDERED_ACCESS;
         let desc = BufferDesc::new(40_000, usage).movable();
         let mut all = Vec::new();

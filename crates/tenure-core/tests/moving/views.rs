@@ -7,7 +7,7 @@ use tenure_core::{
     DescriptorSetDesc, DescriptorTable, DescriptorTableDesc, Gpu, Queue, SetBinding, SetDescriptor,
     SetLayout, SetLayoutDesc, State, Subresource, Usage, View,
 };
-use tenure_sim::{CallKind, DescriptorAt, Device, Fault, FaultKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, DescriptorAt, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 use test_random::Rng;
 
 use crate::buffers::{SOON, by_hand, compact, end, end_frame, with};
@@ -123,7 +123,7 @@ fn has_sets(profile: &Profile) -> bool {
 #[test]
 fn descriptors_follow_moved_resources() {
     for profile in PROFILES {
-        let gpu = with(Options::new(profile).lag(Lag::Submissions(3)));
+        let gpu = with(DeviceConfig::new(profile).lag(Lag::Submissions(3)));
         let (out, mut shown) = (output(&gpu), sparse(&gpu, 256));
         let layout = has_sets(&profile).then(|| layout(&gpu));
         check(&gpu, &out, &vec![], &vec![], &shown, || ());
@@ -150,7 +150,7 @@ fn descriptors_follow_moved_resources() {
 #[test]
 fn resources_shown_to_a_recording_stay() {
     for profile in PROFILES {
-        let gpu = with(Options::new(profile));
+        let gpu = with(DeviceConfig::new(profile));
         let (out, shown) = (output(&gpu), sparse(&gpu, 256));
         let tables = vec![(table(&gpu, &shown), shown.clone())];
         let budget = CompactionBudget { bytes: 1 << 30, moves: 1000, pieces: 10_000 };
@@ -170,7 +170,7 @@ fn resources_shown_to_a_recording_stay() {
 #[test]
 fn resources_of_a_queried_table_stay() {
     for profile in PROFILES {
-        let gpu = with(Options::new(profile));
+        let gpu = with(DeviceConfig::new(profile));
         let (out, shown) = (output(&gpu), sparse(&gpu, 256));
         let tables = vec![(table(&gpu, &shown[..4]), shown[..4].to_vec())];
         compact(&gpu);
@@ -200,7 +200,7 @@ fn resources_of_a_queried_table_stay() {
 #[test]
 fn without_descriptors_nothing_moves() {
     let descriptors = DescriptorConfig::default().static_resources(Some(40));
-    let device = Device::with_options(Options::new(Profile::DISCRETE));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE));
     let gpu = Gpu::new(device, by_hand().descriptors(descriptors)).unwrap();
     let (out, shown) = (output(&gpu), sparse(&gpu, 256));
     let mut tables: Tables = shown.chunks(8).map(|some| (table(&gpu, some), some.to_vec())).collect();
@@ -241,7 +241,7 @@ impl World {
         let mut rng = Rng::new(seed);
         let profile = PROFILES[seed as usize % 2];
         let lag = [Lag::None, Lag::Submissions(3), Lag::Random { max: 9 }][rng.below(3) as usize];
-        let gpu = with(Options::new(profile).lag(lag).seed(seed));
+        let gpu = with(DeviceConfig::new(profile).lag(lag).seed(seed));
         let (out, layout) = (output(&gpu), has_sets(&profile).then(|| layout(&gpu)));
         let (shown, tables, sets) = (Vec::new(), Vec::new(), Vec::new());
         Self { rng, shown, tables, sets, next: 0, moves: 0, out, layout, gpu }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::{Buffer, BufferDesc, CompactionBudget, Config, Gpu, Queue, Readback, Recording, Usage};
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 use test_random::Rng;
 
 const SOON: Duration = Duration::from_secs(10);
@@ -41,7 +41,7 @@ impl World {
         let lag = [Lag::None, Lag::Submissions(3), Lag::Random { max: 12 }][rng.below(3) as usize];
         let context = format!("{profile:?}, seed {seed}, {lag:?}");
         let gpu =
-            Gpu::new(Device::with_options(Options::new(profile).seed(seed).lag(lag)), Config::default())
+            Gpu::new(Device::with_config(DeviceConfig::new(profile).seed(seed).lag(lag)), Config::default())
                 .unwrap();
         let sources = (0..3).map(|byte| {
             let desc = BufferDesc::new(300_000, Usage::UNORDERED_ACCESS | Usage::COPY_SRC);

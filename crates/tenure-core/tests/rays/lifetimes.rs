@@ -71,7 +71,7 @@ fn large_ones_have_buffers_of_their_own() {
 
 #[test]
 fn structures_outlive_their_uses_on_the_gpu() {
-    let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::Manual));
+    let device = Device::with_config(DeviceConfig::new(Profile::VULKAN_NVIDIA).lag(Lag::Manual));
     let gpu = gpu_of(&device, Config::default());
     let rock = bottom(&gpu, 4096);
     let mut recording = gpu.record(Queue::Graphics, "build").unwrap();

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tenure_core::{AccelerationStructure, AccelerationStructureDesc, CompactedSize, Config, Gpu, Recording};
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 mod bindings;
 mod compaction;
@@ -21,7 +21,7 @@ fn gpu_of(device: &Device, config: Config) -> Gpu<Device> {
 }
 
 fn late(profile: Profile) -> Device {
-    Device::with_options(Options::new(profile).lag(Lag::Submissions(3)))
+    Device::with_config(DeviceConfig::new(profile).lag(Lag::Submissions(3)))
 }
 
 fn bottom(gpu: &Gpu<Device>, size: u64) -> AccelerationStructure<Device> {

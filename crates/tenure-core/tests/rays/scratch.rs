@@ -126,7 +126,7 @@ proptest! {
     #[test]
     fn ranges_in_use_never_overlap(steps in prop::collection::vec(step(), 1..150), which in 0..PROFILES.len()) {
         let profile = PROFILES[which];
-        let device = Device::with_options(Options::new(profile).lag(Lag::Manual));
+        let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::Manual));
         let gpu = gpu_of(&device, small_pages());
         let alignment = tenure_core::device::Device::properties(&device).rays.scratch_alignment;
         let open = |index: usize| gpu.record(Queue::Graphics, ["a", "b", "c"][index]).unwrap();

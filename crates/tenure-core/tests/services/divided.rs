@@ -7,7 +7,7 @@ use tenure_core::{
     AllocationFlags, Awaited, Buffer, BufferDesc, Config, Error, Format, FrameConfig, Gpu, PoolConfig, Queue,
     StagingConfig, TexelData, TextureDesc, TextureRegion, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 
 use super::in_place;
 use super::model::{Model, SAMPLED, blocks};
@@ -21,7 +21,7 @@ pub(super) const MIB: u64 = 1 << 20;
 pub(super) fn small_host(profile: Profile, bytes: u64, lag: Lag) -> Device {
     let heaps = [2 << 30, bytes, 64 * KIB];
     let heaps = if profile == Profile::VULKAN_AMD_SMALL_BAR { &heaps[..] } else { &heaps[..2] };
-    Device::with_options(Options::new(profile).heap_sizes(heaps).lag(lag).seed(5))
+    Device::with_config(DeviceConfig::new(profile).heap_sizes(heaps).lag(lag).seed(5))
 }
 
 pub(super) fn config(max_pending: u64) -> Config {
@@ -75,7 +75,7 @@ fn more_than_the_host_has_is_uploaded_in_pieces() {
 fn large_uploads_stay_within_the_staging_limit() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::D3D12_TIER2, Profile::VULKAN_LAVAPIPE] {
         for lag in [Lag::None, Lag::Submissions(3), Lag::Random { max: 9 }] {
-            let device = Device::with_options(Options::new(profile).lag(lag).seed(5));
+            let device = Device::with_config(DeviceConfig::new(profile).lag(lag).seed(5));
             let gpu = gpu(&device, config(4 * MIB));
             let data = bytes(64 * MIB, 2);
             let volume = buffer(&gpu, 64 * MIB);
@@ -157,7 +157,7 @@ fn a_row_that_does_not_fit_is_refused_with_its_bytes() {
 #[test]
 fn pieces_are_at_the_places_of_the_whole() {
     for profile in Profile::ALL {
-        let device = Device::with_options(Options::new(*profile).lag(Lag::Random { max: 4 }).seed(5));
+        let device = Device::with_config(DeviceConfig::new(*profile).lag(Lag::Random { max: 4 }).seed(5));
         let gpu = gpu(&device, config(64 * KIB));
         let [small_blocks, large_blocks] = blocks(&gpu);
         let mut rng = Rng::new(4);
@@ -208,7 +208,7 @@ fn pieces_are_at_the_places_of_the_whole() {
 #[test]
 fn the_order_is_that_of_the_calls() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::D3D12_TIER2, Profile::VULKAN_LAVAPIPE] {
-        let device = Device::with_options(Options::new(profile).lag(Lag::Random { max: 6 }).seed(5));
+        let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::Random { max: 6 }).seed(5));
         let gpu = gpu(&device, config(256 * KIB));
         let volume = buffer(&gpu, 4 * MIB);
         let copy = buffer(&gpu, 4 * MIB);
@@ -240,7 +240,7 @@ fn the_order_is_that_of_the_calls() {
 #[test]
 fn threads_upload_at_once() {
     for lag in [Lag::None, Lag::Random { max: 5 }] {
-        let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(lag).seed(5));
+        let device = Device::with_config(DeviceConfig::new(Profile::VULKAN_NVIDIA).lag(lag).seed(5));
         let gpu = gpu(&device, config(2 * MIB));
         let volumes: Vec<_> = (0..4).map(|_| buffer(&gpu, 8 * MIB)).collect();
         thread::scope(|scope| {
@@ -268,7 +268,7 @@ fn threads_upload_at_once() {
 fn waits_for_a_late_gpu_time_out() {
     let frames = FrameConfig::default().timeout(Duration::from_millis(20));
     for max_wait in [Duration::from_millis(1), Duration::ZERO] {
-        let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Manual));
+        let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Manual));
         let pools = PoolConfig::default().max_wait(max_wait);
         let gpu = gpu(&device, config(256 * KIB).frames(frames.clone()).pools(pools));
         let volume = buffer(&gpu, MIB);
@@ -297,7 +297,7 @@ fn waits_for_a_late_gpu_time_out() {
 fn a_device_lost_between_two_pieces_is_an_error() {
     for call in [CallKind::Submit, CallKind::CreateCommitted] {
         for n in 1..6 {
-            let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Submissions(2)));
+            let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Submissions(2)));
             let gpu = gpu(&device, config(MIB));
             let volume = buffer(&gpu, 8 * MIB);
             device.faults().inject(Fault::nth(n, FaultKind::Removed("unplugged".to_owned())).of(call));
@@ -315,13 +315,13 @@ fn a_device_lost_between_two_pieces_is_an_error() {
 
 #[test]
 fn wrong_lengths_are_refused_before_anything_is_read() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE));
     let gpu = gpu(&device, config(64 * KIB));
     let volume = buffer(&gpu, MIB);
     let error = gpu.read_back_into(&volume, 1, &mut vec![0; 1 << 20], SECOND).unwrap_err();
     assert!(matches!(error, Error::OutOfRange { offset: 1, .. }), "{error}");
     gpu.read_back_into(&volume, MIB, &mut [], SECOND).unwrap();
-    let other_device = Device::with_options(Options::new(Profile::DISCRETE));
+    let other_device = Device::with_config(DeviceConfig::new(Profile::DISCRETE));
     let other = super::gpu(&other_device, config(64 * KIB));
     let error = other.read_back_into(&volume, 0, &mut [], SECOND).unwrap_err();
     assert!(matches!(error, Error::Foreign { .. }), "{error}");

@@ -9,7 +9,7 @@ use tenure_core::{
     AllocationFlags, Buffer, BufferDesc, Config, Error, FrameConfig, Gpu, MemoryUse, PoolConfig, Queue,
     StagingConfig, SyncPoint, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 
 use super::divided::{KIB, MIB, buffer, bytes, config, small_host};
 use super::in_place::staged;
@@ -100,7 +100,7 @@ fn page_sizes_shrink_after_a_refusal() {
 #[test]
 fn an_upload_is_submitted_once_all_of_its_batches_are() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::VULKAN_LAVAPIPE] {
-        let device = Device::with_options(Options::new(profile).lag(Lag::None));
+        let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None));
         let gpu = gpu(&device, config(MIB));
         let (volume, data) = (buffer(&gpu, 16 * MIB), bytes(16 * MIB, 2));
         let (begun, is_over) = (Barrier::new(2), AtomicBool::new(false));
@@ -135,7 +135,7 @@ fn an_upload_is_submitted_once_all_of_its_batches_are() {
 fn a_shortage_at_one_submission_ends_no_upload() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::VULKAN_LAVAPIPE] {
         for n in 1..6 {
-            let device = Device::with_options(Options::new(profile).lag(Lag::Submissions(2)));
+            let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::Submissions(2)));
             let gpu = gpu(&device, config(MIB));
             let (volume, data) = (buffer(&gpu, 8 * MIB), bytes(8 * MIB, 3));
             device.faults().inject(Fault::nth(n, FaultKind::OutOfHostMemory).of(CallKind::Submit));
@@ -182,7 +182,7 @@ fn threads_wait_for_one_another_where_memory_is_short() {
 #[test]
 fn threads_stay_within_the_staging_limit() {
     for threads in [1, 4, 8] {
-        let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::Submissions(8)));
+        let device = Device::with_config(DeviceConfig::new(Profile::VULKAN_NVIDIA).lag(Lag::Submissions(8)));
         let gpu = gpu(&device, config(4 * MIB));
         let volumes: Vec<_> = (0..threads).map(|_| buffer(&gpu, 16 * MIB)).collect();
         let before = gpu.stats().reserved;

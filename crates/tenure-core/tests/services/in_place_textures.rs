@@ -6,7 +6,7 @@ use tenure_core::memory::PoolKind;
 use tenure_core::{
     Config, Format, Gpu, InPlaceConfig, Queue, State, Subresource, TexelData, Texture, TextureDesc, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 
 use super::in_place::staged;
 use super::model::{Model, SAMPLED, random_desc, random_region};
@@ -18,7 +18,7 @@ const WRITTEN: [Profile; 3] =
     [Profile::VULKAN_LAVAPIPE, Profile::VULKAN_NVIDIA, Profile::VULKAN_AMD_SMALL_BAR];
 
 fn device(profile: Profile, lag: Lag) -> Device {
-    Device::with_options(Options::new(profile).lag(lag).seed(12).texture_writes(true))
+    Device::with_config(DeviceConfig::new(profile).lag(lag).seed(12).texture_writes(true))
 }
 
 /// Uploads of any size, also on cards.
@@ -90,8 +90,9 @@ fn initial_data_is_written_at_once_for_every_queue() {
 #[test]
 fn textures_are_created_in_the_state_of_shader_reads() {
     for profile in WRITTEN {
-        let device =
-            Device::with_options(Options::new(profile).lag(Lag::Manual).texture_writes(true).journal(true));
+        let device = Device::with_config(
+            DeviceConfig::new(profile).lag(Lag::Manual).texture_writes(true).journal(true),
+        );
         let gpu = gpu(&device, config());
         let (texture, _) = create(&gpu, &grass(), 3);
         for (queue, state) in
@@ -238,7 +239,7 @@ fn textures_that_the_cpu_cannot_write_are_staged() {
     drop(never_filled);
     end(gpu, &device);
     for (profile, on) in [(Profile::VULKAN_LAVAPIPE, false), (Profile::D3D12_UMA, true)] {
-        let device = Device::with_options(Options::new(profile).lag(Lag::None).texture_writes(on));
+        let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None).texture_writes(on));
         let gpu = super::gpu(&device, config());
         let (texture, model) = create(&gpu, &grass(), 9);
         assert!(!device_features(&gpu).contains(Features::TEXTURE_WRITES));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tenure_core::memory::PoolKind;
 use tenure_core::{Config, Gpu};
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 mod beside_pages;
 mod constants;
@@ -34,7 +34,7 @@ mod without_frames;
 const SECOND: Duration = Duration::from_secs(1);
 
 fn device(profile: Profile, lag: Lag) -> Device {
-    Device::with_options(Options::new(profile).lag(lag).seed(11))
+    Device::with_config(DeviceConfig::new(profile).lag(lag).seed(11))
 }
 
 fn gpu(device: &Device, config: Config) -> Gpu<Device> {

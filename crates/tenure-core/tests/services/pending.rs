@@ -4,7 +4,7 @@ use tenure_core::{
     Buffer, BufferDesc, BufferLayout, Config, Format, Gpu, Plane, Queue, Recording, State, Subresource,
     Texture, TextureDesc, TextureRegion, Usage,
 };
-use tenure_sim::{Device, Lag, Options, Profile, Step};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile, Step};
 
 use super::{SECOND, end};
 use test_random::Rng;
@@ -93,7 +93,7 @@ fn record(recording: &mut Recording<Device>, queue: Queue, scene: &Scene, rng: &
 
 /// All that queues execute for a random program.
 fn run(profile: Profile, seed: u64, ask: bool) -> Vec<Step> {
-    let device = Device::with_options(Options::new(profile).lag(Lag::None).seed(seed).journal(true));
+    let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None).seed(seed).journal(true));
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     let scene = Scene::new(&gpu);
     let mut rng = Rng::new(seed);

@@ -6,7 +6,7 @@ use tenure_core::{
     Buffer, BufferDesc, CompactionBudget, Config, Error, Format, Gpu, MemoryUse, Queue, QueueKind, Recording,
     State, Subresource, TexelData, Texture, TextureDesc, Usage,
 };
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 use super::{device, end, gpu};
 use test_random::Rng;
@@ -261,7 +261,7 @@ fn resources_that_others_write_cannot_be_read_only() {
 /// A resource while it is moved, uploaded to again and read, by recordings that stay open meanwhile.
 fn play(profile: Profile, seed: u64) {
     let mut rng = Rng::new(seed);
-    let device = Device::with_options(Options::new(profile).lag(Lag::Random { max: 4 }).seed(seed));
+    let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::Random { max: 4 }).seed(seed));
     let gpu = gpu(&device, Config::default());
     let mut textures = Vec::new();
     let mut buffers: Vec<(Buffer<Device>, Vec<u8>)> = Vec::new();

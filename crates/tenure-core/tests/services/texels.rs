@@ -9,7 +9,7 @@ use tenure_core::{
     BufferDesc, BufferLayout, Config, DeviceError, Error, Format, Gpu, Plane, Queue, QueueId, QueueKind,
     StagingConfig, Subresource, TexelData, Texture, TextureDesc, TextureRegion, UploadStats, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 
 use super::model::{Model, SAMPLED, blocks, random_desc, random_region};
 use super::{device, end, gpu, live};
@@ -55,8 +55,8 @@ fn initial_texels_of_every_shape_arrive() {
 /// Copies that a driver drops are refused before anything is recorded, other copies are not.
 #[test]
 fn copies_that_a_driver_loses_are_refused() {
-    let options = Options::new(Profile::DISCRETE).lag(Lag::None).loses_depth_copies();
-    let device = Device::with_options(options);
+    let options = DeviceConfig::new(Profile::DISCRETE).lag(Lag::None).loses_depth_copies();
+    let device = Device::with_config(options);
     let gpu = gpu(&device, Config::default());
     let usage = Usage::DEPTH_STENCIL | Usage::COPY_SRC | Usage::COPY_DST;
     let both = gpu.create_texture(&TextureDesc::d2(8, 8, Format::D32FloatS8Uint, usage)).unwrap();

@@ -11,7 +11,7 @@ use tenure_core::{
     PoolConfig, Queue, QueueId, QueueKind, StagingConfig, State, Strategy as Placing, Subresource,
     UploadStats, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile, Step};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile, Step};
 
 use super::in_place::staged;
 use super::{SECOND, device, end, finish, gpu, live};
@@ -535,7 +535,7 @@ fn upload_heaps_are_no_destination() {
 fn only_overlapping_copies_are_ordered() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::D3D12_TIER2, Profile::D3D12_ENHANCED] {
         let barriers = |twice: usize| {
-            let device = Device::with_options(Options::new(profile).journal(true));
+            let device = Device::with_config(DeviceConfig::new(profile).journal(true));
             let mut config = Config::default();
             config.in_place.max_over_bus = 0;
             let gpu = gpu(&device, config);

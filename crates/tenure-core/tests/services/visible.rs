@@ -7,7 +7,7 @@ use tenure_core::{
     Buffer, BufferDesc, Config, Error, Format, Gpu, InPlaceConfig, MemoryUse, Queue, Recording, State,
     Subresource, Texture, TextureDesc, Usage,
 };
-use tenure_sim::{Device, Lag, Options, Profile, Step};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile, Step};
 
 use super::in_place::staged;
 use super::{SECOND, end, finish};
@@ -107,7 +107,8 @@ fn only_memory_that_the_cpu_reads_is_made_visible_to_it() {
     {
         let mut shown = 0;
         for seed in 0..20 {
-            let device = Device::with_options(Options::new(profile).lag(Lag::None).seed(seed).journal(true));
+            let device =
+                Device::with_config(DeviceConfig::new(profile).lag(Lag::None).seed(seed).journal(true));
             let gpu = Gpu::new(device.clone(), Config::from(in_place.clone())).unwrap();
             let scene = Scene::new(&gpu);
             let mut rng = Rng::new(seed);

@@ -2,7 +2,7 @@
 
 use tenure_core::device::QueueSerial;
 use tenure_core::{Config, Format, Gpu, Queue, QueueId, State, Subresource, Texture, TextureDesc, Usage};
-use tenure_sim::{Device, Lag, Options, Profile, Step};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile, Step};
 
 const GRAPHICS: QueueId = QueueId(0);
 const COMPUTE: QueueId = QueueId(1);
@@ -26,7 +26,7 @@ struct RecordingOutcome {
 
 impl Bench {
     fn new(profile: Profile) -> Self {
-        let device = Device::with_options(Options::new(profile).lag(Lag::None).journal(true));
+        let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None).journal(true));
         let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
         let usage = Usage::SHADER_READ | Usage::UNORDERED_ACCESS | Usage::COPY_SRC | Usage::COPY_DST;
         let image = gpu.create_texture(&TextureDesc::d2(16, 16, Format::Rgba8Unorm, usage)).unwrap();

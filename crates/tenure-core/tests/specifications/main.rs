@@ -14,7 +14,9 @@ use tenure_core::{
     Buffer, BufferDesc, Config, Format, Gpu, Queue, QueueId, Recording, State, Subresource, Texture,
     TextureDesc, Usage,
 };
-use tenure_sim::{BarrierChange, CallKind, Checks, Device, Fault, FaultKind, Hazard, Lag, Options, Profile};
+use tenure_sim::{
+    BarrierChange, CallKind, Checks, Device, DeviceConfig, Fault, FaultKind, Hazard, Lag, Profile,
+};
 
 use model::{Model, Verdict};
 use random::Random;
@@ -82,8 +84,8 @@ struct Found {
 impl World {
     fn new(profile: Profile, seed: u64) -> Self {
         let options =
-            Options::new(profile).lag(Lag::None).checks(Checks::STATES | Checks::RACES).journal(true);
-        let device = Device::with_options(options);
+            DeviceConfig::new(profile).lag(Lag::None).checks(Checks::STATES | Checks::RACES).journal(true);
+        let device = Device::with_config(options);
         let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
         let mut model = Model::new(device.properties());
         let shaders = Usage::SHADER_READ | COPIES;

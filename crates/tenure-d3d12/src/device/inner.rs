@@ -16,7 +16,7 @@ use crate::device::memory::residency::Paging;
 use crate::device::queue::Events;
 use crate::device::queue::Queue;
 use crate::device::resource::desc::Described;
-use crate::device::setup::adapter::AdapterInfo;
+use crate::device::setup::adapter::AdapterReport;
 use crate::device::setup::caps::{Caps, Interfaces};
 use crate::device::setup::format_support::FormatSupport;
 use crate::device::setup::message::Messages;
@@ -79,7 +79,7 @@ pub(crate) struct Inner {
     pub(crate) properties: Properties,
     pub(crate) workarounds: Workarounds,
     pub(crate) adapter: Option<IDXGIAdapter3>,
-    pub(crate) adapter_info: AdapterInfo,
+    pub(crate) adapter_info: AdapterReport,
     pub(crate) messages: Messages,
     pub(crate) counters: Counters,
     pub(crate) paging: Paging,
@@ -98,7 +98,7 @@ pub(crate) struct Parts {
     pub(crate) properties: Properties,
     pub(crate) workarounds: Workarounds,
     pub(crate) adapter: Option<IDXGIAdapter3>,
-    pub(crate) adapter_info: AdapterInfo,
+    pub(crate) adapter_info: AdapterReport,
     pub(crate) messages: Messages,
     pub(crate) queues: Vec<Queue>,
 }

@@ -49,10 +49,10 @@ pub use self::{
     record::{barriers::to_barrier_layout, list::List, state::to_resource_states},
     resource::object::Resource,
     setup::{
-        adapter::{Adapter, AdapterInfo, adapters},
+        adapter::{Adapter, AdapterReport, adapters},
         caps::FeatureLevel,
         message::{Message, MessageSink, Severity},
-        options::{DriverFaults, Options},
+        options::{DeviceConfig, DriverFaults},
     },
     sharing::{AdapterId, Exported, ShareError, SharedFence, Sharing},
     structure::AccelerationStructure,
@@ -65,9 +65,9 @@ pub use self::{
 /// ```no_run
 /// use tenure_core::{BufferDesc, Config, Gpu};
 /// use tenure_core::device::Usage;
-/// use tenure_d3d12::{Device, Options};
+/// use tenure_d3d12::{Device, DeviceConfig};
 ///
-/// let gpu = Gpu::new(Device::create(&Options::default())?, Config::default())?;
+/// let gpu = Gpu::new(Device::create(&DeviceConfig::default())?, Config::default())?;
 /// let rock = gpu.create_buffer(&BufferDesc::new(4096, Usage::VERTEX).name("rock"))?;
 /// println!("{:?}, {} B into {:?}", rock.location(), rock.offset(), rock.raw().raw());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -87,10 +87,10 @@ impl Device {
     ///
     /// ```no_run
     /// use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{ID3D12CommandQueue, ID3D12Device};
-    /// use tenure_d3d12::{Device, Options};
+    /// use tenure_d3d12::{Device, DeviceConfig};
     ///
     /// fn wrap(own: &ID3D12Device, direct: &ID3D12CommandQueue) -> Result<(), Box<dyn std::error::Error>> {
-    ///     let device = Device::new(own, &[direct.clone()], &Options::default())?;
+    ///     let device = Device::new(own, &[direct.clone()], &DeviceConfig::default())?;
     ///     println!("{}", device.adapter().name);
     ///     Ok(())
     /// }
@@ -98,7 +98,7 @@ impl Device {
     pub fn new(
         device: &ID3D12Device,
         queues: &[ID3D12CommandQueue],
-        options: &Options,
+        options: &DeviceConfig,
     ) -> Result<Self, DeviceError> {
         // SAFETY: the interface is alive; the number is returned by value.
         let adapter = by_luid(unsafe { device.GetAdapterLuid() })?;
@@ -110,7 +110,7 @@ impl Device {
     ///
     /// # Errors
     /// The error of the software adapter, the last to be tried.
-    pub fn create(options: &Options) -> Result<Self, DeviceError> {
+    pub fn create(options: &DeviceConfig) -> Result<Self, DeviceError> {
         let listed = if options.software { Vec::new() } else { adapters()? };
         for adapter in listed.iter().filter(|adapter| !adapter.info().software) {
             match Self::create_on(adapter, options) {
@@ -131,7 +131,7 @@ impl Device {
     ///
     /// # Errors
     /// The driver's errors.
-    pub fn create_on(adapter: &Adapter, options: &Options) -> Result<Self, DeviceError> {
+    pub fn create_on(adapter: &Adapter, options: &DeviceConfig) -> Result<Self, DeviceError> {
         if options.validation {
             // If it is not installed, the device works without it: `is_validated` returns false.
             let _enabled = enable_debug_layer();
@@ -150,7 +150,7 @@ impl Device {
         device: &ID3D12Device,
         queues: &[ID3D12CommandQueue],
         adapter: &Adapter,
-        options: &Options,
+        options: &DeviceConfig,
     ) -> Result<Self, DeviceError> {
         let queues = wrap_queues(device, queues)?;
         let interfaces = Interfaces::of(device);
@@ -209,7 +209,7 @@ impl Device {
 
     /// Its adapter.
     #[must_use]
-    pub fn adapter(&self) -> &AdapterInfo {
+    pub fn adapter(&self) -> &AdapterReport {
         &self.inner.adapter_info
     }
 
@@ -219,7 +219,7 @@ impl Device {
         feature_level(&self.inner.raw)
     }
 
-    /// The faults of the driver that are worked around: see [`Options::driver_faults`].
+    /// The faults of the driver that are worked around: see [`DeviceConfig::driver_faults`].
     #[must_use]
     pub fn workarounds(&self) -> &Workarounds {
         &self.inner.workarounds

@@ -6,7 +6,7 @@
 //! garbage.
 //!
 //! [`Workarounds::of`] chooses the rows for an adapter, [`Workarounds::actions`] returns the workarounds for a
-//! resource. Neither calls the driver, so both can be tested without the adapters; `Options::driver_faults` makes
+//! resource. Neither calls the driver, so both can be tested without the adapters; `DeviceConfig::driver_faults` makes
 //! a device behave as on any of them.
 //!
 //! To add a row, append it to the table; the tests of this module require a source and an action.

@@ -15,7 +15,7 @@ use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
     D3D12_TEXTURE_LAYOUT_ROW_MAJOR, ID3D12CommandQueue, ID3D12Resource,
 };
 use tenure_d3d12::windows::Win32::Graphics::Dxgi::Common::{DXGI_FORMAT_R8G8B8A8_UNORM, DXGI_SAMPLE_DESC};
-use tenure_d3d12::{Device, Options, Resource};
+use tenure_d3d12::{Device, DeviceConfig, Resource};
 
 use crate::bench::{Bench, GPU_ONLY, GRAPHICS, LONG, device, distinct_from, pattern, refused};
 use crate::device_thread::on_device_thread;
@@ -28,7 +28,7 @@ fn own_queue(device: &Device, kind: D3D12_COMMAND_LIST_TYPE) -> ID3D12CommandQue
 
 fn wrap(own: &Device, queues: &[ID3D12CommandQueue]) -> Result<Device, DeviceError> {
     let (own, queues) = (own.raw().clone(), queues.to_vec());
-    on_device_thread(move || Device::new(&own, &queues, &Options::default()))
+    on_device_thread(move || Device::new(&own, &queues, &DeviceConfig::default()))
 }
 
 /// A device and queues that the program has created.

@@ -3,7 +3,7 @@
 use tenure_core::device::{Requirements, ResourceDesc, prelude::*};
 use tenure_core::{Format, TextureDesc, Usage};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::ID3D12Resource;
-use tenure_d3d12::{Device, Options};
+use tenure_d3d12::{Device, DeviceConfig};
 
 use crate::bench::{GPU_ONLY, KIB, MIB, buffer, create, device};
 
@@ -17,7 +17,7 @@ fn sampled(side: u32) -> TextureDesc {
 
 #[test]
 fn small_textures_lie_at_4_kib_and_others_at_64() {
-    let device = create(Options::default().tight_alignment(false));
+    let device = create(DeviceConfig::default().tight_alignment(false));
     for (side, alignment) in [(1, 4 * KIB), (64, 4 * KIB), (128, 4 * KIB), (129, 64 * KIB), (1024, 64 * KIB)]
     {
         let needs = needs(&device, &sampled(side));
@@ -26,14 +26,14 @@ fn small_textures_lie_at_4_kib_and_others_at_64() {
     }
     let target = TextureDesc::d2(16, 16, Format::Rgba8Unorm, Usage::RENDER_TARGET);
     assert_eq!(needs(&device, &target).alignment, 64 * KIB, "a target is never small");
-    let coarse = create(Options::default().small_textures(false).tight_alignment(false));
+    let coarse = create(DeviceConfig::default().small_textures(false).tight_alignment(false));
     assert_eq!(needs(&coarse, &sampled(16)).alignment, 64 * KIB, "switched off");
 }
 
 /// Tight alignment increases neither the alignment nor the memory of textures.
 #[test]
 fn tight_alignment_asks_for_no_more() {
-    let (tight, rigid) = (device(), create(Options::default().tight_alignment(false)));
+    let (tight, rigid) = (device(), create(DeviceConfig::default().tight_alignment(false)));
     for desc in [1, 64, 129, 1024].map(sampled) {
         let (tight, rigid) = (needs(&tight, &desc), needs(&rigid, &desc));
         assert!(
@@ -50,7 +50,7 @@ fn tight_alignment_asks_for_no_more() {
 /// A driver may support only 4 MiB for them, or 64 KiB for all.
 #[test]
 fn multisampled_textures_lie_at_64_kib_or_4_mib() {
-    let device = create(Options::default().tight_alignment(false));
+    let device = create(DeviceConfig::default().tight_alignment(false));
     for side in [64, 512, 2048] {
         let desc = TextureDesc::d2(side, side, Format::Rgba8Unorm, Usage::RENDER_TARGET).samples(4);
         let needs = needs(&device, &desc);
@@ -67,7 +67,7 @@ fn asked_for(raw: &ID3D12Resource) -> u64 {
 /// A created resource has the alignment of its queried requirements.
 #[test]
 fn resources_are_created_as_they_were_asked_for() {
-    let device = create(Options::default().tight_alignment(false));
+    let device = create(DeviceConfig::default().tight_alignment(false));
     let small = ResourceDesc::Texture(sampled(16).info);
     let made = device.create_committed(&small, GPU_ONLY).unwrap();
     assert_eq!(asked_for(made.raw()), 4 * KIB);
@@ -78,7 +78,7 @@ fn resources_are_created_as_they_were_asked_for() {
 #[test]
 fn buffers_take_whole_alignments() {
     let device = device();
-    let tight = create(Options::default().tight_alignment(false));
+    let tight = create(DeviceConfig::default().tight_alignment(false));
     for size in [1, 64 * KIB, 64 * KIB + 1, 5 * MIB] {
         let needs = tight.requirements(&buffer(size, Usage::VERTEX)).unwrap();
         assert_eq!((needs.size, needs.alignment), (size.next_multiple_of(64 * KIB), 64 * KIB));

@@ -8,7 +8,7 @@ use tenure_core::device::{
     prelude::*,
 };
 use tenure_core::{BufferInfo, DeviceError, Format, QueueId, State, TextureDesc, TextureInfo, Usage};
-use tenure_d3d12::{Device, List, Options, Resource};
+use tenure_d3d12::{Device, DeviceConfig, List, Resource};
 
 use crate::device_thread::on_device_thread;
 use crate::matrix;
@@ -28,18 +28,18 @@ pub(crate) const KIB: u64 = 1 << 10;
 pub(crate) const MIB: u64 = 1 << 20;
 
 pub(crate) fn device() -> Device {
-    create(Options::default())
+    create(DeviceConfig::default())
 }
 
 /// A device as the environment requests it, see [`matrix`](crate::matrix).
-pub(crate) fn create(options: Options) -> Device {
+pub(crate) fn create(options: DeviceConfig) -> Device {
     on_device_thread(move || matrix::create(options)).expect("a Direct3D 12 device")
 }
 
 /// A second device that is another object for Direct3D 12. Where devices are singletons of their adapter, as on
 /// Windows, it needs a second adapter; `None` if there is none.
 pub(crate) fn distinct_from(device: &Device) -> Option<Device> {
-    let candidates = [Options::default(), Options::default().software(true)];
+    let candidates = [DeviceConfig::default(), DeviceConfig::default().software(true)];
     let made =
         candidates.into_iter().filter_map(|options| on_device_thread(move || matrix::create(options)).ok());
     made.into_iter().find(|other| other.raw() != device.raw())

@@ -6,14 +6,14 @@ use tenure_core::{DeviceError, Dimension, Format, TextureDesc, TextureInfo, Usag
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
     D3D12_FEATURE_D3D12_OPTIONS8, D3D12_FEATURE_DATA_D3D12_OPTIONS8,
 };
-use tenure_d3d12::{Device, Options};
+use tenure_d3d12::{Device, DeviceConfig};
 
 use crate::bench::{
     GPU_ONLY, KIB, MIB, READBACK, UPLOAD, buffer, create, device, heap_desc, info, refused, texture,
 };
 
 fn tier1() -> Device {
-    create(Options::default().heap_tier_2(false))
+    create(DeviceConfig::default().heap_tier_2(false))
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn tier_1_keeps_categories_apart() {
 #[test]
 fn offsets_are_aligned_and_in_range() {
     // With it, smaller offsets are aligned too.
-    let device = create(Options::default().tight_alignment(false));
+    let device = create(DeviceConfig::default().tight_alignment(false));
     let heap = device.create_heap(&heap_desc(MIB, GPU_ONLY, HeapCategory::Any)).unwrap();
     let desc = buffer(64 * KIB + 1, Usage::VERTEX);
     for offset in [1, 256, 4 * KIB, 64 * KIB - 1] {

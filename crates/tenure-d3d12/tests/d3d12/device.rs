@@ -4,7 +4,7 @@ use tenure_core::QueueKind;
 use tenure_core::device::{Features, HeapCategory, HeapDesc, MemoryTypeId, Priority, StateModel, prelude::*};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{ID3D12Device10, ID3D12InfoQueue};
 use tenure_d3d12::windows::core::Interface;
-use tenure_d3d12::{Device, Options, adapters};
+use tenure_d3d12::{Device, DeviceConfig, adapters};
 
 use crate::bench::{GPU_ONLY, MIB, create, device, heap_desc};
 use crate::device_thread::on_device_thread;
@@ -19,7 +19,7 @@ fn adapters_are_listed_with_clean_names() {
         assert!(info.name.chars().all(|character| !character.is_control()), "{info:?}");
     }
     let first = adapters[0].clone();
-    let made = on_device_thread(move || Device::create_on(&first, &Options::default())).unwrap();
+    let made = on_device_thread(move || Device::create_on(&first, &DeviceConfig::default())).unwrap();
     assert_eq!(made.adapter(), adapters[0].info());
     assert_eq!(made.properties().name, adapters[0].info().name);
 }
@@ -41,7 +41,7 @@ fn queues_are_direct_compute_and_copy() {
 #[test]
 fn options_switch_features_off_and_never_on() {
     let on = device();
-    let none = Options::default()
+    let none = DeviceConfig::default()
         .tight_alignment(false)
         .gpu_upload_heaps(false)
         .enhanced_barriers(false)
@@ -66,11 +66,11 @@ fn options_switch_features_off_and_never_on() {
 /// Without the debug layer, only its absence is reported.
 #[test]
 fn validation_is_used_where_it_is() {
-    let device = create(Options::default().validation(true));
+    let device = create(DeviceConfig::default().validation(true));
     let has_messages = device.raw().cast::<ID3D12InfoQueue>().is_ok();
     assert_eq!(device.is_validated(), has_messages);
     device.deliver_messages();
-    assert!(!create(Options::default()).is_validated(), "nobody asked for it");
+    assert!(!create(DeviceConfig::default()).is_validated(), "nobody asked for it");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 
-use tenure_d3d12::Options;
+use tenure_d3d12::DeviceConfig;
 
 use crate::matrix;
 
@@ -19,7 +19,7 @@ static JOBS: LazyLock<Sender<Job>> = LazyLock::new(|| {
     let (jobs, queue) = mpsc::channel::<Job>();
     thread::spawn(move || {
         // A debug layer must be enabled before any device is created without it.
-        drop(matrix::create(Options::default().validation(true)));
+        drop(matrix::create(DeviceConfig::default().validation(true)));
         queue.into_iter().for_each(|job| job());
     });
     jobs

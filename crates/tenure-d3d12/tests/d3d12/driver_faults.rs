@@ -11,7 +11,7 @@ use tenure_d3d12::drivers::{AdapterId, DriverVersion, INTEL, Workarounds};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
     D3D12_HEAP_FLAG_CREATE_NOT_ZEROED, D3D12_HEAP_FLAGS,
 };
-use tenure_d3d12::{Device, DriverFaults, List, Options, Resource};
+use tenure_d3d12::{Device, DeviceConfig, DriverFaults, List, Resource};
 
 use crate::bench::{Bench, GPU_ONLY, GRAPHICS, buffer, create, device, heap_desc, refused, texture};
 use crate::harness::PERMIT;
@@ -25,7 +25,7 @@ const OLD_GEN_12: AdapterId =
     AdapterId { device: 0x4680, driver: Some(DriverVersion([30, 0, 100, 9864])), ..IRIS_XE };
 
 fn on(adapter: AdapterId) -> Device {
-    create(Options::default().driver_faults(DriverFaults::Of(adapter)))
+    create(DeviceConfig::default().driver_faults(DriverFaults::Of(adapter)))
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn the_table_is_asked_by_number() {
     let id = device.adapter().id();
     assert!(id.windows_build.is_some_and(|build| build >= 10_000), "{id:?}");
     assert_eq!(*device.workarounds(), Workarounds::of(&id));
-    let ignored = create(Options::default().driver_faults(DriverFaults::Ignored));
+    let ignored = create(DeviceConfig::default().driver_faults(DriverFaults::Ignored));
     assert_eq!(*ignored.workarounds(), Workarounds::default());
     assert!(!ignored.properties().features.contains(Features::DEDICATED));
     assert!(on(IRIS_XE).properties().features.contains(Features::DEDICATED));
@@ -88,7 +88,7 @@ fn arrays_are_created_with_spare_layers_and_used_without() {
     let created = unsafe { made.raw().GetDesc() }.DepthOrArraySize;
     assert!(created > 16, "{created}");
     assert_eq!(made.desc().subresources(), 16);
-    let plain = create(Options::default()).requirements(&desc).unwrap();
+    let plain = create(DeviceConfig::default()).requirements(&desc).unwrap();
     assert!(device.requirements(&desc).unwrap().size > plain.size, "there is room for them");
     let most = ResourceDesc::Texture(array.layers(2048).info);
     let refused = device.requirements(&most).unwrap_err();

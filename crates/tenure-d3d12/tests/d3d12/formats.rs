@@ -10,7 +10,7 @@ use tenure_d3d12::windows::Win32::Graphics::Dxgi::Common::{
     DXGI_FORMAT_R16_TYPELESS, DXGI_FORMAT_R24G8_TYPELESS, DXGI_FORMAT_R32_TYPELESS,
     DXGI_FORMAT_R32G8X24_TYPELESS,
 };
-use tenure_d3d12::{Device, Options};
+use tenure_d3d12::{Device, DeviceConfig};
 
 use crate::bench::{GPU_ONLY, create, device};
 
@@ -34,7 +34,7 @@ fn depth_that_shaders_read_is_typeless() {
     assert_eq!(format(Format::D24UnormS8Uint, read), DXGI_FORMAT_R24G8_TYPELESS);
     assert_eq!(format(Format::D32FloatS8Uint, read), DXGI_FORMAT_R32G8X24_TYPELESS);
     // Tight alignment is a flag of its own.
-    let rigid = create(Options::default().tight_alignment(false));
+    let rigid = create(DeviceConfig::default().tight_alignment(false));
     let flags = |usage| made(&rigid, TextureDesc::d2(32, 32, Format::D32Float, usage)).Flags;
     assert!(flags(target).contains(D3D12_RESOURCE_FLAG_DENY_SHADER_RESOURCE));
     assert_eq!(flags(read), D3D12_RESOURCE_FLAG_ALLOW_DEPTH_STENCIL);
@@ -42,7 +42,7 @@ fn depth_that_shaders_read_is_typeless() {
 
 #[test]
 fn other_views_make_a_texture_typeless_or_castable() {
-    let typeless = create(Options::default().relaxed_casting(false));
+    let typeless = create(DeviceConfig::default().relaxed_casting(false));
     let clear = ClearValue::Color([0.0, 0.5, 1.0, 1.0]);
     let usage = Usage::RENDER_TARGET | Usage::SHADER_READ;
     let desc = TextureDesc::d2(32, 32, Format::Rgba8Unorm, usage).clear(clear);

@@ -7,7 +7,7 @@ use conformance::{Effort, Harness, Probe};
 use tenure_core::QueueId;
 use tenure_core::device::{Permit, prelude::*};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{D3D12_FENCE_FLAG_NONE, ID3D12Fence};
-use tenure_d3d12::{Device, List, Message, Options, Severity};
+use tenure_d3d12::{Device, DeviceConfig, List, Message, Severity};
 
 use crate::bench::create;
 use crate::shaders::Shaders;
@@ -62,7 +62,7 @@ pub(crate) struct D3d12 {
 }
 
 impl D3d12 {
-    pub(crate) fn new(options: Options) -> Self {
+    pub(crate) fn new(options: DeviceConfig) -> Self {
         let messages = Arc::new(Mutex::new(Vec::new()));
         let heard = messages.clone();
         let sink = move |message: &Message| heard.lock().unwrap().push(message.clone());

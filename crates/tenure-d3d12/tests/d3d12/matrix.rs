@@ -14,7 +14,7 @@ use tenure_core::device::{Device as _, StateModel};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
     CLSID_D3D12SDKConfiguration, D3D12GetInterface, ID3D12SDKConfiguration,
 };
-use tenure_d3d12::{Adapter, Device, Options, adapters};
+use tenure_d3d12::{Adapter, Device, DeviceConfig, adapters};
 use windows_core::s;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub(crate) fn adapter() -> Adapter {
 
 /// A device with the requested options, as far as the environment allows. To be called where devices are
 /// [made](crate::device_thread).
-pub(crate) fn create(options: Options) -> Result<Device, DeviceError> {
+pub(crate) fn create(options: DeviceConfig) -> Result<Device, DeviceError> {
     LazyLock::force(&RUNTIME);
     let barriers = barriers(variable("TENURE_D3D12_BARRIERS").as_deref());
     let adapter = variable("TENURE_D3D12_ADAPTER");

@@ -6,7 +6,7 @@ use tenure_core::{
 };
 use tenure_d3d12::windows::Win32::Graphics::Dxgi::IDXGIAdapter3;
 use tenure_d3d12::windows::core::Interface;
-use tenure_d3d12::{Device, Options};
+use tenure_d3d12::{Device, DeviceConfig};
 
 use crate::bench::{LONG, MIB, device};
 use crate::device_thread::on_device_thread;
@@ -21,7 +21,7 @@ fn watched() -> (Spy, Device) {
         let adapter = matrix::adapter();
         let mut spy = Spy::on_adapter(&adapter.raw().cast::<IDXGIAdapter3>().unwrap());
         spy.grant(&[AMPLE, AMPLE]);
-        let device = Device::create_on(&adapter, &Options::default()).unwrap();
+        let device = Device::create_on(&adapter, &DeviceConfig::default()).unwrap();
         spy.watch(&device);
         (spy, device)
     })
@@ -34,7 +34,7 @@ fn trimmed() -> (Spy, Device) {
     spy.offer_trims();
     let queues: Vec<_> = (0..3).filter_map(|id| first.queue(tenure_core::QueueId(id)).cloned()).collect();
     let raw = first.raw().clone();
-    let second = on_device_thread(move || Device::new(&raw, &queues, &Options::default()).unwrap());
+    let second = on_device_thread(move || Device::new(&raw, &queues, &DeviceConfig::default()).unwrap());
     (spy, second)
 }
 
@@ -254,7 +254,7 @@ fn all_wrappers_of_a_device_hear_of_trims() {
     let (spy, second) = trimmed();
     let queues: Vec<_> = (0..3).filter_map(|id| second.queue(tenure_core::QueueId(id)).cloned()).collect();
     let raw = second.raw().clone();
-    let third = on_device_thread(move || Device::new(&raw, &queues, &Options::default()).unwrap());
+    let third = on_device_thread(move || Device::new(&raw, &queues, &DeviceConfig::default()).unwrap());
     assert_eq!(spy.take(), [Call::ListensForTrims], "once");
     let wanted = Some(TrimRequest { bytes: MIB, unused: false, restarts: false });
     assert!(spy.trim(4, MIB));

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use conformance::{Harness as _, refusal};
 use tenure_core::device::prelude::*;
 use tenure_core::{Config, Gpu, QueueId};
-use tenure_d3d12::Options;
+use tenure_d3d12::DeviceConfig;
 use tenure_d3d12::windows::Win32::Foundation::{E_OUTOFMEMORY, HANDLE};
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
     D3D12_COMMAND_LIST_TYPE, D3D12_COMMAND_LIST_TYPE_DIRECT, D3D12_FENCE_FLAG_NONE, ID3D12CommandAllocator,
@@ -168,7 +168,7 @@ fn interpose_on(d3d12: &D3d12) {
 #[test]
 fn each_call_may_be_refused_once() {
     // All tests share one device: creating one takes a second, and each manager leaves it unchanged.
-    let d3d12 = D3d12::new(Options::default());
+    let d3d12 = D3d12::new(DeviceConfig::default());
     interpose_on(&d3d12);
     for nth in 0.. {
         let gpu = Gpu::new(d3d12.device.clone(), Config::default()).unwrap();

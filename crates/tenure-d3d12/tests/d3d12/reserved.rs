@@ -6,7 +6,7 @@ use tenure_core::device::{
     Features, HeapCategory, QueueSerial, ResourceDesc, TileSource, TileUpdate, prelude::*,
 };
 use tenure_core::{DeviceError, Format, TextureDesc, TileRegion, Usage};
-use tenure_d3d12::{Device, Options};
+use tenure_d3d12::{Device, DeviceConfig};
 
 use crate::bench::{
     Bench, COMPUTE, GPU_ONLY, GRAPHICS, KIB, LONG, MIB, UPLOAD, buffer, create, device, heap_desc, pattern,
@@ -17,7 +17,7 @@ const TILE: u64 = 64 * KIB;
 
 /// A device that is assumed to have tiled resources, whatever it reports.
 fn assumed() -> Device {
-    create(Options::default().assume_tiled_resources(true))
+    create(DeviceConfig::default().assume_tiled_resources(true))
 }
 
 fn update<'a>(

@@ -6,7 +6,7 @@ use tenure_core::device::{Features, prelude::*};
 use tenure_core::{
     BufferDesc, Config, DeviceError, Error, Format, Gpu, MemoryUse, Queue, TextureDesc, Usage,
 };
-use tenure_d3d12::{AdapterId, Exported, Options, ShareError, Sharing as _};
+use tenure_d3d12::{AdapterId, DeviceConfig, Exported, ShareError, Sharing as _};
 
 use crate::bench::{LONG, create, device};
 
@@ -112,7 +112,7 @@ fn only_memory_of_the_gpu_is_shared() {
         assert!(matches!(refused, Error::OutOfMemory { .. } | Error::Device { .. }), "{memory:?}: {refused}");
     }
     assert!(gpu.shutdown().is_clean());
-    let without = create(Options::default().shared_memory(false));
+    let without = create(DeviceConfig::default().shared_memory(false));
     assert!(!without.properties().features.contains(Features::SHARED_MEMORY));
     let gpu = Gpu::new(without, Config::default()).unwrap();
     let refused = gpu.create_texture(&texture_desc()).unwrap_err();

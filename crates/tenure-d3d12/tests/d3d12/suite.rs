@@ -4,13 +4,13 @@
 mod tier2 {
     use std::time::Duration;
 
-    use tenure_d3d12::Options;
+    use tenure_d3d12::DeviceConfig;
 
     use crate::harness::D3d12;
 
     fn harness() -> D3d12 {
         let sizes = &[[1920, 1080], [3840, 2160]];
-        D3d12::new(Options::default()).threads(Duration::from_secs(3)).rendering(24, sizes)
+        D3d12::new(DeviceConfig::default()).threads(Duration::from_secs(3)).rendering(24, sizes)
     }
 
     conformance::suite!(harness());
@@ -18,7 +18,7 @@ mod tier2 {
 
 /// Buffers, targets and other textures have separate heaps.
 mod tier1 {
-    use tenure_d3d12::Options;
+    use tenure_d3d12::DeviceConfig;
 
     use crate::harness::D3d12;
 
@@ -26,7 +26,7 @@ mod tier1 {
     const STEADY: u64 = 200;
 
     fn harness() -> D3d12 {
-        D3d12::new(Options::default().heap_tier_2(false)).frames(STEADY)
+        D3d12::new(DeviceConfig::default().heap_tier_2(false)).frames(STEADY)
     }
 
     conformance::suite!(harness());

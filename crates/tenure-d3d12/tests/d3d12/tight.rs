@@ -17,7 +17,7 @@ use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
     ID3D12Device_Vtbl,
 };
 use tenure_d3d12::windows::core::{GUID, HRESULT, Interface};
-use tenure_d3d12::{Device, Options};
+use tenure_d3d12::{Device, DeviceConfig};
 
 use crate::bench::{GPU_ONLY, KIB, MIB, buffer, device, texture};
 use crate::device_thread::on_device_thread;
@@ -226,7 +226,7 @@ fn interpose(device: &ID3D12Device) {
 }
 
 /// A device with these simulated features, which calls no newer functions than those above.
-fn told(answer: Answer, options: Options) -> Device {
+fn told(answer: Answer, options: DeviceConfig) -> Device {
     interpose(device().raw());
     let options = options.enhanced_barriers(false).relaxed_casting(false);
     let created = on_device_thread(move || {
@@ -263,7 +263,7 @@ fn alignment(device: &Device, desc: &ResourceDesc) -> (u64, u64) {
 /// The driver's alignment, unless a view needs more.
 #[test]
 fn small_resources_lie_as_tightly_as_the_driver_lets_them() {
-    let device = told(Answer::Tier(1), Options::default());
+    let device = told(Answer::Tier(1), DeviceConfig::default());
     assert!(device.properties().features.contains(Features::TIGHT_ALIGNMENT));
     assert_eq!(alignment(&device, &buffer(100, Usage::VERTEX)), (104, BUFFERS));
     assert!(alignment(&device, &buffer(100, Usage::SHADER_READ)).1 >= 16, "raw views");
@@ -296,10 +296,12 @@ fn small_resources_lie_as_tightly_as_the_driver_lets_them() {
 /// The flag is an error there.
 #[test]
 fn no_alignment_is_tight_if_unsupported_or_disabled() {
-    let off = Options::default().tight_alignment(false);
-    for (answer, options) in
-        [(Answer::Unknown, Options::default()), (Answer::Tier(0), Options::default()), (Answer::Tier(1), off)]
-    {
+    let off = DeviceConfig::default().tight_alignment(false);
+    for (answer, options) in [
+        (Answer::Unknown, DeviceConfig::default()),
+        (Answer::Tier(0), DeviceConfig::default()),
+        (Answer::Tier(1), off),
+    ] {
         let device = told(answer, options);
         assert!(!device.properties().features.contains(Features::TIGHT_ALIGNMENT), "{answer:?}");
         assert_eq!(alignment(&device, &buffer(100, Usage::VERTEX)), (64 * KIB, 64 * KIB));

@@ -8,7 +8,7 @@ use tenure_core::{
     BufferLayout, DescriptorKind, Plane, SamplerInfo, State, Subresource, TextureAccess, TextureInfo,
     TextureRegion, Usage, ViewShape,
 };
-use tenure_d3d12::{DescriptorHeap, Device, List, Options, Resource};
+use tenure_d3d12::{DescriptorHeap, Device, DeviceConfig, List, Resource};
 
 use crate::bench::{Bench, GPU_ONLY, GRAPHICS, LONG, buffer, create};
 use crate::shaders::{Shader, Shaders};
@@ -36,7 +36,7 @@ pub(crate) fn heap_of(device: &Device, kind: DescriptorKind, shader_visible: boo
 
 impl Viewer {
     pub(crate) fn new() -> Self {
-        let bench = Bench::new(create(Options::default()));
+        let bench = Bench::new(create(DeviceConfig::default()));
         let device = &bench.device;
         let usage = Usage::UNORDERED_ACCESS | Usage::COPY_SRC;
         Self {

@@ -11,7 +11,7 @@ use egui_kittest::{Harness, TestRenderer};
 use egui_software_backend::{BufferMutRef, ColorFieldOrder, EguiSoftwareRender};
 use tenure_core::{Config, Gpu};
 use tenure_egui::MemoryPanel;
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 pub(crate) type Manager = Gpu<Device>;
 
@@ -43,8 +43,8 @@ pub(crate) type Program = Harness<'static, State>;
 
 /// A manager whose GPU is some submissions behind.
 pub(crate) fn manager() -> Manager {
-    let options = Options::new(Profile::DISCRETE).lag(Lag::Submissions(3));
-    Gpu::new(Device::with_options(options), Config::default()).unwrap()
+    let options = DeviceConfig::new(Profile::DISCRETE).lag(Lag::Submissions(3));
+    Gpu::new(Device::with_config(options), Config::default()).unwrap()
 }
 
 /// A panel that fills a window of this size.

@@ -1,6 +1,6 @@
 //! Searches for better plans terminate.
 
-use tenure_plan::Options;
+use tenure_plan::PlanConfig;
 use test_random::Rng;
 
 use super::PlainGraph;
@@ -25,7 +25,7 @@ fn crowd(size: u64, seed: u64) -> PlainGraph {
 /// The numbers of searches and of improvements when the plan is requested 200 times.
 fn asked(graph: &PlainGraph, nodes: u64) -> (u64, u64) {
     let problem = graph.problem(Limits::new());
-    let mut plan = problem.best(&[], &Options::new().nodes(0)).unwrap();
+    let mut plan = problem.best(&[], &PlanConfig::new().nodes(0)).unwrap();
     let mut search = ImprovementSearch::default();
     let mut gains = 0;
     for _ in 0..200 {

@@ -1,7 +1,7 @@
 //! Graphs on which one layout method beats the others, and the peak of the best.
 
 use proptest::prelude::*;
-use tenure_plan::{Item, Options, plan};
+use tenure_plan::{Item, PlanConfig, plan};
 
 use super::PlainGraph;
 use crate::layout::LayoutMethod;
@@ -13,11 +13,11 @@ const NESTED: LayoutMethod = LayoutMethod::Nested { kept: 0 };
 
 impl PlainGraph {
     fn peak(&self, method: LayoutMethod) -> u64 {
-        self.problem(Limits::new()).layout(method, &[], &Options::new()).unwrap().unwrap().layout.peak
+        self.problem(Limits::new()).layout(method, &[], &PlanConfig::new()).unwrap().unwrap().layout.peak
     }
 
     fn best(&self) -> u64 {
-        self.problem(Limits::new()).best(&[], &Options::new()).unwrap().layout.peak
+        self.problem(Limits::new()).best(&[], &PlanConfig::new()).unwrap().layout.peak
     }
 }
 
@@ -41,7 +41,7 @@ fn chains(graphics: (usize, u64), compute: (usize, u64)) -> PlainGraph {
 #[test]
 fn nested_lets_both_chains_share_among_themselves() {
     let graph = chains((7, 10), (7, 4));
-    let best = graph.problem(Limits::new()).best(&[], &Options::new()).unwrap();
+    let best = graph.problem(Limits::new()).best(&[], &PlanConfig::new()).unwrap();
     assert_eq!((best.layout.peak, best.lower_bound), (28, 28), "no plan of any method is lower");
     // Two of a chain live at a time, so no plan needs less than two of each.
     assert_eq!(graph.peak(NESTED), 2 * 10 + 2 * 4);
@@ -63,7 +63,7 @@ fn the_exact_method_has_fewer_conflicts_than_intervals() {
         graph.resource(10, &queue_lifetime[2..4]);
     }
     graph.resource(10, &[compute[3], join]);
-    let best = graph.problem(Limits::new()).best(&[], &Options::new()).unwrap();
+    let best = graph.problem(Limits::new()).best(&[], &PlanConfig::new()).unwrap();
     assert_eq!((best.layout.peak, best.lower_bound), (30, 30));
 }
 
@@ -72,7 +72,7 @@ proptest! {
     #[test]
     fn the_exact_method_is_never_worse_than_its_start(graph in super::random::plain()) {
         let problem = graph.problem(Limits::new());
-        let none = Options::new().nodes(0);
+        let none = PlanConfig::new().nodes(0);
         for method in graph.methods() {
             let before = problem.layout(method, &[], &none).unwrap().unwrap().layout;
             let start: Vec<_> = (0..graph.needs.len()).map(|it| before.address(it).map(|(_, address)| address)).collect();
@@ -87,7 +87,7 @@ fn of_equal_methods_the_main_queue_keeps_its_lifetimes() {
     // One resource for each chain: no method can share bytes.
     let graph = chains((2, 10), (2, 4));
     assert_eq!([KEPT, OTHER, NESTED].map(|method| graph.peak(method)), [14; 3]);
-    let best = graph.problem(Limits::new()).best(&[], &Options::new()).unwrap();
+    let best = graph.problem(Limits::new()).best(&[], &PlanConfig::new()).unwrap();
     assert_eq!((best.layout.peak, best.methods), (14, vec![(KEPT, 14)]), "proven with the first method");
 }
 
@@ -132,7 +132,7 @@ proptest! {
             let lifetime = first as u64..(first + length + 1) as u64;
             items.push(Item::new(lifetime, size).aligned(1 << log2));
         }
-        let options = Options::new().nodes(1000);
+        let options = PlanConfig::new().nodes(1000);
         let expected = plan(&items, &options).unwrap();
         let best = graph.problem(Limits::new()).best(&[], &options).unwrap();
         prop_assert_eq!(best.layout.peak, expected.peak);
@@ -156,7 +156,7 @@ proptest! {
                 graph.resource(size, &users);
             }
         }
-        let best = graph.problem(Limits::new()).best(&[], &Options::new()).unwrap();
+        let best = graph.problem(Limits::new()).best(&[], &PlanConfig::new()).unwrap();
         let lowest = lowest(&graph);
         prop_assert!(best.lower_bound <= lowest && lowest <= best.layout.peak);
     }

@@ -7,7 +7,7 @@ mod improvement;
 mod methods;
 mod random;
 
-use tenure_plan::Options;
+use tenure_plan::PlanConfig;
 
 use super::flow::Grouped;
 use super::flow::{Flow, PassUse, writes};
@@ -151,7 +151,7 @@ impl PlainGraph {
     /// Lays the graph out by every method, and checks each layout.
     fn check_all(&self, limits: &Limits) {
         let problem = self.problem(limits.clone());
-        let options = Options::new().nodes(200);
+        let options = PlanConfig::new().nodes(200);
         let mut lowest = u64::MAX;
         for method in self.methods() {
             let found = problem.layout(method, &[], &options).unwrap().unwrap();

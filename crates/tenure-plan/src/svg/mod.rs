@@ -26,10 +26,10 @@ use layout::Layout;
 ///
 /// ```
 /// use tenure_plan::svg::Picture;
-/// use tenure_plan::{Item, Options, plan};
+/// use tenure_plan::{Item, PlanConfig, plan};
 ///
 /// let items = [Item::new(0..2, 64 << 20), Item::new(1..3, 32 << 20)];
-/// let plan = plan(&items, &Options::new())?;
+/// let plan = plan(&items, &PlanConfig::new())?;
 /// let picture = Picture::new(&items, &plan.offsets)
 ///     .title("A small frame")
 ///     .names(["depth", "bloom"])

@@ -7,11 +7,11 @@ pub(crate) mod brute;
 pub(crate) mod planted;
 pub(crate) mod sources;
 
-use tenure_plan::{Item, Options, Plan, check, plan};
+use tenure_plan::{Item, Plan, PlanConfig, check, plan};
 pub(crate) use test_random::Rng;
 
 /// Plans, and checks the properties of every plan.
-pub(crate) fn planned(items: &[Item], options: &Options) -> Plan {
+pub(crate) fn planned(items: &[Item], options: &PlanConfig) -> Plan {
     let plan = plan(items, options).unwrap();
     assert_eq!(check(items, &plan.offsets), Ok(plan.peak));
     assert!(plan.lower_bound <= plan.peak, "{} > {}", plan.lower_bound, plan.peak);

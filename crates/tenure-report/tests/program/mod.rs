@@ -27,8 +27,8 @@ pub(crate) struct Run {
 
 /// Replays the events. `labels` gives each allocation, by its id, a name and a tag.
 pub(crate) fn run(events: impl IntoIterator<Item = Event>, labels: impl Fn(u64) -> (String, String)) -> Run {
-    let options = sim::Options::new(sim::Profile::DISCRETE).seed(1).lag(sim::Lag::Random { max: 9 });
-    let gpu = Gpu::new(sim::Device::with_options(options), Config::default()).unwrap();
+    let options = sim::DeviceConfig::new(sim::Profile::DISCRETE).seed(1).lag(sim::Lag::Random { max: 9 });
+    let gpu = Gpu::new(sim::Device::with_config(options), Config::default()).unwrap();
     let recorder = HistoryRecorder::new(&gpu);
     assert!(gpu.set_recorder(recorder.hook()));
     let (mut objects, mut frames) = (HashMap::new(), Vec::new());
@@ -99,8 +99,8 @@ pub(crate) struct Moves {
 
 /// Creates and drops movable buffers at random, with numbers as names, and compacts in each frame.
 pub(crate) fn movable(seed: u64, frame_count: u64) -> Moves {
-    let options = sim::Options::new(sim::Profile::DISCRETE).seed(seed).lag(sim::Lag::Random { max: 4 });
-    let gpu = Gpu::new(sim::Device::with_options(options), Config::default()).unwrap();
+    let options = sim::DeviceConfig::new(sim::Profile::DISCRETE).seed(seed).lag(sim::Lag::Random { max: 4 });
+    let gpu = Gpu::new(sim::Device::with_config(options), Config::default()).unwrap();
     let recorder = HistoryRecorder::new(&gpu);
     assert!(gpu.set_recorder(recorder.hook()));
     let (mut live, mut frames, mut places) = (Vec::new(), Vec::new(), Vec::new());

@@ -20,7 +20,7 @@ use crate::fence::Fence;
 use crate::hazard::Hazard;
 use crate::journal::Step;
 use crate::object::{LiveObject, ObjectKind};
-use crate::options::Options;
+use crate::options::DeviceConfig;
 use crate::paging::{Pager, PagingStats};
 use crate::points::Progress;
 use crate::profile::Profile;
@@ -40,12 +40,12 @@ impl Device {
     /// A device of that profile, with the default options.
     #[must_use]
     pub fn new(profile: Profile) -> Self {
-        Self::with_options(Options::new(profile))
+        Self::with_config(DeviceConfig::new(profile))
     }
 
     /// A device with these options.
     #[must_use]
-    pub fn with_options(options: Options) -> Self {
+    pub fn with_config(options: DeviceConfig) -> Self {
         Self { queues: Arc::new(Queues::new(options)), handles: Arc::new(()) }
     }
 
@@ -65,14 +65,14 @@ impl Device {
         self.queues.hazards.take()
     }
 
-    /// The steps that the queues have executed since the last call, with [`Options::journal`]; otherwise empty.
+    /// The steps that the queues have executed since the last call, with [`DeviceConfig::journal`]; otherwise empty.
     /// For tests that judge barriers by rules of their own.
     ///
     /// ```
     /// use tenure_core::device::{BufferInfo, MemoryTypeId, Permit, QueueId, ResourceDesc, State, Usage, prelude::*};
-    /// use tenure_sim::{Device, Lag, Options, Profile, Step};
+    /// use tenure_sim::{Device, Lag, DeviceConfig, Profile, Step};
     ///
-    /// let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None).journal(true));
+    /// let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None).journal(true));
     /// let desc = ResourceDesc::Buffer(BufferInfo::new(256, Usage::COPY_DST));
     /// let buffer = device.create_committed(&desc, MemoryTypeId(0))?;
     /// let permit = Permit::checked();
@@ -169,7 +169,7 @@ impl Device {
         self.queues.counters.cost_ns()
     }
 
-    /// A line for each call since the device was made, with [`Options::record_calls`](Options::record_calls);
+    /// A line for each call since the device was made, with [`DeviceConfig::record_calls`](DeviceConfig::record_calls);
     /// otherwise empty.
     #[must_use]
     pub fn call_log(&self) -> Vec<String> {
@@ -212,7 +212,7 @@ impl Device {
         self.queues.notices.reserved()
     }
 
-    /// The cost of paging so far; the default if it is not [simulated](Options::paging).
+    /// The cost of paging so far; the default if it is not [simulated](DeviceConfig::paging).
     #[must_use]
     pub fn paging_stats(&self) -> PagingStats {
         self.queues.pager.as_ref().map(Pager::stats).unwrap_or_default()

@@ -1,17 +1,17 @@
 //! How a device pages.
 
-/// How a device pages its memory: see [`Options::paging`](crate::Options::paging) and the
+/// How a device pages its memory: see [`DeviceConfig::paging`](crate::DeviceConfig::paging) and the
 /// [crate documentation](crate#paging).
 ///
 /// ```
-/// use tenure::sim::{BudgetChange, Device, Options, Paging, Profile};
+/// use tenure::sim::{BudgetChange, Device, DeviceConfig, Paging, Profile};
 ///
 /// // After 100 submissions another program takes most of the card, and after 300 it is gone.
 /// let paging = Paging::PCIE4_X16.script([
 ///     BudgetChange { after: 100, heap: 0, bytes: 1 << 30 },
 ///     BudgetChange { after: 300, heap: 0, bytes: 7 << 30 },
 /// ]);
-/// let device = Device::with_options(Options::new(Profile::DISCRETE).paging(paging));
+/// let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).paging(paging));
 /// assert_eq!(device.paging_stats().submissions, 0);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use super::Timeline;
 use crate::calls::{CallKind, Costs, Counters, Request};
 use crate::hazard::{Hazard, HazardKind, Origin};
 use crate::object::Shares;
-use crate::options::Options;
+use crate::options::DeviceConfig;
 use crate::points::{ExternalPoint, Progress};
 use crate::shared::Shared;
 
@@ -39,7 +39,7 @@ impl Deref for Queues {
 }
 
 impl Queues {
-    pub(crate) fn new(options: Options) -> Self {
+    pub(crate) fn new(options: DeviceConfig) -> Self {
         let shared = Shared::new(&options);
         Self {
             timeline: Mutex::new(Timeline::new(&shared.properties, options.lag, options.seed)),

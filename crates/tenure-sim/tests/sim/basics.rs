@@ -2,13 +2,13 @@
 
 use crate::common::{buffer, finish, heap_for, record, upload_type};
 use tenure_core::device::{CommandList as _, Mapping as _, *};
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 #[test]
 fn bytes_go_up_across_and_back_on_every_profile_and_lag() {
     for profile in Profile::ALL {
         for lag in [Lag::None, Lag::Submissions(3), Lag::Random { max: 9 }] {
-            let device = Device::with_options(Options::new(*profile).lag(lag).seed(5));
+            let device = Device::with_config(DeviceConfig::new(*profile).lag(lag).seed(5));
             let (up, back) = (upload_type(&device, false), upload_type(&device, true));
             let src = device.create_committed(&buffer(1000, Usage::COPY_SRC), up).unwrap();
             let desc = buffer(1000, Usage::COPY_SRC | Usage::COPY_DST);

@@ -1,7 +1,7 @@
 //! Sizes, budgets and counts of driver memory.
 
 use tenure_core::device::{Device as _, *};
-use tenure_sim::{Device, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Profile};
 
 use crate::common::*;
 
@@ -19,7 +19,7 @@ fn heap_desc(size: u64) -> HeapDesc {
 
 #[test]
 fn usage_counts_heaps_and_committed_resources_only() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).budgets([100 * MIB]));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).budgets([100 * MIB]));
     let heap = device.create_heap(&heap_desc(4 * MIB)).unwrap();
     let rock = committed(&device, "rock", &buffer(100, Usage::VERTEX));
     let placed = device.create_placed(Permit::checked(), &buffer(MIB, Usage::VERTEX), &heap, 0).unwrap();
@@ -39,7 +39,7 @@ fn usage_counts_heaps_and_committed_resources_only() {
 
 #[test]
 fn a_full_memory_heap_refuses_and_nothing_is_lost() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).heap_sizes([10 * MIB]));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).heap_sizes([10 * MIB]));
     let heap = device.create_heap(&heap_desc(8 * MIB)).unwrap();
     let refused = DeviceError::OutOfMemory { requested: 4 * MIB, memory: MemoryTypeId(0) };
     assert_eq!(device.create_heap(&heap_desc(4 * MIB)).unwrap_err(), refused);
@@ -75,7 +75,7 @@ fn live_allocations_are_limited() {
 #[test]
 fn a_tebibyte_is_as_cheap_as_a_page() {
     let size = 1 << 40;
-    let device = Device::with_options(Options::new(Profile::DISCRETE).heap_sizes([size]));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).heap_sizes([size]));
     let heap = device.create_heap(&heap_desc(size)).unwrap();
     let usage = Usage::COPY_SRC | Usage::COPY_DST;
     let rock = device.create_placed(Permit::checked(), &buffer(65_536, usage), &heap, size - 65_536).unwrap();

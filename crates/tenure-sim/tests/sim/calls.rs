@@ -2,14 +2,14 @@
 
 use proptest::prelude::*;
 use tenure_core::device::{CommandList as _, Device as _, Mapping as _, *};
-use tenure_sim::{CallKind, Costs, Device, Lag, Options, Profile};
+use tenure_sim::{CallKind, Costs, Device, DeviceConfig, Lag, Profile};
 
 use crate::common::*;
 
 #[test]
 fn calls_are_counted_with_the_costs_of_the_model() {
     let costs = Costs { create_committed: 1000, per_mib: 10, destroy_memory: 7, map: 3, ..Costs::default() };
-    let device = Device::with_options(Options::new(Profile::DISCRETE).costs(costs));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).costs(costs));
     let up = device.create_committed(&buffer(5 << 20, Usage::COPY_SRC), MemoryTypeId(1)).unwrap();
     device.map(&up).unwrap();
     assert!(device.create_committed(&buffer(0, Usage::COPY_SRC), MemoryTypeId(1)).is_err());
@@ -22,7 +22,7 @@ fn calls_are_counted_with_the_costs_of_the_model() {
 
 #[test]
 fn the_call_log_is_kept_on_request() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).record_calls());
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).record_calls());
     device.create_committed(&buffer(100, Usage::VERTEX), MemoryTypeId(0)).unwrap();
     assert!(device.create_committed(&buffer(0, Usage::VERTEX), MemoryTypeId(0)).is_err());
     let log = device.call_log();
@@ -59,8 +59,8 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// Runs the steps, with any hazards, and returns all observable results.
 fn history(profile: Profile, seed: u64, steps: &[Step]) -> Vec<String> {
-    let options = Options::new(profile).seed(seed).lag(Lag::Random { max: 6 }).record_calls();
-    let device = Device::with_options(options);
+    let options = DeviceConfig::new(profile).seed(seed).lag(Lag::Random { max: 6 }).record_calls();
+    let device = Device::with_config(options);
     let queues = device.properties().queues.len() as u8;
     let mut live: Vec<tenure_sim::Resource> = Vec::new();
     let mut serials = [0_u64; 3];

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::device::{CommandList as _, Device as _, *};
-use tenure_sim::{Device, Hazard, HazardKind, Heap, Lag, List, Options, Profile, Resource};
+use tenure_sim::{Device, DeviceConfig, Hazard, HazardKind, Heap, Lag, List, Profile, Resource};
 
 pub(crate) const GRAPHICS: QueueId = QueueId(0);
 pub(crate) const COMPUTE: QueueId = QueueId(1);
@@ -11,7 +11,7 @@ pub(crate) const COPY: QueueId = QueueId(2);
 
 /// A device whose queues run only when told to.
 pub(crate) fn manual(profile: Profile) -> Device {
-    Device::with_options(Options::new(profile).lag(Lag::Manual))
+    Device::with_config(DeviceConfig::new(profile).lag(Lag::Manual))
 }
 
 pub(crate) fn buffer(size: u64, usage: Usage) -> ResourceDesc {

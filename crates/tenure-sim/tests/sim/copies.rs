@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tenure_core::device::{CommandList as _, Mapping as _, *};
-use tenure_sim::{Device, Lag, Options, Profile, Resource};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile, Resource};
 
 use crate::common::*;
 
@@ -96,7 +96,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
     fn a_region_written_comes_back_and_nothing_else_changed(case in case()) {
-        let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+        let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None));
         let Case { info, region, pitch, extra_rows, .. } = &case;
         let block = info.format.plane_block(Plane::First).unwrap();
         let (moss, serial) = create(&device, info, case.reserved, 0);
@@ -150,7 +150,7 @@ proptest! {
 /// Copies the left `columns` of eight from rows 256 bytes apart, in which only the texels are written, and
 /// reads the whole texture.
 fn left_part(columns: u32) -> Vec<tenure_sim::Hazard> {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None).zeroed(false));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None).zeroed(false));
     let moss = committed(&device, "moss", &texture(8, 4, USES | Usage::SHADER_READ));
     let up = upload(&device, "up", 1024);
     let mapping = device.map(&up).unwrap();
@@ -202,7 +202,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
     fn whole_subresources_arrive_and_others_stay(case in case(), tiled: bool, which: Option<u32>) {
-        let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+        let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None));
         let info = &case.info;
         let which = which.map(|index| index % info.subresources());
         let (src, serial) = create(&device, info, case.reserved, 0);
@@ -240,7 +240,7 @@ proptest! {
 
 #[test]
 fn all_samples_and_both_planes_are_copied() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None));
     let usage = USES | Usage::DEPTH_STENCIL;
     let info = texture_info(5, 3, usage).samples(4).format(Format::D32FloatS8Uint);
     let desc = ResourceDesc::Texture(info);
@@ -261,7 +261,7 @@ fn copied(
     usage: Usage,
     commands: impl FnOnce(&mut tenure_sim::List, &Resource, &Resource),
 ) -> Vec<tenure_sim::Hazard> {
-    let device = Device::with_options(Options::new(profile).lag(Lag::None).zeroed(false));
+    let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None).zeroed(false));
     let desc = |usage| ResourceDesc::Texture(texture_info(8, 4, usage).mips(2));
     let src = committed(&device, "moss", &desc(USES | Usage::SHADER_READ));
     let dst = committed(&device, "fern", &desc(usage));
@@ -330,7 +330,7 @@ fn texels_are_read_in_the_source_and_written_in_the_destination() {
 #[test]
 fn copies_that_a_driver_loses_are_refused() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
-        let device = Device::with_options(Options::new(profile).lag(Lag::Manual).loses_depth_copies());
+        let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::Manual).loses_depth_copies());
         let desc =
             texture_info(8, 8, USES | Usage::DEPTH_STENCIL).format(Format::D32FloatS8Uint).depth_or_layers(2);
         let shadow = ResourceDesc::Texture(desc.clone());

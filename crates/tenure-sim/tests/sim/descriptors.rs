@@ -1,7 +1,7 @@
 //! Heaps of descriptors: hazards of their use that no driver reports.
 
 use tenure_core::device::{CommandList as _, Device as _, *};
-use tenure_sim::{DescriptorAt, Device, HazardKind, Lag, Options, Profile, Resource};
+use tenure_sim::{DescriptorAt, Device, DeviceConfig, HazardKind, Lag, Profile, Resource};
 
 use crate::common::*;
 use crate::views::*;
@@ -54,8 +54,8 @@ fn freed_descriptors_name_their_previous_owner() {
 #[test]
 fn only_the_bytes_in_view_are_used() {
     for profile in BOTH {
-        let options = Options::new(profile).lag(Lag::Manual).zeroed(false);
-        let device = Device::with_options(options);
+        let options = DeviceConfig::new(profile).lag(Lag::Manual).zeroed(false);
+        let device = Device::with_config(options);
         let heaps = Heaps::new(&device, DescriptorKind::Resource);
         let rock = committed(&device, "rock", &buffer(1 << 20, Usage::SHADER_READ | Usage::COPY_DST));
         let raw = BufferAccess::Read(Elements::Raw);

@@ -6,7 +6,7 @@ use tenure_core::device::{CommandList as _, *};
 use tenure_core::{
     BufferDesc, Config, Error, Gpu, MemoryUse, Queue, State, Subresource, SyncPoint, TextureDesc, Usage,
 };
-use tenure_sim::{Checks, Device, HazardKind, Lag, List, Options, Profile};
+use tenure_sim::{Checks, Device, DeviceConfig, HazardKind, Lag, List, Profile};
 
 use crate::common::{COPY, GRAPHICS, buffer, local_type};
 use crate::hazard_table::assert_listed;
@@ -38,7 +38,7 @@ fn filled(device: &Device, buffer: &tenure_sim::Resource, queue: QueueId) -> Lis
 #[test]
 fn submissions_wait_for_the_programs_fences() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
-        let device = Device::with_options(Options::new(profile).lag(Lag::None));
+        let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None));
         let (fence, done) = (device.create_fence("streamed"), device.create_fence("drawn"));
         submit(&device, GRAPHICS, 1, &[fence.at(2)], &[done.at(5)]);
         assert_eq!((device.completed(GRAPHICS), done.value()), (Ok(0), 0));
@@ -54,7 +54,7 @@ fn submissions_wait_for_the_programs_fences() {
 
 #[test]
 fn binary_semaphores_are_signalled_and_waited_for_in_turn() {
-    let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::None));
+    let device = Device::with_config(DeviceConfig::new(Profile::VULKAN_NVIDIA).lag(Lag::None));
     let semaphore = device.create_semaphore("acquired");
     for serial in [1, 3, 5] {
         submit(&device, GRAPHICS, serial, &[], &[semaphore.at(0)]);
@@ -67,7 +67,7 @@ fn binary_semaphores_are_signalled_and_waited_for_in_turn() {
 
 #[test]
 fn each_misuse_of_a_fence_is_found() {
-    let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::Manual));
+    let device = Device::with_config(DeviceConfig::new(Profile::VULKAN_NVIDIA).lag(Lag::Manual));
     let (fence, semaphore) = (device.create_fence("frame"), device.create_semaphore("acquired"));
 
     submit(&device, GRAPHICS, 1, &[semaphore.at(0)], &[]);
@@ -93,7 +93,7 @@ fn each_misuse_of_a_fence_is_found() {
 
 #[test]
 fn fences_that_nothing_signals_are_named_at_the_end() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None));
     let fence = device.create_fence("never");
     submit(&device, GRAPHICS, 1, &[fence.at(4)], &[]);
     assert!(!device.wait(QueueSerial { queue: GRAPHICS, serial: 1 }, Duration::from_millis(5)).unwrap());
@@ -111,7 +111,7 @@ fn fences_that_nothing_signals_are_named_at_the_end() {
 #[test]
 fn fences_order_queues() {
     for is_ordered in [true, false] {
-        let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+        let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None));
         let desc = buffer(256, Usage::COPY_DST);
         let target = device.create_committed(&desc, local_type(&device, &desc)).unwrap();
         let fence = device.create_fence("copied");
@@ -135,7 +135,7 @@ fn fences_order_queues() {
 /// Work that the program submits by itself is found when something it uses is destroyed.
 #[test]
 fn destroying_resources_of_external_work_is_a_hazard() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Manual));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Manual));
     let desc = buffer(256, Usage::COPY_DST);
     let target = device.create_committed(&desc, local_type(&device, &desc)).unwrap();
     let list = filled(&device, &target, GRAPHICS);
@@ -154,7 +154,7 @@ fn destroying_resources_of_external_work_is_a_hazard() {
 /// The parts of one external submission are ordered by their waits, and complete as one.
 #[test]
 fn the_parts_of_an_external_submission_complete_together() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None));
     let (first, last) = (device.create_fence("first"), device.create_fence("last"));
     device
         .submit_external(Permit::checked(), GRAPHICS, &[], 1, |mut queue| {
@@ -173,7 +173,7 @@ fn the_parts_of_an_external_submission_complete_together() {
 #[test]
 fn a_buffer_outlives_the_programs_own_submission() {
     for profile in Profile::ALL {
-        let device = Device::with_options(Options::new(*profile).lag(Lag::Manual));
+        let device = Device::with_config(DeviceConfig::new(*profile).lag(Lag::Manual));
         let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
         let rock = gpu.create_buffer(&BufferDesc::new(256, Usage::COPY_DST).name("rock")).unwrap();
         let mut list = device.create_list(Permit::checked(), GRAPHICS).unwrap();
@@ -202,7 +202,7 @@ fn a_buffer_outlives_the_programs_own_submission() {
 /// A recording waits for and signals the program's own fences; a discarded one does neither.
 #[test]
 fn recordings_wait_for_and_signal_external_points() {
-    let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::None));
+    let device = Device::with_config(DeviceConfig::new(Profile::VULKAN_NVIDIA).lag(Lag::None));
     let (streamed, drawn) = (device.create_fence("streamed"), device.create_fence("drawn"));
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     let mut discarded = gpu.record(Queue::Graphics, "discarded").unwrap();
@@ -226,7 +226,7 @@ fn recordings_wait_for_and_signal_external_points() {
 #[test]
 fn declared_states_are_led_on_from() {
     for profile in Profile::ALL {
-        let device = Device::with_options(Options::new(*profile).lag(Lag::None).checks(Checks::all()));
+        let device = Device::with_config(DeviceConfig::new(*profile).lag(Lag::None).checks(Checks::all()));
         let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
         let usage = Usage::COPY_DST | Usage::COPY_SRC | Usage::RENDER_TARGET;
         let desc = tenure_core::TextureDesc::d2(16, 16, Format::Rgba8Unorm, usage).name("target");
@@ -281,7 +281,7 @@ fn declared_states_are_led_on_from() {
 
 #[test]
 fn submissions_of_failed_or_panicked_external_code_count() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None));
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     let refused: Result<((), SyncPoint), Error> =
         gpu.submit_external(Queue::Graphics, &SyncPoint::NONE, |mut queue| {
@@ -321,7 +321,7 @@ fn submissions_of_failed_or_panicked_external_code_count() {
 #[test]
 fn calls_inside_of_a_submission_never_wait_for_one() {
     for what in 0..4 {
-        let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::None));
+        let device = Device::with_config(DeviceConfig::new(Profile::VULKAN_NVIDIA).lag(Lag::None));
         let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
         let buffer = gpu.create_buffer(&BufferDesc::new(4096, Usage::UNORDERED_ACCESS)).unwrap();
         let mine = gpu.create_buffer(&BufferDesc::new(4096, Usage::UNORDERED_ACCESS)).unwrap();
@@ -371,7 +371,7 @@ fn calls_inside_of_a_submission_never_wait_for_one() {
 /// With several queues, a declared state belongs to the queue of the last submission that supports it.
 #[test]
 fn a_declared_state_is_of_the_queue_that_was_used_last() {
-    let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::None));
+    let device = Device::with_config(DeviceConfig::new(Profile::VULKAN_NVIDIA).lag(Lag::None));
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     let usage = Usage::UNORDERED_ACCESS | Usage::COPY_SRC | Usage::SHADER_READ;
     let texture = gpu.create_texture(&TextureDesc::d2(16, 16, Format::Rgba8Unorm, usage)).unwrap();

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tenure_core::device::{CommandList as _, Device as _, Mapping as _, *};
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 
 use crate::common::*;
 
@@ -41,11 +41,11 @@ fn every_call(device: &Device) -> Vec<(CallKind, DeviceError)> {
 
 #[test]
 fn the_nth_call_fails_once_and_changes_nothing() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None));
     let calls = every_call(&device).len();
     assert_eq!(calls, 0);
     for n in 1..=8 {
-        let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+        let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None));
         device.faults().inject(Fault::nth(n, FaultKind::OutOfHostMemory));
         let failed = every_call(&device);
         // Errors of the second heap are not noted.
@@ -140,7 +140,7 @@ fn removal_wakes_waiting_threads() {
 
 #[test]
 fn fences_can_be_late() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None));
     device.faults().delay_fences(3);
     device.submit(Permit::checked(), GRAPHICS, &[], &[], 1).unwrap();
     let seen: Vec<u64> = (0..4).map(|_| device.completed(GRAPHICS).unwrap()).collect();

@@ -1,7 +1,7 @@
 //! Each kind of hazard is provoked, and reported once with names; the legal variant reports nothing.
 
 use tenure_core::device::{CommandList as _, Device as _, Mapping as _, *};
-use tenure_sim::{Checks, Device, HazardKind, Options, Profile};
+use tenure_sim::{Checks, Device, DeviceConfig, HazardKind, Profile};
 
 use crate::common::*;
 
@@ -120,7 +120,7 @@ fn lists_in_use_are_neither_destroyed_nor_reset() {
 #[test]
 fn uninitialized_reads_to_the_byte() {
     for (written, clean) in [(255, false), (256, true)] {
-        let device = Device::with_options(Options::new(Profile::DISCRETE).zeroed(false));
+        let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).zeroed(false));
         let rock =
             committed(&device, "rock", &buffer(512, Usage::COPY_SRC | Usage::COPY_DST | Usage::VERTEX));
         submit(&device, GRAPHICS, 1, &[], |list| {
@@ -507,7 +507,7 @@ fn leaks_have_names() {
 #[test]
 fn each_check_can_be_switched_off() {
     let provoke = |checks: Checks| {
-        let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).checks(checks));
+        let device = Device::with_config(DeviceConfig::new(Profile::VULKAN_NVIDIA).checks(checks));
         let rock = committed(&device, "rock", &buffer(256, Usage::VERTEX | Usage::UNORDERED_ACCESS));
         let up = upload(&device, "up", 64);
         submit(&device, GRAPHICS, 1, &[], |list| {

@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use tenure_core::device::{CommandList as _, *};
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 use crate::common::*;
 
 fn device(lag: Lag, seed: u64) -> Device {
-    Device::with_options(Options::new(Profile::DISCRETE).lag(lag).seed(seed))
+    Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(lag).seed(seed))
 }
 
 fn submit_empty(device: &Device, queue: QueueId, serial: u64, waits: &[QueueSerial]) {

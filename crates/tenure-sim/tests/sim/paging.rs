@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use tenure_core::device::{Device as _, *};
 use tenure_core::{BufferInfo, DeviceError, Usage};
 use tenure_sim::{
-    BudgetChange, Device, HazardKind, Heap, Lag, List, Options, Paging, Profile, Resource, SegmentStats,
+    BudgetChange, Device, DeviceConfig, HazardKind, Heap, Lag, List, Paging, Profile, Resource, SegmentStats,
 };
 
 use crate::common::{COMPUTE, GRAPHICS};
@@ -24,15 +24,15 @@ struct Bench {
 }
 
 impl Bench {
-    fn with(options: Options, paging: Paging) -> Self {
+    fn with(options: DeviceConfig, paging: Paging) -> Self {
         let is_manual = options.lag == Lag::Manual;
-        let device = Device::with_options(options.paging(paging));
+        let device = Device::with_config(options.paging(paging));
         Self { device, blocks: Vec::new(), submitted: [0; 8], is_manual }
     }
 
     /// A Direct3D 12 card with a budget of `mib` MiB.
     fn granted(mib: u64, lag: Lag) -> Self {
-        let options = Options::new(Profile::DISCRETE).budgets([mib * MIB]).lag(lag);
+        let options = DeviceConfig::new(Profile::DISCRETE).budgets([mib * MIB]).lag(lag);
         Self::with(options, Paging::PCIE3_X16)
     }
 
@@ -206,9 +206,8 @@ fn impossible_paging_calls_are_errors() {
     let refused = bench.device.submit_with(PERMIT(), GRAPHICS, &[], sync);
     assert!(matches!(refused, Err(DeviceError::InvalidCall { .. })), "nobody has answered that point");
 
-    let options = Options::new(Profile::VULKAN_NVIDIA);
-    for device in [Device::with_options(options.clone()), Device::with_options(options.paging(Paging::DISK))]
-    {
+    let options = DeviceConfig::new(Profile::VULKAN_NVIDIA);
+    for device in [Device::with_config(options.clone()), Device::with_config(options.paging(Paging::DISK))] {
         let refused = device.make_resident(PERMIT(), &[]);
         assert!(matches!(refused, Err(DeviceError::Unsupported { .. })), "{refused:?}");
     }
@@ -308,7 +307,8 @@ fn the_budget_follows_its_script() {
         BudgetChange { after: 2, heap: 0, bytes: MIB },
         BudgetChange { after: 3, heap: 0, bytes: 8 * MIB },
     ];
-    let mut bench = Bench::with(Options::new(Profile::DISCRETE).lag(Lag::None), Paging::DISK.script(script));
+    let mut bench =
+        Bench::with(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None), Paging::DISK.script(script));
     let blocks: [usize; 3] = bench.blocks();
     let budget = |bench: &Bench| bench.device.budget().unwrap()[0];
     assert_eq!(budget(&bench), HeapBudget { budget: 4 * MIB, usage: 3 * MIB });
@@ -399,7 +399,7 @@ fn unused_bytes_promoted_by_the_system_are_counted() {
 /// A card of 8 MiB with 16 MiB of system memory.
 #[test]
 fn blocks_may_be_as_large_as_all_memory() {
-    let options = Options::new(Profile::DISCRETE).heap_sizes([8 * MIB, 16 * MIB]).lag(Lag::None);
+    let options = DeviceConfig::new(Profile::DISCRETE).heap_sizes([8 * MIB, 16 * MIB]).lag(Lag::None);
     let mut bench = Bench::with(options, Paging::PCIE3_X16);
     let blocks: [usize; 24] = bench.blocks();
     assert!(bench.local().resident <= 8 * MIB && blocks.len() == 24);

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tenure_core::device::{Device as _, *};
-use tenure_sim::{Device, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Profile};
 
 use crate::common::*;
 
@@ -79,7 +79,7 @@ fn direct3d_sizes_and_alignments() {
     assert_eq!(alignment, 65_536);
     assert!((1_398_101..1_572_864).contains(&size), "{size}");
 
-    let tight = Device::with_options(Options::new(tier2).tight_alignment(true));
+    let tight = Device::with_config(DeviceConfig::new(tier2).tight_alignment(true));
     for (usage, size, alignment) in [
         (Usage::VERTEX | Usage::INDEX | Usage::COPY_DST, 304, 8),
         (Usage::SHADER_READ, 304, 16),

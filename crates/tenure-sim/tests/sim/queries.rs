@@ -1,7 +1,7 @@
 //! Queries: their results, and hazards of their use.
 
 use tenure_core::device::{CommandList as _, Device as _, Mapping as _, *};
-use tenure_sim::{Device, HazardKind, List, Options, Profile, QueryHeap, Resource};
+use tenure_sim::{Device, DeviceConfig, HazardKind, List, Profile, QueryHeap, Resource};
 
 use crate::common::*;
 
@@ -32,7 +32,7 @@ fn counted(
     count: u32,
     record: impl FnOnce(&Device, &mut List, &QueryHeap),
 ) -> Vec<u64> {
-    let device = Device::with_options(Options::new(profile));
+    let device = Device::with_config(DeviceConfig::new(profile));
     let queries = heap(&device, kind, count);
     let words = u64::from(count) * kind.result_bytes() / 8;
     let out = results(&device, words * 8);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use tenure_core::device::*;
-use tenure_sim::{Checks, Device, HazardKind, Lag, Options, Profile};
+use tenure_sim::{Checks, Device, DeviceConfig, HazardKind, Lag, Profile};
 
 use crate::common::*;
 
@@ -98,8 +98,8 @@ proptest! {
     fn a_race_is_found_exactly_when_there_is_one(
         steps in prop::collection::vec(step(), 1..500), seed: u64, lag in prop_oneof![Just(0_u64), 0_u64..12],
     ) {
-        let options = Options::new(Profile::DISCRETE).seed(seed).lag(Lag::Random { max: lag }).checks(Checks::RACES);
-        let device = Device::with_options(options);
+        let options = DeviceConfig::new(Profile::DISCRETE).seed(seed).lag(Lag::Random { max: lag }).checks(Checks::RACES);
+        let device = Device::with_config(options);
         let rock = committed(&device, "rock", &buffer(4096, Usage::COPY_SRC | Usage::COPY_DST));
         let mut oracle = Oracle::default();
         let mut serials = [0; 3];

@@ -2,7 +2,7 @@
 //! written.
 
 use tenure_core::device::{Allowed, Device as _, *};
-use tenure_sim::{CallKind, Device, Fault, FaultKind, HazardKind, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, HazardKind, Profile};
 
 use crate::common::*;
 use crate::views::*;
@@ -300,7 +300,7 @@ fn filling_is_all_or_nothing() {
 #[test]
 fn samplers_are_checked_and_counted() {
     let limits = DescriptorLimits { samplers: 2, ..Device::new(Profile::DISCRETE).properties().descriptors };
-    let device = Device::with_options(Options::new(Profile::DISCRETE).descriptors(limits));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).descriptors(limits));
     let made = heap(&device, "made", DescriptorKind::Sampler, false);
     let write =
         |index, desc| device.write_descriptor(Permit::checked(), &made, index, &Descriptor::Sampler(desc));

@@ -1,7 +1,7 @@
 //! Rules whose violation a real driver often accepts: each is an error at the call.
 
 use tenure_core::device::{CommandList as _, *};
-use tenure_sim::{Device, List, Options, Profile, Resource};
+use tenure_sim::{Device, DeviceConfig, List, Profile, Resource};
 
 use crate::common::*;
 
@@ -487,7 +487,7 @@ fn lists_are_submitted_once() {
 /// With tight alignment a buffer may be at any offset that its use allows; views check this.
 #[test]
 fn buffers_lie_where_their_views_may_begin() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).tight_alignment(true));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).tight_alignment(true));
     let heap = device.create_heap(&heap_desc(HeapCategory::Any)).unwrap();
     for (usage, alignment) in [(Usage::VERTEX, 8), (Usage::SHADER_READ, 16), (Usage::CONSTANT, 256)] {
         let desc = buffer(512, usage);
@@ -518,7 +518,7 @@ fn buffers_lie_where_their_views_may_begin() {
 
 #[test]
 fn nothing_is_placed_that_requires_dedicated_memory() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).requires_dedicated());
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).requires_dedicated());
     let heap = device.create_heap(&heap_desc(HeapCategory::Any)).unwrap();
     let desc = buffer(512, Usage::VERTEX);
     let needs = device.requirements(&desc).unwrap();

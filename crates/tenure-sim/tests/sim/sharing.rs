@@ -7,7 +7,7 @@ use tenure_core::{
     Buffer, BufferDesc, Config, Error, Gpu, LocationKind, MemoryUse, Queue, State, Subresource, TexelData,
     Texture, TextureDesc, Usage,
 };
-use tenure_sim::{Device, HazardKind, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, HazardKind, Lag, Profile};
 
 use crate::common::{COMPUTE, GRAPHICS, buffer, committed, submit};
 use crate::hazard_table::assert_listed;
@@ -27,13 +27,13 @@ struct Process {
 }
 
 impl Process {
-    fn new(options: Options) -> Self {
-        let device = Device::with_options(options);
+    fn new(options: DeviceConfig) -> Self {
+        let device = Device::with_config(options);
         Self { gpu: Gpu::new(device.clone(), Config::default()).unwrap(), device }
     }
 
     fn pair(profile: Profile, lag: Lag) -> [Self; 2] {
-        [(); 2].map(|()| Self::new(Options::new(profile).lag(lag)))
+        [(); 2].map(|()| Self::new(DeviceConfig::new(profile).lag(lag)))
     }
 
     /// The end of a test: nothing was wrong, and nothing is left.
@@ -182,8 +182,8 @@ fn a_shared_fence_orders_the_two() {
 #[test]
 fn shared_memory_outlives_the_peer() {
     for profile in PROFILES {
-        let survivor = Process::new(Options::new(profile).lag(Lag::Random { max: 3 }));
-        let peer = Process::new(Options::new(profile).lag(Lag::Manual));
+        let survivor = Process::new(DeviceConfig::new(profile).lag(Lag::Random { max: 3 }));
+        let peer = Process::new(DeviceConfig::new(profile).lag(Lag::Manual));
         let buffer = survivor.gpu.create_buffer_with(&buffer_desc(), &vec![1; SIZE as usize]).unwrap();
         survivor.run(|recording| recording.release_to_peer(&buffer, State::COPY_DST).unwrap());
         let imported = peer.import(&survivor, &buffer);
@@ -371,7 +371,7 @@ fn transitions_of_resources_of_a_peer_are_hazards() {
 #[test]
 fn releases_of_resources_read_by_another_queue_are_hazards() {
     for profile in PROFILES {
-        let device = Device::with_options(Options::new(profile).lag(Lag::Manual));
+        let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::Manual));
         let buffer = committed(&device, "shared buffer", &buffer(64, COPIES | Usage::SHARED));
         let target = committed(&device, "target", &crate::common::buffer(64, Usage::COPY_DST));
         // The first of two queues runs first here, but nothing orders them.
@@ -450,13 +450,13 @@ fn invalid_imports_are_refused() {
     drop((recording_free(&one), plain, buffer));
     one.end();
     other.end();
-    let without = Process::new(Options::new(Profile::DISCRETE).shared_memory(false));
+    let without = Process::new(DeviceConfig::new(Profile::DISCRETE).shared_memory(false));
     let refused = without.gpu.create_buffer(&buffer_desc()).unwrap_err();
     assert!(matches!(refused, Error::Device { source: DeviceError::Unsupported { .. }, .. }), "{refused}");
     // Direct3D 12 shares no CPU-visible memory, and Vulkan does.
     let mapped = buffer_desc().memory(MemoryUse::Upload);
-    assert!(Process::new(Options::new(Profile::DISCRETE)).gpu.create_buffer(&mapped).is_err());
-    assert!(Process::new(Options::new(Profile::VULKAN_NVIDIA)).gpu.create_buffer(&mapped).is_ok());
+    assert!(Process::new(DeviceConfig::new(Profile::DISCRETE)).gpu.create_buffer(&mapped).is_err());
+    assert!(Process::new(DeviceConfig::new(Profile::VULKAN_NVIDIA)).gpu.create_buffer(&mapped).is_ok());
 }
 
 /// Transient resources cannot be shared.

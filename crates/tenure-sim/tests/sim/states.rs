@@ -1,7 +1,7 @@
 //! States: Direct3D 12's promotion and decay, Vulkan's layouts, barriers and ownership.
 
 use tenure_core::device::{CommandList as _, Device as _, Mapping as _, *};
-use tenure_sim::{Device, Hazard, HazardKind, Lag, Options, Profile, Resource};
+use tenure_sim::{Device, DeviceConfig, Hazard, HazardKind, Lag, Profile, Resource};
 
 use crate::common::*;
 
@@ -342,8 +342,8 @@ fn a_barrier_names_the_state_and_not_a_wider_one() {
 #[test]
 fn states_of_shader_reads_may_need_copy_source() {
     let used = |after: Option<State>| {
-        let options = Options::new(Profile::DISCRETE).lag(Lag::Manual).copy_src_with_reads();
-        let device = Device::with_options(options);
+        let options = DeviceConfig::new(Profile::DISCRETE).lag(Lag::Manual).copy_src_with_reads();
+        let device = Device::with_config(options);
         assert!(device.properties().features.contains(Features::COPY_SRC_WITH_READS));
         let rock = rock(&device, true);
         run(&device, GRAPHICS, 1, |list| {
@@ -357,7 +357,7 @@ fn states_of_shader_reads_may_need_copy_source() {
     assert_clean(&used(Some(State::PIXEL_SHADER | State::COPY_SRC)));
     assert_one(&used(Some(State::PIXEL_SHADER)), HazardKind::WrongState, &["rock"]);
     assert_one(&used(None), HazardKind::WrongState, &["rock"]);
-    let explicit = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).copy_src_with_reads());
+    let explicit = Device::with_config(DeviceConfig::new(Profile::VULKAN_NVIDIA).copy_src_with_reads());
     assert!(!explicit.properties().features.contains(Features::COPY_SRC_WITH_READS));
 }
 

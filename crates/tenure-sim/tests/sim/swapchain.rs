@@ -9,7 +9,9 @@ use tenure_core::{
     Awaited, BufferDesc, Config, Error, FrameConfig, Gpu, Graph, Queue, Recording, State, Subresource,
     SwapchainDesc, SwapchainImage, SwapchainRule, TextureDesc, TextureViewDesc, Usage, View,
 };
-use tenure_sim::{Device, Fault, FaultKind, HazardKind, Lag, Options, Profile, Swapchain, SwapchainEvent};
+use tenure_sim::{
+    Device, DeviceConfig, Fault, FaultKind, HazardKind, Lag, Profile, Swapchain, SwapchainEvent,
+};
 
 use crate::hazard_table::assert_listed;
 
@@ -30,7 +32,7 @@ fn draw(recording: &mut Recording<Device>, image: &SwapchainImage<Device>) {
 }
 
 fn manager(profile: Profile, lag: Lag) -> (Device, Gpu<Device>) {
-    let device = Device::with_options(Options::new(profile).lag(lag));
+    let device = Device::with_config(DeviceConfig::new(profile).lag(lag));
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     (device, gpu)
 }
@@ -528,7 +530,7 @@ fn only_images_of_the_swap_chain_are_presented() {
 /// In a graph, the pass that draws to the image begins a recording: earlier work does not wait.
 #[test]
 fn a_graph_waits_for_the_image_before_the_first_pass_using_it() {
-    let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::None));
+    let device = Device::with_config(DeviceConfig::new(Profile::VULKAN_NVIDIA).lag(Lag::None));
     let frames = FrameConfig::default().in_flight(2);
     let gpu = Gpu::new(device.clone(), Config::default().frames(frames)).unwrap();
     let held = device.create_fence("held");
@@ -675,7 +677,7 @@ fn a_destructor_that_resizes_waits_for_no_purge() {
     ];
     for profile in Profile::ALL {
         for (way, run) in ways.iter().enumerate() {
-            let device = Device::with_options(Options::new(*profile).lag(Lag::None));
+            let device = Device::with_config(DeviceConfig::new(*profile).lag(Lag::None));
             let timeout = Duration::from_secs(60);
             let frames = FrameConfig::default().timeout(timeout);
             let gpu = Gpu::new(device.clone(), Config::default().frames(frames)).unwrap();

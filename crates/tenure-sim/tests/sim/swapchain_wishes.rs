@@ -7,14 +7,14 @@ use tenure_core::{
     ColorSpace, Config, Error, Format, Gpu, HdrMetadata, PresentMode, Queue, State, Subresource,
     SurfaceFormat, SwapchainDesc, SwapchainRule, TextureViewDesc,
 };
-use tenure_sim::{Device, Fault, FaultKind, Lag, Options, Profile, Swapchain};
+use tenure_sim::{Device, DeviceConfig, Fault, FaultKind, Lag, Profile, Swapchain};
 
 const BOTH: [Profile; 2] = [Profile::DISCRETE, Profile::VULKAN_NVIDIA];
 const SRGB: SurfaceFormat = SurfaceFormat::new(Format::Bgra8Srgb, ColorSpace::Srgb);
 const HDR10: SurfaceFormat = SurfaceFormat::HDR10;
 
 fn manager(profile: Profile) -> (Device, Gpu<Device>) {
-    let device = Device::with_options(Options::new(profile).lag(Lag::Submissions(2)));
+    let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::Submissions(2)));
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     (device, gpu)
 }

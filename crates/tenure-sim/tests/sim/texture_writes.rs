@@ -1,7 +1,7 @@
 //! Texels written directly by the CPU: the GPU's reads, and the hazards.
 
 use tenure_core::device::{CommandList as _, Device as _, *};
-use tenure_sim::{Device, HazardKind, Lag, Options, Profile, Resource};
+use tenure_sim::{Device, DeviceConfig, HazardKind, Lag, Profile, Resource};
 
 use crate::common::{COMPUTE, GRAPHICS, buffer, committed, texture, texture_info};
 use crate::hazard_table::assert_listed;
@@ -12,7 +12,7 @@ const FRESH: (State, State) = (State::COMMON, State::NON_PIXEL_SHADER);
 const AGAIN: (State, State) = (State::NON_PIXEL_SHADER, State::NON_PIXEL_SHADER);
 
 fn device() -> Device {
-    Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::Manual).texture_writes(true))
+    Device::with_config(DeviceConfig::new(Profile::VULKAN_NVIDIA).lag(Lag::Manual).texture_writes(true))
 }
 
 /// A texture of 4 by 4 texels, of 4 bytes each.

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tenure_core::device::{CommandList as _, Device as _, Mapping as _, *};
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 use crate::common::*;
 
 #[test]
 fn eight_threads_create_map_submit_and_destroy() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Random { max: 4 }));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Random { max: 4 }));
     let serials = [0; 3].map(|_| Mutex::new(0_u64));
     std::thread::scope(|scope| {
         for thread in 0_u8..8 {
@@ -118,7 +118,7 @@ fn losing_the_device_stops_everybody() {
 fn no_command_is_executed_after_the_reported_loss() {
     const SIZE: u64 = 200_000;
     for round in 0..40 {
-        let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+        let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None));
         let desc = buffer(SIZE, Usage::COPY_SRC | Usage::COPY_DST);
         let pair = (committed(&device, "from", &desc), committed(&device, "to", &desc));
         let both = Mutex::new(Some(pair));

@@ -1,7 +1,7 @@
 //! Reserved resources.
 
 use tenure_core::device::{CommandList as _, Device as _, *};
-use tenure_sim::{Device, HazardKind, Heap, Lag, Options, Profile, Resource};
+use tenure_sim::{Device, DeviceConfig, HazardKind, Heap, Lag, Profile, Resource};
 
 use crate::common::*;
 
@@ -9,7 +9,7 @@ const TILE: u64 = 64 << 10;
 const USES: Usage = Usage::COPY_SRC.union(Usage::COPY_DST);
 
 fn device(profile: Profile) -> Device {
-    Device::with_options(Options::new(profile).lag(Lag::None))
+    Device::with_config(DeviceConfig::new(profile).lag(Lag::None))
 }
 
 fn pool(device: &Device, tiles: u64) -> Heap {
@@ -69,8 +69,8 @@ fn buffer_tiles_share_move_and_vanish() {
 #[test]
 fn tiles_without_memory_may_hold_nothing() {
     for is_defined in [true, false] {
-        let options = Options::new(Profile::DISCRETE).lag(Lag::None).unmapped_tiles(is_defined);
-        let device = Device::with_options(options);
+        let options = DeviceConfig::new(Profile::DISCRETE).lag(Lag::None).unmapped_tiles(is_defined);
+        let device = Device::with_config(options);
         assert_eq!(device.properties().features.contains(Features::UNMAPPED_TILES), is_defined);
         let heap = pool(&device, 1);
         let one = device.create_reserved(&buffer(2 * TILE, USES)).unwrap();
@@ -109,7 +109,7 @@ fn fresh_tiles_hold_nothing_and_dead_heaps_are_found() {
 /// A change of mappings uses its resources and heaps until it is complete.
 #[test]
 fn heaps_and_resources_outlive_changes_of_their_mappings() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Manual));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Manual));
     let heap = pool(&device, 1);
     device.set_name(Permit::checked(), ObjectRef::Heap(&heap), "tiles");
     let [one, two] = [(), ()].map(|()| device.create_reserved(&buffer(TILE, USES)).unwrap());

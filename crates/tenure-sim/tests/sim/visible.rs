@@ -1,7 +1,7 @@
 //! GPU writes that the CPU reads: a barrier makes it visible on Vulkan.
 
 use tenure_core::device::{Api, CommandList as _, Device as _, Mapping as _, *};
-use tenure_sim::{Device, HazardKind, Lag, List, Options, Profile, Resource};
+use tenure_sim::{Device, DeviceConfig, HazardKind, Lag, List, Profile, Resource};
 
 use crate::common::*;
 
@@ -21,7 +21,7 @@ type Recorder<'a> = &'a dyn Fn(&mut List, &Resource, &Resource);
 
 /// The hazards of a read of the first 32 bytes after each of these submissions.
 fn found(profile: Profile, submissions: &[Recorder<'_>]) -> Vec<usize> {
-    let device = Device::with_options(Options::new(profile).lag(Lag::None));
+    let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None));
     let (from, back) = pair(&device);
     let mut counts = Vec::new();
     for (serial, commands) in (1..).zip(submissions) {
@@ -57,7 +57,7 @@ fn copies_are_made_visible() {
         assert_eq!(found(profile, &[&shown]), [0], "{}", profile.name());
         // A barrier recorded later, for earlier work of the queue.
         let later = |list: &mut List, _: &Resource, _: &Resource| list.make_visible_to_cpu(State::COPY_DST);
-        let device = Device::with_options(Options::new(profile).lag(Lag::None));
+        let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None));
         let (from, back) = pair(&device);
         submit(&device, GRAPHICS, 1, &[], |list| copy(list, &from, &back));
         submit(&device, GRAPHICS, 2, &[], |list| later(list, &from, &back));
@@ -98,7 +98,7 @@ fn barriers_before_the_write_or_for_other_states_do_not_count() {
 #[test]
 fn the_cpu_sees_its_own_writes() {
     for profile in vulkan() {
-        let device = Device::with_options(Options::new(profile).lag(Lag::None));
+        let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None));
         let (from, back) = pair(&device);
         submit(&device, GRAPHICS, 1, &[], |list| copy(list, &from, &back));
         finish(&device, GRAPHICS, 1);
@@ -116,7 +116,7 @@ fn the_cpu_sees_its_own_writes() {
 #[test]
 fn direct3d_12_needs_no_host_barriers() {
     for &profile in Profile::ALL {
-        let device = Device::with_options(Options::new(profile).lag(Lag::None).journal(true));
+        let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None).journal(true));
         if device.properties().has_host_barriers() {
             continue;
         }

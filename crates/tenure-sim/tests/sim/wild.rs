@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tenure_core::device::{CommandList as _, Device as _, *};
-use tenure_sim::{Device, Lag, List, Options, Profile, Resource};
+use tenure_sim::{Device, DeviceConfig, Lag, List, Profile, Resource};
 
 use crate::common::*;
 
@@ -115,8 +115,8 @@ proptest! {
         commands in prop::collection::vec(wild(), 1..40),
         seed: u64,
     ) {
-        let options = Options::new(Profile::ALL[profile]).lag(Lag::Random { max: 3 }).seed(seed);
-        let device = Device::with_options(options);
+        let options = DeviceConfig::new(Profile::ALL[profile]).lag(Lag::Random { max: 3 }).seed(seed);
+        let device = Device::with_config(options);
         let made = resources(&device);
         let mut serials = [0; 3];
         for wild in &commands {

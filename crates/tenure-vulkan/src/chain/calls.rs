@@ -48,10 +48,10 @@ impl Calls {
             api.instance.get_device_proc_addr(api.handle(), name.as_ptr()).is_some()
         };
         if !surface_calls.iter().all(has_surface) {
-            return Err(unsupported("surfaces (VK_KHR_surface, with Options::presentation)"));
+            return Err(unsupported("surfaces (VK_KHR_surface, with DeviceConfig::presentation)"));
         }
         if !api.has_extension(ash::khr::swapchain::NAME) || !swapchain_calls.iter().all(has_swapchain) {
-            return Err(unsupported("swap chains (VK_KHR_swapchain, with Options::presentation)"));
+            return Err(unsupported("swap chains (VK_KHR_swapchain, with DeviceConfig::presentation)"));
         }
         let has_hdr =
             api.has_extension(ash::ext::hdr_metadata::NAME) && has_swapchain(&c"vkSetHdrMetadataEXT");

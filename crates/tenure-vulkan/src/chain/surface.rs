@@ -49,7 +49,7 @@ impl Surface {
         // SAFETY: the instance is alive, and the name a valid string.
         if unsafe { entry.get_instance_proc_addr(api.instance.handle(), call.as_ptr()) }.is_none() {
             return Err(device_error(unsupported(
-                "surfaces of this window system (an extension of the instance, with Options::presentation)",
+                "surfaces of this window system (an extension of the instance, with DeviceConfig::presentation)",
             )));
         }
         // SAFETY: both handles are valid while the window lives, which the surface keeps, and the instance has the

@@ -38,7 +38,7 @@ const KHR_SURFACE_MAINTENANCE1: &CStr = c"VK_KHR_surface_maintenance1";
 pub(crate) const KHR_SWAPCHAIN_MAINTENANCE1: &CStr = c"VK_KHR_swapchain_maintenance1";
 
 pub use self::message::{Message, MessageKind, MessageSink, Severity};
-pub use self::options::{Options, OwnQueues, Validation};
+pub use self::options::{DeviceConfig, OwnQueues, Validation};
 
 /// The messenger of an instance, and the sink that it writes to.
 struct Messenger {
@@ -70,7 +70,7 @@ struct Plan {
 }
 
 impl Instance {
-    pub(crate) fn create(options: &Options) -> Result<Self, CreateError> {
+    pub(crate) fn create(options: &DeviceConfig) -> Result<Self, CreateError> {
         // SAFETY: the system's Vulkan loader is as trustworthy as the driver behind it.
         let entry = unsafe { ash::Entry::load() };
         let entry = entry.map_err(|error| CreateError::NoLoader { reason: error.to_string() })?;
@@ -144,7 +144,7 @@ fn extension_names(entry: &ash::Entry, layer: Option<&CStr>) -> Result<Vec<CStri
 }
 
 impl Plan {
-    fn new(entry: &ash::Entry, options: &Options) -> Result<Self, CreateError> {
+    fn new(entry: &ash::Entry, options: &DeviceConfig) -> Result<Self, CreateError> {
         let validation = options.validation;
         let mut offered = extension_names(entry, None)?;
         let mut plan = Self {
@@ -179,7 +179,7 @@ impl Plan {
         Ok(plan)
     }
 
-    fn choose_checks(&mut self, options: &Options) {
+    fn choose_checks(&mut self, options: &DeviceConfig) {
         let validation = options.validation;
         if validation.synchronization {
             self.checks.push(vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION);

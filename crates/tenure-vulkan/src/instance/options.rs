@@ -7,7 +7,7 @@ use ash::vk;
 use super::message::{Message, MessageSink};
 use crate::features::{ApiVersion, OptionalFeatures};
 
-/// Queues of one family to make for the program's own use: see [`Options::own_queues`](crate::Options::own_queues).
+/// Queues of one family to make for the program's own use: see [`DeviceConfig::own_queues`](crate::DeviceConfig::own_queues).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OwnQueues {
@@ -43,9 +43,9 @@ impl Validation {
 /// The settings of a device that tenure makes or wraps.
 ///
 /// ```
-/// use tenure_vulkan::{OptionalFeatures, Options, Validation};
+/// use tenure_vulkan::{OptionalFeatures, DeviceConfig, Validation};
 ///
-/// let options = Options::default()
+/// let options = DeviceConfig::default()
 ///     .validation(Validation::CORE)
 ///     .without(OptionalFeatures::TIMELINE_SEMAPHORES)
 ///     .max_queues(1);
@@ -53,7 +53,7 @@ impl Validation {
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Options {
+pub struct DeviceConfig {
     /// The features to use if available. *Default*: all.
     pub optional: OptionalFeatures,
     /// *Default*: [`Validation::OFF`]. Wrapped instances are as their owner made them.
@@ -82,9 +82,9 @@ pub struct Options {
     pub descriptor_buffers: bool,
 }
 
-tenure_core::setters!(Options { instance_extensions: Vec<CString>, device_extensions: Vec<CString> });
+tenure_core::setters!(DeviceConfig { instance_extensions: Vec<CString>, device_extensions: Vec<CString> });
 
-impl Default for Options {
+impl Default for DeviceConfig {
     fn default() -> Self {
         Self {
             optional: OptionalFeatures::all(),
@@ -111,7 +111,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl DeviceConfig {
     /// Does without `features`.
     #[must_use]
     pub fn without(self, features: OptionalFeatures) -> Self {

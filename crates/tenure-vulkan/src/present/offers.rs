@@ -10,7 +10,7 @@ use crate::error::unsupported;
 use crate::format::to_vk_format;
 
 const NO_METADATA: DeviceError =
-    unsupported("HDR metadata (VK_EXT_hdr_metadata, with Options::presentation)");
+    unsupported("HDR metadata (VK_EXT_hdr_metadata, with DeviceConfig::presentation)");
 
 impl Swapchain {
     /// The formats that the window offers now for the [usage](tenure_core::SwapchainDesc::usage) of the images.

@@ -77,7 +77,7 @@ pub(super) struct Retired {
 /// unused. [`Gpu::begin_frame`] paces frames: it waits until at most the configured number of frames are in
 /// flight; call it before [`acquire`](Self::acquire).
 ///
-/// The device was made with [`Options::presentation`](crate::Options::presentation), or wrapped with its loader, the instance's
+/// The device was made with [`DeviceConfig::presentation`](crate::DeviceConfig::presentation), or wrapped with its loader, the instance's
 /// extensions for surfaces, and `VK_KHR_swapchain` among [`Raw::extensions`](crate::Raw::extensions).
 ///
 /// ```no_run
@@ -174,11 +174,11 @@ impl Swapchain {
     /// use std::sync::Arc;
     /// use raw_window_handle::{HasDisplayHandle, HasWindowHandle};
     /// use tenure_core::{Config, Gpu, SwapchainDesc};
-    /// use tenure_vulkan::{Device, Options, Swapchain};
+    /// use tenure_vulkan::{Device, DeviceConfig, Swapchain};
     /// # fn show(
     /// #     window: Arc<impl HasDisplayHandle + HasWindowHandle + Send + Sync + 'static>,
     /// # ) -> Result<(), Box<dyn std::error::Error>> {
-    /// let gpu = Gpu::new(Device::create(&Options::default().presentation(true))?, Config::default())?;
+    /// let gpu = Gpu::new(Device::create(&DeviceConfig::default().presentation(true))?, Config::default())?;
     /// let swapchain = Swapchain::for_window(&gpu, window.clone(), &SwapchainDesc::new([1280, 720]))?;
     /// # Ok(())
     /// # }

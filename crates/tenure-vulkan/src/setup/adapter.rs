@@ -10,8 +10,8 @@ use super::support::Support;
 use crate::device::Device;
 use crate::error::CreateError;
 use crate::features::ApiVersion;
+use crate::instance::DeviceConfig;
 use crate::instance::Instance;
-use crate::instance::Options;
 
 /// The kind of GPU, in order of preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,8 +44,8 @@ pub struct Adapter {
 /// The adapters that tenure can use, in order of preference. The instance behind them is made by `options`.
 ///
 /// ```no_run
-/// use tenure_vulkan::{Options, adapters};
-/// for adapter in adapters(&Options::default())? {
+/// use tenure_vulkan::{DeviceConfig, adapters};
+/// for adapter in adapters(&DeviceConfig::default())? {
 ///     println!("{} ({:?}), {}", adapter.name(), adapter.kind(), adapter.driver());
 /// }
 /// # Ok::<(), tenure_vulkan::CreateError>(())
@@ -53,12 +53,12 @@ pub struct Adapter {
 ///
 /// # Errors
 /// [`CreateError`] if there is no loader, or an instance cannot be made.
-pub fn adapters(options: &Options) -> Result<Vec<Adapter>, CreateError> {
+pub fn adapters(options: &DeviceConfig) -> Result<Vec<Adapter>, CreateError> {
     Ok(find(options)?.0)
 }
 
 /// The usable adapters, and the number of all adapters.
-fn find(options: &Options) -> Result<(Vec<Adapter>, usize), CreateError> {
+fn find(options: &DeviceConfig) -> Result<(Vec<Adapter>, usize), CreateError> {
     let instance = Arc::new(Instance::create(options)?);
     // SAFETY: the instance is alive.
     let found = unsafe { instance.raw.enumerate_physical_devices() };
@@ -75,7 +75,7 @@ fn find(options: &Options) -> Result<(Vec<Adapter>, usize), CreateError> {
 }
 
 /// The adapter to prefer.
-pub(crate) fn best(options: &Options) -> Result<Adapter, CreateError> {
+pub(crate) fn best(options: &DeviceConfig) -> Result<Adapter, CreateError> {
     let (adapters, found) = find(options)?;
     adapters.into_iter().next().ok_or(CreateError::NoAdapter { found })
 }
@@ -144,7 +144,7 @@ impl Adapter {
         self.support.version
     }
 
-    /// Its families of queues, in Vulkan's order, to choose from for [`Options::own_queues`].
+    /// Its families of queues, in Vulkan's order, to choose from for [`DeviceConfig::own_queues`].
     pub fn queue_families(&self) -> impl Iterator<Item = QueueFamily> + '_ {
         self.support.families.iter().map(|found| QueueFamily { flags: found.flags, queues: found.queues })
     }
@@ -154,7 +154,7 @@ impl Adapter {
     ///
     /// # Errors
     /// [`CreateError`] if a requested extension is missing, or the driver refuses.
-    pub fn create(&self, options: &Options) -> Result<Device, CreateError> {
+    pub fn create(&self, options: &DeviceConfig) -> Result<Device, CreateError> {
         Device::create_on(self, options)
     }
 }

@@ -16,7 +16,7 @@ use crate::descriptor::{DescriptorTables, buffer_stages};
 use crate::device::Device;
 use crate::error::CreateError;
 use crate::features::{ApiVersion, OptionalFeatures, Portability};
-use crate::instance::Options;
+use crate::instance::DeviceConfig;
 use crate::loaded::{Api, Facts, Handles, Loaded, Owner, Tables};
 use crate::queue::{Clock, Family, Fences, OwnQueue, Queue, Queues, Timeline, create_timeline};
 use crate::stages::{QueueStages, ShaderStages};
@@ -35,7 +35,7 @@ pub(crate) struct QueueHandle {
 /// The pointers of the chain are valid.
 pub(crate) unsafe fn create(
     adapter: &Adapter,
-    options: &Options,
+    options: &DeviceConfig,
     own: vk::PhysicalDeviceFeatures2<'_>,
 ) -> Result<Device, CreateError> {
     // SAFETY: the caller promises just this.
@@ -114,7 +114,7 @@ pub(crate) fn family_of(families: &[Family], family: u32) -> Family {
 }
 
 /// The features both supported and requested, for a version that may be older than the device's.
-pub(super) fn wanted(support: &Support, options: &Options, version: ApiVersion) -> OptionalFeatures {
+pub(super) fn wanted(support: &Support, options: &DeviceConfig, version: ApiVersion) -> OptionalFeatures {
     let too_new = versioned().difference(support.offered_in(version));
     let mut enabled = (support.optional & options.usable()).difference(too_new);
     if options.features.robust_buffer_access == vk::TRUE && !support.indexing.is_robust {
@@ -125,7 +125,7 @@ pub(super) fn wanted(support: &Support, options: &Options, version: ApiVersion) 
 
 pub(super) fn extensions(
     support: &Support,
-    options: &Options,
+    options: &DeviceConfig,
     enabled: OptionalFeatures,
     (version, maintenance): (ApiVersion, Option<&'static CStr>),
 ) -> Result<Vec<CString>, CreateError> {
@@ -152,7 +152,7 @@ pub(super) fn extensions(
 
 pub(super) fn features(
     support: &Support,
-    options: &Options,
+    options: &DeviceConfig,
     enabled: OptionalFeatures,
 ) -> vk::PhysicalDeviceFeatures {
     let sparse = OptionalFeatures::SPARSE_BUFFERS | OptionalFeatures::SPARSE_TEXTURES;
@@ -326,14 +326,14 @@ impl Device {
     ///
     /// ```no_run
     /// use tenure_core::{Config, Gpu};
-    /// use tenure_vulkan::{Device, Options};
-    /// let gpu = Gpu::new(Device::create(&Options::default())?, Config::default())?;
+    /// use tenure_vulkan::{Device, DeviceConfig};
+    /// let gpu = Gpu::new(Device::create(&DeviceConfig::default())?, Config::default())?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// [`CreateError`].
-    pub fn create(options: &Options) -> Result<Self, CreateError> {
+    pub fn create(options: &DeviceConfig) -> Result<Self, CreateError> {
         Self::create_on(&best(options)?, options)
     }
 
@@ -341,13 +341,13 @@ impl Device {
     ///
     /// # Errors
     /// [`CreateError`].
-    pub fn create_on(adapter: &Adapter, options: &Options) -> Result<Self, CreateError> {
+    pub fn create_on(adapter: &Adapter, options: &DeviceConfig) -> Result<Self, CreateError> {
         // SAFETY: the chain is empty.
         unsafe { Self::create_on_with(adapter, options, vk::PhysicalDeviceFeatures2::default()) }
     }
 
     /// As [`create`](Self::create), but also enables the program's own features: all that are set in the chain,
-    /// including Vulkan 1.0's. The device must support them; it may lack features of [`Options::features`].
+    /// including Vulkan 1.0's. The device must support them; it may lack features of [`DeviceConfig::features`].
     ///
     /// The chain is copied, and never written to. tenure's features are enabled in the copy: in the program's
     /// structure if the chain has one for the feature, including a structure of a whole version of Vulkan, which
@@ -356,18 +356,18 @@ impl Device {
     /// Structures that [`ash`] does not know are linked unchanged. They must be at the end of the chain, behind
     /// all others; `push_next` leaves the first pushed structure there.
     ///
-    /// Features that the chain enables and [`Options::without`] names are enabled for the program, but not used
+    /// Features that the chain enables and [`DeviceConfig::without`] names are enabled for the program, but not used
     /// by tenure: they are not in [`optional_features`](Self::optional_features).
     ///
     /// ```no_run
     /// use ash::vk;
-    /// use tenure_vulkan::{CreateError, Device, Options};
+    /// use tenure_vulkan::{CreateError, Device, DeviceConfig};
     ///
     /// fn create() -> Result<Device, CreateError> {
     ///     let mut newer = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true);
     ///     let features = vk::PhysicalDeviceFeatures2::default().push_next(&mut newer);
     ///     // SAFETY: the chain is valid.
-    ///     unsafe { Device::create_with(&Options::default(), features) }
+    ///     unsafe { Device::create_with(&DeviceConfig::default(), features) }
     /// }
     /// ```
     ///
@@ -375,14 +375,14 @@ impl Device {
     /// [`CreateError`]; [`CreateError::NoFeature`] names a feature that the device does not have, except for
     /// structures that `ash` does not know, which give [`CreateError::Failed`]; [`CreateError::InvalidFeatures`]
     /// for a chain that Vulkan forbids (a structure twice, a structure of a newer version than
-    /// [`Options::api_version`] allows, or a version's structure beside a part of it), or with an unknown
+    /// [`DeviceConfig::api_version`] allows, or a version's structure beside a part of it), or with an unknown
     /// structure before a known one.
     ///
     /// # Safety
     /// The pointers of the chain are valid during the call. The requirements of its features are enabled: other
-    /// features, and their extensions, in [`Options::device_extensions`].
+    /// features, and their extensions, in [`DeviceConfig::device_extensions`].
     pub unsafe fn create_with(
-        options: &Options,
+        options: &DeviceConfig,
         features: vk::PhysicalDeviceFeatures2<'_>,
     ) -> Result<Self, CreateError> {
         // SAFETY: the caller promises just this.
@@ -398,7 +398,7 @@ impl Device {
     /// As [`create_with`](Self::create_with).
     pub unsafe fn create_on_with(
         adapter: &Adapter,
-        options: &Options,
+        options: &DeviceConfig,
         features: vk::PhysicalDeviceFeatures2<'_>,
     ) -> Result<Self, CreateError> {
         // SAFETY: the caller promises just this.
@@ -415,14 +415,14 @@ impl Device {
     /// [`CreateError::TooOld`], [`CreateError::InvalidRaw`]; [`CreateError::ExtensionNotEnabled`] when something that
     /// `raw` calls enabled is of an extension which is neither in [`Raw::extensions`] nor part of
     /// [`Raw::api_version`], and [`CreateError::NoFunction`] when the device lacks a function of it, both unless
-    /// [`Options::without`] names it; [`CreateError::Failed`] when semaphores cannot be made.
+    /// [`DeviceConfig::without`] names it; [`CreateError::Failed`] when semaphores cannot be made.
     ///
     /// # Safety
     /// `raw` is correct: the objects belong together, and they were created with these versions, features and
     /// extensions. They stay valid until this device, its clones and all objects made with it are dropped. Until
     /// then the program uses the queues only inside [`Gpu::submit_external`](tenure_core::Gpu::submit_external)
     /// or [`with_queue`](Self::with_queue). `vkDeviceWaitIdle` uses all queues.
-    pub unsafe fn from_raw(raw: Raw, options: &Options) -> Result<Self, CreateError> {
+    pub unsafe fn from_raw(raw: Raw, options: &DeviceConfig) -> Result<Self, CreateError> {
         // SAFETY: the caller promises just this.
         unsafe { wrap(raw, options) }
     }

@@ -25,7 +25,7 @@ impl Raw {
     ///
     /// ```
     /// use ash::vk::{self, Handle as _};
-    /// use tenure_vulkan::{ApiVersion, CreateError, Device, Options, Raw, RawQueue};
+    /// use tenure_vulkan::{ApiVersion, CreateError, Device, DeviceConfig, Raw, RawQueue};
     ///
     /// /// Handles as `vulkanalia` and C have them.
     /// struct Engine {
@@ -52,7 +52,7 @@ impl Raw {
     ///             ApiVersion::V1_3,
     ///             vec![RawQueue { queue, family: engine.graphics_family, kind: None }],
     ///         );
-    ///         Device::from_raw(raw, &Options::default())
+    ///         Device::from_raw(raw, &DeviceConfig::default())
     ///     }
     /// }
     /// ```

@@ -64,7 +64,7 @@ pub struct QueueFamily {
     /// The capabilities of its queues.
     pub flags: vk::QueueFlags,
     /// Their number. Tenure uses the first of one to three families, by
-    /// [`Options::max_queues`](crate::Options::max_queues).
+    /// [`DeviceConfig::max_queues`](crate::DeviceConfig::max_queues).
     pub queues: u32,
 }
 

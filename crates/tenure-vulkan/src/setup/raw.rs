@@ -13,7 +13,7 @@ use super::support::{extensions_for, is_enough, other_name, sparse};
 use crate::device::Device;
 use crate::error::CreateError;
 use crate::features::{ApiVersion, OptionalFeatures, Portability};
-use crate::instance::Options;
+use crate::instance::DeviceConfig;
 use crate::loaded::{Handles, Owner};
 use crate::queue::Family;
 
@@ -33,7 +33,7 @@ pub struct RawQueue {
 ///
 /// ```
 /// use ash::vk;
-/// use tenure_vulkan::{ApiVersion, CreateError, Device, OptionalFeatures, Options, Raw, RawQueue};
+/// use tenure_vulkan::{ApiVersion, CreateError, Device, OptionalFeatures, DeviceConfig, Raw, RawQueue};
 ///
 /// /// What the engine made stays the engine's.
 /// fn wrap(
@@ -47,7 +47,7 @@ pub struct RawQueue {
 ///         .enabled(OptionalFeatures::TIMELINE_SEMAPHORES | OptionalFeatures::DEDICATED_ALLOCATION);
 ///     // SAFETY: the engine's objects outlive the device and all that is made with it, `enabled` and
 ///     // `features` are what the device was created with, and the queue is used through tenure only.
-///     unsafe { Device::from_raw(raw, &Options::default()) }
+///     unsafe { Device::from_raw(raw, &DeviceConfig::default()) }
 /// }
 /// ```
 #[derive(Clone)]
@@ -149,7 +149,7 @@ impl fmt::Debug for Raw {
 ///
 /// # Safety
 /// As [`Device::from_raw`](crate::Device::from_raw).
-pub(crate) unsafe fn wrap(raw: Raw, options: &Options) -> Result<Device, CreateError> {
+pub(crate) unsafe fn wrap(raw: Raw, options: &DeviceConfig) -> Result<Device, CreateError> {
     let Raw { entry, instance, physical_device, device, api_version, queues, .. } = raw;
     if api_version < ApiVersion::V1_1 {
         return Err(CreateError::TooOld { found: api_version });

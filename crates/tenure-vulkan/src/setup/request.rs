@@ -11,7 +11,7 @@ use super::support::{FeatureChain, Support, either};
 use crate::error::CreateError;
 use crate::features::ApiVersion;
 use crate::features::OptionalFeatures;
-use crate::instance::Options;
+use crate::instance::DeviceConfig;
 
 /// The extensions and features to enable on a device that the program creates itself, so that tenure can use all
 /// capabilities of the physical device: extensions, Vulkan 1.0's features, and a chain of structures with the
@@ -24,10 +24,10 @@ use crate::instance::Options;
 ///
 /// ```no_run
 /// use ash::vk;
-/// use tenure_vulkan::{ApiVersion, CreateError, DeviceFeatures, Options};
+/// use tenure_vulkan::{ApiVersion, CreateError, DeviceFeatures, DeviceConfig};
 ///
 /// fn create(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Result<ash::Device, CreateError> {
-///     let options = Options::default();
+///     let options = DeviceConfig::default();
 ///     // SAFETY: the physical device is one of the instance's, which was made for Vulkan 1.3.
 ///     let mut wanted = unsafe { DeviceFeatures::of(instance, physical, ApiVersion::V1_3, &options) }?;
 ///     let names: Vec<_> = wanted.extensions().iter().map(|name| name.as_ptr()).collect();
@@ -55,7 +55,7 @@ pub struct DeviceFeatures {
 impl DeviceFeatures {
     /// Queries a physical device. `api_version` is the version that the instance was made for; of the `options`
     /// only features, versions and device extensions matter. `VK_EXT_swapchain_maintenance1` is not included,
-    /// because it needs instance extensions; with [`Options::presentation`](Options::presentation)
+    /// because it needs instance extensions; with [`DeviceConfig::presentation`](DeviceConfig::presentation)
     /// `VK_KHR_swapchain` is, and `VK_EXT_hdr_metadata` if it is available.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl DeviceFeatures {
         instance: &ash::Instance,
         physical: vk::PhysicalDevice,
         api_version: ApiVersion,
-        options: &Options,
+        options: &DeviceConfig,
     ) -> Result<Self, CreateError> {
         let support = Support::of(instance, physical, api_version)?;
         let version = support.version.min(options.api_version);

@@ -56,7 +56,7 @@ impl fmt::Debug for DeviceIds {
 /// is sent to the other process as [bytes](Self::to_bytes), or field by field; a program that imports from
 /// elsewhere fills it in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ExportInfo {
+pub struct ExportDesc {
     /// The kind of the handle.
     pub kind: HandleKind,
     /// Bytes of the whole allocation.
@@ -71,15 +71,15 @@ pub struct ExportInfo {
     pub created_with: u64,
 }
 
-/// The bytes are not an [`ExportInfo`].
+/// The bytes are not an [`ExportDesc`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("these are not the bytes of an ExportInfo")]
-pub struct NoExportInfo;
+#[error("these are not the bytes of an ExportDesc")]
+pub struct InvalidExportDesc;
 
-/// The first bytes of an [`ExportInfo`], with a version in the last.
+/// The first bytes of an [`ExportDesc`], with a version in the last.
 const MAGIC: [u8; 4] = *b"tnS\x01";
 
-impl ExportInfo {
+impl ExportDesc {
     /// Bytes of [`to_bytes`](Self::to_bytes).
     pub const BYTES: usize = 64;
 
@@ -101,9 +101,9 @@ impl ExportInfo {
     /// From the bytes of [`to_bytes`](Self::to_bytes).
     ///
     /// ```
-    /// use tenure_vulkan::{DeviceIds, ExportInfo, HandleKind};
+    /// use tenure_vulkan::{DeviceIds, ExportDesc, HandleKind};
     ///
-    /// let info = ExportInfo {
+    /// let info = ExportDesc {
     ///     kind: HandleKind::OpaqueFd,
     ///     size: 65536,
     ///     memory_type: 1,
@@ -111,23 +111,23 @@ impl ExportInfo {
     ///     ids: DeviceIds { device: [1; 16], driver: [2; 16] },
     ///     created_with: 0,
     /// };
-    /// assert_eq!(ExportInfo::from_bytes(&info.to_bytes()), Ok(info));
-    /// assert!(ExportInfo::from_bytes(&[0; 64]).is_err());
+    /// assert_eq!(ExportDesc::from_bytes(&info.to_bytes()), Ok(info));
+    /// assert!(ExportDesc::from_bytes(&[0; 64]).is_err());
     /// ```
     ///
     /// # Errors
     /// For any others.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, NoExportInfo> {
-        let bytes: &[u8; Self::BYTES] = bytes.try_into().map_err(|_| NoExportInfo)?;
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidExportDesc> {
+        let bytes: &[u8; Self::BYTES] = bytes.try_into().map_err(|_| InvalidExportDesc)?;
         let kind = match (bytes.starts_with(&MAGIC), bytes[4]) {
             (true, 1) => HandleKind::OpaqueFd,
             (true, 2) => HandleKind::DmaBuf,
-            _ => return Err(NoExportInfo),
+            _ => return Err(InvalidExportDesc),
         };
         let is_dedicated = match bytes[5] {
             0 => false,
             1 => true,
-            _ => return Err(NoExportInfo),
+            _ => return Err(InvalidExportDesc),
         };
         Ok(Self {
             kind,
@@ -141,7 +141,7 @@ impl ExportInfo {
 }
 
 /// The bytes from `from` on.
-fn part<const N: usize>(bytes: &[u8; ExportInfo::BYTES], from: usize) -> [u8; N] {
+fn part<const N: usize>(bytes: &[u8; ExportDesc::BYTES], from: usize) -> [u8; N] {
     core::array::from_fn(|index| bytes.get(from + index).copied().unwrap_or_default())
 }
 
@@ -225,15 +225,15 @@ mod tests {
         let ids = DeviceIds { device: core::array::from_fn(|index| index as u8), driver: [9; 16] };
         let (kind, is_dedicated) = (HandleKind::DmaBuf, false);
         let info =
-            ExportInfo { kind, size: u64::MAX, memory_type: 7, is_dedicated, ids, created_with: 1 << 63 };
+            ExportDesc { kind, size: u64::MAX, memory_type: 7, is_dedicated, ids, created_with: 1 << 63 };
         let bytes = info.to_bytes();
-        assert_eq!(ExportInfo::from_bytes(&bytes), Ok(info));
+        assert_eq!(ExportDesc::from_bytes(&bytes), Ok(info));
         for (place, value) in [(0, 0), (3, 2), (4, 0), (4, 3), (5, 2)] {
             let mut wrong = bytes;
             wrong[place] = value;
-            assert_eq!(ExportInfo::from_bytes(&wrong), Err(NoExportInfo), "{value} at {place}");
+            assert_eq!(ExportDesc::from_bytes(&wrong), Err(InvalidExportDesc), "{value} at {place}");
         }
-        assert_eq!(ExportInfo::from_bytes(&bytes[..63]), Err(NoExportInfo));
-        assert_eq!(ExportInfo::from_bytes(&[]), Err(NoExportInfo));
+        assert_eq!(ExportDesc::from_bytes(&bytes[..63]), Err(InvalidExportDesc));
+        assert_eq!(ExportDesc::from_bytes(&[]), Err(InvalidExportDesc));
     }
 }

@@ -10,7 +10,7 @@ use tenure_core::{Buffer, BufferDesc, Gpu, Name, Texture, TextureDesc};
 
 use super::identity::created_with;
 use super::info::ShareError;
-use super::info::{DeviceIds, ExportInfo, HandleKind};
+use super::info::{DeviceIds, ExportDesc, HandleKind};
 use super::semaphore::SharedSemaphore;
 use crate::device::Device;
 use crate::error::unsupported;
@@ -25,7 +25,7 @@ pub struct Exported {
     /// The handle. It keeps the memory alive independently of the resource, and is closed when it is dropped.
     pub handle: OwnedFd,
     /// The data that the importer needs beside the description of the resource.
-    pub info: ExportInfo,
+    pub info: ExportDesc,
 }
 
 /// A handle that was not imported: the reason, and the handle, still open.
@@ -68,7 +68,7 @@ impl std::error::Error for ImportError {
 /// ```no_run
 /// use std::os::fd::OwnedFd;
 /// use tenure_core::{BufferDesc, Gpu, Queue, State, Usage};
-/// use tenure_vulkan::{Device, ExportInfo, HandleKind, Sharing};
+/// use tenure_vulkan::{Device, ExportDesc, HandleKind, Sharing};
 ///
 /// fn picture() -> BufferDesc {
 ///     BufferDesc::new(1 << 20, Usage::COPY_SRC).name("picture").shared()
@@ -87,7 +87,7 @@ impl std::error::Error for ImportError {
 ///
 /// fn the_other(gpu: &Gpu<Device>, handle: OwnedFd, info: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
 ///     // SAFETY: the handle and the information come from one export, by a process that is trusted.
-///     let picture = unsafe { gpu.import_buffer(handle, &ExportInfo::from_bytes(info)?, &picture())? };
+///     let picture = unsafe { gpu.import_buffer(handle, &ExportDesc::from_bytes(info)?, &picture())? };
 ///     let mut recording = gpu.record(Queue::Graphics, "read")?;
 ///     recording.acquire_from_peer(&picture, State::COPY_SRC)?;
 ///     let _pixels = recording.read_back(&picture, 0, 1 << 20)?;
@@ -123,7 +123,7 @@ pub trait Sharing {
     unsafe fn import_buffer(
         &self,
         handle: OwnedFd,
-        info: &ExportInfo,
+        info: &ExportDesc,
         desc: &BufferDesc,
     ) -> Result<Buffer<Device>, ImportError>;
 
@@ -137,7 +137,7 @@ pub trait Sharing {
     unsafe fn import_texture(
         &self,
         handle: OwnedFd,
-        info: &ExportInfo,
+        info: &ExportDesc,
         desc: &TextureDesc,
     ) -> Result<Texture<Device>, ImportError>;
 
@@ -181,7 +181,7 @@ impl Sharing for Gpu<Device> {
     unsafe fn import_buffer(
         &self,
         handle: OwnedFd,
-        info: &ExportInfo,
+        info: &ExportDesc,
         desc: &BufferDesc,
     ) -> Result<Buffer<Device>, ImportError> {
         let desc = desc.clone().shared();
@@ -200,7 +200,7 @@ impl Sharing for Gpu<Device> {
     unsafe fn import_texture(
         &self,
         handle: OwnedFd,
-        info: &ExportInfo,
+        info: &ExportDesc,
         desc: &TextureDesc,
     ) -> Result<Texture<Device>, ImportError> {
         let desc = desc.clone().shared();
@@ -275,7 +275,7 @@ impl Resources {
         let (size, ids) = (memory.size, self.ids());
         Ok(Exported {
             handle,
-            info: ExportInfo { kind, size, memory_type, is_dedicated: true, ids, created_with },
+            info: ExportDesc { kind, size, memory_type, is_dedicated: true, ids, created_with },
         })
     }
 
@@ -286,7 +286,7 @@ impl Resources {
     unsafe fn import(
         self: &Arc<Self>,
         handle: &OwnedFd,
-        info: &ExportInfo,
+        info: &ExportDesc,
         desc: &ResourceDesc,
     ) -> Result<Resource, ShareError> {
         self.alive()?;
@@ -318,7 +318,7 @@ impl Resources {
         &self,
         calls: MemoryFdCalls,
         handle: &OwnedFd,
-        info: &ExportInfo,
+        info: &ExportDesc,
     ) -> Result<u32, ShareError> {
         // Vulkan has this query for other kinds only: an opaque handle is of the type it was exported from.
         if info.kind == HandleKind::OpaqueFd {
@@ -336,7 +336,7 @@ impl Resources {
 
 /// The memory type and the size to import with: of the exporter's type if that is known and possible.
 fn choose_type(
-    info: &ExportInfo,
+    info: &ExportDesc,
     (found, exporters): (u32, u32),
     needs: &Requirements,
 ) -> Result<(MemoryTypeId, u64), ShareError> {

@@ -12,7 +12,7 @@ mod semaphore;
 
 pub use host::{HostMemory, RejectedMemory};
 pub use info::ShareError;
-pub use info::{DeviceIds, ExportInfo, HandleKind, NoExportInfo};
+pub use info::{DeviceIds, ExportDesc, HandleKind, InvalidExportDesc};
 #[cfg(unix)]
 pub use memory::{Exported, ImportError, Sharing};
 #[cfg(unix)]

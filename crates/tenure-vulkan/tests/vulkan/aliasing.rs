@@ -5,7 +5,7 @@ use conformance::Harness as _;
 use tenure_core::device::{Barrier, MemoryTypeId, ResourceDesc, prelude::*};
 use tenure_core::{BufferLayout, DeviceError, Format, Plane, State, Subresource, TextureRegion, Usage};
 use tenure_vulkan::ash::vk::{AccessFlags2 as Access, PipelineStageFlags2 as Stages};
-use tenure_vulkan::{Device, Heap, Options, Resource};
+use tenure_vulkan::{Device, DeviceConfig, Heap, Resource};
 
 use crate::basics::buffer;
 use crate::basics::{COPIES, GRAPHICS, bytes, heap, mapped, read, run, texture, write};
@@ -54,7 +54,7 @@ fn destroy(device: Device, resources: impl IntoIterator<Item = Resource>, heap: 
 /// An image after another that was written, after one that was read, and back.
 #[test]
 fn images_take_turns() {
-    let vulkan = Vulkan::disguised(Costume::plain(), &Options::default());
+    let vulkan = Vulkan::disguised(Costume::plain(), &DeviceConfig::default());
     let device = vulkan.device();
     let (heap, [bloom, shadow]) = images(&device, 1);
     let staging = mapped(&device, SIZE as u64);
@@ -98,7 +98,7 @@ fn images_take_turns() {
 /// Former owners that a barrier does not name may be input attachments, which render passes write where they store them.
 #[test]
 fn unnamed_input_attachments_were_written() {
-    let vulkan = Vulkan::disguised(Costume::plain(), &Options::default());
+    let vulkan = Vulkan::disguised(Costume::plain(), &DeviceConfig::default());
     let device = vulkan.device();
     let (heap, [sky, canvas]) = images(&device, 1);
     let wait_for = |serial| {
@@ -119,7 +119,7 @@ fn unnamed_input_attachments_were_written() {
 /// Only some subresources are used at first: the others get correct barriers, too.
 #[test]
 fn mips_follow_later() {
-    let vulkan = Vulkan::disguised(Costume::plain(), &Options::default());
+    let vulkan = Vulkan::disguised(Costume::plain(), &DeviceConfig::default());
     let device = vulkan.device();
     let (heap, [bloom, chain]) = images(&device, 2);
     let staging = mapped(&device, SIZE as u64);
@@ -156,7 +156,7 @@ fn mips_follow_later() {
 
 #[test]
 fn buffers_take_turns() {
-    let vulkan = Vulkan::disguised(Costume::plain(), &Options::default());
+    let vulkan = Vulkan::disguised(Costume::plain(), &DeviceConfig::default());
     let device = vulkan.device();
     let (heap, [hits, rays]) = pair(&device, &buffer(4096, COPIES | Usage::INDEX));
     let (staging, readback) = (mapped(&device, 4096), mapped(&device, 4096));

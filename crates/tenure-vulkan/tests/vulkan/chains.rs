@@ -4,7 +4,7 @@ use conformance::Harness as _;
 use tenure_core::QueueId;
 use tenure_core::device::prelude::*;
 use tenure_vulkan::ash::vk;
-use tenure_vulkan::{ApiVersion, CreateError, Device, OptionalFeatures, Options};
+use tenure_vulkan::{ApiVersion, CreateError, Device, DeviceConfig, OptionalFeatures};
 
 use crate::basics::{LONG, at};
 use crate::harness::{Log, PERMIT, Vulkan, validated};
@@ -43,7 +43,7 @@ impl Wholes {
     }
 }
 
-fn create(options: Options, features: vk::PhysicalDeviceFeatures2<'_>) -> Result<Device, CreateError> {
+fn create(options: DeviceConfig, features: vk::PhysicalDeviceFeatures2<'_>) -> Result<Device, CreateError> {
     // SAFETY: the chain is valid, and its structures need no extension.
     unsafe { Device::create_with(&options, features) }
 }
@@ -133,7 +133,8 @@ fn the_programs_features_are_not_tenures() {
 fn bad_chains_are_refused() {
     let alone = Vulkan::new(validated());
     let log = Log::default();
-    let refused = |options: Options, features| create(log.listen(options), features).unwrap_err().to_string();
+    let refused =
+        |options: DeviceConfig, features| create(log.listen(options), features).unwrap_err().to_string();
 
     let mut none = vk::PhysicalDeviceProtectedMemoryFeatures::default().protected_memory(true);
     let features = vk::PhysicalDeviceFeatures2::default().push_next(&mut none);
@@ -169,7 +170,7 @@ fn unknown_structures_are_linked_as_they_are() {
     let mut unknown = vk::BaseInStructure { s_type: kind, ..Default::default() };
     let next = core::ptr::from_mut(&mut unknown).cast();
     let features = vk::PhysicalDeviceFeatures2 { p_next: next, ..Default::default() };
-    let device = create(Options::default(), features).unwrap();
+    let device = create(DeviceConfig::default(), features).unwrap();
     assert_eq!(device.optional_features(), alone.device().optional_features());
     check_work(&device);
     drop(device);

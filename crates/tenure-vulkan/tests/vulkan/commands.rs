@@ -7,7 +7,7 @@ use tenure_core::device::{Barrier, MemoryTypeId, ResourceDesc, prelude::*};
 use tenure_core::{
     BufferLayout, DeviceError, Format, Plane, QueueId, State, Subresource, TextureInfo, TextureRegion, Usage,
 };
-use tenure_vulkan::{Device, List, Options, Resource};
+use tenure_vulkan::{Device, DeviceConfig, List, Resource};
 
 use crate::basics::{COPIES, GRAPHICS, LONG, at, buffer, heap, is_invalid, mapped, run, texture};
 use crate::disguise::Costume;
@@ -109,7 +109,7 @@ fn wrong_commands_come_out_of_close() {
 /// A copy queue needs multiples of 16 texels, and supports neither depth nor shaders.
 #[test]
 fn copy_queues_of_a_discrete_card_are_limited() {
-    let vulkan = Vulkan::disguised(Costume::discrete(), &Options::default());
+    let vulkan = Vulkan::disguised(Costume::discrete(), &DeviceConfig::default());
     let device = vulkan.device();
     let copies = QueueId(1);
     let staging = mapped(&device, 64 << 10);
@@ -160,7 +160,7 @@ fn copy_queues_of_a_discrete_card_are_limited() {
 /// Memory is transferred between two textures by one API barrier: the layers know that they share it.
 #[test]
 fn memory_changes_hands() {
-    let vulkan = Vulkan::disguised(Costume::plain(), &Options::default());
+    let vulkan = Vulkan::disguised(Costume::plain(), &DeviceConfig::default());
     let device = vulkan.device();
     let desc = ResourceDesc::Texture(texture(64, Format::Rgba8Unorm, COPIES | Usage::SHADER_READ));
     let heap = heap(&device, &desc, device.requirements(&desc).unwrap().size);

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use conformance::Harness as _;
 use tenure_core::device::prelude::*;
 use tenure_vulkan::ash::{self, vk};
-use tenure_vulkan::{ApiVersion, Device, DeviceFeatures, OptionalFeatures, Options, Raw, RawQueue};
+use tenure_vulkan::{ApiVersion, Device, DeviceConfig, DeviceFeatures, OptionalFeatures, Raw, RawQueue};
 
 use crate::harness::{Vulkan, validated};
 use crate::wrapped::{ERRORS, Engine, upload_once};
@@ -29,7 +29,7 @@ fn with_device(engine: &Engine, info: vk::DeviceCreateInfo<'_>, run: impl FnOnce
             ApiVersion::V1_2,
             vec![RawQueue { queue: device.get_device_queue(family, 0), family, kind: None }],
         );
-        run(Device::from_raw(raw, &Options::default()).unwrap());
+        run(Device::from_raw(raw, &DeviceConfig::default()).unwrap());
         device.destroy_device(None);
     }
 }
@@ -44,7 +44,7 @@ fn a_create_info_lists_the_enabled_features() {
     let engine = Engine::new();
     // SAFETY: the physical device is one of the instance's, which was made for that version.
     let wanted = unsafe {
-        DeviceFeatures::of(&engine.instance, engine.physical, ApiVersion::V1_2, &Options::default())
+        DeviceFeatures::of(&engine.instance, engine.physical, ApiVersion::V1_2, &DeviceConfig::default())
     };
     let mut wanted = wanted.unwrap();
     let (enabled, extensions) = (wanted.enabled(), wanted.extensions().to_vec());

@@ -4,7 +4,7 @@ use crate::harness::PERMIT;
 use conformance::Harness as _;
 use tenure_core::device::{Features, prelude::*};
 use tenure_vulkan::ash::vk;
-use tenure_vulkan::{Adapter, ApiVersion, CreateError, Device, OptionalFeatures, Options, adapters};
+use tenure_vulkan::{Adapter, ApiVersion, CreateError, Device, DeviceConfig, OptionalFeatures, adapters};
 
 use crate::basics::{COPIES, buffer};
 use crate::harness::{Log, Vulkan, validated};
@@ -163,13 +163,13 @@ fn without_the_extension_the_budget_is_a_share() {
 #[test]
 fn missing_versions_layers_and_extensions_are_errors() {
     let alone = Vulkan::new(validated());
-    let created = |options: Options| Device::create(&options).map(drop).unwrap_err();
-    let old = created(Options::default().api_version(ApiVersion { major: 1, minor: 0 }));
+    let created = |options: DeviceConfig| Device::create(&options).map(drop).unwrap_err();
+    let old = created(DeviceConfig::default().api_version(ApiVersion { major: 1, minor: 0 }));
     assert_eq!(old, CreateError::TooOld { found: ApiVersion { major: 1, minor: 0 } });
     let unknown = || vec![c"VK_TENURE_nothing".to_owned()];
     let expected = CreateError::NoExtension { extension: "VK_TENURE_nothing".to_owned() };
-    assert_eq!(created(Options::default().device_extensions(unknown())), expected);
-    assert_eq!(created(Options::default().instance_extensions(unknown())), expected);
+    assert_eq!(created(DeviceConfig::default().device_extensions(unknown())), expected);
+    assert_eq!(created(DeviceConfig::default().instance_extensions(unknown())), expected);
     alone.end();
 }
 

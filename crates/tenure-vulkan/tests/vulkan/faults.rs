@@ -8,7 +8,7 @@ use tenure_core::{
     Usage,
 };
 use tenure_vulkan::ash::vk;
-use tenure_vulkan::{OptionalFeatures, Options};
+use tenure_vulkan::{DeviceConfig, OptionalFeatures};
 
 use crate::basics::{
     COPIES, GRAPHICS, LONG, at, buffer, bytes, heap, mapped, read, texture, tile_heap, write,
@@ -17,7 +17,7 @@ use crate::disguise::Costume;
 use crate::harness::Vulkan;
 
 fn plain() -> Vulkan {
-    Vulkan::disguised(Costume::plain(), &Options::default())
+    Vulkan::disguised(Costume::plain(), &DeviceConfig::default())
 }
 
 const SHORTAGES: [vk::Result; 3] = [
@@ -85,7 +85,7 @@ fn shortages_carry_their_numbers() {
 #[test]
 fn the_limit_on_allocations_is_kept() {
     let costume = Costume { max_allocations: 3, ..Costume::plain() };
-    let vulkan = Vulkan::disguised(costume, &Options::default());
+    let vulkan = Vulkan::disguised(costume, &DeviceConfig::default());
     let device = vulkan.device();
     let desc = buffer(4096, COPIES);
     let mut alive: Vec<_> =
@@ -105,7 +105,7 @@ fn the_limit_on_allocations_is_kept() {
 /// The steps of a manager: smaller blocks, then memory of its own, then another type.
 #[test]
 fn a_manager_lives_with_shortages_of_a_discrete_card() {
-    let vulkan = Vulkan::disguised(Costume::discrete(), &Options::default());
+    let vulkan = Vulkan::disguised(Costume::discrete(), &DeviceConfig::default());
     let gpu = Gpu::new(vulkan.device(), Config::default()).unwrap();
     let desc = BufferDesc::new(3 << 20, Usage::VERTEX).name("mesh");
     for failures in 0..6 {
@@ -134,7 +134,7 @@ fn a_manager_lives_with_shortages_of_a_discrete_card() {
 /// Mapping fails for want of addresses, flushing for want of memory.
 #[test]
 fn failed_mappings_of_a_discrete_card_are_shortages() {
-    let vulkan = Vulkan::disguised(Costume::discrete(), &Options::default());
+    let vulkan = Vulkan::disguised(Costume::discrete(), &DeviceConfig::default());
     let device = vulkan.device();
     let staging = mapped(&device, 1024);
     vulkan.disguise().fail("vkMapMemory", vk::Result::ERROR_MEMORY_MAP_FAILED);
@@ -152,7 +152,7 @@ fn failed_mappings_of_a_discrete_card_are_shortages() {
 }
 
 /// A failed submission has no effect: its serial and its waits belong to the next one.
-fn failed_submissions_are_made_again(options: &Options, submit: &'static str) {
+fn failed_submissions_are_made_again(options: &DeviceConfig, submit: &'static str) {
     let vulkan = Vulkan::disguised(Costume::discrete(), options);
     let device = vulkan.device();
     let (one, two) = (mapped(&device, 4096), mapped(&device, 4096));
@@ -190,14 +190,14 @@ fn failed_submissions_are_made_again(options: &Options, submit: &'static str) {
 
 #[test]
 fn submissions_of_a_discrete_card_are_retried_with_semaphores() {
-    failed_submissions_are_made_again(&Options::default(), "vkQueueSubmit2");
-    let older = Options::default().without(OptionalFeatures::SYNCHRONIZATION2);
+    failed_submissions_are_made_again(&DeviceConfig::default(), "vkQueueSubmit2");
+    let older = DeviceConfig::default().without(OptionalFeatures::SYNCHRONIZATION2);
     failed_submissions_are_made_again(&older, "vkQueueSubmit");
 }
 
 #[test]
 fn submissions_of_a_discrete_card_are_retried_with_fences() {
-    let fences = Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
+    let fences = DeviceConfig::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
     failed_submissions_are_made_again(&fences, "vkQueueSubmit2");
 }
 
@@ -205,7 +205,7 @@ fn submissions_of_a_discrete_card_are_retried_with_fences() {
 /// the same bridge.
 #[test]
 fn unused_bridges_of_a_discrete_card_are_reused() {
-    let fences = Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
+    let fences = DeviceConfig::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
     let vulkan = Vulkan::disguised(Costume::discrete(), &fences);
     let device = vulkan.device();
     let wait = [QueueSerial { queue: QueueId(1), serial: 1 }];
@@ -230,7 +230,7 @@ fn unused_bridges_of_a_discrete_card_are_reused() {
 #[test]
 fn failed_changes_of_mappings_change_nothing() {
     let without = OptionalFeatures::TIMELINE_SEMAPHORES;
-    for options in [Options::default(), Options::default().without(without)] {
+    for options in [DeviceConfig::default(), DeviceConfig::default().without(without)] {
         let vulkan = Vulkan::disguised(Costume::plain(), &options);
         let device = vulkan.device();
         let desc = buffer(4 * device.properties().tile_size, COPIES);

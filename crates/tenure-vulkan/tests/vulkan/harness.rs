@@ -7,7 +7,7 @@ use conformance::{Effort, Harness, Probe};
 use parking_lot::{Mutex, MutexGuard};
 use tenure_core::device::{Permit, prelude::*};
 use tenure_vulkan::{
-    Adapter, CreateError, Device, List, Message, MessageKind, OptionalFeatures, Options, Raw, Severity,
+    Adapter, CreateError, Device, DeviceConfig, List, Message, MessageKind, OptionalFeatures, Raw, Severity,
     Validation, adapters,
 };
 
@@ -24,15 +24,16 @@ static ALONE: Mutex<()> = Mutex::new(());
 
 /// Adapters that are never dropped, and with them an instance that keeps the driver loaded. NVIDIA's driver for Linux
 /// (580.159) is no longer found by a process that has unloaded it some 25 times.
-static DRIVER: LazyLock<Result<Vec<Adapter>, CreateError>> = LazyLock::new(|| adapters(&Options::default()));
+static DRIVER: LazyLock<Result<Vec<Adapter>, CreateError>> =
+    LazyLock::new(|| adapters(&DeviceConfig::default()));
 
 /// The messages of the layers.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<Message>>>);
 
 impl Log {
-    /// Options that write to this log.
-    pub(crate) fn listen(&self, options: Options) -> Options {
+    /// DeviceConfig that write to this log.
+    pub(crate) fn listen(&self, options: DeviceConfig) -> DeviceConfig {
         let log = self.0.clone();
         options.on_message(move |message| log.lock().push(message.clone()))
     }
@@ -70,20 +71,20 @@ fn is_about_a_peers_layout(message: &Message) -> bool {
 }
 
 /// The options of most tests: all that the device offers, and layers that also look at barriers.
-pub(crate) fn validated() -> Options {
-    Options::default().validation(Validation::SYNCHRONIZATION)
+pub(crate) fn validated() -> DeviceConfig {
+    DeviceConfig::default().validation(Validation::SYNCHRONIZATION)
 }
 
 /// How many memory types the device of the tests has.
 pub(crate) fn memory_types() -> usize {
-    let vulkan = Vulkan::new(Options::default());
+    let vulkan = Vulkan::new(DeviceConfig::default());
     let types = vulkan.device().properties().memory_types.len();
     vulkan.end();
     types
 }
 
 /// The same with heaps of descriptors in buffers, where the device can.
-pub(crate) fn in_buffers() -> Options {
+pub(crate) fn in_buffers() -> DeviceConfig {
     validated().descriptor_buffers(true)
 }
 
@@ -105,12 +106,12 @@ pub(crate) struct Vulkan {
 
 impl Vulkan {
     /// A device of tenure's own.
-    pub(crate) fn new(options: Options) -> Self {
+    pub(crate) fn new(options: DeviceConfig) -> Self {
         Self::made(options, |device| (device, None, None))
     }
 
     /// A device that wraps another, with only the features in `options`.
-    pub(crate) fn wrapping(options: &Options) -> Self {
+    pub(crate) fn wrapping(options: &DeviceConfig) -> Self {
         Self::made(validated(), |host| {
             let raw = crate::wrapped::raw_of(&host);
             // SAFETY: the host outlives it, and lists its enabled features; its queues have no other users.
@@ -121,7 +122,7 @@ impl Vulkan {
 
     /// A device that looks like another one. A test that makes it look like a discrete card has that in its name: on a
     /// machine with a card `--skip discrete` leaves it out, as `cargo xtask test vulkan --native` does.
-    pub(crate) fn disguised(costume: Costume, options: &Options) -> Self {
+    pub(crate) fn disguised(costume: Costume, options: &DeviceConfig) -> Self {
         Self::made(validated(), |host| {
             let types = host.properties().memory_types.len();
             assert!(
@@ -134,7 +135,7 @@ impl Vulkan {
     }
 
     /// As [`disguised`](Self::disguised), with a device created with options, which its wrapper also gets.
-    pub(crate) fn wearing(costume: Costume, options: Options, change: impl FnOnce(&mut Raw)) -> Self {
+    pub(crate) fn wearing(costume: Costume, options: DeviceConfig, change: impl FnOnce(&mut Raw)) -> Self {
         Self::made(options.clone(), |host| {
             let (disguise, plain) = Disguise::put_on(&host, costume, &options);
             drop(plain);
@@ -144,7 +145,7 @@ impl Vulkan {
     }
 
     fn made(
-        options: Options,
+        options: DeviceConfig,
         wrap: impl FnOnce(Device) -> (Device, Option<Device>, Option<Disguise>),
     ) -> Self {
         let alone = ALONE.lock();

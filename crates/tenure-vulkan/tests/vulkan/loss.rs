@@ -9,7 +9,7 @@ use tenure_core::device::{
     HeapCategory, HeapDesc, MemoryFlags, MemoryTypeId, ObjectRef, Priority, prelude::*,
 };
 use tenure_vulkan::ash::vk;
-use tenure_vulkan::{Device, OptionalFeatures, Options};
+use tenure_vulkan::{Device, DeviceConfig, OptionalFeatures};
 
 use crate::basics::{COPIES, GRAPHICS, LONG, at, buffer, heap, mapped, memory_type};
 use crate::disguise::Costume;
@@ -20,7 +20,7 @@ fn is_lost<T: std::fmt::Debug>(answer: Result<T, DeviceError>) {
 }
 
 /// After the loss every call returns the error, none blocks, and everything is still destroyed.
-fn everything_is_lost(options: &Options, lose: impl Fn(&Vulkan, &Device), reason: &str) {
+fn everything_is_lost(options: &DeviceConfig, lose: impl Fn(&Vulkan, &Device), reason: &str) {
     let vulkan = Vulkan::disguised(Costume::plain(), options);
     let device = vulkan.device();
     let desc = buffer(256, COPIES);
@@ -77,8 +77,8 @@ fn a_device_is_lost_at_a_submission() {
         vulkan.disguise().fail("vkQueueSubmit2", LOST);
         is_lost(device.submit(PERMIT, GRAPHICS, &[], &[], 2));
     };
-    everything_is_lost(&Options::default(), submit, "vkQueueSubmit2");
-    let fences = Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
+    everything_is_lost(&DeviceConfig::default(), submit, "vkQueueSubmit2");
+    let fences = DeviceConfig::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
     everything_is_lost(&fences, submit, "vkQueueSubmit2");
 }
 
@@ -88,7 +88,7 @@ fn a_device_is_lost_at_an_allocation() {
         vulkan.disguise().fail("vkAllocateMemory", LOST);
         is_lost(device.create_committed(&buffer(64, COPIES), MemoryTypeId(0)));
     };
-    everything_is_lost(&Options::default(), allocate, "vkAllocateMemory");
+    everything_is_lost(&DeviceConfig::default(), allocate, "vkAllocateMemory");
 }
 
 /// Also if a driver reports it only by a value beyond all serials.
@@ -98,12 +98,12 @@ fn a_device_is_lost_at_a_poll() {
         vulkan.disguise().fail("vkGetSemaphoreCounterValue", vk::Result::SUCCESS);
         is_lost(device.completed(GRAPHICS));
     };
-    everything_is_lost(&Options::default(), absurd, "vkGetSemaphoreCounterValue");
+    everything_is_lost(&DeviceConfig::default(), absurd, "vkGetSemaphoreCounterValue");
     let said = |vulkan: &Vulkan, device: &Device| {
         vulkan.disguise().fail("vkGetSemaphoreCounterValue", LOST);
         is_lost(device.wait(at(2), LONG));
     };
-    everything_is_lost(&Options::default(), said, "vkGetSemaphoreCounterValue");
+    everything_is_lost(&DeviceConfig::default(), said, "vkGetSemaphoreCounterValue");
     let fence = |vulkan: &Vulkan, device: &Device| {
         device.submit(PERMIT, GRAPHICS, &[], &[], 2).unwrap();
         // The loss is only said: the driver is to be done with the fence that will be destroyed.
@@ -113,15 +113,15 @@ fn a_device_is_lost_at_a_poll() {
         vulkan.disguise().fail("vkGetFenceStatus", LOST);
         is_lost(device.completed(GRAPHICS));
     };
-    let fences = Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
+    let fences = DeviceConfig::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
     everything_is_lost(&fences, fence, "vkGetFenceStatus");
 }
 
 /// A thread in an endless wait returns when another thread sees the loss.
 #[test]
 fn waits_return_the_loss() {
-    let fences = Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
-    for options in [Options::default(), fences] {
+    let fences = DeviceConfig::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
+    for options in [DeviceConfig::default(), fences] {
         let vulkan = Vulkan::disguised(Costume::plain(), &options);
         let device = vulkan.device();
         std::thread::scope(|scope| {

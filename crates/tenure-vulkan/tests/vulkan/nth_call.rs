@@ -2,7 +2,7 @@
 
 use conformance::{Harness as _, refusal};
 use tenure_core::{Config, Gpu};
-use tenure_vulkan::Options;
+use tenure_vulkan::DeviceConfig;
 use tenure_vulkan::ash::vk;
 
 use crate::disguise::Costume;
@@ -11,7 +11,7 @@ use crate::harness::Vulkan;
 /// Fails each call in turn, until there are no more; returns their number.
 fn refuse_each(costume: fn() -> Costume, result: vk::Result) -> u32 {
     for nth in 0.. {
-        let vulkan = Vulkan::disguised(costume(), &Options::default());
+        let vulkan = Vulkan::disguised(costume(), &DeviceConfig::default());
         let gpu = Gpu::new(vulkan.device(), Config::default()).unwrap();
         let disguise = vulkan.disguise();
         let mut is_struck = false;

@@ -6,7 +6,7 @@ use tenure_core::device::{
     HeapCategory, HeapDesc, MemoryFlags, MemoryTypeId, Priority, ResourceDesc, prelude::*,
 };
 use tenure_core::{DeviceError, Format, TextureInfo, Usage};
-use tenure_vulkan::Options;
+use tenure_vulkan::DeviceConfig;
 
 use crate::basics::{
     COPIES, GRAPHICS, buffer, heap, heap_of, heap_of_type, is_invalid, memory_type, texture,
@@ -38,7 +38,7 @@ fn misplaced_resources_are_refused() {
 /// With a coarse `bufferImageGranularity`, buffers and textures are kept apart.
 #[test]
 fn heaps_of_another_category_are_refused_by_a_discrete_card() {
-    let vulkan = Vulkan::disguised(Costume::discrete(), &Options::default());
+    let vulkan = Vulkan::disguised(Costume::discrete(), &DeviceConfig::default());
     let device = vulkan.device();
     let image = ResourceDesc::Texture(texture(64, Format::Rgba8Unorm, Usage::SHADER_READ));
     let bytes = buffer(64, COPIES);
@@ -193,7 +193,7 @@ fn objects_of_another_device_are_refused() {
     let device = vulkan.device();
     let raw = crate::wrapped::raw_of(&device);
     // SAFETY: the device outlives it, and nothing is submitted to it.
-    let other = unsafe { tenure_vulkan::Device::from_raw(raw, &Options::default()) }.unwrap();
+    let other = unsafe { tenure_vulkan::Device::from_raw(raw, &DeviceConfig::default()) }.unwrap();
     let desc = buffer(256, COPIES);
     let heap = heap(&device, &desc, 64 << 10);
     let mut list = device.create_list(PERMIT, GRAPHICS).unwrap();
@@ -215,7 +215,7 @@ fn objects_of_another_device_are_refused() {
 /// Without the feature there are no multisampled storage textures, whatever the format's properties.
 #[test]
 fn multisampled_storage_textures_need_their_feature() {
-    let vulkan = Vulkan::new(Options::default());
+    let vulkan = Vulkan::new(DeviceConfig::default());
     let device = vulkan.device();
     let stored = texture(64, Format::Rgba8Unorm, Usage::UNORDERED_ACCESS).samples(4);
     let answer = device.requirements(&ResourceDesc::Texture(stored));

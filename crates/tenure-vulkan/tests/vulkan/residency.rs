@@ -8,7 +8,7 @@ use tenure_core::{
     Buffer, BufferDesc, Config, Format, Gpu, PoolConfig, Queue, Strategy, SyncPoint, TextureDesc, Usage,
 };
 use tenure_vulkan::ash::vk;
-use tenure_vulkan::{CreateError, Device, OptionalFeatures, Options};
+use tenure_vulkan::{CreateError, Device, DeviceConfig, OptionalFeatures};
 
 use crate::basics::{COPIES, LONG, buffer, heap, is_invalid};
 use crate::disguise::Costume;
@@ -21,7 +21,7 @@ const PAGEABLE: OptionalFeatures = OptionalFeatures::PAGEABLE_MEMORY;
 /// The budget of the other heap: enough.
 const AMPLE: u64 = 8 << 30;
 
-fn card(options: &Options) -> Vulkan {
+fn card(options: &DeviceConfig) -> Vulkan {
     Vulkan::disguised(Costume::discrete(), options)
 }
 
@@ -63,13 +63,14 @@ fn the_feature_is_a_switch() {
 /// A function that a wrapped device lacks is named, and called where it is there.
 #[test]
 fn the_function_is_found_or_refused_on_a_discrete_card() {
-    let vulkan = card(&Options::default());
+    let vulkan = card(&DeviceConfig::default());
     if is_pageable(&vulkan) {
         let function = "vkSetDeviceMemoryPriorityEXT";
         vulkan.disguise().lacks(Some(function));
-        let refused = vulkan.disguise().wrap_again(&vulkan.host(), &Options::default()).map(drop);
+        let refused = vulkan.disguise().wrap_again(&vulkan.host(), &DeviceConfig::default()).map(drop);
         assert_eq!(refused, Err(CreateError::NoFunction { function }));
-        let without = vulkan.disguise().wrap_again(&vulkan.host(), &Options::default().without(PAGEABLE));
+        let without =
+            vulkan.disguise().wrap_again(&vulkan.host(), &DeviceConfig::default().without(PAGEABLE));
         assert_eq!(without.unwrap().properties().residency, Residency::None);
         vulkan.disguise().lacks(None);
     }
@@ -80,7 +81,7 @@ fn the_function_is_found_or_refused_on_a_discrete_card() {
 /// priorities.
 #[test]
 fn allocations_of_a_discrete_card_have_their_priority() {
-    for options in [Options::default(), Options::default().without(PAGEABLE)] {
+    for options in [DeviceConfig::default(), DeviceConfig::default().without(PAGEABLE)] {
         let vulkan = card(&options);
         let device = vulkan.device();
         let has_priorities = device.optional_features().contains(OptionalFeatures::MEMORY_PRIORITY);
@@ -125,7 +126,7 @@ fn allocations_of_a_discrete_card_have_their_priority() {
 /// Only blocks of the device have a priority of their own.
 #[test]
 fn only_blocks_of_a_discrete_card_have_priorities() {
-    for options in [Options::default(), Options::default().without(PAGEABLE)] {
+    for options in [DeviceConfig::default(), DeviceConfig::default().without(PAGEABLE)] {
         let vulkan = card(&options);
         let device = vulkan.device();
         let other = vulkan.disguise().wrap_again(&vulkan.host(), &options).unwrap();
@@ -239,7 +240,7 @@ impl World {
 /// and their own again before the submission that uses them.
 #[test]
 fn scripted_budgets_change_priorities_on_a_discrete_card() {
-    let vulkan = card(&Options::default());
+    let vulkan = card(&DeviceConfig::default());
     vulkan.disguise().grant(&[AMPLE, AMPLE]);
     if !is_pageable(&vulkan) {
         return vulkan.end();
@@ -278,7 +279,7 @@ fn scripted_budgets_change_priorities_on_a_discrete_card() {
 /// Memory in use by the GPU keeps its priority, however short memory is.
 #[test]
 fn memory_in_flight_on_a_discrete_card_keeps_its_priority() {
-    let vulkan = card(&Options::default());
+    let vulkan = card(&DeviceConfig::default());
     vulkan.disguise().grant(&[AMPLE, AMPLE]);
     if !is_pageable(&vulkan) {
         return vulkan.end();
@@ -304,7 +305,7 @@ fn memory_in_flight_on_a_discrete_card_keeps_its_priority() {
 /// Of two heaps each has its own budget: where there is room, nothing changes.
 #[test]
 fn heaps_of_a_discrete_card_are_counted_apart() {
-    let vulkan = card(&Options::default());
+    let vulkan = card(&DeviceConfig::default());
     vulkan.disguise().grant(&[AMPLE, AMPLE]);
     if !is_pageable(&vulkan) {
         return vulkan.end();

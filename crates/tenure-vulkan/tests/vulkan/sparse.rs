@@ -7,7 +7,7 @@ use conformance::Harness as _;
 use tenure_core::device::{Features, HeapCategory, QueueSerial, TileSource, TileUpdate, prelude::*};
 use tenure_core::{DeviceError, QueueId, State, TileRegion, Usage};
 use tenure_vulkan::ash::vk;
-use tenure_vulkan::{Device, Heap, OptionalFeatures, Options, Resource};
+use tenure_vulkan::{Device, DeviceConfig, Heap, OptionalFeatures, Resource};
 
 use crate::basics::{
     COPIES, GRAPHICS, LONG, at, buffer, bytes, heap_of, mapped, read, run, tile_heap, write,
@@ -120,8 +120,8 @@ fn each(test: impl Fn(&Bench)) {
     let devices: [&dyn Fn() -> Vulkan; 4] = [
         &|| Vulkan::new(validated()),
         &|| Vulkan::new(validated().without(without)),
-        &|| discrete(Options::default()),
-        &|| discrete(Options::default().without(without)),
+        &|| discrete(DeviceConfig::default()),
+        &|| discrete(DeviceConfig::default().without(without)),
     ];
     let fits = Costume::discrete().fits(crate::harness::memory_types());
     for make in devices.into_iter().take(if fits { 4 } else { 2 }) {
@@ -308,7 +308,7 @@ fn any_queue_can_change_mappings() {
 #[test]
 fn changes_and_submissions_of_a_discrete_card_are_ordered() {
     let without = OptionalFeatures::TIMELINE_SEMAPHORES;
-    for options in [Options::default(), Options::default().without(without)] {
+    for options in [DeviceConfig::default(), DeviceConfig::default().without(without)] {
         let vulkan = Vulkan::disguised(Costume::discrete(), &options);
         let Some(bench) = Bench::new(&vulkan) else {
             vulkan.end();
@@ -340,8 +340,8 @@ fn changes_and_submissions_of_a_discrete_card_are_ordered() {
 /// Without waiting on the CPU: round trips between the queue that changes and the one that uses.
 #[test]
 fn changes_on_another_queue_of_a_discrete_card_are_waited_for() {
-    let no_timeline = Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
-    for options in [Options::default(), no_timeline] {
+    let no_timeline = DeviceConfig::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
+    for options in [DeviceConfig::default(), no_timeline] {
         let vulkan = Vulkan::disguised(Costume::discrete(), &options);
         let Some(bench) = Bench::new(&vulkan) else {
             vulkan.end();
@@ -367,7 +367,7 @@ fn changes_on_another_queue_of_a_discrete_card_are_waited_for() {
 #[test]
 fn sparse_resources_share_an_address_space() {
     let costume = Costume { sparse_space: 4 << 20, ..Costume::plain() };
-    let vulkan = Vulkan::disguised(costume, &Options::default());
+    let vulkan = Vulkan::disguised(costume, &DeviceConfig::default());
     let device = vulkan.device();
     if device.properties().features.contains(Features::RESERVED_BUFFERS) {
         let create = |mebibytes: u64| device.create_reserved(&buffer(mebibytes << 20, USAGE));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_vulkan::{ApiVersion, OptionalFeatures, Options};
+use tenure_vulkan::{ApiVersion, DeviceConfig, OptionalFeatures};
 
 use crate::disguise::Costume;
 use crate::harness::{Vulkan, in_buffers, validated};
@@ -64,11 +64,11 @@ fn buffers() -> Vulkan {
 }
 
 fn wrapped() -> Vulkan {
-    Vulkan::wrapping(&Options::default().without(OptionalFeatures::all())).frames(STEADY)
+    Vulkan::wrapping(&DeviceConfig::default().without(OptionalFeatures::all())).frames(STEADY)
 }
 
 fn discrete() -> Vulkan {
-    let options = Options::default().without(OptionalFeatures::MUTABLE_DESCRIPTORS);
+    let options = DeviceConfig::default().without(OptionalFeatures::MUTABLE_DESCRIPTORS);
     Vulkan::disguised(Costume::discrete(), &options).frames(STEADY)
 }
 
@@ -77,7 +77,7 @@ fn discrete_bare() -> Vulkan {
     let sparse = OptionalFeatures::SPARSE_BUFFERS | OptionalFeatures::SPARSE_TEXTURES;
     Vulkan::disguised(
         Costume::discrete(),
-        &Options::default().without(OptionalFeatures::all().difference(sparse)),
+        &DeviceConfig::default().without(OptionalFeatures::all().difference(sparse)),
     )
     .frames(STEADY)
 }

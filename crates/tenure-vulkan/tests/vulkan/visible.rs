@@ -6,7 +6,7 @@ use tenure_core::{
     TextureDesc, Usage,
 };
 use tenure_vulkan::ash::vk;
-use tenure_vulkan::{Device, Options};
+use tenure_vulkan::{Device, DeviceConfig};
 
 use crate::basics::{COPIES, LONG};
 use crate::disguise::Costume;
@@ -36,7 +36,7 @@ fn only_memory_that_the_host_reads_is_made_visible_to_it() {
     let types = crate::harness::memory_types();
     let costumes = [Costume::plain(), Costume::discrete()];
     for costume in costumes.into_iter().filter(|costume| costume.fits(types)) {
-        let vulkan = Vulkan::disguised(costume, &Options::default());
+        let vulkan = Vulkan::disguised(costume, &DeviceConfig::default());
         let gpu: Gpu<Device> = Gpu::new(vulkan.device(), staged()).unwrap();
         let mesh = |_| {
             gpu.create_buffer_with(&BufferDesc::new(4096, Usage::VERTEX | COPIES).own_resource(), &[5; 4096])
@@ -82,7 +82,7 @@ fn only_memory_that_the_host_reads_is_made_visible_to_it() {
 /// The CPU writes a buffer in place after the GPU has: that write has to be there first.
 #[test]
 fn gpu_writes_are_made_visible_before_writes_in_place() {
-    let vulkan = Vulkan::disguised(Costume::plain(), &Options::default());
+    let vulkan = Vulkan::disguised(Costume::plain(), &DeviceConfig::default());
     let gpu: Gpu<Device> = Gpu::new(vulkan.device(), Config::default()).unwrap();
     let desc = BufferDesc::new(4096, Usage::VERTEX | COPIES).own_resource();
     let meshes = [1, 2].map(|value| gpu.create_buffer_with(&desc, &[value; 4096]).unwrap());

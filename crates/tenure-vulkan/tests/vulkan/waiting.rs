@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use conformance::Harness as _;
 use tenure_core::QueueId;
 use tenure_core::device::{QueueSerial, prelude::*};
-use tenure_vulkan::{OptionalFeatures, Options};
+use tenure_vulkan::{DeviceConfig, OptionalFeatures};
 
 use crate::basics::{GRAPHICS, LONG, at, is_invalid};
 use crate::disguise::Costume;
@@ -65,7 +65,9 @@ fn serials_rise_and_waits_end_with_timeline_semaphores() {
 #[test]
 fn serials_rise_and_waits_end_with_fences() {
     serials_and_waits(Vulkan::new(validated().without(OptionalFeatures::all())));
-    serials_and_waits(Vulkan::wrapping(&Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES)));
+    serials_and_waits(Vulkan::wrapping(
+        &DeviceConfig::default().without(OptionalFeatures::TIMELINE_SEMAPHORES),
+    ));
 }
 
 /// Nothing seems to complete until [`go_on`].
@@ -84,7 +86,7 @@ pub(crate) fn go_on(vulkan: &Vulkan) {
 
 /// Several queues that wait for each other, back and forth, while none of them gets anywhere: every
 /// wait is a semaphore that the queue waited for signals.
-fn queues_wait_for_each_other(options: &Options) {
+fn queues_wait_for_each_other(options: &DeviceConfig) {
     let vulkan = Vulkan::disguised(Costume::discrete(), options);
     let device = vulkan.device();
     let on = |queue: u8, serial| QueueSerial { queue: QueueId(queue), serial };
@@ -117,18 +119,18 @@ fn queues_wait_for_each_other(options: &Options) {
 
 #[test]
 fn queues_of_a_discrete_card_wait_with_timeline_semaphores() {
-    queues_wait_for_each_other(&Options::default());
+    queues_wait_for_each_other(&DeviceConfig::default());
 }
 
 #[test]
 fn queues_of_a_discrete_card_wait_for_each_other_with_fences() {
-    queues_wait_for_each_other(&Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES));
+    queues_wait_for_each_other(&DeviceConfig::default().without(OptionalFeatures::TIMELINE_SEMAPHORES));
 }
 
 /// Without timeline semaphores, waits for future submissions are not possible.
 #[test]
 fn fences_of_a_discrete_card_await_only_earlier_submissions() {
-    let options = Options::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
+    let options = DeviceConfig::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
     let vulkan = Vulkan::disguised(Costume::discrete(), &options);
     let device = vulkan.device();
     let later = QueueSerial { queue: QueueId(1), serial: 1 };

@@ -12,7 +12,7 @@ use tenure_core::{
 };
 use tenure_vulkan::ash::{self, vk};
 use tenure_vulkan::{
-    ApiVersion, CreateError, Device, DeviceFeatures, OptionalFeatures, Options, Raw, RawQueue,
+    ApiVersion, CreateError, Device, DeviceConfig, DeviceFeatures, OptionalFeatures, Raw, RawQueue,
 };
 
 use crate::basics::{LONG, memory_type, texture};
@@ -114,7 +114,7 @@ impl Engine {
             let mut timeline =
                 vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
             let mut wanted = (enabled == Enabled::Wanted).then(|| {
-                let options = Options::default();
+                let options = DeviceConfig::default();
                 DeviceFeatures::of(&instance, physical, ApiVersion::V1_2, &options).unwrap()
             });
             let names = wanted.iter().flat_map(|wanted| wanted.extensions());
@@ -147,7 +147,7 @@ impl Engine {
 
     fn wrap(&self, raw: Raw) -> Result<Device, CreateError> {
         // SAFETY: the engine outlives it, and tells the truth.
-        unsafe { Device::from_raw(raw, &Options::default()) }
+        unsafe { Device::from_raw(raw, &DeviceConfig::default()) }
     }
 }
 
@@ -250,7 +250,7 @@ fn bad_raws_are_refused() {
     let first = good.queues[0];
     let wrong = |raw: Raw, rule: &str| {
         // SAFETY: the host outlives it, and nothing is submitted.
-        let error = unsafe { Device::from_raw(raw, &Options::default()) }.unwrap_err();
+        let error = unsafe { Device::from_raw(raw, &DeviceConfig::default()) }.unwrap_err();
         assert!(error.to_string().contains(rule), "{error}");
     };
     wrong(good.clone().api_version(ApiVersion { major: 1, minor: 0 }), "older than 1.1");
@@ -294,7 +294,7 @@ fn wrap_as(host: &Device, change: impl FnOnce(&mut Raw)) -> Result<Device, Creat
     let mut raw = raw_of(host);
     change(&mut raw);
     // SAFETY: the host outlives it, and nothing is submitted.
-    unsafe { Device::from_raw(raw, &Options::default()) }
+    unsafe { Device::from_raw(raw, &DeviceConfig::default()) }
 }
 
 /// Descriptor indexing has the enabled features, whatever the driver supports.
@@ -358,7 +358,7 @@ fn features_need_their_extensions() {
         old(&mut raw);
         raw.enabled = feature;
         // SAFETY: the host outlives it, and nothing is submitted.
-        let without = unsafe { Device::from_raw(raw, &Options::default().without(feature)) };
+        let without = unsafe { Device::from_raw(raw, &DeviceConfig::default().without(feature)) };
         assert!(without.unwrap().optional_features().is_empty(), "what is not used is not looked at");
     }
     drop(host);
@@ -373,7 +373,8 @@ fn an_older_version_finds_the_same_functions() {
     for api_version in [ApiVersion::V1_1, ApiVersion::V1_2, ApiVersion::V1_3] {
         let raw = raw_of(&host);
         // SAFETY: the host outlives it, and its queues are used by this device alone.
-        let device = unsafe { Device::from_raw(raw, &Options::default().api_version(api_version)) }.unwrap();
+        let device =
+            unsafe { Device::from_raw(raw, &DeviceConfig::default().api_version(api_version)) }.unwrap();
         assert_eq!(device.api_version(), api_version.min(host.api_version()));
         assert_eq!(device.optional_features(), host.optional_features());
         device.submit(PERMIT, QueueId(0), &[], &[], 1).unwrap();
@@ -386,7 +387,7 @@ fn an_older_version_finds_the_same_functions() {
 /// A feature that is listed as enabled but is not is an error, not a crash.
 #[test]
 fn a_missing_function_is_an_error() {
-    let vulkan = Vulkan::disguised(Costume::plain(), &Options::default());
+    let vulkan = Vulkan::disguised(Costume::plain(), &DeviceConfig::default());
     let missing = [
         ("vkGetSemaphoreCounterValue", OptionalFeatures::TIMELINE_SEMAPHORES),
         ("vkCmdPipelineBarrier2", OptionalFeatures::SYNCHRONIZATION2),
@@ -396,9 +397,9 @@ fn a_missing_function_is_an_error() {
     let host = vulkan.host();
     for (function, feature) in missing.into_iter().filter(|row| host.optional_features().contains(row.1)) {
         vulkan.disguise().lacks(Some(function));
-        let found = vulkan.disguise().wrap_again(&host, &Options::default());
+        let found = vulkan.disguise().wrap_again(&host, &DeviceConfig::default());
         assert_eq!(found.map(drop).unwrap_err(), CreateError::NoFunction { function });
-        let without = vulkan.disguise().wrap_again(&host, &Options::default().without(feature));
+        let without = vulkan.disguise().wrap_again(&host, &DeviceConfig::default().without(feature));
         without.unwrap();
     }
     vulkan.disguise().lacks(None);
@@ -409,9 +410,9 @@ fn a_missing_function_is_an_error() {
 /// The engine's other queues use tenure's buffers, too.
 #[test]
 fn other_families_of_a_discrete_card_share_all_buffers() {
-    let vulkan = Vulkan::disguised(Costume::discrete(), &Options::default());
+    let vulkan = Vulkan::disguised(Costume::discrete(), &DeviceConfig::default());
     let host = vulkan.host();
-    let options = Options::default().max_queues(1);
+    let options = DeviceConfig::default().max_queues(1);
     let alone = vulkan.disguise().wrap_again(&host, &options).unwrap();
     assert_eq!(alone.queue_families(), [0]);
     let shared = vulkan.disguise().wrap_with(&host, &options, |raw| raw.other_families = vec![2, 0]).unwrap();

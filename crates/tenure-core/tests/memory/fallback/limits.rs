@@ -4,13 +4,13 @@ use tenure_core::device::prelude::*;
 use tenure_core::{
     Buffer, BufferDesc, Config, Format, Gpu, LocationKind, PoolConfig, Strategy, TextureDesc, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Profile};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-fn gpu(options: Options, config: Config) -> Gpu<Device> {
-    Gpu::new(Device::with_options(options), config).unwrap()
+fn gpu(options: DeviceConfig, config: Config) -> Gpu<Device> {
+    Gpu::new(Device::with_config(options), config).unwrap()
 }
 
 fn buffer(gpu: &Gpu<Device>, size: u64) -> Buffer<Device> {
@@ -31,7 +31,7 @@ fn usage(gpu: &Gpu<Device>) -> Vec<u64> {
 #[test]
 fn other_memory_is_used_before_the_budget_is_exceeded() {
     for size in [MIB, 40 * MIB] {
-        let options = Options::new(Profile::VULKAN_NVIDIA).budgets(vec![128 * MIB, 256 * MIB]);
+        let options = DeviceConfig::new(Profile::VULKAN_NVIDIA).budgets(vec![128 * MIB, 256 * MIB]);
         let gpu = gpu(options, Config::default());
         let mut buffers = Vec::new();
         while usage(&gpu)[1] == 0 {
@@ -57,7 +57,7 @@ fn other_memory_is_used_before_the_budget_is_exceeded() {
 /// The same device without a budget: everything is in the card's memory.
 #[test]
 fn an_unknown_budget_grants_everything() {
-    let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA).budgets(vec![0; 3]), Config::default());
+    let gpu = gpu(DeviceConfig::new(Profile::VULKAN_NVIDIA).budgets(vec![0; 3]), Config::default());
     let buffers: Vec<_> = (0..300).map(|_| buffer(&gpu, MIB)).collect();
     assert!(usage(&gpu)[0] >= 300 * MIB);
     assert_eq!(usage(&gpu)[1], 0);
@@ -68,7 +68,7 @@ fn an_unknown_budget_grants_everything() {
 #[test]
 fn buffers_share_blocks_near_the_limit_on_allocations() {
     let pools = PoolConfig::default().max_pooled_buffer(64 * KIB);
-    let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA), Config::default().pools(pools));
+    let gpu = gpu(DeviceConfig::new(Profile::VULKAN_NVIDIA), Config::default().pools(pools));
     let limit = gpu.device().properties().max_allocations;
     let buffers: Vec<_> = (0..limit + 1000).map(|_| buffer(&gpu, 128 * KIB)).collect();
     let committed = buffers.iter().filter(|found| found.location() == LocationKind::Committed).count() as u64;
@@ -85,7 +85,7 @@ fn a_hole_serves_when_the_device_allows_no_more_allocations() {
     for strategy in [Strategy::Pooled, Strategy::Committed] {
         // The block of the first buffer has a hole for the second.
         let pools = PoolConfig::default().max_pooled_buffer(64 * KIB).min_block(192 * KIB).strategy(strategy);
-        let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA), Config::default().pools(pools));
+        let gpu = gpu(DeviceConfig::new(Profile::VULKAN_NVIDIA), Config::default().pools(pools));
         let pooled = buffer(&gpu, 64 * KIB);
         let fault = Fault::nth(1, FaultKind::TooManyAllocations);
         for call in [CallKind::CreateHeap, CallKind::CreateCommitted] {
@@ -111,7 +111,7 @@ fn targets_leave_the_memory_of_the_card_only_after_a_refusal() {
         (Format::Rgba8Unorm, Usage::UNORDERED_ACCESS, true),
         (Format::Rgba8Unorm, Usage::SHADER_READ, false),
     ] {
-        let options = Options::new(Profile::VULKAN_NVIDIA).budgets(vec![1 << 30, 1 << 40, 0]);
+        let options = DeviceConfig::new(Profile::VULKAN_NVIDIA).budgets(vec![1 << 30, 1 << 40, 0]);
         let gpu = gpu(options, Config::default());
         let card = gpu.device().properties().memory_heaps[0].size;
         let mut textures = Vec::new();

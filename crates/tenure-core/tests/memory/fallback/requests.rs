@@ -9,12 +9,12 @@ use tenure_core::{
     AllocationFlags, BufferDesc, Config, Error, Format, Gpu, MemoryUse, OutOfMemory, PageAllocatorDesc,
     Queue, State, Subresource, TextureDesc, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 
 const MIB: u64 = 1 << 20;
 
-fn gpu(options: Options) -> Gpu<Device> {
-    Gpu::new(Device::with_options(options), Config::default()).unwrap()
+fn gpu(options: DeviceConfig) -> Gpu<Device> {
+    Gpu::new(Device::with_config(options), Config::default()).unwrap()
 }
 
 fn usage(gpu: &Gpu<Device>) -> Vec<u64> {
@@ -36,7 +36,7 @@ fn out_of_memory<T>(result: Result<T, Error>) -> OutOfMemory {
 
 #[test]
 fn a_request_within_the_budget_never_exceeds_it() {
-    let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA).budgets([40 * MIB, 24 * MIB, 1]));
+    let gpu = gpu(DeviceConfig::new(Profile::VULKAN_NVIDIA).budgets([40 * MIB, 24 * MIB, 1]));
     let within = target().allocation(AllocationFlags::WITHIN_BUDGET);
     let mut targets = Vec::new();
     let error = loop {
@@ -63,7 +63,7 @@ fn a_request_within_the_budget_never_exceeds_it() {
 
 #[test]
 fn requests_for_local_memory_use_no_other_memory() {
-    let options = Options::new(Profile::VULKAN_NVIDIA).heap_sizes([16 * MIB, 64 * MIB, 8 * MIB]);
+    let options = DeviceConfig::new(Profile::VULKAN_NVIDIA).heap_sizes([16 * MIB, 64 * MIB, 8 * MIB]);
     let gpu = gpu(options);
     let mesh = BufferDesc::new(6 * MIB, Usage::VERTEX).name("mesh");
     let local = mesh.clone().allocation(AllocationFlags::DEVICE_LOCAL_ONLY);
@@ -96,7 +96,7 @@ fn requests_for_local_memory_use_no_other_memory() {
 
 #[test]
 fn a_request_for_no_allocation_makes_none() {
-    let gpu = gpu(Options::new(Profile::DISCRETE));
+    let gpu = gpu(DeviceConfig::new(Profile::DISCRETE));
     let made = |gpu: &Gpu<Device>| gpu.stats().driver_allocations;
     let mesh = BufferDesc::new(100_000, Usage::VERTEX);
     let never = mesh.clone().allocation(AllocationFlags::NEVER_ALLOCATE);
@@ -128,7 +128,7 @@ fn a_request_for_no_allocation_makes_none() {
 
 #[test]
 fn a_request_that_never_waits_fails_at_once() {
-    let options = Options::new(Profile::DISCRETE).heap_sizes([8 * MIB]).lag(Lag::Manual);
+    let options = DeviceConfig::new(Profile::DISCRETE).heap_sizes([8 * MIB]).lag(Lag::Manual);
     let gpu = gpu(options);
     let level = BufferDesc::new(5 * MIB, Usage::UNORDERED_ACCESS).own_resource().name("level");
     let first = gpu.create_buffer(&level).unwrap();
@@ -151,7 +151,7 @@ fn a_request_that_never_waits_fails_at_once() {
 /// Buffers, targets, pages and transient targets, in turn: none takes more than the caps of all heaps leave.
 #[test]
 fn nothing_exceeds_the_programs_caps() {
-    let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA));
+    let gpu = gpu(DeviceConfig::new(Profile::VULKAN_NVIDIA));
     let caps = [48 * MIB, 16 * MIB, 4 * MIB];
     for (heap, cap) in caps.into_iter().enumerate() {
         gpu.set_memory_cap(heap, Some(cap)).unwrap();
@@ -204,7 +204,7 @@ fn an_empty_large_block_serves_small_requests_at_need() {
         (AllocationFlags::NEVER_ALLOCATE, false),
     ] {
         for usage_bits in [Usage::VERTEX, Usage::UNORDERED_ACCESS] {
-            let gpu = gpu(Options::new(Profile::DISCRETE));
+            let gpu = gpu(DeviceConfig::new(Profile::DISCRETE));
             let level = BufferDesc::new(16 * MIB, usage_bits).allocation(AllocationFlags::DEVICE_LOCAL_ONLY);
             drop(gpu.create_buffer(&level).unwrap());
             gpu.purge().unwrap();

@@ -7,7 +7,7 @@ use tenure_core::{
     PageAllocatorDesc, Plane, PoolConfig, Queue, Reserved, ReservedDesc, State, Subresource, Texture,
     TextureDesc, TextureRegion, TileRegion, UploadConfig, Usage,
 };
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 const KIB: u64 = 1 << 10;
 /// Texels of a side of every texture that is filled.
@@ -57,7 +57,7 @@ fn config() -> Config {
 
 impl Program {
     pub(crate) fn new(profile: Profile) -> Self {
-        let device = Device::with_options(Options::new(profile).lag(Lag::Submissions(3)));
+        let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::Submissions(3)));
         let gpu = Gpu::new(device, config()).unwrap();
         Self {
             buffers: Vec::new(),

@@ -8,15 +8,15 @@ use tenure_core::{
     Buffer, BufferDesc, Config, DeviceError, Error, Format, Gpu, LocationKind, MemoryUse, OutOfMemory,
     PoolConfig, Queue, State, Strategy, Subresource, Texture, TextureDesc, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
 /// A manager that waits for nothing, of a device that completes nothing by itself.
-fn gpu(options: Options, mut config: Config) -> Gpu<Device> {
+fn gpu(options: DeviceConfig, mut config: Config) -> Gpu<Device> {
     config.pools.max_wait = Duration::ZERO;
-    Gpu::new(Device::with_options(options.lag(Lag::Manual).record_calls()), config).unwrap()
+    Gpu::new(Device::with_config(options.lag(Lag::Manual).record_calls()), config).unwrap()
 }
 
 /// A texture of 1 MiB.
@@ -66,7 +66,7 @@ fn end(gpu: Gpu<Device>) {
 fn blocks_are_halved_three_times() {
     for refused in 0..=3 {
         let config = Config::from(PoolConfig::default().growth_divisor(8));
-        let gpu = gpu(Options::new(Profile::DISCRETE), config);
+        let gpu = gpu(DeviceConfig::new(Profile::DISCRETE), config);
         let device = gpu.device().clone();
         let mut textures: Vec<_> = (0..64).map(|_| texture(&gpu).unwrap()).collect();
         while gpu.stats().pools[0].largest_free >= MIB {
@@ -90,7 +90,7 @@ fn blocks_are_halved_three_times() {
 
 #[test]
 fn dedicated_memory_comes_next() {
-    let gpu = gpu(Options::new(Profile::DISCRETE), Config::default());
+    let gpu = gpu(DeviceConfig::new(Profile::DISCRETE), Config::default());
     let device = gpu.device().clone();
     device.faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateHeap).onwards());
     let alone = texture(&gpu).unwrap();
@@ -104,7 +104,7 @@ fn dedicated_memory_comes_next() {
 
 /// Fills device-local memory, then the next types in order; returns the memory types of the created resources.
 fn spill(profile: Profile, sizes: &[u64]) -> (Vec<u8>, OutOfMemory, Gpu<Device>) {
-    let gpu = gpu(Options::new(profile).heap_sizes(sizes), Config::default());
+    let gpu = gpu(DeviceConfig::new(profile).heap_sizes(sizes), Config::default());
     let mut alive = Vec::new();
     let mut order = Vec::new();
     let error = loop {
@@ -150,7 +150,7 @@ fn the_next_memory_type_comes_next() {
 
 #[test]
 fn images_spill_only_where_images_may_live() {
-    let options = Options::new(Profile::VULKAN_NVIDIA).heap_sizes([4 * MIB, 64 * MIB, 64 * MIB]);
+    let options = DeviceConfig::new(Profile::VULKAN_NVIDIA).heap_sizes([4 * MIB, 64 * MIB, 64 * MIB]);
     let gpu = gpu(options, Config::default());
     let textures: Vec<_> = (0..12).map(|_| texture(&gpu).unwrap()).collect();
     let types: Vec<_> = gpu.stats().pools.iter().map(|pool| pool.memory_type).collect();
@@ -167,7 +167,7 @@ fn submit(gpu: &Gpu<Device>) {
 #[test]
 fn completed_objects_make_room() {
     let config = Config::from(PoolConfig::default().max_pooled_buffer(0));
-    let gpu = gpu(Options::new(Profile::DISCRETE).heap_sizes([8 * MIB]), config);
+    let gpu = gpu(DeviceConfig::new(Profile::DISCRETE).heap_sizes([8 * MIB]), config);
     let first = committed(&gpu, 5 * MIB).unwrap();
     let mut recording = gpu.record(Queue::Graphics, "use").unwrap();
     recording.use_resource(&first, Subresource::All, State::COPY_DST).unwrap();
@@ -196,11 +196,11 @@ fn completed_objects_make_room() {
 #[test]
 fn objects_in_use_are_waited_for() {
     let config = Config::from(PoolConfig::default().max_pooled_buffer(0));
-    let options = Options::new(Profile::DISCRETE).heap_sizes([8 * MIB]);
+    let options = DeviceConfig::new(Profile::DISCRETE).heap_sizes([8 * MIB]);
     let replace = |lag: Lag, max_wait: Duration| {
         let mut config = config.clone();
         config.pools.max_wait = max_wait;
-        let gpu = Gpu::new(Device::with_options(options.clone().lag(lag)), config).unwrap();
+        let gpu = Gpu::new(Device::with_config(options.clone().lag(lag)), config).unwrap();
         let small = gpu.create_buffer(&BufferDesc::new(64, Usage::VERTEX)).unwrap();
         let mut level = committed(&gpu, 5 * MIB).unwrap();
         for round in 0..4 {
@@ -248,7 +248,7 @@ fn idle_blocks_make_room() {
         }
     };
     for kind in 0..3 {
-        let gpu = gpu(Options::new(Profile::DISCRETE).heap_sizes([8 * MIB]), config.clone());
+        let gpu = gpu(DeviceConfig::new(Profile::DISCRETE).heap_sizes([8 * MIB]), config.clone());
         fill(&gpu, kind);
         submit(&gpu);
         assert!(gpu.device().run_until_idle());
@@ -261,7 +261,7 @@ fn idle_blocks_make_room() {
 #[test]
 fn the_limit_on_allocations_is_one_more_shortage() {
     let config = Config::from(PoolConfig::default().strategy(Strategy::Committed));
-    let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA), config);
+    let gpu = gpu(DeviceConfig::new(Profile::VULKAN_NVIDIA), config);
     let desc = BufferDesc::new(64, Usage::VERTEX).name("one too many");
     let mut alive: Vec<_> = (0..4096).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
     let refused = out_of_memory(gpu.create_buffer(&desc));
@@ -276,7 +276,7 @@ fn the_limit_on_allocations_is_one_more_shortage() {
 /// With pools the limit is not reached.
 #[test]
 fn pools_stay_far_from_the_limit_on_allocations() {
-    let gpu = gpu(Options::new(Profile::VULKAN_NVIDIA), Config::default());
+    let gpu = gpu(DeviceConfig::new(Profile::VULKAN_NVIDIA), Config::default());
     let desc = BufferDesc::new(10_000, Usage::VERTEX);
     let alive: Vec<_> = (0..10_000).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
     assert!(gpu.device().calls().allocations < 200, "{}", gpu.device().calls().allocations);
@@ -287,7 +287,7 @@ fn pools_stay_far_from_the_limit_on_allocations() {
 /// The error states the request, the memory type, the free bytes and the largest free range.
 #[test]
 fn the_error_has_the_numbers() {
-    let options = Options::new(Profile::DISCRETE).heap_sizes([8 * MIB]).budgets([6 * MIB]);
+    let options = DeviceConfig::new(Profile::DISCRETE).heap_sizes([8 * MIB]).budgets([6 * MIB]);
     let gpu = gpu(options, Config::default());
     let mut alive = Vec::new();
     while let Ok(buffer) = gpu.create_buffer(&BufferDesc::new(192 * KIB, Usage::UNORDERED_ACCESS)) {
@@ -320,7 +320,7 @@ fn the_error_has_the_numbers() {
 /// A request that no driver could ever serve fails like any other.
 #[test]
 fn requests_beyond_all_measure_are_refused() {
-    let gpu = gpu(Options::new(Profile::DISCRETE), Config::default());
+    let gpu = gpu(DeviceConfig::new(Profile::DISCRETE), Config::default());
     let dynamic = BufferDesc::new(4 << 30, Usage::CONSTANT).memory(MemoryUse::Upload).name("all");
     let first: Vec<_> = (0..4).map(|_| gpu.create_buffer(&dynamic).unwrap()).collect();
     assert_eq!(out_of_memory(gpu.create_buffer(&dynamic)).size, 4 << 30);
@@ -331,7 +331,7 @@ fn requests_beyond_all_measure_are_refused() {
 /// A committed resource is in no pool, so the error names none.
 #[test]
 fn an_error_about_memory_of_its_own_names_no_pool() {
-    let mut options = Options::new(Profile::VULKAN_NVIDIA);
+    let mut options = DeviceConfig::new(Profile::VULKAN_NVIDIA);
     options.prefers_dedicated = true;
     let gpu = gpu(options, Config::default());
     gpu.device().faults().inject(Fault::nth(1, FaultKind::OutOfMemory).onwards());

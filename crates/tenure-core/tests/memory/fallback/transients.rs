@@ -7,7 +7,7 @@ use tenure_core::device::prelude::*;
 use tenure_core::{
     BufferDesc, Config, Error, Format, Gpu, Queue, State, Subresource, TextureDesc, TransientConfig, Usage,
 };
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 const MIB: u64 = 1 << 20;
 
@@ -39,8 +39,8 @@ fn frame(gpu: &Gpu<Device>, sizes: &[u32]) -> Result<(), Error> {
 
 #[test]
 fn transient_targets_stay_in_the_cards_memory_beyond_its_budget() {
-    let options = Options::new(Profile::VULKAN_NVIDIA).budgets([4 * MIB, 512 * MIB, 1]);
-    let gpu = Gpu::new(Device::with_options(options), config()).unwrap();
+    let options = DeviceConfig::new(Profile::VULKAN_NVIDIA).budgets([4 * MIB, 512 * MIB, 1]);
+    let gpu = Gpu::new(Device::with_config(options), config()).unwrap();
     frame(&gpu, &[8]).unwrap();
     assert_eq!(usage(&gpu)[1], 0, "nothing in system memory");
     assert!(usage(&gpu)[0] >= 8 * MIB);
@@ -49,8 +49,8 @@ fn transient_targets_stay_in_the_cards_memory_beyond_its_budget() {
 
 #[test]
 fn transient_targets_leave_the_cards_memory_after_a_refusal() {
-    let options = Options::new(Profile::VULKAN_NVIDIA).heap_sizes([4 * MIB, 512 * MIB, 4 * MIB]);
-    let gpu = Gpu::new(Device::with_options(options), config()).unwrap();
+    let options = DeviceConfig::new(Profile::VULKAN_NVIDIA).heap_sizes([4 * MIB, 512 * MIB, 4 * MIB]);
+    let gpu = Gpu::new(Device::with_config(options), config()).unwrap();
     frame(&gpu, &[8]).unwrap();
     assert!(usage(&gpu)[1] >= 8 * MIB);
     assert!(gpu.shutdown().is_clean());
@@ -59,8 +59,8 @@ fn transient_targets_leave_the_cards_memory_after_a_refusal() {
 /// A level is loaded after a cut scene whose targets are no longer used.
 #[test]
 fn unused_transient_heaps_make_room_within_the_budget() {
-    let options = Options::new(Profile::VULKAN_NVIDIA).budgets([24 * MIB, 512 * MIB, 1]);
-    let gpu = Gpu::new(Device::with_options(options), config()).unwrap();
+    let options = DeviceConfig::new(Profile::VULKAN_NVIDIA).budgets([24 * MIB, 512 * MIB, 1]);
+    let gpu = Gpu::new(Device::with_config(options), config()).unwrap();
     frame(&gpu, &[16]).unwrap();
     let (reserved, level) = (gpu.stats().transient.reserved, BufferDesc::new(12 * MIB, Usage::VERTEX));
     assert!(reserved >= 16 * MIB);
@@ -89,8 +89,8 @@ fn unused_transient_heaps_make_room_within_the_budget() {
 /// Only a transient heap's memory is left for a buffer: creating the heap again later is better than a failure.
 #[test]
 fn transient_heaps_of_the_last_frame_are_freed_for_a_request() {
-    let options = Options::new(Profile::DISCRETE).heap_sizes([24 * MIB]);
-    let gpu = Gpu::new(Device::with_options(options), config()).unwrap();
+    let options = DeviceConfig::new(Profile::DISCRETE).heap_sizes([24 * MIB]);
+    let gpu = Gpu::new(Device::with_config(options), config()).unwrap();
     frame(&gpu, &[16]).unwrap();
     assert!(gpu.stats().transient.reserved >= 16 * MIB);
     let volume = gpu.create_buffer(&BufferDesc::new(16 * MIB, Usage::UNORDERED_ACCESS)).unwrap();
@@ -104,8 +104,8 @@ fn transient_heaps_of_the_last_frame_are_freed_for_a_request() {
 /// Each frame exceeds the budget, with heaps that are never in use at the same time.
 #[test]
 fn frames_beyond_the_budget_do_not_create_heaps_again_and_again() {
-    let options = Options::new(Profile::VULKAN_NVIDIA).budgets([4 * MIB, 512 * MIB, 1]);
-    let gpu = Gpu::new(Device::with_options(options), config()).unwrap();
+    let options = DeviceConfig::new(Profile::VULKAN_NVIDIA).budgets([4 * MIB, 512 * MIB, 1]);
+    let gpu = Gpu::new(Device::with_config(options), config()).unwrap();
     for _ in 0..4 {
         frame(&gpu, &[8, 3, 16]).unwrap();
     }
@@ -119,10 +119,10 @@ fn frames_beyond_the_budget_do_not_create_heaps_again_and_again() {
 
 /// A device of 8 MiB, on which the GPU still uses 5 MiB that were dropped.
 fn busy(lag: Lag, max_wait: Duration) -> Gpu<Device> {
-    let options = Options::new(Profile::DISCRETE).heap_sizes([8 * MIB]).lag(lag);
+    let options = DeviceConfig::new(Profile::DISCRETE).heap_sizes([8 * MIB]).lag(lag);
     let mut config = config();
     config.pools.max_wait = max_wait;
-    let gpu = Gpu::new(Device::with_options(options), config).unwrap();
+    let gpu = Gpu::new(Device::with_config(options), config).unwrap();
     let level = BufferDesc::new(5 * MIB, Usage::UNORDERED_ACCESS).own_resource();
     let level = gpu.create_buffer(&level).unwrap();
     let mut recording = gpu.record(Queue::Graphics, "use").unwrap();

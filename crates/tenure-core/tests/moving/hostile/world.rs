@@ -7,7 +7,7 @@ use tenure_core::{
     Format, Gpu, MovableId, Queue, Recording, State, Subresource, TexelData, Texture, TextureDesc,
     TextureViewDesc, Usage, View,
 };
-use tenure_sim::{Device, Lag, Options, Paging, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Paging, Profile};
 use test_random::Rng;
 
 use crate::buffers::{SOON, end, end_frame};
@@ -19,8 +19,8 @@ pub(super) const ALL: CompactionBudget = CompactionBudget { bytes: 1 << 30, move
 pub(super) fn paged(profile: Profile, seed: u64, config: Config) -> Gpu<Device> {
     let mut rng = Rng::new(seed);
     let lag = [Lag::None, Lag::Submissions(3), Lag::Random { max: 12 }][rng.below(3) as usize];
-    let options = Options::new(profile).lag(lag).seed(seed).paging(Paging::PCIE4_X16);
-    Gpu::new(Device::with_options(options), config).unwrap()
+    let options = DeviceConfig::new(profile).lag(lag).seed(seed).paging(Paging::PCIE4_X16);
+    Gpu::new(Device::with_config(options), config).unwrap()
 }
 
 pub(super) fn mesh(size: u64) -> BufferDesc {

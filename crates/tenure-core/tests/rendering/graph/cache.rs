@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tenure_core::device::Properties;
 use tenure_core::transient::graph::{
-    Compiled, Found, Graph, Origin, Placement, PlanCache, PlanOptions, ResourceId,
+    Compiled, Found, Graph, Origin, Placement, PlanCache, PlanCacheConfig, ResourceId,
 };
 use tenure_core::{Queue, State};
 use test_random::Rng;
@@ -20,7 +20,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn new(options: PlanOptions) -> Self {
+    fn new(options: PlanCacheConfig) -> Self {
         Self { cache: PlanCache::new(options), properties: d3d12(), needs: Needs::default() }
     }
 
@@ -53,7 +53,7 @@ fn placements(compiled: &Compiled, graph: &Graph) -> Vec<Option<Placement>> {
 
 #[test]
 fn equal_graphs_are_planned_once() {
-    let mut asked = Asked::new(PlanOptions::default());
+    let mut asked = Asked::new(PlanCacheConfig::default());
     let mut graph = chain(&[1, 2, 3]);
     let first = asked.get(&graph);
     assert_eq!(first.origin, Origin::Planned { known: 0, moved: 0 });
@@ -67,7 +67,7 @@ fn equal_graphs_are_planned_once() {
 
 #[test]
 fn another_resolution_is_another_plan() {
-    let mut asked = Asked::new(PlanOptions::default());
+    let mut asked = Asked::new(PlanCacheConfig::default());
     let (small, large) = (chain(&[1, 2, 3]), chain(&[4, 8, 12]));
     let units = |found: Found| found.compiled.peak() >> 16;
     assert_eq!([units(asked.get(&small)), units(asked.get(&large))], [5, 20]);
@@ -78,7 +78,7 @@ fn another_resolution_is_another_plan() {
 
 #[test]
 fn the_least_recently_used_plan_is_evicted() {
-    let mut asked = Asked::new(PlanOptions::default().plans(2));
+    let mut asked = Asked::new(PlanCacheConfig::default().plans(2));
     let graphs = [chain(&[1]), chain(&[2]), chain(&[3])];
     assert!(!asked.has(&graphs[0]) && !asked.has(&graphs[1]) && asked.has(&graphs[0]));
     assert!(!asked.has(&graphs[2]), "the second one goes");
@@ -86,13 +86,13 @@ fn the_least_recently_used_plan_is_evicted() {
     assert!(asked.has(&graphs[0]) && asked.has(&graphs[2]) && !asked.has(&graphs[1]));
     asked.cache.clear();
     assert!(asked.cache.is_empty() && !asked.has(&graphs[0]));
-    let mut none = Asked::new(PlanOptions::default().plans(0));
+    let mut none = Asked::new(PlanCacheConfig::default().plans(0));
     assert!(!none.has(&graphs[0]) && none.has(&graphs[0]), "one is always kept");
 }
 
 #[test]
 fn a_bad_graph_does_not_change_the_cache() {
-    let mut asked = Asked::new(PlanOptions::default().plans(1));
+    let mut asked = Asked::new(PlanCacheConfig::default().plans(1));
     let good = chain(&[1]);
     assert!(!asked.has(&good));
     let mut bad = Graph::new();
@@ -108,7 +108,7 @@ fn a_bad_graph_does_not_change_the_cache() {
 #[test]
 fn resources_stay_where_they_were_when_a_graph_changes() {
     for (name, lives) in frames::frames() {
-        let mut asked = Asked::new(PlanOptions::default());
+        let mut asked = Asked::new(PlanCacheConfig::default());
         let before = asked.get(&frames::graph(&lives)).compiled;
         // One more small resource, as when an effect is switched on.
         let changed = [&lives[..], &[(3, 5, 1)]].concat();
@@ -126,7 +126,7 @@ fn resources_stay_where_they_were_when_a_graph_changes() {
 
 #[test]
 fn the_most_similar_plan_counts() {
-    let mut asked = Asked::new(PlanOptions::default());
+    let mut asked = Asked::new(PlanCacheConfig::default());
     asked.get(&chain(&[1, 2, 3, 4, 5]));
     asked.get(&chain(&[10, 20, 3]));
     let found = asked.get(&chain(&[1, 2, 3, 4, 5, 1]));
@@ -149,7 +149,7 @@ fn plans_are_improved_only_for_a_gain() {
     let mut improved = 0;
     for seed in 1..40 {
         let graph = frames::graph(&crowd(seed));
-        let options = PlanOptions::default().nodes(0).improve_nodes(20_000);
+        let options = PlanCacheConfig::default().nodes(0).improve_nodes(20_000);
         let mut asked = Asked::new(options);
         let mut last = asked.get(&graph).compiled;
         for _ in 0..24 {
@@ -177,7 +177,7 @@ fn plans_are_improved_only_for_a_gain() {
 fn plans_are_not_improved_without_a_budget() {
     for (name, lives) in frames::frames() {
         let graph = frames::graph(&lives);
-        let mut asked = Asked::new(PlanOptions::default().nodes(0).improve_nodes(0));
+        let mut asked = Asked::new(PlanCacheConfig::default().nodes(0).improve_nodes(0));
         let first = asked.get(&graph).compiled;
         for _ in 0..8 {
             let found = asked.get(&graph);
@@ -188,7 +188,7 @@ fn plans_are_not_improved_without_a_budget() {
 
 #[test]
 fn the_same_graphs_in_the_same_order_have_the_same_plans() {
-    let options = PlanOptions::default().nodes(100).improve_nodes(500);
+    let options = PlanCacheConfig::default().nodes(100).improve_nodes(500);
     let mut run = [Asked::new(options), Asked::new(options)].map(|mut asked| {
         let mut found = Vec::new();
         for seed in 1..10 {

@@ -1,7 +1,9 @@
 //! Every error of a graph is reported, with its numbers.
 
 use tenure_core::device::Allowed;
-use tenure_core::transient::graph::{Graph, GraphError, Memory, Need, PlanCache, PlanOptions, TransientDesc};
+use tenure_core::transient::graph::{
+    Graph, GraphError, Memory, Need, PlanCache, PlanCacheConfig, TransientDesc,
+};
 use tenure_core::{DeviceError, Format, MemoryUse, Queue, QueueId, QueueKind, State, TextureDesc, Usage};
 
 use super::model::{Needs, buffer, compile, d3d12, texture};
@@ -149,7 +151,7 @@ fn plan<M: Memory<TransientDesc, Error = GraphError>>(
         let buffer = graph.buffer(buffer(2));
         graph.pass(Queue::Graphics, "pass").uses(buffer, WRITE);
     }
-    let mut cache = PlanCache::new(PlanOptions::default());
+    let mut cache = PlanCache::new(PlanCacheConfig::default());
     Ok(cache.get_or_plan(&graph, &d3d12(), memory)?.compiled.peak())
 }
 

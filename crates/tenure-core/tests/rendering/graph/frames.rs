@@ -2,7 +2,7 @@
 
 use tenure_core::transient::graph::{Graph, ResourceId};
 use tenure_core::{Queue, State};
-use tenure_plan::{Item, Options, plan};
+use tenure_plan::{Item, PlanConfig, plan};
 
 use super::model::{buffer, compile};
 
@@ -51,7 +51,7 @@ fn frames_reserve_the_peak_of_their_plan() {
             .iter()
             .map(|&(first, last, units)| Item::new(first as u64..last as u64, units * UNIT).aligned(UNIT))
             .collect();
-        let expected = plan(&items, &Options::new().nodes(20_000)).unwrap();
+        let expected = plan(&items, &PlanConfig::new().nodes(20_000)).unwrap();
         let compiled = compile(&graph(&lives)).unwrap();
         assert_eq!(
             (compiled.peak(), compiled.lower_bound()),

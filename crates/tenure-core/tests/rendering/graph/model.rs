@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tenure_core::device::{Properties, prelude::*};
 use tenure_core::transient::graph::{
-    Compiled, Graph, GraphError, Memory, Need, PassId, PlanCache, PlanOptions, ResourceId, TransientDesc,
+    Compiled, Graph, GraphError, Memory, Need, PassId, PlanCache, PlanCacheConfig, ResourceId, TransientDesc,
 };
 use tenure_core::{BufferDesc, Format, Queue, State, TextureDesc, Usage};
 use tenure_sim::{Device, Profile};
@@ -54,7 +54,7 @@ pub(crate) fn vulkan() -> Properties {
 }
 
 pub(crate) fn compile_on(graph: &Graph, properties: &Properties) -> Result<Arc<Compiled>, GraphError> {
-    let mut cache = PlanCache::new(PlanOptions::default());
+    let mut cache = PlanCache::new(PlanCacheConfig::default());
     cache.get_or_plan(graph, properties, &mut Needs::default()).map(|found| found.compiled)
 }
 

@@ -3,7 +3,7 @@
 use tenure_core::{
     BufferDesc, Config, Format, Gpu, MemoryUse, Queue, Recording, State, Subresource, TextureDesc, Usage,
 };
-use tenure_sim::{Checks, Device, Lag, Options, Profile};
+use tenure_sim::{Checks, Device, DeviceConfig, Lag, Profile};
 
 const COLOUR: Usage = Usage::RENDER_TARGET
     .union(Usage::SHADER_READ)
@@ -65,8 +65,8 @@ const OF_BUFFERS: &[&[Pass]] = &[
 ];
 
 fn gpu(profile: Profile) -> (Device, Gpu<Device>) {
-    let options = Options::new(profile).lag(Lag::None).checks(Checks::all() - Checks::INITIALIZED);
-    let device = Device::with_options(options);
+    let options = DeviceConfig::new(profile).lag(Lag::None).checks(Checks::all() - Checks::INITIALIZED);
+    let device = Device::with_config(options);
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     (device, gpu)
 }

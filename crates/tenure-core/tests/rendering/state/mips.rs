@@ -3,14 +3,15 @@
 use tenure_core::{
     Config, Format, Gpu, Queue, State, Subresource, Subresources, TexelData, TextureDesc, Usage,
 };
-use tenure_sim::{Device, Lag, Options, Profile, Step};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile, Step};
 
 const USAGE: Usage = Usage::SHADER_READ.union(Usage::COPY_SRC).union(Usage::COPY_DST);
 
 /// The barriers of a mip change the source and the destination of its blit alone; the next use finds all states.
 #[test]
 fn each_mip_has_the_barriers_of_its_blit() {
-    let device = Device::with_options(Options::new(Profile::VULKAN_LAVAPIPE).lag(Lag::None).journal(true));
+    let device =
+        Device::with_config(DeviceConfig::new(Profile::VULKAN_LAVAPIPE).lag(Lag::None).journal(true));
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     let desc = TextureDesc::d2(8, 8, Format::Rgba8Unorm, USAGE).mips(4).layers(2);
     let texture = gpu.create_texture(&desc).unwrap();
@@ -51,7 +52,7 @@ fn each_mip_has_the_barriers_of_its_blit() {
 /// A source that was never written is reported as for a copy.
 #[test]
 fn a_source_without_contents_is_a_hazard() {
-    let device = Device::with_options(Options::new(Profile::VULKAN_NVIDIA).lag(Lag::None).zeroed(false));
+    let device = Device::with_config(DeviceConfig::new(Profile::VULKAN_NVIDIA).lag(Lag::None).zeroed(false));
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     let texture = gpu.create_texture(&TextureDesc::d2(8, 8, Format::Rgba8Unorm, USAGE).mips(2)).unwrap();
     let mut recording = gpu.record(Queue::Graphics, "mips").unwrap();

@@ -5,14 +5,14 @@ use tenure_core::{
     Config, Format, Gpu, Plane, Queue, QueueId, Recording, State, Subresource, TexelData, Texture,
     TextureDesc, TextureRegion, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 
 const ALL: Subresource = Subresource::All;
 const WHOLE: TextureRegion =
     TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [16, 16, 1] };
 
 fn gpu(profile: Profile) -> (Device, Gpu<Device>) {
-    let device = Device::with_options(Options::new(profile).lag(Lag::None));
+    let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None));
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     (device, gpu)
 }

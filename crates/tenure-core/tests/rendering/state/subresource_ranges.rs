@@ -5,13 +5,13 @@ use tenure_core::{
     BufferDesc, Config, Error, Format, Gpu, Queue, State, Subresource, Subresources, SyncPoint, Texture,
     TextureDesc, Usage,
 };
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 const MIPS: u32 = 5;
 const LAYERS: u32 = 6;
 
 fn cube(profile: Profile) -> (Device, Gpu<Device>, Texture<Device>) {
-    let device = Device::with_options(Options::new(profile).lag(Lag::None));
+    let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None));
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     let usage = Usage::RENDER_TARGET | Usage::SHADER_READ | Usage::COPY_SRC | Usage::COPY_DST;
     let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, usage).mips(MIPS).layers(LAYERS).name("cube");

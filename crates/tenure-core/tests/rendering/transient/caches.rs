@@ -128,8 +128,8 @@ fn an_evicted_unused_resource_hands_on_its_previous_owners() {
         if !super::has_queue(&device(profile), tenure_core::QueueKind::Compute) {
             continue;
         }
-        let options = tenure_sim::Options::new(profile).lag(tenure_sim::Lag::Submissions(1000));
-        let device = tenure_sim::Device::with_options(options);
+        let options = tenure_sim::DeviceConfig::new(profile).lag(tenure_sim::Lag::Submissions(1000));
+        let device = tenure_sim::Device::with_config(options);
         let config = Config::default()
             .transient(TransientConfig::default().cache(0).latency(1))
             .frames(FrameConfig::default().in_flight(16));

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tenure_core::transient::graph::Graph;
 use tenure_core::{Config, Error, Gpu, Queue, State, Subresource, TransientConfig};
-use tenure_sim::{Device, Lag, Options};
+use tenure_sim::{Device, DeviceConfig, Lag};
 
 use super::{MIB, PROFILES, clear, fill, finish, gpu, gpu_with, has_queue, sample, storage};
 use test_random::Rng;
@@ -18,7 +18,7 @@ fn small_cache() -> Config {
 
 /// A device that reports errors at once and completes every submission immediately.
 fn prompt(profile: tenure_sim::Profile) -> Device {
-    Device::with_options(Options::new(profile).lag(Lag::None))
+    Device::with_config(DeviceConfig::new(profile).lag(Lag::None))
 }
 
 /// Two unused resources that overlap in memory are destroyed like others: the heap with its resources, after the

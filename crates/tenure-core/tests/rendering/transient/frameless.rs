@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tenure_core::{BufferDesc, BufferViewDesc, Config, Queue, Subresource, TransientConfig, Usage};
-use tenure_sim::{Device, Lag, Options};
+use tenure_sim::{Device, DeviceConfig, Lag};
 
 use super::{MIB, PROFILES, clear, fill, finish, gpu_with, sample, storage};
 use test_random::Rng;
@@ -21,7 +21,7 @@ fn assert_steady(rounds: &[Duration]) {
 fn equal_submissions_create_nothing_and_do_not_slow_down() {
     let mut first_frames = Vec::new();
     for &profile in PROFILES {
-        let device = Device::with_options(Options::new(profile).lag(Lag::None));
+        let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None));
         let gpu = gpu_with(&device, Config::default());
         let mut rounds = Vec::new();
         for _ in 0..8 {
@@ -57,7 +57,7 @@ fn equal_submissions_create_nothing_and_do_not_slow_down() {
 #[test]
 fn unused_resources_are_evicted_by_purges() {
     for &profile in PROFILES {
-        let device = Device::with_options(Options::new(profile).lag(Lag::None));
+        let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None));
         let config = Config::from(TransientConfig::default().heap(MIB).cache(4).latency(3));
         let gpu = gpu_with(&device, config);
         let lasting = BufferDesc::new(1024, Usage::SHADER_READ | Usage::COPY_DST | Usage::COPY_SRC);
@@ -106,7 +106,7 @@ fn unused_resources_are_evicted_by_purges() {
 /// Purges between frames, and purges that only wait, do not evict resources earlier.
 #[test]
 fn purges_beside_frames_are_no_frames() {
-    let device = Device::with_options(Options::new(tenure_sim::Profile::DISCRETE).lag(Lag::None));
+    let device = Device::with_config(DeviceConfig::new(tenure_sim::Profile::DISCRETE).lag(Lag::None));
     let gpu = gpu_with(&device, Config::from(TransientConfig::default().cache(0).latency(4)));
     let frame = gpu.begin_frame().unwrap();
     let mut list = frame.record(Queue::Graphics, "list").unwrap();

@@ -8,7 +8,7 @@ use tenure_core::{
     Config, Error, Frame, Gpu, Queue, QueueKind, Recording, Resources, State, Subresource, SyncPoint,
     TexelData, TransientConfig,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, HazardKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, HazardKind, Lag, Profile};
 
 use super::{MIB, PROFILES, clear, device, fill, finish, gpu, gpu_with, read, sample, storage, target};
 use test_random::Rng;
@@ -138,8 +138,8 @@ fn random_graphs_on_all_queues_find_their_bytes() {
 fn graphs_share_nothing_if_dedicated_memory_is_required() {
     for &profile in PROFILES {
         let mut chance = Rng::new(12);
-        let options = Options::new(profile).lag(Lag::Random { max: 6 }).requires_dedicated();
-        let device = Device::with_options(options);
+        let options = DeviceConfig::new(profile).lag(Lag::Random { max: 6 }).requires_dedicated();
+        let device = Device::with_config(options);
         let gpu = gpu(&device);
         let program = Program::random(&mut chance, &device, 14);
         let mut made = Vec::new();
@@ -173,8 +173,8 @@ fn shader_reads_include_the_copy_source_state_if_needed() {
     for &profile in PROFILES {
         let mut chance = Rng::new(13);
         for _ in 0..10 {
-            let options = Options::new(profile).lag(Lag::Random { max: 6 }).copy_src_with_reads();
-            let device = Device::with_options(options);
+            let options = DeviceConfig::new(profile).lag(Lag::Random { max: 6 }).copy_src_with_reads();
+            let device = Device::with_config(options);
             let gpu = gpu(&device);
             let programs: Vec<_> = (0..2).map(|_| Program::random(&mut chance, &device, 14)).collect();
             for _ in 0..4 {

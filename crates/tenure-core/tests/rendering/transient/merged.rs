@@ -2,7 +2,7 @@
 
 use tenure_core::transient::graph::Graph;
 use tenure_core::{Config, Error, Queue, State, Subresource, TextureDesc, TransientConfig};
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 use super::{MIB, PROFILES, clear, finish, gpu_with, target};
 use test_random::Rng;
@@ -24,7 +24,7 @@ fn lives(chance: &mut Rng, passes: usize) -> Vec<Life> {
 }
 
 fn device(profile: Profile) -> Device {
-    Device::with_options(Options::new(profile).lag(Lag::None))
+    Device::with_config(DeviceConfig::new(profile).lag(Lag::None))
 }
 
 fn config() -> Config {

@@ -5,7 +5,7 @@ use tenure_core::{
     Buffer, BufferDesc, Config, Format, Gpu, QueueKind, Recording, State, Subresource, Texture, TextureDesc,
     Usage,
 };
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 mod caches;
 mod culled;
@@ -27,7 +27,7 @@ const PROFILES: &[Profile] = Profile::ALL;
 const MIB: u64 = 1 << 20;
 
 fn device(profile: Profile) -> Device {
-    Device::with_options(Options::new(profile).seed(7).lag(Lag::Random { max: 6 }))
+    Device::with_config(DeviceConfig::new(profile).seed(7).lag(Lag::Random { max: 6 }))
 }
 
 fn gpu_with(device: &Device, config: Config) -> Gpu<Device> {

@@ -2,7 +2,7 @@
 
 use tenure_core::transient::graph::Graph;
 use tenure_core::{Config, Error, Queue, QueueKind, Recording, State, TransientTexture};
-use tenure_sim::{Device, Lag, Options};
+use tenure_sim::{Device, DeviceConfig, Lag};
 
 use super::{PROFILES, clear, finish, gpu_with, has_queue, sample, target};
 
@@ -12,7 +12,7 @@ const ROUNDS: u8 = 100;
 #[test]
 fn a_graph_beside_an_open_recording_keeps_its_heap() {
     for &profile in PROFILES {
-        let device = Device::with_options(Options::new(profile).lag(Lag::Submissions(2)));
+        let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::Submissions(2)));
         let gpu = gpu_with(&device, Config::default());
         let open = gpu.record(Queue::Graphics, "open").unwrap();
         let mut graph = Graph::new();
@@ -63,7 +63,7 @@ fn resources_beside_an_open_recording_take_their_bytes_again() {
     for &profile in PROFILES {
         for (number, round) in rounds.into_iter().enumerate() {
             for has_frames in [false, true] {
-                let device = Device::with_options(Options::new(profile).lag(Lag::Submissions(2)));
+                let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::Submissions(2)));
                 let gpu = gpu_with(&device, Config::default());
                 let open = gpu.record(Queue::Graphics, "open").unwrap();
                 let mut kept = None;

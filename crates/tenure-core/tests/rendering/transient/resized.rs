@@ -2,7 +2,7 @@
 
 use tenure_core::transient::graph::Graph;
 use tenure_core::{Config, Error, Frame, Gpu, Queue, State, Subresource, TextureDesc};
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 use super::{MIB, PROFILES, finish, gpu_with, sample_counts, target};
 
@@ -80,7 +80,7 @@ fn run(gpu: &Gpu<Device>, device: &Device, road: Road, drag: Drag) -> [u64; 4] {
 /// The rounding of the sizes of `heaps` heaps by the device.
 fn rounding(profile: Profile, heaps: u64) -> u64 {
     use tenure_core::device::prelude::*;
-    let device = Device::with_options(Options::new(profile));
+    let device = Device::with_config(DeviceConfig::new(profile));
     // Multisampled targets are in heaps that are aligned to 4 MiB.
     heaps * if device.properties().heap_alignment > 0 { 4 * MIB } else { 0 }
 }
@@ -91,7 +91,7 @@ fn a_drag_reserves_at_most_1_5_times_its_largest_frame() {
     for &profile in PROFILES {
         for (name, drag) in DRAGS {
             for road in [Road::Graph, Road::PassByPass] {
-                let device = Device::with_options(Options::new(profile).lag(Lag::None));
+                let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None));
                 let gpu = gpu_with(&device, Config::default());
                 let [most, largest, last, needed] = run(&gpu, &device, road, drag);
                 let case = format!("{profile:?}, {name}, {road:?}");
@@ -109,7 +109,7 @@ fn a_drag_keeps_no_more_than_the_gpu_uses() {
     for &profile in PROFILES {
         for (name, drag) in DRAGS {
             for road in [Road::Graph, Road::PassByPass] {
-                let device = Device::with_options(Options::new(profile).lag(Lag::Submissions(2)));
+                let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::Submissions(2)));
                 let gpu = gpu_with(&device, Config::default());
                 let [most, largest, last, needed] = run(&gpu, &device, road, drag);
                 let case = format!("{profile:?}, {name}, {road:?}");
@@ -126,7 +126,7 @@ fn a_drag_keeps_no_more_than_the_gpu_uses() {
 fn sizes_in_turn_create_no_heaps() {
     for &profile in PROFILES {
         for road in [Road::Graph, Road::PassByPass] {
-            let device = Device::with_options(Options::new(profile).lag(Lag::None));
+            let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None));
             let gpu = gpu_with(&device, Config::default());
             let mut created = Vec::new();
             for number in 0..100 {
@@ -146,7 +146,8 @@ fn dedicated_targets_are_destroyed_when_others_replace_them() {
     for &profile in PROFILES {
         for (name, drag) in DRAGS {
             for road in [Road::Graph, Road::PassByPass] {
-                let device = Device::with_options(Options::new(profile).lag(Lag::None).requires_dedicated());
+                let device =
+                    Device::with_config(DeviceConfig::new(profile).lag(Lag::None).requires_dedicated());
                 let gpu = gpu_with(&device, Config::default());
                 let [most, largest, last, needed] = run(&gpu, &device, road, drag);
                 let case = format!("{profile:?}, {name}, {road:?}");
@@ -180,7 +181,7 @@ fn a_graph_inside_another_keeps_a_heap_of_its_own() {
     };
     for &profile in PROFILES {
         for sides in [[512, 1024], [1024, 512]] {
-            let device = Device::with_options(Options::new(profile).lag(Lag::None));
+            let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None));
             let gpu = gpu_with(&device, Config::default());
             let [outer, inner] = sides.map(graph_of);
             let run = |frame: &Frame<Device>, graph: &Graph| {

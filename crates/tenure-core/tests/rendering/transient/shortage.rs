@@ -2,12 +2,12 @@
 
 use tenure_core::transient::graph::Graph;
 use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, Queue, State, TransientConfig, Usage};
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 
 use super::{MIB, PROFILES, finish, gpu_with, storage};
 
 fn with_memory(profile: Profile, bytes: u64) -> Device {
-    Device::with_options(Options::new(profile).lag(Lag::None).heap_sizes(vec![bytes; 4]))
+    Device::with_config(DeviceConfig::new(profile).lag(Lag::None).heap_sizes(vec![bytes; 4]))
 }
 
 fn gpu(device: &Device) -> Gpu<Device> {

@@ -2,7 +2,7 @@
 
 use tenure_core::transient::graph::Graph;
 use tenure_core::{Config, Error, Format, Gpu, Queue, State, TextureDesc, Usage};
-use tenure_sim::{Device, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Profile};
 
 use super::{MIB, PROFILES, sample_counts};
 
@@ -17,7 +17,7 @@ fn target((width, height): (u32, u32), samples: u32, name: &'static str) -> Text
 
 /// The memory reserved by 20 frames of the same graph, and the objects created after the first ones.
 fn run(profile: Profile, size: (u32, u32), samples: u32, targets: usize) -> (u64, u64) {
-    let gpu = Gpu::new(Device::with_options(Options::new(profile)), Config::default()).unwrap();
+    let gpu = Gpu::new(Device::with_config(DeviceConfig::new(profile)), Config::default()).unwrap();
     let mut graph = Graph::new();
     let ids: Vec<_> = (0..targets).map(|_| graph.texture(target(size, samples, "target"))).collect();
     for pair in ids.windows(2) {
@@ -46,7 +46,7 @@ fn run(profile: Profile, size: (u32, u32), samples: u32, targets: usize) -> (u64
 #[test]
 fn a_graph_that_repeats_creates_nothing() {
     for profile in PROFILES {
-        for samples in sample_counts(&Device::with_options(Options::new(*profile))) {
+        for samples in sample_counts(&Device::with_config(DeviceConfig::new(*profile))) {
             for size in SIZES {
                 for targets in [1, 2, 5] {
                     let (reserved, created) = run(*profile, size, samples, targets);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::{Config, FrameConfig, Gpu, Queue, QueueId};
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 
 use super::manual;
 
@@ -39,7 +39,7 @@ fn a_late_gpu_needs_no_further_lists() {
 
 #[test]
 fn only_a_frame_that_submits_more_than_any_before_makes_lists() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None));
     let gpu = Gpu::new(device, Config::from(FrameConfig::default().in_flight(3))).unwrap();
     for (queue, submissions, expected) in [
         (Queue::Graphics, 2, 6),
@@ -57,7 +57,7 @@ fn only_a_frame_that_submits_more_than_any_before_makes_lists() {
 /// A frame that loads may wait after each of many submissions, and needs one list.
 #[test]
 fn many_submissions_make_few_lists() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::None));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None));
     let gpu = Gpu::new(device, Config::default()).unwrap();
     for submissions in [1000, 2000] {
         let frame = gpu.begin_frame().unwrap();

@@ -8,7 +8,7 @@ use tenure_core::{
     PageAllocatorDesc, Plane, Queue, ReservedDesc, TexelData, TextureDesc, TextureRegion, TileRegion,
     UploadRingDesc, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 
 use super::frame;
 use crate::waits;
@@ -118,7 +118,7 @@ fn config() -> Config {
 }
 
 fn removed_at(profile: Profile, n: u64, ends_at_once: bool) {
-    let device = Device::with_options(Options::new(profile).lag(Lag::Submissions(3)));
+    let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::Submissions(3)));
     let gpu = Gpu::new(device.clone(), config()).unwrap();
     device.faults().inject(Fault::nth(n, FaultKind::Removed(REASON.into())));
     let error = program(&gpu).expect_err("the device is removed on the way");
@@ -144,7 +144,7 @@ fn removal_at_any_call_is_reported_and_drains() {
     for profile in
         [Profile::D3D12_TIER1, Profile::D3D12_REBAR, Profile::VULKAN_NVIDIA, Profile::VULKAN_MOBILE]
     {
-        let device = Device::with_options(Options::new(profile).lag(Lag::Submissions(3)));
+        let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::Submissions(3)));
         let gpu = Gpu::new(device.clone(), config()).unwrap();
         program(&gpu).unwrap();
         let calls = device.calls();
@@ -161,7 +161,7 @@ fn removal_at_any_call_is_reported_and_drains() {
 /// With everything in flight and open: objects dropped afterwards are released, too.
 #[test]
 fn work_open_at_the_removal_drains() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Manual));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Manual));
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     let rock = gpu.create_buffer(&BufferDesc::new(5000, Usage::VERTEX)).unwrap();
     let dropped = gpu.create_buffer(&BufferDesc::new(20 << 20, Usage::VERTEX)).unwrap();
@@ -185,7 +185,7 @@ fn work_open_at_the_removal_drains() {
 /// A wait that is under way ends when the device is removed.
 #[test]
 fn waits_end_with_the_device() {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Manual));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Manual));
     let gpu = Gpu::new(device.clone(), Config::from(FrameConfig::default().in_flight(1))).unwrap();
     frame(&gpu).unwrap();
     let waits_before = waits::begun(&device);

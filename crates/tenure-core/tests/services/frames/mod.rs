@@ -3,7 +3,7 @@
 
 use tenure_core::time::SyncPoint;
 use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, MemoryUse, Queue, Usage};
-use tenure_sim::{Device, Lag, Options, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 mod deferred_objects;
 mod lists;
@@ -13,7 +13,7 @@ mod shutdown;
 
 /// A device that completes nothing by itself, and its manager.
 fn manual(config: Config) -> (Gpu<Device>, Device) {
-    let device = Device::with_options(Options::new(Profile::DISCRETE).lag(Lag::Manual));
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Manual));
     (Gpu::new(device.clone(), config).unwrap(), device)
 }
 

@@ -43,7 +43,7 @@ fn check_limits(properties: &Properties, desc: &ResourceDesc) -> Result<(), Devi
         return Err(DeviceError::Unsupported { feature: "shader binding tables (ray tracing tier 1.0)" });
     }
     if desc.usage().contains(Usage::SHARED) && !properties.features.contains(Features::SHARED_MEMORY) {
-        return Err(DeviceError::Unsupported { feature: "shared memory (Options::shared_memory)" });
+        return Err(DeviceError::Unsupported { feature: "shared memory (DeviceConfig::shared_memory)" });
     }
     if desc.usage().contains(Usage::SHARED_ACROSS_DRIVERS) {
         return Err(DeviceError::Unsupported { feature: "memory shared across drivers" });

@@ -16,7 +16,7 @@ use crate::drivers::{AdapterId, DriverVersion};
 /// Windows' information about a GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct AdapterInfo {
+pub struct AdapterReport {
     /// For display; not an identifier.
     pub name: String,
     /// PCI vendor number.
@@ -35,7 +35,7 @@ pub struct AdapterInfo {
     pub software: bool,
 }
 
-impl AdapterInfo {
+impl AdapterReport {
     /// The properties that identify driver faults, with the build of the running Windows.
     #[must_use]
     pub fn id(&self) -> AdapterId {
@@ -57,7 +57,7 @@ fn windows_build() -> Option<u32> {
 #[derive(Clone, Debug)]
 pub struct Adapter {
     raw: IDXGIAdapter1,
-    info: AdapterInfo,
+    info: AdapterReport,
 }
 
 impl Adapter {
@@ -74,7 +74,7 @@ impl Adapter {
 
     /// Windows' information about it.
     #[must_use]
-    pub const fn info(&self) -> &AdapterInfo {
+    pub const fn info(&self) -> &AdapterReport {
         &self.info
     }
 
@@ -151,8 +151,8 @@ fn driver_version(adapter: &IDXGIAdapter1) -> Option<DriverVersion> {
     (driver != DriverVersion::default()).then_some(driver)
 }
 
-fn info(desc: &DXGI_ADAPTER_DESC1, driver: Option<DriverVersion>) -> AdapterInfo {
-    AdapterInfo {
+fn info(desc: &DXGI_ADAPTER_DESC1, driver: Option<DriverVersion>) -> AdapterReport {
+    AdapterReport {
         name: name(&desc.Description),
         vendor: desc.VendorId,
         device: desc.DeviceId,

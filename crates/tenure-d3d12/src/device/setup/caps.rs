@@ -28,7 +28,7 @@ use windows::Win32::Graphics::Dxgi::Common::{
 };
 use windows::core::Interface;
 
-use crate::Options;
+use crate::DeviceConfig;
 
 /// `D3D12_FEATURE_D3D12_TIGHT_ALIGNMENT` of `d3d12.h`, Agility SDK 1.618; not in the metadata of
 /// `windows` 0.62.
@@ -145,7 +145,7 @@ impl Caps {
         if self.not_zeroed { D3D12_HEAP_FLAG_CREATE_NOT_ZEROED } else { D3D12_HEAP_FLAG_NONE }
     }
 
-    pub(crate) fn of(device: &ID3D12Device, interfaces: &Interfaces, options: &Options) -> Self {
+    pub(crate) fn of(device: &ID3D12Device, interfaces: &Interfaces, options: &DeviceConfig) -> Self {
         let base: D3D12_FEATURE_DATA_D3D12_OPTIONS =
             query(device, D3D12_FEATURE_D3D12_OPTIONS).unwrap_or_default();
         let architecture: D3D12_FEATURE_DATA_ARCHITECTURE =

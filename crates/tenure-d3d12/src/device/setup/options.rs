@@ -20,16 +20,16 @@ pub enum DriverFaults {
 /// The settings of a device. Unsupported features are not used even if enabled here.
 ///
 /// ```no_run
-/// use tenure_d3d12::{Device, Options};
+/// use tenure_d3d12::{Device, DeviceConfig};
 ///
 /// // Everything the device has, but no GPU upload heaps, and the debug layer's opinion.
-/// let options = Options::default().gpu_upload_heaps(false).validation(true);
+/// let options = DeviceConfig::default().gpu_upload_heaps(false).validation(true);
 /// let device = Device::create(&options)?;
 /// # Ok::<(), tenure_core::device::DeviceError>(())
 /// ```
 #[derive(Clone)]
 #[non_exhaustive]
-pub struct Options {
+pub struct DeviceConfig {
     /// Use WARP, the software adapter, even if there is hardware. For [`Device::create`] only. *Default*: off.
     ///
     /// [`Device::create`]: crate::Device::create
@@ -67,7 +67,7 @@ pub struct Options {
     pub assume_tiled_resources: bool,
 }
 
-tenure_core::setters!(Options {
+tenure_core::setters!(DeviceConfig {
     software: bool,
     validation: bool,
     heap_tier_2: bool,
@@ -82,7 +82,7 @@ tenure_core::setters!(Options {
     assume_tiled_resources: bool,
 });
 
-impl Options {
+impl DeviceConfig {
     /// Delivers messages of the debug layer to `sink`, from any thread: see [`MessageSink`].
     #[must_use]
     pub fn on_message(mut self, sink: impl Fn(&Message) + Send + Sync + 'static) -> Self {
@@ -91,7 +91,7 @@ impl Options {
     }
 }
 
-impl Default for Options {
+impl Default for DeviceConfig {
     fn default() -> Self {
         Self {
             software: false,
@@ -111,9 +111,9 @@ impl Default for Options {
     }
 }
 
-impl std::fmt::Debug for Options {
+impl std::fmt::Debug for DeviceConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Options")
+        f.debug_struct("DeviceConfig")
             .field("software", &self.software)
             .field("validation", &self.validation)
             .field("heap_tier_2", &self.heap_tier_2)

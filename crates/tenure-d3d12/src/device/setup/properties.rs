@@ -16,7 +16,7 @@ use windows::Win32::Graphics::Direct3D12::{
 };
 
 use crate::device::query;
-use crate::device::setup::adapter::AdapterInfo;
+use crate::device::setup::adapter::AdapterReport;
 use crate::device::setup::caps::Caps;
 use crate::drivers::{Actions, Workarounds};
 use crate::small_alignment::{DEFAULT, MULTISAMPLED};
@@ -24,7 +24,7 @@ use crate::small_alignment::{DEFAULT, MULTISAMPLED};
 /// The inputs of the properties.
 pub(crate) struct Facts<'a> {
     pub(crate) caps: &'a Caps,
-    pub(crate) adapter: &'a AdapterInfo,
+    pub(crate) adapter: &'a AdapterReport,
     pub(crate) queues: &'a [(QueueKind, TimestampClock)],
     pub(crate) has_budget: bool,
     pub(crate) has_priorities: bool,
@@ -37,7 +37,7 @@ const UNDESCRIBED: u64 = 1 << 30;
 const UPLOAD: MemoryFlags = MemoryFlags::HOST_VISIBLE.union(MemoryFlags::HOST_COHERENT);
 
 /// The local and the non-local memory segment; one of both on a UMA device.
-fn memory_heaps(caps: &Caps, adapter: &AdapterInfo) -> Vec<MemoryHeap> {
+fn memory_heaps(caps: &Caps, adapter: &AdapterReport) -> Vec<MemoryHeap> {
     let dedicated = adapter.dedicated_video.saturating_add(adapter.dedicated_system);
     let known = |size: u64| if size == 0 { UNDESCRIBED } else { size };
     let local = |size| MemoryHeap { size: known(size), device_local: true };
@@ -157,14 +157,14 @@ mod tests {
     use tenure_core::device::{Features, MemoryFlags, QueueKind, StateModel, TimestampClock};
 
     use super::{Facts, properties};
-    use crate::device::setup::adapter::AdapterInfo;
+    use crate::device::setup::adapter::AdapterReport;
     use crate::device::setup::caps::{Caps, NOTHING};
     use crate::drivers::{AdapterId, NVIDIA, Workarounds};
 
     const GIB: u64 = 1 << 30;
 
-    fn adapter() -> AdapterInfo {
-        AdapterInfo {
+    fn adapter() -> AdapterReport {
+        AdapterReport {
             name: "GPU".to_owned(),
             vendor: 0,
             device: 0,
@@ -176,7 +176,7 @@ mod tests {
         }
     }
 
-    fn made(caps: &Caps, adapter: &AdapterInfo) -> tenure_core::device::Properties {
+    fn made(caps: &Caps, adapter: &AdapterReport) -> tenure_core::device::Properties {
         let queues = &[QueueKind::Graphics, QueueKind::Compute, QueueKind::Copy]
             .map(|kind| (kind, TimestampClock::of_frequency(1_000_000)));
         let (has_budget, has_priorities) = (true, false);
@@ -202,7 +202,7 @@ mod tests {
         let shared = made(&Caps { uma: true, ..NOTHING }, &adapter());
         assert_eq!(shared.memory_heaps.iter().map(|heap| heap.size).collect::<Vec<_>>(), [24 * GIB]);
         assert!(shared.memory_types.iter().all(|memory| memory.heap == 0));
-        let unknown = AdapterInfo { dedicated_video: 0, shared_system: 0, ..adapter() };
+        let unknown = AdapterReport { dedicated_video: 0, shared_system: 0, ..adapter() };
         assert!(made(&NOTHING, &unknown).memory_heaps.iter().all(|heap| heap.size > 0));
     }
 

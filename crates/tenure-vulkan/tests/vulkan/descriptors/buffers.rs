@@ -6,7 +6,7 @@ use tenure_core::device::{
 };
 use tenure_core::{BindingKind, BufferAccess, DescriptorKind, DeviceError, Format, SetBinding, Usage};
 use tenure_vulkan::ash::vk;
-use tenure_vulkan::{OptionalFeatures, Options, Ownership, RawBuffer, Resource, SetLayout};
+use tenure_vulkan::{DeviceConfig, OptionalFeatures, Ownership, RawBuffer, Resource, SetLayout};
 
 use super::room::{PART, Room, part, visible, words};
 use crate::basics::texture;
@@ -79,7 +79,7 @@ fn heaps_are_buffers_as_large_as_their_layouts() {
 /// All families index them.
 #[test]
 fn heaps_of_a_discrete_card_are_shared_by_its_families() {
-    let options = Options::default().descriptor_buffers(true);
+    let options = DeviceConfig::default().descriptor_buffers(true);
     let vulkan = Vulkan::disguised(Costume::discrete(), &options);
     let device = vulkan.device();
     if device.optional_features().contains(BUFFERS) {
@@ -179,7 +179,7 @@ fn a_failed_creation_leaves_nothing() {
 #[test]
 fn wrapped_devices_have_buffers_if_enabled_and_supported() {
     for (asks, expected) in [(true, true), (false, false)] {
-        let options = Options::default().descriptor_buffers(asks);
+        let options = DeviceConfig::default().descriptor_buffers(asks);
         let vulkan = Vulkan::wearing(Costume::plain(), in_buffers(), |_| ());
         let host = vulkan.host().optional_features().contains(BUFFERS);
         let device = vulkan.disguise().wrap_again(&vulkan.host(), &options).unwrap();

@@ -7,7 +7,7 @@ use tenure_core::{
     BindingKind, BufferAccess, BufferDesc, BufferViewDesc, Config, DescriptorKind, DescriptorTableDesc,
     DeviceError, Error, Format, Gpu, Queue, SetBinding, TextureAccess, Usage,
 };
-use tenure_vulkan::Options;
+use tenure_vulkan::DeviceConfig;
 use tenure_vulkan::ash::vk;
 
 use super::room::{Room, TYPED, nearest, part, visible, whole};
@@ -17,7 +17,7 @@ use crate::harness::Vulkan;
 /// Whichever call fails, the error is a shortage, nothing is left, and the next attempt succeeds.
 #[test]
 fn a_failed_creation_leaves_nothing() {
-    let room = Room::new(Vulkan::disguised(Costume::plain(), &Options::default()));
+    let room = Room::new(Vulkan::disguised(Costume::plain(), &DeviceConfig::default()));
     let fail = |call| room.disguise().fail(call, vk::Result::ERROR_OUT_OF_HOST_MEMORY);
     let pools = ["vkCreateDescriptorSetLayout", "vkCreateDescriptorPool", "vkAllocateDescriptorSets"];
     for call in pools.into_iter().filter(|_| room.has_heaps()) {
@@ -51,7 +51,7 @@ fn a_failed_creation_leaves_nothing() {
 /// the object, and the next table creates the pool.
 #[test]
 fn a_pool_comes_with_the_first_table() {
-    let vulkan = Vulkan::disguised(Costume::plain(), &Options::default());
+    let vulkan = Vulkan::disguised(Costume::plain(), &DeviceConfig::default());
     let pools = || vulkan.disguise().calls("vkCreateDescriptorPool");
     let gpu = Gpu::new(vulkan.device(), Config::default()).unwrap();
     let buffer = gpu.create_buffer(&BufferDesc::new(256, Usage::SHADER_READ).name("buffer")).unwrap();
@@ -86,7 +86,7 @@ fn a_pool_comes_with_the_first_table() {
 /// After a device loss each call returns the error.
 #[test]
 fn a_lost_device_returns_errors() {
-    let room = Room::new(Vulkan::disguised(Costume::plain(), &Options::default()));
+    let room = Room::new(Vulkan::disguised(Costume::plain(), &DeviceConfig::default()));
     let heap = room.has_heaps().then(|| visible(&room.device, DescriptorKind::Resource, 4).unwrap());
     room.disguise().fail("vkCreateSampler", vk::Result::ERROR_DEVICE_LOST);
     let is_lost = |found: Result<(), DeviceError>| assert!(matches!(found, Err(DeviceError::Lost { .. })));

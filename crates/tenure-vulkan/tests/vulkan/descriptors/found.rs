@@ -4,7 +4,7 @@ use crate::harness::PERMIT;
 use conformance::{Look, Through};
 use tenure_core::device::{Descriptor, DescriptorSource, SetWrite, prelude::*};
 use tenure_core::{BindingKind, DescriptorKind, Format, SetBinding, State, TextureAccess, Usage};
-use tenure_vulkan::{ApiVersion, OptionalFeatures, Options};
+use tenure_vulkan::{ApiVersion, DeviceConfig, OptionalFeatures};
 
 use super::room::{Room, TEXEL, image, nearest, visible, whole, words};
 use crate::basics::texture;
@@ -97,7 +97,7 @@ fn heaps_show_everything_by_vulkan_1_1() {
 /// On a wrapped device with a list of enabled features.
 #[test]
 fn heaps_show_everything_on_a_wrapped_device() {
-    heaps_show_everything(Vulkan::wrapping(&Options::default()));
+    heaps_show_everything(Vulkan::wrapping(&DeviceConfig::default()));
 }
 
 /// One set with everything, and arrays of it.

@@ -6,14 +6,14 @@ use tenure_core::{
     SetBinding, SetDescriptor, SetLayoutDesc, TextureAccess, TextureDesc, TextureViewDesc, Usage,
 };
 use tenure_vulkan::ash::vk::{self, Handle as _};
-use tenure_vulkan::{Device, Options, RawHandle as _, RawView as _};
+use tenure_vulkan::{Device, DeviceConfig, RawHandle as _, RawView as _};
 
 use crate::disguise::Costume;
 use crate::harness::Vulkan;
 
 #[test]
 fn handles_of_the_api_are_returned_in_one_call() {
-    let vulkan = Vulkan::disguised(Costume::plain(), &Options::default());
+    let vulkan = Vulkan::disguised(Costume::plain(), &DeviceConfig::default());
     let gpu: Gpu<Device> = Gpu::new(vulkan.device(), Config::default()).unwrap();
     let usage = Usage::SHADER_READ | Usage::RENDER_TARGET;
     let texture = gpu.create_texture(&TextureDesc::d2(16, 16, Format::Rgba8Unorm, usage)).unwrap();

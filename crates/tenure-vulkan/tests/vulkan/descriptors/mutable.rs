@@ -6,7 +6,7 @@ use tenure_core::device::{DeviceError, prelude::*};
 use tenure_core::{
     BindingKind, BufferDesc, BufferViewDesc, Config, DescriptorKind, DescriptorTableDesc, Gpu, Usage,
 };
-use tenure_vulkan::{OptionalFeatures, Options};
+use tenure_vulkan::{DeviceConfig, OptionalFeatures};
 
 use super::room::{Room, visible, words};
 use crate::disguise::Costume;
@@ -66,7 +66,7 @@ fn resident() -> u64 {
 #[test]
 fn fewer_constants_are_beside_the_others() {
     let costume = Costume { constants: 64, ..Costume::plain() };
-    for options in [Options::default(), Options::default().without(MUTABLE)] {
+    for options in [DeviceConfig::default(), DeviceConfig::default().without(MUTABLE)] {
         let room = Room::new(Vulkan::disguised(costume.clone(), &options));
         if !room.has_heaps() {
             room.end();

@@ -24,7 +24,7 @@ use parking_lot::Mutex;
 use tenure_core::QueueId;
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::ash::vk::Handle as _;
-use tenure_vulkan::{CreateError, Device, Options, Raw, RawQueue, ash};
+use tenure_vulkan::{CreateError, Device, DeviceConfig, Raw, RawQueue, ash};
 
 pub(crate) use tables::Costume;
 
@@ -116,7 +116,7 @@ pub(crate) struct Disguise(Arc<Stage>);
 
 impl Disguise {
     /// Wraps `host` so that it looks like `costume`.
-    pub(crate) fn put_on(host: &Device, costume: Costume, options: &Options) -> (Self, Device) {
+    pub(crate) fn put_on(host: &Device, costume: Costume, options: &DeviceConfig) -> (Self, Device) {
         let stage = Arc::new(Stage {
             costume,
             instance: host.instance().clone(),
@@ -150,14 +150,14 @@ impl Disguise {
     }
 
     /// Another device of tenure's on the same one of the host's.
-    pub(crate) fn wrap_again(&self, host: &Device, options: &Options) -> Result<Device, CreateError> {
+    pub(crate) fn wrap_again(&self, host: &Device, options: &DeviceConfig) -> Result<Device, CreateError> {
         self.wrap_with(host, options, |_| ())
     }
 
     pub(crate) fn wrap_with(
         &self,
         host: &Device,
-        options: &Options,
+        options: &DeviceConfig,
         change: impl FnOnce(&mut Raw),
     ) -> Result<Device, CreateError> {
         let queues = (0_u32..).zip(&self.0.costume.families).map(|(family, _)| RawQueue {

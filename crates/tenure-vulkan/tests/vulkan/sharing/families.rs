@@ -3,7 +3,7 @@
 use tenure_core::{DeviceError, Error, State};
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{
-    DeviceIds, ExportInfo, Exported, HandleKind, OptionalFeatures, Options, ShareError, Sharing as _,
+    DeviceConfig, DeviceIds, ExportDesc, Exported, HandleKind, OptionalFeatures, ShareError, Sharing as _,
 };
 
 use super::{SIZE, buffer_desc, manager, run, texture_desc};
@@ -14,7 +14,7 @@ use crate::harness::{Vulkan, validated};
 /// Resources shared across drivers are transferred to and from `FOREIGN`, all others to and from `EXTERNAL`.
 #[test]
 fn a_peer_of_another_driver_is_another_family() {
-    let vulkan = Vulkan::disguised(Costume::plain(), &Options::default());
+    let vulkan = Vulkan::disguised(Costume::plain(), &DeviceConfig::default());
     let gpu = manager(&vulkan);
     let has_foreign = gpu.device().optional_features().contains(OptionalFeatures::QUEUE_FAMILY_FOREIGN);
     let rows = [
@@ -76,7 +76,7 @@ fn a_dma_buf_is_imported_across_drivers_only_if_described() {
         let desc = tenure_core::BufferDesc::new(SIZE, COPIES).shared_across_drivers();
         let buffer = gpu.create_buffer(&desc).unwrap();
         if let Ok(Exported { handle, info }) = gpu.export_buffer(&buffer, HandleKind::DmaBuf) {
-            let foreign = ExportInfo { ids: DeviceIds { driver: [7; 16], ..info.ids }, ..info };
+            let foreign = ExportDesc { ids: DeviceIds { driver: [7; 16], ..info.ids }, ..info };
             let plain = buffer_desc();
             // SAFETY: the handle and its description come from one export.
             let refused = unsafe { gpu.import_buffer(handle, &foreign, &plain) }.unwrap_err();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tenure_core::{Buffer, Config, Gpu, LocationKind, State, Texture};
-use tenure_vulkan::{Device, ExportInfo, Sharing as _};
+use tenure_vulkan::{Device, ExportDesc, Sharing as _};
 
 use super::wire::Wire;
 use super::{ONE, OTHER, SIZE, buffer_desc, bytes, descriptors, read, run, texels, texture_desc, write};
@@ -52,13 +52,13 @@ pub(super) fn play(role: &str) {
 fn import(gpu: &Gpu<Device>, wire: &Wire) -> (Buffer<Device>, Texture<Device>) {
     let (infos, handles) = wire.receive();
     let [one, other]: [_; 2] = handles.try_into().unwrap();
-    let info = |from: usize| ExportInfo::from_bytes(&infos[from..from + ExportInfo::BYTES]).unwrap();
+    let info = |from: usize| ExportDesc::from_bytes(&infos[from..from + ExportDesc::BYTES]).unwrap();
     let reserved = gpu.stats().reserved;
     // SAFETY: they come from one export each, of this program.
     let imported = unsafe {
         (
             gpu.import_buffer(one, &info(0), &buffer_desc()).unwrap(),
-            gpu.import_texture(other, &info(ExportInfo::BYTES), &texture_desc()).unwrap(),
+            gpu.import_texture(other, &info(ExportDesc::BYTES), &texture_desc()).unwrap(),
         )
     };
     assert_eq!(gpu.stats().reserved, reserved, "it is no new memory");

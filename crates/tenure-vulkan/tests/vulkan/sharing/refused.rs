@@ -7,7 +7,7 @@ use tenure_core::device::{Features, prelude::*};
 use tenure_core::state::StateError;
 use tenure_core::{BufferDesc, DeviceError, Error, Gpu, MemoryUse, Queue, State, Usage};
 use tenure_vulkan::{
-    Device, DeviceIds, ExportInfo, Exported, HandleKind, OptionalFeatures, ShareError, Sharing as _,
+    Device, DeviceIds, ExportDesc, Exported, HandleKind, OptionalFeatures, ShareError, Sharing as _,
 };
 
 use super::{SIZE, buffer_desc, descriptors, manager, texture_desc};
@@ -15,7 +15,7 @@ use crate::basics::COPIES;
 use crate::harness::{Vulkan, validated};
 
 /// Imports, which fails; the handle comes back.
-fn fail(gpu: &Gpu<Device>, handle: OwnedFd, info: &ExportInfo, desc: &BufferDesc) -> (ShareError, OwnedFd) {
+fn fail(gpu: &Gpu<Device>, handle: OwnedFd, info: &ExportDesc, desc: &BufferDesc) -> (ShareError, OwnedFd) {
     let open = descriptors();
     // SAFETY: a wrong description is refused before the driver call; otherwise it is true.
     let failed = unsafe { gpu.import_buffer(handle, info, desc) }.unwrap_err();
@@ -30,19 +30,19 @@ fn impossible_imports_are_refused_and_return_the_handle() {
     let buffer = gpu.create_buffer(&buffer_desc()).unwrap();
     let Exported { handle, info } = gpu.export_buffer(&buffer, HandleKind::OpaqueFd).unwrap();
     assert!(info.size >= SIZE && info.is_dedicated);
-    let other = ExportInfo { ids: DeviceIds { device: [7; 16], ..info.ids }, ..info };
+    let other = ExportDesc { ids: DeviceIds { device: [7; 16], ..info.ids }, ..info };
     let (error, handle) = fail(&gpu, handle, &other, &buffer_desc());
     let ShareError::OtherDevice { exporter, importer } = error else { panic!("{error}") };
     assert_eq!((exporter, importer), (other.ids, info.ids));
     let smaller = buffer_desc().size(SIZE - 1);
     let (error, handle) = fail(&gpu, handle, &info, &smaller);
     assert!(matches!(error, ShareError::OtherDescription { .. }), "{error}");
-    let short = ExportInfo { size: SIZE / 2, ..info };
+    let short = ExportDesc { size: SIZE / 2, ..info };
     let (error, handle) = fail(&gpu, handle, &short, &buffer_desc());
     assert!(matches!(error, ShareError::TooSmall { size, needed } if size == SIZE / 2 && needed >= SIZE));
     for memory_type in [31, 32, u32::MAX] {
         let (error, same) =
-            fail(&gpu, handle.try_clone().unwrap(), &ExportInfo { memory_type, ..info }, &buffer_desc());
+            fail(&gpu, handle.try_clone().unwrap(), &ExportDesc { memory_type, ..info }, &buffer_desc());
         assert!(matches!(error, ShareError::MemoryType { .. }), "{error}");
         drop(same);
     }

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 use conformance::Harness as _;
 use tenure_core::{Config, Error, Gpu, Queue, SwapchainRule};
 use tenure_vulkan::ash::vk;
-use tenure_vulkan::{Device, Options, ash};
+use tenure_vulkan::{Device, DeviceConfig, ash};
 
 use super::{Headless, Painter, all_options, desc, frame};
 use crate::disguise::{Costume, Disguise};
 use crate::harness::Vulkan;
 
 /// A device in disguise that presents.
-fn disguised(options: Options) -> Vulkan {
+fn disguised(options: DeviceConfig) -> Vulkan {
     Vulkan::wearing(Costume::plain(), options, |raw| {
         raw.extensions.push(ash::khr::swapchain::NAME.to_owned());
     })

@@ -443,7 +443,7 @@ fn swap_chains_need_their_extensions() {
     // SAFETY: it is refused before the surface is used.
     let refused = unsafe { Swapchain::new(&gpu, surface, &desc([16, 16])) };
     let refused = refused.unwrap_err().to_string();
-    assert!(refused.contains("Options::presentation"), "{refused}");
+    assert!(refused.contains("DeviceConfig::presentation"), "{refused}");
     assert!(!gpu.device().optional_features().contains(OptionalFeatures::SWAPCHAIN_MAINTENANCE1));
     drop(gpu);
     harness.end();

@@ -9,12 +9,12 @@ mod wishes;
 use tenure_core::device::Format;
 use tenure_core::{Error, Gpu, Queue, Recording, State, Subresource, SwapchainDesc, SwapchainImage, Usage};
 use tenure_vulkan::ash::vk;
-use tenure_vulkan::{Device, OptionalFeatures, Options, RawView as _, Swapchain, ash};
+use tenure_vulkan::{Device, DeviceConfig, OptionalFeatures, RawView as _, Swapchain, ash};
 
 use crate::harness::validated;
 
 /// With and without fences for presentations.
-fn all_options() -> [Options; 2] {
+fn all_options() -> [DeviceConfig; 2] {
     let options = validated().presentation(true);
     [options.clone(), options.without(OptionalFeatures::SWAPCHAIN_MAINTENANCE1)]
 }

@@ -9,7 +9,7 @@ use tenure_core::{
     SwapchainRule,
 };
 use tenure_vulkan::ash::vk;
-use tenure_vulkan::{Device, Options, Swapchain, ash};
+use tenure_vulkan::{Device, DeviceConfig, Swapchain, ash};
 
 use super::{Headless, Painter, all_options, desc, frame};
 use crate::disguise::{Costume, Disguise, hooked_entry};
@@ -22,7 +22,7 @@ const LINEAR: SurfaceFormat = SurfaceFormat::new(FORMAT, ColorSpace::Srgb);
 const HDR: SurfaceFormat = SurfaceFormat::new(FORMAT, ColorSpace::Hdr10);
 
 /// A device whose surfaces can offer HDR10.
-fn disguised(options: Options, has_metadata: bool) -> Vulkan {
+fn disguised(options: DeviceConfig, has_metadata: bool) -> Vulkan {
     Vulkan::wearing(Costume::plain(), options, |raw| {
         let metadata = ash::ext::hdr_metadata::NAME;
         raw.entry = raw.entry.take().map(hooked_entry);
