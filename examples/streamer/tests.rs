@@ -10,7 +10,7 @@ use crate::streamer::Streamer;
 
 /// A refused load is repeated in a later frame, and is not an error.
 #[test]
-fn what_is_refused_is_loaded_later() -> Result<()> {
+fn refused_loads_are_repeated_later() -> Result<()> {
     let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).budgets([BUDGET]));
     let mut streamer = Streamer::new(Gpu::new(device.clone(), Options::config())?)?;
     let mut frames = 0..;

@@ -77,7 +77,7 @@ mod tests {
     use super::{Percentiles, medians};
 
     #[test]
-    fn a_percentile_is_the_call_that_so_many_do_not_exceed() {
+    fn percentiles_are_measured_calls() {
         let found = Percentiles::of((1..=100).rev().collect());
         assert_eq!(found, Percentiles { p50: 50, p99: 99, p9999: 100, max: 100 });
         assert_eq!(Percentiles::of(vec![7]), Percentiles { p50: 7, p99: 7, p9999: 7, max: 7 });

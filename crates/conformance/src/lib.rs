@@ -88,7 +88,7 @@ suite_of! { ($)
     churn: contents_survive_their_neighbours contents_survive_with_large_slots_and_buddy_allocators;
     locations: edges_survive_in_every_location;
     mapped:
-        upload_buffers_hold_what_is_written readback_buffers_show_what_was_copied
+        upload_buffers_hold_written_bytes readback_buffers_show_copied_bytes
         gpu_upload_buffers_fall_back_to_other_memory only_mapped_buffers_are_reached_by_the_cpu;
     textures:
         mips_and_layers_keep_their_texels volumes_keep_their_texels
@@ -96,8 +96,8 @@ suite_of! { ($)
         large_textures_have_memory_of_their_own targets_are_created textures_survive_their_neighbours
         views_in_other_formats_are_supported_or_refused;
     moving:
-        buffers_that_move_keep_their_bytes textures_that_move_keep_their_texels shaders_find_what_has_moved
-        threads_find_what_has_moved;
+        buffers_that_move_keep_their_bytes textures_that_move_keep_their_texels shaders_find_moved_textures
+        threads_find_moved_resources;
     read_only: shaders_read_without_names written_resources_become_read_only;
     texture_copies: textures_are_copied_on_every_queue subresources_are_copied_alone;
     mips: mips_are_averages_of_larger_ones mips_are_refused_by_name;
@@ -112,7 +112,7 @@ suite_of! { ($)
     queues:
         bytes_cross_queues waits_order_queues queues_work_side_by_side unknown_queues_are_refused;
     external: external_submissions_are_counted external_errors_are_returned;
-    sharing: shared_resources_come_back what_is_not_shared_is_refused;
+    sharing: shared_resources_come_back unshared_resources_are_refused;
     states:
         recordings_take_effect_in_the_order_of_submission subresources_have_states_of_their_own
         impossible_states_are_refused;
@@ -120,7 +120,7 @@ suite_of! { ($)
         deferred_frames_are_the_same_with_and_without_aliasing repeated_graphs_create_nothing
         repeated_acquisitions_create_nothing changing_resolutions_stay_bounded;
     transient_misuse:
-        passes_use_what_they_declared invalid_graphs_change_nothing failed_passes_leave_nothing_behind
+        passes_use_only_declared_resources invalid_graphs_change_nothing failed_passes_leave_nothing_behind
         transient_resources_belong_to_their_recording;
     transient_targets:
         culled_passes_of_graphs_leave_nothing_behind culled_acquisitions_leave_nothing_behind;
@@ -128,7 +128,7 @@ suite_of! { ($)
         tiles_are_mapped_remapped_and_unmapped mappings_are_shared_by_copying
         reserved_textures_hold_texels tiles_out_of_range_are_refused;
     constants: constants_reach_the_gpu;
-    rings: rings_keep_what_the_gpu_has_not_read full_rings_wait_frame_by_frame;
+    rings: rings_keep_bytes_until_the_gpu_has_read_them full_rings_wait_frame_by_frame;
     uploads:
         uploads_reach_buffers uploads_reach_every_kind_of_texture uploads_reach_regions_in_order
         uploads_are_waited_for staged_uploads_reach_buffers staged_uploads_reach_every_kind_of_texture

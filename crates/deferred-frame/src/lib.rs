@@ -29,10 +29,10 @@
 //! # Ok::<(), deferred_frame::FrameError>(())
 //! ```
 
+mod accessed_parts;
 mod error;
 mod frame;
 mod memory;
-mod parts;
 mod passes;
 mod pattern;
 mod perform;

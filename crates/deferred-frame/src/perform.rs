@@ -13,7 +13,7 @@ use tenure::{
 };
 
 use crate::DeferredFrame;
-use crate::parts::Part;
+use crate::accessed_parts::Part;
 use crate::pattern::Mark;
 use crate::script::{Piece, Step, row_pitch};
 

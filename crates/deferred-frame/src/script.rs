@@ -4,8 +4,8 @@ use tenure::device::{Properties, StateModel};
 use tenure::{State, device::QueueId, resource::TextureInfo, transient::TransientDesc};
 
 use crate::DeferredFrame;
+use crate::accessed_parts::{Part, parts};
 use crate::frame::is_asked_for;
-use crate::parts::{Part, parts};
 
 /// The least distance between parts in staging memory. No part is larger.
 const GRAIN: u64 = 64;

@@ -8,7 +8,7 @@ use fuzz_cases::{CASES, feed};
 use test_random::Rng;
 
 #[test]
-fn every_case_takes_what_is_kept() {
+fn every_case_accepts_its_seeds() {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
     for (name, run) in CASES {
         let folder = kept.join(name);

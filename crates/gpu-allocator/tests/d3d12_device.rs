@@ -192,7 +192,7 @@ fn placed_targets_take_their_clear_value() {
 }
 
 #[test]
-fn committed_resources_are_counted_and_nothing_is_taken_for_them() {
+fn committed_resources_are_counted_and_take_no_block() {
     let mut allocator = allocator();
     let properties = D3D12_HEAP_PROPERTIES { Type: D3D12_HEAP_TYPE_DEFAULT, ..Default::default() };
     let committed =
@@ -205,7 +205,7 @@ fn committed_resources_are_counted_and_nothing_is_taken_for_them() {
 }
 
 #[test]
-fn what_the_device_cannot_do_is_refused_and_leaks_nothing() {
+fn unsupported_descriptions_are_refused_without_leaks() {
     let mut allocator = allocator();
     let raw = texture(64, D3D12_RESOURCE_FLAG_NONE);
     let placed = ResourceType::Placed;
@@ -282,7 +282,7 @@ fn granted(device: &ID3D12Device) -> u64 {
 }
 
 #[test]
-fn the_budget_is_what_windows_grants() {
+fn the_budget_is_that_of_windows() {
     static HEARD: Heard = Heard(Mutex::new(Vec::new()));
     log::set_logger(&HEARD).unwrap();
     log::set_max_level(log::LevelFilter::Debug);

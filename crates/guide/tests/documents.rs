@@ -68,7 +68,7 @@ fn links_lead_to_files_and_headings_that_exist() {
 }
 
 #[test]
-fn every_chapter_is_run_and_listed_and_ends_with_what_can_go_wrong() {
+fn every_chapter_is_run_and_listed_and_ends_with_its_errors() {
     let folder = root().join("docs/guide");
     let index = fs::read_to_string(folder.join("README.md")).unwrap();
     let run = include_str!("../src/lib.rs");

@@ -38,7 +38,7 @@ fn program(recorder: &DebuggingRecorder, gpu: &Gpu<Device>) {
 }
 
 #[test]
-fn metrics_say_what_the_statistics_say() {
+fn metrics_equal_the_statistics() {
     let (recorder, gpu) =
         (DebuggingRecorder::new(), Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap());
     program(&recorder, &gpu);

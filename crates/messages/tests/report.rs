@@ -60,7 +60,7 @@ fn the_schema_is_the_published_one() {
 }
 
 #[test]
-fn the_report_says_what_the_counters_say() {
+fn the_report_equals_the_counters() {
     let report = report();
     let written: Value = serde_json::from_str(&serde_json::to_string(&report).unwrap()).unwrap();
     assert_eq!(written["version"], json!(1));

@@ -112,7 +112,7 @@ mod tests {
     use super::Feature;
 
     #[test]
-    fn every_feature_says_what_is_missing_and_how_to_get_it() {
+    fn every_feature_names_the_missing_part_and_the_remedy() {
         let how = |name: &str| {
             format!(
                 "install the whole program with `cargo install tenure-cli --features full`, or in a checkout use `cargo \

@@ -4,7 +4,7 @@
 //! Exit status: 0 when nothing failed, leaked or was hazardous; 1 when something did; 2 for bad
 //! usage or input, or when a device is missing.
 
-mod about;
+mod adapter_properties;
 #[cfg(any(feature = "vulkan", all(windows, feature = "d3d12")))]
 mod api;
 mod args;

@@ -158,7 +158,7 @@ fn synthetic_recordings_replay_clean() {
 }
 
 #[test]
-fn what_no_device_has_is_a_failure_and_the_rest_goes_on() {
+fn impossible_allocations_fail_and_the_replay_continues() {
     let text = "op,id,size,align,kind,frame\n\
                 alloc,1,10000000000000,4,gpu_only+linear,0\n\
                 alloc,2,10000000000000,4,cpu_to_gpu+linear,0\n\
@@ -212,7 +212,7 @@ mod layer {
     const FILE: &str = "water";
 
     #[test]
-    fn what_it_reports_is_a_hazard() {
+    fn messages_of_the_layer_are_hazards() {
         // Its advice on small allocations, which is off otherwise.
         let on = [("VK_LAYER_ENABLES", "VK_VALIDATION_FEATURE_ENABLE_BEST_PRACTICES_EXT")];
         let file = recording(FILE);

@@ -13,7 +13,7 @@ use crate::memory::{
     AllocationFlags, Backing, HeapPlace, Location, MapWish, MemorySize, MemoryUse, Page, PageRange,
     ResourceRequest, allows, no_memory_type,
 };
-use crate::registry::{ObjectKind, RecordKey};
+use crate::registry::{ObjectKind, RegistryKey};
 use crate::resource::{
     Buffer, HandleInner, Labels, Texture, TextureDesc, buffer_alignment, placed_needs, refuse_read_only,
 };
@@ -78,7 +78,7 @@ pub struct PageAllocator<D: Device> {
     name: Name,
     page_size: u64,
     pages: Mutex<Vec<Arc<Page<D>>>>,
-    record: RecordKey,
+    registry_key: RegistryKey,
     /// Declared last, as in every handle.
     services: Arc<Services<D>>,
 }
@@ -88,8 +88,8 @@ debug_fields!([D: Device] PageAllocator<D>, "PageAllocator", this, name: this.na
 impl<D: Device> PageAllocator<D> {
     pub(crate) fn new(services: &Arc<Services<D>>, desc: &PageAllocatorDesc) -> Self {
         let PageAllocatorDesc { page_size, name } = desc.clone();
-        let record = services.context.register(&name, ObjectKind::Pages, 0);
-        Self { name, page_size, pages: Mutex::new(Vec::new()), record, services: services.clone() }
+        let registry_key = services.context.register(&name, ObjectKind::Pages, 0);
+        Self { name, page_size, pages: Mutex::new(Vec::new()), registry_key, services: services.clone() }
     }
 
     /// Creates a GPU-only or mapped buffer in a page.
@@ -186,7 +186,7 @@ impl<D: Device> PageAllocator<D> {
         match made {
             Ok(api_resource) => Ok(Backing { api_resource, location: Location::Page(range) }),
             Err(error) => {
-                self.give_up(&range);
+                self.free_unused(&range);
                 if error.is_shortage() {
                     self.services.context.place_resource(&*self.services, committed)
                 } else {
@@ -197,12 +197,12 @@ impl<D: Device> PageAllocator<D> {
     }
 
     /// Frees a range whose resource could not be created, and its page if it has no other resource.
-    fn give_up(&self, range: &PageRange<D>) {
+    fn free_unused(&self, range: &PageRange<D>) {
         let mut pages = self.pages.lock();
-        let mut heap = range.page.leave();
+        let mut heap = range.page.remove_resource();
         if range.page.usage().1 == 0 {
             pages.retain(|page| !Arc::ptr_eq(page, &range.page));
-            heap = heap.or_else(|| range.page.retire());
+            heap = heap.or_else(|| range.page.close());
         }
         drop(pages);
         if let Some(heap) = heap {
@@ -298,10 +298,10 @@ impl<D: Device> PageAllocator<D> {
 impl<D: Device> Drop for PageAllocator<D> {
     #[inline(never)]
     fn drop(&mut self) {
-        self.services.context.registry.remove(self.record);
+        self.services.context.registry.remove(self.registry_key);
         // The resources of an empty page have been through the release queue: the GPU does not use them.
         for page in std::mem::take(self.pages.get_mut()) {
-            if let Some(heap) = page.retire() {
+            if let Some(heap) = page.close() {
                 self.destroy(heap, page.own());
             }
         }

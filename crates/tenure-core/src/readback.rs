@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::device::{Allowed, Device, DeviceError};
 use crate::duration::milliseconds;
 use crate::memory::AllocationFlags;
-use crate::registry::{ObjectKind, RecordKey};
+use crate::registry::{ObjectKind, RegistryKey};
 use crate::services::Services;
 use crate::staging::{Footprint, Page, Part, Uses};
 use crate::ticket::{Progress, Ticket};
@@ -48,7 +48,7 @@ pub struct Readback<D: Device> {
     /// `None` only inside `drop`.
     part: Option<Part<D>>,
     rows: Rows,
-    record: RecordKey,
+    registry_key: RegistryKey,
     services: Arc<Services<D>>,
 }
 
@@ -95,9 +95,9 @@ impl<D: Device> Readback<D> {
         let _call = context.call();
         context.clock.check().map_err(|source| Error::device(name, source))?;
         let part = services.readbacks.reserve(context, &**services, rows.padded(), align, flags)?;
-        let record = context.register(name, ObjectKind::Readback, rows.tight());
+        let registry_key = context.register(name, ObjectKind::Readback, rows.tight());
         let (ticket, name) = (Arc::new(Ticket::new(recording.clone())), name.clone());
-        Ok(Self { name, ticket, part: Some(part), rows, record, services: services.clone() })
+        Ok(Self { name, ticket, part: Some(part), rows, registry_key, services: services.clone() })
     }
 
     pub(crate) const fn ticket(&self) -> &Arc<Ticket> {
@@ -275,14 +275,14 @@ impl<D: Device> Future for Readback<D> {
 impl<D: Device> Drop for Readback<D> {
     #[inline(never)]
     fn drop(&mut self) {
-        self.services.context.registry.remove(self.record);
+        self.services.context.registry.remove(self.registry_key);
         if let Some(part) = self.part.take() {
             let uses = match self.ticket.progress() {
                 Progress::Open => Uses::Recordings,
                 Progress::Submitted(point) => Uses::Submitted(point),
                 Progress::Discarded => Uses::NONE,
             };
-            self.services.readbacks.let_go(&self.services.context, part.page, uses);
+            self.services.readbacks.release_page(&self.services.context, part.page, uses);
         }
     }
 }

@@ -79,12 +79,12 @@ pub trait Recorder: Send + Sync {
     }
 
     /// Called when the contents of the place with this [key](RecordedPlace::key) have moved to another. The old
-    /// place is given back once the GPU has completed the work that uses it.
+    /// place is reclaimed once the GPU has completed the work that uses it.
     fn moved(&self, from: u64, to: &RecordedPlace) {
         let _ = (from, to);
     }
 
-    /// Called when the bytes with this [key](RecordedPlace::key) were given back, because nothing uses them any
+    /// Called when the bytes with this [key](RecordedPlace::key) were reclaimed, because nothing uses them any
     /// more. Keys that were never reported belong to allocations of the manager itself.
     fn released(&self, key: u64) {
         let _ = key;

@@ -62,12 +62,12 @@ impl fmt::Display for ObjectKind {
     }
 }
 
-/// The record of a live object.
+/// The entry of a live object.
 #[derive(Debug)]
-pub(crate) struct Record {
+pub(crate) struct RegistryEntry {
     pub(crate) name: Name,
     pub(crate) kind: ObjectKind,
-    /// The low bytes of the number of records that its table had ever had. Three bytes, which fit beside the
+    /// The low bytes of the number of entries that its table had ever had. Three bytes, which fit beside the
     /// kind without padding.
     pub(crate) serial: [u8; 3],
     /// Frames from creation to the drop of the handle, plus one; `None` if not dropped. A dropped object stays
@@ -97,7 +97,7 @@ pub struct Leak {
     pub backtrace: Option<String>,
 }
 
-impl Record {
+impl RegistryEntry {
     /// The record of an object that lives exactly as long as its handle, without a tag and a location.
     #[inline]
     pub(crate) fn new(name: Name, kind: ObjectKind, bytes: u64, frame: u64) -> Self {
@@ -117,13 +117,13 @@ impl Record {
 }
 
 impl Leak {
-    pub(crate) fn of(record: &Record) -> Self {
+    pub(crate) fn of(entry: &RegistryEntry) -> Self {
         Self {
-            name: record.name.clone(),
-            kind: record.kind,
-            bytes: record.bytes,
-            frame: record.frame,
-            backtrace: record.backtrace.as_ref().map(ToString::to_string),
+            name: entry.name.clone(),
+            kind: entry.kind,
+            bytes: entry.bytes,
+            frame: entry.frame,
+            backtrace: entry.backtrace.as_ref().map(ToString::to_string),
         }
     }
 }
@@ -135,29 +135,29 @@ impl fmt::Display for Leak {
     }
 }
 
-/// The shard and the index of an object's record.
+/// The shard and the index of an object's entry.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RecordKey {
+pub(crate) struct RegistryKey {
     shard: u16,
     generation: u16,
     index: u32,
 }
 
-impl RecordKey {
+impl RegistryKey {
     /// Rises by one with every [`GENERATION`] objects that the thread creates.
     #[inline]
     pub(crate) fn generation(self) -> usize {
         usize::from(self.generation)
     }
 
-    /// The key as a number, for modules without access to records.
+    /// The key as a number, for modules without access to entries.
     pub(crate) fn to_bits(self) -> u64 {
         u64::from(self.shard) << 48 | u64::from(self.generation) << 32 | u64::from(self.index)
     }
 
     /// The unique slot of the object among live ones.
-    pub(crate) fn slot(self) -> RecordSlot {
-        RecordSlot { shard: self.shard, index: self.index }
+    pub(crate) fn slot(self) -> RegistrySlot {
+        RegistrySlot { shard: self.shard, index: self.index }
     }
 
     /// A key from its number.
@@ -166,19 +166,19 @@ impl RecordKey {
     }
 }
 
-/// The position of a live object's record; a later object may reuse it.
+/// The position of a live object's entry; a later object may reuse it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct RecordSlot {
+pub(crate) struct RegistrySlot {
     shard: u16,
     index: u32,
 }
 
-impl RecordSlot {
-    /// [`LiveObject::id`](crate::LiveObject::id) of the object with this record. The slot distinguishes live
+impl RegistrySlot {
+    /// [`LiveObject::id`](crate::LiveObject::id) of the object with this entry. The slot distinguishes live
     /// objects, the serial those that use the slot one after another. The index comes last, so that the number
     /// is exact as a double, which many JSON readers use, for the first 2²⁵ objects of a thread.
-    pub(crate) fn id(self, record: &Record) -> u64 {
-        let [low, middle, high] = record.serial;
+    pub(crate) fn id(self, entry: &RegistryEntry) -> u64 {
+        let [low, middle, high] = entry.serial;
         let serial = u64::from(u32::from_le_bytes([low, middle, high, 0]));
         u64::from(self.index) << 28 | u64::from(self.shard) << 24 | serial
     }
@@ -195,7 +195,7 @@ const SHARDS: usize = 16;
 
 #[derive(Debug, Default)]
 struct Table {
-    records: Slab<Record>,
+    entries: Slab<RegistryEntry>,
     /// Records ever inserted, modulo 2³².
     inserted: u32,
     /// Remote removals in progress; empty between calls, and kept for its capacity.
@@ -204,7 +204,7 @@ struct Table {
 
 impl Table {
     fn remove(&mut self, index: u32) {
-        self.records.try_remove(index as usize);
+        self.entries.try_remove(index as usize);
     }
 }
 
@@ -216,7 +216,7 @@ struct Shard {
     table: Mutex<Table>,
 }
 
-/// Maximum of the remote removals that one insertion carries out, so that no single call removes all records of
+/// Maximum of the remote removals that one insertion carries out, so that no single call removes all entries of
 /// objects that other threads have dropped.
 const REMOVALS_PER_INSERTION: usize = 64;
 
@@ -229,8 +229,8 @@ impl Shard {
         Self { remote_removals: RemoteFreeList::default(), table: Mutex::default() }
     }
 
-    /// Inserts a record. Returns its index and its generation.
-    fn insert(&self, mut record: Record) -> (usize, u32) {
+    /// Inserts an entry. Returns its index and its generation.
+    fn insert(&self, mut entry: RegistryEntry) -> (usize, u32) {
         let mut table = self.table.lock();
         if self.remote_removals.has_some() {
             self.carry_out_removals(&mut table, REMOVALS_PER_INSERTION);
@@ -238,8 +238,8 @@ impl Shard {
         table.inserted = table.inserted.wrapping_add(1);
         let generation = table.inserted / GENERATION;
         let [low, middle, high, _] = table.inserted.to_le_bytes();
-        record.serial = [low, middle, high];
-        (table.records.insert(record), generation)
+        entry.serial = [low, middle, high];
+        (table.entries.insert(entry), generation)
     }
 
     #[cold]
@@ -250,8 +250,8 @@ impl Shard {
         table.removals = removals;
     }
 
-    /// Queues the removal of records, on a thread that does not own the table.
-    fn queue_removals(&self, keys: &[RecordKey]) {
+    /// Queues the removal of entries, on a thread that does not own the table.
+    fn queue_removals(&self, keys: &[RegistryKey]) {
         let mut queue = self.remote_removals.open();
         keys.iter().for_each(|key| queue.post(key.index));
         let is_too_long = queue.queued() > MAX_QUEUED_REMOVALS;
@@ -272,7 +272,7 @@ impl Shard {
 /// Removals by one thread from other threads' tables, collected until there are [`BULK`].
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Outbox(Mutex<Vec<RecordKey>>);
+struct Outbox(Mutex<Vec<RegistryKey>>);
 
 /// Removals that an outbox collects before it queues them in their tables.
 const BULK: usize = 64;
@@ -297,16 +297,16 @@ impl Default for Registry {
 }
 
 impl Registry {
-    pub(crate) fn insert(&self, record: Record) -> RecordKey {
+    pub(crate) fn insert(&self, entry: RegistryEntry) -> RegistryKey {
         let shard = crate::thread_slot::current() % SHARDS;
-        let (index, generation) = self.shards[shard].insert(record);
+        let (index, generation) = self.shards[shard].insert(entry);
         // Four billion live objects do not fit into memory.
         let index = u32::try_from(index).unwrap_or(u32::MAX);
-        RecordKey { shard: shard as u16, generation: generation as u16, index }
+        RegistryKey { shard: shard as u16, generation: generation as u16, index }
     }
 
     #[inline]
-    pub(crate) fn remove(&self, key: RecordKey) {
+    pub(crate) fn remove(&self, key: RegistryKey) {
         let own = crate::thread_slot::current() % SHARDS;
         if usize::from(key.shard) == own {
             self.shards[own].table.lock().remove(key.index);
@@ -320,25 +320,25 @@ impl Registry {
     }
 
     /// Updates the place of an object that has moved.
-    pub(crate) fn set_place(&self, key: RecordKey, place: RecordedLocation) {
+    pub(crate) fn set_place(&self, key: RegistryKey, place: RecordedLocation) {
         if let Some(shard) = self.shards.get(usize::from(key.shard))
-            && let Some(record) = shard.table.lock().records.get_mut(key.index as usize)
+            && let Some(entry) = shard.table.lock().entries.get_mut(key.index as usize)
         {
-            record.place = place;
+            entry.place = place;
         }
     }
 
     /// Notes that an object's handle was dropped, while the object stays alive.
-    pub(crate) fn note_dropped(&self, key: RecordKey, frame: u64) {
+    pub(crate) fn note_dropped(&self, key: RegistryKey, frame: u64) {
         if let Some(shard) = self.shards.get(usize::from(key.shard))
-            && let Some(record) = shard.table.lock().records.get_mut(key.index as usize)
+            && let Some(entry) = shard.table.lock().entries.get_mut(key.index as usize)
         {
-            record.note_dropped(frame);
+            entry.note_dropped(frame);
         }
     }
 
     /// Queues the removals of an outbox in their tables.
-    fn send(&self, outbox: &mut Vec<RecordKey>) {
+    fn send(&self, outbox: &mut Vec<RegistryKey>) {
         for same in outbox.chunk_by(|one, next| one.shard == next.shard) {
             if let Some(first) = same.first() {
                 self.shards[usize::from(first.shard)].queue_removals(same);
@@ -352,19 +352,19 @@ impl Registry {
         self.outboxes.iter().for_each(|outbox| self.send(&mut outbox.0.lock()));
     }
 
-    /// Calls `visit` for each record. Cost: proportional to the live objects.
-    pub(crate) fn for_each(&self, mut visit: impl FnMut(RecordSlot, &Record)) {
+    /// Calls `visit` for each entry. Cost: proportional to the live objects.
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(RegistrySlot, &RegistryEntry)) {
         self.send_all();
         for (shard, table) in (0..).zip(&self.shards) {
-            for (index, record) in table.lock().records.iter() {
-                visit(RecordSlot { shard, index: index as u32 }, record);
+            for (index, entry) in table.lock().entries.iter() {
+                visit(RegistrySlot { shard, index: index as u32 }, entry);
             }
         }
     }
 
     pub(crate) fn len(&self) -> usize {
         self.send_all();
-        self.shards.iter().map(|shard| shard.lock().records.len()).sum()
+        self.shards.iter().map(|shard| shard.lock().entries.len()).sum()
     }
 }
 
@@ -373,29 +373,29 @@ mod tests {
     use std::sync::mpsc;
     use std::thread;
 
-    use super::{MAX_QUEUED_REMOVALS, ObjectKind, Record, Registry};
+    use super::{MAX_QUEUED_REMOVALS, ObjectKind, Registry, RegistryEntry};
     use crate::Name;
 
-    fn record(bytes: u64) -> Record {
+    fn entry(bytes: u64) -> RegistryEntry {
         let (name, kind) = (Name::default(), ObjectKind::Buffer);
-        Record::new(name, kind, bytes, 0)
+        RegistryEntry::new(name, kind, bytes, 0)
     }
 
     fn living(registry: &Registry) -> Vec<u64> {
         let mut bytes = Vec::new();
-        registry.for_each(|_, record| bytes.push(record.bytes));
+        registry.for_each(|_, entry| bytes.push(entry.bytes));
         bytes.sort_unstable();
         bytes
     }
 
-    /// A record that one thread inserts and another removes is gone at once for each caller, for any number of
-    /// records, and even if the first thread has ended.
+    /// An entry that one thread inserts and another removes is gone at once for each caller, for any number of
+    /// entries, and even if the first thread has ended.
     #[test]
-    fn others_remove_records_too() {
+    fn others_remove_entries_too() {
         for count in [1, 63, 64, 65, 1000, 2 * MAX_QUEUED_REMOVALS as u64 + 7] {
             let registry = Registry::default();
             let keys = thread::scope(|scope| {
-                let insert = || (0..count).map(|bytes| registry.insert(record(bytes))).collect::<Vec<_>>();
+                let insert = || (0..count).map(|bytes| registry.insert(entry(bytes))).collect::<Vec<_>>();
                 scope.spawn(insert).join().unwrap()
             });
             assert_eq!(registry.len() as u64, count);
@@ -407,10 +407,10 @@ mod tests {
         }
     }
 
-    /// Every program has a record for each object.
+    /// Every program has an entry for each object.
     #[test]
     fn records_are_small() {
-        assert_eq!(size_of::<Record>(), 96);
+        assert_eq!(size_of::<RegistryEntry>(), 96);
     }
 
     /// Live objects have different ids, and so have objects that use one slot one after another, for any number
@@ -421,28 +421,28 @@ mod tests {
         let registry = &Registry::default();
         let mut seen = std::collections::HashSet::new();
         for threads in 1..4 {
-            let insert = || (0..COUNT).map(|bytes| registry.insert(record(bytes))).collect::<Vec<_>>();
+            let insert = || (0..COUNT).map(|bytes| registry.insert(entry(bytes))).collect::<Vec<_>>();
             let keys = thread::scope(|scope| {
                 let all: Vec<_> = (0..threads).map(|_| scope.spawn(insert)).collect();
                 all.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
             });
-            registry.for_each(|slot, record| assert!(seen.insert(slot.id(record)), "{slot:?}"));
+            registry.for_each(|slot, entry| assert!(seen.insert(slot.id(entry)), "{slot:?}"));
             keys.into_iter().for_each(|key| registry.remove(key));
         }
         assert_eq!(seen.len() as u64, 6 * COUNT);
     }
 
-    /// Two threads insert, and remove each other's records, at the same time: no record is lost, and none is
+    /// Two threads insert, and remove each other's entries, at the same time: no entry is lost, and none is
     /// removed in place of another.
     #[test]
-    fn records_are_removed_once() {
+    fn entries_are_removed_once() {
         const COUNT: u64 = if cfg!(miri) { 100 } else { 10_000 };
         let registry = &Registry::default();
         let (to_second, from_first) = mpsc::channel();
         let (to_first, from_second) = mpsc::channel();
         let work = |first: u64, to: mpsc::Sender<_>, from: mpsc::Receiver<_>| {
             for bytes in first..first + COUNT {
-                let key = registry.insert(record(bytes));
+                let key = registry.insert(entry(bytes));
                 if bytes % 3 > 0 {
                     to.send(key).unwrap();
                 }

@@ -9,7 +9,7 @@ pub(crate) trait Service<D: Device> {
     fn end_frame(&self, context: &Context<D>);
 
     /// Frees the memory that is not in use, when memory is short or is trimmed.
-    fn release_free(&self, context: &Context<D>);
+    fn trim(&self, context: &Context<D>);
 
     /// Ends the manager: frees all memory. The GPU is idle or lost, but recordings may be open, and return objects later.
     fn release_all(&self, context: &Context<D>);

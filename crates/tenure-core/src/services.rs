@@ -84,8 +84,8 @@ impl<D: Device> Services<D> {
     }
 
     /// Frees the pages and query heaps that are not in use.
-    pub(crate) fn release_free(&self) {
-        self.each().iter().for_each(|service| service.release_free(&self.context));
+    pub(crate) fn trim(&self) {
+        self.each().iter().for_each(|service| service.trim(&self.context));
     }
 
     /// Ends the manager: frees all pages and the memory of all query heaps.
@@ -109,7 +109,7 @@ impl<D: Device> MakeRoom for Services<D> {
         // their `Upload` has the error.
         let _told_later = self.uploads.try_flush(context);
         context.poll_clock();
-        self.release_free();
+        self.trim();
         self.transients.try_trim(IdleHeaps::NotUsedLately);
         context.purge_memory();
         context.pools.reclaim(context.device());

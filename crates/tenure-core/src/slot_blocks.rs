@@ -7,7 +7,7 @@ use tenure_suballoc::{Handle, Slots};
 
 /// A slot of a block.
 pub(crate) struct Slot<T> {
-    /// The block. Given back with the slot, so that a block without used slots has one owner.
+    /// The block. Returned with the slot, so that a block without used slots has one owner.
     pub(crate) object: Arc<T>,
     pub(crate) index: u32,
     block: u32,
@@ -100,7 +100,7 @@ impl<T> SlotBlocks<T> {
 
     /// Takes out the blocks that have been empty since before `oldest`, except those with other references: on
     /// a lost device, slots are freed while open recordings may still refer to them.
-    pub(crate) fn retire(&mut self, oldest: u64, retired: &mut Vec<T>) {
+    pub(crate) fn trim_older(&mut self, oldest: u64, retired: &mut Vec<T>) {
         while let Some(id) = self.empty.iter().copied().find(|id| self.is_idle(*id, oldest)) {
             self.empty.remove(&id);
             self.with_room.remove(&id);

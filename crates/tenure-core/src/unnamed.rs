@@ -13,7 +13,7 @@ const MOST: usize = 1 << 12;
 
 /// A resource that a recording has bound.
 struct BoundResource {
-    /// The set or the table: the key of its record, and its name. `None`: made for the recording.
+    /// The set or the table: the key of its registry entry, and its name. `None`: made for the recording.
     container: Option<(u64, Name)>,
     /// The id of the state cell.
     cell: u64,

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_slice_goes_by_itself_where_the_buffer_ends_with_it() {
+    fn the_last_slice_is_copied_alone_at_the_end_of_the_buffer() {
         // Slices of 8 rows of 64 bytes, 9 rows apart.
         let (layout, block) =
             (BufferLayout { offset: 512, row_pitch: 256, rows: 9 }, Format::Rgba8Unorm.block());
@@ -99,7 +99,7 @@ mod tests {
     proptest! {
         /// Copies that fit a buffer satisfy the runtime's rules, and read each texel from its own place.
         #[test]
-        fn what_fits_is_taken(
+        fn copies_that_fit_a_buffer_are_accepted(
             extent in [1_u32..=9, 1_u32..=9, 1_u32..=5], padding in 0_u32..4, steps in 1_u64..5,
             start in 0_u64..3, spare in 0_u64..2048, format in prop::sample::select(Format::ALL),
         ) {

@@ -767,7 +767,7 @@ mod tests {
     }
 
     #[test]
-    fn views_show_what_is_there() {
+    fn views_are_limited_to_the_texture() {
         let info =
             TextureInfo { mips: 3, depth_or_layers: 2, ..d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ) };
         let all = TextureView {

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_is_not_asked_again_until_it_has_made_room() {
+    fn answers_are_kept_until_they_are_replaced() {
         let kept = TextureCache::with_sets(1);
         let asked = Cell::new(0);
         let ask = |side: u32| {

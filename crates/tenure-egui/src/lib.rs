@@ -1,5 +1,5 @@
 //! tenure's GPU memory as a panel in any program with [`egui`]: what each memory heap holds over the last frames, the blocks
-//! of every pool, each live object, and what keeps dropped ones from being given back.
+//! of every pool, each live object, and what keeps dropped ones from being released.
 //!
 //! ```
 //! use tenure_core::device::Usage;
@@ -33,7 +33,7 @@ mod block_rows;
 mod blocks;
 mod colours;
 mod heaps;
-mod objects;
+mod object_table;
 mod panel;
 mod samples;
 mod snapshot;

@@ -8,7 +8,7 @@ use tenure_core::Gpu;
 use tenure_core::device::Device;
 
 use crate::blocks::{BlockMap, Selected};
-use crate::objects::ObjectTable;
+use crate::object_table::ObjectTable;
 use crate::samples::Samples;
 use crate::snapshot::Snapshot;
 use crate::text::{bytes, counted};

@@ -4,7 +4,7 @@
 //!
 //! Extended over the passes that may run on the main queue meanwhile, the resources of another queue's chain of passes all
 //! overlap, though many of them are never live at the same time. [`pack_nested`] first places overlapping ones among
-//! themselves, by the order of their own passes. The result is one block, which is live as long as any of them, and is placed
+//! themselves, by the order of their own passes. The result is one packed group, which is live as long as any of them, and is placed
 //! with the other resources.
 
 use core::ops::Range;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use tenure_plan::{Item, PlanConfig, PlanError, Stability, plan};
 
-/// An item to place: a resource, or several as one block.
+/// An item to place: a resource, or a packed group of several.
 #[derive(Clone, Debug)]
 pub(super) struct PackItem {
     pub(super) lifetime: Range<usize>,
@@ -121,7 +121,7 @@ pub(super) struct QueueLifetime {
     pub(super) lifetime: Range<usize>,
 }
 
-/// Places the items, with items of one queue combined into blocks where that saves bytes.
+/// Places the items, with items of one queue packed into groups where that saves bytes.
 pub(super) fn pack_nested(
     pack_items: &[PackItem],
     queue_lifetimes: &[Option<QueueLifetime>],
@@ -133,12 +133,12 @@ pub(super) fn pack_nested(
     let mut within = vec![(0, 0); pack_items.len()];
     let mut is_tight = true;
     for group in groups(pack_items, queue_lifetimes) {
-        if let Some(block) = Block::new(&group, pack_items, queue_lifetimes, limits, options)? {
-            for (&member, &offset) in group.iter().zip(&block.offsets) {
+        if let Some(packed) = PackedGroup::new(&group, pack_items, queue_lifetimes, limits, options)? {
+            for (&member, &offset) in group.iter().zip(&packed.offsets) {
                 within[member] = (outer.len(), offset);
             }
-            is_tight &= block.is_tight;
-            outer.push(block.item);
+            is_tight &= packed.is_tight;
+            outer.push(packed.item);
         } else {
             for member in group {
                 within[member] = (outer.len(), 0);
@@ -155,7 +155,7 @@ pub(super) fn pack_nested(
     Ok(Packed { addresses: within.iter().map(place).collect(), lower_bound })
 }
 
-/// The items in groups that may become blocks: of one queue and class, with lifetimes linked by overlaps.
+/// The items in groups that may be packed: of one queue and class, with lifetimes linked by overlaps.
 fn groups(pack_items: &[PackItem], queue_lifetimes: &[Option<QueueLifetime>]) -> Vec<Vec<usize>> {
     let kind = |member: usize| {
         queue_lifetimes[member]
@@ -188,16 +188,16 @@ fn groups(pack_items: &[PackItem], queue_lifetimes: &[Option<QueueLifetime>]) ->
 }
 
 /// A group whose members are placed among themselves.
-struct Block {
+struct PackedGroup {
     item: PackItem,
-    /// The offsets of its members from the beginning of the block.
+    /// The offsets of its members from the beginning of the group.
     offsets: Vec<u64>,
-    /// Whether no block of these members is smaller.
+    /// Whether no packing of these members is smaller.
     is_tight: bool,
 }
 
-impl Block {
-    /// The block of a group; `None` if its members cannot share bytes, or if it is larger than a heap.
+impl PackedGroup {
+    /// Packs a group; `None` if its members cannot share bytes, or if it is larger than a heap.
     fn new(
         group: &[usize],
         pack_items: &[PackItem],
@@ -233,7 +233,7 @@ impl Block {
     }
 }
 
-/// The address of the block of these items in an earlier plan, if they were in one.
+/// The address of the group of these items in an earlier plan, if they were in one.
 fn previous_base<'p>(pack_items: impl Iterator<Item = &'p PackItem>, alignment: u64) -> Option<Address> {
     let addresses = pack_items.filter_map(|item| item.previous);
     let lowest = addresses.min_by_key(|address| (address.ordinal, address.offset))?;

@@ -98,7 +98,7 @@ impl MemoryLimits {
         self.allocations.fetch_sub(1, Ordering::Relaxed);
         self.memory.remove(bytes);
         if let Some((_, heap)) = self.heap(memory) {
-            heap.give_back(bytes);
+            heap.release(bytes);
         }
     }
 
@@ -124,7 +124,7 @@ impl MemoryLimits {
     /// ```
     pub fn note_evicted(&self, memory: MemoryTypeId, bytes: u64) {
         if let Some((_, heap)) = self.heap(memory) {
-            heap.give_back(bytes);
+            heap.release(bytes);
             // The last budget is out of date.
             heap.expire_budget();
         }
@@ -429,7 +429,7 @@ mod tests {
         assert!(!take(1), "nothing is left");
         limits.note_release(MEMORY, 1390);
         usage.set(210);
-        assert!(take(100), "what was given back counts as soon as it matters");
+        assert!(take(100), "released bytes count as soon as they matter");
         let before = asked.get();
         limits.expire_budgets();
         assert!(take(1));
@@ -438,7 +438,7 @@ mod tests {
 
     /// Memory is evicted when the budget has shrunk, so the earlier budget must not be used afterwards.
     #[test]
-    fn what_was_granted_before_an_eviction_is_asked_for_again() {
+    fn the_budget_is_queried_again_after_an_eviction() {
         let (limits, granted) = (limits(), Cell::new(9000));
         let budget = || vec![HeapBudget { budget: granted.get(), usage: limits.taken(0) }];
         assert!(limits.allows(MEMORY, 500, Round::WithinBudget, budget));
@@ -452,7 +452,7 @@ mod tests {
     /// Concurrent callers cannot exceed the cap or the budget together, and a failed request leaves no
     /// reservation.
     #[test]
-    fn what_threads_take_at_once_exceeds_nothing() {
+    fn concurrent_requests_exceed_no_limit() {
         use std::sync::atomic::{AtomicU64, Ordering};
 
         use crate::HeapError;
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_that_nobody_knows_grants_everything() {
+    fn an_unknown_budget_grants_everything() {
         for answer in [vec![], vec![HeapBudget { budget: 0, usage: 77 }]] {
             let limits = limits();
             for _ in 0..100 {

@@ -155,7 +155,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     /// let (mut pool, mut retired) = (Pool::new(GeneralBlocks::new(16)?, 2), Vec::new());
     /// let level = pool.add_and_allocate("heap", 16 << 20, 16 << 20, 16, &mut retired).unwrap();
     /// pool.free(level.handle, 16 << 20)?;
-    /// assert!(pool.allocate(256, 16).is_none(), "it would keep 16 MiB from being given back");
+    /// assert!(pool.allocate(256, 16).is_none(), "it would keep 16 MiB from being freed");
     /// assert!(pool.allocate_anywhere(256, 16, 1 << 20).is_none());
     /// assert!(pool.allocate_anywhere(256, 16, u64::MAX).is_some());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -261,7 +261,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.large.note_new(id, capacity, size);
         let before = self.suballocator.capacity();
         self.reclaim(retired);
-        self.large.note_given_back(before - self.suballocator.capacity());
+        self.large.note_removed(before - self.suballocator.capacity());
         self.retention.note_growth();
         self.peak_capacity = self.peak_capacity.max(self.suballocator.capacity());
         Ok(found)
@@ -295,7 +295,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.retention.end_frame();
         self.large.end_frame();
         let frames = self.retention.frames();
-        let has_some = self.retire(retired, |suballocator, leaving| suballocator.end_frame(frames, leaving));
+        let has_some = self.remove(retired, |suballocator, leaving| suballocator.end_frame(frames, leaving));
         if has_some {
             self.retention.note_release();
         }
@@ -305,7 +305,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     /// Moves every empty block to `retired`, except for the last one if it ran empty recently. True if there were
     /// any.
     pub fn trim(&mut self, retired: &mut Vec<B>) -> bool {
-        self.retire(retired, |suballocator, leaving| suballocator.trim(leaving))
+        self.remove(retired, |suballocator, leaving| suballocator.trim(leaving))
     }
 
     /// Moves blocks that have been empty for `idle_frames` whole frames to `retired`, in the middle of a frame,
@@ -313,7 +313,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     /// bytes.
     pub fn make_way(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<B>) -> u64 {
         let mut moved = 0;
-        self.retire(retired, |suballocator, leaving| {
+        self.remove(retired, |suballocator, leaving| {
             moved = suballocator.retire_idle(idle_frames, bytes, leaving);
         });
         moved
@@ -321,10 +321,10 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
 
     /// Moves every empty block to `retired`. True when there were any.
     pub fn reclaim(&mut self, retired: &mut Vec<B>) -> bool {
-        self.retire(retired, |suballocator, leaving| suballocator.end_frame(0, leaving))
+        self.remove(retired, |suballocator, leaving| suballocator.end_frame(0, leaving))
     }
 
-    fn retire(&mut self, retired: &mut Vec<B>, choose: impl FnOnce(&mut S, &mut Vec<BlockId>)) -> bool {
+    fn remove(&mut self, retired: &mut Vec<B>, choose: impl FnOnce(&mut S, &mut Vec<BlockId>)) -> bool {
         choose(&mut self.suballocator, &mut self.leaving);
         let has_some = !self.leaving.is_empty();
         self.large.forget(&self.leaving, &self.suballocator);

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_is_not_needed_again_halves_it() {
+    fn an_unneeded_block_halves_the_retention() {
         let mut retention = BlockRetention::new(16);
         retention.note_release();
         retention.note_growth();

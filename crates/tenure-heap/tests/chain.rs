@@ -105,7 +105,7 @@ fn each_step_has_its_turn() {
 }
 
 #[test]
-fn what_is_no_shortage_ends_the_chain() {
+fn errors_other_than_shortages_end_the_chain() {
     let mut request = Refused::new(true);
     request.error = |_| HeapError::Lost { reason: "pulled out".into() };
     let failure = try_each_memory_type(&mut request, ShortageRules::default(), TYPES);

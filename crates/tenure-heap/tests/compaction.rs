@@ -183,7 +183,7 @@ fn calls_do_no_more_than_they_may() {
 
 /// A range that cannot move keeps its block, and no other.
 #[test]
-fn what_does_not_move_is_left_alone() {
+fn ranges_that_cannot_move_keep_their_block() {
     let mut program = Program::new(PoolSuballocator::general(16).unwrap(), 5);
     program.fragment(24, 10);
     let pinned = program.by_block().len() / 3;
@@ -221,7 +221,7 @@ fn a_dense_pool_is_left_alone() {
 
 /// Requests can use the room in blocks that are being emptied at once.
 #[test]
-fn what_is_asked_for_finds_room_before_a_block_is_made() {
+fn requests_use_blocks_that_are_being_emptied() {
     for mut program in pools(11) {
         program.fragment(16, 10);
         let made = program.made;
@@ -240,7 +240,7 @@ fn what_is_asked_for_finds_room_before_a_block_is_made() {
 
 /// An empty block takes no ranges from another: the number of blocks would stay the same.
 #[test]
-fn nothing_moves_into_an_empty_block() {
+fn empty_blocks_are_no_targets_of_moves() {
     let mut program = Program::new(PoolSuballocator::general(16).unwrap(), 0);
     // Two blocks with 100 KiB in the middle, more than the holes beside them, and a third block, which is
     // empty.
@@ -258,7 +258,7 @@ fn nothing_moves_into_an_empty_block() {
 
 /// A block stays filled until everything has left it, also if something in it is dropped instead of moved.
 #[test]
-fn nothing_is_placed_in_a_block_that_is_being_emptied() {
+fn compaction_places_no_range_in_a_block_being_emptied() {
     for mut program in pools(13) {
         program.fragment(16, 10);
         let mut moves = Vec::new();
@@ -282,7 +282,7 @@ fn nothing_is_placed_in_a_block_that_is_being_emptied() {
 /// The fillers of a block are freed over several calls, and buddies merge into several free ranges: all of them
 /// are filled again.
 #[test]
-fn nothing_is_placed_in_a_block_that_is_given_back_step_by_step() {
+fn compaction_places_no_range_in_a_block_freed_in_steps() {
     let mut program = Program::new(PoolSuballocator::buddy(256), 1);
     // 128, 64 and 8 KiB, and the same again with half in use.
     for (block, sizes) in [(200 * KIB, vec![KIB; 200]), (BLOCK, vec![128 * KIB, KIB])] {
@@ -320,7 +320,7 @@ fn nothing_is_placed_in_a_block_that_is_given_back_step_by_step() {
 
 /// A planned move is not planned again when its block is chosen again, whether or not it is ever made.
 #[test]
-fn what_was_told_is_not_told_again_after_a_stop() {
+fn planned_moves_are_not_planned_again_after_a_stop() {
     for mut program in pools(17) {
         program.fragment(16, 10);
         let (mut told, mut more) = (Vec::new(), Vec::new());
@@ -417,7 +417,7 @@ proptest! {
 
     /// Allocations and frees between any two calls, of moving and other ranges, moves made late or never.
     #[test]
-    fn nothing_is_lost_whatever_happens_meanwhile(
+    fn no_range_is_lost_during_compaction(
         seed: u64,
         is_buddy: bool,
         steps in prop::collection::vec(step(), 0..400),

@@ -257,7 +257,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn compaction_keeps_to_what_the_program_knows(
+    fn compaction_agrees_with_the_model(
         seed: u64,
         is_buddy: bool,
         steps in prop::collection::vec(step(), 0..200),
@@ -298,7 +298,7 @@ proptest! {
 
 /// The existing blocks, so that a test fails if a number is reused for another block.
 #[test]
-fn a_block_is_given_back_once_and_empty() {
+fn blocks_are_returned_once_and_empty() {
     for seed in 0..6 {
         let mut model = Model::new(seed % 2 == 0, seed);
         (0..400).for_each(|_| model.allocate());

@@ -80,7 +80,7 @@ fn request(size: u64) -> MemoryRequest<'static> {
 }
 
 #[test]
-fn budgets_of_every_size_say_what_they_grant() {
+fn budgets_of_every_size_grant_exact_bytes() {
     let numbers = [0, 1, 1000, i64::MAX as u64, 1 << 63, u64::MAX];
     for (budget, usage, bytes) in
         numbers.iter().flat_map(|b| numbers.iter().flat_map(move |u| numbers.map(|n| (*b, *u, n))))
@@ -154,7 +154,7 @@ fn growth_by_any_numbers_gives_blocks_that_the_device_allows() {
 }
 
 #[test]
-fn a_pool_whose_ranges_are_mixed_up_has_wrong_totals_and_does_not_panic() {
+fn ranges_of_other_pools_give_wrong_totals_without_a_panic() {
     let mut pool = Pool::new(GeneralBlocks::new(16).expect("a power of two"), u32::MAX);
     let first = pool.add_and_allocate((), 1 << 20, 100, 1, &mut Vec::new()).expect("there is room").handle;
     let lent = pool.lend(200, 512).expect("there is room").handle;

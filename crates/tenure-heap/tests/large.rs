@@ -125,7 +125,7 @@ fn sizes_that_take_turns_share_a_block() {
 /// For all allocations and frees: no two ranges overlap, and reserved bytes equal live bytes, except in shared
 /// blocks.
 #[test]
-fn ranges_stay_apart_whatever_the_sizes() {
+fn ranges_of_all_sizes_do_not_overlap() {
     for seed in 0..20 {
         let (mut program, mut rng) = (Program::new(), Rng::new(seed));
         let mut live: Vec<(BlockAllocation, u64)> = Vec::new();
@@ -156,7 +156,7 @@ fn ranges_stay_apart_whatever_the_sizes() {
 /// A block with a power of two as its size, created for a range of little more than half of it, serves all
 /// later requests.
 #[test]
-fn what_a_buddy_rounds_up_does_not_count() {
+fn padding_of_a_buddy_does_not_count() {
     let mut pool = Pool::new(PoolSuballocator::buddy(256), 16);
     let level = pool.add_and_allocate((), 16 * MIB, 9 * MIB, 1, &mut Vec::new());
     let level = level.unwrap_or_else(|unfit| panic!("{unfit:?}"));

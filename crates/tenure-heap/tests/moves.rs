@@ -203,7 +203,7 @@ fn sparse_heaps_are_emptied_and_then_nothing_moves() {
 }
 
 #[test]
-fn nothing_moves_that_may_not() {
+fn immovable_ranges_do_not_move() {
     let mut program = Program::new(1);
     (0..300).for_each(|_| program.allocate());
     (0..250).for_each(|_| program.free());

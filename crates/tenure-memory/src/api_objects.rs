@@ -103,7 +103,7 @@ impl PartMemory {
         }
     }
 
-    /// Subtracts bytes given back.
+    /// Subtracts freed bytes.
     fn remove(&self, memory: MemoryTypeId, bytes: u64) {
         self.all.remove(bytes);
         if let Some(count) = self.count(memory) {
@@ -117,7 +117,7 @@ impl PartMemory {
 /// Bytes are counted twice: in total, for the overall peak, and by purpose. Each pool has its own counter.
 #[derive(Debug)]
 pub struct Objects<D> {
-    /// Covers all calls that create and destroy: the owner gives back only what the GPU no longer uses.
+    /// Covers all calls that create and destroy: the owner frees only objects that the GPU no longer uses.
     pub(crate) permit: Permit<D>,
     /// The program's committed resources.
     pub committed_memory: PartMemory,

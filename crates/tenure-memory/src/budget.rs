@@ -15,7 +15,7 @@ pub type HeapBudgets = SmallVec<[HeapBudget; 16]>;
 #[derive(Debug, Default)]
 struct HeapCount {
     ours: AtomicU64,
-    /// The part of `ours` that is being given back at this moment: the driver may have it already.
+    /// The part of `ours` that is being freed at this moment: the driver may have it already.
     leaving: AtomicU64,
 }
 
@@ -88,14 +88,14 @@ impl Budgets {
         }
     }
 
-    /// Counts memory that is about to be given back to the driver.
+    /// Counts memory that is about to be freed.
     pub fn begin_release(&self, memory: MemoryTypeId, bytes: u64) {
         if let Some(heap) = self.heap(memory) {
             heap.leaving.fetch_add(bytes, Ordering::AcqRel);
         }
     }
 
-    /// Counts memory that was given back.
+    /// Counts freed memory.
     pub fn end_release(&self, memory: MemoryTypeId, bytes: u64) {
         if let Some(heap) = self.heap(memory) {
             heap.ours.fetch_sub(bytes, Ordering::AcqRel);
@@ -190,9 +190,9 @@ impl Budgets {
 
 impl HeapCount {
     /// The bytes that a usage certainly includes that was reported after there were `before` bytes: none
-    /// allocated meanwhile, and none that may have been given back.
+    /// allocated meanwhile, and none that may have been freed.
     fn certain(&self, before: u64) -> u64 {
-        // In this order: memory given back after the first line was still there when the usage was reported.
+        // In this order: memory freed after the first line was still there when the usage was reported.
         let leaving = self.leaving.load(Ordering::Acquire);
         let after = self.ours.load(Ordering::Acquire);
         before.min(after).saturating_sub(leaving)
@@ -216,7 +216,7 @@ mod tests {
     use std::sync::atomic::Ordering;
 
     #[test]
-    fn what_was_taken_and_given_back_since_counts() {
+    fn bytes_taken_and_released_since_the_query_count() {
         let heap = HeapCount::default();
         heap.ours.store(100, Ordering::Relaxed);
         let answer = Answer { reported: HeapBudget { budget: 1000, usage: 300 }, ours: heap.certain(100) };
@@ -233,8 +233,8 @@ mod tests {
         let heap = HeapCount::default();
         heap.ours.store(150, Ordering::Relaxed);
         assert_eq!(heap.certain(100), 100, "50 were taken, and may be in the report or not");
-        assert_eq!(heap.certain(200), 150, "50 were given back, and may be in the report or not");
+        assert_eq!(heap.certain(200), 150, "50 were freed, and may be in the report or not");
         heap.leaving.store(30, Ordering::Relaxed);
-        assert_eq!(heap.certain(150), 120, "30 are being given back");
+        assert_eq!(heap.certain(150), 120, "30 are being freed");
     }
 }

@@ -29,7 +29,7 @@ pub struct Cost {
     /// Bytes requested from the driver: 0 if a block has room, otherwise a new block, or dedicated memory.
     pub new_bytes: u64,
     /// Whether usage stays within the budget (or the budget is unknown) and the manager's memory within the
-    /// program's cap. If not, idle memory is given back first, and then the
+    /// program's cap. If not, idle memory is freed first, and then the
     /// budget is exceeded; the cap never is.
     pub is_within_budget: bool,
 }

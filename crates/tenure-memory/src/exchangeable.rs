@@ -33,7 +33,7 @@ impl<T> Exchangeable<T> {
         Self(Mutex::new(State { value, holders: 0, last_holder: 0, is_pinned: false }))
     }
 
-    /// Reads the value, which does not change until [`let_go`](Self::let_go). A recording that asks several
+    /// Reads the value, which does not change until [`end_hold`](Self::end_hold). A recording that asks several
     /// times in a row holds it once: the second result is true when this call added a hold.
     #[inline]
     pub fn hold<R>(&self, holder: Holder, read: impl FnOnce(&mut T) -> R) -> (R, bool) {
@@ -50,7 +50,7 @@ impl<T> Exchangeable<T> {
 
     /// Ends a hold, and changes the value for the next reader.
     #[inline]
-    pub fn let_go(&self, change: impl FnOnce(&mut T)) {
+    pub fn end_hold(&self, change: impl FnOnce(&mut T)) {
         let mut state = self.0.lock();
         state.holders = state.holders.saturating_sub(1);
         change(&mut state.value);
@@ -142,7 +142,7 @@ mod tests {
     /// moves up to twice: submitted writes go to the place of the content at that point of the queue, so that
     /// no write is lost, and a dropped resource does not move.
     #[test]
-    fn writes_go_where_the_content_is() {
+    fn writes_reach_the_place_of_the_content() {
         loom::model(|| {
             let place = Arc::new(Exchangeable::new(Current { at: 0, is_gone: false }));
             let queue = Arc::new(Mutex::new(Vec::new()));
@@ -151,7 +151,7 @@ mod tests {
                 thread::spawn(move || {
                     let (at, _) = place.hold(HOLDER, |place| place.at);
                     queue.lock().push(Submitted::Write(at, 1));
-                    place.let_go(|_| ());
+                    place.end_hold(|_| ());
                 })
             };
             let mover = {
@@ -169,7 +169,7 @@ mod tests {
             // An upload, and the drop of the last handle.
             let (at, _) = place.hold(Holder::NO_RECORDING, |place| place.at);
             queue.lock().push(Submitted::Write(at, 2));
-            place.let_go(|_| ());
+            place.end_hold(|_| ());
             let left = place.change(|place| {
                 place.is_gone = true;
                 place.at
@@ -196,7 +196,7 @@ mod tests {
     /// Two threads hold the value and read it twice, one pins it, and another exchanges it: a held or pinned
     /// value never changes.
     #[test]
-    fn what_is_held_or_pinned_stays() {
+    fn held_or_pinned_values_stay() {
         loom::model(|| {
             let value = Arc::new(Exchangeable::new(1));
             let exchanges = Arc::new(AtomicUsize::new(0));
@@ -207,7 +207,7 @@ mod tests {
                     assert!(is_new);
                     assert_eq!(value.hold(HOLDER, |value| *value).0, seen);
                     assert_eq!(value.read(|value| *value), seen);
-                    value.let_go(|_| ());
+                    value.end_hold(|_| ());
                 })
             };
             let mover = {

@@ -10,7 +10,7 @@ use super::shard::PoolShard;
 use super::sharding::Shards;
 use crate::device::Device;
 
-/// Minimum of the bytes of idle blocks that are given back before a new peak. The size of new blocks grows with
+/// Minimum of the bytes of idle blocks that are freed before a new peak. The size of new blocks grows with
 /// the program's memory, so in a program of a few MiB each remaining idle block makes the next blocks, and the
 /// peak, larger.
 const MAKE_WAY_AT_LEAST: u64 = 4 << 20;
@@ -20,26 +20,26 @@ const MAKE_WAY_AT_LEAST: u64 = 4 << 20;
 const MAKE_WAY_FRAMES: u32 = 3;
 
 impl<D: Device> Pools<D> {
-    /// Ends a frame: gives back the blocks that were idle long enough for their pool.
+    /// Ends a frame: destroys the blocks that were idle long enough for their pool.
     pub fn end_frame(&self, device: &D) {
         self.each_class(Shards::end_frame);
         self.objects.end_frame(device);
-        self.retire(device, PoolShard::end_frame);
+        self.destroy_chosen(device, PoolShard::end_frame);
     }
 
     /// Gives back every idle block, except the last of each pool if it ran empty lately.
     pub fn trim(&self, device: &D) {
-        while self.retire(device, PoolShard::trim) {}
+        while self.destroy_chosen(device, PoolShard::trim) {}
     }
 
     /// Gives back every idle block, because memory is short.
     pub fn reclaim(&self, device: &D) {
-        while self.retire(device, PoolShard::reclaim) {}
+        while self.destroy_chosen(device, PoolShard::reclaim) {}
     }
 
     /// True when any block left its pool: if it was a slot in a heap of another pool, that heap may be idle
     /// now.
-    fn retire(&self, device: &D, choose: impl Fn(&PoolShard<D>, &mut Vec<Block<D>>) -> bool) -> bool {
+    fn destroy_chosen(&self, device: &D, choose: impl Fn(&PoolShard<D>, &mut Vec<Block<D>>) -> bool) -> bool {
         let mut retired = Vec::new();
         let mut has_some = self.destroy_left_blocks(device);
         self.each(|pool| has_some |= choose(pool, &mut retired));
@@ -49,7 +49,7 @@ impl<D: Device> Pools<D> {
 
     /// Gives back blocks that were idle for some frames, because the next `bytes` would exceed the peak: memory
     /// kept for reuse must not raise the peak. Below the peak, kept blocks save driver calls and cost nothing,
-    /// so not much more is given back than needed.
+    /// so not much more is freed than needed.
     ///
     /// `growing` is the pool that takes the bytes. It releases its empty blocks in any case once it has grown,
     /// so they go first.
@@ -61,7 +61,7 @@ impl<D: Device> Pools<D> {
         self.destroy_left_blocks(device);
         let mut missing = over.max(MAKE_WAY_AT_LEAST);
         if let Some(pool) = growing {
-            missing = missing.saturating_sub(self.retire_idle(device, pool, missing));
+            missing = missing.saturating_sub(self.destroy_idle(device, pool, missing));
         }
         // Blocks that lie in blocks of other pools or shards come last: the driver gets memory back for them
         // only when the outer block is otherwise empty.
@@ -69,17 +69,17 @@ impl<D: Device> Pools<D> {
             self.each(|pool| {
                 if missing > 0 && lies_in_others_blocks(pool) == lies_in_others {
                     let bytes = if lies_in_others { u64::MAX } else { missing };
-                    missing = missing.saturating_sub(self.retire_idle(device, pool, bytes));
+                    missing = missing.saturating_sub(self.destroy_idle(device, pool, bytes));
                 }
             });
         }
     }
 
-    /// Gives back blocks of a pool that were idle for some frames, until `bytes` are covered; returns the bytes
+    /// Destroys blocks of a pool that were idle for some frames, until `bytes` are covered; returns the bytes
     /// that the driver gets back.
-    fn retire_idle(&self, device: &D, pool: &PoolShard<D>, bytes: u64) -> u64 {
+    fn destroy_idle(&self, device: &D, pool: &PoolShard<D>, bytes: u64) -> u64 {
         let mut retired = Vec::new();
-        pool.lock().retire(&mut retired, |pool, blocks| pool.make_way(MAKE_WAY_FRAMES, bytes, blocks));
+        pool.lock().remove(&mut retired, |pool, blocks| pool.make_way(MAKE_WAY_FRAMES, bytes, blocks));
         retired.into_iter().map(|block| self.destroy_with_outer(device, block)).sum()
     }
 
@@ -104,7 +104,7 @@ impl<D: Device> Pools<D> {
         blocks.into_iter().fold(false, |has_some, block| has_some | self.destroy_block(device, block))
     }
 
-    /// Destroys a block that has left its pool, or gives it back to the shard that lent it. While another thread
+    /// Destroys a block that has left its pool, or returns it to the shard that lent it. While another thread
     /// still holds a reference, it is kept and destroyed together with the next ones. True if it was destroyed
     /// now.
     pub(super) fn destroy_block(&self, device: &D, block: Block<D>) -> bool {
@@ -124,7 +124,7 @@ impl<D: Device> Pools<D> {
                 // Drops the reference first: the lending shard may have to destroy the object.
                 drop(store);
                 let freed = owner.lock().pool.take_back(range.handle);
-                debug_assert!(freed.is_ok(), "a piece is given back once, to where it comes from");
+                debug_assert!(freed.is_ok(), "a piece is returned once, to where it comes from");
             }
             (Source::Driver(_), Store::Heap(heap)) => {
                 let HeapBlock { heap, block } =

@@ -44,7 +44,7 @@ pub enum LocationKind {
 pub enum RecordedLocation {
     /// No memory.
     None,
-    /// A view of a resource, given by the number of the resource's record.
+    /// A view of a resource, given by the key of the resource's registry entry.
     ViewOf(u64),
     /// In a block of a pool, at a byte of the block's API object.
     Pool { kind: LocationKind, pool: PoolId, block: BlockId, offset: u64 },
@@ -54,7 +54,7 @@ pub enum RecordedLocation {
     Elsewhere(LocationKind),
 }
 
-/// The location, with everything to be given back when the resource is released.
+/// The location, with everything to be freed when the resource is released.
 pub enum Location<D: Device> {
     Range(Suballocation),
     Placed(Suballocation),
@@ -184,7 +184,7 @@ struct Fill<D: Device> {
     /// destroyed.
     heap: Option<Arc<D::Heap>>,
     /// The allocator was dropped: the page is destroyed with its last resource.
-    is_retired: bool,
+    is_closed: bool,
 }
 
 /// The bytes of a page that one resource takes.
@@ -198,7 +198,7 @@ impl<D: Device> Page<D> {
     pub fn new(heap: D::Heap, desc: &HeapDesc) -> Self {
         let HeapDesc { size, alignment, memory, category, .. } = *desc;
         let heap = Some(Arc::new(heap));
-        let fill = Fill { bytes: Linear::new(size), live: 0, heap, is_retired: false };
+        let fill = Fill { bytes: Linear::new(size), live: 0, heap, is_closed: false };
         Self { size, memory, category, alignment, fill: Mutex::new(fill) }
     }
 
@@ -215,7 +215,7 @@ impl<D: Device> Page<D> {
     /// Notes that a resource is gone. After the last one, resets the page, or, if the allocator is gone too,
     /// returns the heap to be destroyed.
     #[must_use]
-    pub fn leave(&self) -> Option<D::Heap> {
+    pub fn remove_resource(&self) -> Option<D::Heap> {
         let mut fill = self.fill.lock();
         fill.live -= 1;
         if fill.live == 0 {
@@ -226,9 +226,9 @@ impl<D: Device> Page<D> {
 
     /// Notes that the allocator is gone. Returns the heap to be destroyed if it is empty.
     #[must_use]
-    pub fn retire(&self) -> Option<D::Heap> {
+    pub fn close(&self) -> Option<D::Heap> {
         let mut fill = self.fill.lock();
-        fill.is_retired = true;
+        fill.is_closed = true;
         fill.take_heap()
     }
 
@@ -246,7 +246,7 @@ impl<D: Device> Page<D> {
 
 impl<D: Device> Fill<D> {
     fn take_heap(&mut self) -> Option<D::Heap> {
-        let is_over = self.is_retired && self.live == 0;
+        let is_over = self.is_closed && self.live == 0;
         self.heap.take_if(|_| is_over).and_then(Arc::into_inner)
     }
 }

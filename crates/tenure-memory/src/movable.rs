@@ -173,8 +173,8 @@ pub struct MovableBacking<D: Device> {
     pub needs: PlaceNeeds,
     pub name: Name,
     pub id: MovableId,
-    /// The number of its record in the registry.
-    record: OnceLock<u64>,
+    /// The key of its entry in the registry.
+    registry_key: OnceLock<u64>,
 }
 
 impl<D: Device> fmt::Debug for MovableBacking<D> {
@@ -204,17 +204,17 @@ impl<D: Device> MovableBacking<D> {
             copied: None,
         };
         let current = Exchangeable::new(current);
-        let (pinned, record) = (OnceLock::new(), OnceLock::new());
-        Self { current, pinned, needs, name: name.clone(), id, record }
+        let (pinned, registry_key) = (OnceLock::new(), OnceLock::new());
+        Self { current, pinned, needs, name: name.clone(), id, registry_key }
     }
 
-    /// Notes the number of its record, once.
-    pub fn set_record(&self, record: u64) {
-        let _was_empty = self.record.set(record);
+    /// Notes the key of its registry entry, once.
+    pub fn set_registry_key(&self, registry_key: u64) {
+        let _was_empty = self.registry_key.set(registry_key);
     }
 
-    pub fn record(&self) -> Option<u64> {
-        self.record.get().copied()
+    pub fn registry_key(&self) -> Option<u64> {
+        self.registry_key.get().copied()
     }
 
     /// Pins the resource, and returns its final place.
@@ -264,7 +264,7 @@ impl<D: Device> Drop for PlaceHold<D> {
     #[inline]
     fn drop(&mut self) {
         let used = self.used;
-        self.movable.current.let_go(|current| {
+        self.movable.current.end_hold(|current| {
             used.into_iter().for_each(|at| current.used.require(at.queue, at.serial));
         });
     }

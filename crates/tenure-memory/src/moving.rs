@@ -104,7 +104,7 @@ impl<D: Device> Pools<D> {
     }
 
     /// Continues emptying blocks of movable resources, within the budget for all pools together; empty blocks
-    /// are given back. Appends the moves to make. With `only_where`, visits only the pools in which compaction
+    /// are freed. Appends the moves to make. With `only_where`, visits only the pools in which compaction
     /// is worthwhile. True when nothing is left to do.
     pub fn compact(
         &self,
@@ -171,7 +171,7 @@ impl<D: Device> Pools<D> {
     }
 
     /// Gives up a planned place.
-    pub fn give_up_place(&self, planned: &PlannedMove<D>) {
+    pub fn cancel_move(&self, planned: &PlannedMove<D>) {
         self.free(planned.to.free_token());
         if let Some(movable) = planned.movable.upgrade() {
             movable.current.change(|current| current.is_planned = false);

@@ -136,7 +136,7 @@ impl<D: Device> Engine<'_, D> {
         })
     }
 
-    /// Makes the other shards give back their empty pieces.
+    /// Makes the other shards return their empty pieces.
     fn call_in(self, shards: &Shards<D>, shard: &PoolShard<D>) {
         let mut idle = Vec::new();
         for other in shards.each().filter(|other| other.id != shard.id && !other.is_first()) {
@@ -248,7 +248,7 @@ impl<D: Device> Engine<'_, D> {
     }
 
     /// Undoes a suballocation whose resource could not be made, and its block if it was made for it.
-    pub(super) fn give_up(self, shards: &Shards<D>, range: Suballocation, origin: Origin) {
+    pub(super) fn undo_suballocation(self, shards: &Shards<D>, range: Suballocation, origin: Origin) {
         self.pools.free(range.free_token());
         if origin == Origin::New
             && let Some(shard) = shards.get(range.pool.shard())

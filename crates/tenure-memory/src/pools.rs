@@ -65,7 +65,7 @@ pub struct Pools<D: Device> {
 }
 
 impl<D: Device> Pools<D> {
-    /// The permit covers all later calls: the owner gives back only what the GPU no longer uses.
+    /// The permit covers all later calls: the owner frees only objects that the GPU no longer uses.
     ///
     /// # Errors
     /// [`InvalidProperties`] when the device's tables are empty or too long, or contradict themselves.
@@ -300,7 +300,7 @@ impl<D: Device> Pools<D> {
             }
             Location::Page(aliased) => {
                 self.objects.destroy_resource(device, parts);
-                if let Some(heap) = aliased.page.leave() {
+                if let Some(heap) = aliased.page.remove_resource() {
                     self.objects.destroy_heap(device, heap, aliased.page.own(), &self.objects.page_memory);
                 }
             }

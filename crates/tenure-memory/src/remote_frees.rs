@@ -6,7 +6,7 @@ use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 /// Queue of frees from other threads, for the thread that owns a shard or a table.
 ///
 /// A thread that frees a range of another thread's shard queues the free here: writing to the shard itself
-/// would repeatedly take its cache lines away from the other thread. The registry queues removals of records in
+/// would repeatedly take its cache lines away from the other thread. The registry queues removals of entries in
 /// the same way.
 #[derive(Debug)]
 #[repr(align(128))]

@@ -175,18 +175,18 @@ impl<D: Device> PoolShard<D> {
         if self.remote_frees.has_some() && std::mem::replace(&mut blocks.has_old_remote_frees, true) {
             blocks.free_remotes(&self.remote_frees, usize::MAX);
         }
-        blocks.retire(retired, Pool::end_frame)
+        blocks.remove(retired, Pool::end_frame)
     }
 
     /// Removes every empty block, except the last one if it ran empty lately, and all empty lent pieces; true
     /// when there were any.
     pub(super) fn trim(&self, retired: &mut Vec<Block<D>>) -> bool {
-        self.lock().retire(retired, if self.is_first() { Pool::trim } else { Pool::reclaim })
+        self.lock().remove(retired, if self.is_first() { Pool::trim } else { Pool::reclaim })
     }
 
     /// Removes every empty block; true when there were any.
     pub(super) fn reclaim(&self, retired: &mut Vec<Block<D>>) -> bool {
-        self.lock().retire(retired, Pool::reclaim)
+        self.lock().remove(retired, Pool::reclaim)
     }
 
     /// The totals. Ranges in lent pieces count in the borrowing shard, the bytes of the pieces in the lending
@@ -243,7 +243,7 @@ impl<D: Device> PoolShard<D> {
             Some(RangeNeeds { size: needs.size, alignment: needs.alignment })
         };
         let is_done =
-            blocks.retire(retired, |pool, retired| pool.compact(budget, needs, &mut found, retired));
+            blocks.remove(retired, |pool, retired| pool.compact(budget, needs, &mut found, retired));
         blocks.movables = movables;
         let now = (blocks.pool.taken(), blocks.pool.suballocator().capacity());
         blocks.compact_at = is_done.then_some(now);
@@ -354,7 +354,7 @@ impl<D: Device> ShardBlocks<D> {
     ) -> Result<(Suballocation, Store<D>), Unfit<Block<D>>> {
         let (store, borrowed, capacity) = (block.store.clone(), block.borrowed(), block.size);
         let found = self
-            .retire(retired, |pool, retired| pool.add_and_allocate(block, capacity, size, align, retired))?;
+            .remove(retired, |pool, retired| pool.add_and_allocate(block, capacity, size, align, retired))?;
         self.quiet_frames = 0;
         self.borrowed += borrowed;
         let range = self.range(&found, size);
@@ -362,7 +362,7 @@ impl<D: Device> ShardBlocks<D> {
     }
 
     /// Removes the empty blocks that `choose` moves to `retired`.
-    pub(super) fn retire<T>(
+    pub(super) fn remove<T>(
         &mut self,
         retired: &mut Vec<Block<D>>,
         choose: impl FnOnce(&mut Pool<Block<D>, PoolSuballocator>, &mut Vec<Block<D>>) -> T,

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_follow_what_the_borrower_has() {
+    fn pieces_follow_the_size_of_the_borrower() {
         assert_eq!(all(0, 100), [64 << 10, 32 << 10, 16 << 10]);
         assert_eq!(all(2 << 20, 20_000), [128 << 10]);
         assert_eq!(all(4 << 20, 20_000), [256 << 10, 128 << 10]);

@@ -17,7 +17,7 @@ pub trait MakeRoom {
     /// Called before a request allocates from the driver, to reclaim memory that may be enough for it.
     fn prepare_growth(&self) {}
 
-    /// Waits, for a bounded time, for memory that the GPU still uses, and gives it back; false when there is
+    /// Waits, for a bounded time, for memory that the GPU still uses, and reclaims it; false when there is
     /// none.
     fn wait_for_room(&self, wanted: Option<Wanted>) -> bool;
 }

@@ -160,7 +160,7 @@ impl ResourceRequest<'_> {
         let made = engine.pools.objects.create_placed(engine.device, self.desc, &place, self.name);
         drop(heap);
         if made.is_err() {
-            engine.give_up(shards, suballocation, origin);
+            engine.undo_suballocation(shards, suballocation, origin);
         }
         made.map(|api_resource| (api_resource, suballocation))
     }

@@ -33,7 +33,7 @@ fn variants(items: &[Item]) -> [(&'static str, Vec<Item>); 6] {
 }
 
 #[test]
-fn every_frame_gets_as_low_as_its_load() {
+fn every_frame_is_planned_at_its_lower_bound() {
     let options = PlanConfig::new().nodes(20_000);
     for (name, items) in frames() {
         for (variant, items) in variants(&items) {
@@ -71,7 +71,7 @@ fn aligned(items: &[Item], grain: u64) -> Vec<Item> {
 }
 
 #[test]
-fn alignments_of_three_sizes_cost_next_to_nothing() {
+fn alignments_of_three_sizes_cost_little() {
     for grain in [1, 4 << 20] {
         let mean = |nodes| {
             let ratios = frames().into_iter().map(|(_, items)| {
@@ -87,7 +87,7 @@ fn alignments_of_three_sizes_cost_next_to_nothing() {
 }
 
 #[test]
-fn classes_are_planned_apart() {
+fn classes_are_planned_separately() {
     for (name, items) in frames() {
         let classed: Vec<Item> =
             items.iter().enumerate().map(|(at, item)| item.in_class(at as u32 % 3 * 10)).collect();
@@ -102,7 +102,7 @@ fn classes_are_planned_apart() {
 }
 
 #[test]
-fn what_was_pinned_by_a_plan_can_be_planned_again() {
+fn items_pinned_by_a_plan_can_be_planned_again() {
     for (name, items) in frames() {
         let plan = planned(&items, &PlanConfig::new());
         let pin = |(at, (item, offset)): (usize, (&Item, &u64))| match at % 3 {

@@ -15,7 +15,7 @@ fn refused(items: &[Item]) -> PlanError {
 }
 
 #[test]
-fn nothing_takes_nothing() {
+fn empty_items_need_no_memory() {
     let plan = planned(&[], &PlanConfig::new());
     assert_eq!((plan.peak, plan.lower_bound, plan.proven, plan.classes.len()), (0, 0, true, 0));
     let items = [Item::new(0..1, 0).aligned(8), Item::new(0..9, 0).pinned_at(77)];
@@ -24,7 +24,7 @@ fn nothing_takes_nothing() {
 }
 
 #[test]
-fn bad_items_are_refused_with_what_is_wrong() {
+fn bad_items_are_refused_with_their_error() {
     let good = Item::new(0..2, 8);
     let item = 1;
     assert_eq!(refused(&[good, Item::new(3..3, 8)]), PlanError::EmptyLifetime { item, first: 3, last: 3 });

@@ -27,7 +27,7 @@ fn shown(document: &Document<'_>) -> Vec<String> {
 }
 
 #[test]
-fn a_picture_has_what_explains_it() {
+fn a_picture_has_its_names_and_legend() {
     let items = [Item::new(0..2, 96 << 20), Item::new(1..3, 32 << 20), Item::new(2..3, 16 << 20).in_class(4)];
     let planned = plan(&items, &PlanConfig::new()).unwrap();
     let picture = Picture::new(&items, &planned.offsets)
@@ -102,7 +102,7 @@ fn a_bound_just_below_the_peak_is_legible() {
 }
 
 #[test]
-fn nothing_and_very_much_are_pictures_too() {
+fn pictures_of_no_and_of_huge_items_are_valid() {
     assert!(Document::parse(&svg(&Picture::new(&[], &[]))).is_ok());
     let wide = [Item::new(0..u64::MAX, u64::MAX)];
     assert!(Document::parse(&svg(&Picture::new(&wide, &[u64::MAX]).lower_bound(0, 7))).is_ok());
@@ -113,7 +113,7 @@ fn nothing_and_very_much_are_pictures_too() {
 
 proptest! {
     #[test]
-    fn everything_is_inside_and_every_name_is_inert(
+    fn shapes_stay_inside_and_names_are_escaped(
         items in prop::collection::vec((0_u64..200, 1_u64..50, 0_u64..1 << 30, 0_u32..4, ".{0,12}", ".{0,6}"), 0..40),
         passes in prop::collection::vec((0_u64..250, ".{0,12}", ".{0,6}"), 0..40),
     ) {

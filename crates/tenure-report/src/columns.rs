@@ -150,7 +150,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn decoding_gives_what_was_encoded(
+        fn decoding_reverses_encoding(
             columns in prop::collection::vec(
                 (any::<bool>(), prop::collection::vec(prop_oneof![any::<u64>(), 0..1000_u64], 0..50), 1..1000_u64),
                 0..5,
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn data_that_is_cut_off_is_an_error() {
+    fn truncated_data_is_an_error() {
         let mut columns = Columns::default();
         columns.add("column", Coding::Plain, &[300, 1]);
         assert_eq!(decode(&columns.table[0], &[0xAC]), None);

@@ -60,7 +60,7 @@ mod tests {
     use super::{Newest, Waiting};
 
     #[test]
-    fn what_a_frame_drops_waits_for_the_newest_submission_of_then() {
+    fn drops_of_a_frame_wait_for_its_newest_submission() {
         let mut waiting = Waiting::default();
         let newest = |serial| Newest { queue: 9, serial: Some(serial) };
         waiting.add(0, 100);

@@ -20,7 +20,7 @@ fn at(history: &History, clock: u32) -> impl Iterator<Item = &Object> {
 }
 
 #[test]
-fn what_is_there_at_the_end_of_a_frame_is_what_the_manager_counts() {
+fn objects_at_the_end_of_a_frame_equal_the_counts() {
     for workload in Workload::ALL {
         let run = program::run(generate(workload, 5, 6000), |_| ("thing".to_owned(), String::new()));
         assert_eq!(run.history.frames.len(), run.frames.len(), "{workload}");
@@ -80,7 +80,7 @@ fn check_pool(history: &History, clock: u32, pool: u32, report: &PoolReport, obj
 /// A moving object is in each frame at the place in the report, once, and is one object from its creation to
 /// its end.
 #[test]
-fn what_moves_is_where_the_manager_says() {
+fn moving_objects_are_at_their_reported_places() {
     let moves = program::movable(7, 80);
     let Moves { run, places, .. } = &moves;
     let name = |object: &Object| run.history.strings.get(object.name).to_owned();
@@ -113,7 +113,7 @@ fn what_moves_is_where_the_manager_says() {
 
 /// Snapshots show the same moves as events, for objects in both snapshots.
 #[test]
-fn what_moves_is_one_object_in_snapshots() {
+fn moving_objects_are_one_object_in_snapshots() {
     let Moves { run, places, snapshots } = program::movable(9, 40);
     let history = read_snapshots(snapshots.as_slice(), "moves").unwrap();
     let moves = history.objects.iter().filter(|object| object.origin.is_some());
@@ -170,7 +170,7 @@ fn snapshots_give_the_same_objects_as_events() {
 
 /// An object at the place of a released one is a different object, however similar.
 #[test]
-fn snapshots_tell_apart_what_is_alike() {
+fn snapshots_distinguish_similar_objects() {
     let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
     let make = || gpu.create_buffer(&BufferDesc::new(5000, Usage::VERTEX).name("twin")).unwrap();
     let line = || serde_json::to_string(&gpu.report()).unwrap() + "\n";
@@ -191,7 +191,7 @@ fn snapshots_tell_apart_what_is_alike() {
 /// Dropped objects wait for a recording, by its name, for a submission, or for the next purge; together these
 /// are all.
 #[test]
-fn snapshots_say_who_holds_what_was_dropped() {
+fn snapshots_name_the_holders_of_dropped_objects() {
     let lag = Lag::Submissions(4);
     let options = DeviceConfig::new(Profile::DISCRETE).lag(lag);
     let device = Device::with_config(options);
@@ -323,7 +323,7 @@ fn objects_are_in_the_block_of_their_own_pool() {
 }
 
 #[test]
-fn objects_that_differ_in_their_heap_alone_are_told_apart() {
+fn objects_that_differ_only_in_their_heap_are_distinguished() {
     let object = |heap| {
         format!(
             r#"{{"name":"a","kind":"buffer","bytes":64,"frame":1,"location":"committed","memory_type":{heap},"heap":{heap}}}"#
@@ -339,7 +339,7 @@ fn objects_that_differ_in_their_heap_alone_are_told_apart() {
 }
 
 #[test]
-fn what_is_no_snapshot_is_an_error_with_its_line() {
+fn invalid_snapshots_are_errors_with_their_line() {
     let error = |text: &str| read_snapshots(text.as_bytes(), "text").unwrap_err().to_string();
     assert_eq!(error("\n  \n"), "there is no snapshot");
     assert!(error("{\"stats\":{}}\n{\"stats\":7}\n").starts_with("line 2: "));
@@ -393,7 +393,7 @@ fn line_of(frames: u64, buffers: &[(u64, &str, u64)]) -> String {
 
 /// An object existed before or is new, but never both, for any file.
 #[test]
-fn an_object_of_a_snapshot_goes_to_one_place() {
+fn an_object_of_a_snapshot_is_either_old_or_new() {
     let places = |lines: &[String]| {
         let history = read_snapshots(lines.concat().as_bytes(), "lines").unwrap();
         let all = history.objects.iter();

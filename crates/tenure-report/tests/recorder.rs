@@ -120,7 +120,7 @@ fn a_frame_ends_while_things_move() {
 
 /// A dropped resource no longer moves, and no move is reported.
 #[test]
-fn what_is_dropped_does_not_move() {
+fn dropped_resources_do_not_move() {
     for dropped in (0..50).step_by(7) {
         let Scene { gpu, recorder, after_free, mut kept, .. } = scene();
         recorder.end_frame(&gpu);

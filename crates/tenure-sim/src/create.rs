@@ -64,7 +64,7 @@ impl Shared {
         self.check_heap(desc)?;
         self.memory.take(&self.properties, desc.memory, desc.size)?;
         let address = self.addresses(desc.size, desc.alignment).inspect_err(|_| {
-            self.memory.give(&self.properties, desc.memory, desc.size);
+            self.memory.release(&self.properties, desc.memory, desc.size);
         })?;
         let label = self.register.create(ObjectKind::Heap);
         self.note_block(&label, desc.memory, desc.size, desc.priority);
@@ -81,7 +81,7 @@ impl Shared {
         self.check_unused(&state.label, &state.last_use, HazardKind::DestroyedInUse, "destroy_heap");
         self.register.destroy(&state.label);
         self.forget_block(&state.label);
-        self.memory.give(&self.properties, state.desc.memory, state.desc.size);
+        self.memory.release(&self.properties, state.desc.memory, state.desc.size);
     }
 
     /// Input attachments exist in sets only, and Direct3D 12 multisamples only targets.
@@ -145,7 +145,7 @@ impl Shared {
         let layout = Self::layout(desc)?;
         self.memory.take(&self.properties, memory, size)?;
         let address = self.addresses(size, needs.alignment).inspect_err(|_| {
-            self.memory.give(&self.properties, memory, size);
+            self.memory.release(&self.properties, memory, size);
         })?;
         let written = Written::new(layout.bytes());
         if self.zeroed {
@@ -343,9 +343,9 @@ impl Shared {
         self.forget_block(&state.label);
         match &state.memory {
             Memory::Committed { memory, size, is_counted: true, .. } => {
-                self.memory.give(&self.properties, *memory, *size);
+                self.memory.release(&self.properties, *memory, *size);
             }
-            Memory::Placed { heap, tenant, offset, size } => heap.leave(tenant, *offset..offset + size),
+            Memory::Placed { heap, tenant, offset, size } => heap.free(tenant, *offset..offset + size),
             Memory::Committed { .. } | Memory::Reserved(_) => {}
         }
     }

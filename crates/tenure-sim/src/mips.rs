@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn taps_are_pairs_where_sides_are_even_and_stay_inside_where_they_are_odd() {
+    fn taps_of_even_and_odd_sides_stay_inside() {
         let of = |at, from, to| taps(at, from, to).collect::<Vec<_>>();
         assert_eq!(of(3, 8, 4), [(6, 0.5), (7, 0.5)]);
         assert_eq!(of(0, 1, 1), [(0, 1.0)]);

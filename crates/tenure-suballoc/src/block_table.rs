@@ -152,7 +152,7 @@ impl BlockTable {
 
     /// Ends a frame and removes the blocks that have been empty for `idle_frames`.
     pub(crate) fn end_frame(&mut self, idle_frames: u32, retired: &mut Vec<BlockId>) {
-        self.retire(retired, |_, age| age >= u64::from(idle_frames));
+        self.remove_where(retired, |_, age| age >= u64::from(idle_frames));
         self.frame += 1;
     }
 
@@ -180,7 +180,7 @@ impl BlockTable {
     /// Removes all empty blocks but, if there were no other left, the youngest within the idle frames.
     pub(crate) fn trim(&mut self, retired: &mut Vec<BlockId>) {
         let keep = self.last_within_idle_frames();
-        self.retire(retired, |id, _| Some(id) != keep);
+        self.remove_where(retired, |id, _| Some(id) != keep);
     }
 
     fn last_within_idle_frames(&self) -> Option<BlockId> {
@@ -198,7 +198,7 @@ impl BlockTable {
     }
 
     /// Removes the empty blocks for which `goes` returns true, by their number and the frames they were empty.
-    fn retire(&mut self, retired: &mut Vec<BlockId>, goes: impl Fn(BlockId, u64) -> bool) {
+    fn remove_where(&mut self, retired: &mut Vec<BlockId>, goes: impl Fn(BlockId, u64) -> bool) {
         let mut place = 0;
         while let Some(&id) = self.idle.get(place) {
             let id = BlockId(id);

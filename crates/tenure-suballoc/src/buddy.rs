@@ -217,7 +217,7 @@ impl Buddy {
 
     /// Frees the block at `unit`, and merges it upwards.
     #[inline]
-    fn give(&mut self, unit: u32, order: u32) {
+    fn free_and_merge(&mut self, unit: u32, order: u32) {
         let mut order = order;
         let mut index = unit >> order;
         while self.buddy_is_free(order, index) {
@@ -297,7 +297,7 @@ impl Buddy {
     fn release(&mut self, unit: u32, order: u32) {
         self.requested_bytes -= self.requested[unit as usize];
         self.free_units += 1 << order;
-        self.give(unit, order);
+        self.free_and_merge(unit, order);
     }
 
     #[cold]

@@ -75,7 +75,7 @@ mod line;
 mod no_zstd;
 mod reader;
 mod recorder;
-mod seen;
+mod seen_ids;
 mod trace;
 mod validate;
 mod writer;

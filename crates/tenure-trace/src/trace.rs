@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_events_are_kept_as_are_allowed() {
+    fn the_number_of_kept_events_is_limited() {
         let mut events = Vec::new();
         for number in 0..3 {
             assert_eq!(keep(&mut events, Event::Frame { number }, 3), Ok(()));

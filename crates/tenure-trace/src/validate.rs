@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::line::Repeated;
-use crate::seen::SeenIds;
+use crate::seen_ids::SeenIds;
 use crate::{Event, Kind, MAX_ALIGN, MAX_SIZE, Reason};
 
 /// The summary of a recording.

@@ -196,7 +196,7 @@ proptest! {
     /// across queues.
     #[test]
     #[cfg_attr(miri, ignore = "one thread of safe code: a plain run finds as much")]
-    fn a_purge_releases_exactly_what_is_complete(
+    fn a_purge_releases_exactly_the_completed_objects(
         steps in prop::collection::vec(step(), 0..600)
     ) {
         run(&steps);
@@ -227,7 +227,7 @@ fn an_entry_of_a_slow_queue_holds_back_no_other() {
 
 /// Neither open recordings nor submissions in flight can use it.
 #[test]
-fn what_was_never_used_goes_with_the_next_purge() {
+fn unused_objects_go_with_the_next_purge() {
     let (clock, recordings, releases) = (Clock::new(1), Recordings::new(), ReleaseQueue::new());
     recordings.open("never closed", 0);
     let born = clock.stamp();
@@ -243,7 +243,7 @@ fn what_was_never_used_goes_with_the_next_purge() {
 }
 
 #[test]
-fn a_forgotten_recording_shows_up_with_what_it_holds_back() {
+fn a_forgotten_recording_is_listed_with_its_held_bytes() {
     let (clock, recordings, releases) = (Clock::new(1), Recordings::new(), ReleaseQueue::new());
     releases.push(&recordings, (), clock.stamp(), 1);
     let forgotten = recordings.open("minimap", 7);
@@ -276,7 +276,7 @@ fn a_forced_purge_needs_an_idle_device() {
 }
 
 #[test]
-fn after_device_loss_everything_drains() {
+fn all_entries_drain_after_a_device_loss() {
     let (clock, recordings, releases) = (Clock::new(1), Recordings::new(), ReleaseQueue::new());
     recordings.open("never closed", 0);
     releases.push(&recordings, 1, clock.stamp(), 1);

@@ -133,7 +133,7 @@ fn an_object_dropped_during_a_recording_outlives_its_submission() {
 /// The recording is opened while others already drop and purge; the last handle may be let go on
 /// either thread.
 #[test]
-fn a_recording_opened_during_the_race_protects_what_it_uses() {
+fn a_recording_opened_during_the_race_protects_its_objects() {
     loom::model(|| {
         let world = World::new(1);
         let handle = Handle::new(&world);
@@ -196,7 +196,7 @@ fn recordings_on_two_queues_both_protect() {
 /// Two threads hold an object; one may use it in a recording, and notes that before its drop. The last drop
 /// pushes the object as unused only if no recording uses it.
 #[test]
-fn what_is_noted_as_used_by_any_thread_is_never_released_as_unused() {
+fn objects_noted_as_used_are_never_released_as_unused() {
     for is_used in [false, true] {
         loom::model(move || {
             let world = World::new(1);
@@ -243,7 +243,7 @@ fn what_is_noted_as_used_by_any_thread_is_never_released_as_unused() {
 
 /// A discarded recording protects until it is discarded and no longer.
 #[test]
-fn a_discarded_recording_releases_what_it_held() {
+fn a_discarded_recording_releases_its_objects() {
     loom::model(|| {
         let world = World::new(1);
         let handle = Handle::new(&world);

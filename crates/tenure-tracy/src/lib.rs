@@ -107,7 +107,7 @@ mod tests {
 
     /// With the real client, which nobody listens to.
     #[test]
-    fn points_are_taken_while_nobody_looks() {
+    fn points_are_taken_without_a_connected_profiler() {
         let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
         let plots = Plots::start();
         for _ in 0..100 {

@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn every_state_reads_or_writes_as_its_name_says() {
+    fn accesses_of_states_match_their_names() {
         let device = devices().into_iter().find(|device| device.structures).unwrap();
         let queue = QueueStages::new(device, QUEUES[0].1);
         for state in State::all().iter() {

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn dragging_to_the_right_turns_to_the_right_and_dragging_up_looks_up() {
+    fn dragging_turns_in_the_same_direction() {
         let mut flight = flight();
         flight.turn([50.0, -50.0]);
         let look = flight.look;

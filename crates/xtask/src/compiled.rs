@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compiled_twice_is_summed() {
+    fn units_compiled_twice_are_summed() {
         let text = summary_of("1.5\tash\n2.0\tcore\n1.0\tash\nbroken\n");
         assert_eq!(
             text,

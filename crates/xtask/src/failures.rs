@@ -107,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_kept_with_its_message() {
+    fn failed_tests_are_kept_with_their_message() {
         let printed = "running 2 tests\ntest a ... ok\ntest b ... FAILED\n\nfailures:\n\n---- b stdout ----\n\
                        assertion failed: 1 == 2\n\nfailures:\n    b\n\ntest result: FAILED. 1 passed\n\nrunning 0 tests\n";
         assert_eq!(of(printed), "\n    ---- b stdout ----\n    assertion failed: 1 == 2\n        b");
     }
 
     #[test]
-    fn what_did_not_end_is_named() {
+    fn unfinished_tests_are_named() {
         let printed = "running 3 tests\ntest a has been running for over 60 seconds\n\
                        test b has been running for over 60 seconds\ntest a ... ok\n";
         let said = of(printed);

@@ -62,7 +62,7 @@ mod tests {
     use super::{differences, versions};
 
     #[test]
-    fn what_differs_is_said_package_by_package() {
+    fn differences_are_listed_by_package() {
         let recorded = versions("mesa 25.0.1\nwine 10.0\nxvfb 2\n");
         assert_eq!(differences(&recorded, &recorded), "");
         let found = versions("mesa 25.0.2\nwine 10.0\nzlib 1\n");

@@ -87,7 +87,7 @@ mod tests {
     use crate::step::Report;
 
     #[test]
-    fn a_page_says_what_became_of_each_step() {
+    fn a_page_lists_the_result_of_each_step() {
         let of = |name, outcome, seconds| {
             let report = Report { outcome, ..Report::default() };
             StepResult::new(name, report, Duration::from_secs(seconds), true)

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_policy_does_not_allow_is_a_complaint() {
+    fn packages_that_the_policy_forbids_are_complaints() {
         let from = format!("registry+{REGISTRY}");
         let count = |package: &Package| policy().judge(package).len();
         for (name, license, wrong) in [

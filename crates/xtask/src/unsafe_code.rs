@@ -203,7 +203,7 @@ mod tests {
     use super::{Count, HEADER, compare, count, rows};
 
     #[test]
-    fn what_is_unsafe_is_counted_and_tests_are_not() {
+    fn unsafe_code_outside_tests_is_counted() {
         let code = "unsafe fn f() { unsafe { g(unsafe { 1 }) } }\nunsafe impl Send for A {}\n\
                     unsafe extern \"C\" { fn h(); }\ntrait T { unsafe fn i(); }\n\
                     #[cfg(test)] mod tests { fn t() { unsafe { f() } } }";
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_says_something_else_is_a_complaint() {
+    fn a_different_table_is_a_complaint() {
         let table = format!(
             "text\n\n{HEADER}\n| --- | --- | --- | --- | --- |\n| `a` | 1 | 0 | 2 | calls |\n| `b::c` | 3 | 0 | 0 | |\n\n"
         );

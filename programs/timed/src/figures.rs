@@ -137,7 +137,7 @@ mod tests {
     use super::{Peak, calls};
 
     #[test]
-    fn peaks_outlast_what_falls() {
+    fn peaks_outlast_later_decreases() {
         let mut bytes = Peak::ZERO;
         bytes.change(0, 5);
         bytes.change(5, 3);

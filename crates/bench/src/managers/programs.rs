@@ -232,7 +232,7 @@ mod tests {
     use super::{COPIED_BUFFERS, Call, Frame, Program, copies, extent};
 
     #[test]
-    fn a_round_creates_as_many_as_it_says_and_drops_them_all() {
+    fn a_round_creates_and_drops_its_number_of_resources() {
         for program in [Program::Buffers, Program::Textures] {
             let (mut made, mut live) = (0, std::collections::HashSet::new());
             for frame in program.round().unwrap() {
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_texture_takes_about_as_much_as_was_asked_for() {
+    fn a_texture_takes_about_the_requested_bytes() {
         assert_eq!(extent(1), (1, 1));
         assert_eq!(extent(64 * 64 * 4), (64, 64));
         assert_eq!(extent(u64::MAX), (8192, 8192));

@@ -15,7 +15,7 @@ fn the_targets_are_met() {
 
 /// Resources in slower memory return as soon as possible, and move once.
 #[test]
-fn what_comes_back_meets_its_targets() {
+fn returning_resources_meet_their_targets() {
     for figure in returning::all().unwrap() {
         assert!(figure.is_met(), "{}: {} of {}", figure.what, figure.value, figure.target);
     }
@@ -33,7 +33,7 @@ fn the_outcomes_are_the_same_in_each_run() {
 
 /// No player pages in less than the bound, also where the operating system does not wait.
 #[test]
-fn nobody_pages_in_less_than_the_bound() {
+fn no_strategy_pages_in_less_than_the_bound() {
     let random = (0..40).map(|seed| scenarios::random(seed, 10 + seed as usize, 120));
     for (seed, mut trace) in random.chain(scenarios::all(1)).enumerate() {
         for delay in [0, 4] {

@@ -155,7 +155,7 @@ mod tests {
     use super::geometric_mean;
 
     #[test]
-    fn the_geometric_mean_is_of_what_both_have() {
+    fn the_geometric_mean_skips_missing_cells() {
         let (cells, over) = ([Some(2.0), None, Some(16.0)], [Some(1.0), Some(3.0), Some(2.0)]);
         assert!(geometric_mean(&cells, &over).is_some_and(|mean| (mean - 4.0).abs() < 1e-9));
         assert_eq!(geometric_mean(&cells[1..2], &over[1..2]), None);

@@ -19,9 +19,9 @@ fn every_peer_has_a_row_for_each_recording_and_for_all() {
     }
 }
 
-/// Of allocations that overlap or are not aligned, of any peer on any layout, the command makes an error.
+/// The command fails if allocations of any peer overlap or are misaligned.
 #[test]
-fn nothing_moves_in_vain_and_little_is_left_over() {
+fn compaction_shrinks_pools_with_few_moves() {
     let said = succeeded(&["compact", "--rounds", "1", "--only", "HeapPools", "--only", "fast"]);
     let rows = rows(&said).into_iter().filter(|row| row[1] == "HeapPools");
     assert_eq!(rows.clone().count(), 12, "{said}");
@@ -39,7 +39,7 @@ fn nothing_moves_in_vain_and_little_is_left_over() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_arguments_are_refused() {
     assert!(refused(&["recordings", "--only", "jemalloc"]).contains("jemalloc"));
     assert!(refused(&["recordings", "/no/such/file.csv"]).contains("/no/such/file.csv"));
     assert!(refused(&["recordings", "--rounds", "0"]).contains("rounds"));

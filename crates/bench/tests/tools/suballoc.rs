@@ -22,7 +22,7 @@ fn every_table_has_its_figures() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_arguments_are_refused() {
     assert!(refused(&["suballoc", "--only", "jemalloc"]).contains("jemalloc"));
     assert!(refused(&["suballoc", "--workload", "W8"]).contains("W8"));
     assert!(refused(&["suballoc", "--rounds", "0"]).contains("rounds"));

@@ -6,7 +6,7 @@ use crate::Harness;
 use crate::bench::{Bench, assert_bytes, contents};
 use test_random::Rng;
 
-fn holds_what_is_written<H: Harness>(bench: &Bench<'_, H>, memory: MemoryUse) {
+fn check_written_bytes<H: Harness>(bench: &Bench<'_, H>, memory: MemoryUse) {
     let mut rng = Rng::new(21);
     let mut alive = Vec::new();
     for size in [1, 255, 256, 4096, 64 << 10, (64 << 10) + 1, 300_000] {
@@ -31,10 +31,10 @@ fn holds_what_is_written<H: Harness>(bench: &Bench<'_, H>, memory: MemoryUse) {
 }
 
 /// The CPU and the GPU read the CPU's writes to upload buffers: small, large and committed ones.
-pub fn upload_buffers_hold_what_is_written<H: Harness>(harness: &H) {
+pub fn upload_buffers_hold_written_bytes<H: Harness>(harness: &H) {
     let config = Config::from(UploadConfig::default().max_pooled(128 << 10));
     let bench = Bench::with(harness, config);
-    holds_what_is_written(&bench, MemoryUse::Upload);
+    check_written_bytes(&bench, MemoryUse::Upload);
     bench.end();
 }
 
@@ -42,12 +42,12 @@ pub fn upload_buffers_hold_what_is_written<H: Harness>(harness: &H) {
 /// CPU maps, or in other mapped memory if the device has none.
 pub fn gpu_upload_buffers_fall_back_to_other_memory<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
-    holds_what_is_written(&bench, MemoryUse::GpuUpload);
+    check_written_bytes(&bench, MemoryUse::GpuUpload);
     bench.end();
 }
 
 /// The CPU reads the GPU's copies to readback buffers: pooled and committed ones.
-pub fn readback_buffers_show_what_was_copied<H: Harness>(harness: &H) {
+pub fn readback_buffers_show_copied_bytes<H: Harness>(harness: &H) {
     let config = Config::from(PoolConfig::default().max_pooled_buffer(64 << 10));
     let bench = Bench::with(harness, config);
     let mut rng = Rng::new(22);

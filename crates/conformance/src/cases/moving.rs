@@ -135,7 +135,7 @@ fn shown<H: Harness>(bench: &Bench<'_, H>, number: u32) -> Shown<H> {
 }
 
 /// Shaders find textures through their tables and views, also textures without another declared use.
-pub fn shaders_find_what_has_moved<H: Harness>(harness: &H) {
+pub fn shaders_find_moved_textures<H: Harness>(harness: &H) {
     let bench = by_hand(harness);
     if !bench.has_heaps() {
         return bench.end();
@@ -218,7 +218,7 @@ fn stream<H: Harness>(bench: &Bench<'_, H>, seed: u64, moves: &AtomicUsize) {
 }
 
 /// Four threads create, write, read and drop resources that move meanwhile.
-pub fn threads_find_what_has_moved<H: Harness>(harness: &H) {
+pub fn threads_find_moved_resources<H: Harness>(harness: &H) {
     let pools = PoolConfig::default().shards(1);
     let bench = Bench::with(harness, Config::from(pools));
     let (running, moves) = (AtomicUsize::new(4), AtomicUsize::new(0));

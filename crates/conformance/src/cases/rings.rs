@@ -21,7 +21,7 @@ fn copy<H: Harness>(
 }
 
 /// A small ring is reused many times, on several queues: no byte is overwritten before the GPU has read it.
-pub fn rings_keep_what_the_gpu_has_not_read<H: Harness>(harness: &H) {
+pub fn rings_keep_bytes_until_the_gpu_has_read_them<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let desc = UploadRingDesc::new(64 << 10).dedicate().name("ring");
     let ring = bench.gpu.create_upload_ring(&desc).unwrap();

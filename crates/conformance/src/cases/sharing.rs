@@ -69,7 +69,7 @@ fn come_back<H: Harness>(bench: &Bench<H>, desc: &BufferDesc, texture_desc: &Tex
 }
 
 /// Resources that no device can share are refused before the driver call.
-pub fn what_is_not_shared_is_refused<H: Harness>(harness: &H) {
+pub fn unshared_resources_are_refused<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     let (gpu, device) = (&bench.gpu, bench.gpu.device());
     let plain = gpu.create_buffer(&BufferDesc::new(SIZE, COPIES).own_resource()).unwrap();

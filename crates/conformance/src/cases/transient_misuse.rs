@@ -64,15 +64,15 @@ fn refused_by_rule<T>(result: Result<T, Error>, wanted: &str) {
 }
 
 /// A pass can access the resources that it declared, as the type that was declared, and no others.
-pub fn passes_use_what_they_declared<H: Harness>(harness: &H) {
+pub fn passes_use_only_declared_resources<H: Harness>(harness: &H) {
     let bench = Bench::new(harness);
     for samples in bench.sample_counts(&[target("both"), depth("culled depth")]) {
-        use_what_is_declared(&bench, samples);
+        use_declared_resources(&bench, samples);
     }
     bench.end();
 }
 
-fn use_what_is_declared<H: Harness>(bench: &Bench<'_, H>, samples: u32) {
+fn use_declared_resources<H: Harness>(bench: &Bench<'_, H>, samples: u32) {
     let Small { graph, both, buffer, first, second } = Small::new(samples);
     let mut larger = graph.clone();
     let foreign = larger.texture(target("foreign"));

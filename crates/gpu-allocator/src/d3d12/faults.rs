@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_not_be_placed_is_not() {
+    fn faulty_adapters_commit_affected_resources() {
         assert_eq!(committed(&faults(INTEL, 0x46a6, NEWEST)), ([true; 4], [true; 3]), "Iris Xe");
         let old_amd = faults(AMD, 0x73bf, [31, 0, 24_002, 92]);
         assert_eq!(committed(&old_amd), ([false, false, true, true], [false, true, true]));

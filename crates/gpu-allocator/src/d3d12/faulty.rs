@@ -103,7 +103,7 @@ fn placed<'a>(resource_desc: &'a D3D12_RESOURCE_DESC, location: MemoryLocation) 
 
 /// Iris Xe: resources to be placed are committed, and allocations share no heap.
 #[test]
-fn what_must_not_be_placed_is_committed() {
+fn resources_that_cannot_be_placed_are_committed() {
     let mut allocator = allocator(0x46a6, NEWEST);
     let (buffer, texture) = (buffer(), texture(64, 64, 1));
     for (desc, location) in [

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_resource_allows() {
+    fn only_memory_types_of_the_resource_are_allowed() {
         let both = types(&[Flags::DEVICE_LOCAL, Flags::DEVICE_LOCAL | Flags::LAZILY_ALLOCATED]);
         assert_eq!(allowed(&both, 0b11, MemoryLocation::GpuOnly), [MemoryTypeId(0), MemoryTypeId(1)]);
         assert_eq!(allowed(&both, 0b10, MemoryLocation::GpuOnly), [MemoryTypeId(1)]);

@@ -40,7 +40,7 @@ pub(super) struct Mapping {
 impl Mapping {
     /// Drops it; true if it was the last mapping of this heap. All accesses through the other mappings happened
     /// before then.
-    fn let_go(self) -> bool {
+    fn release(self) -> bool {
         Arc::into_inner(self.users).is_some()
     }
 }
@@ -218,7 +218,7 @@ impl HeapDevice for Heaps {
     /// memory.
     fn destroy_heap(&self, heap: Heap) {
         let Heap { address: Address { memory, mapped }, kind, size } = heap;
-        if mapped.is_some_and(|mapping| !mapping.let_go()) {
+        if mapped.is_some_and(|mapping| !mapping.release()) {
             log::warn!(
                 "{size} B of mapped memory stay until the device is destroyed: allocations in them outlive their allocator"
             );

@@ -62,7 +62,7 @@ fn one_refusal_is_never_seen() {
 }
 
 #[test]
-fn refusals_for_good_are_out_of_memory_and_nothing_else() {
+fn permanent_refusals_are_out_of_memory_and_nothing_else() {
     for call in [Call::Allocate, Call::Map] {
         for after in 0..8 {
             for result in SHORTAGES {
@@ -83,7 +83,7 @@ fn a_lost_device_is_no_shortage() {
 }
 
 #[test]
-fn what_nobody_can_serve_is_refused() {
+fn impossible_sizes_and_alignments_are_refused() {
     let mut allocator = allocator(Driver::discrete(1 << 30, 1 << 30), AllocationSizes::default());
     let gpu = MemoryLocation::GpuOnly;
     for (size, alignment) in [(0, 1), (1, 0), (1, 3), (u64::MAX, 1), (u64::MAX, 256), (1, 1 << 63)] {

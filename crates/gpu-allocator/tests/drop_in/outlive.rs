@@ -44,7 +44,7 @@ fn their_bytes_stay() {
 
 /// Slices cannot outlive allocations that were dropped without a free.
 #[test]
-fn what_was_dropped_before_keeps_nothing() {
+fn slices_end_with_dropped_allocations() {
     for location in MAPPED {
         let mut allocator = allocator(small_card(), AllocationSizes::default());
         for size in [1000, 5000, 40 * MIB] {
@@ -76,7 +76,7 @@ fn slices_may_be_with_another_thread() {
 
 /// Freed allocations keep no block: most are destroyed before the allocator, the rest with it.
 #[test]
-fn what_was_freed_keeps_nothing() {
+fn freed_allocations_keep_no_block() {
     let mut allocator = allocator(small_card(), AllocationSizes::new(MIB, MIB));
     for _ in 0..3 {
         let found: Vec<_> = (0..8)

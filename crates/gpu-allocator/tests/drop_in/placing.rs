@@ -74,7 +74,7 @@ fn placement_repeats() {
 }
 
 #[test]
-fn mapped_memory_is_where_it_says() {
+fn mapped_memory_is_at_its_reported_address() {
     let mut allocator = allocator(card(), AllocationSizes::default());
     let mut found: Vec<Allocation> = [MemoryLocation::CpuToGpu, MemoryLocation::GpuToCpu]
         .into_iter()
@@ -100,7 +100,7 @@ fn mapped_memory_is_where_it_says() {
 }
 
 #[test]
-fn dedicated_memory_is_of_exactly_the_size_and_goes_at_once() {
+fn dedicated_memory_has_the_exact_size_and_is_freed_at_once() {
     let mut allocator = allocator(card(), AllocationSizes::default());
     let mut image = desc(100_001, 64, MemoryLocation::GpuOnly, false);
     image.allocation_scheme = AllocationScheme::DedicatedImage(vk::Image::from_raw(9));
@@ -116,7 +116,7 @@ fn dedicated_memory_is_of_exactly_the_size_and_goes_at_once() {
 }
 
 #[test]
-fn null_is_nothing() {
+fn null_allocations_are_empty() {
     let mut allocator = allocator(card(), AllocationSizes::default());
     let null = Allocation::default();
     assert!(null.is_null() && null.chunk_id().is_none() && !null.is_dedicated());
@@ -127,7 +127,7 @@ fn null_is_nothing() {
 }
 
 #[test]
-fn another_allocators_memory_is_refused_and_harms_nobody() {
+fn another_allocators_memory_is_refused_without_harm() {
     let mut mine = allocator(card(), AllocationSizes::default());
     let (instance, device, physical_device) = objects();
     let mut other = gpu_allocator::vulkan::Allocator::new(&gpu_allocator::vulkan::AllocatorCreateDesc {

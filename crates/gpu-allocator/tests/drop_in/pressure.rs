@@ -35,7 +35,7 @@ fn is_local(found: &gpu_allocator::vulkan::Allocation) -> bool {
 /// Another program uses most of the card, so the budget is small. Render targets and sampled textures are
 /// placed in the card's memory while the driver allows it; staging buffers stay in their preferred memory.
 #[test]
-fn pressure_of_others_moves_nothing_out_of_the_card() {
+fn pressure_of_other_programs_moves_no_resource_from_the_card() {
     for (name, mut card) in cards() {
         let heaps = card.heaps.clone();
         card.budget = Some(heaps.iter().map(|size| size / 8).collect());
@@ -59,7 +59,7 @@ fn pressure_of_others_moves_nothing_out_of_the_card() {
 
 /// A full card refuses: later resources are placed elsewhere, and counted.
 #[test]
-fn what_is_refused_is_counted() {
+fn refused_placements_are_counted() {
     for (name, card) in cards() {
         let size = card.heaps[0];
         let mut allocator = ours::allocator(card, AllocationSizes::default());

@@ -5,7 +5,7 @@ use crate::{MIB, ours, theirs};
 
 /// 96 times 16 MiB where the card has 1 GiB.
 #[test]
-fn what_the_card_does_not_hold_goes_to_system_memory() {
+fn allocations_beyond_the_card_go_to_system_memory() {
     let card = || Driver::discrete(1 << 30, 4 << 30);
     let sizes = original::AllocationSizes::new(128 * MIB, 64 * MIB).with_max_device_memblock_size(256 * MIB);
     let mut original = theirs::allocator(card(), sizes);
@@ -55,7 +55,7 @@ fn the_limit_on_allocations_is_never_reached() {
 /// A budget is no reason to leave the card's memory: the operating system pages, and render targets would be
 /// slow elsewhere.
 #[test]
-fn what_the_os_does_not_grant_stays_in_the_card() {
+fn allocations_beyond_the_budget_stay_in_the_card() {
     let mut card = Driver::discrete(8 << 30, 4 << 30);
     card.budget = Some(vec![512 << 20, 4 << 30, 256 << 20]);
     let mut allocator = ours::allocator(card, gpu_allocator::AllocationSizes::default());

@@ -98,7 +98,7 @@ fn named(allocator: &mut Allocator, name: &str, size: u64, linear: bool) -> Allo
 }
 
 #[test]
-fn the_breakdown_lists_what_lives() {
+fn the_breakdown_lists_live_allocations() {
     let mut allocator = allocator();
     let live = [
         named(&mut allocator, "rock", 3 * MIB, true),
@@ -131,7 +131,7 @@ fn the_breakdown_lists_what_lives() {
 
 /// Unfolds everything down to the map of a block; then everything is freed and the block is released.
 #[test]
-fn the_map_of_a_block_has_the_areas_of_what_lives() {
+fn the_map_of_a_block_shows_live_allocations() {
     let colors = ColorScheme {
         free_color: Color32::from_rgb(1, 2, 3),
         linear_color: Color32::from_rgb(4, 5, 6),
@@ -228,7 +228,7 @@ all_windows!(theirs, original);
 
 /// An unfolded list stays open when blocks come and go; its title counts them.
 #[test]
-fn what_is_unfolded_stays_unfolded() {
+fn unfolded_lists_stay_unfolded() {
     let mut allocator = allocator();
     let many: Vec<_> = (0..40).map(|_| named(&mut allocator, "rock", 8 * MIB, true)).collect();
     let (mut visualizer, mut screen) = (AllocatorVisualizer::new(), Screen::new());

@@ -87,7 +87,7 @@ fn blocks_come_and_go_with_a_line_each() {
 }
 
 #[test]
-fn what_a_shutdown_reported_is_not_logged_again() {
+fn leaks_reported_by_a_shutdown_are_not_logged_again() {
     let program = |shuts_down: bool| {
         let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
         let _rock = gpu.create_buffer(&BufferDesc::new(4096, Usage::VERTEX).name("rock")).unwrap();
@@ -117,7 +117,7 @@ fn a_forgotten_recording_is_warned_of_once_by_name() {
 
 /// Once the card's budget is taken, and then ever more rarely.
 #[test]
-fn what_goes_to_slower_memory_is_a_few_lines() {
+fn resources_in_slower_memory_log_a_few_lines() {
     let lines = logged(|| {
         let options = DeviceConfig::new(Profile::VULKAN_NVIDIA).budgets(vec![64 << 20, 1 << 40, 0]);
         let gpu = Gpu::new(Device::with_config(options), Config::default()).unwrap();

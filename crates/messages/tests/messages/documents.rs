@@ -168,7 +168,7 @@ fn said(chapter: &str) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn the_guide_and_the_reference_say_the_defaults() {
+fn the_guide_and_the_reference_state_the_defaults() {
     let defaults = defaults();
     let chapters = chapters();
     let in_guide = chapters.iter().flat_map(|(file, chapter)| {

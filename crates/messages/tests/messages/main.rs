@@ -4,9 +4,9 @@
 mod devices;
 mod documents;
 mod manager;
-mod parts;
 mod refusals;
 mod sources;
+mod standalone_crates;
 mod table;
 
 use table::Table;
@@ -16,7 +16,7 @@ fn all_errors() -> Table {
     manager::provoke(&mut table);
     manager::make(&mut table);
     devices::make(&mut table);
-    parts::make(&mut table);
+    standalone_crates::make(&mut table);
     table
 }
 

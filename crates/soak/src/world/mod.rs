@@ -2,7 +2,7 @@
 
 mod end;
 mod errors;
-mod objects;
+mod known_objects;
 mod recordings;
 mod tasks;
 mod tiles;
@@ -23,7 +23,9 @@ use crate::setup::{Setup, Trouble};
 pub(crate) use crate::wrong::{Checked, LONG, Wrong, words_of, wrong};
 pub(crate) use end::{check_idle, compare, end_after_loss, end_clean};
 pub use errors::Refusals;
-pub(crate) use objects::{Grid, KnownBuffer, KnownTexture, Shown, ShownRange, ShownSet, ShownTable, Tiles};
+pub(crate) use known_objects::{
+    Grid, KnownBuffer, KnownTexture, Shown, ShownRange, ShownSet, ShownTable, Tiles,
+};
 pub(crate) use recordings::OpenRecording;
 pub(crate) use tasks::Task;
 

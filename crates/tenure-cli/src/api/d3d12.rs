@@ -6,7 +6,7 @@ use tenure::d3d12::{DeviceConfig, LiveObjects, Severity};
 use tenure::{d3d12, error::DeviceError};
 
 use super::{Api, Layer};
-use crate::about::About;
+use crate::adapter_properties::About;
 use crate::args::Validation;
 use crate::replay::{Hazards, NoDevice, Opened, Watch};
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use tenure::device::Device;
 
-use crate::about::About;
+use crate::adapter_properties::About;
 use crate::args::{Pick, ReplayArgs, Validation};
 use crate::replay::{Hazards, NoDevice, Open, Opened, Real, Target};
 

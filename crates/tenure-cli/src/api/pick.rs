@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_that_is_none_names_what_there_is() {
+    fn a_wrong_choice_lists_the_adapters() {
         let names = ["GeForce 4090", "GeForce 3060"];
         let nothing = "no such device; there are 0 (GeForce 4090), 1 (GeForce 3060)".to_owned();
         assert_eq!(index(Some("2"), &names), Err(nothing.clone()));

@@ -7,7 +7,7 @@ use tenure::vulkan::ash::vk;
 use tenure::vulkan::{AdapterKind, CreateError, DeviceConfig, Message, MessageKind, Severity};
 
 use super::{Api, Layer};
-use crate::about::About;
+use crate::adapter_properties::About;
 use crate::args::Validation;
 use crate::replay::{NoDevice, Opened, Watch};
 

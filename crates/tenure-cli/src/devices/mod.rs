@@ -1,6 +1,6 @@
 //! `tenure devices`: the devices of each API.
 
-mod found;
+mod device_properties;
 #[cfg(any(feature = "vulkan", all(windows, feature = "d3d12")))]
 mod real;
 mod table;
@@ -10,12 +10,12 @@ use std::io::Write;
 use tenure::device::{Api as Rules, Device};
 use tenure::sim;
 
-use crate::about::About;
+use crate::adapter_properties::About;
 use crate::args::DevicesArgs;
 use crate::error::CliError;
 use crate::output;
 use crate::replay::{NoDevice, Verdict};
-use found::Found;
+use device_properties::Found;
 
 pub(crate) fn run(args: &DevicesArgs) -> Result<Verdict, CliError> {
     let devices = Devices::gather(args.sim);

@@ -1,7 +1,7 @@
 //! The devices of graphics APIs.
 
 use super::Devices;
-use super::found::Found;
+use super::device_properties::Found;
 use crate::api::{Api, Layer};
 use crate::replay::NoDevice;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use comfy_table::{Table, presets};
 
-use super::found::{Found, Heap, Queue, Type};
+use super::device_properties::{Found, Heap, Queue, Type};
 
 /// The most devices in one table.
 const COLUMNS: usize = 3;

@@ -255,7 +255,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read_in_increasing_time(acts in acts()) {
+        fn written_events_are_read_in_increasing_time(acts in acts()) {
             let mut file = Vec::new();
             let mut writer = PacketWriter::new(&mut file);
             let process = writer.process("p").unwrap();

@@ -4,7 +4,7 @@ use tenure::device::Device;
 use tenure::{Buffer, Error, Gpu, Recording, State, SyncPoint, sim};
 
 use super::counted::Counted;
-use super::objects::Content;
+use super::live_objects::Content;
 
 /// The expected first bytes of a buffer at one point of a command recording.
 pub(super) struct CheckedRead<'a, D: Device> {

@@ -15,8 +15,8 @@
 mod checker;
 mod counted;
 mod hazards;
+mod live_objects;
 mod meter;
-mod objects;
 mod observer;
 mod outcome;
 mod program;

@@ -73,7 +73,7 @@ impl Program {
                 Some(Step::Create { slot: slots.take(id), what })
             }
             // A checked recording frees only its own allocations.
-            Event::Free { id, .. } => slots.give(id).map(|slot| Step::Drop { slot }),
+            Event::Free { id, .. } => slots.release(id).map(|slot| Step::Drop { slot }),
             Event::Frame { .. } => Some(Step::EndFrame),
         };
         let steps: Vec<_> = trace.events.iter().filter_map(step).collect();
@@ -114,7 +114,7 @@ impl Slots {
         slot
     }
 
-    fn give(&mut self, id: u64) -> Option<usize> {
+    fn release(&mut self, id: u64) -> Option<usize> {
         let slot = self.of_id.remove(&id)?;
         self.free.push(slot);
         Some(slot)
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_as_many_slots_as_objects_live_at_once() {
+    fn the_number_of_slots_is_the_peak_of_live_objects() {
         for workload in Workload::ALL {
             let trace = Trace::from_events(generate(workload, 3, 4000)).unwrap();
             let program = Program::new(&trace, |_, _| SHAPE);

@@ -15,7 +15,7 @@ use tenure::{
 use super::checker::{CheckedRead, ReadChecker};
 use super::counted::Counted;
 use super::hazards::Hazards;
-use super::objects::{Content, FOLLOWED};
+use super::live_objects::{Content, FOLLOWED};
 use super::traffic::DRAWS;
 
 /// Copies the bytes that draws would read to a readback buffer, which is not counted, and compares

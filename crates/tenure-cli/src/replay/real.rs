@@ -118,7 +118,7 @@ mod tests {
     use super::{LeftOver, Live};
 
     #[test]
-    fn what_is_left_over_is_counted_and_named_by_kind() {
+    fn remaining_objects_are_counted_and_named_by_kind() {
         let nothing = LeftOver { live: Live::default(), is_device_held: false };
         assert_eq!((nothing.count(), nothing.in_words()), (0, Vec::new()));
         let live = Live { heaps: 2, resources: 30, lists: 0 };

@@ -7,9 +7,9 @@ use tenure::{Error, Frame, Gpu, error::Awaited};
 
 use super::Job;
 use super::checker::ReadChecker;
+use super::live_objects::Objects;
+use super::live_objects::Rng;
 use super::meter::Meter;
-use super::objects::Objects;
-use super::objects::Rng;
 use super::observer::{Moment, Observer};
 use super::program::Step;
 use super::traffic;

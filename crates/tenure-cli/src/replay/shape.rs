@@ -133,7 +133,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_device_asks_for_hardly_more(
+        fn shapes_require_hardly_more_than_their_bytes(
             bytes in (0_u32..28).prop_flat_map(|bits| (1_u64 << bits)..=(2 << bits)),
             profile in prop::sample::select(sim::Profile::ALL),
         ) {

@@ -5,8 +5,8 @@ use tenure::device::Device;
 use tenure::{Error, Gpu, Queue, Recording, State, Subresource};
 
 use super::checker::{CheckedRead, ReadChecker};
-use super::objects::Rng;
-use super::objects::{Among, Objects};
+use super::live_objects::Rng;
+use super::live_objects::{Among, Objects};
 use super::observer::{Moment, Observer};
 
 /// Copies in each frame.
@@ -83,8 +83,8 @@ mod tests {
     use super::super::checker::{ReadChecker, SimulatedChecker};
     use super::super::counted::Counted;
     use super::super::hazards::Hazards;
-    use super::super::objects::Objects;
-    use super::super::objects::Rng;
+    use super::super::live_objects::Objects;
+    use super::super::live_objects::Rng;
     use super::super::observer::Unobserved;
     use super::super::program::What;
     use super::super::readbacks::Readbacks;
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_simulated_device_reports_bytes_that_another_submission_overwrote() {
+    fn overwritten_bytes_are_reported_by_the_simulated_device() {
         let kinds = |spoil| {
             let device = sim::Device::new(sim::Profile::DISCRETE);
             run_frames(device.clone(), &mut SimulatedChecker::default(), spoil);

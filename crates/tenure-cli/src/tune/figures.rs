@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_scores_1_and_half_of_a_figure_that_counts_for_half_scores_its_root() {
+    fn scores_are_weighted_geometric_means() {
         let default = [figures(999, 0)];
         assert_eq!(score(&default, &default, WEIGHTS), Some(1.0));
         let half = score(&[figures(499, 0)], &default, WEIGHTS).unwrap();
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_no_division() {
+    fn empty_figures_score_1() {
         let nothing = [Figures::default()];
         assert_eq!(score(&nothing, &nothing, WEIGHTS), Some(1.0));
         assert_eq!(score(&[], &[], WEIGHTS), Some(1.0));

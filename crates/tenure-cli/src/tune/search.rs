@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_better_with_the_seeds_of_the_search_alone_is_not_recommended() {
+    fn gains_with_the_seeds_of_the_search_alone_do_not_count() {
         let replay = |config: &Config, seed| Ok(if seed == 9 { Figures::default() } else { figures(config) });
         let found = Search::new(&replay, &[1], 9, [1.0; 4], NO_LIMIT).run(Config::default()).unwrap();
         assert!(found.best.score < 0.99);
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_stays_where_nothing_is_better() {
+    fn the_default_is_kept_without_a_better_configuration() {
         let replay = |_: &Config, _| Ok(Figures { peak_reserved_bytes: 5, ..Figures::default() });
         let found = Search::new(&replay, &[1], 2, [1.0; 4], NO_LIMIT).run(Config::default()).unwrap();
         assert_eq!(found.best.config, Config::default());

@@ -8,7 +8,7 @@ use std::process::{Output, Stdio};
 use serde_json::Value;
 use tenure_trace::{Encoding, TraceReader, Workload};
 
-use crate::common::{TINY, objects, recording, run, run_with_input, status, stderr, stdout, tenure};
+use crate::running::{TINY, objects, recording, run, run_with_input, status, stderr, stdout, tenure};
 
 #[test]
 fn the_recording_of_the_program_is_the_repository_s() {
@@ -63,7 +63,7 @@ fn the_documents_have_the_figures_that_the_program_prints() {
 }
 
 #[test]
-fn the_documents_have_the_figures_of_each_recording_of_the_repository() {
+fn the_documents_have_the_figures_of_each_recording() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces");
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut count = 0;
@@ -143,7 +143,7 @@ fn the_same_seed_prints_the_same_but_for_the_times() {
 }
 
 #[test]
-fn generated_recordings_go_through_a_pipe() {
+fn generated_recordings_are_replayed_from_a_pipe() {
     for workload in Workload::ALL {
         let generated = run(&["gen", workload.name(), "--ops", "3000", "--seed", "4"]);
         assert_eq!((status(&generated), stderr(&generated).as_str()), (0, ""));
@@ -224,7 +224,7 @@ fn bad_usage_is_status_2() {
 }
 
 #[test]
-fn a_wrong_profile_is_told_the_right_ones() {
+fn errors_of_wrong_profiles_list_the_right_ones() {
     let output = run(&["replay", "-", "--profile", "help"]);
     assert_eq!(status(&output), 2);
     for profile in tenure::sim::Profile::ALL {
@@ -235,7 +235,7 @@ fn a_wrong_profile_is_told_the_right_ones() {
 }
 
 #[test]
-fn what_is_for_another_kind_of_device_is_refused() {
+fn options_of_another_kind_of_device_are_refused() {
     let cases: [(&[&str], &str); 4] = [
         (&["--adapter", "0"], "--adapter is for real devices"),
         (&["--device", "sim", "--validation", "off"], "--validation is for real devices"),
@@ -258,7 +258,7 @@ fn without_drivers(args: &[&str]) -> Output {
 
 #[test]
 #[cfg(not(windows))]
-fn without_a_device_the_reason_is_given_and_what_to_do() {
+fn missing_devices_are_reported_with_reason_and_remedy() {
     let output = without_drivers(&["devices"]);
     assert_eq!((status(&output), stderr(&output).as_str()), (1, ""));
     let lines = stdout(&output);
@@ -316,7 +316,7 @@ fn the_table_of_devices_has_a_column_each() {
 }
 
 #[test]
-fn a_replay_with_failures_is_status_1_and_says_why() {
+fn a_replay_with_failures_is_status_1_with_the_reason() {
     let huge = "op,id,size,align,kind,frame\nalloc,1,10000000000000,4,gpu_only+linear,0\n";
     let output = run_with_input(&["replay", "-", "--json", "--strategy", "pooled"], huge.as_bytes());
     assert_eq!(status(&output), 1);
@@ -325,7 +325,7 @@ fn a_replay_with_failures_is_status_1_and_says_why() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_crash() {
+fn a_closed_pipe_is_no_crash() {
     for args in [&["gen", "voxel", "--ops", "18446744073709551615"] as &[&str], &["replay", &recording()]] {
         let mut child = tenure(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
@@ -335,7 +335,7 @@ fn a_reader_that_goes_away_is_no_crash() {
 }
 
 #[test]
-fn a_reader_that_goes_away_does_not_change_the_verdict() {
+fn a_closed_pipe_does_not_change_the_status() {
     let huge = "op,id,size,align,kind,frame\nalloc,1,10000000000000,4,gpu_only+linear,0\n";
     let item = "id,lower,upper,size\na,0,1,8\n";
     let cases: [(&[&str], &str); 4] = [

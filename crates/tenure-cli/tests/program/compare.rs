@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::common::{FAILING, TINY, objects, recording, run, run_with_input, status, stderr, stdout};
+use crate::running::{FAILING, TINY, objects, recording, run, run_with_input, status, stderr, stdout};
 
 fn results(arguments: &[&str]) -> String {
     stdout(&run(&[&["replay", &recording(), "--json"], arguments].concat()))
@@ -59,7 +59,7 @@ fn every_figure_of_a_result_is_in_the_comparison() {
 }
 
 #[test]
-fn a_table_says_what_is_better_in_words() {
+fn a_table_names_the_better_result() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.json");
     fs::write(&file, results(&[])).unwrap();
@@ -86,7 +86,7 @@ fn a_table_says_what_is_better_in_words() {
 }
 
 #[test]
-fn an_empty_recording_divides_by_nothing() {
+fn an_empty_recording_can_be_compared() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("empty\u{1b}[31m.csv");
     fs::write(&file, "op,id,size,align,kind,frame\n").unwrap();
@@ -99,7 +99,7 @@ fn an_empty_recording_divides_by_nothing() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_status_2() {
+fn incomparable_files_are_status_2() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (good, bad) = (path("good.json"), path("bad"));
@@ -159,7 +159,7 @@ fn runs_of_several_recordings_are_paired_by_their_recording() {
 }
 
 #[test]
-fn why_figures_may_mislead_is_said() {
+fn reasons_for_misleading_figures_are_printed() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (file, real, failing) = (path("a.json"), path("b.json"), path("c.csv"));
@@ -205,7 +205,7 @@ fn results_that_windows_wrote_are_read_or_named() {
 }
 
 #[test]
-fn damage_is_said_with_the_encoding_that_hid_it() {
+fn damage_is_reported_with_the_encoding_of_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let cut = folder.path().join("cut.csv.gz");
     let whole = fs::read(recording()).unwrap();

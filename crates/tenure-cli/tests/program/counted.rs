@@ -95,7 +95,7 @@ fn buffer(size: u64) -> ResourceDesc {
 }
 
 #[test]
-fn memory_is_what_the_device_requires_and_its_peak_stays() {
+fn memory_has_the_required_size_and_its_peak_stays() {
     let device = Counted::new(sim::Device::new(Profile::DISCRETE));
     let heap = device.create_heap(&HEAP).unwrap();
     let placed = device.create_placed(Permit::checked(), &buffer(100), &heap, 0).unwrap();
@@ -122,7 +122,7 @@ fn memory_is_what_the_device_requires_and_its_peak_stays() {
 }
 
 #[test]
-fn what_fails_was_not_created() {
+fn failed_creations_are_not_counted() {
     let inner = sim::Device::new(Profile::DISCRETE);
     let device = Counted::new(inner.clone());
     for call in [CallKind::CreateHeap, CallKind::CreateCommitted, CallKind::CreateReserved] {
@@ -137,7 +137,7 @@ fn what_fails_was_not_created() {
 }
 
 #[test]
-fn what_was_created_behind_its_back_shows_only_as_alive() {
+fn adopted_resources_count_only_as_live() {
     let device = Counted::new(sim::Device::new(Profile::DISCRETE));
     let foreign = device.inner().create_committed(&buffer(100), MemoryTypeId(1)).unwrap();
     let adopted = device.adopt(foreign);

@@ -4,7 +4,7 @@ use std::fs;
 
 use tenure_cli::feature::Feature;
 
-use crate::common::{TINY, run, run_with_input, status, stderr, stdout};
+use crate::running::{TINY, run, run_with_input, status, stderr, stdout};
 
 #[test]
 fn the_whole_program_has_every_feature() {
@@ -24,7 +24,7 @@ fn the_whole_program_has_every_feature() {
 }
 
 #[test]
-fn a_device_whose_api_was_left_out_is_refused() {
+fn devices_of_a_disabled_api_are_refused() {
     for feature in [Feature::D3d12, Feature::Vulkan] {
         let is_built = feature.is_built() && (feature != Feature::D3d12 || cfg!(windows));
         if is_built {
@@ -39,7 +39,7 @@ fn a_device_whose_api_was_left_out_is_refused() {
 }
 
 #[test]
-fn reports_that_were_left_out_are_refused_whatever_the_arguments() {
+fn disabled_reports_are_refused_with_any_arguments() {
     if Feature::Report.is_built() {
         return;
     }
@@ -56,7 +56,7 @@ fn reports_that_were_left_out_are_refused_whatever_the_arguments() {
 }
 
 #[test]
-fn zstd_that_was_left_out_is_refused_by_all_that_read_and_write() {
+fn disabled_zstd_is_refused_for_reading_and_writing() {
     if Feature::Zstd.is_built() {
         return;
     }

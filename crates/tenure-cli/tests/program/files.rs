@@ -8,7 +8,7 @@ use std::process::Output;
 #[cfg(unix)]
 use std::process::Stdio;
 
-use crate::common::{run, status, stderr, stdout, tenure};
+use crate::running::{run, status, stderr, stdout, tenure};
 
 const FRAME: &str = "id,lower,upper,size\nshadow,0,3,16\n";
 
@@ -98,13 +98,13 @@ fn standard_streams_are_the_files_that_they_are_redirected_to() {
 #[test]
 fn a_page_is_not_written_over_its_recording() {
     let folder = Folder::new();
-    fs::write(folder.path("a.csv"), crate::common::TINY).unwrap();
+    fs::write(folder.path("a.csv"), crate::running::TINY).unwrap();
     fs::hard_link(folder.path("a.csv"), folder.path("b.csv")).unwrap();
     for option in ["--html", "--perfetto"] {
         folder.refuses(&["report", "a.csv", option, "b.csv"], option, "FILE");
     }
     folder.refuses(&["report", "a.csv", "--html", "frame.csv", "--plan", "frame.csv"], "--html", "--plan");
-    assert_eq!(fs::read_to_string(folder.path("a.csv")).unwrap(), crate::common::TINY);
+    assert_eq!(fs::read_to_string(folder.path("a.csv")).unwrap(), crate::running::TINY);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::common::{FAILING, TINY, recording, run, run_with_input, status, stderr, stdout};
+use super::running::{FAILING, TINY, recording, run, run_with_input, status, stderr, stdout};
 
 #[test]
 fn a_recording_becomes_a_page() {
@@ -35,7 +35,7 @@ fn the_same_recording_becomes_the_same_page() {
 }
 
 #[test]
-fn snapshots_are_told_from_recordings_and_bad_ones_are_named() {
+fn snapshots_are_detected_and_bad_ones_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("page.html");
     let args = ["report", "-", "--html", page.to_str().unwrap()];
@@ -52,7 +52,7 @@ fn snapshots_are_told_from_recordings_and_bad_ones_are_named() {
 
 /// The chapter names files in capitals.
 #[test]
-fn the_guide_quotes_what_the_program_says() {
+fn the_guide_quotes_the_output_of_the_program() {
     let folder = tempfile::tempdir().unwrap();
     let written = |name: &str, bytes: &[u8]| {
         let path = folder.path().join(name);
@@ -83,7 +83,7 @@ fn the_guide_quotes_what_the_program_says() {
 }
 
 #[test]
-fn a_plan_is_shown_and_a_page_that_cannot_be_written_is_an_error() {
+fn a_plan_is_shown_and_an_unwritable_page_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let (plan, page) = (folder.path().join("frame.csv"), folder.path().join("page.html"));
     fs::write(&plan, "id,lower,upper,size,class\nshadow,0,3,16,0\ngbuffer,1,5,32,9\n").unwrap();

@@ -114,7 +114,7 @@ fn every_encoding_is_read_with_and_without_a_byte_order_mark() {
 }
 
 #[test]
-fn what_is_wrong_with_a_line_is_said_in_every_encoding() {
+fn errors_of_a_line_are_reported_in_every_encoding() {
     for reader in READERS {
         for (_, encode) in ENCODINGS {
             reader.check_refused(&encode(format!("{}?\n", reader.text(10)).as_bytes()), "12: ");
@@ -150,7 +150,7 @@ fn damaged_encodings_are_named_with_the_line_they_hid() {
 }
 
 #[test]
-fn what_is_compressed_twice_is_no_text() {
+fn files_compressed_twice_are_refused() {
     for reader in READERS {
         reader.check_refused(&gzip(&gzip(reader.text(10).as_bytes())), "1: ");
     }

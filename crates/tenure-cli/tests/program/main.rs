@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod cli;
-mod common;
 mod compare;
 mod counted;
 mod features;
@@ -18,4 +17,5 @@ mod real;
 mod replay;
 #[cfg(feature = "report")]
 mod report;
+mod running;
 mod tune;

@@ -50,7 +50,7 @@ fn json_has_every_field() {
 }
 
 #[test]
-fn words_tell_the_same() {
+fn the_text_reports_the_peak() {
     let output = tenure(&["-"], FRAME);
     let told = text(&output.stdout);
     assert!(told.starts_with("4 resources in 48 bytes, which is optimal; "), "{told}");
@@ -66,7 +66,7 @@ fn every_effort_is_accepted() {
 }
 
 #[test]
-fn a_capacity_that_cannot_be_kept_is_told() {
+fn an_unreachable_capacity_is_reported() {
     let output = tenure(&["-", "--capacity", "47"], FRAME);
     assert_eq!(status(&output), 1);
     assert!(text(&output.stdout).contains("No plan within 47 was found"), "{}", text(&output.stdout));

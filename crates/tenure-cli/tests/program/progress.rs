@@ -8,7 +8,7 @@ use std::process::Stdio;
 use pty_process::Size;
 use pty_process::blocking::{Command, open};
 
-use crate::common::{recording, run, status, stderr};
+use crate::running::{recording, run, status, stderr};
 
 /// Runs the program with a terminal as standard error, and standard output in a file. Returns the output on the
 /// terminal and the content of the file.

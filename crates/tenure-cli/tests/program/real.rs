@@ -85,7 +85,7 @@ fn the_outcome_is_that_of_a_device_that_counts_and_checks() {
 }
 
 #[test]
-fn what_the_layer_says_is_a_hazard() {
+fn complaints_of_the_layer_are_hazards() {
     let unchecked = Real(Unchecked { complaint: Some("VUID-1: wrong"), ..Unchecked::new(Profile::DISCRETE) });
     let outcome = replay(&unchecked, &trace(), Strategy::Pooled).unwrap();
     assert_eq!((outcome.hazards, outcome.verdict()), (1, Verdict::Faulty));

@@ -95,7 +95,7 @@ fn recordings_replay_clean_on_every_profile_and_far_behind() {
 }
 
 #[test]
-fn tenure_is_as_tight_as_promised() {
+fn tenure_reserves_no_more_than_documented() {
     for path in recordings() {
         let (name, trace) = load(&path);
         let promised = match &name {
@@ -146,7 +146,7 @@ fn synthetic_recordings_replay_clean() {
 }
 
 #[test]
-fn what_a_recording_never_frees_is_no_leak() {
+fn allocations_that_a_recording_never_frees_are_no_leaks() {
     let text = "op,id,size,align,kind,frame\n\
                 alloc,1,100000,256,gpu_only+linear,0\n\
                 alloc,2,100000,64,gpu_only+optimal,0\n\
@@ -181,7 +181,7 @@ fn failed_creations_are_counted_and_their_frees_ignored() {
 }
 
 #[test]
-fn what_a_manager_did_can_be_recorded_and_replayed() {
+fn calls_of_a_manager_can_be_recorded_and_replayed() {
     let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default()).unwrap();
     let recorder = TraceRecorder::new(TraceWriter::new(Vec::new(), Encoding::Gzip).unwrap());
     assert!(gpu.set_recorder(recorder.hook()));

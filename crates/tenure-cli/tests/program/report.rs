@@ -10,7 +10,7 @@ use tenure_cli::perfetto::proto::{
     AnnotationValue, MemoryOperation, MemorySource, PacketData, Trace, TrackEventType, VulkanMemoryEvent,
 };
 
-use crate::common::{TINY, objects, recording, run, run_with_input, status, stderr, stdout};
+use crate::running::{TINY, objects, recording, run, run_with_input, status, stderr, stdout};
 
 /// Replays a recording and reads the trace.
 fn trace(recording: &str, arguments: &[&str]) -> Trace {
@@ -155,7 +155,7 @@ fn a_trace_is_the_same_in_every_run() {
 }
 
 #[test]
-fn moves_are_slices_and_what_has_moved_is_bound_elsewhere() {
+fn moves_are_slices_and_moved_objects_are_bound_elsewhere() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("demo/bevy-3d_scene.csv.gz");
     let trace = trace(folder.to_str().unwrap(), &["--movable"]);
     let read = read(&trace);
@@ -173,7 +173,7 @@ fn moves_are_slices_and_what_has_moved_is_bound_elsewhere() {
 }
 
 #[test]
-fn events_say_where_and_by_what_name() {
+fn events_have_the_place_and_the_name() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tiny.csv");
     // Resources that the recording never frees stay bound.
@@ -266,7 +266,7 @@ fn arguments_without_a_meaning_are_refused() {
 }
 
 #[test]
-fn of_many_failures_the_number_is_said() {
+fn many_failures_are_reported_by_their_number() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("trace");
     let allocs = (0..1200).map(|id| format!("alloc,{id},17592186044416,64,gpu_only+linear,0\n"));

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::common::{FAILING, TINY, objects, recording, run, status, stderr, stdout};
+use crate::running::{FAILING, TINY, objects, recording, run, status, stderr, stdout};
 
 fn tuned(arguments: &[&str]) -> Value {
     let output = run(&[&["tune", "--json"], arguments].concat());
@@ -25,7 +25,7 @@ fn the_same_is_recommended_in_every_run_within_the_limit() {
 }
 
 #[test]
-fn the_default_is_what_a_replay_measures() {
+fn the_default_equals_the_measurements_of_a_replay() {
     let found = tuned(&[&recording(), "--runs", "1", "--seed", "3"]);
     let outcome =
         &objects(&run(&["replay", &recording(), "--json", "--strategy", "pooled", "--seed", "3"]))[0];
@@ -38,7 +38,7 @@ fn the_default_is_what_a_replay_measures() {
 }
 
 #[test]
-fn what_is_recommended_is_better_also_with_a_seed_that_the_search_did_not_see() {
+fn recommended_options_are_better_with_another_seed_too() {
     let arguments = [&recording(), "--goal", "time"];
     let arguments: Vec<&str> = arguments.iter().map(|argument| argument.as_ref()).collect();
     let found = tuned(&arguments);
@@ -58,7 +58,7 @@ fn what_is_recommended_is_better_also_with_a_seed_that_the_search_did_not_see() 
 }
 
 #[test]
-fn where_nothing_helps_the_default_is_best() {
+fn the_default_is_best_for_an_empty_recording() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("empty\u{1b}[31m.csv");
     fs::write(&file, "op,id,size,align,kind,frame\n").unwrap();
@@ -97,7 +97,7 @@ fn failures_of_the_default_are_status_1_and_damage_is_status_2() {
 }
 
 #[test]
-fn what_fails_with_the_default_is_said() {
+fn failures_with_the_default_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.csv");
     fs::write(&file, FAILING).unwrap();

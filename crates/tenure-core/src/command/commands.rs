@@ -250,7 +250,7 @@ impl<D: Device> Commands<D> {
         required.map_err(|source| Error::State { name: name.clone(), source })
     }
 
-    /// Records the barriers of all uses declared since the last call, in one batch: call it after the
+    /// Records the barriers of all uses declared since the last call, in one group: call it after the
     /// [`use_resource`](Self::use_resource) calls of a command. The next command does so by itself; this chooses the position.
     #[inline]
     pub fn barriers(&mut self) {

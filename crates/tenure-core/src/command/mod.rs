@@ -7,9 +7,9 @@ mod peer;
 mod queries;
 mod recording;
 mod resident;
-mod shown;
 mod structures;
 mod submission;
+mod table_uses;
 mod transient;
 
 pub use commands::Commands;

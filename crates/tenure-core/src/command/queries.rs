@@ -249,7 +249,7 @@ impl<D: Device> Commands<D> {
                     Ok(serial) => heap.set_reset(serial),
                     Err(source) => {
                         // The commands were refused, so they never run.
-                        store.give_up(context, heap);
+                        store.destroy_heap(context, heap);
                         return Err(context.refused(&name, source));
                     }
                 }

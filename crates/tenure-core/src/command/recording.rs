@@ -9,7 +9,7 @@ use super::submission::settle;
 use crate::block_set::NotedBlocks;
 use crate::descriptor_store::{RecordedChunks, RecordedSets, RetiredDescriptor};
 use crate::device::{CommandList, Device, QueueId, QueueSerial};
-use crate::places::RecordedPlaces;
+use crate::held_objects::HeldObjects;
 use crate::scratch::Scratch;
 use crate::services::Services;
 use crate::staging::{BuildPages, Pages};
@@ -42,8 +42,8 @@ pub struct Recording<D: Device> {
     pub(super) shown: NotedBlocks,
     /// Its descriptor sets, once it has any.
     sets: OnceCell<Box<RecordedSets<D>>>,
-    /// The places of movable resources for this recording, once it has asked for any.
-    places: OnceCell<Box<RecordedPlaces<D>>>,
+    /// The API objects of movable resources that it holds, once it has asked for any.
+    held: OnceCell<Box<HeldObjects<D>>>,
     /// The resources that it has bound, in debug builds.
     pub(super) bound: BoundResources,
     /// Declared last, as in every handle. The commands have a reference of their own, so that
@@ -70,7 +70,7 @@ impl<D: Device> Recording<D> {
             chunks: RecordedChunks::default(),
             shown: NotedBlocks::default(),
             sets: OnceCell::new(),
-            places: OnceCell::new(),
+            held: OnceCell::new(),
             bound: BoundResources::default(),
             services: services.clone(),
         })
@@ -82,15 +82,13 @@ impl<D: Device> Recording<D> {
     /// # Panics
     /// Never: a recording has its list until it is submitted, which consumes it.
     pub fn split(&mut self) -> (&mut Commands<D>, Scratch<'_, D>) {
-        let Self { commands, name, services, pages, builds, chunks, shown, sets, places, bound, .. } = self;
+        let Self { commands, name, services, pages, builds, chunks, shown, sets, held, bound, .. } = self;
         let commands = match commands {
             Some(commands) => commands,
             None => unreachable!("submitting consumes the recording"),
         };
         let (id, queue) = (commands.id, commands.queue);
-        let noted_places = places;
-        let scratch =
-            Scratch { services, pages, builds, chunks, shown, sets, noted_places, bound, id, queue, name };
+        let scratch = Scratch { services, pages, builds, chunks, shown, sets, held, bound, id, queue, name };
         (commands, scratch)
     }
 
@@ -117,15 +115,15 @@ impl<D: Device> Recording<D> {
         Ok(())
     }
 
-    /// The places that it asked for.
-    pub(super) fn noted_places(&self) -> Option<&RecordedPlaces<D>> {
-        self.places.get().map(|places| &**places)
+    /// The API objects that it holds.
+    pub(super) fn held_objects(&self) -> Option<&HeldObjects<D>> {
+        self.held.get().map(|held| &**held)
     }
 
-    /// Notes its submission in the places that it asked for: their resources move after it.
+    /// Notes its submission in the API objects that it holds: their resources move after it.
     pub(super) fn note_used(&mut self, at: QueueSerial) {
-        if let Some(places) = self.places.get_mut() {
-            places.note_used(at);
+        if let Some(held) = self.held.get_mut() {
+            held.note_used(at);
         }
     }
 
@@ -133,13 +131,13 @@ impl<D: Device> Recording<D> {
     pub(super) fn end(&mut self, id: RecordingId, submission: SyncPoint) {
         let Services { constants, builds, context, .. } = &*self.services;
         if let Some(pages) = self.pages.take() {
-            constants.put_back(pages, context, submission);
+            constants.recycle(pages, context, submission);
         }
         if let Some(pages) = self.builds.take() {
-            builds.put_back(pages, context, submission);
+            builds.recycle(pages, context, submission);
         }
-        if let Some(places) = self.places.take() {
-            context.place_pool.put_back(places);
+        if let Some(held) = self.held.take() {
+            context.held_objects.recycle(held);
         }
         self.chunks.end(&context.descriptors, submission);
         if let Some(sets) = self.sets.take() {

@@ -58,8 +58,8 @@ impl<D: Device> Recording<D> {
     /// resources without a declared state.
     fn copied(&self, holds: &PlaceHolds<D>) -> SyncPoint {
         let (mut copied, completed) = (*holds.copied(), self.services.context.clock.completed());
-        if let Some(places) = self.noted_places() {
-            copied.merge(&places.copied());
+        if let Some(held) = self.held_objects() {
+            copied.merge(&held.copied());
         }
         if copied.is_covered_by(&completed) { SyncPoint::NONE } else { copied }
     }

@@ -197,7 +197,7 @@ impl<D: Device> Compactor<D> {
     fn forget_gone(&self, context: &Context<D>) {
         let Some(mut planned) = self.planned.try_lock() else { return };
         for gone in planned.extract_if(.., |planned| planned.movable.strong_count() == 0) {
-            context.pools.give_up_place(&gone);
+            context.pools.cancel_move(&gone);
         }
     }
 
@@ -221,7 +221,7 @@ impl<D: Device> Compactor<D> {
     pub(crate) fn end(&self, context: &Context<D>) {
         // Fails where a destructor of the program ends the manager during a move.
         let Some(mut planned) = self.planned.try_lock() else { return };
-        planned.drain(..).for_each(|planned| context.pools.give_up_place(&planned));
+        planned.drain(..).for_each(|planned| context.pools.cancel_move(&planned));
         context.pools.stop_compaction();
     }
 
@@ -260,7 +260,7 @@ impl<D: Device> Compactor<D> {
                     let queue = self.queue_of(services, &movable);
                     all.push(Due { movable, planned, queue });
                 }
-                None => services.context.pools.give_up_place(&planned),
+                None => services.context.pools.cancel_move(&planned),
             }
         }
         all.sort_by_key(|due| due.queue);
@@ -350,7 +350,7 @@ impl<D: Device> Compactor<D> {
                 let made: Vec<_> = moving.into_iter().map(Moving::undo).collect();
                 for (planned, made) in made {
                     planned.iter().for_each(|planned| context.pools.keep_in_place(planned));
-                    made.give_back(context);
+                    made.release_unused(context);
                 }
             }
         }

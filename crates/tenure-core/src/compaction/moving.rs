@@ -10,7 +10,7 @@ use crate::descriptor::{DescriptorService, Follower};
 use crate::device::{CommandList, Device, QueueSerial, ResourceDesc, State, StateModel, Subresource};
 use crate::list::Open;
 use crate::memory::{ApiPlace, Backing, Current, Exchange, Location, MakeRoom, MovableBacking, PlannedMove};
-use crate::registry::RecordKey;
+use crate::registry::RegistryKey;
 use crate::resource::Tracked;
 use crate::state::StateError;
 use crate::time::{Stamp, SyncPoint};
@@ -57,7 +57,7 @@ pub(super) fn begin<'a, D: Device>(
     let ((may_move, stays), is_held) = (check(&exchange), exchange.is_held());
     drop(exchange);
     if !may_move {
-        context.pools.give_up_place(planned);
+        context.pools.cancel_move(planned);
         return if stays { Outcome::Stays } else { Outcome::Gone };
     }
     if is_held {
@@ -66,7 +66,7 @@ pub(super) fn begin<'a, D: Device>(
     // Without the lock, as other threads may be waiting for it.
     let Ok((api_resource, location)) = context.pools.make_at(context.device(), planned, movable) else {
         // Memory is short, or the device is lost, which the next call reports.
-        context.pools.give_up_place(planned);
+        context.pools.cancel_move(planned);
         context.pools.keep_in_place(planned);
         return Outcome::Refused;
     };
@@ -77,7 +77,7 @@ pub(super) fn begin<'a, D: Device>(
     }
     exchange.value_mut().is_planned = false;
     drop(exchange);
-    Left::made(api_resource, location).give_back(context);
+    Left::made(api_resource, location).release_unused(context);
     context.pools.keep_in_place(planned);
     Outcome::Stays
 }
@@ -249,8 +249,8 @@ impl<D: Device> Moving<'_, D> {
             let ApiPlace { api_resource, offset } = &current.place;
             context.device().name_range(&api_resource.object, *offset, info.size, movable.name.as_str());
         }
-        if let Some(record) = movable.record() {
-            context.registry.set_place(RecordKey::from_bits(record), place);
+        if let Some(registry_key) = movable.registry_key() {
+            context.registry.set_place(RegistryKey::from_bits(registry_key), place);
         }
         Left { api_resource, location, born }
     }
@@ -312,7 +312,7 @@ impl<D: Device> Left<D> {
     }
 
     /// Releases it after the submissions made for it before a later one was refused; nothing else uses it.
-    pub(super) fn give_back(self, context: &Context<D>) {
+    pub(super) fn release_unused(self, context: &Context<D>) {
         let Self { api_resource, location, .. } = self;
         if let Some(location) = location {
             let bytes = location.reserved();

@@ -57,7 +57,7 @@ impl<D: Device> Compactor<D> {
             let found = context.place_again(movable, flags).and_then(|backing| {
                 let is_slow = context.pools.is_slow(Some(&backing.location), movable.needs.memory_types);
                 if is_slow {
-                    Left::made(backing.api_resource, backing.location).give_back(context);
+                    Left::made(backing.api_resource, backing.location).release_unused(context);
                     return None;
                 }
                 Some(backing)
@@ -102,7 +102,7 @@ impl<D: Device> Compactor<D> {
             let is_gone = exchange.value().location.is_none();
             if exchange.is_held() || exchange.is_pinned() || is_gone || exchange.value().is_planned {
                 drop(exchange);
-                Left::made(api_resource, location).give_back(&services.context);
+                Left::made(api_resource, location).release_unused(&services.context);
                 continue;
             }
             moving.push(Moving::new(movable, None, exchange, (api_resource, location)));

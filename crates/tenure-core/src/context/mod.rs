@@ -34,11 +34,11 @@ use crate::device::{
     Device, DeviceError, MAX_QUEUES, ManagerClaim, Permit, QueueId, QueueSerial, Requirements, TextureCache,
 };
 use crate::error::{ContractRule, Error};
+use crate::held_objects::HeldObjectsPool;
 use crate::memory::{Backing, Location, Paging, Pools, RecordedLocation};
 use crate::permit::OwnPermit as _;
-use crate::places::PlacePool;
 use crate::record::{RecordedPlace, RecordedPlacement, RecorderSlot, TraceId};
-use crate::registry::{ObjectKind, Record, RecordKey, Registry};
+use crate::registry::{ObjectKind, Registry, RegistryEntry, RegistryKey};
 use crate::repeated::Repeated;
 use crate::ticket::AwaitedTickets;
 use crate::time::{Clock, FramePacer, HeldItems, Recordings, ReleaseQueue, ReleaseStats, Stamp, SyncPoint};
@@ -69,7 +69,7 @@ pub(crate) struct Context<D: Device> {
     pub(crate) descriptors: DescriptorStore<D>,
     /// The requirements of textures, by description: a program creates many textures of few descriptions.
     texture_needs: TextureCache<Requirements>,
-    pub(crate) place_pool: PlacePool<D>,
+    pub(crate) held_objects: HeldObjectsPool<D>,
     pub(crate) registry: Registry,
     pub(crate) recorder: RecorderSlot,
     ref_shards: RefShardTable<D>,
@@ -89,7 +89,7 @@ pub(crate) struct Context<D: Device> {
     pub(crate) is_shut_down: AtomicBool,
     /// Set if the GPU did not finish in time: API objects are leaked from then on.
     pub(crate) is_abandoned: AtomicBool,
-    /// The number of threads that are giving back objects taken out of `releases`.
+    /// The number of threads that are reclaiming objects taken out of `releases`.
     giving_back: AtomicUsize,
     /// Dropped objects of the program that nothing uses any more. A call that may run the program's code drops
     /// them.
@@ -167,7 +167,7 @@ impl<D: Device> Context<D> {
             pools,
             descriptors,
             texture_needs: TextureCache::new(),
-            place_pool: PlacePool::default(),
+            held_objects: HeldObjectsPool::default(),
             registry: Registry::default(),
             recorder: RecorderSlot::default(),
             ref_shards: RefShardTable::new(),
@@ -213,12 +213,12 @@ impl<D: Device> Context<D> {
 
     /// Registers a new object.
     #[inline]
-    pub(crate) fn register(&self, name: &Name, kind: ObjectKind, bytes: u64) -> RecordKey {
+    pub(crate) fn register(&self, name: &Name, kind: ObjectKind, bytes: u64) -> RegistryKey {
         self.register_resource(name, Name::default(), kind, bytes, RecordedLocation::None)
     }
 
-    /// Registers a new view of a resource; `of` is the number of the resource's record.
-    pub(crate) fn register_view(&self, name: &Name, of: u64) -> RecordKey {
+    /// Registers a new view of a resource; `of` is the key of the resource's registry entry.
+    pub(crate) fn register_view(&self, name: &Name, of: u64) -> RegistryKey {
         self.register_resource(name, Name::default(), ObjectKind::View, 0, RecordedLocation::ViewOf(of))
     }
 
@@ -231,11 +231,11 @@ impl<D: Device> Context<D> {
         kind: ObjectKind,
         bytes: u64,
         place: RecordedLocation,
-    ) -> RecordKey {
+    ) -> RegistryKey {
         let backtrace = self.config.leak_backtraces.then(|| Box::new(Backtrace::force_capture()));
         let frame = self.current_frame();
-        let record = Record::new(name.clone(), kind, bytes, frame);
-        self.registry.insert(Record { backtrace, tag, place, ..record })
+        let entry = RegistryEntry::new(name.clone(), kind, bytes, frame);
+        self.registry.insert(RegistryEntry { backtrace, tag, place, ..entry })
     }
 
     /// Reports the place of a resource to the recorder, if there is one.

@@ -62,7 +62,7 @@ impl Drop for Panicked {
     }
 }
 
-/// Held by a thread while it gives back objects that it has taken out of the release queue: until it reaches an
+/// Held by a thread while it reclaims objects that it has taken out of the release queue: until it reaches an
 /// object, that object is neither queued nor destroyed.
 struct GivingBack<'a>(&'a AtomicUsize);
 
@@ -82,7 +82,7 @@ impl Drop for GivingBack<'_> {
 }
 
 impl<D: Device> Context<D> {
-    /// Whether any thread is giving back objects that it has taken out of the release queue.
+    /// Whether any thread is reclaiming objects that it has taken out of the release queue.
     pub(crate) fn is_giving_back(&self) -> bool {
         self.giving_back.load(Ordering::Acquire) > 0
     }
@@ -106,7 +106,7 @@ impl<D: Device> Context<D> {
             let taken = self.releases.purge_all_batches(&self.recordings, &self.clock, &mut ready);
             debug_assert!(taken.is_ok(), "only a device that works can be busy");
         }
-        self.give_back(&mut ready);
+        self.reclaim_ready(&mut ready);
         self.releases.recycle(&mut ready);
     }
 
@@ -118,8 +118,8 @@ impl<D: Device> Context<D> {
         let giving_back = GivingBack::begin(&self.giving_back);
         let mut ready = Batches::new();
         self.releases.purge_all_batches(&self.recordings, &self.clock, &mut ready)?;
-        self.give_back(&mut ready);
-        // A destructor of the program may resize a swap chain, which waits for threads that are giving back.
+        self.reclaim_ready(&mut ready);
+        // A destructor of the program may resize a swap chain, which waits for threads that are reclaiming.
         drop(giving_back);
         Ok(self.drop_users())
     }
@@ -175,7 +175,7 @@ impl<D: Device> Context<D> {
     /// Releases descriptors before the resources that they show: a view that is dropped before its resource is
     /// already in its queue when the resource is taken out of `releases`. A submission of another thread in
     /// between may delay the view alone. That is harmless, because nothing uses either any more.
-    fn give_back(&self, ready: &mut [Batch<Retired<D>>]) {
+    fn reclaim_ready(&self, ready: &mut [Batch<Retired<D>>]) {
         self.record_ranges(ready);
         self.descriptors.reclaim(self.device(), self.current_frame(), &self.recordings, &self.clock);
         if ready.is_empty() {
@@ -193,11 +193,11 @@ impl<D: Device> Context<D> {
             return;
         }
         for batch in ready {
-            batch.take_items(|retired| self.give_back_other(retired));
+            batch.take_items(|retired| self.reclaim_other(retired));
         }
     }
 
-    /// Reports the ranges that are given back to the recorder, if there is one.
+    /// Reports the reclaimed ranges to the recorder, if there is one.
     fn record_ranges(&self, ready: &[Batch<Retired<D>>]) {
         if !self.recorder.is_set() {
             return;
@@ -206,16 +206,16 @@ impl<D: Device> Context<D> {
         ranges.for_each(|range| self.recorder.release(range.key()));
     }
 
-    fn give_back_other(&self, retired: Retired<D>) {
+    fn reclaim_other(&self, retired: Retired<D>) {
         match retired {
             // Ranges were given back above.
             Retired::Range(_) => {}
-            Retired::Backing(backing) => self.give_back_backing(backing),
+            Retired::Backing(backing) => self.reclaim_backing(backing),
             Retired::User(object) => self.users.push(object),
         }
     }
 
-    fn give_back_backing(&self, backing: Backing<D>) {
+    fn reclaim_backing(&self, backing: Backing<D>) {
         let key = backing.key();
         let tell = || self.recorder.release(key);
         match self.pools.release(self.device(), backing, tell) {

@@ -8,7 +8,7 @@ use crate::device::Device;
 /// Threads are distinguished by their number modulo this.
 const THREADS: usize = 16;
 
-/// Shards of each thread. Each generation of records (see [`RecordKey::generation`](crate::registry::RecordKey))
+/// Shards of each thread. Each generation of entries (see [`RegistryKey::generation`](crate::registry::RegistryKey))
 /// uses the next one, so that handles which the thread creates now hardly ever have the same shard as older
 /// handles, which other threads may be dropping at the same time.
 const SHARDS_PER_THREAD: usize = 16;
@@ -60,7 +60,7 @@ impl<D: Device> RefShardTable<D> {
 
 impl<D: Device> Context<D> {
     /// The shard of the context's reference count for a handle that the current thread creates; `generation` is
-    /// that of its record. Once the manager is dropped, each handle gets its own shard.
+    /// that of its entry. Once the manager is dropped, each handle gets its own shard.
     #[inline]
     pub(crate) fn ref_shard(self: &Arc<Self>, generation: usize) -> Arc<RefShard<D>> {
         self.ref_shards.of_thread(generation).unwrap_or_else(|| Arc::new(RefShard { context: self.clone() }))

@@ -59,7 +59,7 @@ impl UserObjects {
 impl<D: Device> From<Backing<D>> for Retired<D> {
     fn from(Backing { api_resource, location }: Backing<D>) -> Self {
         match location {
-            // The buffer belongs to its pool; only the range is given back.
+            // The buffer belongs to its pool; only the range is freed.
             Location::Range(suballocation) => Self::Range(suballocation.free_token()),
             location => Self::Backing(Backing { api_resource, location }),
         }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::declared_uses::Part;
 use super::followers::WeakFollower;
 use super::sampler::SamplerInner;
 use super::service::DescriptorService;
-use super::shown::Part;
 use super::view::{ViewInner, constant_size};
 use super::{BoundUse, Sampler, SetDescriptor, ShaderStages, ShownUse, View};
 use crate::block_set::BlockKey;
@@ -16,8 +16,8 @@ use crate::device::{
     AccelerationStructureKind, Allowed, BindingKind, CallRule, DescriptorDevice, DescriptorKind,
     DescriptorSource, Device, DeviceError, State,
 };
+use crate::held_objects::LazyHeldObjects;
 use crate::memory::{MemoryUse, MovableBacking};
-use crate::places::Places;
 use crate::resource::{AccelerationStructure, Constant, ViewGuard};
 use crate::{Error, Name};
 
@@ -136,7 +136,7 @@ impl<'a, D: Device> Bind<'a, D> {
     pub(super) fn source<'s>(
         &self,
         service: &DescriptorService<D>,
-        places: Places<'s, D>,
+        held: LazyHeldObjects<'s, D>,
     ) -> Result<(BindingKind, DescriptorSource<'s, D>), Box<Error>>
     where
         'a: 's,
@@ -148,7 +148,7 @@ impl<'a, D: Device> Bind<'a, D> {
                     return Err(foreign(&inner.name));
                 }
                 let Some(binding) = inner.binding else { return Err(target(view)) };
-                let (heap, index) = inner.held(places);
+                let (heap, index) = inner.held(held);
                 Ok((binding, DescriptorSource::Copy { heap, index }))
             }
             What::Sampler(sampler) => {
@@ -159,7 +159,7 @@ impl<'a, D: Device> Bind<'a, D> {
                 let source = DescriptorSource::Copy { heap: sampler.heap(), index: sampler.index() };
                 Ok((BindingKind::Sampler, source))
             }
-            What::Combined(view, sampler) => combined(service, view, sampler, places),
+            What::Combined(view, sampler) => combined(service, view, sampler, held),
             What::Structure(structure) => traced(service, structure),
             What::Constant(constant) => {
                 if !constant.is_of(&service.context) {
@@ -179,7 +179,7 @@ impl<'a, D: Device> Bind<'a, D> {
     fn add_source<'s>(
         &self,
         service: &DescriptorService<D>,
-        places: Places<'s, D>,
+        held: LazyHeldObjects<'s, D>,
         sources: &mut Sources<'s, D>,
     ) -> Result<BindingKind, Box<Error>>
     where
@@ -191,11 +191,11 @@ impl<'a, D: Device> Bind<'a, D> {
                 return Err(foreign(&inner.name));
             }
             let Some(binding) = inner.binding else { return Err(target(view)) };
-            let (heap, index) = inner.held(places);
+            let (heap, index) = inner.held(held);
             sources.push(DescriptorSource::Copy { heap, index });
             return Ok(binding);
         }
-        let (binding, source) = self.source(service, places)?;
+        let (binding, source) = self.source(service, held)?;
         sources.push(source);
         Ok(binding)
     }
@@ -253,7 +253,7 @@ pub(super) enum KeptBind<D: Device> {
 }
 
 /// The heap and the index of a descriptor.
-pub(super) type KeptPlace<D> = (Arc<<D as DescriptorDevice>::DescriptorHeap>, u32);
+pub(super) type DescriptorIndex<D> = (Arc<<D as DescriptorDevice>::DescriptorHeap>, u32);
 
 impl<D: Device> KeptBind<D> {
     fn view(&self) -> Option<&Arc<ViewInner<D>>> {
@@ -275,7 +275,7 @@ impl<D: Device> KeptBind<D> {
     }
 
     /// The source of its descriptor once the current move has ended; `None` for structures, which have no descriptor.
-    fn next(&self) -> Option<(KeptPlace<D>, Option<KeptPlace<D>>)> {
+    fn next(&self) -> Option<(DescriptorIndex<D>, Option<DescriptorIndex<D>>)> {
         match self {
             Self::View(view) => Some((view.next(), None)),
             Self::Sampler(sampler) => Some((sampler.place(), None)),
@@ -287,7 +287,7 @@ impl<D: Device> KeptBind<D> {
 
 /// The source of such a descriptor.
 pub(super) fn kept_source<D: Device>(
-    ((heap, index), sampler): &(KeptPlace<D>, Option<KeptPlace<D>>),
+    ((heap, index), sampler): &(DescriptorIndex<D>, Option<DescriptorIndex<D>>),
 ) -> DescriptorSource<'_, D> {
     match sampler {
         None => DescriptorSource::Copy { heap, index: *index },
@@ -327,7 +327,7 @@ impl<D: Device> KeptBinds<D> {
     }
 
     /// The sources of all descriptors once the current move has ended.
-    pub(super) fn next(&self) -> Vec<(KeptPlace<D>, Option<KeptPlace<D>>)> {
+    pub(super) fn next(&self) -> Vec<(DescriptorIndex<D>, Option<DescriptorIndex<D>>)> {
         self.binds.iter().filter_map(KeptBind::next).collect()
     }
 
@@ -339,10 +339,10 @@ impl<D: Device> KeptBinds<D> {
     }
 
     /// Holds all its movable resources while a recording is open.
-    pub(super) fn hold(&self, places: Places<'_, D>) {
-        let places = places.get();
+    pub(super) fn hold(&self, held: LazyHeldObjects<'_, D>) {
+        let held = held.get();
         self.movables.iter().for_each(|movable| {
-            places.hold(movable);
+            held.hold(movable);
         });
     }
 
@@ -387,7 +387,7 @@ fn combined<'s, D: Device>(
     service: &DescriptorService<D>,
     view: &'s View<D>,
     sampler: &'s Sampler<D>,
-    places: Places<'s, D>,
+    held: LazyHeldObjects<'s, D>,
 ) -> Result<(BindingKind, DescriptorSource<'s, D>), Box<Error>> {
     let (seen, sampling) = (&*view.inner, &*sampler.inner);
     for (owner, name) in [(&seen.service, &seen.name), (&sampling.service, &sampling.name)] {
@@ -400,7 +400,7 @@ fn combined<'s, D: Device>(
         let source = DeviceError::invalid_call(CallRule::BindingKind, kind, BindingKind::Texture);
         return Err(Box::new(Error::device(&seen.name, source)));
     }
-    let ((views, view), samplers) = (seen.held(places), sampler.heap());
+    let ((views, view), samplers) = (seen.held(held), sampler.heap());
     let source = DescriptorSource::Combined { views, view, samplers, sampler: sampler.index() };
     Ok((BindingKind::CombinedSampler, source))
 }
@@ -440,12 +440,12 @@ pub(super) fn gather<'a: 's, 's, D: Device>(
     service: &DescriptorService<D>,
     name: &Name,
     binds: &[Bind<'a, D>],
-    places: Places<'s, D>,
+    held: LazyHeldObjects<'s, D>,
     sources: &mut Sources<'s, D>,
 ) -> Result<DescriptorKind, Box<Error>> {
     let mut found = None;
     for bind in binds {
-        let binding = bind.add_source(service, places, sources)?;
+        let binding = bind.add_source(service, held, sources)?;
         let Some(kind) = heap_of(binding) else { return Err(in_sets_alone(name, binding)) };
         if *found.get_or_insert(kind) != kind {
             let rule = "views and samplers are in different tables (index)";

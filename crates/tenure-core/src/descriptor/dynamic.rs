@@ -4,8 +4,8 @@ use super::bind::{Bind, Sources, gather};
 use super::service::DescriptorService;
 use crate::descriptor_store::{RecordedChunks, count};
 use crate::device::{DescriptorKind, Device};
+use crate::held_objects::LazyHeldObjects;
 use crate::memory::MakeRoom;
-use crate::places::Places;
 use crate::{Error, Name};
 
 /// A row of descriptors for one submission, in a shader-visible heap: from
@@ -63,10 +63,10 @@ impl<'r, D: Device> Descriptors<'r, D> {
         room: &dyn MakeRoom,
         chunks: &RecordedChunks,
         recording: &Name,
-        places: Places<'_, D>,
+        held: LazyHeldObjects<'_, D>,
         binds: &[Bind<'_, D>],
     ) -> Result<Self, Error> {
-        Self::take_boxed(service, room, chunks, recording, places, binds).map_err(|error| *error)
+        Self::take_boxed(service, room, chunks, recording, held, binds).map_err(|error| *error)
     }
 
     /// Lasting descriptors, for use in a recording.
@@ -86,11 +86,11 @@ impl<'r, D: Device> Descriptors<'r, D> {
         room: &dyn MakeRoom,
         chunks: &RecordedChunks,
         recording: &Name,
-        places: Places<'_, D>,
+        held: LazyHeldObjects<'_, D>,
         binds: &[Bind<'_, D>],
     ) -> Result<Self, Box<Error>> {
         let mut sources = Sources::new();
-        let kind = gather(service, recording, binds, places, &mut sources)?;
+        let kind = gather(service, recording, binds, held, &mut sources)?;
         let heap = service.visible(room, recording, kind)?;
         let len = count(sources.len() as u64);
         let context = &service.context;

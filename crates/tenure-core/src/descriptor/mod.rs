@@ -5,6 +5,7 @@
 //! and no descriptor is written while a recording or the GPU may read it.
 
 mod bind;
+mod declared_uses;
 mod dynamic;
 mod followers;
 mod movable_slot;
@@ -12,20 +13,19 @@ mod sampler;
 mod service;
 mod set;
 mod set_layout;
-mod shown;
 mod table;
 mod texture_view;
 mod view;
 
 pub use bind::Bind;
+pub use declared_uses::ShaderStages;
+pub(crate) use declared_uses::{BoundUse, ShownUse};
 pub use dynamic::Descriptors;
 pub(crate) use followers::Follower;
 pub use sampler::{Sampler, SamplerDesc};
 pub(crate) use service::DescriptorService;
 pub use set::{DescriptorSet, DescriptorSetDesc, Set, SetDescriptor};
 pub use set_layout::{SetLayout, SetLayoutDesc};
-pub use shown::ShaderStages;
-pub(crate) use shown::{BoundUse, ShownUse};
 pub use table::{DescriptorTable, DescriptorTableDesc};
 pub use texture_view::TextureViewDesc;
 pub use view::{BufferViewDesc, View};

@@ -9,8 +9,8 @@ use super::followers::WeakFollower;
 use super::service::DescriptorService;
 use crate::descriptor_store::CpuSlot;
 use crate::device::{BufferView, Descriptor, DescriptorKind, Device, TextureView};
+use crate::held_objects::LazyHeldObjects;
 use crate::memory::{ApiPlace, Holder, MakeRoom, MovableBacking, PlaceHolds};
-use crate::places::Places;
 use crate::time::Stamp;
 use crate::{Error, Name};
 
@@ -175,11 +175,11 @@ impl<D: Device> MovableSlot<D> {
     }
 
     /// The descriptor. Keeps it and the place of its resource while the recording is open.
-    pub(super) fn hold<'s>(&'s self, places: Places<'s, D>) -> (&'s D::DescriptorHeap, u32) {
-        let places = places.get();
-        places.hold(&self.movable);
+    pub(super) fn hold<'s>(&'s self, held: LazyHeldObjects<'s, D>) -> (&'s D::DescriptorHeap, u32) {
+        let held = held.get();
+        held.hold(&self.movable);
         let (heap, index) = self.next();
-        (places.keep_heap(heap), index)
+        (held.keep_heap(heap), index)
     }
 
     /// The descriptor after the current move.

@@ -11,7 +11,7 @@ use crate::descriptor_store::{CpuSlot, RetiredDescriptor, count, users_by_name};
 use crate::device::{Descriptor, DescriptorKind, Device, SamplerInfo, SamplerKey};
 use crate::error::{DescriptorPart, NoDescriptors};
 use crate::memory::MakeRoom;
-use crate::registry::{ObjectKind, RecordKey};
+use crate::registry::{ObjectKind, RegistryKey};
 use crate::repeated::Repeated;
 use crate::time::Stamp;
 use crate::{Error, Name};
@@ -86,7 +86,7 @@ pub(super) struct SamplerInner<D: Device> {
     info: SamplerInfo,
     /// `None` only inside `drop`.
     slot: Option<CpuSlot<D>>,
-    record: RecordKey,
+    registry_key: RegistryKey,
     born: Stamp,
     /// Declared last, as in every handle.
     pub(super) service: Arc<DescriptorService<D>>,
@@ -144,10 +144,10 @@ impl<D: Device> Sampler<D> {
             return Err(service.no_samplers(name, &alive));
         }
         let slot = service.make_descriptor(room, name, &Descriptor::Sampler(*info))?;
-        let record = context.register(name, ObjectKind::Sampler, 0);
+        let registry_key = context.register(name, ObjectKind::Sampler, 0);
         let (born, slot) = (context.clock.stamp(), Some(slot));
-        let inner =
-            SamplerInner { name: name.clone(), info: *info, slot, record, born, service: service.clone() };
+        let (name, info, service) = (name.clone(), *info, service.clone());
+        let inner = SamplerInner { name, info, slot, registry_key, born, service };
         let inner = Arc::new(inner);
         by_info.insert(key, Arc::downgrade(&inner));
         Ok(Self { inner })
@@ -221,7 +221,7 @@ impl<D: Device> Drop for SamplerInner<D> {
             by_info.remove(&key);
         }
         drop(by_info);
-        self.service.context.registry.remove(self.record);
+        self.service.context.registry.remove(self.registry_key);
         self.service.store().cpu.note_dropped(DescriptorKind::Sampler);
         self.service.context.release_descriptors(RetiredDescriptor::Cpu(slot), self.born);
     }

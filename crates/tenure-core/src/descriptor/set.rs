@@ -13,10 +13,10 @@ use crate::block_set::BlockKey;
 use crate::context::Context;
 use crate::descriptor_store::{LastingSet, RecordedBlock, RecordedSets, RetiredDescriptor, SetLayoutInner};
 use crate::device::{DescriptorSource, Device, DeviceError, Permit, SetWrite};
+use crate::held_objects::LazyHeldObjects;
 use crate::memory::{Holder, MakeRoom, MovableBacking};
 use crate::permit::OwnPermit as _;
-use crate::places::Places;
-use crate::registry::{ObjectKind, RecordKey};
+use crate::registry::{ObjectKind, RegistryKey};
 use crate::slot_blocks::Slot;
 use crate::time::Stamp;
 use crate::{Error, Name};
@@ -125,7 +125,7 @@ pub struct DescriptorSet<D: Device> {
     name: Name,
     /// `None` only inside `drop`.
     set: Option<Written<D>>,
-    record: RecordKey,
+    registry_key: RegistryKey,
     born: Stamp,
     kept: Box<[KeptBind<D>]>,
     /// The evictable blocks of its immovable resources.
@@ -178,10 +178,10 @@ impl<D: Device> MovableSet<D> {
     }
 
     /// The set. Keeps it and the places of its resources while the recording is open.
-    fn hold<'r>(&self, places: Places<'r, D>) -> (&'r D::SetBlock, u32) {
-        self.kept.hold(places);
+    fn hold<'r>(&self, held: LazyHeldObjects<'r, D>) -> (&'r D::SetBlock, u32) {
+        self.kept.hold(held);
         let (block, index) = self.next();
-        (places.get().keep_set_block(block), index)
+        (held.get().keep_set_block(block), index)
     }
 
     /// Makes another set from the views after the current move.
@@ -259,8 +259,9 @@ impl<D: Device> DescriptorSet<D> {
         let layout_inner = layout.inner.form_for(service)?;
         let noted = OnceCell::new();
         // Holds movable resources until the follower is registered.
-        let places = Places { noted: &noted, pool: &context.place_pool, holder: Holder::NO_RECORDING };
-        let writes = layout_inner.writes(service, binds, places)?;
+        let held =
+            LazyHeldObjects { noted: &noted, pool: &context.held_objects, holder: Holder::NO_RECORDING };
+        let writes = layout_inner.writes(service, binds, held)?;
         let kept = shares(name, binds.iter().map(|it| it.bind))?;
         let taken = take_lasting(service, room, layout_inner, &writes);
         let slot = taken.map_err(|source| context.refused(name, source))?;
@@ -287,7 +288,7 @@ impl<D: Device> DescriptorSet<D> {
         };
         Ok(Self {
             set: Some(set),
-            record: context.register(name, ObjectKind::DescriptorSet, 0),
+            registry_key: context.register(name, ObjectKind::DescriptorSet, 0),
             born,
             name: name.clone(),
             kept,
@@ -313,10 +314,10 @@ impl<D: Device> DescriptorSet<D> {
     }
 
     /// The set for a recording; its resources do not move until that is submitted.
-    pub(crate) fn hold<'r>(&'r self, places: Places<'r, D>) -> Set<'r, D> {
+    pub(crate) fn hold<'r>(&'r self, held: LazyHeldObjects<'r, D>) -> Set<'r, D> {
         let (block, index) = match self.written() {
             Written::Fixed(set) => (&*set.slot.object, set.slot.index),
-            Written::Movable(set) => set.hold(places),
+            Written::Movable(set) => set.hold(held),
         };
         Set { block, index }
     }
@@ -341,9 +342,9 @@ impl<D: Device> DescriptorSet<D> {
         &self.blocks
     }
 
-    /// The key of its record, as a number.
-    pub(crate) fn record_bits(&self) -> u64 {
-        self.record.to_bits()
+    /// The key of its registry entry, as a number.
+    pub(crate) fn registry_key_bits(&self) -> u64 {
+        self.registry_key.to_bits()
     }
 
     /// The declared uses of its resources.
@@ -380,7 +381,7 @@ impl<D: Device> Drop for DescriptorSet<D> {
     #[inline(never)]
     fn drop(&mut self) {
         if let Some(set) = self.set.take() {
-            self.service.context.registry.remove(self.record);
+            self.service.context.registry.remove(self.registry_key);
             let set = match set {
                 Written::Fixed(set) => Some(set),
                 Written::Movable(set) => set.set.take(),
@@ -427,12 +428,12 @@ impl<'r, D: Device> Set<'r, D> {
         room: &dyn MakeRoom,
         recorded: &'r OnceCell<Box<RecordedSets<D>>>,
         recording: &Name,
-        places: Places<'_, D>,
+        held: LazyHeldObjects<'_, D>,
         layout: &SetLayout<D>,
         binds: &[SetDescriptor<'_, D>],
     ) -> Result<Self, Error> {
         let layout_inner = layout.inner.form_for(service)?;
-        let writes = layout_inner.writes(service, binds, places)?;
+        let writes = layout_inner.writes(service, binds, held)?;
         Self::take_written(service, room, recorded, recording, layout_inner, &writes)
     }
 

@@ -11,9 +11,9 @@ use crate::descriptor_store::{RetiredDescriptor, SetLayoutInner};
 use crate::device::{
     Allowed, BindingKind, CallRule, DescriptorSource, Device, DeviceError, SetBinding, SetWrite,
 };
+use crate::held_objects::LazyHeldObjects;
 use crate::memory::MakeRoom;
-use crate::places::Places;
-use crate::registry::{ObjectKind, RecordKey};
+use crate::registry::{ObjectKind, RegistryKey};
 use crate::time::Stamp;
 use crate::{Error, Name};
 
@@ -61,7 +61,7 @@ impl<D: Device> Clone for SetLayout<D> {
 pub(super) struct LayoutInner<D: Device> {
     /// `None` only inside `drop`.
     layout_inner: Option<Arc<SetLayoutInner<D>>>,
-    record: RecordKey,
+    registry_key: RegistryKey,
     born: Stamp,
     /// Declared last, as in every handle.
     pub(super) service: Arc<DescriptorService<D>>,
@@ -89,11 +89,11 @@ impl<D: Device> SetLayout<D> {
         let store = service.store();
         store.note_made();
         let sets = sets_of_block(context.config.descriptors.set_block, &bindings);
-        let record = context.register(&name, ObjectKind::SetLayout, 0);
+        let registry_key = context.register(&name, ObjectKind::SetLayout, 0);
         let layout_inner =
             store.set_layouts.insert(|id| SetLayoutInner::new(name, id, layout, bindings, sets));
-        let born = context.clock.stamp();
-        let inner = LayoutInner { layout_inner: Some(layout_inner), record, born, service: service.clone() };
+        let (born, service) = (context.clock.stamp(), service.clone());
+        let inner = LayoutInner { layout_inner: Some(layout_inner), registry_key, born, service };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -180,7 +180,7 @@ impl<D: Device> Drop for LayoutInner<D> {
     #[inline(never)]
     fn drop(&mut self) {
         if let Some(layout_inner) = self.layout_inner.take() {
-            self.service.context.registry.remove(self.record);
+            self.service.context.registry.remove(self.registry_key);
             self.service.context.release_descriptors(RetiredDescriptor::SetLayout(layout_inner), self.born);
         }
     }
@@ -224,7 +224,7 @@ impl<D: Device> SetLayoutInner<D> {
         &self,
         service: &DescriptorService<D>,
         binds: &[SetDescriptor<'a, D>],
-        places: Places<'s, D>,
+        held: LazyHeldObjects<'s, D>,
     ) -> Result<Writes<'s, D>, Error> {
         let refuse = |source| Err(Error::device(&self.name, source));
         let mut writes = Writes::new();
@@ -236,7 +236,7 @@ impl<D: Device> SetLayoutInner<D> {
             if *element >= known.count {
                 return refuse(DeviceError::invalid_call(CallRule::ElementExists, *element, known.count));
             }
-            let (kind, source) = bind.source(service, places).map_err(|error| *error)?;
+            let (kind, source) = bind.source(service, held).map_err(|error| *error)?;
             if !known.kind.takes(kind) {
                 return refuse(DeviceError::invalid_call(CallRule::BindingKind, kind, known.kind));
             }

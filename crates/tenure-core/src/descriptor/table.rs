@@ -13,9 +13,9 @@ use crate::block_set::BlockKey;
 use crate::context::Context;
 use crate::descriptor_store::{StaticRange, VisibleHeap, count};
 use crate::device::{DescriptorKind, DescriptorSource, Device};
+use crate::held_objects::LazyHeldObjects;
 use crate::memory::{Holder, MakeRoom, MovableBacking};
-use crate::places::Places;
-use crate::registry::{ObjectKind, RecordKey};
+use crate::registry::{ObjectKind, RegistryKey};
 use crate::time::Stamp;
 use crate::{Error, Name};
 
@@ -77,7 +77,7 @@ pub struct DescriptorTable<D: Device> {
     kind: DescriptorKind,
     row: Row<D>,
     len: u32,
-    record: RecordKey,
+    registry_key: RegistryKey,
     born: Stamp,
     kept: Box<[KeptBind<D>]>,
     /// The evictable blocks of its immovable resources.
@@ -122,8 +122,8 @@ impl<D: Device> MovableRow<D> {
     }
 
     /// The row. Keeps the places of its resources while the recording is open.
-    fn hold(&self, places: Places<'_, D>) -> StaticRange {
-        self.kept.hold(places);
+    fn hold(&self, held: LazyHeldObjects<'_, D>) -> StaticRange {
+        self.kept.hold(held);
         self.next()
     }
 
@@ -185,8 +185,9 @@ impl<D: Device> DescriptorTable<D> {
         let noted = OnceCell::new();
         let mut sources = Sources::new();
         // Holds movable resources until the follower is registered.
-        let places = Places { noted: &noted, pool: &context.place_pool, holder: Holder::NO_RECORDING };
-        let kind = gather(service, name, binds, places, &mut sources).map_err(|error| *error)?;
+        let held =
+            LazyHeldObjects { noted: &noted, pool: &context.held_objects, holder: Holder::NO_RECORDING };
+        let kind = gather(service, name, binds, held, &mut sources).map_err(|error| *error)?;
         let kept = shares(name, binds.iter().copied())?;
         let heap = service.visible(room, name, kind)?;
         let range = take_row(context, heap, name, &sources)?;
@@ -200,16 +201,16 @@ impl<D: Device> DescriptorTable<D> {
             }
             None => (Row::Fixed(range), binds.iter().filter_map(Bind::block).collect()),
         };
-        let record = context.register(name, ObjectKind::DescriptorTable, 0);
+        let registry_key = context.register(name, ObjectKind::DescriptorTable, 0);
         let (name, len, service) = (name.clone(), range.count, service.clone());
-        Ok(Self { name, kind, row, len, record, born, kept, blocks, service })
+        Ok(Self { name, kind, row, len, registry_key, born, kept, blocks, service })
     }
 
     /// The table for a recording; its resources do not move until that is submitted.
-    pub(crate) fn hold<'r>(&'r self, places: Places<'r, D>) -> Descriptors<'r, D> {
+    pub(crate) fn hold<'r>(&'r self, held: LazyHeldObjects<'r, D>) -> Descriptors<'r, D> {
         let range = match &self.row {
             Row::Fixed(range) => *range,
-            Row::Movable(row) => row.hold(places),
+            Row::Movable(row) => row.hold(held),
         };
         Descriptors::lasting(&self.visible().heap, self.kind, range.first, range.count)
     }
@@ -241,9 +242,9 @@ impl<D: Device> DescriptorTable<D> {
         }
     }
 
-    /// The key of its record, as a number.
-    pub(crate) fn record_bits(&self) -> u64 {
-        self.record.to_bits()
+    /// The key of its registry entry, as a number.
+    pub(crate) fn registry_key_bits(&self) -> u64 {
+        self.registry_key.to_bits()
     }
 
     /// The declared uses of its resources.
@@ -294,7 +295,7 @@ impl<D: Device> DescriptorTable<D> {
 impl<D: Device> Drop for DescriptorTable<D> {
     #[inline(never)]
     fn drop(&mut self) {
-        self.service.context.registry.remove(self.record);
+        self.service.context.registry.remove(self.registry_key);
         match &self.row {
             Row::Fixed(range) => self.service.retire_row(self.kind, *range, self.born),
             Row::Movable(row) => row.range.take().into_iter().for_each(|range| row.retire(range)),

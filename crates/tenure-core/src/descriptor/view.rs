@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::declared_uses::{Part, read_state};
 use super::movable_slot::{MovableSlot, Shows};
 use super::service::DescriptorService;
-use super::shown::{Part, read_state};
 use super::{Descriptors, ShaderStages, ShownUse, TextureViewDesc};
 use crate::block_set::BlockKey;
 use crate::context::Context;
@@ -13,9 +13,9 @@ use crate::device::{
     Allowed, Api, BindingKind, BufferAccess, BufferView, DescriptorKind, Device, DeviceError, Elements,
     Format, Properties, State, Usage,
 };
+use crate::held_objects::LazyHeldObjects;
 use crate::memory::{MakeRoom, MemoryUse, MovableBacking};
-use crate::places::Places;
-use crate::registry::RecordKey;
+use crate::registry::RegistryKey;
 use crate::resource::{HandleInner, ViewGuard};
 use crate::time::Stamp;
 use crate::{Buffer, Error, Name, Texture};
@@ -57,7 +57,7 @@ pub(super) struct ViewInner<D: Device> {
     part: Part,
     /// The evictable block of its resource, if that does not move.
     block: Option<BlockKey>,
-    record: RecordKey,
+    registry_key: RegistryKey,
     born: Stamp,
     /// Declared before the service, so that the resource is released before its manager.
     resource: Arc<ViewGuard<D>>,
@@ -98,10 +98,10 @@ impl<D: Device> ViewInner<D> {
 
     /// The descriptor for a recording; the resource does not move until that is submitted.
     #[inline]
-    pub(super) fn held<'s>(&'s self, places: Places<'s, D>) -> (&'s D::DescriptorHeap, u32) {
+    pub(super) fn held<'s>(&'s self, held: LazyHeldObjects<'s, D>) -> (&'s D::DescriptorHeap, u32) {
         match self.slot() {
             ViewSlot::Fixed(slot) => (slot.heap(), slot.index()),
-            ViewSlot::Movable(slot) => slot.hold(places),
+            ViewSlot::Movable(slot) => slot.hold(held),
         }
     }
 
@@ -191,7 +191,7 @@ impl<D: Device> View<D> {
             is_written: shows.is_written(),
             part,
             block,
-            record: service.context.register_view(name, held.record_bits()),
+            registry_key: service.context.register_view(name, held.registry_key_bits()),
             born: service.context.clock.stamp(),
             resource: held.keep(memory),
             service: service.clone(),
@@ -210,8 +210,8 @@ impl<D: Device> View<D> {
     }
 
     /// The descriptor for a recording; the resource does not move until that is submitted.
-    pub(crate) fn hold<'r>(&'r self, places: Places<'r, D>) -> Descriptors<'r, D> {
-        let (heap, index) = self.inner.held(places);
+    pub(crate) fn hold<'r>(&'r self, held: LazyHeldObjects<'r, D>) -> Descriptors<'r, D> {
+        let (heap, index) = self.inner.held(held);
         Descriptors::lasting(heap, self.inner.kind, index, 1)
     }
 
@@ -263,7 +263,7 @@ impl<D: Device> Drop for ViewInner<D> {
     #[inline(never)]
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
-            self.service.context.registry.remove(self.record);
+            self.service.context.registry.remove(self.registry_key);
             match slot {
                 ViewSlot::Fixed(slot) => self.service.retire_descriptor(slot, self.born),
                 ViewSlot::Movable(slot) => slot.retire(),

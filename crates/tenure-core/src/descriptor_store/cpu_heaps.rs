@@ -136,9 +136,9 @@ impl<D: Device> CpuHeaps<D> {
     }
 
     /// Destroys the heaps that became empty before the frame `oldest`.
-    pub(crate) fn retire(&self, device: &D, oldest: u64) {
+    pub(crate) fn trim_older(&self, device: &D, oldest: u64) {
         let mut retired = Vec::new();
-        DescriptorKind::ALL.into_iter().for_each(|kind| self.blocks(kind).retire(oldest, &mut retired));
+        DescriptorKind::ALL.into_iter().for_each(|kind| self.blocks(kind).trim_older(oldest, &mut retired));
         retired.into_iter().for_each(|heap| device.destroy_descriptor_heap(Permit::own(), heap));
     }
 

@@ -121,18 +121,18 @@ impl<D: Device> DescriptorStore<D> {
     /// Destroys the heaps and blocks that were unused for the configured frames. Cost: proportional to the
     /// layouts.
     pub(crate) fn end_frame(&self, device: &D, frame: u64) {
-        self.retire(device, frame.saturating_sub(self.idle_frames));
+        self.trim_older(device, frame.saturating_sub(self.idle_frames));
     }
 
     /// Destroys unused heaps and blocks.
     pub(crate) fn trim(&self, device: &D) {
-        self.retire(device, u64::MAX);
+        self.trim_older(device, u64::MAX);
         self.destroy_blocks(device, SetLayoutInner::trim);
     }
 
-    fn retire(&self, device: &D, oldest: u64) {
-        self.cpu.retire(device, oldest);
-        self.destroy_blocks(device, |layout_inner, retired| layout_inner.retire(oldest, retired));
+    fn trim_older(&self, device: &D, oldest: u64) {
+        self.cpu.trim_older(device, oldest);
+        self.destroy_blocks(device, |layout_inner, retired| layout_inner.trim_older(oldest, retired));
     }
 
     /// Destroys the blocks that `take_out` takes out of each layout. The layouts are referenced until then:
@@ -177,15 +177,15 @@ impl<D: Device> DescriptorStore<D> {
         // Sets before their layouts.
         for batch in &mut ready {
             let is_layout = |retired: &_| matches!(retired, RetiredDescriptor::SetLayout(_));
-            batch.extract(|retired| !is_layout(retired), |retired| self.free(device, frame, retired));
+            batch.extract(|retired| !is_layout(retired), |retired| self.reclaim_one(device, frame, retired));
         }
         for batch in &mut ready {
-            batch.take_items(|retired| self.free(device, frame, retired));
+            batch.take_items(|retired| self.reclaim_one(device, frame, retired));
         }
         self.releases.recycle(&mut ready);
     }
 
-    fn free(&self, device: &D, frame: u64, retired: RetiredDescriptor<D>) {
+    fn reclaim_one(&self, device: &D, frame: u64, retired: RetiredDescriptor<D>) {
         let poisons = self.config.poison;
         match retired {
             RetiredDescriptor::Cpu(slot) => self.cpu.release(device, frame, slot),
@@ -203,12 +203,12 @@ impl<D: Device> DescriptorStore<D> {
                 let LastingSet { slot, layout_inner, name } = *set;
                 layout_inner.free_lasting(device, frame, slot, poisons.then_some(name.as_str()));
             }
-            RetiredDescriptor::Sets(sets) => self.recorded_sets.put_back(sets, device, poisons),
-            RetiredDescriptor::SetLayout(layout_inner) => self.free_layout(device, layout_inner),
+            RetiredDescriptor::Sets(sets) => self.recorded_sets.recycle(sets, device, poisons),
+            RetiredDescriptor::SetLayout(layout_inner) => self.reclaim_layout(device, layout_inner),
         }
     }
 
-    fn free_layout(&self, device: &D, layout_inner: Arc<SetLayoutInner<D>>) {
+    fn reclaim_layout(&self, device: &D, layout_inner: Arc<SetLayoutInner<D>>) {
         let id = layout_inner.id;
         // A recording cannot get a set unless something else references the layout.
         let is_told = || Arc::strong_count(&layout_inner) > 1 || layout_inner.is_referred_to();

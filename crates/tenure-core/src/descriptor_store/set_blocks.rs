@@ -149,8 +149,8 @@ impl<D: Device> SetLayoutInner<D> {
     }
 
     /// Takes out the blocks of lasting sets that have been unused since before `oldest`.
-    pub(crate) fn retire(&self, oldest: u64, retired: &mut Vec<D::SetBlock>) {
-        self.pool.lock().lasting.retire(oldest, retired);
+    pub(crate) fn trim_older(&self, oldest: u64, retired: &mut Vec<D::SetBlock>) {
+        self.pool.lock().lasting.trim_older(oldest, retired);
     }
 
     /// Takes out the unused blocks for recordings.
@@ -344,7 +344,7 @@ impl<D: Device> RecordedSetsPool<D> {
     }
 
     /// Takes back the sets of a recording, which nothing uses any more.
-    pub(crate) fn put_back(&self, mut sets: Box<RecordedSets<D>>, device: &D, poisons: bool) {
+    pub(crate) fn recycle(&self, mut sets: Box<RecordedSets<D>>, device: &D, poisons: bool) {
         sets.release(device, poisons);
         self.0.lock().push(sets);
     }

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_cut_to_what_the_device_has() {
+    fn defaults_are_limited_by_the_device() {
         assert_eq!(parts(1_000_000, None, None), Ok((16_384, 16_384)));
         let typed = DescriptorLimits { descriptors_per_index: 6, ..limits(1_000_000) };
         let found = Parts::of(&Config::default(), DescriptorKind::Resource, &typed);

@@ -539,7 +539,7 @@ impl<D: Device> Gpu<D> {
         // their `Upload` has the error.
         let _told_later = self.shared.services.flush_pending_uploads();
         self.shared.context.poll_clock();
-        self.shared.services.release_free();
+        self.shared.services.trim();
         self.shared.services.transients.trim();
         // After all steps that put objects into the release queue.
         self.shared.context.reclaim();

@@ -75,7 +75,7 @@ impl<D: Device> Shared<D> {
         let polled = context.poll().map(drop);
         match &polled {
             Ok(()) => self.services.rings.close(&context.recordings, &context.clock),
-            Err(lost) => self.services.uploads.give_up_all(context, &lost.clone().into()),
+            Err(lost) => self.services.uploads.discard_all(context, &lost.clone().into()),
         }
         (polled, context.purge())
     }
@@ -96,7 +96,7 @@ impl<D: Device> Drop for Shared<D> {
             self.shut_down().log();
         }
         // Uploads that another thread has pushed since the shutdown.
-        self.services.uploads.give_up_all(&self.context, &Error::ShutDown);
+        self.services.uploads.discard_all(&self.context, &Error::ShutDown);
         self.services.uploads.staging.release_all(&self.context);
     }
 }

@@ -102,7 +102,7 @@ pub(super) fn shut_down<D: Device>(gpu: &Shared<D>) -> ShutdownReport {
     let context = &gpu.context;
     let _call = context.call();
     if let Err(error) = gpu.services.uploads.flush(context) {
-        gpu.services.uploads.give_up_all(context, &error);
+        gpu.services.uploads.discard_all(context, &error);
     }
     let waited = context.clock.wait(
         context.device(),

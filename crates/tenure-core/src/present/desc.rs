@@ -221,7 +221,7 @@ mod tests {
     const SC_RGB: SurfaceFormat = SurfaceFormat::SC_RGB;
 
     #[test]
-    fn the_first_wish_that_is_offered_is_chosen() {
+    fn the_first_offered_format_is_chosen() {
         let plain = SwapchainDesc::new([8, 8]);
         let hdr = plain.clone().formats(&[HDR10, SC_RGB]);
         let exact = plain.clone().format(Format::Rgba8Unorm);
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mode_that_is_missing_is_fifo() {
+    fn missing_modes_fall_back_to_fifo() {
         use PresentMode::{Fifo, FifoRelaxed, Immediate, Mailbox};
         let table: [(&[PresentMode], &[PresentMode], PresentMode); 7] = [
             (&[], &PresentMode::ALL, Fifo),

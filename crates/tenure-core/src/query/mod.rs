@@ -51,7 +51,7 @@ impl<D: Device> Service<D> for QueryService<D> {
         self.store.times.lock().end_frame(&self.store, &context.clock, context.device().properties());
     }
 
-    fn release_free(&self, context: &Context<D>) {
+    fn trim(&self, context: &Context<D>) {
         self.store.trim(context);
     }
 

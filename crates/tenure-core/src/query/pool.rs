@@ -312,14 +312,14 @@ impl<D: Device> QueryStore<D> {
     }
 
     /// Destroys a heap that the GPU does not use, and frees its memory.
-    pub(crate) fn give_up(&self, context: &Context<D>, heap: QueryHeap<D>) {
+    pub(crate) fn destroy_heap(&self, context: &Context<D>, heap: QueryHeap<D>) {
         let QueryHeap { raw, page, .. } = heap;
         page.release(context);
         context.device().destroy_query_heap(Permit::own(), raw);
     }
 
     /// Returns the chunk of a recording that has ended, with the serial of its submission.
-    pub(super) fn give_back(&self, chunk: Arc<Chunk<D>>, submitted: Option<u64>) {
+    pub(super) fn return_chunk(&self, chunk: Arc<Chunk<D>>, submitted: Option<u64>) {
         let Some(chunks) = self.chunks(chunk.kind(), chunk.queue()) else { return };
         let chunks = &mut *chunks.lock();
         match submitted {
@@ -388,7 +388,7 @@ impl<D: Device> QueryStore<D> {
         };
         for heap in gone {
             match Arc::try_unwrap(heap) {
-                Ok(heap) => self.give_up(context, heap),
+                Ok(heap) => self.destroy_heap(context, heap),
                 Err(heap) => self.heaps.lock().push(heap),
             }
         }

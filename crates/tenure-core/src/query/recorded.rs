@@ -105,7 +105,7 @@ impl<D: Device> RecordedQueries<D> {
         for used in self.used.iter_mut().flatten() {
             used.lease = None;
             used.chunk.ticket.settle(progress);
-            store.give_back(used.chunk.clone(), submitted.map(|at| at.serial));
+            store.return_chunk(used.chunk.clone(), submitted.map(|at| at.serial));
         }
         self.begun = [None; 2];
         self.open_scopes = 0;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::context::{Context, Retired};
 use crate::device::Device;
-use crate::registry::{ObjectKind, RecordKey};
+use crate::registry::{ObjectKind, RegistryKey};
 use crate::time::Stamp;
 use crate::{Error, Name};
 
@@ -31,7 +31,7 @@ use crate::{Error, Name};
 pub struct Deferred<D: Device, T: Send + 'static> {
     /// `None` only inside `drop`.
     value: Option<Box<T>>,
-    record: RecordKey,
+    registry_key: RegistryKey,
     born: Stamp,
     context: Arc<Context<D>>,
 }
@@ -40,9 +40,9 @@ debug_fields!([D: Device, T: Send + std::fmt::Debug + 'static] Deferred<D, T>, "
 
 impl<D: Device, T: Send + 'static> Deferred<D, T> {
     pub(crate) fn new(context: &Arc<Context<D>>, name: &Name, value: T) -> Self {
-        let record = context.register(name, ObjectKind::User, 0);
+        let registry_key = context.register(name, ObjectKind::User, 0);
         let born = context.clock.stamp();
-        Self { value: Some(Box::new(value)), record, born, context: context.clone() }
+        Self { value: Some(Box::new(value)), registry_key, born, context: context.clone() }
     }
 }
 
@@ -60,7 +60,7 @@ impl<D: Device, T: Send + 'static> Deref for Deferred<D, T> {
 impl<D: Device, T: Send + 'static> Drop for Deferred<D, T> {
     fn drop(&mut self) {
         if let Some(value) = self.value.take() {
-            self.context.registry.remove(self.record);
+            self.context.registry.remove(self.registry_key);
             self.context.release(Retired::User(value), self.born, 0);
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::view_guard::{KeptPlace, ViewGuard};
+use super::view_guard::{KeptBacking, ViewGuard};
 use crate::Name;
 use crate::api_resource::ApiResource;
 use crate::context::{Context, RefShard, Retired};
@@ -13,7 +13,7 @@ use crate::memory::{
     PlaceHolds, PlaceNeeds,
 };
 use crate::record::TraceId;
-use crate::registry::{ObjectKind, RecordKey};
+use crate::registry::{ObjectKind, RegistryKey};
 use crate::time::Stamp;
 
 /// Name and tag of a resource.
@@ -155,7 +155,7 @@ pub(crate) struct HandleInner<D: Device> {
     pub(crate) name: Name,
     /// `None` only inside `drop`.
     held: Option<HandleBacking<D>>,
-    record: RecordKey,
+    registry_key: RegistryKey,
     born: Stamp,
     trace: TraceId,
     /// Bytes requested.
@@ -182,12 +182,12 @@ impl<D: Device> HandleInner<D> {
         let Labels { name, tag } = labels;
         let tag = tag.cloned().unwrap_or_default();
         context.record_placement(trace, (name, &tag), kind, &backing);
-        let record = context.register_resource(name, tag, kind, size, backing.location.place());
+        let registry_key = context.register_resource(name, tag, kind, size, backing.location.place());
         let born = context.clock.stamp();
-        let (name, ref_shard) = (name.clone(), context.ref_shard(record.generation()));
+        let (name, ref_shard) = (name.clone(), context.ref_shard(registry_key.generation()));
         let (named, view_guard) = (Named::default(), OnceLock::new());
         let held = Some(HandleBacking::Fixed(backing));
-        Self { name, held, record, born, trace, size, named, view_guard, ref_shard }
+        Self { name, held, registry_key, born, trace, size, named, view_guard, ref_shard }
     }
 
     /// Makes the resource movable, if it is in a pool, or in slow memory and may move back. A resource with
@@ -206,7 +206,7 @@ impl<D: Device> HandleInner<D> {
             let pools = &self.context().pools;
             let id = pools.next_movable_id();
             let movable = Arc::new(MovableBacking::new(backing, needs(size), self.born, &self.name, id));
-            movable.set_record(self.record.to_bits());
+            movable.set_registry_key(self.registry_key.to_bits());
             movable.current.read(|current| pools.note_movable(&movable, current.location.as_ref()));
             pools.note_spilled(&movable);
             self.held = Some(HandleBacking::Movable(movable));
@@ -352,9 +352,9 @@ impl<D: Device> HandleInner<D> {
         }
     }
 
-    /// The key of its record, as a number.
-    pub(crate) fn record_bits(&self) -> u64 {
-        self.record.to_bits()
+    /// The key of its registry entry, as a number.
+    pub(crate) fn registry_key_bits(&self) -> u64 {
+        self.registry_key.to_bits()
     }
 
     #[inline]
@@ -368,9 +368,9 @@ impl<D: Device> HandleInner<D> {
             let place = match self.held() {
                 HandleBacking::Fixed(backing) => {
                     let FixedPlace { api_resource, aliased_range } = FixedPlace::of(backing);
-                    KeptPlace::Fixed(api_resource.clone(), aliased_range.cloned())
+                    KeptBacking::Fixed(api_resource.clone(), aliased_range.cloned())
                 }
-                HandleBacking::Movable(movable) => KeptPlace::Movable(movable.clone()),
+                HandleBacking::Movable(movable) => KeptBacking::Movable(movable.clone()),
             };
             Arc::new(ViewGuard::new(self.context(), &self.name, memory, place))
         };
@@ -396,7 +396,7 @@ impl<D: Device> Drop for HandleInner<D> {
             (&self.held, self.view_guard.get())
         {
             let context = self.context();
-            context.registry.remove(self.record);
+            context.registry.remove(self.registry_key);
             context.recorder.free(self.trace, self.size);
             let (retired, bytes) = (Retired::Range(suballocation.free_token()), suballocation.reserved);
             if self.named.is_set() {
@@ -414,9 +414,9 @@ impl<D: Device> HandleInner<D> {
     #[inline(never)]
     fn drop_whole(&mut self) {
         let Some(held) = self.held.take() else { return };
-        let (record, born, trace, size) = (self.record, self.born, self.trace, self.size);
+        let (registry_key, born, trace, size) = (self.registry_key, self.born, self.trace, self.size);
         let is_named = self.named.is_set();
-        let retired = RetiredResource { held, record, born, trace, size, is_named };
+        let retired = RetiredResource { held, registry_key, born, trace, size, is_named };
         match self.view_guard.take() {
             Some(view_guard) => view_guard.retire(retired),
             None => retired.release(self.context()),
@@ -427,7 +427,7 @@ impl<D: Device> HandleInner<D> {
 /// The remains of a dropped handle.
 pub(super) struct RetiredResource<D: Device> {
     pub(super) held: HandleBacking<D>,
-    pub(super) record: RecordKey,
+    pub(super) registry_key: RegistryKey,
     pub(super) born: Stamp,
     pub(super) trace: TraceId,
     /// Bytes requested.
@@ -444,8 +444,8 @@ impl<D: Device> RetiredResource<D> {
             HandleBacking::Movable(movable) => movable.take().map(|(backing, born)| (backing, born, true)),
         };
         // Not before: until the backing was taken out, another thread may have moved it, and updated its
-        // record.
-        context.registry.remove(self.record);
+        // entry.
+        context.registry.remove(self.registry_key);
         context.recorder.free(self.trace, self.size);
         let Some((backing, born, is_named)) = found else { return };
         if matches!(backing.location, Location::Placed(_) | Location::Committed { .. }) {

@@ -21,13 +21,13 @@ pub(crate) struct ViewGuard<D: Device> {
     /// The requested memory.
     memory: MemoryUse,
     /// `None` only inside `drop`.
-    place: Option<KeptPlace<D>>,
+    place: Option<KeptBacking<D>>,
     /// Declared last, as in every handle.
     context: Arc<Context<D>>,
 }
 
-/// The place of a resource with views.
-pub(super) enum KeptPlace<D: Device> {
+/// The backing of a resource with views.
+pub(super) enum KeptBacking<D: Device> {
     /// Its share in a heap, if it is transient.
     Fixed(Arc<ApiResource<D>>, Option<Arc<AliasedRange<D>>>),
     Movable(Arc<MovableBacking<D>>),
@@ -38,7 +38,7 @@ impl<D: Device> ViewGuard<D> {
         context: &Arc<Context<D>>,
         name: &Name,
         memory: MemoryUse,
-        place: KeptPlace<D>,
+        place: KeptBacking<D>,
     ) -> Self {
         let (name, place) = (name.clone(), Some(place));
         Self { retired: OnceLock::new(), name, memory, place, context: context.clone() }
@@ -64,10 +64,10 @@ impl<D: Device> ViewGuard<D> {
     ) -> Result<PlaceRef<'_, D>, Error> {
         let written = state.intersects(State::WRITES).then_some(part);
         let place = match &self.place {
-            Some(KeptPlace::Fixed(api_resource, aliased_range)) => {
+            Some(KeptBacking::Fixed(api_resource, aliased_range)) => {
                 PlaceRef::Fixed(FixedPlace { api_resource, aliased_range: aliased_range.as_ref() }, 0)
             }
-            Some(KeptPlace::Movable(movable)) => PlaceRef::Movable(holds.hold(movable, written)),
+            Some(KeptBacking::Movable(movable)) => PlaceRef::Movable(holds.hold(movable, written)),
             None => unreachable!(),
         };
         check_states(&self.context, &self.name, self.memory, place.api_resource(), state)?;
@@ -83,17 +83,17 @@ impl<D: Device> ViewGuard<D> {
             }
         };
         match &self.place {
-            Some(KeptPlace::Fixed(api_resource, _)) if !self.memory.is_mapped() => {
+            Some(KeptBacking::Fixed(api_resource, _)) if !self.memory.is_mapped() => {
                 visit(&api_resource.states)
             }
-            Some(KeptPlace::Movable(movable)) => visit(&movable.place().api_resource.states),
+            Some(KeptBacking::Movable(movable)) => visit(&movable.place().api_resource.states),
             _ => {}
         }
     }
 
     /// Notes that the handle was dropped.
     pub(super) fn retire(&self, retired: RetiredResource<D>) {
-        self.context.registry.note_dropped(retired.record, self.context.current_frame());
+        self.context.registry.note_dropped(retired.registry_key, self.context.current_frame());
         // There is one handle, and it is dropped once.
         let _was_empty = self.retired.set(retired);
     }

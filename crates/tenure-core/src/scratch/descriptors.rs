@@ -58,7 +58,7 @@ impl<'r, D: Device> Scratch<'r, D> {
             &**self.services,
             self.chunks,
             self.name,
-            self.places(),
+            self.held_objects(),
             binds,
         )?;
         binds.iter().filter_map(Bind::block).for_each(|block| self.shown.note(block));
@@ -121,8 +121,8 @@ impl<'r, D: Device> Scratch<'r, D> {
     pub fn set(&self, layout: &SetLayout<D>, binds: &[SetDescriptor<'_, D>]) -> Result<Set<'r, D>, Error> {
         let _call = self.services.context.call();
         let taken = {
-            let (service, places) = (&*self.services.descriptors, self.places());
-            Set::take(service, &**self.services, self.sets, self.name, places, layout, binds)?
+            let (service, held) = (&*self.services.descriptors, self.held_objects());
+            Set::take(service, &**self.services, self.sets, self.name, held, layout, binds)?
         };
         binds.iter().filter_map(|it| it.bind.block()).for_each(|block| self.shown.note(block));
         self.note_binds(binds.iter().map(|it| it.bind));

@@ -14,7 +14,7 @@ use crate::block_set::NotedBlocks;
 use crate::context::Context;
 use crate::descriptor_store::{RecordedChunks, RecordedSets};
 use crate::device::{Allowed, Device, DeviceError, QueueId, Usage};
-use crate::places::RecordedPlaces;
+use crate::held_objects::HeldObjects;
 use crate::resource::{BufferSlice, Constant};
 use crate::services::Services;
 use crate::staging::{BuildPages, Page, Pages};
@@ -59,7 +59,7 @@ pub struct Scratch<'r, D: Device> {
     pub(crate) shown: &'r NotedBlocks,
     pub(crate) sets: &'r OnceCell<Box<RecordedSets<D>>>,
     /// Taken from the pool with the first movable resource.
-    pub(crate) noted_places: &'r OnceCell<Box<RecordedPlaces<D>>>,
+    pub(crate) held: &'r OnceCell<Box<HeldObjects<D>>>,
     pub(crate) bound: &'r BoundResources,
     pub(crate) id: RecordingId,
     pub(crate) queue: QueueId,

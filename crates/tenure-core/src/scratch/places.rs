@@ -9,8 +9,8 @@ use crate::descriptor::{
     Bind, BoundUse, DescriptorSet, DescriptorTable, Descriptors, Set, ShaderStages, ShownUse, View,
 };
 use crate::device::Device;
+use crate::held_objects::LazyHeldObjects;
 use crate::memory::Holder;
-use crate::places::Places;
 use crate::resource::{Buffer, BufferSlice, HandleInner, Texture};
 use crate::{Error, Name};
 
@@ -27,7 +27,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     pub fn buffer(&self, buffer: &'r Buffer<D>) -> Result<BufferSlice<'r, D>, Error> {
         self.check_owner(&buffer.inner)?;
         let (api_resource, offset) = match buffer.inner.as_movable() {
-            Some(movable) => self.places().get().hold(movable),
+            Some(movable) => self.held_objects().get().hold(movable),
             None => (&**buffer.api_resource(), buffer.offset()),
         };
         self.note_block(api_resource);
@@ -62,7 +62,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     pub fn texture(&self, texture: &'r Texture<D>) -> Result<&'r D::Resource, Error> {
         self.check_owner(&texture.inner)?;
         let api_resource = match texture.inner.as_movable() {
-            Some(movable) => self.places().get().hold(movable).0,
+            Some(movable) => self.held_objects().get().hold(movable).0,
             None => texture.inner.api_resource(),
         };
         self.note_block(api_resource);
@@ -78,7 +78,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     #[inline(never)]
     pub fn view(&self, view: &'r View<D>) -> Result<Descriptors<'r, D>, Error> {
         self.check_context(view.context(), view.name())?;
-        let descriptor = view.hold(self.places());
+        let descriptor = view.hold(self.held_objects());
         view.each_block(|block| self.shown.note(block));
         Ok(descriptor)
     }
@@ -115,10 +115,10 @@ impl<'r, D: Device> Scratch<'r, D> {
     #[inline(never)]
     pub fn table(&self, table: &'r DescriptorTable<D>) -> Result<Descriptors<'r, D>, Error> {
         self.check_context(table.context(), table.name())?;
-        let row = table.hold(self.places());
+        let row = table.hold(self.held_objects());
         table.each_block(|block| self.shown.note(block));
         if self.reports_unnamed_uses() {
-            let container = Some((table.record_bits(), table.name()));
+            let container = Some((table.registry_key_bits(), table.name()));
             table.shown(ShaderStages::All).for_each(|shown| self.note_bound(container, &shown));
         }
         Ok(row)
@@ -134,10 +134,10 @@ impl<'r, D: Device> Scratch<'r, D> {
     #[inline(never)]
     pub fn lasting_set(&self, set: &'r DescriptorSet<D>) -> Result<Set<'r, D>, Error> {
         self.check_context(set.context(), set.name())?;
-        let found = set.hold(self.places());
+        let found = set.hold(self.held_objects());
         set.each_block(|block| self.shown.note(block));
         if self.reports_unnamed_uses() {
-            let container = Some((set.record_bits(), set.name()));
+            let container = Some((set.registry_key_bits(), set.name()));
             set.shown(ShaderStages::All).for_each(|shown| self.note_bound(container, &shown));
         }
         Ok(found)
@@ -166,9 +166,9 @@ impl<'r, D: Device> Scratch<'r, D> {
         shown.resource.with_states(|cell| self.bound.note(container, cell, shown.resource.name()));
     }
 
-    pub(super) fn places(&self) -> Places<'r, D> {
-        let pool = &self.services.context.place_pool;
-        Places { noted: self.noted_places, pool, holder: Holder(self.id.get()) }
+    pub(super) fn held_objects(&self) -> LazyHeldObjects<'r, D> {
+        let pool = &self.services.context.held_objects;
+        LazyHeldObjects { noted: self.held, pool, holder: Holder(self.id.get()) }
     }
 
     fn note_block(&self, api_resource: &ApiResource<D>) {

@@ -221,7 +221,7 @@ impl<D: Device> BuildScratchPool<D> {
 
     /// Takes the pages of a recording, submitted as `submission`, or discarded. Frees pages that are larger than usual, or
     /// smaller than new pages.
-    pub(crate) fn put_back(
+    pub(crate) fn recycle(
         &self,
         mut builds: Box<BuildPages<D>>,
         context: &Context<D>,
@@ -247,7 +247,7 @@ impl<D: Device> BuildScratchPool<D> {
         }
     }
 
-    fn give_up(&self, context: &Context<D>, take: impl FnOnce(&mut ThreadPages<D>, &mut Gone<D>)) {
+    fn release_pages(&self, context: &Context<D>, take: impl FnOnce(&mut ThreadPages<D>, &mut Gone<D>)) {
         if !self.has_some.load(Ordering::Acquire) {
             return;
         }
@@ -267,16 +267,16 @@ impl<D: Device> Service<D> for BuildScratchPool<D> {
     /// Frees the pages that no recording has taken for the configured number of frames.
     fn end_frame(&self, context: &Context<D>) {
         let oldest = context.current_frame().saturating_sub(u64::from(context.config.frames.idle));
-        self.give_up(context, |pages, gone| pages.end_frame(oldest, context, gone));
+        self.release_pages(context, |pages, gone| pages.end_frame(oldest, context, gone));
     }
 
     /// Frees the pages that are not in use.
-    fn release_free(&self, context: &Context<D>) {
-        self.give_up(context, |pages, gone| pages.clear_free(context, gone));
+    fn trim(&self, context: &Context<D>) {
+        self.release_pages(context, |pages, gone| pages.clear_free(context, gone));
     }
 
     /// Frees all pages.
     fn release_all(&self, context: &Context<D>) {
-        self.give_up(context, |pages, gone| pages.clear(gone));
+        self.release_pages(context, |pages, gone| pages.clear(gone));
     }
 }

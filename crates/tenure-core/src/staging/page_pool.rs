@@ -76,7 +76,7 @@ impl<D: Device> PagePool<D> {
     }
 
     /// Takes the pages of a recording, submitted as `submission`, or discarded.
-    pub(crate) fn put_back(&self, mut pages: Box<Pages<D>>, context: &Context<D>, submission: SyncPoint) {
+    pub(crate) fn recycle(&self, mut pages: Box<Pages<D>>, context: &Context<D>, submission: SyncPoint) {
         pages.end_recording(context, submission);
         let number = pages.thread_pages();
         let mut thread_pages = self.threads[number].0.lock();
@@ -110,7 +110,7 @@ impl<D: Device> Service<D> for PagePool<D> {
     }
 
     /// Frees the full pages that are not in use.
-    fn release_free(&self, context: &Context<D>) {
+    fn trim(&self, context: &Context<D>) {
         let mut gone = Gone::new();
         self.stocked().for_each(|number| self.threads[number].0.lock().clear_free(context, &mut gone));
         gone.release(context);

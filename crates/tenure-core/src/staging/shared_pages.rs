@@ -183,7 +183,7 @@ impl<D: Device> SharedPages<D> {
         let full = state.current.replace(Current { page, next: size, frame });
         drop(state);
         if let Some(full) = full {
-            self.let_go(context, full.page, Uses::NONE);
+            self.release_page(context, full.page, Uses::NONE);
         }
         if let Some(spare) = outgrown {
             spare.release(context);
@@ -202,7 +202,7 @@ impl<D: Device> SharedPages<D> {
 
     /// Releases a reference to a page; the last one frees it, or keeps it as the spare one. Each holder reports its uses, so
     /// that the page does not wait for other open recordings.
-    pub(crate) fn let_go(&self, context: &Context<D>, page: Arc<Page<D>>, uses: Uses) {
+    pub(crate) fn release_page(&self, context: &Context<D>, page: Arc<Page<D>>, uses: Uses) {
         page.note_uses(uses);
         let Some(mut page) = Arc::into_inner(page) else { return };
         let uses = page.take_uses();
@@ -254,19 +254,19 @@ impl<D: Device> Service<D> for SharedPages<D> {
         let is_idle = state.current.as_ref().is_some_and(|current| current.frame < oldest);
         drop(state);
         if is_idle {
-            self.release_free(context);
+            self.trim(context);
         }
     }
 
     /// Frees the pages without holders.
-    fn release_free(&self, context: &Context<D>) {
+    fn trim(&self, context: &Context<D>) {
         let (current, spare) = {
             let mut state = self.state.lock();
             state.size = 0;
             (state.current.take(), state.spare.take())
         };
         if let Some(current) = current {
-            self.let_go(context, current.page, Uses::NONE);
+            self.release_page(context, current.page, Uses::NONE);
         }
         if let Some(spare) = spare {
             let mut state = self.state.lock();
@@ -277,7 +277,7 @@ impl<D: Device> Service<D> for SharedPages<D> {
     }
 
     fn release_all(&self, context: &Context<D>) {
-        self.release_free(context);
+        self.trim(context);
     }
 }
 

@@ -57,7 +57,7 @@ pub struct TypeMemory {
 /// The memory of a device, as returned by [`Gpu::memory`](crate::Gpu::memory).
 ///
 /// The parts are complete: the sums of `ours` over all heaps, and over all types, are each
-/// [`Stats::reserved`](crate::Stats::reserved) while nothing is created or given back on another thread.
+/// [`Stats::reserved`](crate::Stats::reserved) while nothing is created or reclaimed on another thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use crate::context::Context;
 use crate::device::Device;
 use crate::memory::MovableBacking;
-use crate::registry::{RecordKey, RecordSlot};
+use crate::registry::{RegistryKey, RegistrySlot};
 
 /// State of a [movable](crate::BufferDesc::movable) resource: obstacles to a move, and its moves so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,18 +23,18 @@ pub struct MovableReport {
 
 impl MovableReport {
     /// `None` when the resource was dropped.
-    fn of<D: Device>(movable: &MovableBacking<D>) -> Option<(RecordSlot, Self)> {
-        let record = RecordKey::from_bits(movable.record()?).slot();
+    fn of<D: Device>(movable: &MovableBacking<D>) -> Option<(RegistrySlot, Self)> {
+        let slot = RegistryKey::from_bits(movable.registry_key()?).slot();
         let current = movable.current.lock();
-        // The record of a dropped resource may have been reused.
+        // The entry of a dropped resource may have been reused.
         current.value().location.as_ref()?;
         let report =
             Self { is_pinned: current.is_pinned(), users: current.holders(), moves: current.value().moves };
-        Some((record, report))
+        Some((slot, report))
     }
 
-    /// All movable resources, by their records. Cost: proportional to their number.
-    pub(super) fn collect<D: Device>(context: &Context<D>) -> FxHashMap<RecordSlot, Self> {
+    /// All movable resources, by their registry slots. Cost: proportional to their number.
+    pub(super) fn collect<D: Device>(context: &Context<D>) -> FxHashMap<RegistrySlot, Self> {
         context.pools.movables().iter().filter_map(|movable| Self::of(movable)).collect()
     }
 }

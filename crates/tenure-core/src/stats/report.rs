@@ -8,7 +8,7 @@ use super::{MemoryReport, MovableReport, PoolStats, Stats, StatsSources};
 use crate::context::Context;
 use crate::device::{Device, MemoryTypeId};
 use crate::memory::{LocationKind, PoolKind, PoolShard, RecordedLocation};
-use crate::registry::{Leak, ObjectKind, Record, RecordKey, RecordSlot};
+use crate::registry::{Leak, ObjectKind, RegistryEntry, RegistryKey, RegistrySlot};
 use crate::time::{HeldItems, Holder};
 
 /// One block of a pool. Bytes.
@@ -229,11 +229,11 @@ impl LiveObject {
     /// All live objects, by name.
     fn collect<D: Device>(context: &Context<D>) -> Vec<Self> {
         let mut objects = Vec::new();
-        context.registry.for_each(|slot, record| objects.push((slot, Self::of(slot, record), record.place)));
+        context.registry.for_each(|slot, entry| objects.push((slot, Self::of(slot, entry), entry.place)));
         // After the walk: the pools have locks of their own.
         let movables = MovableReport::collect(context);
         let mut views = views_of_dropped(&objects);
-        let find = |(slot, object, place): (RecordSlot, Self, RecordedLocation)| Self {
+        let find = |(slot, object, place): (RegistrySlot, Self, RecordedLocation)| Self {
             movable: movables.get(&slot).copied(),
             kept_by: views.remove(&slot).unwrap_or_default(),
             ..object.at(context, place)
@@ -244,15 +244,15 @@ impl LiveObject {
     }
 
     /// The object without its location.
-    fn of(slot: RecordSlot, record: &Record) -> Self {
-        let Leak { name, kind, bytes, frame, backtrace } = Leak::of(record);
+    fn of(slot: RegistrySlot, entry: &RegistryEntry) -> Self {
+        let Leak { name, kind, bytes, frame, backtrace } = Leak::of(entry);
         Self {
-            id: slot.id(record),
+            id: slot.id(entry),
             name: name.as_str().to_owned(),
             kind,
             bytes,
             frame,
-            tag: record.tag.as_str().to_owned(),
+            tag: entry.tag.as_str().to_owned(),
             location: None,
             memory_type: None,
             heap: None,
@@ -260,7 +260,7 @@ impl LiveObject {
             pool_index: None,
             block: None,
             offset: None,
-            dropped: record.dropped_in(),
+            dropped: entry.dropped_in(),
             kept_by: Vec::new(),
             movable: None,
             backtrace,
@@ -304,13 +304,13 @@ impl LiveObject {
 
 /// The names of the views of each resource whose handle was dropped, in alphabetical order.
 fn views_of_dropped(
-    objects: &[(RecordSlot, LiveObject, RecordedLocation)],
-) -> FxHashMap<RecordSlot, Vec<String>> {
+    objects: &[(RegistrySlot, LiveObject, RecordedLocation)],
+) -> FxHashMap<RegistrySlot, Vec<String>> {
     let dropped = objects.iter().filter(|(_, object, _)| object.dropped.is_some());
     let mut views: FxHashMap<_, Vec<String>> = dropped.map(|(slot, ..)| (*slot, Vec::new())).collect();
     for (_, view, place) in objects {
         if let RecordedLocation::ViewOf(resource) = *place
-            && let Some(names) = views.get_mut(&RecordKey::from_bits(resource).slot())
+            && let Some(names) = views.get_mut(&RegistryKey::from_bits(resource).slot())
         {
             names.push(view.name.clone());
         }

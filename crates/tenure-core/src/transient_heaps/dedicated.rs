@@ -18,9 +18,9 @@ struct Entry<D: Device> {
     description: Arc<Description>,
     object: Object<D>,
     is_in_use: bool,
-    /// The newest recording that was open when it was given back.
+    /// The newest recording that was open when it was released.
     newest: u64,
-    /// The frame in which it was given back.
+    /// The frame in which it was released.
     last_used: u64,
     /// A resource of the same description was destroyed for others shortly before: the program alternates between them.
     is_in_turn: bool,

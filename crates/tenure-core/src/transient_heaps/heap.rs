@@ -64,7 +64,7 @@ struct Entry<D: Device> {
     object: Object<D>,
     /// The owners of its bytes before it was last acquired.
     before: Vec<Segment>,
-    /// The frame in which it was last given back.
+    /// The frame in which it was last released.
     last_used: u64,
     is_in_use: bool,
     /// Whether the entry can no longer be found, and is destroyed as soon as it is idle.
@@ -103,7 +103,7 @@ pub(crate) struct Heap<D: Device> {
     entries: Slab<Entry<D>>,
     /// The entries that are not stale.
     by_key: FxHashMap<Key, usize>,
-    /// The frame in which a resource was last acquired or given back in it.
+    /// The frame in which a resource was last acquired or released in it.
     pub(crate) last_used: u64,
     /// The end of the highest range acquired since the last frame.
     pub(crate) top: u64,
@@ -297,7 +297,7 @@ impl<D: Device> Heap<D> {
             let range = range_of(entry);
             self.used.drop_range(&range, entry.users(recordings), |users| is_over(recordings, users));
             if entry.object.aliased_range().is_some_and(|aliased_range| aliased_range.release()) {
-                self.owners.give_back(range, &entry.before);
+                self.owners.undo_take(range, &entry.before);
             }
         }
     }
@@ -346,7 +346,7 @@ impl<D: Device> Heap<D> {
             aliased_range.pass_on(&mut handoff);
             used.merge(&handoff.waits);
         }
-        self.owners.retire(key, used);
+        self.owners.note_destroyed(key, used);
     }
 
     /// True when none of its resources is acquired, or may be used by an open recording.

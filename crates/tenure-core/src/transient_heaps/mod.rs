@@ -32,7 +32,7 @@ use graph::Origin;
 pub struct TransientStats {
     /// Heaps that resources may be placed in.
     pub heaps: u64,
-    /// Bytes of heaps, and of resources with dedicated memory, until they are given back to the driver.
+    /// Bytes of heaps, and of resources with dedicated memory, until they are destroyed.
     pub reserved: u64,
     /// The most bytes ever reserved at once.
     pub peak_reserved: u64,

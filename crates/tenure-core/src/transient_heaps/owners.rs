@@ -34,7 +34,7 @@ pub(crate) struct Owners {
 
 impl Owners {
     /// Gives `range` to the cached object `key`; returns the other previous owners of bytes in it. `before`
-    /// receives the segments that [`give_back`](Self::give_back) restores.
+    /// receives the segments that [`undo_take`](Self::undo_take) restores.
     pub(crate) fn take(
         &mut self,
         range: Range<u64>,
@@ -77,7 +77,7 @@ impl Owners {
 
     /// Undoes a [`take`](Self::take) of `range` whose object never used it. Since then none of it may have been
     /// taken, and no object in `before` destroyed.
-    pub(crate) fn give_back(&mut self, range: Range<u64>, before: &[Segment]) {
+    pub(crate) fn undo_take(&mut self, range: Range<u64>, before: &[Segment]) {
         let first = self.segments.partition_point(|segment| segment.end <= range.start);
         let behind = self.segments.partition_point(|segment| segment.start < range.end);
         // A segment that the object owned before may extend beyond either end.
@@ -92,7 +92,7 @@ impl Owners {
     }
 
     /// Notes the destruction of the object `key`, whose last use ends at `point`.
-    pub(crate) fn retire(&mut self, key: usize, point: SyncPoint) {
+    pub(crate) fn note_destroyed(&mut self, key: usize, point: SyncPoint) {
         for segment in &mut self.segments {
             if segment.owner == Owner::Cached(key) {
                 segment.owner = Owner::Past(point);
@@ -112,14 +112,14 @@ mod tests {
     use crate::time::SyncPoint;
 
     #[test]
-    fn the_sole_owner_of_a_range_takes_it_from_nobody() {
+    fn the_sole_owner_of_a_range_has_no_previous_owners() {
         let mut owners = Owners::default();
         let take = |owners: &mut Owners, range, key| owners.take(range, key, &mut Vec::new());
         assert!(take(&mut owners, 0..10, 1).is_empty());
         assert!(take(&mut owners, 0..10, 1).is_empty());
         assert_eq!(take(&mut owners, 5..15, 2).as_slice(), [Owner::Cached(1)]);
         assert_eq!(take(&mut owners, 0..10, 1).as_slice(), [Owner::Cached(2)]);
-        owners.retire(2, SyncPoint::at(QueueId(0), 3));
+        owners.note_destroyed(2, SyncPoint::at(QueueId(0), 3));
         assert_eq!(
             take(&mut owners, 8..12, 3).as_slice(),
             [Owner::Cached(1), Owner::Past(SyncPoint::at(QueueId(0), 3))]
@@ -130,7 +130,7 @@ mod tests {
     #[derive(Clone, Copy, Debug)]
     enum Step {
         Take,
-        /// Taken and given back unused, after other objects have taken the bytes behind it.
+        /// A take that is undone after other objects have taken the bytes behind it.
         TakeUnused,
         Retire,
     }
@@ -187,13 +187,13 @@ mod tests {
                         let had = model.bytes;
                         let before = model.take(range.clone(), key)?;
                         model.take(range.end..range.end + 5, 8)?;
-                        model.owners.give_back(range.clone(), &before);
+                        model.owners.undo_take(range.clone(), &before);
                         let taken = range.start as usize..range.end as usize;
                         model.bytes[taken.clone()].copy_from_slice(&had[taken]);
                     }
                     Step::Retire => {
                         let point = SyncPoint::at(QueueId(1), 100 + key as u64);
-                        model.owners.retire(key, point);
+                        model.owners.note_destroyed(key, point);
                         let gone = model.bytes.iter_mut().filter(|byte| **byte == Some(Owner::Cached(key)));
                         gone.for_each(|byte| *byte = Some(Owner::Past(point)));
                     }

@@ -1,11 +1,11 @@
 //! Ranges of a heap in use, and ranges that can be acquired again.
 //!
-//! Open recordings may still use a range that was given back. Only a recording submitted after all of them can take it: one
+//! Open recordings may still use a released range. Only a recording submitted after all of them can take it: one
 //! that acquires after they have ended, or the only one of them that is still open.
 
 use std::ops::Range;
 
-/// The recordings that may use bytes that were given back, while they are open.
+/// The recordings that may use released bytes, while they are open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Users {
     /// The recording with this number.
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_recording_that_may_use_a_dropped_range_takes_it_again() {
+    fn dropped_ranges_are_taken_again_only_by_their_recording() {
         let mut used = UsedRanges::default();
         used.take(0..100);
         used.drop_range(&(0..100), Some(Users::UpTo(7)), before(7));
@@ -180,7 +180,7 @@ mod tests {
 
     /// The users of a dropped range inside another one, and whether the outer range covers both.
     #[test]
-    fn a_range_replaces_one_inside_it_whose_users_are_among_its_own() {
+    fn ranges_replace_inner_ranges_with_a_subset_of_their_users() {
         for (inside, outside, replaces) in [
             (Users::One(3), Users::UpTo(3), true),
             (Users::One(4), Users::UpTo(3), false),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_without_overflow() {
+    fn oversized_ranges_are_refused_without_overflow() {
         let mut used = UsedRanges::default();
         assert_eq!(used.first_fit(101, 1, 100, from(1)), None);
         assert_eq!(used.first_fit(u64::MAX, 1, u64::MAX, from(1)), Some(0));
@@ -209,7 +209,7 @@ mod tests {
     /// Without calls of `forget`, as in a program without frames: ranges that no open recording can use do not
     /// accumulate.
     #[test]
-    fn what_was_dropped_long_ago_is_forgotten() {
+    fn ranges_dropped_long_ago_are_forgotten() {
         let mut used = UsedRanges::default();
         for recording in 1..10_000_u64 {
             let range = recording % 100 * 7..recording % 100 * 7 + 9;

@@ -120,7 +120,7 @@ impl<D: Device> Uploads<D> {
 
     /// Frees staging memory that is not used.
     pub(super) fn unstage(&self, context: &Context<D>, staged: Part<D>) {
-        self.staging.let_go(context, staged.page, Uses::NONE);
+        self.staging.release_page(context, staged.page, Uses::NONE);
     }
 
     /// Adds copies to the open batch, with their staged bytes and the number of uploads that begin with them. Returns the batch
@@ -199,7 +199,7 @@ impl<D: Device> Uploads<D> {
                     return Err(error);
                 }
                 Err(error) => {
-                    self.give_up(context, batch, error.clone());
+                    self.discard_batch(context, batch, error.clone());
                     return Err(error);
                 }
             }
@@ -224,7 +224,7 @@ impl<D: Device> Uploads<D> {
                     Err(error) if !is_shortage(&error) => return Err(error),
                     Err(error) => match fewer_resources(copies) {
                         Some(fewer) => resources = fewer,
-                        None if self.drop_unread(context, batch, on_graphics) => {}
+                        None if self.discard_unread(context, batch, on_graphics) => {}
                         None => return Err(error),
                     },
                 }
@@ -275,7 +275,7 @@ impl<D: Device> Uploads<D> {
         for copy in submitted {
             self.copies.fetch_add(1, Ordering::Relaxed);
             let (page, read_only) = copy.into_parts();
-            self.staging.let_go(context, page, Uses::Submitted(at));
+            self.staging.release_page(context, page, Uses::Submitted(at));
             // A graphics queue has published its destinations itself.
             published.extend(read_only.filter(|_| !on_graphics));
         }
@@ -283,10 +283,10 @@ impl<D: Device> Uploads<D> {
 
     /// Discards the copies of a queue to the first resource if no one can read the result. Otherwise a block that never fits
     /// would hold back all later uploads, even after the program has dropped the resource.
-    fn drop_unread(&self, context: &Context<D>, batch: &mut Batch<D>, on_graphics: bool) -> bool {
+    fn discard_unread(&self, context: &Context<D>, batch: &mut Batch<D>, on_graphics: bool) -> bool {
         let unread = batch.take_unread(on_graphics);
         let is_any = !unread.is_empty();
-        unread.into_iter().for_each(|copy| self.staging.let_go(context, copy.page, Uses::NONE));
+        unread.into_iter().for_each(|copy| self.staging.release_page(context, copy.page, Uses::NONE));
         is_any
     }
 
@@ -316,13 +316,13 @@ impl<D: Device> Uploads<D> {
             .map_err(|error| error.named(&NAME.into()))
     }
 
-    fn give_up(&self, context: &Context<D>, mut batch: Batch<D>, error: Error) {
+    fn discard_batch(&self, context: &Context<D>, mut batch: Batch<D>, error: Error) {
         if let Some(times) = self.given_up.note() {
             event!(warn, %error, copies = batch.copies.len(), times, "uploads were abandoned: their destinations keep their old contents");
         }
         batch.state.settle(Err(error));
         for copy in batch.copies.drain(..) {
-            self.staging.let_go(context, copy.page, Uses::NONE);
+            self.staging.release_page(context, copy.page, Uses::NONE);
         }
         batch.published.clear();
         self.end(context, batch);
@@ -336,7 +336,7 @@ impl<D: Device> Uploads<D> {
     }
 
     /// Discards all pending uploads, with this error: the device is lost, or the manager ends.
-    pub(crate) fn give_up_all(&self, context: &Context<D>, error: &Error) {
+    pub(crate) fn discard_all(&self, context: &Context<D>, error: &Error) {
         if !self.is_pending() {
             return;
         }
@@ -351,7 +351,7 @@ impl<D: Device> Uploads<D> {
         let opened = self.opened.lock().batch.take();
         self.stuck_bytes.store(0, Ordering::Relaxed);
         for batch in submitter.stuck.take().into_iter().chain(opened) {
-            self.give_up(context, batch, error.clone());
+            self.discard_batch(context, batch, error.clone());
         }
     }
 

@@ -88,7 +88,7 @@ fn no_index_is_in_two_submissions() {
 }
 
 #[test]
-fn what_a_recording_leaves_of_a_chunk_serves_the_next() {
+fn the_rest_of_a_chunk_serves_the_next_recording() {
     let device = device(HEAPS, Lag::Manual);
     let gpu = gpu(&device, small());
     let out = out(&gpu);
@@ -144,7 +144,7 @@ fn many_at_once_are_a_row_of_their_own() {
 }
 
 #[test]
-fn a_discarded_recording_gives_everything_back() {
+fn a_discarded_recording_releases_its_descriptors() {
     let device = device(HEAPS, Lag::Manual);
     let gpu = gpu(&device, small());
     let views: Vec<_> = (0..4).map(|byte| view(&gpu, "shown", byte)).collect();
@@ -162,7 +162,7 @@ fn a_discarded_recording_gives_everything_back() {
 }
 
 #[test]
-fn recordings_own_what_they_take() {
+fn recordings_own_their_descriptors() {
     let device = device(HEAPS, Lag::Manual);
     let gpu = gpu(&device, small());
     let out = out(&gpu);
@@ -196,7 +196,7 @@ fn recordings_own_what_they_take() {
 }
 
 #[test]
-fn what_does_not_belong_into_a_table_is_refused() {
+fn unsuitable_descriptors_are_refused() {
     let (here, there) = (device(HEAPS, Lag::None), device(HEAPS, Lag::None));
     let (gpu, other) = (gpu(&here, small()), gpu(&there, small()));
     let good = view(&gpu, "good", 1);
@@ -256,7 +256,7 @@ fn large_constants_are_shown() {
 
 /// Descriptors that recordings had are cleared once, and only those that they used.
 #[test]
-fn poison_covers_what_was_used() {
+fn poison_covers_used_descriptors() {
     let device = device(HEAPS, Lag::None);
     for (poison_descriptors, names) in [(true, true), (false, false)] {
         let gpu = gpu(&device, small().descriptors(small().descriptors.poison(poison_descriptors)));

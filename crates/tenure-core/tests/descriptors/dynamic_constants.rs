@@ -129,7 +129,7 @@ fn layouts_share_pages() {
 
 /// Layouts, sizes and managers that do not fit are refused, before bytes are taken.
 #[test]
-fn what_does_not_fit_is_refused() {
+fn layouts_and_sizes_that_do_not_fit_are_refused() {
     let (here, there) = (device(BOTH, Lag::None), device(BOTH, Lag::None));
     let (gpu, other) = (gpu(&here, Config::default()), gpu(&there, Config::default()));
     let layout = layout(&gpu, 0);

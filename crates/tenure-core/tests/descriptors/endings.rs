@@ -11,7 +11,7 @@ use tenure_sim::Lag;
 use crate::{BOTH, binding, device, end, finish, gpu, sampler, small, view};
 
 #[test]
-fn what_lives_on_is_reported_by_name_and_goes_in_the_end() {
+fn leaked_descriptors_are_reported_by_name_and_released() {
     for behind in [false, true] {
         let device = device(BOTH, if behind { Lag::Submissions(3) } else { Lag::None });
         let gpu = gpu(&device, small());
@@ -89,7 +89,7 @@ fn any_handle_may_be_the_last() {
 }
 
 #[test]
-fn after_a_loss_each_call_says_so_and_everything_drains() {
+fn after_a_loss_each_call_fails_and_everything_drains() {
     let device = device(BOTH, Lag::Manual);
     let gpu = gpu(&device, small());
     let shown = view(&gpu, "lights", 1);
@@ -148,7 +148,7 @@ fn after_a_loss_each_call_says_so_and_everything_drains() {
 }
 
 #[test]
-fn a_manager_without_descriptors_ends_as_ever() {
+fn a_manager_without_descriptors_shuts_down_cleanly() {
     let device = device(BOTH, Lag::None);
     let gpu = gpu(&device, small());
     finish(&gpu);
@@ -158,7 +158,7 @@ fn a_manager_without_descriptors_ends_as_ever() {
 
 /// Resources and descriptors held by open recordings and the GPU are counted once, by holder.
 #[test]
-fn what_is_held_adds_up() {
+fn held_bytes_and_descriptors_add_up() {
     let device = device(BOTH, Lag::Manual);
     let gpu = gpu(&device, small());
     let layout = [binding(0, BindingKind::Buffer, 1)];

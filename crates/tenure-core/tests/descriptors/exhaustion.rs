@@ -17,7 +17,7 @@ fn users(error: &NoDescriptors) -> Vec<(&str, u32)> {
 }
 
 #[test]
-fn the_static_part_says_whose_tables_fill_it() {
+fn errors_of_a_full_static_part_name_the_tables() {
     let device = device(HEAPS, Lag::Manual);
     let gpu = gpu(&device, small());
     let views: Vec<_> = (0..17).map(|byte| view(&gpu, "shown", byte)).collect();
@@ -84,7 +84,7 @@ fn samplers_have_parts_of_their_own() {
 }
 
 #[test]
-fn the_dynamic_part_says_whose_recordings_fill_it() {
+fn errors_of_a_full_dynamic_part_name_the_recordings() {
     let device = device(HEAPS, Lag::Manual);
     let gpu = gpu(&device, small());
     let views: Vec<_> = (0..16).map(|byte| view(&gpu, "shown", byte)).collect();

@@ -16,7 +16,7 @@ fn heaps_made(device: &Device) -> u64 {
 }
 
 #[test]
-fn nothing_is_made_before_it_is_needed() {
+fn heaps_are_created_on_first_use() {
     let device = device(HEAPS, Lag::None);
     let gpu = gpu(&device, Config::default());
     assert_eq!(heaps_made(&device), 0);
@@ -38,7 +38,7 @@ fn nothing_is_made_before_it_is_needed() {
 
 /// On Vulkan, heaps are not set on lists: heaps without descriptors are not created.
 #[test]
-fn a_program_that_binds_heaps_itself_has_those_that_it_uses() {
+fn heaps_without_descriptors_are_not_created_on_vulkan() {
     for profile in [BOTH, SETS] {
         let device = device(profile, Lag::None);
         let gpu = gpu(&device, Config::default());
@@ -119,7 +119,7 @@ fn a_heap_that_was_refused_is_made_later() {
 }
 
 #[test]
-fn heaps_that_shaders_do_not_see_grow_and_go() {
+fn cpu_heaps_grow_and_are_destroyed_when_idle() {
     let device = device(HEAPS, Lag::None);
     let gpu = gpu(
         &device,

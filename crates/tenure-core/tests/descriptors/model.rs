@@ -200,7 +200,7 @@ fn run(steps: Vec<Step>, lag: u64) {
 proptest! {
     #![proptest_config(Runs { cases: 400, ..Runs::default() })]
     #[test]
-    fn what_was_bound_is_what_is_found(steps in prop::collection::vec(step(), 1..60), lag in 0..6_u64) {
+    fn bound_descriptors_are_found(steps in prop::collection::vec(step(), 1..60), lag in 0..6_u64) {
         run(steps, lag);
     }
 }

@@ -124,7 +124,7 @@ fn a_dropped_one_stays_until_the_gpu_is_done() {
 }
 
 #[test]
-fn the_limit_is_an_error_that_says_who_has_them() {
+fn errors_of_the_limit_name_the_holders_of_samplers() {
     let limits = device(BOTH, Lag::None).properties().descriptors;
     let limits = DescriptorLimits { samplers: 4, ..limits };
     let device = Device::with_config(DeviceConfig::new(BOTH).descriptors(limits).lag(Lag::Manual));

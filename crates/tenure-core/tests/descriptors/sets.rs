@@ -26,7 +26,7 @@ fn at(block: &tenure_sim::SetBlock, set: u32, binding: u32, element: u32) -> Des
 }
 
 #[test]
-fn a_set_keeps_its_layout_and_what_it_shows() {
+fn a_set_keeps_its_layout_and_its_resources() {
     for profile in [BOTH, SETS] {
         let device = device(profile, Lag::None);
         let gpu = gpu(&device, Config::from(DescriptorConfig::default().poison(true)));
@@ -85,7 +85,7 @@ fn a_set_is_not_written_again_before_the_gpu_is_done() {
 }
 
 #[test]
-fn a_use_of_what_was_freed_is_reported_by_name() {
+fn a_use_of_a_freed_set_is_reported_by_name() {
     let device = device(BOTH, Lag::None);
     let gpu = gpu(&device, small());
     let (out, layout, shown) = (out(&gpu), layout(&gpu), view(&gpu, "shown", 4));
@@ -112,7 +112,7 @@ fn a_use_of_what_was_freed_is_reported_by_name() {
 }
 
 #[test]
-fn a_recording_makes_sets_of_what_dies_with_it() {
+fn sets_of_a_recording_end_with_it() {
     for profile in [BOTH, SETS] {
         let device = device(profile, Lag::Submissions(2));
         let gpu = gpu(&device, Config::from(DescriptorConfig::default().set_block(4).poison(true)));
@@ -288,7 +288,7 @@ fn layouts_are_checked() {
 }
 
 #[test]
-fn what_does_not_fit_the_layout_is_refused() {
+fn descriptors_that_do_not_fit_the_layout_are_refused() {
     let (here, there) = (device(BOTH, Lag::None), device(BOTH, Lag::None));
     let (gpu, other) = (gpu(&here, small()), gpu(&there, small()));
     let layout = layout(&gpu);
@@ -374,7 +374,7 @@ fn what_does_not_fit_the_layout_is_refused() {
 }
 
 #[test]
-fn a_device_without_sets_says_so() {
+fn a_device_without_sets_is_an_error() {
     let device = device(HEAPS, Lag::None);
     let gpu = gpu(&device, Config::default());
     let refused = gpu

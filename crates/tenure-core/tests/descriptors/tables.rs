@@ -119,7 +119,7 @@ fn a_row_is_not_taken_again_before_the_gpu_is_done() {
 }
 
 #[test]
-fn a_use_of_what_was_freed_is_reported_by_name() {
+fn a_use_of_a_freed_table_is_reported_by_name() {
     for profile in [HEAPS, BOTH] {
         let device = device(profile, Lag::None);
         let gpu = gpu(&device, small());
@@ -181,7 +181,7 @@ fn owners_are_known() {
 }
 
 #[test]
-fn what_does_not_belong_into_a_table_is_refused() {
+fn unsuitable_descriptors_are_refused() {
     let (here, there) = (device(HEAPS, Lag::None), device(HEAPS, Lag::None));
     let (gpu, other) = (gpu(&here, small()), gpu(&there, small()));
     let good = view(&gpu, "good", 1);
@@ -232,7 +232,7 @@ fn what_does_not_belong_into_a_table_is_refused() {
 }
 
 #[test]
-fn a_device_without_heaps_says_so() {
+fn a_device_without_heaps_is_an_error() {
     let device = device(SETS, Lag::None);
     let gpu = gpu(&device, Config::default());
     let view = view(&gpu, "view", 1);

@@ -71,7 +71,7 @@ fn mips_and_layers_must_exist() {
 }
 
 #[test]
-fn what_is_written_is_one_mip() {
+fn written_views_have_one_mip() {
     let device = device(HEAPS, Lag::None);
     let gpu = gpu(&device, Config::default());
     let usage = SAMPLED | Usage::UNORDERED_ACCESS | Usage::RENDER_TARGET;

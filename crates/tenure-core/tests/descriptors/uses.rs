@@ -159,7 +159,7 @@ fn barriers_of_pass(profile: Profile, is_set: bool, by: By, stages: ShaderStages
 }
 
 #[test]
-fn one_call_declares_what_single_uses_declare() {
+fn one_call_equals_single_declarations() {
     for profile in Profile::ALL {
         let of_profile = gpu(&device(*profile, Lag::None), Config::default());
         let kinds = kinds(&of_profile);

@@ -29,7 +29,7 @@ fn bundle(gpu: &Gpu<Device>) -> (Deferred<Device, Bundle>, Arc<AtomicUsize>) {
 }
 
 #[test]
-fn what_an_open_recording_kept_goes_when_the_recording_is_discarded() {
+fn discarding_an_open_recording_releases_its_objects() {
     for lag in LAGS {
         let device = device(Profile::DISCRETE, lag);
         let gpu = gpu(&device);
@@ -46,7 +46,7 @@ fn what_an_open_recording_kept_goes_when_the_recording_is_discarded() {
 }
 
 #[test]
-fn what_a_late_submission_uses_goes_when_it_is_complete() {
+fn objects_of_a_late_submission_go_when_it_is_complete() {
     for lag in LAGS {
         for drops_first in [false, true] {
             let device = device(Profile::DISCRETE, lag);
@@ -69,7 +69,7 @@ fn what_a_late_submission_uses_goes_when_it_is_complete() {
 
 /// Mappings are submissions, too: no other call would wait for them.
 #[test]
-fn what_a_late_mapping_holds_back_goes_when_it_is_complete() {
+fn objects_held_by_a_late_mapping_go_when_it_is_complete() {
     for lag in LAGS {
         let device = device(Profile::DISCRETE, lag);
         let gpu = gpu(&device);
@@ -86,7 +86,7 @@ fn what_a_late_mapping_holds_back_goes_when_it_is_complete() {
 }
 
 #[test]
-fn what_is_dropped_does_not_wait_for_the_last_handle() {
+fn dropped_objects_do_not_wait_for_the_last_handle() {
     for lag in LAGS {
         for (is_submitted, is_named) in [(false, false), (false, true), (true, false), (true, true)] {
             let device = device(Profile::DISCRETE, lag);
@@ -114,7 +114,7 @@ fn what_is_dropped_does_not_wait_for_the_last_handle() {
 }
 
 #[test]
-fn handles_inside_what_was_dropped_are_not_leaks() {
+fn handles_inside_dropped_objects_are_not_leaks() {
     for lag in LAGS {
         let device = device(Profile::DISCRETE, lag);
         let gpu = gpu(&device);
@@ -133,7 +133,7 @@ fn handles_inside_what_was_dropped_are_not_leaks() {
 
 /// Another thread's upload comes after the shutdown, and cannot be submitted.
 #[test]
-fn an_upload_that_stays_pending_after_the_shutdown_is_given_up() {
+fn uploads_pending_after_the_shutdown_are_discarded() {
     let sim = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&sim);
     let rock = gpu.create_buffer(&BufferDesc::new(1000, Usage::VERTEX).name("rock")).unwrap();

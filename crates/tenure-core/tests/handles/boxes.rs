@@ -90,7 +90,7 @@ proptest! {
     #![proptest_config(config(20_000))]
 
     #[test]
-    fn a_region_is_accepted_exactly_when_it_is_whole_blocks_of_the_mip(
+    fn only_regions_of_whole_blocks_of_the_mip_are_accepted(
         info in small_texture(),
         mip in 0_u32..6,
         layer in 0_u32..4,

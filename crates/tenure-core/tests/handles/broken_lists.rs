@@ -16,7 +16,7 @@ fn wrong(gpu: &tenure_core::Gpu<Device>) -> tenure_core::Recording<Device> {
 }
 
 #[test]
-fn a_list_that_could_not_be_closed_is_made_anew() {
+fn lists_that_cannot_be_closed_are_replaced() {
     for profile in Profile::ALL {
         let device = device(*profile, Lag::None);
         let gpu = gpu(&device);

@@ -62,7 +62,7 @@ fn the_last_of_all_clones_and_frames_ends_the_manager() {
 }
 
 #[test]
-fn a_clone_sees_what_the_others_do() {
+fn clones_share_all_state() {
     let device = device(Profile::DISCRETE, Lag::None);
     let first = gpu(&device);
     let second = first.clone();
@@ -74,7 +74,7 @@ fn a_clone_sees_what_the_others_do() {
 }
 
 #[test]
-fn after_the_shutdown_each_call_says_so() {
+fn calls_after_the_shutdown_are_errors() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));
     let gpu = gpu(&device);
     let rock = mesh(&gpu, "rock", 1000);
@@ -142,7 +142,7 @@ fn after_the_shutdown_each_call_says_so() {
 }
 
 #[test]
-fn an_object_that_is_refused_comes_back() {
+fn refused_objects_are_returned() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&device);
     let info = tenure_core::BufferInfo::new(4096, Usage::VERTEX);
@@ -164,7 +164,7 @@ fn an_object_that_is_refused_comes_back() {
 /// A frame that is never ended, a recording that is never submitted, a GPU that does not finish: a shutdown
 /// waits for submissions, for at most its timeout.
 #[test]
-fn nothing_that_is_open_holds_a_shutdown_up() {
+fn open_work_does_not_delay_a_shutdown() {
     let device = device(Profile::DISCRETE, Lag::Manual);
     let config = FrameConfig::default().shutdown_timeout(std::time::Duration::from_millis(10));
     let gpu = Gpu::new(device.clone(), Config::from(config)).unwrap();

@@ -39,7 +39,7 @@ impl Drop for Pipeline {
 }
 
 #[test]
-fn a_deferred_object_goes_before_the_device() {
+fn deferred_objects_are_dropped_before_the_device() {
     for is_last in [false, true] {
         let device = device(Profile::DISCRETE, Lag::Submissions(2));
         let gpu = gpu(&device);
@@ -116,7 +116,7 @@ fn a_panic_in_a_destructor_does_not_leave_a_drop() {
 }
 
 #[test]
-fn a_panic_in_a_destructor_reaches_who_purges_after_all_else_was_released() {
+fn panics_of_destructors_reach_the_purge_after_all_releases() {
     for ends_a_frame in [false, true] {
         let device = device(Profile::DISCRETE, Lag::None);
         let gpu = gpu(&device);
@@ -178,7 +178,7 @@ fn kept(gpu: &Gpu<Device>, owner: impl Send + Sync + 'static) -> Buffer<Device> 
 /// The owner of an adopted buffer's memory is dropped after the buffer, by a purge and not by a creation that
 /// looks for room; its panic stops nothing else from being released.
 #[test]
-fn what_keeps_adopted_memory_goes_where_destructors_of_the_program_run() {
+fn owners_of_adopted_memory_are_dropped_by_a_purge() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&device);
     let (boom, dropped) = boom();
@@ -213,7 +213,7 @@ fn what_keeps_adopted_memory_goes_where_destructors_of_the_program_run() {
 
 /// The owner of a rejected buffer panics in its destructor: the buffer is returned nevertheless.
 #[test]
-fn a_rejected_buffer_comes_back_whatever_its_owner_does() {
+fn rejected_buffers_are_returned_even_if_their_owner_panics() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&device);
     let info = ResourceDesc::Buffer(BufferInfo::new(64, Usage::VERTEX));
@@ -327,7 +327,7 @@ fn a_listener_for_pressure_may_panic_in_its_destructor() {
 
 /// The payload of a panic is the program's, too: its destructor panics where no code of the program catches it.
 #[test]
-fn what_panics_throw_may_panic_in_its_destructor() {
+fn payloads_of_panics_may_panic_in_their_destructor() {
     struct Thrown(#[expect(dead_code, reason = "panics when it is dropped")] Boom);
     struct Throws(Option<Boom>);
     impl Drop for Throws {

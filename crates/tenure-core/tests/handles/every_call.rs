@@ -178,7 +178,7 @@ fn run(profile: Profile, refused: Option<(CallKind, u64)>) -> bool {
 }
 
 #[test]
-fn whatever_is_refused_the_frames_after_it_are_whole() {
+fn frames_after_any_refused_call_are_complete() {
     let mut struck = BTreeMap::new();
     for profile in Profile::ALL {
         run(*profile, None);

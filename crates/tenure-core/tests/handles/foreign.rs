@@ -115,7 +115,7 @@ fn resources_of_another_manager_are_refused() {
 }
 
 #[test]
-fn what_another_managers_recording_was_given_is_refused() {
+fn objects_of_another_managers_recording_are_refused() {
     let Pair { mine, other } = Pair::new(Profile::VULKAN_NVIDIA);
     let ring = other.create_upload_ring(&UploadRingDesc::new(1 << 16).name("their ring")).unwrap();
     let desc = TextureDesc::d2(16, 16, Format::Rgba8Unorm, Usage::SHADER_READ | Usage::COPY_DST);

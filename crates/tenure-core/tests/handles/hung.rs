@@ -83,7 +83,7 @@ fn a_gpu_that_hangs_after_the_shutdown_is_waited_for_once() {
 }
 
 #[test]
-fn a_gpu_that_finishes_lets_its_device_go_with_the_last_handle() {
+fn the_last_handle_releases_the_device_of_a_finished_gpu() {
     let sim = device(Profile::DISCRETE, Lag::Submissions(2));
     let gpu = Gpu::new(sim.clone(), config()).unwrap();
     let recording = gpu.record(Queue::Graphics, "late").unwrap();

@@ -22,7 +22,7 @@ fn recordings_have_names_that_are_made_at_run_time() {
 }
 
 #[test]
-fn constants_of_a_recording_without_a_literal_name_are_told_apart_while_it_is_open() {
+fn constants_of_open_recordings_are_distinguished() {
     let gpu = Gpu::new(device(Profile::DISCRETE, Lag::None), Config::default()).unwrap();
     let mut first = gpu.record(Queue::Graphics, String::from("first")).unwrap();
     let constants = first.split().1.untyped_constants(&[1; 64]).unwrap();

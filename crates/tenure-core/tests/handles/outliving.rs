@@ -151,7 +151,7 @@ fn run(seed: u64, profile: Profile, fate: Fate, threads: usize) {
 }
 
 #[test]
-fn everything_goes_once_with_the_last_handle() {
+fn all_objects_are_destroyed_once_with_the_last_handle() {
     for seed in 0..8 {
         for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA, Profile::VULKAN_MOBILE] {
             for fate in [Fate::Works, Fate::IsLost, Fate::Hangs] {

@@ -7,7 +7,7 @@ use super::device;
 
 /// A dropped page allocator leaves no entry in the release queue that is queued again forever.
 #[test]
-fn an_abandoned_page_is_quiet_until_its_last_resource_goes() {
+fn pages_of_dropped_allocators_end_with_their_last_resource() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = Gpu::new(device.clone(), Config::from(FrameConfig::default().idle(0))).unwrap();
     let pages = gpu.create_pages(&PageAllocatorDesc::new(1 << 20).name("level"));

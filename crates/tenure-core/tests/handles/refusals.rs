@@ -25,7 +25,7 @@ fn never<T: std::fmt::Debug>(answer: Result<T, Error>) -> (u8, u64, u64) {
 
 /// The queue would wait forever, with all later submissions.
 #[test]
-fn nothing_waits_for_what_was_never_submitted() {
+fn waits_for_unsubmitted_work_are_refused() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&device);
     let desc = ReservedDesc::buffer(1 << 20, Usage::COPY_SRC);
@@ -72,7 +72,7 @@ fn nothing_waits_for_what_was_never_submitted() {
 /// The actual memory decides, not the requested one: Direct3D 12 forbids copies to a `GpuUpload` buffer in an
 /// upload heap, and, with either kind of barriers, any other use of an acceleration structure's buffer.
 #[test]
-fn states_that_what_was_had_fixes_are_refused() {
+fn states_forbidden_by_the_actual_memory_are_refused() {
     for profile in Profile::ALL {
         let device = device(*profile, Lag::None);
         let gpu = Gpu::new(device.clone(), Config::default()).unwrap();

@@ -201,7 +201,7 @@ fn one_wrong_copy_does_not_spoil_a_recording() {
 /// On every device copies accept the layouts of readback textures, for all formats: whole blocks, even if the
 /// device itself requires less.
 #[test]
-fn readback_layouts_are_what_copies_ask_for() {
+fn readback_layouts_suit_copies() {
     for profile in Profile::ALL {
         let gpu = gpu(&device(*profile, Lag::None));
         let usage = Usage::SHADER_READ | Usage::COPY_SRC;

@@ -52,7 +52,7 @@ fn copy_out<D: device::Checked>(recording: &mut Recording<D>, from: &Reserved<D>
 
 /// Writes 1 through `first`, then 2 through `second`: the first reads 2 only if both are mapped to the same
 /// memory.
-fn what_the_first_reads<D: device::Checked>(
+fn read_first_after_writing_both<D: device::Checked>(
     gpu: &Gpu<D>,
     first: &Reserved<D>,
     second: &Reserved<D>,
@@ -111,7 +111,7 @@ fn mappings_keep_the_order_of_their_calls_across_queues() {
 
 /// A copy submitted before the tile was mapped may run only now, through the new mapping.
 #[test]
-fn tiles_outlive_what_was_submitted_before_they_were_mapped() {
+fn tiles_outlive_submissions_made_before_their_mapping() {
     let device = device(Profile::DISCRETE, Lag::Manual);
     let config = Config::from(FrameConfig::default().idle(0).in_flight(8));
     let gpu = Gpu::new(device.clone(), config).unwrap();
@@ -156,7 +156,7 @@ fn a_thread_that_maps_in_between_does_not_lose_its_tile() {
         gpu.purge().unwrap();
     }
     second.map(Queue::Graphics, TILE).unwrap();
-    assert_eq!(what_the_first_reads(&gpu, &first, &second), [1; BYTES as usize]);
+    assert_eq!(read_first_after_writing_both(&gpu, &first, &second), [1; BYTES as usize]);
     drop((first, second));
     assert!(gpu.shutdown().is_clean());
     drop(gpu);
@@ -194,7 +194,7 @@ fn threads_that_map_the_same_tile_leave_one_tile_mapped() {
         }
         assert_eq!((first.mapped_tiles(), second.mapped_tiles()), (1, 1));
         assert_eq!(tiles_used(&gpu), 2 * first.layout().tile_size, "all others are free");
-        assert_eq!(what_the_first_reads(&gpu, &first, &second), [1; BYTES as usize]);
+        assert_eq!(read_first_after_writing_both(&gpu, &first, &second), [1; BYTES as usize]);
     }
     drop((first, second));
     assert!(gpu.shutdown().is_clean());

@@ -52,7 +52,7 @@ fn a_pending_upload_holds_back_nothing_beyond_a_purge() {
 }
 
 #[test]
-fn a_trim_submits_what_is_pending_and_gives_back_what_that_held() {
+fn a_trim_submits_pending_uploads_and_frees_their_memory() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&device);
     let used = big(&gpu, true);
@@ -71,7 +71,7 @@ fn a_trim_submits_what_is_pending_and_gives_back_what_that_held() {
 
 /// The uploads stay pending, and the caller gets the error; other objects are released nevertheless.
 #[test]
-fn a_purge_that_cannot_submit_gives_back_and_says_so() {
+fn a_purge_that_cannot_submit_reclaims_and_returns_the_error() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&device);
     let unused = big(&gpu, true);
@@ -180,7 +180,7 @@ fn a_texture_is_kept_once_commands_can_name_it() {
 
 /// The program still has the adopted object, and may use it in any way.
 #[test]
-fn what_was_adopted_is_kept() {
+fn adopted_buffers_are_kept() {
     use tenure_core::BufferInfo;
     use tenure_core::device::{MemoryTypeId, ResourceDesc};
     let adopt = |gpu: &Gpu<Device>| {
@@ -194,7 +194,7 @@ fn what_was_adopted_is_kept() {
 
 /// Query heaps are freed when neither the GPU nor a ticket uses any of their queries; others stay whole.
 #[test]
-fn a_trim_gives_back_heaps_of_queries_that_nothing_uses() {
+fn a_trim_destroys_unused_query_heaps() {
     const SECOND: std::time::Duration = std::time::Duration::from_secs(1);
     for profile in Profile::ALL {
         let device = device(*profile, Lag::Submissions(3));

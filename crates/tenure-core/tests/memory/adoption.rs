@@ -89,7 +89,7 @@ fn memory_of_the_program_is_read_by_the_cpu() {
 
 /// A dynamic buffer is mapped; memory that is not CPU-visible is refused and returned.
 #[test]
-fn adopted_buffers_are_mapped_or_handed_back() {
+fn adopted_buffers_are_mapped_or_returned() {
     let device = device(Profile::D3D12_TIER2);
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     let usage = Usage::COPY_SRC;

@@ -36,7 +36,7 @@ fn take(
 }
 
 #[test]
-fn totals_are_those_of_what_lives() {
+fn totals_are_those_of_live_ranges() {
     let (mut pools, order, _) = pools(sim::DeviceConfig::new(sim::Profile::DISCRETE));
     let mut rng = Rng::new(3);
     let mut live: Vec<MemoryRange> = Vec::new();
@@ -159,7 +159,7 @@ fn one_refusal_is_never_seen_and_many_are_out_of_memory() {
 }
 
 #[test]
-fn requests_that_nobody_can_serve_are_refused() {
+fn impossible_requests_are_refused() {
     let (mut pools, order, _) = pools(sim::DeviceConfig::new(sim::Profile::DISCRETE));
     let mut refuse = |size, alignment, memory: &[MemoryTypeId]| {
         let request = MemoryRequest::new(size, alignment, memory, HeapCategory::Any);

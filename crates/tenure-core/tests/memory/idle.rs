@@ -29,7 +29,7 @@ fn buffers(gpu: &Gpu<Device>, count: u64, size: u64, usage: Usage) -> Vec<Buffer
 /// Only as many idle blocks are freed as would raise the peak: the others save driver calls when their users
 /// return.
 #[test]
-fn no_more_idle_blocks_make_way_than_the_peak_asks_for() {
+fn only_idle_blocks_that_would_raise_the_peak_are_freed() {
     let (min_block, max_buffer_block, max_pooled_buffer) = (4 * MIB, 4 * MIB, 4 * MIB);
     let pools = PoolConfig::default()
         .min_block(min_block)
@@ -72,7 +72,7 @@ fn fill_up_to_the_peak(gpu: &Gpu<Device>) {
 /// Pieces of a block that other shards hold return nothing to the driver; the block is freed once all of them
 /// are back.
 #[test]
-fn what_other_shards_have_idle_makes_way() {
+fn idle_memory_of_other_shards_makes_way() {
     let gpu = manager(DeviceConfig::new(Profile::DISCRETE), large_alone());
     let (begun, mut shards) = (Instant::now(), 0);
     while shards < 2 && begun.elapsed() < Duration::from_secs(60) {
@@ -110,7 +110,7 @@ fn what_other_shards_have_idle_makes_way() {
 
 /// Small buffers lie in heaps of another pool, or, where the driver wants that, in memory of their own.
 #[test]
-fn what_small_buffers_have_idle_makes_way() {
+fn idle_memory_of_small_buffers_makes_way() {
     let discrete = || DeviceConfig::new(Profile::DISCRETE);
     for options in [discrete(), discrete().prefers_dedicated(), discrete().requires_dedicated()] {
         let gpu = manager(options, large_alone());

@@ -94,7 +94,7 @@ fn barriers_before_a_refused_submission_are_in_flight() {
 
 /// If the driver decides, blocks with a low priority count against the cap as before.
 #[test]
-fn what_only_has_a_low_priority_counts_against_the_cap() {
+fn blocks_of_low_priority_count_against_the_cap() {
     let gpu = with(DeviceConfig::new(Profile::VULKAN_NVIDIA));
     let buffer = gpu.create_buffer(&evictable(4 * MIB)).unwrap();
     evict_all(&gpu);
@@ -109,7 +109,7 @@ fn what_only_has_a_low_priority_counts_against_the_cap() {
 
 /// With an unknown budget, evicted blocks are not part of the usage.
 #[test]
-fn what_is_evicted_is_not_used_where_the_budget_is_not_known() {
+fn evicted_blocks_are_not_usage_without_a_known_budget() {
     let gpu = with(DeviceConfig::new(Profile::DISCRETE).budgets([0]));
     let buffers = [0; 4].map(|_| gpu.create_buffer(&evictable(2 * MIB)).unwrap());
     gpu.set_memory_cap(0, Some(4 * MIB)).unwrap();
@@ -122,7 +122,7 @@ fn what_is_evicted_is_not_used_where_the_budget_is_not_known() {
 /// The driver cannot make a block resident: idle blocks are evicted, then blocks that the GPU was still using,
 /// and the submission succeeds.
 #[test]
-fn what_cannot_be_resident_at_once_is_tried_again() {
+fn residency_is_retried_after_evictions() {
     for refusals in [1, 2] {
         let gpu = with(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Submissions(6)).budgets([64 * MIB]));
         let [wanted, idle, busy] = [2, 3, 5].map(|mib| gpu.create_buffer(&evictable(mib * MIB)).unwrap());
@@ -146,7 +146,7 @@ fn what_cannot_be_resident_at_once_is_tried_again() {
 
 /// Blocks that the GPU has finished with may be evicted at once, without a poll since.
 #[test]
-fn what_has_just_been_finished_with_leaves() {
+fn blocks_that_have_just_completed_are_evicted() {
     let gpu = with(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Manual).budgets([8 * MIB]));
     let buffers: Vec<_> = (0..3).map(|_| gpu.create_buffer(&evictable(4 * MIB)).unwrap()).collect();
     evict_all(&gpu);
@@ -193,7 +193,7 @@ fn no_more_gets_a_low_priority_than_has_to() {
 /// If the driver decides, and refuses a change of priorities halfway: exactly the changed blocks count as
 /// changed.
 #[test]
-fn priorities_that_are_refused_halfway_are_what_they_count_as() {
+fn priorities_refused_halfway_are_counted_exactly() {
     let gpu = with(DeviceConfig::new(Profile::VULKAN_NVIDIA));
     let buffers: Vec<_> = (0..4).map(|_| gpu.create_buffer(&evictable(2 * MIB)).unwrap()).collect();
     let evicted = || gpu.memory().heaps[0].evicted / MIB;
@@ -402,7 +402,7 @@ fn each_call_may_fail_under_paging() {
 
 /// From the n-th call of a kind on, the driver has no memory.
 #[test]
-fn calls_may_fail_for_good_under_paging() {
+fn calls_may_fail_permanently_under_paging() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
         for kind in [CallKind::MakeResident, CallKind::Evict, CallKind::Submit, CallKind::SetPriority] {
             for seed in 0..10 {

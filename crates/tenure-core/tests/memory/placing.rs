@@ -106,7 +106,7 @@ fn a_stride_that_would_waste_a_range_gets_a_resource_of_its_own() {
 }
 
 #[test]
-fn a_committed_buffer_is_as_large_as_it_was_asked_for() {
+fn committed_buffers_have_the_requested_size() {
     let gpu = default_gpu(Profile::DISCRETE);
     gpu.device().faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateHeap).onwards());
     let size = 4 * 64 * KIB - 4;
@@ -118,7 +118,7 @@ fn a_committed_buffer_is_as_large_as_it_was_asked_for() {
 }
 
 #[test]
-fn what_a_stride_adds_is_part_of_the_size_that_is_placed() {
+fn padding_of_a_stride_is_part_of_the_placed_size() {
     let gpu = default_gpu(Profile::DISCRETE);
     let desc = BufferDesc::new(64 * KIB - 4, Usage::VERTEX).stride(12);
     let buffers: Vec<_> = (0..200).map(|_| gpu.create_buffer(&desc).unwrap()).collect();
@@ -192,7 +192,7 @@ fn shared_buffers_are_no_larger_than_a_buffer_may_be() {
 }
 
 #[test]
-fn what_no_heap_can_hold_is_out_of_memory_with_the_numbers() {
+fn sizes_beyond_every_heap_are_out_of_memory_with_the_numbers() {
     for strategy in [tenure_core::Strategy::Pooled, tenure_core::Strategy::Committed] {
         let options = DeviceConfig::new(Profile::VULKAN_NVIDIA).heap_sizes([8 * MIB, 8 * MIB, 8 * MIB]);
         let gpu = gpu(options, Config::from(PoolConfig::default().strategy(strategy)));
@@ -246,7 +246,7 @@ fn buddies_divide_blocks_that_hold_the_request() {
 
 /// A buddy allocator aligns by rounding up, so that no block suits an extreme alignment.
 #[test]
-fn buddies_leave_no_block_for_what_they_cannot_serve() {
+fn buddies_leave_no_block_for_extreme_alignments() {
     let config = Config::from(UploadConfig::default().suballocator(UploadSuballocator::Buddy));
     let gpu = gpu(DeviceConfig::new(Profile::DISCRETE), config);
     let desc = BufferDesc::new(1000, Usage::CONSTANT).memory(MemoryUse::Upload).alignment(1 << 40);
@@ -433,7 +433,7 @@ fn a_buffer_may_ask_for_a_resource_of_its_own() {
 
 /// If a driver prefers dedicated memory for everything, everything gets it, also backing buffers of ranges.
 #[test]
-fn nothing_is_placed_where_the_driver_prefers_it_so() {
+fn preferred_dedicated_memory_is_used_for_everything() {
     for profile in Profile::ALL {
         everything_is_committed(DeviceConfig::new(*profile).prefers_dedicated());
     }
@@ -441,7 +441,7 @@ fn nothing_is_placed_where_the_driver_prefers_it_so() {
 
 /// The same if it requires dedicated memory: the simulated device refuses to place anything then.
 #[test]
-fn nothing_is_placed_where_the_driver_requires_it_so() {
+fn required_dedicated_memory_is_used_for_everything() {
     for profile in Profile::ALL {
         everything_is_committed(DeviceConfig::new(*profile).requires_dedicated());
         for strategy in [tenure_core::Strategy::Placed, tenure_core::Strategy::Committed] {

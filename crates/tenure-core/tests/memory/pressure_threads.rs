@@ -101,7 +101,7 @@ fn use_in_frames(gpu: &Gpu<Device>, buffers: &[Buffer<Device>]) {
 
 /// The last frame's working set stays if an allocation exceeds the budget: it would be paged in again at once.
 #[test]
-fn what_each_frame_uses_does_not_leave_for_an_allocation() {
+fn the_working_set_of_a_frame_is_not_evicted_to_allocate() {
     let gpu = with(DeviceConfig::new(Profile::DISCRETE).budgets([32 * MIB]));
     let evictable = BufferDesc::new(4 * MIB, Usage::SHADER_READ).evictable();
     let buffers: Vec<_> = (0..6).map(|_| gpu.create_buffer(&evictable).unwrap()).collect();
@@ -116,7 +116,7 @@ fn what_each_frame_uses_does_not_leave_for_an_allocation() {
 
 /// The driver has less than the budget: idle blocks are evicted, and the request stays in fast memory.
 #[test]
-fn what_the_driver_refuses_evicts_what_is_idle() {
+fn refused_requests_evict_idle_blocks() {
     let gpu = with(DeviceConfig::new(Profile::DISCRETE));
     let evictable = BufferDesc::new(4 * MIB, Usage::SHADER_READ).evictable();
     let buffers: Vec<_> = (0..4).map(|_| gpu.create_buffer(&evictable).unwrap()).collect();
@@ -134,7 +134,7 @@ fn what_the_driver_refuses_evicts_what_is_idle() {
 /// If the driver refuses a request, blocks used in each frame are evicted, too: they return, while a resource
 /// in slower memory would stay there.
 #[test]
-fn what_the_driver_refuses_evicts_what_each_frame_uses() {
+fn refused_requests_evict_the_working_set() {
     let gpu = with(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None));
     let evictable = BufferDesc::new(4 * MIB, Usage::SHADER_READ).evictable();
     let buffers: Vec<_> = (0..4).map(|_| gpu.create_buffer(&evictable).unwrap()).collect();
@@ -150,7 +150,7 @@ fn what_the_driver_refuses_evicts_what_each_frame_uses() {
 /// Room is made in the memory that a request may use: a device-local upload buffer evicts idle blocks there,
 /// although uploads usually use system memory.
 #[test]
-fn room_is_made_where_the_request_may_go() {
+fn room_is_made_in_the_memory_that_a_request_may_use() {
     let gpu = with(DeviceConfig::new(Profile::D3D12_ENHANCED).budgets([32 * MIB]));
     let evictable = BufferDesc::new(4 * MIB, Usage::SHADER_READ).evictable();
     let buffers: Vec<_> = (0..7).map(|_| gpu.create_buffer(&evictable).unwrap()).collect();
@@ -166,7 +166,7 @@ fn room_is_made_where_the_request_may_go() {
 
 /// An allocation waits for evictable blocks that the GPU still uses: otherwise the request would fail.
 #[test]
-fn what_is_evictable_and_in_use_is_waited_for() {
+fn evictable_blocks_in_use_are_waited_for() {
     for flags in [AllocationFlags::empty(), AllocationFlags::NEVER_WAIT] {
         let gpu = with(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Submissions(6)));
         gpu.set_memory_cap(0, Some(8 * MIB)).unwrap();
@@ -187,7 +187,7 @@ fn what_is_evictable_and_in_use_is_waited_for() {
 /// Under a cap, which nothing exceeds, a transient target evicts idle blocks, too, before it goes to system
 /// memory.
 #[test]
-fn what_is_idle_leaves_for_a_transient_target() {
+fn transient_targets_evict_idle_blocks() {
     let gpu = with(DeviceConfig::new(Profile::DISCRETE));
     gpu.set_memory_cap(0, Some(40 * MIB)).unwrap();
     let evictable = BufferDesc::new(4 * MIB, Usage::SHADER_READ).evictable();

@@ -51,7 +51,7 @@ fn a_budget_that_has_shrunk_is_not_exceeded() {
 
 /// Each error names the flag that forbade further steps, the object, and the remedy.
 #[test]
-fn what_a_flag_forbids_is_said_in_its_words() {
+fn errors_name_the_flag_that_forbids_a_step() {
     let gpu = gpu(DeviceConfig::new(Profile::DISCRETE));
     let never = BufferDesc::new(100_000, Usage::VERTEX).allocation(AllocationFlags::NEVER_ALLOCATE);
     let text = out_of_memory(gpu.create_buffer(&never.name("rock"))).to_string();

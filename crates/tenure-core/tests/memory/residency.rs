@@ -80,7 +80,7 @@ fn a_world_larger_than_the_budget_is_paged() {
 
 /// Blocks that fit stay: nothing is evicted, and a submission makes no call for it.
 #[test]
-fn what_fits_is_left_alone() {
+fn blocks_that_fit_are_not_evicted() {
     let gpu = granted(256);
     let target = target(&gpu);
     let world: Vec<_> = (0..32).map(|_| make(&gpu, 2 * MIB)).collect();
@@ -142,7 +142,7 @@ fn a_budget_that_shrinks_is_kept() {
 
 /// Blocks of several sizes: only as many are evicted as are needed.
 #[test]
-fn no_more_leaves_than_has_to() {
+fn only_the_missing_bytes_are_evicted() {
     let gpu = granted(64);
     let target = target(&gpu);
     let world: Vec<_> = [1, 1, 1, 1, 8].map(|mib| make(&gpu, mib * MIB)).into();
@@ -178,7 +178,7 @@ fn a_submission_larger_than_the_budget_runs() {
 
 /// A lasting table, a view, and descriptors of one recording: their resources are resident.
 #[test]
-fn what_descriptors_show_is_resident() {
+fn resources_of_descriptors_are_resident() {
     let gpu = granted(16);
     let [table, view, dynamic, named] = std::array::from_fn(|_| make(&gpu, MIB));
     let others: Vec<_> = (0..16).map(|_| make(&gpu, MIB)).collect();
@@ -216,7 +216,7 @@ fn touch(recording: &mut Recording<Device>, buffers: &[&Buffer<Device>]) {
 
 /// The simulated device detects undeclared uses.
 #[test]
-fn a_use_that_is_not_named_is_a_hazard() {
+fn undeclared_uses_are_hazards() {
     let gpu = granted(8);
     let target = target(&gpu);
     let forgotten = make(&gpu, 2 * MIB);
@@ -235,7 +235,7 @@ fn a_use_that_is_not_named_is_a_hazard() {
 
 /// An evicted resource can be dropped, and an evicted block is given back: the sums are right after that.
 #[test]
-fn evicted_memory_is_given_back_once() {
+fn evicted_memory_is_freed_once() {
     let gpu = granted(16);
     let target = target(&gpu);
     for round in 0..4 {
@@ -319,7 +319,7 @@ fn small_evictable_resources_share_small_blocks() {
 
 /// A view or a resource of another manager is refused.
 #[test]
-fn what_is_of_another_manager_is_refused() {
+fn resources_of_another_manager_are_refused() {
     let (gpu, other) = (granted(64), granted(64));
     let foreign = other.create_buffer(&evictable(MIB)).unwrap();
     let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
@@ -416,7 +416,7 @@ fn pick<'a, T>(rng: &mut Rng, all: &'a [T]) -> Option<&'a T> {
 /// Random programs on three queues, under a budget that follows a random script: used blocks are resident,
 /// blocks in use are not evicted, and evicted blocks keep their contents.
 #[test]
-fn random_programs_use_only_what_is_resident() {
+fn random_programs_use_only_resident_blocks() {
     let mut evictions = 0;
     for seed in 0..40 {
         let mut world = World::new(seed);
@@ -493,7 +493,7 @@ fn a_change_of_the_budget_is_heard_at_once() {
 
 /// Limits granted some frames ago do not outlive a change of the budget.
 #[test]
-fn what_was_granted_before_a_change_is_not_taken_after() {
+fn limits_granted_before_a_budget_change_expire() {
     let gpu =
         with(DeviceConfig::new(Profile::DISCRETE).budgets([256 * MIB, 4096 * MIB]).paging(Paging::PCIE4_X16));
     let load = || gpu.create_texture(&TextureDesc::d2(1024, 1024, Format::Rgba8Unorm, Usage::SHADER_READ));
@@ -516,7 +516,7 @@ fn evicted(gpu: &Gpu<Device>) -> u64 {
 
 /// As many idle blocks are evicted as if the requested bytes were missing, and none in use.
 #[test]
-fn what_is_asked_for_leaves_at_the_end_of_the_frame() {
+fn requested_bytes_are_evicted_at_the_end_of_the_frame() {
     let gpu = granted(256);
     let target = target(&gpu);
     let world: Vec<_> = (0..8).map(|_| make(&gpu, 2 * MIB)).collect();
@@ -544,7 +544,7 @@ fn what_is_asked_for_leaves_at_the_end_of_the_frame() {
 
 /// Resources unused since the previous request are evicted, however much room there is.
 #[test]
-fn what_is_unused_between_two_requests_leaves() {
+fn resources_unused_between_two_requests_are_evicted() {
     let gpu = granted(256);
     let target = target(&gpu);
     let world: Vec<_> = (0..4).map(|_| make(&gpu, 2 * MIB)).collect();
@@ -571,7 +571,7 @@ fn what_is_unused_between_two_requests_leaves() {
 
 /// The reservation of memory that cannot be evicted is updated after large changes.
 #[test]
-fn what_is_pinned_is_reserved() {
+fn pinned_memory_is_reserved() {
     let gpu = granted(256);
     end_frame(&gpu);
     let told = || gpu.device().reserved().first().map(|bytes| bytes / MIB);

@@ -99,7 +99,7 @@ fn textures_that_cannot_be_resident_at_once_are_filled() {
 
 /// A block that cannot be resident by itself keeps uploads pending, with an error; they are made when it can be.
 #[test]
-fn an_upload_to_what_cannot_be_resident_stays_pending() {
+fn an_upload_to_a_non_resident_block_stays_pending() {
     let gpu = with(DeviceConfig::new(Profile::DISCRETE).budgets([64 * MIB]));
     let buffers: Vec<_> = [2, 8].map(|mib| gpu.create_buffer(&evictable(mib * MIB)).unwrap()).into();
     evict_once(&gpu);
@@ -124,7 +124,7 @@ fn an_upload_to_what_cannot_be_resident_stays_pending() {
 /// A block that can never be resident is dropped: its upload no longer delays others, unless a recording uses
 /// it.
 #[test]
-fn an_upload_to_what_was_dropped_holds_nothing_back() {
+fn an_upload_to_a_dropped_block_delays_no_others() {
     let gpu = with(DeviceConfig::new(Profile::DISCRETE).budgets([64 * MIB]));
     let [small, large] = [2, 8].map(|mib| gpu.create_buffer(&evictable(mib * MIB)).unwrap());
     evict_once(&gpu);
@@ -149,7 +149,7 @@ fn an_upload_to_what_was_dropped_holds_nothing_back() {
 
 /// The destination of an upload is dropped before the submission: it is destroyed once the upload is done.
 #[test]
-fn a_destination_that_is_dropped_meanwhile_is_given_back() {
+fn destinations_dropped_meanwhile_are_reclaimed() {
     let gpu = with(DeviceConfig::new(Profile::DISCRETE).budgets([64 * MIB]));
     let buffers: Vec<_> = (0..6).map(|_| gpu.create_buffer(&evictable(4 * MIB)).unwrap()).collect();
     evict_once(&gpu);
@@ -169,7 +169,7 @@ fn a_destination_that_is_dropped_meanwhile_is_given_back() {
 
 /// The device is lost while uploads wait for residency: each says so.
 #[test]
-fn a_loss_gives_uploads_up() {
+fn a_loss_discards_uploads() {
     let gpu = with(DeviceConfig::new(Profile::DISCRETE).budgets([64 * MIB]));
     let buffers: Vec<_> = (0..3).map(|_| gpu.create_buffer(&evictable(4 * MIB)).unwrap()).collect();
     evict_once(&gpu);
@@ -232,7 +232,7 @@ fn stream(gpu: &Gpu<Device>, seed: u64) {
 
 /// Threads create, fill, read and drop while another changes the budget and ends frames.
 #[test]
-fn threads_find_what_they_wrote() {
+fn threads_find_their_bytes() {
     for lag in [Lag::None, Lag::Submissions(3), Lag::Random { max: 9 }] {
         let gpu = with(DeviceConfig::new(Profile::DISCRETE).lag(lag).seed(3).budgets([12 * MIB]));
         std::thread::scope(|scope| {

@@ -123,7 +123,7 @@ fn the_operating_system_is_asked_once_a_frame() {
 
 /// Without a listener there are no budget queries.
 #[test]
-fn a_program_that_is_not_short_seldom_asks() {
+fn the_budget_is_queried_only_for_listeners() {
     let gpu = gpu(Profile::DISCRETE);
     let buffer = gpu.create_buffer(&mesh(MIB)).unwrap();
     let before = asked(&gpu);
@@ -140,7 +140,7 @@ fn a_program_that_is_not_short_seldom_asks() {
 }
 
 #[test]
-fn what_is_given_back_counts_at_once() {
+fn released_memory_counts_at_once() {
     let gpu = gpu(Profile::DISCRETE);
     gpu.device().set_budget(0, 64 * MIB).unwrap();
     end_frame(&gpu);
@@ -155,7 +155,7 @@ fn what_is_given_back_counts_at_once() {
 }
 
 #[test]
-fn what_is_pending_idle_and_used_is_told_apart() {
+fn pending_idle_and_used_memory_are_distinguished() {
     let gpu = gpu(Profile::DISCRETE);
     let buffer = gpu.create_buffer(&mesh(MIB)).unwrap();
     let list = gpu.record(Queue::Graphics, "a list that may use it").unwrap();
@@ -173,7 +173,7 @@ fn what_is_pending_idle_and_used_is_told_apart() {
 }
 
 #[test]
-fn a_budget_that_nobody_knows_is_none() {
+fn an_unknown_budget_is_none() {
     let gpu = gpu(Profile::DISCRETE);
     gpu.device().set_budget(0, 0).unwrap();
     let _buffer = gpu.create_buffer(&mesh(MIB)).unwrap();
@@ -184,7 +184,7 @@ fn a_budget_that_nobody_knows_is_none() {
 
 /// A window into the card's memory is no pressure on the card.
 #[test]
-fn windows_are_told_apart() {
+fn windows_into_the_cards_memory_are_no_pressure_on_it() {
     let gpu = gpu(Profile::VULKAN_NVIDIA);
     let memory = gpu.memory();
     let window = memory.heaps.iter().position(|heap| heap.is_window).unwrap();
@@ -219,7 +219,7 @@ fn levels(changes: &Changes) -> Vec<(Pressure, Pressure)> {
 }
 
 #[test]
-fn changes_of_level_are_told_once_and_may_call_the_manager() {
+fn changes_of_level_are_reported_once_and_may_call_the_manager() {
     use Pressure::{Critical, High, Normal};
     let gpu = gpu(Profile::DISCRETE);
     let changes = listen(&gpu);
@@ -256,7 +256,7 @@ fn changes_of_level_are_told_once_and_may_call_the_manager() {
 }
 
 #[test]
-fn a_program_without_frames_is_told_by_purges() {
+fn purges_report_changes_in_programs_without_frames() {
     let gpu = gpu(Profile::DISCRETE);
     let told = Arc::new(AtomicU64::new(0));
     let count = told.clone();
@@ -301,7 +301,7 @@ fn a_shutdown_ends_the_listener() {
 
 /// The final usage is never underestimated, even if threads allocate and free during a query.
 #[test]
-fn threads_leave_the_usage_right() {
+fn the_usage_is_not_underestimated_under_concurrency() {
     let gpu = gpu(Profile::DISCRETE);
     end_frame(&gpu);
     let work = |seed: u64| {
@@ -342,7 +342,7 @@ fn a_refusal_leaves_the_headroom() {
 
 /// Every live resource reports its place, so that the contents of a block are known.
 #[test]
-fn every_resource_says_where_it_is() {
+fn every_resource_has_its_location() {
     for &profile in Profile::ALL {
         let gpu = gpu(profile);
         let mut rng = Rng::new(5);
@@ -399,7 +399,7 @@ fn check_tags(report: &Report) {
 
 /// The predicted cost of a request is its actual cost: bytes from the driver, memory type and placement.
 #[test]
-fn a_request_costs_what_it_was_said_to() {
+fn predicted_costs_of_requests_are_exact() {
     for &profile in Profile::ALL {
         for seed in 0..3 {
             check_costs(profile, seed);
@@ -452,7 +452,7 @@ fn check_costs(profile: Profile, seed: u64) {
 }
 
 #[test]
-fn a_request_beyond_the_budget_says_so() {
+fn costs_beyond_the_budget_are_marked() {
     let gpu = gpu(Profile::DISCRETE);
     gpu.device().set_budget(0, 8 * MIB).unwrap();
     let target = TextureDesc::d2(2048, 2048, Format::Rgba8Unorm, Usage::RENDER_TARGET);
@@ -468,7 +468,7 @@ fn a_request_beyond_the_budget_says_so() {
 /// Under a cap a request costs the smaller block that the cap allows, and is not reported as within the budget
 /// if it would fail.
 #[test]
-fn a_request_costs_what_a_cap_leaves() {
+fn predicted_costs_respect_the_cap() {
     for &profile in Profile::ALL {
         let gpu = gpu(profile);
         let heap = local_index(&gpu);

@@ -379,7 +379,7 @@ fn run(options: &DeviceConfig, strategy: Strategy, seed: u64) -> Met {
 }
 
 #[test]
-fn parts_add_up_to_what_the_device_has_given() {
+fn parts_add_up_to_the_memory_of_the_device() {
     for &profile in Profile::ALL {
         let Met { parts, borrowed, .. } = run(&DeviceConfig::new(profile), Strategy::Pooled, 1);
         let MemoryParts { pools, committed, pages, transient } = parts;

@@ -66,7 +66,7 @@ fn end(device: &Device, gpu: Gpu<Device>, buffers: Vec<Buffer<Device>>) {
 }
 
 #[test]
-fn budgets_of_nothing_or_of_everything_hold_nothing_up() {
+fn extreme_budgets_do_not_prevent_allocations() {
     for profile in Profile::ALL {
         for budget in [0, 1, u64::MAX] {
             let (device, gpu) = manager(*profile);

@@ -119,7 +119,7 @@ fn descriptions_are_refused_with_names_and_limits() {
 }
 
 #[test]
-fn uses_are_refused_with_what_is_missing() {
+fn uses_are_refused_with_the_missing_usage() {
     let gpu = Gpu::new(Device::new(Profile::DISCRETE), Config::default()).unwrap();
     let rock = gpu.create_buffer(&BufferDesc::new(256, Usage::VERTEX).name("rock")).unwrap();
     let sky = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::RENDER_TARGET).name("sky");

@@ -15,7 +15,7 @@ fn gpu(config: Config) -> Gpu<Device> {
 /// Of 2,000 textures with views every tenth is kept: the reserved bytes shrink to their size, and then nothing
 /// more moves.
 #[test]
-fn a_program_that_does_nothing_about_it_gets_its_memory_back() {
+fn automatic_compaction_frees_sparse_memory() {
     let gpu = gpu(Config::default());
     let desc = TextureDesc::d2(256, 256, Format::Rgba8Unorm, Usage::SHADER_READ).movable().name("level");
     let all: Vec<_> = (0..2000)
@@ -59,7 +59,7 @@ fn a_program_that_does_nothing_about_it_gets_its_memory_back() {
 
 /// Nothing moves in a program that creates and drops resources in each frame.
 #[test]
-fn what_changes_all_the_time_is_left_alone() {
+fn short_lived_resources_do_not_move() {
     let gpu = gpu(Config::default());
     let desc = BufferDesc::new(100 * KIB, Usage::VERTEX).movable();
     let mut live = Vec::new();

@@ -82,7 +82,7 @@ pub(crate) fn end(gpu: Gpu<Device>) {
 /// Of many buffers a few are kept: they move together, with their bytes, and the old blocks are freed. Then
 /// nothing more happens.
 #[test]
-fn what_is_left_of_many_moves_together() {
+fn remaining_buffers_move_together() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA, Profile::VULKAN_MOBILE] {
         for (count, size) in [(400, 100 * KIB), (4000, 3 * KIB)] {
             let gpu = with(DeviceConfig::new(profile).lag(Lag::Submissions(3)));
@@ -125,7 +125,7 @@ fn a_placed_buffer_moves() {
 /// A place queried in a recording stays valid until its submission, with any compaction meanwhile; afterwards
 /// it moves.
 #[test]
-fn what_a_recording_uses_stays_until_it_is_submitted() {
+fn buffers_of_a_recording_stay_until_it_is_submitted() {
     let gpu = discrete();
     let kept = sparse(&gpu, 400, 100 * KIB);
     let target = gpu.create_buffer(&BufferDesc::new(64, Usage::COPY_DST)).unwrap();
@@ -156,7 +156,7 @@ fn what_a_recording_uses_stays_until_it_is_submitted() {
 
 /// Writes and uploads of a recording after a move was planned are not lost.
 #[test]
-fn what_is_written_meanwhile_goes_along() {
+fn writes_during_a_move_are_not_lost() {
     let gpu = with(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Submissions(4)));
     let mut kept = sparse(&gpu, 400, 100 * KIB);
     // Not in the API buffer of the copy's destination.
@@ -188,7 +188,7 @@ fn what_is_written_meanwhile_goes_along() {
 
 /// Pinned buffers stay in place, and the rest moves.
 #[test]
-fn what_was_taken_out_stays() {
+fn pinned_buffers_stay() {
     let gpu = discrete();
     let kept = sparse(&gpu, 400, 100 * KIB);
     let pinned = &kept[3].0;
@@ -206,7 +206,7 @@ fn what_was_taken_out_stays() {
 
 /// A buffer that is pinned after its new place was found, while it is in use, stays, and does not block others.
 #[test]
-fn what_is_pinned_while_it_waits_stays() {
+fn buffers_pinned_while_they_wait_stay() {
     let gpu = discrete();
     let kept = sparse(&gpu, 400, 100 * KIB);
     let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
@@ -227,7 +227,7 @@ fn what_is_pinned_while_it_waits_stays() {
 
 /// A resource dropped while it waits for its move is released, and so is its new place.
 #[test]
-fn what_is_dropped_while_it_waits_is_gone() {
+fn buffers_dropped_while_they_wait_are_released() {
     let gpu = discrete();
     let kept = sparse(&gpu, 400, 100 * KIB);
     let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
@@ -292,7 +292,7 @@ fn the_flag_has_no_effect_elsewhere() {
 /// Growth takes precedence over compaction: blocks that are being emptied are used again before the driver
 /// allocates more.
 #[test]
-fn a_growing_program_uses_what_is_being_emptied() {
+fn a_growing_program_uses_blocks_that_are_being_emptied() {
     let gpu = discrete();
     let kept = sparse(&gpu, 400, 100 * KIB);
     (0..4).for_each(|_| end_frame(&gpu));

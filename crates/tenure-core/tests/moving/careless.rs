@@ -18,7 +18,7 @@ fn mesh(size: u64) -> BufferDesc {
 
 /// A resource that was dropped while a recording uses it is gone for the program.
 #[test]
-fn what_was_dropped_is_not_listed() {
+fn dropped_resources_are_not_listed() {
     let gpu = with(DeviceConfig::new(Profile::DISCRETE));
     let all: Vec<_> = (0..200).map(|_| gpu.create_buffer(&mesh(100 * KIB)).unwrap()).collect();
     let kept: Vec<_> = all.into_iter().step_by(10).collect();
@@ -42,7 +42,7 @@ fn what_was_dropped_is_not_listed() {
 /// The device is lost while a recording uses a view and a set whose handles are dropped: their heap and block
 /// are freed when the recording has ended.
 #[test]
-fn a_lost_device_keeps_what_recordings_were_told_of() {
+fn a_lost_device_keeps_objects_of_open_recordings() {
     for (profile, has_sets) in [(Profile::DISCRETE, false), (Profile::VULKAN_NVIDIA, true)] {
         for ends_first in [false, true] {
             let gpu = with(DeviceConfig::new(profile));

@@ -27,7 +27,7 @@ const PROFILES: [Profile; 6] = [
 
 /// In all of them, contents are found at the queried places, each move is listed, and in the end nothing moves.
 #[test]
-fn hostile_programs_find_what_they_wrote() {
+fn hostile_programs_find_their_contents() {
     let mut moves = 0;
     for seed in 0..8 {
         let mut world = World::new(PROFILES[seed as usize % 6], seed, Config::default());
@@ -174,7 +174,7 @@ fn each_call_fails_once() {
 
 /// Threads compact, take the list, and change the budget, while others work.
 #[test]
-fn threads_find_and_list_what_they_wrote() {
+fn threads_find_and_list_their_resources() {
     for seed in 0..2_u64 {
         let pools = PoolConfig::default().shards(if seed % 2 == 0 { 1 } else { 4 });
         let gpu = paged(PROFILES[seed as usize % 4], seed, Config::from(pools));
@@ -319,7 +319,7 @@ impl tenure_core::Recorder for Shared {
 
 /// Each place and each allocation reported to a recorder is freed once.
 #[test]
-fn a_recorder_follows_what_moves() {
+fn a_recorder_follows_moves() {
     for seed in 0..6_u64 {
         let mut world = World::new(PROFILES[seed as usize % 6], seed + 5000, Config::default());
         let follows = std::sync::Arc::new(Follows::default());

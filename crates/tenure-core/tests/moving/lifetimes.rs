@@ -48,7 +48,7 @@ pub(crate) fn assert_no_hazards(gpu: &Gpu<Device>) {
 
 /// A resource dropped right after its move outlives the copy to its new place.
 #[test]
-fn what_has_moved_and_is_dropped_outlives_the_copy() {
+fn moved_and_dropped_resources_outlive_the_copy() {
     for profile in PROFILES {
         let gpu = with(DeviceConfig::new(profile).lag(Lag::Submissions(200)));
         let desc = sampled().movable();
@@ -124,7 +124,7 @@ fn a_table_makes_all_of_it_resident() {
 
 /// Planned moves at the end of the manager are released with the rest.
 #[test]
-fn places_that_nothing_moved_to_are_given_back_at_the_end() {
+fn planned_places_are_released_at_the_end() {
     let gpu = with(DeviceConfig::new(Profile::VULKAN_NVIDIA));
     let kept = one_in_eight(&gpu, 128, || gpu.create_texture(&sampled().movable()).unwrap());
     kept.iter().for_each(|texture| fill(&gpu, texture, 7));
@@ -142,7 +142,7 @@ fn places_that_nothing_moved_to_are_given_back_at_the_end() {
 
 /// A subresource written only by a recording that was never submitted has no content, and is not copied.
 #[test]
-fn what_was_never_written_after_all_is_not_copied() {
+fn subresources_of_discarded_writes_are_not_copied() {
     for profile in PROFILES {
         let gpu = with(DeviceConfig::new(profile));
         let desc = TextureDesc::d2(256, 256, Format::Rgba8Unorm, Usage::RENDER_TARGET | Usage::SHADER_READ);
@@ -161,7 +161,7 @@ fn what_was_never_written_after_all_is_not_copied() {
 
 /// Mips without content are in the state of the others after a move, which views of all of them count on.
 #[test]
-fn what_has_no_content_keeps_its_state() {
+fn mips_without_content_keep_their_state() {
     for profile in PROFILES {
         let gpu = with(DeviceConfig::new(profile));
         let kept = one_in_eight(&gpu, 128, || gpu.create_texture(&sampled().mips(3).movable()).unwrap());
@@ -192,7 +192,7 @@ fn what_has_no_content_keeps_its_state() {
 
 /// A subresource that does not exist is refused, and noted nowhere.
 #[test]
-fn a_subresource_that_is_not_there_is_refused() {
+fn missing_subresources_are_refused() {
     let gpu = with(DeviceConfig::new(Profile::DISCRETE));
     let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::RENDER_TARGET).movable();
     let texture = gpu.create_texture(&desc).unwrap();
@@ -207,7 +207,7 @@ fn a_subresource_that_is_not_there_is_refused() {
 /// Partly emptied blocks are freed with the others, also without further compaction: at any point of it, with
 /// and without something that waits for a recording.
 #[test]
-fn an_emptying_that_nobody_goes_on_with_ends() {
+fn unfinished_compactions_end() {
     for (calls, pieces, waits) in [1, 2, 3, 5, 10, 50]
         .into_iter()
         .flat_map(|calls| [(calls, 7, false), (calls, 40, true), (calls, 1000, false), (calls, 1000, true)])

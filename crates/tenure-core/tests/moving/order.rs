@@ -43,7 +43,7 @@ fn write(gpu: &Gpu<Device>, queue: Queue, tables: &[DescriptorTable<Device>]) {
 
 /// Writes of a recording that declared only its tables are copied after it, and the next one finds the state.
 #[test]
-fn what_was_written_through_tables_is_copied_after_that() {
+fn writes_through_tables_are_copied_after_them() {
     for profile in [Profile::DISCRETE, Profile::D3D12_ENHANCED, Profile::VULKAN_NVIDIA] {
         for queue in [Queue::Graphics, Queue::Compute] {
             let gpu = with(DeviceConfig::new(profile).lag(Lag::Submissions(40)));
@@ -69,7 +69,7 @@ fn what_was_written_through_tables_is_copied_after_that() {
 
 /// On a device with one queue, a resource that shaders write is in the state for that in its new place.
 #[test]
-fn what_is_written_in_place_keeps_its_state_on_one_queue() {
+fn buffers_written_in_place_keep_their_state_on_one_queue() {
     let gpu = with(DeviceConfig::new(Profile::VULKAN_MOBILE).lag(Lag::Submissions(3)));
     let kept = written(&gpu, Queue::Graphics);
     move_some(&gpu);
@@ -124,7 +124,7 @@ fn external_work_and_moves_do_not_wait_for_each_other() {
 /// An upload of another queue, after a wait, is read without a barrier and without a declared state; also after
 /// a move, which makes its copy visible to all possible reads.
 #[test]
-fn what_another_queue_has_uploaded_is_found_after_a_move() {
+fn uploads_of_another_queue_are_found_after_a_move() {
     let mut moves = 0;
     for &profile in Profile::ALL {
         let gpu = with(DeviceConfig::new(profile).lag(Lag::None));

@@ -24,7 +24,7 @@ fn textures(gpu: &Gpu<Device>, side: u32, count: usize, step: usize) -> Vec<Text
 
 /// Resources of the recordings wait, and all others move.
 #[test]
-fn what_is_in_use_keeps_nothing_else() {
+fn resources_in_use_do_not_delay_other_moves() {
     for hot in [40, 400, 2000] {
         let gpu = gpu(Config::default());
         let desc = BufferDesc::new(20 * KIB, Usage::VERTEX).movable();
@@ -66,7 +66,7 @@ fn hold(gpu: &Gpu<Device>, textures: &[Texture<Device>]) -> Recording<Device> {
 
 /// Moves that waited for a recording are not all made at once when it ends.
 #[test]
-fn what_has_waited_moves_within_the_budget() {
+fn waiting_moves_respect_the_budget() {
     let limits = CompactionConfig::default().frame_moves(5);
     for config in [CompactionConfig::default(), limits] {
         let gpu = gpu(Config::from(config.clone()));
@@ -90,7 +90,7 @@ fn what_has_waited_moves_within_the_budget() {
 
 /// The same with explicit compaction, which finishes.
 #[test]
-fn what_has_waited_moves_within_the_budget_by_hand() {
+fn waiting_moves_respect_the_budget_by_hand() {
     let gpu = gpu(by_hand());
     let textures = textures(&gpu, 1024, 200, 8);
     (0..8).for_each(|_| end_frame(&gpu));

@@ -58,7 +58,7 @@ fn name_all(gpu: &Gpu<Device>, all: &[(Buffer<Device>, u8)]) {
 
 /// Ranges, placed and committed resources return when there is room, with their bytes, once.
 #[test]
-fn what_spilled_comes_back_when_there_is_room() {
+fn spilled_resources_return_when_there_is_room() {
     for (count, size) in [(200, 100 * KIB), (40, 3 * MIB), (6, 20 * MIB)] {
         let gpu = granted(8, Lag::Submissions(3));
         let all = make(&gpu, count, size);
@@ -83,7 +83,7 @@ fn what_spilled_comes_back_when_there_is_room() {
 
 /// The same with explicit compaction, within its budget.
 #[test]
-fn what_spilled_comes_back_by_hand() {
+fn spilled_resources_return_by_hand() {
     let device = Device::with_config(DeviceConfig::new(Profile::VULKAN_NVIDIA));
     let gpu = Gpu::new(device, by_hand()).unwrap();
     gpu.device().set_budget(0, 4 * MIB).unwrap();
@@ -138,7 +138,7 @@ fn a_call_moves_no_more_than_its_budget() {
 
 /// Used resources come first, if there is room for only a part.
 #[test]
-fn what_was_used_last_comes_first() {
+fn recently_used_resources_return_first() {
     let gpu = granted(2, Lag::None);
     let all = make(&gpu, 40, MIB);
     gpu.flush_uploads().unwrap();
@@ -159,7 +159,7 @@ fn what_was_used_last_comes_first() {
 
 /// A budget that goes up and down around the limit moves nothing twice.
 #[test]
-fn nothing_goes_to_and_fro() {
+fn an_oscillating_budget_moves_no_resource_twice() {
     let gpu = granted(8, Lag::Submissions(2));
     let all = make(&gpu, 30, MIB);
     gpu.flush_uploads().unwrap();
@@ -175,7 +175,7 @@ fn nothing_goes_to_and_fro() {
 
 /// Pinned, used and refused resources stay, and the rest returns; nothing leaks.
 #[test]
-fn what_cannot_come_back_stays() {
+fn pinned_and_refused_resources_stay() {
     for call in [CallKind::Submit, CallKind::CreateCommitted, CallKind::CreateHeap, CallKind::CreatePlaced] {
         let gpu = granted(4, Lag::Submissions(2));
         let all = make(&gpu, 60, 300 * KIB);
@@ -204,7 +204,7 @@ fn what_cannot_come_back_stays() {
 
 /// Resources that may not leave the card's memory are not affected.
 #[test]
-fn what_never_spills_is_left_alone() {
+fn device_local_resources_do_not_move() {
     let gpu = granted(64, Lag::None);
     let local = desc(MIB).allocation(AllocationFlags::DEVICE_LOCAL_ONLY);
     let all: Vec<_> = (0..20).map(|_| gpu.create_buffer_with(&local, &[3; 64]).unwrap()).collect();
@@ -217,7 +217,7 @@ fn what_never_spills_is_left_alone() {
 /// Resources return to holes in blocks even if the budget allows no further blocks: a random tenth of the
 /// card's contents is dropped.
 #[test]
-fn what_spilled_comes_back_to_holes() {
+fn spilled_resources_return_to_holes() {
     let granted = 64 * MIB;
     let card = DeviceConfig::new(Profile::VULKAN_NVIDIA).heap_sizes([granted, 1 << 30, MIB]);
     for by_hand_alone in [false, true] {

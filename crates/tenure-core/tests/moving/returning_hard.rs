@@ -29,7 +29,7 @@ fn make(gpu: &Gpu<Device>, count: usize, desc: &BufferDesc) -> Vec<(Buffer<Devic
 
 /// Many pinned resources do not prevent the return of the others.
 #[test]
-fn what_is_pinned_is_not_in_the_way() {
+fn pinned_resources_do_not_block_others() {
     let gpu = granted(Profile::VULKAN_NVIDIA, 2, Config::default());
     let all = make(&gpu, 400, &desc(70 * KIB));
     gpu.flush_uploads().unwrap();
@@ -69,7 +69,7 @@ fn with_large_in_slow_memory() -> (Gpu<Device>, Filled, Filled) {
 
 /// A resource too large for the free memory does not prevent the return of smaller ones.
 #[test]
-fn what_is_too_large_is_not_in_the_way() {
+fn oversized_resources_do_not_block_smaller_ones() {
     let (gpu, all, large) = with_large_in_slow_memory();
     gpu.device().set_budget(0, gpu.memory().heaps[0].usage + 30 * MIB).unwrap();
     (0..40).for_each(|_| end_frame(&gpu));
@@ -82,7 +82,7 @@ fn what_is_too_large_is_not_in_the_way() {
 
 /// Nor does a resource for which the driver has no room despite its budget.
 #[test]
-fn what_is_refused_is_not_in_the_way() {
+fn refused_resources_do_not_block_others() {
     let (gpu, all, large) = with_large_in_slow_memory();
     let fault = Fault::nth(1, FaultKind::OutOfMemory).larger_than(16 * MIB);
     gpu.device().faults().inject(fault.onwards());
@@ -100,7 +100,7 @@ fn what_is_refused_is_not_in_the_way() {
 
 /// A placed buffer stays aligned as it was asked for, when it comes back and when it moves after that.
 #[test]
-fn what_is_placed_stays_aligned() {
+fn placed_buffers_stay_aligned() {
     for (profile, size) in [Profile::VULKAN_NVIDIA, Profile::D3D12_TIER2, Profile::VULKAN_AMD_SMALL_BAR]
         .into_iter()
         .flat_map(|p| [(p, 70 * KIB + 5), (p, 700 * KIB), (p, 20 * MIB)])
@@ -149,7 +149,7 @@ fn what_is_placed_stays_aligned() {
 
 /// A driver that has less memory than its budget is not asked in each frame.
 #[test]
-fn what_is_refused_is_not_asked_for_each_frame() {
+fn refused_returns_are_not_retried_each_frame() {
     for size in [100 * KIB, 3 * MIB, 20 * MIB] {
         let gpu = granted(Profile::VULKAN_NVIDIA, 2, Config::default());
         let all = make(&gpu, 10, &desc(size));
@@ -178,7 +178,7 @@ fn what_is_refused_is_not_asked_for_each_frame() {
 
 /// Thousands of waiting resources cost nothing while there is no room.
 #[test]
-fn what_waits_costs_little() {
+fn waiting_resources_cost_little() {
     let gpu = granted(Profile::VULKAN_NVIDIA, 1, Config::default());
     let all: Vec<_> = (0..20_000).map(|_| gpu.create_buffer(&desc(20 * KIB)).unwrap()).collect();
     (0..8).for_each(|_| end_frame(&gpu));

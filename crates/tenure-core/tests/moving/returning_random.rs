@@ -125,7 +125,7 @@ fn run(profile: Profile, seed: u64, faults: bool) -> u64 {
 
 /// On any device, with any failure, nothing is lost.
 #[test]
-fn random_programs_get_back_what_they_had() {
+fn random_programs_lose_no_contents() {
     let profiles = [
         Profile::VULKAN_NVIDIA,
         Profile::VULKAN_AMD_SMALL_BAR,

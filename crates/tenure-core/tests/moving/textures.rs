@@ -56,7 +56,7 @@ fn shapes() -> Vec<TextureDesc> {
 
 /// Textures of all kinds: of some subresources only every other one has content.
 #[test]
-fn what_is_left_of_many_moves_with_its_content() {
+fn remaining_textures_move_with_their_content() {
     for profile in [Profile::DISCRETE, Profile::D3D12_TIER1, Profile::D3D12_ENHANCED, Profile::VULKAN_NVIDIA]
     {
         for desc in shapes() {

@@ -88,7 +88,7 @@ fn run(gpu: &Gpu<Device>, seed: u64, moves: &AtomicUsize) {
 
 /// Four threads work while a fifth compacts and ends frames.
 #[test]
-fn threads_find_what_they_wrote_while_it_moves() {
+fn threads_find_their_bytes_during_moves() {
     for (seed, profile) in [Profile::DISCRETE, Profile::VULKAN_NVIDIA].into_iter().enumerate() {
         // One shard, because lent pieces do not move.
         let pools = PoolConfig::default().shards(1);

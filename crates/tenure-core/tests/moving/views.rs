@@ -121,7 +121,7 @@ fn has_sets(profile: &Profile) -> bool {
 /// Views, tables and sets do not prevent moves of their resources, and show the new place; also without other
 /// uses.
 #[test]
-fn what_shows_a_resource_follows_it() {
+fn descriptors_follow_moved_resources() {
     for profile in PROFILES {
         let gpu = with(DeviceConfig::new(profile).lag(Lag::Submissions(3)));
         let (out, mut shown) = (output(&gpu), sparse(&gpu, 256));
@@ -148,7 +148,7 @@ fn what_shows_a_resource_follows_it() {
 
 /// Resources that an open recording uses through descriptors do not move.
 #[test]
-fn what_a_recording_was_shown_stays() {
+fn resources_shown_to_a_recording_stay() {
     for profile in PROFILES {
         let gpu = with(DeviceConfig::new(profile));
         let (out, shown) = (output(&gpu), sparse(&gpu, 256));
@@ -168,7 +168,7 @@ fn what_a_recording_was_shown_stays() {
 
 /// A permanent query of a table's place pins all of its resources; the place stays valid.
 #[test]
-fn what_is_taken_out_of_a_table_stays() {
+fn resources_of_a_queried_table_stay() {
     for profile in PROFILES {
         let gpu = with(DeviceConfig::new(profile));
         let (out, shown) = (output(&gpu), sparse(&gpu, 256));
@@ -308,7 +308,7 @@ impl World {
 /// Random programs with views, tables and sets that live longer or shorter than their resources, while driver
 /// calls fail now and then.
 #[test]
-fn random_programs_see_what_they_made() {
+fn random_programs_see_their_resources() {
     let mut moves = 0;
     for seed in 0..32 {
         let mut world = World::new(seed);

@@ -265,7 +265,7 @@ const PROFILES: [Profile; 4] =
 
 /// Buffers are created, written, read, pinned and dropped in any order while they move.
 #[test]
-fn random_programs_find_what_they_wrote() {
+fn random_programs_find_their_bytes() {
     let mut moves = 0;
     for seed in 0..48 {
         let mut world = World::new(PROFILES[seed as usize % PROFILES.len()], seed);

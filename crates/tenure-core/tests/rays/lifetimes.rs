@@ -70,7 +70,7 @@ fn large_ones_have_buffers_of_their_own() {
 }
 
 #[test]
-fn a_structure_lives_as_long_as_the_gpu_needs_it() {
+fn structures_outlive_their_uses_on_the_gpu() {
     let device = Device::with_config(DeviceConfig::new(Profile::VULKAN_NVIDIA).lag(Lag::Manual));
     let gpu = gpu_of(&device, Config::default());
     let rock = bottom(&gpu, 4096);

@@ -76,7 +76,7 @@ fn queues_for_copies_have_no_structures() {
 }
 
 #[test]
-fn sizes_of_nothing_are_refused() {
+fn impossible_sizes_are_refused() {
     let device = Device::new(Profile::D3D12_TIER2);
     let gpu = gpu_of(&device, Config::default());
     for size in [0, u64::MAX, u64::MAX - 100] {
@@ -97,7 +97,7 @@ fn sizes_of_nothing_are_refused() {
 
 /// Where the device has no acceleration structures, the error names them.
 #[test]
-fn devices_without_structures_say_so() {
+fn devices_without_structures_are_errors() {
     let device = Device::new(Profile::VULKAN_MOBILE);
     let gpu = gpu_of(&device, Config::default());
     let made = gpu.create_acceleration_structure(&AccelerationStructureDesc::bottom(4096)).map(drop);
@@ -108,7 +108,7 @@ fn devices_without_structures_say_so() {
 
 /// Direct3D 12 has acceleration structures in default heaps alone.
 #[test]
-fn structures_go_to_no_memory_that_the_cpu_reaches() {
+fn structures_in_memory_visible_to_the_cpu_are_refused() {
     for profile in [Profile::D3D12_REBAR, Profile::D3D12_ENHANCED] {
         let device = Device::new(profile);
         let gpu = gpu_of(&device, Config::default());

@@ -34,7 +34,7 @@ fn many_builds_take_a_bounded_scratch() {
 
 /// After a few frames nothing more is created, and idle pages are freed.
 #[test]
-fn pages_are_recycled_and_given_back() {
+fn pages_are_recycled_and_freed() {
     let device = late(Profile::VULKAN_NVIDIA);
     let gpu = gpu_of(&device, small_pages());
     let rock = bottom(&gpu, 1024);
@@ -68,7 +68,7 @@ fn pages_are_recycled_and_given_back() {
 }
 
 #[test]
-fn discarded_recordings_give_their_scratch_back() {
+fn discarded_recordings_release_their_scratch() {
     let device = Device::new(Profile::D3D12_TIER2);
     let gpu = gpu_of(&device, small_pages());
     for _ in 0..100 {

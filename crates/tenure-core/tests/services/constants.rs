@@ -27,7 +27,7 @@ fn expect(recording: &mut Recording<Device>, bytes: &[u8]) -> (u64, u64) {
 }
 
 #[test]
-fn constants_are_where_they_are_said_to_be() {
+fn constants_are_at_their_reported_addresses() {
     for profile in Profile::ALL {
         let device = device(*profile, Lag::Random { max: 5 });
         let (align, has_addresses) = {
@@ -107,7 +107,7 @@ fn pages_are_filled_to_their_end_and_recycled() {
 }
 
 #[test]
-fn a_discarded_recording_gives_its_pages_back() {
+fn a_discarded_recording_releases_its_pages() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&device, Config::from(StagingConfig::default().constant_page(4 << 10)));
     let mut recording = gpu.record(Queue::Graphics, "discarded").unwrap();
@@ -132,7 +132,7 @@ fn a_discarded_recording_gives_its_pages_back() {
 
 /// A page lasts longer than idle pages are kept: the other page stays for the next change.
 #[test]
-fn pages_that_are_filled_slowly_are_not_allocated_anew() {
+fn slowly_filled_pages_are_not_allocated_again() {
     for (count, size) in [(1, 3000), (3, 3000), (5, 4096)] {
         let device = device(Profile::DISCRETE, Lag::Submissions(1));
         let config = Config::default()
@@ -158,7 +158,7 @@ fn pages_that_are_filled_slowly_are_not_allocated_anew() {
 }
 
 #[test]
-fn idle_pages_go_back_after_the_configured_frames() {
+fn idle_pages_are_freed_after_the_configured_frames() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&device, Config::from(FrameConfig::default().idle(3)));
     let frame = |constants: usize| {
@@ -187,7 +187,7 @@ fn idle_pages_go_back_after_the_configured_frames() {
 
 /// After a burst its pages are freed, also while others stay in use.
 #[test]
-fn pages_that_only_a_burst_needed_go_back_after_the_configured_frames() {
+fn pages_of_a_burst_are_freed_after_the_configured_frames() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));
     let gpu = gpu(&device, Config::from(FrameConfig::default().idle(4)));
     let frame = |pages: u64| {
@@ -211,7 +211,7 @@ fn pages_that_only_a_burst_needed_go_back_after_the_configured_frames() {
 
 /// Pages that wait for a recording can be freed for other requests.
 #[test]
-fn pages_are_given_up_when_memory_is_short() {
+fn pages_are_freed_when_memory_is_short() {
     let device = device(Profile::DISCRETE, Lag::None);
     let config = Config::default()
         .pools(PoolConfig::default().strategy(Placing::Committed))
@@ -255,7 +255,7 @@ fn threads_take_each_others_free_pages_before_new_ones() {
 }
 
 #[test]
-fn what_is_larger_than_a_page_gets_one_of_its_own() {
+fn constants_larger_than_a_page_get_their_own_page() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));
     // The block has room for a page and the first of the large constants.
     let pools = tenure_core::PoolConfig::default().min_block(192 << 10);
@@ -278,7 +278,7 @@ fn refused(result: Result<Constant<'_, Device>, Error>) -> Error {
 }
 
 #[test]
-fn no_bytes_and_no_memory_are_errors_that_leave_the_recording_usable() {
+fn the_recording_stays_usable_after_refused_constants() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&device, Config::default());
     let mut recording = gpu.record(Queue::Graphics, "poor").unwrap();
@@ -468,7 +468,7 @@ fn a_lost_device_takes_its_pages_with_it() {
 
 /// A recording may outlive its manager, constants and all.
 #[test]
-fn a_recording_that_outlives_its_manager_gives_its_pages_back() {
+fn recordings_that_outlive_their_manager_release_their_pages() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));
     let gpu = gpu(&device, Config::default());
     let mut late = gpu.record(Queue::Graphics, "late").unwrap();

@@ -72,7 +72,7 @@ fn more_than_the_host_has_is_uploaded_in_pieces() {
 
 /// The staged bytes of all uploads stay within the limit, however late the GPU is.
 #[test]
-fn large_uploads_stay_within_what_may_be_pending() {
+fn large_uploads_stay_within_the_staging_limit() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::D3D12_TIER2, Profile::VULKAN_LAVAPIPE] {
         for lag in [Lag::None, Lag::Submissions(3), Lag::Random { max: 9 }] {
             let device = Device::with_config(DeviceConfig::new(profile).lag(lag).seed(5));
@@ -155,7 +155,7 @@ fn a_row_that_does_not_fit_is_refused_with_its_bytes() {
 
 /// Regions of every shape, from rows and slices with padding.
 #[test]
-fn pieces_are_where_the_whole_would_be() {
+fn pieces_are_at_the_places_of_the_whole() {
     for profile in Profile::ALL {
         let device = Device::with_config(DeviceConfig::new(*profile).lag(Lag::Random { max: 4 }).seed(5));
         let gpu = gpu(&device, config(64 * KIB));
@@ -265,7 +265,7 @@ fn threads_upload_at_once() {
 
 /// A GPU that does not finish is an error after the time for frames, unless nothing may wait.
 #[test]
-fn a_late_gpu_is_waited_for_no_longer_than_said() {
+fn waits_for_a_late_gpu_time_out() {
     let frames = FrameConfig::default().timeout(Duration::from_millis(20));
     for max_wait in [Duration::from_millis(1), Duration::ZERO] {
         let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Manual));
@@ -294,7 +294,7 @@ fn a_late_gpu_is_waited_for_no_longer_than_said() {
 }
 
 #[test]
-fn a_device_lost_between_two_pieces_is_told() {
+fn a_device_lost_between_two_pieces_is_an_error() {
     for call in [CallKind::Submit, CallKind::CreateCommitted] {
         for n in 1..6 {
             let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Submissions(2)));

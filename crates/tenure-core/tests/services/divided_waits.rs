@@ -70,7 +70,7 @@ fn the_time_that_a_call_may_take_is_not_multiplied() {
 
 /// Page sizes that have grown shrink again if there is no memory for a large page.
 #[test]
-fn what_a_page_is_refused_for_is_refused_again() {
+fn page_sizes_shrink_after_a_refusal() {
     for profile in [Profile::VULKAN_AMD_SMALL_BAR, Profile::D3D12_TIER2] {
         let device = small_host(profile, 8 * MIB, Lag::None);
         let staging = StagingConfig::default().readback_page(4 * MIB).upload_page(4 * MIB);
@@ -98,7 +98,7 @@ fn what_a_page_is_refused_for_is_refused_again() {
 
 /// Inside the program's own submission, while another thread submits pending uploads.
 #[test]
-fn an_upload_in_several_batches_is_told_when_all_are_submitted() {
+fn an_upload_is_submitted_once_all_of_its_batches_are() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::VULKAN_LAVAPIPE] {
         let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None));
         let gpu = gpu(&device, config(MIB));
@@ -180,7 +180,7 @@ fn threads_wait_for_one_another_where_memory_is_short() {
 
 /// Incomplete submissions count as staged, also while another thread submits.
 #[test]
-fn threads_stay_within_what_may_be_pending() {
+fn threads_stay_within_the_staging_limit() {
     for threads in [1, 4, 8] {
         let device = Device::with_config(DeviceConfig::new(Profile::VULKAN_NVIDIA).lag(Lag::Submissions(8)));
         let gpu = gpu(&device, config(4 * MIB));

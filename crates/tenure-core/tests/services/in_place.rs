@@ -56,7 +56,7 @@ fn roads(gpu: &Gpu<Device>) -> (u64, u64) {
 /// Buffers that no command can name are written at once, however busy the GPU is, and nothing is staged or
 /// submitted for them.
 #[test]
-fn what_no_command_can_name_is_written_at_once() {
+fn buffers_that_no_command_can_name_are_written_at_once() {
     for profile in REACHED {
         let device = device(profile, Lag::Manual);
         let gpu = gpu(&device, Config::default());
@@ -92,7 +92,7 @@ fn what_no_command_can_name_is_written_at_once() {
 /// Uploads to buffers that commands may be reading or writing are staged, and written directly again once the
 /// GPU is idle.
 #[test]
-fn what_the_gpu_may_be_using_is_staged() {
+fn uploads_to_buffers_in_use_are_staged() {
     for profile in REACHED {
         let device = device(profile, Lag::Manual);
         let gpu = gpu(&device, Config::default());
@@ -160,7 +160,7 @@ fn finish_submitted(gpu: &Gpu<Device>) {
 
 /// Commands recorded before an upload and submitted after it read the new bytes, staged or direct.
 #[test]
-fn what_is_submitted_later_finds_the_bytes_whenever_it_was_recorded() {
+fn later_submissions_read_uploads_made_after_their_recording() {
     for profile in REACHED {
         for in_place in [InPlaceConfig::default(), staged()] {
             let device = device(profile, Lag::Manual);
@@ -224,7 +224,7 @@ fn each_road_can_be_switched_off() {
 
 /// Movable and evictable resources are in memory that is not mapped.
 #[test]
-fn what_may_leave_its_place_is_staged() {
+fn uploads_to_movable_buffers_are_staged() {
     let device = device(Profile::VULKAN_LAVAPIPE, Lag::None);
     let gpu = gpu(&device, Config::default());
     let movable = gpu.create_buffer_with(&desc(1000).movable(), &[1; 1000]).unwrap();
@@ -235,7 +235,7 @@ fn what_may_leave_its_place_is_staged() {
 
 /// A buffer that the program does not map is created even if the driver maps no more memory.
 #[test]
-fn what_cannot_be_mapped_is_staged() {
+fn uploads_to_unmappable_buffers_are_staged() {
     for size in [1000, 17 << 20] {
         let device = device(Profile::VULKAN_LAVAPIPE, Lag::None);
         let gpu = gpu(&device, Config::default());
@@ -274,7 +274,7 @@ fn a_write_that_races_a_submission_is_a_hazard() {
 
 /// A thread that submits work with a buffer while another is just uploading to it finds all of the upload or nothing.
 #[test]
-fn uploads_are_whole_for_those_who_submit_beside_them() {
+fn concurrent_submissions_see_whole_uploads() {
     const SIZE: usize = 200_000;
     for round in 0..40_u8 {
         let device = device(Profile::VULKAN_LAVAPIPE, Lag::None);
@@ -416,7 +416,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     #[test]
-    fn both_roads_bring_the_same_bytes(seed: u64, profile in 0..REACHED.len(), placed: bool) {
+    fn staged_and_direct_uploads_write_the_same_bytes(seed: u64, profile in 0..REACHED.len(), placed: bool) {
         let strategy = if placed { Placing::Placed } else { Placing::Pooled };
         let run = |in_place| random_program(REACHED[profile], strategy, in_place, seed);
         prop_assert_eq!(run(InPlaceConfig::default()), run(staged()));

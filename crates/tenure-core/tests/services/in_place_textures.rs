@@ -88,7 +88,7 @@ fn initial_data_is_written_at_once_for_every_queue() {
 /// Textures that shaders read need no barrier before their first use, and the device sees them in tenure's
 /// state.
 #[test]
-fn what_shaders_read_is_in_their_state() {
+fn textures_are_created_in_the_state_of_shader_reads() {
     for profile in WRITTEN {
         let device = Device::with_config(
             DeviceConfig::new(profile).lag(Lag::Manual).texture_writes(true).journal(true),
@@ -118,7 +118,7 @@ fn what_shaders_read_is_in_their_state() {
 /// Uploads to textures that the GPU may be using are staged; once it has finished, the CPU writes them directly
 /// again, in their current state.
 #[test]
-fn what_the_gpu_may_be_using_is_staged() {
+fn uploads_to_textures_in_use_are_staged() {
     for profile in WRITTEN {
         let device = device(profile, Lag::Manual);
         let gpu = gpu(&device, config());
@@ -149,7 +149,7 @@ fn what_the_gpu_may_be_using_is_staged() {
 
 /// A texture that a view shows, and no submission has used, is written while the GPU has nothing to do.
 #[test]
-fn what_was_named_and_never_used_is_written_while_the_gpu_is_idle() {
+fn unused_textures_are_written_while_the_gpu_is_idle() {
     let device = device(Profile::VULKAN_NVIDIA, Lag::Manual);
     let gpu = gpu(&device, config());
     let texture = gpu.create_texture(&grass().filled()).unwrap();
@@ -221,7 +221,7 @@ fn each_road_can_be_switched_off() {
 /// Textures that the CPU cannot write, or that direct writes would make slower or immovable, are staged and
 /// created without the usage for it.
 #[test]
-fn what_the_cpu_does_not_write_is_staged() {
+fn textures_that_the_cpu_cannot_write_are_staged() {
     let device = device(Profile::VULKAN_LAVAPIPE, Lag::None);
     let gpu = gpu(&device, config());
     let depth = TextureDesc::d2(40, 24, Format::D32Float, Usage::DEPTH_STENCIL | Usage::COPY_SRC);
@@ -329,7 +329,7 @@ proptest! {
     /// After random uploads and uses on random queues, with a GPU that is behind or idle, textures hold the
     /// same texels on either path.
     #[test]
-    fn textures_hold_the_same_on_either_road(seed in any::<u64>(), which in 0_usize..3) {
+    fn staged_and_direct_uploads_write_the_same_texels(seed in any::<u64>(), which in 0_usize..3) {
         for in_place in [config().in_place, staged()] {
             let is_in_place = in_place != staged();
             let device = device(WRITTEN[which], Lag::Random { max: 6 });

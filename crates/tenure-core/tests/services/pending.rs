@@ -112,7 +112,7 @@ fn run(profile: Profile, seed: u64, ask: bool) -> Vec<Step> {
 }
 
 #[test]
-fn barriers_that_nobody_asks_for_are_recorded_all_the_same() {
+fn automatic_barriers_equal_requested_barriers() {
     for &profile in Profile::ALL {
         for seed in 0..30 {
             assert_eq!(run(profile, seed, false), run(profile, seed, true), "{}, {seed}", profile.name());
@@ -123,7 +123,7 @@ fn barriers_that_nobody_asks_for_are_recorded_all_the_same() {
 /// Declared uses are not merged with those of the recording's own next command: the second is ordered after the
 /// first.
 #[test]
-fn what_is_noted_before_a_copy_is_not_lost() {
+fn uses_declared_before_a_copy_are_not_lost() {
     for &profile in Profile::ALL {
         let device = super::device(profile, Lag::None);
         let gpu = super::gpu(&device, Config::default());

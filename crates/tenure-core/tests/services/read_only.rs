@@ -95,7 +95,7 @@ fn no_recording_names_a_texture_or_a_buffer_after_its_upload() {
 
 /// Without the declaration, the same commands are a hazard: the checks of the device see these uses.
 #[test]
-fn the_simulated_device_misses_the_barrier_without_the_declaration() {
+fn a_missing_declaration_is_a_missing_barrier() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::VULKAN_INTEL, Profile::D3D12_ENHANCED] {
         let device = device(profile, Lag::Submissions(3));
         let gpu = gpu(&device, Config::default());

@@ -63,7 +63,7 @@ fn bytes_of_every_location_come_back() {
 
 /// Bytes can be read only once the GPU is done, and then any number of times.
 #[test]
-fn polling_finds_what_is_complete() {
+fn polling_finds_completed_readbacks() {
     let device = device(Profile::DISCRETE, Lag::Manual);
     let gpu = gpu(&device, Config::default());
     let rock = rock(&gpu, &[7; 100]);
@@ -87,7 +87,7 @@ fn polling_finds_what_is_complete() {
 
 /// A readback returns the contents of the buffer at its point in the recording.
 #[test]
-fn each_readback_sees_what_was_recorded_before_it() {
+fn each_readback_sees_the_commands_recorded_before_it() {
     for profile in Profile::ALL {
         let device = device(*profile, Lag::Random { max: 3 });
         let gpu = gpu(&device, Config::default());

@@ -114,7 +114,7 @@ fn the_classic_story() {
 
 /// Commands copy from a ring only if that is among its uses.
 #[test]
-fn a_ring_is_used_as_it_was_made_for() {
+fn rings_are_used_only_as_described() {
     for profile in Profile::ALL {
         let device = device(*profile, Lag::None);
         let gpu = gpu(&device, Config::default());
@@ -208,7 +208,7 @@ fn a_frame_larger_than_the_ring_is_closed_by_hand() {
 }
 
 #[test]
-fn what_never_fits_is_refused_or_gets_a_buffer_of_its_own() {
+fn oversized_data_is_refused_or_gets_its_own_buffer() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));
     let gpu = gpu(&device, Config::default());
     let strict = ring(&gpu, 64 * KIB);
@@ -388,7 +388,7 @@ fn every_queue_that_may_read_holds_the_bytes() {
 
 /// The ring's memory outlives its handle as long as the GPU reads it.
 #[test]
-fn a_ring_that_is_dropped_lives_on_for_the_gpu() {
+fn dropped_rings_outlive_their_submissions() {
     let (device, gpu) = manual(relaxed());
     let ring = ring(&gpu, 64 * KIB);
     frame(&gpu, &ring, 40_000, 1).unwrap();

@@ -246,7 +246,7 @@ proptest! {
 
     /// Any region of any texture, with any pitch, against blocks that are set one by one.
     #[test]
-    fn regions_are_what_blocks_set_one_by_one_would_be(seed: u64, profile in 0..Profile::ALL.len()) {
+    fn regions_equal_blocks_set_one_by_one(seed: u64, profile in 0..Profile::ALL.len()) {
         random_program(Profile::ALL[profile], seed);
     }
 }

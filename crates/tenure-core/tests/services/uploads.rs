@@ -41,7 +41,7 @@ fn bytes(rng: &mut Rng, size: usize) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_uploaded_is_found_by_what_is_submitted_next() {
+fn uploaded_bytes_are_found_by_the_next_submission() {
     for profile in Profile::ALL {
         let device = device(*profile, Lag::Random { max: 4 });
         let gpu = gpu(&device, Config::from(StagingConfig::default().upload_page(64 << 10)));
@@ -174,7 +174,7 @@ fn uploads_go_to_the_copy_queue_and_are_waited_for() {
 
 /// A resource dropped while uploads to it are pending or in flight outlives them.
 #[test]
-fn what_is_uploaded_to_may_be_dropped() {
+fn targets_of_uploads_may_be_dropped() {
     let device = device(Profile::DISCRETE, Lag::Manual);
     let gpu = gpu(&device, Config::default());
     for size in [1000, 100_000, 17 << 20] {
@@ -195,7 +195,7 @@ fn what_is_uploaded_to_may_be_dropped() {
 }
 
 #[test]
-fn staging_memory_is_recycled_and_goes_when_it_is_idle() {
+fn staging_memory_is_recycled_and_freed_when_idle() {
     let device = device(Profile::DISCRETE, Lag::Submissions(3));
     let gpu = gpu(
         &device,
@@ -230,7 +230,7 @@ fn staging_memory_is_recycled_and_goes_when_it_is_idle() {
 
 /// A program that never submits and has no frames does not fill the memory with staged bytes.
 #[test]
-fn too_much_that_is_pending_is_submitted() {
+fn pending_uploads_beyond_the_limit_are_submitted() {
     let device = device(Profile::DISCRETE, Lag::Submissions(1));
     let config = Config::from(StagingConfig::default().max_pending(1 << 20).upload_page(64 << 10));
     let gpu = gpu(&device, config);
@@ -387,7 +387,7 @@ fn a_lost_device_ends_uploads_with_the_reason() {
 
 /// Uploads that are pending when the manager ends are submitted: their targets may live on.
 #[test]
-fn what_is_pending_at_the_end_is_submitted() {
+fn pending_uploads_are_submitted_at_the_end() {
     let device = device(Profile::DISCRETE, Lag::Submissions(2));
     let gpu = gpu(&device, Config::default());
     let kept = mesh(&gpu, 1000);
@@ -449,7 +449,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     #[test]
-    fn uploads_are_what_an_array_would_hold(seed: u64, profile in 0..Profile::ALL.len(), placed: bool) {
+    fn uploads_equal_writes_to_an_array(seed: u64, profile in 0..Profile::ALL.len(), placed: bool) {
         let strategy = if placed { Placing::Placed } else { Placing::Pooled };
         random_program(Profile::ALL[profile], strategy, seed);
     }
@@ -493,7 +493,7 @@ fn threads_upload_side_by_side() {
 
 /// A permanent refusal is returned to the caller that waits, and delays nothing else.
 #[test]
-fn what_is_refused_for_good_is_given_up() {
+fn permanently_refused_uploads_are_discarded() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&device, Config::default());
     let buffer = mesh(&gpu, 100);
@@ -532,7 +532,7 @@ fn upload_heaps_are_no_destination() {
 
 /// Small buffers share a buffer of the API: one that is written twice orders its own copies alone.
 #[test]
-fn only_what_overlaps_is_ordered() {
+fn only_overlapping_copies_are_ordered() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::D3D12_TIER2, Profile::D3D12_ENHANCED] {
         let barriers = |twice: usize| {
             let device = Device::with_config(DeviceConfig::new(profile).journal(true));

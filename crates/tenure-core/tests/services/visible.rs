@@ -100,7 +100,7 @@ fn check(steps: &[Step], unmapped: &BTreeSet<u64>, has_barriers: bool) -> u32 {
 }
 
 #[test]
-fn the_cpu_is_shown_what_it_may_read_and_nothing_else() {
+fn only_memory_that_the_cpu_reads_is_made_visible_to_it() {
     let roads = [staged(), InPlaceConfig::default()];
     for (&profile, in_place) in
         Profile::ALL.iter().flat_map(|profile| roads.clone().map(|road| (profile, road)))

@@ -88,7 +88,7 @@ fn record<'a>(
 }
 
 #[test]
-fn a_waker_that_panics_stops_nobody() {
+fn a_panicking_waker_does_not_stop_others() {
     for profile in PROFILES {
         let device = device(profile, Lag::Manual);
         let gpu = gpu(&device, Config::default());
@@ -159,7 +159,7 @@ fn a_waker_may_call_the_manager() {
 
 /// Each call that detects the completion wakes the task.
 #[test]
-fn whichever_call_finds_out_wakes() {
+fn every_call_that_detects_a_completion_wakes_the_task() {
     type Call = fn(&Gpu<Device>, &Buffer<Device>);
     let calls: [(&str, Call); 5] = [
         ("wait for another queue", |gpu, source| {

@@ -34,7 +34,7 @@ fn draw(gpu: &Gpu<Device>, has_drawn: bool) {
 }
 
 #[test]
-fn whatever_waits_recycles_what_every_queue_used() {
+fn every_wait_recycles_the_lists_of_all_queues() {
     type Wait = fn(&Gpu<Device>, SyncPoint);
     let waits: [(&str, Wait); 4] = [
         ("wait", |gpu, at| assert!(gpu.wait(&at, SECOND).unwrap())),
@@ -69,7 +69,7 @@ fn objects(gpu: &Gpu<Device>, rounds: u32, mut round: impl FnMut()) -> u64 {
 }
 
 #[test]
-fn what_is_created_and_dropped_in_turn_does_not_grow() {
+fn creating_and_dropping_in_turn_does_not_grow() {
     for has_drawn in [false, true] {
         let device = device(Profile::VULKAN_NVIDIA, Lag::None);
         let strategy = Strategy::Committed;
@@ -145,7 +145,7 @@ fn load(gpu: &Gpu<Device>, queues: &[Queue], rounds: usize) -> [(&'static str, u
 /// A program that has ended a frame, and then loads for a long time. For some of the time a recording is open,
 /// which may use everything: objects dropped then are released when it has ended.
 #[test]
-fn what_is_loaded_after_a_frame_does_not_grow() {
+fn loading_after_a_frame_does_not_grow() {
     let queues = [Queue::Graphics, Queue::Compute, Queue::Copy];
     for strategy in [Strategy::Pooled, Strategy::Placed, Strategy::Committed] {
         for queues in [&queues[..1], &queues[..]] {

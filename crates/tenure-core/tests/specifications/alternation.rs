@@ -71,7 +71,7 @@ const READS: [(QueueId, State); 3] =
 
 /// On Direct3D 12, with either kind of barriers, a texture that is only read belongs to no queue.
 #[test]
-fn reads_by_turns_need_no_barrier_and_no_submission_of_their_own() {
+fn alternating_reads_need_no_barrier_and_no_extra_submission() {
     for profile in [Profile::D3D12_ENHANCED, Profile::D3D12_TIER2] {
         let bench = Bench::new(profile);
         bench.fill();
@@ -92,7 +92,7 @@ fn reads_by_turns_need_no_barrier_and_no_submission_of_their_own() {
 
 /// On Vulkan each change of the queue transfers the texture in two halves, the first in a submission of its own.
 #[test]
-fn families_hand_over_what_they_read() {
+fn families_hand_over_textures_that_they_read() {
     let bench = Bench::new(Profile::VULKAN_NVIDIA);
     bench.fill();
     for _ in 0..10 {

@@ -88,7 +88,7 @@ mod tests {
     use super::{Asked, is_removal, refusal, removal_reason};
 
     #[test]
-    fn removals_are_told_from_refusals() {
+    fn removals_are_distinguished_from_refusals() {
         for gone in [
             DXGI_ERROR_DEVICE_HUNG,
             DXGI_ERROR_DEVICE_REMOVED,

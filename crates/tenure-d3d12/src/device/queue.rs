@@ -246,7 +246,7 @@ impl QueueDevice for Device {
                 }
             },
         };
-        self.inner.events.give_back(event);
+        self.inner.events.recycle(event);
         answer
     }
 }
@@ -301,7 +301,7 @@ impl Events {
         kept.map_or_else(Event::new, Ok)
     }
 
-    pub(crate) fn give_back(&self, event: Event) {
+    pub(crate) fn recycle(&self, event: Event) {
         self.0.lock().push(event);
     }
 }

@@ -79,7 +79,7 @@ fn iris_xe_commits_everything_and_its_neighbours_do_not() {
 }
 
 #[test]
-fn older_intel_commits_what_is_written_and_zeroes_textures() {
+fn older_intel_commits_written_resources_and_zeroes_textures() {
     for (devices, copies) in [
         (&[0x5917, 0x3e92, 0x9bc4, 0x3185, 0x5a85, 0x87c0][..], LAYERS),
         (&[0x8a52, 0x4571, 0x4e61, 0x9840], NONE),
@@ -97,7 +97,7 @@ fn older_intel_commits_what_is_written_and_zeroes_textures() {
 }
 
 #[test]
-fn amd_commits_what_is_written_before_it_was_repaired() {
+fn older_amd_drivers_commit_written_resources() {
     let at = |driver| actions(&adapter(AMD, 0x73bf, driver, NEW_WINDOWS));
     let expected = [NONE, NONE, COMMIT, COMMIT, COMMIT, COMMIT];
     for driver in [[31, 0, 24_002, 92], [32, 0, 13_031, 8020], [32, 0, 12_033, 9000]] {

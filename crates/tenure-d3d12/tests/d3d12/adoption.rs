@@ -18,7 +18,7 @@ use tenure_d3d12::windows::Win32::Graphics::Dxgi::Common::{DXGI_FORMAT_R8G8B8A8_
 use tenure_d3d12::{Device, DeviceConfig, Resource};
 
 use crate::bench::{Bench, GPU_ONLY, GRAPHICS, LONG, device, distinct_from, pattern, refused};
-use crate::maker::make;
+use crate::device_thread::on_device_thread;
 
 fn own_queue(device: &Device, kind: D3D12_COMMAND_LIST_TYPE) -> ID3D12CommandQueue {
     let desc = D3D12_COMMAND_QUEUE_DESC { Type: kind, ..Default::default() };
@@ -28,7 +28,7 @@ fn own_queue(device: &Device, kind: D3D12_COMMAND_LIST_TYPE) -> ID3D12CommandQue
 
 fn wrap(own: &Device, queues: &[ID3D12CommandQueue]) -> Result<Device, DeviceError> {
     let (own, queues) = (own.raw().clone(), queues.to_vec());
-    make(move || Device::new(&own, &queues, &DeviceConfig::default()))
+    on_device_thread(move || Device::new(&own, &queues, &DeviceConfig::default()))
 }
 
 /// A device and queues that the program has created.
@@ -212,7 +212,7 @@ fn textures_are_adopted_with_their_state() {
 }
 
 #[test]
-fn what_is_adopted_is_what_it_is_said_to_be() {
+fn adopted_resources_match_their_description() {
     let one = device();
     let buffer = |size| ResourceDesc::Buffer(BufferInfo::new(size, Usage::COPY_SRC));
     let texture = |desc: TextureDesc| ResourceDesc::Texture(desc.info);

@@ -10,7 +10,7 @@ use tenure_core::device::{
 use tenure_core::{BufferInfo, DeviceError, Format, QueueId, State, TextureDesc, TextureInfo, Usage};
 use tenure_d3d12::{Device, DeviceConfig, List, Resource};
 
-use crate::maker::make;
+use crate::device_thread::on_device_thread;
 use crate::matrix;
 
 pub(crate) const GPU_ONLY: MemoryTypeId = MemoryTypeId(0);
@@ -33,14 +33,15 @@ pub(crate) fn device() -> Device {
 
 /// A device as the environment requests it, see [`matrix`](crate::matrix).
 pub(crate) fn create(options: DeviceConfig) -> Device {
-    make(move || matrix::create(options)).expect("a Direct3D 12 device")
+    on_device_thread(move || matrix::create(options)).expect("a Direct3D 12 device")
 }
 
 /// A second device that is another object for Direct3D 12. Where devices are singletons of their adapter, as on
 /// Windows, it needs a second adapter; `None` if there is none.
 pub(crate) fn distinct_from(device: &Device) -> Option<Device> {
     let candidates = [DeviceConfig::default(), DeviceConfig::default().software(true)];
-    let made = candidates.into_iter().filter_map(|options| make(move || matrix::create(options)).ok());
+    let made =
+        candidates.into_iter().filter_map(|options| on_device_thread(move || matrix::create(options)).ok());
     made.into_iter().find(|other| other.raw() != device.raw())
 }
 

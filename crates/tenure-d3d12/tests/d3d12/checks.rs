@@ -120,7 +120,7 @@ fn resources_larger_than_the_memory_are_a_shortage() {
 }
 
 #[test]
-fn heap_types_hold_what_their_state_allows() {
+fn heap_types_hold_resources_that_their_state_allows() {
     let device = device();
     let upload = device.create_heap(&heap_desc(MIB, UPLOAD, HeapCategory::Any)).unwrap();
     let readback = device.create_heap(&heap_desc(MIB, READBACK, HeapCategory::Any)).unwrap();

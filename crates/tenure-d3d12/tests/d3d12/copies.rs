@@ -104,7 +104,7 @@ fn texels_stay_inside_and_rows_in_their_places() {
 }
 
 #[test]
-fn what_no_copy_reaches_is_refused() {
+fn textures_that_cannot_be_copied_are_refused() {
     let scene = scene();
     let make = |desc: TextureDesc| {
         scene.bench.device.create_committed(&ResourceDesc::Texture(desc.info), GPU_ONLY).unwrap()

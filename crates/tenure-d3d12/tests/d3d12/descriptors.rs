@@ -131,7 +131,7 @@ fn many_descriptors_are_filled_in_at_once() {
 }
 
 #[test]
-fn what_cannot_be_filled_in_changes_nothing() {
+fn refused_descriptors_change_nothing() {
     let mut viewer = Viewer::new();
     let (device, kind) = (viewer.device(), DescriptorKind::Resource);
     let buffer = viewer.words(&[11; 256]);
@@ -276,7 +276,7 @@ fn threads_share_heaps() {
 }
 
 #[test]
-fn handles_of_the_api_come_in_one_call() {
+fn handles_of_the_api_are_returned_in_one_call() {
     let gpu = Gpu::new(device(), Config::default()).unwrap();
     let usage = Usage::SHADER_READ | Usage::RENDER_TARGET;
     let texture = gpu.create_texture(&TextureDesc::d2(16, 16, Format::Rgba8Unorm, usage)).unwrap();

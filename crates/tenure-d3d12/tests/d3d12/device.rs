@@ -7,11 +7,11 @@ use tenure_d3d12::windows::core::Interface;
 use tenure_d3d12::{Device, DeviceConfig, adapters};
 
 use crate::bench::{GPU_ONLY, MIB, create, device, heap_desc};
-use crate::maker::make;
+use crate::device_thread::on_device_thread;
 
 #[test]
 fn adapters_are_listed_with_clean_names() {
-    let adapters = make(adapters).unwrap();
+    let adapters = on_device_thread(adapters).unwrap();
     assert!(!adapters.is_empty(), "an adapter");
     for adapter in &adapters {
         let info = adapter.info();
@@ -19,7 +19,7 @@ fn adapters_are_listed_with_clean_names() {
         assert!(info.name.chars().all(|character| !character.is_control()), "{info:?}");
     }
     let first = adapters[0].clone();
-    let made = make(move || Device::create_on(&first, &DeviceConfig::default())).unwrap();
+    let made = on_device_thread(move || Device::create_on(&first, &DeviceConfig::default())).unwrap();
     assert_eq!(made.adapter(), adapters[0].info());
     assert_eq!(made.properties().name, adapters[0].info().name);
 }

@@ -41,7 +41,7 @@ fn the_table_is_asked_by_number() {
 }
 
 #[test]
-fn what_is_never_placed_requires_dedicated_memory() {
+fn resources_that_are_never_placed_require_dedicated_memory() {
     let sampled = texture(64, Format::Rgba8Unorm, Usage::SHADER_READ | Usage::COPY_DST);
     let vertices = buffer(64, Usage::VERTEX);
     for (device, expected) in
@@ -155,7 +155,7 @@ fn copies_that_the_driver_loses_are_refused() {
 
 /// Nothing is placed: no heap is created for any resource.
 #[test]
-fn the_manager_commits_everything_then() {
+fn the_manager_commits_everything_on_faulty_drivers() {
     let device = on(IRIS_XE);
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     let usages = [Usage::VERTEX, Usage::SHADER_READ, Usage::UNORDERED_ACCESS, Usage::INDIRECT];

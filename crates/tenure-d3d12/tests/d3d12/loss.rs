@@ -33,7 +33,7 @@ fn lost<T>(answer: Result<T, DeviceError>) {
 }
 
 #[test]
-fn every_call_says_that_the_device_is_lost() {
+fn every_call_reports_the_lost_device() {
     let bench = Bench::new(device());
     let device = &bench.device;
     let heap = device.create_heap(&heap_desc(MIB, GPU_ONLY, HeapCategory::Any)).unwrap();

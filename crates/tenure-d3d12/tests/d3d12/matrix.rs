@@ -62,7 +62,7 @@ pub(crate) fn adapter() -> Adapter {
 }
 
 /// A device with the requested options, as far as the environment allows. To be called where devices are
-/// [made](crate::maker).
+/// [made](crate::device_thread).
 pub(crate) fn create(options: DeviceConfig) -> Result<Device, DeviceError> {
     LazyLock::force(&RUNTIME);
     let barriers = barriers(variable("TENURE_D3D12_BARRIERS").as_deref());

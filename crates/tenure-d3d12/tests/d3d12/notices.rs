@@ -9,15 +9,15 @@ use tenure_d3d12::windows::core::Interface;
 use tenure_d3d12::{Device, DeviceConfig};
 
 use crate::bench::{LONG, MIB, device};
+use crate::device_thread::on_device_thread;
 use crate::interposed::{BUDGET_COOKIE, Call, Spy, TRIM_COOKIE};
-use crate::maker::make;
 use crate::matrix;
 
 const AMPLE: (u64, u64) = (64 << 30, 32 << 30);
 
 /// A device on an adapter that is watched, also during the creation.
 fn watched() -> (Spy, Device) {
-    make(|| {
+    on_device_thread(|| {
         let adapter = matrix::adapter();
         let mut spy = Spy::on_adapter(&adapter.raw().cast::<IDXGIAdapter3>().unwrap());
         spy.grant(&[AMPLE, AMPLE]);
@@ -34,7 +34,7 @@ fn trimmed() -> (Spy, Device) {
     spy.offer_trims();
     let queues: Vec<_> = (0..3).filter_map(|id| first.queue(tenure_core::QueueId(id)).cloned()).collect();
     let raw = first.raw().clone();
-    let second = make(move || Device::new(&raw, &queues, &DeviceConfig::default()).unwrap());
+    let second = on_device_thread(move || Device::new(&raw, &queues, &DeviceConfig::default()).unwrap());
     (spy, second)
 }
 
@@ -53,7 +53,7 @@ fn changes_of_the_budget_are_heard() {
 
 /// The manager queries the budget in the same frame again.
 #[test]
-fn the_manager_asks_when_the_budget_changes() {
+fn a_changed_budget_is_queried_in_the_same_frame() {
     let (spy, device) = watched();
     let gpu = Gpu::new(device, Config::default()).unwrap();
     let end_frame = || gpu.begin_frame().unwrap().end().unwrap();
@@ -122,7 +122,7 @@ fn evicted(calls: &[Call]) -> Vec<usize> {
 /// If the budget shrinks, blocks are evicted, but none in flight; they are made resident before they are used,
 /// and the queue waits for that. If it grows, nothing more is evicted.
 #[test]
-fn a_budget_that_follows_a_script_is_kept() {
+fn a_scripted_budget_is_respected() {
     let (spy, device) = watched();
     let world = World::new(device, &spy);
     let all = world.taken();
@@ -186,7 +186,7 @@ fn reserved(calls: &[Call]) -> Vec<(i32, u64)> {
 /// Memory that cannot be evicted is reserved, as far as Windows allows, after large changes, and the
 /// reservation ends with the device.
 #[test]
-fn what_is_pinned_is_reserved() {
+fn pinned_memory_is_reserved() {
     let (spy, device) = watched();
     let gpu = Gpu::new(device, Config::default()).unwrap();
     let end_frame = || gpu.begin_frame().unwrap().end().unwrap();
@@ -227,7 +227,7 @@ fn what_is_pinned_is_reserved() {
 
 /// Windows requests memory on a thread of its own: idle blocks are evicted at the end of the frame.
 #[test]
-fn trims_are_followed_until_the_device_goes() {
+fn trim_requests_are_handled_until_the_device_ends() {
     let (spy, device) = trimmed();
     assert_eq!(spy.take(), [Call::ListensForTrims]);
     assert_eq!(device.take_trim_request(), None);
@@ -254,7 +254,7 @@ fn all_wrappers_of_a_device_hear_of_trims() {
     let (spy, second) = trimmed();
     let queues: Vec<_> = (0..3).filter_map(|id| second.queue(tenure_core::QueueId(id)).cloned()).collect();
     let raw = second.raw().clone();
-    let third = make(move || Device::new(&raw, &queues, &DeviceConfig::default()).unwrap());
+    let third = on_device_thread(move || Device::new(&raw, &queues, &DeviceConfig::default()).unwrap());
     assert_eq!(spy.take(), [Call::ListensForTrims], "once");
     let wanted = Some(TrimRequest { bytes: MIB, unused: false, restarts: false });
     assert!(spy.trim(4, MIB));

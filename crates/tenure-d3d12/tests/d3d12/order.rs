@@ -59,7 +59,7 @@ fn a_heap_destroyed_too_early_stays_until_it_is_empty() {
 }
 
 #[test]
-fn in_the_right_order_each_goes_at_once() {
+fn objects_destroyed_in_order_are_released_at_once() {
     let device = device();
     let released = Arc::new(Mutex::new(Vec::new()));
     let heap = device.create_heap(&heap_desc(MIB, GPU_ONLY, HeapCategory::Any)).unwrap();

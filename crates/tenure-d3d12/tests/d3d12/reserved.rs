@@ -29,7 +29,7 @@ fn update<'a>(
 }
 
 #[test]
-fn what_the_device_lacks_is_refused_by_name() {
+fn missing_features_are_refused_by_name() {
     let device = device();
     let offered = device.properties().features.contains(Features::RESERVED_BUFFERS);
     let made = device.create_reserved(&buffer(16 * TILE, Usage::SHADER_READ));

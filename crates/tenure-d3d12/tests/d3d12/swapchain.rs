@@ -35,7 +35,7 @@ pub(crate) fn end(gpu: Gpu<Device>) {
 }
 
 #[test]
-fn what_is_presented_is_seen() {
+fn presented_images_are_seen() {
     let (gpu, window) = (gpu(), TestWindow::new([96, 64]));
     let mut chain = Swapchain::new(&gpu, window.handle, &SwapchainDesc::new([96, 64])).unwrap();
     assert_eq!((chain.extent(), chain.images()), ([96, 64], 3));
@@ -117,7 +117,7 @@ fn a_thousand_frames_with_resizes_leave_nothing() {
 
 /// With a copy of the picture, as for screenshots.
 #[test]
-fn images_are_copied_where_the_usage_says_so() {
+fn images_with_the_copy_usage_are_copied() {
     let (gpu, window) = (gpu(), TestWindow::new([64, 64]));
     let desc = SwapchainDesc::new([64, 64]).usage(Usage::COPY_SRC).format(Format::Rgba8Unorm);
     let mut chain = Swapchain::new(&gpu, window.handle, &desc).unwrap();

@@ -154,7 +154,7 @@ fn a_resize_is_not_held_up_by_other_work() {
 
 /// A refused resize changes nothing, and succeeds when no references are left.
 #[test]
-fn a_resize_waits_for_nobody_who_holds_an_image() {
+fn a_resize_does_not_wait_for_held_images() {
     let (gpu, window) = (gpu(), TestWindow::new([64, 64]));
     let mut chain = Swapchain::new(&gpu, window.handle, &SwapchainDesc::new([64, 64])).unwrap();
     let image = chain.acquire().unwrap().unwrap();
@@ -284,7 +284,7 @@ fn waits_are_bounded() {
 }
 
 #[test]
-fn a_window_that_is_gone_is_said_to_be() {
+fn a_destroyed_window_is_an_error() {
     let (gpu, window) = (gpu(), TestWindow::new([64, 64]));
     let mut chain = Swapchain::new(&gpu, window.handle, &SwapchainDesc::new([0, 0])).unwrap();
     window.destroy();

@@ -20,8 +20,8 @@ use tenure_d3d12::windows::core::{GUID, HRESULT, Interface};
 use tenure_d3d12::{Device, DeviceConfig};
 
 use crate::bench::{GPU_ONLY, KIB, MIB, buffer, device, texture};
+use crate::device_thread::on_device_thread;
 use crate::interposed::{PUTTING, put};
-use crate::maker::make;
 use crate::matrix;
 
 type This = *mut c_void;
@@ -229,7 +229,7 @@ fn interpose(device: &ID3D12Device) {
 fn told(answer: Answer, options: DeviceConfig) -> Device {
     interpose(device().raw());
     let options = options.enhanced_barriers(false).relaxed_casting(false);
-    let created = make(move || {
+    let created = on_device_thread(move || {
         ANSWER.set(Some(answer));
         let created = matrix::create(options);
         ANSWER.set(None);
@@ -295,7 +295,7 @@ fn small_resources_lie_as_tightly_as_the_driver_lets_them() {
 
 /// The flag is an error there.
 #[test]
-fn nothing_is_tight_where_the_runtime_says_so_or_it_is_switched_off() {
+fn no_alignment_is_tight_if_unsupported_or_disabled() {
     let off = DeviceConfig::default().tight_alignment(false);
     for (answer, options) in [
         (Answer::Unknown, DeviceConfig::default()),

@@ -253,7 +253,7 @@ fn storage_shows_one_mip() {
 
 /// Targets are cleared through their own views and read through others.
 #[test]
-fn render_targets_are_where_they_say() {
+fn render_target_views_have_their_own_range() {
     let mut viewer = Viewer::new();
     let usage = Usage::RENDER_TARGET | Usage::SHADER_READ;
     let flat = TextureDesc::d2(8, 8, Format::Rgba8Unorm, usage);
@@ -394,7 +394,7 @@ fn other_formats_are_seen_in_their_own_way() {
 }
 
 #[test]
-fn samplers_find_what_they_are_asked_for() {
+fn samplers_follow_their_description() {
     let mut viewer = Viewer::new();
     let (texture, info) = painted(&mut viewer, TextureDesc::d2(4, 4, Format::Rgba8Unorm, TEXELS).mips(3));
     viewer.show_texture(0, &texture, whole(&info, ViewShape::D2));

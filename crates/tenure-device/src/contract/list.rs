@@ -78,7 +78,7 @@ pub trait CommandList<D: DescriptorDevice + QueryDevice>: Send {
     /// destroyed then, because Direct3D 12 refuses to reset a list whose `Close` failed.
     fn close(&mut self) -> Result<(), DeviceError>;
 
-    /// Records barriers, in one batch.
+    /// Records barriers, in one group.
     fn barriers(&mut self, barriers: &[Barrier<'_, D>]);
 
     /// Copies bytes between buffers.

@@ -59,7 +59,7 @@ fn panels_have_widgets_of_their_own() {
 
 /// Reserved address space is not memory, and shared memory of transient resources is not counted for each.
 #[test]
-fn what_has_no_memory_of_its_own_counts_as_none() {
+fn objects_without_their_own_memory_count_as_empty() {
     let gpu = manager();
     let _sparse =
         gpu.create_reserved(&ReservedDesc::buffer(3 << 30, Usage::SHADER_READ).tag("sparse")).unwrap();
@@ -113,7 +113,7 @@ fn submissions_without_frames_are_in_the_chart() {
 
 /// Of thousands of resources that views keep, only the first are named.
 #[test]
-fn what_views_keep_is_listed_in_part() {
+fn resources_kept_by_views_are_listed_in_part() {
     let gpu = manager();
     let desc = TextureDesc::d2(4, 4, Format::Rgba8Unorm, Usage::SHADER_READ).name("kept");
     let views: Vec<_> = (0..1000)
@@ -174,7 +174,7 @@ fn a_new_manager_at_the_same_address_is_another_one() {
 
 /// An object is outlined in the pool that it is in.
 #[test]
-fn what_is_selected_is_outlined_in_its_own_pool() {
+fn selected_objects_are_outlined_in_their_own_pool() {
     let gpu = manager();
     let granite = gpu.create_buffer(&BufferDesc::new(70_000, Usage::VERTEX).name("granite")).unwrap();
     let mut program = program(&gpu, [900.0, 600.0], egui::Theme::Dark);

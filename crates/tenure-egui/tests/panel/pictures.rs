@@ -19,7 +19,7 @@ fn count(picture: &Picture, colour: Color32, below: usize) -> f64 {
 
 /// Two tags, the first with three times the bytes: the pixels of their colours have the same ratio.
 #[test]
-fn pixels_of_a_map_are_as_many_as_bytes() {
+fn pixels_of_a_map_are_proportional_to_bytes() {
     let gpu = manager();
     let make =
         |size, tag: &'static str| gpu.create_buffer(&BufferDesc::new(size, Usage::VERTEX).tag(tag)).unwrap();
@@ -39,7 +39,7 @@ fn pixels_of_a_map_are_as_many_as_bytes() {
 
 /// While nothing changes the chart is a rectangle: the pixels of each layer are proportional to its bytes.
 #[test]
-fn pixels_of_a_chart_are_as_many_as_bytes() {
+fn pixels_of_a_chart_are_proportional_to_bytes() {
     let gpu = manager();
     let stones = [(); 64].map(|()| gpu.create_buffer(&BufferDesc::new(4 << 20, Usage::VERTEX)).unwrap());
     let alone = gpu.create_buffer(&BufferDesc::new(1 << 30, Usage::VERTEX)).unwrap();

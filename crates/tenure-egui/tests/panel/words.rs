@@ -18,7 +18,7 @@ fn bytes(count: u64) -> String {
 }
 
 #[test]
-fn the_heading_says_what_the_manager_counts() {
+fn the_heading_equals_the_counts_of_the_manager() {
     let gpu = manager();
     let mut program = shown(&gpu);
     let mut live = Vec::new();
@@ -40,7 +40,7 @@ fn the_heading_says_what_the_manager_counts() {
 }
 
 #[test]
-fn heaps_say_their_budget_and_their_parts() {
+fn heaps_show_their_budget_and_their_parts() {
     let gpu = manager();
     let stones = [1, 2].map(|mib| {
         let desc = BufferDesc::new(mib << 20, Usage::VERTEX).tag("terrain");
@@ -85,7 +85,7 @@ fn a_click_on_an_object_marks_it_in_its_block() {
 }
 
 #[test]
-fn objects_are_found_by_what_is_typed() {
+fn objects_are_found_by_typed_words() {
     let gpu = manager();
     let make = |name: &'static str, tag: &'static str| {
         gpu.create_buffer(&BufferDesc::new(5000, Usage::VERTEX).name(name).tag(tag)).unwrap()
@@ -107,7 +107,7 @@ fn objects_are_found_by_what_is_typed() {
 }
 
 #[test]
-fn what_is_newer_than_the_mark_is_shown_alone() {
+fn objects_newer_than_the_mark_are_shown_alone() {
     let gpu = manager();
     let make =
         |name: &'static str| gpu.create_buffer(&BufferDesc::new(5000, Usage::VERTEX).name(name)).unwrap();
@@ -131,7 +131,7 @@ fn what_is_newer_than_the_mark_is_shown_alone() {
 /// Objects are distinguished by identity: within a frame, in programs without frames, and if the panel shows
 /// the same of them.
 #[test]
-fn what_came_since_the_mark_is_new_in_programs_without_frames() {
+fn objects_since_the_mark_are_new_without_frames() {
     let gpu = manager();
     let make = || gpu.create_buffer(&BufferDesc::new(5000, Usage::VERTEX).name("twin")).unwrap();
     let old = make();
@@ -186,7 +186,7 @@ fn a_selected_object_is_found_again_where_it_has_moved() {
 }
 
 #[test]
-fn who_holds_back_what_was_dropped_is_named() {
+fn holders_of_dropped_objects_are_named() {
     let gpu = manager();
     let mut program = shown(&gpu);
     click(&mut program, "Waiting for release");
@@ -208,7 +208,7 @@ fn who_holds_back_what_was_dropped_is_named() {
 }
 
 #[test]
-fn what_views_keep_is_listed() {
+fn resources_kept_by_views_are_listed() {
     let gpu = manager();
     let mut program = shown(&gpu);
     let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).name("grass");
@@ -226,7 +226,7 @@ fn what_views_keep_is_listed() {
 }
 
 #[test]
-fn a_paused_panel_shows_what_was() {
+fn a_paused_panel_shows_earlier_counts() {
     let gpu = manager();
     let mut program = shown(&gpu);
     click(&mut program, "Pause");
@@ -240,7 +240,7 @@ fn a_paused_panel_shows_what_was() {
 }
 
 #[test]
-fn a_panel_of_another_manager_begins_anew() {
+fn a_panel_of_another_manager_is_reset() {
     let gpu = manager();
     let stone = gpu.create_buffer(&BufferDesc::new(1 << 20, Usage::VERTEX).name("stone")).unwrap();
     let mut program = shown(&gpu);

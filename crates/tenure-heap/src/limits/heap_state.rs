@@ -157,7 +157,7 @@ impl HeapState {
         self.taken.fetch_sub(self.settle(bytes), Ordering::Relaxed);
     }
 
-    pub(super) fn give_back(&self, bytes: u64) {
+    pub(super) fn release(&self, bytes: u64) {
         self.taken.fetch_sub(bytes, Ordering::Relaxed);
     }
 

@@ -195,7 +195,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         while left.pieces > 0 {
             if let Some(unneeded) = self.compaction.unneeded.pop() {
                 left.take_pieces(1);
-                self.give_up(unneeded);
+                self.free_lent(unneeded);
                 continue;
             }
             let goes_on = match self.compaction.phase {
@@ -225,7 +225,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         let lent = victims.iter().flat_map(Victim::lent).chain(unneeded);
         let mut is_any = false;
         for handle in lent {
-            self.give_up(handle);
+            self.free_lent(handle);
             is_any = true;
         }
         self.compaction.watches = !told.is_empty();
@@ -296,7 +296,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     }
 
     /// Frees a filler, or an unused new place.
-    fn give_up(&mut self, lent: Handle) {
+    fn free_lent(&mut self, lent: Handle) {
         let freed = self.suballocator.free(lent);
         debug_assert!(freed.is_ok(), "what was lent is taken back once");
         let Ok(freed) = freed else { return };
@@ -347,7 +347,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     fn merge_fillers(&mut self, block: BlockId, pieces: &mut Vec<victim::Piece>, most: usize) {
         let kept = pieces.len().saturating_sub(most);
         for piece in pieces.drain(kept..) {
-            self.give_up(piece.handle);
+            self.free_lent(piece.handle);
         }
         let Some(last) = pieces.last() else { return };
         let after = Some(last.handle);

@@ -28,7 +28,7 @@ pub(super) struct LargeBlocks {
     small: u64,
     frame: u64,
     /// The bytes and the frame of the last removed block, if it had not been empty for long.
-    given_back: Option<(u64, u64)>,
+    removed: Option<(u64, u64)>,
     /// The weighted number of blocks needed again soon, see [`COUNT`].
     count: u64,
     /// Until this frame, a smaller range may be the first in a large block.
@@ -52,7 +52,7 @@ impl LargeBlocks {
     /// Counts a block that would not have been needed without the last removal.
     fn note_need(&mut self, capacity: u64) {
         let is_early = |(bytes, frame): &mut (u64, u64)| capacity <= *bytes && self.frame - *frame <= SOON;
-        if self.given_back.take_if(is_early).is_none() {
+        if self.removed.take_if(is_early).is_none() {
             return;
         }
         self.count += COUNT;
@@ -63,9 +63,9 @@ impl LargeBlocks {
     }
 
     /// Notes bytes that were removed because a range needed a new block.
-    pub(super) const fn note_given_back(&mut self, bytes: u64) {
+    pub(super) const fn note_removed(&mut self, bytes: u64) {
         if bytes >= LARGE {
-            self.given_back = Some((bytes, self.frame));
+            self.removed = Some((bytes, self.frame));
         }
     }
 

@@ -33,17 +33,17 @@ pub(super) enum Backing<H> {
     Dedicated(HeapBlock<H>),
 }
 
-/// The part of a [`Backing`] that a record stores.
+/// The part of a [`Backing`] that an entry stores.
 #[derive(Clone, Copy)]
 enum Location {
-    /// No range; the key of the next vacant record.
+    /// No range; the key of the next vacant entry.
     Vacant(usize),
     Pooled(Suballocation),
     /// The key of its heap.
     Dedicated(usize),
 }
 
-struct Record {
+struct Entry {
     /// `None` for no range.
     serial: Option<NonZeroU64>,
     name: Name,
@@ -57,28 +57,28 @@ pub(super) struct AllocationTable<H> {
     /// The number of its pools, in each range.
     pools: u64,
     /// The records by key.
-    records: Vec<Record>,
-    /// The key of the first vacant record; past the end if there is none.
+    entries: Vec<Entry>,
+    /// The key of the first vacant entry; past the end if there is none.
     vacant: usize,
     dedicated: Slab<HeapBlock<H>>,
     /// Requested bytes of ranges with a dedicated heap.
     dedicated_requested: u64,
     last_serial: u64,
     /// The lookup of ranges by block, if enabled: by pool, then by the index of the handle.
-    places: Option<Vec<Vec<RangeRecord>>>,
+    places: Option<Vec<Vec<RangeEntry>>>,
 }
 
-/// The record of a range of a block.
+/// The entry of a range of a block.
 #[derive(Clone, Copy, Default)]
-struct RangeRecord {
+struct RangeEntry {
     key: u32,
     alignment_log2: u8,
 }
 
-/// Records that are made at the beginning, so that neither the program's heap nor the operating system has
+/// Entries that are made at the beginning, so that neither the program's heap nor the operating system has
 /// to find memory for one of them later.
 const ROOM: usize = 256;
-/// The number of vacant records added at once later; no more, because one call waits for it.
+/// The number of vacant entries added at once later; no more, because one call waits for it.
 const AT_ONCE: usize = 16;
 
 /// A live range, for reports.
@@ -158,7 +158,7 @@ pub struct MemoryTotals {
     pub spilled_bytes: u64,
 }
 
-impl Record {
+impl Entry {
     fn vacant(next: usize) -> Self {
         let location = Location::Vacant(next);
         Self { serial: None, name: Name::default(), size: 0, memory: MemoryTypeId(0), location }
@@ -170,7 +170,7 @@ impl<H> AllocationTable<H> {
     pub(super) fn new(pools: u64, finds_ranges: bool) -> Self {
         Self {
             pools,
-            records: (0..ROOM).map(|key| Record::vacant(key + 1)).collect(),
+            entries: (0..ROOM).map(|key| Entry::vacant(key + 1)).collect(),
             vacant: 0,
             dedicated: Slab::new(),
             dedicated_requested: 0,
@@ -225,7 +225,7 @@ impl<H> AllocationTable<H> {
         MemoryRange { pools, key, serial, offset, size, memory, is_dedicated: false }
     }
 
-    /// Fills a vacant record in place, field by field: a record built elsewhere is written in parts and copied as
+    /// Fills a vacant entry in place, field by field: an entry built elsewhere is written in parts and copied as
     /// a whole, which stalls the processor.
     #[inline(always)]
     fn write(
@@ -235,45 +235,45 @@ impl<H> AllocationTable<H> {
         memory: MemoryTypeId,
         location: Location,
     ) -> (usize, NonZeroU64) {
-        if self.vacant >= self.records.len() {
+        if self.vacant >= self.entries.len() {
             self.grow();
         }
         let key = self.vacant;
         let serial = NonZeroU64::MIN.saturating_add(self.last_serial);
         self.last_serial += 1;
-        let record = &mut self.records[key];
-        if let Location::Vacant(next) = record.location {
+        let entry = &mut self.entries[key];
+        if let Location::Vacant(next) = entry.location {
             self.vacant = next;
         }
-        record.serial = Some(serial);
-        record.name = name;
-        record.size = size;
-        record.memory = memory;
-        record.location = location;
+        entry.serial = Some(serial);
+        entry.name = name;
+        entry.size = size;
+        entry.memory = memory;
+        entry.location = location;
         (key, serial)
     }
 
-    /// Adds vacant records when there are none.
+    /// Adds vacant entries when there are none.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let first = self.records.len();
-        if first == self.records.capacity() {
-            self.records.reserve_exact(first / 2);
+        let first = self.entries.len();
+        if first == self.entries.capacity() {
+            self.entries.reserve_exact(first / 2);
         }
-        let last = (first + AT_ONCE).min(self.records.capacity());
-        self.records.extend((first..last).map(|key| Record::vacant(key + 1)));
+        let last = (first + AT_ONCE).min(self.entries.capacity());
+        self.entries.extend((first..last).map(|key| Entry::vacant(key + 1)));
         self.vacant = first;
     }
 
     /// Removes a range; `None` if it is not live.
     #[inline(always)]
     pub(super) fn remove(&mut self, range: &MemoryRange) -> Option<Backing<H>> {
-        let record = self.records.get_mut(range.key).filter(|record| record.serial == Some(range.serial))?;
-        record.serial = None;
-        record.name = Name::default();
-        let size = record.size;
-        let location = std::mem::replace(&mut record.location, Location::Vacant(self.vacant));
+        let entry = self.entries.get_mut(range.key).filter(|entry| entry.serial == Some(range.serial))?;
+        entry.serial = None;
+        entry.name = Name::default();
+        let size = entry.size;
+        let location = std::mem::replace(&mut entry.location, Location::Vacant(self.vacant));
         self.vacant = range.key;
         match location {
             Location::Pooled(suballocation) => Some(Backing::Pooled(suballocation)),
@@ -290,7 +290,7 @@ impl<H> AllocationTable<H> {
     pub(super) fn find(&self, pool: u16, found: &BlockAllocation) -> Option<(MemoryRange, u64)> {
         let place = self.places.as_ref()?.get(usize::from(pool))?.get(found.handle.index())?;
         let key = place.key as usize;
-        let &Record { serial, size, memory, location, .. } = self.records.get(key)?;
+        let &Entry { serial, size, memory, location, .. } = self.entries.get(key)?;
         let Location::Pooled(suballocation) = location else { return None };
         let is_it = suballocation.pool == pool && suballocation.handle == found.handle;
         let range = MemoryRange {
@@ -321,10 +321,10 @@ impl<H> AllocationTable<H> {
         }
     }
 
-    /// The record of a live range.
-    fn get(&self, range: &MemoryRange) -> Option<&Record> {
-        let is_it = |record: &&Record| self.has_made(range) && record.serial == Some(range.serial);
-        self.records.get(range.key).filter(is_it)
+    /// The entry of a live range.
+    fn get(&self, range: &MemoryRange) -> Option<&Entry> {
+        let is_it = |entry: &&Entry| self.has_made(range) && entry.serial == Some(range.serial);
+        self.entries.get(range.key).filter(is_it)
     }
 
     /// The dedicated heap of a live range, if it has one.
@@ -337,29 +337,29 @@ impl<H> AllocationTable<H> {
 
     /// The name of a live range.
     pub(super) fn name(&self, range: &MemoryRange) -> Option<&Name> {
-        self.get(range).map(|record| &record.name)
+        self.get(range).map(|entry| &entry.name)
     }
 
     /// False if the range is not live.
     pub(super) fn rename(&mut self, range: &MemoryRange, name: Name) -> bool {
-        let record = self.records.get_mut(range.key).filter(|record| record.serial == Some(range.serial));
-        record.map(|record| record.name = name).is_some()
+        let entry = self.entries.get_mut(range.key).filter(|entry| entry.serial == Some(range.serial));
+        entry.map(|entry| entry.name = name).is_some()
     }
 
     /// The live allocations, in no particular order.
     pub(super) fn live(&self) -> Vec<LiveMemory> {
-        self.records.iter().enumerate().filter_map(|(index, record)| self.live_of(index, record)).collect()
+        self.entries.iter().enumerate().filter_map(|(index, entry)| self.live_of(index, entry)).collect()
     }
 
-    fn live_of(&self, index: usize, record: &Record) -> Option<LiveMemory> {
-        let (heap_size, block, offset) = match record.location {
+    fn live_of(&self, index: usize, entry: &Entry) -> Option<LiveMemory> {
+        let (heap_size, block, offset) = match entry.location {
             Location::Pooled(suballocation) => {
                 (0, Some((suballocation.pool, suballocation.block)), suballocation.offset)
             }
             Location::Dedicated(key) => (self.dedicated.get(key)?.size, None, 0),
             Location::Vacant(_) => return None,
         };
-        let Record { serial, ref name, size, memory, .. } = *record;
+        let Entry { serial, ref name, size, memory, .. } = *entry;
         Some(LiveMemory {
             name: name.clone(),
             serial: serial?,
@@ -383,17 +383,17 @@ impl<H> AllocationTable<H> {
     }
 }
 
-/// Notes the record of a range of a block.
-fn note_place(places: &mut Vec<Vec<RangeRecord>>, range: &Suballocation, key: usize, alignment: u64) {
+/// Notes the entry of a range of a block.
+fn note_place(places: &mut Vec<Vec<RangeEntry>>, range: &Suballocation, key: usize, alignment: u64) {
     let (pool, index) = (usize::from(range.pool), range.handle.index());
     if places.len() <= pool {
         places.resize_with(pool + 1, Vec::new);
     }
     let of_pool = &mut places[pool];
     if of_pool.len() <= index {
-        of_pool.resize(index + 1, RangeRecord::default());
+        of_pool.resize(index + 1, RangeEntry::default());
     }
     // More ranges than that do not fit into any memory.
     let key = u32::try_from(key).unwrap_or(u32::MAX);
-    of_pool[index] = RangeRecord { key, alignment_log2: alignment.trailing_zeros() as u8 };
+    of_pool[index] = RangeEntry { key, alignment_log2: alignment.trailing_zeros() as u8 };
 }

@@ -143,7 +143,7 @@ pub struct FrameConfig {
     /// that changes each frame (constants, staging memory, command lists). Fewer makes
     /// `begin_frame` wait sooner.
     pub in_flight: u32,
-    /// Frames after which an unused block, or a page that no recording took, is given back to the driver.
+    /// Frames after which an unused block, or a page that no recording took, is freed.
     /// Default 16; at most 1,000,000. One free page stays for each thread that fills pages. In a program without frames they stay
     /// until `trim`, or until memory is short.
     ///

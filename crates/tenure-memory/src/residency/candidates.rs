@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_once_is_expected_the_later_the_older_it_is() {
+    fn older_blocks_used_once_are_expected_later() {
         assert!(
             used(&[10]).expected(500, TypicalPause::default())
                 > used(&[400]).expected(500, TypicalPause::default())
@@ -137,7 +137,7 @@ mod tests {
 
     /// A camera that goes back and forth sees a place after a short and a long pause alternately.
     #[test]
-    fn to_and_fro_the_pause_before_the_last_comes_next() {
+    fn alternating_pauses_predict_the_one_before_the_last() {
         let uses = used(&[0, 20, 100, 120, 200]);
         assert_eq!(uses.expected(205, TypicalPause::default()), 15);
         assert_eq!(
@@ -163,7 +163,7 @@ mod tests {
 
     /// The wait of a block for its first use is not one of its pauses, but contributes to the typical pause.
     #[test]
-    fn what_was_used_once_is_expected_as_others_were() {
+    fn blocks_used_once_are_expected_by_the_typical_pause() {
         let (mut typical, mut first) = (TypicalPause::default(), Used::new(0));
         first.note(50, &mut typical);
         let second = Used::new(0);

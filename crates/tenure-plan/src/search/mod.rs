@@ -10,9 +10,9 @@ mod bound;
 mod conflict;
 mod domain;
 mod nogoods;
+mod number_types;
 mod portfolio;
 mod sets;
-mod unit;
 
 use crate::numbers::mix;
 use crate::problem::Problem;
@@ -21,10 +21,10 @@ use bound::{Bounds, Failure};
 use conflict::{ConflictAnalysis, Placements, StateContext};
 use domain::{Capacity, Domain};
 use nogoods::{FailedStates, Fingerprint, LearnedNogoods};
+use number_types::Unit;
 use portfolio::{BranchingOrder, SearchKey};
 pub(crate) use portfolio::{Solver, StopCondition, solver};
 use sets::Sets;
-use unit::Unit;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

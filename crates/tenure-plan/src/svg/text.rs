@@ -59,7 +59,7 @@ mod tests {
     use super::{escaped, fitted, width};
 
     #[test]
-    fn nothing_that_means_something_is_left() {
+    fn special_characters_are_escaped() {
         let hostile = "</text><script>alert('1')</script>&\"\u{0}\u{1b}\u{202e}\u{ffff}";
         let safe = escaped(hostile);
         assert!(!safe.contains(['<', '>', '"', '\'', '\u{0}', '\u{1b}', '\u{202e}', '\u{ffff}']));

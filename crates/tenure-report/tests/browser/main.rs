@@ -93,7 +93,7 @@ fn small() -> Small {
 }
 
 #[test]
-fn the_page_says_what_the_manager_says() {
+fn the_page_equals_the_statistics_of_the_manager() {
     let Small { run, mut page } = small();
     let shown = page.eval(
         "[...Array(app.history.frameCount).keys()].map((frame) => {
@@ -153,7 +153,7 @@ fn names_are_text_and_nothing_else() {
 }
 
 #[test]
-fn keys_do_what_the_page_says() {
+fn keys_work_as_documented_on_the_page() {
     let Small { run, mut page } = small();
     let last = run.frames.len() as f64 - 1.0;
     let frame = |page: &mut Page| number(page, "app.frame");
@@ -207,7 +207,7 @@ fn keys_do_what_the_page_says() {
 }
 
 #[test]
-fn clicks_do_what_the_page_says() {
+fn clicks_work_as_documented_on_the_page() {
     let Small { run, mut page } = small();
     let frames = run.frames.len() as f64;
     let middle = page.place(".chart .layers", (0.5, 0.5));
@@ -262,7 +262,7 @@ fn clicks_do_what_the_page_says() {
 
 /// A moving object is one object: it stays where frames are compared, and it stays selected where it is now.
 #[test]
-fn what_moves_stays_one_object() {
+fn moving_objects_stay_one_object() {
     let program::Moves { run, places, .. } = program::movable(3, 60);
     let folder = tempfile::tempdir().unwrap();
     let mut page = opened(&write(&run.history, folder.path(), "moves.html"), (1400, 900));

@@ -6,9 +6,9 @@ mod lifetime;
 mod race;
 mod sharing;
 mod target;
+mod uninitialized_reads;
 mod unordered;
 mod visible;
-mod written;
 
 use std::sync::Arc;
 

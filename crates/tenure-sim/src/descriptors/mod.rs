@@ -1,8 +1,8 @@
 //! Descriptors: heaps that are indexed, and sets.
 
-mod at;
 mod content;
 mod heap;
+mod locations;
 mod reads;
 mod set;
 mod uses;
@@ -10,11 +10,11 @@ mod view;
 mod write;
 mod write_set;
 
-pub use at::DescriptorAt;
-pub(crate) use at::{At, Slots};
 pub(crate) use content::{Slot, What};
 pub use heap::DescriptorHeap;
 pub(crate) use heap::DescriptorHeapState;
+pub use locations::DescriptorAt;
+pub(crate) use locations::{At, Slots};
 pub use set::{SetBlock, SetLayout};
 pub(crate) use uses::MOST_READ;
 

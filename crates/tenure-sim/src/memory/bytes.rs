@@ -163,7 +163,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_tebibyte_costs_nothing_and_holds_what_is_written() {
+    fn a_tebibyte_costs_nothing_and_holds_written_bytes() {
         let memory = Bytes::new(1 << 40, 0xCD);
         memory.write((1 << 40) - 5, b"hello");
         let mut out = [0; 7];

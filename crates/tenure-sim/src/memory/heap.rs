@@ -179,7 +179,7 @@ impl HeapState {
         fresh
     }
 
-    pub(crate) fn leave(&self, tenant: &Tenant, range: Range<u64>) {
+    pub(crate) fn free(&self, tenant: &Tenant, range: Range<u64>) {
         self.placed.lock().remove(&tenant.label.id);
         self.owners.lock().forget(range, tenant);
     }

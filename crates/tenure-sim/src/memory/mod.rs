@@ -5,7 +5,7 @@ mod heap;
 mod history;
 mod sharing;
 mod tiles;
-mod written;
+mod written_bytes;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(crate) use self::heap::{HeapState, Store, Tenant};
 pub(crate) use self::history::{Access, History};
 pub(crate) use self::sharing::{Handover, SharedMemory};
 pub(crate) use self::tiles::{TileTable, TileTarget};
-pub(crate) use self::written::Written;
+pub(crate) use self::written_bytes::Written;
 use crate::layout::TILE;
 
 /// The memory of a resource.

@@ -68,7 +68,7 @@ impl DriverMemory {
     }
 
     /// Returns the bytes taken by [`take`](Self::take).
-    pub(crate) fn give(&self, properties: &Properties, memory: MemoryTypeId, size: u64) {
+    pub(crate) fn release(&self, properties: &Properties, memory: MemoryTypeId, size: u64) {
         let size = taken(properties, memory, size);
         let mut state = self.0.lock();
         if let Some(kind) = properties.memory_types.get(usize::from(memory.0)) {

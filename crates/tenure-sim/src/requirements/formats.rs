@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn formats_are_refused_for_what_no_gpu_does_with_them() {
+    fn formats_are_refused_for_usages_that_no_gpu_supports() {
         let refused = |format, usage| !has(Profile::DISCRETE, format, usage);
         assert!(refused(Format::Bc1Unorm, Usage::RENDER_TARGET));
         assert!(refused(Format::Bc1Unorm, Usage::UNORDERED_ACCESS));

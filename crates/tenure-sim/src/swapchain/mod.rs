@@ -350,7 +350,7 @@ impl Swapchain {
         let (format, mode) = self.choose()?;
         let images = self.images.iter().map(|image| image.texture().raw().state.clone()).collect::<Vec<_>>();
         let was_outdated = std::mem::replace(&mut self.is_outdated, true);
-        self.let_go();
+        self.release_images();
         // Vulkan: a held image keeps the old swap chain alive.
         if !self.is_vulkan() {
             let timeout = self.gpu.config().frames.timeout;
@@ -544,7 +544,7 @@ impl Swapchain {
     }
 
     /// Releases all images, once the GPU and the window no longer use them.
-    fn let_go(&mut self) {
+    fn release_images(&mut self) {
         let timeout = self.gpu.config().frames.shutdown_timeout;
         // When the device is lost, or does not finish, deferred release frees its resources.
         let _is_idle = self.gpu.wait(&self.gpu.submitted(), timeout);
@@ -559,7 +559,7 @@ impl Swapchain {
 
 impl Drop for Swapchain {
     fn drop(&mut self) {
-        self.let_go();
+        self.release_images();
     }
 }
 

@@ -36,7 +36,7 @@ fn between<'a>(after: &'a Resource, from: State, to: State) -> Barrier<'a, Devic
 }
 
 #[test]
-fn an_aliasing_barrier_comes_after_what_was_done_with_the_bytes() {
+fn an_aliasing_barrier_comes_after_earlier_uses_of_the_bytes() {
     for (profile, from, is_right) in [
         (VULKAN, TARGET, true),
         (VULKAN, State::all(), true),
@@ -67,7 +67,7 @@ fn an_aliasing_barrier_comes_after_what_was_done_with_the_bytes() {
 
 /// A barrier continues from the one before it.
 #[test]
-fn a_barrier_that_nothing_follows_is_to_be_followed_itself() {
+fn an_unused_barrier_must_be_followed_by_the_next_one() {
     for (from, is_right) in [(State::PIXEL_SHADER, true), (TARGET, false)] {
         let (device, [bloom, shadow], _heap) = pair(VULKAN, &targets());
         submit(&device, GRAPHICS, 1, &[], |list| {
@@ -83,7 +83,7 @@ fn a_barrier_that_nothing_follows_is_to_be_followed_itself() {
 }
 
 #[test]
-fn what_another_queue_did_is_waited_for() {
+fn uses_of_another_queue_are_waited_for() {
     let (device, [bloom, shadow], _heap) = pair(VULKAN, &targets());
     submit(&device, COMPUTE, 1, &[], |list| {
         transition(list, &bloom, State::COMMON, STORAGE);
@@ -97,7 +97,7 @@ fn what_another_queue_did_is_waited_for() {
 }
 
 #[test]
-fn the_first_use_is_what_the_aliasing_barrier_leads_to() {
+fn the_first_use_matches_the_state_of_the_aliasing_barrier() {
     for (profile, to, is_right) in [
         (VULKAN, STORAGE, true),
         (VULKAN, STORAGE | TARGET, true),
@@ -159,7 +159,7 @@ fn buffers_are_held_to_both_scopes_too() {
 
 /// A layout change may write to all of the bytes.
 #[test]
-fn a_transition_is_for_who_has_the_bytes() {
+fn transitions_require_ownership_of_the_bytes() {
     for profile in BOTH {
         let (device, [bloom, shadow], _heap) = pair(profile, &targets());
         submit(&device, GRAPHICS, 1, &[], |list| {
@@ -219,7 +219,7 @@ fn one_barrier_is_lost_and_counted_from_now() {
 }
 
 #[test]
-fn what_is_discarded_is_undefined() {
+fn discarded_contents_are_undefined() {
     for profile in BOTH {
         for discarded in [None, Some(Subresource::One(1)), Some(Subresource::All)] {
             let device = manual(profile);

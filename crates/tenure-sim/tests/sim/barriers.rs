@@ -65,7 +65,7 @@ fn a_barrier_comes_after_every_read_in_one_layout() {
 
 /// A layout change does not make earlier writes visible to all reads in the layout.
 #[test]
-fn what_a_barrier_does_not_name_does_not_see_the_write() {
+fn states_that_a_barrier_does_not_name_miss_the_write() {
     for profile in explicit() {
         let device = manual(profile);
         let target = target(&device);
@@ -101,7 +101,7 @@ fn the_end_of_a_submission_orders_everything_on_direct3d() {
 /// After a wait for another queue's semaphore all writes known to that queue are visible, also the waiting
 /// queue's own.
 #[test]
-fn waiting_for_who_has_waited_orders_everything() {
+fn waits_are_transitive() {
     for there_and_back in [false, true] {
         let device = manual(Profile::VULKAN_NVIDIA);
         let rock = committed(&device, "rock", &buffer(256, READ | Usage::COPY_DST));
@@ -123,7 +123,7 @@ fn waiting_for_who_has_waited_orders_everything() {
 
 /// Direct3D 12: a barrier waits for everything that waited for the barrier before it.
 #[test]
-fn enhanced_barriers_contain_what_the_last_one_led_to() {
+fn enhanced_barriers_contain_the_previous_state() {
     for profile in [Profile::D3D12_ENHANCED, Profile::VULKAN_NVIDIA] {
         let device = manual(profile);
         let target = target(&device);
@@ -172,7 +172,7 @@ fn a_barrier_orders_unordered_accesses_where_it_is() {
 
 /// With legacy states a compute queue has no pixel shaders, not even combined with other readers.
 #[test]
-fn a_compute_queue_uses_only_what_is_in_states_it_knows() {
+fn a_compute_queue_uses_only_states_that_it_supports() {
     for (state, knows) in [
         (State::NON_PIXEL_SHADER, true),
         (State::SHADER_READ, false),
@@ -274,7 +274,7 @@ fn a_change_of_layout_waits_for_the_readers_of_other_queues() {
 
 /// States that share a layout on Vulkan, but not on Direct3D 12; and a layout only for graphics queues.
 #[test]
-fn enhanced_layouts_serve_what_the_specification_says() {
+fn enhanced_layouts_follow_the_specification() {
     let sampled = State::DEPTH_READ | State::SHADER_READ;
     for (led, queue, wanted, is_served) in [
         (State::COPY_SRC, GRAPHICS, State::RESOLVE_SRC, false),

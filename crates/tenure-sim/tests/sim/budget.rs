@@ -18,7 +18,7 @@ fn heap_desc(size: u64) -> HeapDesc {
 }
 
 #[test]
-fn usage_follows_heaps_and_committed_resources_and_placed_ones_are_free() {
+fn usage_counts_heaps_and_committed_resources_only() {
     let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).budgets([100 * MIB]));
     let heap = device.create_heap(&heap_desc(4 * MIB)).unwrap();
     let rock = committed(&device, "rock", &buffer(100, Usage::VERTEX));

@@ -7,7 +7,7 @@ use tenure_sim::{CallKind, Costs, Device, DeviceConfig, Lag, Profile};
 use crate::common::*;
 
 #[test]
-fn calls_are_counted_and_cost_what_the_model_says() {
+fn calls_are_counted_with_the_costs_of_the_model() {
     let costs = Costs { create_committed: 1000, per_mib: 10, destroy_memory: 7, map: 3, ..Costs::default() };
     let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).costs(costs));
     let up = device.create_committed(&buffer(5 << 20, Usage::COPY_SRC), MemoryTypeId(1)).unwrap();

@@ -167,7 +167,7 @@ fn left_part(columns: u32) -> Vec<tenure_sim::Hazard> {
 }
 
 #[test]
-fn padding_is_not_read_and_what_a_copy_leaves_out_is_not_written() {
+fn padding_is_not_read_and_omitted_texels_are_not_written() {
     assert_clean(&left_part(8));
     assert_one(&left_part(7), tenure_sim::HazardKind::UninitializedRead, &["moss"]);
 }

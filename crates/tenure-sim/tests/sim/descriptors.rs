@@ -29,7 +29,7 @@ fn descriptors_of_the_dead() {
 }
 
 #[test]
-fn freed_descriptors_say_whose_they_were() {
+fn freed_descriptors_name_their_previous_owner() {
     let device = manual(Profile::DISCRETE);
     let heaps = Heaps::new(&device, DescriptorKind::Resource);
     let rock = painted(&device, 1, "rock", readable(4, 4));
@@ -238,7 +238,7 @@ fn heaps_that_cannot_be_set() {
 }
 
 #[test]
-fn descriptors_are_used_as_what_they_are() {
+fn descriptors_are_used_by_their_kind() {
     let device = manual(Profile::DISCRETE);
     let heaps = Heaps::new(&device, DescriptorKind::Resource);
     let samplers = Heaps::new(&device, DescriptorKind::Sampler);
@@ -443,7 +443,7 @@ fn texels_are_read_and_sampled_through_descriptors() {
 }
 
 #[test]
-fn what_is_not_there_reads_as_zero_and_is_a_hazard() {
+fn missing_descriptors_read_as_zero_and_are_hazards() {
     let device = manual(Profile::DISCRETE);
     let heaps = Heaps::new(&device, DescriptorKind::Resource);
     let samplers = Heaps::new(&device, DescriptorKind::Sampler);
@@ -459,7 +459,7 @@ fn what_is_not_there_reads_as_zero_and_is_a_hazard() {
 }
 
 #[test]
-fn what_is_recorded_exists() {
+fn recorded_descriptors_exist() {
     let device = manual(Profile::DISCRETE);
     let heaps = Heaps::new(&device, DescriptorKind::Resource);
     let out = out(&device);

@@ -92,7 +92,7 @@ fn each_misuse_of_a_fence_is_found() {
 }
 
 #[test]
-fn what_nothing_signals_is_named_at_the_end() {
+fn fences_that_nothing_signals_are_named_at_the_end() {
     let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None));
     let fence = device.create_fence("never");
     submit(&device, GRAPHICS, 1, &[fence.at(4)], &[]);
@@ -134,7 +134,7 @@ fn fences_order_queues() {
 
 /// Work that the program submits by itself is found when something it uses is destroyed.
 #[test]
-fn what_the_programs_own_work_uses_is_not_destroyed() {
+fn destroying_resources_of_external_work_is_a_hazard() {
     let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Manual));
     let desc = buffer(256, Usage::COPY_DST);
     let target = device.create_committed(&desc, local_type(&device, &desc)).unwrap();
@@ -280,7 +280,7 @@ fn declared_states_are_led_on_from() {
 }
 
 #[test]
-fn errors_and_panics_of_the_programs_own_code_count_its_submissions() {
+fn submissions_of_failed_or_panicked_external_code_count() {
     let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None));
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     let refused: Result<((), SyncPoint), Error> =

@@ -86,7 +86,7 @@ fn a_mapping_can_fail() {
 }
 
 #[test]
-fn after_removal_every_call_answers_lost_nothing_blocks_and_destroy_frees() {
+fn after_a_removal_calls_return_the_loss_without_blocking() {
     let device = manual(Profile::DISCRETE);
     let up = upload(&device, "up", 64);
     let mapping = device.map(&up).unwrap();
@@ -126,7 +126,7 @@ fn after_removal_every_call_answers_lost_nothing_blocks_and_destroy_frees() {
 }
 
 #[test]
-fn removal_wakes_who_waits() {
+fn removal_wakes_waiting_threads() {
     let device = manual(Profile::DISCRETE);
     device.submit(Permit::checked(), GRAPHICS, &[], &[], 1).unwrap();
     std::thread::scope(|scope| {

@@ -34,7 +34,7 @@ fn read_and_write_of_freed() {
 }
 
 #[test]
-fn a_destroyed_heap_frees_what_is_placed_in_it() {
+fn a_destroyed_heap_frees_its_placed_resources() {
     let device = manual(Profile::DISCRETE);
     let desc = buffer(1024, Usage::COPY_DST);
     let (heap, offset) = heap_for(&device, &desc);
@@ -87,7 +87,7 @@ fn a_barrier_is_a_use() {
 }
 
 #[test]
-fn seeing_a_queue_done_is_seeing_done_what_it_waited_for() {
+fn an_observed_completion_covers_its_waits() {
     let device = manual(Profile::DISCRETE);
     let rock = committed(&device, "rock", &buffer(256, Usage::COPY_DST));
     submit(&device, COPY, 1, &[], |list| list.fill_buffer(&rock, 0, 256, 1));
@@ -166,7 +166,7 @@ fn memory_is_zeroed_once_and_only_where_the_api_says_so() {
 }
 
 #[test]
-fn the_cpu_reads_only_what_was_written() {
+fn the_cpu_reads_only_written_bytes() {
     let device = manual(Profile::VULKAN_NVIDIA);
     let pool = upload(&device, "pool", 64);
     let mapping = device.map(&pool).unwrap();
@@ -322,7 +322,7 @@ fn unordered_accesses_need_a_barrier() {
 }
 
 #[test]
-fn the_cpu_keeps_off_what_the_gpu_uses() {
+fn the_cpu_does_not_write_bytes_in_use() {
     let device = manual(Profile::DISCRETE);
     let up = upload(&device, "up", 256);
     let mapping = device.map(&up).unwrap();
@@ -346,7 +346,7 @@ fn the_cpu_keeps_off_what_the_gpu_uses() {
 }
 
 #[test]
-fn the_cpu_does_not_read_what_the_gpu_is_writing() {
+fn the_cpu_does_not_read_bytes_that_the_gpu_is_writing() {
     let device = manual(Profile::DISCRETE);
     let back = device.create_committed(&buffer(256, Usage::COPY_DST), upload_type(&device, true)).unwrap();
     device.set_name(Permit::checked(), ObjectRef::Resource(&back), "back");
@@ -536,7 +536,7 @@ fn each_check_can_be_switched_off() {
 
 /// Flushes cover whole atoms, and overwrite GPU writes to the rest of an atom, in the same resource or another.
 #[test]
-fn flushes_keep_off_what_the_gpu_writes_next_to_them() {
+fn flushes_beside_gpu_writes_are_hazards() {
     let device = manual(Profile::VULKAN_MOBILE);
     let memory = upload_type(&device, true);
     assert!(

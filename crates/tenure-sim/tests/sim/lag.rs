@@ -52,7 +52,7 @@ fn random_lag_is_bounded_in_order_and_from_the_seed() {
 }
 
 #[test]
-fn by_hand_nothing_happens_unasked() {
+fn manual_queues_execute_only_on_request() {
     let device = device(Lag::Manual, 0);
     for serial in 1..=4 {
         submit_empty(&device, GRAPHICS, serial, &[]);
@@ -144,7 +144,7 @@ fn wrong_serials_and_waits_are_refused() {
 }
 
 #[test]
-fn two_that_wait_in_vain_sleep() {
+fn two_threads_with_unmet_waits_sleep() {
     let device = manual(Profile::DISCRETE);
     std::thread::scope(|scope| {
         let waiters = [1, 2].map(|serial| {

@@ -156,7 +156,7 @@ fn residency_is_counted() {
 }
 
 #[test]
-fn submissions_wait_for_what_is_paged_in() {
+fn submissions_wait_for_blocks_that_are_paged_in() {
     let mut bench = Bench::granted(100, Lag::Submissions(2));
     let [block] = bench.blocks();
     bench.evict(block);
@@ -181,7 +181,7 @@ fn submissions_wait_for_what_is_paged_in() {
 
 /// The queue waits, not the CPU: a due submission runs only once its blocks are resident.
 #[test]
-fn what_is_paged_in_holds_its_submission_back() {
+fn blocks_that_are_paged_in_delay_their_submission() {
     let mut bench = Bench::granted(100, Lag::Submissions(0));
     let [block] = bench.blocks();
     bench.evict(block);
@@ -193,7 +193,7 @@ fn what_is_paged_in_holds_its_submission_back() {
 }
 
 #[test]
-fn what_cannot_be_is_an_error() {
+fn impossible_paging_calls_are_errors() {
     let mut bench = Bench::granted(100, Lag::None);
     let [block] = bench.blocks();
     let placed = [MemoryBlock::Resource(&bench.blocks[block].1)];
@@ -214,7 +214,7 @@ fn what_cannot_be_is_an_error() {
 }
 
 #[test]
-fn what_is_in_flight_is_not_evicted() {
+fn evicting_blocks_in_flight_is_a_hazard() {
     let mut bench = Bench::granted(100, Lag::Manual);
     let [block] = bench.blocks();
     bench.used(&[block]);
@@ -252,7 +252,7 @@ fn the_system_demotes_by_priority_and_age() {
 }
 
 #[test]
-fn the_system_demotes_low_priorities_although_they_were_used_last() {
+fn the_system_demotes_low_priorities_even_if_used_last() {
     let mut bench = Bench::granted(2, Lag::None);
     let old = bench.block(Priority::Normal);
     let low = bench.block(Priority::Low);
@@ -323,7 +323,7 @@ fn the_budget_follows_its_script() {
 }
 
 #[test]
-fn what_is_paged_in_and_not_used_is_counted() {
+fn unused_paged_in_bytes_are_counted() {
     let mut bench = Bench::granted(100, Lag::None);
     let [idle, used, dropped] = bench.blocks();
     for block in [idle, used, dropped] {
@@ -341,7 +341,7 @@ fn what_is_paged_in_and_not_used_is_counted() {
 /// Of a block used in part the unused rest is counted, with each used byte once, and anew each time the block
 /// is paged in.
 #[test]
-fn of_a_block_that_is_used_in_part_the_rest_is_unused() {
+fn the_rest_of_a_partly_used_block_is_unused() {
     const KIB: u64 = 1 << 10;
     let mut bench = Bench::granted(100, Lag::None);
     let [block] = bench.blocks();
@@ -362,7 +362,7 @@ fn of_a_block_that_is_used_in_part_the_rest_is_unused() {
 
 /// Two buffers in one heap count with their ranges, and the memory between them counts as unused.
 #[test]
-fn what_lies_beside_a_buffer_in_its_heap_is_unused() {
+fn memory_beside_a_buffer_in_its_heap_is_unused() {
     let mut bench = Bench::granted(100, Lag::None);
     let [block] = bench.blocks();
     let desc = ResourceDesc::Buffer(BufferInfo::new(MIB / 4, Usage::COPY_DST));
@@ -384,7 +384,7 @@ fn what_lies_beside_a_buffer_in_its_heap_is_unused() {
 
 /// If the operating system brings a block back, its unused rest counts, too; remote reads have none.
 #[test]
-fn what_the_system_brings_back_in_vain_is_counted() {
+fn unused_bytes_promoted_by_the_system_are_counted() {
     let mut bench = Bench::granted(1, Lag::None);
     let [first, second] = bench.blocks();
     bench.touch(&[(first, 0..192), (second, MIB - 64..MIB)]);

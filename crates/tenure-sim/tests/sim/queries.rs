@@ -148,7 +148,7 @@ fn queries_are_ready_before_they_are_used() {
 }
 
 #[test]
-fn only_what_was_written_is_resolved() {
+fn only_written_queries_are_resolved() {
     let device = Device::new(Profile::D3D12_TIER2);
     let (queries, out) = (heap(&device, QueryKind::Timestamp, 4), results(&device, 64));
     submit(&device, GRAPHICS, 1, &[], |list| {

@@ -163,13 +163,13 @@ fn late_sight(scattered_by_the_late: bool) -> Vec<tenure_sim::Hazard> {
 }
 
 #[test]
-fn what_a_pending_submission_does_not_know_is_not_forgotten() {
+fn uses_unknown_to_a_pending_submission_are_remembered() {
     assert_one(&late_sight(false), HazardKind::QueueRace, &["rock"]);
     assert_one(&late_sight(true), HazardKind::QueueRace, &["rock"]);
 }
 
 #[test]
-fn what_a_pending_submission_waits_for_is_not_forgotten() {
+fn uses_awaited_by_a_pending_submission_are_remembered() {
     let device = manual(Profile::DISCRETE);
     let rock = committed(&device, "rock", &buffer(4096, USES));
     let touch = |queue, waits: &[QueueSerial]| {

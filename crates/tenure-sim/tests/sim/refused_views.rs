@@ -234,7 +234,7 @@ fn views_of_other_textures() {
 }
 
 #[test]
-fn descriptors_go_where_they_belong() {
+fn misplaced_descriptors_are_refused() {
     let device = Device::new(Profile::DISCRETE);
     let rock = committed(&device, "rock", &texture(4, 4, Usage::SHADER_READ | Usage::RENDER_TARGET));
     let target = Descriptor::Texture { resource: &rock, view: first(TextureAccess::RenderTarget) };

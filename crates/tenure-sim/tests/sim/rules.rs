@@ -375,7 +375,7 @@ fn barriers_that_make_no_sense() {
 }
 
 #[test]
-fn what_is_handed_to_a_peer_is_shared_and_whole() {
+fn resources_handed_to_a_peer_are_shared_and_whole() {
     for profile in [Profile::DISCRETE, Profile::D3D12_ENHANCED, Profile::VULKAN_NVIDIA] {
         let device = Device::new(profile);
         let usage = Usage::COPY_SRC | Usage::COPY_DST;
@@ -414,7 +414,7 @@ fn phones_trace_no_rays() {
 
 /// Direct3D 12 has these on no card.
 #[test]
-fn what_direct3d_12_does_not_have() {
+fn features_missing_in_direct3d_12_are_unsupported() {
     let unsupported = |answer: Result<(), DeviceError>, feature| {
         assert_eq!(answer, Err(DeviceError::Unsupported { feature }));
     };

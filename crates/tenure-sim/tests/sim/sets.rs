@@ -56,7 +56,7 @@ fn sets_are_vulkans() {
 }
 
 #[test]
-fn sets_show_what_was_written() {
+fn sets_show_written_descriptors() {
     let device = manual(Profile::VULKAN_MOBILE);
     let made = heap(&device, "made", DescriptorKind::Resource, false);
     let rock = painted(&device, 1, "rock", readable(4, 4));
@@ -109,7 +109,7 @@ fn sets_in_flight_are_left_alone() {
 }
 
 #[test]
-fn what_was_recorded_with_a_set_is_void_once_it_changes() {
+fn lists_recorded_with_a_set_are_void_once_it_changes() {
     let device = manual(Profile::VULKAN_NVIDIA);
     let made = heap(&device, "made", DescriptorKind::Resource, false);
     let rock = painted(&device, 1, "rock", readable(4, 4));

@@ -180,7 +180,7 @@ fn a_shared_fence_orders_the_two() {
 /// In the middle of a frame a peer's process ends that owns the memory and should signal a fence. The
 /// survivor's wait returns in time, with a value; it continues with the memory, without hazards or leaks.
 #[test]
-fn a_peer_that_dies_takes_nothing_along() {
+fn shared_memory_outlives_the_peer() {
     for profile in PROFILES {
         let survivor = Process::new(DeviceConfig::new(profile).lag(Lag::Random { max: 3 }));
         let peer = Process::new(DeviceConfig::new(profile).lag(Lag::Manual));
@@ -235,7 +235,7 @@ fn a_peer_that_dies_takes_nothing_along() {
 
 /// A resource released before its owner ended stays released, in the same state.
 #[test]
-fn what_the_dead_have_handed_over_is_there() {
+fn resources_released_before_the_end_of_a_peer_stay_released() {
     let [survivor, peer] = Process::pair(Profile::VULKAN_NVIDIA, Lag::None);
     let buffer = peer.gpu.create_buffer_with(&buffer_desc(), &vec![5; SIZE as usize]).unwrap();
     peer.run(|recording| recording.release_to_peer(&buffer, State::COPY_SRC).unwrap());
@@ -255,7 +255,7 @@ fn what_the_dead_have_handed_over_is_there() {
 
 /// A peer may write, so reads of another queue must come before, too.
 #[test]
-fn what_is_handed_over_is_done_with_on_every_queue() {
+fn releases_to_a_peer_wait_for_every_queue() {
     for profile in PROFILES {
         let [one, other] = Process::pair(profile, Lag::Random { max: 9 });
         let buffer = one.gpu.create_buffer_with(&buffer_desc(), &vec![7; SIZE as usize]).unwrap();
@@ -280,7 +280,7 @@ fn what_is_handed_over_is_done_with_on_every_queue() {
 
 /// Values of a shared fence rise with each signal, in any order of submission.
 #[test]
-fn a_shared_fence_that_is_signalled_twice_is_found() {
+fn signalling_a_shared_fence_twice_is_a_hazard() {
     let [one, other] = Process::pair(Profile::DISCRETE, Lag::None);
     let fence = one.device.create_fence("order");
     let same = other.device.import_fence(&fence.export(), "order");
@@ -294,7 +294,7 @@ fn a_shared_fence_that_is_signalled_twice_is_found() {
 
 /// Each use by a device that does not own the resource is reported once, on that device.
 #[test]
-fn uses_out_of_turn_are_found() {
+fn uses_by_devices_without_ownership_are_hazards() {
     let [one, other] = Process::pair(Profile::VULKAN_NVIDIA, Lag::None);
     let buffer = one.gpu.create_buffer_with(&buffer_desc(), &vec![7; SIZE as usize]).unwrap();
     assert!(one.gpu.wait(&one.gpu.flush_uploads().unwrap(), LONG).unwrap());
@@ -332,7 +332,7 @@ fn uses_out_of_turn_are_found() {
 
 /// A resource released twice changes its owner once: the peer that has it by then causes no hazard.
 #[test]
-fn what_is_handed_over_twice_stays_with_who_took_it() {
+fn resources_released_twice_change_their_owner_once() {
     for profile in PROFILES {
         let [one, other] = Process::pair(profile, Lag::None);
         let buffer = one.gpu.create_buffer_with(&buffer_desc(), &vec![7; SIZE as usize]).unwrap();
@@ -352,7 +352,7 @@ fn what_is_handed_over_twice_stays_with_who_took_it() {
 
 /// A resource of a peer stays in the state of its release: a transition is a use, too.
 #[test]
-fn what_a_peer_has_is_not_moved_to_another_state() {
+fn transitions_of_resources_of_a_peer_are_hazards() {
     for profile in PROFILES {
         let [one, other] = Process::pair(profile, Lag::None);
         let texture = one.gpu.create_texture_with(&texture_desc(), &[TexelData::new(&texels(1))]).unwrap();
@@ -369,7 +369,7 @@ fn what_a_peer_has_is_not_moved_to_another_state() {
 
 /// The peer may write a resource that was released while another queue still reads it.
 #[test]
-fn what_another_queue_still_reads_is_not_handed_over() {
+fn releases_of_resources_read_by_another_queue_are_hazards() {
     for profile in PROFILES {
         let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::Manual));
         let buffer = committed(&device, "shared buffer", &buffer(64, COPIES | Usage::SHARED));
@@ -421,7 +421,7 @@ fn mapped_memory_is_used_in_turn() {
 }
 
 #[test]
-fn what_cannot_be_shared_is_refused() {
+fn invalid_imports_are_refused() {
     let [one, other] = Process::pair(Profile::VULKAN_NVIDIA, Lag::None);
     let buffer = one.gpu.create_buffer(&buffer_desc()).unwrap();
     let handle = one.device.export(buffer.raw()).unwrap();

@@ -27,7 +27,7 @@ fn rock(device: &Device, texture_too: bool) -> Resource {
 }
 
 #[test]
-fn buffers_are_promoted_from_common_and_decay_when_the_submission_ends() {
+fn buffers_are_promoted_from_common_and_decay_at_the_end() {
     let device = manual(Profile::DISCRETE);
     let rock = rock(&device, false);
     assert_clean(&run(&device, GRAPHICS, 1, |list| list.fill_buffer(&rock, 0, 256, 1)));
@@ -97,7 +97,7 @@ fn subresources_decay_one_by_one() {
 }
 
 #[test]
-fn what_a_barrier_set_stays_for_textures() {
+fn states_set_by_barriers_stay_for_textures() {
     let device = manual(Profile::DISCRETE);
     let rock = rock(&device, true);
     assert_clean(&run(&device, GRAPHICS, 1, |list| become_target(list, &rock)));
@@ -199,7 +199,7 @@ fn buffers_on_vulkan_need_barriers_around_writes_only() {
 }
 
 #[test]
-fn reads_of_what_nobody_wrote_add_up_on_vulkan() {
+fn reads_without_a_write_add_up_on_vulkan() {
     let device = manual(Profile::VULKAN_INTEL);
     let up = upload(&device, "up", 64);
     device.map(&up).unwrap().write(0, &[1; 64]).unwrap();
@@ -311,7 +311,7 @@ fn buffers_are_not_handed_over() {
 }
 
 #[test]
-fn an_aliasing_barrier_resets_the_layout_on_vulkan_and_not_on_direct3d() {
+fn aliasing_barriers_reset_the_layout_only_on_vulkan() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::DISCRETE] {
         let device = manual(profile);
         let desc = texture(64, 64, Usage::RENDER_TARGET);
@@ -340,7 +340,7 @@ fn a_barrier_names_the_state_and_not_a_wider_one() {
 
 /// As on a driver that otherwise flushes too little.
 #[test]
-fn what_shaders_read_may_have_to_be_the_source_of_copies() {
+fn states_of_shader_reads_may_need_copy_source() {
     let used = |after: Option<State>| {
         let options = DeviceConfig::new(Profile::DISCRETE).lag(Lag::Manual).copy_src_with_reads();
         let device = Device::with_config(options);

@@ -116,7 +116,7 @@ fn an_image_is_not_used_before_it_may_be() {
 }
 
 #[test]
-fn an_image_that_nothing_drew_is_found() {
+fn presenting_an_undrawn_image_is_a_hazard() {
     let (device, gpu, mut swapchain) = window(Profile::VULKAN_NVIDIA, Lag::None);
     let image = swapchain.acquire().unwrap().unwrap();
     let mut recording = gpu.record(Queue::Graphics, "nothing").unwrap();
@@ -339,7 +339,7 @@ fn resizing_to_the_same_size_is_free() {
 
 /// A view keeps the buffer on Direct3D 12, and the swap chain before on Vulkan.
 #[test]
-fn a_view_that_is_kept_holds_a_resize_up_on_direct3d_12() {
+fn kept_views_prevent_a_resize_on_direct3d_12() {
     for profile in Profile::ALL {
         let (device, gpu, mut swapchain) = window(*profile, Lag::Submissions(2));
         let image = swapchain.acquire().unwrap().unwrap();
@@ -396,7 +396,7 @@ fn presenting_follows_a_script_too() {
 /// On Vulkan the signals that a frame waits for are submitted before its image is presented, also those that another queue
 /// waits for. Direct3D 12 presents on the queue, which waits for any of them.
 #[test]
-fn what_a_frame_waits_for_is_submitted_before_it_is_presented() {
+fn signals_of_a_frame_are_submitted_before_it_is_presented() {
     for profile in [Profile::VULKAN_NVIDIA, Profile::DISCRETE] {
         for (is_elsewhere, is_early) in [(false, true), (false, false), (true, true), (true, false)] {
             let (device, gpu, mut swapchain) = window(profile, Lag::Submissions(2));
@@ -511,7 +511,7 @@ fn an_image_is_not_used_by_another_manager() {
 
 /// Textures of swap chains are adopted; images of other chains are not presented.
 #[test]
-fn only_a_swap_chain_makes_what_is_presented() {
+fn only_images_of_the_swap_chain_are_presented() {
     let (device, gpu) = manager(Profile::VULKAN_NVIDIA, Lag::None);
     let usage = Usage::RENDER_TARGET | Usage::PRESENT;
     let desc = TextureDesc::d2(8, 8, tenure_core::Format::Bgra8Unorm, usage).name("mine");
@@ -529,7 +529,7 @@ fn only_a_swap_chain_makes_what_is_presented() {
 
 /// In a graph, the pass that draws to the image begins a recording: earlier work does not wait.
 #[test]
-fn a_graph_waits_for_the_image_just_before_the_pass_that_needs_it() {
+fn a_graph_waits_for_the_image_before_the_first_pass_using_it() {
     let device = Device::with_config(DeviceConfig::new(Profile::VULKAN_NVIDIA).lag(Lag::None));
     let frames = FrameConfig::default().in_flight(2);
     let gpu = Gpu::new(device.clone(), Config::default().frames(frames)).unwrap();

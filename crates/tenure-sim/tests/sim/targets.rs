@@ -71,7 +71,7 @@ fn a_new_target_is_cleared_discarded_or_filled_first() {
 
 /// Earlier writes do not matter after an aliasing barrier.
 #[test]
-fn a_target_that_has_new_memory_begins_anew() {
+fn targets_with_new_memory_forget_earlier_writes() {
     let device = manual(Profile::DISCRETE);
     let desc = texture(64, 64, USAGE);
     let (heap, offset) = heap_for(&device, &desc);

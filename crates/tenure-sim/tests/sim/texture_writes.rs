@@ -41,7 +41,7 @@ fn submit_use(device: &Device, queue: QueueId, rock: &Resource, bytes: &[u8]) ->
 }
 
 #[test]
-fn what_is_written_is_found_without_a_barrier_on_any_queue() {
+fn written_texels_are_found_without_a_barrier_on_any_queue() {
     for queue in [GRAPHICS, COMPUTE] {
         let device = device();
         let rock = rock(&device);
@@ -62,7 +62,7 @@ fn what_is_written_is_found_without_a_barrier_on_any_queue() {
 }
 
 #[test]
-fn a_part_of_what_held_nothing_leaves_the_rest_unwritten() {
+fn a_partial_first_write_leaves_the_rest_unwritten() {
     let device = device();
     let rock = rock(&device);
     device.write_texture(PERMIT(), &rock, FRESH, &[write(&[1; 16], [0; 3], [4, 1, 1])]).unwrap();
@@ -119,7 +119,7 @@ fn bytes_of_another_live_texture_are_not_written() {
 }
 
 #[test]
-fn what_breaks_a_rule_is_refused_and_changes_nothing() {
+fn writes_that_break_a_rule_are_refused_and_change_nothing() {
     let device = device();
     let (rock, beside) =
         (rock(&device), committed(&device, "plain", &texture(4, 4, USAGE - Usage::CPU_WRITE)));

@@ -115,7 +115,7 @@ fn losing_the_device_stops_everybody() {
 /// Once a call has returned that the device is lost, a program destroys all of its objects: a simultaneous
 /// submission of another thread never executes.
 #[test]
-fn nothing_is_executed_once_the_loss_is_told() {
+fn no_command_is_executed_after_the_reported_loss() {
     const SIZE: u64 = 200_000;
     for round in 0..40 {
         let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None));

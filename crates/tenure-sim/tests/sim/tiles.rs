@@ -108,7 +108,7 @@ fn fresh_tiles_hold_nothing_and_dead_heaps_are_found() {
 
 /// A change of mappings uses its resources and heaps until it is complete.
 #[test]
-fn what_mappings_name_outlives_their_change() {
+fn heaps_and_resources_outlive_changes_of_their_mappings() {
     let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Manual));
     let heap = pool(&device, 1);
     device.set_name(Permit::checked(), ObjectRef::Heap(&heap), "tiles");
@@ -176,7 +176,7 @@ fn texture_tiles_are_boxes_of_texels() {
 }
 
 #[test]
-fn what_is_not_supported_says_so() {
+fn unsupported_features_are_named() {
     let lacks = |profile, desc: ResourceDesc| match device(profile).create_reserved(&desc) {
         Err(DeviceError::Unsupported { feature }) => feature,
         other => panic!("{other:?}"),

@@ -96,7 +96,7 @@ fn barriers_before_the_write_or_for_other_states_do_not_count() {
 
 /// The CPU may read its own later writes, and a mistake is reported once.
 #[test]
-fn what_the_cpu_wrote_it_sees() {
+fn the_cpu_sees_its_own_writes() {
     for profile in vulkan() {
         let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None));
         let (from, back) = pair(&device);
@@ -114,7 +114,7 @@ fn what_the_cpu_wrote_it_sees() {
 }
 
 #[test]
-fn direct3d_12_needs_nothing() {
+fn direct3d_12_needs_no_host_barriers() {
     for &profile in Profile::ALL {
         let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None).journal(true));
         if device.properties().has_host_barriers() {

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_class_holds_the_sizes_from_its_least_to_below_the_next_least() {
+    fn a_class_holds_sizes_up_to_the_next_minimum() {
         for c in 1..CLASSES {
             let first = least(c);
             assert_eq!(class(first), c);

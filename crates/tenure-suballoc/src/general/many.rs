@@ -143,12 +143,12 @@ impl GeneralBlocks {
             self.ranges.remove_range(self.anchors[id.index()]);
         }
         if !removed.is_empty() {
-            self.give_back_metadata();
+            self.trim_metadata();
         }
     }
 
     /// Frees the memory of the pieces' metadata, if there are no allocations.
-    fn give_back_metadata(&mut self) {
+    fn trim_metadata(&mut self) {
         if self.free_bytes() < self.capacity() || !self.ranges.has_grown(self.blocks().count(), self.kept) {
             return;
         }
@@ -348,7 +348,7 @@ impl BlockSuballocator for GeneralBlocks {
         let before = retired.len();
         self.table.trim(retired);
         self.forget(&retired[before..]);
-        self.give_back_metadata();
+        self.trim_metadata();
         self.ranges.trim(self.kept);
     }
 

@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn trimming_gives_back_the_slots_behind_the_last_piece() {
+    fn a_trim_frees_the_slots_behind_the_last_piece() {
         let mut heap = General::new(1 << 20, 256).unwrap();
         let handles: Vec<_> = (0..1000).map(|_| heap.allocate(256, 256).unwrap().handle).collect();
         handles[100..].iter().for_each(|&handle| {

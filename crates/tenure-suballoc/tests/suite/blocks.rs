@@ -62,7 +62,7 @@ fn both() -> [Box<dyn BlockSuballocator>; 2] {
 }
 
 #[test]
-fn a_new_block_serves_what_did_not_fit() {
+fn a_new_block_serves_refused_requests() {
     for mut set in both() {
         set.add_block(1 << 20).unwrap();
         while set.allocate(4096, 256).is_ok() {}
@@ -111,7 +111,7 @@ fn fuller_blocks_are_preferred_so_that_others_run_empty() {
 }
 
 #[test]
-fn what_a_block_is_known_by_cannot_be_freed_with_old_handles() {
+fn block_ids_cannot_be_freed_with_old_handles() {
     let mut set = GeneralBlocks::new(256).unwrap();
     set.add_block(1 << 20).unwrap();
     let live = set.allocate(256, 256).unwrap();
@@ -133,7 +133,7 @@ fn what_a_block_is_known_by_cannot_be_freed_with_old_handles() {
 }
 
 #[test]
-fn looking_at_what_will_be_freed_changes_nothing() {
+fn expect_frees_changes_nothing() {
     let mut set = GeneralBlocks::new(256).unwrap();
     set.add_block(1 << 20).unwrap();
     let live: Vec<_> = (0..40).map(|_| set.allocate(256, 256).unwrap()).collect();

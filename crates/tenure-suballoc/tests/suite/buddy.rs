@@ -43,7 +43,7 @@ fn serves_the_largest_min_block() {
 }
 
 #[test]
-fn reports_what_rounding_wastes() {
+fn reports_internal_waste() {
     let mut buddy = Buddy::new(1 << 20).unwrap();
     let small = buddy.allocate(1, 1).unwrap();
     let large = buddy.allocate(70_000, 256).unwrap();

@@ -58,7 +58,7 @@ fn a_freed_neighbour_merges_on_either_side() {
 }
 
 #[test]
-fn a_handle_from_before_a_trim_is_bad_for_good() {
+fn handles_from_before_a_trim_stay_invalid() {
     let mut heap = General::new(1 << 20, 256).unwrap();
     let mut old = Vec::new();
     for round in 0..4 {

@@ -29,7 +29,7 @@ proptest! {
 }
 
 #[test]
-fn full_and_empty_are_told_apart() {
+fn full_and_empty_rings_are_distinguished() {
     let mut ring = Ring::new(512);
     assert_eq!(ring.allocate(256, 256), Some(0));
     ring.close(1);

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn median_and_spread_are_as_asked() {
+    fn lognormal_numbers_have_the_requested_median_and_spread() {
         let mut rng = Rng::new(3);
         let mut numbers: Vec<_> = (0..100_000).map(|_| lognormal(&mut rng, 2500.0, 1.0)).collect();
         numbers.sort_by(f64::total_cmp);

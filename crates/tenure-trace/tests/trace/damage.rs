@@ -100,7 +100,7 @@ fn ids() {
 }
 
 #[test]
-fn what_a_free_repeats_must_match() {
+fn repeated_fields_of_a_free_must_match() {
     damaged(
         &format!("{A}free,1,101,,gpu_only+linear,5"),
         Reason::SizeMismatch { id: 1, freed: 101, allocated: 100 },
@@ -198,7 +198,7 @@ fn an_endless_line_ends() {
 }
 
 #[test]
-fn a_failing_source_is_told_from_a_damaged_line() {
+fn failing_sources_are_distinguished_from_damaged_lines() {
     struct Broken;
     impl Read for Broken {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {

@@ -13,7 +13,7 @@ fn seed() -> impl Strategy<Value = u64> {
 
 proptest! {
     #[test]
-    fn every_recording_is_valid_complete_and_as_long_as_asked(
+    fn recordings_are_valid_and_have_the_requested_length(
         seed in seed(),
         ops in prop_oneof![0..20_u64, 0..5_000_u64],
     ) {
@@ -85,7 +85,7 @@ fn allocs(workload: Workload, ops: u64) -> Vec<(u64, u64, MemoryKind, Layout)> {
 }
 
 #[test]
-fn voxel_is_as_described() {
+fn the_voxel_workload_has_the_documented_sizes() {
     let all = allocs(Workload::Voxel, 402_000);
     let mut meshes: Vec<_> = all.iter().filter(|a| a.2 == MemoryKind::GpuOnly).map(|a| a.0).collect();
     meshes.sort_unstable();
@@ -98,7 +98,7 @@ fn voxel_is_as_described() {
 }
 
 #[test]
-fn streaming_is_as_described() {
+fn the_streaming_workload_has_the_documented_sizes() {
     let all = allocs(Workload::Streaming, 40_000);
     let (min, max) = (all.iter().map(|a| a.0).min(), all.iter().map(|a| a.0).max());
     assert_eq!(min, Some(64 << 10));

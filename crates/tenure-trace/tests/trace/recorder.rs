@@ -160,7 +160,7 @@ fn the_sink_is_flushed_now_and_then() {
 }
 
 #[test]
-fn a_full_disk_is_reported_at_the_end_and_disturbs_nobody() {
+fn a_full_disk_is_reported_only_at_the_end() {
     let (finished, _) = run_frames(100);
     let Err(TraceError::Write { error }) = finished else { panic!("the sink was full") };
     assert_eq!(error.kind(), io::ErrorKind::StorageFull);

@@ -29,7 +29,7 @@ impl Read for Dripping<'_> {
 
 proptest! {
     #[test]
-    fn events_come_back(events in crate::common::valid_events()) {
+    fn events_survive_a_round_trip(events in crate::common::valid_events()) {
         let expected = Trace::from_events(events.iter().copied()).unwrap();
         for encoding in crate::common::encodings() {
             let file = crate::common::written(&events, encoding);
@@ -158,7 +158,7 @@ fn a_full_disk_is_reported_by_finish_at_the_latest() {
 }
 
 #[test]
-fn what_is_flushed_can_be_read_after_a_crash() {
+fn flushed_events_can_be_read_after_a_crash() {
     let events: Vec<_> = (1..1000).map(|number| Event::Frame { number }).collect();
     for encoding in crate::common::encodings() {
         let mut file = Vec::new();

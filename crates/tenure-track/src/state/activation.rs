@@ -1,14 +1,14 @@
 //! Activation of resources in memory of other resources: aliasing barriers and their scopes.
 
-use super::batch::Ready;
 use super::cell::{Part, Parts};
+use super::flush::Ready;
 use super::part_use::{Clock, PartUse};
 use super::recorded::Entry;
 use super::rules::Rules;
 use super::{StateCell, Tracker};
 use crate::device::{QueueId, State, StateModel, Subresource};
 
-/// An aliasing barrier for the next batch.
+/// An aliasing barrier for the next group of barriers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Activation {
     pub(super) entry: usize,
@@ -72,9 +72,9 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
             }
             None => self.activations.push(Activation { entry, before, from, led }),
         }
-        let (rules, batch) = (Rules::of(self.model, cell, self.kind), self.batch);
+        let (rules, group) = (Rules::of(self.model, cell, self.kind), self.group);
         if let Some(entry) = self.entries.get_mut(entry) {
-            entry.take_over(rules, batch, &mut self.spill);
+            entry.take_over(rules, group, &mut self.spill);
         }
     }
 
@@ -125,7 +125,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         here.unwrap_or_else(earlier)
     }
 
-    /// Puts the aliasing barriers at the beginning of the batch.
+    /// Puts the aliasing barriers at the beginning of the group.
     pub(super) fn flush_activations(&mut self) {
         for activation in self.activations.drain(..) {
             let Activation { entry: index, before, from, .. } = activation;
@@ -141,7 +141,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
                 Some(start) => self.spill.get_mut(start..start + count).unwrap_or_default(),
                 None => std::slice::from_mut(&mut entry.whole),
             };
-            let asked = |part: &PartUse| part.asked_in(self.batch);
+            let asked = |part: &PartUse| part.asked_in(self.group);
             let is_known = uses.iter().all(|part| !asked(part).is_empty());
             let to = if is_known { uses.iter().map(asked).collect() } else { possible };
             uses.iter_mut().for_each(|part| part.aliased(rules, from, to));
@@ -154,8 +154,8 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
 
 impl<H: AsRef<StateCell>> Entry<H> {
     /// Activates all subresources.
-    fn take_over(&mut self, rules: Rules, batch: u32, spill: &mut Vec<PartUse>) {
-        let clock = Clock { batch, barrier: self.barrier };
+    fn take_over(&mut self, rules: Rules, group: u32, spill: &mut Vec<PartUse>) {
+        let clock = Clock { group, barrier: self.barrier };
         // The state of unused subresources at the beginning of the recording.
         let found = match rules.model {
             StateModel::Explicit => Parts::Whole(State::COMMON),

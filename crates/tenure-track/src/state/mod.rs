@@ -116,10 +116,10 @@
 
 mod activation;
 mod barrier;
-mod batch;
 mod cell;
 mod error;
 mod fixups;
+mod flush;
 mod layout;
 mod part_use;
 mod plan;
@@ -129,10 +129,10 @@ mod rules;
 mod tracker;
 
 pub use barrier::{StateBarrier, record};
-pub use batch::Flush;
 pub use cell::{MAX_SUBRESOURCES, StateCell};
 pub use error::StateError;
 pub use fixups::{Elsewhere, Fixups, Waits};
+pub use flush::Flush;
 pub use layout::{D3d12Layout, Layout};
 pub use recorded::{Recorded, RecordedUse};
 pub use resolve::{resolve, unfinished};

@@ -20,9 +20,9 @@ pub(super) enum Pending {
 /// The position of a use in a recording, for unordered barriers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
-    /// The batch of barriers before the next command, counted from 1.
-    pub(super) batch: u32,
-    /// The last batch with an unordered barrier on the resource; 0: none.
+    /// The group of barriers before the next command, counted from 1.
+    pub(super) group: u32,
+    /// The last group with an unordered barrier on the resource; 0: none.
     pub(super) barrier: u32,
 }
 
@@ -54,9 +54,9 @@ pub(super) struct Uses {
     pub(super) promoted: bool,
     /// The states used since the last barrier; without a use, the states after that barrier.
     pub(super) open: State,
-    /// The batch of barriers before the first use.
+    /// The group of barriers before the first use.
     since: u32,
-    /// The batch of barriers before the last unordered access; 0: none.
+    /// The group of barriers before the last unordered access; 0: none.
     unordered: u32,
 }
 
@@ -84,16 +84,16 @@ impl Uses {
         if !self.used {
             // An unordered barrier recorded for other subresources affects all.
             let ordered = ordered && !(is_unordered(wanted) && clock.barrier > 0);
-            let unordered = if is_unordered(wanted) { clock.batch } else { 0 };
+            let unordered = if is_unordered(wanted) { clock.group } else { 0 };
             let first = Self { used: true, first: wanted, current: wanted, ordered, ..Self::NONE };
             let initialized = !rules.needs_initialization || wanted.is_write();
-            *self = Self { open: wanted, since: clock.batch, unordered, initialized, ..first };
+            *self = Self { open: wanted, since: clock.group, unordered, initialized, ..first };
             return Pending::No;
         }
         if !self.initialized {
             if self.taken && rules.discarded_in.is_some() {
                 self.initialized = true;
-                self.unordered = if is_unordered(wanted) { clock.batch } else { 0 };
+                self.unordered = if is_unordered(wanted) { clock.group } else { 0 };
                 self.leave(wanted, false);
                 self.open = wanted;
                 return Pending::Discard;
@@ -107,7 +107,7 @@ impl Uses {
         }
         let ordered = ordered && (!is_unordered(wanted) || self.is_unsettled(clock.barrier));
         if is_unordered(wanted) {
-            self.unordered = clock.batch;
+            self.unordered = clock.group;
         }
         if self.awaits_use(rules) {
             // The aliasing barrier leads to the first use; only the layout may need a change. An earlier aliasing barrier leads
@@ -208,10 +208,10 @@ impl Uses {
         self.unordered != 0 && self.unordered >= barrier
     }
 
-    /// The uses without batch numbers that no later barrier depends on.
+    /// The uses without group numbers that no later barrier depends on.
     fn key(&self, clock: Clock) -> Self {
         Self {
-            since: if self.since == clock.batch { self.since } else { 0 },
+            since: if self.since == clock.group { self.since } else { 0 },
             unordered: u32::from(self.is_unsettled(clock.barrier)),
             ..*self
         }
@@ -227,10 +227,10 @@ pub(super) struct PartUse {
     /// The uses including the requests for the next command.
     pub(super) now: Uses,
     pub(super) pending: Pending,
-    /// The states requested in `batch`, and whether any request was ordered.
+    /// The states requested in `group`, and whether any request was ordered.
     asked: State,
     ordered: bool,
-    batch: u32,
+    group: u32,
 }
 
 impl PartUse {
@@ -241,25 +241,25 @@ impl PartUse {
         pending: Pending::No,
         asked: State::COMMON,
         ordered: false,
-        batch: 0,
+        group: 0,
     };
 
     /// Adds a request. Inlined for the most frequent case, one use for all subresources.
     #[inline(always)]
     pub(super) fn require(&mut self, rules: Rules, wanted: State, ordered: bool, clock: Clock) {
-        if self.batch == clock.batch {
+        if self.group == clock.group {
             self.asked = if rules.combines(self.asked, wanted) { self.asked | wanted } else { wanted };
             self.ordered |= ordered;
             self.now = self.base;
         } else {
-            (self.base, self.batch) = (self.now, clock.batch);
+            (self.base, self.group) = (self.now, clock.group);
             (self.asked, self.ordered) = (wanted, ordered);
         }
         self.pending = self.now.add(rules, self.asked, self.ordered, clock);
     }
 
     /// A subresource acquired from a peer in `state`, before all uses.
-    pub(super) fn acquired(state: State, batch: u32) -> Self {
+    pub(super) fn acquired(state: State, group: u32) -> Self {
         let now = Uses {
             used: true,
             first: state,
@@ -269,32 +269,32 @@ impl PartUse {
             initialized: true,
             current: state,
             open: state,
-            since: batch,
+            since: group,
             ..Uses::NONE
         };
-        Self { base: now, now, batch, ..Self::UNUSED }
+        Self { base: now, now, group, ..Self::UNUSED }
     }
 
     /// Releases it to a peer, which may use it in any way: after all earlier uses.
-    pub(super) fn release(&mut self, batch: u32) {
+    pub(super) fn release(&mut self, group: u32) {
         if self.now.used {
             (self.base.taken, self.now.taken) = (true, true);
         } else {
             // Its state does not matter.
-            *self = Self::acquired(State::COMMON, batch);
+            *self = Self::acquired(State::COMMON, group);
         }
     }
 
     /// Activates it in memory of other resources. Requests since the last flush are discarded: there was no command in between.
     pub(super) fn take_over(&mut self, rules: Rules, found: State, clock: Clock) {
-        let base = if self.batch == clock.batch { self.base } else { self.now };
+        let base = if self.group == clock.group { self.base } else { self.now };
         let base = base.taken_over(rules, found);
-        *self = Self { base, now: base, batch: clock.batch, ..Self::UNUSED };
+        *self = Self { base, now: base, group: clock.group, ..Self::UNUSED };
     }
 
-    /// The states requested for the batch; `COMMON` for none.
-    pub(super) fn asked_in(&self, batch: u32) -> State {
-        if self.batch == batch { self.asked } else { State::COMMON }
+    /// The states requested for the group; `COMMON` for none.
+    pub(super) fn asked_in(&self, group: u32) -> State {
+        if self.group == group { self.asked } else { State::COMMON }
     }
 
     /// Notes that an aliasing barrier between these states was flushed.
@@ -322,10 +322,10 @@ impl PartUse {
         self.pending = Pending::No;
     }
 
-    /// Notes an unordered barrier on the resource in the batch: it also orders accesses before the recording, for subresources
-    /// first used after this batch.
-    pub(super) fn covered_by(&mut self, batch: u32) {
-        if self.now.since == batch && !self.now.left && is_unordered(self.now.first) {
+    /// Notes an unordered barrier on the resource in the group: it also orders accesses before the recording, for subresources
+    /// first used after this group.
+    pub(super) fn covered_by(&mut self, group: u32) {
+        if self.now.since == group && !self.now.left && is_unordered(self.now.first) {
             self.now.ordered = false;
         }
     }
@@ -347,7 +347,7 @@ impl PartUse {
 
     fn key(&self, clock: Clock) -> Self {
         let now = self.now.key(clock);
-        if self.batch == clock.batch {
+        if self.group == clock.group {
             Self { base: self.base.key(clock), now, ..*self }
         } else {
             Self { now, ..Self::UNUSED }

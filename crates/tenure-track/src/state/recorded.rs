@@ -15,7 +15,7 @@ pub(super) struct Entry<H> {
     pub(super) parts: Option<usize>,
     /// Number of subresources with a pending barrier.
     pub(super) pending: usize,
-    /// The last batch with an unordered barrier on this resource; 0: none.
+    /// The last group with an unordered barrier on this resource; 0: none.
     pub(super) barrier: u32,
     /// The states after the last aliasing barrier for this resource, if there is one.
     pub(super) led: Option<State>,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use super::activation::Activation;
-use super::batch::{Flush, Ready};
+use super::flush::{Flush, Ready};
 use super::part_use::{Clock, PartUse, Pending};
 use super::recorded::{Entry, Recorded};
 use super::rules::{Rules, is_valid};
@@ -41,13 +41,13 @@ pub struct Tracker<H> {
     pub(super) spill: Vec<PartUse>,
     /// Previous owners of activated memory, to be waited for.
     pub(super) previous_owners: Vec<H>,
-    /// The aliasing barriers of the next batch.
+    /// The aliasing barriers of the next group of barriers.
     pub(super) activations: Vec<Activation>,
     /// Entries and subresources with possibly pending barriers.
     pending: Vec<(usize, Subresource)>,
     pub(super) ready: Vec<Ready>,
-    /// The number of the next batch of barriers, from 1.
-    pub(super) batch: u32,
+    /// The number of the next group of barriers, from 1.
+    pub(super) group: u32,
     is_publishing: bool,
 }
 
@@ -67,7 +67,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
             activations: Vec::new(),
             pending: Vec::new(),
             ready: Vec::new(),
-            batch: 1,
+            group: 1,
             is_publishing: false,
         }
     }
@@ -134,8 +134,8 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         if uses.iter().any(|part| part.now.used) {
             return Err(StateError::UsedBeforeAcquired);
         }
-        let batch = self.batch;
-        entry.update(Subresource::All, &mut self.spill, |part| *part = PartUse::acquired(state, batch));
+        let group = self.group;
+        entry.update(Subresource::All, &mut self.spill, |part| *part = PartUse::acquired(state, group));
         Ok(())
     }
 
@@ -143,9 +143,9 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
     /// waits for all earlier uses, also reads. Must follow the [`flush`](Self::flush) for that state.
     pub fn release(&mut self, resource: &H) {
         let index = self.find_or_insert(resource.as_ref(), || resource.clone());
-        let batch = self.batch;
+        let group = self.group;
         if let Some(entry) = self.entries.get_mut(index) {
-            entry.update(Subresource::All, &mut self.spill, |part| part.release(batch));
+            entry.update(Subresource::All, &mut self.spill, |part| part.release(group));
         }
     }
 
@@ -158,17 +158,17 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         if !self.activations.is_empty() {
             self.flush_activations();
         }
-        let (batch, ready) = (self.batch, &mut self.ready);
+        let (group, ready) = (self.group, &mut self.ready);
         for &(index, subresource) in &self.pending {
             match self.entries.get_mut(index) {
                 Some(entry) if entry.pending == 0 => {}
-                Some(entry) if !entry.split => entry.flush_whole(index, batch, ready),
-                Some(entry) => entry.flush_parts(index, subresource, &mut self.spill, batch, ready),
+                Some(entry) if !entry.split => entry.flush_whole(index, group, ready),
+                Some(entry) => entry.flush_parts(index, subresource, &mut self.spill, group, ready),
                 None => {}
             }
         }
         self.pending.clear();
-        self.batch = self.batch.saturating_add(1);
+        self.group = self.group.saturating_add(1);
         Flush::new((&self.entries, &self.previous_owners), &self.ready, self.kind)
     }
 
@@ -198,7 +198,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         self.activations.clear();
         self.pending.clear();
         self.map.clear();
-        self.batch = 1;
+        self.group = 1;
         self.is_publishing = false;
     }
 
@@ -239,8 +239,8 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         let index = self.find_or_insert(cell, resource);
         if let Some(entry) = self.entries.get_mut(index) {
             let added = match subresource {
-                Subresource::All if !entry.split => entry.require_whole(rules, state, ordered, self.batch),
-                _ => entry.require(subresource, &mut self.spill, rules, state, ordered, self.batch),
+                Subresource::All if !entry.split => entry.require_whole(rules, state, ordered, self.group),
+                _ => entry.require(subresource, &mut self.spill, rules, state, ordered, self.group),
             };
             if added {
                 self.pending.push((index, subresource));
@@ -291,7 +291,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
             }
         };
         let rules = Rules::of(self.model, cell, self.kind);
-        let state = parts.iter().fold(state, |state, part| state | rules.unnamed(part.asked_in(self.batch)));
+        let state = parts.iter().fold(state, |state, part| state | rules.unnamed(part.asked_in(self.group)));
         if is_valid(state) { Ok(state) } else { Err(StateError::InvalidCombination { state }) }
     }
 
@@ -350,9 +350,9 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
 impl<H: AsRef<StateCell>> Entry<H> {
     /// Adds a request for all subresources, with one common use. True if a barrier became pending.
     #[inline]
-    fn require_whole(&mut self, rules: Rules, state: State, ordered: bool, batch: u32) -> bool {
+    fn require_whole(&mut self, rules: Rules, state: State, ordered: bool, group: u32) -> bool {
         let was_pending = self.pending > 0;
-        self.whole.require(rules, state, ordered, Clock { batch, barrier: self.barrier });
+        self.whole.require(rules, state, ordered, Clock { group, barrier: self.barrier });
         let is_pending = self.whole.pending != Pending::No;
         self.pending = if is_pending { self.cell().count() } else { 0 };
         is_pending && !was_pending
@@ -366,9 +366,9 @@ impl<H: AsRef<StateCell>> Entry<H> {
         rules: Rules,
         state: State,
         ordered: bool,
-        batch: u32,
+        group: u32,
     ) -> bool {
-        let clock = Clock { batch, barrier: self.barrier };
+        let clock = Clock { group, barrier: self.barrier };
         let mut added = false;
         self.update(subresource, spill, |part| {
             let was = part.pending;
@@ -439,13 +439,13 @@ impl<H: AsRef<StateCell>> Entry<H> {
         }
     }
 
-    /// Moves the pending barriers of a request into the batch.
+    /// Moves the pending barriers of a request into the group.
     fn flush_parts(
         &mut self,
         index: usize,
         subresource: Subresource,
         spill: &mut Vec<PartUse>,
-        batch: u32,
+        group: u32,
         ready: &mut Vec<Ready>,
     ) {
         self.flush_agreeing(index, spill, ready);
@@ -454,17 +454,17 @@ impl<H: AsRef<StateCell>> Entry<H> {
             Subresource::One(part) => part..part.saturating_add(1),
         };
         for part in parts {
-            self.flush_one(index, part, spill, batch, ready);
+            self.flush_one(index, part, spill, group, ready);
         }
     }
 
-    /// Moves the pending barrier of all subresources, with one common use, into the batch.
+    /// Moves the pending barrier of all subresources, with one common use, into the group.
     #[inline]
-    fn flush_whole(&mut self, index: usize, batch: u32, ready: &mut Vec<Ready>) {
+    fn flush_whole(&mut self, index: usize, group: u32, ready: &mut Vec<Ready>) {
         if let Some(states) = self.whole.transition() {
             ready.push(Ready::Transition { entry: index, subresource: Subresource::All, states });
         } else {
-            self.order(index, batch, ready);
+            self.order(index, group, ready);
         }
         self.whole.flushed();
         self.pending = 0;
@@ -488,13 +488,13 @@ impl<H: AsRef<StateCell>> Entry<H> {
         ready.push(Ready::Transition { entry: index, subresource: Subresource::All, states });
     }
 
-    /// Moves the pending barrier of one subresource into the batch.
+    /// Moves the pending barrier of one subresource into the group.
     fn flush_one(
         &mut self,
         index: usize,
         part: u32,
         spill: &mut Vec<PartUse>,
-        batch: u32,
+        group: u32,
         ready: &mut Vec<Ready>,
     ) {
         let Some(found) = self.split(spill).get_mut(part as usize) else { return };
@@ -507,17 +507,17 @@ impl<H: AsRef<StateCell>> Entry<H> {
         }
         found.flushed();
         self.pending -= 1;
-        if pending == Pending::Unordered && self.order(index, batch, ready) {
-            self.split(spill).iter_mut().for_each(|part| part.covered_by(batch));
+        if pending == Pending::Unordered && self.order(index, group, ready) {
+            self.split(spill).iter_mut().for_each(|part| part.covered_by(group));
         }
     }
 
-    /// Adds an unordered barrier to the batch, unless there is one. True if added.
-    fn order(&mut self, index: usize, batch: u32, ready: &mut Vec<Ready>) -> bool {
-        let is_new = self.barrier != batch;
+    /// Adds an unordered barrier to the group, unless there is one. True if added.
+    fn order(&mut self, index: usize, group: u32, ready: &mut Vec<Ready>) -> bool {
+        let is_new = self.barrier != group;
         if is_new {
             ready.push(Ready::Unordered { entry: index });
-            self.barrier = batch;
+            self.barrier = group;
         }
         is_new
     }

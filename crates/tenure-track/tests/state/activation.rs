@@ -92,7 +92,7 @@ fn a_target_follows_another_within_a_recording() {
 
 /// Direct3D 12's legacy barriers do not set up a target's compression.
 #[test]
-fn a_target_is_discarded_before_its_first_use_and_after_it_takes_over_bytes() {
+fn targets_are_discarded_after_taking_over_and_before_use() {
     let new = |count| {
         Arc::new(StateCell::new(ResourceKind::Texture, count, TARGET, State::COMMON).with_initialization())
     };
@@ -126,7 +126,7 @@ fn a_target_is_discarded_before_its_first_use_and_after_it_takes_over_bytes() {
 
 /// A resource that takes over bytes is inactive before the recording.
 #[test]
-fn no_barrier_in_front_of_the_recording_touches_what_is_activated() {
+fn activated_resources_have_no_barrier_before_the_recording() {
     for model in MODELS {
         let (bloom, shadow) = (target(), target());
         for serial in 1..4 {
@@ -143,7 +143,7 @@ fn no_barrier_in_front_of_the_recording_touches_what_is_activated() {
 
 /// On Direct3D 12 the state outlives the contents.
 #[test]
-fn promotion_goes_on_from_the_state_that_was_submitted() {
+fn promotion_continues_from_the_submitted_state() {
     let (bloom, shadow) = (target(), target());
     let mut first = tracker(StateModel::Promotion, GRAPHICS);
     used(&mut first, &bloom, State::RENDER_TARGET);
@@ -255,7 +255,7 @@ fn earlier_submissions_are_waited_for_on_vulkan_alone() {
 }
 
 #[test]
-fn another_queue_is_waited_for_and_leaves_nothing_to_order() {
+fn waits_for_another_queue_replace_barriers() {
     for model in MODELS {
         let (bloom, shadow) = (target(), target());
         let mut first = tracker(model, COMPUTE);
@@ -272,7 +272,7 @@ fn another_queue_is_waited_for_and_leaves_nothing_to_order() {
 }
 
 #[test]
-fn former_owners_that_are_not_known_are_waited_for_as_told() {
+fn unknown_previous_owners_are_waited_for_in_the_given_state() {
     let [bloom, shadow, moss] = [(); 3].map(|()| target());
     let mut tracker = tracker(StateModel::Explicit, GRAPHICS);
     used(&mut tracker, &bloom, State::RENDER_TARGET);
@@ -312,7 +312,7 @@ fn back_and_forth_in_one_recording() {
 
 /// Two acquisitions before the first use, and one that is given away unused.
 #[test]
-fn one_barrier_for_all_that_is_activated_before_a_use() {
+fn activations_before_a_use_share_one_barrier() {
     let [bloom, shadow, moss] = [(); 3].map(|()| target());
     let mut tracker = tracker(StateModel::Explicit, GRAPHICS);
     used(&mut tracker, &bloom, State::RENDER_TARGET);
@@ -352,7 +352,7 @@ fn an_activation_is_flushed_before_the_recording_ends() {
 }
 
 #[test]
-fn what_takes_over_undefined_bytes_on_another_queue_is_not_handed_over() {
+fn resources_taking_over_undefined_bytes_are_not_handed_over() {
     let families =
         [0, 1, 2].map(|family| QueueProperties { kind: queues()[family].kind, family: family as u32 });
     let desc = Usage::UNORDERED_ACCESS | Usage::COPY_DST;

@@ -153,7 +153,7 @@ fn reads_of_different_layouts_do_not_merge() {
 }
 
 #[test]
-fn there_and_back_vanishes() {
+fn transitions_there_and_back_cancel_out() {
     let target = texture(1, Usage::RENDER_TARGET | Usage::SHADER_READ | Usage::COPY_SRC);
     let mut tracker = graphics(StateModel::Promotion);
     tracker.require(&target, ALL, State::RENDER_TARGET).unwrap();
@@ -254,7 +254,7 @@ fn a_compute_queue_leaves_a_render_target_to_the_graphics_queue() {
 }
 
 #[test]
-fn a_copy_queue_finds_what_others_used_in_common() {
+fn a_copy_queue_finds_textures_of_other_queues_in_common() {
     let queues = queues([0; 3]);
     let target = texture(1, Usage::RENDER_TARGET | Usage::COPY_SRC);
     let render = used(StateModel::Promotion, QueueKind::Graphics, &target, State::RENDER_TARGET);
@@ -290,7 +290,7 @@ fn queues_read_side_by_side() {
 
 /// With legacy states there are no pixel shaders on a compute queue, not even beside other readers.
 #[test]
-fn a_compute_queue_leaves_what_pixel_shaders_read_to_the_graphics_queue() {
+fn pixel_shader_states_are_left_to_the_graphics_queue() {
     let queues = queues([0; 3]);
     for read in [State::PIXEL_SHADER, State::SHADER_READ] {
         let image = texture(1, Usage::RENDER_TARGET | Usage::SHADER_READ);
@@ -396,7 +396,7 @@ fn the_state_of_an_acceleration_structure_is_fixed_on_d3d12() {
 }
 
 #[test]
-fn recordings_are_checked_when_they_end_and_when_they_are_submitted() {
+fn recordings_are_checked_at_their_end_and_submission() {
     let queues = queues([0; 3]);
     let target = texture(1, Usage::RENDER_TARGET | Usage::SHADER_READ);
     let mut tracker = graphics(StateModel::Promotion);
@@ -460,7 +460,7 @@ fn absurd_sizes_are_bounded() {
 /// A resource from a peer is in the state in which the peer released it, whatever state is known here: no
 /// barrier in front, no queue that hands it over, and a wait for all that used it before.
 #[test]
-fn what_comes_from_a_peer_is_as_the_peer_has_left_it() {
+fn acquired_resources_are_in_the_state_of_the_peer() {
     let queues = queues([0, 1, 2]);
     for model in [StateModel::Promotion, StateModel::Explicit] {
         let shared = texture(2, Usage::SHADER_READ | Usage::COPY_DST | Usage::COPY_SRC);
@@ -502,7 +502,7 @@ fn a_resource_is_acquired_before_it_is_used() {
 
 /// A peer may write an acquired resource: the submission also waits for uses that only read it.
 #[test]
-fn what_goes_to_a_peer_comes_after_all_uses() {
+fn releases_to_a_peer_come_after_all_uses() {
     let queues = queues([0; 3]);
     for model in [StateModel::Promotion, StateModel::Explicit] {
         for is_named in [true, false] {

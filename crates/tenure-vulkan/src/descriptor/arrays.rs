@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_of_one_kind_and_leave_out_what_was_never_written() {
+    fn rows_have_one_kind_and_omit_unwritten_descriptors() {
         let arrays = Arrays::new(DescriptorKind::Resource, 10, 10, true);
         let kinds = LastKinds::new(&arrays, true);
         let (texture, buffer) = (BindingKind::Texture, BindingKind::Buffer);

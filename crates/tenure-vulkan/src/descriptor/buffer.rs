@@ -140,7 +140,7 @@ impl DescriptorBuffer {
         descriptors.space.take(arrays.kind(), size, sizes.space)?;
         let made = descriptors.create_mapped(size, usage);
         let (buffer, memory, mapped) =
-            made.inspect_err(|_| descriptors.space.give_back(arrays.kind(), size))?;
+            made.inspect_err(|_| descriptors.space.release(arrays.kind(), size))?;
         let address = descriptors.resources.address_of(Object::Buffer(buffer)).unwrap_or(0);
         Ok(Self { buffer, memory, usage, address, size, mapped, rows })
     }
@@ -259,7 +259,7 @@ impl DescriptorBuffer {
         self.memory.destroy();
         let is_of_samplers = self.usage.contains(vk::BufferUsageFlags::SAMPLER_DESCRIPTOR_BUFFER_EXT);
         let kind = if is_of_samplers { DescriptorKind::Sampler } else { DescriptorKind::Resource };
-        descriptors.space.give_back(kind, self.size);
+        descriptors.space.release(kind, self.size);
     }
 }
 
@@ -390,7 +390,7 @@ impl DescriptorSpace {
     }
 
     /// Returns the bytes of a buffer that was destroyed, or not created.
-    pub(super) fn give_back(&self, kind: DescriptorKind, size: u64) {
+    pub(super) fn release(&self, kind: DescriptorKind, size: u64) {
         let mut taken = self.0.lock();
         let own = match kind {
             DescriptorKind::Sampler => &mut taken.samplers,
@@ -429,7 +429,7 @@ mod tests {
         assert_eq!([take(Resource, 100), take(Sampler, 20)], ["", ""]);
         assert_eq!(take(Sampler, 1), "descriptorBufferAddressSpaceSize");
         assert_eq!(take(Resource, u64::MAX), "resourceDescriptorBufferAddressSpaceSize");
-        space.give_back(Resource, 100);
+        space.release(Resource, 100);
         assert_eq!([take(Resource, 60), take(Sampler, 40)], ["", ""]);
         assert_eq!(take(Sampler, u64::MAX), "samplerDescriptorBufferAddressSpaceSize");
     }

@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_together_shares_a_limit() {
+    fn kinds_that_count_together_share_a_limit() {
         let mut tables = tables(Some((&indexing(), true)));
         assert_eq!(tables.contract.visible_resources, share(MANY / 2), "textures beside typed buffers");
         assert_eq!(tables.contract.visible_samplers, share(2048));
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_fit_what_a_stage_sees() {
+    fn sets_fit_the_limits_of_a_stage() {
         let tables = tables(None);
         let of = |kind, count| SetBinding { binding: 0, kind, count };
         assert!(tables.check_set(&[of(BindingKind::Sampler, 16), of(BindingKind::Texture, 20)]).is_ok());

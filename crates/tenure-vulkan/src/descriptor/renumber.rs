@@ -115,7 +115,7 @@ mod tests {
 
     /// Errors leave any words unchanged.
     #[test]
-    fn what_is_no_shader_is_refused() {
+    fn invalid_shaders_are_refused() {
         let good = shader(&[[1, 0, 5], [2, 0, 6]]);
         let mut words = good.clone();
         let refused = renumber(&mut words, 0, heap);

@@ -71,7 +71,7 @@ impl Slot {
             {
                 // SAFETY: as above.
                 unsafe { device.destroy_sampler(info.sampler, None) };
-                descriptors.samplers.give_back();
+                descriptors.samplers.release();
             }
             Self::Shader(Written { value: Value::Image(info), .. }) => {
                 // SAFETY: as above.
@@ -137,7 +137,7 @@ impl SamplerCount {
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 
-    pub(super) fn give_back(&self) {
+    pub(super) fn release(&self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
@@ -166,7 +166,7 @@ impl Descriptors {
         // SAFETY: all numbers are within the limits and features of the device.
         let made = unsafe { self.api.device.create_sampler(&info(desc), None) };
         let sampler = made.map_err(|result| {
-            self.samplers.give_back();
+            self.samplers.release();
             self.error("vkCreateSampler", result)
         })?;
         let value = Value::Image(vk::DescriptorImageInfo::default().sampler(sampler));

@@ -2,7 +2,7 @@
 
 mod contract;
 mod list;
-mod objects;
+mod names_and_priorities;
 
 use core::fmt;
 use std::ffi::CString;

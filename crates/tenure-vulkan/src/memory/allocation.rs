@@ -164,7 +164,7 @@ impl Memories {
                 unflushed: RwLock::new(()),
             })),
             Err(result) => {
-                self.count.give(properties, kind, counted);
+                self.count.release(properties, kind, counted);
                 Err(self.error_of("vkAllocateMemory", result, Some((size, kind))))
             }
         }
@@ -246,7 +246,7 @@ impl Drop for Memory {
         // also unmaps.
         unsafe { self.owner.api.device.free_memory(self.handle, None) };
         if let Some(bytes) = self.counted {
-            self.owner.count.give(&self.owner.tables.properties, self.kind, bytes);
+            self.owner.count.release(&self.owner.tables.properties, self.kind, bytes);
         }
     }
 }

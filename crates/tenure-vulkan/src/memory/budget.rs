@@ -83,7 +83,7 @@ impl MemoryCount {
     }
 
     /// Returns the bytes counted by [`take`](Self::take).
-    pub(crate) fn give(&self, properties: &Properties, memory: MemoryTypeId, size: u64) {
+    pub(crate) fn release(&self, properties: &Properties, memory: MemoryTypeId, size: u64) {
         self.allocations.fetch_sub(1, Ordering::Relaxed);
         if let Some(bytes) = heap_of(properties, memory).and_then(|heap| self.bytes.get(heap)) {
             bytes.fetch_sub(taken(properties, memory, size), Ordering::Relaxed);
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_is_not_believed() {
+    fn impossible_budgets_are_not_believed() {
         let counted = HeapBudget { budget: 800, usage: 70 };
         let believed = |budget, usage| {
             let HeapBudget { budget, usage } = believed(HeapBudget { budget, usage }, counted, 1000);

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_overflows() {
+    fn extreme_ranges_do_not_overflow() {
         let whole = FlushRange { offset: 0, size: u64::MAX };
         assert_eq!(flush_range(0, u64::MAX, 256, u64::MAX), Some(whole));
         assert_eq!(flush_range(u64::MAX, u64::MAX, 256, 100), None);

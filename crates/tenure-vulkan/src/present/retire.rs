@@ -56,7 +56,7 @@ impl Swapchain {
             return Ok(());
         }
         self.check_replaceable()?;
-        self.let_go()?;
+        self.release_image()?;
         // As above.
         self.window = Window::Outdated;
         self.replace(&plan)
@@ -178,7 +178,7 @@ impl Swapchain {
     }
 
     /// Releases the image that was handed out, which the program has dropped.
-    pub(super) fn let_go(&mut self) -> Result<(), Error> {
+    pub(super) fn release_image(&mut self) -> Result<(), Error> {
         let Some(held) = self.held.take() else { return Ok(()) };
         let ImageProgress { begun, finished } = held.image.progress();
         let acquired = match begun {
@@ -298,7 +298,7 @@ impl Swapchain {
     /// Frees everything, once the GPU is idle or the device is lost.
     fn end(&mut self) {
         let queues = self.queues().clone();
-        self.waited.give_back(&queues);
+        self.waited.recycle(&queues);
         for semaphore in self.stray.drain(..) {
             // SAFETY: no submission waits for it, and its signal is complete.
             unsafe { queues.api.device.destroy_semaphore(semaphore, None) };
@@ -321,7 +321,7 @@ impl Drop for Swapchain {
             self.current.iter().for_each(|current| current.chain.abandon(acquired));
         }
         // Chains that cannot be waited for are destroyed below.
-        let _destroyed_below = self.let_go();
+        let _destroyed_below = self.release_image();
         if let Some(current) = self.current.take() {
             self.retire(current);
         }
@@ -372,7 +372,7 @@ impl Waited {
     }
 
     /// Returns all to the pool, once the GPU is idle.
-    pub(super) fn give_back(&mut self, queues: &Queues) {
+    pub(super) fn recycle(&mut self, queues: &Queues) {
         queues.sync.return_semaphores(self.0.drain(..).map(|(semaphore, _)| semaphore));
     }
 }

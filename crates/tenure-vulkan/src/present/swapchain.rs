@@ -465,7 +465,7 @@ impl Swapchain {
             return Ok(());
         }
         self.check_replaceable()?;
-        self.let_go()?;
+        self.release_image()?;
         self.desc.size = size;
         self.rebuild()
     }

@@ -56,7 +56,7 @@ pub(crate) struct Fences {
 
 impl Fences {
     /// Returns everything to the pool, once the GPU is idle.
-    pub(crate) fn give_back(&mut self, pool: &SyncPool) {
+    pub(crate) fn recycle(&mut self, pool: &SyncPool) {
         let state = self.state.get_mut();
         for submission in state.in_flight.drain(..) {
             release(submission, pool);

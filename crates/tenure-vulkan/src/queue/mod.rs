@@ -79,7 +79,7 @@ impl Drop for Queues {
                     // SAFETY: all submissions are complete, so it is no longer in use.
                     unsafe { self.loaded.api.device.destroy_semaphore(timeline.semaphore, None) };
                 }
-                Clock::Fences(fences) => fences.give_back(&self.sync),
+                Clock::Fences(fences) => fences.recycle(&self.sync),
             }
         }
         self.sync.destroy(&self.loaded.api.device);

@@ -56,7 +56,7 @@ pub(crate) fn halves(from: Half, to: Half) -> [Half; 2] {
 
 /// Barriers recorded at once; they must not depend on each other.
 #[derive(Default)]
-pub(crate) struct Batch {
+pub(crate) struct BarrierGroup {
     pub(crate) memory: SmallVec<[vk::MemoryBarrier2<'static>; 2]>,
     pub(crate) buffers: SmallVec<[vk::BufferMemoryBarrier2<'static>; 8]>,
     pub(crate) images: SmallVec<[vk::ImageMemoryBarrier2<'static>; 8]>,
@@ -64,12 +64,12 @@ pub(crate) struct Batch {
     pub(crate) takeovers: Takeovers,
 }
 
-impl Batch {
+impl BarrierGroup {
     pub(crate) fn is_empty(&self) -> bool {
         self.memory.is_empty() && self.buffers.is_empty() && self.images.is_empty()
     }
 
-    /// Adds a barrier for all memory, unless the batch has the same.
+    /// Adds a barrier for all memory, unless the group has the same.
     fn push_memory(&mut self, from: Half, to: Half) {
         let is_same = |each: &vk::MemoryBarrier2<'_>| {
             (each.src_stage_mask, each.src_access_mask) == (from.stages, from.access)
@@ -109,7 +109,7 @@ impl Batch {
     }
 
     /// Orders the uses of a buffer, whose owner stays, by a barrier for all memory: drivers do not implement
-    /// narrower ones, and one serves all buffers of a batch with the same uses.
+    /// narrower ones, and one serves all buffers of a group with the same uses.
     pub(crate) fn push_buffer(&mut self, [from, to]: [Half; 2]) {
         self.push_memory(from, to);
     }
@@ -167,7 +167,7 @@ pub(crate) fn subresource_range(info: &TextureInfo, part: Subresource) -> vk::Im
 }
 
 /// A barrier by `vkCmdPipelineBarrier`: one pair of stages for all.
-pub(crate) struct OlderBatch {
+pub(crate) struct OlderGroup {
     pub(crate) from: vk::PipelineStageFlags,
     pub(crate) to: vk::PipelineStageFlags,
     pub(crate) memory: SmallVec<[vk::MemoryBarrier<'static>; 2]>,
@@ -175,20 +175,20 @@ pub(crate) struct OlderBatch {
     pub(crate) images: SmallVec<[vk::ImageMemoryBarrier<'static>; 8]>,
 }
 
-impl OlderBatch {
-    pub(crate) fn of(batch: &Batch) -> Self {
+impl OlderGroup {
+    pub(crate) fn of(group: &BarrierGroup) -> Self {
         let mut stages = [Stages::empty(); 2];
         let mut note = |from: Stages, to: Stages| stages = [stages[0] | from, stages[1] | to];
-        batch.memory.iter().for_each(|each| note(each.src_stage_mask, each.dst_stage_mask));
-        batch.buffers.iter().for_each(|each| note(each.src_stage_mask, each.dst_stage_mask));
-        batch.images.iter().for_each(|each| note(each.src_stage_mask, each.dst_stage_mask));
+        group.memory.iter().for_each(|each| note(each.src_stage_mask, each.dst_stage_mask));
+        group.buffers.iter().for_each(|each| note(each.src_stage_mask, each.dst_stage_mask));
+        group.images.iter().for_each(|each| note(each.src_stage_mask, each.dst_stage_mask));
         let or = |found: vk::PipelineStageFlags, none| if found.is_empty() { none } else { found };
         Self {
             from: or(older_stages(stages[0]), vk::PipelineStageFlags::TOP_OF_PIPE),
             to: or(older_stages(stages[1]), vk::PipelineStageFlags::BOTTOM_OF_PIPE),
-            memory: batch.memory.iter().map(older_memory).collect(),
-            buffers: batch.buffers.iter().map(older_buffer).collect(),
-            images: batch.images.iter().map(older_image).collect(),
+            memory: group.memory.iter().map(older_memory).collect(),
+            buffers: group.buffers.iter().map(older_buffer).collect(),
+            images: group.images.iter().map(older_image).collect(),
         }
     }
 }
@@ -231,9 +231,9 @@ fn older_image(barrier: &vk::ImageMemoryBarrier2<'static>) -> vk::ImageMemoryBar
         .subresource_range(barrier.subresource_range)
 }
 
-// Memory that changes hands in one batch of barriers.
+// Memory that changes hands in one group of barriers.
 //
-// If the batch contains the first transition of an image that takes over memory, its own barrier waits for the
+// If the group contains the first transition of an image that takes over memory, its own barrier waits for the
 // previous owners of the memory: the layout change comes after them. That is not enough, because an image barrier
 // makes only writes through that image available, and synchronization validation also takes its execution
 // dependency to be for that image alone. So all resources that take over memory share one memory barrier, limited
@@ -247,7 +247,7 @@ struct Takeover {
     to: Half,
 }
 
-/// All that take over memory in one batch.
+/// All that take over memory in one group.
 #[derive(Default)]
 pub(crate) struct Takeovers(SmallVec<[Takeover; 4]>);
 
@@ -309,18 +309,18 @@ mod tests {
 
     /// In one call with the barrier that transfers the memory, on which it must not depend.
     #[test]
-    fn the_first_use_of_aliased_memory_waits_for_those_who_had_it() {
+    fn the_first_use_of_aliased_memory_waits_for_previous_owners() {
         let from = Half::of(vk_stage_access_layout(State::RENDER_TARGET)).writes();
         let found = between(State::COMMON, State::PIXEL_SHADER, Side::Aliased(from));
         assert_eq!(found.from, from);
         assert_eq!(found.to.stages, Stages::FRAGMENT_SHADER);
         assert_eq!(found.layouts[0], ImageLayout::UNDEFINED);
-        let mut batch = Batch::default();
+        let mut group = BarrierGroup::default();
         let to = found.to;
-        batch.takeovers.add(None, from, to);
-        assert!(batch.is_empty());
-        batch.end_takeovers();
-        let [memory] = batch.memory[..] else { panic!("{} memory barriers", batch.memory.len()) };
+        group.takeovers.add(None, from, to);
+        assert!(group.is_empty());
+        group.end_takeovers();
+        let [memory] = group.memory[..] else { panic!("{} memory barriers", group.memory.len()) };
         assert_eq!((memory.src_stage_mask, memory.src_access_mask), (from.stages, from.access));
         assert_eq!((memory.dst_stage_mask, memory.dst_access_mask), (to.stages, to.access));
     }
@@ -340,35 +340,35 @@ mod tests {
 
     #[test]
     fn buffers_that_are_used_alike_share_a_barrier() {
-        let mut batch = Batch::default();
+        let mut group = BarrierGroup::default();
         let [copied, index] =
             [State::COPY_DST, State::INDEX].map(|state| Half::of(vk_stage_access_layout(state)));
         for [from, to] in [[copied, index], [index, copied], [copied, index]] {
-            batch.push_buffer(halves(from, to));
+            group.push_buffer(halves(from, to));
         }
         let scopes = |each: &vk::MemoryBarrier2<'_>| (each.src_access_mask, each.dst_access_mask);
-        let found: Vec<_> = batch.memory.iter().map(scopes).collect();
+        let found: Vec<_> = group.memory.iter().map(scopes).collect();
         let written = Access::TRANSFER_WRITE;
         assert_eq!(found, [(written, Access::INDEX_READ), (Access::empty(), written)]);
-        assert!(batch.buffers.is_empty());
+        assert!(group.buffers.is_empty());
     }
 
     #[test]
     fn older_barriers_name_the_union_of_stages() {
-        let mut batch = Batch::default();
+        let mut group = BarrierGroup::default();
         let peers = Side::Release([0, vk::QUEUE_FAMILY_EXTERNAL]);
-        batch.push_buffer_transfer(vk::Buffer::null(), between(State::COPY_DST, State::COPY_DST, peers));
+        group.push_buffer_transfer(vk::Buffer::null(), between(State::COPY_DST, State::COPY_DST, peers));
         let [copied, index] =
             [State::COPY_DST, State::INDEX].map(|state| Half::of(vk_stage_access_layout(state)));
-        batch.push_buffer(halves(copied, index));
-        batch.push_buffer(halves(index, copied));
-        let older = OlderBatch::of(&batch);
+        group.push_buffer(halves(copied, index));
+        group.push_buffer(halves(index, copied));
+        let older = OlderGroup::of(&group);
         let both = vk::PipelineStageFlags::TRANSFER | vk::PipelineStageFlags::VERTEX_INPUT;
         assert_eq!((older.from, older.to), (both, both | vk::PipelineStageFlags::ALL_COMMANDS));
         assert_eq!(older.buffers[0].src_access_mask, vk::AccessFlags::TRANSFER_WRITE);
         assert_eq!(older.memory[0].src_access_mask, vk::AccessFlags::TRANSFER_WRITE);
         assert_eq!(older.memory[1].dst_access_mask, vk::AccessFlags::TRANSFER_WRITE);
-        let none = OlderBatch::of(&Batch::default());
+        let none = OlderGroup::of(&BarrierGroup::default());
         assert_eq!(none.from, vk::PipelineStageFlags::TOP_OF_PIPE);
         assert_eq!(none.to, vk::PipelineStageFlags::BOTTOM_OF_PIPE);
     }
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_used_on_the_queue_needs_nothing() {
+    fn resources_unused_on_the_queue_need_no_barrier() {
         let mut takeovers = Takeovers::default();
         takeovers.add(image(1), from(State::COMMON), to(State::COPY_DST));
         takeovers.add(None, from(State::COMMON), to(State::COPY_DST));

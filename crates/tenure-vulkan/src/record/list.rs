@@ -11,7 +11,7 @@ use tenure_core::device::{
     Subresource, check,
 };
 
-use super::barrier::Batch;
+use super::barrier::BarrierGroup;
 use crate::descriptor::DescriptorHeap;
 use crate::loaded::Loaded;
 use crate::queue::Queues;
@@ -239,18 +239,18 @@ impl List {
     }
 
     pub(crate) fn barriers<D: Device<Resource = Resource>>(&mut self, barriers: &[Barrier<'_, D>]) {
-        let mut batch = Batch::default();
+        let mut group = BarrierGroup::default();
         for barrier in barriers {
-            let noted = self.add_takeover(barrier, &mut batch);
+            let noted = self.add_takeover(barrier, &mut group);
             self.keep_error(noted);
         }
         for barrier in barriers {
-            let added = self.add(barrier, &mut batch);
+            let added = self.add(barrier, &mut group);
             self.keep_error(added);
         }
-        batch.end_takeovers();
-        // By reference: a batch is large.
-        self.record(Ok(&batch), |list, batch| list.record_batch(batch));
+        group.end_takeovers();
+        // By reference: a group is large.
+        self.record(Ok(&group), |list, group| list.record_group(group));
     }
 
     pub(crate) fn discard(&mut self, resource: &Resource, subresource: Subresource) {
@@ -259,8 +259,8 @@ impl List {
     }
 
     pub(crate) fn make_visible_to_cpu(&mut self, written: State) {
-        let batch = self.check_written(written).map(|()| self.host_barrier(written));
-        self.record(batch, |list, batch| list.record_batch(&batch));
+        let group = self.check_written(written).map(|()| self.host_barrier(written));
+        self.record(group, |list, group| list.record_group(&group));
     }
 
     /// With descriptor buffers, binds them; sets are bound by the program.

@@ -1,26 +1,26 @@
-//! Barriers as they are recorded: checked, joined to batches, handed to the driver.
+//! Barriers as they are recorded: checked, joined to groups, handed to the driver.
 
 use ash::vk;
 use tenure_core::device::{
     Barrier, CallRule, Device, DeviceError, QueueId, QueueTransfer, State, Subresource, Usage, check,
 };
 
-use super::barrier::{Batch, Dependency, OlderBatch, Side, dependency, halves, subresource_range};
+use super::barrier::{BarrierGroup, Dependency, OlderGroup, Side, dependency, halves, subresource_range};
 use super::list::List;
 use crate::resource::{Object, Resource};
 use crate::stages::Half;
 
 impl List {
-    /// Adds one barrier of the contract to a batch.
+    /// Adds one barrier of the contract to a group.
     pub(super) fn add(
         &mut self,
         barrier: &Barrier<'_, impl Device<Resource = Resource>>,
-        batch: &mut Batch,
+        group: &mut BarrierGroup,
     ) -> Result<(), DeviceError> {
         match *barrier {
             Barrier::Transition { resource, subresource, before, after, transfer } => {
                 let part = (resource, subresource);
-                self.add_transition(part, [before, after], transfer, batch)
+                self.add_transition(part, [before, after], transfer, group)
             }
             Barrier::Unordered { resource } => {
                 let unordered = self.stages.unordered(resource.desc.usage());
@@ -29,18 +29,18 @@ impl List {
                     let (state, allowed) = (State::UNORDERED_ACCESS, State::allowed_on(self.kind));
                     return Err(DeviceError::InvalidState { rule, state, allowed });
                 }
-                batch.push_unordered(unordered);
+                group.push_unordered(unordered);
                 Ok(())
             }
             Barrier::Aliasing { .. } => Ok(()),
         }
     }
 
-    /// Notes the resources that take over memory; before anything else is added to the same batch.
+    /// Notes the resources that take over memory; before anything else is added to the same group.
     pub(super) fn add_takeover(
         &mut self,
         barrier: &Barrier<'_, impl Device<Resource = Resource>>,
-        batch: &mut Batch,
+        group: &mut BarrierGroup,
     ) -> Result<(), DeviceError> {
         let Barrier::Aliasing { before, after, from, to } = *barrier else { return Ok(()) };
         for resource in before.into_iter().chain([after]) {
@@ -57,7 +57,7 @@ impl List {
             Object::Buffer(_) => None,
             Object::Image(image) => Some(image),
         };
-        batch.takeovers.add(image, from.writes(), to);
+        group.takeovers.add(image, from.writes(), to);
         Ok(())
     }
 
@@ -66,7 +66,7 @@ impl List {
         (resource, subresource): (&Resource, Subresource),
         states: [State; 2],
         transfer: Option<QueueTransfer>,
-        batch: &mut Batch,
+        group: &mut BarrierGroup,
     ) -> Result<(), DeviceError> {
         resource.check_device(&self.queues)?;
         check::subresource(&resource.desc, subresource)?;
@@ -83,16 +83,16 @@ impl List {
             Object::Buffer(_) if side == Side::Alone => {
                 let [before, after] = states;
                 let (from, to) = (self.stages.half(before, usage), self.stages.half(after, usage));
-                batch.push_buffer(halves(from, to));
+                group.push_buffer(halves(from, to));
             }
             Object::Buffer(buffer) => {
                 let [before, after] = states.map(|state| self.stages.of(state, usage));
-                batch.push_buffer_transfer(buffer, dependency(before, after, side));
+                group.push_buffer_transfer(buffer, dependency(before, after, side));
             }
             Object::Image(image) => {
                 let (_, info) = resource.as_image()?;
                 let range = subresource_range(info, subresource);
-                batch.push_image(image, range, self.image_dependency(image, usage, states, side, batch));
+                group.push_image(image, range, self.image_dependency(image, usage, states, side, group));
             }
         }
         Ok(())
@@ -104,10 +104,10 @@ impl List {
         usage: Usage,
         states: [State; 2],
         side: Side,
-        batch: &Batch,
+        group: &BarrierGroup,
     ) -> Dependency {
         let side = match side {
-            Side::Alone if states[0].is_empty() => batch.takeovers.of(image).map_or(side, Side::Aliased),
+            Side::Alone if states[0].is_empty() => group.takeovers.of(image).map_or(side, Side::Aliased),
             _ => side,
         };
         let [mut before, after] = states.map(|state| self.stages.of(state, usage));
@@ -202,22 +202,22 @@ impl List {
         state.map(drop).ok_or_else(|| DeviceError::cannot_discard(info.usage))
     }
 
-    pub(super) fn record_batch(&self, batch: &Batch) {
-        if batch.is_empty() {
+    pub(super) fn record_group(&self, group: &BarrierGroup) {
+        if group.is_empty() {
             return;
         }
         let api = &self.queues.api;
         if let Some(calls) = api.synchronization2 {
             let info = vk::DependencyInfo::default()
-                .memory_barriers(&batch.memory)
-                .buffer_memory_barriers(&batch.buffers)
-                .image_memory_barriers(&batch.images);
+                .memory_barriers(&group.memory)
+                .buffer_memory_barriers(&group.buffers)
+                .image_memory_barriers(&group.images);
             // SAFETY: the command buffer is open and used by this thread alone; the resources are alive, and the
             // queue supports the stages and accesses.
             unsafe { (calls.barrier)(self.buffer, &raw const info) };
             return;
         }
-        let OlderBatch { from, to, memory, buffers, images } = OlderBatch::of(batch);
+        let OlderGroup { from, to, memory, buffers, images } = OlderGroup::of(group);
         let flags = vk::DependencyFlags::empty();
         // SAFETY: as above.
         unsafe {
@@ -231,9 +231,9 @@ impl List {
     }
 
     /// The barrier that makes writes in these states visible to the CPU, for resources of any usage.
-    pub(super) fn host_barrier(&self, written: State) -> Batch {
-        let mut batch = Batch::default();
-        batch.push_host_reads(self.stages.of(written, Usage::all()));
-        batch
+    pub(super) fn host_barrier(&self, written: State) -> BarrierGroup {
+        let mut group = BarrierGroup::default();
+        group.push_host_reads(self.stages.of(written, Usage::all()));
+        group
     }
 }

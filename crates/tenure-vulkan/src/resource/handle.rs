@@ -204,7 +204,7 @@ impl Resource {
         }
         match self.backing {
             Backing::Committed { memory, .. } => memory.destroy(),
-            Backing::Reserved(sparse) => self.owner.give_sparse(sparse.bytes),
+            Backing::Reserved(sparse) => self.owner.release_sparse(sparse.bytes),
             Backing::Placed { .. } | Backing::Swapchain(_) | Backing::Unknown => {}
         }
     }

@@ -10,7 +10,7 @@ use tenure_core::device::{
 };
 
 use super::Resources;
-use super::make::Needs;
+use super::create::Needs;
 use super::object::Handles;
 use super::object::Plan;
 use crate::error::{unsupported, unsupported_format};

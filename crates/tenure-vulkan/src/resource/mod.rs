@@ -1,9 +1,9 @@
 //! Buffers and textures: memory requirements, creation, and writes by the CPU.
 
+mod create;
 mod handle;
 mod host_copy;
 mod image;
-mod make;
 mod object;
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};

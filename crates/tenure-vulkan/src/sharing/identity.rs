@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_differs_between_two_descriptions_is_in_the_hash() {
+    fn hashes_cover_all_fields_of_a_description() {
         let desc = |size| ResourceDesc::Buffer(BufferInfo::new(size, Usage::COPY_SRC));
         let usage = VkUsage::Buffer(vk::BufferUsageFlags::TRANSFER_SRC);
         let other = VkUsage::Buffer(vk::BufferUsageFlags::TRANSFER_DST);

@@ -64,7 +64,7 @@ fn destroy(device: &Device, buffer: vk::Buffer, memory: &RawMemory) {
 /// tenure destroys objects that it owns, and leaves borrowed ones: the layers would report violations of
 /// either.
 #[test]
-fn ownership_decides_who_destroys() {
+fn adopted_objects_are_destroyed_by_their_owner() {
     let vulkan = Vulkan::new(validated());
     let device = vulkan.device();
     let (given, memory) = engine_buffer(&device, USAGE);

@@ -190,7 +190,7 @@ fn buffers_take_turns() {
 }
 
 #[test]
-fn what_is_discarded_is_checked_and_takes_no_command() {
+fn discards_are_checked_and_take_no_command() {
     let vulkan = Vulkan::new(validated());
     let device = vulkan.device();
     let make = |usage| {

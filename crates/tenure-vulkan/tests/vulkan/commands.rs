@@ -108,7 +108,7 @@ fn wrong_commands_come_out_of_close() {
 
 /// A copy queue needs multiples of 16 texels, and supports neither depth nor shaders.
 #[test]
-fn copy_queues_of_a_discrete_card_are_asked_for_what_they_can() {
+fn copy_queues_of_a_discrete_card_are_limited() {
     let vulkan = Vulkan::disguised(Costume::discrete(), &DeviceConfig::default());
     let device = vulkan.device();
     let copies = QueueId(1);

@@ -36,7 +36,7 @@ fn with_device(engine: &Engine, info: vk::DeviceCreateInfo<'_>, run: impl FnOnce
 
 /// Nothing is stated twice: enabled features of tenure's list are used, as on a device of tenure's own.
 #[test]
-fn a_create_info_says_what_is_enabled() {
+fn a_create_info_lists_the_enabled_features() {
     // One instance at a time.
     let alone = Vulkan::new(validated().api_version(ApiVersion::V1_2));
     let own = alone.device();

@@ -109,7 +109,7 @@ fn features_of_the_program_are_enabled() {
 
 /// Without acceleration structures, or without the addresses that they need, there are no rays.
 #[test]
-fn rays_go_with_what_they_need() {
+fn rays_require_their_features() {
     for optional in [OptionalFeatures::ACCELERATION_STRUCTURES, OptionalFeatures::BUFFER_DEVICE_ADDRESS] {
         let vulkan = Vulkan::new(validated().without(optional));
         let device = vulkan.device();
@@ -161,7 +161,7 @@ fn without_the_extension_the_budget_is_a_share() {
 }
 
 #[test]
-fn what_is_not_there_is_an_error() {
+fn missing_versions_layers_and_extensions_are_errors() {
     let alone = Vulkan::new(validated());
     let created = |options: DeviceConfig| Device::create(&options).map(drop).unwrap_err();
     let old = created(DeviceConfig::default().api_version(ApiVersion { major: 1, minor: 0 }));
@@ -176,7 +176,7 @@ fn what_is_not_there_is_an_error() {
 /// Everything common, under advice on performance too: with blocks of the size that the layers recommend, there
 /// is no message about memory.
 #[test]
-fn pooled_memory_is_as_advised() {
+fn pooled_memory_follows_the_advice_of_the_layers() {
     let advice = validated().validation.best_practices(true);
     let vulkan = Vulkan::new(validated().validation(advice));
     let config = tenure_core::Config::from(tenure_core::PoolConfig::default().min_block(4 << 20));

@@ -189,14 +189,14 @@ fn failed_submissions_are_made_again(options: &DeviceConfig, submit: &'static st
 }
 
 #[test]
-fn failed_submissions_of_a_discrete_card_are_made_again_with_timeline_semaphores() {
+fn submissions_of_a_discrete_card_are_retried_with_semaphores() {
     failed_submissions_are_made_again(&DeviceConfig::default(), "vkQueueSubmit2");
     let older = DeviceConfig::default().without(OptionalFeatures::SYNCHRONIZATION2);
     failed_submissions_are_made_again(&older, "vkQueueSubmit");
 }
 
 #[test]
-fn failed_submissions_of_a_discrete_card_are_made_again_with_fences() {
+fn submissions_of_a_discrete_card_are_retried_with_fences() {
     let fences = DeviceConfig::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
     failed_submissions_are_made_again(&fences, "vkQueueSubmit2");
 }
@@ -204,7 +204,7 @@ fn failed_submissions_of_a_discrete_card_are_made_again_with_fences() {
 /// When the queue waited for has its bridge and the submission behind it fails, the next one crosses
 /// the same bridge.
 #[test]
-fn a_bridge_of_a_discrete_card_that_nobody_crossed_is_used_again() {
+fn unused_bridges_of_a_discrete_card_are_reused() {
     let fences = DeviceConfig::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
     let vulkan = Vulkan::disguised(Costume::discrete(), &fences);
     let device = vulkan.device();

@@ -119,7 +119,7 @@ fn a_device_is_lost_at_a_poll() {
 
 /// A thread in an endless wait returns when another thread sees the loss.
 #[test]
-fn those_who_wait_are_told() {
+fn waits_return_the_loss() {
     let fences = DeviceConfig::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
     for options in [DeviceConfig::default(), fences] {
         let vulkan = Vulkan::disguised(Costume::plain(), &options);

@@ -25,7 +25,7 @@ fn check_work(device: &Device) {
 
 /// Each family provides its remaining queues, and no more.
 #[test]
-fn each_family_gives_what_it_has() {
+fn each_family_provides_its_remaining_queues() {
     let alone = Vulkan::new(validated());
     let log = Log::default();
     let options = log.listen(validated());

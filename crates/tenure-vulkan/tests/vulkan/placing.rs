@@ -113,7 +113,7 @@ fn textures_that_the_device_cannot_make_are_refused() {
 
 /// Unordered access to sRGB is possible through a view in another format.
 #[test]
-fn views_in_other_formats_extend_what_a_texture_may_be_used_as() {
+fn views_in_other_formats_extend_the_usages_of_a_texture() {
     let vulkan = Vulkan::new(validated());
     let device = vulkan.device();
     let usage = Usage::SHADER_READ | Usage::UNORDERED_ACCESS;

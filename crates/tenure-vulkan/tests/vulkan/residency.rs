@@ -239,7 +239,7 @@ impl World {
 /// The budget shrinks, and grows again. Idle resources get a low priority, as many as the shortage requires,
 /// and their own again before the submission that uses them.
 #[test]
-fn a_budget_that_follows_a_script_changes_priorities_on_a_discrete_card() {
+fn scripted_budgets_change_priorities_on_a_discrete_card() {
     let vulkan = card(&DeviceConfig::default());
     vulkan.disguise().grant(&[AMPLE, AMPLE]);
     if !is_pageable(&vulkan) {
@@ -278,7 +278,7 @@ fn a_budget_that_follows_a_script_changes_priorities_on_a_discrete_card() {
 
 /// Memory in use by the GPU keeps its priority, however short memory is.
 #[test]
-fn what_is_in_flight_on_a_discrete_card_keeps_its_priority() {
+fn memory_in_flight_on_a_discrete_card_keeps_its_priority() {
     let vulkan = card(&DeviceConfig::default());
     vulkan.disguise().grant(&[AMPLE, AMPLE]);
     if !is_pageable(&vulkan) {

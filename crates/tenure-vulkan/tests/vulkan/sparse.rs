@@ -306,7 +306,7 @@ fn any_queue_can_change_mappings() {
 
 /// The API orders changes and submissions by semaphores alone: each waits for the one before it.
 #[test]
-fn changes_and_submissions_of_a_discrete_card_wait_for_each_other() {
+fn changes_and_submissions_of_a_discrete_card_are_ordered() {
     let without = OptionalFeatures::TIMELINE_SEMAPHORES;
     for options in [DeviceConfig::default(), DeviceConfig::default().without(without)] {
         let vulkan = Vulkan::disguised(Costume::discrete(), &options);

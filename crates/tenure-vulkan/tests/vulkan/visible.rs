@@ -32,7 +32,7 @@ fn staged() -> Config {
 }
 
 #[test]
-fn the_host_is_told_of_what_it_reads_alone() {
+fn only_memory_that_the_host_reads_is_made_visible_to_it() {
     let types = crate::harness::memory_types();
     let costumes = [Costume::plain(), Costume::discrete()];
     for costume in costumes.into_iter().filter(|costume| costume.fits(types)) {
@@ -81,7 +81,7 @@ fn the_host_is_told_of_what_it_reads_alone() {
 
 /// The CPU writes a buffer in place after the GPU has: that write has to be there first.
 #[test]
-fn the_host_is_told_of_what_is_written_in_place() {
+fn gpu_writes_are_made_visible_before_writes_in_place() {
     let vulkan = Vulkan::disguised(Costume::plain(), &DeviceConfig::default());
     let gpu: Gpu<Device> = Gpu::new(vulkan.device(), Config::default()).unwrap();
     let desc = BufferDesc::new(4096, Usage::VERTEX | COPIES).own_resource();

@@ -118,7 +118,7 @@ fn queues_wait_for_each_other(options: &DeviceConfig) {
 }
 
 #[test]
-fn queues_of_a_discrete_card_wait_for_each_other_with_timeline_semaphores() {
+fn queues_of_a_discrete_card_wait_with_timeline_semaphores() {
     queues_wait_for_each_other(&DeviceConfig::default());
 }
 
@@ -129,7 +129,7 @@ fn queues_of_a_discrete_card_wait_for_each_other_with_fences() {
 
 /// Without timeline semaphores, waits for future submissions are not possible.
 #[test]
-fn with_fences_a_discrete_card_waits_only_for_what_was_submitted() {
+fn fences_of_a_discrete_card_await_only_earlier_submissions() {
     let options = DeviceConfig::default().without(OptionalFeatures::TIMELINE_SEMAPHORES);
     let vulkan = Vulkan::disguised(Costume::discrete(), &options);
     let device = vulkan.device();

@@ -210,7 +210,7 @@ fn an_engines_device_is_used_and_left_alone() {
 
 /// The features that tenure lists for an engine are those that it enables on its own devices, and are used.
 #[test]
-fn an_engines_device_has_what_tenure_asks_for() {
+fn an_engines_device_has_the_features_of_tenures_list() {
     // One instance at a time.
     let alone = Vulkan::new(validated().api_version(ApiVersion::V1_2));
     let own = alone.device();
@@ -299,7 +299,7 @@ fn wrap_as(host: &Device, change: impl FnOnce(&mut Raw)) -> Result<Device, Creat
 
 /// Descriptor indexing has the enabled features, whatever the driver supports.
 #[test]
-fn what_is_not_enabled_is_not_used() {
+fn disabled_features_are_not_used() {
     let vulkan = Vulkan::new(validated());
     let host = vulkan.device();
     let visible = |device: &Device| device.properties().descriptors.visible_resources;
@@ -423,7 +423,7 @@ fn other_families_of_a_discrete_card_share_all_buffers() {
 
 /// A portability subset lacks the features that it does not enable.
 #[test]
-fn a_portability_subset_is_asked_what_it_can() {
+fn disabled_features_of_a_portability_subset_are_not_used() {
     let vulkan = Vulkan::new(validated());
     let host = vulkan.device();
     let everything = vk::PhysicalDevicePortabilitySubsetFeaturesKHR::default()

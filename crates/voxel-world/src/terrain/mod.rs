@@ -139,7 +139,7 @@ mod tests {
     use crate::mesh::ChunkMesh;
 
     #[test]
-    fn the_world_has_20_000_meshes_and_an_edit_changes_less_than_400() {
+    fn an_edit_changes_less_than_400_of_20_000_meshes() {
         let mut terrain = Terrain::new();
         assert_eq!(terrain.chunks(), 20_000);
         let before = ChunkMesh::new(&terrain, 0).bytes().to_vec();

@@ -62,7 +62,7 @@ fn paths_count_wherever_they_are() {
 }
 
 #[test]
-fn other_crates_are_told_from_modules_of_their_name() {
+fn other_crates_are_distinguished_from_modules_of_their_name() {
     assert_eq!(used_by_a("use tenure_plan::Plan;"), ["tenure-plan"]);
     assert_eq!(used_by_a("use tenure_plan as plan;"), ["tenure-plan"]);
     assert_eq!(used_by_a("fn f() { tenure_plan::plan(); std::mem::drop(1) }"), ["tenure-plan"]);
@@ -83,7 +83,7 @@ fn tests_and_documentation_do_not_count() {
 }
 
 #[test]
-fn what_brings_the_whole_root_into_reach_uses_all_of_it() {
+fn a_glob_of_the_root_uses_all_of_it() {
     for code in
         ["use crate::*;", "use super::*;", "use crate as top;", "use super as top; fn f() { top::b::b() }"]
     {
@@ -96,7 +96,7 @@ fn what_brings_the_whole_root_into_reach_uses_all_of_it() {
 }
 
 #[test]
-fn what_no_whole_path_names_is_found() {
+fn uses_in_macros_and_attributes_are_found() {
     assert_eq!(used_by_a("macro_rules! m { ($to:ident) => { crate::$to::x() } }"), [ROOT, "b", "c", "d"]);
     assert_eq!(used_by_a("#[serde(with = \"crate::b::inner\")] struct X;"), ["b"]);
 }

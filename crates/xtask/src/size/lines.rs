@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn code_of_tests_is_counted_apart() {
+    fn code_of_tests_is_counted_separately() {
         let text = "fn a() {}\n#[cfg(test)]\nuse b;\n#[cfg(test)]\nmod c {\n    // d\n    fn e() { f(); }\n}\n\
                     #[cfg(all(test, not(loom)))]\nmod g;\n#[cfg(any(test, windows))]\nfn h() {}\n";
         let expected = Lines { code: 3, tests: 8, test_modules: vec!["c".to_owned(), "g".to_owned()] };

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_told_apart_by_their_paths() {
+    fn files_are_grouped_by_their_paths() {
         assert_eq!(place("crates/tenure-memory/src/block.rs"), (PRODUCT, "tenure-memory"));
         assert_eq!(place("crates/tenure-core/tests/pools/main.rs"), (TESTS, "tenure-core"));
         assert_eq!(place("crates/bench/tests/tools/main.rs"), (BENCHMARKS, "bench"));

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_more_or_changed_fails() {
+    fn missing_added_and_changed_items_fail() {
         let none = Exceptions::parse("").expect("nothing to explain");
         assert_eq!(failure(&none, &["a", "b"], &["b", "a"]), "Ok(())");
         assert!(failure(&none, &["a", "b"], &["a"]).contains("- b"));

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn private_fields_are_told_by_public_path() {
+    fn private_fields_are_listed_by_public_path() {
         let plain = |hidden| json!({ "inner": { "struct": { "kind": { "plain": { "has_stripped_fields": hidden } } } } });
         let documented = json!({
             "index": { "1": plain(true), "2": plain(false), "3": { "inner": { "enum": {} } } },

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_says_once_what_is_the_same() {
+    fn a_row_states_equal_figures_once() {
         let run = |p50, peak_reserved| Figures {
             allocate: Calls { count: 7, p50, p99: 900, total: 2_000_000 },
             peak_live: 3 << 19,

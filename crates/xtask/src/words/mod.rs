@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_the_specification_are_told_from_names_of_apis() {
+    fn keys_of_the_specification_are_no_names_of_apis() {
         assert_eq!(complaints("a.rs", "//! Views (spec D1 to D3, D5).").len(), 1);
         assert_eq!(complaints("a.rs", "//! # Barriers (X6)").len(), 1);
         assert_eq!(complaints("a.md", "Small ones (C3, C4) and (M11).").len(), 2);

@@ -115,7 +115,7 @@ fn every_call_may_fail_on_vulkan_with_one_memory_type() {
 
 /// If one kind of call always fails, the others still serve requests.
 #[test]
-fn each_kind_of_call_may_fail_for_good() {
+fn each_kind_of_call_may_fail_permanently() {
     for profile in Profile::ALL {
         for kind in CallKind::ALL.iter().filter(|kind| kind.can_fail()) {
             let context = format!("{profile:?}: no {}", kind.name());

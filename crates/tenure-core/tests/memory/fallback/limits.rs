@@ -29,7 +29,7 @@ fn usage(gpu: &Gpu<Device>) -> Vec<u64> {
 /// Placed and committed buffers go to system memory before the budget of the card's memory is exceeded; with a
 /// budget of 0, the driver still decides, and gives the card's memory first.
 #[test]
-fn other_memory_comes_before_more_than_is_granted() {
+fn other_memory_is_used_before_the_budget_is_exceeded() {
     for size in [MIB, 40 * MIB] {
         let options = DeviceConfig::new(Profile::VULKAN_NVIDIA).budgets(vec![128 * MIB, 256 * MIB]);
         let gpu = gpu(options, Config::default());
@@ -66,7 +66,7 @@ fn an_unknown_budget_grants_everything() {
 
 /// A program with more committed buffers than the device allows allocations.
 #[test]
-fn what_need_not_be_committed_shares_near_the_limit_on_allocations() {
+fn buffers_share_blocks_near_the_limit_on_allocations() {
     let pools = PoolConfig::default().max_pooled_buffer(64 * KIB);
     let gpu = gpu(DeviceConfig::new(Profile::VULKAN_NVIDIA), Config::default().pools(pools));
     let limit = gpu.device().properties().max_allocations;

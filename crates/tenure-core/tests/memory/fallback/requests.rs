@@ -62,7 +62,7 @@ fn a_request_within_the_budget_never_exceeds_it() {
 }
 
 #[test]
-fn a_request_for_local_memory_goes_nowhere_else() {
+fn requests_for_local_memory_use_no_other_memory() {
     let options = DeviceConfig::new(Profile::VULKAN_NVIDIA).heap_sizes([16 * MIB, 64 * MIB, 8 * MIB]);
     let gpu = gpu(options);
     let mesh = BufferDesc::new(6 * MIB, Usage::VERTEX).name("mesh");

@@ -89,7 +89,7 @@ fn blocks_are_halved_three_times() {
 }
 
 #[test]
-fn memory_of_its_own_comes_next() {
+fn dedicated_memory_comes_next() {
     let gpu = gpu(DeviceConfig::new(Profile::DISCRETE), Config::default());
     let device = gpu.device().clone();
     device.faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateHeap).onwards());
@@ -165,7 +165,7 @@ fn submit(gpu: &Gpu<Device>) {
 
 /// Objects that the GPU is done with are released, without a poll or purge since.
 #[test]
-fn what_is_complete_makes_room() {
+fn completed_objects_make_room() {
     let config = Config::from(PoolConfig::default().max_pooled_buffer(0));
     let gpu = gpu(DeviceConfig::new(Profile::DISCRETE).heap_sizes([8 * MIB]), config);
     let first = committed(&gpu, 5 * MIB).unwrap();
@@ -194,7 +194,7 @@ fn what_is_complete_makes_room() {
 /// A level of 5 MiB takes the place of another, which the GPU still reads, on a card of 8 MiB. A small pending
 /// upload delays the release of later dropped objects.
 #[test]
-fn what_the_gpu_still_uses_is_waited_for() {
+fn objects_in_use_are_waited_for() {
     let config = Config::from(PoolConfig::default().max_pooled_buffer(0));
     let options = DeviceConfig::new(Profile::DISCRETE).heap_sizes([8 * MIB]);
     let replace = |lag: Lag, max_wait: Duration| {

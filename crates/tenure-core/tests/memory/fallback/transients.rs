@@ -48,7 +48,7 @@ fn transient_targets_stay_in_the_cards_memory_beyond_its_budget() {
 }
 
 #[test]
-fn transient_targets_leave_the_cards_memory_when_the_driver_refuses() {
+fn transient_targets_leave_the_cards_memory_after_a_refusal() {
     let options = DeviceConfig::new(Profile::VULKAN_NVIDIA).heap_sizes([4 * MIB, 512 * MIB, 4 * MIB]);
     let gpu = Gpu::new(Device::with_config(options), config()).unwrap();
     frame(&gpu, &[8]).unwrap();
@@ -88,7 +88,7 @@ fn unused_transient_heaps_make_room_within_the_budget() {
 
 /// Only a transient heap's memory is left for a buffer: creating the heap again later is better than a failure.
 #[test]
-fn transient_heaps_of_the_last_frame_give_way_before_a_request_fails() {
+fn transient_heaps_of_the_last_frame_are_freed_for_a_request() {
     let options = DeviceConfig::new(Profile::DISCRETE).heap_sizes([24 * MIB]);
     let gpu = Gpu::new(Device::with_config(options), config()).unwrap();
     frame(&gpu, &[16]).unwrap();
@@ -136,7 +136,7 @@ fn busy(lag: Lag, max_wait: Duration) -> Gpu<Device> {
 }
 
 #[test]
-fn transient_heaps_wait_for_what_the_gpu_still_uses() {
+fn transient_heaps_wait_for_objects_in_use() {
     let gpu = busy(Lag::Submissions(50), Duration::from_secs(10));
     let recording = gpu.record(Queue::Graphics, "draw").unwrap();
     drop(recording.transient_texture(&target(5)).unwrap());

@@ -77,7 +77,7 @@ fn another_resolution_is_another_plan() {
 }
 
 #[test]
-fn the_plan_that_was_not_used_for_longest_goes() {
+fn the_least_recently_used_plan_is_evicted() {
     let mut asked = Asked::new(PlanCacheConfig::default().plans(2));
     let graphs = [chain(&[1]), chain(&[2]), chain(&[3])];
     assert!(!asked.has(&graphs[0]) && !asked.has(&graphs[1]) && asked.has(&graphs[0]));
@@ -91,7 +91,7 @@ fn the_plan_that_was_not_used_for_longest_goes() {
 }
 
 #[test]
-fn a_bad_graph_leaves_the_cache_as_it_is() {
+fn a_bad_graph_does_not_change_the_cache() {
     let mut asked = Asked::new(PlanCacheConfig::default().plans(1));
     let good = chain(&[1]);
     assert!(!asked.has(&good));
@@ -174,7 +174,7 @@ fn plans_are_improved_only_for_a_gain() {
 }
 
 #[test]
-fn without_a_budget_plans_stay_what_they_are() {
+fn plans_are_not_improved_without_a_budget() {
     for (name, lives) in frames::frames() {
         let graph = frames::graph(&lives);
         let mut asked = Asked::new(PlanCacheConfig::default().nodes(0).improve_nodes(0));

@@ -16,7 +16,7 @@ fn declare(graph: &mut Graph) {
 }
 
 #[test]
-fn a_graph_declared_anew_is_equal() {
+fn a_graph_declared_again_is_equal() {
     let mut graph = Graph::new();
     declare(&mut graph);
     let before = graph.clone();
@@ -28,7 +28,7 @@ fn a_graph_declared_anew_is_equal() {
 }
 
 #[test]
-fn everything_declared_counts() {
+fn every_declaration_changes_the_graph() {
     let mut graph = Graph::new();
     declare(&mut graph);
     let edits: [fn(&mut Graph); 5] = [

@@ -57,7 +57,7 @@ fn queues_that_are_not_there() {
 }
 
 #[test]
-fn states_that_do_not_go() {
+fn invalid_states_are_refused() {
     let use_of = |queue, desc, state| {
         error(|graph| {
             let texture = graph.texture(desc);
@@ -109,7 +109,7 @@ fn two_writes_in_one_pass() {
 }
 
 #[test]
-fn descriptions_that_do_not_go() {
+fn invalid_descriptions_are_refused() {
     let of_buffer = |desc| error(|graph| _ = graph.buffer(desc));
     let resource = buffer(1).name;
     for memory in [MemoryUse::Upload, MemoryUse::Readback, MemoryUse::GpuUpload] {
@@ -187,7 +187,7 @@ fn transient_attachments_of_two_passes() {
 }
 
 #[test]
-fn errors_say_what_and_where() {
+fn errors_name_the_pass_the_resource_and_the_state() {
     let found = error(|graph| {
         let buffer = graph.buffer(buffer(1).name("tiles"));
         graph.pass(Queue::Graphics, "shade").uses(buffer, State::PIXEL_SHADER);

@@ -44,7 +44,7 @@ pub(crate) fn graph(lives: &[Life]) -> Graph {
 }
 
 #[test]
-fn frames_take_what_the_planner_needs_for_their_lifetimes() {
+fn frames_reserve_the_peak_of_their_plan() {
     const UNIT: u64 = 64 << 10;
     for (name, lives) in frames() {
         let items: Vec<Item> = lives

@@ -22,7 +22,7 @@ proptest! {
     /// Follows the batches as an executor does: used resources are acquired, and no other resource has their
     /// bytes.
     #[test]
-    fn whatever_is_used_has_its_bytes(declared in declared(14)) {
+    fn used_resources_own_their_bytes(declared in declared(14)) {
         let (graph, _, buffers) = declared.graph();
         let compiled = compile(&graph).unwrap();
         let mut alive: Vec<ResourceId> = Vec::new();
@@ -77,7 +77,7 @@ fn is_left_in_common(properties: &tenure_core::device::Properties, uses: &[(Queu
 }
 
 #[test]
-fn textures_are_left_in_a_state_that_the_next_frame_can_take_them_from() {
+fn textures_end_in_a_state_that_the_next_frame_can_use() {
     use Queue::{Compute, Copy, Graphics};
     const WRITE: State = State::UNORDERED_ACCESS;
     let (d3d12, vulkan) = (d3d12(), vulkan());
@@ -99,7 +99,7 @@ fn textures_are_left_in_a_state_that_the_next_frame_can_take_them_from() {
 }
 
 #[test]
-fn uses_of_one_resource_go_together_if_one_layout_serves_them() {
+fn uses_of_a_resource_combine_if_one_layout_suits_them() {
     let states = |states: &[State]| {
         let mut graph = Graph::new();
         let texture = graph.texture(texture());
@@ -123,7 +123,7 @@ fn uses_of_one_resource_go_together_if_one_layout_serves_them() {
 }
 
 #[test]
-fn what_no_pass_uses_costs_nothing() {
+fn unused_resources_cost_nothing() {
     let mut graph = Graph::new();
     let (unused, used) = (graph.buffer(buffer(100)), graph.buffer(buffer(1)));
     graph.pass(Queue::Graphics, "pass").uses(used, State::UNORDERED_ACCESS);

@@ -4,5 +4,5 @@
 
 mod frames;
 mod mips;
-mod parts;
 mod refused;
+mod subresource_ranges;

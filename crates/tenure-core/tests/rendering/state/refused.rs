@@ -41,7 +41,7 @@ fn clean(device: &Device, profile: Profile, what: &str) {
 }
 
 #[test]
-fn a_transfer_of_which_one_half_was_submitted_is_finished_by_the_next_use() {
+fn a_half_submitted_transfer_is_finished_by_the_next_use() {
     for profile in Profile::ALL {
         for retry in [Queue::Graphics, Queue::Compute, Queue::Copy] {
             for refused in 1..=3 {
@@ -73,7 +73,7 @@ fn a_transfer_of_which_one_half_was_submitted_is_finished_by_the_next_use() {
 
 /// Nothing is submitted for a texture that another thread has dropped or that is never used again.
 #[test]
-fn what_is_dropped_half_way_between_queues_is_forgotten() {
+fn textures_dropped_during_a_transfer_are_forgotten() {
     let (device, gpu) = gpu(Profile::VULKAN_NVIDIA);
     let texture = uploaded(&gpu);
     let first = read(&gpu, &texture, Queue::Graphics);
@@ -90,7 +90,7 @@ fn what_is_dropped_half_way_between_queues_is_forgotten() {
 
 /// A third queue waits for both halves.
 #[test]
-fn a_third_queue_gets_what_was_left_between_two_others() {
+fn a_third_queue_waits_for_both_halves_of_a_transfer() {
     let (device, gpu) = gpu(Profile::VULKAN_NVIDIA);
     let texture = uploaded(&gpu);
     let first = read(&gpu, &texture, Queue::Graphics);

@@ -64,7 +64,7 @@ fn unused_resources_are_evicted_after_the_latency() {
 }
 
 #[test]
-fn unused_heaps_are_destroyed_with_their_resources_after_the_latency() {
+fn unused_heaps_and_their_resources_end_after_the_latency() {
     let device = device(Profile::DISCRETE);
     let config = Config::from(TransientConfig::default().heap(0).latency(4));
     let gpu = gpu_with(&device, config);

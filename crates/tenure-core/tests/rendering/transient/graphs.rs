@@ -114,7 +114,7 @@ impl Program {
 }
 
 #[test]
-fn random_graphs_on_all_queues_find_what_they_wrote() {
+fn random_graphs_on_all_queues_find_their_bytes() {
     for &profile in PROFILES {
         let mut chance = Rng::new(11);
         for _ in 0..25 {
@@ -135,7 +135,7 @@ fn random_graphs_on_all_queues_find_what_they_wrote() {
 
 /// If the driver requires dedicated memory, nothing is placed, and graphs still work.
 #[test]
-fn graphs_share_nothing_where_the_driver_requires_dedicated_memory() {
+fn graphs_share_nothing_if_dedicated_memory_is_required() {
     for &profile in PROFILES {
         let mut chance = Rng::new(12);
         let options = DeviceConfig::new(profile).lag(Lag::Random { max: 6 }).requires_dedicated();
@@ -169,7 +169,7 @@ fn graphs_share_nothing_where_the_driver_requires_dedicated_memory() {
 /// For drivers with a bug in flushing caches, resources that shaders read are in the copy source state, too:
 /// the simulated device reports every use without it.
 #[test]
-fn shader_reads_include_the_copy_source_state_where_the_driver_needs_it() {
+fn shader_reads_include_the_copy_source_state_if_needed() {
     for &profile in PROFILES {
         let mut chance = Rng::new(13);
         for _ in 0..10 {

@@ -98,7 +98,7 @@ fn pass_by_pass(
 }
 
 #[test]
-fn from_the_third_equal_frame_on_passes_reserve_what_a_graph_does() {
+fn passes_reserve_as_a_graph_from_the_third_equal_frame_on() {
     for &profile in PROFILES {
         let mut chance = Rng::new(11);
         for case in 0..6 {

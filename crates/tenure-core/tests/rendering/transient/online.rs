@@ -207,7 +207,7 @@ fn the_next_frame_is_placed_by_the_plan_of_the_last() {
 /// A resource outlives the discarded recording that acquired it; the previous owner of its bytes was used in that
 /// recording alone. Its later use waits for everything that used the bytes before both, on any queue.
 #[test]
-fn a_resource_of_a_discarded_recording_waits_for_all_previous_owners() {
+fn resources_of_discarded_recordings_wait_for_previous_owners() {
     for &profile in PROFILES {
         let device = device(profile);
         let gpu = gpu(&device);
@@ -244,7 +244,7 @@ fn a_resource_of_a_discarded_recording_waits_for_all_previous_owners() {
 /// Multisampled targets beside others: on Direct3D 12 they are aligned to 64 KiB or 4 MiB, in heaps that are aligned
 /// to 4 MiB. With graphs and pass by pass, and with heaps of the default size and of exactly the requested one.
 #[test]
-fn multisampled_targets_are_placed_in_heaps_that_are_aligned_for_them() {
+fn multisampled_targets_are_placed_in_aligned_heaps() {
     for &profile in PROFILES {
         for transient_heap in [Config::default().transient.heap, 0] {
             let device = device(profile);

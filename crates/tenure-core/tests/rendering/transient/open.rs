@@ -90,7 +90,7 @@ fn resources_beside_an_open_recording_take_their_bytes_again() {
 /// A recording that was open all the time uses a resource that another one acquired: the bytes are not reused
 /// until it is submitted.
 #[test]
-fn a_recording_that_uses_the_resource_of_another_keeps_its_bytes() {
+fn resources_of_other_recordings_keep_their_bytes() {
     for &profile in PROFILES {
         let device = super::device(profile);
         let gpu = gpu_with(&device, Config::default());

@@ -38,7 +38,7 @@ fn a_noted_use_comes_before_the_next_owner() {
 
 /// Memory goes from one resource to another and back before any command uses it.
 #[test]
-fn memory_that_goes_back_and_forth_has_one_last_owner() {
+fn memory_taken_back_and_forth_has_one_last_owner() {
     for profile in PROFILES {
         let device = device(*profile);
         let gpu = gpu_with(&device, config());

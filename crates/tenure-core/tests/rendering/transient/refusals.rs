@@ -29,7 +29,7 @@ fn a_recording_cannot_use_a_resource_that_an_open_one_acquired() {
 }
 
 #[test]
-fn descriptions_that_cannot_be_transient_are_refused_without_side_effects() {
+fn unsuitable_descriptions_are_refused_without_side_effects() {
     let device = device(Profile::DISCRETE);
     let gpu = gpu(&device);
     let list = gpu.record(Queue::Graphics, "list").unwrap();

@@ -87,7 +87,7 @@ fn rounding(profile: Profile, heaps: u64) -> u64 {
 
 /// If the GPU finishes each frame before the next one begins.
 #[test]
-fn a_drag_reserves_half_as_much_again_as_its_largest_frame_at_most() {
+fn a_drag_reserves_at_most_1_5_times_its_largest_frame() {
     for &profile in PROFILES {
         for (name, drag) in DRAGS {
             for road in [Road::Graph, Road::PassByPass] {
@@ -142,7 +142,7 @@ fn sizes_in_turn_create_no_heaps() {
 
 /// If the driver requires dedicated memory for each target.
 #[test]
-fn targets_with_memory_of_their_own_go_when_others_take_their_place() {
+fn dedicated_targets_are_destroyed_when_others_replace_them() {
     for &profile in PROFILES {
         for (name, drag) in DRAGS {
             for road in [Road::Graph, Road::PassByPass] {

@@ -43,7 +43,7 @@ fn a_program_with_one_triangle_reserves_little() {
 
 /// Heaps without a graph grow by half of their total, from 1 MiB to the configured maximum.
 #[test]
-fn heaps_grow_with_what_is_acquired() {
+fn heaps_grow_with_acquired_resources() {
     let device = device(tenure_sim::Profile::DISCRETE);
     let config = TransientConfig::default().heap(16 * MIB);
     let gpu = gpu_with(&device, Config::from(config));

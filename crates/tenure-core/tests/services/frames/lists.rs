@@ -17,7 +17,7 @@ fn frame_on(gpu: &Gpu<Device>, queue: Queue, submissions: usize) {
 }
 
 #[test]
-fn a_gpu_that_falls_behind_takes_no_list_that_was_not_there() {
+fn a_late_gpu_needs_no_further_lists() {
     for (frames_in_flight, submissions) in [(1, 1), (1, 5), (2, 3), (3, 1), (3, 4), (16, 4)] {
         let (gpu, device) = manual(Config::from(FrameConfig::default().in_flight(frames_in_flight)));
         for _ in 0..2 {
@@ -71,7 +71,7 @@ fn many_submissions_make_few_lists() {
 }
 
 #[test]
-fn what_was_reserved_is_not_made_again() {
+fn reserved_lists_are_not_created_again() {
     let (gpu, device) = manual(Config::from(FrameConfig::default().in_flight(3)));
     gpu.reserve_recordings(Queue::Graphics, 10).unwrap();
     frame_on(&gpu, Queue::Graphics, 2);
@@ -82,7 +82,7 @@ fn what_was_reserved_is_not_made_again() {
 }
 
 #[test]
-fn a_driver_that_makes_no_more_lists_ends_frames_all_the_same() {
+fn frames_end_if_the_driver_creates_no_more_lists() {
     let (gpu, device) = manual(Config::default());
     gpu.reserve_recordings(Queue::Graphics, 1).unwrap();
     device.faults().inject(Fault::nth(2, FaultKind::OutOfHostMemory).of(CallKind::CreateList).onwards());

@@ -160,7 +160,7 @@ fn removal_at_any_call_is_reported_and_drains() {
 
 /// With everything in flight and open: objects dropped afterwards are released, too.
 #[test]
-fn what_is_open_at_the_removal_drains() {
+fn work_open_at_the_removal_drains() {
     let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::Manual));
     let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
     let rock = gpu.create_buffer(&BufferDesc::new(5000, Usage::VERTEX)).unwrap();

@@ -5,9 +5,9 @@ use tenure_core::time::SyncPoint;
 use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, MemoryUse, Queue, Usage};
 use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
+mod deferred_objects;
 mod lists;
 mod loss;
-mod objects;
 mod pace;
 mod shutdown;
 

@@ -76,7 +76,7 @@ fn frames_until_returned(idle_frames: u32, size: u64) -> u32 {
 }
 
 #[test]
-fn idle_blocks_go_after_the_configured_frames_and_not_before() {
+fn idle_blocks_are_freed_exactly_after_the_configured_frames() {
     for idle_frames in [0, 1, 4, 16, 60] {
         let frames = frames_until_returned(idle_frames, 5000);
         // The frame at whose end it ran empty does not count.
@@ -85,7 +85,7 @@ fn idle_blocks_go_after_the_configured_frames_and_not_before() {
 }
 
 #[test]
-fn a_block_that_is_used_again_is_kept_anew() {
+fn a_use_restarts_the_idle_time_of_a_block() {
     let device = Device::new(Profile::DISCRETE);
     let gpu = Gpu::new(device, Config::from(FrameConfig::default().idle(4))).unwrap();
     for _ in 0..10 {

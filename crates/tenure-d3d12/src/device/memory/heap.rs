@@ -29,7 +29,7 @@ impl HeapCore {
         self.residents.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn leave(&self) {
+    pub(crate) fn remove_resource(&self) {
         self.residents.fetch_sub(1, Ordering::Relaxed);
     }
 

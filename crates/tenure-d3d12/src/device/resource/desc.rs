@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn srgb_that_is_stored_as_unorm_is_typeless() {
+    fn srgb_with_unorm_storage_is_typeless() {
         let usage = Usage::UNORDERED_ACCESS | Usage::SHADER_READ;
         let desc = TextureDesc::d2(4, 4, Format::Rgba8Srgb, usage);
         let info = desc.info.view_formats(vec![Format::Rgba8Unorm]);
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn workarounds_reach_what_is_created() {
+    fn workarounds_reach_created_resources() {
         let is_zeroed = |made: &Described| !made.committed.contains(D3D12_HEAP_FLAG_CREATE_NOT_ZEROED);
         // An adapter without known faults.
         let plain = described(0x1414, 0x8c, depth(Usage::COPY_DST));

@@ -172,7 +172,7 @@ impl Resource {
 impl Drop for Resource {
     fn drop(&mut self) {
         if let Some(heap) = self.heap() {
-            heap.leave();
+            heap.remove_resource();
         }
         if !self.memory.is_adopted() {
             self.device.counters.resources.fetch_sub(1, Ordering::Relaxed);

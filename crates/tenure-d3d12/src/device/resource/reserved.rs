@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn regions_are_held_to_what_there_is() {
+    fn regions_are_limited_to_the_texture() {
         let region = |subresource, origin, extent| TileRegion { subresource, origin, extent };
         let tiling = texture();
         assert_eq!(tiling.check(&region(0, [6, 2, 0], [2, 2, 1])), Ok(4));

@@ -116,7 +116,7 @@ impl Delivery {
         self.last_id
     }
 
-    fn leave(&mut self, id: u64) -> Option<MessageSink> {
+    fn remove_sink(&mut self, id: u64) -> Option<MessageSink> {
         let own = self.sinks.iter().position(|(known, _)| *known == id)?;
         self.sinks.remove(own).1
     }
@@ -204,7 +204,7 @@ impl Messages {
 impl Drop for Messages {
     fn drop(&mut self) {
         if let Some(shared) = &self.shared {
-            let sink = shared.delivery.lock().leave(self.id);
+            let sink = shared.delivery.lock().remove_sink(self.id);
             // The destructor of the sink is the program's code.
             emit(move || drop(sink));
         }
@@ -280,7 +280,7 @@ mod tests {
     /// Every subscriber gets each message once, whichever device reads it, even if the queue is emptied in
     /// between.
     #[test]
-    fn devices_with_one_queue_hear_everything_once() {
+    fn subscribers_get_each_message_once() {
         let (queue, delivery) = (Fake::default(), Mutex::<Delivery>::default());
         let heard: [Arc<Mutex<Vec<i32>>>; 2] = Default::default();
         let sink = |of: &Arc<Mutex<Vec<i32>>>| -> Option<MessageSink> {
@@ -302,7 +302,7 @@ mod tests {
         assert!(queue.1.get() >= 2, "it was emptied");
         assert!(heard[0].lock().iter().copied().eq(0..count));
         assert!(heard[1].lock().iter().copied().eq(8..count));
-        delivery.lock().leave(first);
+        delivery.lock().remove_sink(first);
         queue.say(-1);
         deliver(&delivery, &queue);
         assert_eq!((heard[0].lock().last(), heard[1].lock().last()), (Some(&(count - 1)), Some(&-1)));

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn queues_are_of_one_family_whatever_the_barriers() {
+    fn queues_have_one_family_with_either_kind_of_barriers() {
         let enhanced = Caps { enhanced_barriers: true, ..NOTHING };
         for (caps, model) in [(&NOTHING, StateModel::Promotion), (&enhanced, StateModel::Explicit)] {
             let properties = made(caps, &adapter());

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statuses_are_told_apart() {
+    fn statuses_are_distinguished() {
         let found = [S_OK, DXGI_STATUS_OCCLUDED, DXGI_STATUS_MODE_CHANGED].map(Shown::of);
         assert_eq!(found, [Shown::Seen, Shown::Occluded, Shown::ModeChanged]);
     }

@@ -256,7 +256,7 @@ mod tests {
 
     /// A wish is for the colour spaces of the screen, the format itself for any.
     #[test]
-    fn wishes_are_for_what_the_screen_displays() {
+    fn formats_are_chosen_by_the_color_spaces_of_the_screen() {
         use ColorSpace::{ExtendedSrgbLinear, Hdr10};
         let plain = SwapchainDesc::new([8, 8]);
         let hdr = plain.clone().formats(&[SurfaceFormat::HDR10, SurfaceFormat::SC_RGB]);

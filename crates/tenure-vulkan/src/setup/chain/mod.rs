@@ -1,9 +1,9 @@
 //! Chains of feature structures: the program's, with tenure's features added.
 
-mod known;
+mod known_structures;
 #[cfg(test)]
 mod tests;
-mod whole;
+mod version_structures;
 
 use core::ffi::c_void;
 use core::ptr;
@@ -11,8 +11,8 @@ use std::ffi::CString;
 
 use ash::vk;
 
-use self::known::{HEAD, Structure, known};
-use self::whole::{IMPLIED, since, whole_of};
+use self::known_structures::{HEAD, Structure, known};
+use self::version_structures::{IMPLIED, since, whole_of};
 use crate::error::CreateError;
 use crate::features::ApiVersion;
 
@@ -25,17 +25,20 @@ const LONGEST: usize = 1024;
 /// A copy of a structure of features, with space for any.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Block {
+struct FeatureCopy {
     kind: vk::StructureType,
     next: *mut c_void,
     flags: [vk::Bool32; MOST],
 }
 
+/// Bytes before the flags in each structure of features.
+const FLAGS: usize = core::mem::offset_of!(FeatureCopy, flags);
+
 /// A copy of a structure of a chain, with its description.
 #[derive(Clone, Copy)]
 struct Linked {
     structure: &'static Structure,
-    block: Block,
+    copy: FeatureCopy,
 }
 
 /// A copy of a chain. The first is always Vulkan 1.0's features.
@@ -47,29 +50,29 @@ pub(super) struct Chain {
 
 impl Linked {
     fn empty(structure: &'static Structure) -> Self {
-        let block = Block { kind: structure.kind, next: ptr::null_mut(), flags: [vk::FALSE; MOST] };
-        Self { structure, block }
+        let copy = FeatureCopy { kind: structure.kind, next: ptr::null_mut(), flags: [vk::FALSE; MOST] };
+        Self { structure, copy }
     }
 
     /// # Safety
     /// `at` points to a structure of the kind that `structure` describes.
     unsafe fn copied(structure: &'static Structure, at: *const vk::BaseInStructure<'_>) -> Self {
         let mut link = Self::empty(structure);
-        let from = at.cast::<u8>().wrapping_add(core::mem::offset_of!(Block, flags)).cast::<vk::Bool32>();
+        let from = at.cast::<u8>().wrapping_add(FLAGS).cast::<vk::Bool32>();
         // SAFETY: by the table, the structure has this number of flags at `from`. A copy has space for the flags of any
         // structure.
-        unsafe { ptr::copy_nonoverlapping(from, link.block.flags.as_mut_ptr(), structure.features.len()) };
+        unsafe { ptr::copy_nonoverlapping(from, link.copy.flags.as_mut_ptr(), structure.features.len()) };
         link
     }
 
     /// The enabled features.
     fn on(&self) -> impl Iterator<Item = &'static str> + '_ {
-        let features = self.structure.features.iter().zip(&self.block.flags);
+        let features = self.structure.features.iter().zip(&self.copy.flags);
         features.filter(|(_, flag)| **flag != vk::FALSE).map(|(feature, _)| *feature)
     }
 
     fn switch_on(&mut self, feature: &str) {
-        let features = self.structure.features.iter().zip(&mut self.block.flags);
+        let features = self.structure.features.iter().zip(&mut self.copy.flags);
         features.filter(|(name, _)| **name == feature).for_each(|(_, flag)| *flag = vk::TRUE);
     }
 }
@@ -139,8 +142,7 @@ impl Chain {
         while !next.is_null() {
             // SAFETY: the caller promises that each structure in the chain is valid, and begins like this.
             let (kind, after) = unsafe { ((*next).s_type, (*next).p_next) };
-            let flags =
-                next.cast::<u8>().wrapping_add(core::mem::offset_of!(Block, flags)).cast::<vk::Bool32>();
+            let flags = next.cast::<u8>().wrapping_add(FLAGS).cast::<vk::Bool32>();
             let features = known(kind).into_iter().flat_map(|structure| structure.features).enumerate();
             for (index, _) in features.filter(|(_, feature)| self.is_on(kind, feature)) {
                 // SAFETY: by the table, the structure has a flag at this index.
@@ -248,8 +250,8 @@ impl Chain {
     pub(super) fn link(&mut self) -> *mut c_void {
         let mut next = self.rest;
         for link in self.links.iter_mut().rev() {
-            link.block.next = next;
-            next = ptr::from_mut(&mut link.block).cast();
+            link.copy.next = next;
+            next = ptr::from_mut(&mut link.copy).cast();
         }
         next
     }

@@ -15,7 +15,7 @@ fn names(chain: &Chain) -> Vec<&'static str> {
 
 #[test]
 fn a_part_has_its_features_in_the_whole() {
-    let parts = known::structures().filter_map(|part| Some((part, whole_of(part.kind)?)));
+    let parts = known_structures::structures().filter_map(|part| Some((part, whole_of(part.kind)?)));
     let mut count = 0;
     for (part, whole) in parts {
         let whole = known(whole).unwrap();
@@ -113,7 +113,7 @@ fn chains_that_vulkan_forbids_are_refused() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_features_are_named() {
     let wanted = vk::PhysicalDeviceFeatures::default().shader_int64(true).sparse_residency_image2_d(true);
     let offered = vk::PhysicalDeviceFeatures::default().shader_int64(true);
     let of = |features| chain(&vk::PhysicalDeviceFeatures2::default().features(features)).unwrap();
@@ -135,7 +135,7 @@ fn extensions_bring_their_features() {
 
 /// Features that are enabled by a version's structure are found in the extensions' structures, and the reverse.
 #[test]
-fn what_a_device_was_created_with_is_read() {
+fn features_of_a_created_device_are_read() {
     let basic = vk::PhysicalDeviceFeatures::default().shader_int64(true);
     let mut whole =
         vk::PhysicalDeviceVulkan12Features::default().timeline_semaphore(true).runtime_descriptor_array(true);

@@ -17,7 +17,7 @@ const BUFFERS: OptionalFeatures = OptionalFeatures::DESCRIPTOR_BUFFERS;
 
 /// They exist only on request, and then there are no sets.
 #[test]
-fn descriptor_buffers_are_asked_for_and_have_no_sets_beside_them() {
+fn requested_descriptor_buffers_replace_sets() {
     let vulkan = Vulkan::new(validated());
     assert!(!vulkan.device().optional_features().contains(BUFFERS));
     assert!(vulkan.device().descriptor_buffers().is_none());
@@ -177,7 +177,7 @@ fn a_failed_creation_leaves_nothing() {
 
 /// On a wrapped device with a list of enabled features: without the option there are sets.
 #[test]
-fn a_wrapped_device_has_buffers_when_both_say_so() {
+fn wrapped_devices_have_buffers_if_enabled_and_supported() {
     for (asks, expected) in [(true, true), (false, false)] {
         let options = DeviceConfig::default().descriptor_buffers(asks);
         let vulkan = Vulkan::wearing(Costume::plain(), in_buffers(), |_| ());

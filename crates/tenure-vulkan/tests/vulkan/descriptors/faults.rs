@@ -85,7 +85,7 @@ fn a_pool_comes_with_the_first_table() {
 
 /// After a device loss each call returns the error.
 #[test]
-fn a_lost_device_says_so() {
+fn a_lost_device_returns_errors() {
     let room = Room::new(Vulkan::disguised(Costume::plain(), &DeviceConfig::default()));
     let heap = room.has_heaps().then(|| visible(&room.device, DescriptorKind::Resource, 4).unwrap());
     room.disguise().fail("vkCreateSampler", vk::Result::ERROR_DEVICE_LOST);

@@ -190,7 +190,7 @@ fn arrays_are_filled_in_part() {
 
 /// Depth that was drawn, or might be at the same time, is in the layout that its descriptor names.
 #[test]
-fn depth_is_read_as_its_descriptor_says() {
+fn depth_is_read_in_the_layout_of_its_descriptor() {
     let room = Room::new(Vulkan::new(validated()));
     room.furnish();
     let usage = Usage::DEPTH_STENCIL | Usage::SHADER_READ | Usage::COPY_DST;
@@ -254,7 +254,7 @@ fn threads_fill_one_heap() {
 
 /// The same sampler in heap and set, of the API's handles.
 #[test]
-fn handles_come_out() {
+fn handles_of_the_api_are_returned() {
     let room = Room::new(Vulkan::new(validated()));
     room.furnish();
     let views = &room.views;

@@ -12,7 +12,7 @@ use crate::disguise::Costume;
 use crate::harness::Vulkan;
 
 #[test]
-fn handles_of_the_api_come_in_one_call() {
+fn handles_of_the_api_are_returned_in_one_call() {
     let vulkan = Vulkan::disguised(Costume::plain(), &DeviceConfig::default());
     let gpu: Gpu<Device> = Gpu::new(vulkan.device(), Config::default()).unwrap();
     let usage = Usage::SHADER_READ | Usage::RENDER_TARGET;

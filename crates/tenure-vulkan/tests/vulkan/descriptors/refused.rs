@@ -144,7 +144,7 @@ fn bad_texture_views_are_refused() {
 
 /// Features that were not enabled are not used.
 #[test]
-fn what_is_not_enabled_is_unsupported() {
+fn disabled_features_are_unsupported() {
     let features = vk::PhysicalDeviceFeatures::default();
     let room = Room::new(Vulkan::new(validated().features(features)));
     assert_eq!(room.device.properties().descriptors.anisotropy, 1);
@@ -184,7 +184,7 @@ fn is_call(found: Result<(), DeviceError>) {
 
 /// Indices, kinds and heaps that do not fit.
 #[test]
-fn what_does_not_fit_a_heap_is_refused() {
+fn descriptors_that_do_not_fit_a_heap_are_refused() {
     let room = Room::new(Vulkan::new(validated()));
     if !room.has_heaps() {
         return room.end();
@@ -219,7 +219,7 @@ fn what_does_not_fit_a_heap_is_refused() {
 }
 
 #[test]
-fn what_does_not_fit_a_set_is_refused() {
+fn descriptors_that_do_not_fit_a_set_are_refused() {
     let room = Room::new(Vulkan::new(validated()));
     room.furnish();
     let of = |binding, kind, count| SetBinding { binding, kind, count };

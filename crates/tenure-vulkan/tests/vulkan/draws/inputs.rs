@@ -85,7 +85,7 @@ fn check(pixels: &[u8]) {
 
 /// The albedo is written in the first subpass, and read in the second, after a layout transition by the render
 /// pass.
-fn subpasses_read_what_was_drawn(albedo: Usage) {
+fn subpasses_read_drawn_attachments(albedo: Usage) {
     let vulkan = Vulkan::new(validated());
     let mut scene = Scene::new(&vulkan, albedo);
     let (written, read, lit) = (of(0, TARGET), of(0, READ), of(1, TARGET));
@@ -130,13 +130,13 @@ fn subpasses_read_what_was_drawn(albedo: Usage) {
 
 #[test]
 fn subpasses_read_input_attachments() {
-    subpasses_read_what_was_drawn(Usage::COPY_SRC);
+    subpasses_read_drawn_attachments(Usage::COPY_SRC);
 }
 
 /// The content of the texture never leaves the render pass, so that its memory may be allocated lazily.
 #[test]
 fn subpasses_read_input_attachments_that_are_transient() {
-    subpasses_read_what_was_drawn(Usage::TRANSIENT_ATTACHMENT);
+    subpasses_read_drawn_attachments(Usage::TRANSIENT_ATTACHMENT);
 }
 
 /// The albedo is written in one pass and read in another, after a layout transition by tenure.

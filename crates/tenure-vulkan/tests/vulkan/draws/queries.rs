@@ -22,7 +22,7 @@ const TARGET: vk::ImageLayout = vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL;
 const COLUMNS: [u32; 4] = [SIDE, 3, 1, 0];
 
 #[test]
-fn queries_count_what_draws_do() {
+fn queries_count_draws() {
     let vulkan = Vulkan::new(validated());
     let gpu: Gpu<Device> = Gpu::new(vulkan.device(), Config::default()).unwrap();
     let graphics = Queue::Graphics.id(gpu.device().properties());

@@ -58,7 +58,7 @@ fn check(hits: &[Hit]) {
 
 /// Rays have the same hits before and after compaction, when the original structures are destroyed.
 #[test]
-fn rays_hit_what_was_built_and_what_was_compacted() {
+fn rays_hit_built_and_compacted_structures() {
     let Some((vulkan, scene)) = scene() else { return };
     let gpu = scene.gpu.clone();
     if !gpu.device().optional_features().contains(OptionalFeatures::RAY_QUERIES) {

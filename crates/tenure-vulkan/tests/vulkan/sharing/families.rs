@@ -68,7 +68,7 @@ fn without_the_family_nothing_is_shared_across_drivers() {
 
 /// A DMA-BUF of another driver is imported by a description that says so, and by no other.
 #[test]
-fn a_dma_buf_crosses_drivers_where_the_description_says_so() {
+fn a_dma_buf_is_imported_across_drivers_only_if_described() {
     let vulkan = Vulkan::new(validated());
     let gpu = manager(&vulkan);
     let uses = OptionalFeatures::QUEUE_FAMILY_FOREIGN | OptionalFeatures::EXTERNAL_MEMORY_DMA_BUF;

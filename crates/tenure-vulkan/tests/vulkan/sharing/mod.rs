@@ -141,7 +141,7 @@ fn two_processes_write_and_read_the_same_bytes() {
 
 /// The importer's memory lives on when the exporter has let go of it, and the other way round.
 #[test]
-fn memory_lives_until_both_sides_have_let_go() {
+fn memory_lives_until_both_sides_have_released_it() {
     let vulkan = Vulkan::new(validated());
     let gpu = manager(&vulkan);
     let (buffer, texture) =
@@ -168,7 +168,7 @@ fn memory_lives_until_both_sides_have_let_go() {
 /// The other process is killed in the middle of its work, with both in its hands. The survivor keeps its memory, which it
 /// takes back and uses, and nothing leaks.
 #[test]
-fn a_process_that_dies_takes_nothing_along() {
+fn shared_memory_outlives_the_other_process() {
     let vulkan = Vulkan::new(validated());
     let gpu = manager(&vulkan);
     let (buffer, texture) =

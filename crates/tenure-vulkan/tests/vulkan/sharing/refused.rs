@@ -24,7 +24,7 @@ fn fail(gpu: &Gpu<Device>, handle: OwnedFd, info: &ExportDesc, desc: &BufferDesc
 }
 
 #[test]
-fn imports_that_cannot_be_are_refused_and_give_the_handle_back() {
+fn impossible_imports_are_refused_and_return_the_handle() {
     let vulkan = Vulkan::new(validated());
     let gpu = manager(&vulkan);
     let buffer = gpu.create_buffer(&buffer_desc()).unwrap();
@@ -57,7 +57,7 @@ fn imports_that_cannot_be_are_refused_and_give_the_handle_back() {
 
 /// A driver that refuses leaves the handle, and no memory behind.
 #[test]
-fn what_is_not_shared_is_not_exported() {
+fn unshared_resources_are_not_exported() {
     let vulkan = Vulkan::new(validated());
     let gpu = manager(&vulkan);
     let desc = BufferDesc::new(SIZE, COPIES);
@@ -84,7 +84,7 @@ fn what_is_not_shared_is_not_exported() {
 
 /// A shared resource has memory of its own, and keeps it.
 #[test]
-fn what_is_shared_neither_moves_nor_leaves() {
+fn shared_resources_neither_move_nor_are_evicted() {
     let vulkan = Vulkan::new(validated());
     let gpu = manager(&vulkan);
     let desc = BufferDesc::new(256, COPIES).shared().movable().evictable();

@@ -39,7 +39,7 @@ fn is_lost<T: std::fmt::Debug>(answer: &Result<T, Error>) -> bool {
 }
 
 #[test]
-fn a_lost_device_hangs_nothing() {
+fn no_call_hangs_after_a_device_loss() {
     for call in ["vkAcquireNextImageKHR", "vkQueuePresentKHR", "vkCreateSwapchainKHR", "vkQueueSubmit2"] {
         on_all(|gpu, headless, disguise| {
             let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
@@ -153,7 +153,7 @@ fn shortages_are_survived() {
 }
 
 #[test]
-fn a_lost_window_is_told() {
+fn a_lost_window_is_an_error() {
     on_all(|gpu, headless, disguise| {
         let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
         let mut painter = Painter::new(gpu.device(), swapchain.format());

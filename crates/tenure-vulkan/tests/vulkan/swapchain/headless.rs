@@ -153,7 +153,7 @@ fn an_image_is_begun_before_it_is_finished() {
 
 /// The program has an image when the swap chain is dropped: the waits and signals of its frame end with it.
 #[test]
-fn nothing_is_left_of_an_image_that_outlives_its_swap_chain() {
+fn images_that_outlive_their_swap_chain_leave_no_objects() {
     on_all(|gpu, _| {
         for is_submitted in [true, false] {
             let headless = Headless::new(gpu.device()).unwrap();
@@ -178,7 +178,7 @@ fn nothing_is_left_of_an_image_that_outlives_its_swap_chain() {
 
 /// A recording that has only begun with an image is submitted after the swap chain and the image are dropped.
 #[test]
-fn what_a_recording_waits_for_outlives_its_image() {
+fn semaphores_of_a_recording_outlive_its_image() {
     on_all(|gpu, _| {
         let headless = Headless::new(gpu.device()).unwrap();
         let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
@@ -411,7 +411,7 @@ fn handles_of_images_keep_their_chain() {
 }
 
 #[test]
-fn what_the_surface_has_not_is_refused() {
+fn settings_that_the_surface_lacks_are_refused() {
     on_all(|gpu, headless| {
         let strange = SwapchainDesc::new([16, 16]).format(Format::D32Float);
         assert_eq!(rule(headless.swapchain(gpu, &strange)), SwapchainRule::Format);
@@ -451,7 +451,7 @@ fn swap_chains_need_their_extensions() {
 
 /// The manager is shut down first, or the device's queues are held when the swap chain is dropped.
 #[test]
-fn the_end_comes_in_any_order() {
+fn manager_and_swap_chain_end_in_any_order() {
     on_all(|gpu, headless| {
         let clone = gpu.clone();
         let mut swapchain = headless.swapchain(&clone, &desc([16, 16])).unwrap();

@@ -65,7 +65,7 @@ fn end(gpu: &Gpu<Device>, swapchain: Swapchain) {
 
 /// Each format and mode in the lists can be had.
 #[test]
-fn what_is_offered_can_be_chosen() {
+fn offered_formats_and_modes_can_be_chosen() {
     on_all(|gpu, headless, disguise| {
         for offers_hdr in [false, true] {
             disguise.offer_hdr(offers_hdr);

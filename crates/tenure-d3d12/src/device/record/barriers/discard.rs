@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn targets_are_discarded_on_graphics_queues_and_storage_on_compute_queues() {
+    fn graphics_queues_discard_targets_and_compute_queues_storage() {
         for (kind, usage, expected) in [
             (QueueKind::Graphics, Usage::RENDER_TARGET, true),
             (QueueKind::Graphics, Usage::DEPTH_STENCIL, true),

@@ -229,7 +229,7 @@ fn a_window_has_swap_chains_one_beside_another() {
 
 /// A failure after the creation of the surface destroys the surface and drops the window.
 #[test]
-fn a_swap_chain_that_is_refused_lets_its_window_go() {
+fn refused_swap_chains_release_their_window() {
     for options in all_options() {
         let harness = Vulkan::wearing(Costume::plain(), options, |raw| {
             raw.extensions.push(tenure_vulkan::ash::khr::swapchain::NAME.to_owned());
@@ -282,7 +282,7 @@ fn a_swap_chain_outlives_a_shutdown() {
 
 /// A lost device keeps no window, with any work in flight.
 #[test]
-fn a_lost_device_lets_windows_go() {
+fn a_lost_device_releases_its_windows() {
     for call in ["vkAcquireNextImageKHR", "vkQueuePresentKHR", "vkCreateSwapchainKHR", "vkQueueSubmit2"] {
         for options in all_options() {
             let harness = Vulkan::wearing(Costume::plain(), options, |raw| {

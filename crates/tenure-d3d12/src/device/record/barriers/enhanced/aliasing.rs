@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_wrote_is_flushed_first() {
+    fn writes_of_other_resources_are_flushed_first() {
         let mut takeovers = Takeovers::default();
         takeovers.add(GRAPHICS, ("bloom", 1), (State::RENDER_TARGET, State::UNORDERED_ACCESS, State::COMMON));
         takeovers.add(GRAPHICS, ("hits", 0), (State::PIXEL_SHADER, State::COPY_DST, State::COMMON));
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_nothing_and_the_unknown_is_every_write() {
+    fn unused_takeovers_need_no_sync_and_unknown_ones_every_write() {
         let mut takeovers = Takeovers::default();
         takeovers.add(GRAPHICS, ("bloom", 1), (State::COMMON, State::COPY_DST, State::COMMON));
         assert_eq!(takeovers.transition(&"bloom", 1), read(D3D12_BARRIER_SYNC_NONE));

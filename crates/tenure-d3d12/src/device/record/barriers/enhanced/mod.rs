@@ -20,7 +20,7 @@ mod moves;
 #[cfg(test)]
 mod rules;
 mod scope;
-mod seen;
+mod seen_textures;
 
 pub use moves::to_barrier_layout;
 
@@ -37,7 +37,7 @@ use windows::core::Interface;
 pub(crate) use self::aliasing::Takeovers;
 use self::moves::{Move, renewal, texture_move};
 use self::scope::{Scope, Stage};
-pub(crate) use self::seen::Seen;
+pub(crate) use self::seen_textures::Seen;
 use crate::Device;
 use crate::device::format::planes;
 use crate::device::record::list::{List, borrowed};

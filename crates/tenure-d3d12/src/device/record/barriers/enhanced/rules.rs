@@ -315,7 +315,7 @@ fn wider_states_have_wider_scopes() {
 
 /// Every state has at least the accesses that the specification gives for its bits, and no others.
 #[test]
-fn every_state_means_what_the_specification_says() {
+fn every_state_has_the_accesses_of_the_specification() {
     let covered = equivalents().iter().fold(State::COMMON, |all, (state, ..)| all | *state);
     assert_eq!(covered, State::all(), "each state has its line");
     for state in (1..=State::all().bits()).filter_map(State::from_bits) {
@@ -331,7 +331,7 @@ fn every_state_means_what_the_specification_says() {
 /// The resources of builds, by the ray tracing specification: inputs and serialized structures are
 /// shader resources, scratch memory and sizes are unordered accesses.
 #[test]
-fn ray_tracing_waits_for_what_it_uses() {
+fn ray_tracing_waits_for_its_resources() {
     let build = D3D12_BARRIER_SYNC_BUILD_RAYTRACING_ACCELERATION_STRUCTURE;
     let copy = D3D12_BARRIER_SYNC_COPY_RAYTRACING_ACCELERATION_STRUCTURE;
     let emit = D3D12_BARRIER_SYNC_EMIT_RAYTRACING_ACCELERATION_STRUCTURE_POSTBUILD_INFO;
@@ -391,7 +391,7 @@ fn unordered_barriers_are_global() {
 /// "Resource Aliasing": a target that takes over written memory is initialized by a separate command. A copy may
 /// write only a part of it.
 #[test]
-fn what_follows_writes_is_discarded() {
+fn targets_that_follow_writes_are_discarded() {
     let target = Usage::RENDER_TARGET | Usage::UNORDERED_ACCESS | Usage::COPY_DST | Usage::SHADER_READ;
     let depth = Usage::DEPTH_STENCIL | Usage::SHADER_READ;
     let storage = Usage::UNORDERED_ACCESS | Usage::SHADER_READ;
@@ -432,7 +432,7 @@ fn any_write_is_every_write_of_the_queue() {
 }
 
 #[test]
-fn what_is_read_and_copied_stays_in_common() {
+fn textures_that_are_read_and_copied_stay_in_common() {
     let common = D3D12_BARRIER_LAYOUT_COMMON;
     for state in [State::COPY_DST, State::COPY_SRC, State::SHADER_READ, State::COPY_SRC | State::PIXEL_SHADER]
     {

@@ -49,7 +49,7 @@ fn a_panicking_drop_does_not_lose_the_rest() {
 }
 
 #[test]
-fn a_deferred_object_lives_as_long_as_what_was_submitted() {
+fn a_deferred_object_outlives_earlier_submissions() {
     let (gpu, device) = manual(Config::default());
     let dropped = Arc::new(AtomicUsize::new(0));
     let count = || dropped.load(Ordering::Relaxed);
@@ -78,7 +78,7 @@ fn a_deferred_object_lives_as_long_as_what_was_submitted() {
 
 /// Earlier submissions do not delay its release.
 #[test]
-fn what_is_newer_than_every_submission_goes_at_once() {
+fn objects_newer_than_every_submission_are_released_at_once() {
     let (gpu, device) = manual(Config::default());
     frame(&gpu).unwrap();
     let dropped = Arc::new(AtomicUsize::new(0));

@@ -15,7 +15,7 @@ use crate::matrix;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-static MAKER: LazyLock<Sender<Job>> = LazyLock::new(|| {
+static JOBS: LazyLock<Sender<Job>> = LazyLock::new(|| {
     let (jobs, queue) = mpsc::channel::<Job>();
     thread::spawn(move || {
         // A debug layer must be enabled before any device is created without it.
@@ -26,12 +26,12 @@ static MAKER: LazyLock<Sender<Job>> = LazyLock::new(|| {
 });
 
 /// Creates an object on that thread and waits for it.
-pub(crate) fn make<T: Send + 'static>(make: impl FnOnce() -> T + Send + 'static) -> T {
+pub(crate) fn on_device_thread<T: Send + 'static>(make: impl FnOnce() -> T + Send + 'static) -> T {
     let (answer, made) = mpsc::channel();
     let job = move || {
         // The receiver has ended only if the test has failed.
         let _heard = answer.send(make());
     };
-    MAKER.send(Box::new(job)).unwrap();
+    JOBS.send(Box::new(job)).unwrap();
     made.recv().expect("made without a panic")
 }

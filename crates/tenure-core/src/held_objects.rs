@@ -1,4 +1,4 @@
-//! Places of movable resources, and of descriptors that show them, held by a recording.
+//! The API objects of movable resources, and of descriptors that show them, held by a recording.
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use crate::memory::{Holder, MovableBacking, PlaceHolds};
 use crate::time::SyncPoint;
 
 /// The API objects that a recording holds; they do not change until it ends.
-pub(crate) struct RecordedPlaces<D: Device> {
+pub(crate) struct HeldObjects<D: Device> {
     api_resources: AppendList<Arc<ApiResource<D>>>,
     heaps: AppendList<Arc<D::DescriptorHeap>>,
     set_blocks: AppendList<Arc<D::SetBlock>>,
     holds: RefCell<PlaceHolds<D>>,
 }
 
-impl<D: Device> RecordedPlaces<D> {
+impl<D: Device> HeldObjects<D> {
     fn new() -> Self {
         Self {
             api_resources: AppendList::new(),
@@ -56,51 +56,51 @@ impl<D: Device> RecordedPlaces<D> {
     }
 }
 
-/// Unused [`RecordedPlaces`], kept for the next recordings.
+/// Unused [`HeldObjects`], kept for the next recordings.
 #[allow(clippy::vec_box, reason = "they move between recordings and here as they are")]
-pub(crate) struct PlacePool<D: Device>(Mutex<Vec<Box<RecordedPlaces<D>>>>);
+pub(crate) struct HeldObjectsPool<D: Device>(Mutex<Vec<Box<HeldObjects<D>>>>);
 
-impl<D: Device> Default for PlacePool<D> {
+impl<D: Device> Default for HeldObjectsPool<D> {
     fn default() -> Self {
         Self(Mutex::new(Vec::new()))
     }
 }
 
-impl<D: Device> PlacePool<D> {
-    fn take(&self, holder: Holder) -> Box<RecordedPlaces<D>> {
-        let places = self.0.lock().pop();
-        let mut places = places.unwrap_or_else(|| Box::new(RecordedPlaces::new()));
-        places.holds.get_mut().begin(holder);
-        places
+impl<D: Device> HeldObjectsPool<D> {
+    fn take(&self, holder: Holder) -> Box<HeldObjects<D>> {
+        let held = self.0.lock().pop();
+        let mut held = held.unwrap_or_else(|| Box::new(HeldObjects::new()));
+        held.holds.get_mut().begin(holder);
+        held
     }
 
-    /// Takes back the places of a recording that has ended: the held resources can move again.
-    pub(crate) fn put_back(&self, mut places: Box<RecordedPlaces<D>>) {
-        places.holds.get_mut().end();
-        places.api_resources.drain(0).for_each(drop);
-        places.heaps.drain(0).for_each(drop);
-        places.set_blocks.drain(0).for_each(drop);
-        self.0.lock().push(places);
+    /// Takes back the objects of a recording that has ended: its resources can move again.
+    pub(crate) fn recycle(&self, mut held: Box<HeldObjects<D>>) {
+        held.holds.get_mut().end();
+        held.api_resources.drain(0).for_each(drop);
+        held.heaps.drain(0).for_each(drop);
+        held.set_blocks.drain(0).for_each(drop);
+        self.0.lock().push(held);
     }
 }
 
-/// The place list of a recording, or of the creation of a lasting object: taken from the pool on first use.
-pub(crate) struct Places<'r, D: Device> {
-    pub(crate) noted: &'r OnceCell<Box<RecordedPlaces<D>>>,
-    pub(crate) pool: &'r PlacePool<D>,
+/// The held objects of a recording, or of the creation of a lasting object: taken from the pool on first use.
+pub(crate) struct LazyHeldObjects<'r, D: Device> {
+    pub(crate) noted: &'r OnceCell<Box<HeldObjects<D>>>,
+    pub(crate) pool: &'r HeldObjectsPool<D>,
     pub(crate) holder: Holder,
 }
 
-impl<D: Device> Clone for Places<'_, D> {
+impl<D: Device> Clone for LazyHeldObjects<'_, D> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<D: Device> Copy for Places<'_, D> {}
+impl<D: Device> Copy for LazyHeldObjects<'_, D> {}
 
-impl<'r, D: Device> Places<'r, D> {
-    pub(crate) fn get(&self) -> &'r RecordedPlaces<D> {
+impl<'r, D: Device> LazyHeldObjects<'r, D> {
+    pub(crate) fn get(&self) -> &'r HeldObjects<D> {
         self.noted.get_or_init(|| self.pool.take(self.holder))
     }
 }

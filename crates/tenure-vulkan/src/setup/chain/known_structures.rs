@@ -4,7 +4,7 @@ use core::mem::{align_of, offset_of, size_of};
 
 use ash::vk;
 
-use super::Block;
+use super::FeatureCopy;
 
 /// A structure of features: a header, then a `VkBool32` for each.
 pub(super) struct Structure {
@@ -25,13 +25,13 @@ macro_rules! structures {
 
         // A structure is copied by its number of features.
         const _: () = {$(
-            let mut at = offset_of!(Block, flags);
+            let mut at = offset_of!(FeatureCopy, flags);
             $(
                 assert!(offset_of!(vk::$name<'static>, $feature) == at);
                 at += size_of::<vk::Bool32>();
             )*
             let size = size_of::<vk::$name<'static>>();
-            assert!(at <= size && size < at + align_of::<usize>() && size <= size_of::<Block>());
+            assert!(at <= size && size < at + align_of::<usize>() && size <= size_of::<FeatureCopy>());
         )*};
     };
 }
@@ -52,8 +52,8 @@ macro_rules! head {
                 at += size_of::<vk::Bool32>();
             )*
             assert!(at == size_of::<vk::PhysicalDeviceFeatures>());
-            assert!(offset_of!(vk::PhysicalDeviceFeatures2<'static>, features) == offset_of!(Block, flags));
-            assert!(size_of::<vk::PhysicalDeviceFeatures2<'static>>() <= size_of::<Block>());
+            assert!(offset_of!(vk::PhysicalDeviceFeatures2<'static>, features) == offset_of!(FeatureCopy, flags));
+            assert!(size_of::<vk::PhysicalDeviceFeatures2<'static>>() <= size_of::<FeatureCopy>());
         };
     };
 }

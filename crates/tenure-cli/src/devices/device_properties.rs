@@ -9,7 +9,7 @@ use tenure::device::{
 };
 use tenure::{Format, TextureDesc, Usage, device::QueueKind, error::DeviceError, resource::BufferInfo};
 
-use crate::about::About;
+use crate::adapter_properties::About;
 
 /// A device with its properties; serialised it is one JSON object. Sizes and alignments are bytes.
 #[derive(Debug, Serialize)]

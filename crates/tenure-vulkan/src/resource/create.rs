@@ -308,7 +308,7 @@ impl Resources {
         let plan = self.plan_reserved(desc)?;
         let bytes = self.needs_of_plan(&plan)?.memory.size;
         self.take_sparse(bytes)?;
-        self.make_reserved(desc, &plan, bytes).inspect_err(|_| self.give_sparse(bytes))
+        self.make_reserved(desc, &plan, bytes).inspect_err(|_| self.release_sparse(bytes))
     }
 
     fn make_reserved(
@@ -338,7 +338,7 @@ impl Resources {
     }
 
     /// Returns bytes from [`take_sparse`](Self::take_sparse).
-    pub(crate) fn give_sparse(&self, bytes: u64) {
+    pub(crate) fn release_sparse(&self, bytes: u64) {
         self.sparse_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 

@@ -31,7 +31,7 @@ mod tests {
     use super::Seen;
 
     #[test]
-    fn what_was_inserted_is_found_and_little_else() {
+    fn inserted_objects_are_found_with_few_false_positives() {
         let mut seen = Seen::default();
         let objects: Vec<usize> = (0..32).map(|index| 0x7f00_0000_1000 + index * 0x160).collect();
         assert!(objects.iter().all(|object| !seen.may_contain(*object)));
