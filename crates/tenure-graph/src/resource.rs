@@ -67,7 +67,8 @@ impl Need {
 
 /// A source of memory requirements. It is asked when a graph is planned, not when a plan is found in the cache.
 pub trait Memory<R: Resource> {
-    /// The error of a query.
+    /// The error of a query. The planning of a graph returns it, too, so that it must be able to contain the error of an
+    /// invalid graph; [`GraphError`] itself, where queries cannot fail.
     type Error: From<GraphError<R::CpuMemory>>;
 
     /// The requirements of a resource.
