@@ -80,7 +80,8 @@
 //! assert!(frame.is_proven());
 //! assert_eq!(frame.placement(scene), frame.placement(lens));
 //!
-//! // Once, the engine creates textures at these offsets in its heap, and gives each a state.
+//! // Once, the engine creates textures at these offsets in its heap, and gives each a state. Direct3D 12's
+//! // legacy barriers also need `StateCell::with_initialization`, for targets.
 //! let cells: Vec<Arc<StateCell>> = graph
 //!     .each_resource()
 //!     .map(|(_, desc)| Arc::new(StateCell::new(ResourceKind::Texture, 1, desc.usage(), State::COMMON)))

@@ -51,12 +51,14 @@ pub trait Resource: Clone + Debug + Eq + Hash + From<Self::Texture> + From<Self:
 pub struct Need {
     /// Size in bytes.
     pub size: u64,
-    /// Alignment of its offset in bytes; a power of two.
+    /// Alignment of its offset in bytes; a power of two. On Vulkan at least `bufferImageGranularity` in a class with buffers and
+    /// textures.
     pub alignment: u64,
     /// Alignment of the heap that it is placed in, in bytes; a power of two. More than `alignment` for multisampled
     /// textures on Direct3D 12: see [`Properties::heap_alignment_for`](crate::device::Properties::heap_alignment_for).
     pub heap_alignment: u64,
-    /// Resources of one class may share a heap; resources of class [`ALONE`](Self::ALONE) share with none.
+    /// Resources of one class may share a heap; resources of class [`ALONE`](Self::ALONE) share with none. An engine numbers its
+    /// classes: one for each memory type, and for each [`HeapCategory`](crate::device::HeapCategory) where heaps hold only one.
     pub class: u32,
 }
 
