@@ -1,7 +1,7 @@
 //! Render graphs: the passes of a frame with the resources they use, compiled to an order, lifetimes and places in memory.
 //!
 //! For engines with an allocator of their own; `tenure-core` executes graphs with it. It creates no API objects and records no
-//! commands. A [`Graph`] declares passes, their queues, and their uses of resources with states. A [`PlanCache`] compiles it
+//! commands. Passes are declared in an order in which they can run; none of a queue is moved, and none is left out. A [`Graph`] declares passes, their queues, and their uses of resources with states. A [`PlanCache`] compiles it
 //! into a [`Compiled`], once for equal graphs, with
 //!
 //! * the division of passes into recordings, and their waits ([`Batch`]);
