@@ -15,7 +15,8 @@ pub struct Batch {
     pub queue: QueueId,
     /// The passes, in the order in which they run.
     pub passes: Vec<PassId>,
-    /// The earlier batches of other queues that it must wait for, by index, without waits implied by others.
+    /// The earlier batches of other queues that it must wait for, by index, without waits implied by others. The waits for
+    /// earlier frames come from [`resolve`](tenure_track::state::resolve).
     pub waits: Vec<usize>,
 }
 

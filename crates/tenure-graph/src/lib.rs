@@ -1,7 +1,7 @@
 //! Render graphs: the passes of a frame with the resources they use, compiled to an order, lifetimes and places in memory.
 //!
 //! For engines with an allocator of their own; `tenure-core` executes graphs with it. It creates no API objects and records no
-//! commands. A [`Graph`] declares passes, their queues, and their uses of resources with states. A [`PlanCache`] compiles it
+//! commands. Passes are declared in an order in which they can run; none of a queue is moved, and none is left out. A [`Graph`] declares passes, their queues, and their uses of resources with states. A [`PlanCache`] compiles it
 //! into a [`Compiled`], once for equal graphs, with
 //!
 //! * the division of passes into recordings, and their waits ([`Batch`]);
@@ -21,9 +21,11 @@
 //! use std::convert::Infallible;
 //! use std::sync::Arc;
 //!
-//! use tenure_graph::device::{Queue, QueueKind, QueueProperties, State, StateModel, Subresource, Usage};
+//! use tenure_graph::device::{
+//!     Queue, QueueId, QueueKind, QueueProperties, QueueSerial, State, StateModel, Subresource, Usage,
+//! };
 //! use tenure_graph::{Graph, GraphError, Memory, Name, Need, PlanCache, PlanCacheConfig, Resource, Target};
-//! use tenure_track::state::{ResourceKind, StateCell, Tracker};
+//! use tenure_track::state::{Fixups, ResourceKind, StateCell, Tracker, resolve};
 //!
 //! /// A render target of four bytes a texel, as the engine describes it.
 //! #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -78,31 +80,52 @@
 //! assert!(frame.is_proven());
 //! assert_eq!(frame.placement(scene), frame.placement(lens));
 //!
-//! // The frame: the engine creates textures at these offsets in its heap, and gives each a state.
+//! // Once, the engine creates textures at these offsets in its heap, and gives each a state. Direct3D 12's
+//! // legacy barriers also need `StateCell::with_initialization`, for targets.
 //! let cells: Vec<Arc<StateCell>> = graph
 //!     .each_resource()
 //!     .map(|(_, desc)| Arc::new(StateCell::new(ResourceKind::Texture, 1, desc.usage(), State::COMMON)))
 //!     .collect();
-//! let mut tracker = Tracker::new(StateModel::Explicit, QueueKind::Graphics);
-//! let mut barriers = Vec::new();
-//! for batch in frame.batches() {
-//!     for pass in batch.passes.iter().filter_map(|pass| frame.pass(*pass)) {
-//!         for acquired in pass.acquires {
-//!             let place = frame.placement(*acquired);
-//!             let is_previous = |other: &_| *other != *acquired && frame.placement(*other) == place;
-//!             let previous: Vec<_> = graph.resource_ids().filter(is_previous).collect();
-//!             let previous: Vec<_> = previous.iter().map(|other| cells[other.index()].clone()).collect();
-//!             tracker.activate(&cells[acquired.index()], &previous, State::empty());
+//! let place = |resource| {
+//!     let (at, need) = (frame.placement(resource)?, frame.need(resource)?);
+//!     Some((at.heap, at.offset..at.offset + need.size))
+//! };
+//! let share_bytes = |one, other| match (place(one), place(other)) {
+//!     (Some((heap, a)), Some((other, b))) => heap == other && a.start < b.end && b.start < a.end,
+//!     _ => false,
+//! };
+//!
+//! let mut tracker = Tracker::new(StateModel::Explicit, QueueKind::Graphics).on(QueueId(0));
+//! let mut fixups = Fixups::new();
+//! for serial in 1..=2 {
+//!     let mut barriers = Vec::new();
+//!     for batch in frame.batches() {
+//!         for pass in batch.passes.iter().filter_map(|pass| frame.pass(*pass)) {
+//!             for acquired in pass.acquires {
+//!                 let others = graph.resource_ids().filter(|other| other != acquired);
+//!                 let others = others.filter(|other| share_bytes(*acquired, *other));
+//!                 let previous: Vec<_> = others.map(|other| cells[other.index()].clone()).collect();
+//!                 // `bloom` has its bytes alone: its states continue from the previous frame.
+//!                 if !previous.is_empty() {
+//!                     tracker.activate(&cells[acquired.index()], &previous, State::empty());
+//!                 }
+//!             }
+//!             for used in pass.uses.iter().filter(|used| used.automatic) {
+//!                 tracker.require(&cells[used.resource.index()], Subresource::All, used.states)?;
+//!             }
+//!             barriers.push((pass.name.as_str(), tracker.flush().len()));
+//!             // … record them, and the commands of the pass …
 //!         }
-//!         for used in pass.uses {
-//!             tracker.require(&cells[used.resource.index()], Subresource::All, used.states)?;
-//!         }
-//!         barriers.push((pass.name.as_str(), tracker.flush().len()));
-//!         // … record them, and the commands of the pass …
+//!         let recorded = tracker.close()?;
+//!         resolve(&recorded, QueueSerial { queue: batch.queue, serial }, &queues, &mut fixups)?;
+//!         assert_eq!(fixups.here.len(), 1); // for `bloom`, in front of the recording
+//!         // … submit both …
+//!         fixups.clear();
+//!         tracker.recycle(recorded);
 //!     }
+//!     // For `scene` and `lens` an aliasing barrier and a transition each, and a transition for the input of a pass.
+//!     assert_eq!(barriers, [("scene", 2), ("bloom", 1), ("lens", 3)]);
 //! }
-//! // An aliasing barrier and a transition for the target of each pass, and a transition for its input.
-//! assert_eq!(barriers, [("scene", 2), ("bloom", 3), ("lens", 3)]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

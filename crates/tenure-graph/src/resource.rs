@@ -51,12 +51,14 @@ pub trait Resource: Clone + Debug + Eq + Hash + From<Self::Texture> + From<Self:
 pub struct Need {
     /// Size in bytes.
     pub size: u64,
-    /// Alignment of its offset in bytes; a power of two.
+    /// Alignment of its offset in bytes; a power of two. On Vulkan at least `bufferImageGranularity` in a class with buffers and
+    /// textures.
     pub alignment: u64,
     /// Alignment of the heap that it is placed in, in bytes; a power of two. More than `alignment` for multisampled
     /// textures on Direct3D 12: see [`Properties::heap_alignment_for`](crate::device::Properties::heap_alignment_for).
     pub heap_alignment: u64,
-    /// Resources of one class may share a heap; resources of class [`ALONE`](Self::ALONE) share with none.
+    /// Resources of one class may share a heap; resources of class [`ALONE`](Self::ALONE) share with none. An engine numbers its
+    /// classes: one for each memory type, and for each [`HeapCategory`](crate::device::HeapCategory) where heaps hold only one.
     pub class: u32,
 }
 
@@ -67,7 +69,8 @@ impl Need {
 
 /// A source of memory requirements. It is asked when a graph is planned, not when a plan is found in the cache.
 pub trait Memory<R: Resource> {
-    /// The error of a query.
+    /// The error of a query. The planning of a graph returns it, too, so that it must be able to contain the error of an
+    /// invalid graph; [`GraphError`] itself, where queries cannot fail.
     type Error: From<GraphError<R::CpuMemory>>;
 
     /// The requirements of a resource.

@@ -2,8 +2,9 @@
 
 /// Implements [`Device`](crate::Device), each of its supertraits, and [`Wrap`](crate::Wrap) for a device that wraps another.
 ///
-/// Methods and types that are given replace the forwarded ones. `type Inner` and the functions [`inner`](crate::Wrap::inner) and
-/// [`permit`](crate::Wrap::permit) must be given.
+/// Methods and types that are given replace the forwarded ones, types before methods. `type Inner` and the functions
+/// [`inner`](crate::Wrap::inner) and [`permit`](crate::Wrap::permit) must be given. Each type parameter has one bound, and there
+/// is no `where` clause: a trait with supertraits replaces several bounds.
 ///
 /// A device that counts heaps:
 ///
@@ -31,6 +32,45 @@
 /// let _buffer = gpu.create_buffer(&BufferDesc::new(4096, Usage::VERTEX))?;
 /// assert_eq!(gpu.device().1.load(Relaxed), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// A device that counts submissions. Lists and other arguments that name objects of the wrapper are converted to those of the
+/// inner device:
+///
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+/// use tenure::device::{Checked, Permit, QueueId, SubmitSync, forward_device, prelude::*};
+/// use tenure::{error::DeviceError, sim};
+///
+/// struct Counting(sim::Device, AtomicU64);
+///
+/// forward_device! {
+///     impl Device for Counting {
+///         type Inner = sim::Device;
+///         fn inner(&self) -> &sim::Device { &self.0 }
+///         fn permit(_: Permit<Self>) -> Permit<sim::Device> { Permit::checked() }
+///         fn submit_with(
+///             &self, permit: Permit<Self>, queue: QueueId, lists: &[&Self::List], sync: SubmitSync<'_, Self>,
+///         ) -> Result<(), DeviceError> {
+///             let lists: Vec<_> = lists.iter().map(|list| list.inner()).collect();
+///             let SubmitSync { waits, external_waits, external_signals, paging, signal } = sync;
+///             let sync = SubmitSync { waits, external_waits, external_signals, paging, signal };
+///             self.0.submit_with(Self::permit(permit), queue, &lists, sync)?;
+///             self.1.fetch_add(1, Relaxed);
+///             Ok(())
+///         }
+///     }
+/// }
+///
+/// impl Checked for Counting {} // like the device that it wraps
+///
+/// let device = Counting(sim::Device::new(sim::Profile::DISCRETE), AtomicU64::new(0));
+/// let mut list = device.create_list(Permit::checked(), QueueId(0))?;
+/// list.begin()?;
+/// list.close()?;
+/// device.submit(Permit::checked(), QueueId(0), &[&list], &[], 1)?; // calls `submit_with`
+/// assert_eq!(device.1.load(Relaxed), 1);
+/// # Ok::<(), DeviceError>(())
 /// ```
 ///
 /// A name that the contract does not have is an error:
@@ -240,15 +280,21 @@ macro_rules! forward_device {
                     $crate::Wrap::inner(self).submit_external(permit, queue, waits, signal, run)
                 }
             }
+            // Through `submit_with`, as by default: if that is given, it sees all submissions.
+            given! { submit
+                #[inline]
+                fn submit(
+                    &self, permit: $crate::Permit<Self>, queue: $crate::QueueId, lists: &[&Self::List],
+                    waits: &[$crate::QueueSerial], signal: u64,
+                ) -> Result<(), $crate::DeviceError> {
+                    self.submit_with(permit, queue, lists, $crate::SubmitSync::new(waits, signal))
+                }
+            }
             $crate::forward_device! { @methods
                 destroy_list([permit] list: Self::List = list.into_inner());
                 submit_with(
                     [permit] queue: $crate::QueueId, lists: &[&Self::List] = &$crate::Inward::all(lists, |list| list.inner()),
                     sync: $crate::SubmitSync<'_, Self> = $crate::Inward::sync(sync)
-                ) -> Result<(), $crate::DeviceError>;
-                submit(
-                    [permit] queue: $crate::QueueId, lists: &[&Self::List] = &$crate::Inward::all(lists, |list| list.inner()),
-                    waits: &[$crate::QueueSerial], signal: u64
                 ) -> Result<(), $crate::DeviceError>;
                 completed(queue: $crate::QueueId) -> Result<u64, $crate::DeviceError>;
                 wait(target: $crate::QueueSerial, timeout: core::time::Duration) -> Result<bool, $crate::DeviceError>;

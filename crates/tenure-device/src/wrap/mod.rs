@@ -16,15 +16,28 @@ pub use list::WrappedList;
 
 /// A device that wraps another. [`forward_device!`](crate::forward_device) implements it, together with the contract.
 ///
-/// Most types are those of the inner device. Lists are [`WrappedList`]s. Heaps and resources may be types of the wrapper, which
-/// contain the inner ones; such a wrapper writes the methods that create and destroy them, and [`heap`](Self::heap) or
-/// [`resource`](Self::resource).
+/// Most types are those of the inner device. Lists are [`WrappedList`]s. Heaps, resources and mappings may be types of the wrapper,
+/// which contain the inner ones. Such a wrapper writes the methods that create and destroy them; a missing one is a mismatch of
+/// types that the compiler reports for the whole macro call:
+///
+/// | type | methods |
+/// | --- | --- |
+/// | `Heap` | [`heap`](Self::heap), [`create_heap`](MemoryDevice::create_heap), [`destroy_heap`](MemoryDevice::destroy_heap) |
+/// | `Resource` | [`resource`](Self::resource), [`create_committed`](MemoryDevice::create_committed), [`create_committed_with_priority`](crate::ResidencyDevice::create_committed_with_priority), [`create_placed`](MemoryDevice::create_placed), [`create_reserved`](crate::TileDevice::create_reserved), [`destroy_resource`](MemoryDevice::destroy_resource) |
+/// | `Mapping` | [`map`](MemoryDevice::map) |
 ///
 /// * The [`manager_slot`](Device::manager_slot) is forwarded: the inner device has one manager, wrapped or not.
 /// * Memory comes from [`create_heap`](MemoryDevice::create_heap) and from both methods for committed resources. A wrapper with
 ///   a smaller limit lowers it in its own copy of [`Properties`](crate::Properties), such as
 ///   [`max_heap_size`](crate::Properties::max_heap_size): if it refuses a request within the limits as a shortage, the manager
 ///   releases memory and waits for the GPU.
+/// * Committed and placed resources are destroyed by the same method: a wrapper that counts live allocations needs resources of
+///   its own type.
+/// * Work comes from [`submit_with`](crate::QueueDevice::submit_with), which [`submit`](crate::QueueDevice::submit) calls, from
+///   [`submit_external`](crate::QueueDevice::submit_external) and [`update_tiles`](crate::TileDevice::update_tiles). Lists are
+///   borrowed for the call, so a wrapper cannot keep a submission for later. To make a GPU appear slower, it reports less in
+///   [`completed`](crate::QueueDevice::completed); [`wait`](crate::QueueDevice::wait) must still succeed, and serials that it
+///   has reported as complete remain so.
 pub trait Wrap: Device {
     /// The type of the inner device.
     type Inner: Device<

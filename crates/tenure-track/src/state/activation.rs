@@ -51,6 +51,10 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
     /// * The submission waits for the uses by previous owners on other queues.
     /// * Requests for `resource` since the last flush are discarded.
     ///
+    /// A resource that no other has replaced in its bytes since its last activation needs none: its states continue, from
+    /// frame to frame, too. On [`StateModel::Explicit`] an activation without previous owners would leave its next use unordered
+    /// after its own earlier uses.
+    ///
     /// `resource` must not be in use by another recording that is not submitted yet, and [`StateCell::may_activate_on`] must
     /// hold. On [`StateModel::Promotion`] its state is taken from the submissions so far; if another one is submitted in
     /// between, barriers go in front of the recording after all. It may be activated again in the same recording, used or not.
