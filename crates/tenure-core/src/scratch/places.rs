@@ -117,7 +117,7 @@ impl<'r, D: Device> Scratch<'r, D> {
         self.check_context(table.context(), table.name())?;
         let row = table.hold(self.places());
         table.each_block(|block| self.shown.note(block));
-        if self.reports_unnamed_uses() {
+        if self.reports_unnamed_uses() && self.bound.is_first(table.record_bits()) {
             let container = Some((table.record_bits(), table.name()));
             table.shown(ShaderStages::All).for_each(|shown| self.note_bound(container, &shown));
         }
@@ -136,7 +136,7 @@ impl<'r, D: Device> Scratch<'r, D> {
         self.check_context(set.context(), set.name())?;
         let found = set.hold(self.places());
         set.each_block(|block| self.shown.note(block));
-        if self.reports_unnamed_uses() {
+        if self.reports_unnamed_uses() && self.bound.is_first(set.record_bits()) {
             let container = Some((set.record_bits(), set.name()));
             set.shown(ShaderStages::All).for_each(|shown| self.note_bound(container, &shown));
         }
