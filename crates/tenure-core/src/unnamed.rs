@@ -22,13 +22,22 @@ struct BoundResource {
 
 /// The resources that a recording has bound. Empty unless the configuration asks for reports.
 #[derive(Default)]
-pub(crate) struct BoundResources(RefCell<Vec<BoundResource>>);
+pub(crate) struct BoundResources {
+    resources: RefCell<Vec<BoundResource>>,
+    /// The keys of the sets and tables whose resources were noted.
+    containers: RefCell<FxHashSet<u64>>,
+}
 
 impl BoundResources {
+    /// True when the recording binds a set or a table for the first time: its resources are noted once.
+    pub(crate) fn is_first(&self, container: u64) -> bool {
+        self.containers.borrow_mut().insert(container)
+    }
+
     /// Notes that a recording has bound a resource.
     pub(crate) fn note(&self, container: Option<(u64, &Name)>, cell: &StateCell, name: &Name) {
         let container = container.map(|(key, name)| (key, name.clone()));
-        self.0.borrow_mut().push(BoundResource { container, cell: cell.id(), name: name.clone() });
+        self.resources.borrow_mut().push(BoundResource { container, cell: cell.id(), name: name.clone() });
     }
 }
 
@@ -67,9 +76,21 @@ impl UnnamedUses {
         bound: BoundResources,
         named: impl Iterator<Item = &'a StateCell>,
     ) {
-        let bound = bound.0.into_inner();
+        let bound = bound.resources.into_inner();
         if !bound.is_empty() {
             self.report(recording, &bound, &named.map(StateCell::id).collect());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BoundResources;
+
+    /// A pass over a large table for each of its draws would take most of a frame.
+    #[test]
+    fn a_container_is_looked_through_once_in_a_recording() {
+        let bound = BoundResources::default();
+        assert_eq!([1, 2, 1, 2].map(|key| bound.is_first(key)), [true, true, false, false]);
     }
 }

@@ -419,9 +419,12 @@ impl<D: Device> Compactor<D> {
             return Ok(None);
         }
         let name = Name::from(NAME);
+        let is_read_only = copied().any(|moved| moved.to.api_resource.states.read_only().is_some());
+        // Another thread may have declared one as read-only since its queue was chosen.
+        let queue = if is_read_only { self.graphics } else { queue };
         let mut open = lists.take_open(context, queue).map_err(|source| context.refused(&name, source))?;
         open.is_move = true;
-        if copied().any(|moved| moved.to.api_resource.states.read_only().is_some()) {
+        if is_read_only {
             open.change_read_only(true);
         }
         if let Err(source) = record(context, &mut open, copied) {

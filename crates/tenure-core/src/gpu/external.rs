@@ -15,7 +15,9 @@ impl<D: Device> Gpu<D> {
     /// and may submit any number of times, or present.
     ///
     /// The work of `run` begins after `waits` is complete: the work of other queues that it depends on. It comes after
-    /// everything submitted to its own queue. Pending uploads are submitted before.
+    /// everything submitted to its own queue. Pending uploads are submitted before, and it comes after the uploads to
+    /// [read-only](crate::TextureDesc::read_only) resources on other queues, too. Until this returns, no other thread may
+    /// upload to a read-only resource that `run` reads.
     ///
     /// Every object it uses must be alive when this is called, and may be dropped right after. `run` records its own barriers:
     /// it finds a texture in the state in which a recording left it, and reports a different final state by
@@ -150,8 +152,8 @@ impl<D: Device> Gpu<D> {
         context.clock.check().map_err(|source| Error::device(used.name(), source))?;
         let mut holds = PlaceHolds::new(Holder::NO_RECORDING);
         let tracked = used.check(context, Subresource::All, states, &mut holds)?;
-        if used.declare_read_only(&tracked, states)? {
-            self.shared.services.uploads.publish(context, (tracked, holds));
+        if used.is_to_be_published(&tracked, states)? {
+            self.shared.services.uploads.publish(context, (tracked, holds), states);
         }
         self.shared.settle_uploads()
     }

@@ -44,7 +44,7 @@ pub(crate) struct Open<D: Device> {
     /// True for a list of moves: its uses say nothing about the next use of the resources.
     pub(crate) is_move: bool,
     /// Whether the list may change read-only resources. Other lists do not track their states.
-    changes_read_only: bool,
+    pub(super) changes_read_only: bool,
     /// Whether the list leaves the read-only resources that it changes in their declared states, for all later submissions.
     pub(super) is_publishing: bool,
     /// Whether the list was closed, and can be submitted or begun again.

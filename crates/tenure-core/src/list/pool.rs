@@ -71,7 +71,7 @@ pub(super) struct Resolving<D: Device> {
 
 /// Recycled command lists and trackers of all queues. In steady state nothing is created.
 pub(crate) struct ListPool<D: Device> {
-    model: StateModel,
+    pub(super) model: StateModel,
     queues: Vec<QueueContexts<D>>,
     lists_made: AtomicU64,
     /// Locked while a recording's states are resolved and it is submitted, so that states are tracked in the order of

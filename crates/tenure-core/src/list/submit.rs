@@ -56,6 +56,8 @@ struct Work<'a, D: Device> {
     paging: PagingPoint,
     /// Whether the list leaves read-only resources in their declared states, for all later submissions.
     is_publishing: bool,
+    /// It names the read-only resources that it uses: it is an upload or a move.
+    names_read_only: bool,
 }
 
 impl<'a, D: Device> Work<'a, D> {
@@ -125,8 +127,8 @@ impl<D: Device> ListPool<D> {
         let (residency, external) = (&context.pools.residency, open.external.as_deref());
         let paging = residency.begin_submission(&context.paging(), &open.blocks, open.is_move);
         let submitted = paging.map_err(Error::from).and_then(|paging| {
-            let is_publishing = open.is_publishing;
-            let work = Work { queue, list: &open.list, external, paging, is_publishing };
+            let (is_publishing, names_read_only) = (open.is_publishing, open.changes_read_only);
+            let work = Work { queue, list: &open.list, external, paging, is_publishing, names_read_only };
             self.submit_recorded(context, &work, recorded, waits)
         });
         // Barriers may have been submitted to other queues before the submission was refused.
@@ -154,16 +156,14 @@ impl<D: Device> ListPool<D> {
         // States are tracked in the order of submission.
         let Resolving { fixups, published } = &mut *self.resolving.lock();
         let mut waits = *waits;
-        self.wait_for_published(context, published, &mut waits);
-        let read_only = || {
-            let resources = recorded.uses().map(|used| &used.resource.0.states);
-            resources.filter(|cell| work.is_publishing && cell.read_only().is_some())
-        };
+        if !work.names_read_only {
+            self.wait_for_published(context, published, &mut waits);
+        }
+        let uses = || recorded.uses().map(|used| (&used.resource.0.states, used.last));
         if work.is_publishing {
             let submitted = context.clock.submitted();
-            read_only()
-                .filter(|cell| cell.is_published())
-                .for_each(|cell| cell.note_unnamed_uses(&submitted));
+            let published = uses().filter(|(cell, _)| cell.is_published());
+            published.for_each(|(cell, _)| cell.note_unnamed_uses(&submitted));
         }
         if fixups.has_released() {
             self.finish_transfers(context, recorded, work.paging)?;
@@ -181,8 +181,10 @@ impl<D: Device> ListPool<D> {
         });
         fixups.clear();
         if let (Ok(at), true) = (&submitted, work.is_publishing) {
-            read_only().for_each(|cell| self.note_published(cell));
-            published.require(at.queue, at.serial);
+            for (cell, _) in uses().filter(|(cell, last)| cell.is_published_in(*last, self.model)) {
+                self.note_published(cell);
+                published.require(at.queue, at.serial);
+            }
         }
         match refused {
             Some(source) => Err(Error::State { name: Name::default(), source }),

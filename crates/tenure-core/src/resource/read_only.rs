@@ -39,20 +39,18 @@ pub(crate) fn refuse_read_only(name: &Name, states: State, rule: &'static str) -
 }
 
 impl<D: Device> Used<'_, D> {
-    /// Declares the resource as read-only in these states; false if it was so before.
+    /// Checks that the resource can be read-only in these states. False if a submission has brought it into them.
     ///
     /// # Errors
-    /// As for [`check`](Self::check); [`Error::State`] for a resource, or states, that cannot be read-only.
-    pub(crate) fn declare_read_only(&self, resource: &Tracked<D>, states: State) -> Result<bool, Error> {
+    /// [`Error::State`] for a resource, or states, that cannot be read-only.
+    pub(crate) fn is_to_be_published(&self, resource: &Tracked<D>, states: State) -> Result<bool, Error> {
         let cell = resource.as_ref();
         let checked = match self.never_read_only(resource) {
             Some(rule) => Err(StateError::CannotBeReadOnly { state: states, rule }),
             None => cell.check_to_be_read_only(states),
         };
         checked.map_err(|source| self.refuse(source))?;
-        let is_new = cell.read_only().is_none();
-        cell.set_read_only(states);
-        Ok(is_new)
+        Ok(!cell.is_published())
     }
 
     /// The reason why the resource cannot be read-only, if there is one.

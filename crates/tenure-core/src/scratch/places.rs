@@ -117,7 +117,7 @@ impl<'r, D: Device> Scratch<'r, D> {
         self.check_context(table.context(), table.name())?;
         let row = table.hold(self.held_objects());
         table.each_block(|block| self.shown.note(block));
-        if self.reports_unnamed_uses() {
+        if self.reports_unnamed_uses() && self.bound.is_first(table.registry_key_bits()) {
             let container = Some((table.registry_key_bits(), table.name()));
             table.shown(ShaderStages::All).for_each(|shown| self.note_bound(container, &shown));
         }
@@ -136,7 +136,7 @@ impl<'r, D: Device> Scratch<'r, D> {
         self.check_context(set.context(), set.name())?;
         let found = set.hold(self.held_objects());
         set.each_block(|block| self.shown.note(block));
-        if self.reports_unnamed_uses() {
+        if self.reports_unnamed_uses() && self.bound.is_first(set.registry_key_bits()) {
             let container = Some((set.registry_key_bits(), set.name()));
             set.shown(ShaderStages::All).for_each(|shown| self.note_bound(container, &shown));
         }

@@ -164,8 +164,8 @@ impl<D: Device> Uploads<D> {
     /// Publishes a read-only texture after its first write in place.
     fn publish_written(&self, context: &Arc<Context<D>>, texture: &Texture<D>) -> Result<(), Error> {
         let Some((_, cell, _)) = texture.in_place() else { return Ok(()) };
-        if cell.read_only().is_some() && !cell.is_published() {
-            self.publish(context, destination(context, texture, Subresource::All)?);
+        if let Some(declared) = cell.read_only().filter(|_| !cell.is_published()) {
+            self.publish(context, destination(context, texture, Subresource::All)?, declared);
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::copies::{Copy, Publication, Sorter};
 use super::in_flight::InFlight;
 use super::in_place::InPlaceCounters;
 use crate::context::Context;
-use crate::device::{Device, DeviceError, Properties, QueueId, QueueKind, QueueSerial};
+use crate::device::{Device, DeviceError, Properties, QueueId, QueueKind, QueueSerial, State};
 use crate::list::{ListPool, Open};
 use crate::memory::{AllocationFlags, MakeRoom, PlaceHolds};
 use crate::repeated::Repeated;
@@ -149,10 +149,18 @@ impl<D: Device> Uploads<D> {
         })
     }
 
-    /// Brings a read-only resource into its declared states, after the uploads so far and before the next submission.
-    pub(crate) fn publish(&self, context: &Context<D>, resource: (Tracked<D>, PlaceHolds<D>)) {
+    /// Declares a resource as read-only, and brings it into its states after the uploads so far and before the next submission.
+    pub(crate) fn publish(
+        &self,
+        context: &Context<D>,
+        (resource, holds): (Tracked<D>, PlaceHolds<D>),
+        states: State,
+    ) {
         let opened = &mut *self.opened.lock();
-        self.open_batch(context, opened).published.push(Publication::new(resource));
+        let batch = self.open_batch(context, opened);
+        // Only now: a recording that finds the declaration finds the pending batch, too, and submits it first.
+        resource.as_ref().set_read_only(states);
+        batch.published.push(Publication::new((resource, holds)));
     }
 
     /// True while copies wait to be submitted. One atomic load.
@@ -300,13 +308,11 @@ impl<D: Device> Uploads<D> {
         let name = Name::from(NAME);
         let mut open =
             self.lists.take_open(context, queue).map_err(|source| context.refused(&name, source))?;
-        let read_only = || copies.clone().filter(|copy| copy.to.as_ref().read_only().is_some());
-        if read_only().next().is_some() {
-            open.change_read_only(on_graphics);
-        }
-        let mut published = read_only().filter(|_| on_graphics).map(|copy| &copy.to);
+        // For all destinations: another thread may declare any of them as read-only meanwhile.
+        open.change_read_only(on_graphics);
+        let mut published = copies.clone().filter(|_| on_graphics);
         let recorded = record(&mut open, || copies.clone())
-            .and_then(|()| published.try_for_each(|resource| open.publish(resource)));
+            .and_then(|()| published.try_for_each(|copy| open.publish(&copy.to)));
         if let Err(source) = recorded {
             self.lists.discard_open(context, queue, open);
             return Err(Error::State { name, source });

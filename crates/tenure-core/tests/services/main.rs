@@ -21,6 +21,7 @@ mod inside;
 mod model;
 mod pending;
 mod read_only;
+mod read_only_races;
 mod readbacks;
 mod ring;
 mod texels;

@@ -32,7 +32,7 @@ fn filled(gpu: &Gpu<Device>, byte: u8) -> Texture<Device> {
 }
 
 /// The shader reads of a kind of queue.
-fn shader_reads(gpu: &Gpu<Device>, recording: &Recording<Device>) -> State {
+pub(super) fn shader_reads(gpu: &Gpu<Device>, recording: &Recording<Device>) -> State {
     let queues = &gpu.device().properties().queues;
     match queues[recording.queue().index()].kind {
         QueueKind::Graphics => State::SHADER_READ,
@@ -41,7 +41,7 @@ fn shader_reads(gpu: &Gpu<Device>, recording: &Recording<Device>) -> State {
 }
 
 /// Commands that use the texture and the buffer without naming them.
-fn read(gpu: &Gpu<Device>, recording: &mut Recording<Device>, textures: &[&Texture<Device>]) {
+pub(super) fn read(gpu: &Gpu<Device>, recording: &mut Recording<Device>, textures: &[&Texture<Device>]) {
     let state = shader_reads(gpu, recording);
     for texture in textures {
         let (commands, scratch) = recording.split();
@@ -58,13 +58,13 @@ fn read_bytes(recording: &mut Recording<Device>, buffer: &Buffer<Device>, bytes:
     list.expect_bytes(place.raw(), place.offset(), bytes);
 }
 
-fn submit_reads(gpu: &Gpu<Device>, queue: Queue, textures: &[&Texture<Device>]) {
+pub(super) fn submit_reads(gpu: &Gpu<Device>, queue: Queue, textures: &[&Texture<Device>]) {
     let mut recording = gpu.record(queue, "reads").unwrap();
     read(gpu, &mut recording, textures);
     recording.submit().unwrap();
 }
 
-const QUEUES: [Queue; 2] = [Queue::Graphics, Queue::Compute];
+pub(super) const QUEUES: [Queue; 2] = [Queue::Graphics, Queue::Compute];
 
 #[test]
 fn no_recording_names_a_texture_or_a_buffer_after_its_upload() {

@@ -343,6 +343,18 @@ impl StateCell {
         }
     }
 
+    /// True if it is read-only, and a recording that leaves a part of it in `state` leaves it for reads in its declared states.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_published_in(&self, state: State, model: StateModel) -> bool {
+        let decays = model == StateModel::Promotion && self.kind == ResourceKind::Buffer;
+        let is_left = |published: State| match published.is_empty() {
+            true => state.is_empty(),
+            false => state.contains(published),
+        };
+        self.read_only().is_some_and(|declared| decays || is_left(self.published_in(declared, model)))
+    }
+
     /// Notes that a submission brings it into its declared read states, so that any later submission may read it.
     #[doc(hidden)]
     pub fn note_published(&self) {

@@ -40,7 +40,8 @@ pub fn resolve<H: Clone + AsRef<StateCell>>(
         return Err(StateError::WrongQueue { recorded: recorded.kind, actual: queue.kind });
     }
     for (index, entry) in recorded.entries.iter().enumerate() {
-        if let Some(declared) = entry.cell().read_only().filter(|_| !recorded.is_publishing) {
+        let is_published = !recorded.is_publishing && entry.cell().is_published();
+        if let Some(declared) = entry.cell().read_only().filter(|_| is_published) {
             // Used before it was declared as read-only.
             if let Err(error) = check_reads(recorded, entry, declared) {
                 fixups.undo(recorded, &[]);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use ash::vk;
-use tenure_core::device::{DeviceError, State};
+use tenure_core::device::{DeviceError, State, Usage};
 use tenure_core::emit;
 use tenure_core::present::{ImageProgress, SharedImage};
 use tenure_core::{Error, PresentMode, Queue, SurfaceFormat, SyncPoint, TextureDesc};
@@ -108,7 +108,7 @@ impl Swapchain {
         let Plan { shape, format, mode } = plan;
         let SurfaceFormat { format, color_space } = *format;
         let [width, height] = shape.extent;
-        let info = vk::SwapchainCreateInfoKHR::default()
+        let mut info = vk::SwapchainCreateInfoKHR::default()
             .surface(self.surface)
             .min_image_count(shape.images)
             .image_format(to_vk_format(format))
@@ -122,6 +122,10 @@ impl Swapchain {
             .present_mode(choose::vk_mode(*mode))
             .clipped(true)
             .old_swapchain(old);
+        let families = &self.queues().families;
+        if families.len() > 1 && self.desc.usage.contains(Usage::ALL_QUEUES) {
+            info = info.image_sharing_mode(vk::SharingMode::CONCURRENT).queue_family_indices(families);
+        }
         let chain = Chain::create(self.queues(), &self.calls, &info);
         let chain = Arc::new(chain.map_err(|result| self.failed("vkCreateSwapchainKHR", result))?);
         // SAFETY: the chain was just made.

@@ -161,7 +161,7 @@ impl Resource {
     ///
     /// # Safety
     /// As [`from_raw_buffer`](Self::from_raw_buffer), except that images are created with exclusive
-    /// sharing.
+    /// sharing, unless `info` has [`Usage::ALL_QUEUES`](tenure_core::device::Usage::ALL_QUEUES).
     pub unsafe fn from_raw_image(device: &Device, raw: RawImage) -> Result<Self, DeviceError> {
         let RawImage { image, info, usage, format, flags, memory, ownership } = raw;
         let owner = device.resources();

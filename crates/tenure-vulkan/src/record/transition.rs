@@ -171,12 +171,14 @@ impl List {
         if before != after {
             return Err(DeviceError::broken_rule(CallRule::PeerTakesAll));
         }
-        let own = match resource.object {
+        let usage = resource.desc.usage();
+        let is_of_all = matches!(resource.object, Object::Buffer(_)) || usage.contains(Usage::ALL_QUEUES);
+        let own = match is_of_all && self.queues.families.len() > 1 {
             // All families share it.
-            Object::Buffer(_) if self.queues.families.len() > 1 => vk::QUEUE_FAMILY_IGNORED,
-            _ => self.queues.queue(self.queue)?.properties.family,
+            true => vk::QUEUE_FAMILY_IGNORED,
+            false => self.queues.queue(self.queue)?.properties.family,
         };
-        let is_foreign = resource.desc.usage().contains(Usage::SHARED_ACROSS_DRIVERS);
+        let is_foreign = usage.contains(Usage::SHARED_ACROSS_DRIVERS);
         let peer = if is_foreign { vk::QUEUE_FAMILY_FOREIGN_EXT } else { vk::QUEUE_FAMILY_EXTERNAL };
         match [from, to] {
             [queue, QueueId::PEER] if queue == self.queue => Ok(Side::Release([own, peer])),
