@@ -10,7 +10,7 @@ use tenure_core::{
     BufferDesc, CompactionBudget, Config, Error, Format, Gpu, InPlaceConfig, Queue, QueueId, Recording,
     StagingConfig, State, Subresource, Subresources, SyncPoint, TexelData, Texture, TextureDesc, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Options, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 use test_random::Rng;
 
 use super::{device, end, gpu, read_only};
@@ -438,7 +438,7 @@ struct Opened {
 /// read with and without names.
 fn play(profile: Profile, seed: u64) {
     let mut rng = Rng::new(seed);
-    let device = Device::with_options(Options::new(profile).lag(Lag::Random { max: 4 }).seed(seed));
+    let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::Random { max: 4 }).seed(seed));
     let gpu = gpu(&device, Config::default());
     let (mut items, mut open): (Vec<Item>, Vec<Opened>) = (Vec::new(), Vec::new());
     let mut declared = Vec::new();
