@@ -48,7 +48,11 @@ fn recommended_options_are_better_with_another_seed_too() {
     assert!(found["check"]["score"].as_f64().unwrap() < 0.99, "{found}");
     assert!(!found["changes"].as_object().unwrap().is_empty());
     let code = found["code"].as_str().unwrap();
-    assert!(code.starts_with("use tenure::{Config, config::{") && code.contains("let config = Config::default()\n    ."), "{code}");
+    assert!(
+        code.starts_with("use tenure::{Config, config::{")
+            && code.contains("let config = Config::default()\n    ."),
+        "{code}"
+    );
     let words = stdout(&run(&[&["tune"], &arguments[..]].concat()));
     for wanted in
         ["the seeds 0 and 1", "2 (check)", "peak reserved (MiB)", "driver time, modelled (ms)", code]

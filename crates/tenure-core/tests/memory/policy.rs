@@ -260,7 +260,7 @@ fn uploads_in_device_memory_are_not_offered_for_a_window() {
 /// A field, its minimum and maximum, and a function that sets it and adapts the other fields.
 type Field = (&'static str, u64, u64, fn(&mut Config, u64));
 
-const FIELDS: [Field; 37] = [
+const FIELDS: [Field; 38] = [
     ("frames.in_flight", 1, 16, |config, value| config.frames.in_flight = value as u32),
     ("frames.idle", 0, 1_000_000, |config, value| config.frames.idle = value as u32),
     ("frames.timeout", 0, 3_600_000, |config, value| config.frames.timeout = Duration::from_millis(value)),
@@ -287,6 +287,9 @@ const FIELDS: [Field; 37] = [
     ("staging.constant_page", 4 * KIB, 4 * MIB, |config, value| config.staging.constant_page = value),
     ("staging.upload_page", 64 * KIB, 64 * MIB, |config, value| config.staging.upload_page = value),
     ("staging.readback_page", 64 * KIB, 64 * MIB, |config, value| config.staging.readback_page = value),
+    ("staging.build_scratch_page", 64 * KIB, 256 * MIB, |config, value| {
+        config.staging.build_scratch_page = value;
+    }),
     ("staging.max_pending", 64 * KIB, 4 * GIB, |config, value| config.staging.max_pending = value),
     ("in_place.max_upload", 0, 4 * GIB, |config, value| config.in_place.max_upload = value),
     ("in_place.max_over_bus", 0, 4 * GIB, |config, value| config.in_place.max_over_bus = value),
@@ -339,7 +342,7 @@ fn a_field_that_limits_another_is_named() {
 }
 
 /// The fields without a range. Those of the parts of a descriptor heap depend on the device: see the tests of descriptors.
-const WITHOUT_RANGE: [&str; 14] = [
+const WITHOUT_RANGE: [&str; 13] = [
     "pools.strategy",
     "uploads.suballocator",
     "in_place.initial_data",
@@ -353,7 +356,6 @@ const WITHOUT_RANGE: [&str; 14] = [
     "descriptors.report_unnamed",
     "transient.gpu_times",
     "compaction.is_automatic",
-    "pressure.interval",
 ];
 
 #[test]
