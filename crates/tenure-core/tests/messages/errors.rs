@@ -93,7 +93,7 @@ fn descriptions_are_refused_with_names_and_limits() {
             buffer(&gpu, BufferDesc::new(64, Usage::RENDER_TARGET)),
             "rock: invalid description: usage = COPY_DST | RENDER_TARGET: must be of VERTEX | INDEX | CONSTANT | \
              SHADER_READ | UNORDERED_ACCESS | INDIRECT | ACCELERATION_STRUCTURE | COPY_SRC | COPY_DST | \
-             SHADER_BINDING_TABLE | SHARED | SHARED_ACROSS_DRIVERS alone"
+             SHADER_BINDING_TABLE | SHARED | SHARED_ACROSS_DRIVERS | ALL_QUEUES alone"
                 .to_owned(),
         ),
         (
