@@ -190,6 +190,27 @@ fn real_buffer_info(stage: &Stage, info: &vk::BufferCreateInfo<'static>) -> vk::
     real
 }
 
+/// The description for the real device, without the disguise's families. Only an image that commands read after its upload
+/// is shared, and then by all families: the others are handed over by barriers.
+fn real_image_info(stage: &Stage, info: &vk::ImageCreateInfo<'static>) -> vk::ImageCreateInfo<'static> {
+    let families = stage.costume.families.len();
+    let written = vk::ImageUsageFlags::COLOR_ATTACHMENT
+        | vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT
+        | vk::ImageUsageFlags::STORAGE;
+    if info.sharing_mode == vk::SharingMode::CONCURRENT {
+        if info.usage.intersects(written) {
+            stage.problem(format!("an image of {:?} is shared by families", info.usage));
+        }
+        if families < 2 || info.queue_family_index_count as usize != families {
+            stage.problem(format!("an image is not shared by {families} families"));
+        }
+    }
+    let mut real = *info;
+    real.sharing_mode = vk::SharingMode::EXCLUSIVE;
+    real.queue_family_index_count = 0;
+    real
+}
+
 unsafe extern "system" fn create_buffer(
     device: vk::Device,
     info: *const vk::BufferCreateInfo<'static>,
@@ -219,10 +240,8 @@ unsafe extern "system" fn create_image(
     }
     // SAFETY: as the API has it.
     unsafe {
-        if (*info).sharing_mode != vk::SharingMode::EXCLUSIVE {
-            stage.problem("an image is shared by families".to_owned());
-        }
-        (stage.device.fp_v1_0().create_image)(device, info, callbacks, out)
+        let real = real_image_info(&stage, &*info);
+        (stage.device.fp_v1_0().create_image)(device, &raw const real, callbacks, out)
     }
 }
 
@@ -376,7 +395,9 @@ unsafe extern "system" fn new_image_requirements(
     let stage = stage();
     // SAFETY: as the API has it.
     unsafe {
-        (stage.device.fp_v1_3().get_device_image_memory_requirements)(device, info, out);
+        let real = real_image_info(&stage, &*(*info).p_create_info);
+        let info = vk::DeviceImageMemoryRequirements { p_create_info: &raw const real, ..*info };
+        (stage.device.fp_v1_3().get_device_image_memory_requirements)(device, &raw const info, out);
         set_types(&stage, out, false);
     }
 }
