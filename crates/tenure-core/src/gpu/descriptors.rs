@@ -93,8 +93,8 @@ impl<D: Device> Gpu<D> {
     ///
     /// ```
     /// use tenure::{
-    ///     Config, DescriptorTableDesc, Gpu, SamplerDesc, config::DescriptorConfig, descriptor::{
-    ///     DescriptorKind, DescriptorOwner}, sim,
+    ///     Config, DescriptorTableDesc, Gpu, SamplerDesc, config::DescriptorConfig,
+    ///     descriptor::{DescriptorKind, DescriptorOwner}, sim,
     /// };
     ///
     /// let config = Config::from(DescriptorConfig::default().poison(true));

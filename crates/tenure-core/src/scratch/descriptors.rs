@@ -84,8 +84,8 @@ impl<'r, D: Device> Scratch<'r, D> {
     ///
     /// ```
     /// use tenure::{
-    ///     Config, Gpu, Queue, SetDescriptor, SetLayoutDesc, descriptor::{BindingKind,
-    ///     SetBinding}, sim,
+    ///     Config, Gpu, Queue, SetDescriptor, SetLayoutDesc, descriptor::{BindingKind, SetBinding},
+    ///     sim,
     /// };
     ///
     /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;
@@ -104,8 +104,8 @@ impl<'r, D: Device> Scratch<'r, D> {
     ///
     /// ```compile_fail,E0505
     /// # use tenure::{
-    /// #     Config, Gpu, Queue, SetDescriptor, SetLayoutDesc, descriptor::{BindingKind,
-    /// #     SetBinding}, sim,
+    /// #     Config, Gpu, Queue, SetDescriptor, SetLayoutDesc,
+    /// #     descriptor::{BindingKind, SetBinding}, sim,
     /// # };
     /// # let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;
     /// # let binding = SetBinding::new(0, BindingKind::Constants);
