@@ -32,7 +32,7 @@ static DRIVER: LazyLock<Result<Vec<Adapter>, CreateError>> =
 pub(crate) struct Log(Arc<Mutex<Vec<Message>>>);
 
 impl Log {
-    /// DeviceConfig that write to this log.
+    /// A configuration whose messages go to this log.
     pub(crate) fn listen(&self, options: DeviceConfig) -> DeviceConfig {
         let log = self.0.clone();
         options.on_message(move |message| log.lock().push(message.clone()))

@@ -6,6 +6,10 @@ mod peer;
 mod refused;
 mod wire;
 
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
 use conformance::Harness as _;
 use tenure_core::device::{Plane, TextureRegion};
 use tenure_core::{
@@ -84,9 +88,29 @@ fn send(wire: &Wire, [one, other]: &[Exported; 2]) {
     wire.send(&both, &[&one.handle, &other.handle]);
 }
 
-/// The number of file descriptors of this process, without the one that counts them.
-fn descriptors() -> usize {
-    std::fs::read_dir("/proc/self/fd").unwrap().count()
+/// The files behind handles. Tests on other threads open and close descriptors of other files meanwhile.
+struct Files(Vec<(u64, u64)>);
+
+impl Files {
+    fn of<'a>(handles: impl IntoIterator<Item = &'a OwnedFd>) -> Self {
+        let path = |handle: &OwnedFd| format!("/proc/self/fd/{}", handle.as_raw_fd());
+        Self(handles.into_iter().map(|handle| Self::id(Path::new(&path(handle))).unwrap()).collect())
+    }
+
+    fn id(descriptor: &Path) -> Option<(u64, u64)> {
+        let file = std::fs::metadata(descriptor).ok()?;
+        Some((file.dev(), file.ino()))
+    }
+
+    /// The number of this process's descriptors of these files.
+    fn descriptors(&self) -> usize {
+        let open = std::fs::read_dir("/proc/self/fd").unwrap();
+        open.filter(|entry| {
+            let id = entry.as_ref().ok().and_then(|entry| Self::id(&entry.path()));
+            id.is_some_and(|id| self.0.contains(&id))
+        })
+        .count()
+    }
 }
 
 /// The other process: see [`peer`](self::peer). On its own it is no test.
@@ -102,21 +126,23 @@ fn peer() {
 #[test]
 fn two_processes_write_and_read_the_same_bytes() {
     let vulkan = Vulkan::new(validated());
-    let before = {
+    let (files, before) = {
         let gpu = manager(&vulkan);
         let reserved = gpu.stats().reserved;
         let (buffer, texture) =
             (gpu.create_buffer(&buffer_desc()).unwrap(), gpu.create_texture(&texture_desc()).unwrap());
         assert_eq!([buffer.location(), texture.location()], [LocationKind::Committed; 2]);
         assert!(gpu.stats().reserved >= reserved + SIZE + u64::from(SIDE * SIDE * 4));
-        // Files that the driver opens once stay open.
-        drop(gpu.export_buffer(&buffer, HandleKind::OpaqueFd).unwrap());
-        let before = descriptors();
-        let exported = [
-            gpu.export_buffer(&buffer, HandleKind::OpaqueFd).unwrap(),
-            gpu.export_texture(&texture, HandleKind::OpaqueFd).unwrap(),
-        ];
-        assert_eq!(descriptors(), before + 2);
+        let export = || {
+            [
+                gpu.export_buffer(&buffer, HandleKind::OpaqueFd).unwrap(),
+                gpu.export_texture(&texture, HandleKind::OpaqueFd).unwrap(),
+            ]
+        };
+        let files = Files::of(export().iter().map(|exported| &exported.handle));
+        let before = files.descriptors();
+        let exported = export();
+        assert_eq!(files.descriptors(), before + 2);
         write(&gpu, &buffer, &texture, ONE);
         let (wire, other) = Wire::start("reads and writes");
         send(&wire, &exported);
@@ -133,9 +159,10 @@ fn two_processes_write_and_read_the_same_bytes() {
         other.finish();
         drop((buffer, texture, wire));
         assert!(gpu.shutdown().is_clean());
-        before
+        (files, before)
     };
-    assert!(descriptors() <= before, "{} descriptors are left", descriptors());
+    let left = files.descriptors();
+    assert!(left <= before, "{left} descriptors are left, of {before}");
     vulkan.end();
 }
 

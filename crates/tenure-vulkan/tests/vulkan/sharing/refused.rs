@@ -10,16 +10,17 @@ use tenure_vulkan::{
     Device, DeviceIds, ExportDesc, Exported, HandleKind, OptionalFeatures, ShareError, Sharing as _,
 };
 
-use super::{SIZE, buffer_desc, descriptors, manager, texture_desc};
+use super::{Files, SIZE, buffer_desc, manager, texture_desc};
 use crate::basics::COPIES;
 use crate::harness::{Vulkan, validated};
 
 /// Imports, which fails; the handle comes back.
 fn fail(gpu: &Gpu<Device>, handle: OwnedFd, info: &ExportDesc, desc: &BufferDesc) -> (ShareError, OwnedFd) {
-    let open = descriptors();
+    let files = Files::of([&handle]);
+    let open = files.descriptors();
     // SAFETY: a wrong description is refused before the driver call; otherwise it is true.
     let failed = unsafe { gpu.import_buffer(handle, info, desc) }.unwrap_err();
-    assert_eq!(descriptors(), open, "the handle is still open, and no other one");
+    assert_eq!(files.descriptors(), open, "the handle is still open, and no other one");
     (failed.error, failed.handle)
 }
 
