@@ -47,7 +47,7 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Show two runs side by side: replays of two recordings, or results of `tenure replay --json`
     ///
-    /// Exit status: 0, whichever is better; 2 for bad usage or input.
+    /// Exit status: 0 if the comparison was made, whatever its result; 2 for bad usage or input.
     Compare(CompareArgs),
     /// Try configurations on a recording and recommend one
     ///

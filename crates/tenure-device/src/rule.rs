@@ -52,7 +52,7 @@ rules! {
     StructuresApart = "buffers of acceleration structures share no bytes with other buffers",
     HostVisible = "mapped memory is host-visible",
     InsideMapping = "the range is inside the mapping",
-    IsBlock = "what is made resident, evicted or given a priority is a heap or a committed resource",
+    IsBlock = "only heaps and committed resources are made resident, evicted or given a priority",
     PagingPointExists = "a submission waits for a paging point that make_resident has answered",
     // Tiles.
     TileRegionInside = "the tile region is inside the resource",
@@ -82,7 +82,7 @@ rules! {
     CopySamples = "a texture copied to or from a buffer has one sample",
     TexelsInside = "the texels lie within the mip",
     TexelsWholeBlocks = "the texels are whole blocks",
-    CopySteps = "the region is a multiple of what the queue copies at once",
+    CopySteps = "the region is a multiple of the queue's copy granularity",
     CopyToAnother = "a texture is copied to another texture",
     CopyDimension = "a texture is copied to one of the same dimension",
     CopyFormat = "a texture is copied to one of the same format",
@@ -105,7 +105,7 @@ rules! {
     FixedState = "upload and readback memory and acceleration structures keep their state",
     NeverToCommon = "no resource is moved to COMMON, whose contents are undefined",
     TransferQueue = "a transfer is recorded on one of its two queues",
-    PeerTakesShared = "what is handed to a peer or taken from it is shared",
+    PeerTakesShared = "a resource handed to a peer or taken from it is shared",
     PeerTakesAll = "a resource is handed to a peer as a whole, from and to the same state",
     AliasingPlaced = "aliasing barriers are for placed and reserved resources",
     // Descriptors.

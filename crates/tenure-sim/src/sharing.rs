@@ -78,11 +78,11 @@ impl Device {
         }
         let committed = state.sharing.as_ref().zip(state.committed());
         let Some((memory, (kind, size))) = committed else {
-            return Err(DeviceError::broken_rule("what is exported was created to be shared"));
+            return Err(DeviceError::broken_rule("an exported resource was created to be shared"));
         };
         if matches!(state.memory, Memory::Committed { is_counted: false, .. }) {
             return Err(DeviceError::broken_rule(
-                "what was imported is exported by the device that created it",
+                "an imported resource is exported only by the device that created it",
             ));
         }
         let adapter = shared.properties.name.clone();

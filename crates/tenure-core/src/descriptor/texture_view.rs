@@ -208,7 +208,7 @@ fn part(
         return refuse(rule, u64::from(first) + u64::from(count), u64::from(all));
     }
     if is_single && count > 1 {
-        return refuse("what is written or an input attachment is one mip", u64::from(count), 1);
+        return refuse("a view that is written, or of an input attachment, has one mip", u64::from(count), 1);
     }
     Ok(count)
 }
@@ -221,7 +221,7 @@ fn check_shape(
 ) -> Result<(), DeviceError> {
     let is_volume = info.dimension == Dimension::D3;
     if is_volume != (shape == ViewShape::D3) {
-        return wrong("volumes are shown as such, and nothing else is", shape);
+        return wrong("a volume has volume views, and only a volume has them", shape);
     }
     if is_volume && matches!(access, TextureAccess::DepthStencil { .. }) {
         return wrong("volumes have no depth-stencil views", shape);
@@ -229,7 +229,7 @@ fn check_shape(
     let wanted = match shape {
         ViewShape::D3 | ViewShape::D2Array => return Ok(()),
         ViewShape::D2 if layers == 1 => return Ok(()),
-        ViewShape::D2 => return refuse("a view of one layer has one", u64::from(layers), 1),
+        ViewShape::D2 => return refuse("a view without an array shape has one layer", u64::from(layers), 1),
         ViewShape::Cube => layers == 6,
         ViewShape::CubeArray => layers.is_multiple_of(6),
     };

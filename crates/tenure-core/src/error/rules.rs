@@ -42,24 +42,24 @@ pub enum TransientRule {
 pub enum SwapchainRule {
     /// An image is presented without being drawn.
     #[error(
-        "an image is presented after a recording that finished it was submitted: call finish() in the last one"
+        "an image must be finished before it is presented: call finish() in the last recording that uses it"
     )]
     NotFinished,
     /// No submission waited for the image before the one that finished it: earlier commands may have drawn to
     /// it while the window showed it.
-    #[error("the recording that begins with an image is submitted before the one that finishes it")]
+    #[error("the recording that begins with an image must be submitted before the one that finishes it")]
     BegunFirst,
     /// Two recordings finish an image.
-    #[error("an image is finished once: by the last recording that uses it")]
+    #[error("an image must be finished only once: by the last recording that uses it")]
     FinishedOnce,
     /// The swap chain cannot be changed while the program holds one of its images.
     #[error("the images of a swap chain must be presented or dropped before it is resized")]
     ImageHeld,
     /// An image of another swap chain, or of this one before it was resized.
-    #[error("an image is presented by the swap chain that handed it out, before that is resized")]
+    #[error("an image must be presented by the swap chain that handed it out, before a resize")]
     OtherSwapchain,
     /// A frame can have one image of a swap chain at a time.
-    #[error("an image is presented or dropped before the next is acquired")]
+    #[error("an image must be presented or dropped before the next is acquired")]
     OneAtATime,
     /// The window or surface is gone, or belongs to something else.
     #[error("the window must exist, and have no other swap chain")]
@@ -68,7 +68,7 @@ pub enum SwapchainRule {
     #[error("a queue must be able to present to the window")]
     NoQueue,
     /// The window has no images of that format.
-    #[error("the window must have images of the format asked for")]
+    #[error("the window does not offer the requested format")]
     Format,
     /// The number of images is out of range.
     #[error("{images} images: must be {min} to {max}")]
@@ -104,7 +104,7 @@ pub enum QueryRule {
     #[error("the query or scope has not begun in this recording, or has ended")]
     NotBegun,
     /// A query or a scope of one recording was ended in another.
-    #[error("a query or scope of recording {begun_in} must end there")]
+    #[error("a query or scope that begins in recording {begun_in} must end in that recording")]
     OtherRecording {
         /// The recording in which it began.
         begun_in: RecordingId,
@@ -124,7 +124,7 @@ pub enum StructureRule {
         size: u64,
     },
     /// The size does not come from a query of the structure: compaction never makes a structure larger.
-    #[error("{compacted} B are no compacted size of an acceleration structure of {size} B")]
+    #[error("{compacted} B cannot be the compacted size of an acceleration structure of {size} B")]
     NotCompacted {
         /// The given size.
         compacted: u64,
@@ -166,7 +166,7 @@ pub enum ContractRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TileRule {
     /// The box is empty, or exceeds its subresource.
-    #[error("the box ends at tile {end} of the {limit} along an axis: it must lie within and not be empty")]
+    #[error("the box ends at tile {end}, but the axis has {limit} tiles: it must lie within them and not be empty")]
     OutOfRange {
         /// The tile after the last one of the box, along the axis concerned.
         end: u64,

@@ -98,7 +98,7 @@ impl UploadRingDesc {
             return Err(DeviceError::invalid_desc("usage", self.usage, allowed));
         }
         if !matches!(self.memory, MemoryUse::Upload | MemoryUse::GpuUpload) {
-            let feature = "upload rings in memory that the CPU does not write: Upload and GpuUpload are";
+            let feature = "upload rings outside of Upload and GpuUpload memory";
             return Err(DeviceError::Unsupported { feature });
         }
         Ok(())

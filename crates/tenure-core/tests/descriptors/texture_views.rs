@@ -81,7 +81,7 @@ fn written_views_have_one_mip() {
         assert!(gpu.create_texture_view(&grass, &desc.clone().mips(2, 1)).is_ok());
         assert_eq!(
             rule(&gpu, d2(usage).mips(3), desc.mips(0, 2)),
-            ("what is written or an input attachment is one mip", 2, 1)
+            ("a view that is written, or of an input attachment, has one mip", 2, 1)
         );
     }
     end(gpu, &device);
@@ -112,12 +112,12 @@ fn shapes_are_those_that_the_texture_can_have() {
     let gpu = gpu(&device, Config::default());
     let sampled = |shape| TextureViewDesc::sampled().shape(shape);
     let volume = || TextureDesc::d3(16, 16, 16, Format::Rgba8Unorm, SAMPLED);
-    let wrong = "volumes are shown as such, and nothing else is";
+    let wrong = "a volume has volume views, and only a volume has them";
     assert_eq!(rule(&gpu, d2(SAMPLED), sampled(ViewShape::D3)).0, wrong);
     assert_eq!(rule(&gpu, volume(), sampled(ViewShape::D2)).0, wrong);
     assert_eq!(rule(&gpu, volume(), sampled(ViewShape::Cube)).0, wrong);
     let two = rule(&gpu, d2(SAMPLED).layers(2), sampled(ViewShape::D2));
-    assert_eq!(two, ("a view of one layer has one", 2, 1));
+    assert_eq!(two, ("a view without an array shape has one layer", 2, 1));
     let six = "a cube has six layers";
     assert_eq!(rule(&gpu, d2(SAMPLED).layers(5), sampled(ViewShape::Cube)), (six, 5, 6));
     assert_eq!(rule(&gpu, d2(SAMPLED).layers(12), sampled(ViewShape::Cube)), (six, 12, 6));

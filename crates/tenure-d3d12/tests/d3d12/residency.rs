@@ -136,7 +136,7 @@ fn only_blocks_of_the_device_are_paged() {
     let other = distinct_from(&device).map(|other| (self::heap(&other), other));
     let mut wrong = vec![(
         MemoryBlock::Resource(&placed),
-        "what is made resident, evicted or given a priority is a heap or a committed resource",
+        "only heaps and committed resources are made resident, evicted or given a priority",
     )];
     wrong.extend(
         other

@@ -167,7 +167,7 @@ impl Swapchain {
             modes: modes.collect(),
             metadata: None,
             is_rewished: false,
-            is_format_open: true,
+            is_format_open: false,
             images: Vec::new(),
             rendered: Vec::new(),
             acquired: VecDeque::new(),
@@ -182,8 +182,7 @@ impl Swapchain {
             is_lost: false,
             gpu: gpu.clone(),
         };
-        (swapchain.format, swapchain.mode) = swapchain.choose()?;
-        swapchain.is_format_open = false;
+        (swapchain.format, swapchain.mode) = swapchain.choose(None)?;
         swapchain.make_images()?;
         Ok(swapchain)
     }
@@ -194,18 +193,19 @@ impl Swapchain {
         (self.formats, self.modes) = (formats.to_vec(), modes.to_vec());
     }
 
-    /// The format and the mode of the next images.
-    fn choose(&self) -> Result<(SurfaceFormat, PresentMode), Error> {
+    /// The format and the mode of the next images. If the window offers none of the wishes, the current format stays.
+    fn choose(&self, current: Option<SurfaceFormat>) -> Result<(SurfaceFormat, PresentMode), Error> {
         let is_offered = |format: &SurfaceFormat| self.formats.contains(format);
-        let kept = Some(self.format).filter(|format| !self.is_format_open && is_offered(format));
-        let format = kept.or_else(|| self.desc.choose_format(|format| is_offered(&format)));
+        let current = current.filter(is_offered);
+        let kept = current.filter(|_| !self.is_format_open);
+        let format = kept.or_else(|| self.desc.choose_format(|format| is_offered(&format))).or(current);
         let format = format.ok_or_else(|| self.breaks(SwapchainRule::Format))?;
         Ok((format, self.desc.choose_mode(|mode| self.modes.contains(&mode))))
     }
 
     /// Makes new images if the wishes of the program now choose others.
     fn follow_wishes(&mut self) -> Result<(), Error> {
-        let (format, mode) = self.choose()?;
+        let (format, mode) = self.choose(Some(self.format))?;
         if (format, mode) == (self.format, self.mode) {
             (self.is_rewished, self.is_format_open) = (false, false);
             return Ok(());
@@ -347,7 +347,7 @@ impl Swapchain {
         if self.images.iter().any(|image| image.is_recorded()) {
             return Err(self.breaks(SwapchainRule::ImageHeld));
         }
-        let (format, mode) = self.choose()?;
+        let (format, mode) = self.choose(Some(self.format))?;
         let images = self.images.iter().map(|image| image.texture().raw().state.clone()).collect::<Vec<_>>();
         let was_outdated = std::mem::replace(&mut self.is_outdated, true);
         self.release_images();
@@ -414,7 +414,8 @@ impl Swapchain {
         Ok(self.modes.clone())
     }
 
-    /// Replaces the preferred formats: the next [`acquire`](Self::acquire) chooses again.
+    /// Replaces the preferred formats: the next [`acquire`](Self::acquire) chooses again. If the window offers none of
+    /// these, nor [`format`](SwapchainDesc::format), the images stay.
     pub fn set_formats(&mut self, formats: &[SurfaceFormat]) {
         self.desc.formats = formats.to_vec();
         (self.is_rewished, self.is_format_open) = (true, true);

@@ -231,6 +231,15 @@ fn another_screen_may_offer_other_formats() {
         swapchain.set_formats(&[HDR10]);
         frame(&gpu, &mut swapchain).unwrap();
         drop(swapchain);
+        // The images stay, too, if neither the wishes nor the format of the description are offered.
+        let mut swapchain = Swapchain::new(&gpu, &SwapchainDesc::new([8, 8]).format(HDR10)).unwrap();
+        swapchain.set_formats(&[SRGB]);
+        frame(&gpu, &mut swapchain).unwrap();
+        swapchain.offer(&[SRGB], &[]);
+        swapchain.set_formats(&[]);
+        frame(&gpu, &mut swapchain).unwrap();
+        assert_eq!(chosen(&swapchain), SRGB);
+        drop(swapchain);
         let exact = SwapchainDesc::new([8, 8]).format(Format::D32Float);
         let refused = Swapchain::new(&gpu, &exact).map(drop).unwrap_err();
         assert!(matches!(refused, Error::Swapchain { rule: SwapchainRule::Format, .. }), "{refused}");

@@ -49,7 +49,7 @@ pub enum StateError {
     NotToCommon,
     /// A queue has released the resource to another family, whose acquiring submission was refused: see
     /// [`unfinished`](super::unfinished).
-    #[error("released to queue {}, which has not acquired it yet: submit the acquiring recording there first", to.0)]
+    #[error("released to queue {}, which has not acquired it yet: submit the acquiring recording on that queue first", to.0)]
     Released {
         /// The queue that has not acquired it yet.
         to: QueueId,

@@ -40,7 +40,8 @@ impl Swapchain {
 
     /// Replaces the [preferred formats](tenure_core::SwapchainDesc::formats). The next [`acquire`](Self::acquire)
     /// chooses again, and makes new images if the format or colour space is another one. Until then an acquired
-    /// image can be drawn and presented.
+    /// image can be drawn and presented. If the window offers none of these, nor
+    /// [`format`](tenure_core::SwapchainDesc::format), the images stay.
     ///
     /// If making them fails, there is no image until the next successful [`resize`](Self::resize):
     /// [`is_outdated`](Self::is_outdated) returns true.
@@ -92,12 +93,14 @@ impl Swapchain {
         unsafe { hdr.set_hdr_metadata(&[current.chain.handle], &[metadata]) };
     }
 
-    /// The format in use while the wishes are the same and the window offers it, otherwise the one they choose.
-    pub(super) fn choose_format(&self) -> Result<SurfaceFormat, Error> {
+    /// The current format while the wishes are the same and the window offers it, otherwise the one they choose. If the
+    /// window offers none of the wishes, the current one stays.
+    pub(super) fn choose_format(&self, current: Option<SurfaceFormat>) -> Result<SurfaceFormat, Error> {
         let offered = self.surface_formats()?;
         let is_offered = |format| self.is_offered(format, &offered);
-        let kept = Some(self.format).filter(|format| !self.is_format_open && is_offered(*format));
-        let format = kept.or_else(|| self.desc.choose_format(is_offered));
+        let current = current.filter(|format| is_offered(*format));
+        let kept = current.filter(|_| !self.is_format_open);
+        let format = kept.or_else(|| self.desc.choose_format(is_offered)).or(current);
         format.ok_or_else(|| self.broken(SwapchainRule::Format))
     }
 

@@ -94,7 +94,7 @@ impl Swapchain {
         if shape.extent.contains(&0) {
             return Ok(None);
         }
-        let format = self.choose_format()?;
+        let format = self.choose_format(Some(self.format))?;
         if !capabilities.supported_usage_flags.contains(choose::flags(&self.desc)) {
             let feature = "that usage of the images of a window";
             return Err(self.device_error(DeviceError::UnsupportedFormat { format: format.format, feature }));

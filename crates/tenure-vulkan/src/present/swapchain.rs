@@ -211,7 +211,7 @@ impl Swapchain {
             format: Format::Bgra8Srgb.into(),
             mode: PresentMode::Fifo,
             is_rewished: false,
-            is_format_open: true,
+            is_format_open: false,
             metadata: None,
             can_present: SmallVec::new(),
             window: Window::Empty,
@@ -222,8 +222,7 @@ impl Swapchain {
             stray: Vec::new(),
         };
         swapchain.find_queues()?;
-        swapchain.format = swapchain.choose_format()?;
-        swapchain.is_format_open = false;
+        swapchain.format = swapchain.choose_format(None)?;
         swapchain.rebuild()?;
         Ok(swapchain)
     }

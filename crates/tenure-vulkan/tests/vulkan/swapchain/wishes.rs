@@ -165,6 +165,32 @@ fn only_another_choice_makes_a_chain() {
     });
 }
 
+/// A list without an offered format changes nothing, also when the format of the description is no longer offered.
+#[test]
+fn images_stay_when_no_wish_is_offered() {
+    on_all(|gpu, headless, disguise| {
+        disguise.offer_hdr(true);
+        let mut swapchain = headless.swapchain(gpu, &SwapchainDesc::new([16, 16]).format(HDR)).unwrap();
+        let mut painter = Painter::new(gpu.device(), FORMAT);
+        swapchain.set_formats(&[LINEAR]);
+        assert!(frame(gpu, &mut swapchain, &mut painter, 1).unwrap());
+        assert_eq!(chosen(&swapchain), LINEAR);
+        disguise.offer_hdr(false);
+        let made = disguise.calls(CREATE);
+        for wishes in [&[][..], &[HDR]] {
+            swapchain.set_formats(wishes);
+            assert!(frame(gpu, &mut swapchain, &mut painter, 2).unwrap());
+            assert_eq!((chosen(&swapchain), disguise.calls(CREATE)), (LINEAR, made));
+        }
+        disguise.offer_hdr(true);
+        assert!(frame(gpu, &mut swapchain, &mut painter, 3).unwrap());
+        swapchain.set_formats(&[]);
+        assert!(frame(gpu, &mut swapchain, &mut painter, 4).unwrap());
+        assert_eq!(chosen(&swapchain), HDR, "the format of the description");
+        end(gpu, swapchain);
+    });
+}
+
 /// The frame that has an image goes on with it. A dropped image is let go, unless a recording waits for it.
 #[test]
 fn a_change_waits_for_the_image_of_the_frame() {

@@ -143,7 +143,7 @@ impl Groups {
             (D3D12_BARRIER_TYPE_BUFFER, self.buffers.len(), buffers),
         ] {
             let count =
-                u32::try_from(count).map_err(|_| DeviceError::invalid_value("so many barriers", u64::MAX))?;
+                u32::try_from(count).map_err(|_| DeviceError::invalid_value("this number of barriers", u64::MAX))?;
             if count > 0 {
                 groups.push(D3D12_BARRIER_GROUP { Type: kind, NumBarriers: count, Anonymous: barriers });
             }
