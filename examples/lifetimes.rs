@@ -17,7 +17,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Prints the live objects of the device.
 fn show(gpu: &Gpu<Device>, what: &str) -> Result<()> {
-    gpu.purge()?;
+    gpu.reclaim()?;
     let stats = gpu.stats();
     println!(
         "{what:56} | {} API resources | {} waiting for release | {} recordings open",

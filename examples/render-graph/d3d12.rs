@@ -12,7 +12,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let heard = messages.clone();
     let sink = move |message: &Message| {
         if message.severity >= Severity::Warning {
-            heard.push(format!("{:?} {}: {}", message.severity, message.id, message.text));
+            heard.push(message.to_string());
         }
     };
     let validation = options.validate;

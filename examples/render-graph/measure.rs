@@ -90,7 +90,7 @@ fn measure<D: Device>(options: &Options, gpu: &Gpu<D>, size: [u32; 2], sharing: 
     let (stats, digests) = (gpu.stats(), renderer.digests().to_vec());
     let created = stats.objects_created() - warm;
     drop(renderer);
-    gpu.purge()?;
+    gpu.reclaim()?;
     gpu.trim();
     Ok(Measured { stats, created, times, digests })
 }

@@ -250,7 +250,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let heard = messages.clone();
     let sink = move |message: &Message| {
         if message.severity >= Severity::Warning {
-            heard.push(format!("{:?} {}: {}", message.severity, message.id, message.text));
+            heard.push(message.to_string());
         }
     };
     let options = DeviceConfig::default().validation(true).on_message(sink);

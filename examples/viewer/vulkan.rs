@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure::descriptor::{BorderColor, Set};
+use tenure::descriptor::BorderColor;
 use tenure::prelude::*;
 use tenure::vulkan::ash::vk::{self, ImageLayout};
 use tenure::vulkan::{
@@ -84,16 +84,10 @@ impl Backend for Vulkan {
             (self.gpu.device().raw(), vk::PipelineBindPoint::GRAPHICS, *self.pipelines.0);
         // SAFETY: the command buffer is in a render pass, and the set lives until the GPU is done.
         unsafe { vk.cmd_bind_descriptor_sets(commands, graphics, layout, 0, &[set.raw()], &[]) };
-        let mut page: Option<(&_, Set<'_, Device>)> = None;
         for (geometry, object, material) in pass.draws {
-            let model = scratch.constants(&object.model.to_cols_array())?;
             // One set serves all constants in the same page.
-            let set = match page.filter(|(page, _)| std::ptr::eq(*page, model.raw())) {
-                Some((_, set)) => set,
-                None => scratch.set(&self.layouts[2], &[SetDescriptor::new(5, model)])?,
-            };
-            page = Some((model.raw(), set));
-            let (sets, offsets) = ([material.raw(), set.raw()], [u32::try_from(model.offset())?]);
+            let model = scratch.dynamic_constants(&self.layouts[2], &object.model.to_cols_array())?;
+            let (sets, offsets) = ([material.raw(), model.set().raw()], [model.dynamic_offset()]);
             // The buffer may be a range of a larger one of Vulkan.
             let (vertices, indices) =
                 (geometry.offset() + object.vertices.0, geometry.offset() + object.indices.0);

@@ -37,7 +37,7 @@ fn create_device(messages: &Messages) -> Result<Device> {
     let messages = messages.clone();
     let sink = move |message: &tenure::d3d12::Message| {
         if message.severity >= Severity::Warning {
-            messages.push(format!("{:?} {}: {}", message.severity, message.id, message.text));
+            messages.push(message.to_string());
         }
     };
     let options = DeviceConfig::default().validation(true).on_message(sink);

@@ -126,7 +126,7 @@ impl<'a> Frames<'a> {
         if !matches!(self.what, What::Again | What::TexturesAgain) {
             self.buffers.clear();
             self.textures.clear();
-            self.gpu.purge()?;
+            self.gpu.reclaim()?;
         }
         if matches!(self.what, What::InitialData | What::Again) {
             while (self.buffers.len() as u64) < FRAME / self.size {
@@ -195,7 +195,7 @@ fn measure(
     let in_place_staging = staging[1];
     for frames in roads {
         drop((frames.buffers, frames.textures));
-        frames.gpu.purge()?;
+        frames.gpu.reclaim()?;
         frames.gpu.trim();
     }
     let ratio = in_place / staged;

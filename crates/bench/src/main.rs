@@ -38,7 +38,7 @@ enum Command {
     Compact(compact::Args),
     /// Time and staging memory of direct uploads, compared with staged uploads.
     InPlace(in_place::Args),
-    /// Throughput of several threads, compared with one: create, drop, purge, push constants.
+    /// Throughput of several threads, compared with one: create, drop, reclaim, push constants.
     Threads(threads::Args),
     /// The end of a frame and an allocation, by the number of live objects and blocks.
     Scale,

@@ -71,7 +71,7 @@ impl<'h, H: Harness> Bench<'h, H> {
     pub(crate) fn finish(&self) {
         self.harness.settle();
         assert!(self.gpu.wait(&self.gpu.submitted(), LONG).unwrap(), "the device did not finish its work");
-        self.gpu.purge().unwrap();
+        self.gpu.reclaim().unwrap();
     }
 
     /// Copies bytes into a buffer, through a staging buffer that is dropped at once.

@@ -16,7 +16,7 @@ pub enum Through<'a, D: Device> {
         /// The set's layout.
         layout: &'a D::SetLayout,
         /// The block with the set.
-        block: &'a D::SetBlock,
+        block: &'a D::SetPool,
         /// The number of the set in the block.
         set: u32,
         /// The binding's number.

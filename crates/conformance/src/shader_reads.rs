@@ -105,7 +105,7 @@ pub(crate) fn in_heaps<'a, D: Device>(
 pub(crate) fn in_set<'a, D: Device>(
     inputs: &[ShaderInput<D>],
     layout: &'a SetLayout<D>,
-    (block, set): (&'a D::SetBlock, u32),
+    (block, set): (&'a D::SetPool, u32),
 ) -> Vec<ViewBinding<'a, D>> {
     let layout = layout.raw();
     let at = |binding, element| Through::Set { layout, block, set, binding, element };
@@ -254,11 +254,11 @@ impl<H: Harness> Bench<'_, H> {
 }
 
 /// Block and number of a persistent set.
-pub(crate) fn lasting<D: Device>(set: &DescriptorSet<D>) -> (&D::SetBlock, u32) {
+pub(crate) fn lasting<D: Device>(set: &DescriptorSet<D>) -> (&D::SetPool, u32) {
     (set.block(), set.index())
 }
 
 /// Block and number of a set of a recording.
-pub(crate) const fn dynamic<'r, D: Device>(set: &Set<'r, D>) -> (&'r D::SetBlock, u32) {
+pub(crate) const fn dynamic<'r, D: Device>(set: &Set<'r, D>) -> (&'r D::SetPool, u32) {
     (set.block(), set.index())
 }

@@ -23,7 +23,7 @@ const MAKING: [CallKind; 9] = [
     CallKind::CreateDescriptorHeap,
     CallKind::WriteDescriptor,
     CallKind::CreateSetLayout,
-    CallKind::CreateSetBlock,
+    CallKind::CreateSetPool,
 ];
 
 impl Sim {

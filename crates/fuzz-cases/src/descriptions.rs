@@ -137,7 +137,7 @@ impl RawConfig {
         let [max_small, max_pooled, max_block] = self.uploads;
         let [constant_page, upload_page, readback_page, build_scratch_page, max_pending] = self.staging;
         let [static_resources, dynamic_resources, static_samplers, dynamic_samplers] = self.descriptors;
-        let [chunk, block, set_block] = self.chunks;
+        let [chunk, block, set_pool] = self.chunks;
         let [heap, improvement] = self.transient;
         Config::default()
             .frames(
@@ -172,7 +172,7 @@ impl RawConfig {
                     .dynamic_samplers(dynamic_samplers)
                     .chunk(chunk)
                     .block(block)
-                    .set_block(set_block),
+                    .set_pool(set_pool),
             )
             .transient(TransientConfig::default().heap(heap).improvement(improvement).latency(self.latency))
     }

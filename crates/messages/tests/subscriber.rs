@@ -39,7 +39,7 @@ impl Caller {
             let _ = gpu.upload(&buffer, 0, &[1; 1000]);
             let _ = gpu.read_back(&buffer, 0, 10);
         }
-        let _ = gpu.purge();
+        let _ = gpu.reclaim();
         drop(gpu);
         IS_CALLED.set(false);
         true

@@ -135,7 +135,7 @@ impl Callbacks {
             2 => drop(gpu.create_buffer_with(&desc, &bytes)?),
             3 => drop(gpu.upload(&gpu.create_buffer(&desc)?, 0, &bytes)?),
             4 => drop(gpu.read_back(&gpu.create_buffer_with(&desc, &bytes)?, 0, desc.size)?),
-            5 => gpu.purge()?,
+            5 => gpu.reclaim()?,
             6 => gpu.trim(),
             7 => drop(gpu.record(Queue::Graphics, "inside").and_then(Recording::submit)?),
             8 => drop(gpu.record(Queue::Compute, "inside")?),

@@ -38,17 +38,20 @@ pub(crate) enum Effect {
     Write { to: Range, bytes: Vec<u8> },
     /// A readback, by its number, takes these bytes.
     Read { read: u64, from: Range },
+    /// All of a part is written, with bytes that the model does not compute.
+    Filter { to: Part },
 }
 
 impl Effect {
     /// The objects that it touches.
     pub(crate) fn objects(&self) -> impl Iterator<Item = u64> {
         let (one, other) = match self {
-            Self::Copy { from, to } => (from, Some(to)),
-            Self::Write { to, .. } => (to, None),
-            Self::Read { from, .. } => (from, None),
+            Self::Copy { from, to } => (from.part, Some(to.part)),
+            Self::Write { to, .. } => (to.part, None),
+            Self::Read { from, .. } => (from.part, None),
+            Self::Filter { to } => (*to, None),
         };
-        std::iter::once(one).chain(other).map(|range| range.part.object)
+        std::iter::once(one).chain(other).map(|part| part.object)
     }
 }
 
@@ -99,16 +102,24 @@ impl Contents {
         }
     }
 
+    /// The bytes of a part are not known any more.
+    fn forget(&mut self, part: Part) {
+        if let Some(part) = self.parts.get_mut(&part) {
+            part.is_known = false;
+        }
+    }
+
     /// Applies the effects of a recording.
     pub(crate) fn apply(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
                 Effect::Write { to, bytes } => self.write(to, &bytes),
-                Effect::Copy { from, to } => {
-                    if let Some(bytes) = self.known(from).map(<[u8]>::to_vec) {
-                        self.write(to, &bytes);
-                    }
-                }
+                Effect::Copy { from, to } => match self.known(from).map(<[u8]>::to_vec) {
+                    Some(bytes) => self.write(to, &bytes),
+                    // Another recording has filtered the source meanwhile.
+                    None => self.forget(to.part),
+                },
+                Effect::Filter { to } => self.forget(to),
                 Effect::Read { read, from } => {
                     if let Some(bytes) = self.known(from).map(<[u8]>::to_vec) {
                         self.found.insert(read, bytes);

@@ -203,7 +203,7 @@ impl Setup {
                     .dynamic_samplers(Some(16))
                     .chunk(16)
                     .block(16)
-                    .set_block(3)
+                    .set_pool(3)
                     .poison(true)
                     .report_unnamed(true)
             })

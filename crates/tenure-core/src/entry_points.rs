@@ -55,7 +55,7 @@ fn gpu<D: Device>() {
         Gpu::<D>::reserve_recordings,
         Gpu::<D>::completed,
         Gpu::<D>::wait,
-        Gpu::<D>::purge,
+        Gpu::<D>::reclaim,
         Gpu::<D>::trim,
         Gpu::<D>::stats,
         Gpu::<D>::pool_reports,

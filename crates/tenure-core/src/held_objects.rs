@@ -15,7 +15,7 @@ use crate::time::SyncPoint;
 pub(crate) struct HeldObjects<D: Device> {
     api_resources: AppendList<Arc<ApiResource<D>>>,
     heaps: AppendList<Arc<D::DescriptorHeap>>,
-    set_blocks: AppendList<Arc<D::SetBlock>>,
+    set_pools: AppendList<Arc<D::SetPool>>,
     holds: RefCell<PlaceHolds<D>>,
 }
 
@@ -24,7 +24,7 @@ impl<D: Device> HeldObjects<D> {
         Self {
             api_resources: AppendList::new(),
             heaps: AppendList::new(),
-            set_blocks: AppendList::new(),
+            set_pools: AppendList::new(),
             holds: RefCell::new(PlaceHolds::new(Holder::NO_RECORDING)),
         }
     }
@@ -50,9 +50,9 @@ impl<D: Device> HeldObjects<D> {
         self.heaps.push(heap)
     }
 
-    /// Keeps a block of sets alive until this is dropped or reused.
-    pub(crate) fn keep_set_block(&self, block: Arc<D::SetBlock>) -> &D::SetBlock {
-        self.set_blocks.push(block)
+    /// Keeps a pool of sets alive until this is dropped or reused.
+    pub(crate) fn keep_set_pool(&self, block: Arc<D::SetPool>) -> &D::SetPool {
+        self.set_pools.push(block)
     }
 }
 
@@ -79,7 +79,7 @@ impl<D: Device> HeldObjectsPool<D> {
         held.holds.get_mut().end();
         held.api_resources.drain(0).for_each(drop);
         held.heaps.drain(0).for_each(drop);
-        held.set_blocks.drain(0).for_each(drop);
+        held.set_pools.drain(0).for_each(drop);
         self.0.lock().push(held);
     }
 }

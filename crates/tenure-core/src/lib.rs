@@ -91,9 +91,9 @@ pub use stats::{
 pub use tenure_device as device;
 #[doc(inline)]
 pub use tenure_device::{
-    AccelerationStructureKind, AddressMode, BindingKind, Block, BorderColor, BufferAccess, BufferInfo,
-    BufferLayout, ClearValue, Compare, Compression, DescriptorKind, DeviceError, Dimension, Elements, Filter,
-    Format, Plane, QueryKind, Queue, QueueId, QueueKind, SamplerInfo, SetBinding, State, Subresource,
+    AccelerationStructureKind, AddressMode, BindingKind, BorderColor, BufferAccess, BufferInfo, BufferLayout,
+    ClearValue, Compare, Compression, DescriptorKind, DeviceError, Dimension, Elements, Filter, Format,
+    Plane, QueryKind, Queue, QueueId, QueueKind, SamplerInfo, SetBinding, State, Subresource, TexelBlock,
     TextureAccess, TextureInfo, TextureRegion, TileRegion, Usage, ViewShape,
 };
 pub use tenure_heap::Name;

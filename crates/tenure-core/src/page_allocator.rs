@@ -8,7 +8,7 @@ use tenure_heap::Round;
 use crate::device::{
     BufferInfo, Device, DeviceError, HeapDesc, MemoryTypeId, Priority, Requirements, ResourceDesc,
 };
-use crate::memory::policy::Placement;
+use crate::memory::policy::PlacementKind;
 use crate::memory::{
     AllocationFlags, Backing, HeapPlace, Location, MapWish, MemorySize, MemoryUse, Page, PageRange,
     ResourceRequest, allows, no_memory_type,
@@ -165,7 +165,7 @@ impl<D: Device> PageAllocator<D> {
         (memory_use, flags): (MemoryUse, AllocationFlags),
         name: &Name,
     ) -> Result<Backing<D>, Error> {
-        let committed = ResourceRequest::new(resource, needs, Placement::Committed, name);
+        let committed = ResourceRequest::new(resource, needs, PlacementKind::Committed, name);
         let committed = ResourceRequest { memory_use, flags, ..committed };
         if needs.wants_dedicated() {
             return self.services.context.place_resource(&*self.services, committed);

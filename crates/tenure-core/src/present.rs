@@ -478,7 +478,7 @@ impl<D: Device> SharedImage<D> {
 /// of the release queue. If images are left when no thread does either, the program or an open recording holds them.
 ///
 /// # Errors
-/// The errors of [`Gpu::purge`] and [`Gpu::wait`].
+/// The errors of [`Gpu::reclaim`] and [`Gpu::wait`].
 pub fn await_release<D: Device>(
     gpu: &Gpu<D>,
     timeout: Duration,
@@ -486,18 +486,18 @@ pub fn await_release<D: Device>(
 ) -> Result<bool, Error> {
     let begun = Instant::now();
     // Afterwards the images wait at most for the submissions made by then.
-    gpu.purge()?;
+    gpu.reclaim()?;
     let uses = gpu.submitted();
     loop {
         let left = timeout.saturating_sub(begun.elapsed());
         let is_complete = gpu.wait(&uses, left)?;
-        gpu.purge()?;
+        gpu.reclaim()?;
         // Asked before the images are checked: a thread that has ended has destroyed the objects it had taken.
-        let is_giving_back = gpu.is_giving_back();
+        let is_reclaiming = gpu.is_reclaiming();
         if are_gone() {
             return Ok(true);
         }
-        if left.is_zero() || is_complete && !is_giving_back {
+        if left.is_zero() || is_complete && !is_reclaiming {
             return Ok(false);
         }
         thread::yield_now();

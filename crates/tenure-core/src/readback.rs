@@ -20,7 +20,7 @@ use crate::{Awaited, Error, Name};
 ///
 /// It can be [polled](Self::poll), [waited for](Self::wait), or awaited: as a `Future` it wakes its task when the manager
 /// learns that the submission is complete, or the device lost, at the end of the call that learns it. Beginnings and ends of
-/// frames, [`Gpu::wait`](crate::Gpu::wait), [`purge`](crate::Gpu::purge), [`completed`](crate::Gpu::completed), and polling or
+/// frames, [`Gpu::wait`](crate::Gpu::wait), [`reclaim`](crate::Gpu::reclaim), [`completed`](crate::Gpu::completed), and polling or
 /// waiting for any readback or query always ask the driver; creations, uploads and submissions ask when they need memory or a
 /// command list. No thread wakes it otherwise. A [`shutdown`](crate::Gpu::shutdown) wakes every task: tasks whose readbacks the
 /// GPU did not finish get [`Error::Timeout`].

@@ -111,15 +111,15 @@ impl<D: Device> MakeRoom for Services<D> {
         context.poll_clock();
         self.trim();
         self.transients.try_trim(IdleHeaps::NotUsedLately);
-        context.purge_memory();
-        context.pools.reclaim(context.device());
+        context.reclaim_memory();
+        context.pools.free_empty(context.device());
         if let Some(wanted) = wanted {
             context.pools.residency.make_room(&context.paging(), wanted);
         }
     }
 
     fn release_completed(&self) {
-        self.context.reclaim();
+        self.context.reclaim_now();
     }
 
     fn prepare_growth(&self) {

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use tenure_core::device::{Block, BufferLayout};
+use tenure_core::device::{BufferLayout, TexelBlock};
 
 /// `D3D12_TEXTURE_DATA_PLACEMENT_ALIGNMENT`.
 pub(crate) const PLACEMENT: u64 = 512;
@@ -37,7 +37,7 @@ impl Slices {
 /// The copies that move a box of texels between a texture and a buffer of `capacity` bytes with this `layout`.
 pub(crate) fn copies(
     layout: BufferLayout,
-    (block, [width, height, depth]): (Block, [u32; 3]),
+    (block, [width, height, depth]): (TexelBlock, [u32; 3]),
     capacity: u64,
 ) -> (Slices, Option<Slices>) {
     let height = height.div_ceil(block.height);

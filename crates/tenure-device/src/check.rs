@@ -6,9 +6,9 @@
 use std::ops::Range;
 
 use super::{
-    Allowed, Block, BufferLayout, CallRule, DescriptorHeapDesc, DescriptorKind, DeviceError, Features,
-    FieldValue, Format, HeapCategory, HeapDesc, MemoryTypeId, Plane, QueueId, QueueKind, Requirements,
-    ResourceDesc, SetBinding, State, Subresource, TextureAccess, TextureInfo, TextureRegion, TextureView,
+    Allowed, BufferLayout, CallRule, DescriptorHeapDesc, DescriptorKind, DeviceError, Features, FieldValue,
+    Format, HeapCategory, HeapDesc, MemoryTypeId, Plane, QueueId, QueueKind, Requirements, ResourceDesc,
+    SetBinding, State, Subresource, TexelBlock, TextureAccess, TextureInfo, TextureRegion, TextureView,
     TextureWrite, TileRegion, Usage,
 };
 
@@ -228,7 +228,7 @@ pub fn copy_within(src_offset: u64, dst_offset: u64, size: u64) -> Checked {
 pub fn copy_layout(
     layout: BufferLayout,
     [offset_alignment, pitch_alignment]: [u64; 2],
-    (block, extent): (Block, [u32; 3]),
+    (block, extent): (TexelBlock, [u32; 3]),
     capacity: u64,
 ) -> Checked {
     multiple(CallRule::CopyOffsetAligned, layout.offset, offset_alignment.max(1))?;

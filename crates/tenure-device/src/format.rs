@@ -2,7 +2,7 @@
 
 /// Memory layout of a texel format: the extent and the size of a block of texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Block {
+pub struct TexelBlock {
     /// Width of a block in texels.
     pub width: u32,
     /// Height of a block in texels.
@@ -75,8 +75,8 @@ macro_rules! formats {
             /// assert_eq!(Format::Bc1Unorm.block().width, 4);
             /// ```
             #[must_use]
-            pub const fn block(self) -> Block {
-                match self { $(Self::$name => Block { width: $width, height: $height, bytes: $bytes },)* }
+            pub const fn block(self) -> TexelBlock {
+                match self { $(Self::$name => TexelBlock { width: $width, height: $height, bytes: $bytes },)* }
             }
 
             const fn class(self) -> Class {
@@ -433,11 +433,11 @@ impl Format {
     /// assert_eq!(bytes(Format::D32Float, Plane::Stencil), None);
     /// ```
     #[must_use]
-    pub const fn plane_block(self, plane: Plane) -> Option<Block> {
+    pub const fn plane_block(self, plane: Plane) -> Option<TexelBlock> {
         match (plane, self.class()) {
-            (Plane::First, DepthStencil) => Some(Block { width: 1, height: 1, bytes: 4 }),
+            (Plane::First, DepthStencil) => Some(TexelBlock { width: 1, height: 1, bytes: 4 }),
             (Plane::First, _) => Some(self.block()),
-            (Plane::Stencil, DepthStencil) => Some(Block { width: 1, height: 1, bytes: 1 }),
+            (Plane::Stencil, DepthStencil) => Some(TexelBlock { width: 1, height: 1, bytes: 1 }),
             (Plane::Stencil, _) => None,
         }
     }
@@ -447,7 +447,7 @@ impl Format {
     #[must_use]
     pub const fn copy_alignment(self, plane: Plane) -> u64 {
         match self.plane_block(plane) {
-            Some(Block { bytes: 0..4, .. }) if self.is_depth() => 4,
+            Some(TexelBlock { bytes: 0..4, .. }) if self.is_depth() => 4,
             Some(block) => block.bytes as u64,
             None => 1,
         }

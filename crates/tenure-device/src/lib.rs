@@ -41,7 +41,6 @@ mod error;
 mod features;
 mod format;
 mod heaps;
-mod manager_slot;
 pub mod mapped;
 pub mod prelude;
 mod properties;
@@ -51,6 +50,7 @@ mod rays;
 mod region;
 mod residency;
 mod rule;
+mod single_manager;
 mod texture_cache;
 mod tile;
 mod usage;
@@ -72,9 +72,8 @@ pub use descriptor::{
 };
 pub use error::{Allowed, DeviceError, FieldValue};
 pub use features::Features;
-pub use format::{Block, Compression, Format, Plane};
+pub use format::{Compression, Format, Plane, TexelBlock};
 pub use heaps::DeviceHeaps;
-pub use manager_slot::{ManagerClaim, ManagerSlot};
 pub use properties::{Api, Properties, RayTracingLimits, StateModel};
 pub use query::{BegunQueries, QueryHeapDesc, QueryKind, QueryLimits, TimestampClock};
 pub use queue::{MAX_QUEUES, Queue, QueueId, QueueKind, QueueProperties, QueueSerial};
@@ -82,6 +81,7 @@ pub use rays::{AccelerationStructureKind, check_structure_copy};
 pub use region::{BufferLayout, Subresource, TextureRegion, TextureWrite};
 pub use residency::{PagingPoint, Residency, TrimRequest};
 pub use rule::CallRule;
+pub use single_manager::{ManagerClaim, SingleManager};
 #[doc(hidden)]
 pub use tenure_heap::setters;
 pub use tenure_heap::{

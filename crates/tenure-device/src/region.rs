@@ -1,6 +1,6 @@
 //! Parts of resources, and texels in buffers.
 
-use super::{Block, CallRule, DeviceError, Features, Format, Plane, QueueKind, TextureInfo};
+use super::{CallRule, DeviceError, Features, Format, Plane, QueueKind, TexelBlock, TextureInfo};
 
 /// The part of a resource that a barrier affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,7 +65,7 @@ impl TextureInfo {
 impl TextureRegion {
     /// The size of one block of its texels in a buffer; for a plane that the format lacks, the format's own block size.
     #[must_use]
-    pub const fn block(&self, format: Format) -> Block {
+    pub const fn block(&self, format: Format) -> TexelBlock {
         match format.plane_block(self.plane) {
             Some(block) => block,
             None => format.block(),
@@ -149,7 +149,7 @@ impl BufferLayout {
     /// Bytes from the first texel to the end of the last, for a box of this extent in such blocks; `None` when that overflows,
     /// a row is longer than the pitch (even a single row: no API accepts that), or slices would overlap.
     #[must_use]
-    pub fn bytes(&self, block: Block, extent: [u32; 3]) -> Option<u64> {
+    pub fn bytes(&self, block: TexelBlock, extent: [u32; 3]) -> Option<u64> {
         let [width, height, depth] = extent;
         let row = u64::from(width.div_ceil(block.width)).checked_mul(u64::from(block.bytes))?;
         let rows = height.div_ceil(block.height);

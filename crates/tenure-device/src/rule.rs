@@ -116,7 +116,7 @@ rules! {
     WrittenHidden = "descriptors are written and copied from in heaps that shaders do not see",
     FilledVisible = "heaps that shaders see are filled",
     TargetsHidden = "shaders do not see targets",
-    SetExists = "the block has the set",
+    SetExists = "the pool has the set",
     BindingExists = "the layout has the binding",
     ElementExists = "the binding has the element",
     InSetsAlone = "combined samplers and input attachments are in sets alone",

@@ -97,7 +97,7 @@ fn waiting(ui: &mut Ui, held: &HeldReport) {
     ui.label(match held.holder {
         HolderKind::OpenRecordings => "the open recordings".to_owned(),
         HolderKind::Submission => submission(held),
-        HolderKind::NextPurge => "the beginning of the next frame, or Gpu::purge".to_owned(),
+        HolderKind::NextReclaim => "the beginning of the next frame, or Gpu::reclaim".to_owned(),
         _ => "something else".to_owned(),
     });
     ui.label(held.objects.to_string());

@@ -54,7 +54,7 @@ pub enum Step {
     /// At first, within the budget.
     WithinBudget,
     /// Within the budget, after unused memory was freed.
-    AfterGivingBack,
+    AfterTrim,
     /// Regardless of the budget.
     BeyondBudget,
     /// After a wait for the GPU.
@@ -65,7 +65,7 @@ impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::WithinBudget => "within the budget",
-            Self::AfterGivingBack => "after unused memory was given back",
+            Self::AfterTrim => "after unused memory was freed",
             Self::BeyondBudget => "beyond the budget",
             Self::AfterWait => "after a wait for the GPU",
         })
@@ -284,17 +284,17 @@ impl<F: Fallback, I: Iterator<Item = MemoryTypeId> + Clone> Chain<'_, F, I> {
         let ShortageRules { spill, may_exceed_budget, may_wait } = rules;
         let steps = [
             (true, Group::Preferred, Step::WithinBudget),
-            (true, Group::Preferred, Step::AfterGivingBack),
-            (spill == Spill::BeforeBudget, Group::Other, Step::AfterGivingBack),
+            (true, Group::Preferred, Step::AfterTrim),
+            (spill == Spill::BeforeBudget, Group::Other, Step::AfterTrim),
             (may_exceed_budget, Group::Preferred, Step::BeyondBudget),
             (may_wait, Group::Preferred, Step::AfterWait),
-            (may_exceed_budget && spill == Spill::AfterRefusal, Group::Other, Step::AfterGivingBack),
+            (may_exceed_budget && spill == Spill::AfterRefusal, Group::Other, Step::AfterTrim),
             (may_exceed_budget && spill != Spill::Never, Group::Other, Step::BeyondBudget),
         ];
         let mut allowed = steps.into_iter().filter(|(is_allowed, ..)| *is_allowed);
         allowed.find_map(|(_, group, step)| {
             match (group, step) {
-                (Group::Preferred, Step::AfterGivingBack) => self.request.make_room(),
+                (Group::Preferred, Step::AfterTrim) => self.request.make_room(),
                 (_, Step::AfterWait) if !self.request.wait_for_room() => return None,
                 _ => {}
             }

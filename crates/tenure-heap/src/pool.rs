@@ -229,7 +229,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     ///
     /// # Errors
     /// [`FreeError`] if it is not a live range of this pool; nothing was changed.
-    pub fn take_back(&mut self, handle: Handle) -> Result<(), FreeError> {
+    pub fn free_lent(&mut self, handle: Handle) -> Result<(), FreeError> {
         let freed = self.suballocator.free(handle)?;
         self.lent = self.lent.saturating_sub(freed.size + freed.padding);
         self.note_free(freed.block, freed.offset);
@@ -260,7 +260,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.keep(id, block);
         self.large.note_new(id, capacity, size);
         let before = self.suballocator.capacity();
-        self.reclaim(retired);
+        self.take_empty(retired);
         self.large.note_removed(before - self.suballocator.capacity());
         self.retention.note_growth();
         self.peak_capacity = self.peak_capacity.max(self.suballocator.capacity());
@@ -314,13 +314,13 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     pub fn make_way(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<B>) -> u64 {
         let mut moved = 0;
         self.remove(retired, |suballocator, leaving| {
-            moved = suballocator.retire_idle(idle_frames, bytes, leaving);
+            moved = suballocator.trim_oldest(idle_frames, bytes, leaving);
         });
         moved
     }
 
     /// Moves every empty block to `retired`. True when there were any.
-    pub fn reclaim(&mut self, retired: &mut Vec<B>) -> bool {
+    pub fn take_empty(&mut self, retired: &mut Vec<B>) -> bool {
         self.remove(retired, |suballocator, leaving| suballocator.end_frame(0, leaving))
     }
 

@@ -146,8 +146,8 @@ impl BlockSuballocator for PoolSuballocator {
         delegate!(self, ranges => ranges.end_frame(idle_frames, retired));
     }
 
-    fn retire_idle(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64 {
-        delegate!(self, ranges => ranges.retire_idle(idle_frames, bytes, retired))
+    fn trim_oldest(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64 {
+        delegate!(self, ranges => ranges.trim_oldest(idle_frames, bytes, retired))
     }
 
     fn trim(&mut self, retired: &mut Vec<BlockId>) {

@@ -64,16 +64,11 @@ fn expected(rules: ShortageRules, has_pending: bool) -> Vec<(u8, Step, Round)> {
     let waited = if may_exceed_budget { Round::WhateverBudget } else { Round::WithinBudget };
     let steps = [
         (true, [0, 1], Step::WithinBudget, Round::WithinBudget),
-        (true, [0, 1], Step::AfterGivingBack, Round::WithinBudget),
-        (spill == Spill::BeforeBudget, [2, 3], Step::AfterGivingBack, Round::WithinBudget),
+        (true, [0, 1], Step::AfterTrim, Round::WithinBudget),
+        (spill == Spill::BeforeBudget, [2, 3], Step::AfterTrim, Round::WithinBudget),
         (may_exceed_budget, [0, 1], Step::BeyondBudget, Round::WhateverBudget),
         (may_wait && has_pending, [0, 1], Step::AfterWait, waited),
-        (
-            spill == Spill::AfterRefusal && may_exceed_budget,
-            [2, 3],
-            Step::AfterGivingBack,
-            Round::WithinBudget,
-        ),
+        (spill == Spill::AfterRefusal && may_exceed_budget, [2, 3], Step::AfterTrim, Round::WithinBudget),
         (spill != Spill::Never && may_exceed_budget, [2, 3], Step::BeyondBudget, Round::WhateverBudget),
     ];
     let taken = steps.into_iter().filter(|(is_taken, ..)| *is_taken);

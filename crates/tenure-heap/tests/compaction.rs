@@ -62,7 +62,7 @@ impl Program {
         }
         // Empty blocks are freed automatically.
         let mut empty = Vec::new();
-        self.pool.reclaim(&mut empty);
+        self.pool.take_empty(&mut empty);
     }
 
     fn free_some(&mut self) {

@@ -277,7 +277,7 @@ proptest! {
                 Step::Stop => model.stop(),
                 Step::EndFrame => {
                     model.pool.end_frame(&mut model.retired);
-                    model.pool.reclaim(&mut model.retired);
+                    model.pool.take_empty(&mut model.retired);
                 }
                 Step::Settle => {
                     model.make(true);

@@ -104,7 +104,7 @@ fn pieces_do_not_keep_large_blocks() {
     program.free(&level, 16 * MIB);
     assert_eq!(program.pool.lend(64 * KIB, ALIGN), None);
     let piece = program.pool.lend(15 * MIB, ALIGN).unwrap_or_else(|| panic!("there is room"));
-    assert!(program.pool.take_back(piece.handle).is_ok());
+    assert!(program.pool.free_lent(piece.handle).is_ok());
     assert_eq!(program.pool.lend(64 * KIB, ALIGN), None);
 }
 

@@ -200,14 +200,14 @@ impl<D: Device> Objects<D> {
 
     /// Ends a frame.
     pub fn end_frame(&self, device: &D) {
-        self.end_purge(device);
+        self.end_reclaim(device);
         if self.frames.fetch_add(1, Ordering::Relaxed) % BUDGET_FRAMES == BUDGET_FRAMES - 1 {
             self.limits.expire_budgets();
         }
     }
 
     /// Ends the equivalent of a frame, for programs without frames.
-    pub fn end_purge(&self, device: &D) {
+    pub fn end_reclaim(&self, device: &D) {
         self.budgets.end_frame();
         self.budgets.hear_change(device);
         let changes = self.budgets.changes();

@@ -33,8 +33,8 @@ impl<D: Device> Pools<D> {
     }
 
     /// Gives back every idle block, because memory is short.
-    pub fn reclaim(&self, device: &D) {
-        while self.destroy_chosen(device, PoolShard::reclaim) {}
+    pub fn free_empty(&self, device: &D) {
+        while self.destroy_chosen(device, PoolShard::take_empty) {}
     }
 
     /// True when any block left its pool: if it was a slot in a heap of another pool, that heap may be idle
@@ -123,7 +123,7 @@ impl<D: Device> Pools<D> {
             (Source::Lent(range), store) => {
                 // Drops the reference first: the lending shard may have to destroy the object.
                 drop(store);
-                let freed = owner.lock().pool.take_back(range.handle);
+                let freed = owner.lock().pool.free_lent(range.handle);
                 debug_assert!(freed.is_ok(), "a piece is returned once, to where it comes from");
             }
             (Source::Driver(_), Store::Heap(heap)) => {

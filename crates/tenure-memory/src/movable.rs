@@ -14,7 +14,7 @@ use super::BlockTraits;
 use super::block::{RangeId, Suballocation};
 use super::exchangeable::{Exchangeable, Holder};
 use super::location::{Backing, Location};
-use super::policy::Placement;
+use super::policy::PlacementKind;
 use crate::Name;
 use crate::api_resource::ApiResource;
 use crate::device::{Device, QueueSerial, ResourceDesc, State as UsageState, Subresource};
@@ -152,7 +152,7 @@ pub struct PlaceNeeds {
     /// The offset in a shared buffer is a multiple of this.
     pub step: u64,
     /// The placement that the policy chose.
-    pub placement: Placement,
+    pub placement: PlacementKind,
     pub traits: BlockTraits,
     /// One bit for each memory type that can hold the resource.
     pub memory_types: u32,

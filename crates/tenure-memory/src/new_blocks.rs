@@ -7,7 +7,7 @@ use tenure_heap::{Round, Unfit};
 use super::api_objects::{CommittedMemory, MapWish};
 use super::block::{Block, HeapBlock, PoolId, Source, Store, Suballocation};
 use super::engine::Engine;
-use super::policy::Placement;
+use super::policy::PlacementKind;
 use super::pool_settings::{buffer_usage, is_mapped, is_range_pool, make_pool};
 use super::request::ResourceRequest;
 use super::shard::PoolShard;
@@ -140,7 +140,7 @@ impl<D: Device> Engine<'_, D> {
     fn call_in(self, shards: &Shards<D>, shard: &PoolShard<D>) {
         let mut idle = Vec::new();
         for other in shards.each().filter(|other| other.id != shard.id && !other.is_first()) {
-            other.reclaim(&mut idle);
+            other.take_empty(&mut idle);
         }
         self.pools.destroy_blocks(self.device, idle);
     }
@@ -235,7 +235,7 @@ impl<D: Device> Engine<'_, D> {
             };
             return self.limits().make_alone(pool.class.memory, size, round, || self.budget(), make);
         }
-        let placement = Placement::Placed(PoolKind::SmallBufferSlots);
+        let placement = PlacementKind::Placed(PoolKind::SmallBufferSlots);
         let name = Name::from(pool.class.kind.as_str());
         let request = ResourceRequest::new(&desc, &needs, placement, &name);
         let heaps = self.pool(Class { kind: PoolKind::SmallBufferSlots, ..pool.class })?;

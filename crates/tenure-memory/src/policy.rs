@@ -61,7 +61,7 @@ pub enum Subject {
 
 /// Placement of a resource by the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Placement {
+pub enum PlacementKind {
     /// In a range of a shared buffer.
     Range(PoolKind),
     /// In a shared heap, as a separate API resource.
@@ -78,10 +78,10 @@ enum UpTo {
     PooledBuffer,
 }
 
-use Placement::{Committed, Placed, Range};
+use PlacementKind::{Committed, Placed, Range};
 use UpTo::{PooledBuffer, PooledUpload, SmallSlot, SmallUpload};
 
-type Row = (Subject, UpTo, Placement);
+type Row = (Subject, UpTo, PlacementKind);
 
 const BUFFERS: &[Row] = &[
     (Subject::Upload, SmallUpload, Range(PoolKind::SmallUploads)),
@@ -132,14 +132,14 @@ pub const fn buffer_subject(usage: Usage, memory_use: MemoryUse) -> Subject {
 ///
 /// ```
 /// use tenure::Config;
-/// use tenure::memory::{PoolKind, policy::{Placement, Subject, place_buffer}};
+/// use tenure::memory::{PoolKind, policy::{PlacementKind, Subject, place_buffer}};
 /// let config = Config::default();
-/// assert_eq!(place_buffer(Subject::Mesh, 1000, &config), Placement::Range(PoolKind::SmallBuffers));
-/// assert_eq!(place_buffer(Subject::Mesh, 1 << 20, &config), Placement::Range(PoolKind::ReadOnlyBuffers));
-/// assert_eq!(place_buffer(Subject::Mesh, 1 << 30, &config), Placement::Committed);
+/// assert_eq!(place_buffer(Subject::Mesh, 1000, &config), PlacementKind::Range(PoolKind::SmallBuffers));
+/// assert_eq!(place_buffer(Subject::Mesh, 1 << 20, &config), PlacementKind::Range(PoolKind::ReadOnlyBuffers));
+/// assert_eq!(place_buffer(Subject::Mesh, 1 << 30, &config), PlacementKind::Committed);
 /// ```
 #[must_use]
-pub fn place_buffer(subject: Subject, size: u64, config: &Config) -> Placement {
+pub fn place_buffer(subject: Subject, size: u64, config: &Config) -> PlacementKind {
     let fits = |row: &&Row| row.0 == subject && size <= row.1.bytes(config);
     let placement = BUFFERS.iter().find(fits).map_or(Committed, |row| row.2);
     match (config.pools.strategy, placement) {
@@ -152,7 +152,7 @@ pub fn place_buffer(subject: Subject, size: u64, config: &Config) -> Placement {
 
 /// The placement of a buffer of `size` bytes that must be a separate API resource.
 #[must_use]
-pub fn place_buffer_alone(subject: Subject, size: u64, config: &Config) -> Placement {
+pub fn place_buffer_alone(subject: Subject, size: u64, config: &Config) -> PlacementKind {
     match place_buffer(subject, size, config) {
         Range(_) => Placed(PoolKind::PlacedBuffers),
         placement => placement,
@@ -173,7 +173,7 @@ pub const fn page_pool(memory_use: MemoryUse) -> PoolKind {
 
 /// The placement of a texture, by its requirements.
 #[must_use]
-pub fn place_texture(info: &TextureInfo, needs: &Requirements, config: &Config) -> Placement {
+pub fn place_texture(info: &TextureInfo, needs: &Requirements, config: &Config) -> PlacementKind {
     if needs.wants_dedicated()
         || needs.size > config.pools.max_texture_block
         || config.pools.strategy == Strategy::Committed

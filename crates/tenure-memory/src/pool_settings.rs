@@ -147,7 +147,7 @@ mod tests {
         Api, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueKind, QueueProperties,
         StateModel, Usage,
     };
-    use crate::policy::{Placement, buffer_subject, page_pool, place_buffer};
+    use crate::policy::{PlacementKind, buffer_subject, page_pool, place_buffer};
     use crate::{Config, UploadConfig, UploadSuballocator};
 
     /// A shared buffer has every usage of its ranges.
@@ -165,7 +165,9 @@ mod tests {
                 for memory_use in MemoryUse::ALL {
                     for size in [1, 64 << 10, (64 << 10) + 1, 16 << 20] {
                         let subject = buffer_subject(usage, memory_use);
-                        let Placement::Range(kind) = place_buffer(subject, size, &config) else { continue };
+                        let PlacementKind::Range(kind) = place_buffer(subject, size, &config) else {
+                            continue;
+                        };
                         let what = format!("{usage:?} {memory_use:?}, {size} B in {kind:?}");
                         assert!(is_range_pool(kind), "{what}");
                         assert!(buffer_usage(kind).contains(usage), "{what}");
@@ -187,7 +189,7 @@ mod tests {
             assert_eq!(buffer_usage(kind), if is_readback { Usage::COPY_DST } else { Usage::READ_ONLY });
             for usage in (0..=Usage::all().bits()).filter_map(Usage::from_bits) {
                 let placement = place_buffer(buffer_subject(usage, memory_use), 1, &Config::default());
-                assert_ne!(placement, Placement::Range(kind), "{usage:?}");
+                assert_ne!(placement, PlacementKind::Range(kind), "{usage:?}");
             }
         }
     }

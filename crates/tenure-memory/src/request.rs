@@ -1,7 +1,7 @@
 //! Requests for memory: a range of a shared buffer, an API resource, or tiles.
 
 use super::api_objects::MemoryOwner;
-use super::policy::Placement;
+use super::policy::PlacementKind;
 use super::{AllocationFlags, BlockTraits, MemoryUse, PoolKind};
 use crate::Name;
 use crate::device::{BufferInfo, Requirements, ResourceDesc};
@@ -28,7 +28,7 @@ pub struct RangeRequest<'a> {
 pub struct ResourceRequest<'a> {
     pub desc: &'a ResourceDesc,
     pub needs: &'a Requirements,
-    pub placement: Placement,
+    pub placement: PlacementKind,
     pub memory_use: MemoryUse,
     /// Whether the content comes with the creation: the resource then goes to memory that the CPU can write.
     pub is_filled: bool,
@@ -44,7 +44,7 @@ impl<'a> ResourceRequest<'a> {
     pub fn new(
         desc: &'a ResourceDesc,
         needs: &'a Requirements,
-        placement: Placement,
+        placement: PlacementKind,
         name: &'a Name,
     ) -> Self {
         Self {

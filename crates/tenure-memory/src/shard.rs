@@ -181,12 +181,12 @@ impl<D: Device> PoolShard<D> {
     /// Removes every empty block, except the last one if it ran empty lately, and all empty lent pieces; true
     /// when there were any.
     pub(super) fn trim(&self, retired: &mut Vec<Block<D>>) -> bool {
-        self.lock().remove(retired, if self.is_first() { Pool::trim } else { Pool::reclaim })
+        self.lock().remove(retired, if self.is_first() { Pool::trim } else { Pool::take_empty })
     }
 
     /// Removes every empty block; true when there were any.
-    pub(super) fn reclaim(&self, retired: &mut Vec<Block<D>>) -> bool {
-        self.lock().remove(retired, Pool::reclaim)
+    pub(super) fn take_empty(&self, retired: &mut Vec<Block<D>>) -> bool {
+        self.lock().remove(retired, Pool::take_empty)
     }
 
     /// The totals. Ranges in lent pieces count in the borrowing shard, the bytes of the pieces in the lending
@@ -389,7 +389,7 @@ impl<D: Device> ShardBlocks<D> {
     /// Whether a block has room for a range of this size and alignment.
     pub(super) fn has_room(&mut self, size: u64, align: u64) -> bool {
         let found = self.pool.lend(size, align);
-        found.is_some_and(|found| self.pool.take_back(found.handle).is_ok())
+        found.is_some_and(|found| self.pool.free_lent(found.handle).is_ok())
     }
 
     /// Notes the movable resource in a range.

@@ -9,7 +9,7 @@ use super::block::{HeapBlock, Store, Suballocation};
 use super::engine::Engine;
 use super::location::{Backing, Location};
 use super::new_blocks::Found;
-use super::policy::{Placement, shared_pool};
+use super::policy::{PlacementKind, shared_pool};
 use super::request::{RangeRequest, ResourceRequest, TileRequest};
 use super::{AllocationFlags, BlockTraits, MemoryUse, PoolKind};
 use crate::Strategy;
@@ -101,7 +101,7 @@ impl<D: Device> Request<D> for RangeRequest<'_> {
             Err(error) => return Some(Err(error)),
         };
         let RangeRequest { memory_use, is_filled, flags, traits, name, .. } = *self;
-        let request = ResourceRequest::new(&desc, &needs, Placement::Committed, name);
+        let request = ResourceRequest::new(&desc, &needs, PlacementKind::Committed, name);
         let request = ResourceRequest { memory_use, is_filled, flags, traits, ..request };
         request.dedicated(engine, memory, round)
     }
@@ -119,8 +119,8 @@ impl<D: Device> Request<D> for ResourceRequest<'_> {
             align: self.needs.alignment,
             category: self.needs.category,
             kind: match self.placement {
-                Placement::Placed(kind) | Placement::Range(kind) => Some(kind),
-                Placement::Committed => shared.filter(|_| engine.limits().is_near_max_allocations()),
+                PlacementKind::Placed(kind) | PlacementKind::Range(kind) => Some(kind),
+                PlacementKind::Committed => shared.filter(|_| engine.limits().is_near_max_allocations()),
             },
             shared,
             traits: self.traits,
@@ -258,7 +258,7 @@ const fn spill(memory_use: MemoryUse, stays: bool) -> Spill {
 
 /// The pool for a resource with dedicated memory by policy, if it may share a block instead.
 fn shared_kind<D: Device>(request: &ResourceRequest<'_>, engine: Engine<'_, D>) -> Option<PoolKind> {
-    let may_share = request.placement == Placement::Committed
+    let may_share = request.placement == PlacementKind::Committed
         && request.owner == MemoryOwner::Resource
         && !request.needs.requires_dedicated
         && engine.config.pools.strategy != Strategy::Committed;

@@ -72,11 +72,11 @@
 
 mod bound;
 mod check;
+mod config;
 pub mod csv;
 mod error;
 mod item;
 mod numbers;
-mod options;
 mod order;
 mod part;
 mod plan;
@@ -90,9 +90,9 @@ mod stability;
 pub mod svg;
 
 pub use check::check;
+pub use config::{PlanConfig, Stability};
 pub use error::{Fault, MAX_BYTES, MAX_ITEMS, PlanError};
 pub use item::Item;
-pub use options::{PlanConfig, Stability};
 pub use plan::{ClassPlan, Plan};
 pub use planner::plan;
 

@@ -2,7 +2,7 @@
 
 use std::num::NonZero;
 
-use crate::options::{Budget, MAX_THREADS};
+use crate::config::{Budget, MAX_THREADS};
 use crate::plan::{adopt, by_class, moved};
 use crate::solve::{ClassPlanner, Effort};
 use crate::{

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::options::{Budget, is_past};
+use crate::config::{Budget, is_past};
 use crate::plan::{by_class, moved};
 use crate::skyline::FEW;
 use crate::solve::{ClassPlanner, Effort};

@@ -178,7 +178,7 @@ fn snapshots_distinguish_similar_objects() {
     let first = make();
     let (before, first_place) = (line(), place(gpu.report()));
     drop(first);
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     let second = make();
     assert_eq!(place(gpu.report()), first_place);
     let text = before + &line() + &line();
@@ -188,7 +188,7 @@ fn snapshots_distinguish_similar_objects() {
     drop(second);
 }
 
-/// Dropped objects wait for a recording, by its name, for a submission, or for the next purge; together these
+/// Dropped objects wait for a recording, by its name, for a submission, or for the next reclaim; together these
 /// are all.
 #[test]
 fn snapshots_name_the_holders_of_dropped_objects() {

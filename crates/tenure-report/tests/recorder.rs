@@ -232,7 +232,7 @@ fn structures_in_one_buffer_have_keys_of_their_own() {
     assert_eq!((keys.0.lock().unwrap().len(), *keys.1.lock().unwrap()), (20, 0));
     drop(made);
     (0..4).for_each(|_| gpu.begin_frame().unwrap().end().unwrap());
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(keys.0.lock().unwrap().len(), 0, "all were given back");
 }
 
@@ -249,6 +249,6 @@ fn ranges_of_several_blocks_have_keys_of_their_own() {
     assert!(blocks > Some(1), "{blocks:?}");
     assert_eq!((keys.0.lock().unwrap().len(), *keys.1.lock().unwrap()), (300, 0));
     drop(made);
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(keys.0.lock().unwrap().len(), 0, "all were given back");
 }

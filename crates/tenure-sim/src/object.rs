@@ -23,7 +23,7 @@ pub enum ObjectKind {
     /// A form of descriptor sets.
     SetLayout,
     /// A block of descriptor sets.
-    SetBlock,
+    SetPool,
     /// A heap of queries.
     QueryHeap,
     /// An acceleration structure.
@@ -43,7 +43,7 @@ impl fmt::Display for ObjectKind {
             Self::List => "command list",
             Self::DescriptorHeap => "descriptor heap",
             Self::SetLayout => "set layout",
-            Self::SetBlock => "set block",
+            Self::SetPool => "set block",
             Self::QueryHeap => "query heap",
             Self::AccelerationStructure => "acceleration structure",
             Self::Fence => "fence",

@@ -5,18 +5,18 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use tenure_core::device::{
-    Api, CallRule, DeviceError, Features, Format, ManagerSlot, MemoryType, Properties, QueueId,
-    QueueProperties, Residency, StateModel,
+    Api, CallRule, DeviceError, Features, Format, MemoryType, Properties, QueueId, QueueProperties,
+    Residency, SingleManager, StateModel,
 };
 
 use crate::clock::{QueryClock, SharedClock};
+use crate::config::DeviceConfig;
 use crate::faults::FaultState;
 use crate::hazard::{Checks, HazardKind, HazardLog, Origin};
 use crate::journal::Journal;
 use crate::memory::{MAX_BYTES, SharedMemory};
 use crate::mips;
 use crate::object::{Label, Register, Shares};
-use crate::options::DeviceConfig;
 use crate::paging::{DriverMemory, Notices, Pager};
 use crate::profile::{Formats, Rules};
 use crate::resource::HostBarriers;
@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     /// The memory that it shares with other devices.
     pub(crate) shares: Shares<SharedMemory>,
     pub(crate) properties: Properties,
-    pub(crate) manager_slot: ManagerSlot,
+    pub(crate) single_manager: SingleManager,
     pub(crate) rules: Rules,
     pub(crate) formats: Formats,
     /// The granularity of copies on copy-only queues, in blocks along each axis.
@@ -111,7 +111,7 @@ impl Shared {
         Self {
             number: LAST_NUMBER.fetch_add(1, Ordering::Relaxed) + 1,
             shares: Shares::default(),
-            manager_slot: ManagerSlot::default(),
+            single_manager: SingleManager::default(),
             rules: table.rules,
             formats: table.formats,
             copy_steps: table.copy_steps,

@@ -207,7 +207,7 @@ pub trait BlockSuballocator {
     /// As [`end_frame`](Self::end_frame), but in the middle of a frame, which continues, and only until the
     /// removed blocks have a capacity of at least `bytes`. Removes the blocks that were empty for longest first;
     /// on a tie the smallest. Returns their capacity. O(n log n) in the empty blocks.
-    fn retire_idle(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64;
+    fn trim_oldest(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64;
 
     /// Removes all empty blocks now and appends them to `retired`. If that would remove the last block, the one
     /// that ran empty last stays, until it has been empty for [`DEFAULT_IDLE_FRAMES`](crate::DEFAULT_IDLE_FRAMES)

@@ -158,7 +158,7 @@ impl BlockTable {
 
     /// Removes blocks that have been empty for `idle_frames` until they have `bytes` or more; returns their
     /// capacity. The longest empty go first; on a tie the smallest, so that few excess bytes are removed.
-    pub(crate) fn retire_idle(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64 {
+    pub(crate) fn trim_oldest(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64 {
         let before = retired.len();
         let old = |id: &BlockId| self.idle_age(*id) >= u64::from(idle_frames);
         retired.extend(self.idle.iter().map(|&id| BlockId(id)).filter(old));

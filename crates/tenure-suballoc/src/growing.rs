@@ -259,9 +259,9 @@ impl<A: Suballocator> BlockSuballocator for Growing<A> {
         self.forget(&retired[before..]);
     }
 
-    fn retire_idle(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64 {
+    fn trim_oldest(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64 {
         let before = retired.len();
-        let removed = self.table.retire_idle(idle_frames, bytes, retired);
+        let removed = self.table.trim_oldest(idle_frames, bytes, retired);
         self.forget(&retired[before..]);
         removed
     }

@@ -69,10 +69,10 @@
 //! fixups.clear(); // it has handles of the texture
 //!
 //! let mut ready = Vec::new();
-//! releases.purge(&recordings, &clock, &mut ready);
+//! releases.reclaim(&recordings, &clock, &mut ready);
 //! assert!(ready.is_empty()); // the GPU still uses it
 //! clock.note_completed(submitted.queue, submitted.serial); // the fence says so
-//! releases.purge(&recordings, &clock, &mut ready);
+//! releases.reclaim(&recordings, &clock, &mut ready);
 //! assert_eq!(ready[0].image, 7); // destroy it, and free its memory
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -30,7 +30,7 @@ enum Step {
     Explicit(u8, u64),
     /// The GPU completes some submissions of a queue.
     Complete(u8, u64),
-    Purge,
+    Reclaim,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -44,7 +44,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => any::<usize>().prop_map(Step::DropOld),
         1 => (0..QUEUES, 0_u64..4).prop_map(|(queue, back)| Step::Explicit(queue, back)),
         3 => (0..QUEUES, 1_u64..4).prop_map(|(queue, count)| Step::Complete(queue, count)),
-        3 => Just(Step::Purge),
+        3 => Just(Step::Reclaim),
     ]
 }
 
@@ -76,8 +76,8 @@ impl Oracle {
         }
     }
 
-    /// The expected result of a purge. Objects whose recordings are all closed are dated by it.
-    fn purge(&mut self) -> Vec<u32> {
+    /// The expected result of a reclaim. Objects whose recordings are all closed are dated by it.
+    fn reclaim(&mut self) -> Vec<u32> {
         let (submitted, completed) = (self.submitted, self.completed);
         for object in self.dropped.values_mut().filter(|object| object.open.is_empty()) {
             let born = object.born;
@@ -96,7 +96,7 @@ impl Oracle {
 }
 
 impl Oracle {
-    /// After a purge: the waits of each object, and the number of objects with equal waits.
+    /// After a reclaim: the waits of each object, and the number of objects with equal waits.
     fn held(&self) -> BTreeMap<Holder, u64> {
         let mut held = BTreeMap::new();
         for object in self.dropped.values() {
@@ -104,7 +104,7 @@ impl Oracle {
                 point.iter().find(|at| at.serial > self.completed.serial(at.queue)).map(Holder::Submission)
             };
             let holder = match object.point.filter(|_| object.open.is_empty()) {
-                Some(point) => incomplete(point).unwrap_or(Holder::NextPurge),
+                Some(point) => incomplete(point).unwrap_or(Holder::NextReclaim),
                 None => Holder::OpenRecordings,
             };
             *held.entry(holder).or_default() += 1;
@@ -163,11 +163,11 @@ fn run(steps: &[Step]) {
                 clock.note_completed(queue, serial);
                 oracle.completed.require(queue, serial);
             }
-            Step::Purge => {
+            Step::Reclaim => {
                 let mut ready = Vec::new();
-                releases.purge(&recordings, &clock, &mut ready);
+                releases.reclaim(&recordings, &clock, &mut ready);
                 ready.sort_unstable();
-                assert_eq!(ready, oracle.purge());
+                assert_eq!(ready, oracle.reclaim());
                 let stats = releases.stats();
                 assert_eq!(stats.pending(), oracle.dropped.len() as u64);
                 assert_eq!(stats.pending_bytes, 8 * oracle.dropped.len() as u64);
@@ -178,7 +178,7 @@ fn run(steps: &[Step]) {
             }
             Step::Submit(..) | Step::Discard(_) => {}
         }
-        // Between purges, too, nothing is left out.
+        // Between reclaims, too, nothing is left out.
         let held = releases.held(&recordings);
         let sum = held.iter().fold((0, 0), |(count, bytes), held| (count + held.count, bytes + held.bytes));
         assert_eq!(sum, (releases.stats().pending(), releases.stats().pending_bytes));
@@ -192,11 +192,11 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// A purge returns exactly the objects given by the rule of deferred release, in any order of completion
+    /// A reclaim returns exactly the objects given by the rule of deferred release, in any order of completion
     /// across queues.
     #[test]
     #[cfg_attr(miri, ignore = "one thread of safe code: a plain run finds as much")]
-    fn a_purge_releases_exactly_the_completed_objects(
+    fn a_reclaim_releases_exactly_the_completed_objects(
         steps in prop::collection::vec(step(), 0..600)
     ) {
         run(&steps);
@@ -215,19 +215,19 @@ fn an_entry_of_a_slow_queue_holds_back_no_other() {
     releases.push(&recordings, "vertex buffer", born, 1);
 
     let mut ready = Vec::new();
-    releases.purge(&recordings, &clock, &mut ready);
+    releases.reclaim(&recordings, &clock, &mut ready);
     assert!(ready.is_empty());
     clock.note_completed(graphics, drawn.serial);
-    releases.purge(&recordings, &clock, &mut ready);
+    releases.reclaim(&recordings, &clock, &mut ready);
     assert_eq!(ready, ["vertex buffer"], "though pushed last");
     clock.note_completed(copy, 1);
-    releases.purge(&recordings, &clock, &mut ready);
+    releases.reclaim(&recordings, &clock, &mut ready);
     assert_eq!(ready, ["vertex buffer", "streamed texture"]);
 }
 
 /// Neither open recordings nor submissions in flight can use it.
 #[test]
-fn unused_objects_go_with_the_next_purge() {
+fn unused_objects_go_with_the_next_reclaim() {
     let (clock, recordings, releases) = (Clock::new(1), Recordings::new(), ReleaseQueue::new());
     recordings.open("never closed", 0);
     let born = clock.stamp();
@@ -236,7 +236,7 @@ fn unused_objects_go_with_the_next_purge() {
     releases.push_unused("unused", 10);
     releases.push(&recordings, "used later", clock.stamp(), 100);
     let mut ready = Vec::new();
-    releases.purge(&recordings, &clock, &mut ready);
+    releases.reclaim(&recordings, &clock, &mut ready);
     assert_eq!(ready, ["unused"]);
     assert_eq!(releases.stats().pending_bytes, 101);
     assert_eq!(releases.held_back(&recordings)[0].1, 101);
@@ -250,7 +250,7 @@ fn a_forgotten_recording_is_listed_with_its_held_bytes() {
     releases.push(&recordings, (), clock.stamp(), 10);
     let later = recordings.open("shadows", 8);
     releases.push(&recordings, (), clock.stamp(), 100);
-    releases.purge(&recordings, &clock, &mut Vec::new());
+    releases.reclaim(&recordings, &clock, &mut Vec::new());
     recordings.close(later);
     releases.push(&recordings, (), clock.stamp(), 1000);
     let held = releases.held_back(&recordings);
@@ -260,18 +260,18 @@ fn a_forgotten_recording_is_listed_with_its_held_bytes() {
 }
 
 #[test]
-fn a_forced_purge_needs_an_idle_device() {
+fn a_forced_reclaim_needs_an_idle_device() {
     let (clock, recordings, releases) = (Clock::new(1), Recordings::new(), ReleaseQueue::new());
     let recording = recordings.open("r", 0);
     releases.push(&recordings, (), clock.stamp(), 1);
     let mut ready = Vec::new();
-    assert_eq!(releases.purge_all(&recordings, &clock, &mut ready).unwrap_err().open_recordings, 1);
+    assert_eq!(releases.reclaim_all(&recordings, &clock, &mut ready).unwrap_err().open_recordings, 1);
     clock.submit(QueueId(0), |_| Ok(())).unwrap();
     recordings.close(recording);
-    assert_eq!(releases.purge_all(&recordings, &clock, &mut ready).unwrap_err().incomplete_submissions, 1);
+    assert_eq!(releases.reclaim_all(&recordings, &clock, &mut ready).unwrap_err().incomplete_submissions, 1);
     assert!(ready.is_empty());
     clock.note_completed(QueueId(0), 1);
-    releases.purge_all(&recordings, &clock, &mut ready).unwrap();
+    releases.reclaim_all(&recordings, &clock, &mut ready).unwrap();
     assert_eq!(ready.len(), 1);
 }
 
@@ -285,7 +285,7 @@ fn all_entries_drain_after_a_device_loss() {
     assert_eq!(clock.submit(QueueId(0), |_| Err(lost.clone())), Err(lost.clone()));
     assert_eq!(clock.submit(QueueId(0), |_| Ok(())), Err(lost), "and stays lost");
     let mut ready = Vec::new();
-    releases.purge_all(&recordings, &clock, &mut ready).unwrap();
+    releases.reclaim_all(&recordings, &clock, &mut ready).unwrap();
     ready.sort_unstable();
     assert_eq!(ready, [1, 2]);
     assert_eq!(releases.stats().pending(), 0);
@@ -322,7 +322,7 @@ struct Watched {
     released: AtomicBool,
 }
 
-/// Threads create, use in recordings, drop and submit while others complete and purge. An object
+/// Threads create, use in recordings, drop and submit while others complete and reclaim. An object
 /// is released only after the last submission that used it.
 #[test]
 fn threads_never_see_a_released_object() {
@@ -347,13 +347,13 @@ fn threads_never_see_a_released_object() {
             recordings.close(recording);
         }
     };
-    let purge = || {
+    let reclaim = || {
         let mut ready = Vec::new();
         let mut released = 0;
         loop {
             let last_round = done.load(Ordering::SeqCst);
             clock.note_completed(queue, clock.submitted().serial(queue));
-            releases.purge(&recordings, &clock, &mut ready);
+            releases.reclaim(&recordings, &clock, &mut ready);
             for object in ready.drain(..) {
                 let last_use = object.last_use.load(Ordering::SeqCst);
                 assert!(last_use > 0 && last_use <= clock.completed().serial(queue));
@@ -367,11 +367,11 @@ fn threads_never_see_a_released_object() {
         }
     };
     let released: u64 = thread::scope(|scope| {
-        let purgers = [scope.spawn(purge), scope.spawn(purge)];
+        let reclaimers = [scope.spawn(reclaim), scope.spawn(reclaim)];
         let recorders: Vec<_> = (0..3).map(|_| scope.spawn(record)).collect();
         recorders.into_iter().for_each(|thread| thread.join().unwrap());
         done.store(true, Ordering::SeqCst);
-        purgers.into_iter().map(|thread| thread.join().unwrap()).sum()
+        reclaimers.into_iter().map(|thread| thread.join().unwrap()).sum()
     });
     assert_eq!(released, 3 * rounds);
 }

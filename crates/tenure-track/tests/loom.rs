@@ -1,4 +1,4 @@
-//! Every interleaving of dropping, recording, submitting and purging, explored by `loom`.
+//! Every interleaving of dropping, recording, submitting and reclaiming, explored by `loom`.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p tenure-track --release --test loom`
 #![cfg(loom)]
@@ -37,10 +37,10 @@ impl World {
         self.clock.note_completed(queue, self.clock.submitted().serial(queue));
     }
 
-    /// Purges and checks that all released objects were used only by complete submissions.
-    fn purge_checked(&self, queue: QueueId) -> usize {
+    /// Reclaims and checks that all released objects were used only by complete submissions.
+    fn reclaim_checked(&self, queue: QueueId) -> usize {
         let mut ready = Vec::new();
-        self.releases.purge(&self.recordings, &self.clock, &mut ready);
+        self.releases.reclaim(&self.recordings, &self.clock, &mut ready);
         for used in &ready {
             let serial = used.load(Ordering::SeqCst);
             assert!(serial > 0, "released while the recording that uses it was open");
@@ -97,7 +97,7 @@ impl Drop for Noted {
     }
 }
 
-/// A drop on one thread, the recording that uses the object submitted on another, a purge and the
+/// A drop on one thread, the recording that uses the object submitted on another, a reclaim and the
 /// GPU's progress on a third.
 #[test]
 fn an_object_dropped_during_a_recording_outlives_its_submission() {
@@ -114,23 +114,23 @@ fn an_object_dropped_during_a_recording_outlives_its_submission() {
                 world.recordings.close(recording);
             }
         });
-        let purger = thread::spawn({
+        let reclaimer = thread::spawn({
             let world = world.clone();
             move || {
                 world.complete(GRAPHICS);
-                world.purge_checked(GRAPHICS)
+                world.reclaim_checked(GRAPHICS)
             }
         });
         drop(handle);
         recorder.join().unwrap();
-        let mut released = purger.join().unwrap();
+        let mut released = reclaimer.join().unwrap();
         world.complete(GRAPHICS);
-        released += world.purge_checked(GRAPHICS);
+        released += world.reclaim_checked(GRAPHICS);
         assert_eq!(released, 1, "released exactly once");
     });
 }
 
-/// The recording is opened while others already drop and purge; the last handle may be let go on
+/// The recording is opened while others already drop and reclaim; the last handle may be let go on
 /// either thread.
 #[test]
 fn a_recording_opened_during_the_race_protects_its_objects() {
@@ -150,10 +150,10 @@ fn a_recording_opened_during_the_race_protects_its_objects() {
         });
         drop(handle);
         world.complete(GRAPHICS);
-        let mut released = world.purge_checked(GRAPHICS);
+        let mut released = world.reclaim_checked(GRAPHICS);
         recorder.join().unwrap();
         world.complete(GRAPHICS);
-        released += world.purge_checked(GRAPHICS);
+        released += world.reclaim_checked(GRAPHICS);
         assert_eq!(released, 1);
     });
 }
@@ -180,15 +180,15 @@ fn recordings_on_two_queues_both_protect() {
         drop(handle);
         world.complete(GRAPHICS);
         let mut ready = Vec::new();
-        world.releases.purge(&world.recordings, &world.clock, &mut ready);
+        world.releases.reclaim(&world.recordings, &world.clock, &mut ready);
         assert!(ready.is_empty(), "the copy queue has completed nothing");
         on_graphics.join().unwrap();
         on_copy.join().unwrap();
         world.complete(GRAPHICS);
-        world.releases.purge(&world.recordings, &world.clock, &mut ready);
+        world.releases.reclaim(&world.recordings, &world.clock, &mut ready);
         assert!(ready.is_empty(), "the copy queue has completed nothing");
         world.complete(COPY);
-        world.releases.purge(&world.recordings, &world.clock, &mut ready);
+        world.releases.reclaim(&world.recordings, &world.clock, &mut ready);
         assert_eq!(ready.len(), 1);
     });
 }
@@ -219,9 +219,9 @@ fn objects_noted_as_used_are_never_released_as_unused() {
             });
             drop(handle);
             let mut released = 0;
-            let mut purge = || {
+            let mut reclaim = || {
                 let mut ready = Vec::new();
-                world.releases.purge(&world.recordings, &world.clock, &mut ready);
+                world.releases.reclaim(&world.recordings, &world.clock, &mut ready);
                 for used in &ready {
                     let serial = used.load(Ordering::SeqCst);
                     assert_eq!(serial > 0, is_used, "released before its recording was submitted");
@@ -229,13 +229,13 @@ fn objects_noted_as_used_are_never_released_as_unused() {
                 }
                 released += ready.len();
             };
-            purge();
+            reclaim();
             recorder.join().unwrap();
             if !is_used {
-                purge();
+                reclaim();
             }
             world.complete(GRAPHICS);
-            purge();
+            reclaim();
             assert_eq!(released, 1);
         });
     }
@@ -254,34 +254,34 @@ fn a_discarded_recording_releases_its_objects() {
         });
         drop(handle);
         let mut ready = Vec::new();
-        world.releases.purge(&world.recordings, &world.clock, &mut ready);
+        world.releases.reclaim(&world.recordings, &world.clock, &mut ready);
         if !ready.is_empty() {
             assert!(world.recordings.oldest_open() > 1, "released while the recording was open");
         }
         discarder.join().unwrap();
-        world.releases.purge(&world.recordings, &world.clock, &mut ready);
+        world.releases.reclaim(&world.recordings, &world.clock, &mut ready);
         assert_eq!(ready.len(), 1);
     });
 }
 
-/// Two purges at once hand out each entry once.
+/// Two reclaims at once hand out each entry once.
 #[test]
-fn two_purges_release_once() {
+fn two_reclaims_release_once() {
     loom::model(|| {
         let world = World::new(1);
         world.releases.push_after(Arc::new(AtomicU64::new(0)), SyncPoint::NONE, 1);
         drop(Handle::new(&world));
-        let purge = |world: &World| {
+        let reclaim = |world: &World| {
             let mut ready = Vec::new();
-            world.releases.purge(&world.recordings, &world.clock, &mut ready);
+            world.releases.reclaim(&world.recordings, &world.clock, &mut ready);
             ready.len()
         };
         let other = thread::spawn({
             let world = world.clone();
-            move || purge(&world)
+            move || reclaim(&world)
         });
-        let here = purge(&world);
+        let here = reclaim(&world);
         let there = other.join().unwrap();
-        assert_eq!(here + there + purge(&world), 2);
+        assert_eq!(here + there + reclaim(&world), 2);
     });
 }

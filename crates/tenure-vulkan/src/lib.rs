@@ -178,7 +178,7 @@
 //!
 //! ## Sets
 //!
-//! A [`SetBlock`] is a pool with sets of one [`SetLayout`], which may be an engine's own
+//! A [`SetPool`] is a pool with sets of one [`SetLayout`], which may be an engine's own
 //! ([`SetLayout::from_raw`]). Of arrays in sets, only the elements that shaders use need be written;
 //! without descriptor indexing all of an array that a shader uses.
 //!
@@ -251,7 +251,7 @@ mod usage;
 #[doc(no_inline)]
 pub use ash;
 
-pub use descriptor::{DescriptorHeap, SetBlock, SetLayout};
+pub use descriptor::{DescriptorHeap, SetLayout, SetPool};
 pub use device::Device;
 pub use error::CreateError;
 pub use features::{ApiVersion, OptionalFeatures};

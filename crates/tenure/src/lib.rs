@@ -152,9 +152,9 @@ pub mod compaction {
 pub mod resource {
     #[doc(inline)]
     pub use tenure_core::{
-        AccelerationStructureKind, Block, BufferInfo, BufferLayout, ClearValue, Compression, Dimension,
-        Needed, Plane, ReadbackTexture, SubresourceLayout, TexelData, TextureInfo, TextureRegion, TileQueue,
-        TileRegion, Used,
+        AccelerationStructureKind, BufferInfo, BufferLayout, ClearValue, Compression, Dimension, Needed,
+        Plane, ReadbackTexture, SubresourceLayout, TexelBlock, TexelData, TextureInfo, TextureRegion,
+        TileQueue, TileRegion, Used,
     };
 }
 

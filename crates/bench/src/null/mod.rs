@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use tenure_core::device::{
     self, AccelerationStructureRange, Descriptor, DescriptorDevice, DescriptorHeapDesc, DescriptorSource,
-    Device as _, HeapBudget, HeapDesc, MAX_QUEUES, ManagerSlot, MemoryBlock, MemoryDevice, MemoryFlags,
-    MemoryTypeId, ObjectRef, PagingPoint, Permit, Properties, QueryDevice, QueryHeapDesc, QueueDevice,
-    QueueSerial, RayDevice, Requirements, ResidencyDevice, ResourceDesc, SetDevice, SetWrite, SubmitSync,
+    Device as _, HeapBudget, HeapDesc, MAX_QUEUES, MemoryBlock, MemoryDevice, MemoryFlags, MemoryTypeId,
+    ObjectRef, PagingPoint, Permit, Properties, QueryDevice, QueryHeapDesc, QueueDevice, QueueSerial,
+    RayDevice, Requirements, ResidencyDevice, ResourceDesc, SetDevice, SetWrite, SingleManager, SubmitSync,
     TileDevice,
 };
 use tenure_core::{DeviceError, QueueId, SetBinding};
@@ -189,7 +189,7 @@ impl DescriptorDevice for Device {
 
 impl SetDevice for Device {
     type SetLayout = ();
-    type SetBlock = ();
+    type SetPool = ();
 
     fn write_set(&self, _: Permit<Self>, (): &(), _: u32, writes: &[SetWrite<'_, Self>]) -> Result {
         black_box(writes);
@@ -198,7 +198,7 @@ impl SetDevice for Device {
 
     answered! {
         create_set_layout(&[SetBinding]) -> Result = Ok(());
-        create_set_block(Permit<Self>, &(), u32) -> Result = Ok(());
+        create_set_pool(Permit<Self>, &(), u32) -> Result = Ok(());
     }
 }
 
@@ -258,8 +258,8 @@ impl device::Device for Device {
         self.tables.properties()
     }
 
-    fn manager_slot(&self) -> &ManagerSlot {
-        self.tables.manager_slot()
+    fn single_manager(&self) -> &SingleManager {
+        self.tables.single_manager()
     }
 
     answered! {

@@ -19,8 +19,8 @@ pub(super) enum Kind {
     CreateDrop,
     /// As `CreateDrop`, and the end of the frame, on one thread, is counted.
     Frames,
-    /// As `CreateDrop`, and after each 64 the worker calls `purge`.
-    Purge,
+    /// As `CreateDrop`, and after each 64 the worker calls `reclaim`.
+    Reclaim,
     /// Each worker drops the buffers that it created.
     Release,
     /// Each worker drops buffers that another worker created.
@@ -34,7 +34,7 @@ pub(super) enum Kind {
 pub(super) const KINDS: [(Kind, &str); 7] = [
     (Kind::CreateDrop, "create and drop"),
     (Kind::Frames, "create and drop, with the frame's end"),
-    (Kind::Purge, "create, drop and purge"),
+    (Kind::Reclaim, "create, drop and reclaim"),
     (Kind::Release, "drop one's own"),
     (Kind::ReleaseOthers, "drop another's"),
     (Kind::Trade, "drop another's, create anew"),
@@ -86,7 +86,7 @@ impl<'a> Site<'a> {
     pub(super) fn prepare(&self, kind: Kind, worker: usize) -> Result<(), Error> {
         match kind {
             Kind::Release | Kind::ReleaseOthers | Kind::Trade => self.fill(&mut self.held(worker), EACH),
-            Kind::CreateDrop | Kind::Frames | Kind::Purge | Kind::Constants => Ok(()),
+            Kind::CreateDrop | Kind::Frames | Kind::Reclaim | Kind::Constants => Ok(()),
         }
     }
 
@@ -102,7 +102,7 @@ impl<'a> Site<'a> {
         let mut buffers = self.held(worker);
         match kind {
             Kind::CreateDrop | Kind::Frames => self.create_and_drop(&mut buffers, || Ok(())),
-            Kind::Purge => self.create_and_drop(&mut buffers, || self.gpu.purge()),
+            Kind::Reclaim => self.create_and_drop(&mut buffers, || self.gpu.reclaim()),
             Kind::Release | Kind::ReleaseOthers => {
                 buffers.clear();
                 Ok(())

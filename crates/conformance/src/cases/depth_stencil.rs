@@ -71,7 +71,7 @@ pub fn planes_keep_their_texels<H: Harness>(harness: &H) {
         bench.copy_parts(&texture, &copy, &regions);
         bench.check_parts(&copy, &regions, &texels);
         drop((texture, copy));
-        bench.gpu.purge().unwrap();
+        bench.gpu.reclaim().unwrap();
         count[usize::from(format.has_stencil())] += 1;
     }
     println!("{} formats of depth, {} of depth and stencil", count[0], count[1]);
@@ -106,7 +106,7 @@ pub fn planes_are_copied_together<H: Harness>(harness: &H) {
         }
         bench.check_parts(&copy, &regions, &texels);
         drop((first, second, copy));
-        bench.gpu.purge().unwrap();
+        bench.gpu.reclaim().unwrap();
     }
     bench.end();
 }

@@ -75,7 +75,7 @@ pub fn external_errors_are_returned<H: Harness>(harness: &H) {
         assert!(gpu.record(Queue::Graphics, "inside")?.submit().is_err());
         assert!(gpu.submit_external(Queue::Graphics, &SyncPoint::NONE, |_| Ok::<(), Error>(())).is_err());
         gpu.completed()?;
-        gpu.purge()?;
+        gpu.reclaim()?;
         Ok::<(), Error>(())
     })
     .unwrap();

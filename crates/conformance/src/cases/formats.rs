@@ -136,7 +136,7 @@ impl<H: Harness> Bench<'_, H> {
         if let Some(twin) = format.srgb_twin() {
             self.gpu.create_texture_view(&copy, &TextureViewDesc::sampled().format(twin)).unwrap();
         }
-        self.gpu.purge().unwrap();
+        self.gpu.reclaim().unwrap();
     }
 
     /// Copies all mips of one texture to another on the GPU, through a buffer.

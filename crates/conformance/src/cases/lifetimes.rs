@@ -52,11 +52,11 @@ pub fn resources_outlive_their_handles_while_a_recording_is_open<H: Harness>(har
     assert!(report.open_recordings[0].held_back >= SIZE);
     let held = harness.hold();
     let done = recording.submit().unwrap();
-    bench.gpu.purge().unwrap();
+    bench.gpu.reclaim().unwrap();
     assert!(!held || bench.live(PoolKind::SmallBuffers) >= 1, "the buffer was freed while the GPU reads it");
     harness.settle();
     bench.wait(&done);
-    bench.gpu.purge().unwrap();
+    bench.gpu.reclaim().unwrap();
     assert_eq!(bench.live(PoolKind::SmallBuffers), 0, "the buffer was not freed");
     assert_eq!(bench.gpu.stats().pending_releases, 0);
     assert_bytes(&contents(&readback), &bytes, "the buffer dropped while recording");
@@ -74,7 +74,7 @@ pub fn resources_outlive_their_handles_while_the_gpu_uses_them<H: Harness>(harne
         recording.copy_buffer(&mesh, 0, &readback, 0, SIZE).unwrap();
     });
     drop(mesh);
-    bench.gpu.purge().unwrap();
+    bench.gpu.reclaim().unwrap();
     assert!(!held || bench.live(PoolKind::SmallBuffers) == 1, "the buffer was freed while the GPU reads it");
     trample(&bench);
     harness.settle();
@@ -94,7 +94,7 @@ pub fn a_discarded_recording_holds_nothing_back<H: Harness>(harness: &H) {
     let mut recording = bench.gpu.record(Queue::Graphics, "discarded").unwrap();
     recording.copy_buffer(&mesh, 0, &readback, 0, SIZE).unwrap();
     drop(mesh);
-    bench.gpu.purge().unwrap();
+    bench.gpu.reclaim().unwrap();
     assert_eq!(bench.live(PoolKind::SmallBuffers), 1, "the buffer was freed while the recording is open");
     drop(recording);
     bench.finish();
@@ -120,11 +120,11 @@ pub fn objects_of_the_program_are_deferred<H: Harness>(harness: &H) {
     let pipeline = bench.gpu.defer("pipeline", Counted(dropped.clone()));
     let recording = bench.gpu.record(Queue::Graphics, "draw").unwrap();
     drop(pipeline);
-    bench.gpu.purge().unwrap();
+    bench.gpu.reclaim().unwrap();
     assert_eq!(count(), 0, "dropped while a recording is open");
     let held = harness.hold();
     recording.submit().unwrap();
-    bench.gpu.purge().unwrap();
+    bench.gpu.reclaim().unwrap();
     assert!(!held || count() == 0, "dropped before the GPU has finished");
     bench.finish();
     assert_eq!(count(), 1);
@@ -140,7 +140,7 @@ pub fn values_wait_for_their_sync_point<H: Harness>(harness: &H) {
     let held = harness.hold();
     let done = bench.submit(Queue::Graphics, |_| ());
     bench.gpu.release_after(Counted(dropped.clone()), done).unwrap();
-    bench.gpu.purge().unwrap();
+    bench.gpu.reclaim().unwrap();
     assert!(!held || count() == 0, "dropped before its submission is complete");
     bench.finish();
     assert_eq!(count(), 1, "kept because of an open recording");

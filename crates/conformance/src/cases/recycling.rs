@@ -23,7 +23,7 @@ fn few() -> Config {
             .dynamic_samplers(Some(16))
             .block(16)
             .chunk(16)
-            .set_block(4)
+            .set_pool(4)
             .poison(true)
             .report_unnamed(true),
     )
@@ -92,7 +92,7 @@ pub fn descriptors_outlive_their_handles<H: Harness>(harness: &H) {
                 }
             });
             submitted.push((inputs.into_iter().map(ShaderInput::into_expected).collect::<Vec<_>>(), out));
-            bench.gpu.purge().unwrap();
+            bench.gpu.reclaim().unwrap();
         }
         bench.finish();
         for (memories, out) in submitted {
@@ -273,7 +273,7 @@ pub fn owners_of_descriptors_are_reported<H: Harness>(harness: &H) {
     bench.end();
 }
 
-/// Blocks of sets are reused, and destroyed by `trim`.
+/// Pools of sets are reused, and destroyed by `trim`.
 pub fn sets_are_recycled<H: Harness>(harness: &H) {
     let bench = few_of(harness);
     if bench.has_sets() {
@@ -297,10 +297,10 @@ pub fn sets_are_recycled<H: Harness>(harness: &H) {
             if round % 20 == 0 {
                 bench.check_results(&inputs, &out, "a set of the recording");
             }
-            most = most.max(bench.gpu.stats().descriptors.set_blocks);
+            most = most.max(bench.gpu.stats().descriptors.set_pools);
         }
         assert!((2..40).contains(&most), "{most} blocks");
-        let blocks = || bench.gpu.stats().descriptors.set_blocks;
+        let blocks = || bench.gpu.stats().descriptors.set_pools;
         bench.finish();
         bench.gpu.trim();
         assert_eq!(blocks(), 0, "unused blocks were not destroyed");

@@ -82,7 +82,7 @@ pub fn frames_of_many_threads_create_nothing<H: Harness>(harness: &H) {
             .upload_page(upload_page)
             .readback_page(upload_page),
     );
-    let descriptors = pages.descriptors.clone().chunk(16).set_block(4);
+    let descriptors = pages.descriptors.clone().chunk(16).set_pool(4);
     // Which of the threads' uploads find the GPU idle depends on time, and so does the staging memory of the others.
     let in_place = InPlaceConfig::default().uploads(false);
     let config = pages.descriptors(descriptors).in_place(in_place);

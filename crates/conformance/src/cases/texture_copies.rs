@@ -38,7 +38,7 @@ pub fn textures_are_copied_on_every_queue<H: Harness>(harness: &H) {
             });
             assert_texels(&bench.download_texels(&copy), &texels, &format!("{queue:?}, {:?}", desc.info));
         }
-        bench.gpu.purge().unwrap();
+        bench.gpu.reclaim().unwrap();
     }
     bench.end();
 }
@@ -62,7 +62,7 @@ pub fn subresources_are_copied_alone<H: Harness>(harness: &H) {
         assert_texels(&bench.download_texels(&copy), &copied, &format!("copy, {:?}", desc.info));
         assert_texels(&bench.download_texels(&source), &texels, &format!("source, {:?}", desc.info));
         drop((source, copy));
-        bench.gpu.purge().unwrap();
+        bench.gpu.reclaim().unwrap();
     }
     bench.end();
 }

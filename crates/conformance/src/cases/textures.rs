@@ -126,7 +126,7 @@ pub fn textures_survive_their_neighbours<H: Harness>(harness: &H) {
             let gone = usize::try_from(rng.below(kept.len() as u64)).unwrap();
             kept.swap_remove(gone);
         }
-        bench.gpu.purge().unwrap();
+        bench.gpu.reclaim().unwrap();
     }
     for (texture, texels) in &kept {
         let found = bench.download_texels(texture);

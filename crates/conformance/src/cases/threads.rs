@@ -33,7 +33,7 @@ fn work<H: Harness>(bench: &Bench<'_, H>, seed: u64, stop: &AtomicBool) -> Resul
                 drop(bench.gpu.create_texture(&desc)?);
             }
             6 => drop(bench.gpu.record(Queue::Copy, "discarded")?),
-            _ => bench.gpu.purge()?,
+            _ => bench.gpu.reclaim()?,
         }
         if meshes.len() > 40 {
             meshes.drain(..rng.size(5) as usize);

@@ -3,12 +3,12 @@
 use conformance::{Look, Through};
 use tenure_core::State;
 use tenure_core::device::Device;
-use tenure_sim::{DescriptorAt, DescriptorHeap, List, Resource, SetBlock};
+use tenure_sim::{DescriptorAt, DescriptorHeap, List, Resource, SetPool};
 
 /// The location of a descriptor; `offset` is the dynamic offset of constants.
 fn at<'a, D>(through: &Through<'a, D>, offset: Option<u32>) -> DescriptorAt<'a>
 where
-    D: Device<DescriptorHeap = DescriptorHeap, SetBlock = SetBlock>,
+    D: Device<DescriptorHeap = DescriptorHeap, SetPool = SetPool>,
 {
     match (*through, offset) {
         (Through::Heap { heap, index }, _) => DescriptorAt::Heap { heap, index },
@@ -29,7 +29,7 @@ pub(crate) fn record<D>(
     out: &Resource,
     offset: u64,
 ) where
-    D: Device<DescriptorHeap = DescriptorHeap, SetBlock = SetBlock>,
+    D: Device<DescriptorHeap = DescriptorHeap, SetPool = SetPool>,
 {
     let read = State::NON_PIXEL_SHADER;
     let (dynamic, state) = match look {

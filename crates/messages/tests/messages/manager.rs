@@ -276,7 +276,7 @@ fn names(table: &mut Table) {
         Simulated::Heap,
         Simulated::List,
         Simulated::DescriptorHeap,
-        Simulated::SetBlock,
+        Simulated::SetPool,
         Simulated::QueryHeap,
         Simulated::Fence,
         Simulated::Semaphore,

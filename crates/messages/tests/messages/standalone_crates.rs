@@ -102,7 +102,7 @@ fn heap(table: &mut Table) {
         HeapError::Failed { call: "create_heap", code: 17 },
     ];
     table.all(refusals.clone());
-    let steps = [Step::WithinBudget, Step::AfterGivingBack, Step::BeyondBudget, Step::AfterWait];
+    let steps = [Step::WithinBudget, Step::AfterTrim, Step::BeyondBudget, Step::AfterWait];
     table.all(steps);
     let answer = |step| Answer { memory: MEMORY, step, refusal: refusals[0].clone() };
     table.all([

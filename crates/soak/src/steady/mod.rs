@@ -35,8 +35,8 @@ enum Ending {
     Wait,
     /// It polls the GPU.
     Completed,
-    /// It purges.
-    Purge,
+    /// It reclaims.
+    Reclaim,
     /// It does nothing.
     Nothing,
 }
@@ -44,7 +44,7 @@ enum Ending {
 impl Ending {
     /// True when the round's end reclaims objects that the GPU has finished with.
     const fn gives_back(self) -> bool {
-        matches!(self, Self::Frame | Self::Wait | Self::Purge)
+        matches!(self, Self::Frame | Self::Wait | Self::Reclaim)
     }
 }
 
@@ -95,7 +95,7 @@ impl Plan {
         let mut rng = Rng::new(seed ^ 0x5EAD);
         let setup = Setup::new(seed, &mut rng).steady(rng.below(2) == 0);
         let endings =
-            [Ending::Frame, Ending::Frame, Ending::Wait, Ending::Completed, Ending::Purge, Ending::Nothing];
+            [Ending::Frame, Ending::Frame, Ending::Wait, Ending::Completed, Ending::Reclaim, Ending::Nothing];
         let holds = [KeptOpen::Nothing, KeptOpen::Nothing, KeptOpen::Recording, KeptOpen::Handles];
         let mut roads: Vec<_> = ROADS.iter().collect();
         let count = 1 + rng.below(MOST_ROADS);
@@ -208,8 +208,8 @@ fn play(plan: &Plan, device: &Device, rounds: u64) -> Checked {
     // sets are full in each round. Objects that are cached for fewer frames than the GPU is behind would be created again in each
     // round.
     let mut config = plan.setup.config();
-    let DescriptorConfig { block, set_block, .. } = config.descriptors;
-    config.descriptors = DescriptorConfig::default().block(block).set_block(set_block);
+    let DescriptorConfig { block, set_pool, .. } = config.descriptors;
+    config.descriptors = DescriptorConfig::default().block(block).set_pool(set_pool);
     config.frames.idle = FrameConfig::default().idle;
     let gpu = failed("no manager", Gpu::new(device.clone(), config))?;
     let lasting = failed("persistent objects", Lasting::new(&gpu))?;
@@ -283,7 +283,7 @@ fn round(
             }
         }
         Ending::Completed => drop(failed("completed", gpu.completed())?),
-        Ending::Purge => failed("purge", gpu.purge())?,
+        Ending::Reclaim => failed("reclaim", gpu.reclaim())?,
         Ending::Nothing => {}
     }
     frame.map_or(Ok(()), |frame| failed("end a frame", frame.end()))?;

@@ -3,7 +3,7 @@
 use tenure_core::device::prelude::*;
 use tenure_core::{
     Bind, BindingKind, BufferViewDesc, DescriptorSetDesc, DescriptorTableDesc, MemoryUse, Queue, SamplerDesc,
-    SamplerInfo, SetBinding, SetDescriptor, SetLayoutDesc, State, Subresource, Usage,
+    SamplerInfo, SetBinding, SetDescriptor, SetLayoutDesc, ShaderStages, State, Subresource, Usage,
 };
 use tenure_sim::{DescriptorAt, Device};
 use test_random::Rng;
@@ -120,6 +120,13 @@ pub(super) fn drop_table_or_set(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
+/// How the shown resources are declared: by their table or set, at its place in the list.
+enum Declared {
+    OneByOne,
+    Table(usize),
+    Set(usize),
+}
+
 /// A separate recording, in which shaders copy the contents of views to a buffer.
 struct Look {
     open: OpenRecording,
@@ -142,18 +149,27 @@ impl Look {
 
     /// Declares everything that shaders will read; the ranges are known, live, and are not written. False if
     /// nothing can be read.
-    fn prepare(&mut self, world: &mut World, ranges: &[ShownRange]) -> Checked<bool> {
+    fn prepare(&mut self, world: &mut World, ranges: &[ShownRange], declared: Declared) -> Checked<bool> {
         let out = world.buffers[self.out].part();
-        for ShownRange { range, is_fixed } in ranges {
-            if *is_fixed {
-                continue;
+        let read = || ranges.iter().filter(|shown| !shown.is_fixed).map(|shown| shown.range.part);
+        let is_fine =
+            |part| world.contents.is_known(part) && part != out && world.buffer(part.object).is_some();
+        if !read().all(is_fine) {
+            return Ok(false);
+        }
+        let recording = &mut self.open.recording;
+        let used = match declared {
+            Declared::Table(at) => recording.use_table(&world.tables[at].table, ShaderStages::NonPixel),
+            Declared::Set(at) => recording.use_set(&world.sets[at].set, ShaderStages::NonPixel),
+            Declared::OneByOne => {
+                let mut buffers = read().filter_map(|part| world.buffer(part.object));
+                buffers.try_for_each(|buffer| {
+                    recording.use_resource(buffer, Subresource::All, State::NON_PIXEL_SHADER)
+                })
             }
-            let is_fine = world.contents.is_known(range.part) && range.part != out;
-            let Some(buffer) = world.buffer(range.part.object).filter(|_| is_fine) else { return Ok(false) };
-            let used = self.open.recording.use_resource(buffer, Subresource::All, State::NON_PIXEL_SHADER);
-            if world.allow("use a shown resource", used)?.is_none() {
-                return Ok(false);
-            }
+        };
+        if world.allow("use a shown resource", used)?.is_none() {
+            return Ok(false);
         }
         let out = &world.buffers[self.out].buffer;
         let used = self.open.recording.use_resource(out, Subresource::All, State::UNORDERED_ACCESS);
@@ -177,7 +193,7 @@ pub(super) fn read(world: &mut World, rng: &mut Rng) -> Checked {
     let sets_heaps = world.device().properties().sets_descriptor_heaps();
     let at = one_of(rng, &world.tables);
     let of_set = one_of(rng, &world.sets).filter(|_| !sets_heaps || happens(rng, 50));
-    read_table(world, at, of_set)?;
+    read_table(world, at, of_set, happens(rng, 50))?;
     if happens(rng, 40) {
         world.say(|| "drop the descriptors".to_owned());
         at.into_iter().for_each(|at| drop(world.tables.swap_remove(at)));
@@ -190,13 +206,20 @@ pub(super) fn read(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// Shaders read through a table and a set, by their places in the lists.
-pub(super) fn read_table(world: &mut World, of_table: Option<usize>, of_set: Option<usize>) -> Checked {
+/// Shaders read through a table and a set, by their places in the lists. Their resources are declared one by one, or as a
+/// whole.
+pub(super) fn read_table(
+    world: &mut World,
+    of_table: Option<usize>,
+    of_set: Option<usize>,
+    is_whole: bool,
+) -> Checked {
     let Some(mut look) = Look::begin(world)? else { return Ok(()) };
     world.say(|| "look through a table and a set".to_owned());
     if let Some(at) = of_table {
         let ranges = world.tables[at].ranges.clone();
-        if look.prepare(world, &ranges)? {
+        let declared = if is_whole { Declared::Table(at) } else { Declared::OneByOne };
+        if look.prepare(world, &ranges, declared)? {
             let out = &world.buffers[look.out].buffer;
             let (commands, scratch) = look.open.recording.split();
             if let (Ok(row), Ok(place)) = (scratch.table(&world.tables[at].table), scratch.buffer(out)) {
@@ -212,7 +235,8 @@ pub(super) fn read_table(world: &mut World, of_table: Option<usize>, of_set: Opt
     }
     if let Some(at) = of_set {
         let ranges = world.sets[at].ranges.clone();
-        if look.prepare(world, &ranges)? {
+        let declared = if is_whole { Declared::Set(at) } else { Declared::OneByOne };
+        if look.prepare(world, &ranges, declared)? {
             let out = &world.buffers[look.out].buffer;
             let (commands, scratch) = look.open.recording.split();
             if let (Ok(set), Ok(place)) = (scratch.lasting_set(&world.sets[at].set), scratch.buffer(out)) {
@@ -236,7 +260,7 @@ pub(super) fn read_dynamic(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(mut look) = Look::begin(world)? else { return Ok(()) };
     world.say(|| format!("look through {} descriptors of a recording", chosen.len()));
     let ranges = ranges(world, &chosen);
-    if !chosen.is_empty() && look.prepare(world, &ranges)? {
+    if !chosen.is_empty() && look.prepare(world, &ranges, Declared::OneByOne)? {
         let binds: Vec<Bind<'_, Device>> = chosen.iter().map(|at| (&world.shown[*at].view).into()).collect();
         let out = &world.buffers[look.out].buffer;
         let (commands, scratch) = look.open.recording.split();
@@ -280,7 +304,7 @@ pub(super) fn samplers(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(mut look) = Look::begin(world)? else { return Ok(()) };
     world.say(|| "look through a set with a sampler".to_owned());
     let ranges = ranges(world, &chosen);
-    if look.prepare(world, &ranges)? {
+    if look.prepare(world, &ranges, Declared::OneByOne)? {
         let binds = [SetDescriptor::new(0, &world.shown[at].view), SetDescriptor::new(1, &sampler)];
         let out = &world.buffers[look.out].buffer;
         let (commands, scratch) = look.open.recording.split();
@@ -298,6 +322,38 @@ pub(super) fn samplers(world: &mut World, rng: &mut Rng) -> Checked {
     }
     // The layout and the sampler go while the recording has a set of them.
     drop((layout, sampler));
+    world.submit(look.open)?;
+    Ok(())
+}
+
+/// Shaders read constants of several sizes through the sets of their pages.
+pub(super) fn dynamic_constants(world: &mut World, rng: &mut Rng) -> Checked {
+    let binding = [SetBinding::new(0, BindingKind::DynamicConstants)];
+    let made = world.gpu.create_set_layout(&SetLayoutDesc::new(&binding).name("draw"));
+    let Some(layout) = world.allow("a layout", made)? else { return Ok(()) };
+    let Some(mut look) = Look::begin(world)? else { return Ok(()) };
+    world.say(|| "look through the sets of constants".to_owned());
+    let count = if look.prepare(world, &[], Declared::OneByOne)? { 1 + rng.below(8) } else { 0 };
+    for _ in 0..count {
+        let size = READ + rng.size(11);
+        let bytes = rng.bytes(size);
+        let out = &world.buffers[look.out];
+        let to = Range { offset: look.next, size: READ, ..out.all() };
+        let (commands, scratch) = look.open.recording.split();
+        let made = scratch.dynamic_constant_bytes(&layout, &bytes).and_then(|draw| {
+            let place = scratch.buffer(&out.buffer)?;
+            let (block, set, offset) = (draw.set().block(), draw.set().index(), draw.dynamic_offset().into());
+            let at = DescriptorAt::Dynamic { block, set, binding: 0, element: 0, offset };
+            let to = place.offset() + to.offset;
+            commands.raw().read_descriptor(at, State::VERTEX_OR_CONSTANT, place.raw(), to, READ);
+            Ok(())
+        });
+        if world.allow("dynamic constants", made)?.is_some() {
+            look.open.note(Effect::Write { to, bytes: bytes[..READ as usize].to_vec() });
+            look.next += READ;
+        }
+    }
+    drop(layout);
     world.submit(look.open)?;
     Ok(())
 }

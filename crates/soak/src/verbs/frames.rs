@@ -1,6 +1,9 @@
 //! Frames and windows.
 
-use tenure_core::{Awaited, Error, Frame, Queue, State, Subresource, SwapchainDesc};
+use tenure_core::{
+    Awaited, ColorSpace, Error, Format, Frame, PresentMode, Queue, State, Subresource, SurfaceFormat,
+    SwapchainDesc,
+};
 use tenure_sim::{Swapchain, SwapchainEvent};
 use test_random::Rng;
 
@@ -65,7 +68,7 @@ pub(super) fn swapchain(world: &mut World, rng: &mut Rng) -> Checked {
             swapchain.script_present(1, event);
         }
     }
-    // A resize purges.
+    // A resize reclaims.
     let presented = survive(|| present(world, rng, &mut swapchain));
     world.swapchain = Some(swapchain);
     match presented {
@@ -95,6 +98,25 @@ fn present(world: &World, rng: &mut Rng, swapchain: &mut Swapchain) -> Result<()
         swapchain.present(image)?;
     }
     frame.end()
+}
+
+/// The window moves to another screen, or the program prefers other formats and modes.
+pub(super) fn wishes(world: &mut World, rng: &mut Rng) -> Checked {
+    const SRGB: SurfaceFormat = SurfaceFormat::new(Format::Rgba8Srgb, ColorSpace::Srgb);
+    let Some(swapchain) = &mut world.swapchain else { return Ok(()) };
+    if happens(rng, 40) {
+        let formats = any(rng, [&[SRGB][..], &[SRGB, SurfaceFormat::HDR10], &[SurfaceFormat::SC_RGB, SRGB]]);
+        swapchain.offer(formats, any(rng, [&PresentMode::ALL[..], &[PresentMode::Fifo]]));
+    }
+    if happens(rng, 60) {
+        let wishes = [&[][..], &[SurfaceFormat::HDR10], &[SurfaceFormat::SC_RGB, SurfaceFormat::HDR10]];
+        swapchain.set_formats(any(rng, wishes));
+    }
+    if happens(rng, 60) {
+        swapchain.set_modes(any(rng, [&[][..], &[PresentMode::Mailbox], &[PresentMode::Immediate]]));
+    }
+    world.say(|| "other formats and modes of the window".to_owned());
+    self::swapchain(world, rng)
 }
 
 /// Closes the window.

@@ -73,8 +73,8 @@ fn thin_out(world: &mut World, rng: &mut Rng) -> Checked {
         world.contents.add(known.part(), bytes);
         world.buffers.push(known);
     }
-    let purged = survive(|| world.gpu.purge());
-    world.allow("purge", purged)?;
+    let reclaimed = survive(|| world.gpu.reclaim());
+    world.allow("reclaim", reclaimed)?;
     Ok(())
 }
 
@@ -139,7 +139,7 @@ pub(super) fn moved_views(world: &mut World, rng: &mut Rng) -> Checked {
             world.uploads.push(upload);
         }
     }
-    descriptors::read_table(world, Some(at), None)
+    descriptors::read_table(world, Some(at), None, false)
 }
 
 /// Readbacks of a recording that are dropped before it is submitted: their bytes are written nevertheless.

@@ -1,4 +1,4 @@
-//! The manager's own services: purges, moves, limits, reports.
+//! The manager's own services: reclaims, moves, limits, reports.
 
 use std::collections::HashMap;
 
@@ -13,10 +13,10 @@ use crate::world::{Checked, World, wrong};
 /// Bytes that no resource of a program exceeds: the first move of a call may be larger than its budget.
 const LARGEST: u64 = 10 << 20;
 
-pub(super) fn purge(world: &mut World, _: &mut Rng) -> Checked {
-    world.say(|| "purge".to_owned());
-    let purged = survive(|| world.gpu.purge());
-    world.allow("purge", purged)?;
+pub(super) fn reclaim(world: &mut World, _: &mut Rng) -> Checked {
+    world.say(|| "reclaim".to_owned());
+    let reclaimed = survive(|| world.gpu.reclaim());
+    world.allow("reclaim", reclaimed)?;
     Ok(())
 }
 
@@ -129,8 +129,8 @@ pub(super) fn report(world: &mut World, _: &mut Rng) -> Checked {
 pub(super) fn costs(world: &mut World, rng: &mut Rng) -> Checked {
     let desc = BufferDesc::new(rng.size(24), Usage::SHADER_READ);
     // Reclaimed resources and other threads may make room meanwhile.
-    let purged = survive(|| world.gpu.purge());
-    world.allow("purge", purged)?;
+    let reclaimed = survive(|| world.gpu.reclaim());
+    world.allow("reclaim", reclaimed)?;
     let (cost, before) = (world.gpu.buffer_cost(&desc), world.gpu.stats().reserved);
     if let Some(cost) = world.allow("the cost of a buffer", cost)?
         && let made = world.gpu.create_buffer(&desc)

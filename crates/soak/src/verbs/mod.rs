@@ -94,7 +94,7 @@ const VERBS: &[Verb] = &[
     verb(3, graphs::random),
     verb(1, graphs::deferred),
     verb(1, graphs::panics),
-    verb(2, memory::purge),
+    verb(2, memory::reclaim),
     verb(2, memory::trim),
     verb(4, memory::compact),
     verb(2, memory::sums),
@@ -142,6 +142,10 @@ const VERBS: &[Verb] = &[
     verb(4, read_only::upload),
     verb(8, read_only::read),
     verb(2, read_only::drop_one),
+    verb(4, textures::generate_mips),
+    verb(4, recordings::use_range),
+    verb(3, descriptors::dynamic_constants),
+    verb(2, frames::wishes),
 ];
 
 /// The weights under some trouble.

@@ -7,7 +7,7 @@ use tenure_core::{Format, device::CommandList as _};
 use tenure_sim::Device;
 use test_random::Rng;
 
-use super::{any, happens, one_of, span};
+use super::{any, happens, one_of, span, textures};
 use crate::callbacks::{check_own_panic, panic_on_purpose};
 use crate::contents::{Effect, Range};
 use crate::setup::Trouble;
@@ -131,6 +131,31 @@ pub(super) fn use_textures(world: &mut World, rng: &mut Rng) -> Checked {
     }
     let number = known.number;
     world.say(|| format!("read t{number} part {part} in {state:?}"));
+    world.allow("use a texture", used)?;
+    Ok(())
+}
+
+/// Several mips and layers of a texture are declared at once.
+pub(super) fn use_range(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = pick(world, rng)? else { return Ok(()) };
+    let Some(index) = one_of(rng, &world.textures) else { return Ok(()) };
+    let known = &world.textures[index];
+    let (range, parts) = textures::range(rng, known.texture.info());
+    if parts.iter().any(|part| !world.contents.is_known(known.part(*part))) {
+        return Ok(());
+    }
+    let state = any(rng, [State::NON_PIXEL_SHADER, State::SHADER_READ, State::COPY_SRC]);
+    let recording = &mut world.open[at].recording;
+    let used = recording.use_resource(&known.texture, range, state);
+    if used.is_ok() {
+        let (commands, scratch) = recording.split();
+        if let Ok(object) = scratch.texture(&known.texture) {
+            parts.iter().for_each(|part| commands.raw().use_texture(object, Subresource::One(*part), state));
+        }
+        world.open[at].note_use(known.number);
+    }
+    let number = known.number;
+    world.say(|| format!("read parts {parts:?} of t{number} in {state:?}"));
     world.allow("use a texture", used)?;
     Ok(())
 }

@@ -1,12 +1,13 @@
 //! Textures.
 
-use tenure_core::device::{Barrier, MemoryTypeId, Permit, ResourceDesc, prelude::*};
+use tenure_core::device::{Barrier, MemoryTypeId, Permit, ResourceDesc, TextureInfo, prelude::*};
 use tenure_core::{
-    BufferLayout, Dimension, Format, Queue, State, Subresource, TexelData, TextureDesc, Usage,
+    BufferLayout, Dimension, Format, Queue, State, Subresource, Subresources, TexelData, TextureDesc, Usage,
 };
 use test_random::Rng;
 
-use super::{any, happens, one_of};
+use super::{any, happens, one_of, recordings};
+use crate::contents::Effect;
 use crate::world::{Checked, Grid, KnownTexture, LONG, World, compare};
 
 const FORMATS: [Format; 7] = [
@@ -139,6 +140,40 @@ pub(super) fn in_page(world: &mut World, rng: &mut Rng) -> Checked {
     if let Some(texture) = world.allow("a texture in a page", made)? {
         add(world, KnownTexture { number, texture }, None);
     }
+    Ok(())
+}
+
+/// Some mips of some layers, and the numbers of their subresources.
+pub(super) fn range(rng: &mut Rng, info: &TextureInfo) -> (Subresources, Vec<u32>) {
+    let first = rng.below(info.mips.into()) as u32;
+    let end = first + 1 + rng.below((info.mips - first).into()) as u32;
+    let layer = rng.below(info.layers().into()) as u32;
+    let layers = if happens(rng, 50) { layer..layer + 1 } else { layer..info.layers() };
+    let parts = layers.clone().flat_map(|layer| (first..end).map(move |mip| layer * info.mips + mip));
+    (Subresources::mips(first..end).of_layers(layers), parts.collect())
+}
+
+/// Filters mips from the first one of a range.
+pub(super) fn generate_mips(world: &mut World, rng: &mut Rng) -> Checked {
+    let Some(at) = recordings::pick(world, rng)? else { return Ok(()) };
+    let Some(index) = one_of(rng, &world.textures) else { return Ok(()) };
+    let known = &world.textures[index];
+    let mips = known.texture.info().mips;
+    let (range, parts) = range(rng, known.texture.info());
+    let Some(first) = parts.first().map(|part| part % mips) else { return Ok(()) };
+    let (sources, filtered): (Vec<u32>, Vec<u32>) = parts.iter().partition(|part| *part % mips == first);
+    if filtered.is_empty() || sources.iter().any(|part| !world.contents.is_known(known.part(*part))) {
+        return Ok(());
+    }
+    let generated = world.open[at].recording.generate_mips(&known.texture, range);
+    let number = known.number;
+    if generated.is_ok() {
+        let effects: Vec<_> = filtered.iter().map(|part| Effect::Filter { to: known.part(*part) }).collect();
+        effects.into_iter().for_each(|effect| world.open[at].note(effect));
+        world.open[at].note_use(number);
+    }
+    world.say(|| format!("generate parts {filtered:?} of t{number}"));
+    world.allow("generate mips", generated)?;
     Ok(())
 }
 

@@ -65,7 +65,7 @@ fn options(layer: &Layer) -> DeviceConfig {
     let hazards = Arc::clone(&layer.hazards);
     let report = move |message: &d3d12::Message| {
         if message.severity >= Severity::Error {
-            hazards.report(format_args!("{:?} {}: {}", message.severity, message.id, message.text));
+            hazards.report(message);
         }
     };
     let validation = layer.wanted != Validation::Off;

@@ -85,7 +85,7 @@ pub(super) fn run<D: Device>(
         return Err(Error::Timeout { what: Awaited::LastFrame, waited_ms });
     }
     let reads_checked = checker.finish()?;
-    gpu.purge()?;
+    gpu.reclaim()?;
     observer.observe(&gpu, Moment::Idle);
     let at_end = meter();
     let stats_peak_reserved = gpu.stats().peak_reserved;

@@ -6,7 +6,7 @@
 
 mod divided;
 mod placing;
-mod purge;
+mod reclaim;
 mod ref_shard;
 mod retired;
 
@@ -20,7 +20,7 @@ use tenure_heap::InvalidProperties;
 
 use divided::DividedTransfers;
 pub(crate) use divided::{DividedTransfer, PieceWaits};
-pub(crate) use purge::Panicked;
+pub(crate) use reclaim::Panicked;
 use ref_shard::RefShardTable;
 pub(crate) use ref_shard::{RefShard, RefShards};
 pub(crate) use retired::Retired;
@@ -90,7 +90,7 @@ pub(crate) struct Context<D: Device> {
     /// Set if the GPU did not finish in time: API objects are leaked from then on.
     pub(crate) is_abandoned: AtomicBool,
     /// The number of threads that are reclaiming objects taken out of `releases`.
-    giving_back: AtomicUsize,
+    reclaiming: AtomicUsize,
     /// Dropped objects of the program that nothing uses any more. A call that may run the program's code drops
     /// them.
     users: UserObjects,
@@ -151,7 +151,7 @@ impl<D: Device> Context<D> {
             copy_offset: checked_alignment("copy_offset_alignment", properties.copy_offset_alignment)?,
         };
         let max_buffer_size = properties.max_buffer_size;
-        let manager_claim = device.manager_slot().take().ok_or(Error::DeviceInUse)?;
+        let manager_claim = device.single_manager().take().ok_or(Error::DeviceInUse)?;
         // The device may have been in use before.
         let completed: Result<Vec<u64>, DeviceError> =
             (0_u8..).map(QueueId).take(queues).map(|queue| device.completed(queue)).collect();
@@ -180,7 +180,7 @@ impl<D: Device> Context<D> {
             is_closed: AtomicBool::new(false),
             is_shut_down: AtomicBool::new(false),
             is_abandoned: AtomicBool::new(false),
-            giving_back: AtomicUsize::new(0),
+            reclaiming: AtomicUsize::new(0),
             users: UserObjects::default(),
             config,
             manager_claim: Some(manager_claim),
@@ -377,7 +377,7 @@ impl<D: Device> Context<D> {
     /// [`DeviceError::Lost`].
     pub(crate) fn wait(&self, point: &SyncPoint, timeout: Duration) -> Result<bool, DeviceError> {
         let waited = self.clock.wait(self.device(), point, timeout);
-        self.reclaim();
+        self.reclaim_now();
         self.tell_news();
         waited
     }
@@ -399,16 +399,16 @@ impl<D: Device> Context<D> {
     }
 
     /// Releases the objects that the GPU has finished with, except the program's own.
-    pub(crate) fn reclaim(&self) {
+    pub(crate) fn reclaim_now(&self) {
         self.poll_clock();
-        self.purge_memory();
+        self.reclaim_memory();
     }
 
-    /// Like [`reclaim`](Self::reclaim), before a driver allocation while no frame is open: a program that loads
+    /// Like [`reclaim_now`](Self::reclaim_now), before a driver allocation while no frame is open: a program that loads
     /// between frames may make no other call that releases objects.
     pub(crate) fn reclaim_without_frames(&self) {
         if self.pacer.lock().open() == 0 {
-            self.reclaim();
+            self.reclaim_now();
         }
     }
 

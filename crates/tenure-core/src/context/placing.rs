@@ -12,7 +12,7 @@ use crate::device::{
     TileUpdate,
 };
 use crate::error::{Error, OutOfMemory};
-use crate::memory::policy::Placement;
+use crate::memory::policy::PlacementKind;
 use crate::memory::{
     AllocationFailure, AllocationFlags, Backing, Class, Engine, HeapBlock, Location, MakeRoom, MemoryUse,
     MovableBacking, RangeRequest, ResourceRequest, Suballocation, TileRequest, Wanted,
@@ -26,12 +26,12 @@ struct RoomToMove<'a, D: Device>(&'a Context<D>);
 impl<D: Device> MakeRoom for RoomToMove<'_, D> {
     fn make_room(&self, _: Option<Wanted>) {
         let context = self.0;
-        context.reclaim();
-        context.pools.reclaim(context.device());
+        context.reclaim_now();
+        context.pools.free_empty(context.device());
     }
 
     fn release_completed(&self) {
-        self.0.reclaim();
+        self.0.reclaim_now();
     }
 
     fn wait_for_room(&self, _: Option<Wanted>) -> bool {
@@ -107,7 +107,7 @@ impl<D: Device> Context<D> {
         let (needs, name, traits) = (&movable.needs, &movable.name, movable.needs.traits);
         let room = &RoomToMove(self);
         let found = match (needs.placement, &needs.desc) {
-            (Placement::Range(kind), ResourceDesc::Buffer(alone)) => {
+            (PlacementKind::Range(kind), ResourceDesc::Buffer(alone)) => {
                 let (memory_use, is_filled) = (MemoryUse::GpuOnly, false);
                 let (size, align) = (needs.size, needs.alignment);
                 let request =
@@ -118,7 +118,7 @@ impl<D: Device> Context<D> {
                 let mut found = self.device.requirements(desc).ok()?;
                 // The program may have requested a larger alignment.
                 found.alignment = found.alignment.max(needs.alignment);
-                let placement = if found.wants_dedicated() { Placement::Committed } else { placement };
+                let placement = if found.wants_dedicated() { PlacementKind::Committed } else { placement };
                 let request = ResourceRequest::new(desc, &found, placement, name);
                 self.engine().place(ResourceRequest { flags, traits, ..request }, room)
             }

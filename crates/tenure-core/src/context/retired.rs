@@ -34,7 +34,7 @@ pub(crate) type UserObject = Box<dyn Send>;
 /// Objects of the program that nothing uses any more, kept until a call that may run the program's code.
 #[derive(Default)]
 pub(super) struct UserObjects {
-    /// Set and cleared under the lock: there are hardly ever any, and each purge asks.
+    /// Set and cleared under the lock: there are hardly ever any, and each reclaim asks.
     has_some: AtomicBool,
     objects: Mutex<Vec<UserObject>>,
 }

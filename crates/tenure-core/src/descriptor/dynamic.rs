@@ -94,7 +94,7 @@ impl<'r, D: Device> Descriptors<'r, D> {
         let heap = service.visible(room, recording, kind)?;
         let len = count(sources.len() as u64);
         let context = &service.context;
-        let first = chunks.take(heap, recording, len, || context.reclaim())?;
+        let first = chunks.take(heap, recording, len, || context.reclaim_now())?;
         let filled = heap.fill(context.device(), first, &sources);
         filled.map_err(|source| context.refused(recording, source))?;
         Ok(Self { heap: &heap.heap, kind, first, len })

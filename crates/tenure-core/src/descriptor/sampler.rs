@@ -184,7 +184,7 @@ impl<D: Device> DescriptorService<D> {
         let limit = u64::from(self.context.device().properties().descriptors.samplers);
         let is_full = || self.store().cpu.usage(DescriptorKind::Sampler).used >= limit;
         if is_full() {
-            self.context.reclaim();
+            self.context.reclaim_now();
         }
         is_full()
     }

@@ -26,7 +26,7 @@ impl<D: Device> DescriptorService<D> {
         Self { samplers: Samplers::default(), followers: Followers::default(), context: context.clone() }
     }
 
-    /// The heaps, and the blocks of sets.
+    /// The heaps, and the pools of sets.
     #[inline]
     pub(super) fn store(&self) -> &DescriptorStore<D> {
         &self.context.descriptors

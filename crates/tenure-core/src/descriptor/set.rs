@@ -151,7 +151,7 @@ pub(crate) struct MovableSet<D: Device> {
     at: Box<[(u32, u32)]>,
     pub(super) set: Following<LastingSet<D>>,
     /// The set, once its resources are pinned.
-    pinned: OnceLock<(Arc<D::SetBlock>, u32)>,
+    pinned: OnceLock<(Arc<D::SetPool>, u32)>,
     layout_inner: Arc<SetLayoutInner<D>>,
     name: Name,
     born: Stamp,
@@ -161,7 +161,7 @@ pub(crate) struct MovableSet<D: Device> {
 
 impl<D: Device> MovableSet<D> {
     /// The set after the current move.
-    fn next(&self) -> (Arc<D::SetBlock>, u32) {
+    fn next(&self) -> (Arc<D::SetPool>, u32) {
         match self.set.read_next(|set| (set.slot.object.clone(), set.slot.index)) {
             Some(found) => found,
             None => unreachable!("there is a set as long as there is a handle"),
@@ -169,7 +169,7 @@ impl<D: Device> MovableSet<D> {
     }
 
     /// Pins the resources, and returns the final set.
-    fn pin(&self) -> (&D::SetBlock, u32) {
+    fn pin(&self) -> (&D::SetPool, u32) {
         let (block, index) = self.pinned.get_or_init(|| {
             self.kept.pin();
             self.next()
@@ -178,10 +178,10 @@ impl<D: Device> MovableSet<D> {
     }
 
     /// The set. Keeps it and the places of its resources while the recording is open.
-    fn hold<'r>(&self, held: LazyHeldObjects<'r, D>) -> (&'r D::SetBlock, u32) {
+    fn hold<'r>(&self, held: LazyHeldObjects<'r, D>) -> (&'r D::SetPool, u32) {
         self.kept.hold(held);
         let (block, index) = self.next();
-        (held.get().keep_set_block(block), index)
+        (held.get().keep_set_pool(block), index)
     }
 
     /// Makes another set from the views after the current move.
@@ -224,7 +224,7 @@ fn take_lasting<D: Device>(
     room: &dyn MakeRoom,
     layout_inner: &SetLayoutInner<D>,
     writes: &[SetWrite<'_, D>],
-) -> Result<Slot<D::SetBlock>, DeviceError> {
+) -> Result<Slot<D::SetPool>, DeviceError> {
     let (context, store) = (&service.context, service.store());
     if !layout_inner.has_room() {
         context.reclaim_without_frames();
@@ -232,7 +232,7 @@ fn take_lasting<D: Device>(
     room.retry(|| layout_inner.take_lasting(store, context.device(), context.current_frame(), writes))
 }
 
-/// A block of sets for a recording: an unused one, or a new one.
+/// A pool of sets for a recording: an unused one, or a new one.
 #[cold]
 fn take_block<D: Device>(
     service: &DescriptorService<D>,
@@ -306,7 +306,7 @@ impl<D: Device> DescriptorSet<D> {
     }
 
     /// Pins the resources, and returns the final set.
-    fn pinned(&self) -> (&D::SetBlock, u32) {
+    fn pinned(&self) -> (&D::SetPool, u32) {
         match self.written() {
             Written::Fixed(set) => (&set.slot.object, set.slot.index),
             Written::Movable(set) => set.pin(),
@@ -356,10 +356,10 @@ impl<D: Device> DescriptorSet<D> {
         &self.service.context
     }
 
-    /// The block of sets that contains it. Pins its movable resources: recordings should use
+    /// The pool of sets that contains it. Pins its movable resources: recordings should use
     /// [`Scratch::lasting_set`](crate::Scratch::lasting_set) instead.
     #[must_use]
-    pub fn block(&self) -> &D::SetBlock {
+    pub fn block(&self) -> &D::SetPool {
         self.pinned().0
     }
 
@@ -395,7 +395,7 @@ impl<D: Device> Drop for DescriptorSet<D> {
 ///
 /// It borrows its recording, so that it cannot be used after the submission.
 pub struct Set<'r, D: Device> {
-    block: &'r D::SetBlock,
+    block: &'r D::SetPool,
     index: u32,
 }
 
@@ -410,9 +410,9 @@ impl<D: Device> Clone for Set<'_, D> {
 impl<D: Device> Copy for Set<'_, D> {}
 
 impl<'r, D: Device> Set<'r, D> {
-    /// The block of sets that contains it.
+    /// The pool of sets that contains it.
     #[must_use]
-    pub const fn block(&self) -> &'r D::SetBlock {
+    pub const fn block(&self) -> &'r D::SetPool {
         self.block
     }
 

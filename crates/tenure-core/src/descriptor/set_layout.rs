@@ -1,4 +1,4 @@
-//! Layouts of descriptor sets, each with its blocks of sets.
+//! Layouts of descriptor sets, each with its pools of sets.
 
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ impl<D: Device> SetLayout<D> {
         let layout = room.retry(make).map_err(|source| context.refused(&name, source))?;
         let store = service.store();
         store.note_made();
-        let sets = sets_of_block(context.config.descriptors.set_block, &bindings);
+        let sets = sets_of_block(context.config.descriptors.set_pool, &bindings);
         let registry_key = context.register(&name, ObjectKind::SetLayout, 0);
         let layout_inner =
             store.set_layouts.insert(|id| SetLayoutInner::new(name, id, layout, bindings, sets));

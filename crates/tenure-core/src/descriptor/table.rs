@@ -158,7 +158,7 @@ fn take_row<D: Device>(
     name: &Name,
     sources: &[DescriptorSource<'_, D>],
 ) -> Result<StaticRange, Error> {
-    let range = heap.take_static(count(sources.len() as u64), name, || context.reclaim())?;
+    let range = heap.take_static(count(sources.len() as u64), name, || context.reclaim_now())?;
     match heap.fill(context.device(), range.first, sources) {
         Ok(()) => Ok(range),
         Err(source) => {

@@ -1,10 +1,10 @@
-//! The API objects behind descriptors: heaps of both kinds and blocks of sets, their free slots, and the
+//! The API objects behind descriptors: heaps of both kinds and pools of sets, their free slots, and the
 //! release queue of descriptors. Independent of handles, which are in `descriptor`.
 
 mod cpu_heaps;
 mod dynamic_part;
 mod owners;
-mod set_blocks;
+mod set_pools;
 mod static_part;
 mod visible;
 
@@ -24,8 +24,8 @@ pub(crate) use cpu_heaps::CpuSlot;
 pub(crate) use dynamic_part::{PieceId, RecordedChunks};
 pub use owners::DescriptorOwner;
 pub(crate) use owners::{count, users_by_name};
-pub(crate) use set_blocks::{LastingSet, RecordedBlock, RecordedSets, SetLayoutInner};
-use set_blocks::{RecordedSetsPool, SetLayouts};
+pub(crate) use set_pools::{LastingSet, RecordedBlock, RecordedSets, SetLayoutInner};
+use set_pools::{RecordedSetsPool, SetLayouts};
 use static_part::PartUse;
 pub(crate) use static_part::StaticRange;
 pub(crate) use visible::VisibleHeap;
@@ -47,7 +47,7 @@ pub(crate) enum RetiredDescriptor<D: Device> {
     SetLayout(Arc<SetLayoutInner<D>>),
 }
 
-/// The heaps, and the blocks of sets.
+/// The heaps, and the pools of sets.
 pub(crate) struct DescriptorStore<D: Device> {
     pub(crate) cpu: CpuHeaps<D>,
     pub(crate) visible: VisibleHeaps<D>,
@@ -57,10 +57,10 @@ pub(crate) struct DescriptorStore<D: Device> {
     idle_frames: u64,
     pub(crate) set_layouts: SetLayouts<D>,
     pub(crate) recorded_sets: RecordedSetsPool<D>,
-    /// The number of heaps, layouts and blocks of sets ever created.
+    /// The number of heaps, layouts and pools of sets ever created.
     made: AtomicU64,
-    /// The number of existing blocks of sets.
-    set_blocks: AtomicU64,
+    /// The number of existing pools of sets.
+    set_pools: AtomicU64,
     /// Requests for samplers that existed already.
     pub(crate) samplers_shared: AtomicU64,
     /// Views, tables and sets that prevented a move.
@@ -78,7 +78,7 @@ impl<D: Device> DescriptorStore<D> {
             set_layouts: SetLayouts::default(),
             recorded_sets: RecordedSetsPool::default(),
             made: AtomicU64::new(0),
-            set_blocks: AtomicU64::new(0),
+            set_pools: AtomicU64::new(0),
             samplers_shared: AtomicU64::new(0),
             stuck: Repeated::default(),
         })
@@ -102,20 +102,20 @@ impl<D: Device> DescriptorStore<D> {
         self.made.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn note_set_block(&self) {
+    pub(crate) fn note_set_pool(&self) {
         self.note_made();
-        self.set_blocks.fetch_add(1, Ordering::Relaxed);
+        self.set_pools.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Destroys an unused block of sets.
-    pub(crate) fn destroy_set_block(&self, device: &D, block: D::SetBlock) {
-        device.destroy_set_block(Permit::own(), block);
-        self.set_blocks.fetch_sub(1, Ordering::Relaxed);
+    /// Destroys an unused pool of sets.
+    pub(crate) fn destroy_set_pool(&self, device: &D, block: D::SetPool) {
+        device.destroy_set_pool(Permit::own(), block);
+        self.set_pools.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// The number of existing blocks of sets.
-    pub(crate) fn set_blocks(&self) -> u64 {
-        self.set_blocks.load(Ordering::Relaxed)
+    /// The number of existing pools of sets.
+    pub(crate) fn set_pools(&self) -> u64 {
+        self.set_pools.load(Ordering::Relaxed)
     }
 
     /// Destroys the heaps and blocks that were unused for the configured frames. Cost: proportional to the
@@ -137,7 +137,7 @@ impl<D: Device> DescriptorStore<D> {
 
     /// Destroys the blocks that `take_out` takes out of each layout. The layouts are referenced until then:
     /// another thread may release the last handle of a layout meanwhile, and a layout must outlive its blocks.
-    fn destroy_blocks(&self, device: &D, take_out: impl Fn(&SetLayoutInner<D>, &mut Vec<D::SetBlock>)) {
+    fn destroy_blocks(&self, device: &D, take_out: impl Fn(&SetLayoutInner<D>, &mut Vec<D::SetPool>)) {
         let (mut retired, mut held) = (Vec::new(), Vec::new());
         self.set_layouts.each(|layout_inner| {
             let before = retired.len();
@@ -146,7 +146,7 @@ impl<D: Device> DescriptorStore<D> {
                 held.push(layout_inner);
             }
         });
-        retired.into_iter().for_each(|block| self.destroy_set_block(device, block));
+        retired.into_iter().for_each(|block| self.destroy_set_pool(device, block));
     }
 
     /// Leaks all API objects: the GPU may still use them.
@@ -168,8 +168,9 @@ impl<D: Device> DescriptorStore<D> {
     pub(crate) fn reclaim(&self, device: &D, frame: u64, recordings: &Recordings, clock: &Clock) {
         let mut ready = Batches::new();
         // Refused while the device works and commands are in flight; the rest is freed later then.
-        if clock.loss().is_none() || self.releases.purge_all_batches(recordings, clock, &mut ready).is_err() {
-            self.releases.purge_batches(recordings, clock, &mut ready);
+        if clock.loss().is_none() || self.releases.reclaim_all_batches(recordings, clock, &mut ready).is_err()
+        {
+            self.releases.reclaim_batches(recordings, clock, &mut ready);
         }
         if ready.is_empty() {
             return;
@@ -264,8 +265,8 @@ pub struct DescriptorStats {
     /// Existing layouts of descriptor sets.
     pub set_layouts: u64,
     /// Existing blocks of descriptor sets.
-    pub set_blocks: u64,
-    /// Heaps, layouts and blocks of sets ever created.
+    pub set_pools: u64,
+    /// Heaps, layouts and pools of sets ever created.
     pub objects_created: u64,
 }
 
@@ -275,7 +276,7 @@ impl<D: Device> DescriptorStore<D> {
         let mut stats = DescriptorStats {
             samplers_shared: self.samplers_shared.load(Ordering::Relaxed),
             set_layouts: self.set_layouts.count() as u64,
-            set_blocks: self.set_blocks(),
+            set_pools: self.set_pools(),
             objects_created: self.made(),
             ..DescriptorStats::default()
         };

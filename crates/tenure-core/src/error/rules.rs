@@ -166,7 +166,9 @@ pub enum ContractRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TileRule {
     /// The box is empty, or exceeds its subresource.
-    #[error("the box ends at tile {end}, but the axis has {limit} tiles: it must lie within them and not be empty")]
+    #[error(
+        "the box ends at tile {end}, but the axis has {limit} tiles: it must lie within them and not be empty"
+    )]
     OutOfRange {
         /// The tile after the last one of the box, along the axis concerned.
         end: u64,

@@ -76,7 +76,7 @@ impl<D: Device> Gpu<D> {
     }
 
     /// Creates a persistent descriptor set. Descriptors that are not given must not be used by a shader. O(descriptors); rarely
-    /// a new block of sets.
+    /// a new pool of sets.
     ///
     /// # Errors
     /// [`Error::Device`] for a binding, an element or a kind that the layout does not have, a descriptor
@@ -103,7 +103,7 @@ impl<D: Device> Gpu<D> {
     /// let table = gpu.create_descriptor_table(&DescriptorTableDesc::new(&[(&smooth).into()]).name("terrain"))?;
     /// let index = table.first();
     /// drop(table);
-    /// gpu.purge()?;
+    /// gpu.reclaim()?;
     /// let owner = gpu.descriptor_owner(DescriptorKind::Sampler, index);
     /// assert_eq!(owner, DescriptorOwner::Freed { name: "terrain".into() });
     /// # Ok::<(), tenure::Error>(())

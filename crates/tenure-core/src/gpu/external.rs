@@ -31,7 +31,7 @@ impl<D: Device> Gpu<D> {
     /// submissions before the error are counted all the same.
     ///
     /// Inside `run`, nothing can be submitted through tenure: calls that do so return an error, and so do calls that submit
-    /// pending uploads first (`purge`, the end of a frame); the uploads stay pending. Submissions of other threads to the queue
+    /// pending uploads first (`reclaim`, the end of a frame); the uploads stay pending. Submissions of other threads to the queue
     /// wait until `run` returns: it must not wait for one of them.
     ///
     /// # Panics

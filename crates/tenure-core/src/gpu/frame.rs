@@ -12,7 +12,7 @@ use crate::{Error, Name, Queue, Recording};
 
 /// A frame that has begun. Dropping it ends it, too.
 ///
-/// At its end the release queue is purged, idle blocks age, and its submissions count toward the
+/// At its end the release queue is reclaimed, idle blocks age, and its submissions count toward the
 /// frames in flight.
 #[must_use = "a frame ends when it is dropped"]
 pub struct Frame<D: Device> {
@@ -84,7 +84,7 @@ impl<D: Device> Frame<D> {
     /// [`Error::Device`] when the device is lost; the errors of [`Gpu::flush_uploads`]. The frame has ended all the same.
     ///
     /// # Panics
-    /// As [`Gpu::purge`]; with the panic of the listener for [pressure](Gpu::on_pressure), or of the recorder of metrics.
+    /// As [`Gpu::reclaim`]; with the panic of the listener for [pressure](Gpu::on_pressure), or of the recorder of metrics.
     #[inline(never)]
     pub fn end(mut self) -> Result<(), Error> {
         self.has_ended = true;
@@ -93,7 +93,7 @@ impl<D: Device> Frame<D> {
         let _call = context.call();
         let flushed = self.gpu.shared.services.flush_pending_uploads();
         context.pacer.lock().end(context.clock.submitted());
-        let (polled, panicked) = shared.poll_and_purge();
+        let (polled, panicked) = shared.poll_and_reclaim();
         self.age();
         panicked.or_else(|| self.gpu.watch_pressure()).or_else(|| self.publish()).resume();
         polled?;
@@ -138,7 +138,7 @@ impl<D: Device> Drop for Frame<D> {
         // Uploads that were refused for lack of memory stay pending, and the next submission reports the error.
         let _told_later = self.gpu.shared.services.flush_pending_uploads();
         context.pacer.lock().end(context.clock.submitted());
-        let (_reported_by_the_next_call, panicked) = self.gpu.shared.poll_and_purge();
+        let (_reported_by_the_next_call, panicked) = self.gpu.shared.poll_and_reclaim();
         self.age();
         panicked.or_else(|| self.gpu.watch_pressure()).or_else(|| self.publish()).log();
     }

@@ -272,7 +272,7 @@ impl<D: Device> Gpu<D> {
     }
 
     /// As [`adopt_buffer`](Self::adopt_buffer), with an owner of the program's memory that holds the buffer. `owner` is dropped
-    /// after the buffer was destroyed, at the same points as [deferred](Self::defer) objects: by an end of a frame or a purge,
+    /// after the buffer was destroyed, at the same points as [deferred](Self::defer) objects: by an end of a frame or a reclaim,
     /// never inside a creation. When the buffer is rejected, `owner` is dropped at once, and a panic of its destructor is
     /// logged.
     ///
@@ -296,7 +296,7 @@ impl<D: Device> Gpu<D> {
     /// let desc = BufferDesc::new(4096, Usage::VERTEX).usage(Usage::VERTEX);
     /// let adopted = gpu.adopt_buffer_in(file.clone(), own, &desc, State::COMMON)?;
     /// drop(adopted);
-    /// gpu.purge()?;
+    /// gpu.reclaim()?;
     /// assert_eq!(Arc::strong_count(&file), 1, "the buffer is gone, and its share in the file");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -436,7 +436,7 @@ impl<D: Device> Gpu<D> {
             let completed = context.poll()?;
             if has_waited {
                 // Before this frame takes memory of its own: the wait has freed some.
-                context.purge_memory();
+                context.reclaim_memory();
             }
             let point = {
                 let mut pacer = context.pacer.lock();
@@ -499,8 +499,8 @@ impl<D: Device> Gpu<D> {
 
     /// Submits the pending uploads, queries the progress of the GPU and releases everything it has finished with. The end of a
     /// frame does this; call it in programs without frames, where otherwise every 16th submission of a queue and full memory
-    /// blocks release objects, except the [deferred](Self::defer) ones. There, each purge after a submission counts as a frame
-    /// for the lifetime of transient resources, and each purge counts as one for the age of a budget query. Empty memory blocks
+    /// blocks release objects, except the [deferred](Self::defer) ones. There, each reclaim after a submission counts as a frame
+    /// for the lifetime of transient resources, and each reclaim counts as one for the age of a budget query. Empty memory blocks
     /// and pages do not age there: [`trim`](Self::trim) releases them.
     ///
     /// Pending uploads count as an open recording, and would hold back everything dropped since.
@@ -512,15 +512,15 @@ impl<D: Device> Gpu<D> {
     /// # Panics
     /// With the panic of a deferred object's own destructor, after everything else was released.
     #[inline(never)]
-    pub fn purge(&self) -> Result<(), Error> {
+    pub fn reclaim(&self) -> Result<(), Error> {
         let _call = self.shared.context.call();
         let flushed = self.shared.services.flush_pending_uploads();
-        let (polled, panicked) = self.shared.poll_and_purge();
-        self.shared.services.transients.end_purge();
+        let (polled, panicked) = self.shared.poll_and_reclaim();
+        self.shared.services.transients.end_reclaim();
         let is_frame = self.shared.context.current_frame() == 0;
         if is_frame {
             self.shared.services.queries.end_frame(&self.shared.context);
-            self.shared.context.pools.objects.end_purge(self.shared.context.device());
+            self.shared.context.pools.objects.end_reclaim(self.shared.context.device());
         }
         let pressure = || if is_frame { self.watch_pressure() } else { Panicked::none() };
         panicked.or_else(pressure).resume();
@@ -529,7 +529,7 @@ impl<D: Device> Gpu<D> {
     }
 
     /// Frees idle blocks at once, instead of after the configured frames; an empty pool keeps its last block for that long.
-    /// Frees all unused descriptor heaps and blocks of sets, all unused transient heaps, idle pages for uploads, readbacks and
+    /// Frees all unused descriptor heaps and pools of sets, all unused transient heaps, idle pages for uploads, readbacks and
     /// constants, and query heaps without queries in use. Before that, submits pending uploads, and releases everything the GPU
     /// has finished with, but not the program's deferred objects.
     #[inline(never)]
@@ -542,14 +542,14 @@ impl<D: Device> Gpu<D> {
         self.shared.services.trim();
         self.shared.services.transients.trim();
         // After all steps that put objects into the release queue.
-        self.shared.context.reclaim();
+        self.shared.context.reclaim_now();
         self.shared.context.pools.trim(self.device());
         self.shared.context.descriptors.trim(self.device());
     }
 
     /// True while a thread releases objects that it has taken out of the release queue.
-    pub(crate) fn is_giving_back(&self) -> bool {
-        self.shared.context.is_giving_back()
+    pub(crate) fn is_reclaiming(&self) -> bool {
+        self.shared.context.is_reclaiming()
     }
 
     fn sources(&self) -> StatsSources<'_, D> {

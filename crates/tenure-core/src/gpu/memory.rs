@@ -43,7 +43,7 @@ impl<D: Device> Gpu<D> {
     /// headroom is the value of this moment: where several threads load, let one of them ask.
     ///
     /// The operating system is asked once a frame at most, and each time before the first frame has ended; a program without
-    /// frames begins a new one with each [`purge`](Self::purge). No lock that creations or drops need is held meanwhile.
+    /// frames begins a new one with each [`reclaim`](Self::reclaim). No lock that creations or drops need is held meanwhile.
     /// O(heaps, pools and blocks).
     ///
     /// ```
@@ -110,7 +110,7 @@ impl<D: Device> Gpu<D> {
     ///
     /// The listener is called at the end of a frame, on the thread that ends it, after all other steps of the end of a frame
     /// and with no lock held: it may create, drop, [`trim`](Self::trim) and ask for [`memory`](Self::memory). In a program
-    /// without frames [`purge`](Self::purge) calls it. It gets the manager, and must not keep a clone of it: the manager would
+    /// without frames [`reclaim`](Self::reclaim) calls it. It gets the manager, and must not keep a clone of it: the manager would
     /// then end by [`shutdown`](Self::shutdown) alone, after which the listener is not called.
     ///
     /// While there is a listener, the operating system is asked every
@@ -143,7 +143,7 @@ impl<D: Device> Gpu<D> {
         drop(before);
     }
 
-    /// Updates the levels at the end of a frame, or of a purge that counts as one. Returns a panic of the listener.
+    /// Updates the levels at the end of a frame, or of a reclaim that counts as one. Returns a panic of the listener.
     pub(super) fn watch_pressure(&self) -> Panicked {
         let (context, watch) = (&self.shared.context, &self.shared.pressure);
         let listener = watch.listener.lock().clone();

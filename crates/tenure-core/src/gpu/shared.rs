@@ -70,14 +70,14 @@ impl<D: Device> Shared<D> {
     }
 
     /// Queries the progress of the GPU and releases everything it has finished with; everything at all once the device is lost.
-    pub(super) fn poll_and_purge(&self) -> (Result<(), DeviceError>, Panicked) {
+    pub(super) fn poll_and_reclaim(&self) -> (Result<(), DeviceError>, Panicked) {
         let context = &self.context;
         let polled = context.poll().map(drop);
         match &polled {
             Ok(()) => self.services.rings.close(&context.recordings, &context.clock),
             Err(lost) => self.services.uploads.discard_all(context, &lost.clone().into()),
         }
-        (polled, context.purge())
+        (polled, context.reclaim())
     }
 
     /// Without a lock, because a destructor of the program may call it inside another call of it.

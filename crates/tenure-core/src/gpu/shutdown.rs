@@ -120,7 +120,7 @@ pub(super) fn shut_down<D: Device>(gpu: &Shared<D>) -> ShutdownReport {
         gpu.services.release_all();
         context.settle();
         gpu.compactor.end(context);
-        context.pools.reclaim(context.device());
+        context.pools.free_empty(context.device());
         context.descriptors.trim(context.device());
     }
     let mut leaks = Vec::new();

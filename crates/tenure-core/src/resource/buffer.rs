@@ -8,7 +8,7 @@ use super::{BufferDesc, HandleInner, Labels, PlaceRef};
 use crate::api_resource::ApiResource;
 use crate::context::Context;
 use crate::device::{BufferInfo, Device, DeviceError, Mapping, ResourceDesc, Usage};
-use crate::memory::policy::Placement;
+use crate::memory::policy::PlacementKind;
 use crate::memory::{
     Backing, Cost, Location, LocationKind, MakeRoom, MemoryUse, MovableId, PlaceNeeds, RangeRequest,
 };
@@ -17,7 +17,7 @@ use crate::registry::ObjectKind;
 use crate::{Error, Name};
 
 /// An owned buffer: dropping it frees it once no recording and no GPU work uses it any more; if the program has
-/// never asked for its API object or place, at the next purge.
+/// never asked for its API object or place, at the next reclaim.
 ///
 /// It may be a separate API buffer or a range of a shared one: always use [`raw`](Self::raw) together with
 /// [`offset`](Self::offset). `Send` and `Sync`; methods may be called from any thread.
@@ -68,7 +68,7 @@ impl<D: Device> Buffer<D> {
             // A buffer that now has dedicated memory may become a placed resource or a range when it moves
             // back.
             let (alignment, memory_types) = match placement {
-                Placement::Range(kind) => {
+                PlacementKind::Range(kind) => {
                     let needs = context.pools.range_needs(context.device(), kind);
                     (align, needs.map_err(|source| context.refused(&desc.name, source))?.memory_types)
                 }
@@ -81,7 +81,7 @@ impl<D: Device> Buffer<D> {
             inner.movable(memory_types, |range| PlaceNeeds {
                 desc: resource,
                 // For a range, the size including room to begin at a multiple of its step.
-                size: if matches!(placement, Placement::Range(_)) { size } else { range },
+                size: if matches!(placement, PlacementKind::Range(_)) { size } else { range },
                 alignment,
                 step,
                 placement,
@@ -102,14 +102,14 @@ impl<D: Device> Buffer<D> {
         let (memory_use, flags, name) = (desc.memory, desc.allocation, &desc.name);
         let traits = desc.traits(context);
         let is_filled = desc.is_filled_in_place(context, traits);
-        let found = if let Placement::Range(kind) = placement {
+        let found = if let PlacementKind::Range(kind) = placement {
             let request =
                 RangeRequest { kind, memory_use, is_filled, size, align, alone: &alone, flags, traits, name };
             context.engine().range_cost(request)
         } else {
             let resource = ResourceDesc::Buffer(alone);
             let needs = placed_needs(context, desc, &resource)?;
-            let placement = if needs.wants_dedicated() { Placement::Committed } else { placement };
+            let placement = if needs.wants_dedicated() { PlacementKind::Committed } else { placement };
             let request = desc.request(context, (&resource, &needs), placement, traits);
             context.engine().resource_cost(request)
         };

@@ -3,7 +3,7 @@
 use crate::Name;
 use crate::context::Context;
 use crate::device::{Device, Priority, Requirements, Residency, ResourceDesc, State, Usage};
-use crate::memory::policy::Placement;
+use crate::memory::policy::PlacementKind;
 use crate::memory::{AllocationFlags, BlockTraits, MemoryUse, ResourceRequest};
 
 /// A buffer to create.
@@ -310,7 +310,7 @@ impl BufferDesc {
         &'a self,
         context: &Context<D>,
         (resource, needs): (&'a ResourceDesc, &'a Requirements),
-        placement: Placement,
+        placement: PlacementKind,
         traits: BlockTraits,
     ) -> ResourceRequest<'a> {
         let is_filled = self.is_filled_in_place(context, traits);

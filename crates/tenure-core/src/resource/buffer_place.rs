@@ -4,7 +4,7 @@ use super::BufferDesc;
 use crate::Error;
 use crate::context::Context;
 use crate::device::{Allowed, Api, BufferInfo, Device, DeviceError, Requirements, ResourceDesc, Usage};
-use crate::memory::policy::{Placement, buffer_subject, page_pool, place_buffer, place_buffer_alone};
+use crate::memory::policy::{PlacementKind, buffer_subject, page_pool, place_buffer, place_buffer_alone};
 use crate::memory::{Backing, MakeRoom, MemoryUse, PoolKind, RangeRequest};
 
 /// The placement of a buffer by the policy, with the size that this placement takes.
@@ -14,7 +14,7 @@ pub(super) struct BufferPlacement {
     pub(super) step: Option<u64>,
     /// Bytes of a range.
     pub(super) size: u64,
-    pub(super) placement: Placement,
+    pub(super) placement: PlacementKind,
 }
 
 impl BufferPlacement {
@@ -30,11 +30,11 @@ impl BufferPlacement {
         let placement = step.map_or_else(alone, |_| place_buffer(subject, size, &context.config));
         let traits = desc.traits(context);
         let placement = match placement {
-            _ if traits.wants_own_memory(desc.size) => Placement::Committed,
-            _ if desc.usage.contains(Usage::SHARED) => Placement::Committed,
+            _ if traits.wants_own_memory(desc.size) => PlacementKind::Committed,
+            _ if desc.usage.contains(Usage::SHARED) => PlacementKind::Committed,
             // The slots of small buffers lie in heaps that they cannot leave; movable buffers use another pool.
-            Placement::Range(PoolKind::SmallBuffers) if traits.is_movable => {
-                Placement::Range(PoolKind::ReadOnlyBuffers)
+            PlacementKind::Range(PoolKind::SmallBuffers) if traits.is_movable => {
+                PlacementKind::Range(PoolKind::ReadOnlyBuffers)
             }
             placement => placement,
         };
@@ -116,7 +116,7 @@ pub(crate) fn place_page<D: Device>(
     let align = buffer_alignment(context, desc)?;
     let subject = buffer_subject(desc.usage, desc.memory);
     let placement = match place_buffer(subject, desc.size, &context.config) {
-        Placement::Range(_) => Placement::Range(page_pool(desc.memory)),
+        PlacementKind::Range(_) => PlacementKind::Range(page_pool(desc.memory)),
         alone => alone,
     };
     place_buffer_bytes(context, room, desc, placement, desc.size, align)
@@ -127,7 +127,7 @@ pub(super) fn place_buffer_bytes<D: Device>(
     context: &Context<D>,
     room: &dyn MakeRoom,
     desc: &BufferDesc,
-    placement: Placement,
+    placement: PlacementKind,
     size: u64,
     align: u64,
 ) -> Result<Backing<D>, Error> {
@@ -135,7 +135,7 @@ pub(super) fn place_buffer_bytes<D: Device>(
     let (memory_use, flags, name) = (desc.memory, desc.allocation, &desc.name);
     let traits = desc.traits(context);
     match placement {
-        Placement::Range(kind) => {
+        PlacementKind::Range(kind) => {
             let is_filled = desc.is_filled_in_place(context, traits);
             let alone = &alone;
             let request =
@@ -165,11 +165,11 @@ fn place_buffer_resource<D: Device>(
     room: &dyn MakeRoom,
     desc: &BufferDesc,
     info: BufferInfo,
-    placement: Placement,
+    placement: PlacementKind,
 ) -> Result<Backing<D>, Error> {
     let resource = ResourceDesc::Buffer(info);
     let needs = placed_needs(context, desc, &resource)?;
-    let placement = if needs.wants_dedicated() { Placement::Committed } else { placement };
+    let placement = if needs.wants_dedicated() { PlacementKind::Committed } else { placement };
     let traits = desc.traits(context);
     context.place_resource(room, desc.request(context, (&resource, &needs), placement, traits))
 }

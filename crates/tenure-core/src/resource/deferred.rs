@@ -14,7 +14,7 @@ use crate::{Error, Name};
 /// the value once every recording open now is submitted or discarded, and everything submitted so far is
 /// complete.
 ///
-/// The value is dropped on the thread that then ends a frame or calls [`Gpu::purge`](crate::Gpu::purge); after
+/// The value is dropped on the thread that then ends a frame or calls [`Gpu::reclaim`](crate::Gpu::reclaim); after
 /// the manager is dropped, on the thread that releases the last reference holding it back. A panic in its
 /// destructor reaches the caller of these two functions after everything else was released; elsewhere it is
 /// logged.

@@ -9,7 +9,7 @@ use crate::device::{
     Allowed, ClearValue, Device, DeviceError, Dimension, Format, Priority, Properties, Requirements,
     Residency, ResourceDesc, State, TextureInfo, Usage,
 };
-use crate::memory::policy::{Placement, place_texture};
+use crate::memory::policy::{PlacementKind, place_texture};
 use crate::memory::{
     AllocationFlags, Backing, BlockTraits, Cost, LocationKind, MakeRoom, MemoryUse, MovableId, PlaceNeeds,
     ResourceRequest,
@@ -232,13 +232,13 @@ impl TextureDesc {
     }
 
     /// The traits of its block, and its placement.
-    fn place<D: Device>(&self, context: &Context<D>, needs: &Requirements) -> (BlockTraits, Placement) {
+    fn place<D: Device>(&self, context: &Context<D>, needs: &Requirements) -> (BlockTraits, PlacementKind) {
         let has_residency = context.device().properties().residency != Residency::None;
         let is_evictable = self.is_evictable && has_residency && !self.info.usage.contains(Usage::SHARED);
         let is_movable = self.can_move();
         let traits = BlockTraits { priority: self.priority, is_evictable, is_movable };
         match traits.wants_own_memory(needs.size) {
-            true => (traits, Placement::Committed),
+            true => (traits, PlacementKind::Committed),
             false => (traits, place_texture(&self.info, needs, &context.config)),
         }
     }
@@ -284,7 +284,7 @@ impl TextureDesc {
     fn request<'a>(
         &'a self,
         (resource, needs): (&'a ResourceDesc, &'a Requirements),
-        placement: Placement,
+        placement: PlacementKind,
         traits: BlockTraits,
     ) -> ResourceRequest<'a> {
         let request = ResourceRequest::new(resource, needs, placement, &self.name);

@@ -6,7 +6,7 @@ use super::{AccelerationStructure, Buffer, HandleInner, PlaceRef, Texture};
 use crate::api_resource::ApiResource;
 use crate::context::Context;
 use crate::device::{Api, Device, State, Subresource, TextureInfo, Usage};
-use crate::memory::policy::Placement;
+use crate::memory::policy::PlacementKind;
 use crate::memory::{AliasedRange, Location, LocationKind, MemoryUse, PlaceHolds};
 use crate::state::{StateCell, StateError};
 use crate::{Error, Name};
@@ -162,7 +162,7 @@ impl<D: Device> Used<'_, D> {
 
     /// True if other buffers share the API buffer, or may do so after a move.
     pub(super) fn may_share_its_buffer(&self) -> bool {
-        let is_range = |placement| matches!(placement, Placement::Range(_));
+        let is_range = |placement| matches!(placement, PlacementKind::Range(_));
         self.is_shared() || self.inner.as_movable().is_some_and(|movable| is_range(movable.needs.placement))
     }
 

@@ -70,7 +70,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// after. Descriptors that are not given must not be used by a shader.
     ///
     /// O(descriptors): no lock and no allocation within a block of
-    /// [`DescriptorConfig::set_block`](crate::DescriptorConfig::set_block) sets, except for more than 16 descriptors at once.
+    /// [`DescriptorConfig::set_pool`](crate::DescriptorConfig::set_pool) sets, except for more than 16 descriptors at once.
     /// Each recording has its own blocks, so threads do not contend; the blocks return to the layout through the release queue
     /// when the recording ends, and no set is written again before its submission is complete.
     ///

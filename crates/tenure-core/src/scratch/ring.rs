@@ -114,7 +114,7 @@ impl UploadRingDesc {
 /// later ones. Small data that fits into a recording's own pages is faster as [constants](Scratch::constants).
 ///
 /// # Algorithm
-/// The end of a frame (or [`close`](Self::close), or [`Gpu::purge`](crate::Gpu::purge)) closes the frame of the ring: the
+/// The end of a frame (or [`close`](Self::close), or [`Gpu::reclaim`](crate::Gpu::reclaim)) closes the frame of the ring: the
 /// allocations since the last close. A closed frame gets its sync point once no open recording may use its bytes: the
 /// submissions since its first allocation. When an allocation does not fit, the ring polls the queues and frees complete
 /// frames; if it still does not fit, it waits for the oldest frame and retries, frame by frame. An allocation larger than the
@@ -208,7 +208,7 @@ impl<D: Device> UploadRing<D> {
         }
     }
 
-    /// Ends a frame of the ring. The end of each frame does this, and each [`Gpu::purge`](crate::Gpu::purge); call it between
+    /// Ends a frame of the ring. The end of each frame does this, and each [`Gpu::reclaim`](crate::Gpu::reclaim); call it between
     /// recordings when one frame needs more than the ring holds.
     #[inline(never)]
     pub fn close(&self) {

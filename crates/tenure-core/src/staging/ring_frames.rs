@@ -132,7 +132,7 @@ impl RingFrames {
 /// The rings of a manager, closed at the end of frames.
 #[derive(Default)]
 pub(crate) struct Rings {
-    /// Set and cleared under the lock: many programs have no ring, and each purge asks.
+    /// Set and cleared under the lock: many programs have no ring, and each reclaim asks.
     has_some: AtomicBool,
     rings: Mutex<Vec<Weak<Mutex<RingFrames>>>>,
 }

@@ -156,7 +156,7 @@ impl<D: Device> SharedPages<D> {
             return Ok(part);
         }
         // In a program without frames, nothing else may return pages.
-        context.reclaim();
+        context.reclaim_now();
         let (spare, wanted) = {
             let mut state = self.state.lock();
             (state.take_spare(context, size), state.next_size(size, page_size))

@@ -1,6 +1,6 @@
 //! Layouts of texels, in the program's memory and in staging memory.
 
-use crate::device::{Block, BufferLayout, DeviceError};
+use crate::device::{BufferLayout, DeviceError, TexelBlock};
 
 /// Texels of a region, in the program's memory.
 ///
@@ -61,7 +61,7 @@ impl Footprint {
     ///
     /// # Errors
     /// [`DeviceError::InvalidCall`] if the size overflows.
-    pub(crate) fn new(block: Block, extent: [u32; 3], pitch: u64) -> Result<Self, DeviceError> {
+    pub(crate) fn new(block: TexelBlock, extent: [u32; 3], pitch: u64) -> Result<Self, DeviceError> {
         let [width, height, slices] = extent;
         let too_large =
             DeviceError::invalid_call("a row of texels must be countable", u64::from(width), pitch);

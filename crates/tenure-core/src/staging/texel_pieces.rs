@@ -1,13 +1,13 @@
 //! Division of texture regions into pieces.
 
 use super::Footprint;
-use crate::device::{Block, DeviceError, TextureInfo, TextureRegion};
+use crate::device::{DeviceError, TexelBlock, TextureInfo, TextureRegion};
 
 /// The rest of a region that is not yet copied. A piece is the whole region, whole slices, or rows of blocks of one slice, so
 /// that its bytes are contiguous.
 pub(crate) struct TexelPieces {
     region: TextureRegion,
-    block: Block,
+    block: TexelBlock,
     /// Layout of the whole region.
     rows: Footprint,
     /// False for depth and stencil, which are copied a whole mip at a time.

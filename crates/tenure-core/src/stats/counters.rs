@@ -241,7 +241,7 @@ pub struct Stats {
     pub last_frame: FrameStats,
     /// GPU times of named scopes that arrived in the last ended frame: of the submissions that the manager first knew to be
     /// complete at its end. These were recorded some frames earlier, as [`GpuTime::frame`] says. Each time is in the statistics
-    /// of one frame; in programs without frames, of one [`purge`](crate::Gpu::purge).
+    /// of one frame; in programs without frames, of one [`reclaim`](crate::Gpu::reclaim).
     pub gpu_times: Vec<GpuTime>,
     /// GPU times discarded so far: beyond 1,024 incomplete recordings, or 16,384 times in one frame.
     pub gpu_times_lost: u64,

@@ -121,8 +121,8 @@ pub enum HolderKind {
     /// A submission that the GPU has not completed.
     Submission,
     /// None known: the objects were dropped, or a recording was submitted, since the manager last checked, as it does when a
-    /// frame begins and with [`Gpu::purge`](crate::Gpu::purge).
-    NextPurge,
+    /// frame begins and with [`Gpu::reclaim`](crate::Gpu::reclaim).
+    NextReclaim,
 }
 
 /// Dropped objects blocked by the same holder.
@@ -153,7 +153,7 @@ impl HeldReport {
             let (holder, at) = match holder {
                 Holder::OpenRecordings => (HolderKind::OpenRecordings, None),
                 Holder::Submission(at) => (HolderKind::Submission, Some(at)),
-                _ => (HolderKind::NextPurge, None),
+                _ => (HolderKind::NextReclaim, None),
             };
             Self {
                 holder,

@@ -11,7 +11,7 @@ use super::request::{Request, Requester, ResourceRequest};
 use crate::Error;
 use crate::context::Context;
 use crate::device::Device;
-use crate::memory::policy::Placement;
+use crate::memory::policy::PlacementKind;
 use crate::memory::{self, AllocationFlags, BlockTraits, MemoryOwner, MemoryUse};
 
 struct Entry<D: Device> {
@@ -69,7 +69,7 @@ impl<D: Device> Dedicated<D> {
             memory::ResourceRequest {
                 desc: &description.desc,
                 needs: &description.needs,
-                placement: Placement::Committed,
+                placement: PlacementKind::Committed,
                 memory_use: MemoryUse::GpuOnly,
                 is_filled: false,
                 owner: MemoryOwner::Transient,
@@ -105,7 +105,7 @@ impl<D: Device> Dedicated<D> {
             stays
         });
         if self.entries.len() < before {
-            context.reclaim();
+            context.reclaim_now();
         }
     }
 

@@ -54,7 +54,7 @@ pub(crate) struct State<D: Device> {
     /// One for each graph with a plan.
     pub(crate) prepared: Vec<Arc<Prepared>>,
     pub(crate) frame: u64,
-    last_purge: LastPurge,
+    last_reclaim: LastReclaim,
     /// Bytes acquired since the last frame.
     requested: u64,
     /// The manager was shut down: nothing is acquired any more.
@@ -62,9 +62,9 @@ pub(crate) struct State<D: Device> {
     pub(crate) stats: TransientStats,
 }
 
-/// The progress of the program at the last purge outside frames.
+/// The progress of the program at the last reclaim outside frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct LastPurge {
+struct LastReclaim {
     /// The number of the frame that had begun last.
     frame: u64,
     submitted: SyncPoint,
@@ -91,7 +91,7 @@ impl<D: Device> Transients<D> {
             last_heap: 0,
             dedicated: Dedicated::default(),
             frame: 0,
-            last_purge: LastPurge { frame: 0, submitted: SyncPoint::NONE },
+            last_reclaim: LastReclaim { frame: 0, submitted: SyncPoint::NONE },
             requested: 0,
             is_closed: false,
             stats: TransientStats::default(),
@@ -133,15 +133,15 @@ impl<D: Device> Transients<D> {
         }
     }
 
-    /// In a program without frames, a purge ends a frame if there were submissions since the last purge. A purge without
+    /// In a program without frames, a reclaim ends a frame if there were submissions since the last reclaim. A reclaim without
     /// submissions in between is only a wait.
-    pub(crate) fn end_purge(&self) {
+    pub(crate) fn end_reclaim(&self) {
         let (frame, is_open) = {
             let pacer = self.context.pacer.lock();
             (pacer.current(), pacer.open() > 0)
         };
-        let now = LastPurge { frame, submitted: self.context.clock.submitted() };
-        let last = std::mem::replace(&mut self.state.lock().last_purge, now);
+        let now = LastReclaim { frame, submitted: self.context.clock.submitted() };
+        let last = std::mem::replace(&mut self.state.lock().last_reclaim, now);
         if !is_open && last.frame == frame && last.submitted != now.submitted {
             self.end_frame();
         }
@@ -305,7 +305,7 @@ impl<D: Device> State<D> {
     pub(crate) fn replace(&mut self, context: &Context<D>, heaps: Vec<Heap<D>>) {
         if !heaps.is_empty() {
             heaps.into_iter().for_each(|heap| heap.retire(context));
-            context.reclaim();
+            context.reclaim_now();
             self.replaced = context.clock.submitted();
         }
     }

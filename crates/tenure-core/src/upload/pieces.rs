@@ -112,7 +112,7 @@ impl<'a, D: Device> Pieces<'a, D> {
             true => self.uploads.flush_patiently(self.context),
             false => self.uploads.flush(self.context).map(drop),
         };
-        self.context.reclaim();
+        self.context.reclaim_now();
         match flushed {
             Err(error) if is_shortage(&error) => Ok(()),
             flushed => flushed,

@@ -7,7 +7,7 @@ use super::in_place::{write_in_place, write_texels_in_place};
 use super::{Upload, Uploads};
 use crate::context::Context;
 use crate::device::{
-    Block, BufferLayout, Device, DeviceError, QueueKind, QueueSerial, State, Subresource, TextureRegion,
+    BufferLayout, Device, DeviceError, QueueKind, QueueSerial, State, Subresource, TexelBlock, TextureRegion,
     TextureWrite, check,
 };
 use crate::memory::{AllocationFlags, Holder, MakeRoom, PlaceHolds};
@@ -207,7 +207,7 @@ impl<D: Device> Uploads<D> {
             // After a refusal for lack of memory the copies stay pending, and the next submission reports it; any other error
             // is reported to the caller that waits for the upload.
             let _told_later = self.flush(context);
-            context.reclaim();
+            context.reclaim_now();
         }
         Upload::of(batch)
     }
@@ -351,7 +351,7 @@ fn texture_write<'a, D: Device>(
 /// The layout of the program's texels, if there are enough.
 fn source_layout(
     name: &Name,
-    block: Block,
+    block: TexelBlock,
     extent: [u32; 3],
     data: TexelData<'_>,
 ) -> Result<BufferLayout, Error> {

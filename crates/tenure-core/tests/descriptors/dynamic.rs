@@ -53,7 +53,7 @@ fn a_table_shows_views_and_constants() {
         let at = DescriptorAt::Heap { heap: table.heap(), index: table.first() + 1 };
         commands.raw().read_descriptor(at, State::VERTEX_OR_CONSTANT, out.raw(), out.offset(), 16);
         recording.submit().unwrap();
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         assert_eq!(written(&gpu, &out), 4);
         drop(out);
         end(gpu, &device);
@@ -80,7 +80,7 @@ fn no_index_is_in_two_submissions() {
         if taken.len() > 6 {
             let (serial, _) = taken.remove(0);
             device.complete(GRAPHICS, serial);
-            gpu.purge().unwrap();
+            gpu.reclaim().unwrap();
         }
     }
     drop((views, out));
@@ -103,10 +103,10 @@ fn the_rest_of_a_chunk_serves_the_next_recording() {
     }
     // All are in flight; the first chunk is reused once its recordings are complete.
     device.complete(GRAPHICS, 3);
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(heap(&gpu, RESOURCE, DescriptorPart::Dynamic).used, 64);
     device.complete(GRAPHICS, 4);
-    assert_eq!(draw(&gpu, &views, &out), 16, "found without a purge of the program's");
+    assert_eq!(draw(&gpu, &views, &out), 16, "found without a reclaim of the program's");
     finish(&gpu);
     let stats = heap(&gpu, RESOURCE, DescriptorPart::Dynamic);
     assert_eq!((stats.used, stats.peak, stats.waiting), (0, 64, 0));
@@ -134,10 +134,10 @@ fn many_at_once_are_a_row_of_their_own() {
     let last = scratch.descriptors(&binds(&views[..8])).unwrap();
     assert_eq!(last.first(), 72);
     recording.submit().unwrap();
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(heap(&gpu, RESOURCE, DescriptorPart::Dynamic).waiting, 4 + 40 + 4 + 8 + 8);
     device.complete(GRAPHICS, 1);
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(heap(&gpu, RESOURCE, DescriptorPart::Dynamic).used, 0);
     drop((views, out));
     end(gpu, &device);
@@ -155,7 +155,7 @@ fn a_discarded_recording_releases_its_descriptors() {
         }
         drop(recording);
     }
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(heap(&gpu, RESOURCE, DescriptorPart::Dynamic).used, 0);
     drop(views);
     end(gpu, &device);
@@ -180,7 +180,7 @@ fn recordings_own_their_descriptors() {
     assert_eq!(owner(second), DescriptorOwner::Dynamic { recording: "opaque".into() });
     assert_eq!(owner(second + 1), DescriptorOwner::Free);
     device.complete(GRAPHICS, 1);
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(owner(first), DescriptorOwner::Freed { name: "shadows".into() });
     assert_eq!(owner(second), DescriptorOwner::Dynamic { recording: "opaque".into() });
     // A later use is detected, and names the descriptor.

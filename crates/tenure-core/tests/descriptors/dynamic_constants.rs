@@ -178,7 +178,7 @@ fn failures_leave_the_recording_usable() {
     let device = device(BOTH, Lag::None);
     let gpu = gpu(&device, Config::default());
     let (out, layout) = (out(&gpu), layout(&gpu, 0));
-    let faults = [CallKind::CreateSetBlock, CallKind::WriteSet];
+    let faults = [CallKind::CreateSetPool, CallKind::WriteSet];
     for call in faults {
         device.faults().inject(Fault::nth(1, FaultKind::OutOfHostMemory).of(call).onwards());
         let mut recording = gpu.record(Queue::Graphics, "short").unwrap();

@@ -54,7 +54,7 @@ fn leaked_descriptors_are_reported_by_name_and_released() {
         device.run_until_idle();
         device.check_clean().unwrap_or_else(|findings| panic!("{findings}"));
         let calls = device.calls();
-        assert_eq!((calls.live_descriptor_heaps, calls.live_set_layouts, calls.live_set_blocks), (0, 0, 0));
+        assert_eq!((calls.live_descriptor_heaps, calls.live_set_layouts, calls.live_set_pools), (0, 0, 0));
     }
 }
 
@@ -84,7 +84,7 @@ fn any_handle_may_be_the_last() {
         handles.into_iter().for_each(drop);
         device.check_clean().unwrap_or_else(|findings| panic!("{findings}"));
         let calls = device.calls();
-        assert_eq!((calls.live_descriptor_heaps, calls.live_set_layouts, calls.live_set_blocks), (0, 0, 0));
+        assert_eq!((calls.live_descriptor_heaps, calls.live_set_layouts, calls.live_set_pools), (0, 0, 0));
     }
 }
 
@@ -133,18 +133,18 @@ fn after_a_loss_each_call_fails_and_everything_drains() {
     lost(open.split().1.set(&layout, &[SetDescriptor::new(0, &shown)]).err());
     drop(open);
     drop((shown, smooth, table));
-    lost(gpu.purge().err());
+    lost(gpu.reclaim().err());
     let stats = gpu.stats();
     assert_eq!(stats.descriptors.views, 1, "the set keeps the view");
     drop((layout, set, buffer));
-    lost(gpu.purge().err());
+    lost(gpu.reclaim().err());
     assert_eq!(gpu.stats().pending_releases, 0);
     assert_eq!(gpu.stats().descriptors.set_layouts, 0);
     let report = gpu.shutdown();
     drop(gpu);
     assert!(report.leaks.is_empty(), "{report:?}");
     let calls = device.calls();
-    assert_eq!((calls.live_descriptor_heaps, calls.live_set_layouts, calls.live_set_blocks), (0, 0, 0));
+    assert_eq!((calls.live_descriptor_heaps, calls.live_set_layouts, calls.live_set_pools), (0, 0, 0));
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn held_bytes_and_descriptors_add_up() {
             open.push(recording);
         }
         drop((set, table, shown));
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         let (stats, held) = (gpu.stats(), gpu.report().held);
         assert_eq!(held.iter().map(|held| held.objects).sum::<u64>(), stats.pending_releases, "{held:?}");
         assert_eq!(held.iter().map(|held| held.bytes).sum::<u64>(), stats.pending_bytes, "{held:?}");

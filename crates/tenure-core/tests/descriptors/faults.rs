@@ -33,7 +33,7 @@ const CALLS: [CallKind; 6] = [
     CallKind::WriteDescriptor,
     CallKind::FillDescriptors,
     CallKind::CreateSetLayout,
-    CallKind::CreateSetBlock,
+    CallKind::CreateSetPool,
     CallKind::WriteSet,
 ];
 
@@ -67,7 +67,7 @@ fn a_shortage_is_tried_once_more() {
         CallKind::CreateDescriptorHeap,
         CallKind::WriteDescriptor,
         CallKind::CreateSetLayout,
-        CallKind::CreateSetBlock,
+        CallKind::CreateSetPool,
     ] {
         let device = device(BOTH, Lag::None);
         let gpu = gpu(&device, small());
@@ -93,12 +93,12 @@ fn a_loss_at_any_call_drains() {
                 assert!(error.is_device_lost(), "{call:?} {nth}: {error}");
             }
             drop(shown);
-            let _lost = gpu.purge();
+            let _lost = gpu.reclaim();
             let report = gpu.shutdown();
             drop(gpu);
             assert!(report.leaks.is_empty(), "{call:?} {nth}: {report:?}");
             let calls = device.calls();
-            let left = (calls.live_descriptor_heaps, calls.live_set_layouts, calls.live_set_blocks);
+            let left = (calls.live_descriptor_heaps, calls.live_set_layouts, calls.live_set_pools);
             assert_eq!(left, (0, 0, 0), "{call:?} {nth}");
         }
     }

@@ -52,7 +52,7 @@ fn small() -> Config {
             .static_samplers(Some(8))
             .dynamic_samplers(Some(8))
             .chunk(16)
-            .set_block(4)
+            .set_pool(4)
             .poison(true),
     )
 }
@@ -131,7 +131,7 @@ fn heap(gpu: &Gpu<Device>, kind: DescriptorKind, part: DescriptorPart) -> HeapUs
 /// Waits for everything and reclaims dropped objects.
 fn finish(gpu: &Gpu<Device>) {
     assert!(gpu.device().run_until_idle());
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
 }
 
 /// The end of every test: nothing is left and nothing went wrong.
@@ -143,7 +143,7 @@ fn end(gpu: Gpu<Device>, device: &Device) {
     assert!(report.is_clean(), "{report:?}");
     device.check_clean().unwrap_or_else(|findings| panic!("{findings}"));
     let calls = device.calls();
-    let left = (calls.live_descriptor_heaps, calls.live_set_layouts, calls.live_set_blocks);
+    let left = (calls.live_descriptor_heaps, calls.live_set_layouts, calls.live_set_pools);
     assert_eq!(left, (0, 0, 0), "heaps, layouts and blocks");
 }
 

@@ -71,7 +71,7 @@ fn run(steps: Vec<Step>, lag: u64) {
                 .dynamic_resources(Some(96))
                 .chunk(16)
                 .block(16)
-                .set_block(3)
+                .set_pool(3)
                 .poison(true),
         )
         .frames(FrameConfig::default().idle(2));

@@ -112,10 +112,10 @@ fn a_dropped_one_stays_until_the_gpu_is_done() {
     assert_ne!(second.index(), index);
     assert_eq!(second.name().as_str(), "second");
     recording.submit().unwrap();
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(device.calls().made(CallKind::ClearDescriptors), 0);
     device.complete(GRAPHICS, 1);
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(device.calls().made(CallKind::ClearDescriptors), 1);
     // New equal samplers share the second, although the first was reclaimed later.
     assert_eq!(gpu.create_sampler(&sampler(1).name("third")).unwrap().index(), second.index());

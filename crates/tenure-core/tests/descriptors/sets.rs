@@ -21,7 +21,7 @@ fn layout(gpu: &Gpu<Device>) -> SetLayout<Device> {
     gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("material")).unwrap()
 }
 
-fn at(block: &tenure_sim::SetBlock, set: u32, binding: u32, element: u32) -> DescriptorAt<'_> {
+fn at(block: &tenure_sim::SetPool, set: u32, binding: u32, element: u32) -> DescriptorAt<'_> {
     DescriptorAt::Set { block, set, binding, element }
 }
 
@@ -75,10 +75,10 @@ fn a_set_is_not_written_again_before_the_gpu_is_done() {
     drop(set);
     for _ in 0..3 {
         assert_ne!(make().index(), index);
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
     }
     device.complete(GRAPHICS, 1);
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(make().index(), index);
     drop((out, layout, shown));
     end(gpu, &device);
@@ -115,7 +115,7 @@ fn a_use_of_a_freed_set_is_reported_by_name() {
 fn sets_of_a_recording_end_with_it() {
     for profile in [BOTH, SETS] {
         let device = device(profile, Lag::Submissions(2));
-        let gpu = gpu(&device, Config::from(DescriptorConfig::default().set_block(4).poison(true)));
+        let gpu = gpu(&device, Config::from(DescriptorConfig::default().set_pool(4).poison(true)));
         let out = out(&gpu);
         let bindings = [binding(0, BindingKind::Constants, 1), binding(1, BindingKind::Buffer, 1)];
         let layout = gpu.create_set_layout(&SetLayoutDesc::new(&bindings).name("draw")).unwrap();
@@ -154,11 +154,11 @@ fn blocks_are_recycled() {
     let gpu = gpu(
         &device,
         Config::default()
-            .descriptors(DescriptorConfig::default().set_block(4))
+            .descriptors(DescriptorConfig::default().set_pool(4))
             .frames(FrameConfig::default().idle(8)),
     );
     let (layout, shown) = (layout(&gpu), view(&gpu, "shown", 4));
-    let blocks = || device.calls().made(CallKind::CreateSetBlock);
+    let blocks = || device.calls().made(CallKind::CreateSetPool);
     let frame = |sets: usize| {
         let frame = gpu.begin_frame().unwrap();
         let mut recording = frame.record(Queue::Graphics, "draw").unwrap();
@@ -182,15 +182,15 @@ fn blocks_are_recycled() {
         frame(6);
     }
     assert_eq!((blocks(), gpu.stats().objects_created()), warm);
-    assert_eq!(gpu.stats().descriptors.set_blocks, warm.0);
+    assert_eq!(gpu.stats().descriptors.set_pools, warm.0);
     // Idle ones stay, as command lists do, until they are trimmed.
     for _ in 0..12 {
         frame(0);
     }
-    assert_eq!(device.calls().live_set_blocks, warm.0);
+    assert_eq!(device.calls().live_set_pools, warm.0);
     gpu.trim();
-    assert_eq!(device.calls().live_set_blocks, 0);
-    assert_eq!(gpu.stats().descriptors.set_blocks, 0);
+    assert_eq!(device.calls().live_set_pools, 0);
+    assert_eq!(gpu.stats().descriptors.set_pools, 0);
     frame(1);
     drop((layout, shown));
     end(gpu, &device);
@@ -210,7 +210,7 @@ fn a_layout_may_be_dropped_while_sets_of_it_are_in_flight() {
     let at = at(set.block(), set.index(), 1, 0);
     commands.raw().read_descriptor(at, State::NON_PIXEL_SHADER, out.raw(), out.offset(), 16);
     drop(first);
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     // A new one has another number, so that the two are not confused.
     let second = layout(&gpu);
     let scratch = recording.split().1;
@@ -218,10 +218,10 @@ fn a_layout_may_be_dropped_while_sets_of_it_are_in_flight() {
     let open = gpu.record(Queue::Graphics, "open for long").unwrap();
     recording.submit().unwrap();
     device.complete(GRAPHICS, 1);
-    gpu.purge().unwrap();
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
+    gpu.reclaim().unwrap();
     drop(open);
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(gpu.stats().descriptors.set_layouts, 1);
     assert_eq!(written(&gpu, &out), 4);
     drop((second, out, shown));
@@ -402,7 +402,7 @@ fn blocks_of_large_sets_are_small() {
         )
         .unwrap()
     });
-    assert_eq!(device.calls().live_set_blocks, 2, "one set each");
+    assert_eq!(device.calls().live_set_pools, 2, "one set each");
     submit_read(&gpu, &out, at(sets[1].block(), sets[1].index(), 0, 39_999), State::NON_PIXEL_SHADER);
     assert_eq!(written(&gpu, &out), 5);
     drop((sets, layout, shown, out));

@@ -74,7 +74,7 @@ fn every_order_of_drops_is_fine() {
                 1 => drop(shown.take()),
                 _ => drop(table.take()),
             }
-            gpu.purge().unwrap();
+            gpu.reclaim().unwrap();
         }
         let before = device.calls().made(CallKind::ClearDescriptors);
         assert_eq!(before, 0, "{order:?}: nothing goes before the GPU has read it");
@@ -107,7 +107,7 @@ fn a_row_is_not_taken_again_before_the_gpu_is_done() {
             .create_descriptor_table(&DescriptorTableDesc::new(&[(&views[1]).into()]).name("new"))
             .unwrap();
         assert_ne!(other.first(), index, "an open recording may use it");
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
     }
     recording.submit().unwrap();
     finish(&gpu);

@@ -70,7 +70,7 @@ fn threads_do_not_meet() {
                     drop((table, shown, set, samplers, smooth));
                     recording.submit().unwrap();
                     let readback = gpu.read_back(&out, 0, 16).unwrap();
-                    gpu.purge().unwrap();
+                    gpu.reclaim().unwrap();
                     assert_eq!(readback.wait(SECOND).unwrap(), [byte; 16]);
                 }
             });
@@ -84,7 +84,7 @@ fn threads_do_not_meet() {
     end(gpu, &device);
 }
 
-/// One thread trims, and takes blocks of sets out of a layout, while another releases the layout's last
+/// One thread trims, and takes pools of sets out of a layout, while another releases the layout's last
 /// handle: the blocks are destroyed first all the same.
 #[test]
 fn a_layout_outlives_the_blocks_that_a_trim_takes_out() {
@@ -115,9 +115,9 @@ fn a_layout_outlives_the_blocks_that_a_trim_takes_out() {
                     layout
                 })
                 .collect();
-            gpu.purge().unwrap();
+            gpu.reclaim().unwrap();
             drop(layouts);
-            gpu.purge().unwrap();
+            gpu.reclaim().unwrap();
             if device.hazards_found() > 0 {
                 break;
             }

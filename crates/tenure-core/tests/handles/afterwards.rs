@@ -119,7 +119,7 @@ fn handles_inside_dropped_objects_are_not_leaks() {
         let device = device(Profile::DISCRETE, lag);
         let gpu = gpu(&device);
         let (inner, dropped) = bundle(&gpu);
-        // Nested three deep, so that one more purge is not enough.
+        // Nested three deep, so that one more reclaim is not enough.
         let middle = gpu.defer("middle", inner);
         drop(gpu.defer("outer", middle));
         submit(&gpu);

@@ -29,7 +29,7 @@ fn lists_that_cannot_be_closed_are_replaced() {
             }
             for _ in 0..2 {
                 submit(&gpu);
-                gpu.purge().unwrap();
+                gpu.reclaim().unwrap();
             }
             assert_eq!(
                 gpu.stats().lists_created,

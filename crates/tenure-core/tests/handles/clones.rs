@@ -128,7 +128,7 @@ fn calls_after_the_shutdown_are_errors() {
     }
 
     // Calls without new objects succeed, and open frames and recordings can end.
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     gpu.trim();
     let submitted = frame.submit(recording).unwrap();
     assert!(gpu.wait(&submitted, SECOND).unwrap());

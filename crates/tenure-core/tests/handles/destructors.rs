@@ -116,7 +116,7 @@ fn a_panic_in_a_destructor_does_not_leave_a_drop() {
 }
 
 #[test]
-fn panics_of_destructors_reach_the_purge_after_all_releases() {
+fn panics_of_destructors_reach_the_reclaim_after_all_releases() {
     for ends_a_frame in [false, true] {
         let device = device(Profile::DISCRETE, Lag::None);
         let gpu = gpu(&device);
@@ -128,14 +128,14 @@ fn panics_of_destructors_reach_the_purge_after_all_releases() {
         drop(mesh(&gpu, "rock", 20 << 20));
         drop(gpu.defer("second", second));
         let answer = catch_unwind(AssertUnwindSafe(|| {
-            if ends_a_frame { frame.end().unwrap() } else { gpu.purge().unwrap() }
+            if ends_a_frame { frame.end().unwrap() } else { gpu.reclaim().unwrap() }
         }));
         let panic = answer.expect_err("the program is told");
         assert_eq!(panic.downcast_ref::<&str>(), Some(&"boom"));
         assert_eq!((count(&first_dropped), count(&second_dropped)), (1, 1));
         let stats = gpu.stats();
         assert_eq!((stats.released - before, stats.pending_releases, stats.committed_resources), (3, 0, 0));
-        gpu.purge().expect("once");
+        gpu.reclaim().expect("once");
         gpu.begin_frame().expect("the frame has ended").end().unwrap();
         assert!(gpu.shutdown().is_clean());
         drop(gpu);
@@ -160,7 +160,7 @@ fn no_destructor_runs_inside_a_creation() {
     device.faults().clear();
     assert_eq!(count(&dropped), 0);
     assert_eq!(gpu.stats().committed_resources, 0, "while the memory of what was dropped is given back");
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(count(&dropped), 1);
     assert!(gpu.shutdown().is_clean());
     drop(gpu);
@@ -175,10 +175,10 @@ fn kept(gpu: &Gpu<Device>, owner: impl Send + Sync + 'static) -> Buffer<Device> 
     gpu.adopt_buffer_in(owner, object, &desc, State::COMMON).unwrap()
 }
 
-/// The owner of an adopted buffer's memory is dropped after the buffer, by a purge and not by a creation that
+/// The owner of an adopted buffer's memory is dropped after the buffer, by a reclaim and not by a creation that
 /// looks for room; its panic stops nothing else from being released.
 #[test]
-fn owners_of_adopted_memory_are_dropped_by_a_purge() {
+fn owners_of_adopted_memory_are_dropped_by_a_reclaim() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&device);
     let (boom, dropped) = boom();
@@ -191,7 +191,7 @@ fn owners_of_adopted_memory_are_dropped_by_a_purge() {
     device.faults().clear();
     assert_eq!(count(&dropped), 0);
     assert_eq!(device.calls().live_resources, alive, "while both buffers are destroyed");
-    let answer = catch_unwind(AssertUnwindSafe(|| gpu.purge().unwrap()));
+    let answer = catch_unwind(AssertUnwindSafe(|| gpu.reclaim().unwrap()));
     assert!(answer.is_err(), "the program is told");
     assert_eq!((count(&dropped), gpu.stats().pending_releases), (1, 0));
 
@@ -238,7 +238,7 @@ impl Drop for Calls {
     fn drop(&mut self) {
         let Self(gpu) = self;
         drop(gpu.create_buffer_with(&BufferDesc::new(64, Usage::VERTEX), &[1; 64]).unwrap());
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         gpu.begin_frame().unwrap().end().unwrap();
         gpu.trim();
         let _ = gpu.stats();
@@ -251,7 +251,7 @@ fn owners_of_adopted_memory_may_call_the_manager() {
     let gpu = gpu(&device);
     drop((kept(&gpu, Calls(gpu.clone())), kept(&gpu, Calls(gpu.clone()))));
     gpu.begin_frame().unwrap().end().unwrap();
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(gpu.stats().pending_releases, 0);
     assert!(gpu.shutdown().is_clean());
     drop(gpu);
@@ -340,7 +340,7 @@ fn payloads_of_panics_may_panic_in_their_destructor() {
     let (counted, counts): (Vec<_>, Vec<_>) = (0..6).map(|_| boom()).unzip();
     let mut throws = counted.into_iter().map(|boom| gpu.defer("throws", Throws(Some(boom))));
     drop(throws.by_ref().take(3).collect::<Vec<_>>());
-    let answer = catch_unwind(AssertUnwindSafe(|| gpu.purge().unwrap()));
+    let answer = catch_unwind(AssertUnwindSafe(|| gpu.reclaim().unwrap()));
     // The panic that is passed on is the caller's.
     std::mem::forget(answer.expect_err("the program is told"));
     drop(throws.collect::<Vec<_>>());

@@ -167,7 +167,7 @@ fn run(profile: Profile, refused: Option<(CallKind, u64)>) -> bool {
     }
     drop(scene);
     assert!(gpu.wait(&gpu.submitted(), SECOND).unwrap(), "{what}");
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     let stats = gpu.stats();
     assert_eq!((stats.live_objects, stats.open_recordings), (0, 0), "{what}");
     let report = gpu.shutdown();
@@ -199,7 +199,7 @@ fn frames_after_any_refused_call_are_complete() {
     let only_somewhere = [
         CallKind::CreateList,
         CallKind::CreateSetLayout,
-        CallKind::CreateSetBlock,
+        CallKind::CreateSetPool,
         CallKind::WriteSet,
         CallKind::CreateAccelerationStructure,
         CallKind::WriteTexture,

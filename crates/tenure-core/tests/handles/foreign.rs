@@ -108,7 +108,7 @@ fn resources_of_another_manager_are_refused() {
     it.submit().unwrap();
     // The other manager does not count it as used, and may free it while mine uses it.
     drop((buffer, texture, sparse));
-    mine.purge().unwrap();
+    mine.reclaim().unwrap();
     assert_eq!(bytes(&out), [1; 1024]);
     drop((source, my_texture, my_sparse, out));
     Pair { mine, other }.end();

@@ -24,7 +24,7 @@ fn pages_of_dropped_allocators_end_with_their_last_resource() {
     assert_eq!((after.released, after.pending_releases), (before.released, 0), "nothing was dropped");
     assert!(after.reserved >= 1 << 20, "the survivor's page");
     drop(survivor);
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!((gpu.stats().reserved, gpu.stats().pending_releases), (0, 0), "the page went with it");
     assert!(gpu.shutdown().is_clean());
     drop(gpu);

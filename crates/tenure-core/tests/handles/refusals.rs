@@ -51,7 +51,7 @@ fn waits_for_unsubmitted_work_are_refused() {
         drop(refused.value);
         assert_eq!(count(&dropped), 1);
     }
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(tiles_used(&gpu), used, "what was refused has given its tiles back");
     assert_eq!(gpu.submitted().serial(QueueId(0)), graphics, "nothing was submitted");
     assert_eq!((sparse.mapped_tiles(), other.mapped_tiles()), (1, 0));

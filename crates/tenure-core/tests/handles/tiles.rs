@@ -78,11 +78,11 @@ fn mappings_keep_the_order_of_their_calls_across_queues() {
     assert!(!device.complete(new.queue, new.serial), "the later call waits for the earlier");
     assert!(device.complete(old.queue, old.serial));
     assert!(device.complete(new.queue, new.serial));
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     // It gets the memory that the first call took, which is free.
     second.map(Queue::Graphics, TILE).unwrap();
     assert!(device.run_until_idle());
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     let (one, two) = (upload(&gpu, BYTES as usize, 1), upload(&gpu, BYTES as usize, 2));
     let out = readback(&gpu, "out", BYTES);
     let mut recording = gpu.record(Queue::Graphics, "work").unwrap();
@@ -91,7 +91,7 @@ fn mappings_keep_the_order_of_their_calls_across_queues() {
     copy_out(&mut recording, &first, &out);
     recording.submit().unwrap();
     assert!(device.run_until_idle());
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(bytes(&out), [1; BYTES as usize], "two resources share a tile");
     // Unmapping and copying wait, too.
     let unmapped = second.unmap(Queue::Compute, TILE).unwrap();
@@ -129,7 +129,7 @@ fn tiles_outlive_submissions_made_before_their_mapping() {
     }
     assert!(device.run_until_idle());
     assert_eq!(device.hazards(), []);
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(tiles_used(&gpu), 0);
     drop(source);
     assert!(gpu.shutdown().is_clean());
@@ -153,7 +153,7 @@ fn a_thread_that_maps_in_between_does_not_lose_its_tile() {
         first.map(Queue::Graphics, TILE).unwrap();
     });
     for _ in 0..2 {
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
     }
     second.map(Queue::Graphics, TILE).unwrap();
     assert_eq!(read_first_after_writing_both(&gpu, &first, &second), [1; BYTES as usize]);
@@ -190,7 +190,7 @@ fn threads_that_map_the_same_tile_leave_one_tile_mapped() {
         second.map(Queue::Compute, TILE).unwrap();
         for _ in 0..2 {
             assert!(gpu.wait(&gpu.submitted(), SECOND).unwrap());
-            gpu.purge().unwrap();
+            gpu.reclaim().unwrap();
         }
         assert_eq!((first.mapped_tiles(), second.mapped_tiles()), (1, 1));
         assert_eq!(tiles_used(&gpu), 2 * first.layout().tile_size, "all others are free");

@@ -1,5 +1,5 @@
 //! Objects dropped before any command could use them are released at once, whatever is open or in flight; and
-//! pending uploads delay a release at most until the next purge.
+//! pending uploads delay a release at most until the next reclaim.
 
 use tenure_core::device::prelude::*;
 use tenure_core::{
@@ -20,7 +20,7 @@ fn big(gpu: &Gpu<Device>, own: bool) -> Buffer<Device> {
 
 /// A loader has uploaded something tiny, and no frame has ended since.
 #[test]
-fn a_pending_upload_holds_back_nothing_beyond_a_purge() {
+fn a_pending_upload_holds_back_nothing_beyond_a_reclaim() {
     for profile in Profile::ALL {
         for is_used in [false, true] {
             let device = device(*profile, Lag::None);
@@ -35,9 +35,9 @@ fn a_pending_upload_holds_back_nothing_beyond_a_purge() {
             }
             let small = gpu.create_buffer_with(&BufferDesc::new(64, Usage::VERTEX), &[1; 64]).unwrap();
             drop(all);
-            gpu.purge().unwrap();
-            assert_eq!(gpu.upload_stats().pending_bytes, 0, "a purge submits what is pending");
-            gpu.purge().unwrap();
+            gpu.reclaim().unwrap();
+            assert_eq!(gpu.upload_stats().pending_bytes, 0, "a reclaim submits what is pending");
+            gpu.reclaim().unwrap();
             assert_eq!(gpu.stats().pending_releases, 0, "{}", profile.name());
             for _ in 0..2 {
                 gpu.trim();
@@ -71,16 +71,16 @@ fn a_trim_submits_pending_uploads_and_frees_their_memory() {
 
 /// The uploads stay pending, and the caller gets the error; other objects are released nevertheless.
 #[test]
-fn a_purge_that_cannot_submit_reclaims_and_returns_the_error() {
+fn a_reclaim_that_cannot_submit_still_releases_and_returns_the_error() {
     let device = device(Profile::DISCRETE, Lag::None);
     let gpu = gpu(&device);
     let unused = big(&gpu, true);
     let small = gpu.create_buffer_with(&BufferDesc::new(64, Usage::VERTEX), &[1; 64]).unwrap();
     device.faults().inject(Fault::nth(1, FaultKind::OutOfHostMemory).of(CallKind::Submit));
     drop(unused);
-    assert!(matches!(gpu.purge(), Err(Error::Device { .. })));
+    assert!(matches!(gpu.reclaim(), Err(Error::Device { .. })));
     assert_eq!((gpu.stats().pending_releases, gpu.upload_stats().pending_bytes), (0, 64));
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(gpu.upload_stats().pending_bytes, 0);
     drop(small);
     assert!(gpu.shutdown().is_clean());
@@ -101,12 +101,12 @@ fn is_held_back<T>(
     submit(&gpu);
     touch(&gpu, &object);
     drop(object);
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     let is_held_back = gpu.stats().pending_releases > 0;
     drop(recording);
     assert!(device.run_until_idle());
-    gpu.purge().unwrap();
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(gpu.stats().pending_releases, 0);
     assert!(gpu.shutdown().is_clean());
     drop(gpu);

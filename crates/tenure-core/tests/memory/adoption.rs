@@ -49,7 +49,7 @@ fn adopted_buffers_live_like_others() {
         recording.copy_buffer(&adopted, 0, &back, 0, SIZE).unwrap();
         drop(adopted);
         let done = recording.submit().unwrap();
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         assert!(gpu.wait(&done, Duration::from_secs(10)).unwrap());
         let mut found = vec![0; bytes.len()];
         back.read(0, &mut found).unwrap();

@@ -254,7 +254,7 @@ fn descriptors_of_a_recording_allocate_nothing() {
     for behind in [0, 2] {
         let device = Device::with_config(DeviceConfig::new(Profile::VULKAN_NVIDIA).lag(Lag::Manual));
         let config = Config::from(
-            DescriptorConfig::default().chunk(64).set_block(16).poison(false).report_unnamed(false),
+            DescriptorConfig::default().chunk(64).set_pool(16).poison(false).report_unnamed(false),
         );
         let gpu = Gpu::new(device, config).unwrap();
         let shown = Shown::new(&gpu);
@@ -268,7 +268,7 @@ fn descriptors_of_a_recording_allocate_nothing() {
             let constants = scratch.constants(&[1_u32; 16]).unwrap();
             let element = |element: u32| SetDescriptor::new(1, table[element as usize]).element(element);
             let set = [SetDescriptor::new(0, constants), element(0), element(1), element(2)];
-            // More than a chunk of descriptors, and more than a block of sets.
+            // More than a chunk of descriptors, and more than a pool of sets.
             for _ in 0..40 {
                 counted(|| scratch.descriptors(&table).map(|table| table.first())).unwrap();
                 counted(|| scratch.set(&shown.layout, &set).map(|set| set.index())).unwrap();

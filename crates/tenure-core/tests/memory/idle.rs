@@ -84,7 +84,7 @@ fn idle_memory_of_other_shards_makes_way() {
                 });
             }
         });
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         shards = gpu.stats().pools.iter().map(|pool| pool.shards).max().unwrap_or(0);
     }
     if thread::available_parallelism().is_ok_and(|cores| cores.get() > 1) {
@@ -101,7 +101,7 @@ fn idle_memory_of_other_shards_makes_way() {
             });
         }
     });
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     pass_frames(&gpu);
     assert!(gpu.stats().reserved > 16 * MIB, "something is idle");
     fill_up_to_the_peak(&gpu);

@@ -77,7 +77,7 @@ fn barriers_before_a_refused_submission_are_in_flight() {
     };
     using(Queue::Graphics, State::RENDER_TARGET).submit().unwrap();
     assert!(gpu.device().run_until_idle());
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     let refused = using(Queue::Compute, State::NON_PIXEL_SHADER);
     // The first is the barrier's, on the graphics queue.
     let submissions = gpu.device().calls().made(CallKind::Submit);

@@ -375,7 +375,7 @@ fn a_refused_block_costs_no_other() {
     let gpu = default_gpu(Profile::DISCRETE);
     let desc = |size| BufferDesc::new(size, Usage::SHADER_READ);
     drop(gpu.create_buffer(&desc(100 * KIB)).unwrap());
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     let before = gpu.stats();
     assert!(before.reserved > 0, "an empty block stays for a while");
     gpu.device().faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::CreateCommitted));
@@ -390,7 +390,7 @@ fn a_granted_block_takes_the_place_of_empty_ones() {
     let gpu = default_gpu(Profile::DISCRETE);
     let desc = |size| BufferDesc::new(size, Usage::SHADER_READ);
     drop(gpu.create_buffer(&desc(100 * KIB)).unwrap());
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     let large = gpu.create_buffer(&desc(MIB)).unwrap();
     assert_eq!((large.location(), gpu.stats().reserved), (LocationKind::Range, MIB));
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tenure_core::device::{Features, HeapCategory, MemoryTypeId, Properties, Requirements, prelude::*};
-use tenure_core::memory::policy::{Placement, Subject, buffer_subject, place_buffer, place_texture};
+use tenure_core::memory::policy::{PlacementKind, Subject, buffer_subject, place_buffer, place_texture};
 use tenure_core::memory::{Cost, MemoryUse, PoolKind, type_order};
 use tenure_core::{
     Buffer, BufferDesc, ClearValue, Config, ConfigRule, Error, Format, Gpu, LocationKind, PoolConfig, Queue,
@@ -19,20 +19,20 @@ const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
 /// The subject, its limits in order, and the placement for sizes up to each limit.
-const TABLE: [(Subject, &[(u64, Placement)]); 7] = [
-    (Subject::Upload, &[(64 * MIB, Placement::Range(PoolKind::Uploads))]),
-    (Subject::Readback, &[(16 * MIB, Placement::Range(PoolKind::Readbacks))]),
+const TABLE: [(Subject, &[(u64, PlacementKind)]); 7] = [
+    (Subject::Upload, &[(64 * MIB, PlacementKind::Range(PoolKind::Uploads))]),
+    (Subject::Readback, &[(16 * MIB, PlacementKind::Range(PoolKind::Readbacks))]),
     (
         Subject::Mesh,
         &[
-            (64 * KIB, Placement::Range(PoolKind::SmallBuffers)),
-            (16 * MIB, Placement::Range(PoolKind::ReadOnlyBuffers)),
+            (64 * KIB, PlacementKind::Range(PoolKind::SmallBuffers)),
+            (16 * MIB, PlacementKind::Range(PoolKind::ReadOnlyBuffers)),
         ],
     ),
-    (Subject::ReadOnly, &[(16 * MIB, Placement::Range(PoolKind::ReadOnlyBuffers))]),
-    (Subject::Indirect, &[(16 * MIB, Placement::Range(PoolKind::IndirectBuffers))]),
-    (Subject::AccelerationStructure, &[(16 * MIB, Placement::Range(PoolKind::AccelerationStructures))]),
-    (Subject::Unordered, &[(16 * MIB, Placement::Placed(PoolKind::UnorderedBuffers))]),
+    (Subject::ReadOnly, &[(16 * MIB, PlacementKind::Range(PoolKind::ReadOnlyBuffers))]),
+    (Subject::Indirect, &[(16 * MIB, PlacementKind::Range(PoolKind::IndirectBuffers))]),
+    (Subject::AccelerationStructure, &[(16 * MIB, PlacementKind::Range(PoolKind::AccelerationStructures))]),
+    (Subject::Unordered, &[(16 * MIB, PlacementKind::Placed(PoolKind::UnorderedBuffers))]),
 ];
 
 #[test]
@@ -47,7 +47,11 @@ fn each_row_of_the_table_ends_at_its_limit() {
             smallest = limit + 1;
         }
         for size in [smallest, u64::MAX] {
-            assert_eq!(place_buffer(subject, size, &config), Placement::Committed, "{subject:?} of {size} B");
+            assert_eq!(
+                place_buffer(subject, size, &config),
+                PlacementKind::Committed,
+                "{subject:?} of {size} B"
+            );
         }
     }
 }
@@ -56,11 +60,11 @@ fn each_row_of_the_table_ends_at_its_limit() {
 fn buddies_take_small_uploads() {
     let config = Config::from(UploadConfig::default().suballocator(UploadSuballocator::Buddy));
     for (size, placement) in [
-        (1, Placement::Range(PoolKind::SmallUploads)),
-        (64 * KIB, Placement::Range(PoolKind::SmallUploads)),
-        (64 * KIB + 1, Placement::Range(PoolKind::Uploads)),
-        (64 * MIB, Placement::Range(PoolKind::Uploads)),
-        (64 * MIB + 1, Placement::Committed),
+        (1, PlacementKind::Range(PoolKind::SmallUploads)),
+        (64 * KIB, PlacementKind::Range(PoolKind::SmallUploads)),
+        (64 * KIB + 1, PlacementKind::Range(PoolKind::Uploads)),
+        (64 * MIB, PlacementKind::Range(PoolKind::Uploads)),
+        (64 * MIB + 1, PlacementKind::Committed),
     ] {
         assert_eq!(place_buffer(Subject::Upload, size, &config), placement, "{size} B");
     }
@@ -95,12 +99,12 @@ fn strategies_override_the_table() {
         for (limit, placement) in rows {
             let placed = Config::from(PoolConfig::default().strategy(Strategy::Placed));
             let expected = match placement {
-                Placement::Range(_) => Placement::Placed(PoolKind::PlacedBuffers),
+                PlacementKind::Range(_) => PlacementKind::Placed(PoolKind::PlacedBuffers),
                 other => *other,
             };
             assert_eq!(place_buffer(subject, *limit, &placed), expected);
             let committed = Config::from(PoolConfig::default().strategy(Strategy::Committed));
-            assert_eq!(place_buffer(subject, *limit, &committed), Placement::Committed);
+            assert_eq!(place_buffer(subject, *limit, &committed), PlacementKind::Committed);
         }
     }
 }
@@ -161,18 +165,18 @@ fn textures_go_to_the_pool_of_their_kind() {
     ] {
         for size in [1, 64 * MIB] {
             let placed = place_texture(&info, &needs(size, alignment), &config);
-            assert_eq!(placed, Placement::Placed(kind), "{info:?} at {alignment}");
+            assert_eq!(placed, PlacementKind::Placed(kind), "{info:?} at {alignment}");
         }
         let above = place_texture(&info, &needs(64 * MIB + 1, alignment), &config);
-        assert_eq!(above, Placement::Committed);
+        assert_eq!(above, PlacementKind::Committed);
         for dedicated in [
             Requirements { prefers_dedicated: true, ..needs(1, alignment) },
             Requirements { requires_dedicated: true, ..needs(1, alignment) },
         ] {
-            assert_eq!(place_texture(&info, &dedicated, &config), Placement::Committed);
+            assert_eq!(place_texture(&info, &dedicated, &config), PlacementKind::Committed);
         }
         let committed = Config::from(PoolConfig::default().strategy(Strategy::Committed));
-        assert_eq!(place_texture(&info, &needs(1, alignment), &committed), Placement::Committed);
+        assert_eq!(place_texture(&info, &needs(1, alignment), &committed), PlacementKind::Committed);
     }
 }
 
@@ -295,7 +299,7 @@ const FIELDS: [Field; 38] = [
     ("in_place.max_over_bus", 0, 4 * GIB, |config, value| config.in_place.max_over_bus = value),
     ("descriptors.block", 16, 65_536, |config, value| config.descriptors.block = value as u32),
     ("descriptors.chunk", 16, 65_536, |config, value| config.descriptors.chunk = value as u32),
-    ("descriptors.set_block", 1, 4096, |config, value| config.descriptors.set_block = value as u32),
+    ("descriptors.set_pool", 1, 4096, |config, value| config.descriptors.set_pool = value as u32),
     ("transient.heap", 0, 4 * GIB, |config, value| config.transient.heap = value),
     ("transient.cache", 0, 1_000_000, |config, value| config.transient.cache = value as u32),
     ("transient.latency", 0, 1_000_000, |config, value| config.transient.latency = value as u32),
@@ -547,7 +551,7 @@ fn transient_attachments_take_no_bytes() {
     assert!(memory.heaps.iter().all(|heap| heap.usage == 0 && heap.evicted == 0), "{memory:?}");
     assert_eq!(device.budget().unwrap()[0].usage, 0);
     drop(targets);
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(gpu.stats().memoryless, 0);
     assert!(gpu.shutdown().is_clean());
     drop(gpu);

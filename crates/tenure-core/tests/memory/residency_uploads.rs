@@ -224,7 +224,7 @@ fn stream(gpu: &Gpu<Device>, seed: u64) {
         }
         match rng.below(8) {
             0 => gpu.trim(),
-            1 => gpu.purge().unwrap(),
+            1 => gpu.reclaim().unwrap(),
             _ => {}
         }
     }

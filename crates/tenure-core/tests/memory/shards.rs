@@ -89,7 +89,7 @@ fn work(
             }
             _ => {
                 if rng.below(8) == 0 {
-                    gpu.purge().unwrap();
+                    gpu.reclaim().unwrap();
                 }
                 mine.extend(from.try_iter().take(2));
             }
@@ -101,7 +101,7 @@ fn work(
     }
 }
 
-/// Threads that create, hand over, drop and purge until they have divided a pool.
+/// Threads that create, hand over, drop and reclaim until they have divided a pool.
 fn round(gpu: &Gpu<Device>, seed: u64) {
     let oracle = Oracle::default();
     let channels: Vec<_> = (0..THREADS).map(|_| mpsc::channel()).collect();
@@ -134,7 +134,7 @@ fn shards(gpu: &Gpu<Device>) -> u32 {
 }
 
 fn check_empty(gpu: &Gpu<Device>) {
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     let stats = gpu.stats();
     assert_eq!((stats.live_objects, stats.pending_releases, stats.pending_bytes), (0, 0, 0));
     for pool in &stats.pools {

@@ -149,7 +149,7 @@ fn released_memory_counts_at_once() {
     let large = gpu.create_buffer(&mesh(40 * MIB)).unwrap();
     assert_eq!(local(&gpu).headroom, Some(24 * MIB));
     drop(large);
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(local(&gpu).headroom, Some(64 * MIB));
     frame.end().unwrap();
 }
@@ -166,7 +166,7 @@ fn pending_idle_and_used_memory_are_distinguished() {
     let HeapMemory { used, idle, .. } = local(&gpu);
     assert_eq!((used, idle, gpu.memory().pending_bytes), (MIB, 0, MIB));
     drop(list);
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     let HeapMemory { used, idle, ours, .. } = local(&gpu);
     assert_eq!((used, idle, gpu.memory().pending_bytes), (0, ours.pools, 0));
     assert!(idle >= MIB);
@@ -207,7 +207,7 @@ fn listen(gpu: &Gpu<Device>) -> Changes {
         assert_eq!(memory.heaps[change.heap].device_local, change.device_local);
         drop((buffer, gpu.stats(), gpu.report()));
         gpu.trim();
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         gpu.begin_frame().unwrap().end().unwrap();
         to.lock().unwrap().push(*change);
     });
@@ -256,7 +256,7 @@ fn changes_of_level_are_reported_once_and_may_call_the_manager() {
 }
 
 #[test]
-fn purges_report_changes_in_programs_without_frames() {
+fn reclaims_report_changes_in_programs_without_frames() {
     let gpu = gpu(Profile::DISCRETE);
     let told = Arc::new(AtomicU64::new(0));
     let count = told.clone();
@@ -265,7 +265,7 @@ fn purges_report_changes_in_programs_without_frames() {
     });
     let _level = gpu.create_buffer(&mesh(40 * MIB)).unwrap();
     gpu.device().set_budget(0, MIB).unwrap();
-    (0..8).for_each(|_| gpu.purge().unwrap());
+    (0..8).for_each(|_| gpu.reclaim().unwrap());
     assert_eq!(told.load(Ordering::Relaxed), 1);
 }
 
@@ -324,7 +324,7 @@ fn the_usage_is_not_underestimated_under_concurrency() {
             end_frame(&gpu);
         }
     });
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert!(local(&gpu).usage >= used(&gpu, 0));
     end_frame(&gpu);
     assert_eq!(local(&gpu).usage, used(&gpu, 0));

@@ -121,7 +121,7 @@ impl Program {
             19..27 => self.drop_some(),
             27..30 => self.frame(),
             30 => self.gpu.trim(),
-            _ => self.gpu.purge().unwrap(),
+            _ => self.gpu.reclaim().unwrap(),
         }
         self.check();
         self.met.add(&self.gpu.stats());
@@ -265,7 +265,7 @@ impl Program {
     /// Waits for the GPU, after which nothing is pending and all numbers are exact.
     fn settle(&self) {
         self.gpu.device().run_until_idle();
-        self.gpu.purge().unwrap();
+        self.gpu.reclaim().unwrap();
         let stats = check_memory(&self.gpu);
         assert_eq!((stats.pending_releases, stats.pending_bytes), (0, 0), "{stats:?}");
         let ranges = self
@@ -441,7 +441,7 @@ fn parts_add_up_while_other_threads_create_and_drop() {
             }
         }
     });
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     gpu.trim();
     let stats = check_but_for_the_peak(&gpu);
     // Simultaneous driver allocations and frees are counted afterwards, in any order: a block each.

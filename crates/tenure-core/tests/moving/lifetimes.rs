@@ -63,7 +63,7 @@ fn moved_and_dropped_resources_outlive_the_copy() {
         (0..8).for_each(|_| end_frame(&gpu));
         move_some(&gpu);
         drop((textures, buffers));
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         gpu.trim();
         assert_no_hazards(&gpu);
         end(gpu);

@@ -134,7 +134,7 @@ fn uploads_of_another_queue_are_found_after_a_move() {
             (0..16).map(|byte| gpu.create_buffer_with(&desc, &[byte; 40_000]).unwrap()).collect();
         gpu.flush_uploads().unwrap();
         let kept: Vec<_> = all.into_iter().step_by(7).collect();
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         // Resources with views are copied by the graphics queue, which has waited for the upload before.
         let view = |buffer| gpu.create_buffer_view(buffer, &BufferViewDesc::raw()).unwrap();
         let views: Vec<_> = kept.iter().map(view).collect();

@@ -117,14 +117,14 @@ fn a_call_moves_no_more_than_its_budget() {
     let mut number = 0..;
     let all: Vec<_> = all.into_iter().filter(|_| number.next().is_some_and(|it| it % 3 == 0)).collect();
     gpu.wait(&gpu.submitted(), SOON).unwrap();
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     gpu.device().set_budget(0, 1024 * MIB).unwrap();
     assert!(slow(&gpu, "mesh") > 0);
     let (mut most, mut calls, mut is_done) = (0, 0, false);
     while !is_done {
         let report = gpu.compact(CompactionBudget { bytes: MIB, moves: 3, pieces: 100 }).unwrap();
         gpu.wait(&gpu.submitted(), SOON).unwrap();
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         most = most.max(report.moves);
         is_done = report.is_done;
         calls += 1;

@@ -69,7 +69,7 @@ fn a_move_after_one_by_another_queue_is_visible() {
         }
         gpu.flush_uploads().unwrap();
         let all: Vec<_> = all.into_iter().step_by(7).collect();
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         let name = |gpu: &Gpu<Device>, buffer: &Buffer<Device>| {
             let mut recording = gpu.record(Queue::Graphics, "name").unwrap();
             recording.use_resource(buffer, Subresource::All, State::NON_PIXEL_SHADER).unwrap();

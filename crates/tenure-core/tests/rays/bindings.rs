@@ -43,7 +43,7 @@ fn sets_keep_the_structures_in_them() {
     recording.raw().use_descriptor(at(&set), State::ACCELERATION_STRUCTURE);
     recording.submit().unwrap();
     gpu.wait(&gpu.submitted(), SECOND).unwrap();
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(device.calls().live_acceleration_structures, 1, "the set has it");
     drop(set);
     drop(layout);

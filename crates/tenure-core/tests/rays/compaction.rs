@@ -33,7 +33,7 @@ fn a_structure_is_compacted_and_traced() {
         recording.raw().trace_rays(world.raw());
         let submitted = recording.submit().unwrap();
         assert!(gpu.wait(&submitted, SECOND).unwrap());
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         let calls = device.calls();
         assert_eq!(calls.live_acceleration_structures, 201, "the large ones are gone");
         assert!(small.iter().zip(&sizes).all(|(small, size)| small.size() == size.0));

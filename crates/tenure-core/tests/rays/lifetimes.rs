@@ -47,7 +47,7 @@ fn thousands_of_structures_share_few_buffers() {
     addresses.sort_unstable();
     assert!(addresses.windows(2).all(|pair| pair[1] - pair[0] >= 4096));
     drop(many);
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(device.calls().live_acceleration_structures, 0);
     assert_eq!(device.calls().made(CallKind::CreateAccelerationStructure), 4000);
     end(&device, gpu);
@@ -79,11 +79,11 @@ fn structures_outlive_their_uses_on_the_gpu() {
     build(&mut recording, &rock, &[]);
     drop(rock);
     let submitted = recording.submit().unwrap();
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(device.calls().live_acceleration_structures, 1);
     assert!(device.run_until_idle());
     assert!(gpu.wait(&submitted, SECOND).unwrap());
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(device.calls().live_acceleration_structures, 0);
     end(&device, gpu);
 }

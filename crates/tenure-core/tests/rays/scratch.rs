@@ -77,7 +77,7 @@ fn discarded_recordings_release_their_scratch() {
         recording.reuse_build_scratch();
         drop(recording);
     }
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert!(device.calls().made(CallKind::CreatePlaced) <= 3);
     end(&device, gpu);
 }
@@ -168,7 +168,7 @@ proptest! {
                 }
                 Step::Complete => {
                     prop_assert!(device.run_until_idle());
-                    gpu.purge().unwrap();
+                    gpu.reclaim().unwrap();
                     in_flight.clear();
                 }
             }

@@ -216,7 +216,7 @@ fn an_upload_to_a_mapped_buffer_is_not_staged_beside_it() {
             };
             // Creates a block with room for all later resources.
             drop(gpu.create_buffer(&desc(4 << 20)).unwrap());
-            gpu.purge().unwrap();
+            gpu.reclaim().unwrap();
             let mapped = gpu.create_buffer(&desc(4096)).unwrap();
             assert_eq!(mapped.location(), LocationKind::Range);
             mapped.write(0, &[1; 4096]).unwrap();
@@ -249,7 +249,7 @@ fn readback_buffers_can_be_read_back() {
         let gpu = gpu(&device, Config::default());
         let desc = BufferDesc::new(4096, Usage::COPY_SRC).memory(MemoryUse::Readback).name("results");
         drop(gpu.create_buffer(&desc.clone().size(4 << 20)).unwrap());
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         let results = gpu.create_buffer(&desc).unwrap();
         gpu.upload(&results, 0, &[7; 4096]).unwrap();
         let readback = gpu.read_back(&results, 0, 4096).unwrap();

@@ -81,7 +81,7 @@ fn pages_are_filled_to_their_end_and_recycled() {
     expect(&mut recording, &[4; 200]);
     assert_eq!(live(&gpu, PoolKind::UploadPages), 2);
     recording.submit().unwrap();
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(live(&gpu, PoolKind::UploadPages), 2, "the GPU still reads the full one");
     // The first page is still in use, although the second is full now.
     let mut recording = gpu.record(Queue::Graphics, "third").unwrap();
@@ -125,7 +125,7 @@ fn a_discarded_recording_releases_its_pages() {
     for _ in 0..=gpu.config().frames.idle + 1 {
         gpu.begin_frame().unwrap().end().unwrap();
     }
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(live(&gpu, PoolKind::UploadPages), 0);
     end(gpu, &device);
 }
@@ -248,7 +248,7 @@ fn threads_take_each_others_free_pages_before_new_ones() {
                 recording.submit().unwrap();
             });
         });
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         assert!(live(&gpu, PoolKind::UploadPages) <= 5, "{}", live(&gpu, PoolKind::UploadPages));
     }
     end(gpu, &device);
@@ -460,7 +460,7 @@ fn a_lost_device_takes_its_pages_with_it() {
     }
     recording.submit().unwrap();
     lost(&gpu, &device);
-    assert!(gpu.purge().unwrap_err().is_device_lost());
+    assert!(gpu.reclaim().unwrap_err().is_device_lost());
     assert_eq!(gpu.shutdown().lost.as_deref(), Some("hung"));
     drop(gpu);
     device.check_clean().unwrap();

@@ -80,7 +80,7 @@ fn page_sizes_shrink_after_a_refusal() {
         let mut tickets: Vec<_> = (0..40).map(|_| gpu.read_back(&volume, 0, 50 * KIB).unwrap()).collect();
         let mut others = fill_host(&gpu);
         others.truncate(others.len() - 2);
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         gpu.trim();
         let mut out = vec![0; 30 << 10];
         while gpu.read_back_into(&volume, 0, &mut out, SECOND).is_ok() {

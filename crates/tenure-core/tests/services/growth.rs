@@ -60,7 +60,7 @@ fn awaited_readbacks() {
                 assert!(task.as_mut().poll(&mut context).is_pending());
             }
             gpu.device().run_until_idle();
-            gpu.purge().unwrap();
+            gpu.reclaim().unwrap();
             drop((tasks, buffer));
         })
     });
@@ -112,7 +112,7 @@ fn open_recordings() {
                 let buffer = gpu.create_buffer(&source()).unwrap();
                 let _ = buffer.raw();
                 drop((buffer, recording));
-                gpu.purge().unwrap();
+                gpu.reclaim().unwrap();
             }
         })
     });
@@ -147,7 +147,7 @@ fn views_of_a_buffer() {
             let view = |_| gpu.create_buffer_view(&buffer, &BufferViewDesc::raw()).unwrap();
             let views: Vec<_> = (0..count).map(view).collect();
             drop((views, buffer));
-            gpu.purge().unwrap();
+            gpu.reclaim().unwrap();
         })
     });
 }
@@ -192,7 +192,7 @@ fn samplers() {
             };
             let samplers: Vec<_> = (0..count).map(sampler).collect();
             drop(samplers);
-            gpu.purge().unwrap();
+            gpu.reclaim().unwrap();
         })
     });
 }
@@ -205,7 +205,7 @@ fn set_layouts() {
             let layout = |_| gpu.create_set_layout(&SetLayoutDesc::new(&bindings)).unwrap();
             let layouts: Vec<_> = (0..count).map(layout).collect();
             drop(layouts);
-            gpu.purge().unwrap();
+            gpu.reclaim().unwrap();
         })
     });
 }

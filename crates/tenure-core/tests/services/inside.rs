@@ -27,12 +27,12 @@ const CALLS: [(&str, Call); 8] = [
     ("statistics", |gpu, _| drop(gpu.stats())),
     ("trim", |gpu, _| gpu.trim()),
     ("an upload", |gpu, buffer| drop(gpu.upload(buffer, 0, &[2; 8]))),
-    ("a purge", |gpu, _| drop(gpu.purge())),
+    ("a reclaim", |gpu, _| drop(gpu.reclaim())),
     ("a shutdown", |gpu, _| drop(gpu.clone().shutdown())),
-    ("a purge after a loss", |gpu, buffer| {
+    ("a reclaim after a loss", |gpu, buffer| {
         lose(gpu);
         drop(gpu.upload(buffer, 0, &[2; 8]));
-        drop(gpu.purge());
+        drop(gpu.reclaim());
     }),
     ("a shutdown after a loss", |gpu, _| {
         lose(gpu);

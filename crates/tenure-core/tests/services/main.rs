@@ -51,7 +51,7 @@ fn live(gpu: &Gpu<Device>, kind: PoolKind) -> u64 {
 /// Waits for everything and reclaims dropped objects.
 fn finish(gpu: &Gpu<Device>) {
     assert!(gpu.device().run_until_idle());
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
 }
 
 /// The end of every test: nothing is left and nothing went wrong.

@@ -145,7 +145,7 @@ fn threads_declare_while_others_submit() {
             scope.spawn(|| {
                 while !is_done() {
                     gpu.record(Queue::Graphics, "others").unwrap().submit().unwrap();
-                    gpu.purge().unwrap();
+                    gpu.reclaim().unwrap();
                 }
             });
             scope.spawn(|| {

@@ -365,7 +365,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
 fn tasks_are_woken_when_the_manager_learns_of_it() {
     type Learn = (&'static str, fn(&Gpu<Device>));
     let learn: [Learn; 5] = [
-        ("purge", |gpu| gpu.purge().unwrap()),
+        ("reclaim", |gpu| gpu.reclaim().unwrap()),
         ("frame", |gpu| gpu.begin_frame().unwrap().end().unwrap()),
         ("completed", |gpu| assert!(gpu.completed().is_ok())),
         ("wait", |gpu| assert!(gpu.wait(&gpu.submitted(), SECOND).unwrap())),
@@ -380,7 +380,7 @@ fn tasks_are_woken_when_the_manager_learns_of_it() {
         let mut context = Context::from_waker(&waker);
         assert_eq!(Future::poll(readback.as_mut(), &mut context), Poll::Pending);
         assert_eq!(Future::poll(readback.as_mut(), &mut context), Poll::Pending);
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         assert_eq!(woken.count(), 0, "{what}: nothing is complete");
         assert!(device.run_until_idle());
         learn(&gpu);
@@ -417,7 +417,7 @@ fn tasks_are_woken_by_submission_discarding_and_loss() {
     let mut context = Context::from_waker(&waker);
     assert_eq!(Future::poll(first.as_mut(), &mut context), Poll::Pending);
     device.faults().remove("hung");
-    assert!(gpu.purge().unwrap_err().is_device_lost());
+    assert!(gpu.reclaim().unwrap_err().is_device_lost());
     assert_eq!((woken.count(), other.count()), (2, 1));
     let Poll::Ready(Err(error)) = Future::poll(first.as_mut(), &mut context) else { panic!("it is over") };
     assert!(error.is_device_lost(), "{error}");

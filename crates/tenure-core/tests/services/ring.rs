@@ -198,7 +198,7 @@ fn a_frame_larger_than_the_ring_is_closed_by_hand() {
         if part % 2 == 0 {
             ring.close();
         } else {
-            gpu.purge().unwrap();
+            gpu.reclaim().unwrap();
         }
     }
     frame.end().unwrap();
@@ -376,10 +376,10 @@ fn every_queue_that_may_read_holds_the_bytes() {
     }
     ring.close();
     assert!(device.complete(GRAPHICS, 1));
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(ring.stats().used, 40_000, "the copy queue still reads");
     assert!(device.complete(copy, 1));
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(ring.stats().used, 0, "whatever the compute queue does");
     assert_eq!(gpu.completed().unwrap().serial(compute), 0);
     drop(ring);
@@ -396,10 +396,10 @@ fn dropped_rings_outlive_their_submissions() {
     fill(&ring, &mut open, 10_000, 4, 2).unwrap();
     let created = gpu.stats().resources_created;
     drop(ring);
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(gpu.stats().resources_destroyed, 0);
     open.submit().unwrap();
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(gpu.stats().resources_destroyed, 0);
     finish(&gpu);
     assert_eq!((created, gpu.stats().resources_destroyed), (1, 1));

@@ -182,7 +182,7 @@ fn slices_of_a_volume_take_a_graphics_queue() {
     };
     let (submitted, texels) = read(Queue::Copy);
     let error = submitted.unwrap_err();
-    assert!(error.to_string().contains("what the queue copies at once (1, limit 8)"), "{error}");
+    assert!(error.to_string().contains("the queue's copy granularity (1, limit 8)"), "{error}");
     assert!(texels.wait(Duration::from_secs(10)).is_err());
     drop(texels);
     let (submitted, texels) = read(Queue::Graphics);
@@ -345,7 +345,7 @@ fn initial_data_is_taken_as_a_whole() {
         };
         assert_eq!((value, limit), (Some((count as u64).into()), Some(3_u64.into())));
     }
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!((gpu.upload_stats(), gpu.stats().live_objects), (UploadStats::default(), 0));
     assert_eq!((gpu.stats().pending_releases, live(&gpu, PoolKind::Textures)), (0, 0));
     let texture = gpu.create_texture_with(&desc, &right).unwrap();

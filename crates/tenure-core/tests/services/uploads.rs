@@ -183,7 +183,7 @@ fn targets_of_uploads_may_be_dropped() {
         drop(buffer);
     }
     assert_eq!(gpu.stats().open_recordings, 1, "the uploads");
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(gpu.stats().pending_releases, 3, "not submitted");
     let frame = gpu.begin_frame().unwrap();
     frame.end().unwrap();
@@ -370,7 +370,7 @@ fn a_lost_device_ends_uploads_with_the_reason() {
     gpu.upload(&gone, 0, &[2; 1000]).unwrap();
     drop(gone);
     device.faults().remove("hung");
-    assert!(gpu.purge().unwrap_err().is_device_lost());
+    assert!(gpu.reclaim().unwrap_err().is_device_lost());
     assert_eq!((gpu.stats().pending_releases, gpu.stats().open_recordings), (0, 0));
     assert!(submitted.sync_point().is_some());
     assert!(pending.error().is_some_and(Error::is_device_lost), "{pending:?}");

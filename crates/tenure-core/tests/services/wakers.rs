@@ -50,7 +50,7 @@ struct Calls(Mutex<Option<Gpu<Device>>>);
 impl Wake for Calls {
     fn wake(self: Arc<Self>) {
         let Some(gpu) = self.0.lock().unwrap().take() else { return };
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         let buffer = gpu.create_buffer(&BufferDesc::new(64, Usage::COPY_SRC)).unwrap();
         gpu.upload(&buffer, 0, &[1; 64]).unwrap();
         drop(gpu.read_back(&buffer, 0, 64).unwrap());
@@ -135,7 +135,7 @@ fn a_waker_may_call_the_manager() {
                 device.run_until_idle();
                 match calls {
                     2 => assert!(gpu.wait(&at, SECOND).unwrap()),
-                    3 => gpu.purge().unwrap(),
+                    3 => gpu.reclaim().unwrap(),
                     4 => gpu.begin_frame().unwrap().end().unwrap(),
                     _ => assert!(gpu.shutdown().open_recordings.is_empty()),
                 }

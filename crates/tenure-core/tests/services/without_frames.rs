@@ -39,7 +39,7 @@ fn every_wait_recycles_the_lists_of_all_queues() {
     let waits: [(&str, Wait); 4] = [
         ("wait", |gpu, at| assert!(gpu.wait(&at, SECOND).unwrap())),
         ("completed", |gpu, at| assert!(at.is_covered_by(&gpu.completed().unwrap()))),
-        ("purge", |gpu, _| gpu.purge().unwrap()),
+        ("reclaim", |gpu, _| gpu.reclaim().unwrap()),
         // The program has fences of its own.
         ("by itself", |_, _| {}),
     ];
@@ -65,7 +65,7 @@ fn objects(gpu: &Gpu<Device>, rounds: u32, mut round: impl FnMut()) -> u64 {
         gpu.record(Queue::Graphics, "use").unwrap().submit().unwrap();
     }
     let calls = gpu.device().calls();
-    calls.allocations + calls.live_set_layouts + calls.live_set_blocks + calls.live_descriptor_heaps
+    calls.allocations + calls.live_set_layouts + calls.live_set_pools + calls.live_descriptor_heaps
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn an_open_recording_holds_nothing_of_others_back() {
                 let _ = recording.split().1.constant_bytes(&[1; 30_000]).unwrap();
             }
             recording.submit().unwrap();
-            gpu.purge().unwrap();
+            gpu.reclaim().unwrap();
         })
     };
     let (few, many) = (rounds(20), rounds(500));
@@ -165,7 +165,7 @@ fn loading_after_a_frame_does_not_grow() {
     }
 }
 
-/// Each round submits before it creates, so that the GPU is never idle when a block is full. A purge from time to time
+/// Each round submits before it creates, so that the GPU is never idle when a block is full. A reclaim from time to time
 /// releases everything, as a full block of another pool does.
 #[test]
 fn a_full_block_releases_earlier_rounds() {
@@ -181,7 +181,7 @@ fn a_full_block_releases_earlier_rounds() {
         drop(buffer);
         device.run_until_idle();
         if round % 250 == 0 {
-            gpu.purge().unwrap();
+            gpu.reclaim().unwrap();
         }
     }
     let reserved = device.calls().reserved_bytes;

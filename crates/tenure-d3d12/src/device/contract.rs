@@ -1,6 +1,6 @@
 //! The device itself, and the objects' debug names.
 
-use tenure_core::device::{self, DeviceError, ManagerSlot, ObjectRef, Permit, Properties};
+use tenure_core::device::{self, DeviceError, ObjectRef, Permit, Properties, SingleManager};
 use windows::Win32::Graphics::Direct3D::WKPDID_D3DDebugObjectNameW;
 use windows::Win32::Graphics::Direct3D12::ID3D12Object;
 use windows::core::{HSTRING, Interface};
@@ -13,8 +13,8 @@ impl device::Device for Device {
         &self.inner.properties
     }
 
-    fn manager_slot(&self) -> &ManagerSlot {
-        &self.inner.manager_slot
+    fn single_manager(&self) -> &SingleManager {
+        &self.inner.single_manager
     }
 
     fn set_name(&self, _: Permit<Self>, object: ObjectRef<'_, Self>, name: &str) {
@@ -50,7 +50,7 @@ fn name_object(object: &ObjectRef<'_, Device>, name: &str) {
             Storage::Heap(raw) => set_name(raw, &name),
             Storage::Sizes(buffer) => set_name(&buffer.raw, &name),
         },
-        ObjectRef::SetBlock(none) => match **none {},
+        ObjectRef::SetPool(none) => match **none {},
         ObjectRef::Heap(heap) => set_name(heap.raw(), &name),
         ObjectRef::Resource(resource) => set_name(&resource.raw, &name),
         ObjectRef::List(list) => {

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tenure_core::device::{
-    CallRule, DeviceError, ManagerSlot, Properties, QueueId, Requirements, TextureCache,
+    CallRule, DeviceError, Properties, QueueId, Requirements, SingleManager, TextureCache,
 };
 use windows::Win32::Graphics::Direct3D12::ID3D12Device;
 use windows::Win32::Graphics::Dxgi::IDXGIAdapter3;
@@ -70,7 +70,7 @@ impl Counters {
 
 pub(crate) struct Inner {
     pub(crate) raw: ID3D12Device,
-    pub(crate) manager_slot: ManagerSlot,
+    pub(crate) single_manager: SingleManager,
     pub(crate) interfaces: Interfaces,
     pub(crate) caps: Caps,
     pub(crate) formats: FormatSupport,
@@ -109,7 +109,7 @@ impl Inner {
             parts;
         let notices = Notices::new(&raw, adapter.as_ref());
         Self {
-            manager_slot: ManagerSlot::default(),
+            single_manager: SingleManager::default(),
             raw,
             interfaces,
             caps,

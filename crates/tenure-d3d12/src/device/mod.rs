@@ -51,8 +51,8 @@ pub use self::{
     setup::{
         adapter::{Adapter, AdapterReport, adapters},
         caps::FeatureLevel,
+        config::{DeviceConfig, DriverFaults},
         message::{Message, MessageSink, Severity},
-        options::{DeviceConfig, DriverFaults},
     },
     sharing::{AdapterId, Exported, ShareError, SharedFence, Sharing},
     structure::AccelerationStructure,

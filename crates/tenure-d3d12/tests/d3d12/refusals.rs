@@ -185,7 +185,10 @@ fn textures_are_viewed_within_their_rules() {
     let layers = "the layers of a view exist";
     assert_eq!(refused(view(TextureView { first_layer: 7, layers: 6, ..all }), layers), (13, 12));
     refused(view(TextureView { first_layer: u32::MAX, layers: u32::MAX, ..all }), layers);
-    refused(view(TextureView { shape: ViewShape::D2, layers: 2, ..all }), "a view without an array shape has one layer");
+    refused(
+        view(TextureView { shape: ViewShape::D2, layers: 2, ..all }),
+        "a view without an array shape has one layer",
+    );
     let cube = TextureView { shape: ViewShape::Cube, layers: 6, ..all };
     view(cube).unwrap();
     view(TextureView { shape: ViewShape::CubeArray, first_layer: 3, ..cube }).unwrap();

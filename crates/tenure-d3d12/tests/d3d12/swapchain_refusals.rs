@@ -39,7 +39,7 @@ fn windows_have_one_swap_chain() {
     drop(chain);
     breaks(Swapchain::new(&gpu, window.handle, &desc), SwapchainRule::WindowLost);
     drop(image);
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     let mut next = Swapchain::new(&gpu, window.handle, &desc).unwrap();
     frame(&gpu, &mut next, GREEN);
     drop(next);

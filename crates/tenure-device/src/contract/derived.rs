@@ -88,7 +88,7 @@ impl<D: Device> fmt::Debug for ObjectRef<'_, D> {
             Self::Resource(_) => "Resource(..)",
             Self::List(_) => "List(..)",
             Self::DescriptorHeap(_) => "DescriptorHeap(..)",
-            Self::SetBlock(_) => "SetBlock(..)",
+            Self::SetPool(_) => "SetPool(..)",
             Self::QueryHeap(_) => "QueryHeap(..)",
             Self::AccelerationStructure(_) => "AccelerationStructure(..)",
         })

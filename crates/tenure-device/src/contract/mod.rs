@@ -23,7 +23,7 @@ pub use residency::{MemoryBlock, ResidencyDevice};
 pub use sets::{SetDevice, SetWrite};
 pub use tiles::{TileDevice, TileSource, TileUpdate};
 
-use crate::{DeviceError, ManagerSlot, Properties};
+use crate::{DeviceError, Properties, SingleManager};
 
 /// One GPU behind one API: the sum of all capabilities. See the [crate documentation](crate).
 ///
@@ -34,7 +34,7 @@ pub trait Device: QueueDevice + SetDevice + TileDevice + ResidencyDevice {
     fn properties(&self) -> &Properties;
 
     /// The slot for the single manager of the device and all of its clones.
-    fn manager_slot(&self) -> &ManagerSlot;
+    fn single_manager(&self) -> &SingleManager;
 
     /// Gives an object the name that debuggers and validation messages show. Never fails; a
     /// device without names ignores it.
@@ -58,7 +58,7 @@ pub enum ObjectRef<'a, D: Device> {
     /// A heap of descriptors.
     DescriptorHeap(&'a D::DescriptorHeap),
     /// A block of descriptor sets.
-    SetBlock(&'a D::SetBlock),
+    SetPool(&'a D::SetPool),
     /// A heap of queries.
     QueryHeap(&'a D::QueryHeap),
     /// An acceleration structure.

@@ -13,7 +13,7 @@ pub trait SetDevice: DescriptorDevice {
     /// The layout of descriptor sets (`VkDescriptorSetLayout`).
     type SetLayout: Send + Sync + 'static;
     /// Descriptor sets of one layout (`VkDescriptorPool` with all its sets).
-    type SetBlock: Send + Sync + 'static;
+    type SetPool: Send + Sync + 'static;
 
     /// Creates a layout of descriptor sets; the numbers of its bindings must differ.
     ///
@@ -34,18 +34,18 @@ pub trait SetDevice: DescriptorDevice {
     ///
     /// # Errors
     /// A shortage, [`DeviceError::InvalidDesc`], [`DeviceError::Lost`].
-    fn create_set_block(
+    fn create_set_pool(
         &self,
         permit: Permit<Self>,
         layout: &Self::SetLayout,
         sets: u32,
-    ) -> Result<Self::SetBlock, DeviceError> {
+    ) -> Result<Self::SetPool, DeviceError> {
         let _unused = (permit, layout, sets);
         Err(UNSUPPORTED)
     }
 
     /// Destroys descriptor sets. The GPU must have finished with them.
-    fn destroy_set_block(&self, permit: Permit<Self>, block: Self::SetBlock) {
+    fn destroy_set_pool(&self, permit: Permit<Self>, block: Self::SetPool) {
         let _unused = (permit, block);
     }
 
@@ -58,7 +58,7 @@ pub trait SetDevice: DescriptorDevice {
     fn write_set(
         &self,
         permit: Permit<Self>,
-        block: &Self::SetBlock,
+        block: &Self::SetPool,
         set: u32,
         writes: &[SetWrite<'_, Self>],
     ) -> Result<(), DeviceError> {
@@ -67,7 +67,7 @@ pub trait SetDevice: DescriptorDevice {
     }
 
     /// Empties a set; see [`clear_descriptors`](DescriptorDevice::clear_descriptors).
-    fn clear_set(&self, permit: Permit<Self>, block: &Self::SetBlock, set: u32, freed_by: Option<&str>) {
+    fn clear_set(&self, permit: Permit<Self>, block: &Self::SetPool, set: u32, freed_by: Option<&str>) {
         let _unused = (permit, block, set, freed_by);
     }
 }

@@ -240,17 +240,17 @@ macro_rules! forward_device {
         }
 
         impl $($generics)* $crate::SetDevice for $device {
-            $crate::forward_device! { @types SetDevice SetLayout SetBlock }
+            $crate::forward_device! { @types SetDevice SetLayout SetPool }
             $crate::forward_device! { @methods
                 create_set_layout(bindings: &[$crate::SetBinding]) -> Result<Self::SetLayout, $crate::DeviceError>;
                 destroy_set_layout([permit] layout: Self::SetLayout);
-                create_set_block([permit] layout: &Self::SetLayout, sets: u32) -> Result<Self::SetBlock, $crate::DeviceError>;
-                destroy_set_block([permit] block: Self::SetBlock);
+                create_set_pool([permit] layout: &Self::SetLayout, sets: u32) -> Result<Self::SetPool, $crate::DeviceError>;
+                destroy_set_pool([permit] block: Self::SetPool);
                 write_set(
-                    [permit] block: &Self::SetBlock, set: u32,
+                    [permit] block: &Self::SetPool, set: u32,
                     writes: &[$crate::SetWrite<'_, Self>] = &$crate::Inward::all(writes, $crate::Inward::write)
                 ) -> Result<(), $crate::DeviceError>;
-                clear_set([permit] block: &Self::SetBlock, set: u32, freed_by: Option<&str>);
+                clear_set([permit] block: &Self::SetPool, set: u32, freed_by: Option<&str>);
             }
         }
 
@@ -304,7 +304,7 @@ macro_rules! forward_device {
         impl $($generics)* $crate::Device for $device {
             $crate::forward_device! { @methods
                 properties() -> &$crate::Properties;
-                manager_slot() -> &$crate::ManagerSlot;
+                single_manager() -> &$crate::SingleManager;
                 set_name([permit] object: $crate::ObjectRef<'_, Self> = $crate::Inward::object(object), name: &str);
                 status() -> Result<(), $crate::DeviceError>;
             }
@@ -328,9 +328,9 @@ pub mod contract_names {
         create_reserved tile_layout update_tiles
         AccelerationStructure create_acceleration_structure destroy_acceleration_structure acceleration_structure_address
         DescriptorHeap create_descriptor_heap destroy_descriptor_heap write_descriptor fill_descriptors clear_descriptors
-        SetLayout SetBlock create_set_layout destroy_set_layout create_set_block destroy_set_block write_set clear_set
+        SetLayout SetPool create_set_layout destroy_set_layout create_set_pool destroy_set_pool write_set clear_set
         QueryHeap create_query_heap destroy_query_heap
         ExternalPoint create_list destroy_list submit_with submit submit_external completed wait
-        properties manager_slot set_name status
+        properties single_manager set_name status
     }
 }

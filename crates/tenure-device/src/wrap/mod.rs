@@ -26,7 +26,7 @@ pub use list::WrappedList;
 /// | `Resource` | [`resource`](Self::resource), [`create_committed`](MemoryDevice::create_committed), [`create_committed_with_priority`](crate::ResidencyDevice::create_committed_with_priority), [`create_placed`](MemoryDevice::create_placed), [`create_reserved`](crate::TileDevice::create_reserved), [`destroy_resource`](MemoryDevice::destroy_resource) |
 /// | `Mapping` | [`map`](MemoryDevice::map) |
 ///
-/// * The [`manager_slot`](Device::manager_slot) is forwarded: the inner device has one manager, wrapped or not.
+/// * The [`single_manager`](Device::single_manager) is forwarded: the inner device has one manager, wrapped or not.
 /// * Memory comes from [`create_heap`](MemoryDevice::create_heap) and from both methods for committed resources. A wrapper with
 ///   a smaller limit lowers it in its own copy of [`Properties`](crate::Properties), such as
 ///   [`max_heap_size`](crate::Properties::max_heap_size): if it refuses a request within the limits as a shortage, the manager
@@ -43,7 +43,7 @@ pub trait Wrap: Device {
     type Inner: Device<
             DescriptorHeap = Self::DescriptorHeap,
             SetLayout = Self::SetLayout,
-            SetBlock = Self::SetBlock,
+            SetPool = Self::SetPool,
             QueryHeap = Self::QueryHeap,
             AccelerationStructure = Self::AccelerationStructure,
             ExternalPoint = Self::ExternalPoint,
@@ -164,7 +164,7 @@ impl Inward {
             ObjectRef::Resource(resource) => ObjectRef::Resource(W::resource(resource)),
             ObjectRef::List(list) => ObjectRef::List(list.inner()),
             ObjectRef::DescriptorHeap(heap) => ObjectRef::DescriptorHeap(heap),
-            ObjectRef::SetBlock(block) => ObjectRef::SetBlock(block),
+            ObjectRef::SetPool(block) => ObjectRef::SetPool(block),
             ObjectRef::QueryHeap(heap) => ObjectRef::QueryHeap(heap),
             ObjectRef::AccelerationStructure(structure) => ObjectRef::AccelerationStructure(structure),
         }

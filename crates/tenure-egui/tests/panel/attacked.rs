@@ -104,7 +104,7 @@ fn submissions_without_frames_are_in_the_chart() {
     let mut panel = MemoryPanel::new();
     for _ in 0..20 {
         gpu.record(Queue::Graphics, "work").unwrap().submit().unwrap();
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         panel.end_frame(&gpu);
     }
     let text = format!("{panel:?}");

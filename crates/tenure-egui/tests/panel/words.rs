@@ -140,7 +140,7 @@ fn objects_since_the_mark_are_new_without_frames() {
     click(&mut program, "Objects");
     click(&mut program, "Mark now");
     drop(gone);
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     // It takes the place of the released object.
     let new = [make(), make()];
     look(&mut program);

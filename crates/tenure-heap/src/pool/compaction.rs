@@ -195,7 +195,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         while left.pieces > 0 {
             if let Some(unneeded) = self.compaction.unneeded.pop() {
                 left.take_pieces(1);
-                self.free_lent(unneeded);
+                self.free_held(unneeded);
                 continue;
             }
             let goes_on = match self.compaction.phase {
@@ -225,7 +225,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         let lent = victims.iter().flat_map(Victim::lent).chain(unneeded);
         let mut is_any = false;
         for handle in lent {
-            self.free_lent(handle);
+            self.free_held(handle);
             is_any = true;
         }
         self.compaction.watches = !told.is_empty();
@@ -296,9 +296,9 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     }
 
     /// Frees a filler, or an unused new place.
-    fn free_lent(&mut self, lent: Handle) {
+    fn free_held(&mut self, lent: Handle) {
         let freed = self.suballocator.free(lent);
-        debug_assert!(freed.is_ok(), "what was lent is taken back once");
+        debug_assert!(freed.is_ok(), "lent ranges are freed once");
         let Ok(freed) = freed else { return };
         self.lent = self.lent.saturating_sub(freed.size + freed.padding);
         if freed.block_is_empty {
@@ -347,7 +347,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     fn merge_fillers(&mut self, block: BlockId, pieces: &mut Vec<victim::Piece>, most: usize) {
         let kept = pieces.len().saturating_sub(most);
         for piece in pieces.drain(kept..) {
-            self.free_lent(piece.handle);
+            self.free_held(piece.handle);
         }
         let Some(last) = pieces.last() else { return };
         let after = Some(last.handle);

@@ -273,7 +273,7 @@ impl<D: HeapDevice> HeapPools<D> {
     /// Frees every empty block.
     pub fn trim(&mut self) {
         for found in self.pools.iter_mut() {
-            found.pool.reclaim(&mut self.retired);
+            found.pool.take_empty(&mut self.retired);
         }
         self.destroy_retired();
     }

@@ -48,7 +48,7 @@ pub struct DescriptorConfig {
     ///
     /// Larger means fewer descriptor pools; smaller wastes less for layouts with few sets. Sets for recordings
     /// are kept until `Gpu::trim`.
-    pub set_block: u32,
+    pub set_pool: u32,
     /// Overwrites freed shader-visible descriptors with null descriptors, so that a use after free is found,
     /// and keeps the names of their owners. Default: in debug builds.
     ///
@@ -66,7 +66,7 @@ tenure_heap::setters!(DescriptorConfig {
     static_samplers: Option<u32>,
     dynamic_samplers: Option<u32>,
     chunk: u32,
-    set_block: u32,
+    set_pool: u32,
     poison: bool,
     report_unnamed: bool,
 });
@@ -80,7 +80,7 @@ impl Default for DescriptorConfig {
             static_samplers: None,
             dynamic_samplers: None,
             chunk: 1024,
-            set_block: 64,
+            set_pool: 64,
             poison: cfg!(debug_assertions),
             report_unnamed: cfg!(debug_assertions),
         }
@@ -94,6 +94,6 @@ impl DescriptorConfig {
         let descriptors = |field, value: u32| Check::new(field, value.into(), ConfigUnit::Descriptors);
         descriptors("descriptors.block", self.block).range(16, 65_536)?;
         descriptors("descriptors.chunk", self.chunk).range(16, 65_536)?;
-        Check::new("descriptors.set_block", self.set_block.into(), ConfigUnit::Count).range(1, 4096)
+        Check::new("descriptors.set_pool", self.set_pool.into(), ConfigUnit::Count).range(1, 4096)
     }
 }

@@ -10,8 +10,8 @@ use super::SearchKey::{
 };
 use super::arena::View;
 use super::{Outcome, Search, Unit};
+use crate::config::is_past;
 use crate::numbers::{log2, mix};
-use crate::options::is_past;
 use crate::problem::Problem;
 
 const FIXED: [&[SearchKey]; 6] = [&[T, W, A], &[T, C, A], &[T, A, W], &[W, A, T], &[C, A, T], &[T, O]];

@@ -5,7 +5,7 @@ mod neighbourhood;
 mod orders;
 
 use crate::Item;
-use crate::options::Budget;
+use crate::config::Budget;
 use crate::order::{order, orders};
 use crate::part::Part;
 use crate::problem::{Pin, Problem};

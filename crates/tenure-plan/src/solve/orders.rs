@@ -6,8 +6,8 @@
 use std::thread::Builder;
 
 use super::Effort;
+use crate::config::{Budget, is_past};
 use crate::numbers::mix;
-use crate::options::{Budget, is_past};
 use crate::order::{Weights, order, orders, weighted};
 use crate::problem::Problem;
 use crate::skyline::{Layout, Pass, Skyline};

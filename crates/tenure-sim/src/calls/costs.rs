@@ -58,7 +58,7 @@ costs! {
     update_tiles = 10_000;
     /// Making blocks resident or evicting them, without the transfers, or changing the priority of one.
     residency = 10_000;
-    /// A heap of descriptors, a set layout, or a block of sets: making or destroying it.
+    /// A heap of descriptors, a set layout, or a pool of sets: making or destroying it.
     descriptor_heap = 20_000;
     /// Making a descriptor.
     write_descriptor = 200;
@@ -124,8 +124,8 @@ impl Costs {
             | CallKind::DestroyDescriptorHeap
             | CallKind::CreateSetLayout
             | CallKind::DestroySetLayout
-            | CallKind::CreateSetBlock
-            | CallKind::DestroySetBlock
+            | CallKind::CreateSetPool
+            | CallKind::DestroySetPool
             | CallKind::CreateQueryHeap
             | CallKind::DestroyQueryHeap => self.descriptor_heap,
             CallKind::WriteDescriptor => self.write_descriptor,

@@ -68,8 +68,8 @@ call_kinds! {
     FillDescriptors, "fill_descriptors", true;
     /// `Device::create_set_layout`
     CreateSetLayout, "create_set_layout", true;
-    /// `Device::create_set_block`
-    CreateSetBlock, "create_set_block", true;
+    /// `Device::create_set_pool`
+    CreateSetPool, "create_set_pool", true;
     /// `Device::write_set`
     WriteSet, "write_set", true;
     /// `Device::create_query_heap`
@@ -88,8 +88,8 @@ call_kinds! {
     ClearDescriptors, "clear_descriptors", false;
     /// `Device::destroy_set_layout`
     DestroySetLayout, "destroy_set_layout", false;
-    /// `Device::destroy_set_block`
-    DestroySetBlock, "destroy_set_block", false;
+    /// `Device::destroy_set_pool`
+    DestroySetPool, "destroy_set_pool", false;
     /// `Device::clear_set`
     ClearSet, "clear_set", false;
     /// `Device::destroy_query_heap`
@@ -138,7 +138,7 @@ pub struct Calls {
     /// Set layouts alive.
     pub live_set_layouts: u64,
     /// Blocks of descriptor sets alive.
-    pub live_set_blocks: u64,
+    pub live_set_pools: u64,
     /// Heaps of queries alive.
     pub live_query_heaps: u64,
     /// Acceleration structures alive.

@@ -9,7 +9,7 @@ use crate::descriptors::content::Slot;
 use crate::descriptors::reads::Reads;
 use crate::object::{Label, debug_by_label};
 
-/// The most descriptors of a heap that shaders do not see, or of a block of sets: real drivers
+/// The most descriptors of a heap that shaders do not see, or of a pool of sets: real drivers
 /// run out of memory for them somewhere.
 pub(crate) const MOST_SLOTS: u64 = 1 << 22;
 

@@ -8,7 +8,7 @@ use tenure_core::device::{BindingKind, BufferView, CallRule, DeviceError, Proper
 use crate::clock::SharedClock;
 use crate::descriptors::content::{Content, Slot, What};
 use crate::descriptors::heap::{DescriptorHeap, DescriptorHeapState};
-use crate::descriptors::set::{SetBlock, SetBlockState};
+use crate::descriptors::set::{SetPool, SetPoolState};
 use crate::object::Label;
 
 /// The location of a descriptor for a draw or dispatch.
@@ -24,7 +24,7 @@ pub enum DescriptorAt<'a> {
     /// In a set.
     Set {
         /// Its block.
-        block: &'a SetBlock,
+        block: &'a SetPool,
         /// Its number in the block.
         set: u32,
         /// The binding's number.
@@ -35,7 +35,7 @@ pub enum DescriptorAt<'a> {
     /// Constants in a set with an offset that is given when the set is bound ([`BindingKind::DynamicConstants`]).
     Dynamic {
         /// Its block.
-        block: &'a SetBlock,
+        block: &'a SetPool,
         /// Its number in the block.
         set: u32,
         /// The binding's number.
@@ -64,7 +64,7 @@ pub(crate) enum Slots {
     /// A heap of targets, whose descriptors are read when they are recorded.
     Targets(Arc<DescriptorHeapState>, Arc<Content>),
     /// A set, as it was when it was recorded.
-    Set { block: Arc<SetBlockState>, set: u32, version: u64 },
+    Set { block: Arc<SetPoolState>, set: u32, version: u64 },
 }
 
 impl At {
@@ -140,7 +140,7 @@ impl At {
 
 /// A descriptor of a set. An offset is required for dynamic constants, and refused for other kinds.
 fn in_set(
-    block: &Arc<SetBlockState>,
+    block: &Arc<SetPoolState>,
     set: u32,
     named: (u32, u32),
     offset: Option<u64>,

@@ -15,7 +15,7 @@ pub use heap::DescriptorHeap;
 pub(crate) use heap::DescriptorHeapState;
 pub use locations::DescriptorAt;
 pub(crate) use locations::{At, Slots};
-pub use set::{SetBlock, SetLayout};
+pub use set::{SetLayout, SetPool};
 pub(crate) use uses::MOST_READ;
 
 use crate::resource::Resource;

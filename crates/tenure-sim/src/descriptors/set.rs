@@ -68,7 +68,7 @@ pub(crate) struct Set {
 }
 
 /// The state of a block, shared with the lists that use its sets.
-pub(crate) struct SetBlockState {
+pub(crate) struct SetPoolState {
     pub(crate) label: Arc<Label>,
     pub(crate) layout: Arc<LayoutState>,
     /// The number of sets.
@@ -76,7 +76,7 @@ pub(crate) struct SetBlockState {
     pub(crate) sets: Mutex<Vec<Set>>,
 }
 
-impl SetBlockState {
+impl SetPoolState {
     /// The slot at a place of a set, and the set's version.
     pub(crate) fn slot(&self, set: u32, place: u32) -> (Slot, u64) {
         let sets = self.sets.lock();
@@ -102,10 +102,10 @@ pub struct SetLayout {
 debug_by_label!(SetLayout);
 
 /// Descriptor sets of one layout: a handle for
-/// [`Device::destroy_set_block`](tenure_core::device::SetDevice::destroy_set_block). Dropping it
+/// [`Device::destroy_set_pool`](tenure_core::device::SetDevice::destroy_set_pool). Dropping it
 /// without that is a leak and is reported as one.
-pub struct SetBlock {
-    pub(crate) state: Arc<SetBlockState>,
+pub struct SetPool {
+    pub(crate) state: Arc<SetPoolState>,
 }
 
-debug_by_label!(SetBlock);
+debug_by_label!(SetPool);

@@ -211,7 +211,7 @@ impl Execution<'_> {
         }
     }
 
-    /// Checks that the heap, or the block of sets, is not destroyed. Direct3D 12 reads targets when they are
+    /// Checks that the heap, or the pool of sets, is not destroyed. Direct3D 12 reads targets when they are
     /// recorded, so they need no check.
     fn holder_is_alive(&self, at: &At) -> bool {
         let recorded = matches!(at.slots, Slots::Targets(..)) && self.shared.is_d3d12();

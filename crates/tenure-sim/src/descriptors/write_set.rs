@@ -9,7 +9,7 @@ use crate::clock::Clock;
 use crate::descriptors::Described;
 use crate::descriptors::content::Slot;
 use crate::descriptors::heap::{MOST_SLOTS, empty_slots};
-use crate::descriptors::set::{LayoutState, Set, SetBlock, SetBlockState, SetLayout};
+use crate::descriptors::set::{LayoutState, Set, SetLayout, SetPool, SetPoolState};
 use crate::descriptors::write::slot_of;
 use crate::hazard::{Checks, HazardKind};
 use crate::object::ObjectKind;
@@ -39,19 +39,19 @@ impl Shared {
         self.register.destroy(&state.label);
     }
 
-    pub(crate) fn create_set_block(&self, layout: &SetLayout, count: u32) -> Result<SetBlock, DeviceError> {
+    pub(crate) fn create_set_pool(&self, layout: &SetLayout, count: u32) -> Result<SetPool, DeviceError> {
         if count == 0 {
             return Err(DeviceError::invalid_desc("sets", 0_u32, Allowed::AtLeast(1)));
         }
         let layout = &layout.state;
         let sets = Mutex::new(new_sets(count, layout.total)?);
-        let label = self.register.create(ObjectKind::SetBlock);
+        let label = self.register.create(ObjectKind::SetPool);
         layout.blocks.lock().insert(label.id, Arc::clone(&label));
-        let state = SetBlockState { label, layout: Arc::clone(layout), count, sets };
-        Ok(SetBlock { state: Arc::new(state) })
+        let state = SetPoolState { label, layout: Arc::clone(layout), count, sets };
+        Ok(SetPool { state: Arc::new(state) })
     }
 
-    pub(crate) fn destroy_set_block(&self, block: &SetBlock) {
+    pub(crate) fn destroy_set_pool(&self, block: &SetPool) {
         let state = &block.state;
         let sets = state.sets.lock();
         let observed = self.observed.load();
@@ -68,7 +68,7 @@ impl Shared {
                 &state.label,
                 uses,
                 read,
-                "destroy_set_block",
+                "destroy_set_pool",
             );
         }
         state.layout.blocks.lock().remove(&state.label.id);
@@ -77,7 +77,7 @@ impl Shared {
 
     pub(crate) fn write_set(
         &self,
-        block: &SetBlock,
+        block: &SetPool,
         set: u32,
         writes: &[SetWrite<'_, impl Described>],
     ) -> Result<(), DeviceError> {
@@ -101,7 +101,7 @@ impl Shared {
         Ok(())
     }
 
-    pub(crate) fn clear_set(&self, block: &SetBlock, set: u32, freed_by: Option<&str>) {
+    pub(crate) fn clear_set(&self, block: &SetPool, set: u32, freed_by: Option<&str>) {
         let state = &block.state;
         if state.check_set(set).is_err() {
             let detail = format!("set {set} is cleared, which it does not have");
@@ -113,7 +113,7 @@ impl Shared {
     }
 
     /// Changes a set, which work in flight must not read.
-    fn change_set(&self, block: &SetBlockState, set: u32, call: &'static str, change: impl FnOnce(&mut Set)) {
+    fn change_set(&self, block: &SetPoolState, set: u32, call: &'static str, change: impl FnOnce(&mut Set)) {
         let mut sets = block.sets.lock();
         let Some(state) = sets.get_mut(set as usize) else { return };
         change(state);

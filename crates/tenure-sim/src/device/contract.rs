@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use tenure_core::device::{
     self, AccelerationStructureRange, CallRule, Checked, Descriptor, DescriptorDevice, DescriptorHeapDesc,
-    DescriptorSource, DeviceError, Format, HeapBudget, HeapDesc, ManagerSlot, MemoryDevice, MemoryTypeId,
-    ObjectRef, Permit, Properties, QueryDevice, QueryHeapDesc, QueueDevice, QueueId, QueueSerial, RayDevice,
-    Requirements, ResourceDesc, SetBinding, SetDevice, SetWrite, State, SubmitSync, TextureInfo,
-    TextureWrite, TileDevice, TileLayout, TileUpdate,
+    DescriptorSource, DeviceError, Format, HeapBudget, HeapDesc, MemoryDevice, MemoryTypeId, ObjectRef,
+    Permit, Properties, QueryDevice, QueryHeapDesc, QueueDevice, QueueId, QueueSerial, RayDevice,
+    Requirements, ResourceDesc, SetBinding, SetDevice, SetWrite, SingleManager, State, SubmitSync,
+    TextureInfo, TextureWrite, TileDevice, TileLayout, TileUpdate,
 };
 
 use super::Device;
 use super::mapping::Mapping;
 use crate::calls::{CallKind, Request};
-use crate::descriptors::{DescriptorHeap, SetBlock, SetLayout};
+use crate::descriptors::{DescriptorHeap, SetLayout, SetPool};
 use crate::layout::Layout;
 use crate::list::List;
 use crate::memory::{Heap, Memory};
@@ -203,19 +203,19 @@ impl DescriptorDevice for Device {
 
 impl SetDevice for Device {
     type SetLayout = SetLayout;
-    type SetBlock = SetBlock;
+    type SetPool = SetPool;
 
     called! {
         CreateSetLayout(Request::of(bindings.len() as u64)): fn create_set_layout(self, bindings: &[SetBinding]) -> SetLayout;
-        CreateSetBlock(Request::of(u64::from(sets))): fn create_set_block(self, _: Permit<Self>, layout: &SetLayout, sets: u32) -> SetBlock;
+        CreateSetPool(Request::of(u64::from(sets))): fn create_set_pool(self, _: Permit<Self>, layout: &SetLayout, sets: u32) -> SetPool;
         WriteSet(Request::of(writes.len() as u64)):
-            fn write_set(self, _: Permit<Self>, block: &SetBlock, set: u32, writes: &[SetWrite<'_, Self>]) -> ();
+            fn write_set(self, _: Permit<Self>, block: &SetPool, set: u32, writes: &[SetWrite<'_, Self>]) -> ();
     }
 
     infallible! {
         DestroySetLayout(Request::default()): fn destroy_set_layout(self, layout: SetLayout);
-        DestroySetBlock(Request::of(u64::from(block.state.count))): fn destroy_set_block(self, block: SetBlock);
-        ClearSet(Request::of(1)): fn clear_set(self, block: &SetBlock, set: u32, freed_by: Option<&str>);
+        DestroySetPool(Request::of(u64::from(block.state.count))): fn destroy_set_pool(self, block: SetPool);
+        ClearSet(Request::of(1)): fn clear_set(self, block: &SetPool, set: u32, freed_by: Option<&str>);
     }
 }
 
@@ -279,8 +279,8 @@ impl device::Device for Device {
         &self.queues.properties
     }
 
-    fn manager_slot(&self) -> &ManagerSlot {
-        &self.queues.manager_slot
+    fn single_manager(&self) -> &SingleManager {
+        &self.queues.single_manager
     }
 
     fn set_name(&self, _: Permit<Self>, object: ObjectRef<'_, Self>, name: &str) {
@@ -289,7 +289,7 @@ impl device::Device for Device {
             ObjectRef::Resource(resource) => resource.state.label.set_name(name),
             ObjectRef::List(list) => list.state.label.set_name(name),
             ObjectRef::DescriptorHeap(heap) => heap.state.label.set_name(name),
-            ObjectRef::SetBlock(block) => block.state.label.set_name(name),
+            ObjectRef::SetPool(block) => block.state.label.set_name(name),
             ObjectRef::QueryHeap(heap) => heap.state.label.set_name(name),
             ObjectRef::AccelerationStructure(structure) => structure.state.label.set_name(name),
         }

@@ -4,14 +4,14 @@
 //! the GPU are paged, and blocks are demoted to the others.
 
 mod budget;
+mod config;
 mod notices;
-mod options;
 mod pager;
 mod residency;
 mod stats;
 
 pub(crate) use budget::DriverMemory;
+pub use config::{BudgetChange, Paging};
 pub(crate) use notices::Notices;
-pub use options::{BudgetChange, Paging};
 pub(crate) use pager::{BlockUse, Found, Pager};
 pub use stats::{PagingStats, SegmentStats};

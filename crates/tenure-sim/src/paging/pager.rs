@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use tenure_core::device::{HeapBudget, MemoryTypeId, Priority, Properties};
 
 use super::budget::DriverMemory;
-use super::options::Paging;
+use super::config::Paging;
 use super::stats::{PagingStats, SegmentStats};
 use crate::interval::IntervalSet;
 use crate::object::Label;

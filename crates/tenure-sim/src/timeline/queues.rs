@@ -8,9 +8,9 @@ use tenure_core::device::{DeviceError, MemoryTypeId, QueueId, QueueSerial};
 
 use super::Timeline;
 use crate::calls::{CallKind, Costs, Counters, Request};
+use crate::config::DeviceConfig;
 use crate::hazard::{Hazard, HazardKind, Origin};
 use crate::object::Shares;
-use crate::options::DeviceConfig;
 use crate::points::{ExternalPoint, Progress};
 use crate::shared::Shared;
 

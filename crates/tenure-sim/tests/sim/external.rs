@@ -186,12 +186,12 @@ fn a_buffer_outlives_the_programs_own_submission() {
             })
             .unwrap();
         drop(rock);
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         gpu.trim();
         assert_eq!(kinds(&device), []);
         assert!(device.run_until_idle());
         assert!(gpu.wait(&point, Duration::from_secs(1)).unwrap());
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         assert!(gpu.shutdown().is_clean());
         drop(gpu);
         device.destroy_list(Permit::checked(), list);
@@ -349,7 +349,7 @@ fn calls_inside_of_a_submission_never_wait_for_one() {
                 std::thread::sleep(Duration::from_millis(50));
                 let refused = match what {
                     0 => prepared.submit().err(),
-                    1 => gpu.purge().err(),
+                    1 => gpu.reclaim().err(),
                     2 => frame.take().and_then(|frame| frame.end().err()),
                     _ => gpu.flush_uploads().err(),
                 };

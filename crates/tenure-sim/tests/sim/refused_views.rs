@@ -346,9 +346,9 @@ fn every_call(device: &Device) -> Vec<CallKind> {
     let first = device.create_set_layout(&bindings);
     retried(CallKind::CreateSetLayout, first.is_err());
     let layout = first.unwrap_or_else(|_| device.create_set_layout(&bindings).unwrap());
-    let first = device.create_set_block(Permit::checked(), &layout, 2);
-    retried(CallKind::CreateSetBlock, first.is_err());
-    let block = first.unwrap_or_else(|_| device.create_set_block(Permit::checked(), &layout, 2).unwrap());
+    let first = device.create_set_pool(Permit::checked(), &layout, 2);
+    retried(CallKind::CreateSetPool, first.is_err());
+    let block = first.unwrap_or_else(|_| device.create_set_pool(Permit::checked(), &layout, 2).unwrap());
     let set = || {
         device
             .write_set(Permit::checked(), &block, 1, &[SetWrite { binding: 0, element: 0, source }])
@@ -357,7 +357,7 @@ fn every_call(device: &Device) -> Vec<CallKind> {
     retried(CallKind::WriteSet, set() && !set());
     device.clear_set(Permit::checked(), &block, 1, None);
     device.clear_descriptors(Permit::checked(), &shown, 0, 1, None);
-    device.destroy_set_block(Permit::checked(), block);
+    device.destroy_set_pool(Permit::checked(), block);
     device.destroy_set_layout(Permit::checked(), layout);
     device.destroy_descriptor_heap(Permit::checked(), shown);
     device.destroy_descriptor_heap(Permit::checked(), made);
@@ -372,7 +372,7 @@ fn each_call_can_fail_and_changes_nothing() {
         CallKind::WriteDescriptor,
         CallKind::FillDescriptors,
         CallKind::CreateSetLayout,
-        CallKind::CreateSetBlock,
+        CallKind::CreateSetPool,
         CallKind::WriteSet,
     ];
     for kind in kinds {
@@ -387,7 +387,7 @@ fn each_call_can_fail_and_changes_nothing() {
             CallKind::ClearDescriptors,
             CallKind::ClearSet,
             CallKind::DestroySetLayout,
-            CallKind::DestroySetBlock,
+            CallKind::DestroySetPool,
         ] {
             assert_eq!(calls.made(kind), 1);
         }
@@ -403,7 +403,7 @@ fn after_removal_nothing_is_made_and_everything_is_freed() {
     let view = bytes(&page, 0, 256, BufferAccess::Constants);
     heaps.put(&device, 0, &view);
     let layout = device.create_set_layout(&[SetBinding::new(0, BindingKind::Constants)]).unwrap();
-    let block = device.create_set_block(Permit::checked(), &layout, 2).unwrap();
+    let block = device.create_set_pool(Permit::checked(), &layout, 2).unwrap();
     let list = record(&device, GRAPHICS, |list| {
         list.fill_buffer(&page, 0, 256, 1);
         transition(list, &page, State::COPY_DST, State::VERTEX_OR_CONSTANT);
@@ -418,13 +418,13 @@ fn after_removal_nothing_is_made_and_everything_is_freed() {
         device.write_descriptor(Permit::checked(), &heaps.made, 1, &view).err(),
         device.fill_descriptors(Permit::checked(), &heaps.shown, 1, &[source]).err(),
         device.create_set_layout(&[]).err(),
-        device.create_set_block(Permit::checked(), &layout, 1).err(),
+        device.create_set_pool(Permit::checked(), &layout, 1).err(),
         device.write_set(Permit::checked(), &block, 0, &[]).err(),
     ];
     assert!(answers.iter().all(|answer| matches!(answer, Some(DeviceError::Lost { .. }))), "{answers:?}");
     device.clear_descriptors(Permit::checked(), &heaps.shown, 0, 1, Some("page"));
     device.clear_set(Permit::checked(), &block, 0, None);
-    device.destroy_set_block(Permit::checked(), block);
+    device.destroy_set_pool(Permit::checked(), block);
     device.destroy_set_layout(Permit::checked(), layout);
     device.destroy_descriptor_heap(Permit::checked(), heaps.shown);
     device.destroy_descriptor_heap(Permit::checked(), heaps.made);

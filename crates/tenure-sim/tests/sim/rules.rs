@@ -201,7 +201,7 @@ fn copy_queues_copy_in_steps() {
         copied(amd, COPY, origin, extent).unwrap();
     }
     for (origin, extent) in [([0, 0, 1], [20, 20, 1]), ([4, 0, 0], [16, 20, 20]), ([0; 3], [20, 12, 20])] {
-        refused(copied(amd, COPY, origin, extent), "copies at once");
+        refused(copied(amd, COPY, origin, extent), "copy granularity");
         copied(amd, GRAPHICS, origin, extent).unwrap();
         copied(Profile::VULKAN_NVIDIA, COPY, origin, extent).unwrap();
         copied(Profile::DISCRETE, COPY, origin, extent).unwrap();

@@ -1,7 +1,7 @@
 //! Descriptors that only sets can hold: combined samplers and input attachments.
 
 use tenure_core::device::{Device as _, *};
-use tenure_sim::{DescriptorAt, DescriptorHeap, Device, HazardKind, Profile, SetBlock};
+use tenure_sim::{DescriptorAt, DescriptorHeap, Device, HazardKind, Profile, SetPool};
 
 use crate::common::*;
 use crate::views::*;
@@ -9,14 +9,14 @@ use crate::views::*;
 const READ: State = State::PIXEL_SHADER;
 
 /// A block with one set of one descriptor, named `sets`.
-fn block(device: &Device, kind: BindingKind) -> SetBlock {
+fn block(device: &Device, kind: BindingKind) -> SetPool {
     let layout = device.create_set_layout(&[SetBinding { binding: 0, kind, count: 1 }]).unwrap();
-    let block = device.create_set_block(Permit::checked(), &layout, 1).unwrap();
-    device.set_name(Permit::checked(), ObjectRef::SetBlock(&block), "sets");
+    let block = device.create_set_pool(Permit::checked(), &layout, 1).unwrap();
+    device.set_name(Permit::checked(), ObjectRef::SetPool(&block), "sets");
     block
 }
 
-const fn at(block: &SetBlock) -> DescriptorAt<'_> {
+const fn at(block: &SetPool) -> DescriptorAt<'_> {
     DescriptorAt::Set { block, set: 0, binding: 0, element: 0 }
 }
 
@@ -24,7 +24,7 @@ fn combined<'a>(views: &'a DescriptorHeap, samplers: &'a DescriptorHeap) -> Desc
     DescriptorSource::Combined { views, view: 0, samplers, sampler: 0 }
 }
 
-fn put(device: &Device, block: &SetBlock, source: DescriptorSource<'_, Device>) -> Result<(), DeviceError> {
+fn put(device: &Device, block: &SetPool, source: DescriptorSource<'_, Device>) -> Result<(), DeviceError> {
     device.write_set(Permit::checked(), block, 0, &[SetWrite { binding: 0, element: 0, source }])
 }
 

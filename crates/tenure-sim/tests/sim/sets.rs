@@ -1,7 +1,7 @@
 //! Descriptor sets.
 
 use tenure_core::device::{Allowed, CommandList as _, Device as _, *};
-use tenure_sim::{DescriptorAt, DescriptorHeap, Device, HazardKind, Profile, SetBlock};
+use tenure_sim::{DescriptorAt, DescriptorHeap, Device, HazardKind, Profile, SetPool};
 
 use crate::common::*;
 use crate::views::*;
@@ -17,14 +17,14 @@ fn copy(heap: &DescriptorHeap, (binding, element): (u32, u32), index: u32) -> Se
 }
 
 /// A block of three sets of a texture each (binding 4, element 1 of 2), named `sets`.
-fn textures(device: &Device) -> (tenure_sim::SetLayout, SetBlock) {
+fn textures(device: &Device) -> (tenure_sim::SetLayout, SetPool) {
     let layout = device.create_set_layout(&[binding(4, BindingKind::Texture, 2)]).unwrap();
-    let block = device.create_set_block(Permit::checked(), &layout, 3).unwrap();
-    device.set_name(Permit::checked(), ObjectRef::SetBlock(&block), "sets");
+    let block = device.create_set_pool(Permit::checked(), &layout, 3).unwrap();
+    device.set_name(Permit::checked(), ObjectRef::SetPool(&block), "sets");
     (layout, block)
 }
 
-fn at(block: &SetBlock, set: u32) -> DescriptorAt<'_> {
+fn at(block: &SetPool, set: u32) -> DescriptorAt<'_> {
     DescriptorAt::Set { block, set, binding: 4, element: 1 }
 }
 
@@ -103,7 +103,7 @@ fn sets_in_flight_are_left_alone() {
     write(0, 1);
     assert_clean(&device.take_hazards());
     submit(&device, GRAPHICS, 3, &[], |list| list.use_descriptor(at(&block, 0), READ));
-    device.destroy_set_block(Permit::checked(), block);
+    device.destroy_set_pool(Permit::checked(), block);
     assert_one(&device.take_hazards(), HazardKind::DestroyedInUse, &["sets"]);
     assert_one(&hazards(&device), HazardKind::ReadOfFreed, &["sets"]);
 }
@@ -153,7 +153,7 @@ fn bindings_keep_their_form() {
 
     let every = BindingKind::ALL.iter().zip(0..).map(|(kind, number)| binding(number, *kind, 1));
     let layout = device.create_set_layout(&every.collect::<Vec<_>>()).unwrap();
-    let block = device.create_set_block(Permit::checked(), &layout, 1).unwrap();
+    let block = device.create_set_pool(Permit::checked(), &layout, 1).unwrap();
     let fits = |number, offset, size| {
         let write = SetWrite { binding: number, element: 0, source: constants(offset, size) };
         device.write_set(Permit::checked(), &block, 0, &[write]).is_ok()
@@ -168,8 +168,8 @@ fn bindings_keep_their_form() {
 fn dynamic_constants_are_bound_with_an_offset() {
     let device = manual(Profile::VULKAN_NVIDIA);
     let layout = device.create_set_layout(&[binding(0, BindingKind::DynamicConstants, 1)]).unwrap();
-    let block = device.create_set_block(Permit::checked(), &layout, 1).unwrap();
-    device.set_name(Permit::checked(), ObjectRef::SetBlock(&block), "sets");
+    let block = device.create_set_pool(Permit::checked(), &layout, 1).unwrap();
+    device.set_name(Permit::checked(), ObjectRef::SetPool(&block), "sets");
     let page = committed(&device, "page", &buffer(1024, Usage::CONSTANT | Usage::COPY_DST));
     let source = DescriptorSource::Constants { resource: &page, offset: 0, size: 128 };
     device.write_set(Permit::checked(), &block, 0, &[SetWrite { binding: 0, element: 0, source }]).unwrap();
@@ -217,9 +217,9 @@ fn layouts_are_checked() {
     assert_eq!(refused(&many), DeviceError::invalid_desc("count", 1_u32, Allowed::AtMost(0)));
     let large = device.create_set_layout(&many[..1]).unwrap();
     let short = DeviceError::OutOfHostMemory { what: "descriptors" };
-    assert_eq!(device.create_set_block(Permit::checked(), &large, 1).unwrap_err(), short);
+    assert_eq!(device.create_set_pool(Permit::checked(), &large, 1).unwrap_err(), short);
     assert_eq!(
-        device.create_set_block(Permit::checked(), &large, 0).unwrap_err(),
+        device.create_set_pool(Permit::checked(), &large, 0).unwrap_err(),
         DeviceError::invalid_desc("sets", 0_u64, Allowed::AtLeast(1))
     );
     device.destroy_set_layout(Permit::checked(), large);
@@ -231,17 +231,17 @@ fn layouts_outlive_their_blocks() {
     let device = manual(Profile::VULKAN_NVIDIA);
     let (layout, block) = textures(&device);
     let calls = device.calls();
-    assert_eq!((calls.live_set_layouts, calls.live_set_blocks), (1, 1));
+    assert_eq!((calls.live_set_layouts, calls.live_set_pools), (1, 1));
     let findings = device.check_clean().unwrap_err().to_string();
     assert!(findings.contains("set block 'sets'") && findings.contains("set layout #"), "{findings}");
     device.destroy_set_layout(Permit::checked(), layout);
     assert_one(&device.take_hazards(), HazardKind::LayoutDestroyedFirst, &["sets"]);
-    device.destroy_set_block(Permit::checked(), block);
+    device.destroy_set_pool(Permit::checked(), block);
     assert!(device.leaks().is_empty());
 
     let device = manual(Profile::VULKAN_NVIDIA);
     let (layout, block) = textures(&device);
-    device.destroy_set_block(Permit::checked(), block);
+    device.destroy_set_pool(Permit::checked(), block);
     device.destroy_set_layout(Permit::checked(), layout);
     device.check_clean().unwrap();
 }

@@ -438,7 +438,7 @@ fn invalid_imports_are_refused() {
     // A driver exports its own allocations, not imported ones.
     let imported = other.import(&one, &buffer);
     let refused = other.device.export(imported.raw()).unwrap_err();
-    assert!(refused.to_string().contains("what was imported is exported by"), "{refused}");
+    assert!(refused.to_string().contains("an imported resource is exported only by"), "{refused}");
     drop(imported);
     let mut recording = one.gpu.record(Queue::Graphics, "late").unwrap();
     recording.use_resource(&buffer, Subresource::All, State::COPY_DST).unwrap();

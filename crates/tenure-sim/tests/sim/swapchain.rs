@@ -276,7 +276,7 @@ fn only_recordings_of_its_images_hold_a_resize_up() {
         assert_eq!(rule(swapchain.resize([32, 32])), Some(SwapchainRule::ImageHeld));
         recording.submit().unwrap();
         swapchain.resize([32, 32]).unwrap();
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         let leaks = device.leaks();
         let images =
             leaks.iter().filter(|object| object.name.as_deref().is_some_and(|name| name.contains("image")));
@@ -299,7 +299,7 @@ fn submissions_of_other_threads_refuse_no_resize() {
                 scope.spawn(|| {
                     while !is_over.load(Ordering::Relaxed) {
                         gpu.record(Queue::Graphics, "beside").unwrap().submit().unwrap();
-                        gpu.purge().unwrap();
+                        gpu.reclaim().unwrap();
                     }
                 });
             }
@@ -662,17 +662,17 @@ impl Drop for ResizedLast {
 }
 
 /// A destructor of the program that resizes a swap chain gets the error about a held image at once, whatever
-/// call runs it: a purge, the end of a frame, the shutdown, or the purge of a lost device. It does not wait for
+/// call runs it: a reclaim, the end of a frame, the shutdown, or the reclaim of a lost device. It does not wait for
 /// the thread that runs it.
 #[test]
-fn a_destructor_that_resizes_waits_for_no_purge() {
+fn a_destructor_that_resizes_waits_for_no_reclaim() {
     let ways: [fn(&Device, &Gpu<Device>); 4] = [
-        |_, gpu| gpu.purge().unwrap(),
+        |_, gpu| gpu.reclaim().unwrap(),
         |_, gpu| gpu.begin_frame().unwrap().end().unwrap(),
         |_, gpu| drop(gpu.shutdown()),
         |device, gpu| {
             device.end_process();
-            let _lost = gpu.purge();
+            let _lost = gpu.reclaim();
         },
     ];
     for profile in Profile::ALL {

@@ -17,10 +17,10 @@
 //! recordings.close(recording);
 //!
 //! let mut ready = Vec::new();
-//! releases.purge(&recordings, &clock, &mut ready);
+//! releases.reclaim(&recordings, &clock, &mut ready);
 //! assert!(ready.is_empty());                                     // the GPU still reads it
 //! clock.note_completed(submitted.queue, submitted.serial);
-//! releases.purge(&recordings, &clock, &mut ready);
+//! releases.reclaim(&recordings, &clock, &mut ready);
 //! assert_eq!(ready, ["texture"]);
 //! # Ok::<(), tenure::error::DeviceError>(())
 //! ```

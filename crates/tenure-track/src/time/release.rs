@@ -14,7 +14,7 @@ pub use holds::{HeldItems, Holder};
 use stages::{PendingPerQueue, ResolvedBatch, ResolvingWaits, Waiting};
 
 #[doc(hidden)]
-/// Batches returned by a purge. One for each lane of the inbox needs no allocation.
+/// Batches returned by a reclaim. One for each lane of the inbox needs no allocation.
 pub type Batches<T> = SmallVec<[Batch<T>; 16]>;
 
 /// An item to be released, with the data that determines when.
@@ -49,7 +49,7 @@ impl ReleaseStats {
     }
 }
 
-/// A forced purge was refused, because the GPU or a recording may still use the items.
+/// A forced reclaim was refused, because the GPU or a recording may still use the items.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not idle: {incomplete_submissions} submissions are incomplete, {open_recordings} recordings open")]
 pub struct NotIdle {
@@ -89,7 +89,7 @@ impl<T> Stages<T> {
 /// Keeps dropped items until they are no longer in use.
 ///
 /// # When to use it
-/// Dropping is one short push from any thread. A purge processes only the items dropped since the last purge and the items it
+/// Dropping is one short push from any thread. A reclaim processes only the items dropped since the last reclaim and the items it
 /// releases, independent of the number of live or waiting items. An item that waits for a slow queue delays no other item. The
 /// downside: an item waits for each queue with submissions since the item's creation, even if that queue never used it, because
 /// the program does not report which queues use an item.
@@ -97,7 +97,7 @@ impl<T> Stages<T> {
 /// # Algorithm
 /// 1. [`push`](Self::push) stores the newest open recording with the entry and puts it into one of several inboxes, so that
 ///    threads rarely contend.
-/// 2. A purge empties the inboxes. An entry whose recordings are all closed is *resolved*: it must outlive the newest
+/// 2. A reclaim empties the inboxes. An entry whose recordings are all closed is *resolved*: it must outlive the newest
 ///    submission of each queue that has submitted since the item was created. The other entries wait, sorted by their newest
 ///    recording.
 /// 3. Resolved entries that must outlive the same submissions form a batch. It waits for the first queue that has not completed
@@ -105,11 +105,11 @@ impl<T> Stages<T> {
 ///    queue or is released: at most one move for each queue.
 ///
 /// # Efficiency
-/// `push`: O(1), an uncontended lock, no allocation in steady state. Purge: O(dropped + released)
+/// `push`: O(1), an uncontended lock, no allocation in steady state. Reclaim: O(dropped + released)
 /// plus O(log batches) for each batch.
 ///
 /// # Origin
-/// The two stages of waiting are Diligent Engine's, whose purge stops at the oldest entry. Resolving by open recordings is
+/// The two stages of waiting are Diligent Engine's, whose reclaim stops at the oldest entry. Resolving by open recordings is
 /// epoch-based reclamation (Fraser, 2004) with recordings as the critical sections.
 #[derive(Debug)]
 pub struct ReleaseQueue<T> {
@@ -150,7 +150,7 @@ impl<T> ReleaseQueue<T> {
     }
 
     /// Queues an item without any use on the GPU: it was never passed to a recording or a submission, and its GPU address or
-    /// descriptor was never exposed. The next purge releases it, independent of open recordings and submissions in flight.
+    /// descriptor was never exposed. The next reclaim releases it, independent of open recordings and submissions in flight.
     /// `bytes` is the memory it holds.
     ///
     /// The item must not be passed to a recording on another thread at the same time: the dropping thread must know all earlier
@@ -170,21 +170,21 @@ impl<T> ReleaseQueue<T> {
     }
 
     /// Moves exactly the items that are no longer in use, according to `clock`, into `ready`; poll the clock first. Several
-    /// threads may purge at once.
-    pub fn purge(&self, recordings: &Recordings, clock: &Clock, ready: &mut Vec<T>) {
+    /// threads may reclaim at once.
+    pub fn reclaim(&self, recordings: &Recordings, clock: &Clock, ready: &mut Vec<T>) {
         let stages = &mut *self.stages.lock();
         let mut batches = Batches::new();
-        self.purge_stages(stages, recordings, clock, &mut batches);
+        self.reclaim_stages(stages, recordings, clock, &mut batches);
         for mut batch in batches.drain(..) {
             batch.take_items(|item| ready.push(item));
             stages.spares.put(batch);
         }
     }
 
-    /// As [`purge`](Self::purge), in whole batches; return them to [`recycle`](Self::recycle) when they are empty.
+    /// As [`reclaim`](Self::reclaim), in whole batches; return them to [`recycle`](Self::recycle) when they are empty.
     #[doc(hidden)]
-    pub fn purge_batches(&self, recordings: &Recordings, clock: &Clock, ready: &mut Batches<T>) {
-        self.purge_stages(&mut self.stages.lock(), recordings, clock, ready);
+    pub fn reclaim_batches(&self, recordings: &Recordings, clock: &Clock, ready: &mut Batches<T>) {
+        self.reclaim_stages(&mut self.stages.lock(), recordings, clock, ready);
     }
 
     /// Keeps empty batches for later items.
@@ -194,7 +194,7 @@ impl<T> ReleaseQueue<T> {
         batches.drain(..).for_each(|batch| stages.spares.put(batch));
     }
 
-    fn purge_stages(
+    fn reclaim_stages(
         &self,
         stages: &mut Stages<T>,
         recordings: &Recordings,
@@ -218,26 +218,26 @@ impl<T> ReleaseQueue<T> {
         stages.note_released(&ready[before..]);
     }
 
-    /// Moves all items into `ready`, in the order of a purge that finds all submissions complete.
+    /// Moves all items into `ready`, in the order of a reclaim that finds all submissions complete.
     ///
     /// # Errors
     /// [`NotIdle`] unless the device is lost or `clock` knows every submission to be complete and
     /// no recording is open; then nothing moves.
-    pub fn purge_all(
+    pub fn reclaim_all(
         &self,
         recordings: &Recordings,
         clock: &Clock,
         ready: &mut Vec<T>,
     ) -> Result<(), NotIdle> {
         let mut batches = Batches::new();
-        self.purge_all_batches(recordings, clock, &mut batches)?;
+        self.reclaim_all_batches(recordings, clock, &mut batches)?;
         batches.iter_mut().for_each(|batch| batch.take_items(|item| ready.push(item)));
         Ok(())
     }
 
-    /// As [`purge_all`](Self::purge_all), in whole batches.
+    /// As [`reclaim_all`](Self::reclaim_all), in whole batches.
     #[doc(hidden)]
-    pub fn purge_all_batches(
+    pub fn reclaim_all_batches(
         &self,
         recordings: &Recordings,
         clock: &Clock,
@@ -248,7 +248,7 @@ impl<T> ReleaseQueue<T> {
         if !lost && (open_recordings > 0 || clock.incomplete() > 0) {
             return Err(NotIdle { incomplete_submissions: clock.incomplete(), open_recordings });
         }
-        self.purge_batches(recordings, clock, ready);
+        self.reclaim_batches(recordings, clock, ready);
         if lost {
             self.take_everything(ready);
         }

@@ -11,8 +11,8 @@ mod views;
 pub(crate) use buffer::stages as buffer_stages;
 pub use heap::DescriptorHeap;
 pub(crate) use limits::DescriptorTables;
-pub use sets::SetBlock;
 pub use sets::SetLayout;
+pub use sets::SetPool;
 
 use std::sync::Arc;
 

@@ -137,9 +137,9 @@ impl fmt::Debug for SetLayout {
 const MOST_SETS: u32 = 1 << 16;
 
 /// A descriptor pool with sets of one layout only: a handle for
-/// [`Device::destroy_set_block`](tenure_core::device::SetDevice::destroy_set_block). Dropping it without that leaks
+/// [`Device::destroy_set_pool`](tenure_core::device::SetDevice::destroy_set_pool). Dropping it without that leaks
 /// the pool.
-pub struct SetBlock {
+pub struct SetPool {
     owner: Arc<Descriptors>,
     pool: vk::DescriptorPool,
     sets: Vec<vk::DescriptorSet>,
@@ -147,11 +147,11 @@ pub struct SetBlock {
 }
 
 impl Descriptors {
-    pub(crate) fn create_set_block(
+    pub(crate) fn create_set_pool(
         self: &Arc<Self>,
         layout: &SetLayout,
         sets: u32,
-    ) -> Result<SetBlock, DeviceError> {
+    ) -> Result<SetPool, DeviceError> {
         self.alive()?;
         self.check_same(layout.owner())?;
         check::count("sets", sets, MOST_SETS)?;
@@ -159,7 +159,7 @@ impl Descriptors {
         let layouts = vec![layout.raw(); usize::try_from(sets).unwrap_or(0)];
         let pool = vk::DescriptorPoolCreateInfo::default().pool_sizes(&sizes);
         let (pool, sets) = self.create_sets(pool, &layouts)?;
-        Ok(SetBlock { owner: self.clone(), pool, sets, bindings: layout.shared_bindings().clone() })
+        Ok(SetPool { owner: self.clone(), pool, sets, bindings: layout.shared_bindings().clone() })
     }
 }
 
@@ -188,7 +188,7 @@ fn pool_sizes(bindings: &[SetBinding], sets: u32) -> Result<Vec<vk::DescriptorPo
     Ok(sizes)
 }
 
-impl SetBlock {
+impl SetPool {
     /// A set to bind; `None` past the end. Do not free or write it.
     #[must_use]
     pub fn set(&self, index: u32) -> Option<vk::DescriptorSet> {
@@ -267,7 +267,7 @@ impl SetBlock {
     }
 }
 
-impl fmt::Debug for SetBlock {
+impl fmt::Debug for SetPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} of {} sets", self.pool, self.sets.len())
     }

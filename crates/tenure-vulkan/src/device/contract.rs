@@ -6,14 +6,14 @@ use ash::vk;
 use smallvec::SmallVec;
 use tenure_core::device::{
     self, AccelerationStructureRange, CallRule, Descriptor, DescriptorDevice, DescriptorHeapDesc,
-    DescriptorSource, DeviceError, Format, HeapBudget, HeapDesc, ManagerSlot, MemoryBlock, MemoryDevice,
-    MemoryTypeId, ObjectRef, Permit, Priority, Properties, QueryDevice, QueryHeapDesc, QueueDevice, QueueId,
-    QueueSerial, RayDevice, Requirements, ResidencyDevice, ResourceDesc, SetBinding, SetDevice, SetWrite,
+    DescriptorSource, DeviceError, Format, HeapBudget, HeapDesc, MemoryBlock, MemoryDevice, MemoryTypeId,
+    ObjectRef, Permit, Priority, Properties, QueryDevice, QueryHeapDesc, QueueDevice, QueueId, QueueSerial,
+    RayDevice, Requirements, ResidencyDevice, ResourceDesc, SetBinding, SetDevice, SetWrite, SingleManager,
     State, SubmitSync, TextureInfo, TextureWrite, TileDevice, TileLayout, TileUpdate,
 };
 
 use super::Device;
-use crate::descriptor::{DescriptorHeap, SetBlock, SetLayout};
+use crate::descriptor::{DescriptorHeap, SetLayout, SetPool};
 use crate::memory::{Heap, Mapping};
 use crate::query::QueryHeap;
 use crate::queue::{ExternalSemaphore, Sync, Work};
@@ -110,21 +110,21 @@ impl DescriptorDevice for Device {
 
 impl SetDevice for Device {
     type SetLayout = SetLayout;
-    type SetBlock = SetBlock;
+    type SetPool = SetPool;
 
     forwarded! {
         fn create_set_layout(self, bindings: &[SetBinding]) -> Result<SetLayout, DeviceError> {
             self.parts.descriptors.create_set_layout(bindings)
         }
         fn destroy_set_layout(self, _: Permit<Self>, layout: SetLayout) { layout.destroy() }
-        fn create_set_block(self, _: Permit<Self>, layout: &SetLayout, sets: u32) -> Result<SetBlock, DeviceError> {
-            self.parts.descriptors.create_set_block(layout, sets)
+        fn create_set_pool(self, _: Permit<Self>, layout: &SetLayout, sets: u32) -> Result<SetPool, DeviceError> {
+            self.parts.descriptors.create_set_pool(layout, sets)
         }
-        fn destroy_set_block(self, _: Permit<Self>, block: SetBlock) { block.destroy() }
-        fn write_set(self, _: Permit<Self>, block: &SetBlock, set: u32, writes: &[SetWrite<'_, Self>]) -> Result<(), DeviceError> {
+        fn destroy_set_pool(self, _: Permit<Self>, block: SetPool) { block.destroy() }
+        fn write_set(self, _: Permit<Self>, block: &SetPool, set: u32, writes: &[SetWrite<'_, Self>]) -> Result<(), DeviceError> {
             block.write(&self.parts.descriptors, set, writes)
         }
-        fn clear_set(self, _: Permit<Self>, block: &SetBlock, set: u32, freed_by: Option<&str>) {
+        fn clear_set(self, _: Permit<Self>, block: &SetPool, set: u32, freed_by: Option<&str>) {
             if freed_by.is_some() {
                 block.poison(set);
             }
@@ -190,8 +190,8 @@ impl device::Device for Device {
         &self.parts.loaded.tables.properties
     }
 
-    fn manager_slot(&self) -> &ManagerSlot {
-        &self.parts.manager_slot
+    fn single_manager(&self) -> &SingleManager {
+        &self.parts.single_manager
     }
 
     forwarded! {

@@ -9,7 +9,7 @@ use std::ffi::CString;
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::device::{ManagerSlot, QueueId, State, Usage};
+use tenure_core::device::{QueueId, SingleManager, State, Usage};
 
 use crate::descriptor::{DescriptorTables, Descriptors};
 use crate::features::{ApiVersion, OptionalFeatures};
@@ -31,7 +31,7 @@ pub struct Device {
 
 /// The parts of a device. Each owns its state, and does not refer to later parts.
 struct Parts {
-    manager_slot: ManagerSlot,
+    single_manager: SingleManager,
     loaded: Arc<Loaded>,
     memory: Arc<Memories>,
     resources: Arc<Resources>,
@@ -47,8 +47,8 @@ impl Device {
         let memory = Arc::new(Memories::new(loaded.clone()));
         let resources = Arc::new(Resources::new(memory.clone()));
         let descriptors = Arc::new(Descriptors::new(resources.clone(), limits));
-        let (manager_slot, tiles) = (ManagerSlot::default(), Tiles::new(queues.clone()));
-        let parts = Parts { manager_slot, loaded, memory, resources, descriptors, queues, tiles };
+        let (single_manager, tiles) = (SingleManager::default(), Tiles::new(queues.clone()));
+        let parts = Parts { single_manager, loaded, memory, resources, descriptors, queues, tiles };
         Self { parts: Arc::new(parts) }
     }
 

@@ -36,7 +36,7 @@ impl Device {
             ObjectRef::DescriptorHeap(heap) => heap.set_name(&name),
             ObjectRef::AccelerationStructure(structure) => loaded.name(structure.raw(), &name),
             ObjectRef::QueryHeap(heap) => loaded.name(heap.raw(), &name),
-            ObjectRef::SetBlock(block) => {
+            ObjectRef::SetPool(block) => {
                 loaded.name(block.pool(), &name);
                 block.sets().iter().for_each(|set| loaded.name(*set, &name));
             }

@@ -1,7 +1,7 @@
 //! Instances that tenure makes, and the options of instances and devices.
 
+mod config;
 mod message;
-mod options;
 
 use core::ffi::CStr;
 use core::fmt;
@@ -37,8 +37,8 @@ const KHR_SURFACE_MAINTENANCE1: &CStr = c"VK_KHR_surface_maintenance1";
 /// The newer name of `VK_EXT_swapchain_maintenance1`.
 pub(crate) const KHR_SWAPCHAIN_MAINTENANCE1: &CStr = c"VK_KHR_swapchain_maintenance1";
 
+pub use self::config::{DeviceConfig, OwnQueues, Validation};
 pub use self::message::{Message, MessageKind, MessageSink, Severity};
-pub use self::options::{DeviceConfig, OwnQueues, Validation};
 
 /// The messenger of an instance, and the sink that it writes to.
 struct Messenger {

@@ -70,7 +70,7 @@ impl Swapchain {
             }
         }
         // A chain is destroyed with its last image, and without frames nothing else frees images.
-        self.gpu.purge()?;
+        self.gpu.reclaim()?;
         let old = self.current.take();
         let made = self.make(plan, old.as_ref().map_or_else(Default::default, |old| old.chain.handle));
         if let Some(old) = old {
@@ -276,8 +276,8 @@ impl Swapchain {
     fn await_destruction(&self, chains: &[Weak<Chain>], timeout: Duration) {
         let begun = Instant::now();
         loop {
-            let purged = self.gpu.purge();
-            let is_lost = purged.is_err() || self.alive().is_err();
+            let reclaimed = self.gpu.reclaim();
+            let is_lost = reclaimed.is_err() || self.alive().is_err();
             if is_lost || chains.iter().all(|chain| chain.strong_count() == 0) {
                 return;
             }
@@ -343,10 +343,10 @@ impl Drop for Swapchain {
                 );
             });
         }
-        let purged = catch_unwind(AssertUnwindSafe(|| {
+        let reclaimed = catch_unwind(AssertUnwindSafe(|| {
             self.await_destruction(&chains, if is_used { Duration::ZERO } else { timeout })
         }));
-        if let Err(panic) = purged
+        if let Err(panic) = reclaimed
             && !std::thread::panicking()
         {
             resume_unwind(panic);

@@ -183,7 +183,7 @@ impl Resource {
 }
 
 impl SetLayout {
-    /// Takes in a layout that a program made itself, for tenure's blocks of sets.
+    /// Takes in a layout that a program made itself, for tenure's pools of sets.
     ///
     /// # Errors
     /// [`DeviceError::InvalidDesc`] for bindings that no layout has, [`DeviceError::Unsupported`] with

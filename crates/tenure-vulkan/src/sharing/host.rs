@@ -80,7 +80,7 @@ impl HostMemory {
 
     /// Imports the memory as a buffer that begins at its first byte. The owner of the memory is dropped once the
     /// buffer is dropped and the GPU no longer uses it, at the same points as values of [`Gpu::defer`]: at the
-    /// end of a frame or in a purge.
+    /// end of a frame or in a reclaim.
     ///
     /// The program has its own pointer to the bytes: the buffer is of [`MemoryUse::GpuOnly`], and not mapped.
     /// Read-only memory cannot be a destination of copies, whatever the description requests. It is not new

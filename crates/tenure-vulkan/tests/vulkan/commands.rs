@@ -127,10 +127,10 @@ fn copy_queues_of_a_discrete_card_are_limited() {
         assert!(error.contains(rule), "{error}");
         device.destroy_list(PERMIT, list);
     };
-    refused("copies at once", &|list| {
+    refused("copy granularity", &|list| {
         list.copy_buffer_to_texture(&staging, layout, &image, region([0; 3], [8, 16, 1]));
     });
-    refused("copies at once", &|list| {
+    refused("copy granularity", &|list| {
         list.copy_buffer_to_texture(&staging, layout, &image, region([8, 0, 0], [16, 16, 1]));
     });
     refused("depth on queues without graphics", &|list| {

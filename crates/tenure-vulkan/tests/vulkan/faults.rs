@@ -113,7 +113,7 @@ fn a_manager_lives_with_shortages_of_a_discrete_card() {
             vulkan.disguise().fail("vkAllocateMemory", SHORTAGES[step % 3]);
         }
         drop(gpu.create_buffer(&desc).unwrap_or_else(|error| panic!("{failures} failures: {error}")));
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         gpu.trim();
     }
     // If everything is refused, the manager returns an error, and continues after the refusals end.

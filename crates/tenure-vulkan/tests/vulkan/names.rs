@@ -43,8 +43,8 @@ fn leaked_objects_are_reported_by_name() {
         device.set_name(PERMIT, ObjectRef::DescriptorHeap(descriptors), "a leaked table");
     }
     let layout = device.create_set_layout(&[]).unwrap();
-    let sets = device.create_set_block(PERMIT, &layout, 2).unwrap();
-    device.set_name(PERMIT, ObjectRef::SetBlock(&sets), "leaked sets");
+    let sets = device.create_set_pool(PERMIT, &layout, 2).unwrap();
+    device.set_name(PERMIT, ObjectRef::SetPool(&sets), "leaked sets");
     device.destroy_set_layout(PERMIT, layout);
     drop((leaked_heap, placed, image, list, descriptors, sets, device));
     vulkan.close();

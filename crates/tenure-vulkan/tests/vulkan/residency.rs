@@ -137,7 +137,7 @@ fn only_blocks_of_a_discrete_card_have_priorities() {
         vulkan.disguise().take_paged();
         let set = |block| device.set_priority(PERMIT, block, Priority::High);
         is_invalid(set(MemoryBlock::Heap(&foreign)), "used with the device that made it");
-        is_invalid(set(MemoryBlock::Resource(&placed)), "a heap or a committed resource");
+        is_invalid(set(MemoryBlock::Resource(&placed)), "heaps and committed resources");
         assert_eq!(vulkan.disguise().take_paged(), []);
         set(MemoryBlock::Heap(&own)).unwrap();
         set(MemoryBlock::Resource(&committed)).unwrap();

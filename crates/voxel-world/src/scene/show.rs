@@ -183,7 +183,7 @@ impl<D: Device> Show<D> {
         if !self.gpu.wait(&self.gpu.submitted(), Duration::from_secs(120))? {
             return Err("the GPU did not finish within two minutes".into());
         }
-        Ok(self.gpu.purge()?)
+        Ok(self.gpu.reclaim()?)
     }
 
     /// Drops all resources and shuts the manager down.

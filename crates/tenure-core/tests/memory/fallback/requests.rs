@@ -120,7 +120,7 @@ fn a_request_for_no_allocation_makes_none() {
     assert_eq!(made(&gpu), before);
     // A range that another thread has freed is used.
     std::thread::scope(|scope| scope.spawn(|| first.clear()).join().unwrap());
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     ranges.push(gpu.create_buffer(&never).unwrap());
     assert_eq!(made(&gpu), before);
     drop((ranges, paged, first));
@@ -207,7 +207,7 @@ fn an_empty_large_block_serves_small_requests_at_need() {
             let gpu = gpu(DeviceConfig::new(Profile::DISCRETE));
             let level = BufferDesc::new(16 * MIB, usage_bits).allocation(AllocationFlags::DEVICE_LOCAL_ONLY);
             drop(gpu.create_buffer(&level).unwrap());
-            gpu.purge().unwrap();
+            gpu.reclaim().unwrap();
             assert_eq!(usage(&gpu)[0], 16 * MIB);
             if refuses {
                 for kind in [CallKind::CreateHeap, CallKind::CreateCommitted] {

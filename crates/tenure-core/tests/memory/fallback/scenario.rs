@@ -368,7 +368,7 @@ impl Program {
         drop((buffers, textures, targets, structures, reserved, pages));
         if gpu.device().status().is_ok() {
             assert!(gpu.device().run_until_idle());
-            gpu.purge().unwrap();
+            gpu.reclaim().unwrap();
             nothing_is_taken(&gpu);
         }
         gpu.shutdown()

@@ -163,7 +163,7 @@ fn submit(gpu: &Gpu<Device>) {
     gpu.record(Queue::Graphics, "use").unwrap().submit().unwrap();
 }
 
-/// Objects that the GPU is done with are released, without a poll or purge since.
+/// Objects that the GPU is done with are released, without a poll or reclaim since.
 #[test]
 fn completed_objects_make_room() {
     let config = Config::from(PoolConfig::default().max_pooled_buffer(0));
@@ -299,7 +299,7 @@ fn the_error_has_the_numbers() {
         index += 1;
         index % 3 != 0
     });
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     let error = out_of_memory(placed(&gpu));
     assert_eq!((error.name.as_str(), error.size, error.alignment), ("placed", MIB, 64 * KIB));
     assert_eq!(error.class.kind, PoolKind::UnorderedBuffers);

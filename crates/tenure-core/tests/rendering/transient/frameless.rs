@@ -1,4 +1,4 @@
-//! Programs without frames, which only submit and purge.
+//! Programs without frames, which only submit and reclaim.
 
 use std::time::{Duration, Instant};
 
@@ -35,7 +35,7 @@ fn equal_submissions_create_nothing_and_do_not_slow_down() {
                 drop(buffer);
                 list.submit().unwrap();
                 if number % 32 == 0 {
-                    gpu.purge().unwrap();
+                    gpu.reclaim().unwrap();
                 }
             }
             rounds.push(start.elapsed());
@@ -52,10 +52,10 @@ fn equal_submissions_create_nothing_and_do_not_slow_down() {
     assert!(first_frames.iter().min() < Some(&Duration::from_millis(200)), "{first_frames:?}");
 }
 
-/// Always new sizes, each with a purge: the cache stays within its capacity and latency, as with frames; with uploads,
+/// Always new sizes, each with a reclaim: the cache stays within its capacity and latency, as with frames; with uploads,
 /// readbacks, constants and views.
 #[test]
-fn unused_resources_are_evicted_by_purges() {
+fn unused_resources_are_evicted_by_reclaims() {
     for &profile in PROFILES {
         let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None));
         let config = Config::from(TransientConfig::default().heap(MIB).cache(4).latency(3));
@@ -84,7 +84,7 @@ fn unused_resources_are_evicted_by_purges() {
                 drop((buffer, texture));
                 list.submit().unwrap();
                 let ticket = gpu.read_back(&lasting, 0, 16);
-                gpu.purge().unwrap();
+                gpu.reclaim().unwrap();
                 drop(ticket);
                 let stats = gpu.stats();
                 assert!(stats.transient.cached <= 8 + 2 * 4, "{profile:?}: {stats:?}");
@@ -103,9 +103,9 @@ fn unused_resources_are_evicted_by_purges() {
     }
 }
 
-/// Purges between frames, and purges that only wait, do not evict resources earlier.
+/// Reclaims between frames, and reclaims that only wait, do not evict resources earlier.
 #[test]
-fn purges_beside_frames_are_no_frames() {
+fn reclaims_beside_frames_are_no_frames() {
     let device = Device::with_config(DeviceConfig::new(tenure_sim::Profile::DISCRETE).lag(Lag::None));
     let gpu = gpu_with(&device, Config::from(TransientConfig::default().cache(0).latency(4)));
     let frame = gpu.begin_frame().unwrap();
@@ -116,20 +116,20 @@ fn purges_beside_frames_are_no_frames() {
     frame.submit(list).unwrap();
     frame.end().unwrap();
     for _ in 0..100 {
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
     }
-    assert_eq!(gpu.stats().transient.cached, 1, "purges that wait");
+    assert_eq!(gpu.stats().transient.cached, 1, "reclaims that wait");
     let frame = gpu.begin_frame().unwrap();
     for _ in 0..100 {
         frame.record(Queue::Graphics, "empty").unwrap().submit().unwrap();
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
     }
     frame.end().unwrap();
-    assert_eq!(gpu.stats().transient.cached, 1, "purges within a frame");
+    assert_eq!(gpu.stats().transient.cached, 1, "reclaims within a frame");
     for _ in 0..100 {
         gpu.record(Queue::Graphics, "empty").unwrap().submit().unwrap();
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
     }
-    assert_eq!(gpu.stats().transient.cached, 0, "purges in place of frames");
+    assert_eq!(gpu.stats().transient.cached, 0, "reclaims in place of frames");
     finish(&device, gpu);
 }

@@ -68,7 +68,7 @@ fn a_shortage_ends_as_soon_as_memory_is_free() {
             assert!(matches!(refused, Error::OutOfMemory(_)), "{profile:?}: {refused}");
         }
         drop(hogs);
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         for sizes in [&[16 * MIB][..], &SMALL, &[24 * MIB, MIB]] {
             run(&gpu, sizes).unwrap_or_else(|error| panic!("{profile:?}: {error}"));
         }

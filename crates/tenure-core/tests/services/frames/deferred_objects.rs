@@ -36,8 +36,8 @@ fn a_panicking_drop_does_not_lose_the_rest() {
         drop(gpu.defer("bomb", Bomb));
         drop(mesh(&gpu, "mesh", 1000));
     }
-    let purged = catch_unwind(AssertUnwindSafe(|| gpu.purge()));
-    let panic = purged.expect_err("the panic reaches whoever purges");
+    let reclaimed = catch_unwind(AssertUnwindSafe(|| gpu.reclaim()));
+    let panic = reclaimed.expect_err("the panic reaches whoever reclaims");
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"the program's own drop"));
     assert_eq!(dropped.load(Ordering::Relaxed), 10, "all others were dropped");
     let stats = gpu.stats();
@@ -65,13 +65,13 @@ fn a_deferred_object_outlives_earlier_submissions() {
             .map(|held| (held.holder, held.queue, held.serial, held.completed, held.objects))
             .collect::<Vec<_>>()
     };
-    assert_eq!(held(&gpu), [(HolderKind::NextPurge, None, None, None, 1)]);
+    assert_eq!(held(&gpu), [(HolderKind::NextReclaim, None, None, None, 1)]);
     assert_eq!(gpu.report().objects.len(), 0, "it is not a live handle any more");
     frame(&gpu).unwrap();
     assert_eq!((count(), gpu.stats().pending_releases), (0, 1));
     assert_eq!(held(&gpu), [(HolderKind::Submission, Some(0), Some(2), Some(0), 1)]);
     assert!(device.run_until_idle());
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!((count(), gpu.stats().pending_releases), (1, 0));
     assert_eq!(held(&gpu), []);
 }
@@ -83,7 +83,7 @@ fn objects_newer_than_every_submission_are_released_at_once() {
     frame(&gpu).unwrap();
     let dropped = Arc::new(AtomicUsize::new(0));
     drop(gpu.defer("new", Counted(dropped.clone())));
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(dropped.load(Ordering::Relaxed), 1, "no submission can use it");
     assert!(device.run_until_idle());
 }

@@ -102,7 +102,7 @@ fn everything_is_lost(gpu: &Gpu<Device>) {
     lost(gpu.begin_frame());
     lost(gpu.record(Queue::Graphics, "lost"));
     lost(gpu.completed());
-    lost(gpu.purge());
+    lost(gpu.reclaim());
     let submitted = gpu.submitted();
     if submitted != tenure_core::time::SyncPoint::NONE {
         lost(gpu.wait(&submitted, Duration::from_secs(20)));
@@ -171,10 +171,10 @@ fn work_open_at_the_removal_drains() {
     drop(dropped);
     device.faults().remove(REASON);
     lost(late.submit());
-    lost(gpu.purge());
+    lost(gpu.reclaim());
     assert_eq!(gpu.stats().pending_releases, 0, "nothing waits for a GPU that is gone");
     drop(rock);
-    lost(gpu.purge());
+    lost(gpu.reclaim());
     assert_eq!(gpu.stats().pending_releases, 0);
     drop(open);
     assert_eq!(gpu.shutdown().lost.as_deref(), Some(REASON));

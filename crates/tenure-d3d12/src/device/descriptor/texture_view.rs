@@ -46,9 +46,11 @@ fn check_shape(view: &TextureView, info: &TextureInfo) -> Result<(), DeviceError
         (ViewShape::D2 | ViewShape::D2Array, TextureAccess::Storage) if is_multisampled => {
             Err(DeviceError::invalid_desc("samples", info.samples, Allowed::Rule("1 for unordered access")))
         }
-        (ViewShape::D2, _) if view.layers != 1 => {
-            Err(DeviceError::invalid_call("a view without an array shape has one layer", u64::from(view.layers), 1_u64))
-        }
+        (ViewShape::D2, _) if view.layers != 1 => Err(DeviceError::invalid_call(
+            "a view without an array shape has one layer",
+            u64::from(view.layers),
+            1_u64,
+        )),
         (ViewShape::Cube | ViewShape::CubeArray, TextureAccess::Sampled) if !is_multisampled => {
             check_cube(view, info)
         }

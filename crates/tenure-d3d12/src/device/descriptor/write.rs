@@ -171,7 +171,7 @@ impl DescriptorDevice for Device {
 /// It has no sets.
 impl SetDevice for Device {
     type SetLayout = Infallible;
-    type SetBlock = Infallible;
+    type SetPool = Infallible;
 }
 
 impl Inner {

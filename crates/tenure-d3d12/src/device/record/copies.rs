@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use tenure_core::device::{
-    Block, BufferLayout, CallRule, DeviceError, Plane, Subresource, TextureInfo, TextureRegion, check,
+    BufferLayout, CallRule, DeviceError, Plane, Subresource, TexelBlock, TextureInfo, TextureRegion, check,
 };
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_BOX, D3D12_PLACED_SUBRESOURCE_FOOTPRINT, D3D12_SUBRESOURCE_FOOTPRINT, D3D12_TEXTURE_COPY_LOCATION,
@@ -90,7 +90,7 @@ struct TexelCopy<'a> {
     parts: (Slices, Option<Slices>),
     subresource: u32,
     region: TextureRegion,
-    block: Block,
+    block: TexelBlock,
     /// The extent in texels, rounded up to whole blocks.
     extent: [u32; 3],
     format: DXGI_FORMAT,

@@ -1,5 +1,6 @@
 //! Messages of the debug layer.
 
+use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::Mutex;
@@ -48,6 +49,12 @@ pub struct Message {
     pub id: i32,
     /// The message's text.
     pub text: String,
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} {}: {}", self.severity, self.id, self.text)
+    }
 }
 
 /// The receiver of messages. Called on the thread whose call caused the message, at the end of the manager's

@@ -2,7 +2,7 @@
 
 pub(crate) mod adapter;
 pub(crate) mod caps;
+pub(crate) mod config;
 pub(crate) mod format_support;
 pub(crate) mod message;
-pub(crate) mod options;
 pub(crate) mod properties;

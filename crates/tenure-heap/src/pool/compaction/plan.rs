@@ -150,7 +150,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         let Some((from, to)) = found.filter(|_| piece.content == Content::Range) else {
             // It was freed.
             left.take_pieces(1);
-            self.free_lent(place.to);
+            self.free_held(place.to);
             return true;
         };
         if !left.take_move(place.size) {

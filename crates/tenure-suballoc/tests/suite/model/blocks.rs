@@ -176,7 +176,7 @@ impl<R: BlockRules> Player<'_, R> {
             }
             Op::Clear => self.clear(),
             Op::EndFrame { idle_frames } => self.end_frame(u32::from(idle_frames)),
-            Op::RetireIdle { idle_frames, bytes } => self.retire_idle(u32::from(idle_frames), bytes),
+            Op::RetireIdle { idle_frames, bytes } => self.trim_oldest(u32::from(idle_frames), bytes),
             Op::Trim => self.trim(),
         }
     }
@@ -405,7 +405,7 @@ impl<R: BlockRules> Player<'_, R> {
 
     /// Only blocks that were empty for that long are removed, the oldest first, then the smallest; no more of
     /// them than are enough, and all where they are not enough.
-    fn retire_idle(&mut self, idle_frames: u32, bytes: u64) {
+    fn trim_oldest(&mut self, idle_frames: u32, bytes: u64) {
         let age = |block: &Block<R::One>| if block.fresh { 0 } else { block.idle + 1 };
         let is_old = |block: &&Block<R::One>| block.live.len() == 0 && age(block) >= idle_frames;
         let order = |block: &Block<R::One>| (Reverse(age(block)), block.live.capacity());
@@ -419,7 +419,7 @@ impl<R: BlockRules> Player<'_, R> {
         };
         old = old.into_iter().take_while(is_missing).collect();
         let mut retired = Vec::new();
-        let removed = self.allocator.retire_idle(idle_frames, bytes, &mut retired);
+        let removed = self.allocator.trim_oldest(idle_frames, bytes, &mut retired);
         assert_eq!(removed, expected);
         let went = retired.iter().map(|id| order(&self.blocks[id.index()].take().unwrap()));
         assert_eq!(went.collect::<Vec<_>>(), old);

@@ -27,7 +27,7 @@ pub struct Batch<T> {
     oldest: Stamp,
     newest: Stamp,
     bytes: u64,
-    /// The lane whose threads fill the batch; `None` for a batch that purges fill.
+    /// The lane whose threads fill the batch; `None` for a batch that reclaims fill.
     lane: Option<u8>,
 }
 
@@ -127,7 +127,7 @@ impl<T> Batch<T> {
 
 /// Empty batches, kept for their capacity.
 ///
-/// Each lane gets back the batches filled by its own threads. Otherwise each purge would move their memory from one processor's
+/// Each lane gets back the batches filled by its own threads. Otherwise each reclaim would move their memory from one processor's
 /// cache to another's.
 #[derive(Debug)]
 pub(super) struct SpareBatches<T> {
@@ -179,8 +179,8 @@ struct LaneContents<T> {
 
 /// Whether the lane has any entries; set and cleared under the lane's lock.
 ///
-/// The flag is on separate cache lines: a purge reads the flag of each lane, and would otherwise take the cache line of the
-/// lock from a thread that has pushed nothing since the last purge.
+/// The flag is on separate cache lines: a reclaim reads the flag of each lane, and would otherwise take the cache line of the
+/// lock from a thread that has pushed nothing since the last reclaim.
 #[derive(Debug)]
 #[repr(align(128))]
 struct HasEntries(AtomicBool);

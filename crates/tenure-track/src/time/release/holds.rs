@@ -15,8 +15,8 @@ pub enum Holder {
     OpenRecordings,
     /// A queue, until it has completed this submission. Other queues may follow.
     Submission(QueueSerial),
-    /// None known: the items were dropped, or a recording was closed, since the last purge.
-    NextPurge,
+    /// None known: the items were dropped, or a recording was closed, since the last reclaim.
+    NextReclaim,
 }
 
 /// Dropped items with the same holder.
@@ -41,7 +41,7 @@ impl Sums {
         *sum = (sum.0 + count, sum.1 + bytes);
     }
 
-    /// Adds an entry that no purge has processed.
+    /// Adds an entry that no reclaim has processed.
     pub(super) fn add_new<T>(&mut self, entry: &Entry<T>, oldest_open: u64) {
         self.add(by_tag(entry.tag, oldest_open), 1, entry.bytes);
     }
@@ -49,7 +49,7 @@ impl Sums {
 
 /// The holder of entries of this tag that wait for recordings.
 const fn by_tag(tag: u64, oldest_open: u64) -> Holder {
-    if tag < oldest_open { Holder::NextPurge } else { Holder::OpenRecordings }
+    if tag < oldest_open { Holder::NextReclaim } else { Holder::OpenRecordings }
 }
 
 impl<T> Waiting<T> {
@@ -60,8 +60,8 @@ impl<T> Waiting<T> {
 
 impl<T> ReleaseQueue<T> {
     /// The dropped items by holder: open recordings first, then submissions by queue and serial. While no other thread drops or
-    /// purges, the counts and bytes add up to [`stats`](Self::stats). Cost: proportional to the items dropped since the last
-    /// purge, and to the waiting batches.
+    /// reclaims, the counts and bytes add up to [`stats`](Self::stats). Cost: proportional to the items dropped since the last
+    /// reclaim, and to the waiting batches.
     ///
     /// ```
     /// use tenure::time::{Clock, Holder, Recordings, ReleaseQueue};
@@ -71,7 +71,7 @@ impl<T> ReleaseQueue<T> {
     /// releases.push(&recordings, "texture", clock.stamp(), 4096);
     /// assert_eq!(releases.held(&recordings)[0].holder, Holder::OpenRecordings);
     /// recordings.close(recording);
-    /// assert_eq!((releases.held(&recordings)[0].holder, releases.held(&recordings)[0].bytes), (Holder::NextPurge, 4096));
+    /// assert_eq!((releases.held(&recordings)[0].holder, releases.held(&recordings)[0].bytes), (Holder::NextReclaim, 4096));
     /// ```
     #[must_use]
     pub fn held(&self, recordings: &Recordings) -> Vec<HeldItems> {
@@ -79,15 +79,15 @@ impl<T> ReleaseQueue<T> {
         let mut sums = Sums::default();
         stages.waiting.add_to(&mut sums, oldest_open);
         stages.pending.each(|at, batch| {
-            sums.add(at.map_or(Holder::NextPurge, Holder::Submission), batch.len() as u64, batch.bytes());
+            sums.add(at.map_or(Holder::NextReclaim, Holder::Submission), batch.len() as u64, batch.bytes());
         });
         self.inbox.each(|entry| sums.add_new(entry, oldest_open));
-        // Only purges check submissions.
+        // Only reclaims check submissions.
         self.explicit
             .lock()
             .entries
             .iter()
-            .for_each(|(entry, _)| sums.add(Holder::NextPurge, 1, entry.bytes));
+            .for_each(|(entry, _)| sums.add(Holder::NextReclaim, 1, entry.bytes));
         let held = |(holder, (count, bytes))| HeldItems { holder, count, bytes };
         sums.0.into_iter().map(held).collect()
     }

@@ -98,7 +98,7 @@ impl<T> ResolvedBatch<T> {
     }
 }
 
-/// The second stage: finds the sync point that each entry must outlive. It is empty between purges; its vectors are kept for
+/// The second stage: finds the sync point that each entry must outlive. It is empty between reclaims; its vectors are kept for
 /// their capacity.
 #[derive(Debug)]
 pub(super) struct ResolvingWaits<T> {
@@ -114,7 +114,7 @@ impl<T> ResolvingWaits<T> {
         Self { due: Vec::new(), batches: Vec::new() }
     }
 
-    /// Takes the entries whose recordings have been closed since the last purge.
+    /// Takes the entries whose recordings have been closed since the last reclaim.
     pub(super) fn take_waiting(&mut self, waiting: &mut Waiting<T>, oldest_open: u64) {
         waiting.take_before(oldest_open, &mut self.due);
     }

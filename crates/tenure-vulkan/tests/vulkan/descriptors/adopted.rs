@@ -33,12 +33,12 @@ fn a_programs_layout_is_adopted() {
         // SAFETY: it is just made, with just this binding, and destroyed at the end.
         let layout = unsafe { SetLayout::from_raw(&room.device, raw, &bindings, ownership) }.unwrap();
         assert_eq!((layout.raw(), layout.bindings()), (raw, &bindings[..]));
-        let block = room.device.create_set_block(PERMIT, &layout, 2).unwrap();
+        let block = room.device.create_set_pool(PERMIT, &layout, 2).unwrap();
         let write = |element| SetWrite { binding: 3, element, source: room.source(1 + element) };
         room.device.write_set(PERMIT, &block, 1, &[write(0), write(1)]).unwrap();
         let through = Through::Set { layout: &layout, block: &block, set: 1, binding: 3, element: 1 };
         assert_eq!(room.look(Look::Buffer, through), words(2));
-        room.device.destroy_set_block(PERMIT, block);
+        room.device.destroy_set_pool(PERMIT, block);
         room.device.destroy_set_layout(PERMIT, layout);
         if ownership == Ownership::Caller {
             // SAFETY: tenure is done with it.

@@ -31,7 +31,7 @@ fn a_failed_creation_leaves_nothing() {
     let layout = room.layout(&bindings);
     for call in &pools[1..] {
         fail(call);
-        assert!(room.device.create_set_block(PERMIT, &layout, 4).unwrap_err().is_shortage(), "{call}");
+        assert!(room.device.create_set_pool(PERMIT, &layout, 4).unwrap_err().is_shortage(), "{call}");
     }
     room.device.destroy_set_layout(PERMIT, layout);
     let typed = Descriptor::Buffer { resource: &room.buffer, view: part(0, BufferAccess::Read(TYPED)) };

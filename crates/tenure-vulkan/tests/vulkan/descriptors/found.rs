@@ -108,7 +108,7 @@ fn sets_show_everything(vulkan: Vulkan) {
     let mut bindings: Vec<_> = (0..).zip(KINDS).map(|(index, kind)| of(10 - index, kind, 3)).collect();
     bindings.extend([of(20, BindingKind::Sampler, 1), of(21, BindingKind::Texture, 1)]);
     let layout = room.layout(&bindings);
-    let block = room.device.create_set_block(PERMIT, &layout, 4).unwrap();
+    let block = room.device.create_set_pool(PERMIT, &layout, 4).unwrap();
     let sampler = DescriptorSource::Copy { heap: &room.samplers, index: 0 };
     let mut writes = vec![
         SetWrite { binding: 20, element: 0, source: sampler },
@@ -131,7 +131,7 @@ fn sets_show_everything(vulkan: Vulkan) {
         let texture = through(21, 0);
         assert_eq!(room.look(Look::Sampler { texture }, through(20, 0)), COLOUR);
     }
-    room.device.destroy_set_block(PERMIT, block);
+    room.device.destroy_set_pool(PERMIT, block);
     room.device.destroy_set_layout(PERMIT, layout);
     room.end();
 }
@@ -153,7 +153,7 @@ fn dynamic_constants_begin_where_they_are_bound() {
     let kind = BindingKind::DynamicConstants;
     let of = |binding, count| SetBinding { binding, kind, count };
     let layout = room.layout(&[of(4, 1), of(1, 2)]);
-    let block = room.device.create_set_block(PERMIT, &layout, 1).unwrap();
+    let block = room.device.create_set_pool(PERMIT, &layout, 1).unwrap();
     let write = |binding, element| SetWrite { binding, element, source: room.constants(0) };
     room.device.write_set(PERMIT, &block, 0, &[write(1, 0), write(1, 1), write(4, 0)]).unwrap();
     for (binding, element) in [(1, 0), (1, 1), (4, 0)] {
@@ -163,7 +163,7 @@ fn dynamic_constants_begin_where_they_are_bound() {
             assert_eq!(room.look(look, through), words(part), "{binding}, {element}");
         }
     }
-    room.device.destroy_set_block(PERMIT, block);
+    room.device.destroy_set_pool(PERMIT, block);
     room.device.destroy_set_layout(PERMIT, layout);
     room.end();
 }
@@ -177,13 +177,13 @@ fn arrays_are_filled_in_part() {
     }
     room.furnish();
     let layout = room.layout(&[SetBinding::new(0, BindingKind::Buffer).count(100)]);
-    let block = room.device.create_set_block(PERMIT, &layout, 1).unwrap();
+    let block = room.device.create_set_pool(PERMIT, &layout, 1).unwrap();
     room.device
         .write_set(PERMIT, &block, 0, &[SetWrite { binding: 0, element: 77, source: room.source(1) }])
         .unwrap();
     let through = Through::Set { layout: &layout, block: &block, set: 0, binding: 0, element: 77 };
     assert_eq!(room.look(Look::Buffer, through), words(1));
-    room.device.destroy_set_block(PERMIT, block);
+    room.device.destroy_set_pool(PERMIT, block);
     room.device.destroy_set_layout(PERMIT, layout);
     room.end();
 }
@@ -197,7 +197,7 @@ fn depth_is_read_in_the_layout_of_its_descriptor() {
     let depth = image(&room.device, texture(8, Format::D32Float, usage));
     let of = |binding, kind| SetBinding { binding, kind, count: 1 };
     let layout = room.layout(&[of(0, BindingKind::Sampler), of(1, BindingKind::Texture)]);
-    let block = room.device.create_set_block(PERMIT, &layout, 1).unwrap();
+    let block = room.device.create_set_pool(PERMIT, &layout, 1).unwrap();
     let states = [State::NON_PIXEL_SHADER, State::NON_PIXEL_SHADER | State::DEPTH_READ];
     for (index, state) in (8..).zip(states) {
         room.paint(&depth, 0.2_f32.to_bits(), state);
@@ -210,7 +210,7 @@ fn depth_is_read_in_the_layout_of_its_descriptor() {
         let seen = room.look(Look::Sampler { texture: through(1) }, through(0));
         assert_eq!(seen[0], 51, "a fifth of 255, in {state:?}");
     }
-    room.device.destroy_set_block(PERMIT, block);
+    room.device.destroy_set_pool(PERMIT, block);
     room.device.destroy_set_layout(PERMIT, layout);
     room.device.clear_descriptors(PERMIT, &room.views, 0, 32, None);
     room.device.destroy_resource(PERMIT, depth);

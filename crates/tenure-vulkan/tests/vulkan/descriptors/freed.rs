@@ -72,7 +72,7 @@ fn freed_sets_show_nothing() {
     let room = Room::new(Vulkan::new(validated()));
     room.furnish();
     let layout = room.layout(&buffers(2));
-    let block = room.device.create_set_block(PERMIT, &layout, 2).unwrap();
+    let block = room.device.create_set_pool(PERMIT, &layout, 2).unwrap();
     let write = |binding, element, source| SetWrite { binding, element, source };
     let sampler = DescriptorSource::Copy { heap: &room.samplers, index: 0 };
     let [first, second] = [0, 1].map(|element| write(0, element, room.source(1)));
@@ -87,7 +87,7 @@ fn freed_sets_show_nothing() {
         let through = Through::Set { layout: &layout, block: &block, set, binding: 0, element: 1 };
         assert_eq!(room.look(Look::Buffer, through), expected);
     }
-    room.device.destroy_set_block(PERMIT, block);
+    room.device.destroy_set_pool(PERMIT, block);
     room.device.destroy_set_layout(PERMIT, layout);
     room.end();
 }
@@ -106,14 +106,14 @@ fn without_null_descriptors_nothing_is_written() {
         room.device.destroy_descriptor_heap(PERMIT, heap);
     }
     let layout = room.layout(&buffers(1));
-    let block = room.device.create_set_block(PERMIT, &layout, 1).unwrap();
+    let block = room.device.create_set_pool(PERMIT, &layout, 1).unwrap();
     let write = |binding, source| SetWrite { binding, element: 0, source };
     let sampler = DescriptorSource::Copy { heap: &room.samplers, index: 0 };
     room.device.write_set(PERMIT, &block, 0, &[write(0, room.source(1)), write(1, sampler)]).unwrap();
     room.device.clear_set(PERMIT, &block, 0, Some("a material"));
     let through = Through::Set { layout: &layout, block: &block, set: 0, binding: 0, element: 0 };
     assert_eq!(room.look(Look::Buffer, through), words(1));
-    room.device.destroy_set_block(PERMIT, block);
+    room.device.destroy_set_pool(PERMIT, block);
     room.device.destroy_set_layout(PERMIT, layout);
     room.end();
 }
@@ -124,7 +124,7 @@ fn sets_and_indices_are_used_again() {
     let room = Room::new(Vulkan::new(validated()));
     let binding = SetBinding::new(0, BindingKind::TypedBuffer);
     let layout = room.layout(&[binding]);
-    let block = room.device.create_set_block(PERMIT, &layout, 1).unwrap();
+    let block = room.device.create_set_pool(PERMIT, &layout, 1).unwrap();
     let heap = room.has_heaps().then(|| visible(&room.device, DescriptorKind::Resource, 1).unwrap());
     for turn in 0..8 {
         let access = BufferAccess::Read(super::room::TYPED);
@@ -147,7 +147,7 @@ fn sets_and_indices_are_used_again() {
         assert_eq!(room.look(Look::Buffer, Through::Heap { heap: &heap, index: 0 }), words(5));
         room.device.destroy_descriptor_heap(PERMIT, heap);
     }
-    room.device.destroy_set_block(PERMIT, block);
+    room.device.destroy_set_pool(PERMIT, block);
     room.device.destroy_set_layout(PERMIT, layout);
     room.end();
 }

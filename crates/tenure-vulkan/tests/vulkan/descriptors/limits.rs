@@ -88,14 +88,14 @@ fn layouts_and_blocks_end_at_the_limits() {
     }
     let some = room.layout(&[of(0, BindingKind::Buffer, 4)]);
     for sets in [0, 1 << 17, u32::MAX] {
-        is_bad(room.device.create_set_block(PERMIT, &some, sets), "sets");
+        is_bad(room.device.create_set_pool(PERMIT, &some, sets), "sets");
     }
     // A set of nothing, to keep numbers in a pipeline.
     let nothing = room.layout(&[]);
-    let block = room.device.create_set_block(PERMIT, &nothing, 3).unwrap();
+    let block = room.device.create_set_pool(PERMIT, &nothing, 3).unwrap();
     assert_eq!((block.sets().len(), block.set(3)), (3, None));
     room.device.write_set(PERMIT, &block, 2, &[]).unwrap();
-    room.device.destroy_set_block(PERMIT, block);
+    room.device.destroy_set_pool(PERMIT, block);
     room.device.destroy_set_layout(PERMIT, nothing);
     room.device.destroy_set_layout(PERMIT, some);
     room.end();

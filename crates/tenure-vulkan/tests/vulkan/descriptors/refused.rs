@@ -224,7 +224,7 @@ fn descriptors_that_do_not_fit_a_set_are_refused() {
     room.furnish();
     let of = |binding, kind, count| SetBinding { binding, kind, count };
     let layout = room.layout(&[of(1, BindingKind::Buffer, 2), of(5, BindingKind::DynamicConstants, 1)]);
-    let block = room.device.create_set_block(PERMIT, &layout, 2).unwrap();
+    let block = room.device.create_set_pool(PERMIT, &layout, 2).unwrap();
     let of = |binding, element, index| SetWrite { binding, element, source: room.source(index) };
     let write = |set, writes: &[_]| room.device.write_set(PERMIT, &block, set, writes);
     is_call(write(2, &[of(1, 0, 1)]));
@@ -234,7 +234,7 @@ fn descriptors_that_do_not_fit_a_set_are_refused() {
     is_call(write(0, &[of(1, 0, 30)]));
     is_call(write(0, &[of(5, 0, 1)]));
     assert_eq!(write(0, &[of(1, 0, 1), of(5, 0, 0)]), Ok(()));
-    room.device.destroy_set_block(PERMIT, block);
+    room.device.destroy_set_pool(PERMIT, block);
     room.device.destroy_set_layout(PERMIT, layout);
     room.end();
 }
@@ -249,7 +249,7 @@ fn a_refused_call_changes_nothing() {
     room.furnish();
     let heap = visible(&room.device, DescriptorKind::Resource, 40).unwrap();
     let layout = room.layout(&[SetBinding::new(0, BindingKind::Buffer).count(40)]);
-    let block = room.device.create_set_block(PERMIT, &layout, 1).unwrap();
+    let block = room.device.create_set_pool(PERMIT, &layout, 1).unwrap();
     let write = |element, index| SetWrite { binding: 0, element, source: room.source(index) };
     room.device.fill_descriptors(PERMIT, &heap, 0, &[room.source(1)]).unwrap();
     room.device.write_set(PERMIT, &block, 0, &[write(0, 1)]).unwrap();
@@ -275,7 +275,7 @@ fn a_refused_call_changes_nothing() {
         assert_eq!(room.look(Look::Buffer, through), words(2), "{index}");
     }
     room.device.destroy_descriptor_heap(PERMIT, heap);
-    room.device.destroy_set_block(PERMIT, block);
+    room.device.destroy_set_pool(PERMIT, block);
     room.device.destroy_set_layout(PERMIT, layout);
     room.end();
 }

@@ -95,7 +95,7 @@ fn draws_sample_through_combined_samplers() {
         let own = device.raw().create_descriptor_set_layout(&info, None).unwrap();
         SetLayout::from_raw(device, own, &[BINDING], Ownership::Tenure).unwrap()
     };
-    let block = device.create_set_block(PERMIT, &own, 1).unwrap();
+    let block = device.create_set_pool(PERMIT, &own, 1).unwrap();
     let source = DescriptorSource::Combined {
         views: view.heap(),
         view: view.index(),
@@ -105,7 +105,7 @@ fn draws_sample_through_combined_samplers() {
     let write = SetWrite { binding: BINDING.binding, element: 0, source };
     device.write_set(PERMIT, &block, 0, &[write]).unwrap();
     assert_eq!(draw(&gpu, own.raw(), &[block.set(0).unwrap()]), [RIGHT]);
-    device.destroy_set_block(PERMIT, block);
+    device.destroy_set_pool(PERMIT, block);
     device.destroy_set_layout(PERMIT, own);
     drop((sets, layout, smooth, sharp, view, picture));
     assert!(gpu.shutdown().is_clean());

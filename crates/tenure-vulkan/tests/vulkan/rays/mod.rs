@@ -108,7 +108,7 @@ fn a_thousand_structures_are_built_compacted_and_dropped() {
     drop((rocks, tickets));
     let submitted = recording.submit().unwrap();
     assert!(gpu.wait(&submitted, LONG).unwrap());
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     let compacted: u64 = small.iter().map(|rock| rock.size()).sum();
     let stats = gpu.stats();
     println!(
@@ -153,7 +153,7 @@ fn sets_take_structures() {
         recording.submit().unwrap();
         drop(set);
         gpu.wait(&gpu.submitted(), LONG).unwrap();
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
     }
     let refused = gpu.create_descriptor_table(&DescriptorTableDesc::new(&[Bind::from(&world)]));
     assert!(refused.is_err());

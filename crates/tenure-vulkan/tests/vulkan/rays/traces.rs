@@ -89,7 +89,7 @@ fn rays_hit_built_and_compacted_structures() {
     let world = scene.world(&mut recording, &small.iter().collect::<Vec<_>>());
     recording.submit().unwrap();
     gpu.wait(&gpu.submitted(), LONG).unwrap();
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     assert_eq!(tracer.trace(&world, &small), hits);
     drop((small, world, tracer, gpu));
     end(vulkan, scene);

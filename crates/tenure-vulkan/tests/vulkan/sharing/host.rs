@@ -188,7 +188,7 @@ impl Drop for Panics {
     }
 }
 
-/// The owner of the memory is the program's code: its panic reaches who purges, after all else was released.
+/// The owner of the memory is the program's code: its panic reaches the caller of the reclaim, after everything else was released.
 #[test]
 fn an_owner_that_panics_stops_no_release() {
     let vulkan = Vulkan::new(validated());
@@ -202,8 +202,8 @@ fn an_owner_that_panics_stops_no_release() {
         let beside = BufferDesc::new(1 << 20, Usage::COPY_DST).own_resource();
         let beside: Vec<_> = (0..4).map(|_| gpu.create_buffer(&beside).unwrap()).collect();
         drop((level, beside));
-        let purged = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| gpu.purge().unwrap()));
-        assert!(purged.is_err() && is_gone.load(Ordering::Relaxed));
+        let reclaimed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| gpu.reclaim().unwrap()));
+        assert!(reclaimed.is_err() && is_gone.load(Ordering::Relaxed));
         assert_eq!((gpu.stats().committed_resources, gpu.stats().pending_releases), (0, 0));
         assert!(gpu.shutdown().is_clean());
     }

@@ -125,7 +125,7 @@ fn shortages_are_survived() {
         for call in ["vkCreateSwapchainKHR", "vkGetSwapchainImagesKHR"] {
             disguise.fail(call, memory);
             assert!(headless.swapchain(gpu, &desc([16, 16])).is_err(), "{call}");
-            gpu.purge().unwrap();
+            gpu.reclaim().unwrap();
         }
         let mut swapchain = headless.swapchain(gpu, &desc([16, 16])).unwrap();
         let mut painter = Painter::new(gpu.device(), swapchain.format());

@@ -170,7 +170,7 @@ fn images_that_outlive_their_swap_chain_leave_no_objects() {
             drop(swapchain);
             drop((image, recording));
             gpu.wait(&gpu.submitted(), LONG).unwrap();
-            gpu.purge().unwrap();
+            gpu.reclaim().unwrap();
             drop(headless);
         }
     });
@@ -186,10 +186,10 @@ fn semaphores_of_a_recording_outlive_its_image() {
         let mut recording = gpu.record(Queue::Graphics, "late").unwrap();
         image.begin(&mut recording).unwrap();
         drop((swapchain, image));
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         let submitted = recording.submit().unwrap();
         assert!(gpu.wait(&submitted, LONG).unwrap());
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         drop(headless);
     });
 }
@@ -233,7 +233,7 @@ fn a_subscriber_that_panics_does_not_unwind_out_of_a_drop() {
         drop(image);
         let submitted = recording.submit().unwrap();
         assert!(gpu.wait(&submitted, LONG).unwrap());
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
     });
 }
 
@@ -403,10 +403,10 @@ fn handles_of_images_keep_their_chain() {
         let recording = gpu.record(Queue::Graphics, "open").unwrap();
         drop(swapchain);
         drop(recording);
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         drop(view);
-        gpu.purge().unwrap();
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
+        gpu.reclaim().unwrap();
     });
 }
 

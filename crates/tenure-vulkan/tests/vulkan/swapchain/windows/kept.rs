@@ -138,7 +138,7 @@ fn an_image_keeps_the_window_of_its_swap_chain() {
         drop(image);
         assert!(gpu.wait(&submitted, core::time::Duration::from_secs(10)).unwrap());
         drop(painter);
-        gpu.purge().unwrap();
+        gpu.reclaim().unwrap();
         assert!(is_gone.load(Ordering::Acquire));
         end(gpu, harness);
     }

@@ -142,8 +142,8 @@ impl Groups {
             (D3D12_BARRIER_TYPE_TEXTURE, self.textures.len(), textures),
             (D3D12_BARRIER_TYPE_BUFFER, self.buffers.len(), buffers),
         ] {
-            let count =
-                u32::try_from(count).map_err(|_| DeviceError::invalid_value("this number of barriers", u64::MAX))?;
+            let count = u32::try_from(count)
+                .map_err(|_| DeviceError::invalid_value("this number of barriers", u64::MAX))?;
             if count > 0 {
                 groups.push(D3D12_BARRIER_GROUP { Type: kind, NumBarriers: count, Anonymous: barriers });
             }

@@ -64,9 +64,9 @@ impl Drop for Panicked {
 
 /// Held by a thread while it reclaims objects that it has taken out of the release queue: until it reaches an
 /// object, that object is neither queued nor destroyed.
-struct GivingBack<'a>(&'a AtomicUsize);
+struct Reclaiming<'a>(&'a AtomicUsize);
 
-impl<'a> GivingBack<'a> {
+impl<'a> Reclaiming<'a> {
     fn begin(threads: &'a AtomicUsize) -> Self {
         // Relaxed: a thread that no longer finds an object in the queue has locked the queue after this thread
         // did, and so sees the count.
@@ -75,7 +75,7 @@ impl<'a> GivingBack<'a> {
     }
 }
 
-impl Drop for GivingBack<'_> {
+impl Drop for Reclaiming<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Release);
     }
@@ -83,27 +83,27 @@ impl Drop for GivingBack<'_> {
 
 impl<D: Device> Context<D> {
     /// Whether any thread is reclaiming objects that it has taken out of the release queue.
-    pub(crate) fn is_giving_back(&self) -> bool {
-        self.giving_back.load(Ordering::Acquire) > 0
+    pub(crate) fn is_reclaiming(&self) -> bool {
+        self.reclaiming.load(Ordering::Acquire) > 0
     }
 
     /// Releases everything that nothing can use any more, as far as the clock knows.
-    pub(crate) fn purge(&self) -> Panicked {
-        self.purge_memory();
+    pub(crate) fn reclaim(&self) -> Panicked {
+        self.reclaim_memory();
         self.drop_users()
     }
 
-    /// Like [`purge`](Self::purge), but without running the program's code: its own objects are dropped by the
-    /// next purge. For calls inside which a program does not expect its destructors to run. Releases everything
+    /// Like [`reclaim`](Self::reclaim), but without running the program's code: its own objects are dropped by the
+    /// next reclaim. For calls inside which a program does not expect its destructors to run. Releases everything
     /// when the device is lost.
-    pub(crate) fn purge_memory(&self) {
-        let _giving_back = GivingBack::begin(&self.giving_back);
+    pub(crate) fn reclaim_memory(&self) {
+        let _reclaiming = Reclaiming::begin(&self.reclaiming);
         let mut ready = Batches::new();
         if self.clock.loss().is_none() {
-            self.releases.purge_batches(&self.recordings, &self.clock, &mut ready);
+            self.releases.reclaim_batches(&self.recordings, &self.clock, &mut ready);
         } else {
             // A lost device uses nothing any more, so this takes everything.
-            let taken = self.releases.purge_all_batches(&self.recordings, &self.clock, &mut ready);
+            let taken = self.releases.reclaim_all_batches(&self.recordings, &self.clock, &mut ready);
             debug_assert!(taken.is_ok(), "only a device that works can be busy");
         }
         self.reclaim_ready(&mut ready);
@@ -114,13 +114,13 @@ impl<D: Device> Context<D> {
     ///
     /// # Errors
     /// [`NotIdle`] when it is neither; then nothing is released.
-    pub(crate) fn purge_all(&self) -> Result<Panicked, NotIdle> {
-        let giving_back = GivingBack::begin(&self.giving_back);
+    pub(crate) fn reclaim_all(&self) -> Result<Panicked, NotIdle> {
+        let reclaiming = Reclaiming::begin(&self.reclaiming);
         let mut ready = Batches::new();
-        self.releases.purge_all_batches(&self.recordings, &self.clock, &mut ready)?;
+        self.releases.reclaim_all_batches(&self.recordings, &self.clock, &mut ready)?;
         self.reclaim_ready(&mut ready);
         // A destructor of the program may resize a swap chain, which waits for threads that are reclaiming.
-        drop(giving_back);
+        drop(reclaiming);
         Ok(self.drop_users())
     }
 
@@ -132,13 +132,13 @@ impl<D: Device> Context<D> {
         }
     }
 
-    /// Polls and purges for a caller that is being dropped: the next call reports a loss of the device, and a
+    /// Polls and reclaims for a caller that is being dropped: the next call reports a loss of the device, and a
     /// panic of the program's own destructors is logged.
     #[cold]
     pub(crate) fn end_quietly(&self) {
         let _call = self.call();
         let _reported_by_the_next_call = self.poll();
-        self.purge().log();
+        self.reclaim().log();
     }
 
     /// Waits for the GPU at points that no other wait covers: after a late submission, and before the API
@@ -238,10 +238,10 @@ impl<D: Device> Drop for Context<D> {
     /// submitted since.
     #[inline(never)]
     fn drop(&mut self) {
-        match self.finish().then(|| self.purge_all()) {
+        match self.finish().then(|| self.reclaim_all()) {
             None | Some(Err(_)) => self.abandon(),
-            Some(Ok(purged)) => {
-                purged.log();
+            Some(Ok(reclaimed)) => {
+                reclaimed.log();
                 self.descriptors.destroy(&self.device);
                 self.pools.destroy_all_blocks(self.device());
             }

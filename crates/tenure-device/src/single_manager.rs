@@ -9,18 +9,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// device would give the same numbers to different submissions.
 ///
 /// ```
-/// use tenure::device::ManagerSlot;
+/// use tenure::device::SingleManager;
 ///
-/// let slot = ManagerSlot::default();
+/// let slot = SingleManager::default();
 /// let first = slot.take().expect("it is free");
 /// assert!(slot.take().is_none());
 /// drop(first);
 /// assert!(slot.take().is_some());
 /// ```
 #[derive(Debug, Default)]
-pub struct ManagerSlot(Arc<AtomicBool>);
+pub struct SingleManager(Arc<AtomicBool>);
 
-impl ManagerSlot {
+impl SingleManager {
     /// Claims the slot, until the claim is dropped; `None` while another manager has it.
     #[must_use]
     pub fn take(&self) -> Option<ManagerClaim> {
@@ -29,7 +29,7 @@ impl ManagerSlot {
     }
 }
 
-/// A manager's claim to the [`ManagerSlot`] of its device. Dropping it frees the slot.
+/// A manager's claim to the [`SingleManager`] of its device. Dropping it frees the slot.
 #[derive(Debug)]
 #[must_use = "the slot is free again when the claim is dropped"]
 pub struct ManagerClaim(Arc<AtomicBool>);

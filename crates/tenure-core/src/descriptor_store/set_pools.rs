@@ -29,7 +29,7 @@ pub(crate) struct SetLayoutInner<D: Device> {
 /// Unused sets.
 pub(crate) struct SetPool<D: Device> {
     /// Blocks of lasting sets, which are taken one by one.
-    pub(crate) lasting: SlotBlocks<D::SetBlock>,
+    pub(crate) lasting: SlotBlocks<D::SetPool>,
     /// Blocks for recordings; the last used on top. Kept like command lists: the number of recordings in flight
     /// at once varies, and sometimes all of them are needed.
     #[allow(
@@ -41,7 +41,7 @@ pub(crate) struct SetPool<D: Device> {
 
 /// A block whose sets one recording uses in order, then the next.
 pub(crate) struct RecordedBlock<D: Device> {
-    pub(crate) block: D::SetBlock,
+    pub(crate) block: D::SetPool,
     /// The number of sets, and of those that the recording has used.
     sets: u32,
     used: Cell<u32>,
@@ -87,15 +87,15 @@ impl<D: Device> SetLayoutInner<D> {
         device: &D,
         frame: u64,
         writes: &[SetWrite<'_, D>],
-    ) -> Result<Slot<D::SetBlock>, DeviceError> {
+    ) -> Result<Slot<D::SetPool>, DeviceError> {
         let mut pool = self.pool.lock();
         if pool.lasting.with_room().is_none() {
             let block = self.make_block(store, device)?;
             if let Err(block) = pool.lasting.add(block, self.sets, frame) {
-                store.destroy_set_block(device, block);
+                store.destroy_set_pool(device, block);
             }
         }
-        let slot = pool.lasting.take().ok_or(DeviceError::OutOfHostMemory { what: "a block of sets" })?;
+        let slot = pool.lasting.take().ok_or(DeviceError::OutOfHostMemory { what: "a pool of sets" })?;
         match device.write_set(Permit::own(), &slot.object, slot.index, writes) {
             Ok(()) => Ok(slot),
             Err(error) => {
@@ -115,7 +115,7 @@ impl<D: Device> SetLayoutInner<D> {
         &self,
         device: &D,
         frame: u64,
-        slot: Slot<D::SetBlock>,
+        slot: Slot<D::SetPool>,
         freed_by: Option<&str>,
     ) {
         let mut pool = self.pool.lock();
@@ -139,22 +139,22 @@ impl<D: Device> SetLayoutInner<D> {
         Ok(Box::new(RecordedBlock { block, sets, used, recording: Name::default(), layout_inner: None }))
     }
 
-    fn make_block(&self, store: &DescriptorStore<D>, device: &D) -> Result<D::SetBlock, DeviceError> {
-        let block = device.create_set_block(Permit::own(), &self.layout, self.sets)?;
-        store.note_set_block();
+    fn make_block(&self, store: &DescriptorStore<D>, device: &D) -> Result<D::SetPool, DeviceError> {
+        let block = device.create_set_pool(Permit::own(), &self.layout, self.sets)?;
+        store.note_set_pool();
         if !self.name.is_empty() {
-            device.set_name(Permit::own(), ObjectRef::SetBlock(&block), self.name.as_str());
+            device.set_name(Permit::own(), ObjectRef::SetPool(&block), self.name.as_str());
         }
         Ok(block)
     }
 
     /// Takes out the blocks of lasting sets that have been unused since before `oldest`.
-    pub(crate) fn trim_older(&self, oldest: u64, retired: &mut Vec<D::SetBlock>) {
+    pub(crate) fn trim_older(&self, oldest: u64, retired: &mut Vec<D::SetPool>) {
         self.pool.lock().lasting.trim_older(oldest, retired);
     }
 
     /// Takes out the unused blocks for recordings.
-    pub(crate) fn trim(&self, retired: &mut Vec<D::SetBlock>) {
+    pub(crate) fn trim(&self, retired: &mut Vec<D::SetPool>) {
         retired.extend(self.pool.lock().idle.drain(..).map(|block| block.block));
     }
 
@@ -168,7 +168,7 @@ impl<D: Device> SetLayoutInner<D> {
     pub(crate) fn destroy(self, store: &DescriptorStore<D>, device: &D) {
         let SetPool { mut lasting, idle } = self.pool.into_inner();
         let blocks = lasting.take_all().into_iter().chain(idle.into_iter().map(|block| block.block));
-        blocks.for_each(|block| store.destroy_set_block(device, block));
+        blocks.for_each(|block| store.destroy_set_pool(device, block));
         device.destroy_set_layout(Permit::own(), self.layout);
     }
 }
@@ -222,7 +222,7 @@ impl<D: Device> SetLayouts<D> {
 
 /// A set of a block.
 pub(crate) struct LastingSet<D: Device> {
-    pub(crate) slot: Slot<D::SetBlock>,
+    pub(crate) slot: Slot<D::SetPool>,
     pub(crate) layout_inner: Arc<SetLayoutInner<D>>,
     pub(crate) name: Name,
 }
@@ -242,7 +242,7 @@ pub(crate) struct PageSet {
     set: u32,
 }
 
-/// The blocks of sets that a recording uses, by layout.
+/// The pools of sets that a recording uses, by layout.
 pub(crate) struct RecordedSets<D: Device> {
     blocks: AppendList<Box<RecordedBlock<D>>>,
     /// For each layout, by its number, the index of the block that is being filled.
@@ -265,7 +265,7 @@ impl<D: Device> RecordedSets<D> {
 
     /// The block and the index of a set of a page.
     #[inline]
-    pub(crate) fn find(&self, found: PageSet) -> Option<(&D::SetBlock, u32)> {
+    pub(crate) fn find(&self, found: PageSet) -> Option<(&D::SetPool, u32)> {
         self.blocks.get(found.block as usize).map(|block| (&block.block, found.set))
     }
 
@@ -288,7 +288,7 @@ impl<D: Device> RecordedSets<D> {
 
     /// The next unused set of a layout, in a block that the recording has.
     #[inline]
-    pub(crate) fn take(&self, layout_inner: &SetLayoutInner<D>) -> Option<(&D::SetBlock, u32)> {
+    pub(crate) fn take(&self, layout_inner: &SetLayoutInner<D>) -> Option<(&D::SetPool, u32)> {
         let current = self.current.borrow().get(layout_inner.id).copied().unwrap_or(NONE);
         let block = self.blocks.get(current as usize)?;
         block.bump().map(|set| (&block.block, set))
@@ -300,7 +300,7 @@ impl<D: Device> RecordedSets<D> {
         layout_inner: &Arc<SetLayoutInner<D>>,
         recording: &Name,
         mut block: Box<RecordedBlock<D>>,
-    ) -> Result<(&D::SetBlock, u32), DeviceError> {
+    ) -> Result<(&D::SetPool, u32), DeviceError> {
         block.recording = recording.clone();
         block.layout_inner = Some(layout_inner.clone());
         let index = u32::try_from(self.blocks.len()).unwrap_or(NONE);
@@ -312,7 +312,7 @@ impl<D: Device> RecordedSets<D> {
         if let Some(place) = current.get_mut(layout_inner.id) {
             *place = index;
         }
-        let set = block.bump().ok_or(DeviceError::OutOfHostMemory { what: "a block of sets" })?;
+        let set = block.bump().ok_or(DeviceError::OutOfHostMemory { what: "a pool of sets" })?;
         Ok((&block.block, set))
     }
 
