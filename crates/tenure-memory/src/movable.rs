@@ -244,6 +244,16 @@ impl<D: Device> MovableBacking<D> {
         (may_move && current.value().is_at(range)).then_some(&self.needs)
     }
 
+    /// Marks the resource as about to move from this range, until the move is made or cancelled. False, without an effect, if
+    /// it is not there or is about to move already.
+    pub fn plan(&self, from: RangeId) -> bool {
+        self.current.change(|current| {
+            let is_possible = current.is_at(from) && !current.is_planned;
+            current.is_planned |= is_possible;
+            is_possible
+        })
+    }
+
     /// Takes the backing out, with its time of arrival, once nothing refers to the resource any more.
     pub fn take(&self) -> Option<(Backing<D>, Stamp)> {
         self.current.change(|current| {

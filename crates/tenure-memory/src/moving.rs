@@ -132,9 +132,6 @@ impl<D: Device> Pools<D> {
             is_done &= shard.compact(left, moves, &mut retired);
         });
         self.destroy_blocks(device, retired);
-        for movable in moves[before..].iter().filter_map(|planned| planned.movable.upgrade()) {
-            movable.current.change(|current| current.is_planned = true);
-        }
         is_done
     }
 

@@ -249,9 +249,15 @@ impl<D: Device> PoolShard<D> {
         blocks.compact_at = is_done.then_some(now);
         for moved in found {
             let to = blocks.range(&moved.to, moved.size);
-            let movable = blocks.movables.get(moved.from.handle.index()).cloned().unwrap_or_default();
-            blocks.note_movable(moved.to.handle, movable.clone());
-            moves.push(PlannedMove { movable, from: RangeId { pool: id, handle: moved.from.handle }, to });
+            let from = RangeId { pool: id, handle: moved.from.handle };
+            let movable = blocks.movables.get(from.handle.index()).cloned().unwrap_or_default();
+            // The pool chose the range some calls ago. The resource may have left it meanwhile, for faster memory.
+            if movable.upgrade().is_some_and(|movable| movable.plan(from)) {
+                blocks.note_movable(moved.to.handle, movable.clone());
+                moves.push(PlannedMove { movable, from, to });
+            } else {
+                blocks.free(&to.free_token());
+            }
         }
         is_done
     }

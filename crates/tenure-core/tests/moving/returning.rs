@@ -251,3 +251,34 @@ fn spilled_resources_return_to_holes() {
         end(gpu);
     }
 }
+
+/// Resources return while their old ranges, which nothing has freed yet, are in blocks that are being emptied: the moves that
+/// were chosen for these ranges are not made.
+#[test]
+fn returned_resources_are_not_moved_from_where_they_were() {
+    const SIZE: u64 = 70 * KIB;
+    let budget = CompactionBudget { bytes: 64 * MIB, moves: 1000, pieces: 50 };
+    let keep = |all: Vec<_>| -> Vec<_> { all.into_iter().step_by(5).collect() };
+    // The blocks in slower memory are filled, then moves are chosen, and then made: a return may come at any time.
+    for steps in 0..20 {
+        let gpu = Gpu::new(Device::new(Profile::VULKAN_NVIDIA), by_hand()).unwrap();
+        gpu.device().set_budget(0, 24 * MIB).unwrap();
+        end_frame(&gpu);
+        let (fast, spilled) = (make(&gpu, 300, SIZE), make(&gpu, 1000, SIZE));
+        gpu.flush_uploads().unwrap();
+        let spilled = keep(spilled);
+        end_frame(&gpu);
+        (0..steps).for_each(|_| drop(gpu.compact(budget).unwrap()));
+        let fast = keep(fast);
+        end_frame(&gpu);
+        // The old ranges stay until this recording ends.
+        let open = gpu.record(Queue::Graphics, "open").unwrap();
+        gpu.device().set_budget(0, 1024 * MIB).unwrap();
+        (0..12).for_each(|_| drop(gpu.compact(budget).unwrap()));
+        drop(open);
+        assert_holds(&gpu, &fast);
+        assert_holds(&gpu, &spilled);
+        drop((fast, spilled));
+        end(gpu);
+    }
+}
