@@ -68,7 +68,7 @@ struct Bytes {
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
     parts: HashMap<Part, Bytes>,
-    found: HashMap<u64, Vec<u8>>,
+    found: HashMap<u64, Option<Vec<u8>>>,
 }
 
 impl Contents {
@@ -121,16 +121,15 @@ impl Contents {
                 },
                 Effect::Filter { to } => self.forget(to),
                 Effect::Read { read, from } => {
-                    if let Some(bytes) = self.known(from).map(<[u8]>::to_vec) {
-                        self.found.insert(read, bytes);
-                    }
+                    let bytes = self.known(from).map(<[u8]>::to_vec);
+                    self.found.insert(read, bytes);
                 }
             }
         }
     }
 
-    /// The expected bytes of a readback, if its recording was submitted.
-    pub(crate) fn take_found(&mut self, read: u64) -> Option<Vec<u8>> {
+    /// The expected bytes of a readback, as far as they are known, if its recording was submitted.
+    pub(crate) fn take_found(&mut self, read: u64) -> Option<Option<Vec<u8>>> {
         self.found.remove(&read)
     }
 }

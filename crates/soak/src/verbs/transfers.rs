@@ -167,7 +167,9 @@ fn poll_one(world: &mut World, rng: &mut Rng) -> Checked {
     let expected = world.contents.take_found(number);
     match polled {
         Poll::Pending => Ok(()),
-        Poll::Ready(Ok(found)) => expected.map_or(Ok(()), |expected| compare(&name, &found, &expected)),
+        Poll::Ready(Ok(found)) => {
+            expected.flatten().map_or(Ok(()), |expected| compare(&name, &found, &expected))
+        }
         Poll::Ready(Err(Error::Discarded { .. })) if expected.is_none() => Ok(()),
         Poll::Ready(Err(error)) => world.allow::<()>("await", Err(error)).map(|_| ()),
     }
