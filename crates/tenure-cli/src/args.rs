@@ -1,5 +1,6 @@
 //! The command line.
 
+mod capture;
 mod compare;
 #[cfg(feature = "report")]
 mod report;
@@ -20,6 +21,7 @@ use tenure_plan::PlanConfig;
 use tenure_trace::Workload;
 
 use crate::replay::Settings;
+pub(crate) use capture::CaptureArgs;
 pub(crate) use compare::CompareArgs;
 #[cfg(feature = "report")]
 pub(crate) use report::ReportArgs;
@@ -40,6 +42,12 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run a program on Vulkan, and compare its memory with that of tenure
+    ///
+    /// A layer between the program and its driver records the memory, resources, submissions and frames of the
+    /// program, which needs no change. The recording is then replayed on a simulated device that is like the real one.
+    /// Exit status: that of the program; 2 for bad usage, without the layer, or if it saw no device.
+    Capture(CaptureArgs),
     /// Replay a recording and measure
     Replay(ReplayArgs),
     /// Replay a recording on the simulated device, and show its memory over time

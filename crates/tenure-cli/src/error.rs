@@ -9,6 +9,7 @@ use tenure_plan::csv::{CsvError, Table};
 use tenure_report::SnapshotError;
 use tenure_trace::TraceError;
 
+use crate::capture::CaptureError;
 use crate::feature::Feature;
 use crate::replay::{NoDevice, ReplayError};
 
@@ -56,6 +57,9 @@ pub(crate) enum CliError {
         /// The cause.
         error: SnapshotError,
     },
+    /// A program cannot be recorded.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
     /// Two arguments contradict each other.
     #[error("{0}")]
     Usage(String),
@@ -102,6 +106,7 @@ impl CliError {
             | Self::Output(_)
             | Self::File { .. }
             | Self::Result { .. }
+            | Self::Capture(_)
             | Self::Usage(_)
             | Self::NoDevice(_)
             | Self::NotBuilt(_) => BAD_INPUT,
@@ -130,6 +135,7 @@ impl CliError {
             | Self::Plan(_)
             | Self::File { .. }
             | Self::Result { .. }
+            | Self::Capture(_)
             | Self::Usage(_)
             | Self::NoDevice(_)
             | Self::NotBuilt(_)
@@ -195,6 +201,7 @@ mod tests {
     use tenure_plan::csv::read;
 
     use super::{CliError, PlanFileError};
+    use crate::capture::CaptureError;
     use crate::feature::Feature;
     use crate::replay::NoDevice;
 
@@ -208,6 +215,7 @@ mod tests {
             | CliError::Output(_)
             | CliError::File { .. }
             | CliError::Result { .. }
+            | CliError::Capture(_)
             | CliError::Usage(_)
             | CliError::NoDevice(_)
             | CliError::NotBuilt(_)
@@ -272,6 +280,10 @@ mod tests {
                     error: tenure_report::read_snapshots("{}".as_bytes(), "run").unwrap_err(),
                 },
                 "run.jsonl: line 1: missing field `stats` at line 1 column 2",
+            ),
+            (
+                CliError::Capture(CaptureError::NotStarted { program: "game".to_owned(), error: full() }),
+                "cannot start game: the disk is full",
             ),
             (CliError::Usage("--json needs one recording".to_owned()), "--json needs one recording"),
             (CliError::NoDevice(missing), "vulkan: no Vulkan loader; install the package libvulkan1"),

@@ -1,0 +1,154 @@
+//! `tenure capture`: runs a program with the layer of `tenure-capture`, turns its logs into recordings, and compares the
+//! program's own memory with that of replays.
+
+mod card;
+mod convert;
+mod event;
+mod folder;
+mod log;
+mod program;
+mod table;
+mod write;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde::Serialize;
+use tenure::config::Strategy;
+use tenure_trace::{Encoding, read_all};
+
+use crate::args::CaptureArgs;
+use crate::error::CliError;
+use crate::feature::Feature;
+use crate::replay::{Outcome, Settings, Simulated, Verdict};
+use crate::{compare, output};
+use convert::{Own, Recording};
+
+/// The strategies that the program is compared with: tenure's, and one committed resource each.
+const STRATEGIES: [Strategy; 2] = [Strategy::Pooled, Strategy::Committed];
+
+/// The reason why there is no recording.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CaptureError {
+    /// The layer's library is not there.
+    #[error(
+        "there is no {}: build the layer by `cargo build --release --package tenure-capture` in a checkout of tenure, and \
+         name it: --layer target/release/{}",
+        in_words(looked),
+        program::library()
+    )]
+    NoLayer {
+        /// The places of the search.
+        looked: Vec<PathBuf>,
+    },
+    /// The program cannot be started.
+    #[error("cannot start {program}: {error}")]
+    NotStarted {
+        /// The program.
+        program: String,
+        /// The cause.
+        error: std::io::Error,
+    },
+    /// The program ended, and the layer saw no device.
+    #[error(
+        "{program} used no Vulkan device that the layer saw. Possible reasons: it uses another API; it is set-user-ID, or its \
+         sandbox hides files and the environment; its Vulkan loader is older than 1.3.207"
+    )]
+    NoDevice {
+        /// The program.
+        program: String,
+    },
+}
+
+fn in_words(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" or ")
+}
+
+/// The memory of a program beside that of replays.
+#[derive(Debug, Serialize)]
+struct Comparison {
+    program: String,
+    device: String,
+    /// The simulated device of the replays.
+    profile: &'static str,
+    /// Frames, or submissions of a program that presents nothing.
+    frames: u64,
+    own: Own,
+    pooled: Outcome,
+    committed: Outcome,
+}
+
+/// Runs the program, and returns its exit status.
+pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode, CliError> {
+    let encoding = args.out.as_deref().map_or(Encoding::Plain, Encoding::of_name);
+    if let (Some(file), false) = (&args.out, encoding.is_supported()) {
+        return Err(CliError::File { file: file.clone(), error: Feature::Zstd.into() });
+    }
+    let run = program::run(args)?;
+    let mut recordings: Vec<_> = run.logs.iter().filter_map(|text| convert::recording(text)).collect();
+    // The device with the most memory is the one of interest.
+    recordings.sort_by_key(|recording| std::cmp::Reverse(recording.own.peak_bytes));
+    let status = run.status;
+    let Some(first) = recordings.first() else {
+        let error = CaptureError::NoDevice { program: run.name };
+        if status == 0 {
+            return Err(error.into());
+        }
+        output::complain(&error);
+        return Ok(ExitCode::from(status));
+    };
+    let comparison = compared(&run.name, first)?;
+    let mut files = Vec::new();
+    if let Some(file) = &args.out {
+        for (index, recording) in recordings.iter().enumerate() {
+            let file = numbered(file, index);
+            write::to_file(recording, &file, encoding)?;
+            files.push((file, recording));
+        }
+    }
+    output::tell(Verdict::Clean, |out| {
+        if args.json {
+            serde_json::to_writer(&mut *out, &comparison)?;
+            return writeln!(out);
+        }
+        write!(out, "{}", table::text(&comparison, first, recordings.len()))?;
+        for (file, recording) in &files {
+            let file = output::printable(&file.display().to_string());
+            writeln!(out, "{file}: {} events", recording.events.len())?;
+        }
+        Ok(())
+    })?;
+    Ok(ExitCode::from(status))
+}
+
+/// Replays a recording in both ways.
+fn compared(program: &str, recording: &Recording) -> Result<Comparison, CliError> {
+    let trace = read_all(write::to_bytes(recording)?.as_slice(), program)?;
+    let profile = recording.profile();
+    let outcomes =
+        compare::replay_all(&Simulated { profile }, (program, &trace), &STRATEGIES, &Settings::default())?;
+    let [pooled, committed] =
+        <[Outcome; 2]>::try_from(outcomes).unwrap_or_else(|_| unreachable!("one for each strategy"));
+    Ok(Comparison {
+        program: program.to_owned(),
+        device: recording.device.clone(),
+        profile: profile.name(),
+        frames: recording.frames,
+        own: recording.own,
+        pooled,
+        committed,
+    })
+}
+
+/// The file of another device of the program: `game-2.csv.gz` after `game.csv.gz`.
+fn numbered(file: &Path, index: usize) -> PathBuf {
+    let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    match (index, name.split_once('.')) {
+        (0, _) => file.to_path_buf(),
+        (_, Some((stem, ends))) if !stem.is_empty() => {
+            file.with_file_name(format!("{stem}-{}.{ends}", index + 1))
+        }
+        _ => file.with_file_name(format!("{name}-{}", index + 1)),
+    }
+}
