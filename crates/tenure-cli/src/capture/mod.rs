@@ -3,13 +3,13 @@
 
 mod card;
 mod convert;
-mod event;
 mod folder;
 mod log;
 mod program;
 mod table;
 mod write;
 
+use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -85,6 +85,11 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode, CliError> {
     if let (Some(file), false) = (&args.out, encoding.is_supported()) {
         return Err(CliError::File { file: file.clone(), error: Feature::Zstd.into() });
     }
+    if let Some(file) = &args.out {
+        // Before the program runs, which may take long. The old content stays until there is a recording.
+        let opened = OpenOptions::new().write(true).create(true).truncate(false).open(file);
+        opened.map_err(|error| CliError::File { file: file.clone(), error })?;
+    }
     let run = program::run(args)?;
     let mut recordings: Vec<_> = run.logs.iter().filter_map(|text| convert::recording(text)).collect();
     // The device with the most memory is the one of interest.
@@ -103,7 +108,7 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode, CliError> {
     if let Some(file) = &args.out {
         for (index, recording) in recordings.iter().enumerate() {
             let file = numbered(file, index);
-            write::to_file(recording, &file, encoding)?;
+            write::to_file(recording, &run.name, &file, encoding)?;
             files.push((file, recording));
         }
     }
@@ -124,7 +129,7 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode, CliError> {
 
 /// Replays a recording in both ways.
 fn compared(program: &str, recording: &Recording) -> Result<Comparison, CliError> {
-    let trace = read_all(write::to_bytes(recording)?.as_slice(), program)?;
+    let trace = read_all(write::to_bytes(recording, program)?.as_slice(), program)?;
     let profile = recording.profile();
     let outcomes =
         compare::replay_all(&Simulated { profile }, (program, &trace), &STRATEGIES, &Settings::default())?;

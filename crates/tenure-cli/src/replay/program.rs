@@ -75,6 +75,7 @@ impl Program {
             // A checked recording frees only its own allocations.
             Event::Free { id, .. } => slots.release(id).map(|slot| Step::Drop { slot }),
             Event::Frame { .. } => Some(Step::EndFrame),
+            _ => None,
         };
         let steps: Vec<_> = trace.events.iter().filter_map(step).collect();
         let second_half = second_half(&steps, trace.summary.frames);

@@ -5,26 +5,24 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use serde::Serialize;
 use tenure::sim;
-use tenure_trace::{Kind, Layout, MemoryKind};
+use tenure_trace::{Details, Event, Header, HeapKind, Kind, Layout, MemoryKind};
 
-use super::event::{Event, Image, Memory, Resource, Timed};
 use super::log::{Line, Values, lines};
 
 /// A recording of one device.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recording {
     pub(super) application: String,
-    pub(super) api: String,
     pub(super) device: String,
-    pub(super) driver: String,
+    driver: String,
     /// The vendor of the device, as PCI has it.
     vendor: u32,
     /// The profile of the disguise.
     card: Option<String>,
     /// Properties and heap of each memory type.
-    pub(super) types: Vec<(u32, u32)>,
+    types: Vec<(u32, u32)>,
     pub(super) frames: u64,
-    pub(super) events: Vec<Timed>,
+    pub(super) events: Vec<(Event, Details)>,
     pub(super) own: Own,
     /// The program has destroyed the device.
     pub(super) is_complete: bool,
@@ -78,8 +76,31 @@ impl Recording {
         }
     }
 
+    /// The header; `program` is the name of one that does not say its own.
+    pub(super) fn header(&self, program: &str) -> Header {
+        let mut header = Header::default();
+        let program = if self.application.is_empty() { program } else { &self.application };
+        for (key, value) in [
+            ("api", "vulkan"),
+            ("device", &self.device),
+            ("driver", &self.driver),
+            ("program", program),
+            ("profile", self.profile().name()),
+        ] {
+            header.set(key, value);
+        }
+        for (index, (flags, heap)) in self.types.iter().enumerate() {
+            header.set(format!("type.{index}"), format!("{flags},{heap}"));
+        }
+        header
+    }
+
+    fn flags(&self, index: u32) -> u32 {
+        self.types.get(index as usize).map_or(0, |it| it.0)
+    }
+
     fn kind(&self, index: u32, created: &Created) -> Kind {
-        let flags = self.types.get(index as usize).map_or(0, |it| it.0);
+        let flags = self.flags(index);
         let is_readback = match self.types.len() {
             // With one memory type for everything, only the use tells.
             0 | 1 => created.image.is_none() && created.usage & !COPIED_TO == 0,
@@ -117,11 +138,23 @@ fn name(line: &Line<'_>) -> Option<(u64, String)> {
     if line.event == "n" { Some((id.parse().ok()?, name.to_owned())) } else { None }
 }
 
+/// The description of an image.
+#[derive(Clone, Copy)]
+struct Image {
+    extent: [u32; 3],
+    format: u32,
+    mips: u32,
+    layers: u32,
+    samples: u32,
+    is_linear: bool,
+}
+
 /// A block of the program.
 #[derive(Default)]
 struct Block {
     size: u64,
-    memory: Memory,
+    /// The details that its resources have, too.
+    memory: Details,
     /// The resources in it, by id.
     live: BTreeMap<u64, Placed>,
     was_bound: bool,
@@ -173,7 +206,6 @@ impl Reader {
         let mut values = Values::of(line);
         match line.event {
             "application" => self.recording.application = line.values.to_owned(),
-            "api" => self.recording.api = line.values.to_owned(),
             "device" => self.recording.device = line.values.to_owned(),
             "as" => self.recording.card = Some(line.values.to_owned()),
             "ids" => {
@@ -199,27 +231,33 @@ impl Reader {
         Some(())
     }
 
-    fn push(&mut self, line: &Line<'_>, event: Event) {
-        let frame = self.recording.frames;
-        let Line { time, thread, .. } = *line;
-        self.recording.events.push(Timed { time, thread, frame, event });
+    fn push(&mut self, line: &Line<'_>, event: Event, details: Details) {
+        let (time_us, thread) = (Some(line.time), Some(line.thread));
+        self.recording.events.push((event, Details { time_us, thread, ..details }));
     }
 
     fn allocated(&mut self, line: &Line<'_>, mut values: Values<'_>) -> Option<()> {
         let (id, size, index) = (values.number()?, values.number()?, values.number()?);
         let words = values.rest();
         let priority = words.iter().find_map(|word| word.strip_prefix("priority="));
-        let memory = Memory {
-            index,
+        let priority = priority.and_then(|value| value.parse::<f32>().ok());
+        let memory = Details {
+            memory_type: Some(index),
             is_dedicated: words.contains(&"dedicated"),
             is_import: words.iter().any(|word| word.starts_with("import")),
             has_address: words.contains(&"address"),
-            priority: priority.and_then(|value| value.parse().ok()),
+            // In thousandths; a conversion from a float saturates.
+            priority: priority.map(|value| (value.clamp(0.0, 1.0) * 1000.0).round() as u16),
+            ..Details::default()
         };
+        let is_import = memory.is_import;
+        // Of a block, a recording knows no more.
+        let is_dedicated = memory.is_dedicated;
+        let of_block = Details { memory_type: Some(index), is_dedicated, is_import, ..Details::default() };
         self.blocks.insert(id, Block { size, memory, ..Block::default() });
-        self.push(line, Event::Block { id, size, memory });
+        self.push(line, Event::Block { id, size, frame: self.recording.frames }, of_block);
         let own = &mut self.recording.own;
-        if memory.is_import {
+        if is_import {
             own.imports += 1;
             return Some(());
         }
@@ -241,7 +279,8 @@ impl Reader {
             self.gone(line, id, resource);
         }
         let block = self.blocks.remove(&id)?;
-        self.push(line, Event::Unblock { id, size: block.size });
+        let frame = self.recording.frames;
+        self.push(line, Event::Unblock { id, size: block.size, frame }, Details::default());
         if !block.memory.is_import {
             self.bytes = self.bytes.saturating_sub(block.size);
             self.count -= 1;
@@ -286,45 +325,52 @@ impl Reader {
         self.last_id += 1;
         let id = self.last_id;
         created.bound.push((block_id, id));
-        let memory = block.memory;
         let is_inside = |host: &Placed| host.offset <= offset && end <= host.offset + host.size;
         let host = block.live.iter_mut().find(|(_, host)| host.host.is_none() && is_inside(host));
         let alias = host.map(|(host_id, host)| {
             host.aliases.insert(id);
             (*host_id, offset - host.offset)
         });
-        let placed = Placed {
-            size,
-            offset,
-            aliases: BTreeSet::new(),
-            host: alias.map(|(host, _)| host),
-            is_destroyed: false,
-        };
-        block.live.insert(id, placed);
-        let (usage, image) = (created.usage, created.image);
-        let flags = self.recording.types.get(memory.index as usize).map_or(0, |it| it.0);
-        let kind = self.recording.kind(memory.index, self.created.get(&resource)?);
-        let event = Resource {
-            id,
-            size,
-            align,
-            kind,
-            block: block_id,
-            offset,
-            alias,
-            memory,
-            is_local: flags & DEVICE_LOCAL != 0,
+        let (host, aliases) = (alias.map(|(host, _)| host), BTreeSet::new());
+        block.live.insert(id, Placed { size, offset, aliases, host, is_destroyed: false });
+        let (memory, is_in_block) = (block.memory.clone(), end <= block.size);
+        let is_import = memory.is_import;
+        let created = self.created.get(&resource)?;
+        let index = memory.memory_type.unwrap_or(0);
+        let kind = self.recording.kind(index, created);
+        let is_local = self.recording.flags(index) & DEVICE_LOCAL != 0;
+        let image = created.image;
+        let details = Details {
+            // A driver may let a resource exceed imported memory.
+            block: is_in_block.then_some(block_id),
+            of: alias.map(|(host, _)| host),
+            offset: Some(alias.map_or(offset, |(_, offset)| offset)),
+            heap: Some(if is_local { HeapKind::Local } else { HeapKind::Host }),
             wants_dedicated: words.contains(&"wants-dedicated"),
             needs_dedicated: words.contains(&"needs-dedicated"),
-            usage,
-            image,
-            name: self.names.get(&resource).cloned(),
+            usage: Some(created.usage),
+            extent: image.map(|it| it.extent),
+            format: image.map(|it| it.format),
+            mips: image.map(|it| it.mips),
+            layers: image.map(|it| it.layers),
+            samples: image.map(|it| it.samples),
+            is_linear_image: image.is_some_and(|it| it.is_linear),
+            ..memory
         };
-        self.push(line, Event::Alloc(Box::new(event)));
+        let details = match self.names.get(&resource) {
+            Some(name) => details.named(name),
+            None => details,
+        };
+        let frame = self.recording.frames;
+        let event = match alias {
+            None => Event::Alloc { id, size, align, kind, frame },
+            Some(_) => Event::Alias { id, size, align, kind, frame },
+        };
+        self.push(line, event, details);
         let own = &mut self.recording.own;
         own.resources += 1;
         own.aliases += u64::from(alias.is_some());
-        if alias.is_none() && !memory.is_import {
+        if alias.is_none() && !is_import {
             self.bound_bytes = self.bound_bytes.saturating_add(size);
             if self.bytes == own.peak_bytes {
                 own.bound_at_peak_bytes = own.bound_at_peak_bytes.max(self.bound_bytes);
@@ -366,13 +412,15 @@ impl Reader {
         if placed.host.is_none() && !block.memory.is_import {
             self.bound_bytes = self.bound_bytes.saturating_sub(placed.size);
         }
-        self.push(line, Event::Free { id, size: placed.size });
+        // The program had to wait for the GPU before.
+        let details = Details { is_final: true, ..Details::default() };
+        self.push(line, Event::Free { id, size: placed.size, frame: self.recording.frames }, details);
     }
 
     fn submitted(&mut self, line: &Line<'_>, mut values: Values<'_>) -> Option<()> {
         let (number, queue) = (values.number()?, values.number()?);
         self.pending.entry(queue).or_default().push_back(number);
-        self.push(line, Event::Submit { number });
+        self.push(line, Event::Submit { number, frame: self.recording.frames }, Details::default());
         self.frame(line);
         Some(())
     }
@@ -382,7 +430,8 @@ impl Reader {
         let (number, queue) = (values.number::<u64>()?, values.number::<u32>()?);
         while let Some(first) = self.pending.get(&queue)?.front().copied().filter(|first| *first <= number) {
             self.pending.get_mut(&queue)?.pop_front();
-            self.push(line, Event::Done { number: first });
+            let event = Event::Done { number: first, frame: self.recording.frames };
+            self.push(line, event, Details::default());
         }
         Some(())
     }
@@ -390,7 +439,7 @@ impl Reader {
     fn frame(&mut self, line: &Line<'_>) {
         if line.event == self.mark {
             self.recording.frames += 1;
-            self.push(line, Event::Frame);
+            self.push(line, Event::Frame { number: self.recording.frames }, Details::default());
         }
     }
 }

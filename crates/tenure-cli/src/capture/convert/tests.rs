@@ -1,7 +1,7 @@
 use tenure::sim::Profile;
-use tenure_trace::{Kind, Layout, MemoryKind};
+use tenure_trace::{Details, Event, HeapKind, Kind, Layout, MemoryKind, Validator};
 
-use super::{Event, Recording, recording};
+use super::{Recording, recording};
 
 /// A log of a device with these types, by lines without times.
 fn log(types: &[u32], events: &[&str]) -> String {
@@ -18,19 +18,30 @@ fn read(types: &[u32], events: &[&str]) -> Recording {
 
 /// The events in short, with their frames.
 fn short(recording: &Recording) -> Vec<String> {
-    let event = |event: &Event| match event {
-        Event::Block { id, size, memory } => format!("block {id} {size} {}", memory.index),
+    let event = |(event, details): &(Event, Details)| match event {
+        Event::Block { id, size, .. } => format!("block {id} {size} {}", details.memory_type.unwrap()),
         Event::Unblock { id, .. } => format!("unblock {id}"),
-        Event::Alloc(it) => match it.alias {
-            None => format!("alloc {} {} at {} of {}", it.id, it.size, it.offset, it.block),
-            Some((of, offset)) => format!("alias {} of {of} at {offset}", it.id),
-        },
-        Event::Free { id, .. } => format!("free {id}"),
-        Event::Frame => "frame".to_owned(),
-        Event::Submit { number } => format!("submit {number}"),
-        Event::Done { number } => format!("done {number}"),
+        Event::Alloc { id, size, .. } => {
+            format!("alloc {id} {size} at {} of {}", details.offset.unwrap(), details.block.unwrap())
+        }
+        Event::Alias { id, .. } => {
+            format!("alias {id} of {} at {}", details.of.unwrap(), details.offset.unwrap())
+        }
+        Event::Free { id, .. } => {
+            assert!(details.is_final);
+            format!("free {id}")
+        }
+        Event::Frame { .. } => "frame".to_owned(),
+        Event::Submit { number, .. } => format!("submit {number}"),
+        Event::Done { number, .. } => format!("done {number}"),
+        other => format!("{other:?}"),
     };
-    recording.events.iter().map(|it| format!("{} {}", it.frame, event(&it.event))).collect()
+    // Each recording is one that can be written.
+    let mut validator = Validator::new();
+    for (event, details) in &recording.events {
+        validator.check_with(event, details).unwrap();
+    }
+    recording.events.iter().map(|it| format!("{} {}", it.0.frame(), event(it))).collect()
 }
 
 #[test]
@@ -125,8 +136,8 @@ fn kinds_are_by_memory_type_and_with_one_type_by_use() {
     let image = |tiling: char| format!("R 2 i 4x4x1 37 1 1 1 {tiling} 4");
     let kind = |types: &[u32], created: &str| {
         let found = read(types, &["M 1 64 0", created, "B 2 1 0 8 4 0"]);
-        let Event::Alloc(resource) = &found.events[1].event else { panic!("{:?}", found.events) };
-        (resource.kind, resource.is_local)
+        let (Event::Alloc { kind, .. }, details) = &found.events[1] else { panic!("{:?}", found.events) };
+        (*kind, details.heap == Some(HeapKind::Local))
     };
     let linear = |memory| Kind::new(memory, Layout::Linear);
     let optimal = |memory| Kind::new(memory, Layout::Optimal);
@@ -157,14 +168,31 @@ fn what_is_known_of_a_resource_is_kept() {
         "n 2 stone wall",
     ];
     let found = read(&[15], &events);
-    let Event::Alloc(resource) = &found.events[1].event else { panic!("{:?}", found.events) };
-    let image = resource.image.unwrap();
-    assert_eq!((image.extent, image.format, image.mips, image.layers), ([8, 4, 2], 37, 3, 6));
-    assert_eq!((image.samples, image.is_linear, resource.usage), (4, false, 0x14));
-    assert!(resource.wants_dedicated && !resource.needs_dedicated);
-    assert!(resource.memory.is_dedicated && resource.memory.has_address);
-    assert_eq!(resource.memory.priority, Some(0.25));
-    assert_eq!(resource.name.as_deref(), Some("stone wall"));
+    let (_, details) = &found.events[1];
+    let expected = Details {
+        time_us: Some(5),
+        thread: Some(0),
+        block: Some(1),
+        offset: Some(16),
+        memory_type: Some(0),
+        heap: Some(HeapKind::Local),
+        wants_dedicated: true,
+        is_dedicated: true,
+        has_address: true,
+        priority: Some(250),
+        usage: Some(0x14),
+        format: Some(37),
+        extent: Some([8, 4, 2]),
+        mips: Some(3),
+        layers: Some(6),
+        samples: Some(4),
+        ..Details::default()
+    };
+    assert_eq!(*details, expected.named("stone wall"));
+    let header = found.header("program");
+    assert_eq!((header.get("program"), header.get("device")), (Some("game"), Some("A card")));
+    assert_eq!((header.get("api"), header.get("profile")), (Some("vulkan"), Some("vulkan-lavapipe")));
+    assert!(header.memory_type(0).unwrap().is_local());
 }
 
 #[test]
