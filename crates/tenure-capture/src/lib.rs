@@ -64,7 +64,9 @@
 //!
 //! # Cost
 //!
-//! See [README](https://github.com/tenure-rs/tenure/tree/main/crates/tenure-capture#cost).
+//! A resource takes 1.5 µs more: created, bound, destroyed, and its memory allocated and freed, with a driver that does nothing
+//! (`cargo test --release -p tenure-capture --test layer cost -- --nocapture`). At each submission and present the lines since the
+//! last are written, about 30 bytes an event.
 
 #![warn(missing_debug_implementations)]
 

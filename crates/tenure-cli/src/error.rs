@@ -9,7 +9,6 @@ use tenure_plan::csv::{CsvError, Table};
 use tenure_report::SnapshotError;
 use tenure_trace::TraceError;
 
-use crate::capture::CaptureError;
 use crate::feature::Feature;
 use crate::replay::{NoDevice, ReplayError};
 
@@ -146,6 +145,44 @@ impl CliError {
     }
 }
 
+/// A program cannot be recorded.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CaptureError {
+    /// The library of the layer is missing.
+    #[error(
+        "there is no {}: build the layer by `cargo build --release --package tenure-capture` in a checkout of tenure, and \
+         name it: --layer target/release/{library}",
+        listed(looked)
+    )]
+    NoLayer {
+        /// The places of the search.
+        looked: Vec<PathBuf>,
+        /// The name of the library.
+        library: String,
+    },
+    /// The program cannot be started.
+    #[error("cannot start {program}: {error}")]
+    NotStarted {
+        /// The program.
+        program: String,
+        /// The cause.
+        error: io::Error,
+    },
+    /// The program ended, and the layer saw no device.
+    #[error(
+        "{program} used no Vulkan device that the layer saw. Possible reasons: it uses another API; it is set-user-ID, or its \
+         sandbox hides files and the environment; its Vulkan loader is older than 1.3.207"
+    )]
+    NoDevice {
+        /// The program.
+        program: String,
+    },
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" or ")
+}
+
 /// The resources of a file cannot be planned, or the plan cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PlanFileError {
@@ -200,8 +237,7 @@ mod tests {
     use tenure_plan::PlanError;
     use tenure_plan::csv::read;
 
-    use super::{CliError, PlanFileError};
-    use crate::capture::CaptureError;
+    use super::{CaptureError, CliError, PlanFileError};
     use crate::feature::Feature;
     use crate::replay::NoDevice;
 

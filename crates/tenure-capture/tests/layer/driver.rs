@@ -32,7 +32,7 @@ thread_local! {
     pub(crate) static CONFIG: RefCell<Config> = RefCell::default();
 }
 
-/// What has arrived.
+/// The calls that have arrived.
 #[derive(Default)]
 pub(crate) struct Seen {
     last: u64,

@@ -31,7 +31,7 @@ fn each_alias_is_hooked_where_the_driver_has_it_and_calls_arrive() {
             let absent = names.into_iter().filter(|name| *name != only).collect::<Vec<_>>();
             let instance = on(&Config { absent: absent.clone(), ..Config::default() });
             let device = instance.device();
-            assert!(device.find(absent[0]).is_none(), "a program would see what is not there: {absent:?}");
+            assert!(device.find(absent[0]).is_none(), "a program would see a missing function: {absent:?}");
             // SAFETY: all take a handle, a count or a structure, and addresses that the driver ignores.
             unsafe {
                 match count {

@@ -33,7 +33,7 @@ pub(crate) struct CaptureArgs {
 pub(crate) enum Card {
     /// A discrete NVIDIA card with 10 GiB
     Nvidia,
-    /// A discrete AMD card of which the CPU reaches 256 MiB
+    /// A discrete AMD card with 256 MiB in reach of the CPU
     Amd,
     /// An integrated Intel GPU
     Intel,

@@ -24,7 +24,7 @@ impl Folder {
         &self.0
     }
 
-    /// The contents of the logs, in the order of their names. What is not text in one is replaced.
+    /// The contents of the logs, in the order of their names. Bytes that are no text are replaced.
     pub(super) fn logs(&self) -> io::Result<Vec<String>> {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.0)? {

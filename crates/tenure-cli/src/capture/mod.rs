@@ -19,7 +19,7 @@ use tenure::config::Strategy;
 use tenure_trace::{Encoding, read_all};
 
 use crate::args::CaptureArgs;
-use crate::error::CliError;
+use crate::error::{CaptureError, CliError};
 use crate::feature::Feature;
 use crate::replay::{Outcome, Settings, Simulated, Verdict};
 use crate::{compare, output};
@@ -27,43 +27,6 @@ use convert::{Own, Recording};
 
 /// The strategies that the program is compared with: tenure's, and one committed resource each.
 const STRATEGIES: [Strategy; 2] = [Strategy::Pooled, Strategy::Committed];
-
-/// The reason why there is no recording.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum CaptureError {
-    /// The layer's library is not there.
-    #[error(
-        "there is no {}: build the layer by `cargo build --release --package tenure-capture` in a checkout of tenure, and \
-         name it: --layer target/release/{}",
-        in_words(looked),
-        program::library()
-    )]
-    NoLayer {
-        /// The places of the search.
-        looked: Vec<PathBuf>,
-    },
-    /// The program cannot be started.
-    #[error("cannot start {program}: {error}")]
-    NotStarted {
-        /// The program.
-        program: String,
-        /// The cause.
-        error: std::io::Error,
-    },
-    /// The program ended, and the layer saw no device.
-    #[error(
-        "{program} used no Vulkan device that the layer saw. Possible reasons: it uses another API; it is set-user-ID, or its \
-         sandbox hides files and the environment; its Vulkan loader is older than 1.3.207"
-    )]
-    NoDevice {
-        /// The program.
-        program: String,
-    },
-}
-
-fn in_words(paths: &[PathBuf]) -> String {
-    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" or ")
-}
 
 /// The memory of a program beside that of replays.
 #[derive(Debug, Serialize)]

@@ -7,10 +7,10 @@ use std::process::{Command, ExitStatus};
 
 use serde_json::json;
 
+use super::card;
 use super::folder::Folder;
-use super::{CaptureError, card};
 use crate::args::CaptureArgs;
-use crate::error::CliError;
+use crate::error::{CaptureError, CliError};
 
 const LAYER: &str = "VK_LAYER_TENURE_capture";
 
@@ -23,7 +23,7 @@ pub(super) struct Run {
 }
 
 /// The file name of the layer's library.
-pub(super) fn library() -> String {
+fn library() -> String {
     format!("{}tenure_capture{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX)
 }
 
@@ -68,7 +68,7 @@ fn found(named: Option<&Path>) -> Result<PathBuf, CliError> {
         }
     };
     let found = looked.iter().find(|file| file.is_file()).and_then(|file| file.canonicalize().ok());
-    found.ok_or_else(|| CaptureError::NoLayer { looked }.into())
+    found.ok_or_else(|| CaptureError::NoLayer { looked, library: library() }.into())
 }
 
 /// The manifest by which the loader finds the layer.

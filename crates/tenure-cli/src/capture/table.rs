@@ -7,7 +7,7 @@ use super::convert::Recording;
 use crate::output;
 use crate::table::{count, mib};
 
-/// The table, and sentences about what it does not show.
+/// The table, and sentences about everything else.
 pub(super) fn text(comparison: &Comparison, recording: &Recording, devices: usize) -> String {
     let Comparison { program, device, profile, frames, own, pooled, committed } = comparison;
     let mut table = Table::new();

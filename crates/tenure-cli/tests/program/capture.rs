@@ -9,7 +9,7 @@ use tenure_trace::read_all;
 
 use crate::running::{objects, run, status, stderr, stdout};
 
-/// A shell with a log: two devices of a process, of which the second has more memory.
+/// A shell with logs of two devices of a process. The second has more memory.
 const TWO_DEVICES: &str = r#"
 cd "$TENURE_CAPTURE"
 head="1 0 capture 1\n1 0 device A card\n1 0 ids 10005 0 4 1\n1 0 type 0 15 0\n"
