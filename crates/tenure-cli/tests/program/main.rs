@@ -19,3 +19,4 @@ mod replay;
 mod report;
 mod running;
 mod tune;
+mod version_2;
