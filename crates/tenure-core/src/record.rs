@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::callback::run_caught;
+use crate::device::Properties;
 use crate::memory::{LocationKind, MemoryUse};
 use crate::registry::ObjectKind;
 
@@ -70,6 +71,11 @@ pub struct RecordedPlacement<'a> {
 /// which runs when the last handle of the manager is dropped. The crate `tenure-trace` has a recorder that
 /// writes a file.
 pub trait Recorder: Send + Sync {
+    /// Called once, before the other functions, with the properties of the device.
+    fn begun(&self, device: &Properties) {
+        let _ = device;
+    }
+
     /// Called when a resource was created.
     fn allocated(&self, allocation: &RecordedAllocation);
 
@@ -130,7 +136,12 @@ impl Drop for RecorderSlot {
 
 impl RecorderSlot {
     /// Begins recording; `false` if a recorder is already set.
-    pub(crate) fn set(&self, recorder: Box<dyn Recorder>) -> bool {
+    pub(crate) fn set(&self, recorder: Box<dyn Recorder>, device: &Properties) -> bool {
+        if self.is_set() {
+            return false;
+        }
+        // Before other threads can call it.
+        tell(|| recorder.begun(device));
         self.recorder.set(recorder).is_ok()
     }
 

@@ -21,3 +21,4 @@ mod replay;
 mod report;
 mod running;
 mod tune;
+mod version_2;
