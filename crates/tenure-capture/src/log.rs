@@ -101,7 +101,8 @@ impl Log {
         if self.file.is_none() {
             return;
         }
-        let time = self.start.elapsed().as_micros();
+        // In 64 bits, whose digits are quicker.
+        let time = u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX);
         // A string takes everything.
         let _never_fails = writeln!(self.text, "{time} {} {event}", thread());
         if self.text.len() >= MOST_BYTES {

@@ -9,7 +9,7 @@ mod program;
 mod table;
 mod write;
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,6 +24,7 @@ use crate::feature::Feature;
 use crate::replay::{Outcome, Settings, Simulated, Verdict};
 use crate::{compare, output};
 use convert::{Own, Recording};
+use program::Run;
 
 /// The strategies that the program is compared with: tenure's, and one committed resource each.
 const STRATEGIES: [Strategy; 2] = [Strategy::Pooled, Strategy::Committed];
@@ -53,28 +54,29 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode, CliError> {
         let opened = OpenOptions::new().write(true).create(true).truncate(false).open(file);
         opened.map_err(|error| CliError::File { file: file.clone(), error })?;
     }
-    let run = program::run(args)?;
-    let mut recordings: Vec<_> = run.logs.iter().filter_map(|text| convert::recording(text)).collect();
-    // The device with the most memory is the one of interest.
-    recordings.sort_by_key(|recording| std::cmp::Reverse(recording.own.peak_bytes));
-    let status = run.status;
+    let ended = program::run(args);
+    let recordings = ended.as_ref().map_or_else(|_| Vec::new(), |run| recordings(&run.logs));
+    if let (Some(file), true) = (&args.out, recordings.is_empty()) {
+        remove_empty(file);
+    }
+    let Run { name, status, .. } = ended?;
     let Some(first) = recordings.first() else {
-        let error = CaptureError::NoDevice { program: run.name };
+        let error = CaptureError::NoDevice { program: name };
         if status == 0 {
             return Err(error.into());
         }
         output::complain(&error);
         return Ok(ExitCode::from(status));
     };
-    let comparison = compared(&run.name, first)?;
     let mut files = Vec::new();
     if let Some(file) = &args.out {
         for (index, recording) in recordings.iter().enumerate() {
             let file = numbered(file, index);
-            write::to_file(recording, &run.name, &file, encoding)?;
+            write::to_file(recording, &name, &file, encoding)?;
             files.push((file, recording));
         }
     }
+    let comparison = compared(&name, first)?;
     output::tell(Verdict::Clean, |out| {
         if args.json {
             serde_json::to_writer(&mut *out, &comparison)?;
@@ -88,6 +90,22 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode, CliError> {
         Ok(())
     })?;
     Ok(ExitCode::from(status))
+}
+
+/// The recordings of all devices with memory, the one with the most first. If none has any, of one device.
+fn recordings(logs: &[String]) -> Vec<Recording> {
+    let mut recordings: Vec<_> = logs.iter().filter_map(|text| convert::recording(text)).collect();
+    recordings.sort_by_key(|recording| std::cmp::Reverse(recording.own.peak_bytes));
+    let with_memory = recordings.iter().filter(|recording| recording.own.allocations > 0).count();
+    recordings.truncate(with_memory.max(1));
+    recordings
+}
+
+/// Removes a file that was created in vain. If that fails, it stays, empty.
+fn remove_empty(file: &Path) {
+    if fs::metadata(file).is_ok_and(|data| data.is_file() && data.len() == 0) {
+        let _stays = fs::remove_file(file);
+    }
 }
 
 /// Replays a recording in both ways.

@@ -31,24 +31,21 @@ pub(super) fn text(comparison: &Comparison, recording: &Recording, devices: usiz
     }
     let (program, device) = (output::printable(program), output::printable(device));
     let mut text = format!(
-        "{program} on {device}: {} frames, {} resources, at most {} MiB of them at once; replayed as {profile}.\n{table}\n",
+        "{program} on {device}, replayed as {profile}.\nFrames: {}; resources: {}, of at most {} MiB at once.\n{table}\n",
         count(*frames),
         count(own.resources),
         mib(pooled.peak_live_bytes),
     );
     for (number, what) in [
-        (own.aliases, "resources on bytes of others are not counted twice"),
-        (own.imports, "allocations of imported memory are not counted"),
-        (own.refused, "allocations were refused by the driver"),
-        (own.never_bound, "allocations never held a resource"),
-        (own.sparse, "reserved (sparse) resources are not replayed"),
-        (
-            devices as u64 - 1,
-            "more devices of the program were recorded; the one with the most memory is shown",
-        ),
+        (own.aliases, "Resources on bytes of others, counted once"),
+        (own.imports, "Imports of memory, not counted"),
+        (own.refused, "Allocations that the driver refused"),
+        (own.never_bound, "Allocations that never held a resource"),
+        (own.sparse, "Reserved (sparse) resources, not replayed"),
+        (devices as u64 - 1, "Other devices of the program, with less memory"),
     ] {
         if number > 0 {
-            text.push_str(&format!("{} {what}.\n", count(number)));
+            text.push_str(&format!("{what}: {}.\n", count(number)));
         }
     }
     if !recording.is_complete {
