@@ -1,7 +1,8 @@
 //! Replaying a recording: the same creations, drops and frames, on any device and with any strategy.
 //!
 //! - A linear allocation becomes a buffer of the recorded size and alignment: `gpu_only` a vertex
-//!   and index buffer, `cpu_to_gpu` an upload buffer, `gpu_to_cpu` a readback buffer.
+//!   and index buffer, `cpu_to_gpu` an upload buffer (in the card's memory if the recording says so), `gpu_to_cpu` a readback
+//!   buffer. Recorded names are kept.
 //! - An optimal allocation becomes a texture of the recorded size; on another device than the recorded one the recorded image,
 //!   if the recording describes it.
 //! - Aliases and imports are left out: they take none of the program's memory.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use tenure::MemoryUse;
-use tenure_trace::{Event, Layout, MemoryKind, Trace};
+use tenure_trace::{Event, HeapKind, Layout, MemoryKind, Trace};
 
 use super::image::Image;
 use super::shape::{Shape, Wanted};
@@ -58,6 +58,8 @@ pub struct Program {
     pub peak_live_bytes: u64,
     /// The id of each object to create, in order.
     pub ids: Vec<u64>,
+    /// The recorded names, by the index of the object among those to create.
+    pub names: HashMap<usize, Box<str>>,
     /// The index of the step with which the second half of the frames begins; without frames, the
     /// middle of the steps.
     pub second_half: usize,
@@ -81,7 +83,8 @@ impl Program {
                 Event::Alloc { id, size, align, kind, .. } if !details.is_import => {
                     let (what, bytes) = match kind.layout {
                         Layout::Linear => {
-                            (What::Buffer { size, align, memory: memory_use(kind.memory) }, size)
+                            let memory = memory_use(kind.memory, details.heap);
+                            (What::Buffer { size, align, memory }, size)
                         }
                         Layout::Optimal => {
                             let image = if asks_device { Image::of(details) } else { None };
@@ -91,6 +94,9 @@ impl Program {
                     };
                     live_bytes = live_bytes.saturating_add(bytes);
                     program.peak_live_bytes = program.peak_live_bytes.max(live_bytes);
+                    if let Some(name) = &details.name {
+                        program.names.insert(program.ids.len(), name.clone());
+                    }
                     program.ids.push(id);
                     Step::Create { slot: slots.take(id, bytes), what }
                 }
@@ -110,9 +116,11 @@ impl Program {
     }
 }
 
-const fn memory_use(kind: MemoryKind) -> MemoryUse {
+/// The use that takes memory like that of the recorded program: mapped memory may be on either side of the bus.
+const fn memory_use(kind: MemoryKind, heap: Option<HeapKind>) -> MemoryUse {
     match kind {
         MemoryKind::GpuOnly => MemoryUse::GpuOnly,
+        MemoryKind::CpuToGpu if matches!(heap, Some(HeapKind::Local)) => MemoryUse::GpuUpload,
         MemoryKind::CpuToGpu => MemoryUse::Upload,
         MemoryKind::GpuToCpu => MemoryUse::Readback,
     }
@@ -174,6 +182,7 @@ impl<F: Fn(&Wanted) -> Shape> Shapes<F> {
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
+    use std::collections::HashMap;
 
     use tenure::{Format, MemoryUse, sim};
     use tenure_trace::{Trace, Workload, generate, read_all};
@@ -210,7 +219,15 @@ mod tests {
             Step::Drop { slot: 1, is_final: false },
         ];
         let (shapes, ids) = (vec![tiny()], vec![70, 3, 71]);
-        let expected = Program { steps, slots: 2, shapes, peak_live_bytes: 8192, ids, second_half: 2 };
+        let expected = Program {
+            steps,
+            slots: 2,
+            shapes,
+            peak_live_bytes: 8192,
+            ids,
+            second_half: 2,
+            ..Program::default()
+        };
         assert_eq!(program, expected);
         assert_eq!(asked.into_inner(), [(4096, 64)]);
     }
@@ -241,7 +258,9 @@ mod tests {
         alloc,1,32768,1024,gpu_only+optimal,0,extent=64x64x1 format=37 usage=0x6\n\
         alloc,2,5000000,4096,cpu_to_gpu+linear,0,import\n\
         alias,3,4096,256,gpu_only+linear,0,of=1\n\
-        alloc,4,65536,1024,gpu_only+optimal,0,extent=64x64x1 format=999\n\
+        alloc,4,65536,1024,gpu_only+optimal,0,extent=64x64x1 format=999 name=rock\n\
+        alloc,5,300,4,cpu_to_gpu+linear,0,heap=local\n\
+        alloc,6,300,4,cpu_to_gpu+linear,0,heap=host\n\
         free,3,4096,,,0,\n\
         free,2,5000000,,,0,final\n\
         submit,1,,,,0,\n\
@@ -252,9 +271,17 @@ mod tests {
         let trace = read_all(CAPTURED.as_bytes(), "captured").unwrap();
         let program = Program::new(&trace, false, |_| tiny());
         let texture = |slot, index| Step::Create { slot, what: What::Texture(index) };
-        let steps = [texture(0, 0), texture(1, 1), Step::Drop { slot: 0, is_final: true }];
+        let buffer = |slot, memory| Step::Create { slot, what: What::Buffer { size: 300, align: 4, memory } };
+        let steps = [
+            texture(0, 0),
+            texture(1, 1),
+            buffer(2, MemoryUse::GpuUpload),
+            buffer(3, MemoryUse::Upload),
+            Step::Drop { slot: 0, is_final: true },
+        ];
         assert_eq!(program.steps, steps);
-        assert_eq!((program.ids, program.peak_live_bytes), (vec![1, 4], 98_304));
+        assert_eq!((program.ids, program.peak_live_bytes), (vec![1, 4, 5, 6], 98_904));
+        assert_eq!(program.names, HashMap::from([(1, "rock".into())]));
     }
 
     #[test]
@@ -267,7 +294,7 @@ mod tests {
         let needed = image.image_bytes.unwrap();
         assert!((16_384..=65_536).contains(&needed), "{needed}");
         assert_eq!(program.shapes[1].image_bytes, None, "an unknown format");
-        assert_eq!(program.peak_live_bytes, needed + 65_536);
+        assert_eq!(program.peak_live_bytes, needed + 65_536 + 600);
 
         let other = CAPTURED.replace("api=vulkan", "api=d3d12");
         let trace = read_all(other.as_bytes(), "captured").unwrap();

@@ -158,8 +158,9 @@ impl<'a, D: Device, W: ReadChecker<D>, O: Observer<D>> Session<'a, D, W, O> {
             match *step {
                 Step::Create { slot, what } => {
                     let earlier = self.measured.create_ns.len();
+                    let name = program.names.get(&earlier).map(|name| &**name);
                     let start = Instant::now();
-                    let created = self.objects.create(self.gpu, slot, what, &program.shapes);
+                    let created = self.objects.create(self.gpu, slot, what, &program.shapes, name);
                     self.measured.create_ns.push(nanoseconds(start.elapsed()));
                     self.note(created)?;
                     self.objects.show(self.gpu, slot, (earlier, what), self.observer);
