@@ -13,6 +13,7 @@ impl Folder {
         let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let name = format!("tenure-capture-{}-{}", std::process::id(), time.as_nanos());
         let path = std::env::temp_dir().join(name);
+        #[cfg_attr(not(unix), allow(unused_mut, reason = "other systems have private temporary folders"))]
         let mut builder = DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
