@@ -4,9 +4,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::callback::run_caught;
-use crate::device::Properties;
+use crate::device::{Properties, QueueSerial};
 use crate::memory::{LocationKind, MemoryUse};
 use crate::registry::ObjectKind;
+use crate::time::SyncPoint;
 
 /// An allocation, for a [`Recorder`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +102,16 @@ pub trait Recorder: Send + Sync {
 
     /// Called when a frame has ended.
     fn frame_ended(&self, frame: u64);
+
+    /// Called when work of the program was submitted: a recording, external work or tiles, not the manager's own copies.
+    fn submitted(&self, submission: QueueSerial) {
+        let _ = submission;
+    }
+
+    /// Called when the manager has learned that submissions are complete: all that `point` covers.
+    fn completed(&self, point: &SyncPoint) {
+        let _ = point;
+    }
 }
 
 /// The number of an allocation in the recording; 0 for one made before recording began.

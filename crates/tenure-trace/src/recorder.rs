@@ -9,16 +9,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use parking_lot::Mutex;
-use tenure_core::device::{Api, MemoryFlags, MemoryType, Properties};
+use tenure_core::device::{Api, MemoryFlags, MemoryType, Properties, QueueSerial};
 use tenure_core::memory::LocationKind;
-use tenure_core::{MemoryUse, RecordedAllocation, RecordedPlacement, Recorder};
+use tenure_core::{MemoryUse, RecordedAllocation, RecordedPlacement, Recorder, SyncPoint};
 
 use crate::{Details, Encoding, Event, Header, HeapKind, Kind, Layout, MemoryKind, TraceError, TraceWriter};
 
 /// Frames between two flushes: the most frames that a crash removes from the recording.
 const FRAMES_A_FLUSH: u32 = 32;
 
-/// Writes the allocations, frees and frames of a [`Gpu`](tenure_core::Gpu) to any sink.
+/// Writes the allocations, frees, frames and submissions of a [`Gpu`](tenure_core::Gpu) to any sink.
 ///
 /// Pass the [`hook`](Self::hook) to the manager before any resource is created, and call
 /// [`finish`](Self::finish) at the end of the program: later events are not recorded. A recorder
@@ -85,6 +85,8 @@ impl<W: Write> TraceRecorder<W> {
             has_names: false,
             memory_types: Vec::new(),
             unplaced: Vec::new(),
+            submissions: 0,
+            in_flight: Vec::new(),
         };
         Self { shared: Arc::new(Mutex::new(state)) }
     }
@@ -154,6 +156,10 @@ struct State<W: Write> {
     memory_types: Vec<MemoryType>,
     /// Allocations whose place is not known yet: at most one of each thread.
     unplaced: Vec<(Event, Details)>,
+    /// Submissions so far.
+    submissions: u64,
+    /// Submissions that are not known to be complete, with their numbers in the recording.
+    in_flight: Vec<(QueueSerial, u64)>,
 }
 
 impl<W: Write> State<W> {
@@ -215,6 +221,24 @@ impl<W: Write> State<W> {
         }
     }
 
+    fn submitted(&mut self, submission: QueueSerial) {
+        self.submissions += 1;
+        self.in_flight.push((submission, self.submissions));
+        let (event, details) =
+            (Event::Submit { number: self.submissions, frame: self.frame }, self.details());
+        self.write(&event, &details);
+    }
+
+    fn completed(&mut self, point: &SyncPoint) {
+        // Almost in order: submissions of several threads may be told in any order.
+        let is_done = |at: &QueueSerial| at.serial <= point.serial(at.queue);
+        while let Some(index) = self.in_flight.iter().position(|(at, _)| is_done(at)) {
+            let (_, number) = self.in_flight.remove(index);
+            let (event, details) = (Event::Done { number, frame: self.frame }, self.details());
+            self.write(&event, &details);
+        }
+    }
+
     fn end_frame(&mut self, number: u64) {
         // Frames that end at the same time on two threads may come in either order.
         if number <= self.frame {
@@ -270,6 +294,14 @@ impl<W: Write + Send> Recorder for Hook<W> {
 
     fn frame_ended(&self, frame: u64) {
         self.shared.lock().end_frame(frame);
+    }
+
+    fn submitted(&self, submission: QueueSerial) {
+        self.shared.lock().submitted(submission);
+    }
+
+    fn completed(&self, point: &SyncPoint) {
+        self.shared.lock().completed(point);
     }
 }
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tenure_core::device::Properties;
+use tenure_core::device::{Properties, QueueSerial};
 use tenure_core::{
-    BufferDesc, CompactionBudget, Format, RecordedAllocation, RecordedPlace, RecordedPlacement, Recorder,
-    TextureDesc, Usage,
+    BufferDesc, CompactionBudget, Format, Queue, RecordedAllocation, RecordedPlace, RecordedPlacement,
+    Recorder, SyncPoint, TextureDesc, Usage,
 };
 use tenure_sim::{Lag, Profile};
 
@@ -21,6 +21,8 @@ enum Call {
     Released,
     Freed,
     FrameEnded,
+    Submitted,
+    Completed,
 }
 
 /// Panics in every second call of a kind.
@@ -64,6 +66,14 @@ impl Recorder for Panics {
     fn frame_ended(&self, _: u64) {
         self.called(Call::FrameEnded);
     }
+
+    fn submitted(&self, _: QueueSerial) {
+        self.called(Call::Submitted);
+    }
+
+    fn completed(&self, _: &SyncPoint) {
+        self.called(Call::Completed);
+    }
 }
 
 #[test]
@@ -76,6 +86,8 @@ fn a_recorder_that_panics_loses_nothing() {
         Call::Released,
         Call::Freed,
         Call::FrameEnded,
+        Call::Submitted,
+        Call::Completed,
     ];
     for (profile, call) in
         [Profile::DISCRETE, Profile::VULKAN_NVIDIA].into_iter().flat_map(|p| calls.map(|call| (p, call)))
@@ -97,6 +109,7 @@ fn a_recorder_that_panics_loses_nothing() {
         }
         for _ in 0..40 {
             let frame = gpu.begin_frame().unwrap();
+            gpu.record(Queue::Graphics, "work").unwrap().submit().unwrap();
             gpu.compact(CompactionBudget { bytes: 1 << 30, moves: 1000, pieces: 100_000 }).unwrap();
             frame.end().unwrap();
         }

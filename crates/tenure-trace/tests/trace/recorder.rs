@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use tenure_core::device::prelude::*;
-use tenure_core::{Buffer, BufferDesc, Config, Format, Gpu, MemoryUse, TextureDesc, Usage};
+use tenure_core::{Buffer, BufferDesc, Config, Format, Gpu, MemoryUse, Queue, TextureDesc, Usage};
 use tenure_sim as sim;
 use tenure_trace::{
     Encoding, Event, Header, HeapKind, Kind, Layout, MemoryKind, Trace, TraceError, TraceRecorder,
@@ -180,6 +180,31 @@ fn the_device_and_the_details_are_recorded() {
     assert!(gpu.set_recorder(recorder.hook()));
     drop(gpu.create_buffer(&rock).unwrap());
     assert_eq!(finish(recorder).details(0).name, None, "names are asked for");
+}
+
+#[test]
+fn submissions_are_recorded_with_their_ends() {
+    let options = sim::DeviceConfig::new(sim::Profile::VULKAN_NVIDIA).lag(sim::Lag::Submissions(2));
+    let gpu = Gpu::new(sim::Device::with_config(options), Config::default()).unwrap();
+    let recorder = recorder(&gpu, Encoding::Plain);
+    for _ in 0..5 {
+        let frame = gpu.begin_frame().unwrap();
+        frame.submit(frame.record(Queue::Graphics, "work").unwrap()).unwrap();
+        frame.end().unwrap();
+    }
+    assert!(gpu.wait(&gpu.submitted(), std::time::Duration::from_secs(1)).unwrap());
+    gpu.purge().unwrap();
+    let trace = finish(recorder);
+    assert_eq!(trace.summary.submissions, 5);
+    let done = trace.events.iter().filter_map(|event| match event {
+        Event::Done { number, .. } => Some(*number),
+        _ => None,
+    });
+    assert_eq!(done.collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+    let place = |wanted: fn(&Event) -> bool| trace.events.iter().position(wanted).unwrap();
+    let first_done = place(|event| matches!(event, Event::Done { number: 1, .. }));
+    let next_frame = place(|event| matches!(event, Event::Frame { number: 1 }));
+    assert!(first_done > next_frame, "the GPU lags: {:?}", trace.events);
 }
 
 /// Takes writes up to a number of bytes, then fails.
