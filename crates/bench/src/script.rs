@@ -71,6 +71,7 @@ impl Script {
                     }
                 }
                 Event::Frame { .. } => calls.push(Call::EndFrame),
+                _ => {}
             }
         }
         if slots == 0 {

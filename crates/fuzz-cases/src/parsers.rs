@@ -21,8 +21,9 @@ pub(crate) fn recording(data: &[u8]) {
 
 fn write(trace: &Trace, encoding: Encoding) -> Vec<u8> {
     let mut writer = TraceWriter::new(Vec::new(), encoding).expect("memory takes everything");
-    for event in &trace.events {
-        writer.event(event).expect("what was read is valid");
+    writer.set_header(trace.header.clone()).expect("a recording that was read is valid");
+    for (event, details) in trace.iter() {
+        writer.event_with(event, details).expect("a recording that was read is valid");
     }
     writer.finish().expect("memory takes everything")
 }

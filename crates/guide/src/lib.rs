@@ -31,6 +31,7 @@ chapters! {
     Window: "../../../docs/guide/window.md",
     Sharing: "../../../docs/guide/sharing.md",
     Observing: "../../../docs/guide/observing.md",
+    MyProgram: "../../../docs/guide/my-program.md",
     Migrating: "../../../docs/guide/migrating.md",
     SeeingMemory: "../../../docs/guide/seeing-memory.md",
     Ci: "../../../docs/guide/ci.md",

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod capture;
 mod compare;
 #[cfg(feature = "report")]
 mod report;
@@ -17,9 +18,10 @@ use tenure::{
     sim,
 };
 use tenure_plan::PlanConfig;
-use tenure_trace::Workload;
+use tenure_trace::{Header, Workload};
 
-use crate::replay::Settings;
+use crate::replay::{Settings, recorded_profile};
+pub(crate) use capture::CaptureArgs;
 pub(crate) use compare::CompareArgs;
 #[cfg(feature = "report")]
 pub(crate) use report::ReportArgs;
@@ -40,6 +42,12 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run a program on Vulkan, and compare its memory with that of tenure
+    ///
+    /// A layer between the program and its driver records the memory, resources, submissions and frames of the
+    /// program, which needs no change. The recording is then replayed on a simulated device that is like the real one.
+    /// Exit status: that of the program; 2 for bad usage, without the layer, or if it saw no device.
+    Capture(CaptureArgs),
     /// Replay a recording and measure
     Replay(ReplayArgs),
     /// Replay a recording on the simulated device, and show its memory over time
@@ -84,7 +92,7 @@ pub(crate) struct ReplayArgs {
     /// The kind of device
     #[arg(long, value_enum, default_value_t = DeviceKind::Sim)]
     pub(crate) device: DeviceKind,
-    /// The hardware profile of the simulated device [default: d3d12-tier2]
+    /// The hardware profile of the simulated device [default: the recording's, or d3d12-tier2]
     #[arg(long, value_name = "NAME", value_parser = profile)]
     pub(crate) profile: Option<sim::Profile>,
     /// The device of a real API: its number in `tenure devices`, or a part of its name [default: the first]
@@ -99,8 +107,8 @@ pub(crate) struct ReplayArgs {
     /// Print a JSON object for each strategy, one per line, instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-    /// The maximum number of frames in flight
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=16))]
+    /// The maximum number of frames in flight; 0: memory is free as soon as it is freed, as after a wait for the GPU
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=16))]
     pub(crate) frames_in_flight: u32,
     /// The seed of all randomness
     #[arg(long, value_name = "S", default_value_t = 0)]
@@ -114,9 +122,9 @@ impl ReplayArgs {
     pub(crate) fn settings(&self) -> Settings {
         let Self { frames_in_flight, seed, uploads, .. } = *self;
         let config = Config::default()
-            .frames(FrameConfig::default().in_flight(frames_in_flight))
+            .frames(frames(frames_in_flight))
             .uploads(UploadConfig::default().suballocator(uploads.into()));
-        Settings { config, seed, movable: false }
+        Settings { config, seed, movable: false, final_frees: frames_in_flight == 0 }
     }
 }
 
@@ -260,6 +268,16 @@ impl From<StrategyName> for Strategy {
             StrategyName::Pooled => Self::Pooled,
         }
     }
+}
+
+/// The configuration for a number of frames in flight. Without any the manager still has the frame that is being recorded.
+fn frames(in_flight: u32) -> FrameConfig {
+    FrameConfig::default().in_flight(in_flight.max(1))
+}
+
+/// The profile for replays of a recording.
+pub(crate) fn chosen_profile(given: Option<sim::Profile>, recorded: &Header) -> sim::Profile {
+    given.or_else(|| recorded_profile(recorded)).unwrap_or_default()
 }
 
 fn profile(name: &str) -> Result<sim::Profile, String> {

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use tenure::config::Strategy;
-use tenure_trace::Trace;
+use tenure_trace::{Header, Trace};
 
-use crate::args::{DeviceKind, ReplayArgs};
+use crate::args::{DeviceKind, ReplayArgs, chosen_profile};
 use crate::error::CliError;
 use crate::input::Input;
 use crate::replay::{Job, Outcome, Settings, Simulated, Target, Verdict};
@@ -15,8 +15,9 @@ use crate::{output, table};
 pub(crate) const STRATEGIES: [Strategy; 3] = [Strategy::Committed, Strategy::Placed, Strategy::Pooled];
 
 pub(crate) fn run(args: &ReplayArgs) -> Result<Verdict, CliError> {
-    let target = target(args)?;
+    check_device(args)?;
     let (name, trace) = Input::open(&args.file)?.trace()?;
+    let target = target(args, &trace.header)?;
     let one = args.strategy.map(|strategy| vec![strategy.into()]);
     let strategies = one.unwrap_or_else(|| STRATEGIES.to_vec());
     let outcomes = replay_all(&*target, (&name, &trace), &strategies, &args.settings())?;
@@ -32,20 +33,24 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Verdict, CliError> {
     })?)
 }
 
-/// The device kind that the arguments select. Arguments for another kind of device are an error.
-fn target(args: &ReplayArgs) -> Result<Box<dyn Target>, CliError> {
+/// Arguments for another kind of device than the chosen one are an error.
+fn check_device(args: &ReplayArgs) -> Result<(), CliError> {
     let refuse = |is_given: bool, argument: &str, rule: &str| {
         if is_given { Err(CliError::Usage(format!("{argument} {rule}"))) } else { Ok(()) }
     };
     if args.device == DeviceKind::Sim {
         let rule = "is for real devices: it needs --device vulkan or --device d3d12";
         refuse(args.adapter.is_some(), "--adapter", rule)?;
-        refuse(args.validation.is_some(), "--validation", rule)?;
+        refuse(args.validation.is_some(), "--validation", rule)
     } else {
-        refuse(args.profile.is_some(), "--profile", "is for the simulated device: it needs --device sim")?;
+        refuse(args.profile.is_some(), "--profile", "is for the simulated device: it needs --device sim")
     }
+}
+
+/// The device that the arguments select; without a profile, the simulated one is like the recorded device.
+fn target(args: &ReplayArgs, recorded: &Header) -> Result<Box<dyn Target>, CliError> {
     match args.device {
-        DeviceKind::Sim => Ok(Box::new(Simulated { profile: args.profile.unwrap_or_default() })),
+        DeviceKind::Sim => Ok(Box::new(Simulated { profile: chosen_profile(args.profile, recorded) })),
         #[cfg(feature = "vulkan")]
         DeviceKind::Vulkan => Ok(crate::api::chosen::<crate::api::vulkan::Vulkan>(args)),
         #[cfg(not(feature = "vulkan"))]

@@ -56,6 +56,9 @@ pub(crate) enum CliError {
         /// The cause.
         error: SnapshotError,
     },
+    /// A program cannot be recorded.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
     /// Two arguments contradict each other.
     #[error("{0}")]
     Usage(String),
@@ -102,6 +105,7 @@ impl CliError {
             | Self::Output(_)
             | Self::File { .. }
             | Self::Result { .. }
+            | Self::Capture(_)
             | Self::Usage(_)
             | Self::NoDevice(_)
             | Self::NotBuilt(_) => BAD_INPUT,
@@ -130,6 +134,7 @@ impl CliError {
             | Self::Plan(_)
             | Self::File { .. }
             | Self::Result { .. }
+            | Self::Capture(_)
             | Self::Usage(_)
             | Self::NoDevice(_)
             | Self::NotBuilt(_)
@@ -138,6 +143,44 @@ impl CliError {
             Self::Snapshots { .. } => false,
         }
     }
+}
+
+/// A program cannot be recorded.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CaptureError {
+    /// The library of the layer is missing.
+    #[error(
+        "there is no {}: build the layer by `cargo build --release --package tenure-capture` in a checkout of tenure, and \
+         name it: --layer target/release/{library}",
+        listed(looked)
+    )]
+    NoLayer {
+        /// The places of the search.
+        looked: Vec<PathBuf>,
+        /// The name of the library.
+        library: String,
+    },
+    /// The program cannot be started.
+    #[error("cannot start {program}: {error}")]
+    NotStarted {
+        /// The program.
+        program: String,
+        /// The cause.
+        error: io::Error,
+    },
+    /// The program ended, and the layer saw no device.
+    #[error(
+        "{program} used no Vulkan device that the layer saw. Possible reasons: it uses another API; it is set-user-ID, or its \
+         sandbox hides files and the environment; its Vulkan loader is older than 1.3.207"
+    )]
+    NoDevice {
+        /// The program.
+        program: String,
+    },
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" or ")
 }
 
 /// The resources of a file cannot be planned, or the plan cannot be written.
@@ -194,7 +237,7 @@ mod tests {
     use tenure_plan::PlanError;
     use tenure_plan::csv::read;
 
-    use super::{CliError, PlanFileError};
+    use super::{CaptureError, CliError, PlanFileError};
     use crate::feature::Feature;
     use crate::replay::NoDevice;
 
@@ -208,6 +251,7 @@ mod tests {
             | CliError::Output(_)
             | CliError::File { .. }
             | CliError::Result { .. }
+            | CliError::Capture(_)
             | CliError::Usage(_)
             | CliError::NoDevice(_)
             | CliError::NotBuilt(_)
@@ -272,6 +316,10 @@ mod tests {
                     error: tenure_report::read_snapshots("{}".as_bytes(), "run").unwrap_err(),
                 },
                 "run.jsonl: line 1: missing field `stats` at line 1 column 2",
+            ),
+            (
+                CliError::Capture(CaptureError::NotStarted { program: "game".to_owned(), error: full() }),
+                "cannot start game: the disk is full",
             ),
             (CliError::Usage("--json needs one recording".to_owned()), "--json needs one recording"),
             (CliError::NoDevice(missing), "vulkan: no Vulkan loader; install the package libvulkan1"),

@@ -9,11 +9,11 @@ use tenure_plan::plan;
 use tenure_report::{History, HistoryRecorder, PlannedResource, TransientPlan, read_snapshots};
 use tenure_trace::Trace;
 
-use crate::args::ReportArgs;
+use crate::args::{ReportArgs, chosen_profile};
 use crate::error::{CliError, PlanFileError};
 use crate::input::{Input, PageSource};
 use crate::replay::{Job, Moment, Observer, Simulated, Target as _, Verdict};
-use crate::{compare, output};
+use crate::{compare, output, table};
 
 pub(crate) fn run(args: &ReportArgs, page: &Path) -> Result<Verdict, CliError> {
     let plan = args.plan.as_deref().map(planned).transpose()?;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &ReportArgs, page: &Path) -> Result<Verdict, CliError> {
 
 /// Replays a recording on the simulated device, and records the history; also returns the verdict.
 fn of_recording(args: &ReportArgs, name: &str, trace: &Trace) -> Result<(History, Verdict), CliError> {
-    let target = Simulated { profile: args.profile.unwrap_or_default() };
+    let target = Simulated { profile: chosen_profile(args.profile, &trace.header) };
     let program = target.prepare(trace)?;
     let bar = output::progress(program.steps.len() as u64, "replaying");
     let (strategy, settings) = (args.strategy.into(), args.settings());
@@ -54,10 +54,11 @@ fn of_recording(args: &ReportArgs, name: &str, trace: &Trace) -> Result<(History
     let replayed = target.replay_watched(&mut watch, &job);
     drop(bar);
     let outcome = replayed.map_err(|error| CliError::of_replay(name, strategy.name(), error))?;
-    let outcomes = [outcome];
+    let (note, outcomes) = (table::by_itself(&outcome), [outcome]);
     compare::complain_of_findings(&outcomes);
     let title = Path::new(name).file_name().map_or_else(|| name.into(), |file| file.to_string_lossy());
     let history = watch.recorder.map_or_else(History::default, |recorder| recorder.finish(&title));
+    let history = History { note, ..history };
     Ok((history, compare::verdict(&outcomes)))
 }
 

@@ -8,6 +8,7 @@ mod adapter_properties;
 #[cfg(any(feature = "vulkan", all(windows, feature = "d3d12")))]
 mod api;
 mod args;
+mod capture;
 mod compare;
 mod demo;
 mod devices;
@@ -58,16 +59,16 @@ pub fn main() -> ExitCode {
 pub fn run(args: &Args) -> ExitCode {
     let done = files::check(args).and_then(|()| execute(args));
     match done {
-        Ok(Verdict::Clean) => ExitCode::SUCCESS,
-        Ok(Verdict::Faulty) => ExitCode::from(FAULTY),
+        Ok(code) => code,
         // The process that reads the generated recording closed the pipe.
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => failed(&error),
     }
 }
 
-fn execute(args: &Args) -> Result<Verdict, CliError> {
-    match &args.command {
+fn execute(args: &Args) -> Result<ExitCode, CliError> {
+    let verdict = match &args.command {
+        Some(Command::Capture(args)) => return capture::run(args),
         None => demo::run(),
         Some(Command::Replay(args)) => compare::run(args),
         #[cfg(feature = "report")]
@@ -79,7 +80,11 @@ fn execute(args: &Args) -> Result<Verdict, CliError> {
         Some(Command::Gen(args)) => generate::run(args).map(|()| Verdict::Clean),
         Some(Command::Devices(args)) => devices::run(args),
         Some(Command::Plan(args)) => plan::run(args),
-    }
+    };
+    verdict.map(|verdict| match verdict {
+        Verdict::Clean => ExitCode::SUCCESS,
+        Verdict::Faulty => ExitCode::from(FAULTY),
+    })
 }
 
 fn failed(error: &CliError) -> ExitCode {

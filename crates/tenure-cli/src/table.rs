@@ -3,7 +3,7 @@
 use comfy_table::{CellAlignment, Table, presets};
 use tenure::config::Strategy;
 
-use crate::replay::{DriverTime, Outcome, Verdict, Watch};
+use crate::replay::{DriverTime, Outcome, Recorded, Verdict, Watch};
 
 const MIB: f64 = 1024.0 * 1024.0;
 
@@ -13,13 +13,13 @@ const FAULTY: &str = "Something failed, leaked or was misused: see the last thre
 
 type Row = (&'static str, fn(&Outcome) -> String);
 
-/// The rows of a table; `time` is the source of the driver time.
-fn rows(time: DriverTime) -> Vec<Row> {
-    let driver_time = match time {
+/// The rows of a table about outcomes like this one.
+fn rows(outcome: &Outcome) -> Vec<Row> {
+    let driver_time = match outcome.driver_time {
         DriverTime::Modelled => "driver time, modelled (ms)",
         DriverTime::Measured => "driver time, measured (ms)",
     };
-    vec![
+    let mut rows: Vec<Row> = vec![
         ("peak live (MiB)", |outcome| mib(outcome.peak_live_bytes)),
         ("peak reserved (MiB)", |outcome| mib(outcome.peak_reserved_bytes)),
         ("mean reserved (MiB)", |outcome| mib(outcome.mean_reserved_bytes)),
@@ -38,7 +38,41 @@ fn rows(time: DriverTime) -> Vec<Row> {
         ("failed", |outcome| count(outcome.failed)),
         ("leaks", |outcome| count(outcome.leaks)),
         ("hazards", |outcome| count(outcome.hazards)),
-    ]
+    ];
+    if outcome.recorded.own_driver_allocations > 0 {
+        rows.insert(
+            2,
+            ("peak reserved by the program itself (MiB)", |outcome| {
+                mib(outcome.recorded.own_peak_reserved_bytes)
+            }),
+        );
+    }
+    rows
+}
+
+/// The memory that the recorded program reserved by itself, and the resources that are left out; empty for a recording
+/// without such events.
+pub(crate) fn by_itself(outcome: &Outcome) -> String {
+    let Recorded { own_driver_allocations, own_peak_driver_allocations, aliases, imports, .. } =
+        outcome.recorded;
+    let mut text = String::new();
+    if own_driver_allocations > 0 {
+        text += &format!(
+            "By itself the program reserved {} MiB at its peak (driver allocations: {}, at once {}).",
+            mib(outcome.recorded.own_peak_reserved_bytes),
+            count(own_driver_allocations),
+            count(own_peak_driver_allocations),
+        );
+    }
+    if aliases > 0 || imports > 0 {
+        let gap = if text.is_empty() { "" } else { " " };
+        text += &format!(
+            "{gap}Resources without memory of their own are left out (aliases: {}, imports: {}).",
+            count(aliases),
+            count(imports),
+        );
+    }
+    text
 }
 
 /// A table with a column for each outcome and, if several strategies are compared, a summary in
@@ -49,13 +83,17 @@ pub(crate) fn comparison(outcomes: &[Outcome]) -> String {
     table.load_style(presets::UTF8_FULL_CONDENSED);
     let titles = outcomes.iter().map(|outcome| outcome.strategy.to_owned());
     table.set_header(std::iter::once(String::new()).chain(titles));
-    for (name, cell) in rows(first.driver_time) {
+    for (name, cell) in rows(first) {
         table.add_row(std::iter::once(name.to_owned()).chain(outcomes.iter().map(cell)));
     }
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    format!("{table}\n{}{}", watched(first), in_words(outcomes))
+    let mut by_itself = by_itself(first);
+    if !by_itself.is_empty() {
+        by_itself.push('\n');
+    }
+    format!("{table}\n{}{by_itself}{}", watched(first), in_words(outcomes))
 }
 
 /// The name of the real device, and the source of its hazard reports.

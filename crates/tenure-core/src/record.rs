@@ -4,8 +4,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::callback::run_caught;
+use crate::device::{Properties, QueueSerial};
 use crate::memory::{LocationKind, MemoryUse};
 use crate::registry::ObjectKind;
+use crate::time::SyncPoint;
 
 /// An allocation, for a [`Recorder`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +72,11 @@ pub struct RecordedPlacement<'a> {
 /// which runs when the last handle of the manager is dropped. The crate `tenure-trace` has a recorder that
 /// writes a file.
 pub trait Recorder: Send + Sync {
+    /// Called once, before the other functions, with the properties of the device.
+    fn begun(&self, device: &Properties) {
+        let _ = device;
+    }
+
     /// Called when a resource was created.
     fn allocated(&self, allocation: &RecordedAllocation);
 
@@ -95,6 +102,16 @@ pub trait Recorder: Send + Sync {
 
     /// Called when a frame has ended.
     fn frame_ended(&self, frame: u64);
+
+    /// Called when work of the program was submitted: a recording, external work or tiles, not the manager's own copies.
+    fn submitted(&self, submission: QueueSerial) {
+        let _ = submission;
+    }
+
+    /// Called when the manager has learned that submissions are complete: all that `point` covers.
+    fn completed(&self, point: &SyncPoint) {
+        let _ = point;
+    }
 }
 
 /// The number of an allocation in the recording; 0 for one made before recording began.
@@ -130,7 +147,12 @@ impl Drop for RecorderSlot {
 
 impl RecorderSlot {
     /// Begins recording; `false` if a recorder is already set.
-    pub(crate) fn set(&self, recorder: Box<dyn Recorder>) -> bool {
+    pub(crate) fn set(&self, recorder: Box<dyn Recorder>, device: &Properties) -> bool {
+        if self.is_set() {
+            return false;
+        }
+        // Before other threads can call it.
+        tell(|| recorder.begun(device));
         self.recorder.set(recorder).is_ok()
     }
 

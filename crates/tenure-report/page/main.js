@@ -41,6 +41,7 @@ class App {
     const what = header.source === "events" ? `${count(this.history.lastClock)} events` : "snapshots";
     byId("subtitle").textContent = `${shown(header.device, "unknown device")} (${shown(header.backend, "?")}), `
       + `${count(frameCount)} ${header.source === "events" ? "frames" : "moments"}, ${count(objects)} objects, ${what}`;
+    byId("note").textContent = header.note ?? "";
     byId("slider").max = frameCount - 1;
   }
 

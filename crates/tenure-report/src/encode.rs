@@ -19,6 +19,8 @@ struct Header<'a> {
     title: &'a str,
     device: &'a str,
     backend: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    note: &'a str,
     source: Source,
     strings: &'a [String],
     heaps: &'a [Heap],
@@ -39,6 +41,7 @@ pub(crate) fn encode(history: &History) -> io::Result<Vec<u8>> {
         title: &history.title,
         device: &history.device,
         backend: &history.backend,
+        note: &history.note,
         source: history.source,
         strings: history.strings.all(),
         heaps: &history.heaps,

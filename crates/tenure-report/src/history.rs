@@ -267,6 +267,8 @@ pub struct History {
     pub device: String,
     /// The API.
     pub backend: String,
+    /// More about the subject, in a sentence; may be empty.
+    pub note: String,
     /// The source of the data.
     pub source: Source,
     /// Names, tags and kinds.

@@ -58,6 +58,8 @@ fn hash(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{SCRIPTS, STYLE};
+    use crate::columns::reading::unpack;
+    use crate::encode::encode;
     use crate::history::History;
 
     #[test]
@@ -80,10 +82,15 @@ mod tests {
     fn names_are_in_the_compressed_data_alone() {
         let mut history =
             History { title: "</script><img src=x onerror=alert(1)>".to_owned(), ..History::default() };
+        history.note = "<i>a note</i>".to_owned();
         history.strings.number("<b>bold</b>");
         let mut page = Vec::new();
         history.write_html(&mut page).unwrap();
         let page = String::from_utf8(page).unwrap();
-        assert!(!page.contains("onerror") && !page.contains("bold"));
+        let names = ["onerror", "a note", "bold"];
+        assert!(names.iter().all(|name| !page.contains(name)));
+        let (header, _) = unpack(&encode(&history).unwrap()).unwrap();
+        let header = String::from_utf8(header).unwrap();
+        assert!(names.iter().all(|name| header.contains(name)), "{header}");
     }
 }

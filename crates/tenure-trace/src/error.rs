@@ -5,7 +5,10 @@ use std::io;
 
 use thiserror::Error;
 
-use crate::{Encoding, Kind, MAX_ALIGN, MAX_LINE_BYTES, MAX_SIZE};
+use crate::{
+    COLUMNS, Encoding, FIRST_LINE, HEADER, Kind, MAX_ALIGN, MAX_HEADER_LINES, MAX_LINE_BYTES, MAX_NAME_BYTES,
+    MAX_SIZE,
+};
 
 /// A recording could not be read or written.
 ///
@@ -101,10 +104,35 @@ impl TraceError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The first line is not [`HEADER`](crate::HEADER).
-    #[error("the header must be {:?}, not {found:?}", crate::HEADER)]
+    /// The first line is neither [`FIRST_LINE`] nor [`HEADER`].
+    #[error("the header must begin with {FIRST_LINE:?} or be {HEADER:?}, not {found:?}")]
     BadHeader {
         /// The first line, empty if the file is.
+        found: String,
+    },
+    /// A line of the header is not `#key=value`: the key has 1 to 64 characters of `a-z`, `A-Z`, `0-9` and `-_.`,
+    /// the value at most 512 bytes, percent-encoded.
+    #[error("a line of the header must be \"#key=value\", not {found:?}")]
+    BadHeaderLine {
+        /// The line, without its `#`.
+        found: String,
+    },
+    /// A key of the header is set a second time.
+    #[error("the header has the key {key:?} twice")]
+    RepeatedKey {
+        /// The key.
+        key: String,
+    },
+    /// The header has more than [`MAX_HEADER_LINES`] lines with keys.
+    #[error("the header has more than {MAX_HEADER_LINES} lines")]
+    TooManyHeaderLines,
+    /// The header was set after the first event.
+    #[error("the header was set after the first event")]
+    LateHeader,
+    /// After the lines with keys comes something else than [`COLUMNS`].
+    #[error("the header must end with {COLUMNS:?}, not {found:?}")]
+    BadColumns {
+        /// The line, empty if the file ends here.
         found: String,
     },
     /// The line has more than [`MAX_LINE_BYTES`] bytes.
@@ -116,13 +144,15 @@ pub enum Reason {
         /// The number of valid bytes at the begin of the line.
         valid_bytes: usize,
     },
-    /// The line does not have six columns.
-    #[error("{found} columns where 6 are expected")]
+    /// The line has another number of columns than the version of the recording.
+    #[error("{found} columns where {expected} are expected")]
     WrongColumns {
         /// The number of columns.
         found: usize,
+        /// 6 in version 1, 7 in version 2.
+        expected: usize,
     },
-    /// The operation is none of `alloc`, `free` and `frame`.
+    /// The operation is none of this version.
     #[error("unknown operation {found:?}")]
     UnknownOperation {
         /// The first column.
@@ -149,6 +179,24 @@ pub enum Reason {
     UnknownKind {
         /// The text of the column.
         found: String,
+    },
+    /// A known word of the last column has no value of its kind.
+    #[error("the word {found:?} has an invalid value")]
+    BadWord {
+        /// The word.
+        found: String,
+    },
+    /// A word that this operation needs is missing.
+    #[error("the word \"{word}=\" is missing")]
+    MissingWord {
+        /// Its key.
+        word: &'static str,
+    },
+    /// A name has more than [`MAX_NAME_BYTES`] bytes.
+    #[error("a name of {bytes} bytes, more than {MAX_NAME_BYTES}")]
+    NameTooLong {
+        /// Its length, bytes.
+        bytes: usize,
     },
     /// The size is 0 or larger than the memory of any device.
     #[error("size {size} is not between 1 and {MAX_SIZE} bytes")]
@@ -224,14 +272,84 @@ pub enum Reason {
         /// The frame.
         number: u64,
     },
+    /// The other resource of an alias was never created, or was freed.
+    #[error("alias of id {id}, which is not live")]
+    UnknownResource {
+        /// The id of the other resource.
+        id: u64,
+    },
+    /// An alias is not inside the other resource.
+    #[error("an alias of {size} bytes at offset {offset} does not fit in id {id} of {resource_size} bytes")]
+    OutsideResource {
+        /// The id of the other resource.
+        id: u64,
+        /// The offset in the other resource.
+        offset: u64,
+        /// The size of the alias, bytes.
+        size: u64,
+        /// The size of the other resource, bytes.
+        resource_size: u64,
+    },
+    /// The number of a block was used before.
+    #[error("block {id} is allocated a second time")]
+    ReusedBlock {
+        /// The block.
+        id: u64,
+    },
+    /// A block was never allocated, or was freed.
+    #[error("block {id} is not allocated")]
+    UnknownBlock {
+        /// The block.
+        id: u64,
+    },
+    /// A block is freed with another size.
+    #[error("block {id} is freed with size {freed}, but it was allocated with size {allocated}")]
+    BlockSizeMismatch {
+        /// The block.
+        id: u64,
+        /// The size at its end, bytes.
+        freed: u64,
+        /// The size at its begin, bytes.
+        allocated: u64,
+    },
+    /// A resource is not inside its block.
+    #[error("{size} bytes at offset {offset} do not fit in block {id} of {block_size} bytes")]
+    OutsideBlock {
+        /// The block.
+        id: u64,
+        /// The offset in the block.
+        offset: u64,
+        /// The size of the resource, bytes.
+        size: u64,
+        /// The size of the block, bytes.
+        block_size: u64,
+    },
+    /// The number of a submission was used before.
+    #[error("submission {number} is made a second time")]
+    ReusedSubmission {
+        /// The submission.
+        number: u64,
+    },
+    /// The end of a submission that was never made.
+    #[error("submission {number} is done, but was never made")]
+    UnknownSubmission {
+        /// The submission.
+        number: u64,
+    },
+    /// The end of a submission that has ended before.
+    #[error("submission {number} is done a second time")]
+    DoneTwice {
+        /// The submission.
+        number: u64,
+    },
     /// There are too many events for a recording in memory: [`MAX_EVENTS`](crate::MAX_EVENTS), or fewer where
-    /// memory is short. [`TraceReader`](crate::TraceReader) reads any number.
+    /// memory is short or their details are large. [`TraceReader`](crate::TraceReader) reads any number.
     #[error("more than {kept} events, the most that are kept in memory")]
     TooManyEvents {
         /// The number of events before.
         kept: usize,
     },
-    /// The live allocations add up to 2^64 bytes or more.
+    /// The live allocations, or the blocks, add up to 2^64 bytes or more.
     #[error("{live_bytes} live bytes and {size} more are not below 2^64")]
     TooMuchLive {
         /// The live bytes before.

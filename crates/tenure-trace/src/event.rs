@@ -1,15 +1,27 @@
-//! The events of a recording (allocations, frees and frame marks), and the limits of their values.
+//! The events of a recording (allocations, frees, frame marks and others), and the limits of their values.
 
 use std::fmt;
 
-/// The first line of every recording.
+/// The first line of a recording of version 1: its columns.
 pub const HEADER: &str = "op,id,size,align,kind,frame";
+
+/// The first line of a recording of version 2, which [`TraceWriter`](crate::TraceWriter) writes.
+pub const FIRST_LINE: &str = "#tenure-recording=2";
+
+/// The last line of the header of version 2: the columns.
+pub const COLUMNS: &str = "op,id,size,align,kind,frame,more";
 
 /// The longest line that a reader accepts, in bytes without the line end.
 ///
-/// The longest valid line has 107. The bound limits the memory that a file without line
+/// The longest line of a writer has less than 1,300. The bound limits the memory that a file without line
 /// ends takes.
-pub const MAX_LINE_BYTES: usize = 256;
+pub const MAX_LINE_BYTES: usize = 2048;
+
+/// The most lines `#key=value` of a header.
+pub const MAX_HEADER_LINES: usize = 256;
+
+/// The longest name of a resource, in bytes.
+pub const MAX_NAME_BYTES: usize = 256;
 
 /// The largest size of an allocation in a recording: 2^44 bytes (16 TiB), beyond any device.
 pub const MAX_SIZE: u64 = 1 << 44;
@@ -20,13 +32,15 @@ pub const MAX_SIZE: u64 = 1 << 44;
 pub const MAX_ALIGN: u64 = 1 << 30;
 
 /// The most events of a recording that is kept in memory as a whole: 2^24, which take 640 MiB.
+///
+/// Their [`Details`](crate::Details) take at most 1 GiB in addition.
 pub const MAX_EVENTS: usize = 1 << 24;
 
 /// One line of a recording.
 ///
-/// An event is a plain value of 40 bytes. It holds the fields of the line: whether they are
-/// consistent with the events before it (the id is new, the size is possible …) is checked by the
-/// [`Validator`](crate::Validator).
+/// An event is a plain value of 40 bytes. It holds the first six columns of the line; the words of the seventh
+/// are its [`Details`](crate::Details). Whether an event is consistent with the events before it (the id is new, the
+/// size is possible …) is checked by the [`Validator`](crate::Validator).
 ///
 /// ```
 /// use tenure_trace::{Event, Kind, Layout, MemoryKind};
@@ -41,6 +55,7 @@ pub const MAX_EVENTS: usize = 1 << 24;
 /// assert_eq!(alloc.frame(), 0);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Event {
     /// An allocation was created.
     Alloc {
@@ -69,6 +84,52 @@ pub enum Event {
         /// The number of the frame, greater than that of the mark before.
         number: u64,
     },
+    /// A resource was created on the bytes of another one, [`of`](crate::Details::of). It takes no memory of its own, and is
+    /// freed by a [`Free`](Self::Free).
+    Alias {
+        /// The resource's number, unique among allocations and aliases.
+        id: u64,
+        /// Bytes, from 1 to [`MAX_SIZE`](crate::MAX_SIZE).
+        size: u64,
+        /// Bytes, a power of two up to [`MAX_ALIGN`](crate::MAX_ALIGN).
+        align: u64,
+        /// The kind of memory and the layout of the resource.
+        kind: Kind,
+        /// The number of the last frame marked before the event; 0 if none was.
+        frame: u64,
+    },
+    /// The program submitted work to the GPU.
+    Submit {
+        /// The submission's number, unique within the recording.
+        number: u64,
+        /// The number of the last frame marked before the event; 0 if none was.
+        frame: u64,
+    },
+    /// The program has learned that the GPU completed a submission.
+    Done {
+        /// The number of the submission.
+        number: u64,
+        /// The number of the last frame marked before the event; 0 if none was.
+        frame: u64,
+    },
+    /// The program took memory from the driver, for resources that it places itself.
+    Block {
+        /// The block's number, unique among blocks.
+        id: u64,
+        /// Bytes, from 1 to [`MAX_SIZE`](crate::MAX_SIZE).
+        size: u64,
+        /// The number of the last frame marked before the event; 0 if none was.
+        frame: u64,
+    },
+    /// The program returned a block to the driver. Resources in it may be freed later.
+    Unblock {
+        /// The number of the block.
+        id: u64,
+        /// Bytes: the size of the block.
+        size: u64,
+        /// The number of the last frame marked before the event; 0 if none was.
+        frame: u64,
+    },
 }
 
 impl Event {
@@ -76,8 +137,14 @@ impl Event {
     #[must_use]
     pub const fn frame(&self) -> u64 {
         match *self {
-            Self::Alloc { frame, .. } | Self::Free { frame, .. } => frame,
             Self::Frame { number } => number,
+            Self::Alloc { frame, .. }
+            | Self::Free { frame, .. }
+            | Self::Alias { frame, .. }
+            | Self::Submit { frame, .. }
+            | Self::Done { frame, .. }
+            | Self::Block { frame, .. }
+            | Self::Unblock { frame, .. } => frame,
         }
     }
 }

@@ -36,58 +36,105 @@
 //!
 //! Text in UTF-8, one event a line, stored plain, as gzip or as zstd. The encoding is recognised by
 //! the first bytes, never by the file's name. Lines end with a line feed (a carriage return before
-//! it is ignored, and the last line may lack it) and have at most [`MAX_LINE_BYTES`] bytes. The
-//! first line is the [`HEADER`]; each line after it has exactly six columns, separated by commas,
-//! without quotes or spaces:
+//! it is ignored, and the last line may lack it) and have at most [`MAX_LINE_BYTES`] bytes.
 //!
 //! ```csv
-//! op,id,size,align,kind,frame
-//! alloc,1,2304,64,cpu_to_gpu+linear,0
-//! frame,,,,,1
-//! free,1,2304,,cpu_to_gpu+linear,1
+//! #tenure-recording=2
+//! #api=vulkan
+//! #program=game
+//! #type.0=1,0
+//! #type.1=6,1
+//! op,id,size,align,kind,frame,more
+//! block,1,65536,,,0,type=1
+//! alloc,1,2304,64,cpu_to_gpu+linear,0,block=1 offset=4096 heap=host name=vertices
+//! submit,1,,,,0,
+//! frame,,,,,1,
+//! done,1,,,,1,
+//! free,1,2304,,cpu_to_gpu+linear,1,final
+//! unblock,1,65536,,,1,
 //! ```
 //!
-//! | column | in `alloc` | in `free` | in `frame` |
-//! | --- | --- | --- | --- |
-//! | `op` | `alloc` | `free` | `frame`: the program presented |
-//! | `id` | any number not used before in the file | the id of a live allocation | empty |
-//! | `size` | bytes, 1 to [`MAX_SIZE`] | the size allocated | empty |
-//! | `align` | bytes, a power of two up to [`MAX_ALIGN`] | empty, or the alignment allocated | empty |
-//! | `kind` | `gpu_only`, `cpu_to_gpu` or `gpu_to_cpu`, then `+linear` (a buffer) or `+optimal` (an image) | the kind allocated, or empty | empty |
-//! | `frame` | the last frame marked before, 0 at first | the same | the frame's own number |
+//! The first line is [`FIRST_LINE`]. Lines `#key=value` follow, at most [`MAX_HEADER_LINES`], each key once: see [`Header`].
+//! A key has 1 to 64 characters of `a-z`, `A-Z`, `0-9` and `-_.`, a value at most 512 bytes; in the value, `%` and control characters are written
+//! `%XX` (two hexadecimal digits). The header ends with the line [`COLUMNS`]. Each line after it has exactly seven columns,
+//! separated by commas, without quotes or spaces:
 //!
-//! Numbers are decimal digits below 2^64. Ids are never used again. The `frame` column never
-//! decreases from line to line, and no frame is marked twice. The live allocations add up to less
-//! than 2^64 bytes. A file may end with allocations live (the [`Summary`] lists them).
+//! | `op` | `id` | `size` | `align` | `kind` | `more` |
+//! | --- | --- | --- | --- | --- | --- |
+//! | `alloc` | a new number | 1 to [`MAX_SIZE`] | a power of two up to [`MAX_ALIGN`] | see below | any |
+//! | `free` | a live allocation or alias | its size | empty, or its alignment | its kind, or empty | `final` |
+//! | `frame`: the program presented | empty | empty | empty | empty | |
+//! | `alias`: a resource on the bytes of another one | as in `alloc` | as in `alloc` | as in `alloc` | as in `alloc` | `of=`, and any |
+//! | `submit`: work was submitted | a new number of a submission | empty | empty | empty | |
+//! | `done`: the program knows that it is complete | a submission, each once | empty | empty | empty | |
+//! | `block`: memory from the driver, for resources that the program places | a new number of a block | 1 to [`MAX_SIZE`] | empty | empty | `type=` and others |
+//! | `unblock`: back to the driver | a live block | its size | empty | empty | |
+//!
+//! The kind is `gpu_only`, `cpu_to_gpu` or `gpu_to_cpu`, then `+linear` (a buffer, or an image in rows) or `+optimal` (an image).
+//! `frame` is for a mark its own number, otherwise that of the last mark before; 0 before the first. Sizes, alignments and
+//! offsets are bytes. Numbers are decimal digits below 2^64.
+//!
+//! `more` has any number of words, separated by spaces. A word is a flag, or `key=value`. Unknown words are ignored; a known key
+//! must have a value of its kind. The words and their meanings are the fields of [`Details`]:
+//!
+//! | words | on |
+//! | --- | --- |
+//! | `t=N` (microseconds), `thread=N`, `device=N` | all |
+//! | `final` | `free` |
+//! | `block=ID` `offset=N` | `alloc`; inside a live block |
+//! | `of=ID` `offset=N` | `alias`: required (`offset` is 0 if absent); inside a live allocation or alias |
+//! | `type=N`, `dedicated`, `import` | `alloc`, `alias`, `block` |
+//! | `heap=local`, `heap=host`, `wants-dedicated`, `needs-dedicated`, `priority=X` (0 to 1), `address` | `alloc`, `alias` |
+//! | `usage=0xN`, `format=N`, `extent=WxHxD`, `mips=N`, `layers=N`, `samples=N`, `linear-image` | `alloc`, `alias` |
+//! | `name=TEXT` (at most [`MAX_NAME_BYTES`]; spaces, commas, `%` and control characters as `%XX`) | `alloc`, `alias` |
+//!
+//! Numbers of resources, blocks and submissions are separate, and none is used again. The `frame` column never
+//! decreases from line to line, and no frame is marked twice. A block may be freed before the resources in it, and a
+//! resource before its aliases. The live allocations add up to less than 2^64 bytes, and so do the blocks. Aliases and
+//! imports take none of the program's memory: the [`Summary`] counts them, and excludes them from its other figures. A file
+//! may end with anything live (the summary lists the allocations).
 //!
 //! A line that breaks any of these rules is an error with the source's name, the line and the
 //! [`Reason`], for example `game.csv.gz:512: double free of id 17`. So is compressed data that is
 //! cut off, damaged or followed by something else.
+//!
+//! In version 1 the first line is [`HEADER`], and each line after it is an `alloc`, `free` or `frame` of six columns, without
+//! `more`. It is still read; [`TraceWriter`] writes version 2.
 
 #![warn(missing_debug_implementations)]
 
+mod details;
 mod encoding;
 mod error;
+mod escape;
 mod event;
 mod generate;
+mod header;
 mod line;
 #[cfg(not(feature = "zstd"))]
 mod no_zstd;
 mod reader;
 mod recorder;
 mod seen_ids;
+mod summary;
 mod trace;
 mod validate;
 mod writer;
 
+pub use details::{Details, HeapKind};
 pub use encoding::{Decoder, Encoding};
 pub use error::{Column, Reason, TraceError};
-pub use event::{Event, HEADER, Kind, Layout, MAX_ALIGN, MAX_EVENTS, MAX_LINE_BYTES, MAX_SIZE, MemoryKind};
+pub use event::{
+    COLUMNS, Event, FIRST_LINE, HEADER, Kind, Layout, MAX_ALIGN, MAX_EVENTS, MAX_HEADER_LINES,
+    MAX_LINE_BYTES, MAX_NAME_BYTES, MAX_SIZE, MemoryKind,
+};
 pub use generate::{Generator, UnknownWorkload, Workload, generate};
+pub use header::{Header, RecordedType};
 pub use reader::TraceReader;
 pub use recorder::TraceRecorder;
+pub use summary::{LiveAllocation, Summary};
 pub use trace::{Trace, check, read_all};
-pub use validate::{LiveAllocation, Summary, Validator};
+pub use validate::Validator;
 pub use writer::TraceWriter;
 
 /// Compiles and runs the example in the README.

@@ -3,11 +3,22 @@
 use std::io::{self, Write};
 use std::str::FromStr;
 
+use crate::details::{self, Details};
 use crate::{Column, Event, Kind, Layout, MemoryKind, Reason};
+
+/// The columns of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Version {
+    /// Six columns, and three operations.
+    One,
+    /// A seventh column, and all operations.
+    Two,
+}
 
 /// The content of a line.
 pub(crate) struct Line {
     pub(crate) event: Event,
+    pub(crate) details: Details,
     pub(crate) repeated: Repeated,
 }
 
@@ -21,20 +32,20 @@ pub(crate) struct Repeated {
 }
 
 /// Reads a line, without its line end.
-pub(crate) fn parse(line: &[u8]) -> Result<Line, Reason> {
+pub(crate) fn parse(line: &[u8], version: Version) -> Result<Line, Reason> {
     let text = std::str::from_utf8(line)
         .map_err(|error| Reason::InvalidUtf8 { valid_bytes: error.valid_up_to() })?;
-    let [op, id, size, align, kind, frame] = columns(text)?;
+    let ([op, id, size, align, kind, frame], more) = columns(text, version)?;
     let mut repeated = Repeated::default();
-    let event = match op {
-        "alloc" => Event::Alloc {
+    let event = match (op, version) {
+        ("alloc", _) => Event::Alloc {
             id: number(Column::Id, id)?,
             size: number(Column::Size, size)?,
             align: number(Column::Align, align)?,
             kind: kind.parse()?,
             frame: number(Column::Frame, frame)?,
         },
-        "free" => {
+        ("free", _) => {
             repeated.align = unless_empty(align, |align| number(Column::Align, align))?;
             repeated.kind = unless_empty(kind, str::parse)?;
             Event::Free {
@@ -43,34 +54,63 @@ pub(crate) fn parse(line: &[u8]) -> Result<Line, Reason> {
                 frame: number(Column::Frame, frame)?,
             }
         }
-        "frame" => {
-            empty(Column::Id, id)?;
-            empty(Column::Size, size)?;
-            empty(Column::Align, align)?;
-            empty(Column::Kind, kind)?;
+        ("frame", _) => {
+            empty([(Column::Id, id), (Column::Size, size), (Column::Align, align), (Column::Kind, kind)])?;
             Event::Frame { number: number(Column::Frame, frame)? }
+        }
+        ("alias", Version::Two) => Event::Alias {
+            id: number(Column::Id, id)?,
+            size: number(Column::Size, size)?,
+            align: number(Column::Align, align)?,
+            kind: kind.parse()?,
+            frame: number(Column::Frame, frame)?,
+        },
+        ("submit" | "done", Version::Two) => {
+            empty([(Column::Size, size), (Column::Align, align), (Column::Kind, kind)])?;
+            let (number, frame) = (number(Column::Id, id)?, number(Column::Frame, frame)?);
+            if op == "done" { Event::Done { number, frame } } else { Event::Submit { number, frame } }
+        }
+        ("block" | "unblock", Version::Two) => {
+            empty([(Column::Align, align), (Column::Kind, kind)])?;
+            let (id, size) = (number(Column::Id, id)?, number(Column::Size, size)?);
+            let frame = number(Column::Frame, frame)?;
+            if op == "block" { Event::Block { id, size, frame } } else { Event::Unblock { id, size, frame } }
         }
         _ => return Err(Reason::UnknownOperation { found: op.into() }),
     };
-    Ok(Line { event, repeated })
+    Ok(Line { event, details: Details::parse(more)?, repeated })
 }
 
-/// Writes the line of an event, with its line end. `kind` is that of the allocation a free ends.
-pub(crate) fn write(out: &mut impl Write, event: &Event, kind: Option<Kind>) -> io::Result<()> {
+/// Writes the line of an event in version 2, with its line end. `kind` is that of the resource a free ends.
+pub(crate) fn write(
+    out: &mut Vec<u8>,
+    event: &Event,
+    details: &Details,
+    kind: Option<Kind>,
+) -> io::Result<()> {
     match (*event, kind) {
         (Event::Alloc { id, size, align, kind, frame }, _) => {
-            writeln!(out, "alloc,{id},{size},{align},{kind},{frame}")
+            write!(out, "alloc,{id},{size},{align},{kind},{frame},")
         }
-        (Event::Free { id, size, frame }, Some(kind)) => {
-            writeln!(out, "free,{id},{size},,{kind},{frame}")
+        (Event::Alias { id, size, align, kind, frame }, _) => {
+            write!(out, "alias,{id},{size},{align},{kind},{frame},")
         }
-        (Event::Free { id, size, frame }, None) => writeln!(out, "free,{id},{size},,,{frame}"),
-        (Event::Frame { number }, _) => writeln!(out, "frame,,,,,{number}"),
-    }
+        (Event::Free { id, size, frame }, Some(kind)) => write!(out, "free,{id},{size},,{kind},{frame},"),
+        (Event::Free { id, size, frame }, None) => write!(out, "free,{id},{size},,,{frame},"),
+        (Event::Frame { number }, _) => write!(out, "frame,,,,,{number},"),
+        (Event::Submit { number, frame }, _) => write!(out, "submit,{number},,,,{frame},"),
+        (Event::Done { number, frame }, _) => write!(out, "done,{number},,,,{frame},"),
+        (Event::Block { id, size, frame }, _) => write!(out, "block,{id},{size},,,{frame},"),
+        (Event::Unblock { id, size, frame }, _) => write!(out, "unblock,{id},{size},,,{frame},"),
+    }?;
+    details.write(out)?;
+    out.push(b'\n');
+    Ok(())
 }
 
-fn columns(text: &str) -> Result<[&str; 6], Reason> {
-    let mut columns = [""; 6];
+/// The first six columns, and the seventh, which is empty in version 1.
+fn columns(text: &str, version: Version) -> Result<([&str; 6], &str), Reason> {
+    let mut columns = [""; 7];
     let mut found = 0;
     for column in text.split(',') {
         if let Some(place) = columns.get_mut(found) {
@@ -78,24 +118,31 @@ fn columns(text: &str) -> Result<[&str; 6], Reason> {
         }
         found += 1;
     }
-    if found == columns.len() { Ok(columns) } else { Err(Reason::WrongColumns { found }) }
+    let expected = match version {
+        Version::One => 6,
+        Version::Two => 7,
+    };
+    let [op, id, size, align, kind, frame, more] = columns;
+    if found == expected {
+        Ok(([op, id, size, align, kind, frame], more))
+    } else {
+        Err(Reason::WrongColumns { found, expected })
+    }
 }
 
 fn number(column: Column, text: &str) -> Result<u64, Reason> {
-    // The standard parser alone would accept a leading plus.
-    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    match text.parse() {
-        Ok(number) if digits => Ok(number),
-        _ => Err(Reason::BadNumber { column, found: text.into() }),
-    }
+    details::number(text).ok_or_else(|| Reason::BadNumber { column, found: text.into() })
 }
 
 fn unless_empty<T>(text: &str, parse: impl FnOnce(&str) -> Result<T, Reason>) -> Result<Option<T>, Reason> {
     if text.is_empty() { Ok(None) } else { parse(text).map(Some) }
 }
 
-fn empty(column: Column, text: &str) -> Result<(), Reason> {
-    if text.is_empty() { Ok(()) } else { Err(Reason::NotEmpty { column, found: text.into() }) }
+fn empty<const N: usize>(columns: [(Column, &str); N]) -> Result<(), Reason> {
+    match columns.into_iter().find(|(_, text)| !text.is_empty()) {
+        Some((column, text)) => Err(Reason::NotEmpty { column, found: text.into() }),
+        None => Ok(()),
+    }
 }
 
 impl FromStr for Kind {

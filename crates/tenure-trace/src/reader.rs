@@ -7,8 +7,11 @@ use std::iter::FusedIterator;
 use std::path::Path;
 
 use crate::encoding::Decoder;
-use crate::line;
-use crate::{Encoding, Event, HEADER, MAX_LINE_BYTES, Reason, Summary, TraceError, Validator};
+use crate::line::{self, Version};
+use crate::{
+    COLUMNS, Details, Encoding, Event, FIRST_LINE, HEADER, Header, MAX_LINE_BYTES, Reason, Summary,
+    TraceError, Validator,
+};
 
 /// U+FEFF in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -42,7 +45,11 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub struct TraceReader<R: Read> {
     text: Decoder<R>,
     name: String,
-    /// The line last read; the header is line 1.
+    version: Version,
+    header: Header,
+    /// Those of the event last read.
+    details: Details,
+    /// The line last read; the first one is line 1.
     line: u64,
     bytes: Vec<u8>,
     validator: Validator,
@@ -71,7 +78,7 @@ impl<R: Read> TraceReader<R> {
     /// # Errors
     ///
     /// [`TraceError::Read`] if the source or the decoder fails, [`TraceError::Line`] for a bad
-    /// header (an empty source has one).
+    /// header (an empty source has one) or one of a later version.
     pub fn new(source: R, name: impl Into<String>) -> Result<Self, TraceError> {
         let name = name.into();
         let text = match Decoder::new(source) {
@@ -83,6 +90,9 @@ impl<R: Read> TraceReader<R> {
         let mut reader = Self {
             text,
             name,
+            version: Version::Two,
+            header: Header::default(),
+            details: Details::default(),
             line: 0,
             bytes: Vec::with_capacity(MAX_LINE_BYTES + 2),
             validator: Validator::new(),
@@ -98,7 +108,19 @@ impl<R: Read> TraceReader<R> {
         self.text.encoding()
     }
 
-    /// The line of the last event; the header is line 1.
+    /// The header: empty in recordings of version 1.
+    #[must_use]
+    pub const fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The details of the last event; none before the first one.
+    #[must_use]
+    pub const fn details(&self) -> &Details {
+        &self.details
+    }
+
+    /// The line of the last event; the header begins at line 1.
     #[must_use]
     pub fn line(&self) -> u64 {
         self.line
@@ -133,19 +155,36 @@ impl<R: Read> TraceReader<R> {
         if self.bytes.starts_with(BYTE_ORDER_MARK) {
             self.bytes.drain(..BYTE_ORDER_MARK.len());
         }
-        if self.bytes != HEADER.as_bytes() {
+        if self.bytes == HEADER.as_bytes() {
+            self.version = Version::One;
+            return Ok(());
+        }
+        if self.bytes != FIRST_LINE.as_bytes() {
             let found = String::from_utf8_lossy(&self.bytes).into_owned();
             return Err(self.damaged(Reason::BadHeader { found }));
         }
-        Ok(())
+        loop {
+            if !self.read_line()? {
+                self.line += 1;
+            }
+            if self.bytes == COLUMNS.as_bytes() {
+                return Ok(());
+            }
+            let read = match self.bytes.strip_prefix(b"#") {
+                Some(line) => self.header.read(line),
+                None => Err(Reason::BadColumns { found: String::from_utf8_lossy(&self.bytes).into_owned() }),
+            };
+            read.map_err(|reason| self.damaged(reason))?;
+        }
     }
 
     fn read_event(&mut self) -> Result<Option<Event>, TraceError> {
         if !self.read_line()? {
             return Ok(None);
         }
-        let checked = line::parse(&self.bytes).and_then(|line| {
-            self.validator.check_line(&line.event, line.repeated)?;
+        let checked = line::parse(&self.bytes, self.version).and_then(|line| {
+            self.validator.check_line(&line.event, &line.details, line.repeated)?;
+            self.details = line.details;
             Ok(line.event)
         });
         checked.map(Some).map_err(|reason| self.damaged(reason))

@@ -1,15 +1,25 @@
 //! A whole recording in memory, with its summary.
 
 use std::io::Read;
+use std::sync::LazyLock;
 
-use crate::{Event, MAX_EVENTS, Reason, Summary, TraceError, TraceReader, Validator};
+use crate::{Details, Event, Header, MAX_EVENTS, Reason, Summary, TraceError, TraceReader, Validator};
+
+/// The most bytes of details that are kept.
+const MAX_DETAILS_BYTES: usize = 1 << 30;
+
+/// The details of an event without any.
+static NOTHING: LazyLock<Details> = LazyLock::new(Details::default);
 
 /// A whole, checked recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Trace {
+    /// The device and the program, as far as the recording names them.
+    pub header: Header,
     /// Every event, in the order of the file (40 bytes each).
     pub events: Vec<Event>,
+    details: EventDetails,
     /// The summary of the events.
     pub summary: Summary,
 }
@@ -30,14 +40,37 @@ impl Trace {
     /// [`TraceError::Refused`] for the first event that is inconsistent with those before it, or that exceeds
     /// [`MAX_EVENTS`].
     pub fn from_events(events: impl IntoIterator<Item = Event>) -> Result<Self, TraceError> {
+        Self::new(Header::default(), events.into_iter().map(|event| (event, Details::default())))
+    }
+
+    /// Checks and collects events with their details.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_events`](Self::from_events).
+    pub fn new(
+        header: Header,
+        events: impl IntoIterator<Item = (Event, Details)>,
+    ) -> Result<Self, TraceError> {
         let mut validator = Validator::new();
-        let mut checked = Vec::new();
-        for (line, event) in (2..).zip(events) {
+        let mut kept = Kept::default();
+        for (line, (event, details)) in (header.len() as u64 + 3..).zip(events) {
             let refused = |reason| TraceError::Refused { line, reason };
-            validator.check(&event).map_err(refused)?;
-            keep(&mut checked, event, MAX_EVENTS).map_err(refused)?;
+            validator.check_with(&event, &details).map_err(refused)?;
+            kept.keep(event, &details, MAX_EVENTS).map_err(refused)?;
         }
-        Ok(Self { events: checked, summary: validator.summary() })
+        Ok(kept.into_trace(header, validator.summary()))
+    }
+
+    /// The details of the event with this index; nothing if there are none.
+    #[must_use]
+    pub fn details(&self, index: usize) -> &Details {
+        self.details.get(index).and_then(Option::as_deref).unwrap_or(&NOTHING)
+    }
+
+    /// Every event with its details, in the order of the file.
+    pub fn iter(&self) -> impl Iterator<Item = (&Event, &Details)> {
+        self.events.iter().enumerate().map(|(index, event)| (event, self.details(index)))
     }
 }
 
@@ -67,21 +100,52 @@ impl Trace {
 /// line beyond [`MAX_EVENTS`].
 pub fn read_all<R: Read>(source: R, name: impl Into<String>) -> Result<Trace, TraceError> {
     let mut reader = TraceReader::new(source, name)?;
-    let mut events = Vec::new();
+    let mut kept = Kept::default();
     while let Some(event) = reader.next() {
-        keep(&mut events, event?, MAX_EVENTS).map_err(|reason| reader.damaged(reason))?;
+        kept.keep(event?, reader.details(), MAX_EVENTS).map_err(|reason| reader.damaged(reason))?;
     }
-    let summary = reader.summary();
-    Ok(Trace { events, summary })
+    Ok(kept.into_trace(reader.header().clone(), reader.summary()))
 }
 
-/// Adds an event if there are fewer than `most`, and there is memory for it.
-fn keep(events: &mut Vec<Event>, event: Event, most: usize) -> Result<(), Reason> {
-    if events.len() >= most || events.try_reserve(1).is_err() {
-        return Err(Reason::TooManyEvents { kept: events.len() });
+/// The details of each event, up to the last one that has some.
+type EventDetails = Vec<Option<Box<Details>>>;
+
+/// The events and details kept so far.
+#[derive(Default)]
+struct Kept {
+    events: Vec<Event>,
+    details: EventDetails,
+    /// Bytes of the details.
+    bytes: usize,
+}
+
+impl Kept {
+    /// Adds an event if there are fewer than `most`, and there is memory for it.
+    fn keep(&mut self, event: Event, details: &Details, most: usize) -> Result<(), Reason> {
+        let (before, has_details) = (self.events.len(), *details != *NOTHING);
+        let bytes =
+            if has_details { size_of::<Details>() + details.name.as_deref().map_or(0, str::len) } else { 0 };
+        // One place for each event before, too.
+        let places = if has_details { before + 1 - self.details.len() } else { 0 };
+        let is_kept = before < most
+            && self.bytes + bytes <= MAX_DETAILS_BYTES
+            && self.events.try_reserve(1).is_ok()
+            && self.details.try_reserve(places).is_ok();
+        if !is_kept {
+            return Err(Reason::TooManyEvents { kept: before });
+        }
+        self.events.push(event);
+        if has_details {
+            self.bytes += bytes;
+            self.details.resize(before, None);
+            self.details.push(Some(Box::new(details.clone())));
+        }
+        Ok(())
     }
-    events.push(event);
-    Ok(())
+
+    fn into_trace(self, header: Header, summary: Summary) -> Trace {
+        Trace { header, events: self.events, details: self.details, summary }
+    }
 }
 
 /// Checks a whole recording without keeping its events.
@@ -102,11 +166,25 @@ mod tests {
 
     #[test]
     fn the_number_of_kept_events_is_limited() {
-        let mut events = Vec::new();
+        let mut kept = Kept::default();
         for number in 0..3 {
-            assert_eq!(keep(&mut events, Event::Frame { number }, 3), Ok(()));
+            assert_eq!(kept.keep(Event::Frame { number }, &NOTHING, 3), Ok(()));
         }
-        let refused = keep(&mut events, Event::Frame { number: 3 }, 3);
-        assert_eq!((refused, events.len()), (Err(Reason::TooManyEvents { kept: 3 }), 3));
+        let refused = kept.keep(Event::Frame { number: 3 }, &NOTHING, 3);
+        assert_eq!((refused, kept.events.len()), (Err(Reason::TooManyEvents { kept: 3 }), 3));
+        assert_eq!(kept.details, [], "events without details take none");
+    }
+
+    #[test]
+    fn the_bytes_of_kept_details_are_limited() {
+        let mut kept = Kept { bytes: MAX_DETAILS_BYTES - size_of::<Details>(), ..Kept::default() };
+        assert_eq!(kept.keep(Event::Frame { number: 1 }, &NOTHING, 9), Ok(()));
+        let named = Details::default().named("a");
+        let timed = Details { time_us: Some(1), ..Details::default() };
+        let full = Err(Reason::TooManyEvents { kept: 1 });
+        assert_eq!(kept.keep(Event::Frame { number: 2 }, &named, 9), full);
+        assert_eq!(kept.keep(Event::Frame { number: 2 }, &timed, 9), Ok(()));
+        assert_eq!(kept.details, [None, Some(Box::new(timed))]);
+        assert_eq!(kept.keep(Event::Frame { number: 3 }, &NOTHING, 9), Ok(()));
     }
 }

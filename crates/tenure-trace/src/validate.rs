@@ -1,51 +1,20 @@
 //! Checking that events are consistent with the events before them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use crate::details::Details;
 use crate::line::Repeated;
 use crate::seen_ids::SeenIds;
+use crate::summary::{LiveAllocation, Peak, Summary};
 use crate::{Event, Kind, MAX_ALIGN, MAX_SIZE, Reason};
-
-/// The summary of a recording.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Summary {
-    /// Number of allocations.
-    pub allocs: u64,
-    /// Number of frees.
-    pub frees: u64,
-    /// Number of frame marks.
-    pub frames: u64,
-    /// The most bytes that were live at once.
-    pub peak_live_bytes: u64,
-    /// The most allocations that were live at once.
-    pub peak_live_allocations: u64,
-    /// The allocations that were not freed, in the order of the ids: leaks, or the end of an incomplete
-    /// recording.
-    pub live_at_end: Vec<LiveAllocation>,
-}
-
-/// An allocation that is not freed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LiveAllocation {
-    /// Its id.
-    pub id: u64,
-    /// Its size, bytes.
-    pub size: u64,
-    /// Its alignment, bytes.
-    pub align: u64,
-    /// The kind of memory and the layout of the resource.
-    pub kind: Kind,
-}
 
 /// Checks a sequence of events, one at a time, and keeps count.
 ///
 /// [`TraceReader`](crate::TraceReader) and [`TraceWriter`](crate::TraceWriter) check with it, so
 /// that both accept the same sequences.
 ///
-/// Memory: the live allocations, and the gaps between the ids that were ever used (one entry of 16
-/// bytes for each run of consecutive ids; never anything proportional to the largest id).
+/// Memory: the live allocations and blocks, the submissions that are not done, and the gaps between the ids that were
+/// ever used (one entry of 16 bytes for each run of consecutive ids; never anything proportional to the largest id).
 /// Time: O(1) for an event, O(log gaps) where the ids have gaps.
 ///
 /// ```
@@ -62,30 +31,43 @@ pub struct LiveAllocation {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Validator {
-    live: HashMap<u64, LiveEntry>,
+    resources: HashMap<u64, Resource>,
     seen: SeenIds,
-    counts: Counts,
+    blocks: HashMap<u64, Block>,
+    seen_blocks: SeenIds,
+    /// Submissions that are not done.
+    submitted: HashSet<u64>,
+    seen_submissions: SeenIds,
+    live: Peak,
+    reserved: Peak,
+    /// The counts, without the peaks and the list.
+    counts: Summary,
     /// The largest frame column so far.
     frame: u64,
     last_mark: Option<u64>,
 }
 
-/// The properties that the free of a live allocation must repeat.
+/// The memory behind a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Memory {
+    Own,
+    /// Imported, or that of another resource.
+    Other,
+}
+
+/// The properties that the free of a live resource must repeat.
 #[derive(Clone, Copy, Debug)]
-struct LiveEntry {
+struct Resource {
     size: u64,
     align: u64,
     kind: Kind,
+    memory: Memory,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    allocs: u64,
-    frees: u64,
-    frames: u64,
-    live_bytes: u64,
-    peak_live_bytes: u64,
-    peak_live_allocations: u64,
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    size: u64,
+    is_import: bool,
 }
 
 impl Validator {
@@ -95,13 +77,22 @@ impl Validator {
         Self::default()
     }
 
-    /// Checks the next event.
+    /// Checks the next event, about which nothing else is known.
     ///
     /// # Errors
     ///
     /// The [`Reason`] why the event is invalid here. The validator is then unchanged.
     pub fn check(&mut self, event: &Event) -> Result<(), Reason> {
-        self.check_line(event, Repeated::default())
+        self.check_with(event, &Details::default())
+    }
+
+    /// Checks the next event, with its details.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`](Self::check).
+    pub fn check_with(&mut self, event: &Event, details: &Details) -> Result<(), Reason> {
+        self.check_line(event, details, Repeated::default())
     }
 
     /// The counts so far and, in the order of their ids, the allocations that are live now.
@@ -109,83 +100,116 @@ impl Validator {
     /// O(n log n) in the number of live allocations.
     #[must_use]
     pub fn summary(&self) -> Summary {
-        let mut live_at_end: Vec<_> = self
-            .live
-            .iter()
-            .map(|(&id, held)| LiveAllocation { id, size: held.size, align: held.align, kind: held.kind })
+        let live = self.resources.iter().filter(|(_, resource)| resource.memory == Memory::Own);
+        let mut live_at_end: Vec<_> = live
+            .map(|(&id, &Resource { size, align, kind, .. })| LiveAllocation { id, size, align, kind })
             .collect();
         live_at_end.sort_unstable_by_key(|allocation| allocation.id);
         Summary {
-            allocs: self.counts.allocs,
-            frees: self.counts.frees,
-            frames: self.counts.frames,
-            peak_live_bytes: self.counts.peak_live_bytes,
-            peak_live_allocations: self.counts.peak_live_allocations,
+            peak_live_bytes: self.live.peak_bytes,
+            peak_live_allocations: self.live.peak_count,
+            peak_block_bytes: self.reserved.peak_bytes,
+            peak_blocks: self.reserved.peak_count,
             live_at_end,
+            ..self.counts.clone()
         }
     }
 
-    /// The kind of a live allocation; `None` when the id is not live.
+    /// The kind of a live allocation or alias; `None` when the id is not live.
     #[must_use]
     pub fn kind_of(&self, id: u64) -> Option<Kind> {
-        self.live.get(&id).map(|held| held.kind)
+        self.resources.get(&id).map(|resource| resource.kind)
     }
 
-    pub(crate) fn check_line(&mut self, event: &Event, repeated: Repeated) -> Result<(), Reason> {
+    pub(crate) fn check_line(
+        &mut self,
+        event: &Event,
+        details: &Details,
+        repeated: Repeated,
+    ) -> Result<(), Reason> {
+        let frame = event.frame();
+        if frame < self.frame {
+            return Err(Reason::FrameBackwards { frame, previous: self.frame });
+        }
+        details.check()?;
         match *event {
             Event::Alloc { id, size, align, kind, .. } => {
-                self.check_frame(event.frame())?;
-                self.alloc(id, LiveEntry { size, align, kind })?;
+                let memory = if details.is_import { Memory::Other } else { Memory::Own };
+                self.create(id, Resource { size, align, kind, memory }, details)?;
             }
-            Event::Free { id, size, .. } => {
-                self.check_frame(event.frame())?;
-                self.free(id, size, repeated)?;
+            Event::Alias { id, size, align, kind, .. } => {
+                self.check_alias(size, details)?;
+                self.create(id, Resource { size, align, kind, memory: Memory::Other }, details)?;
+                self.counts.aliases += 1;
             }
+            Event::Free { id, size, .. } => self.free(id, size, details.is_final, repeated)?,
             Event::Frame { number } => self.mark(number)?,
+            Event::Submit { number, .. } => self.submit(number)?,
+            Event::Done { number, .. } => self.done(number)?,
+            Event::Block { id, size, .. } => self.block(id, size, details.is_import)?,
+            Event::Unblock { id, size, .. } => self.unblock(id, size)?,
         }
-        self.frame = event.frame();
+        self.frame = frame;
         Ok(())
     }
 
-    fn alloc(&mut self, id: u64, held: LiveEntry) -> Result<(), Reason> {
-        let LiveEntry { size, align, .. } = held;
-        if !(1..=MAX_SIZE).contains(&size) {
-            return Err(Reason::BadSize { size });
-        }
+    fn create(&mut self, id: u64, resource: Resource, details: &Details) -> Result<(), Reason> {
+        let Resource { size, align, memory, .. } = resource;
+        check_size(size)?;
         if !align.is_power_of_two() || align > MAX_ALIGN {
             return Err(Reason::BadAlign { align });
         }
         if self.seen.contains(id) {
             return Err(Reason::ReusedId { id });
         }
-        let counts = &mut self.counts;
-        let live_bytes = counts.live_bytes;
-        counts.live_bytes = live_bytes.checked_add(size).ok_or(Reason::TooMuchLive { live_bytes, size })?;
+        if let Some(block) = details.block {
+            let &Block { size: block_size, .. } =
+                self.blocks.get(&block).ok_or(Reason::UnknownBlock { id: block })?;
+            // The offset of an alias is one in the other resource.
+            let offset = if details.of.is_none() { details.offset.unwrap_or(0) } else { 0 };
+            if !fits(offset, size, block_size) {
+                return Err(Reason::OutsideBlock { id: block, offset, size, block_size });
+            }
+        }
+        if memory == Memory::Own {
+            self.live.add(size).map_err(|live_bytes| Reason::TooMuchLive { live_bytes, size })?;
+            self.counts.allocs += 1;
+        }
+        self.counts.imports += u64::from(details.is_import);
         self.seen.insert(id);
-        self.live.insert(id, held);
-        counts.allocs += 1;
-        counts.peak_live_bytes = counts.peak_live_bytes.max(counts.live_bytes);
-        counts.peak_live_allocations = counts.peak_live_allocations.max(self.live.len() as u64);
+        self.resources.insert(id, resource);
         Ok(())
     }
 
-    fn free(&mut self, id: u64, size: u64, repeated: Repeated) -> Result<(), Reason> {
-        let Some(held) = self.live.get(&id) else {
+    fn check_alias(&self, size: u64, details: &Details) -> Result<(), Reason> {
+        let id = details.of.ok_or(Reason::MissingWord { word: "of" })?;
+        let other = self.resources.get(&id).ok_or(Reason::UnknownResource { id })?;
+        let offset = details.offset.unwrap_or(0);
+        if fits(offset, size, other.size) {
+            return Ok(());
+        }
+        Err(Reason::OutsideResource { id, offset, size, resource_size: other.size })
+    }
+
+    fn free(&mut self, id: u64, size: u64, is_final: bool, repeated: Repeated) -> Result<(), Reason> {
+        let Some(resource) = self.resources.get(&id) else {
             return Err(if self.seen.contains(id) {
                 Reason::DoubleFree { id }
             } else {
                 Reason::UnknownId { id }
             });
         };
-        held.check_free(id, size, repeated)?;
-        self.live.remove(&id);
-        self.counts.live_bytes -= size;
-        self.counts.frees += 1;
+        resource.check_free(id, size, repeated)?;
+        if resource.memory == Memory::Own {
+            self.live.remove(size);
+            self.counts.frees += 1;
+            self.counts.final_frees += u64::from(is_final);
+        }
+        self.resources.remove(&id);
         Ok(())
     }
 
     fn mark(&mut self, number: u64) -> Result<(), Reason> {
-        self.check_frame(number)?;
         if self.last_mark == Some(number) {
             return Err(Reason::FrameRepeated { number });
         }
@@ -194,15 +218,64 @@ impl Validator {
         Ok(())
     }
 
-    fn check_frame(&self, frame: u64) -> Result<(), Reason> {
-        if frame < self.frame {
-            return Err(Reason::FrameBackwards { frame, previous: self.frame });
+    fn submit(&mut self, number: u64) -> Result<(), Reason> {
+        if self.seen_submissions.contains(number) {
+            return Err(Reason::ReusedSubmission { number });
         }
+        self.seen_submissions.insert(number);
+        self.submitted.insert(number);
+        self.counts.submissions += 1;
+        Ok(())
+    }
+
+    fn done(&mut self, number: u64) -> Result<(), Reason> {
+        if self.submitted.remove(&number) {
+            return Ok(());
+        }
+        Err(if self.seen_submissions.contains(number) {
+            Reason::DoneTwice { number }
+        } else {
+            Reason::UnknownSubmission { number }
+        })
+    }
+
+    fn block(&mut self, id: u64, size: u64, is_import: bool) -> Result<(), Reason> {
+        check_size(size)?;
+        if self.seen_blocks.contains(id) {
+            return Err(Reason::ReusedBlock { id });
+        }
+        if !is_import {
+            self.reserved.add(size).map_err(|live_bytes| Reason::TooMuchLive { live_bytes, size })?;
+            self.counts.blocks += 1;
+        }
+        self.seen_blocks.insert(id);
+        self.blocks.insert(id, Block { size, is_import });
+        Ok(())
+    }
+
+    fn unblock(&mut self, id: u64, freed: u64) -> Result<(), Reason> {
+        let &Block { size, is_import } = self.blocks.get(&id).ok_or(Reason::UnknownBlock { id })?;
+        if freed != size {
+            return Err(Reason::BlockSizeMismatch { id, freed, allocated: size });
+        }
+        if !is_import {
+            self.reserved.remove(size);
+        }
+        self.blocks.remove(&id);
         Ok(())
     }
 }
 
-impl LiveEntry {
+const fn check_size(size: u64) -> Result<(), Reason> {
+    if size >= 1 && size <= MAX_SIZE { Ok(()) } else { Err(Reason::BadSize { size }) }
+}
+
+/// Whether `size` bytes at `offset` are inside something of `whole` bytes.
+fn fits(offset: u64, size: u64, whole: u64) -> bool {
+    offset.checked_add(size).is_some_and(|end| end <= whole)
+}
+
+impl Resource {
     fn check_free(&self, id: u64, size: u64, repeated: Repeated) -> Result<(), Reason> {
         if size != self.size {
             return Err(Reason::SizeMismatch { id, freed: size, allocated: self.size });

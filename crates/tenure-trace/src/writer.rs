@@ -1,4 +1,4 @@
-//! Writing a recording.
+//! Writing a recording, in version 2.
 
 use std::fmt;
 use std::fs::File;
@@ -6,9 +6,11 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use crate::encoding::Encoder;
-use crate::event::HEADER;
 use crate::line;
-use crate::{Encoding, Event, Summary, TraceError, Validator};
+use crate::{
+    COLUMNS, Details, Encoding, Event, FIRST_LINE, Header, MAX_LINE_BYTES, Reason, Summary, TraceError,
+    Validator,
+};
 
 /// Lines are handed to the encoder in chunks of at least this many bytes.
 const CHUNK: usize = 32 * 1024;
@@ -23,19 +25,25 @@ const CHUNK: usize = 32 * 1024;
 /// threads put it behind a lock, which also fixes the order of the events.
 ///
 /// ```
-/// use tenure_trace::{Encoding, Event, Kind, Layout, MemoryKind, TraceWriter};
+/// use tenure_trace::{Details, Encoding, Event, Header, Kind, Layout, MemoryKind, TraceWriter};
 ///
 /// let kind = Kind::new(MemoryKind::CpuToGpu, Layout::Linear);
+/// let mut header = Header::default();
+/// header.set("api", "vulkan");
 /// let mut writer = TraceWriter::new(Vec::new(), Encoding::Plain)?;
+/// writer.set_header(header)?;
 /// writer.event(&Event::Alloc { id: 1, size: 2304, align: 64, kind, frame: 0 })?;
 /// writer.event(&Event::Frame { number: 1 })?;
-/// writer.event(&Event::Free { id: 1, size: 2304, frame: 1 })?;
+/// let details = Details { is_final: true, ..Details::default() };
+/// writer.event_with(&Event::Free { id: 1, size: 2304, frame: 1 }, &details)?;
 /// assert_eq!(
 ///     String::from_utf8(writer.finish()?)?,
-///     "op,id,size,align,kind,frame\n\
-///      alloc,1,2304,64,cpu_to_gpu+linear,0\n\
-///      frame,,,,,1\n\
-///      free,1,2304,,cpu_to_gpu+linear,1\n",
+///     "#tenure-recording=2\n\
+///      #api=vulkan\n\
+///      op,id,size,align,kind,frame,more\n\
+///      alloc,1,2304,64,cpu_to_gpu+linear,0,\n\
+///      frame,,,,,1,\n\
+///      free,1,2304,,cpu_to_gpu+linear,1,final\n",
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -44,7 +52,10 @@ pub struct TraceWriter<W: Write> {
     sink: Encoder<W>,
     buffer: Vec<u8>,
     validator: Validator,
-    /// Lines written; the header is the first.
+    header: Header,
+    /// Whether the header can no longer be changed.
+    has_begun: bool,
+    /// Lines written, with those of the header.
     lines: u64,
     /// The error of the sink, if it failed.
     failed: Option<io::ErrorKind>,
@@ -78,10 +89,36 @@ impl<W: Write> TraceWriter<W> {
     /// [supported](Encoding::is_supported).
     pub fn new(sink: W, encoding: Encoding) -> Result<Self, TraceError> {
         let sink = Encoder::new(sink, encoding).map_err(|error| TraceError::Write { error })?;
-        let mut buffer = Vec::with_capacity(CHUNK + 256);
-        buffer.extend_from_slice(HEADER.as_bytes());
-        buffer.push(b'\n');
-        Ok(Self { sink, buffer, validator: Validator::new(), lines: 1, failed: None })
+        let buffer = Vec::with_capacity(CHUNK + MAX_LINE_BYTES);
+        let (validator, header) = (Validator::new(), Header::default());
+        let mut writer = Self { sink, buffer, validator, header, has_begun: false, lines: 0, failed: None };
+        writer.set_header(Header::default())?;
+        Ok(writer)
+    }
+
+    /// Replaces the header, which is empty at first.
+    ///
+    /// # Errors
+    ///
+    /// [`TraceError::Refused`] if a key or a value cannot be written ([`Reason::BadHeaderLine`]), there are too many, or
+    /// an event was written or [flushed](Self::flush) before. The header then stays as it is.
+    pub fn set_header(&mut self, header: Header) -> Result<(), TraceError> {
+        let mut text = Vec::new();
+        let written = if self.has_begun { Err(Reason::LateHeader) } else { header.write(&mut text) };
+        written.map_err(|reason| TraceError::Refused { line: self.lines, reason })?;
+        self.buffer.clear();
+        for part in [FIRST_LINE.as_bytes(), b"\n", &text, COLUMNS.as_bytes(), b"\n"] {
+            self.buffer.extend_from_slice(part);
+        }
+        self.lines = 2 + header.len() as u64;
+        self.header = header;
+        Ok(())
+    }
+
+    /// The header.
+    #[must_use]
+    pub const fn header(&self) -> &Header {
+        &self.header
     }
 
     /// Writes the next event.
@@ -92,15 +129,26 @@ impl<W: Write> TraceWriter<W> {
     /// more events can be written. [`TraceError::Write`] if the sink fails: the recording is then
     /// incomplete, and every later call fails as well.
     pub fn event(&mut self, event: &Event) -> Result<(), TraceError> {
+        self.event_with(event, &Details::default())
+    }
+
+    /// Writes the next event, with its details.
+    ///
+    /// # Errors
+    ///
+    /// As [`event`](Self::event).
+    pub fn event_with(&mut self, event: &Event, details: &Details) -> Result<(), TraceError> {
         self.check_sound()?;
         let kind = match *event {
             Event::Free { id, .. } => self.validator.kind_of(id),
-            Event::Alloc { .. } | Event::Frame { .. } => None,
+            _ => None,
         };
         let line = self.lines + 1;
-        self.validator.check(event).map_err(|reason| TraceError::Refused { line, reason })?;
+        let checked = self.validator.check_with(event, details);
+        checked.map_err(|reason| TraceError::Refused { line, reason })?;
         self.lines = line;
-        let written = line::write(&mut self.buffer, event, kind);
+        self.has_begun = true;
+        let written = line::write(&mut self.buffer, event, details, kind);
         self.note(written)?;
         if self.buffer.len() >= CHUNK {
             self.hand_on()?;
@@ -142,6 +190,7 @@ impl<W: Write> TraceWriter<W> {
     }
 
     fn hand_on(&mut self) -> Result<(), TraceError> {
+        self.has_begun = true;
         let written = self.sink.write_all(&self.buffer);
         self.buffer.clear();
         self.note(written)

@@ -21,6 +21,7 @@ pub(crate) const BUILD_ALL: [&str; 5] =
 const VULKAN: [&str; 2] = ["--test", "vulkan"];
 const DROP_IN_VULKAN: [&str; 2] = ["--test", "vulkan_device"];
 const PROGRAM: [&str; 2] = ["--test", "devices"];
+const CAPTURE: [&str; 2] = ["--test", "capture"];
 
 pub(crate) const TEST_D3D12: [&str; 4] = ["test", "--package", "tenure-d3d12", "--all-features"];
 
@@ -72,6 +73,15 @@ pub(crate) fn vulkan(is_native: bool) -> Outcome {
         other => other,
     })?;
     lab.cargo(System::Linux, &[&TEST_ALL[..], &VULKAN, &DROP_IN_VULKAN].concat())
+}
+
+/// The layer, under programs of the lab.
+pub(crate) fn capture() -> Outcome {
+    let lab = Lab::ready()?;
+    lab.cargo(
+        System::Linux,
+        &[&TEST_ALL[..], &CAPTURE, &["--", "--nocapture", "--test-threads", "1"]].concat(),
+    )
 }
 
 /// Tests that are not repeated on the distribution's device: windows, which need the lab's display, refusals of

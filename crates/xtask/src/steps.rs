@@ -104,6 +104,13 @@ const STEPS: &[Step] = &[
         lane: Workspace,
         run: |settings| devices::program(settings.is_native),
     },
+    #[cfg(not(windows))]
+    Step {
+        name: "capture",
+        what: "programs with the layer of tenure-capture: their memory, and no message of the validation layer",
+        lane: Workspace,
+        run: |_| devices::capture(),
+    },
     Step {
         name: "pictures",
         what: "the voxel world, drawn by both APIs off screen and in a window",
@@ -256,7 +263,7 @@ fn lint() -> Outcome {
     };
     clippy(&["--all-targets"])?;
     // Targets without `test` in their manifest are not among all targets, and names beside `--all-targets` are ignored.
-    let named = ["vulkan", "vulkan_device", "d3d12_device", "devices", "browser"];
+    let named = ["vulkan", "vulkan_device", "d3d12_device", "devices", "capture", "browser"];
     clippy(&named.map(|test| ["--test", test]).concat())
 }
 

@@ -29,7 +29,7 @@ macro_rules! peak {
                     live.insert(id, allocator.allocate(&desc).unwrap());
                 }
                 Event::Free { id, .. } => allocator.free(live.remove(&id).unwrap()).unwrap(),
-                Event::Frame { .. } => {}
+                _ => {}
             }
         }
         with(|driver| driver.peak)

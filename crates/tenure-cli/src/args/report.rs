@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use tenure::{Config, config::FrameConfig, sim};
+use tenure::{Config, sim};
 
-use super::{StrategyName, profile};
+use super::{StrategyName, frames, profile};
 use crate::replay::Settings;
 
 #[derive(Debug, clap::Args)]
@@ -22,14 +22,14 @@ pub(crate) struct ReportArgs {
     /// Write a timeline for https://ui.perfetto.dev: memory events, heaps, pools, frames, waits and moves
     #[arg(long, value_name = "TRACE")]
     pub(crate) perfetto: Option<PathBuf>,
-    /// The hardware profile of the simulated device [default: d3d12-tier2]
+    /// The hardware profile of the simulated device [default: the recording's, or d3d12-tier2]
     #[arg(long, value_name = "NAME", value_parser = profile)]
     pub(crate) profile: Option<sim::Profile>,
     /// The placement of resources
     #[arg(long, value_enum, default_value_t = StrategyName::Pooled)]
     pub(crate) strategy: StrategyName,
-    /// The maximum number of frames in flight
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=16))]
+    /// The maximum number of frames in flight; 0: memory is free as soon as it is freed, as after a wait for the GPU
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=16))]
     pub(crate) frames_in_flight: u32,
     /// The seed of all randomness
     #[arg(long, value_name = "S", default_value_t = 0)]
@@ -41,7 +41,8 @@ pub(crate) struct ReportArgs {
 
 impl ReportArgs {
     pub(crate) fn settings(&self) -> Settings {
-        let frames = FrameConfig::default().in_flight(self.frames_in_flight);
-        Settings { config: Config::from(frames), seed: self.seed, movable: self.movable }
+        let config = Config::from(frames(self.frames_in_flight));
+        let final_frees = self.frames_in_flight == 0;
+        Settings { config, seed: self.seed, movable: self.movable, final_frees }
     }
 }

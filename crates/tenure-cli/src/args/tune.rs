@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use tenure::{Config, config::FrameConfig, sim};
+use tenure::{Config, sim};
 
-use super::profile;
+use super::{frames, profile};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct TuneArgs {
     /// The recording (plain, gzip or zstd); - for standard input
     pub(crate) file: PathBuf,
-    /// The hardware profile of the simulated device [default: d3d12-tier2]
+    /// The hardware profile of the simulated device [default: the recording's, or d3d12-tier2]
     #[arg(long, value_name = "NAME", value_parser = profile)]
     pub(crate) profile: Option<sim::Profile>,
     /// The quantity to minimise
@@ -26,8 +26,8 @@ pub(crate) struct TuneArgs {
     /// Seconds after which the search stops; the result then depends on the machine [default: no limit]
     #[arg(long, value_name = "N")]
     pub(crate) seconds: Option<u64>,
-    /// The maximum number of frames in flight
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=16))]
+    /// The maximum number of frames in flight; 0: memory is free as soon as it is freed, as after a wait for the GPU
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=16))]
     pub(crate) frames_in_flight: u32,
     /// Print a JSON object instead of a table
     #[arg(long)]
@@ -37,7 +37,7 @@ pub(crate) struct TuneArgs {
 impl TuneArgs {
     /// The configuration at the start of the search, and for comparison.
     pub(crate) fn base(&self) -> Config {
-        Config::from(FrameConfig::default().in_flight(self.frames_in_flight))
+        Config::from(frames(self.frames_in_flight))
     }
 }
 

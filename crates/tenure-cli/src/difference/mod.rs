@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, chosen_profile};
 use crate::error::CliError;
 use crate::input::{Content, Input};
 use crate::replay::{Simulated, Verdict};
@@ -67,7 +67,7 @@ fn runs(args: &CompareArgs, file: &Path) -> Result<Vec<Run>, CliError> {
     let wanted = args.strategy.map(tenure::config::Strategy::from);
     match content {
         Content::Recording(trace) => {
-            let target = Simulated { profile: args.profile.unwrap_or_default() };
+            let target = Simulated { profile: chosen_profile(args.profile, &trace.header) };
             let strategies = [wanted.unwrap_or_default()];
             let outcomes = compare::replay_all(&target, (&name, &trace), &strategies, &args.settings())?;
             let runs = outcomes.iter().map(|outcome| Run::of_outcome(&name, outcome));

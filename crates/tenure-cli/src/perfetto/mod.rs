@@ -18,9 +18,9 @@ use std::path::Path;
 
 use tenure::device::MemoryDevice as _;
 use tenure::{config::Strategy, sim};
-use tenure_trace::{Event, Trace};
+use tenure_trace::Trace;
 
-use crate::args::ReportArgs;
+use crate::args::{ReportArgs, chosen_profile};
 use crate::compare;
 use crate::error::CliError;
 use crate::input::Input;
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ReportArgs, file: &Path) -> Result<Verdict, CliError> {
 /// Replays on the simulated device, and writes the trace of that.
 fn write_file(args: &ReportArgs, file: &Path, name: &str, trace: &Trace) -> Result<(Outcome, u64), CliError> {
     let failed = |error| CliError::File { file: file.to_path_buf(), error };
-    let target = Simulated { profile: args.profile.unwrap_or_default() };
+    let target = Simulated { profile: chosen_profile(args.profile, &trace.header) };
     let program = target.prepare(trace)?;
     let settings = args.settings();
     let strategy: Strategy = args.strategy.into();
@@ -51,14 +51,10 @@ fn write_file(args: &ReportArgs, file: &Path, name: &str, trace: &Trace) -> Resu
     let (summary, program) = (&trace.summary, &program);
     let job = Job { name, summary, program, strategy, settings: &settings, progress: &progress };
     let sink = BufWriter::new(File::create(file).map_err(failed)?);
-    let ids = trace.events.iter().filter_map(|event| match event {
-        Event::Alloc { id, .. } => Some(*id),
-        _ => None,
-    });
     let subject = Subject {
         name: &format!("tenure: {name} ({}, {})", strategy.name(), target.profile.name()),
         shapes: program.shapes.clone(),
-        ids: ids.collect(),
+        ids: program.ids.clone(),
         // From another device: on that of the replay a query of the budgets takes simulated time.
         budgets: sim::Device::new(target.profile).budget().unwrap_or_default(),
     };

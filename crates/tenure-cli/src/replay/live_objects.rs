@@ -146,18 +146,24 @@ impl<D: Device> Objects<D> {
         Self { slots, lists: Default::default(), rng, is_movable, unlocated: Vec::new(), moves }
     }
 
-    /// Creates an object in an empty slot, and fills the beginning of a buffer that is mapped.
+    /// Creates an object in an empty slot, with the name that the recorded program gave it, if any, and fills the beginning of a
+    /// buffer that is mapped.
     pub(super) fn create(
         &mut self,
         gpu: &Gpu<D>,
         slot: usize,
         what: What,
         shapes: &[Shape],
+        name: Option<&str>,
     ) -> Result<(), Error> {
         match what {
             What::Buffer { size, align, memory } => {
                 let (role, usage) = role(memory);
-                let desc = BufferDesc::new(size, usage).memory(memory).alignment(align).name(role.name());
+                let desc = BufferDesc::new(size, usage).memory(memory).alignment(align);
+                let desc = match name {
+                    Some(name) => desc.name(name.to_owned()),
+                    None => desc.name(role.name()),
+                };
                 let is_movable = self.is_movable && role == Role::Mesh;
                 let desc = if is_movable { desc.movable() } else { desc };
                 let buffer = gpu.create_buffer(&desc)?;
@@ -171,6 +177,7 @@ impl<D: Device> Objects<D> {
             What::Texture(index) => {
                 if let Some(shape) = shapes.get(index) {
                     let desc = shape.desc();
+                    let desc = if let Some(name) = name { desc.name(name.to_owned()) } else { desc };
                     let desc = if self.is_movable { TextureDesc::movable(desc) } else { desc };
                     let texture = gpu.create_texture(&desc)?;
                     if self.is_movable {

@@ -1,12 +1,16 @@
 //! Replaying a recording: the same creations, drops and frames, on any device and with any strategy.
 //!
 //! - A linear allocation becomes a buffer of the recorded size and alignment: `gpu_only` a vertex
-//!   and index buffer, `cpu_to_gpu` an upload buffer, `gpu_to_cpu` a readback buffer.
-//! - An optimal allocation becomes a texture of the recorded size.
+//!   and index buffer, `cpu_to_gpu` an upload buffer (in the card's memory if the recording says so), `gpu_to_cpu` a readback
+//!   buffer. Recorded names are kept.
+//! - An optimal allocation becomes a texture of the recorded size; on another device than the recorded one the recorded image,
+//!   if the recording describes it.
+//! - Aliases and imports are left out: they take none of the program's memory.
 //! - Each frame ends with one submission of a few draws and copies between live buffers, chosen with
 //!   the seed, so that the GPU still uses the resources that are dropped next. The copied bytes are
 //!   checked when they are drawn: the simulated device compares them; on a real device they are read
 //!   back and compared.
+//! - Before a final free the replay waits for the GPU, as the program has, and the bytes are free at once.
 //! - Allocations that the recording never frees are dropped after its last line.
 //!
 //! All measurements of the driver's memory come from the counters of the simulated device, or from
@@ -15,6 +19,7 @@
 mod checker;
 mod counted;
 mod hazards;
+mod image;
 mod live_objects;
 mod meter;
 mod observer;
@@ -30,11 +35,12 @@ mod traffic;
 
 pub use counted::{Counted, DriverMemory, Gauge, Heap, List, Live, MemoryCall, Resource};
 pub use hazards::Hazards;
+pub use image::Image;
 pub use meter::{DriverTime, Meter};
 pub use observer::{Moment, Observer};
-pub use outcome::{Outcome, Verdict, Watch};
+pub use outcome::{Outcome, Recorded, Verdict, Watch};
 pub use program::{Program, Step, What};
 pub use real::{Open, Opened, Real};
-pub use shape::Shape;
-pub use simulated::{Simulated, TICKS_A_FRAME};
+pub use shape::{Shape, Wanted};
+pub use simulated::{Simulated, TICKS_A_FRAME, recorded_profile};
 pub use target::{Job, NoDevice, ReplayError, Settings, Target};

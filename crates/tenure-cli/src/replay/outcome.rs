@@ -1,6 +1,7 @@
 //! The outcome of a replay.
 
 use serde::Serialize;
+use tenure_trace::Summary;
 
 use super::Job;
 use super::meter::DriverTime;
@@ -64,9 +65,38 @@ pub struct Outcome {
     pub alloc_ns_p99: u64,
     /// The manager's own count of `peak_reserved_bytes`.
     pub stats_peak_reserved_bytes: u64,
+    /// The figures of the recording that a replay does not repeat.
+    pub recorded: Recorded,
     /// The first findings, in words.
     #[serde(skip)]
     pub findings: Vec<String>,
+}
+
+/// Figures of a recording about memory that tenure does not place. All are 0 where the recording has no such events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Recorded {
+    /// The most bytes that the program itself had reserved at once, in blocks.
+    pub own_peak_reserved_bytes: u64,
+    /// The total number of the program's blocks: its own driver memory allocations.
+    pub own_driver_allocations: u64,
+    /// The most blocks at once.
+    pub own_peak_driver_allocations: u64,
+    /// Resources on the bytes of others, which are left out.
+    pub aliases: u64,
+    /// Resources in imported memory, which are left out.
+    pub imports: u64,
+}
+
+impl From<&Summary> for Recorded {
+    fn from(summary: &Summary) -> Self {
+        Self {
+            own_peak_reserved_bytes: summary.peak_block_bytes,
+            own_driver_allocations: summary.blocks,
+            own_peak_driver_allocations: summary.peak_blocks,
+            aliases: summary.aliases,
+            imports: summary.imports,
+        }
+    }
 }
 
 /// The source of the hazard reports of a replay.
@@ -96,7 +126,7 @@ pub(super) struct Found {
 impl Outcome {
     pub(super) fn new(job: &Job<'_>, found: Found, measured: Measured) -> Self {
         let Found { device, profile, driver_time, watch, leaks, leaks_found, hazards, hazards_found } = found;
-        let Job { name, summary, strategy, .. } = *job;
+        let Job { name, summary, program, strategy, .. } = *job;
         let mut findings: Vec<String> =
             measured.reasons.iter().map(|reason| format!("failed: {reason}")).collect();
         let leaked = measured.left_over.iter().chain(&leaks);
@@ -112,7 +142,7 @@ impl Outcome {
             ops: summary.allocs.saturating_add(summary.frees),
             frames: summary.frames,
             failed: measured.failed,
-            peak_live_bytes: summary.peak_live_bytes,
+            peak_live_bytes: program.peak_live_bytes,
             peak_live_allocations: summary.peak_live_allocations,
             peak_reserved_bytes: measured.at_end.peak_reserved_bytes,
             mean_reserved_bytes: measured.mean_reserved(),
@@ -131,6 +161,7 @@ impl Outcome {
             alloc_ns_p50: percentile(&measured.create_ns, 50),
             alloc_ns_p99: percentile(&measured.create_ns, 99),
             stats_peak_reserved_bytes: measured.stats_peak_reserved,
+            recorded: Recorded::from(summary),
             findings,
         }
     }

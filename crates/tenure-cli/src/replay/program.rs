@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use tenure::MemoryUse;
-use tenure_trace::{Event, Layout, MemoryKind, Trace};
+use tenure_trace::{Event, HeapKind, Layout, MemoryKind, Trace};
 
-use super::shape::Shape;
+use super::image::Image;
+use super::shape::{Shape, Wanted};
 
 /// The object to create.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub enum Step {
     Drop {
         /// The slot.
         slot: usize,
+        /// The program has waited for the GPU, so that the bytes are free at once.
+        is_final: bool,
     },
     /// End the frame and begin the next.
     EndFrame,
@@ -51,40 +54,73 @@ pub struct Program {
     pub slots: usize,
     /// The distinct textures.
     pub shapes: Vec<Shape>,
+    /// The most bytes that the program holds at once: those of the recording, except for images whose size the device decides.
+    pub peak_live_bytes: u64,
+    /// The id of each object to create, in order.
+    pub ids: Vec<u64>,
+    /// The recorded names, by the index of the object among those to create.
+    pub names: HashMap<usize, Box<str>>,
     /// The index of the step with which the second half of the frames begins; without frames, the
     /// middle of the steps.
     pub second_half: usize,
 }
 
 impl Program {
-    /// Prepares a recording. `shape` finds a texture for a size and an alignment, in bytes; it is
-    /// called once for each pair.
+    /// Prepares a recording. `shape` finds a texture, and is called once for each distinct one; with `asks_device` the textures
+    /// are the recorded images, as far as the recording describes them. Resources in memory of others are left out: they are
+    /// no allocations.
     ///
     /// O(events), and one call of `shape` for each distinct texture.
-    pub fn new(trace: &Trace, shape: impl Fn(u64, u64) -> Shape) -> Self {
+    pub fn new(trace: &Trace, asks_device: bool, shape: impl Fn(&Wanted) -> Shape) -> Self {
         let mut slots = Slots::default();
         let mut shapes = Shapes { find: shape, known: HashMap::new(), shapes: Vec::new() };
-        let step = |event: &Event| match *event {
-            Event::Alloc { id, size, align, kind, .. } => {
-                let what = match kind.layout {
-                    Layout::Linear => What::Buffer { size, align, memory: memory_use(kind.memory) },
-                    Layout::Optimal => What::Texture(shapes.index(size, align)),
-                };
-                Some(Step::Create { slot: slots.take(id), what })
-            }
-            // A checked recording frees only its own allocations.
-            Event::Free { id, .. } => slots.release(id).map(|slot| Step::Drop { slot }),
-            Event::Frame { .. } => Some(Step::EndFrame),
-        };
-        let steps: Vec<_> = trace.events.iter().filter_map(step).collect();
-        let second_half = second_half(&steps, trace.summary.frames);
-        Self { steps, slots: slots.used, shapes: shapes.shapes, second_half }
+        // The numbers of formats and the flags of usage are those of the API.
+        let asks_device = asks_device && trace.header.get("api") == Some("vulkan");
+        let mut program = Self::default();
+        let mut live_bytes = 0_u64;
+        for (event, details) in trace.iter() {
+            let step = match *event {
+                Event::Alloc { id, size, align, kind, .. } if !details.is_import => {
+                    let (what, bytes) = match kind.layout {
+                        Layout::Linear => {
+                            let memory = memory_use(kind.memory, details.heap);
+                            (What::Buffer { size, align, memory }, size)
+                        }
+                        Layout::Optimal => {
+                            let image = if asks_device { Image::of(details) } else { None };
+                            let index = shapes.index(Wanted { size, align, image });
+                            (What::Texture(index), shapes.image_bytes(index).unwrap_or(size))
+                        }
+                    };
+                    live_bytes = live_bytes.saturating_add(bytes);
+                    program.peak_live_bytes = program.peak_live_bytes.max(live_bytes);
+                    if let Some(name) = &details.name {
+                        program.names.insert(program.ids.len(), name.clone());
+                    }
+                    program.ids.push(id);
+                    Step::Create { slot: slots.take(id, bytes), what }
+                }
+                // A checked recording frees only its own allocations, and what was left out.
+                Event::Free { id, .. } => {
+                    let Some((slot, bytes)) = slots.release(id) else { continue };
+                    live_bytes = live_bytes.saturating_sub(bytes);
+                    Step::Drop { slot, is_final: details.is_final }
+                }
+                Event::Frame { .. } => Step::EndFrame,
+                _ => continue,
+            };
+            program.steps.push(step);
+        }
+        let second_half = second_half(&program.steps, trace.summary.frames);
+        Self { slots: slots.used, shapes: shapes.shapes, second_half, ..program }
     }
 }
 
-const fn memory_use(kind: MemoryKind) -> MemoryUse {
+/// The use that takes memory like that of the recorded program: mapped memory may be on either side of the bus.
+const fn memory_use(kind: MemoryKind, heap: Option<HeapKind>) -> MemoryUse {
     match kind {
         MemoryKind::GpuOnly => MemoryUse::GpuOnly,
+        MemoryKind::CpuToGpu if matches!(heap, Some(HeapKind::Local)) => MemoryUse::GpuUpload,
         MemoryKind::CpuToGpu => MemoryUse::Upload,
         MemoryKind::GpuToCpu => MemoryUse::Readback,
     }
@@ -99,55 +135,64 @@ fn second_half(steps: &[Step], frames: u64) -> usize {
 /// Assigns a slot number to each live id; the numbers of freed ids are reused first.
 #[derive(Default)]
 struct Slots {
-    of_id: HashMap<u64, usize>,
+    /// The slot and the bytes of each live id.
+    of_id: HashMap<u64, (usize, u64)>,
     free: Vec<usize>,
     used: usize,
 }
 
 impl Slots {
-    fn take(&mut self, id: u64) -> usize {
+    fn take(&mut self, id: u64, bytes: u64) -> usize {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.used += 1;
             self.used - 1
         });
-        self.of_id.insert(id, slot);
+        self.of_id.insert(id, (slot, bytes));
         slot
     }
 
-    fn release(&mut self, id: u64) -> Option<usize> {
-        let slot = self.of_id.remove(&id)?;
+    fn release(&mut self, id: u64) -> Option<(usize, u64)> {
+        let (slot, bytes) = self.of_id.remove(&id)?;
         self.free.push(slot);
-        Some(slot)
+        Some((slot, bytes))
     }
 }
 
 /// The distinct textures of a recording.
 struct Shapes<F> {
     find: F,
-    known: HashMap<(u64, u64), usize>,
+    known: HashMap<Wanted, usize>,
     shapes: Vec<Shape>,
 }
 
-impl<F: Fn(u64, u64) -> Shape> Shapes<F> {
-    fn index(&mut self, size: u64, align: u64) -> usize {
-        *self.known.entry((size, align)).or_insert_with(|| {
-            self.shapes.push((self.find)(size, align));
+impl<F: Fn(&Wanted) -> Shape> Shapes<F> {
+    fn index(&mut self, wanted: Wanted) -> usize {
+        *self.known.entry(wanted).or_insert_with(|| {
+            self.shapes.push((self.find)(&wanted));
             self.shapes.len() - 1
         })
+    }
+
+    /// Bytes of a texture whose size the device decided.
+    fn image_bytes(&self, index: usize) -> Option<u64> {
+        self.shapes.get(index)?.image_bytes
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
+    use std::collections::HashMap;
 
-    use tenure::{Format, MemoryUse};
+    use tenure::{Format, MemoryUse, sim};
     use tenure_trace::{Trace, Workload, generate, read_all};
 
     use super::super::Shape;
     use super::{Program, Step, What};
 
-    const SHAPE: Shape = Shape { width: 1, height: 1, layers: 1, samples: 1, format: Format::R8Unorm };
+    fn tiny() -> Shape {
+        Shape::plain(1, 1, 1, 1, Format::R8Unorm)
+    }
 
     #[test]
     fn slots_are_used_again_and_textures_are_shaped_once() {
@@ -160,20 +205,30 @@ mod tests {
                     free,3,4096,,,5\n";
         let trace = read_all(text.as_bytes(), "text").unwrap();
         let asked = RefCell::new(Vec::new());
-        let program = Program::new(&trace, |size, align| {
-            asked.borrow_mut().push((size, align));
-            SHAPE
+        let program = Program::new(&trace, true, |wanted| {
+            asked.borrow_mut().push((wanted.size, wanted.align));
+            tiny()
         });
         let upload = What::Buffer { size: 10, align: 4, memory: MemoryUse::Upload };
         let steps = vec![
             Step::Create { slot: 0, what: upload },
             Step::Create { slot: 1, what: What::Texture(0) },
             Step::EndFrame,
-            Step::Drop { slot: 0 },
+            Step::Drop { slot: 0, is_final: false },
             Step::Create { slot: 0, what: What::Texture(0) },
-            Step::Drop { slot: 1 },
+            Step::Drop { slot: 1, is_final: false },
         ];
-        assert_eq!(program, Program { steps, slots: 2, shapes: vec![SHAPE], second_half: 2 });
+        let (shapes, ids) = (vec![tiny()], vec![70, 3, 71]);
+        let expected = Program {
+            steps,
+            slots: 2,
+            shapes,
+            peak_live_bytes: 8192,
+            ids,
+            second_half: 2,
+            ..Program::default()
+        };
+        assert_eq!(program, expected);
         assert_eq!(asked.into_inner(), [(4096, 64)]);
     }
 
@@ -181,18 +236,69 @@ mod tests {
     fn the_number_of_slots_is_the_peak_of_live_objects() {
         for workload in Workload::ALL {
             let trace = Trace::from_events(generate(workload, 3, 4000)).unwrap();
-            let program = Program::new(&trace, |_, _| SHAPE);
+            let program = Program::new(&trace, true, |_| tiny());
             assert_eq!(program.slots as u64, trace.summary.peak_live_allocations, "{workload}");
+            assert_eq!(program.peak_live_bytes, trace.summary.peak_live_bytes, "{workload}");
             let mut taken = vec![false; program.slots];
             for step in &program.steps {
                 match *step {
                     Step::Create { slot, .. } => assert!(!std::mem::replace(&mut taken[slot], true)),
-                    Step::Drop { slot } => assert!(std::mem::replace(&mut taken[slot], false)),
+                    Step::Drop { slot, .. } => assert!(std::mem::replace(&mut taken[slot], false)),
                     Step::EndFrame => {}
                 }
             }
             let ends = program.steps[..program.second_half].iter().filter(|step| **step == Step::EndFrame);
             assert_eq!(ends.count() as u64, trace.summary.frames / 2);
         }
+    }
+
+    const CAPTURED: &str = "#tenure-recording=2\n\
+        #api=vulkan\n\
+        op,id,size,align,kind,frame,more\n\
+        alloc,1,32768,1024,gpu_only+optimal,0,extent=64x64x1 format=37 usage=0x6\n\
+        alloc,2,5000000,4096,cpu_to_gpu+linear,0,import\n\
+        alias,3,4096,256,gpu_only+linear,0,of=1\n\
+        alloc,4,65536,1024,gpu_only+optimal,0,extent=64x64x1 format=999 name=rock\n\
+        alloc,5,300,4,cpu_to_gpu+linear,0,heap=local\n\
+        alloc,6,300,4,cpu_to_gpu+linear,0,heap=host\n\
+        free,3,4096,,,0,\n\
+        free,2,5000000,,,0,final\n\
+        submit,1,,,,0,\n\
+        free,1,32768,,,0,final\n";
+
+    #[test]
+    fn imports_and_aliases_are_left_out_and_final_frees_are_marked() {
+        let trace = read_all(CAPTURED.as_bytes(), "captured").unwrap();
+        let program = Program::new(&trace, false, |_| tiny());
+        let texture = |slot, index| Step::Create { slot, what: What::Texture(index) };
+        let buffer = |slot, memory| Step::Create { slot, what: What::Buffer { size: 300, align: 4, memory } };
+        let steps = [
+            texture(0, 0),
+            texture(1, 1),
+            buffer(2, MemoryUse::GpuUpload),
+            buffer(3, MemoryUse::Upload),
+            Step::Drop { slot: 0, is_final: true },
+        ];
+        assert_eq!(program.steps, steps);
+        assert_eq!((program.ids, program.peak_live_bytes), (vec![1, 4, 5, 6], 98_904));
+        assert_eq!(program.names, HashMap::from([(1, "rock".into())]));
+    }
+
+    #[test]
+    fn another_device_decides_the_size_of_a_recorded_image() {
+        let trace = read_all(CAPTURED.as_bytes(), "captured").unwrap();
+        let device = sim::Device::new(sim::Profile::D3D12_TIER2);
+        let program = Program::new(&trace, true, |wanted| Shape::wanted(&device, wanted));
+        let image = program.shapes[0];
+        assert_eq!((image.width, image.height, image.format), (64, 64, Format::Rgba8Unorm));
+        let needed = image.image_bytes.unwrap();
+        assert!((16_384..=65_536).contains(&needed), "{needed}");
+        assert_eq!(program.shapes[1].image_bytes, None, "an unknown format");
+        assert_eq!(program.peak_live_bytes, needed + 65_536 + 600);
+
+        let other = CAPTURED.replace("api=vulkan", "api=d3d12");
+        let trace = read_all(other.as_bytes(), "captured").unwrap();
+        let program = Program::new(&trace, true, |wanted| Shape::wanted(&device, wanted));
+        assert_eq!(program.shapes[0].image_bytes, None, "the formats of another API");
     }
 }

@@ -59,7 +59,7 @@ pub struct Real<O>(pub O);
 impl<O: Open> Target for Real<O> {
     fn prepare(&self, trace: &Trace) -> Result<Program, NoDevice> {
         let opened = self.0.open(&Arc::default())?;
-        Ok(Program::new(trace, |size, align| Shape::of(opened.device(), size, align)))
+        Ok(Program::new(trace, true, |wanted| Shape::wanted(opened.device(), wanted)))
     }
 
     fn replay(&self, job: &Job<'_>) -> Result<Outcome, ReplayError> {

@@ -69,9 +69,7 @@ pub(super) fn run<D: Device>(
     observer: &mut impl Observer<D>,
     job: &Job<'_>,
 ) -> Result<Measured, Error> {
-    let config = job.config();
-    let timeout = config.frames.shutdown_timeout;
-    let gpu = Gpu::new(device, config)?;
+    let gpu = Gpu::new(device, job.config())?;
     checker.begin(&gpu)?;
     let mut session = Session::new(&gpu, meter, checker, observer, job);
     let start = Instant::now();
@@ -80,10 +78,7 @@ pub(super) fn run<D: Device>(
     let Session { objects, measured, .. } = session;
 
     observer.observe(&gpu, Moment::LastWait);
-    if !gpu.wait(&gpu.submitted(), timeout)? {
-        let waited_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
-        return Err(Error::Timeout { what: Awaited::LastFrame, waited_ms });
-    }
+    wait(&gpu)?;
     let reads_checked = checker.finish()?;
     gpu.reclaim()?;
     observer.observe(&gpu, Moment::Idle);
@@ -109,6 +104,16 @@ pub(super) fn run<D: Device>(
     };
     measured.create_ns.sort_unstable();
     Ok(measured)
+}
+
+/// Waits until the GPU is idle.
+fn wait<D: Device>(gpu: &Gpu<D>) -> Result<(), Error> {
+    let timeout = gpu.config().frames.shutdown_timeout;
+    if gpu.wait(&gpu.submitted(), timeout)? {
+        return Ok(());
+    }
+    let waited_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+    Err(Error::Timeout { what: Awaited::LastFrame, waited_ms })
 }
 
 /// A replay under way.
@@ -153,15 +158,23 @@ impl<'a, D: Device, W: ReadChecker<D>, O: Observer<D>> Session<'a, D, W, O> {
             match *step {
                 Step::Create { slot, what } => {
                     let earlier = self.measured.create_ns.len();
+                    let name = program.names.get(&earlier).map(|name| &**name);
                     let start = Instant::now();
-                    let created = self.objects.create(self.gpu, slot, what, &program.shapes);
+                    let created = self.objects.create(self.gpu, slot, what, &program.shapes, name);
                     self.measured.create_ns.push(nanoseconds(start.elapsed()));
                     self.note(created)?;
                     self.objects.show(self.gpu, slot, (earlier, what), self.observer);
                 }
-                Step::Drop { slot } => {
+                Step::Drop { slot, is_final } => {
+                    let is_final = is_final || job.settings.final_frees;
+                    if is_final {
+                        wait(self.gpu)?;
+                    }
                     self.observer.observe(self.gpu, Moment::Dropped { slot });
                     self.objects.drop_slot(slot);
+                    if is_final {
+                        self.gpu.purge()?;
+                    }
                 }
                 Step::EndFrame => {
                     self.end(frame)?;

@@ -1,10 +1,12 @@
 //! Textures of a given number of bytes.
 //!
-//! A recording holds the number of bytes of a texture, not its extents and format. The replay creates a
+//! Most recordings hold the number of bytes of a texture, not its extents and format. The replay creates a
 //! texture of the same size whose memory requirement on the device exceeds it as little as possible.
 
 use tenure::device::{Device, Properties, ResourceDesc};
 use tenure::{Format, TextureDesc, Usage};
+
+use super::image::Image;
 
 /// The alignment of multisampled textures on Direct3D 12; no other resource has it.
 const MULTISAMPLED_ALIGNMENT: u64 = 4 << 20;
@@ -13,6 +15,17 @@ const SAMPLES: u32 = 4;
 const TILE_HEIGHT: u32 = 256;
 const TILE_ROWS: u32 = 64;
 
+/// A texture of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Wanted {
+    /// Bytes.
+    pub size: u64,
+    /// Bytes; a power of two.
+    pub align: u64,
+    /// The image, where the recording describes it and the device is to decide its size.
+    pub image: Option<Image>,
+}
+
 /// A texture's extents, format and samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
@@ -20,15 +33,45 @@ pub struct Shape {
     pub width: u32,
     /// Texels.
     pub height: u32,
+    /// Texels.
+    pub depth: u32,
     /// Array layers.
     pub layers: u32,
+    /// Mip levels.
+    pub mips: u32,
     /// Samples a texel.
     pub samples: u32,
     /// The format of a texel.
     pub format: Format,
+    /// The uses.
+    pub usage: Usage,
+    /// The memory requirement of a recorded image on the device, bytes; `None` for a texture that only has the recorded size.
+    pub image_bytes: Option<u64>,
 }
 
 impl Shape {
+    /// A texture of the recording, as the device creates it: the image itself if it can, otherwise one of its size.
+    pub fn wanted<D: Device>(device: &D, wanted: &Wanted) -> Self {
+        let image = wanted.image.and_then(|image| Self::of_image(device, &image));
+        image.unwrap_or_else(|| Self::of(device, wanted.size, wanted.align))
+    }
+
+    fn of_image<D: Device>(device: &D, image: &Image) -> Option<Self> {
+        let ([width, height, depth], layers, mips) = (image.extent, image.layers, image.mips);
+        let (samples, format, usage) = (image.samples, image.format()?, image.usage());
+        let shape = Self { width, height, depth, layers, mips, samples, format, usage, image_bytes: None };
+        let image_bytes = Some(shape.needs(device)?);
+        Some(Self { image_bytes, ..shape })
+    }
+
+    /// A plain two-dimensional texture.
+    pub(super) fn plain(width: u32, height: u32, layers: u32, samples: u32, format: Format) -> Self {
+        // Only targets have several samples.
+        let target = if samples > 1 { Usage::RENDER_TARGET } else { Usage::empty() };
+        let (usage, image_bytes) = (Usage::SHADER_READ | target, None);
+        Self { width, height, depth: 1, layers, mips: 1, samples, format, usage, image_bytes }
+    }
+
     /// A texture of at least `size` bytes, multisampled if `align` requires it; of all candidates the
     /// one with the smallest memory requirement, and of these the one nearest to `size`.
     ///
@@ -41,13 +84,16 @@ impl Shape {
                 .filter_map(|shape| Some((shape.needs(device)?, shape.bytes(), shape)))
                 .min_by_key(|&(needs, bytes, _)| (needs, bytes))
         });
-        let refused = Self { width: 0, height: 0, layers: 1, samples, format: Format::R8Unorm };
-        found.map_or(refused, |(_, _, shape)| shape)
+        let refused = || Self::plain(0, 0, 1, samples, Format::R8Unorm);
+        found.map_or_else(refused, |(_, _, shape)| shape)
     }
 
-    /// Bytes of its texels.
+    /// Bytes of its texels; of a recorded image, the memory that it requires.
     #[must_use]
     pub fn bytes(&self) -> u64 {
+        if let Some(bytes) = self.image_bytes {
+            return bytes;
+        }
         [self.height, self.layers, self.samples, self.format.block().bytes]
             .into_iter()
             .fold(u64::from(self.width), |bytes, factor| bytes.saturating_mul(u64::from(factor)))
@@ -56,12 +102,13 @@ impl Shape {
     /// The texture to create.
     #[must_use]
     pub fn desc(&self) -> TextureDesc {
-        // Only targets have several samples.
-        let target = if self.samples > 1 { Usage::RENDER_TARGET } else { Usage::empty() };
-        TextureDesc::d2(self.width, self.height, self.format, Usage::SHADER_READ | target)
-            .layers(self.layers)
-            .samples(self.samples)
-            .name("texture")
+        let Self { width, height, depth, layers, mips, samples, format, usage, .. } = *self;
+        let desc = if depth > 1 {
+            TextureDesc::d3(width, height, depth, format, usage)
+        } else {
+            TextureDesc::d2(width, height, format, usage).layers(layers).samples(samples)
+        };
+        desc.mips(mips).name("texture")
     }
 
     fn needs<D: Device>(&self, device: &D) -> Option<u64> {
@@ -84,7 +131,7 @@ fn candidates(
     powers.chain(rows).filter(move |height| *height <= limit).filter_map(move |height| {
         let width = texels.div_ceil(layers).div_ceil(u64::from(height));
         let (width, layers) = (u32::try_from(width).ok()?, u32::try_from(layers).ok()?);
-        (width <= limit).then_some(Shape { width, height, layers, samples, format })
+        (width <= limit).then(|| Shape::plain(width, height, layers, samples, format))
     })
 }
 

@@ -1,7 +1,7 @@
 //! Replays on the simulated device.
 
 use tenure::sim;
-use tenure_trace::Trace;
+use tenure_trace::{Header, Trace};
 
 use super::checker::{InSimulation, SimulatedChecker};
 use super::counted::Counted;
@@ -21,10 +21,22 @@ pub struct Simulated {
     pub profile: sim::Profile,
 }
 
+/// The profile that is, or is like, the device of a recording; `None` if the recording does not name one.
+pub fn recorded_profile(header: &Header) -> Option<sim::Profile> {
+    let named = header.get("profile").and_then(sim::Profile::by_name);
+    named.or_else(|| match header.get("api")? {
+        "vulkan" => Some(sim::Profile::VULKAN_NVIDIA),
+        "d3d12" => Some(sim::Profile::default()),
+        _ => None,
+    })
+}
+
 impl Target for Simulated {
     fn prepare(&self, trace: &Trace) -> Result<Program, NoDevice> {
         let device = sim::Device::new(self.profile);
-        Ok(Program::new(trace, |size, align| Shape::of(&device, size, align)))
+        // The recorded sizes are those of the recorded device.
+        let is_another = recorded_profile(&trace.header) != Some(self.profile);
+        Ok(Program::new(trace, is_another, |wanted| Shape::wanted(&device, wanted)))
     }
 
     fn replay(&self, job: &Job<'_>) -> Result<Outcome, ReplayError> {

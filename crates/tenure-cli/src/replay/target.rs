@@ -16,6 +16,8 @@ pub struct Settings {
     /// Buffers and textures that only the GPU uses are created as [movable](tenure::BufferDesc::movable). On real
     /// devices resources do not move, because the checks there pin the ones that they read.
     pub movable: bool,
+    /// Every free is [final](tenure_trace::Details::is_final), not only those that the recording marks.
+    pub final_frees: bool,
 }
 
 /// One replay.

@@ -99,7 +99,7 @@ mod tests {
         let mut objects = Objects::new(MESHES + 2, 1, false);
         for slot in 0..MESHES + 2 {
             let memory = if slot < MESHES { MemoryUse::GpuOnly } else { MemoryUse::Upload };
-            objects.create(&gpu, slot, What::Buffer { size: 100, align: 4, memory }, &[]).unwrap();
+            objects.create(&gpu, slot, What::Buffer { size: 100, align: 4, memory }, &[], None).unwrap();
         }
         let mut rng = Rng::new(2);
         for frame in 0..10 {

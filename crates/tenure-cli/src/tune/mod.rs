@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use tenure::{Config, config::Strategy};
 use tenure_trace::Trace;
 
-use crate::args::TuneArgs;
+use crate::args::{TuneArgs, chosen_profile};
 use crate::error::CliError;
 use crate::input::Input;
 use crate::output;
@@ -26,11 +26,12 @@ use search::{Limits, Search};
 
 pub(crate) fn run(args: &TuneArgs) -> Result<Verdict, CliError> {
     let (name, trace) = Input::open(&args.file)?.trace()?;
-    let target = Simulated { profile: args.profile.unwrap_or_default() };
+    let target = Simulated { profile: chosen_profile(args.profile, &trace.header) };
     let program = target.prepare(&trace)?;
     let bar = output::progress(args.runs, "tuning");
     let ended = Cell::new(0);
-    let replays = Replays { target, name: &name, trace: &trace, program: &program };
+    let final_frees = args.frames_in_flight == 0;
+    let replays = Replays { target, name: &name, trace: &trace, program: &program, final_frees };
     let replay = |config: &Config, seed| {
         let outcome = replays.replay(config, seed);
         ended.set(ended.get() + 1);
@@ -58,12 +59,14 @@ struct Replays<'a> {
     name: &'a str,
     trace: &'a Trace,
     program: &'a Program,
+    final_frees: bool,
 }
 
 impl Replays<'_> {
     fn replay(&self, config: &Config, seed: u64) -> Result<Figures, CliError> {
         let strategy: Strategy = config.pools.strategy;
-        let settings = Settings { config: config.clone(), seed, movable: false };
+        let settings =
+            Settings { config: config.clone(), seed, movable: false, final_frees: self.final_frees };
         let job = Job {
             name: self.name,
             summary: &self.trace.summary,

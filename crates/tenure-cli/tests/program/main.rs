@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+#[cfg(unix)]
+mod capture;
 mod cli;
 mod compare;
 mod counted;
@@ -19,3 +21,4 @@ mod replay;
 mod report;
 mod running;
 mod tune;
+mod version_2;

@@ -85,7 +85,7 @@ fn recordings_replay_clean_on_every_profile_and_far_behind() {
             for (frames_in_flight, seed) in [(1, 5), (8, 6)] {
                 let config = Config::from(FrameConfig::default().in_flight(frames_in_flight));
                 let (target, settings) =
-                    (Simulated { profile: *profile }, Settings { config, seed, movable: false });
+                    (Simulated { profile: *profile }, Settings { config, seed, ..Settings::default() });
                 for strategy in STRATEGIES {
                     assert_clean(&replay(&target, (&name, &trace), strategy, &settings));
                 }

@@ -94,7 +94,7 @@ fn failures_of_the_default_are_status_1_and_damage_is_status_2() {
     assert_eq!((status(&output), stdout(&output)), (2, String::new()));
     assert!(stderr(&output).starts_with(&path), "{}", stderr(&output));
     for arguments in
-        [&["--runs", "0"][..], &["--seed", "x"], &["--goal", "none"], &["--frames-in-flight", "0"]]
+        [&["--runs", "0"][..], &["--seed", "x"], &["--goal", "none"], &["--frames-in-flight", "17"]]
     {
         assert_eq!(status(&run(&[&["tune", &path], arguments].concat())), 2, "{arguments:?}");
     }

@@ -388,12 +388,13 @@ impl<D: Device> Context<D> {
         Call { context: self, _events: InCall::begin() }
     }
 
-    /// Wakes the tasks whose readbacks are complete as far as the clock knows; all tasks, once the device is
+    /// Tells the recorder, and wakes the tasks whose readbacks are complete as far as the clock knows; all tasks, once the device is
     /// lost. Must be called without locks, because wakers are the program's code. One atomic load when nothing
     /// is new.
     #[inline]
     pub(crate) fn tell_news(&self) {
         if self.clock.take_news() {
+            self.recorder.tell_with(|recorder| recorder.completed(&self.clock.completed()));
             self.awaited.wake(&self.clock);
         }
     }

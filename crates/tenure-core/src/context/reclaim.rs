@@ -156,9 +156,12 @@ impl<D: Device> Context<D> {
         is_finished
     }
 
-    /// After a submission: in a program without frames, every [`RECLAIM_INTERVAL`]th of a queue reclaims objects. After the
+    /// After a submission: tells the recorder. In a program without frames, every [`RECLAIM_INTERVAL`]th of a queue reclaims objects. After the
     /// shutdown like [`settle`](Self::settle), and waits for the submission, which nothing else would do.
     pub(crate) fn settle_submission(&self, submitted: Option<QueueSerial>) {
+        if let Some(submission) = submitted {
+            self.recorder.tell_with(|recorder| recorder.submitted(submission));
+        }
         if submitted.is_some_and(|at| at.serial.is_multiple_of(RECLAIM_INTERVAL)) {
             self.reclaim_without_frames();
         }

@@ -587,7 +587,8 @@ impl<D: Device> Gpu<D> {
     /// Begins to record the program's allocations; once for a manager, best before anything is created. `false` when a recorder
     /// is already set.
     pub fn set_recorder(&self, recorder: Box<dyn Recorder>) -> bool {
-        self.shared.context.recorder.set(recorder)
+        let context = &self.shared.context;
+        context.recorder.set(recorder, context.device().properties())
     }
 
     /// Waits for the GPU, for a bounded time, releases everything and reports leaks.

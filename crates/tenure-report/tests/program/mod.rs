@@ -53,6 +53,7 @@ pub(crate) fn run(events: impl IntoIterator<Item = Event>, labels: impl Fn(u64) 
                 frames.push((gpu.stats(), gpu.pool_reports()));
                 frame = gpu.begin_frame().unwrap();
             }
+            _ => {}
         }
     }
     frame.end().unwrap();

@@ -8,3 +8,4 @@ mod generated;
 mod recorder;
 mod recordings;
 mod round_trip;
+mod version_2;

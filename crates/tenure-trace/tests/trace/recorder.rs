@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use tenure_core::{Buffer, BufferDesc, Config, Format, Gpu, MemoryUse, TextureDesc, Usage};
+use tenure_core::device::prelude::*;
+use tenure_core::{Buffer, BufferDesc, Config, Format, Gpu, MemoryUse, Queue, TextureDesc, Usage};
 use tenure_sim as sim;
 use tenure_trace::{
-    Encoding, Event, Kind, Layout, MemoryKind, Trace, TraceError, TraceRecorder, TraceWriter, read_all,
+    Encoding, Event, Header, HeapKind, Kind, Layout, MemoryKind, Trace, TraceError, TraceRecorder,
+    TraceWriter, read_all,
 };
 
 type SimGpu = Gpu<sim::Device>;
@@ -118,6 +120,91 @@ fn the_frame_column_is_the_last_mark_before() {
         Event::Alloc { id: 2, size, align, kind, frame: 2 },
     ];
     assert_eq!(finish(recorder).events, expected);
+}
+
+#[test]
+fn the_device_and_the_details_are_recorded() {
+    let device = sim::Device::new(sim::Profile::VULKAN_NVIDIA);
+    let properties = device.properties().clone();
+    let gpu = Gpu::new(device, Config::default()).unwrap();
+    let record = |has_names: bool| {
+        let mut header = Header::default();
+        header.set("profile", "vulkan-nvidia");
+        header.set("device", "a card");
+        let mut writer = TraceWriter::new(Vec::new(), Encoding::Plain).unwrap();
+        writer.set_header(header).unwrap();
+        let recorder = TraceRecorder::new(writer);
+        if has_names { recorder.with_names() } else { recorder }
+    };
+    let recorder = record(true);
+    assert!(gpu.set_recorder(recorder.hook()));
+    let rock = BufferDesc::new(5000, Usage::VERTEX).name("rock, grey");
+    drop(gpu.create_buffer(&rock).unwrap());
+    gpu.begin_frame().unwrap().end().unwrap();
+    let staging = BufferDesc::new(70_000, Usage::COPY_SRC).memory(MemoryUse::Upload);
+    let target = TextureDesc::d2(4096, 4096, Format::Rgba8Unorm, Usage::RENDER_TARGET).name("target");
+    thread::scope(|scope| scope.spawn(|| drop(gpu.create_buffer(&staging).unwrap())).join().unwrap());
+    drop(gpu.create_texture(&target).unwrap());
+    let trace = finish(recorder);
+
+    let header = &trace.header;
+    let keys = ["api", "device", "profile", "limit.allocations"].map(|key| header.get(key).unwrap());
+    let limit = properties.max_allocations.to_string();
+    assert_eq!(keys, ["vulkan", "a card", "vulkan-nvidia", limit.as_str()], "the program's keys come first");
+    let types = (0..).map_while(|number| header.memory_type(number));
+    let recorded: Vec<_> = types.map(|recorded| (recorded.is_local(), recorded.heap)).collect();
+    let expected = properties.memory_types.iter().map(|memory| {
+        (properties.memory_heaps[usize::from(memory.heap)].device_local, u32::from(memory.heap))
+    });
+    assert_eq!(recorded, expected.collect::<Vec<_>>());
+
+    let allocs: Vec<_> = trace.iter().filter(|(event, _)| matches!(event, Event::Alloc { .. })).collect();
+    let names: Vec<_> = allocs.iter().map(|(_, details)| details.name.as_deref()).collect();
+    assert_eq!(names, [Some("rock, grey"), None, Some("target")]);
+    let heaps: Vec<_> = allocs.iter().map(|(_, details)| details.heap.unwrap()).collect();
+    assert_eq!(heaps, [HeapKind::Local, HeapKind::Host, HeapKind::Local]);
+    let dedicated: Vec<_> = allocs.iter().map(|(_, details)| details.is_dedicated).collect();
+    assert_eq!(dedicated, [false, false, true]);
+    for (_, details) in &allocs {
+        let memory = header.memory_type(details.memory_type.unwrap()).unwrap();
+        assert_eq!(memory.is_local(), details.heap == Some(HeapKind::Local));
+    }
+    let threads: Vec<_> = trace.iter().map(|(_, details)| details.thread.unwrap()).collect();
+    assert!(threads[3] != threads[0] && threads[5] == threads[0], "{threads:?}");
+    let times: Vec<_> = trace.iter().map(|(_, details)| details.time_us.unwrap()).collect();
+    assert!(times.is_sorted(), "{times:?}");
+    assert_eq!(trace.summary.final_frees, 0, "the GPU may still use the memory");
+
+    let gpu = self::gpu();
+    let recorder = record(false);
+    assert!(gpu.set_recorder(recorder.hook()));
+    drop(gpu.create_buffer(&rock).unwrap());
+    assert_eq!(finish(recorder).details(0).name, None, "names are asked for");
+}
+
+#[test]
+fn submissions_are_recorded_with_their_ends() {
+    let options = sim::DeviceConfig::new(sim::Profile::VULKAN_NVIDIA).lag(sim::Lag::Submissions(2));
+    let gpu = Gpu::new(sim::Device::with_config(options), Config::default()).unwrap();
+    let recorder = recorder(&gpu, Encoding::Plain);
+    for _ in 0..5 {
+        let frame = gpu.begin_frame().unwrap();
+        frame.submit(frame.record(Queue::Graphics, "work").unwrap()).unwrap();
+        frame.end().unwrap();
+    }
+    assert!(gpu.wait(&gpu.submitted(), std::time::Duration::from_secs(1)).unwrap());
+    gpu.purge().unwrap();
+    let trace = finish(recorder);
+    assert_eq!(trace.summary.submissions, 5);
+    let done = trace.events.iter().filter_map(|event| match event {
+        Event::Done { number, .. } => Some(*number),
+        _ => None,
+    });
+    assert_eq!(done.collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+    let place = |wanted: fn(&Event) -> bool| trace.events.iter().position(wanted).unwrap();
+    let first_done = place(|event| matches!(event, Event::Done { number: 1, .. }));
+    let next_frame = place(|event| matches!(event, Event::Frame { number: 1 }));
+    assert!(first_done > next_frame, "the GPU lags: {:?}", trace.events);
 }
 
 /// Takes writes up to a number of bytes, then fails.

@@ -4,8 +4,8 @@ use std::io::{self, Read, Write};
 
 use proptest::prelude::*;
 use tenure_trace::{
-    Encoding, Event, Kind, Layout, MemoryKind, Reason, Trace, TraceError, TraceReader, TraceWriter, check,
-    read_all,
+    Encoding, Event, Header, Kind, Layout, MemoryKind, Reason, Trace, TraceError, TraceReader, TraceWriter,
+    check, read_all,
 };
 
 const KIND: Kind = Kind::new(MemoryKind::GpuOnly, Layout::Linear);
@@ -29,12 +29,13 @@ impl Read for Dripping<'_> {
 
 proptest! {
     #[test]
-    fn events_survive_a_round_trip(events in crate::common::valid_events()) {
-        let expected = Trace::from_events(events.iter().copied()).unwrap();
+    fn events_survive_a_round_trip(lines in crate::common::valid_lines()) {
+        let expected = Trace::new(Header::default(), lines.clone()).unwrap();
+        let events: Vec<_> = lines.iter().map(|(event, _)| *event).collect();
         for encoding in crate::common::encodings() {
-            let file = crate::common::written(&events, encoding);
+            let file = crate::common::written(&lines, encoding);
             let trace = read_all(file.as_slice(), "t").unwrap();
-            prop_assert_eq!(&trace.events, &events);
+            prop_assert!(trace.iter().map(|(event, details)| (*event, details.clone())).eq(lines.clone()));
             prop_assert_eq!(&trace, &expected);
             prop_assert_eq!(check(file.as_slice(), "t").unwrap(), trace.summary);
 
@@ -47,8 +48,9 @@ proptest! {
     }
 
     #[test]
-    fn compressed_files_put_together_are_one_text(events in crate::common::valid_events(), cut in any::<prop::sample::Index>()) {
-        let text = crate::common::written(&events, Encoding::Plain);
+    fn compressed_files_put_together_are_one_text(lines in crate::common::valid_lines(), cut in any::<prop::sample::Index>()) {
+        let text = crate::common::written(&lines, Encoding::Plain);
+        let events: Vec<_> = lines.iter().map(|(event, _)| *event).collect();
         let (first, second) = text.split_at(cut.index(text.len()));
         let mut gzip = Vec::new();
         for part in [first, second] {
@@ -106,15 +108,15 @@ fn a_refused_event_leaves_no_trace() {
     ];
     for (event, expected) in refused {
         match writer.event(&event) {
-            Err(TraceError::Refused { line: 3, reason }) => assert_eq!(reason, expected),
+            Err(TraceError::Refused { line: 4, reason }) => assert_eq!(reason, expected),
             other => panic!("{event:?} gave {other:?}"),
         }
     }
     writer.event(&alloc(2, 4)).unwrap();
     assert_eq!(writer.summary().live_at_end.len(), 2);
     let text = String::from_utf8(writer.finish().unwrap()).unwrap();
-    assert_eq!(text.lines().count(), 3);
-    assert!(text.ends_with("\nalloc,2,4,16,gpu_only+linear,0\n"));
+    assert_eq!(text.lines().count(), 4);
+    assert!(text.ends_with("\nalloc,2,4,16,gpu_only+linear,0,\n"));
 }
 
 /// A sink with room for a number of bytes.
@@ -137,12 +139,12 @@ impl Write for Full {
 
 #[test]
 fn a_full_disk_is_reported_by_finish_at_the_latest() {
-    let events: Vec<_> = (1..20_000).map(|number| Event::Frame { number }).collect();
+    let lines = crate::common::frames(1..20_000);
     for encoding in crate::common::encodings() {
-        let needed = crate::common::written(&events, encoding).len();
+        let needed = crate::common::written(&lines, encoding).len();
         for room in [0, 1, needed / 2, needed - 1] {
             let mut writer = TraceWriter::new(Full(room), encoding).unwrap();
-            let failed = events.iter().any(|event| writer.event(event).is_err());
+            let failed = lines.iter().any(|(event, _)| writer.event(event).is_err());
             assert!(!failed || writer.flush().is_err(), "{encoding}: works again after a failure");
             match writer.finish() {
                 Err(TraceError::Write { error }) => {
@@ -152,7 +154,7 @@ fn a_full_disk_is_reported_by_finish_at_the_latest() {
             }
         }
         let mut writer = TraceWriter::new(Full(needed), encoding).unwrap();
-        assert!(events.iter().all(|event| writer.event(event).is_ok()));
+        assert!(lines.iter().all(|(event, _)| writer.event(event).is_ok()));
         assert!(writer.finish().is_ok());
     }
 }

@@ -1,0 +1,110 @@
+//! `tenure capture` on programs that write the log themselves: shells, which need no device.
+
+use std::fs;
+use std::process::Output;
+
+use serde_json::Value;
+use tempfile::tempdir;
+use tenure_trace::read_all;
+
+use crate::running::{objects, run, status, stderr, stdout};
+
+/// A shell with logs of two devices of a process. The second has more memory.
+const TWO_DEVICES: &str = r#"
+cd "$TENURE_CAPTURE"
+head="1 0 capture 1\n1 0 device A card\n1 0 ids 10005 0 4 1\n1 0 type 0 15 0\n"
+printf "$head"'2 0 M 1 100 0\n3 0 end\n' > 7-0.log
+printf "$head"'2 0 M 1 4096 0\n2 0 R 2 b 1000 80\n2 0 B 2 1 0 1000 64 0\n3 0 P 0\n4 0 D 2\n5 0 F 1\n6 0 en' > 7-1.log
+exit 7
+"#;
+
+fn capture(more: &[&str], script: &str) -> Output {
+    run(&[&["capture"], more, &["--", "sh", "-c", script]].concat())
+}
+
+#[test]
+fn the_device_with_the_most_memory_is_shown_and_all_are_written() {
+    let folder = tempdir().unwrap();
+    let file = folder.path().join("two.csv.gz");
+    let output = capture(&["--out", file.to_str().unwrap()], TWO_DEVICES);
+    assert_eq!((status(&output), stderr(&output).as_str()), (7, ""));
+    let text = stdout(&output);
+    for wanted in [
+        "sh on A card, replayed as vulkan-lavapipe.\nFrames: 1; resources: 1, of at most 0.0 MiB at once.",
+        "the program's own blocks",
+        "tenure, pooled",
+        "one committed resource each",
+        "Other devices of the program, with less memory: 1.",
+        "ended without destroying its device",
+        "two.csv.gz: ",
+        "two-2.csv.gz: ",
+    ] {
+        assert!(text.contains(wanted), "{wanted} in {text}");
+    }
+    let trace = read_all(fs::File::open(&file).unwrap(), "two").unwrap();
+    assert_eq!((trace.summary.allocs, trace.summary.frees, trace.summary.frames), (1, 1, 1));
+    assert_eq!(trace.summary.peak_live_bytes, 1000);
+}
+
+#[test]
+fn figures_are_also_json() {
+    let output = capture(&["--json"], TWO_DEVICES);
+    let found = &objects(&output)[0];
+    assert_eq!(found["own"]["peak_bytes"], 4096);
+    assert_eq!(found["own"]["allocations"], 1);
+    assert_eq!(found["committed"]["driver_allocations"], 1);
+    assert_eq!(found["pooled"]["strategy"], "pooled");
+    assert_eq!((&found["program"], &found["device"]), (&Value::from("sh"), &Value::from("A card")));
+}
+
+#[test]
+fn a_program_finds_the_layer_and_its_folder_and_both_go() {
+    let folder = tempdir().unwrap();
+    let note = folder.path().join("note");
+    let script = format!(
+        "echo \"$TENURE_CAPTURE|$VK_ADD_IMPLICIT_LAYER_PATH|$VK_INSTANCE_LAYERS|$TENURE_CAPTURE_AS|$TENURE_CAPTURE_NAMES\" > \
+         '{0}'; cat \"$VK_ADD_LAYER_PATH\"/*.json >> '{0}'",
+        note.display()
+    );
+    let output = capture(&["--as", "mobile", "--names"], &script);
+    let text = fs::read_to_string(&note).unwrap();
+    let (variables, manifest) = text.split_once('\n').unwrap();
+    let [logs, layers, active, card, names] = variables.split('|').collect::<Vec<_>>()[..] else {
+        panic!("{variables}")
+    };
+    assert_eq!((logs, active, names), (layers, "VK_LAYER_TENURE_capture", "1"));
+    assert!(card.starts_with("name=vulkan-mobile heaps="), "{card}");
+    let manifest: Value = serde_json::from_str(manifest).unwrap();
+    let library = manifest["layer"]["library_path"].as_str().unwrap();
+    assert!(fs::metadata(library).unwrap().is_file(), "{library}");
+    assert!(fs::metadata(logs).is_err(), "the folder is gone");
+    // It wrote no log.
+    assert_eq!(status(&output), 2);
+    assert!(
+        stderr(&output).starts_with("sh used no Vulkan device that the layer saw."),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn the_status_is_that_of_the_program_also_without_a_device_and_after_a_signal() {
+    assert_eq!(status(&capture(&[], "exit 3")), 3);
+    assert_eq!(status(&capture(&[], "kill -9 $$")), 128 + 9);
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let output = run(&["capture", "--layer", "/nowhere/layer.so", "--", "sh"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("there is no /nowhere/layer.so: build the layer by `cargo build"));
+    let folder = tempdir().unwrap();
+    let file = folder.path().join("game.csv");
+    let output = run(&["capture", "--out", file.to_str().unwrap(), "--", "/nowhere/game"]);
+    assert_eq!((status(&output), file.exists()), (2, false), "no file in vain");
+    assert!(stderr(&output).starts_with("cannot start game: "), "{}", stderr(&output));
+    assert_eq!(status(&run(&["capture"])), 2);
+    let output = capture(&["--out", "/nowhere/game.csv"], TWO_DEVICES);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("/nowhere/game.csv: "), "{}", stderr(&output));
+}
