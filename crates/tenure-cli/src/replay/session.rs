@@ -173,7 +173,7 @@ impl<'a, D: Device, W: ReadChecker<D>, O: Observer<D>> Session<'a, D, W, O> {
                     self.observer.observe(self.gpu, Moment::Dropped { slot });
                     self.objects.drop_slot(slot);
                     if is_final {
-                        self.gpu.purge()?;
+                        self.gpu.reclaim()?;
                     }
                 }
                 Step::EndFrame => {

@@ -193,7 +193,7 @@ fn submissions_are_recorded_with_their_ends() {
         frame.end().unwrap();
     }
     assert!(gpu.wait(&gpu.submitted(), std::time::Duration::from_secs(1)).unwrap());
-    gpu.purge().unwrap();
+    gpu.reclaim().unwrap();
     let trace = finish(recorder);
     assert_eq!(trace.summary.submissions, 5);
     let done = trace.events.iter().filter_map(|event| match event {
