@@ -55,8 +55,7 @@ pub(super) fn begin<'a, D: Device>(
     };
     let exchange = movable.current.lock();
     let ((may_move, stays), is_held) = (check(&exchange), exchange.is_held());
-    let is_dropped = exchange.value().location.is_none();
-    debug_assert!(may_move || stays || is_dropped, "a planned resource moves nowhere else");
+    debug_assert!(may_move || stays || exchange.value().location.is_none(), "it moves only as planned");
     drop(exchange);
     if !may_move {
         context.pools.cancel_move(planned);
