@@ -24,6 +24,15 @@ pub(crate) enum Call {
     EndFrame,
 }
 
+/// Memory from the driver.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reserved {
+    /// The most bytes at once.
+    pub(crate) peak: u64,
+    /// Memory allocations of the driver.
+    pub(crate) driver_allocations: u64,
+}
+
 /// The calls of a recording.
 pub(crate) struct Script {
     pub(crate) name: String,
@@ -31,14 +40,20 @@ pub(crate) struct Script {
     pub(crate) slots: usize,
     /// The peak of requested live bytes.
     pub(crate) peak_bytes: u64,
+    /// The memory that the program itself took from the driver, if it was recorded.
+    pub(crate) own: Option<Reserved>,
 }
 
-/// Reads a recording. Allocations that are live at the end are not freed.
+/// Reads a recording. Allocations that are live at the end are not freed. Memory of others, which the program imported, is
+/// left out.
 ///
 /// # Errors
 /// The file cannot be read, is not a valid recording, or has no allocation.
 pub(crate) fn read(path: &Path) -> Result<Script> {
-    let events = TraceReader::open(path)?.map(|event| Ok(event?));
+    let mut reader = TraceReader::open(path)?;
+    let events = std::iter::from_fn(|| Some(reader.next()?.map(|event| (event, reader.details().is_import))));
+    let events = events.filter(|event| !event.as_ref().is_ok_and(|(_, is_import)| *is_import));
+    let events = events.map(|event| Ok(event?.0));
     let file = path.file_name().map_or_else(|| path.display().to_string(), |name| name.display().to_string());
     Script::new(file.split('.').next().unwrap_or(&file), events)
 }
@@ -51,6 +66,7 @@ impl Script {
     pub(crate) fn new(name: &str, events: impl IntoIterator<Item = Result<Event>>) -> Result<Self> {
         let (mut calls, mut taken, mut vacant) = (Vec::new(), HashMap::new(), Vec::new());
         let (mut slots, mut live, mut peak_bytes) = (0, 0, 0);
+        let (mut own, mut blocks) = (None::<Reserved>, HashMap::new());
         for event in events {
             match event? {
                 Event::Alloc { id, size, align, kind, .. } => {
@@ -71,12 +87,22 @@ impl Script {
                     }
                 }
                 Event::Frame { .. } => calls.push(Call::EndFrame),
+                Event::Block { id, size, .. } => {
+                    blocks.insert(id, size);
+                    let own = own.get_or_insert_default();
+                    own.peak = own.peak.max(blocks.values().sum());
+                    own.driver_allocations += 1;
+                }
+                // Imported blocks are not there.
+                Event::Unblock { id, .. } => {
+                    blocks.remove(&id);
+                }
                 _ => {}
             }
         }
         if slots == 0 {
             return Err(format!("{name}: there is no allocation in it").into());
         }
-        Ok(Self { name: name.to_owned(), calls, slots, peak_bytes })
+        Ok(Self { name: name.to_owned(), calls, slots, peak_bytes, own })
     }
 }

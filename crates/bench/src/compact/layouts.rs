@@ -41,7 +41,7 @@ fn thinned(name: &str, count: usize, sizes: std::ops::Range<u64>, left: u64) -> 
     let mut calls: Vec<_> =
         requests.into_iter().enumerate().map(|(slot, request)| Call::Allocate { slot, request }).collect();
     calls.extend((0..count).filter(|_| rng.below(left) > 0).map(|slot| Call::Free { slot }));
-    Script { name: name.to_owned(), calls, slots: count, peak_bytes }
+    Script { name: name.to_owned(), calls, slots: count, peak_bytes, own: None }
 }
 
 /// A script up to the point with the most freed bytes since its peak.

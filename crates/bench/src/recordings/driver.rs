@@ -42,6 +42,11 @@ pub(crate) fn peak() -> u64 {
     COUNT.get().peak
 }
 
+/// The number of allocations since [`install`].
+pub(crate) fn made() -> u64 {
+    COUNT.get().made
+}
+
 /// The allocated bytes.
 #[cfg(not(windows))]
 pub(crate) fn taken() -> u64 {

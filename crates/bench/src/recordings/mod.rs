@@ -14,7 +14,7 @@ mod wgpu;
 use std::path::{Path, PathBuf};
 
 use crate::Result;
-use crate::script::{self, Script};
+use crate::script::{self, Reserved, Script};
 use crate::suballoc::chosen;
 use crate::table::table;
 use crate::timing::{Percentiles, clock, medians};
@@ -66,7 +66,14 @@ pub fn run(args: &Args) -> Result {
             recording: &script.name,
             peer,
             calls: [medians(&times.allocations), medians(&times.frees)],
-            reserved: times.peak_reserved,
+            memory: times.memory,
+            live: script.peak_bytes,
+        }));
+        lines.extend(script.own.map(|memory| Line {
+            recording: &script.name,
+            peer: "the program",
+            calls: [Vec::new(), Vec::new()],
+            memory,
             live: script.peak_bytes,
         }));
     }
@@ -74,7 +81,8 @@ pub fn run(args: &Args) -> Result {
         let all: Vec<_> = peers.iter().map(|(peer, _)| Line::all(&lines, peer)).collect();
         lines.extend(all);
     }
-    let header = "recording | peer | allocate, ns: p50 | p99 | p99.99 | free, ns: p50 | p99 | p99.99 | reserved / live";
+    let header = "recording | peer | allocate, ns: p50 | p99 | p99.99 | free, ns: p50 | p99 | p99.99 | reserved / live | \
+                  driver allocations";
     println!(
         "The clock's own {clock} ns are taken off each call.\n\n{}",
         table(header, lines.iter().map(Line::row))
@@ -104,8 +112,7 @@ struct Line<'a> {
     peer: &'static str,
     /// The median of each allocation and of each free, in nanoseconds.
     calls: [Vec<u32>; 2],
-    /// The peak of the bytes of all blocks.
-    reserved: u64,
+    memory: Reserved,
     /// The peak of the live bytes.
     live: u64,
 }
@@ -118,17 +125,25 @@ impl Line<'_> {
             recording: "all",
             peer,
             calls: [0, 1].map(|kind| lines().flat_map(|line| line.calls[kind].iter().copied()).collect()),
-            reserved: lines().map(|line| line.reserved).sum(),
+            memory: Reserved {
+                peak: lines().map(|line| line.memory.peak).sum(),
+                driver_allocations: lines().map(|line| line.memory.driver_allocations).sum(),
+            },
             live: lines().map(|line| line.live).sum(),
         }
     }
 
     fn row(&self) -> String {
         let [allocate, free] = self.calls.each_ref().map(|times| {
+            // The program's own calls were not timed.
+            if times.is_empty() {
+                return "– | – | –".to_owned();
+            }
             let Percentiles { p50, p99, p9999, .. } = Percentiles::of(times.clone());
             format!("{p50} | {p99} | {p9999}")
         });
-        let reserved = self.reserved as f64 / self.live as f64;
-        format!("{} | {} | {allocate} | {free} | {reserved:.3}", self.recording, self.peer)
+        let reserved = self.memory.peak as f64 / self.live as f64;
+        let driver = self.memory.driver_allocations;
+        format!("{} | {} | {allocate} | {free} | {reserved:.3} | {driver}", self.recording, self.peer)
     }
 }

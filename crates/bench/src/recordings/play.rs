@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use crate::Result;
-use crate::script::{Call, Request, Script};
+use crate::script::{Call, Request, Reserved, Script};
 use crate::timing::nanoseconds;
 
 /// An allocator that can replay a script.
@@ -26,14 +26,17 @@ pub(crate) trait Player: Sized {
 
     /// The peak of the bytes of all blocks.
     fn peak_reserved(&self) -> u64;
+
+    /// Memory allocations of the driver so far.
+    fn driver_allocations(&self) -> u64;
 }
 
-/// Nanoseconds of each call, round by round, and the peak of the bytes of all blocks.
+/// Nanoseconds of each call, round by round, and the memory.
 #[derive(Default)]
 pub(super) struct Times {
     pub(super) allocations: Vec<Vec<u32>>,
     pub(super) frees: Vec<Vec<u32>>,
-    pub(super) peak_reserved: u64,
+    pub(super) memory: Reserved,
 }
 
 /// The handles of a script's slots.
@@ -70,7 +73,7 @@ pub(super) fn play<P: Player>(script: &Script, clock: u32, times: &mut Times) ->
     }
     times.allocations.push(allocations);
     times.frees.push(frees);
-    times.peak_reserved = times.peak_reserved.max(player.peak_reserved());
+    times.memory = Reserved { peak: player.peak_reserved(), driver_allocations: player.driver_allocations() };
     // Some allocators require to be empty when dropped.
     handles.into_iter().flatten().try_for_each(|handle| player.free(handle))
 }

@@ -59,4 +59,8 @@ impl Player for Pools {
     fn peak_reserved(&self) -> u64 {
         self.pools.totals().peak_reserved
     }
+
+    fn driver_allocations(&self) -> u64 {
+        self.pools.totals().heaps_made
+    }
 }

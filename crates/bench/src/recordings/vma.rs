@@ -54,4 +54,8 @@ impl Player for Vma {
     fn peak_reserved(&self) -> u64 {
         driver::peak()
     }
+
+    fn driver_allocations(&self) -> u64 {
+        driver::made()
+    }
 }

@@ -70,6 +70,10 @@ macro_rules! player {
                 fn peak_reserved(&self) -> u64 {
                     driver::peak()
                 }
+
+                fn driver_allocations(&self) -> u64 {
+                    driver::made()
+                }
             }
         }
     };

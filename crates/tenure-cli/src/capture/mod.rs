@@ -1,6 +1,7 @@
 //! `tenure capture`: runs a program with the layer of `tenure-capture`, turns its logs into recordings, and compares the
 //! program's own memory with that of replays.
 
+mod blocks;
 mod card;
 mod convert;
 mod folder;
@@ -23,6 +24,7 @@ use crate::error::{CaptureError, CliError};
 use crate::feature::Feature;
 use crate::replay::{Outcome, Settings, Simulated, Verdict};
 use crate::{compare, output};
+use blocks::Blocks;
 use convert::{Own, Recording};
 use program::Run;
 
@@ -39,6 +41,7 @@ struct Comparison {
     /// Frames, or submissions of a program that presents nothing.
     frames: u64,
     own: Own,
+    blocks: Blocks,
     pooled: Outcome,
     committed: Outcome,
 }
@@ -122,6 +125,7 @@ fn compared(program: &str, recording: &Recording) -> Result<Comparison, CliError
         profile: profile.name(),
         frames: recording.frames,
         own: recording.own,
+        blocks: Blocks::of(&trace),
         pooled,
         committed,
     })

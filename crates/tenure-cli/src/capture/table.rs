@@ -9,7 +9,7 @@ use crate::table::{count, mib};
 
 /// The table, and sentences about everything else.
 pub(super) fn text(comparison: &Comparison, recording: &Recording, devices: usize) -> String {
-    let Comparison { program, device, profile, frames, own, pooled, committed } = comparison;
+    let Comparison { program, device, profile, frames, own, blocks, pooled, committed } = comparison;
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED);
     table.set_header(["", "the program's own blocks", "tenure, pooled", "one committed resource each"]);
@@ -48,6 +48,7 @@ pub(super) fn text(comparison: &Comparison, recording: &Recording, devices: usiz
             text.push_str(&format!("{what}: {}.\n", count(number)));
         }
     }
+    text.push_str(&blocks.text());
     if !recording.is_complete {
         text.push_str("The program ended without destroying its device.\n");
     }
