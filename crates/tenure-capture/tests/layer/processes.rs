@@ -3,79 +3,68 @@
 use std::env;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, abort};
+use std::process::{Command, ExitStatus, abort, exit};
 
 use ash::vk;
 use tempfile::tempdir;
 
 use crate::driver::Config;
-use crate::loader::{Environment, Instance, Layer, events, library, logs};
+use crate::loader::{Device, Environment, Instance, Layer, events, library, logs};
 
-/// The environment variable with the folder of a test that runs in a process of its own.
+/// The environment variable with the folder of a program that a test runs in another process.
 const FOLDER: &str = "TENURE_CAPTURE_TEST";
 
-/// Runs a test of this program in a new process.
-fn apart(test: &str, folder: &Path) -> std::process::ExitStatus {
+/// Runs `program` in a new process, in which the same test calls this function again.
+fn apart(test: &str, folder: &Path, program: impl FnOnce(Instance, &Device)) -> ExitStatus {
+    if let Some(folder) = env::var_os(FOLDER) {
+        let instance = Instance::new(Path::new(&folder));
+        let device = instance.device();
+        device.allocate(100);
+        device.submit(vk::Fence::null());
+        device.allocate(200);
+        program(instance, &device);
+        exit(0);
+    }
     let mut command = Command::new(env::current_exe().unwrap());
-    command.args(["--exact", &format!("processes::{test}"), "--ignored", "--nocapture"]);
+    command.args(["--exact", &format!("processes::{test}"), "--nocapture"]);
     command.env(FOLDER, folder).status().unwrap()
-}
-
-#[test]
-#[ignore = "runs in a process of its own"]
-fn ends_without_warning() {
-    let Some(folder) = env::var_os(FOLDER) else { return };
-    let instance = Instance::new(Path::new(&folder));
-    let device = instance.device();
-    device.allocate(100);
-    device.submit(vk::Fence::null());
-    device.allocate(200);
-    abort();
 }
 
 #[test]
 fn a_process_that_is_killed_leaves_all_up_to_its_last_submission() {
     let folder = tempdir().unwrap();
-    assert!(!apart("ends_without_warning", folder.path()).success());
+    let name = "a_process_that_is_killed_leaves_all_up_to_its_last_submission";
+    assert!(!apart(name, folder.path(), |_, _| abort()).success());
     assert_eq!(events(folder.path()), ["M 1 100 0", "S 1 0"]);
 }
 
 #[cfg(unix)]
 #[test]
-#[ignore = "runs in a process of its own"]
-fn forks() {
+fn a_forked_child_leaves_the_file_of_its_parent_alone() {
     unsafe extern "C" {
         fn fork() -> i32;
         fn waitpid(process: i32, status: *mut i32, options: i32) -> i32;
     }
-    let Some(folder) = env::var_os(FOLDER) else { return };
-    let instance = Instance::new(Path::new(&folder));
-    let device = instance.device();
-    device.allocate(100);
-    device.submit(vk::Fence::null());
-    device.allocate(200);
-    // SAFETY: the child uses nothing that another thread may have locked.
-    let child = unsafe { fork() };
-    if child == 0 {
-        device.allocate(300);
-        device.submit(vk::Fence::null());
+    let folder = tempdir().unwrap();
+    let name = "a_forked_child_leaves_the_file_of_its_parent_alone";
+    let ended = apart(name, folder.path(), |instance, device| {
+        // SAFETY: the child uses nothing that another thread may have locked.
+        let child = unsafe { fork() };
+        if child == 0 {
+            device.allocate(300);
+            device.submit(vk::Fence::null());
+            device.destroy();
+            instance.destroy();
+            exit(0);
+        }
+        let mut status = 0;
+        // SAFETY: the child is this process's.
+        assert_eq!(unsafe { waitpid(child, &raw mut status, 0) }, child);
+        assert_eq!(status, 0);
         device.destroy();
         instance.destroy();
-        std::process::exit(0);
-    }
-    let mut status = 0;
-    // SAFETY: the child is this process's.
-    assert_eq!(unsafe { waitpid(child, &raw mut status, 0) }, child);
-    assert_eq!(status, 0);
-    device.destroy();
-    instance.destroy();
-}
-
-#[cfg(unix)]
-#[test]
-fn a_forked_child_leaves_the_file_of_its_parent_alone() {
-    let folder = tempdir().unwrap();
-    assert!(apart("forks", folder.path()).success());
+    });
+    assert!(ended.success());
     assert_eq!(events(folder.path()), ["M 1 100 0", "S 1 0", "M 2 200 0", "end"]);
 }
 

@@ -100,7 +100,7 @@ impl Program {
                     program.ids.push(id);
                     Step::Create { slot: slots.take(id, bytes), what }
                 }
-                // A checked recording frees only its own allocations, and what was left out.
+                // A checked recording frees only allocations of its own. Some of them are not replayed: imports and aliases.
                 Event::Free { id, .. } => {
                     let Some((slot, bytes)) = slots.release(id) else { continue };
                     live_bytes = live_bytes.saturating_sub(bytes);
