@@ -83,9 +83,9 @@ pub use scratch::{
 };
 pub use staging::{BuildScratch, RingStats, TexelData};
 pub use stats::{
-    BlockReport, FrameStats, HeapMemory, HeldReport, HolderKind, LiveObject, MemoryParts, MemoryReport,
-    MovableReport, OpenRecordingReport, PoolReport, PoolStats, PressureChange, Report, Stats, TagReport,
-    TypeMemory,
+    AddressOwner, AddressReport, AddressUse, BlockReport, FrameStats, HeapMemory, HeldReport, HolderKind,
+    LiveObject, MemoryParts, MemoryReport, MovableReport, OpenRecordingReport, PoolReport, PoolStats,
+    PressureChange, Report, Stats, TagReport, TypeMemory,
 };
 #[doc(inline)]
 pub use tenure_device as device;

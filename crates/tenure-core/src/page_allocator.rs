@@ -298,7 +298,7 @@ impl<D: Device> PageAllocator<D> {
 impl<D: Device> Drop for PageAllocator<D> {
     #[inline(never)]
     fn drop(&mut self) {
-        self.services.context.registry.remove(self.registry_key);
+        self.services.context.unregister(self.registry_key);
         // The resources of an empty page have been through the release queue: the GPU does not use them.
         for page in std::mem::take(self.pages.get_mut()) {
             if let Some(heap) = page.close() {

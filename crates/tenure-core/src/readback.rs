@@ -275,7 +275,7 @@ impl<D: Device> Future for Readback<D> {
 impl<D: Device> Drop for Readback<D> {
     #[inline(never)]
     fn drop(&mut self) {
-        self.services.context.registry.remove(self.registry_key);
+        self.services.context.unregister(self.registry_key);
         if let Some(part) = self.part.take() {
             let uses = match self.ticket.progress() {
                 Progress::Open => Uses::Recordings,

@@ -1,6 +1,7 @@
 //! Live objects, by name: for leak reports and dumps.
 
 use std::backtrace::Backtrace;
+use std::collections::VecDeque;
 use std::fmt;
 use std::num::NonZeroU32;
 
@@ -9,6 +10,7 @@ use slab::Slab;
 
 use crate::Name;
 use crate::memory::{RecordedLocation, RemoteFreeList};
+use crate::time::Stamp;
 
 /// Kind of a recorded object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -79,6 +81,29 @@ pub(crate) struct RegistryEntry {
     /// The purpose of the object, named by the program.
     pub(crate) tag: Name,
     pub(crate) place: RecordedLocation,
+    /// The GPU address of its first byte; 0 without one.
+    pub(crate) address: u64,
+}
+
+/// The moment at which an object was dropped or has moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct DropTime {
+    pub(crate) frame: u64,
+    /// All submissions before.
+    pub(crate) submissions: Stamp,
+}
+
+/// The former bytes of an object with a GPU address: it was dropped, or has moved.
+#[derive(Debug)]
+pub(crate) struct Released {
+    pub(crate) name: Name,
+    pub(crate) tag: Name,
+    pub(crate) kind: ObjectKind,
+    pub(crate) bytes: u64,
+    pub(crate) address: u64,
+    pub(crate) frame: u64,
+    pub(crate) left: DropTime,
+    pub(crate) has_moved: bool,
 }
 
 /// An object that outlived its manager.
@@ -102,7 +127,18 @@ impl RegistryEntry {
     #[inline]
     pub(crate) fn new(name: Name, kind: ObjectKind, bytes: u64, frame: u64) -> Self {
         let (tag, place) = (Name::default(), RecordedLocation::None);
-        Self { name, kind, serial: [0; 3], dropped: None, bytes, frame, backtrace: None, tag, place }
+        Self {
+            name,
+            kind,
+            serial: [0; 3],
+            dropped: None,
+            bytes,
+            frame,
+            backtrace: None,
+            tag,
+            place,
+            address: 0,
+        }
     }
 
     fn note_dropped(&mut self, frame: u64) {
@@ -199,12 +235,40 @@ struct Table {
     /// Records ever inserted, modulo 2³².
     inserted: u32,
     /// Remote removals in progress; empty between calls, and kept for its capacity.
-    removals: Vec<u32>,
+    removals: Vec<Removal>,
+    /// The newest released objects, oldest first.
+    released: VecDeque<Released>,
+}
+
+/// The removal of an entry by its index.
+#[derive(Clone, Copy, Debug)]
+struct Removal {
+    index: u32,
+    dropped: DropTime,
 }
 
 impl Table {
-    fn remove(&mut self, index: u32) {
-        self.entries.try_remove(index as usize);
+    /// Removes an entry, and keeps an object with an address among the `remembered` newest released ones.
+    #[inline]
+    fn remove(&mut self, removal: Removal, remembered: usize) {
+        let Some(entry) = self.entries.try_remove(removal.index as usize) else { return };
+        let RegistryEntry { name, tag, kind, bytes, address, frame, .. } = entry;
+        let left = removal.dropped;
+        self.remember(
+            Released { name, tag, kind, bytes, address, frame, left, has_moved: false },
+            remembered,
+        );
+    }
+
+    #[inline]
+    fn remember(&mut self, released: Released, remembered: usize) {
+        if released.address == 0 || remembered == 0 {
+            return;
+        }
+        if self.released.len() >= remembered {
+            self.released.pop_front();
+        }
+        self.released.push_back(released);
     }
 }
 
@@ -212,8 +276,10 @@ impl Table {
 #[derive(Debug)]
 #[repr(align(128))]
 struct Shard {
-    remote_removals: RemoteFreeList<u32>,
+    remote_removals: RemoteFreeList<Removal>,
     table: Mutex<Table>,
+    /// Released objects that the table remembers.
+    remembered: usize,
 }
 
 /// Maximum of the remote removals that one insertion carries out, so that no single call removes all entries of
@@ -225,8 +291,8 @@ const REMOVALS_PER_INSERTION: usize = 64;
 const MAX_QUEUED_REMOVALS: usize = 4096;
 
 impl Shard {
-    fn new() -> Self {
-        Self { remote_removals: RemoteFreeList::default(), table: Mutex::default() }
+    fn new(remembered: usize) -> Self {
+        Self { remote_removals: RemoteFreeList::default(), table: Mutex::default(), remembered }
     }
 
     /// Inserts an entry. Returns its index and its generation.
@@ -246,14 +312,14 @@ impl Shard {
     fn carry_out_removals(&self, table: &mut Table, most: usize) {
         let mut removals = std::mem::take(&mut table.removals);
         self.remote_removals.take(most, &mut removals);
-        removals.drain(..).for_each(|index| table.remove(index));
+        removals.drain(..).for_each(|removal| table.remove(removal, self.remembered));
         table.removals = removals;
     }
 
     /// Queues the removal of entries, on a thread that does not own the table.
-    fn queue_removals(&self, keys: &[RegistryKey]) {
+    fn queue_removals(&self, removals: &[(RegistryKey, DropTime)]) {
         let mut queue = self.remote_removals.open();
-        keys.iter().for_each(|key| queue.post(key.index));
+        removals.iter().for_each(|&(key, dropped)| queue.post(Removal { index: key.index, dropped }));
         let is_too_long = queue.queued() > MAX_QUEUED_REMOVALS;
         drop(queue);
         if is_too_long {
@@ -272,7 +338,7 @@ impl Shard {
 /// Removals by one thread from other threads' tables, collected until there are [`BULK`].
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Outbox(Mutex<Vec<RegistryKey>>);
+struct Outbox(Mutex<Vec<(RegistryKey, DropTime)>>);
 
 /// Removals that an outbox collects before it queues them in their tables.
 const BULK: usize = 64;
@@ -287,16 +353,15 @@ pub(crate) struct Registry {
     outboxes: [Outbox; SHARDS],
 }
 
-impl Default for Registry {
-    fn default() -> Self {
+impl Registry {
+    /// An empty registry, which remembers as many released objects for each thread.
+    pub(crate) fn new(remembered: u32) -> Self {
         Self {
-            shards: std::array::from_fn(|_| Shard::new()),
+            shards: std::array::from_fn(|_| Shard::new(remembered as usize)),
             outboxes: std::array::from_fn(|_| Outbox::default()),
         }
     }
-}
 
-impl Registry {
     pub(crate) fn insert(&self, entry: RegistryEntry) -> RegistryKey {
         let shard = crate::thread_slot::current() % SHARDS;
         let (index, generation) = self.shards[shard].insert(entry);
@@ -306,26 +371,32 @@ impl Registry {
     }
 
     #[inline]
-    pub(crate) fn remove(&self, key: RegistryKey) {
+    pub(crate) fn remove(&self, key: RegistryKey, dropped: DropTime) {
         let own = crate::thread_slot::current() % SHARDS;
         if usize::from(key.shard) == own {
-            self.shards[own].table.lock().remove(key.index);
+            let shard = &self.shards[own];
+            shard.table.lock().remove(Removal { index: key.index, dropped }, shard.remembered);
             return;
         }
         let mut outbox = self.outboxes[own].0.lock();
-        outbox.push(key);
+        outbox.push((key, dropped));
         if outbox.len() >= BULK {
             self.send(&mut outbox);
         }
     }
 
-    /// Updates the place of an object that has moved.
-    pub(crate) fn set_place(&self, key: RegistryKey, place: RecordedLocation) {
-        if let Some(shard) = self.shards.get(usize::from(key.shard))
-            && let Some(entry) = shard.table.lock().entries.get_mut(key.index as usize)
-        {
-            entry.place = place;
-        }
+    /// Updates the place and the address of an object that has moved.
+    pub(crate) fn set_place(&self, key: RegistryKey, to: (RecordedLocation, u64), left: DropTime) {
+        let Some(shard) = self.shards.get(usize::from(key.shard)) else { return };
+        let mut table = shard.table.lock();
+        let Some(entry) = table.entries.get_mut(key.index as usize) else { return };
+        let RegistryEntry { kind, bytes, frame, address, .. } = *entry;
+        let (name, tag) = (entry.name.clone(), entry.tag.clone());
+        (entry.place, entry.address) = to;
+        table.remember(
+            Released { name, tag, kind, bytes, address, frame, left, has_moved: true },
+            shard.remembered,
+        );
     }
 
     /// Notes that an object's handle was dropped, while the object stays alive.
@@ -338,9 +409,9 @@ impl Registry {
     }
 
     /// Queues the removals of an outbox in their tables.
-    fn send(&self, outbox: &mut Vec<RegistryKey>) {
-        for same in outbox.chunk_by(|one, next| one.shard == next.shard) {
-            if let Some(first) = same.first() {
+    fn send(&self, outbox: &mut Vec<(RegistryKey, DropTime)>) {
+        for same in outbox.chunk_by(|(one, _), (next, _)| one.shard == next.shard) {
+            if let Some((first, _)) = same.first() {
                 self.shards[usize::from(first.shard)].queue_removals(same);
             }
         }
@@ -362,6 +433,12 @@ impl Registry {
         }
     }
 
+    /// Calls `visit` for each remembered released object. Cost: proportional to them.
+    pub(crate) fn for_each_released(&self, mut visit: impl FnMut(&Released)) {
+        self.send_all();
+        self.shards.iter().for_each(|shard| shard.lock().released.iter().for_each(&mut visit));
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.send_all();
         self.shards.iter().map(|shard| shard.lock().entries.len()).sum()
@@ -373,12 +450,16 @@ mod tests {
     use std::sync::mpsc;
     use std::thread;
 
-    use super::{MAX_QUEUED_REMOVALS, ObjectKind, Registry, RegistryEntry};
+    use super::{DropTime, MAX_QUEUED_REMOVALS, ObjectKind, Registry, RegistryEntry, RegistryKey};
     use crate::Name;
 
     fn entry(bytes: u64) -> RegistryEntry {
         let (name, kind) = (Name::default(), ObjectKind::Buffer);
         RegistryEntry::new(name, kind, bytes, 0)
+    }
+
+    fn remove(registry: &Registry, key: RegistryKey) {
+        registry.remove(key, DropTime::default());
     }
 
     fn living(registry: &Registry) -> Vec<u64> {
@@ -393,16 +474,16 @@ mod tests {
     #[test]
     fn others_remove_entries_too() {
         for count in [1, 63, 64, 65, 1000, 2 * MAX_QUEUED_REMOVALS as u64 + 7] {
-            let registry = Registry::default();
+            let registry = &Registry::new(0);
             let keys = thread::scope(|scope| {
                 let insert = || (0..count).map(|bytes| registry.insert(entry(bytes))).collect::<Vec<_>>();
                 scope.spawn(insert).join().unwrap()
             });
             assert_eq!(registry.len() as u64, count);
             let (odd, even): (Vec<_>, Vec<_>) = (0..count).zip(keys).partition(|(bytes, _)| bytes % 2 == 1);
-            odd.into_iter().for_each(|(_, key)| registry.remove(key));
-            assert_eq!(living(&registry), (0..count).step_by(2).collect::<Vec<_>>());
-            even.into_iter().for_each(|(_, key)| registry.remove(key));
+            odd.into_iter().for_each(|(_, key)| remove(registry, key));
+            assert_eq!(living(registry), (0..count).step_by(2).collect::<Vec<_>>());
+            even.into_iter().for_each(|(_, key)| remove(registry, key));
             assert_eq!(registry.len(), 0);
         }
     }
@@ -410,7 +491,7 @@ mod tests {
     /// Every program has an entry for each object.
     #[test]
     fn records_are_small() {
-        assert_eq!(size_of::<RegistryEntry>(), 96);
+        assert_eq!(size_of::<RegistryEntry>(), 104);
     }
 
     /// Live objects have different ids, and so have objects that use one slot one after another, for any number
@@ -418,7 +499,7 @@ mod tests {
     #[test]
     fn ids_are_of_one_object() {
         const COUNT: u64 = if cfg!(miri) { 50 } else { 2000 };
-        let registry = &Registry::default();
+        let registry = &Registry::new(0);
         let mut seen = std::collections::HashSet::new();
         for threads in 1..4 {
             let insert = || (0..COUNT).map(|bytes| registry.insert(entry(bytes))).collect::<Vec<_>>();
@@ -427,7 +508,7 @@ mod tests {
                 all.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
             });
             registry.for_each(|slot, entry| assert!(seen.insert(slot.id(entry)), "{slot:?}"));
-            keys.into_iter().for_each(|key| registry.remove(key));
+            keys.into_iter().for_each(|key| remove(registry, key));
         }
         assert_eq!(seen.len() as u64, 6 * COUNT);
     }
@@ -437,7 +518,7 @@ mod tests {
     #[test]
     fn entries_are_removed_once() {
         const COUNT: u64 = if cfg!(miri) { 100 } else { 10_000 };
-        let registry = &Registry::default();
+        let registry = &Registry::new(0);
         let (to_second, from_first) = mpsc::channel();
         let (to_first, from_second) = mpsc::channel();
         let work = |first: u64, to: mpsc::Sender<_>, from: mpsc::Receiver<_>| {
@@ -446,10 +527,10 @@ mod tests {
                 if bytes % 3 > 0 {
                     to.send(key).unwrap();
                 }
-                from.try_iter().for_each(|key| registry.remove(key));
+                from.try_iter().for_each(|key| remove(registry, key));
             }
             drop(to);
-            from.iter().for_each(|key| registry.remove(key));
+            from.iter().for_each(|key| remove(registry, key));
         };
         thread::scope(|scope| {
             scope.spawn(|| work(0, to_second, from_second));

@@ -165,6 +165,12 @@ impl<D: Device> Backing<D> {
     pub fn key(&self) -> u64 {
         self.location.key(&self.api_resource)
     }
+
+    /// The GPU address of the resource's first byte; 0 without one.
+    #[inline]
+    pub fn address(&self) -> u64 {
+        self.api_resource.address.map_or(0, |address| address.saturating_add(self.location.offset()))
+    }
 }
 
 /// A page: a heap with a linear allocator, reset when the last resource in it is gone.

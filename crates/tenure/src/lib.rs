@@ -130,9 +130,9 @@ pub mod query {
 pub mod stats {
     #[doc(inline)]
     pub use tenure_core::{
-        BlockReport, FrameStats, HeapMemory, HeldReport, HolderKind, Leak, LiveObject, MemoryParts,
-        MemoryReport, MovableReport, ObjectKind, OpenRecordingReport, PoolReport, PoolStats, PressureChange,
-        ShutdownReport, TagReport, TypeMemory,
+        AddressOwner, AddressReport, AddressUse, BlockReport, FrameStats, HeapMemory, HeldReport, HolderKind,
+        Leak, LiveObject, MemoryParts, MemoryReport, MovableReport, ObjectKind, OpenRecordingReport,
+        PoolReport, PoolStats, PressureChange, ShutdownReport, TagReport, TypeMemory,
     };
 }
 

@@ -251,7 +251,9 @@ impl<D: Device> Moving<'_, D> {
             context.device().name_range(&api_resource.object, *offset, info.size, movable.name.as_str());
         }
         if let Some(registry_key) = movable.registry_key() {
-            context.registry.set_place(RegistryKey::from_bits(registry_key), place);
+            let ApiPlace { api_resource, offset } = &current.place;
+            let address = api_resource.address.map_or(0, |address| address.saturating_add(*offset));
+            context.note_move(RegistryKey::from_bits(registry_key), (place, address));
         }
         Left { api_resource, location, born }
     }

@@ -38,7 +38,7 @@ use crate::held_objects::HeldObjectsPool;
 use crate::memory::{Backing, Location, Paging, Pools, RecordedLocation};
 use crate::permit::OwnPermit as _;
 use crate::record::{RecordedPlace, RecordedPlacement, RecorderSlot, TraceId};
-use crate::registry::{ObjectKind, Registry, RegistryEntry, RegistryKey};
+use crate::registry::{DropTime, ObjectKind, Registry, RegistryEntry, RegistryKey};
 use crate::repeated::Repeated;
 use crate::ticket::AwaitedTickets;
 use crate::time::{Clock, FramePacer, HeldItems, Recordings, ReleaseQueue, ReleaseStats, Stamp, SyncPoint};
@@ -168,7 +168,7 @@ impl<D: Device> Context<D> {
             descriptors,
             texture_needs: TextureCache::new(),
             held_objects: HeldObjectsPool::default(),
-            registry: Registry::default(),
+            registry: Registry::new(config.released_history),
             recorder: RecorderSlot::default(),
             ref_shards: RefShardTable::new(),
             frame: AtomicU64::new(0),
@@ -214,15 +214,15 @@ impl<D: Device> Context<D> {
     /// Registers a new object.
     #[inline]
     pub(crate) fn register(&self, name: &Name, kind: ObjectKind, bytes: u64) -> RegistryKey {
-        self.register_resource(name, Name::default(), kind, bytes, RecordedLocation::None)
+        self.register_resource(name, Name::default(), kind, bytes, (RecordedLocation::None, 0))
     }
 
     /// Registers a new view of a resource; `of` is the key of the resource's registry entry.
     pub(crate) fn register_view(&self, name: &Name, of: u64) -> RegistryKey {
-        self.register_resource(name, Name::default(), ObjectKind::View, 0, RecordedLocation::ViewOf(of))
+        self.register_resource(name, Name::default(), ObjectKind::View, 0, (RecordedLocation::ViewOf(of), 0))
     }
 
-    /// Registers a new resource.
+    /// Registers a new resource at a GPU address, which is 0 for none.
     #[inline]
     pub(crate) fn register_resource(
         &self,
@@ -230,12 +230,28 @@ impl<D: Device> Context<D> {
         tag: Name,
         kind: ObjectKind,
         bytes: u64,
-        place: RecordedLocation,
+        (place, address): (RecordedLocation, u64),
     ) -> RegistryKey {
         let backtrace = self.config.leak_backtraces.then(|| Box::new(Backtrace::force_capture()));
         let frame = self.current_frame();
         let entry = RegistryEntry::new(name.clone(), kind, bytes, frame);
-        self.registry.insert(RegistryEntry { backtrace, tag, place, ..entry })
+        self.registry.insert(RegistryEntry { backtrace, tag, place, address, ..entry })
+    }
+
+    /// Removes the entry of an object that is being dropped.
+    #[inline]
+    pub(crate) fn unregister(&self, key: RegistryKey) {
+        self.registry.remove(key, self.drop_time());
+    }
+
+    /// Notes the new place and GPU address of an object that has moved.
+    pub(crate) fn note_move(&self, key: RegistryKey, to: (RecordedLocation, u64)) {
+        self.registry.set_place(key, to, self.drop_time());
+    }
+
+    #[inline]
+    fn drop_time(&self) -> DropTime {
+        DropTime { frame: self.current_frame(), submissions: self.clock.stamp() }
     }
 
     /// Reports the place of a resource to the recorder, if there is one.

@@ -221,7 +221,7 @@ impl<D: Device> Drop for SamplerInner<D> {
             by_info.remove(&key);
         }
         drop(by_info);
-        self.service.context.registry.remove(self.registry_key);
+        self.service.context.unregister(self.registry_key);
         self.service.store().cpu.note_dropped(DescriptorKind::Sampler);
         self.service.context.release_descriptors(RetiredDescriptor::Cpu(slot), self.born);
     }

@@ -381,7 +381,7 @@ impl<D: Device> Drop for DescriptorSet<D> {
     #[inline(never)]
     fn drop(&mut self) {
         if let Some(set) = self.set.take() {
-            self.service.context.registry.remove(self.registry_key);
+            self.service.context.unregister(self.registry_key);
             let set = match set {
                 Written::Fixed(set) => Some(set),
                 Written::Movable(set) => set.set.take(),

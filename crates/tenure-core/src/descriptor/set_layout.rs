@@ -180,7 +180,7 @@ impl<D: Device> Drop for LayoutInner<D> {
     #[inline(never)]
     fn drop(&mut self) {
         if let Some(layout_inner) = self.layout_inner.take() {
-            self.service.context.registry.remove(self.registry_key);
+            self.service.context.unregister(self.registry_key);
             self.service.context.release_descriptors(RetiredDescriptor::SetLayout(layout_inner), self.born);
         }
     }

@@ -295,7 +295,7 @@ impl<D: Device> DescriptorTable<D> {
 impl<D: Device> Drop for DescriptorTable<D> {
     #[inline(never)]
     fn drop(&mut self) {
-        self.service.context.registry.remove(self.registry_key);
+        self.service.context.unregister(self.registry_key);
         match &self.row {
             Row::Fixed(range) => self.service.retire_row(self.kind, *range, self.born),
             Row::Movable(row) => row.range.take().into_iter().for_each(|range| row.retire(range)),

@@ -263,7 +263,7 @@ impl<D: Device> Drop for ViewInner<D> {
     #[inline(never)]
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
-            self.service.context.registry.remove(self.registry_key);
+            self.service.context.unregister(self.registry_key);
             match slot {
                 ViewSlot::Fixed(slot) => self.service.retire_descriptor(slot, self.born),
                 ViewSlot::Movable(slot) => slot.retire(),

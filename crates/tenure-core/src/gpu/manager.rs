@@ -1,6 +1,7 @@
 //! The manager's entry point, [`Gpu`].
 
 use std::any::Any;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use crate::duration::{milliseconds, nanoseconds};
 use crate::record::Recorder;
 use crate::resource::ReadbackTexture;
 use crate::service::Service as _;
-use crate::stats::{PoolReport, StatsSources};
+use crate::stats::{AddressReport, PoolReport, StatsSources};
 use crate::time::{BackPressure, SyncPoint};
 use crate::{
     AccelerationStructure, AccelerationStructureDesc, Awaited, Buffer, BufferDesc, Config, Deferred, Error,
@@ -582,6 +583,37 @@ impl<D: Device> Gpu<D> {
     #[inline(never)]
     pub fn report(&self) -> Report {
         Report::collect(&self.sources(), self.memory())
+    }
+
+    /// The objects that are, or were, at a GPU address: for faults that a driver, a debugger or a capture reports. Released objects
+    /// are among the last [`Config::released_history`](crate::Config::released_history) of the thread that created them.
+    ///
+    /// Textures have no address on Vulkan and Direct3D 12. Constants, staging memory and other memory of the manager have no owner
+    /// here. O(live and remembered objects); any thread may call it, also after the loss of the device.
+    ///
+    /// ```
+    /// use tenure::{BufferDesc, Config, Gpu, Usage, sim, stats::AddressUse};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;
+    /// let rock = gpu.create_buffer(&BufferDesc::new(4096, Usage::SHADER_READ).name("rock"))?;
+    /// let address = rock.gpu_address().unwrap_or(0) + 64;
+    /// drop(rock);
+    ///
+    /// let report = gpu.whose(address);
+    /// assert!(matches!(report.owners[0].state, AddressUse::Released { frame: 0, submissions: 0 }));
+    /// assert!(report.to_string().contains("byte 64 of buffer 'rock' (4096 B at"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn whose(&self, address: u64) -> AddressReport {
+        self.whose_range(address..address.saturating_add(1))
+    }
+
+    /// As [`whose`](Self::whose), for each address of a range: drivers report some faults by page.
+    #[must_use]
+    #[inline(never)]
+    pub fn whose_range(&self, addresses: Range<u64>) -> AddressReport {
+        AddressReport::collect(&self.shared.context, addresses)
     }
 
     /// Begins to record the program's allocations; once for a manager, best before anything is created. `false` when a recorder

@@ -60,7 +60,7 @@ impl<D: Device, T: Send + 'static> Deref for Deferred<D, T> {
 impl<D: Device, T: Send + 'static> Drop for Deferred<D, T> {
     fn drop(&mut self) {
         if let Some(value) = self.value.take() {
-            self.context.registry.remove(self.registry_key);
+            self.context.unregister(self.registry_key);
             self.context.release(Retired::User(value), self.born, 0);
         }
     }

@@ -182,7 +182,8 @@ impl<D: Device> HandleInner<D> {
         let Labels { name, tag } = labels;
         let tag = tag.cloned().unwrap_or_default();
         context.record_placement(trace, (name, &tag), kind, &backing);
-        let registry_key = context.register_resource(name, tag, kind, size, backing.location.place());
+        let place = (backing.location.place(), backing.address());
+        let registry_key = context.register_resource(name, tag, kind, size, place);
         let born = context.clock.stamp();
         let (name, ref_shard) = (name.clone(), context.ref_shard(registry_key.generation()));
         let (named, view_guard) = (Named::default(), OnceLock::new());
@@ -396,7 +397,7 @@ impl<D: Device> Drop for HandleInner<D> {
             (&self.held, self.view_guard.get())
         {
             let context = self.context();
-            context.registry.remove(self.registry_key);
+            context.unregister(self.registry_key);
             context.recorder.free(self.trace, self.size);
             let (retired, bytes) = (Retired::Range(suballocation.free_token()), suballocation.reserved);
             if self.named.is_set() {
@@ -445,7 +446,7 @@ impl<D: Device> RetiredResource<D> {
         };
         // Not before: until the backing was taken out, another thread may have moved it, and updated its
         // entry.
-        context.registry.remove(self.registry_key);
+        context.unregister(self.registry_key);
         context.recorder.free(self.trace, self.size);
         let Some((backing, born, is_named)) = found else { return };
         if matches!(backing.location, Location::Placed(_) | Location::Committed { .. }) {

@@ -84,6 +84,8 @@ pub struct LiveObject {
     pub block: Option<usize>,
     /// Offset in the block or page, in bytes.
     pub offset: Option<u64>,
+    /// The GPU address of its first byte, if it has one.
+    pub address: Option<u64>,
     /// The frame in which its handle was dropped, if its views keep it alive.
     pub dropped: Option<u64>,
     /// The names of the views that keep it alive. Tables and sets keep views whose handles were dropped.
@@ -260,6 +262,7 @@ impl LiveObject {
             pool_index: None,
             block: None,
             offset: None,
+            address: (entry.address > 0).then_some(entry.address),
             dropped: entry.dropped_in(),
             kept_by: Vec::new(),
             movable: None,

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tenure_core::{Buffer, BufferDesc, Config, Gpu, MemoryUse, Queue, Usage};
 use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
+mod addresses;
 mod afterwards;
 mod boxes;
 mod broken_lists;

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::{
-    Buffer, BufferDesc, Format, Gpu, MovableReport, Queue, Report, State, Subresource, TextureDesc, Usage,
+    AddressUse, Buffer, BufferDesc, Format, Gpu, MovableReport, Queue, Report, State, Subresource,
+    TextureDesc, Usage,
 };
 use tenure_sim::{Device, DeviceConfig, Profile};
 
@@ -66,6 +67,39 @@ fn handles_and_the_report_agree() {
     compact(&gpu);
     agree(true);
     drop((all, large, fixed));
+    end(gpu);
+}
+
+/// A moved resource is found at its new address, and at its old one as one that has moved away.
+#[test]
+fn moved_resources_are_found_at_both_addresses() {
+    let gpu = with(DeviceConfig::new(Profile::VULKAN_NVIDIA));
+    let mut all: Vec<_> = (0..300).map(|index| (index, make(&gpu, index))).collect();
+    gpu.flush_uploads().unwrap();
+    all.retain(|(index, _)| index % 7 == 0);
+    let addresses = || -> BTreeMap<_, _> {
+        gpu.report().objects.into_iter().map(|object| (object.name, object.address.unwrap())).collect()
+    };
+    let before = addresses();
+    assert!(compact(&gpu).moves > 0);
+    let after = addresses();
+    let mut moved = 0;
+    for (_, mesh) in &all {
+        let name = mesh.name().as_str();
+        let owners = |address| {
+            let owners = gpu.whose(address).owners.into_iter().filter(|owner| owner.name == name);
+            owners.map(|owner| owner.state).collect::<Vec<_>>()
+        };
+        assert_eq!(owners(after[name])[0], AddressUse::Live);
+        if mesh.moves() > 0 {
+            moved += 1;
+            assert!(matches!(owners(before[name])[..], [AddressUse::Moved { .. }]));
+        } else {
+            assert_eq!(before[name], after[name]);
+        }
+    }
+    assert!(moved > 0);
+    drop(all);
     end(gpu);
 }
 

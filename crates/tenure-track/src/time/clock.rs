@@ -27,6 +27,12 @@ impl Stamp {
     pub(super) const FIRST: Self = Self(0);
     /// The stamp after all others.
     pub(super) const LAST: Self = Self(u64::MAX);
+
+    /// The submissions before it, on all queues.
+    #[must_use]
+    pub const fn count(self) -> u64 {
+        self.0
+    }
 }
 
 /// The newest submission of each queue at one moment. From [`Clock::submissions`].

@@ -1,0 +1,209 @@
+//! The objects that are, or were, at a GPU address.
+
+use std::fmt;
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use crate::context::Context;
+use crate::device::Device;
+use crate::memory::RecordedLocation;
+use crate::registry::{ObjectKind, RegistryEntry, RegistryKey, RegistrySlot, Released};
+
+/// The end of an object at its addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum AddressUse {
+    /// The program has a handle of the object.
+    Live,
+    /// The handle was dropped in this frame; views keep the object alive.
+    Kept {
+        /// The frame of the drop.
+        dropped: u64,
+    },
+    /// The object was released. Submissions before that may use it, and recordings that were open then.
+    Released {
+        /// The frame of the release.
+        frame: u64,
+        /// The submissions to all queues before it.
+        submissions: u64,
+    },
+    /// The object is elsewhere now. Submissions before its move may use it here, and recordings that were open then.
+    Moved {
+        /// The frame of the move.
+        frame: u64,
+        /// The submissions to all queues before it.
+        submissions: u64,
+    },
+}
+
+/// An object with a GPU address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct AddressOwner {
+    /// Its name; empty when it has none.
+    pub name: String,
+    /// Its tag; empty when it has none.
+    pub tag: String,
+    /// Its kind.
+    pub kind: ObjectKind,
+    /// Its first byte and the one after its last, as GPU addresses.
+    pub addresses: Range<u64>,
+    /// The frame in which it was created.
+    pub frame: u64,
+    /// Whether it is still there.
+    pub state: AddressUse,
+    /// The names of its views, in alphabetical order. Empty for objects that are no longer there.
+    pub views: Vec<String>,
+}
+
+impl AddressOwner {
+    fn of_live(entry: &RegistryEntry) -> Self {
+        Self {
+            name: entry.name.as_str().to_owned(),
+            tag: entry.tag.as_str().to_owned(),
+            kind: entry.kind,
+            addresses: range(entry.address, entry.bytes),
+            frame: entry.frame,
+            state: entry.dropped_in().map_or(AddressUse::Live, |dropped| AddressUse::Kept { dropped }),
+            views: Vec::new(),
+        }
+    }
+
+    fn of_released(released: &Released) -> Self {
+        let (frame, submissions) = (released.left.frame, released.left.submissions.count());
+        Self {
+            name: released.name.as_str().to_owned(),
+            tag: released.tag.as_str().to_owned(),
+            kind: released.kind,
+            addresses: range(released.address, released.bytes),
+            frame: released.frame,
+            state: if released.has_moved {
+                AddressUse::Moved { frame, submissions }
+            } else {
+                AddressUse::Released { frame, submissions }
+            },
+            views: Vec::new(),
+        }
+    }
+}
+
+impl fmt::Display for AddressOwner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, kind, addresses: Range { start, end }, frame, state, views, .. } = self;
+        write!(
+            f,
+            "{kind} '{name}' ({} B at {start:#x}, created in frame {frame}",
+            end.saturating_sub(*start)
+        )?;
+        match state {
+            AddressUse::Live => {}
+            AddressUse::Kept { dropped } => write!(f, ", dropped in frame {dropped}")?,
+            AddressUse::Released { frame, submissions } => {
+                write!(f, ", released in frame {frame} after {submissions} submissions")?;
+            }
+            AddressUse::Moved { frame, submissions } => {
+                write!(f, ", moved elsewhere in frame {frame} after {submissions} submissions")?;
+            }
+        }
+        if !views.is_empty() {
+            write!(f, ", viewed by '{}'", views.join("', '"))?;
+        }
+        f.write_str(")")
+    }
+}
+
+/// The objects at GPU addresses: from [`Gpu::whose`](crate::Gpu::whose).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct AddressReport {
+    /// The addresses in question.
+    pub addresses: Range<u64>,
+    /// The objects at these addresses: live ones first, then former ones, the newest first.
+    pub owners: Vec<AddressOwner>,
+    /// If no live object is there: the nearest live object below, whose end the access may have exceeded.
+    pub below: Option<AddressOwner>,
+}
+
+impl AddressReport {
+    pub(crate) fn collect<D: Device>(context: &Context<D>, addresses: Range<u64>) -> Self {
+        let is_hit = |address: u64, bytes: u64| {
+            let Range { start, end } = range(address, bytes);
+            address > 0 && start < addresses.end && addresses.start < end
+        };
+        let mut live: Vec<(RegistrySlot, AddressOwner)> = Vec::new();
+        let mut below: Option<AddressOwner> = None;
+        let mut views: FxHashMap<RegistrySlot, Vec<String>> = FxHashMap::default();
+        context.registry.for_each(|slot, entry| {
+            if let RecordedLocation::ViewOf(resource) = entry.place {
+                let names = views.entry(RegistryKey::from_bits(resource).slot()).or_default();
+                names.push(entry.name.as_str().to_owned());
+            } else if is_hit(entry.address, entry.bytes) {
+                live.push((slot, AddressOwner::of_live(entry)));
+            } else if entry.address > 0
+                && range(entry.address, entry.bytes).end <= addresses.start
+                && below.as_ref().is_none_or(|found| found.addresses.start < entry.address)
+            {
+                below = Some(AddressOwner::of_live(entry));
+            }
+        });
+        let mut released = Vec::new();
+        context.registry.for_each_released(|object| {
+            if is_hit(object.address, object.bytes) {
+                released.push((
+                    object.left.submissions,
+                    object.left.frame,
+                    AddressOwner::of_released(object),
+                ));
+            }
+        });
+        // The sort is stable: of two drops between the same submissions, the later one of a thread comes first.
+        released.reverse();
+        released.sort_by_key(|(submissions, frame, _)| std::cmp::Reverse((*submissions, *frame)));
+        if !live.is_empty() {
+            below = None;
+        }
+        live.sort_by_key(|(_, owner)| owner.addresses.start);
+        let with_views = live.into_iter().map(|(slot, owner)| {
+            let mut views = views.remove(&slot).unwrap_or_default();
+            views.sort_unstable();
+            AddressOwner { views, ..owner }
+        });
+        let owners = with_views.chain(released.into_iter().map(|(.., owner)| owner)).collect();
+        Self { addresses, owners, below }
+    }
+}
+
+impl fmt::Display for AddressReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { addresses: Range { start, end }, owners, below } = self;
+        write!(f, "{start:#x}")?;
+        if end.saturating_sub(*start) > 1 {
+            write!(f, " to {end:#x}")?;
+        }
+        for (index, owner) in owners.iter().enumerate() {
+            f.write_str(if index == 0 { ": " } else { "; " })?;
+            match start.checked_sub(owner.addresses.start) {
+                Some(offset) => write!(f, "byte {offset} of {owner}")?,
+                None => write!(f, "{owner}")?,
+            }
+        }
+        if let Some(below) = below {
+            let beyond = start.saturating_sub(below.addresses.end);
+            f.write_str(if owners.is_empty() { ": " } else { "; " })?;
+            write!(f, "{beyond} B after the end of {below}")?;
+        } else if owners.is_empty() {
+            f.write_str(": no object of the manager is or was there")?;
+        }
+        Ok(())
+    }
+}
+
+/// The addresses of an object.
+fn range(address: u64, bytes: u64) -> Range<u64> {
+    address..address.saturating_add(bytes)
+}

@@ -1,0 +1,138 @@
+//! Objects by GPU address.
+
+use std::thread;
+
+use tenure_core::{
+    AddressUse, BufferDesc, BufferViewDesc, Config, Format, Gpu, ObjectKind, Queue, TextureDesc, Usage,
+};
+use tenure_sim::{Lag, Profile};
+
+use crate::{device, gpu, mesh};
+
+const PROFILE: Profile = Profile::VULKAN_NVIDIA;
+
+#[test]
+fn live_objects_are_found_by_each_of_their_bytes() {
+    let device = device(PROFILE, Lag::Submissions(0));
+    let gpu = gpu(&device);
+    let buffers: Vec<_> = ["rock", "tree", "hill"].map(|name| mesh(&gpu, name, 256)).into();
+    for buffer in &buffers {
+        let start = buffer.gpu_address().unwrap();
+        for offset in [0, 1, 255] {
+            let report = gpu.whose(start + offset);
+            let [owner] = report.owners.as_slice() else { panic!("{report}") };
+            assert_eq!((owner.name.as_str(), owner.kind), (buffer.name().as_str(), ObjectKind::Buffer));
+            assert_eq!((owner.addresses.clone(), owner.state), (start..start + 256, AddressUse::Live));
+            assert_eq!(report.below, None);
+        }
+    }
+    let reported = gpu.report().objects;
+    let of = |name: &str| reported.iter().find(|object| object.name == name).unwrap().address;
+    assert_eq!(of("tree"), buffers[1].gpu_address());
+}
+
+#[test]
+fn an_access_beyond_an_end_names_the_object_below() {
+    let device = device(PROFILE, Lag::Submissions(0));
+    let gpu = gpu(&device);
+    let rock = mesh(&gpu, "rock", 1000);
+    let end = rock.gpu_address().unwrap() + 1000;
+    let report = gpu.whose(end + 4);
+    assert_eq!((report.owners.len(), report.below.as_ref().unwrap().name.as_str()), (0, "rock"));
+    let text = report.to_string();
+    assert!(text.contains("4 B after the end of buffer 'rock' (1000 B at"), "{text}");
+    let nowhere = gpu.whose(1);
+    assert_eq!(nowhere.to_string(), "0x1: no object of the manager is or was there");
+    assert!(gpu.whose(u64::MAX).owners.is_empty() && gpu.whose_range(0..u64::MAX).owners.len() == 1);
+    assert!(gpu.whose_range(end..end).owners.is_empty());
+}
+
+/// The frame and the submissions of a drop tell which work may still use the bytes.
+#[test]
+fn released_objects_are_found_beside_those_that_have_their_bytes_now() {
+    let device = device(PROFILE, Lag::Submissions(0));
+    let gpu = gpu(&device);
+    let mut address = 0;
+    for round in 0..3_u64 {
+        let frame = gpu.begin_frame().unwrap();
+        let rock = mesh(&gpu, "rock", 4096);
+        address = rock.gpu_address().unwrap();
+        frame.submit(frame.record(Queue::Graphics, "opaque").unwrap()).unwrap();
+        drop(rock);
+        frame.end().unwrap();
+        gpu.wait(&gpu.submitted(), std::time::Duration::from_secs(1)).unwrap();
+        gpu.reclaim().unwrap();
+        let newest = &gpu.whose(address).owners[0];
+        assert_eq!(newest.state, AddressUse::Released { frame: round + 1, submissions: round + 1 });
+    }
+    let live = mesh(&gpu, "tree", 4096);
+    assert_eq!(live.gpu_address(), Some(address), "the first hole is the best one");
+    let names: Vec<_> =
+        gpu.whose(address + 8).owners.into_iter().map(|owner| (owner.name, owner.state)).collect();
+    let released = |frame| ("rock".to_owned(), AddressUse::Released { frame, submissions: frame });
+    assert_eq!(names, [("tree".to_owned(), AddressUse::Live), released(3), released(2), released(1)]);
+}
+
+#[test]
+fn views_are_listed_and_keep_their_resource() {
+    let device = device(PROFILE, Lag::Submissions(0));
+    let gpu = gpu(&device);
+    let desc = BufferDesc::new(1024, Usage::UNORDERED_ACCESS).name("particles");
+    let buffer = gpu.create_buffer(&desc).unwrap();
+    let address = buffer.gpu_address().unwrap();
+    let view =
+        |name| gpu.create_buffer_view(&buffer, &BufferViewDesc::structured_writable(4).name(name)).unwrap();
+    let (first, second) = (view("written"), view("read"));
+    assert_eq!(gpu.whose(address).owners[0].views, ["read", "written"]);
+    drop((buffer, first));
+    let owner = &gpu.whose(address).owners[0];
+    assert_eq!(
+        (owner.state, owner.views.as_slice()),
+        (AddressUse::Kept { dropped: 0 }, ["read".to_owned()].as_slice())
+    );
+    drop(second);
+    assert!(matches!(gpu.whose(address).owners[0].state, AddressUse::Released { .. }));
+}
+
+/// Any thread may drop an object: the thread that created it remembers it.
+#[test]
+fn drops_on_other_threads_are_remembered() {
+    let device = device(PROFILE, Lag::Submissions(0));
+    let gpu = gpu(&device);
+    let buffers: Vec<_> = (0..100).map(|_| mesh(&gpu, "rock", 256)).collect();
+    let addresses: Vec<_> = buffers.iter().map(|buffer| buffer.gpu_address().unwrap()).collect();
+    thread::scope(|scope| scope.spawn(move || drop(buffers)).join().unwrap());
+    for address in addresses {
+        assert!(matches!(
+            gpu.whose(address).owners[0].state,
+            AddressUse::Released { frame: 0, submissions: 0 }
+        ));
+    }
+}
+
+#[test]
+fn the_history_is_bounded() {
+    for (limit, kept) in [(0, 0), (1, 1), (7, 7), (100, 20)] {
+        let device = device(PROFILE, Lag::Submissions(0));
+        let gpu = Gpu::new(device, Config::default().released_history(limit)).unwrap();
+        let buffers: Vec<_> = (0..20).map(|_| mesh(&gpu, "rock", 256)).collect();
+        let addresses: Vec<_> = buffers.iter().map(|buffer| buffer.gpu_address().unwrap()).collect();
+        buffers.into_iter().for_each(drop);
+        let found: Vec<_> = addresses.iter().map(|address| gpu.whose(*address).owners.len()).collect();
+        assert_eq!(found.iter().sum::<usize>(), kept, "the newest of {limit}");
+        assert!(found.is_sorted(), "{found:?}");
+    }
+    assert!(Config::default().released_history(65_537).validate().is_err());
+}
+
+#[test]
+fn objects_without_an_address_are_not_remembered() {
+    let device = device(PROFILE, Lag::Submissions(0));
+    let gpu = Gpu::new(device, Config::default().released_history(1)).unwrap();
+    let rock = mesh(&gpu, "rock", 256);
+    let address = rock.gpu_address().unwrap();
+    drop(rock);
+    let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ);
+    drop(gpu.create_texture(&desc).unwrap());
+    assert_eq!(gpu.whose(address).owners.len(), 1);
+}
