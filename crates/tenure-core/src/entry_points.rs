@@ -61,6 +61,7 @@ fn gpu<D: Device>() {
         Gpu::<D>::pool_reports,
         Gpu::<D>::report,
         Gpu::<D>::whose_range,
+        Gpu::<D>::loss,
         Gpu::<D>::shutdown,
         Gpu::<D>::memory,
         Gpu::<D>::set_memory_cap,

@@ -47,6 +47,7 @@ pub mod transient;
 mod transient_heaps;
 mod unnamed;
 mod upload;
+mod whose;
 
 pub use command::{Commands, Needed, Recording, Transient, TransientBuffer, TransientTexture};
 pub use compaction::{CompactionReport, CompactionStats, MovedResource};
@@ -83,9 +84,9 @@ pub use scratch::{
 };
 pub use staging::{BuildScratch, RingStats, TexelData};
 pub use stats::{
-    AddressOwner, AddressReport, AddressUse, BlockReport, FrameStats, HeapMemory, HeldReport, HolderKind,
-    LiveObject, MemoryParts, MemoryReport, MovableReport, OpenRecordingReport, PoolReport, PoolStats,
-    PressureChange, Report, Stats, TagReport, TypeMemory,
+    BlockReport, FrameStats, HeapMemory, HeldReport, HolderKind, LiveObject, MemoryParts, MemoryReport,
+    MovableReport, OpenRecordingReport, PoolReport, PoolStats, PressureChange, Report, Stats, TagReport,
+    TypeMemory,
 };
 #[doc(inline)]
 pub use tenure_device as device;
@@ -117,6 +118,7 @@ pub use transient_heaps::TransientStats;
 #[doc(inline)]
 pub use transient_heaps::graph::{Graph, GraphError, TransientDesc};
 pub use upload::{Upload, UploadStats};
+pub use whose::{AddressOwner, AddressReport, AddressUse, FaultReport, LossReport, UnfinishedWork};
 
 /// The example of the package's front page.
 #[cfg(doctest)]

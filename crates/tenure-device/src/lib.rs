@@ -38,6 +38,7 @@ mod contract;
 mod desc;
 mod descriptor;
 mod error;
+mod fault;
 mod features;
 mod format;
 mod heaps;
@@ -71,6 +72,7 @@ pub use descriptor::{
     TextureView, ViewShape,
 };
 pub use error::{Allowed, DeviceError, FieldValue};
+pub use fault::{DeviceFault, FaultAccess};
 pub use features::Features;
 pub use format::{Compression, Format, Plane, TexelBlock};
 pub use heaps::DeviceHeaps;

@@ -106,6 +106,9 @@ pub struct DeviceConfig {
     pub descriptors: Option<DescriptorLimits>,
     /// The paging simulation. *Default*: none, and memory over the budget works like any other.
     pub paging: Option<Paging>,
+    /// An access of destroyed or evicted memory loses the device, as on a real one, and is no hazard:
+    /// [`Gpu::loss`](tenure_core::Gpu::loss) names the object. *Default*: no.
+    pub page_faults: bool,
     /// Keep a line for each call: see [`Device::call_log`](crate::Device::call_log).
     pub record_calls: bool,
 }
@@ -130,6 +133,7 @@ impl DeviceConfig {
             copy_src_with_reads: false,
             loses_depth_copies: false,
             unmapped_tiles: true,
+            page_faults: false,
             shared_memory: true,
             texture_writes: None,
             descriptors: None,
@@ -149,6 +153,7 @@ impl DeviceConfig {
         copy_src_with_reads() = true;
         loses_depth_copies() = true;
         unmapped_tiles(on: bool) = on;
+        page_faults(on: bool) = on;
         shared_memory(on: bool) = on;
         texture_writes(on: bool) = Some(on);
         descriptors(limits: DescriptorLimits) = Some(limits);

@@ -323,6 +323,7 @@ impl Shared {
                 memory,
                 flags,
                 address: has_address.then_some(address),
+                virtual_address: address,
                 last_use: SharedClock::default(),
                 written,
                 sharing,

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use tenure_core::device::{
-    Api, CallRule, DeviceError, Features, Format, MemoryType, Properties, QueueId, QueueProperties,
-    Residency, SingleManager, StateModel,
+    Api, CallRule, DeviceError, DeviceFault, Features, Format, MemoryType, Properties, QueueId,
+    QueueProperties, Residency, SingleManager, StateModel,
 };
 
 use crate::clock::{QueryClock, SharedClock};
@@ -57,6 +57,10 @@ pub(crate) struct Shared {
     pub(crate) query_clock: QueryClock,
     /// Notifications of the operating system, and the replies.
     pub(crate) notices: Notices,
+    /// Whether accesses of destroyed memory lose the device.
+    pub(crate) page_faults: bool,
+    /// The access that has lost the device.
+    fault: OnceLock<DeviceFault>,
     /// The reason of the device loss.
     pub(crate) lost: OnceLock<String>,
     next_address: AtomicU64,
@@ -130,6 +134,8 @@ impl Shared {
             host_barriers: HostBarriers::default(),
             query_clock: QueryClock::default(),
             notices: Notices::default(),
+            page_faults: options.page_faults,
+            fault: OnceLock::new(),
             lost: OnceLock::new(),
             next_address: AtomicU64::new(FIRST_ADDRESS),
             properties,
@@ -169,6 +175,18 @@ impl Shared {
             None => Ok(()),
             Some(reason) => Err(DeviceError::Lost { reason: reason.clone() }),
         }
+    }
+
+    /// Loses the device by an access, with the timeline locked; the timeline then abandons the submissions in flight.
+    pub(crate) fn lose_by(&self, fault: impl FnOnce() -> DeviceFault) {
+        // Before the reason, so that who reads the reason finds it.
+        let _first_stays = self.fault.get_or_init(fault);
+        let _first_stays = self.lost.set("the GPU stopped at a page fault".to_owned());
+    }
+
+    /// The access that has lost the device.
+    pub(crate) fn faults(&self) -> Vec<DeviceFault> {
+        self.fault.get().cloned().into_iter().collect()
     }
 
     /// Allocates a unique range of GPU addresses; a gap of a page follows it.

@@ -135,6 +135,9 @@ bitflags! {
         /// [`EXTERNAL_MEMORY_FD`](Self::EXTERNAL_MEMORY_FD). Otherwise resources of
         /// [`Usage::SHARED_ACROSS_DRIVERS`](tenure_core::device::Usage::SHARED_ACROSS_DRIVERS) are `Unsupported`.
         const QUEUE_FAMILY_FOREIGN = 1 << 25;
+        /// The faults of the GPU that caused the loss of the device (`VK_EXT_device_fault`): see
+        /// [`Gpu::loss`](tenure_core::Gpu::loss). Otherwise none is known.
+        const DEVICE_FAULT = 1 << 26;
     }
 }
 

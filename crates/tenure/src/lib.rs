@@ -130,9 +130,10 @@ pub mod query {
 pub mod stats {
     #[doc(inline)]
     pub use tenure_core::{
-        AddressOwner, AddressReport, AddressUse, BlockReport, FrameStats, HeapMemory, HeldReport, HolderKind,
-        Leak, LiveObject, MemoryParts, MemoryReport, MovableReport, ObjectKind, OpenRecordingReport,
-        PoolReport, PoolStats, PressureChange, ShutdownReport, TagReport, TypeMemory,
+        AddressOwner, AddressReport, AddressUse, BlockReport, FaultReport, FrameStats, HeapMemory,
+        HeldReport, HolderKind, Leak, LiveObject, LossReport, MemoryParts, MemoryReport, MovableReport,
+        ObjectKind, OpenRecordingReport, PoolReport, PoolStats, PressureChange, ShutdownReport, TagReport,
+        TypeMemory, UnfinishedWork,
     };
 }
 

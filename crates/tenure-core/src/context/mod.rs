@@ -11,8 +11,8 @@ mod ref_shard;
 mod retired;
 
 use std::backtrace::Backtrace;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
@@ -43,6 +43,7 @@ use crate::repeated::Repeated;
 use crate::ticket::AwaitedTickets;
 use crate::time::{Clock, FramePacer, HeldItems, Recordings, ReleaseQueue, ReleaseStats, Stamp, SyncPoint};
 use crate::unnamed::UnnamedUses;
+use crate::whose::LossReport;
 
 /// Alignments of the device that the creation of resources needs.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +72,7 @@ pub(crate) struct Context<D: Device> {
     texture_needs: TextureCache<Requirements>,
     pub(crate) held_objects: HeldObjectsPool<D>,
     pub(crate) registry: Registry,
+    loss: OnceLock<LossReport>,
     pub(crate) recorder: RecorderSlot,
     ref_shards: RefShardTable<D>,
     pub(crate) pacer: Mutex<FramePacer>,
@@ -169,6 +171,7 @@ impl<D: Device> Context<D> {
             texture_needs: TextureCache::new(),
             held_objects: HeldObjectsPool::default(),
             registry: Registry::new(config.released_history),
+            loss: OnceLock::new(),
             recorder: RecorderSlot::default(),
             ref_shards: RefShardTable::new(),
             frame: AtomicU64::new(0),
@@ -376,14 +379,35 @@ impl<D: Device> Context<D> {
     pub(crate) fn refused(&self, name: &Name, source: DeviceError) -> Error {
         let answer: Result<(), _> = self.clock.note_loss(Err(source.clone()));
         debug_assert!(answer.is_err());
-        Error::device(name, source)
+        Error::device(name, self.explained(source))
+    }
+
+    /// An error, with what is known about it in case of a loss of the device.
+    fn explained(&self, error: DeviceError) -> DeviceError {
+        match (&error, self.loss()) {
+            (DeviceError::Lost { .. }, Some(loss)) => DeviceError::Lost { reason: loss.to_string() },
+            _ => error,
+        }
+    }
+
+    /// The report of the loss of the device, made and logged by the first call after it.
+    pub(crate) fn loss(&self) -> Option<&LossReport> {
+        let reason = self.clock.loss()?;
+        Some(self.loss.get_or_init(|| {
+            let report = LossReport::collect(reason.to_owned(), self.device(), &self.clock, &self.registry);
+            for fault in &report.faults {
+                event!(error, fault = %fault, "a fault of the GPU caused the loss of the device");
+            }
+            self.clock.explain_loss(report.to_string());
+            report
+        }))
     }
 
     /// Polls the clock, and wakes the tasks whose readbacks are complete.
     pub(crate) fn poll(&self) -> Result<SyncPoint, DeviceError> {
         let polled = self.clock.poll(self.device());
         self.tell_news();
-        polled
+        polled.map_err(|error| self.explained(error))
     }
 
     /// Blocks until `point` is complete or the time is over; true when it is complete. Also releases objects
@@ -395,7 +419,7 @@ impl<D: Device> Context<D> {
         let waited = self.clock.wait(self.device(), point, timeout);
         self.reclaim_now();
         self.tell_news();
-        waited
+        waited.map_err(|error| self.explained(error))
     }
 
     /// Begins a call into the manager.
@@ -410,6 +434,7 @@ impl<D: Device> Context<D> {
     #[inline]
     pub(crate) fn tell_news(&self) {
         if self.clock.take_news() {
+            let _logged = self.loss();
             self.recorder.tell_with(|recorder| recorder.completed(&self.clock.completed()));
             self.awaited.wake(&self.clock);
         }

@@ -14,8 +14,9 @@ use crate::duration::{milliseconds, nanoseconds};
 use crate::record::Recorder;
 use crate::resource::ReadbackTexture;
 use crate::service::Service as _;
-use crate::stats::{AddressReport, PoolReport, StatsSources};
+use crate::stats::{PoolReport, StatsSources};
 use crate::time::{BackPressure, SyncPoint};
+use crate::whose::{AddressReport, LossReport};
 use crate::{
     AccelerationStructure, AccelerationStructureDesc, Awaited, Buffer, BufferDesc, Config, Deferred, Error,
     Name, NotReleased, PageAllocator, PageAllocatorDesc, Queue, Recording, Rejected, Report, Reserved,
@@ -613,7 +614,17 @@ impl<D: Device> Gpu<D> {
     #[must_use]
     #[inline(never)]
     pub fn whose_range(&self, addresses: Range<u64>) -> AddressReport {
-        AddressReport::collect(&self.shared.context, addresses)
+        AddressReport::collect(&self.shared.context.registry, addresses)
+    }
+
+    /// The loss of the device, with the faults that the driver reports and the objects at their addresses; `None` if it is not lost.
+    /// The report is made, and its faults are logged, when the manager first notes the loss, before the program drops its handles.
+    ///
+    /// Vulkan reports faults with `VK_EXT_device_fault`, which [`OptionalFeatures::DEVICE_FAULT`] enables.
+    #[must_use]
+    #[inline(never)]
+    pub fn loss(&self) -> Option<LossReport> {
+        self.shared.context.loss().cloned()
     }
 
     /// Begins to record the program's allocations; once for a manager, best before anything is created. `false` when a recorder

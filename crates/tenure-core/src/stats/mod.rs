@@ -1,12 +1,10 @@
 //! Statistics: permanent counters, and detailed reports on demand.
 
-mod address;
 mod counters;
 mod memory;
 mod movable;
 mod report;
 
-pub use address::{AddressOwner, AddressReport, AddressUse};
 pub(crate) use counters::{FrameMeter, StatsSources};
 pub use counters::{FrameStats, MemoryParts, PoolStats, Stats};
 pub use memory::{HeapMemory, MemoryReport, PressureChange, TypeMemory};

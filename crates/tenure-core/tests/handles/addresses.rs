@@ -2,12 +2,14 @@
 
 use std::thread;
 
+use tenure_core::device::{CommandList as _, FaultAccess, Permit, QueueDevice as _, QueueId};
 use tenure_core::{
-    AddressUse, BufferDesc, BufferViewDesc, Config, Format, Gpu, ObjectKind, Queue, TextureDesc, Usage,
+    AddressUse, BufferDesc, BufferViewDesc, Config, Error, Format, Gpu, ObjectKind, Queue, State, SyncPoint,
+    TextureDesc, Usage,
 };
-use tenure_sim::{Lag, Profile};
+use tenure_sim::{Device, DeviceConfig, Lag, NativeQueue, Profile};
 
-use crate::{device, gpu, mesh};
+use crate::{SECOND, device, gpu, mesh};
 
 const PROFILE: Profile = Profile::VULKAN_NVIDIA;
 
@@ -135,4 +137,49 @@ fn objects_without_an_address_are_not_remembered() {
     let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ);
     drop(gpu.create_texture(&desc).unwrap());
     assert_eq!(gpu.whose(address).owners.len(), 1);
+}
+
+/// A list that the program has recorded once, and submits after the drop of a buffer in it, loses the device; the report names
+/// the buffer.
+#[test]
+fn a_page_fault_names_the_released_object() {
+    let device = Device::with_config(DeviceConfig::new(PROFILE).lag(Lag::None).page_faults(true));
+    let gpu = gpu(&device);
+    let desc = BufferDesc::new(64 << 20, Usage::SHADER_READ).name("level");
+    let level = gpu.create_buffer(&desc).unwrap();
+    let address = level.gpu_address().unwrap();
+    let mut list = device.create_list(Permit::checked(), QueueId(0)).unwrap();
+    list.begin().unwrap();
+    list.use_buffer(level.raw(), 4096, 256, State::NON_PIXEL_SHADER);
+    list.close().unwrap();
+    let frame = gpu.begin_frame().unwrap();
+    frame.submit(frame.record(Queue::Graphics, "opaque").unwrap()).unwrap();
+    drop(level);
+    frame.end().unwrap();
+    gpu.trim();
+    assert_eq!(gpu.loss(), None);
+
+    let run = |mut queue: NativeQueue<'_>| queue.submit(&[&list], &[], &[]).map_err(Error::from);
+    let _lost_inside = gpu.submit_external(Queue::Graphics, &SyncPoint::NONE, run);
+    let error = gpu.wait(&gpu.submitted(), SECOND).unwrap_err();
+    let loss = gpu.loss().unwrap();
+    let [fault] = loss.faults.as_slice() else { panic!("{loss}") };
+    assert_eq!((fault.fault.access, fault.fault.addresses.start), (FaultAccess::Read, address + 4096));
+    let owner = &fault.whose.as_ref().unwrap().owners[0];
+    assert_eq!(
+        (owner.name.as_str(), owner.state),
+        ("level", AddressUse::Released { frame: 1, submissions: 1 })
+    );
+    let reason = format!(
+        "the GPU stopped at a page fault; the GPU reports an invalid read at {:#x}: byte 4096 of buffer 'level' \
+         (67108864 B at {address:#x}, created in frame 0, released in frame 1 after 1 submissions)",
+        address + 4096
+    );
+    assert_eq!(loss.to_string(), reason);
+    assert_eq!(error.to_string(), format!("(unnamed): the device is lost: {reason}"));
+    assert_eq!(loss.unfinished.iter().map(|work| work.serials.clone()).collect::<Vec<_>>(), [2..3]);
+    let later = gpu.create_buffer(&desc).unwrap_err();
+    assert_eq!(later.to_string(), format!("level: the device is lost: {reason}"));
+    assert_eq!(gpu.shutdown().lost, Some(reason));
+    assert!(device.take_hazards().is_empty());
 }

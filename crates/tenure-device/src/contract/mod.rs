@@ -23,7 +23,7 @@ pub use residency::{MemoryBlock, ResidencyDevice};
 pub use sets::{SetDevice, SetWrite};
 pub use tiles::{TileDevice, TileSource, TileUpdate};
 
-use crate::{DeviceError, Properties, SingleManager};
+use crate::{DeviceError, DeviceFault, Properties, SingleManager};
 
 /// One GPU behind one API: the sum of all capabilities. See the [crate documentation](crate).
 ///
@@ -45,6 +45,11 @@ pub trait Device: QueueDevice + SetDevice + TileDevice + ResidencyDevice {
     /// # Errors
     /// [`DeviceError::Lost`].
     fn status(&self) -> Result<(), DeviceError>;
+
+    /// The faults of the GPU that the driver reports; none before the loss of the device, and on devices that do not report any.
+    fn device_faults(&self) -> Vec<DeviceFault> {
+        Vec::new()
+    }
 }
 
 /// An object to be named.

@@ -2,18 +2,24 @@
 
 use std::sync::Arc;
 
-use crate::execution::Execution;
+use tenure_core::device::{DeviceFault, FaultAccess};
+
+use crate::execution::{Execution, Use};
 use crate::hazard::{Checks, HazardKind};
+use crate::layout::TILE;
 use crate::memory::Memory;
 use crate::resource::ResourceState;
 
 impl Execution<'_> {
-    /// False, with a hazard, if the resource or the memory behind it is destroyed.
+    /// False, with a hazard, if the resource or the memory behind it is destroyed. Without a hazard where accesses of it lose the
+    /// device: other commands have no access.
     pub(crate) fn is_alive(&self, resource: &Arc<ResourceState>, writes: bool) -> bool {
         let kind = if writes { HazardKind::WriteOfFreed } else { HazardKind::ReadOfFreed };
         if let Some(freed) = resource.freed() {
-            let detail = format!("{freed} was destroyed before the command ran");
-            self.report(Checks::LIFETIME, kind, &[&resource.label], detail);
+            if !self.shared.page_faults {
+                let detail = format!("{freed} was destroyed before the command ran");
+                self.report(Checks::LIFETIME, kind, &[&resource.label], detail);
+            }
             return false;
         }
         self.tiles_are_alive(resource, kind);
@@ -25,9 +31,25 @@ impl Execution<'_> {
             return;
         };
         let dead = table.lock().first_dead_heap();
-        if let Some((tile, heap)) = dead {
+        let Some((tile, heap)) = dead else { return };
+        if !self.shared.page_faults {
             let detail = format!("tile {tile} is mapped to a heap that was destroyed");
             self.report(Checks::LIFETIME, kind, &[&resource.label, &heap], detail);
+            return;
+        }
+        let access = if kind == HazardKind::WriteOfFreed { FaultAccess::Write } else { FaultAccess::Read };
+        let first = resource.virtual_address.saturating_add(tile * TILE);
+        self.shared.lose_by(|| DeviceFault::new(access, first..first + TILE, ""));
+    }
+
+    /// Loses the device by an access of destroyed memory, where the device does so.
+    pub(crate) fn fault(&self, used: &Use<'_>) {
+        if self.shared.page_faults {
+            let access = if used.fills() { FaultAccess::Write } else { FaultAccess::Read };
+            let ranges = used.resource.layout.ranges(&used.span);
+            let start = ranges.first().map_or(0, |range| range.start);
+            let first = used.resource.virtual_address.saturating_add(start);
+            self.shared.lose_by(|| DeviceFault::new(access, first..first + 1, ""));
         }
     }
 }

@@ -35,6 +35,7 @@ impl Execution<'_> {
             self.shared.journal.note(|| Step::Use { resource, subresources, state });
         }
         if !self.is_alive(used.resource, used.fills()) {
+            self.fault(used);
             return false;
         }
         if self.shared.checks.is_empty() {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tenure_core::device::{
     self, AccelerationStructureRange, CallRule, Checked, Descriptor, DescriptorDevice, DescriptorHeapDesc,
-    DescriptorSource, DeviceError, Format, HeapBudget, HeapDesc, MemoryDevice, MemoryTypeId, ObjectRef,
-    Permit, Properties, QueryDevice, QueryHeapDesc, QueueDevice, QueueId, QueueSerial, RayDevice,
+    DescriptorSource, DeviceError, DeviceFault, Format, HeapBudget, HeapDesc, MemoryDevice, MemoryTypeId,
+    ObjectRef, Permit, Properties, QueryDevice, QueryHeapDesc, QueueDevice, QueueId, QueueSerial, RayDevice,
     Requirements, ResourceDesc, SetBinding, SetDevice, SetWrite, SingleManager, State, SubmitSync,
     TextureInfo, TextureWrite, TileDevice, TileLayout, TileUpdate,
 };
@@ -297,5 +297,9 @@ impl device::Device for Device {
 
     fn status(&self) -> Result<(), DeviceError> {
         self.queues.alive()
+    }
+
+    fn device_faults(&self) -> Vec<DeviceFault> {
+        self.queues.faults()
     }
 }

@@ -26,7 +26,10 @@ pub(crate) struct ResourceState {
     pub(crate) memory: Memory,
     /// The flags of its memory; empty for a reserved resource.
     pub(crate) flags: MemoryFlags,
+    /// The address that the API returns.
     pub(crate) address: Option<u64>,
+    /// The address of its first byte for the GPU.
+    pub(crate) virtual_address: u64,
     pub(crate) last_use: SharedClock,
     pub(crate) written: Arc<Written>,
     /// The initialised bytes of a target, if its writes require an initialisation.

@@ -347,6 +347,10 @@ impl Timeline {
         if index < self.device_queues() {
             shared.note_ran(at, &uses, paged);
         }
+        if shared.alive().is_err() {
+            self.abandon();
+            return;
+        }
         let queue = &mut self.queues[index];
         queue.clock = clock;
         queue.heard_of = heard_of;

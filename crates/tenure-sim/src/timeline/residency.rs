@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use tenure_core::device::{CallRule, DeviceError, HeapBudget, PagingPoint, QueueSerial};
+use tenure_core::device::{
+    CallRule, DeviceError, DeviceFault, FaultAccess, HeapBudget, PagingPoint, QueueSerial,
+};
 
 use crate::command::Recorded;
 use crate::hazard::{Checks, HazardKind};
@@ -79,6 +81,12 @@ impl Shared {
                     (label, detail)
                 }
             };
+            if self.page_faults {
+                self.lose_by(|| {
+                    DeviceFault::new(FaultAccess::Unknown, 0..0, format!("{label} is evicted, and {detail}"))
+                });
+                return;
+            }
             let kind = HazardKind::UsedWhileEvicted;
             self.report(Checks::RESIDENCY, kind, &[&label], detail, "submit");
         }

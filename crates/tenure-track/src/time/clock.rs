@@ -80,6 +80,8 @@ pub struct Clock {
     queues: Vec<QueueClock>,
     stamps: AtomicU64,
     lost: OnceLock<String>,
+    /// The reason with what was found out about it.
+    explained: OnceLock<String>,
     /// True if a submission became complete, or the device was lost, since the last call of `take_news`.
     has_news: AtomicBool,
 }
@@ -106,6 +108,7 @@ impl Clock {
             queues: completed.iter().take(MAX_QUEUES).map(queue).collect(),
             stamps: AtomicU64::new(0),
             lost: OnceLock::new(),
+            explained: OnceLock::new(),
             has_news: AtomicBool::new(false),
         }
     }
@@ -333,7 +336,7 @@ impl Clock {
     #[inline]
     #[must_use]
     pub fn loss(&self) -> Option<&str> {
-        self.lost.get().map(String::as_str)
+        self.explained.get().or_else(|| self.lost.get()).map(String::as_str)
     }
 
     /// `Err` once the device is lost.
@@ -342,9 +345,16 @@ impl Clock {
     /// [`DeviceError::Lost`] with the first reason that a call returned.
     #[inline]
     pub fn check(&self) -> Result<(), DeviceError> {
-        match self.lost.get() {
+        match self.loss() {
             None => Ok(()),
-            Some(reason) => Err(DeviceError::Lost { reason: reason.clone() }),
+            Some(reason) => Err(DeviceError::Lost { reason: reason.to_owned() }),
+        }
+    }
+
+    /// Replaces the reason of the loss of the device by one with more details; without effect before the loss and the second time.
+    pub fn explain_loss(&self, reason: String) {
+        if self.lost.get().is_some() {
+            let _first_stays = self.explained.set(reason);
         }
     }
 

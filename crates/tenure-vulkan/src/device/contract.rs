@@ -6,10 +6,10 @@ use ash::vk;
 use smallvec::SmallVec;
 use tenure_core::device::{
     self, AccelerationStructureRange, CallRule, Descriptor, DescriptorDevice, DescriptorHeapDesc,
-    DescriptorSource, DeviceError, Format, HeapBudget, HeapDesc, MemoryBlock, MemoryDevice, MemoryTypeId,
-    ObjectRef, Permit, Priority, Properties, QueryDevice, QueryHeapDesc, QueueDevice, QueueId, QueueSerial,
-    RayDevice, Requirements, ResidencyDevice, ResourceDesc, SetBinding, SetDevice, SetWrite, SingleManager,
-    State, SubmitSync, TextureInfo, TextureWrite, TileDevice, TileLayout, TileUpdate,
+    DescriptorSource, DeviceError, DeviceFault, Format, HeapBudget, HeapDesc, MemoryBlock, MemoryDevice,
+    MemoryTypeId, ObjectRef, Permit, Priority, Properties, QueryDevice, QueryHeapDesc, QueueDevice, QueueId,
+    QueueSerial, RayDevice, Requirements, ResidencyDevice, ResourceDesc, SetBinding, SetDevice, SetWrite,
+    SingleManager, State, SubmitSync, TextureInfo, TextureWrite, TileDevice, TileLayout, TileUpdate,
 };
 
 use super::Device;
@@ -196,6 +196,7 @@ impl device::Device for Device {
 
     forwarded! {
         fn status(self) -> Result<(), DeviceError> { self.parts.loaded.alive() }
+        fn device_faults(self) -> Vec<DeviceFault> { self.parts.loaded.faults() }
         fn set_name(self, _: Permit<Self>, object: ObjectRef<'_, Self>, name: &str) { self.name_object(&object, name) }
     }
 }

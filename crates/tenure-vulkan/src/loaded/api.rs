@@ -75,6 +75,11 @@ calls! {
         transition: PFN_vkTransitionImageLayoutEXT = c"vkTransitionImageLayout" or c"vkTransitionImageLayoutEXT";
     }
 
+    /// The function that describes faults after the loss of the device.
+    FaultCalls, DEVICE_FAULT {
+        info: PFN_vkGetDeviceFaultInfoEXT = c"vkGetDeviceFaultInfoEXT";
+    }
+
     /// The function for querying properties of the program's memory.
     HostPointerCalls, EXTERNAL_MEMORY_HOST {
         properties: PFN_vkGetMemoryHostPointerPropertiesEXT = c"vkGetMemoryHostPointerPropertiesEXT";
@@ -157,6 +162,7 @@ pub(crate) struct Api {
     pub(crate) semaphore_fds: Option<SemaphoreFdCalls>,
     pub(crate) host_pointer: Option<HostPointerCalls>,
     pub(crate) host_images: Option<HostImageCalls>,
+    pub(crate) faults: Option<FaultCalls>,
 }
 
 /// The parts of an [`Api`] without the functions.
@@ -204,6 +210,7 @@ impl Api {
             semaphore_fds: SemaphoreFdCalls::find(&handles)?,
             host_pointer: HostPointerCalls::find(&handles)?,
             host_images: HostImageCalls::find(&handles)?,
+            faults: FaultCalls::find(&handles)?,
             entry: handles.entry,
             instance: handles.instance,
             physical: handles.physical,

@@ -1,6 +1,7 @@
 //! The loaded device: its handles, functions and properties, its loss, and its destruction.
 
 mod api;
+mod fault;
 mod tables;
 
 use core::fmt;

@@ -13,7 +13,7 @@ use crate::instance::KHR_SWAPCHAIN_MAINTENANCE1;
 use crate::queue::Family;
 
 /// An optional feature: the version that includes it, and the extension that offers it before.
-const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 22] = [
+const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 23] = [
     (OptionalFeatures::TIMELINE_SEMAPHORES, Some(ApiVersion::V1_2), ash::khr::timeline_semaphore::NAME),
     (OptionalFeatures::SYNCHRONIZATION2, Some(ApiVersion::V1_3), ash::khr::synchronization2::NAME),
     (OptionalFeatures::BUFFER_DEVICE_ADDRESS, Some(ApiVersion::V1_2), ash::khr::buffer_device_address::NAME),
@@ -36,6 +36,7 @@ const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 22] = [
     (OptionalFeatures::EXTERNAL_MEMORY_HOST, None, ash::ext::external_memory_host::NAME),
     (OptionalFeatures::HOST_IMAGE_COPY, None, ash::ext::host_image_copy::NAME),
     (OptionalFeatures::QUEUE_FAMILY_FOREIGN, None, ash::ext::queue_family_foreign::NAME),
+    (OptionalFeatures::DEVICE_FAULT, None, ash::ext::device_fault::NAME),
 ];
 
 /// The newer name of `VK_EXT_robustness2`: the same structure, the same feature.
@@ -132,6 +133,7 @@ chained! {
     mutable: PhysicalDeviceMutableDescriptorTypeFeaturesEXT, mutable_descriptor_type = MUTABLE_DESCRIPTORS;
     swapchain: PhysicalDeviceSwapchainMaintenance1FeaturesEXT, swapchain_maintenance1 = SWAPCHAIN_MAINTENANCE1;
     host_copies: PhysicalDeviceHostImageCopyFeaturesEXT, host_image_copy = HOST_IMAGE_COPY;
+    faults: PhysicalDeviceFaultFeaturesEXT, device_fault = DEVICE_FAULT;
 }
 
 impl FeatureChain {

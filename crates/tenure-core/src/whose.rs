@@ -1,14 +1,14 @@
-//! The objects that are, or were, at a GPU address.
+//! The objects that are, or were, at a GPU address; the report of a lost device.
 
 use std::fmt;
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use crate::context::Context;
-use crate::device::Device;
+use crate::device::{Device, DeviceFault, QueueId};
 use crate::memory::RecordedLocation;
-use crate::registry::{ObjectKind, RegistryEntry, RegistryKey, RegistrySlot, Released};
+use crate::registry::{ObjectKind, Registry, RegistryEntry, RegistryKey, RegistrySlot, Released};
+use crate::time::Clock;
 
 /// The end of an object at its addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +130,7 @@ pub struct AddressReport {
 }
 
 impl AddressReport {
-    pub(crate) fn collect<D: Device>(context: &Context<D>, addresses: Range<u64>) -> Self {
+    pub(crate) fn collect(registry: &Registry, addresses: Range<u64>) -> Self {
         let is_hit = |address: u64, bytes: u64| {
             let Range { start, end } = range(address, bytes);
             address > 0 && start < addresses.end && addresses.start < end
@@ -138,7 +138,7 @@ impl AddressReport {
         let mut live: Vec<(RegistrySlot, AddressOwner)> = Vec::new();
         let mut below: Option<AddressOwner> = None;
         let mut views: FxHashMap<RegistrySlot, Vec<String>> = FxHashMap::default();
-        context.registry.for_each(|slot, entry| {
+        registry.for_each(|slot, entry| {
             if let RecordedLocation::ViewOf(resource) = entry.place {
                 let names = views.entry(RegistryKey::from_bits(resource).slot()).or_default();
                 names.push(entry.name.as_str().to_owned());
@@ -152,7 +152,7 @@ impl AddressReport {
             }
         });
         let mut released = Vec::new();
-        context.registry.for_each_released(|object| {
+        registry.for_each_released(|object| {
             if is_hit(object.address, object.bytes) {
                 released.push((
                     object.left.submissions,
@@ -206,4 +206,74 @@ impl fmt::Display for AddressReport {
 /// The addresses of an object.
 fn range(address: u64, bytes: u64) -> Range<u64> {
     address..address.saturating_add(bytes)
+}
+
+/// A fault of the GPU, with the objects at its addresses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct FaultReport {
+    /// The fault, as the driver reports it.
+    pub fault: DeviceFault,
+    /// The objects at its addresses; `None` if it has none.
+    pub whose: Option<AddressReport>,
+}
+
+impl fmt::Display for FaultReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fault.fmt(f)?;
+        self.whose.as_ref().map_or(Ok(()), |whose| write!(f, " at {whose}"))
+    }
+}
+
+/// The submissions of a queue that the GPU had not finished when the device was lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct UnfinishedWork {
+    /// The [number](crate::QueueId) of the queue.
+    pub queue: u8,
+    /// The serials of the submissions. The first of them was probably running.
+    pub serials: Range<u64>,
+}
+
+/// The loss of the device, with what is known about its cause: from [`Gpu::loss`](crate::Gpu::loss).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct LossReport {
+    /// The driver's reason.
+    pub reason: String,
+    /// The faults that the driver reports.
+    pub faults: Vec<FaultReport>,
+    /// Submissions that were not finished, by queue.
+    pub unfinished: Vec<UnfinishedWork>,
+}
+
+impl LossReport {
+    pub(crate) fn collect<D: Device>(reason: String, device: &D, clock: &Clock, registry: &Registry) -> Self {
+        let report = |fault: DeviceFault| {
+            let addresses = fault.addresses.clone();
+            let whose = (!addresses.is_empty()).then(|| AddressReport::collect(registry, addresses));
+            FaultReport { fault, whose }
+        };
+        let (completed, submitted) = (clock.completed(), clock.submitted());
+        let queues = (0..device.properties().queues.len()).filter_map(|queue| u8::try_from(queue).ok());
+        let unfinished = queues.map(|queue| {
+            let [completed, submitted] = [&completed, &submitted].map(|point| point.serial(QueueId(queue)));
+            UnfinishedWork { queue, serials: completed.saturating_add(1)..submitted.saturating_add(1) }
+        });
+        Self {
+            reason,
+            faults: device.device_faults().into_iter().map(report).collect(),
+            unfinished: unfinished.filter(|work| !work.serials.is_empty()).collect(),
+        }
+    }
+}
+
+impl fmt::Display for LossReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)?;
+        self.faults.iter().try_for_each(|fault| write!(f, "; {fault}"))
+    }
 }

@@ -1,0 +1,67 @@
+//! Faults that the GPU reports when the device is lost.
+
+use std::fmt;
+use std::ops::Range;
+
+/// The kind of access of a [`DeviceFault`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum FaultAccess {
+    /// A read of memory.
+    Read,
+    /// A write to memory.
+    Write,
+    /// The fetch of an instruction.
+    Execute,
+    /// An instruction that was running; its address is no data.
+    Instruction,
+    /// The driver does not say.
+    Unknown,
+}
+
+impl fmt::Display for FaultAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Execute => "fetch of an instruction",
+            Self::Instruction => "running instruction",
+            Self::Unknown => "access",
+        })
+    }
+}
+
+/// A fault of the GPU, as the driver reports it after the loss of the device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct DeviceFault {
+    /// The access.
+    pub access: FaultAccess,
+    /// The GPU addresses that contain the address of the access, as exactly as the driver knows it; empty without one.
+    pub addresses: Range<u64>,
+    /// The driver's words; empty if it has none.
+    pub description: String,
+}
+
+impl DeviceFault {
+    /// A fault. `description`: the driver's words.
+    pub fn new(access: FaultAccess, addresses: Range<u64>, description: impl Into<String>) -> Self {
+        Self { access, addresses, description: description.into() }
+    }
+}
+
+impl fmt::Display for DeviceFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { access, addresses, description } = self;
+        f.write_str("the GPU reports ")?;
+        match (description.as_str(), addresses.is_empty()) {
+            ("", true) => write!(f, "a fault without an address ({access})"),
+            (_, true) => f.write_str(description),
+            ("", false) => write!(f, "an invalid {access}"),
+            (_, false) => write!(f, "an invalid {access} ({description})"),
+        }
+    }
+}
