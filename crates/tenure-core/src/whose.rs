@@ -103,10 +103,10 @@ impl fmt::Display for AddressOwner {
             AddressUse::Live => {}
             AddressUse::Kept { dropped } => write!(f, ", dropped in frame {dropped}")?,
             AddressUse::Released { frame, submissions } => {
-                write!(f, ", released in frame {frame} after {submissions} submissions")?;
+                write!(f, ", released in frame {frame} after {}", Submissions(*submissions))?;
             }
             AddressUse::Moved { frame, submissions } => {
-                write!(f, ", moved elsewhere in frame {frame} after {submissions} submissions")?;
+                write!(f, ", moved elsewhere in frame {frame} after {}", Submissions(*submissions))?;
             }
         }
         if !views.is_empty() {
@@ -200,6 +200,15 @@ impl fmt::Display for AddressReport {
             f.write_str(": no object of the manager is or was there")?;
         }
         Ok(())
+    }
+}
+
+/// A number of submissions, as text.
+struct Submissions(u64);
+
+impl fmt::Display for Submissions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} submission{}", self.0, if self.0 == 1 { "" } else { "s" })
     }
 }
 

@@ -27,7 +27,7 @@ impl fmt::Display for FaultAccess {
             Self::Read => "read",
             Self::Write => "write",
             Self::Execute => "fetch of an instruction",
-            Self::Instruction => "running instruction",
+            Self::Instruction => "instruction",
             Self::Unknown => "access",
         })
     }
@@ -57,11 +57,12 @@ impl fmt::Display for DeviceFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { access, addresses, description } = self;
         f.write_str("the GPU reports ")?;
-        match (description.as_str(), addresses.is_empty()) {
-            ("", true) => write!(f, "a fault without an address ({access})"),
-            (_, true) => f.write_str(description),
-            ("", false) => write!(f, "an invalid {access}"),
-            (_, false) => write!(f, "an invalid {access} ({description})"),
+        match (access, addresses.is_empty()) {
+            (FaultAccess::Instruction, false) => f.write_str("a fault of the instruction")?,
+            (_, false) => write!(f, "an invalid {access}")?,
+            (_, true) if description.is_empty() => write!(f, "a fault without an address ({access})")?,
+            (_, true) => return f.write_str(description),
         }
+        if description.is_empty() { Ok(()) } else { write!(f, " ({description})") }
     }
 }

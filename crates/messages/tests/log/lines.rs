@@ -6,12 +6,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use tenure_core::device::{CommandList as _, Permit, QueueDevice as _, QueueId};
 use tenure_core::{
     BufferDesc, BufferViewDesc, CompactionBudget, CompactionConfig, Config, DescriptorConfig,
     DescriptorTableDesc, Format, FrameConfig, Gpu, Graph, MemoryUse, PoolConfig, PressureConfig, Queue,
     RecordedAllocation, Recorder, StagingConfig, State, TextureDesc, UploadRingDesc, Usage,
 };
-use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Paging, Profile};
+use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, NativeQueue, Paging, Profile};
 
 use crate::logged;
 
@@ -128,6 +129,22 @@ fn losses() {
         .inject(Fault::nth(1, FaultKind::Removed("unplugged".to_owned())).of(CallKind::Submit));
     assert!(gpu.begin_frame().unwrap().end().is_err());
     gpu.shutdown();
+}
+
+/// A list of the program's own that reads a released buffer.
+fn page_fault() {
+    let device = Device::with_config(DeviceConfig::new(Profile::DISCRETE).lag(Lag::None).page_faults(true));
+    let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+    let level = gpu.create_buffer(&BufferDesc::new(64 * MIB, Usage::SHADER_READ).name("level")).unwrap();
+    let mut list = device.create_list(Permit::checked(), QueueId(0)).unwrap();
+    list.begin().unwrap();
+    list.use_buffer(level.raw(), 4096, 256, State::NON_PIXEL_SHADER);
+    list.close().unwrap();
+    drop(level);
+    gpu.trim();
+    let run = |mut queue: NativeQueue<'_>| queue.submit(&[&list], &[], &[]).map_err(tenure_core::Error::from);
+    let _submitted = gpu.submit_external(Queue::Graphics, &tenure_core::SyncPoint::NONE, run);
+    assert!(gpu.begin_frame().is_err());
 }
 
 /// Memory that is compacted, also where that is refused.
@@ -271,7 +288,7 @@ fn steady(line: &str) -> String {
 
 #[test]
 fn every_line_has_its_exact_text() {
-    let programs: [fn(); 15] = [
+    let programs: [fn(); 16] = [
         recorder,
         memory,
         budgets,
@@ -279,6 +296,7 @@ fn every_line_has_its_exact_text() {
         waits,
         descriptors,
         losses,
+        page_fault,
         compaction,
         refused_compaction,
         paging,

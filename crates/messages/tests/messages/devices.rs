@@ -2,7 +2,8 @@
 
 use ash::vk;
 use tenure_core::device::{
-    Allowed, ApiCode, CallRule, DeviceError, MemoryTypeId, QueueId, QueueKind, QueueSerial,
+    Allowed, ApiCode, CallRule, DeviceError, DeviceFault, FaultAccess, MemoryTypeId, QueueId, QueueKind,
+    QueueSerial,
 };
 use tenure_core::state::StateError;
 use tenure_core::{Error, Format, State, Usage};
@@ -43,6 +44,13 @@ pub(crate) fn make(table: &mut Table) {
         DeviceError::ApiFailed { call: "ID3D12Device::CreateHeap", code: ApiCode::HResult(0x8899_0001) },
         DeviceError::Lost { reason: "DXGI_ERROR_DEVICE_HUNG".to_owned() },
     ]);
+    let kinds = [FaultAccess::Read, FaultAccess::Write, FaultAccess::Execute, FaultAccess::Instruction];
+    for access in kinds.into_iter().chain([FaultAccess::Unknown]) {
+        table.add(&access);
+        table.all([0..0, 4096..8192].map(|addresses| DeviceFault::new(access, addresses, "")));
+    }
+    table.add(&DeviceFault::new(FaultAccess::Unknown, 0..0, "MMU fault (code 3, data 0)"));
+    table.add(&DeviceFault::new(FaultAccess::Read, 4096..8192, "page not mapped"));
     states(table);
     vulkan(table);
     sharing(table);

@@ -172,7 +172,7 @@ fn a_page_fault_names_the_released_object() {
     );
     let reason = format!(
         "the GPU stopped at a page fault; the GPU reports an invalid read at {:#x}: byte 4096 of buffer 'level' \
-         (67108864 B at {address:#x}, created in frame 0, released in frame 1 after 1 submissions)",
+         (67108864 B at {address:#x}, created in frame 0, released in frame 1 after 1 submission)",
         address + 4096
     );
     assert_eq!(loss.to_string(), reason);

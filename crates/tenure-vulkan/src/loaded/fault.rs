@@ -39,7 +39,7 @@ impl Loaded {
         words.truncate(counts.vendor_info_count as usize);
         let vendor = words.iter().map(|word| {
             let code = format!(
-                "{} (code {:#x}, data {:#x})",
+                "{} (code {}, data {})",
                 text(&word.description),
                 word.vendor_fault_code,
                 word.vendor_fault_data
