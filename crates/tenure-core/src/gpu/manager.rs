@@ -620,7 +620,8 @@ impl<D: Device> Gpu<D> {
     /// The loss of the device, with the faults that the driver reports and the objects at their addresses; `None` if it is not lost.
     /// The report is made, and its faults are logged, when the manager first notes the loss, before the program drops its handles.
     ///
-    /// Vulkan reports faults with `VK_EXT_device_fault`, which [`OptionalFeatures::DEVICE_FAULT`] enables.
+    /// Vulkan reports faults with `VK_EXT_device_fault` where the driver has it, Direct3D 12 with
+    /// `DeviceConfig::records_faults`.
     #[must_use]
     #[inline(never)]
     pub fn loss(&self) -> Option<LossReport> {

@@ -1,12 +1,13 @@
 //! The device itself, and the objects' debug names.
 
-use tenure_core::device::{self, DeviceError, ObjectRef, Permit, Properties, SingleManager};
+use tenure_core::device::{self, DeviceError, DeviceFault, ObjectRef, Permit, Properties, SingleManager};
 use windows::Win32::Graphics::Direct3D::WKPDID_D3DDebugObjectNameW;
 use windows::Win32::Graphics::Direct3D12::ID3D12Object;
 use windows::core::{HSTRING, Interface};
 
 use crate::Device;
 use crate::device::query::Storage;
+use crate::device::setup::dred;
 
 impl device::Device for Device {
     fn properties(&self) -> &Properties {
@@ -23,6 +24,10 @@ impl device::Device for Device {
 
     fn status(&self) -> Result<(), DeviceError> {
         self.inner.look()
+    }
+
+    fn device_faults(&self) -> Vec<DeviceFault> {
+        self.inner.alive().map_or_else(|_| dred::faults(&self.inner.raw), |()| Vec::new())
     }
 }
 

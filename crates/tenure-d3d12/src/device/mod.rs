@@ -35,6 +35,7 @@ use crate::device::queue::{Queue, list_type, queue_kind};
 use crate::device::resource::object::is_same;
 use crate::device::setup::adapter::{by_luid, warp};
 use crate::device::setup::caps::{Caps, Interfaces, feature_level};
+use crate::device::setup::dred;
 use crate::device::setup::message::{Messages, enable_debug_layer};
 use crate::device::setup::properties::{Facts, properties};
 use crate::drivers::Workarounds;
@@ -135,6 +136,9 @@ impl Device {
         if options.validation {
             // If it is not installed, the device works without it: `is_validated` returns false.
             let _enabled = enable_debug_layer();
+        }
+        if options.records_faults {
+            dred::enable();
         }
         let mut raw: Option<ID3D12Device> = None;
         // SAFETY: the adapter is alive and the pointer is to a local that outlives the call.

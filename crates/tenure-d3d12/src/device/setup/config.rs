@@ -59,6 +59,12 @@ pub struct DeviceConfig {
     /// Resources and fences shared with other processes and APIs: see [`Sharing`](crate::Sharing). Off: such resources are
     /// `Unsupported`. *Default*: on.
     pub shared_memory: bool,
+    /// Has Windows record page faults and breadcrumbs (DRED) for [`Gpu::loss`](tenure_core::Gpu::loss), from Windows 10 1903,
+    /// for all devices that the process creates from now on. Lists then cost more on the GPU. For [`Device::create`]
+    /// only: with a device of its own, the program enables them. *Default*: off.
+    ///
+    /// [`Device::create`]: crate::Device::create
+    pub records_faults: bool,
     /// The driver faults to work around. *Default*: the faults that the table of [`drivers`](crate::drivers)
     /// lists for the adapter.
     pub driver_faults: DriverFaults,
@@ -78,6 +84,7 @@ tenure_core::setters!(DeviceConfig {
     relaxed_casting: bool,
     not_zeroed: bool,
     shared_memory: bool,
+    records_faults: bool,
     driver_faults: DriverFaults,
     assume_tiled_resources: bool,
 });
@@ -105,6 +112,7 @@ impl Default for DeviceConfig {
             relaxed_casting: true,
             not_zeroed: true,
             shared_memory: true,
+            records_faults: false,
             driver_faults: DriverFaults::Table,
             assume_tiled_resources: false,
         }
@@ -124,6 +132,7 @@ impl std::fmt::Debug for DeviceConfig {
             .field("relaxed_casting", &self.relaxed_casting)
             .field("not_zeroed", &self.not_zeroed)
             .field("shared_memory", &self.shared_memory)
+            .field("records_faults", &self.records_faults)
             .field("driver_faults", &self.driver_faults)
             .field("assume_tiled_resources", &self.assume_tiled_resources)
             .finish_non_exhaustive()
