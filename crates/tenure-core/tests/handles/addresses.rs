@@ -177,7 +177,8 @@ fn a_page_fault_names_the_released_object() {
     );
     assert_eq!(loss.to_string(), reason);
     assert_eq!(error.to_string(), format!("(unnamed): the device is lost: {reason}"));
-    assert_eq!(loss.unfinished.iter().map(|work| work.serials.clone()).collect::<Vec<_>>(), [2..3]);
+    let [unfinished] = loss.unfinished.as_slice() else { panic!("{:?}", loss.unfinished) };
+    assert_eq!((unfinished.queue, unfinished.serials.clone()), (0, 2..3));
     let later = gpu.create_buffer(&desc).unwrap_err();
     assert_eq!(later.to_string(), format!("level: the device is lost: {reason}"));
     assert_eq!(gpu.shutdown().lost, Some(reason));

@@ -145,4 +145,6 @@ fn a_removed_device_is_noticed_with_its_reason() {
             assert_eq!(device.status(), Ok(()));
         }
     }
+    // No command has run.
+    assert_eq!(device.device_faults(), []);
 }
