@@ -1,7 +1,6 @@
 //! Live objects, by name: for leak reports and dumps.
 
 use std::backtrace::Backtrace;
-use std::collections::VecDeque;
 use std::fmt;
 use std::num::NonZeroU32;
 
@@ -236,8 +235,9 @@ struct Table {
     inserted: u32,
     /// Remote removals in progress; empty between calls, and kept for its capacity.
     removals: Vec<Removal>,
-    /// The newest released objects, oldest first.
-    released: VecDeque<Released>,
+    /// The newest released objects: a ring, whose oldest is replaced next.
+    released: Vec<Released>,
+    oldest: usize,
 }
 
 /// The removal of an entry by its index.
@@ -265,10 +265,18 @@ impl Table {
         if released.address == 0 || remembered == 0 {
             return;
         }
-        if self.released.len() >= remembered {
-            self.released.pop_front();
+        if self.released.len() < remembered {
+            self.released.push(released);
+        } else if let Some(oldest) = self.released.get_mut(self.oldest) {
+            *oldest = released;
+            self.oldest = if self.oldest + 1 < remembered { self.oldest + 1 } else { 0 };
         }
-        self.released.push_back(released);
+    }
+
+    /// The released objects, oldest first.
+    fn released(&self) -> impl Iterator<Item = &Released> {
+        let (newer, older) = self.released.split_at(self.oldest);
+        older.iter().chain(newer)
     }
 }
 
@@ -305,7 +313,10 @@ impl Shard {
         let generation = table.inserted / GENERATION;
         let [low, middle, high, _] = table.inserted.to_le_bytes();
         entry.serial = [low, middle, high];
-        (table.entries.insert(entry), generation)
+        let slot = table.entries.vacant_entry();
+        let index = slot.key();
+        slot.insert(entry);
+        (index, generation)
     }
 
     #[cold]
@@ -436,7 +447,7 @@ impl Registry {
     /// Calls `visit` for each remembered released object. Cost: proportional to them.
     pub(crate) fn for_each_released(&self, mut visit: impl FnMut(&Released)) {
         self.send_all();
-        self.shards.iter().for_each(|shard| shard.lock().released.iter().for_each(&mut visit));
+        self.shards.iter().for_each(|shard| shard.lock().released().for_each(&mut visit));
     }
 
     pub(crate) fn len(&self) -> usize {
