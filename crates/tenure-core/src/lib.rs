@@ -118,7 +118,9 @@ pub use transient_heaps::TransientStats;
 #[doc(inline)]
 pub use transient_heaps::graph::{Graph, GraphError, TransientDesc};
 pub use upload::{Upload, UploadStats};
-pub use whose::{AddressOwner, AddressReport, AddressUse, FaultReport, LossReport, UnfinishedWork};
+pub use whose::{
+    AddressOwner, AddressReport, AddressUse, FaultReport, LossReport, UnfinishedRecording, UnfinishedWork,
+};
 
 /// The example of the package's front page.
 #[cfg(doctest)]

@@ -1,11 +1,14 @@
 //! The objects that are, or were, at a GPU address; the report of a lost device.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
 
+use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use crate::device::{Device, DeviceFault, QueueId};
+use crate::Name;
+use crate::device::{Device, DeviceFault, MAX_QUEUES, QueueId, QueueSerial};
 use crate::memory::RecordedLocation;
 use crate::registry::{ObjectKind, Registry, RegistryEntry, RegistryKey, RegistrySlot, Released};
 use crate::time::Clock;
@@ -244,6 +247,51 @@ pub struct UnfinishedWork {
     pub queue: u8,
     /// The serials of the submissions. The first of them was probably running.
     pub serials: Range<u64>,
+    /// The newest recordings among them, at most 64, by serial. Other submissions are external work and copies of the manager.
+    pub recordings: Vec<UnfinishedRecording>,
+}
+
+/// A recording that the GPU had not finished when the device was lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct UnfinishedRecording {
+    /// The serial of its submission.
+    pub serial: u64,
+    /// Its name.
+    pub name: String,
+}
+
+/// Recordings of a queue that are remembered.
+const REMEMBERED: usize = 64;
+
+/// The names of the newest submitted recordings of each queue.
+#[derive(Debug, Default)]
+pub(crate) struct SubmittedRecordings([Mutex<VecDeque<(u64, Name)>>; MAX_QUEUES]);
+
+impl SubmittedRecordings {
+    /// Notes a submission, and forgets the oldest.
+    pub(crate) fn note(&self, at: QueueSerial, name: &Name) {
+        let Some(names) = self.0.get(at.queue.index()) else { return };
+        let mut names = names.lock();
+        if names.len() >= REMEMBERED {
+            names.pop_front();
+        }
+        names.push_back((at.serial, name.clone()));
+    }
+
+    fn unfinished(&self, queue: u8, serials: &Range<u64>) -> Vec<UnfinishedRecording> {
+        let Some(names) = self.0.get(usize::from(queue)) else { return Vec::new() };
+        let names = names.lock();
+        let unfinished = names.iter().filter(|(serial, _)| serials.contains(serial));
+        let named = |(serial, name): &(u64, Name)| UnfinishedRecording {
+            serial: *serial,
+            name: name.as_str().to_owned(),
+        };
+        let mut found: Vec<_> = unfinished.map(named).collect();
+        found.sort_by_key(|recording| recording.serial);
+        found
+    }
 }
 
 /// The loss of the device, with what is known about its cause: from [`Gpu::loss`](crate::Gpu::loss).
@@ -260,7 +308,12 @@ pub struct LossReport {
 }
 
 impl LossReport {
-    pub(crate) fn collect<D: Device>(reason: String, device: &D, clock: &Clock, registry: &Registry) -> Self {
+    pub(crate) fn collect<D: Device>(
+        reason: String,
+        device: &D,
+        clock: &Clock,
+        (registry, recordings): (&Registry, &SubmittedRecordings),
+    ) -> Self {
         let report = |fault: DeviceFault| {
             let addresses = fault.addresses.clone();
             let whose = (!addresses.is_empty()).then(|| AddressReport::collect(registry, addresses));
@@ -270,7 +323,8 @@ impl LossReport {
         let queues = (0..device.properties().queues.len()).filter_map(|queue| u8::try_from(queue).ok());
         let unfinished = queues.map(|queue| {
             let [completed, submitted] = [&completed, &submitted].map(|point| point.serial(QueueId(queue)));
-            UnfinishedWork { queue, serials: completed.saturating_add(1)..submitted.saturating_add(1) }
+            let serials = completed.saturating_add(1)..submitted.saturating_add(1);
+            UnfinishedWork { queue, recordings: recordings.unfinished(queue, &serials), serials }
         });
         Self {
             reason,

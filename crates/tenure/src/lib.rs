@@ -133,7 +133,7 @@ pub mod stats {
         AddressOwner, AddressReport, AddressUse, BlockReport, FaultReport, FrameStats, HeapMemory,
         HeldReport, HolderKind, Leak, LiveObject, LossReport, MemoryParts, MemoryReport, MovableReport,
         ObjectKind, OpenRecordingReport, PoolReport, PoolStats, PressureChange, ShutdownReport, TagReport,
-        TypeMemory, UnfinishedWork,
+        TypeMemory, UnfinishedRecording, UnfinishedWork,
     };
 }
 

@@ -41,6 +41,7 @@ impl<D: Device> Recording<D> {
             queries.end(&self.services.queries.store, submitted.as_ref().ok().copied());
         }
         if let Ok(at) = &submitted {
+            context.submitted.note(*at, &self.name);
             holds.note_used(*at);
             self.note_used(*at);
         }

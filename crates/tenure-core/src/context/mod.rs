@@ -43,7 +43,7 @@ use crate::repeated::Repeated;
 use crate::ticket::AwaitedTickets;
 use crate::time::{Clock, FramePacer, HeldItems, Recordings, ReleaseQueue, ReleaseStats, Stamp, SyncPoint};
 use crate::unnamed::UnnamedUses;
-use crate::whose::LossReport;
+use crate::whose::{LossReport, SubmittedRecordings};
 
 /// Alignments of the device that the creation of resources needs.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +72,7 @@ pub(crate) struct Context<D: Device> {
     texture_needs: TextureCache<Requirements>,
     pub(crate) held_objects: HeldObjectsPool<D>,
     pub(crate) registry: Registry,
+    pub(crate) submitted: SubmittedRecordings,
     loss: OnceLock<LossReport>,
     pub(crate) recorder: RecorderSlot,
     ref_shards: RefShardTable<D>,
@@ -171,6 +172,7 @@ impl<D: Device> Context<D> {
             texture_needs: TextureCache::new(),
             held_objects: HeldObjectsPool::default(),
             registry: Registry::new(config.released_history),
+            submitted: SubmittedRecordings::default(),
             loss: OnceLock::new(),
             recorder: RecorderSlot::default(),
             ref_shards: RefShardTable::new(),
@@ -394,7 +396,12 @@ impl<D: Device> Context<D> {
     pub(crate) fn loss(&self) -> Option<&LossReport> {
         let reason = self.clock.loss()?;
         Some(self.loss.get_or_init(|| {
-            let report = LossReport::collect(reason.to_owned(), self.device(), &self.clock, &self.registry);
+            let report = LossReport::collect(
+                reason.to_owned(),
+                self.device(),
+                &self.clock,
+                (&self.registry, &self.submitted),
+            );
             for fault in &report.faults {
                 event!(error, fault = %fault, "a fault of the GPU caused the loss of the device");
             }

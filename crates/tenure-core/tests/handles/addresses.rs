@@ -179,8 +179,34 @@ fn a_page_fault_names_the_released_object() {
     assert_eq!(error.to_string(), format!("(unnamed): the device is lost: {reason}"));
     let [unfinished] = loss.unfinished.as_slice() else { panic!("{:?}", loss.unfinished) };
     assert_eq!((unfinished.queue, unfinished.serials.clone()), (0, 2..3));
+    assert!(unfinished.recordings.is_empty(), "external work has no name");
     let later = gpu.create_buffer(&desc).unwrap_err();
     assert_eq!(later.to_string(), format!("level: the device is lost: {reason}"));
     assert_eq!(gpu.shutdown().lost, Some(reason));
     assert!(device.take_hazards().is_empty());
+}
+
+/// Recordings that the GPU had not finished are named, by queue, up to a limit.
+#[test]
+fn unfinished_recordings_are_named() {
+    let device = device(PROFILE, Lag::Manual);
+    let gpu = gpu(&device);
+    let submit = |queue, name: String| gpu.record(queue, name).unwrap().submit().unwrap();
+    for done in 0..3 {
+        submit(Queue::Graphics, format!("done {done}"));
+    }
+    assert!(device.run_until_idle());
+    gpu.reclaim().unwrap();
+    for number in 0..100 {
+        submit(Queue::Graphics, format!("pass {number}"));
+    }
+    submit(Queue::Compute, "light".to_owned());
+    device.faults().remove("hung");
+    assert!(gpu.begin_frame().is_err());
+    let unfinished = gpu.loss().unwrap().unfinished;
+    assert_eq!(unfinished.iter().map(|work| work.serials.clone()).collect::<Vec<_>>(), [4..104, 1..2]);
+    let names = unfinished[0].recordings.iter().map(|recording| (recording.serial, recording.name.clone()));
+    let expected = (36..100).map(|number| (number + 4, format!("pass {number}")));
+    assert_eq!(names.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    assert_eq!(unfinished[1].recordings[0].name, "light");
 }
