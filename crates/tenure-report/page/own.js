@@ -1,12 +1,12 @@
 // The memory that a recorded program took itself, beside that of the replay: over time, by memory type, and in counts.
 
-/** The most blocks of tenure with a row of their own: as many as the program's. */
+/** The most rows of tenure's largest blocks: as many as of the program's. */
 const MOST_BLOCK_ROWS = 24;
 
 const ROW = 15;
 const ROW_GAP = 3;
-const ROW_TITLE = 22;
-const LABEL_WIDTH = 132;
+const ROW_TITLE = 28;
+const LABEL_WIDTH = 142;
 
 /** The program and the replay. */
 const OWNERS = { program: "#0072b2", replay: "#e69f00" };
@@ -57,29 +57,37 @@ function ownMemory(app) {
   };
 }
 
-/** The largest blocks of the replay, and the sum of everything else. */
+/** The largest blocks of the replay, where those of a pool and size after one another share a row, and the sum of everything else. */
 function replayRows({ history, series }) {
   const { blocks, frameCount: frames } = history;
-  const life = (block) => Math.min(history.frameOf(blocks.gone[block]), frames) - history.frameOf(blocks.born[block]);
-  const chosen = [...blocks.born.keys()].filter((block) => !history.pools[blocks.pool[block]].holds_blocks && life(block) > 0);
-  chosen.sort((a, b) => blocks.size[b] - blocks.size[a] || life(b) - life(a) || a - b);
-  chosen.splice(MOST_BLOCK_ROWS);
-  chosen.sort((a, b) => blocks.pool[a] - blocks.pool[b] || a - b);
-  const sums = new Map(chosen.map((block) => [block, new Float64Array(frames + 1)]));
+  const [from, to] = ["born", "gone"].map((end) => (block) => history.frameOf(blocks[end][block]));
+  const chosen = [...blocks.born.keys()].filter((block) => !history.pools[blocks.pool[block]].holds_blocks && to(block) > from(block));
+  chosen.sort((a, b) => blocks.size[b] - blocks.size[a] || blocks.born[a] - blocks.born[b] || a - b);
+  const rows = [];
+  const rowOf = new Map();
+  for (const block of chosen) {
+    const [pool, size] = [blocks.pool[block], blocks.size[block]];
+    let row = rows.find((row) => row.pool === pool && row.size === size && row.to <= from(block));
+    if (!row && rows.length === MOST_BLOCK_ROWS) continue;
+    if (!row) rows.push(row = { pool, size, most: size, blocks: 0, kind: history.pools[pool].kind, sums: [0, 1].map(() => new Float64Array(frames + 1)) });
+    row.blocks++;
+    row.to = to(block);
+    row.sums[0][from(block)] += size;
+    row.sums[0][to(block)] -= size;
+    rowOf.set(block, row);
+  }
+  rows.sort((a, b) => a.pool - b.pool);
   const { block, born, released, size, padding } = history.objects;
   for (let i = 0; i < history.count; i++) {
-    const sum = sums.get(block[i] - 1);
-    if (!sum) continue;
-    sum[history.frameOf(born[i])] += size[i] + padding[i];
-    sum[history.frameOf(released[i])] -= size[i] + padding[i];
+    const row = rowOf.get(block[i] - 1);
+    if (!row) continue;
+    row.sums[1][history.frameOf(born[i])] += size[i] + padding[i];
+    row.sums[1][history.frameOf(released[i])] -= size[i] + padding[i];
   }
-  const rows = chosen.map((block) => {
-    const bound = sums.get(block);
-    for (let frame = 1; frame < frames; frame++) bound[frame] += bound[frame - 1];
-    const [from, to] = [history.frameOf(blocks.born[block]), history.frameOf(blocks.gone[block])];
-    const at = (frame) => (frame >= from && frame < to ? [blocks.size[block], bound[frame], 0] : [0, 0, 0]);
-    return { size: blocks.size[block], kind: history.pools[blocks.pool[block]].kind, most: blocks.size[block], at };
-  });
+  for (const row of rows) {
+    for (const sum of row.sums) for (let frame = 1; frame < frames; frame++) sum[frame] += sum[frame - 1];
+    row.at = (frame) => [row.sums[0][frame], row.sums[1][frame], 0];
+  }
   const rest = Array.from({ length: frames }, (_, frame) => {
     const shown = rows.reduce((sum, row) => row.at(frame).map((bytes, k) => sum[k] + bytes), [0, 0, 0]);
     const taken = series.taken.reduce((sum, values) => sum + values[frame], 0);
@@ -87,7 +95,7 @@ function replayRows({ history, series }) {
     return [reserved, Math.min(reserved, Math.max(0, taken - shown[1])), 0];
   });
   const most = rest.reduce((most, [reserved]) => Math.max(most, reserved), 0);
-  if (most > 0) rows.push({ size: 0, kind: "everything else", most, at: (frame) => rest[frame] });
+  if (most > 0) rows.push({ size: 0, blocks: 0, kind: "everything else", most, at: (frame) => rest[frame] });
   return rows;
 }
 
@@ -159,7 +167,7 @@ class OwnRows extends TimeChart {
       { title: `The program: ${of(own.allocations)}, ${bytesText(own.peak_bytes)} at the peak`, peak: own.peak_frame },
       ...own.rows.map((row) => ({ row, owner: "program", label: OwnRows.label(row) })),
       { title: `Tenure, in this replay: ${bytesText(own.replayPeak.bytes)} at the peak`, peak: own.replayPeak.frame },
-      ...own.replay.map((row) => ({ row, owner: "replay", label: `${row.size ? `${bytesText(row.size)}, ` : ""}${row.kind}` })),
+      ...own.replay.map((row) => ({ row, owner: "replay", label: OwnRows.label(row) })),
     ];
     let y = 0;
     for (const line of this.lines) {
@@ -169,25 +177,25 @@ class OwnRows extends TimeChart {
     this.layers.style.height = `${y + AXIS_HEIGHT}px`;
   }
 
-  static label({ block, size, blocks, memory_type: number }) {
-    const type = number === null ? "" : `, type ${number}`;
-    return block === null ? `${count(blocks)} smaller${type}` : `${bytesText(size)}${type}`;
+  static label({ size, blocks, kind, memory_type: number }) {
+    const what = kind ?? (number === null ? "type unknown" : `type ${number}`);
+    const sizes = size ? `${blocks > 1 ? `${count(blocks)} × ` : ""}${bytesText(size)}` : blocks ? `${count(blocks)} smaller` : "";
+    return `${sizes}${sizes ? ", " : ""}${what}`;
   }
 
   tip(event, frame) {
     const y = event.clientY - this.layers.getBoundingClientRect().top;
     const line = this.lines.findLast((line) => line.y <= y);
     if (!line || line.title) return void this.app.hideTip();
-    const { row } = line;
+    const { row, owner } = line;
     const [reserved, bound, hole] = row.at(frame);
-    const type = row.block === undefined ? row.kind
-      : typeText(this.app.own.types.find(({ memory_type: number }) => number === row.memory_type) || row);
+    const type = this.app.own.types.find(({ memory_type: number }) => number === row.memory_type) || row;
     this.app.showTip(event, [
       ["frame", count(this.app.history.frames.number[frame])],
-      [row.block === undefined ? "blocks of" : "memory type", type],
+      owner === "program" ? ["memory type", typeText(type)] : ["pool", row.kind],
       ["reserved", bytesText(reserved)],
       ["with resources", `${bytesText(bound)}, ${share(bound, reserved)}`],
-      ...(row.block === undefined || row.block === null ? [] : [["largest hole", bytesText(hole)]]),
+      ...(owner === "program" && row.size ? [["largest hole", bytesText(hole)]] : []),
     ]);
   }
 
@@ -244,7 +252,7 @@ class OwnRows extends TimeChart {
         context.fillRect(plot.left + begin, y + ROW - from - high, x - begin, high);
       };
       if (reserved > 0) {
-        bar(row.block === undefined || row.block === null ? themedOnce.free : HOLES, 0, reserved);
+        bar(owner === "program" && row.size ? HOLES : themedOnce.free, 0, reserved);
         bar(themedOnce.free, reserved - hole, hole);
         bar(OWNERS[owner], 0, bound > 0 ? Math.max(1, bound) : 0);
       }
@@ -257,7 +265,8 @@ class OwnRows extends TimeChart {
 function drawOwn(app) {
   const { own, history } = app;
   const number = (frame) => count(history.frames.number[Math.min(frame, history.frameCount - 1)]);
-  const most = own.most_allocations === null ? "" : ` (the device supports ${count(own.most_allocations)})`;
+  // Some drivers have no limit.
+  const most = own.most_allocations === null || own.most_allocations >= 2 ** 32 - 1 ? "" : ` (the device supports ${count(own.most_allocations)})`;
   byId("own-text").textContent = `By itself the program reserved ${bytesText(own.peak_bytes)} at its peak, in frame ${number(own.peak_frame)}, `
     + `with resources on ${bytesText(own.bound_at_peak_bytes)}. Tenure, in this replay, reserved ${bytesText(own.replayPeak.bytes)} at its peak, `
     + `in frame ${number(own.replayPeak.frame)}. The program allocated ${count(own.allocations)} blocks, at most ${count(own.peak_blocks)} at once${most}.`;
@@ -265,7 +274,7 @@ function drawOwn(app) {
   byId("own-legend").replaceChildren(
     sample(OWNERS.program, "the program: reserved (line), with resources (area, bars)"),
     sample(OWNERS.replay, "tenure"),
-    sample(themedOnce.free, "the largest hole of a block"),
+    sample(themedOnce.free, "empty; of a block of the program its largest hole"),
     sample(HOLES, "its other holes"),
     make("span", { text: "▼ peak, also within a frame; bars and lines: at the ends of frames" }),
   );
@@ -298,7 +307,10 @@ function drawOwnCalls({ phases }) {
   const calls = [["allocations", "allocations"], ["frees", "frees"], ["imports", "imports of memory"], ["maps", "maps"],
     ["unmaps", "unmaps"], ["created", "resources created"], ["destroyed", "resources destroyed"],
     ["short_lived", "of these at most two frames old"]];
-  const rate = (calls, frames) => (frames ? (calls / frames).toFixed(calls && calls < 10 * frames ? 2 : 0) : "–");
+  const rate = (calls, frames) => {
+    if (!frames || !calls) return frames ? "0" : "–";
+    return calls * 100 < frames ? "< 0.01" : (calls / frames).toFixed(calls < 10 * frames ? 2 : 0);
+  };
   const rows = calls.filter(([name]) => phases.some((phase) => phase[name])).map(([name, text]) => ({
     cells: [text, ...phases.flatMap((phase, k) => {
       const total = count(phase[name]);
@@ -333,10 +345,11 @@ function drawFindings(own) {
 }
 
 function drawAlive({ alive, alive_resources: resources, alive_blocks: blocks, is_complete: isComplete }) {
-  byId("own-alive").hidden = !alive.length && !blocks.count;
-  const sums = `${count(resources.count)} resources of ${bytesText(resources.bytes)} and ${count(blocks.count)} blocks of ${bytesText(blocks.bytes)}`;
-  const caption = isComplete ? `Never destroyed: ${sums}` : `Alive at the end of the recording, before the program destroyed its device: ${sums}`;
-  fillTable(byId("own-alive"), `${caption}${alive.length ? "; the largest" : ""}`, [
+  byId("own-alive").hidden = !alive.length;
+  byId("own-alive-text").textContent = !alive.length && !blocks.count ? ""
+    : `${isComplete ? "Never destroyed" : "Alive at the end of the recording, which ends before the program destroyed its device"}: `
+      + `${count(resources.count)} resources of ${bytesText(resources.bytes)}, and ${count(blocks.count)} blocks of ${bytesText(blocks.bytes)}.`;
+  fillTable(byId("own-alive"), "The largest of these resources", [
     { text: "name", name: true }, { text: "kind" }, { text: "number", ...BYTES }, { text: "bytes", ...BYTES },
   ], alive.map(({ name, shape, sum }) => ({ cells: [nameElement(name ?? ""), shape, count(sum.count), exact(sum.bytes)] })));
 }

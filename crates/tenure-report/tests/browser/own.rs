@@ -102,8 +102,10 @@ fn the_page_equals_the_recording() {
         json!([["1", "256 KiB"], ["1", "8 MiB"], ["1", ""], ["2", ""], ["1", "1 MiB"]]),
         "{notable}"
     );
+    let text = text_of(&mut page, "#own-alive-text");
     assert!(
-        text_of(&mut page, "#own-alive caption").starts_with("Alive at the end of the recording, before")
+        text.starts_with("Alive at the end") && text.contains("41 resources of 1.04 MiB, and 41 blocks"),
+        "{text}"
     );
     let alive = cells(&mut page, "own-alive");
     assert_eq!(alive[0], json!([hostile(0), "buffer", "1", "1 MiB"]));

@@ -90,17 +90,15 @@ pub struct OwnAlive {
     pub sum: OwnSum,
 }
 
-/// A row over time: a block, or several.
+/// A row over time: blocks of one size after one another, or a sum of many.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct OwnRow {
-    /// The number of the block in the recording; `None` for a sum of several.
-    pub block: Option<u64>,
     /// The number of the memory type; `None` if unknown, and for the sum of all.
     pub memory_type: Option<u32>,
-    /// The size of the block, bytes; 0 for a sum.
+    /// The size of each block, of which there is at most one at a time, bytes; 0 for a sum.
     pub size: u64,
-    /// The number of blocks, from first to last.
+    /// The number of blocks, from first to last. Those that no end of a frame sees are left out.
     pub blocks: u64,
     /// The bytes at the ends of frames, where they change.
     #[cfg_attr(feature = "serde", serde(skip))]

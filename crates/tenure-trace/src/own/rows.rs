@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{OwnChange, OwnRow};
 
-/// The most blocks with a row of their own: as many as can be read on a page.
-pub(super) const MOST_BLOCKS: usize = 24;
+/// The most rows of the largest blocks: as many as can be read on a page.
+const MOST_LARGE: usize = 24;
 
 /// A block, from its first frame to its last.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,8 @@ struct Now {
     reserved: u64,
     bound: u64,
     hole: u64,
+    /// The block that began last: its largest hole is that of the row.
+    block: u64,
     /// The row is among those that have changed.
     is_noted: bool,
 }
@@ -40,28 +42,44 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Chooses the blocks with rows of their own. Row 0 is the sum of all.
+    /// Gives rows to the largest blocks: one to blocks of the same type and size, if each begins after the end of the one
+    /// before. Row 0 is the sum of all blocks. O(blocks · log blocks).
     pub(super) fn new(mut lives: Vec<Life>) -> Self {
         // At the ends of frames the others are never there.
         lives.retain(|life| life.gone > life.born);
-        lives.sort_by_key(|life| (std::cmp::Reverse((life.size, life.gone - life.born)), life.id));
-        let (largest, others) = lives.split_at(lives.len().min(MOST_BLOCKS));
-        let mut largest = largest.to_vec();
-        largest.sort_by_key(|life| (life.memory_type, life.born, life.id));
-        let mut rows = vec![OwnRow { blocks: lives.len() as u64, ..OwnRow::default() }];
-        let mut of_block = HashMap::new();
-        for Life { id, memory_type, size, .. } in largest {
-            of_block.insert(id, rows.len());
-            rows.push(OwnRow { block: Some(id), memory_type, size, blocks: 1, changes: Vec::new() });
+        lives.sort_by_key(|life| (std::cmp::Reverse(life.size), life.born, life.id));
+        // Each with its last block.
+        let mut large = Vec::<(OwnRow, Life)>::new();
+        let mut row_of = HashMap::new();
+        let mut others = BTreeMap::<_, u64>::new();
+        for life in &lives {
+            let Life { id, memory_type, size, born, .. } = *life;
+            let fits =
+                |last: &Life| (last.memory_type, last.size) == (memory_type, size) && last.gone <= born;
+            let found = large.iter().position(|(_, last)| fits(last));
+            if let Some((row, last)) = found.and_then(|row| large.get_mut(row)) {
+                (row.blocks, *last) = (row.blocks + 1, *life);
+                row_of.extend(found.map(|row| (id, row)));
+            } else if large.len() < MOST_LARGE {
+                row_of.insert(id, large.len());
+                large.push((OwnRow { memory_type, size, blocks: 1, changes: Vec::new() }, *life));
+            } else {
+                *others.entry(memory_type).or_default() += 1;
+            }
         }
-        let mut of_type = BTreeMap::<_, u64>::new();
-        others.iter().for_each(|life| *of_type.entry(life.memory_type).or_default() += 1);
-        let of_type = of_type.into_iter().map(|(memory_type, blocks)| {
+        let mut order: Vec<_> = (0..large.len()).collect();
+        order.sort_by_key(|row| large[*row].0.memory_type);
+        let mut place = vec![0; large.len()];
+        (1..).zip(&order).for_each(|(new, old)| place[*old] = new);
+        row_of.values_mut().for_each(|row| *row = place[*row]);
+        let mut rows = vec![OwnRow { blocks: lives.len() as u64, ..OwnRow::default() }];
+        rows.extend(order.iter().map(|row| large[*row].0.clone()));
+        let of_type = others.into_iter().map(|(memory_type, blocks)| {
             rows.push(OwnRow { memory_type, blocks, ..OwnRow::default() });
             (memory_type, rows.len() - 1)
         });
         let of_type = of_type.collect();
-        Self { now: vec![Now::default(); rows.len()], rows, of_block, of_type, changed: Vec::new() }
+        Self { now: vec![Now::default(); rows.len()], rows, of_block: row_of, of_type, changed: Vec::new() }
     }
 
     /// Changes a block from the bytes `before` to the bytes `after`, each reserved and bound; its largest hole is `hole` then.
@@ -78,7 +96,10 @@ impl Rows {
             let now = &mut self.now[row];
             now.reserved = now.reserved.saturating_sub(before[0]).saturating_add(after[0]);
             now.bound = now.bound.saturating_sub(before[1]).saturating_add(after[1]);
-            if Some(row) == own {
+            if before[0] == 0 {
+                now.block = id;
+            }
+            if Some(row) == own && now.block == id {
                 now.hole = hole;
             }
             if !std::mem::replace(&mut now.is_noted, true) {

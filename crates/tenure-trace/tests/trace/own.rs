@@ -95,13 +95,11 @@ fn rows_are_the_largest_blocks_and_sums_by_type_of_the_others() {
              unblock,5,1005,,,8,\nframe,,,,,10,\n";
     let own = of(&text);
     assert_eq!((own.peak_frame, own.peak_blocks, own.rows.len()), (0, 28, 27));
-    let large: Vec<_> = own.rows[1..25].iter().map(|row| (row.memory_type, row.block, row.size)).collect();
-    let expected = (0..4).flat_map(|six| {
-        (18 - 6 * six..24 - 6 * six).map(move |id| (Some(6 + six as u32), Some(id), 1000 + id))
-    });
+    let large: Vec<_> = own.rows[1..25].iter().map(|row| (row.memory_type, row.size, row.blocks)).collect();
+    let expected = (0..24).map(|k| (Some(6 + k / 6), 1023 - u64::from(k), 1));
     assert_eq!(large, expected.collect::<Vec<_>>());
     let change = |frame, reserved, bound, hole| OwnChange { frame, reserved, bound, hole };
-    assert_eq!(own.rows[24].changes, [change(0, 1005, 0, 1005), change(2, 0, 0, 0)]);
+    assert_eq!(own.rows[19].changes, [change(0, 1005, 0, 1005), change(2, 0, 0, 0)]);
     let unknown = OwnRow { blocks: 1, changes: vec![change(0, 7, 0, 0)], ..OwnRow::default() };
     let small = OwnRow {
         memory_type: Some(1),
@@ -113,6 +111,35 @@ fn rows_are_the_largest_blocks_and_sums_by_type_of_the_others() {
     let large: u64 = (1000..1024).sum();
     let total = [change(0, large + 24, 8, 0), change(2, large + 24 - 8 - 1005, 5, 0)];
     assert_eq!((own.rows[0].changes.as_slice(), own.rows[0].blocks), (&total[..], 27));
+}
+
+#[test]
+fn blocks_of_one_size_after_one_another_share_a_row() {
+    let own = of("\
+block,1,100,,,0,type=1
+frame,,,,,1,
+block,2,100,,,1,type=1
+unblock,1,100,,,1,
+frame,,,,,2,
+block,3,100,,,2,type=1
+block,4,100,,,2,type=2
+alloc,1,60,4,gpu_only+linear,2,block=3
+frame,,,,,3,
+");
+    let change = |frame, reserved, bound, hole| OwnChange { frame, reserved, bound, hole };
+    let row = |memory_type, blocks, changes: &[OwnChange]| OwnRow {
+        memory_type: Some(memory_type),
+        size: 100,
+        blocks,
+        changes: changes.to_vec(),
+    };
+    let expected = [
+        // The second begins as the first one ends.
+        row(1, 2, &[change(0, 100, 0, 100)]),
+        row(1, 1, &[change(2, 100, 60, 40)]),
+        row(2, 1, &[change(2, 100, 0, 100)]),
+    ];
+    assert_eq!(own.rows[1..], expected);
 }
 
 #[test]
