@@ -96,7 +96,7 @@ pub struct OwnAlive {
 pub struct OwnRow {
     /// The number of the memory type; `None` if unknown, and for the sum of all.
     pub memory_type: Option<u32>,
-    /// The size of each block, of which there is at most one at a time, bytes; 0 for a sum.
+    /// The size of each block, bytes; 0 for a sum. There is at most one block at a time.
     pub size: u64,
     /// The number of blocks, from first to last. Those that no end of a frame sees are left out.
     pub blocks: u64,

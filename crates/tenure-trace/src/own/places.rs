@@ -7,7 +7,7 @@ use crate::{Details, Event};
 
 /// A range of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct BlockRange {
     pub(super) block: u64,
     /// Within the block, and not empty.
     pub(super) range: Range<u64>,
@@ -16,14 +16,14 @@ pub(super) struct Place {
 /// A change of the ranges by an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    Bound(Place),
-    Unbound(Place),
+    Bound(BlockRange),
+    Unbound(BlockRange),
 }
 
 /// The live resources in live blocks. Imported memory is another's: it is left out.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    resources: HashMap<u64, Place>,
+    resources: HashMap<u64, BlockRange>,
     /// The size of each block.
     blocks: HashMap<u64, u64>,
 }
@@ -42,7 +42,7 @@ impl Places {
                 return self.bind(id, details.block?, details.offset.unwrap_or(0), size);
             }
             Event::Alias { id, size, .. } => {
-                let Place { block, range } = self.resources.get(&details.of?)?;
+                let BlockRange { block, range } = self.resources.get(&details.of?)?;
                 // Its offset is that in the other resource.
                 let offset = range.start.saturating_add(details.offset.unwrap_or(0));
                 return self.bind(id, *block, offset, size);
@@ -62,7 +62,7 @@ impl Places {
         if range.is_empty() {
             return None;
         }
-        let place = Place { block, range };
+        let place = BlockRange { block, range };
         self.resources.insert(id, place.clone());
         Some(Change::Bound(place))
     }
