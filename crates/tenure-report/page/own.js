@@ -125,7 +125,7 @@ class OwnChart extends TimeChart {
     const top = Math.max(1, own.peak_bytes, own.replayPeak.bytes) * 1.15;
     const y = (bytes) => plot.height * (1 - bytes / top);
     drawGrid(context, plot, top, y);
-    context.fillStyle = `${OWNERS.program}55`;
+    context.fillStyle = `${OWNERS.program}77`;
     frames.forEach((frame, x) => {
       const high = y(own.all.at(frame)[1]);
       context.fillRect(plot.left + x, high, 1, plot.height - high);
