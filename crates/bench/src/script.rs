@@ -55,7 +55,10 @@ pub(crate) fn read(path: &Path) -> Result<Script> {
     let events = events.filter(|event| !event.as_ref().is_ok_and(|(_, is_import)| *is_import));
     let events = events.map(|event| Ok(event?.0));
     let file = path.file_name().map_or_else(|| path.display().to_string(), |name| name.display().to_string());
-    Script::new(file.split('.').next().unwrap_or(&file), events)
+    let script = Script::new(file.split('.').next().unwrap_or(&file), events)?;
+    let summary = reader.summary();
+    let own = Reserved { peak: summary.peak_block_bytes, driver_allocations: summary.blocks };
+    Ok(Script { own: (summary.blocks > 0).then_some(own), ..script })
 }
 
 impl Script {
@@ -66,7 +69,6 @@ impl Script {
     pub(crate) fn new(name: &str, events: impl IntoIterator<Item = Result<Event>>) -> Result<Self> {
         let (mut calls, mut taken, mut vacant) = (Vec::new(), HashMap::new(), Vec::new());
         let (mut slots, mut live, mut peak_bytes) = (0, 0, 0);
-        let (mut own, mut blocks) = (None::<Reserved>, HashMap::new());
         for event in events {
             match event? {
                 Event::Alloc { id, size, align, kind, .. } => {
@@ -87,22 +89,12 @@ impl Script {
                     }
                 }
                 Event::Frame { .. } => calls.push(Call::EndFrame),
-                Event::Block { id, size, .. } => {
-                    blocks.insert(id, size);
-                    let own = own.get_or_insert_default();
-                    own.peak = own.peak.max(blocks.values().sum());
-                    own.driver_allocations += 1;
-                }
-                // Imported blocks are not there.
-                Event::Unblock { id, .. } => {
-                    blocks.remove(&id);
-                }
                 _ => {}
             }
         }
         if slots == 0 {
             return Err(format!("{name}: there is no allocation in it").into());
         }
-        Ok(Self { name: name.to_owned(), calls, slots, peak_bytes, own })
+        Ok(Self { name: name.to_owned(), calls, slots, peak_bytes, own: None })
     }
 }

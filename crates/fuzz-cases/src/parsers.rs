@@ -2,7 +2,7 @@
 
 use tenure_plan::{PlanConfig, check, csv, plan as find_plan};
 use tenure_report::read_snapshots;
-use tenure_trace::{Encoding, Trace, TraceWriter, read_all};
+use tenure_trace::{Encoding, OwnMemory, Trace, TraceWriter, read_all};
 
 /// Search nodes of a plan: an input must not cause long work.
 const NODES: u64 = 2_000;
@@ -12,6 +12,7 @@ const MOST_ITEMS: usize = 200;
 /// A recording, plain or compressed.
 pub(crate) fn recording(data: &[u8]) {
     let Ok(trace) = read_all(data, "fuzzed") else { return };
+    assert_eq!(OwnMemory::of(&trace).peak_bytes, trace.summary.peak_block_bytes);
     for encoding in Encoding::ALL {
         let written = write(&trace, encoding);
         let again = read_all(written.as_slice(), "written").expect("what was written is read");

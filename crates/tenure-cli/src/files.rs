@@ -26,7 +26,9 @@ impl<'a> Files<'a> {
     /// The arguments of a command that name files to read or write.
     fn of(command: &'a Command) -> Self {
         let (read, written, tells) = match command {
-            Command::Capture(args) => (vec![], vec![("--out", args.out.as_ref())], true),
+            Command::Capture(args) => {
+                (vec![], vec![("--out", args.out.as_ref()), ("--html", args.html.as_ref())], true)
+            }
             Command::Replay(args) => (vec![("FILE", Some(&args.file))], vec![], false),
             #[cfg(feature = "report")]
             Command::Report(args) => (

@@ -4,16 +4,17 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Write as _};
 use std::path::Path;
 
+use tenure::config::Strategy;
 use tenure::{Gpu, MemoryUse, record::RecordedAllocation, sim};
 use tenure_plan::plan;
 use tenure_report::{History, HistoryRecorder, PlannedResource, TransientPlan, read_snapshots};
-use tenure_trace::Trace;
+use tenure_trace::{OwnMemory, Trace};
 
 use crate::args::{ReportArgs, chosen_profile};
 use crate::error::{CliError, PlanFileError};
 use crate::input::{Input, PageSource};
-use crate::replay::{Job, Moment, Observer, Simulated, Target as _, Verdict};
-use crate::{compare, output, table};
+use crate::replay::{Job, Moment, Observer, Settings, Simulated, Target as _, Verdict};
+use crate::{compare, output};
 
 pub(crate) fn run(args: &ReportArgs, page: &Path) -> Result<Verdict, CliError> {
     let plan = args.plan.as_deref().map(planned).transpose()?;
@@ -22,7 +23,9 @@ pub(crate) fn run(args: &ReportArgs, page: &Path) -> Result<Verdict, CliError> {
     let (file, (mut history, verdict)) = match source {
         // The file is opened before the replay, which may take long.
         PageSource::Recording(name, trace) => {
-            (open(page).map_err(failed)?, of_recording(args, &name, &trace)?)
+            let file = open(page).map_err(failed)?;
+            let profile = chosen_profile(args.profile, &trace.header);
+            (file, of_recording(profile, (args.strategy.into(), &args.settings()), &name, &trace)?)
         }
         PageSource::Snapshots(name, text) => {
             let reading = output::working("reading");
@@ -33,32 +36,49 @@ pub(crate) fn run(args: &ReportArgs, page: &Path) -> Result<Verdict, CliError> {
         }
     };
     history.plan = plan;
-    let bytes = write(file, &history).map_err(failed)?;
-    let (frames, objects) = (history.frames.len(), history.objects.len());
-    let (page, size) = (output::printable(&page.display().to_string()), bytes as f64 / 1e6);
-    Ok(output::tell(verdict, |out| {
-        writeln!(out, "{page}: {frames} frames with {objects} allocations, {size:.1} MB")
-    })?)
+    let told = write(file, page, &history).map_err(failed)?;
+    Ok(output::tell(verdict, |out| writeln!(out, "{told}"))?)
+}
+
+/// Writes the page of a program that was captured.
+pub(crate) fn write_captured(
+    page: &Path,
+    (name, trace): (&str, &Trace),
+    profile: sim::Profile,
+    is_told: bool,
+) -> Result<(), CliError> {
+    let failed = |error| CliError::File { file: page.to_path_buf(), error };
+    let (history, verdict) = of_recording(profile, (Strategy::Pooled, &Settings::default()), name, trace)?;
+    let told = write(open(page).map_err(failed)?, page, &history).map_err(failed)?;
+    if is_told {
+        output::tell(verdict, |out| writeln!(out, "{told}"))?;
+    }
+    Ok(())
 }
 
 /// Replays a recording on the simulated device, and records the history; also returns the verdict.
-fn of_recording(args: &ReportArgs, name: &str, trace: &Trace) -> Result<(History, Verdict), CliError> {
-    let target = Simulated { profile: chosen_profile(args.profile, &trace.header) };
+fn of_recording(
+    profile: sim::Profile,
+    (strategy, settings): (Strategy, &Settings),
+    name: &str,
+    trace: &Trace,
+) -> Result<(History, Verdict), CliError> {
+    let target = Simulated { profile };
     let program = target.prepare(trace)?;
     let bar = output::progress(program.steps.len() as u64, "replaying");
-    let (strategy, settings) = (args.strategy.into(), args.settings());
     let progress = |steps: u64| bar.set_position(steps);
     let (summary, program) = (&trace.summary, &program);
-    let job = Job { name, summary, program, strategy, settings: &settings, progress: &progress };
+    let job = Job { name, summary, program, strategy, settings, progress: &progress };
     let mut watch = Watch { recorder: None, of_slot: vec![usize::MAX; program.slots] };
     let replayed = target.replay_watched(&mut watch, &job);
     drop(bar);
     let outcome = replayed.map_err(|error| CliError::of_replay(name, strategy.name(), error))?;
-    let (note, outcomes) = (table::by_itself(&outcome), [outcome]);
+    let outcomes = [outcome];
     compare::complain_of_findings(&outcomes);
     let title = Path::new(name).file_name().map_or_else(|| name.into(), |file| file.to_string_lossy());
     let history = watch.recorder.map_or_else(History::default, |recorder| recorder.finish(&title));
-    let history = History { note, ..history };
+    let has_own = summary.blocks > 0 || summary.aliases > 0 || summary.imports > 0;
+    let history = History { own: has_own.then(|| OwnMemory::of(trace)), ..history };
     Ok((history, compare::verdict(&outcomes)))
 }
 
@@ -140,15 +160,17 @@ fn open(page: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(false).open(page)
 }
 
-/// Writes the page; its size in bytes.
-fn write(file: File, history: &History) -> io::Result<u64> {
+/// Writes the page; a line about it.
+fn write(file: File, page: &Path, history: &History) -> io::Result<String> {
     if file.metadata()?.is_file() {
         file.set_len(0)?;
     }
     let mut sink = Counting { sink: BufWriter::new(file), bytes: 0 };
     history.write_html(&mut sink)?;
     sink.flush()?;
-    Ok(sink.bytes)
+    let (frames, objects) = (history.frames.len(), history.objects.len());
+    let (page, size) = (output::printable(&page.display().to_string()), sink.bytes as f64 / 1e6);
+    Ok(format!("{page}: {frames} frames with {objects} allocations, {size:.1} MB"))
 }
 
 /// Counts the written bytes: a pipe has no length.
@@ -166,5 +188,37 @@ impl<W: io::Write> io::Write for Counting<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.sink.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_trace::read_all;
+
+    use super::*;
+
+    #[test]
+    fn the_program_s_own_memory_is_on_the_frames_of_the_replay() {
+        let own = "block,1,4096,,,0,type=0\nframe,,,,,3,\n";
+        let rest = "alloc,1,64,4,gpu_only+linear,3,\nframe,,,,,7,\nfree,1,64,,,7,final\n";
+        let page = |lines: String| {
+            let text = format!("#tenure-recording=2\nop,id,size,align,kind,frame,more\n{lines}");
+            let trace = read_all(text.as_bytes(), "game").unwrap();
+            let settings = (Strategy::Pooled, &Settings::default());
+            let (history, _) = of_recording(sim::Profile::default(), settings, "game", &trace).unwrap();
+            let numbers = history.frames.len() as u64;
+            assert_eq!(
+                numbers,
+                trace.summary.frames + 1,
+                "a frame for each mark, and what comes after the last"
+            );
+            history.own
+        };
+        let found = page(format!("{own}{rest}")).unwrap();
+        assert_eq!(
+            (found.peak_bytes, found.rows[1].changes[0].frame, found.alive_blocks.count),
+            (4096, 0, 1)
+        );
+        assert_eq!(page(rest.to_owned()), None, "no block, no part of the page");
     }
 }

@@ -52,7 +52,7 @@ fn rows(outcome: &Outcome) -> Vec<Row> {
 
 /// The memory that the recorded program reserved by itself, and the resources that are left out; empty for a recording
 /// without such events.
-pub(crate) fn by_itself(outcome: &Outcome) -> String {
+fn by_itself(outcome: &Outcome) -> String {
     let Recorded { own_driver_allocations, own_peak_driver_allocations, aliases, imports, .. } =
         outcome.recorded;
     let mut text = String::new();

@@ -88,8 +88,8 @@ fn own_figures_are_tenure_s_to_the_byte() {
         } else {
             assert_eq!(own_peak, counted, "{strategy}");
         }
-        let types = captured["blocks"]["types"].as_object().unwrap();
-        let reserved: u64 = types.values().map(|found| number(found, "reserved_bytes")).sum();
+        let types = own["types"].as_array().unwrap();
+        let reserved: u64 = types.iter().map(|found| number(found, "reserved_bytes")).sum();
         assert_eq!(reserved, number(own, "peak_bytes"), "{strategy}");
         // The recording says the same.
         let summary = read_all(fs::File::open(&written).unwrap(), "replay").unwrap().summary;

@@ -294,7 +294,7 @@ impl SubmittedRecordings {
     }
 }
 
-/// The loss of the device, with what is known about its cause: from [`Gpu::loss`](crate::Gpu::loss).
+/// The loss of the device, with the known facts about its cause: from [`Gpu::loss`](crate::Gpu::loss).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]

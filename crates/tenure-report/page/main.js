@@ -25,6 +25,8 @@ class App {
     history.heaps.forEach((_, heap) => {
       if (this.series.reserved[heap].some((bytes) => bytes > 0)) this.charts.push(new Chart(this, heap, byId("charts")));
     });
+    this.own = ownMemory(this);
+    if (this.own) this.charts.push(new OwnChart(this, byId("own-charts")), new OwnRows(this, byId("own-charts")));
     this.overview = new Overview(this, byId("overview"));
     this.map = new BlockMap(this);
     this.describeData();
@@ -41,7 +43,6 @@ class App {
     const what = header.source === "events" ? `${count(this.history.lastClock)} events` : "snapshots";
     byId("subtitle").textContent = `${shown(header.device, "unknown device")} (${shown(header.backend, "?")}), `
       + `${count(frameCount)} ${header.source === "events" ? "frames" : "moments"}, ${count(objects)} objects, ${what}`;
-    byId("note").textContent = header.note ?? "";
     byId("slider").max = frameCount - 1;
   }
 
@@ -109,6 +110,7 @@ class App {
   /** Everything, after a change of size, colours or zoom. */
   redraw() {
     readTheme();
+    if (this.own) drawOwn(this);
     this.charts.forEach((chart) => chart.draw());
     drawMapLegend(this);
     drawPlan(this);

@@ -281,7 +281,8 @@ function drawPlannedHeap(app, canvas, plan, heap, bytes) {
   const [left, high] = [AXIS_WIDTH, height - AXIS_HEIGHT];
   const x = (step) => left + ((step - begin) / Math.max(1, end - begin)) * (width - left);
   const y = (byte) => high * (1 - byte / bytes);
-  Chart.prototype.drawGrid.call(null, context, { left, width: width - left }, bytes, y);
+  context.font = "11px system-ui, sans-serif";
+  drawGrid(context, { left, width: width - left }, bytes, y);
   resources.forEach((resource, k) => {
     const box = [x(resource.first), y(resource.offset + resource.size), x(resource.end) - x(resource.first),
       y(resource.offset) - y(resource.offset + resource.size)];

@@ -143,21 +143,16 @@ function framesOfPixels(reserved, [from, to], width) {
   return frames;
 }
 
-/** One heap's chart. */
-class Chart {
-  constructor(app, heap, parent) {
+/** A chart over the frames that are shown, with a line at the one that is chosen. */
+class TimeChart {
+  /** `left`: the width of the text at the left. `heading` is above the chart. */
+  constructor(app, parent, left, ...heading) {
     this.app = app;
-    this.heap = heap;
-    const { size, device_local: isLocal } = app.history.heaps[heap];
-    const kind = isLocal === null ? "" : isLocal ? ", local to the GPU" : ", memory of the system";
-    const note = make("span", { className: "dim", text: `${kind}${size ? `, ${bytesText(size)}` : ""}` });
-    this.note = make("span", { className: "dim" });
+    this.left = left;
     this.base = make("canvas", { role: "img" });
     this.cursor = make("canvas", { "aria-hidden": "true" });
     this.layers = make("div", { className: "layers" }, this.base, this.cursor);
-    this.element = make("div", { className: "chart" },
-      make("h3", {}, `Heap ${heap}`, note, this.note), this.layers);
-    parent.append(this.element);
+    parent.append(make("div", { className: "chart" }, ...heading, this.layers));
     this.listen();
   }
 
@@ -165,7 +160,7 @@ class Chart {
     const frameAt = (event) => {
       const [from, to] = this.app.range;
       const { left, width } = this.layers.getBoundingClientRect();
-      const x = (event.clientX - left - AXIS_WIDTH) / (width - AXIS_WIDTH);
+      const x = (event.clientX - left - this.left) / (width - this.left);
       return Math.max(from, Math.min(to - 1, Math.floor(from + x * (to - from))));
     };
     this.layers.addEventListener("pointerdown", (event) => {
@@ -185,84 +180,19 @@ class Chart {
     }, { passive: false });
   }
 
-  tip(event, frame) {
-    const { history, series } = this.app;
-    const bands = series.heaps[this.heap];
-    const live = series.groups.reduce((sum, _, band) => sum + bands[band][frame], 0);
-    this.app.showTip(event, [
-      ["frame", count(history.frames.number[frame])],
-      ["reserved", bytesText(series.reserved[this.heap][frame])],
-      ["live", bytesText(live)],
-      ["waiting", bytesText(bands[series.groups.length + 1][frame])],
-    ]);
-  }
-
-  /** The whole chart, for the frames that are shown. */
-  draw() {
-    const { series, range, history } = this.app;
+  /** An empty canvas, and the place of the chart in it. */
+  fit() {
     const { context, width, height } = fit(this.base);
-    const plot = { left: AXIS_WIDTH, width: width - AXIS_WIDTH, height: height - AXIS_HEIGHT };
-    const pixels = Math.max(1, Math.floor(plot.width));
-    const reserved = series.reserved[this.heap];
-    const frames = framesOfPixels(reserved, range, pixels);
-    const most = frames.reduce((most, frame) => Math.max(most, reserved[frame]), 1);
-    const budget = history.heaps[this.heap].samples.budget;
-    const lowest = frames.reduce((low, frame) => Math.min(low, budget[frame] || Infinity), Infinity) - 1;
-    const hasBudget = lowest < most * 1.6;
-    const top = Math.max(most, hasBudget ? lowest : 0) * 1.06;
-    this.note.textContent = Number.isFinite(lowest)
-      ? hasBudget ? "" : `; budget ${bytesText(lowest)}, far above`
-      : "; budget not known";
-    const y = (bytes) => plot.height * (1 - bytes / top);
-    this.drawGrid(context, plot, top, y);
-    this.drawBands(context, plot, frames, y);
-    this.drawLine(context, plot, frames, (frame) => y(reserved[frame]), themed("text"), []);
-    if (hasBudget) {
-      this.drawLine(context, plot, frames, (frame) => y(budget[frame] - 1), themed("mark"), [6, 4]);
-      context.fillText("budget", plot.left + 4, y(lowest) - 4);
-    }
-    this.drawFrames(context, plot, range);
-    const last = history.frames.number[range[1] - 1];
-    this.base.setAttribute("aria-label",
-      `Heap ${this.heap}, frames ${history.frames.number[range[0]]} to ${last}: ${bytesText(most)} reserved at most`);
-    this.plot = plot;
-    this.drawCursor();
-  }
-
-  drawGrid(context, plot, top, y) {
     context.font = "11px system-ui, sans-serif";
-    context.textAlign = "right";
-    const step = niceStep(top);
-    for (let bytes = 0; bytes <= top; bytes += step) {
-      context.fillStyle = themed("line");
-      context.fillRect(plot.left, Math.round(y(bytes)), plot.width, 1);
-      context.fillStyle = themed("dim");
-      context.fillText(bytesText(bytes), plot.left - 6, Math.max(10, y(bytes) + 4));
-    }
-    context.textAlign = "left";
+    this.plot = { left: this.left, width: width - this.left, height: height - AXIS_HEIGHT };
+    return { context, plot: this.plot };
   }
 
-  drawBands(context, plot, frames, y) {
-    const { series } = this.app;
-    const bands = series.heaps[this.heap];
-    const low = new Float64Array(frames.length);
-    const high = new Float64Array(frames.length);
-    series.bands.forEach((band, number) => {
-      if (!series.present[number]) return;
-      for (let x = 0; x < frames.length; x++) high[x] = low[x] + Math.max(0, bands[number][frames[x]]);
-      context.beginPath();
-      for (let x = 0; x < frames.length; x++) {
-        context.lineTo(plot.left + x, y(high[x]));
-        context.lineTo(plot.left + x + 1, y(high[x]));
-      }
-      for (let x = frames.length - 1; x >= 0; x--) {
-        context.lineTo(plot.left + x + 1, y(low[x]));
-        context.lineTo(plot.left + x, y(low[x]));
-      }
-      context.fillStyle = patternOf(context, band.colour, band.pattern);
-      context.fill();
-      low.set(high);
-    });
+  /** Where a frame is across; `null` if it is not shown. */
+  middleOf(frame) {
+    const [from, to] = this.app.range;
+    if (frame < from || frame >= to) return null;
+    return this.plot.left + ((frame + 0.5 - from) / (to - from)) * this.plot.width;
   }
 
   drawLine(context, plot, frames, y, colour, dash) {
@@ -294,15 +224,105 @@ class Chart {
   drawCursor() {
     if (!this.plot) return;
     const { context } = fit(this.cursor);
-    const [from, to] = this.app.range;
     const line = (frame, colour, width) => {
-      if (frame < from || frame >= to) return;
-      const x = this.plot.left + ((frame + 0.5 - from) / (to - from)) * this.plot.width;
+      const x = this.middleOf(frame);
+      if (x === null) return;
       context.fillStyle = colour;
       context.fillRect(x - width / 2, 0, width, this.plot.height);
     };
     if (this.app.compare >= 0) line(this.app.compare, themed("mark"), 2);
     line(this.app.frame, themed("select"), 2);
+  }
+}
+
+/** Lines at round numbers of bytes. */
+function drawGrid(context, plot, top, y) {
+  context.textAlign = "right";
+  const step = niceStep(top);
+  for (let bytes = 0; bytes <= top; bytes += step) {
+    context.fillStyle = themed("line");
+    context.fillRect(plot.left, Math.round(y(bytes)), plot.width, 1);
+    context.fillStyle = themed("dim");
+    context.fillText(bytesText(bytes), plot.left - 6, Math.max(10, y(bytes) + 4));
+  }
+  context.textAlign = "left";
+}
+
+/** One heap's chart. */
+class Chart extends TimeChart {
+  constructor(app, heap, parent) {
+    const { size, device_local: isLocal } = app.history.heaps[heap];
+    const kind = isLocal === null ? "" : isLocal ? ", local to the GPU" : ", memory of the system";
+    const note = make("span", { className: "dim", text: `${kind}${size ? `, ${bytesText(size)}` : ""}` });
+    const more = make("span", { className: "dim" });
+    super(app, parent, AXIS_WIDTH, make("h3", {}, `Heap ${heap}`, note, more));
+    this.heap = heap;
+    this.note = more;
+  }
+
+  tip(event, frame) {
+    const { history, series } = this.app;
+    const bands = series.heaps[this.heap];
+    const live = series.groups.reduce((sum, _, band) => sum + bands[band][frame], 0);
+    this.app.showTip(event, [
+      ["frame", count(history.frames.number[frame])],
+      ["reserved", bytesText(series.reserved[this.heap][frame])],
+      ["live", bytesText(live)],
+      ["waiting", bytesText(bands[series.groups.length + 1][frame])],
+    ]);
+  }
+
+  /** The whole chart, for the frames that are shown. */
+  draw() {
+    const { series, range, history } = this.app;
+    const { context, plot } = this.fit();
+    const pixels = Math.max(1, Math.floor(plot.width));
+    const reserved = series.reserved[this.heap];
+    const frames = framesOfPixels(reserved, range, pixels);
+    const most = frames.reduce((most, frame) => Math.max(most, reserved[frame]), 1);
+    const budget = history.heaps[this.heap].samples.budget;
+    const lowest = frames.reduce((low, frame) => Math.min(low, budget[frame] || Infinity), Infinity) - 1;
+    const hasBudget = lowest < most * 1.6;
+    const top = Math.max(most, hasBudget ? lowest : 0) * 1.06;
+    this.note.textContent = Number.isFinite(lowest)
+      ? hasBudget ? "" : `; budget ${bytesText(lowest)}, far above`
+      : "; budget not known";
+    const y = (bytes) => plot.height * (1 - bytes / top);
+    drawGrid(context, plot, top, y);
+    this.drawBands(context, plot, frames, y);
+    this.drawLine(context, plot, frames, (frame) => y(reserved[frame]), themed("text"), []);
+    if (hasBudget) {
+      this.drawLine(context, plot, frames, (frame) => y(budget[frame] - 1), themed("mark"), [6, 4]);
+      context.fillText("budget", plot.left + 4, y(lowest) - 4);
+    }
+    this.drawFrames(context, plot, range);
+    const last = history.frames.number[range[1] - 1];
+    this.base.setAttribute("aria-label",
+      `Heap ${this.heap}, frames ${history.frames.number[range[0]]} to ${last}: ${bytesText(most)} reserved at most`);
+    this.drawCursor();
+  }
+
+  drawBands(context, plot, frames, y) {
+    const { series } = this.app;
+    const bands = series.heaps[this.heap];
+    const low = new Float64Array(frames.length);
+    const high = new Float64Array(frames.length);
+    series.bands.forEach((band, number) => {
+      if (!series.present[number]) return;
+      for (let x = 0; x < frames.length; x++) high[x] = low[x] + Math.max(0, bands[number][frames[x]]);
+      context.beginPath();
+      for (let x = 0; x < frames.length; x++) {
+        context.lineTo(plot.left + x, y(high[x]));
+        context.lineTo(plot.left + x + 1, y(high[x]));
+      }
+      for (let x = frames.length - 1; x >= 0; x--) {
+        context.lineTo(plot.left + x + 1, y(low[x]));
+        context.lineTo(plot.left + x, y(low[x]));
+      }
+      context.fillStyle = patternOf(context, band.colour, band.pattern);
+      context.fill();
+      low.set(high);
+    });
   }
 }
 

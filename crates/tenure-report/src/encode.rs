@@ -3,6 +3,7 @@
 use std::io;
 
 use serde::Serialize;
+use tenure_trace::{OwnChange, OwnMemory};
 
 use crate::columns::{Coding, Column, Columns};
 use crate::history::{
@@ -19,13 +20,12 @@ struct Header<'a> {
     title: &'a str,
     device: &'a str,
     backend: &'a str,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    note: &'a str,
     source: Source,
     strings: &'a [String],
     heaps: &'a [Heap],
     pools: &'a [Pool],
     plan: &'a Option<TransientPlan>,
+    own: &'a Option<OwnMemory>,
     columns: &'a [Column],
 }
 
@@ -36,17 +36,18 @@ pub(crate) fn encode(history: &History) -> io::Result<Vec<u8>> {
     add_blocks(&mut columns, history);
     add_frames(&mut columns, history);
     add_holds(&mut columns, history);
+    add_own(&mut columns, history);
     columns.pack(&Header {
         version: VERSION,
         title: &history.title,
         device: &history.device,
         backend: &history.backend,
-        note: &history.note,
         source: history.source,
         strings: history.strings.all(),
         heaps: &history.heaps,
         pools: &history.pools,
         plan: &history.plan,
+        own: &history.own,
         columns: &columns.table,
     })
 }
@@ -114,6 +115,7 @@ fn add_frames(columns: &mut Columns, history: &History) {
     add("frame.number".to_owned(), &|frame| frame.number);
     add("frame.at".to_owned(), &|frame| frame.at.into());
     add("frame.reserved".to_owned(), &|frame| frame.totals.reserved);
+    add("frame.peak_reserved".to_owned(), &|frame| frame.totals.peak_reserved);
     add("frame.live_objects".to_owned(), &|frame| frame.totals.live_objects);
     add("frame.pending_releases".to_owned(), &|frame| frame.totals.pending_releases);
     add("frame.pending_bytes".to_owned(), &|frame| frame.totals.pending_bytes);
@@ -169,4 +171,18 @@ fn add_holds(columns: &mut Columns, history: &History) {
     add("bytes", &|(_, hold)| hold.bytes);
     add("count", &|(_, hold)| hold.count);
     add("age", &|(_, hold)| hold.age);
+}
+
+/// The rows of the program's own memory, one behind the other: changes of their bytes.
+fn add_own(columns: &mut Columns, history: &History) {
+    let rows = || (0_u64..).zip(history.own.iter().flat_map(|own| &own.rows));
+    let changes = || rows().flat_map(|(at, row)| row.changes.iter().map(move |change| (at, change)));
+    let mut add = |name: &str, value: &dyn Fn((u64, &OwnChange)) -> u64| {
+        columns.add(format!("own.{name}"), Coding::Delta, &changes().map(value).collect::<Vec<_>>());
+    };
+    add("row", &|(row, _)| row);
+    add("frame", &|(_, change)| change.frame.into());
+    add("reserved", &|(_, change)| change.reserved);
+    add("bound", &|(_, change)| change.bound);
+    add("hole", &|(_, change)| change.hole);
 }

@@ -1,5 +1,7 @@
 //! The content of a page: the memory of a program over time.
 
+use tenure_trace::OwnMemory;
+
 /// A point in time: the number of allocations, frees and ends of frames before it.
 ///
 /// Something that begins at `from` and ends at `to` is there at `t` when `from <= t < to`.
@@ -129,6 +131,8 @@ pub struct Object {
 pub struct Totals {
     /// Taken from the driver.
     pub reserved: u64,
+    /// The most taken from the driver at once until then, also within frames.
+    pub peak_reserved: u64,
     /// Bytes of these objects.
     pub live_objects: u64,
     /// Dropped objects that wait for recordings or the GPU.
@@ -267,8 +271,6 @@ pub struct History {
     pub device: String,
     /// The API.
     pub backend: String,
-    /// More about the subject, in a sentence; may be empty.
-    pub note: String,
     /// The source of the data.
     pub source: Source,
     /// Names, tags and kinds.
@@ -289,4 +291,7 @@ pub struct History {
     pub frames: Vec<Frame>,
     /// The plan of the transient resources of a frame, if any.
     pub plan: Option<TransientPlan>,
+    /// The memory that the recorded program took itself, if this is the history of a replay. Its frames are those of the
+    /// history.
+    pub own: Option<OwnMemory>,
 }

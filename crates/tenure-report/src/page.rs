@@ -13,10 +13,11 @@ const TEMPLATE: &str = include_str!("../page/report.html");
 const STYLE: &str = include_str!("../page/report.css");
 
 /// The scripts, in the order of their dependencies.
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 7] = [
     include_str!("../page/data.js"),
     include_str!("../page/draw.js"),
     include_str!("../page/timeline.js"),
+    include_str!("../page/own.js"),
     include_str!("../page/map.js"),
     include_str!("../page/tables.js"),
     include_str!("../page/main.js"),
@@ -57,6 +58,8 @@ fn hash(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tenure_trace::{OwnAlive, OwnMemory};
+
     use super::{SCRIPTS, STYLE};
     use crate::columns::reading::unpack;
     use crate::encode::encode;
@@ -82,12 +85,14 @@ mod tests {
     fn names_are_in_the_compressed_data_alone() {
         let mut history =
             History { title: "</script><img src=x onerror=alert(1)>".to_owned(), ..History::default() };
-        history.note = "<i>a note</i>".to_owned();
-        history.strings.number("<b>bold</b>");
+        history.strings.number("<b>brick</b>");
+        let mut own = OwnMemory::default();
+        own.alive.push(OwnAlive { name: Some("<i>mortar</i>".to_owned()), ..OwnAlive::default() });
+        history.own = Some(own);
         let mut page = Vec::new();
         history.write_html(&mut page).unwrap();
         let page = String::from_utf8(page).unwrap();
-        let names = ["onerror", "a note", "bold"];
+        let names = ["onerror", "brick", "mortar"];
         assert!(names.iter().all(|name| !page.contains(name)));
         let (header, _) = unpack(&encode(&history).unwrap()).unwrap();
         let header = String::from_utf8(header).unwrap();

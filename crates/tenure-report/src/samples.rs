@@ -8,6 +8,7 @@ impl From<&Stats> for Totals {
     fn from(stats: &Stats) -> Self {
         Self {
             reserved: stats.reserved,
+            peak_reserved: stats.peak_reserved,
             live_objects: stats.live_objects,
             pending_releases: stats.pending_releases,
             pending_bytes: stats.pending_bytes,

@@ -130,6 +130,20 @@ pub enum Event {
         /// The number of the last frame marked before the event; 0 if none was.
         frame: u64,
     },
+    /// The program mapped a block.
+    Map {
+        /// The number of the block.
+        id: u64,
+        /// The number of the last frame marked before the event; 0 if none was.
+        frame: u64,
+    },
+    /// The program unmapped a block.
+    Unmap {
+        /// The number of the block.
+        id: u64,
+        /// The number of the last frame marked before the event; 0 if none was.
+        frame: u64,
+    },
 }
 
 impl Event {
@@ -144,7 +158,9 @@ impl Event {
             | Self::Submit { frame, .. }
             | Self::Done { frame, .. }
             | Self::Block { frame, .. }
-            | Self::Unblock { frame, .. } => frame,
+            | Self::Unblock { frame, .. }
+            | Self::Map { frame, .. }
+            | Self::Unmap { frame, .. } => frame,
         }
     }
 }

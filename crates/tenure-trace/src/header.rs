@@ -21,6 +21,10 @@ const MAX_VALUE_BYTES: usize = 512;
 /// | `program` | the name of the program |
 /// | `profile` | the simulated profile that the device is, or is like: see `tenure devices --sim` |
 /// | `type.N` | the memory type N: see [`memory_type`](Self::memory_type) |
+/// | `allocations.most` | the most memory allocations at once that the device supports |
+/// | `allocations.refused` | the number of allocations that the driver refused |
+/// | `sparse` | the number of reserved resources, which are left out |
+/// | `complete` | `no` if the recording ends before the program destroyed its device |
 ///
 /// Other keys are kept and have no meaning here.
 ///

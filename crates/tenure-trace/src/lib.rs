@@ -10,6 +10,7 @@
 //! - [`TraceRecorder`] records the allocations of a [`Gpu`](tenure_core::Gpu), [`TraceWriter`] writes any
 //!   events.
 //! - [`generate`] makes synthetic recordings of four [`Workload`]s from a seed.
+//! - [`OwnMemory`] is the memory that a recorded program took from the driver itself.
 //! - [`Validator`] checks the rules that every recording keeps.
 //!
 //! ```
@@ -29,6 +30,7 @@
 //!
 //! # Features
 //!
+//! - `serde`: [`OwnMemory`] implements `Serialize`.
 //! - `zstd`: recordings compressed with Zstandard. Its library is written in C, so that a C compiler is needed. Without
 //!   the feature such recordings are recognised, and refused with an error.
 //!
@@ -69,6 +71,7 @@
 //! | `done`: the program knows that it is complete | a submission, each once | empty | empty | empty | |
 //! | `block`: memory from the driver, for resources that the program places | a new number of a block | 1 to [`MAX_SIZE`] | empty | empty | `type=` and others |
 //! | `unblock`: back to the driver | a live block | its size | empty | empty | |
+//! | `map`, `unmap`: in reach of the CPU, or no longer | a live block | empty | empty | empty | |
 //!
 //! The kind is `gpu_only`, `cpu_to_gpu` or `gpu_to_cpu`, then `+linear` (a buffer, or an image in rows) or `+optimal` (an image).
 //! `frame` is for a mark its own number, otherwise that of the last mark before; 0 before the first. Sizes, alignments and
@@ -113,6 +116,7 @@ mod header;
 mod line;
 #[cfg(not(feature = "zstd"))]
 mod no_zstd;
+mod own;
 mod reader;
 mod recorder;
 mod seen_ids;
@@ -130,6 +134,7 @@ pub use event::{
 };
 pub use generate::{Generator, UnknownWorkload, Workload, generate};
 pub use header::{Header, RecordedType};
+pub use own::{OwnAlive, OwnChange, OwnMemory, OwnPhase, OwnRow, OwnSum, OwnType};
 pub use reader::TraceReader;
 pub use recorder::TraceRecorder;
 pub use summary::{LiveAllocation, Summary};

@@ -76,6 +76,11 @@ pub(crate) fn parse(line: &[u8], version: Version) -> Result<Line, Reason> {
             let frame = number(Column::Frame, frame)?;
             if op == "block" { Event::Block { id, size, frame } } else { Event::Unblock { id, size, frame } }
         }
+        ("map" | "unmap", Version::Two) => {
+            empty([(Column::Size, size), (Column::Align, align), (Column::Kind, kind)])?;
+            let (id, frame) = (number(Column::Id, id)?, number(Column::Frame, frame)?);
+            if op == "map" { Event::Map { id, frame } } else { Event::Unmap { id, frame } }
+        }
         _ => return Err(Reason::UnknownOperation { found: op.into() }),
     };
     Ok(Line { event, details: Details::parse(more)?, repeated })
@@ -102,6 +107,8 @@ pub(crate) fn write(
         (Event::Done { number, frame }, _) => write!(out, "done,{number},,,,{frame},"),
         (Event::Block { id, size, frame }, _) => write!(out, "block,{id},{size},,,{frame},"),
         (Event::Unblock { id, size, frame }, _) => write!(out, "unblock,{id},{size},,,{frame},"),
+        (Event::Map { id, frame }, _) => write!(out, "map,{id},,,,{frame},"),
+        (Event::Unmap { id, frame }, _) => write!(out, "unmap,{id},,,,{frame},"),
     }?;
     details.write(out)?;
     out.push(b'\n');

@@ -148,6 +148,9 @@ impl Validator {
             Event::Done { number, .. } => self.done(number)?,
             Event::Block { id, size, .. } => self.block(id, size, details.is_import)?,
             Event::Unblock { id, size, .. } => self.unblock(id, size)?,
+            Event::Map { id, .. } | Event::Unmap { id, .. } => {
+                self.blocks.get(&id).ok_or(Reason::UnknownBlock { id }).map(drop)?;
+            }
         }
         self.frame = frame;
         Ok(())

@@ -14,6 +14,9 @@ pub(crate) struct CaptureArgs {
     /// The recording to write, compressed if its name ends in .gz or .zst [default: none]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// The page about memory over time to write [default: none]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// The card whose memory the program sees [default: the device's own]
     #[arg(long = "as", value_enum)]
     pub(crate) card: Option<Card>,

@@ -1,7 +1,6 @@
 //! `tenure capture`: runs a program with the layer of `tenure-capture`, turns its logs into recordings, and compares the
 //! program's own memory with that of replays.
 
-mod blocks;
 mod card;
 mod convert;
 mod folder;
@@ -17,15 +16,14 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 use tenure::config::Strategy;
-use tenure_trace::{Encoding, read_all};
+use tenure_trace::{Encoding, OwnMemory, Trace, read_all};
 
 use crate::args::CaptureArgs;
 use crate::error::{CaptureError, CliError};
 use crate::feature::Feature;
 use crate::replay::{Outcome, Settings, Simulated, Verdict};
 use crate::{compare, output};
-use blocks::Blocks;
-use convert::{Own, Recording};
+use convert::Recording;
 use program::Run;
 
 /// The strategies that the program is compared with: tenure's, and one committed resource each.
@@ -40,8 +38,7 @@ struct Comparison {
     profile: &'static str,
     /// Frames, or submissions of a program that presents nothing.
     frames: u64,
-    own: Own,
-    blocks: Blocks,
+    own: OwnMemory,
     pooled: Outcome,
     committed: Outcome,
 }
@@ -52,18 +49,21 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode, CliError> {
     if let (Some(file), false) = (&args.out, encoding.is_supported()) {
         return Err(CliError::File { file: file.clone(), error: Feature::Zstd.into() });
     }
-    if let Some(file) = &args.out {
+    if args.html.is_some() && !Feature::Report.is_built() {
+        return Err(Feature::Report.into());
+    }
+    for file in args.out.iter().chain(&args.html) {
         // Before the program runs, which may take long. The old content stays until there is a recording.
         let opened = OpenOptions::new().write(true).create(true).truncate(false).open(file);
         opened.map_err(|error| CliError::File { file: file.clone(), error })?;
     }
     let ended = program::run(args);
-    let recordings = ended.as_ref().map_or_else(|_| Vec::new(), |run| recordings(&run.logs));
-    if let (Some(file), true) = (&args.out, recordings.is_empty()) {
-        remove_empty(file);
+    let found = ended.as_ref().map_or_else(|_| Ok(Vec::new()), |run| recordings(&run.logs, &run.name));
+    if found.as_ref().map_or(true, Vec::is_empty) {
+        args.out.iter().chain(&args.html).for_each(|file| remove_empty(file));
     }
-    let Run { name, status, .. } = ended?;
-    let Some(first) = recordings.first() else {
+    let (Run { name, status, .. }, recordings) = (ended?, found?);
+    let Some((first, trace)) = recordings.first() else {
         let error = CaptureError::NoDevice { program: name };
         if status == 0 {
             return Err(error.into());
@@ -73,35 +73,44 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode, CliError> {
     };
     let mut files = Vec::new();
     if let Some(file) = &args.out {
-        for (index, recording) in recordings.iter().enumerate() {
+        for (index, (recording, trace)) in recordings.iter().enumerate() {
             let file = numbered(file, index);
             write::to_file(recording, &name, &file, encoding)?;
-            files.push((file, recording));
+            files.push((file, trace.events.len()));
         }
     }
-    let comparison = compared(&name, first)?;
+    let comparison = compared(&name, first, trace)?;
     output::tell(Verdict::Clean, |out| {
         if args.json {
             serde_json::to_writer(&mut *out, &comparison)?;
             return writeln!(out);
         }
-        write!(out, "{}", table::text(&comparison, first, recordings.len()))?;
-        for (file, recording) in &files {
+        write!(out, "{}", table::text(&comparison, recordings.len()))?;
+        for (file, events) in &files {
             let file = output::printable(&file.display().to_string());
-            writeln!(out, "{file}: {} events", recording.events.len())?;
+            writeln!(out, "{file}: {events} events")?;
         }
         Ok(())
     })?;
+    #[cfg(feature = "report")]
+    if let Some(page) = &args.html {
+        crate::html::write_captured(page, (&name, trace), first.profile(), !args.json)?;
+    }
     Ok(ExitCode::from(status))
 }
 
 /// The recordings of all devices with memory, the one with the most first. If none has any, of one device.
-fn recordings(logs: &[String]) -> Vec<Recording> {
-    let mut recordings: Vec<_> = logs.iter().filter_map(|text| convert::recording(text)).collect();
-    recordings.sort_by_key(|recording| std::cmp::Reverse(recording.own.peak_bytes));
-    let with_memory = recordings.iter().filter(|recording| recording.own.allocations > 0).count();
+fn recordings(logs: &[String], program: &str) -> Result<Vec<(Recording, Trace)>, CliError> {
+    let recordings = logs.iter().filter_map(|text| convert::recording(text));
+    let read = recordings.map(|recording| {
+        let trace = read_all(write::to_bytes(&recording, program)?.as_slice(), program)?;
+        Ok::<_, CliError>((recording, trace))
+    });
+    let mut recordings = read.collect::<Result<Vec<_>, _>>()?;
+    recordings.sort_by_key(|(_, trace)| std::cmp::Reverse(trace.summary.peak_block_bytes));
+    let with_memory = recordings.iter().filter(|(_, trace)| trace.summary.blocks > 0).count();
     recordings.truncate(with_memory.max(1));
-    recordings
+    Ok(recordings)
 }
 
 /// Removes a file that was created in vain. If that fails, it stays, empty.
@@ -112,11 +121,10 @@ fn remove_empty(file: &Path) {
 }
 
 /// Replays a recording in both ways.
-fn compared(program: &str, recording: &Recording) -> Result<Comparison, CliError> {
-    let trace = read_all(write::to_bytes(recording, program)?.as_slice(), program)?;
+fn compared(program: &str, recording: &Recording, trace: &Trace) -> Result<Comparison, CliError> {
     let profile = recording.profile();
     let outcomes =
-        compare::replay_all(&Simulated { profile }, (program, &trace), &STRATEGIES, &Settings::default())?;
+        compare::replay_all(&Simulated { profile }, (program, trace), &STRATEGIES, &Settings::default())?;
     let [pooled, committed] =
         <[Outcome; 2]>::try_from(outcomes).unwrap_or_else(|_| unreachable!("one for each strategy"));
     Ok(Comparison {
@@ -124,8 +132,7 @@ fn compared(program: &str, recording: &Recording) -> Result<Comparison, CliError
         device: recording.device.clone(),
         profile: profile.name(),
         frames: recording.frames,
-        own: recording.own,
-        blocks: Blocks::of(&trace),
+        own: OwnMemory::of(trace),
         pooled,
         committed,
     })

@@ -35,6 +35,7 @@ fn the_device_with_the_most_memory_is_shown_and_all_are_written() {
         "tenure, pooled",
         "one committed resource each",
         "Other devices of the program, with less memory: 1.",
+        "The program's own blocks at their peak, in MiB:",
         "ended without destroying its device",
         "two.csv.gz: ",
         "two-2.csv.gz: ",
@@ -55,6 +56,25 @@ fn figures_are_also_json() {
     assert_eq!(found["committed"]["driver_allocations"], 1);
     assert_eq!(found["pooled"]["strategy"], "pooled");
     assert_eq!((&found["program"], &found["device"]), (&Value::from("sh"), &Value::from("A card")));
+}
+
+#[test]
+fn a_page_is_written_where_the_program_can() {
+    let folder = tempdir().unwrap();
+    let page = folder.path().join("two.html");
+    let output = capture(&["--html", page.to_str().unwrap()], TWO_DEVICES);
+    if cfg!(feature = "report") {
+        assert_eq!((status(&output), stderr(&output).as_str()), (7, ""));
+        assert!(stdout(&output).contains("two.html: 2 frames with 1 allocations"), "{}", stdout(&output));
+        assert!(fs::read_to_string(&page).unwrap().ends_with("</html>\n"));
+        let output = capture(&["--html", page.to_str().unwrap()], "exit 3");
+        assert_eq!((status(&output), page.exists()), (3, true), "the old page stays");
+    } else {
+        assert_eq!((status(&output), page.exists()), (2, false));
+        assert!(stderr(&output).contains("without `tenure report`"), "{}", stderr(&output));
+    }
+    let output = capture(&["--out", page.to_str().unwrap(), "--html", page.to_str().unwrap()], TWO_DEVICES);
+    assert_eq!(status(&output), 2, "one file for both");
 }
 
 #[test]

@@ -384,7 +384,7 @@ impl<D: Device> Context<D> {
         Error::device(name, self.explained(source))
     }
 
-    /// An error, with what is known about it in case of a loss of the device.
+    /// An error, with all that is known about it in case of a loss of the device.
     fn explained(&self, error: DeviceError) -> DeviceError {
         match (&error, self.loss()) {
             (DeviceError::Lost { .. }, Some(loss)) => DeviceError::Lost { reason: loss.to_string() },

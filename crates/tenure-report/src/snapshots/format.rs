@@ -28,6 +28,7 @@ pub(super) struct Report {
 pub(super) struct Stats {
     pub(super) frames: u64,
     pub(super) reserved: u64,
+    pub(super) peak_reserved: u64,
     pub(super) live_objects: u64,
     pub(super) pending_releases: u64,
     pub(super) pending_bytes: u64,

@@ -172,13 +172,21 @@ impl Reader {
         let others = report.held.iter().filter(|held| !held.is_of_recordings());
         holds.extend(others.map(|held| held.hold(strings)));
         holds.extend(kept);
-        let Stats { reserved, live_objects, pending_releases, pending_bytes, open_recordings, .. } =
-            report.stats;
+        let Stats {
+            reserved,
+            peak_reserved,
+            live_objects,
+            pending_releases,
+            pending_bytes,
+            open_recordings,
+            ..
+        } = report.stats;
         self.history.frames.push(Frame {
             number: report.stats.frames,
             at,
             totals: Totals {
                 reserved,
+                peak_reserved,
                 live_objects,
                 pending_releases,
                 pending_bytes,

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod chromium;
+mod own;
 #[path = "../program/mod.rs"]
 mod program;
 

@@ -5,6 +5,7 @@
 mod common;
 mod damage;
 mod generated;
+mod own;
 mod recorder;
 mod recordings;
 mod round_trip;

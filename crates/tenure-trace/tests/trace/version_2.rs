@@ -42,6 +42,8 @@ fn a_recording_has_all_that_a_capture_knows() {
                 submit,9,,,,0,\n\
                 frame,,,,,1,\n\
                 done,9,,,,1,\n\
+                map,1,,,,1,t=9\n\
+                unmap,1,,,,1,\n\
                 free,1,2304,,,1,final\n\
                 unblock,1,65536,,,1,\n\
                 free,3,256,,gpu_only+linear,1,\n";
@@ -55,7 +57,8 @@ fn a_recording_has_all_that_a_capture_knows() {
     assert_eq!(trace.events[0], Event::Block { id: 1, size: 65536, frame });
     assert_eq!(trace.events[5], Event::Submit { number: 9, frame });
     assert_eq!(trace.events[7], Event::Done { number: 9, frame: 1 });
-    assert_eq!(trace.events[9], Event::Unblock { id: 1, size: 65536, frame: 1 });
+    assert_eq!(trace.events[8..10], [Event::Map { id: 1, frame: 1 }, Event::Unmap { id: 1, frame: 1 }]);
+    assert_eq!(trace.events[11], Event::Unblock { id: 1, size: 65536, frame: 1 });
     let block = Details { memory_type: Some(1), time_us: Some(17), ..Details::default() };
     assert_eq!(trace.details(0), &block);
     let buffer = Details {
@@ -93,7 +96,7 @@ fn a_recording_has_all_that_a_capture_knows() {
     };
     assert_eq!(trace.details(4), &alias);
     assert_eq!(trace.details(6), &Details::default());
-    assert!(trace.details(8).is_final);
+    assert!(trace.details(10).is_final);
     assert_eq!(trace.details(1 << 40), &Details::default());
 
     let summary = &trace.summary;
@@ -237,10 +240,10 @@ fn shapes_of_lines() {
     damaged("frame,,,,,1,a,b", Reason::WrongColumns { found: 8, expected: 7 });
     damaged("move,,,,,1,", Reason::UnknownOperation { found: "move".into() });
     damaged("#api=vulkan", Reason::WrongColumns { found: 1, expected: 7 });
-    for line in ["submit,1,5,,,0,", "done,1,5,,,0,", "block,1,5,1,,0,", "unblock,1,5,1,,0,"] {
+    for line in ["submit,1,5,,,0,", "done,1,5,,,0,", "block,1,5,1,,0,", "unblock,1,5,1,,0,", "map,1,5,,,0,"] {
         assert!(matches!(read(line).unwrap_err().reason(), Some(Reason::NotEmpty { .. })), "{line}");
     }
-    for op in ["alias", "submit", "done", "block", "unblock"] {
+    for op in ["alias", "submit", "done", "block", "unblock", "map", "unmap"] {
         let text = format!("{HEADER}\n{op},1,16,1,gpu_only+linear,0\n");
         let error = read_all(text.as_bytes(), "t").unwrap_err();
         assert_eq!(error.reason(), Some(&Reason::UnknownOperation { found: op.into() }), "version 1");
@@ -307,6 +310,8 @@ fn blocks() {
     damaged("block,1,0,,,0,", Reason::BadSize { size: 0 });
     damaged(&format!("{B}{B}"), Reason::ReusedBlock { id: 1 });
     damaged("unblock,1,100,,,0,", Reason::UnknownBlock { id: 1 });
+    damaged("map,1,,,,0,", Reason::UnknownBlock { id: 1 });
+    damaged(&format!("{B}map,1,,,,0,\nunblock,1,100,,,0,\nunmap,1,,,,0,"), Reason::UnknownBlock { id: 1 });
     damaged(&format!("{B}unblock,1,100,,,0,\nunblock,1,100,,,0,"), Reason::UnknownBlock { id: 1 });
     damaged(&format!("{B}unblock,1,100,,,0,\n{B}"), Reason::ReusedBlock { id: 1 });
     damaged(&format!("{B}unblock,1,99,,,0,"), Reason::BlockSizeMismatch { id: 1, freed: 99, allocated: 100 });
@@ -389,6 +394,7 @@ impl Oracle {
             Event::Unblock { id, size, .. } => {
                 self.blocks.get(&id) == Some(&size) && self.blocks.remove(&id).is_some()
             }
+            Event::Map { id, .. } | Event::Unmap { id, .. } => self.blocks.contains_key(&id),
             _ => true,
         }
     }
@@ -397,7 +403,7 @@ impl Oracle {
 /// Lines that often break a rule.
 fn any_line() -> impl Strategy<Value = (Event, Details)> {
     let place = (prop::option::of(0..4_u64), prop::option::of(0..4_u64), prop::option::of(0..4_u64));
-    (0..7_u8, 0..4_u64, 1..4_u64, place).prop_map(|(op, id, size, (block, of, offset))| {
+    (0..9_u8, 0..4_u64, 1..4_u64, place).prop_map(|(op, id, size, (block, of, offset))| {
         let (align, frame) = (1, 0);
         let mut details = Details { offset, ..Details::default() };
         let event = match op {
@@ -413,7 +419,9 @@ fn any_line() -> impl Strategy<Value = (Event, Details)> {
             3 => Event::Submit { number: id, frame },
             4 => Event::Done { number: id, frame },
             5 => Event::Block { id, size, frame },
-            _ => Event::Unblock { id, size, frame },
+            6 => Event::Unblock { id, size, frame },
+            7 => Event::Map { id, frame },
+            _ => Event::Unmap { id, frame },
         };
         (event, details)
     })

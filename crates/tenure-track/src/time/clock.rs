@@ -80,7 +80,7 @@ pub struct Clock {
     queues: Vec<QueueClock>,
     stamps: AtomicU64,
     lost: OnceLock<String>,
-    /// The reason with what was found out about it.
+    /// The reason with details.
     explained: OnceLock<String>,
     /// True if a submission became complete, or the device was lost, since the last call of `take_news`.
     has_news: AtomicBool,

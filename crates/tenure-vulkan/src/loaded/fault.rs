@@ -69,7 +69,7 @@ fn access(kind: vk::DeviceFaultAddressTypeEXT) -> FaultAccess {
     }
 }
 
-/// The addresses among which the fault is: a power of two of them, of which the driver reports one.
+/// The addresses that may have caused the fault: the driver reports one, and a power of two as its precision.
 fn reported(at: &vk::DeviceFaultAddressInfoEXT) -> Range<u64> {
     let precision = at.address_precision.max(1).checked_next_power_of_two().unwrap_or(1);
     let first = at.reported_address & !(precision - 1);

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use serde::Serialize;
 use tenure::sim;
 use tenure_trace::{Details, Event, Header, HeapKind, Kind, Layout, MemoryKind};
 
@@ -23,34 +22,14 @@ pub(super) struct Recording {
     types: Vec<(u32, u32)>,
     pub(super) frames: u64,
     pub(super) events: Vec<(Event, Details)>,
-    pub(super) own: Own,
+    /// The most memory allocations that the device supports at once.
+    most_allocations: Option<u64>,
+    /// Allocations that the driver refused.
+    refused: u64,
+    /// Reserved (sparse) resources, whose memory is bound to no resource as a whole.
+    sparse: u64,
     /// The program has destroyed the device.
     pub(super) is_complete: bool,
-}
-
-/// The memory that the program took itself. Imported memory is counted on its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(super) struct Own {
-    /// The most bytes at once.
-    pub(super) peak_bytes: u64,
-    /// Bytes of resources at that time.
-    pub(super) bound_at_peak_bytes: u64,
-    /// The most blocks at once.
-    pub(super) peak_blocks: u64,
-    /// Allocations from first to last.
-    pub(super) allocations: u64,
-    /// Allocations that the driver refused.
-    pub(super) refused: u64,
-    /// Allocations of memory that is another's.
-    pub(super) imports: u64,
-    /// Blocks that never held a resource.
-    pub(super) never_bound: u64,
-    /// Resources with memory.
-    pub(super) resources: u64,
-    /// Those of them on bytes of others.
-    pub(super) aliases: u64,
-    /// Reserved (sparse) resources, whose memory is bound to no resource as a whole.
-    pub(super) sparse: u64,
 }
 
 const DEVICE_LOCAL: u32 = 1;
@@ -91,6 +70,19 @@ impl Recording {
         }
         for (index, (flags, heap)) in self.types.iter().enumerate() {
             header.set(format!("type.{index}"), format!("{flags},{heap}"));
+        }
+        let is_counted = |count: &u64| *count > 0;
+        for (key, number) in [
+            ("allocations.most", self.most_allocations),
+            ("allocations.refused", Some(self.refused).filter(is_counted)),
+            ("sparse", Some(self.sparse).filter(is_counted)),
+        ] {
+            if let Some(number) = number {
+                header.set(key, number.to_string());
+            }
+        }
+        if !self.is_complete {
+            header.set("complete", "no");
         }
         header
     }
@@ -157,7 +149,6 @@ struct Block {
     memory: Details,
     /// The resources in it, by id.
     live: BTreeMap<u64, Placed>,
-    was_bound: bool,
 }
 
 /// A resource in a block.
@@ -195,9 +186,6 @@ struct Reader {
     created: HashMap<u64, Created>,
     /// Submissions that the program has not seen complete, by queue.
     pending: HashMap<u32, VecDeque<u64>>,
-    bytes: u64,
-    count: u64,
-    bound_bytes: u64,
     last_id: u64,
 }
 
@@ -217,8 +205,13 @@ impl Reader {
                 self.recording.types.push((values.number()?, values.number()?));
             }
             "M" => self.allocated(line, values)?,
-            "N" => self.recording.own.refused += 1,
+            "limits" => {
+                values.word()?;
+                self.recording.most_allocations = Some(values.number()?);
+            }
+            "N" => self.recording.refused += 1,
             "F" => self.freed(line, values.number()?)?,
+            "m" | "u" => self.mapped(line, values.number()?)?,
             "R" => self.created(values)?,
             "B" => self.bound(line, values)?,
             "D" => self.destroyed(line, values.number()?)?,
@@ -256,19 +249,6 @@ impl Reader {
         let of_block = Details { memory_type: Some(index), is_dedicated, is_import, ..Details::default() };
         self.blocks.insert(id, Block { size, memory, ..Block::default() });
         self.push(line, Event::Block { id, size, frame: self.recording.frames }, of_block);
-        let own = &mut self.recording.own;
-        if is_import {
-            own.imports += 1;
-            return Some(());
-        }
-        own.allocations += 1;
-        self.bytes = self.bytes.saturating_add(size);
-        self.count += 1;
-        own.peak_blocks = own.peak_blocks.max(self.count);
-        if self.bytes > own.peak_bytes {
-            own.peak_bytes = self.bytes;
-            own.bound_at_peak_bytes = self.bound_bytes;
-        }
         Some(())
     }
 
@@ -281,11 +261,15 @@ impl Reader {
         let block = self.blocks.remove(&id)?;
         let frame = self.recording.frames;
         self.push(line, Event::Unblock { id, size: block.size, frame }, Details::default());
-        if !block.memory.is_import {
-            self.bytes = self.bytes.saturating_sub(block.size);
-            self.count -= 1;
-        }
-        self.recording.own.never_bound += u64::from(!block.was_bound);
+        Some(())
+    }
+
+    /// A block is mapped or unmapped.
+    fn mapped(&mut self, line: &Line<'_>, id: u64) -> Option<()> {
+        self.blocks.get(&id)?;
+        let frame = self.recording.frames;
+        let event = if line.event == "m" { Event::Map { id, frame } } else { Event::Unmap { id, frame } };
+        self.push(line, event, Details::default());
         Some(())
     }
 
@@ -306,7 +290,7 @@ impl Reader {
             }
             _ => (0, None),
         };
-        self.recording.own.sparse += u64::from(values.rest().contains(&"sparse"));
+        self.recording.sparse += u64::from(values.rest().contains(&"sparse"));
         self.created.insert(id, Created { usage, image, bound: Vec::new() });
         Some(())
     }
@@ -318,7 +302,6 @@ impl Reader {
         let end = offset.checked_add(size)?;
         let created = self.created.get_mut(&resource)?;
         let block = self.blocks.get_mut(&block_id)?;
-        block.was_bound = true;
         if size == 0 {
             return Some(());
         }
@@ -334,7 +317,6 @@ impl Reader {
         let (host, aliases) = (alias.map(|(host, _)| host), BTreeSet::new());
         block.live.insert(id, Placed { size, offset, aliases, host, is_destroyed: false });
         let (memory, is_in_block) = (block.memory.clone(), end <= block.size);
-        let is_import = memory.is_import;
         let created = self.created.get(&resource)?;
         let index = memory.memory_type.unwrap_or(0);
         let kind = self.recording.kind(index, created);
@@ -367,15 +349,6 @@ impl Reader {
             Some(_) => Event::Alias { id, size, align, kind, frame },
         };
         self.push(line, event, details);
-        let own = &mut self.recording.own;
-        own.resources += 1;
-        own.aliases += u64::from(alias.is_some());
-        if alias.is_none() && !is_import {
-            self.bound_bytes = self.bound_bytes.saturating_add(size);
-            if self.bytes == own.peak_bytes {
-                own.bound_at_peak_bytes = own.bound_at_peak_bytes.max(self.bound_bytes);
-            }
-        }
         Some(())
     }
 
@@ -408,9 +381,6 @@ impl Reader {
         let Some(placed) = block.live.remove(&id) else { return };
         if let Some(host) = placed.host.and_then(|host| block.live.get_mut(&host)) {
             host.aliases.remove(&id);
-        }
-        if placed.host.is_none() && !block.memory.is_import {
-            self.bound_bytes = self.bound_bytes.saturating_sub(placed.size);
         }
         // The program had to wait for the GPU before.
         let details = Details { is_final: true, ..Details::default() };

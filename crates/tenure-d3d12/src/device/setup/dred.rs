@@ -29,7 +29,7 @@ pub(crate) fn enable() {
 pub(crate) fn faults(device: &ID3D12Device) -> Vec<DeviceFault> {
     let Ok(data) = device.cast::<ID3D12DeviceRemovedExtendedData>() else { return Vec::new() };
     let mut faults = Vec::new();
-    // SAFETY: the interface is alive. What is returned lives as long as the device.
+    // SAFETY: the interface is alive. The output lives as long as the device.
     if let Ok(fault) = unsafe { data.GetPageFaultAllocationOutput() }
         && fault.PageFaultVA != 0
     {

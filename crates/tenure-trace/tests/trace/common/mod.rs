@@ -25,6 +25,7 @@ enum Step {
     Done(prop::sample::Index),
     Block(u64),
     Unblock(prop::sample::Index),
+    Map(prop::sample::Index, bool),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -42,6 +43,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => index().prop_map(Step::Done),
         2 => size().prop_map(Step::Block),
         1 => index().prop_map(Step::Unblock),
+        1 => (index(), any::<bool>()).prop_map(|(which, is_map)| Step::Map(which, is_map)),
     ]
 }
 
@@ -159,7 +161,11 @@ impl Script {
                 let (id, size) = self.blocks.swap_remove(which.index(self.blocks.len()));
                 Event::Unblock { id, size, frame }
             }
-            Step::Free(_) | Step::Alias(_) | Step::Done(_) | Step::Unblock(_) => return,
+            Step::Map(which, is_map) if !self.blocks.is_empty() => {
+                let (id, _) = self.blocks[which.index(self.blocks.len())];
+                if is_map { Event::Map { id, frame } } else { Event::Unmap { id, frame } }
+            }
+            Step::Free(_) | Step::Alias(_) | Step::Done(_) | Step::Unblock(_) | Step::Map(..) => return,
         };
         self.lines.push((event, details));
     }
