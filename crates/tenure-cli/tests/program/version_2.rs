@@ -1,6 +1,7 @@
 //! Recordings of version 2: the profile, final frees, real images, and memory that is not tenure's.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 use tenure_trace::{Details, Encoding, Event, Header, Kind, Layout, MemoryKind, TraceWriter};
@@ -135,4 +136,32 @@ fn every_command_reads_them() {
     let damaged = run_with_input(&["replay", "-"], CAPTURED.replace("of=1", "of=9").as_bytes());
     assert_eq!((status(&damaged), stdout(&damaged)), (2, String::new()));
     assert_eq!(stderr(&damaged).trim_end(), "stdin:9: alias of id 9, which is not live");
+}
+
+/// The recordings of whole programs stay tight, and their README is right.
+#[test]
+fn recorded_programs_take_less_memory_than_by_themselves() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces/programs");
+    let readme = fs::read_to_string(folder.join("README.md")).unwrap();
+    let rows: Vec<_> = readme.lines().filter(|line| line.starts_with("| `")).collect();
+    let files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let files = files.filter(|path| path.extension().is_some_and(|end| end == "gz")).count();
+    assert_eq!((files, rows.len()), (3, 3));
+    for row in rows {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        let file = folder.join(cells[1].trim_matches('`'));
+        let [own, pooled, committed] =
+            [4, 5, 6].map(|cell| cells[cell].replace(',', "").parse::<u64>().unwrap());
+        for (strategy, reserved) in [("pooled", pooled), ("committed", committed)] {
+            let file = file.to_str().unwrap();
+            let output = run(&["replay", file, "--json", "--frames-in-flight", "0", "--strategy", strategy]);
+            assert_eq!((status(&output), stderr(&output)), (0, String::new()));
+            let outcome = objects(&output).remove(0);
+            let number = |field: &str| outcome[field].as_u64().unwrap();
+            assert_eq!((number("hazards"), number("failed"), number("leaks")), (0, 0, 0), "{row}");
+            assert_eq!(number("peak_reserved_bytes"), reserved, "{row}");
+            assert_eq!(outcome["recorded"]["own_peak_reserved_bytes"], own, "{row}");
+        }
+        assert!(pooled < own && pooled * 10 <= committed * 11, "{row}");
+    }
 }
