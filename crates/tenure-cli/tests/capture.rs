@@ -195,7 +195,9 @@ fn figures_of_endless(program: &str, variables: &[(&str, &str)]) -> Value {
     let added: Vec<_> = broken_rules(&output).difference(&broken_rules(&alone)).cloned().collect();
     assert!(added.is_empty(), "{added:?}: {}", text(&output));
     let found = objects(&output).pop().unwrap_or_else(|| panic!("{}", text(&output)));
-    println!("{program}: {} frames, {}", found["frames"], found["own"]);
+    let [peak, blocks, resources] =
+        ["peak_bytes", "allocations", "resources"].map(|field| number(&found["own"], field));
+    println!("{program}: {} frames, {blocks} blocks, {peak} bytes, {resources} resources", found["frames"]);
     found
 }
 
