@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use tenure_core::{BufferDesc, CompactionBudget, Error, Format, LiveObject, ObjectKind, TextureDesc, Usage};
+use tenure_core::{
+    AddressOwner, AddressUse, BufferDesc, CompactionBudget, Error, Format, LiveObject, ObjectKind,
+    TextureDesc, Usage,
+};
 use test_random::Rng;
 
 use super::{any, happens, one_of};
@@ -87,7 +90,7 @@ pub(super) fn sums(world: &mut World, _: &mut Rng) -> Checked {
 }
 
 /// The report lists each live object once, under its name.
-pub(super) fn report(world: &mut World, _: &mut Rng) -> Checked {
+pub(super) fn report(world: &mut World, rng: &mut Rng) -> Checked {
     let report = world.gpu.report();
     let listed = |name: &str, kind: ObjectKind| -> Vec<u64> {
         let is_it =
@@ -102,6 +105,23 @@ pub(super) fn report(world: &mut World, _: &mut Rng) -> Checked {
         }
         if known.pinned.is_some_and(|moves| moves != known.buffer.moves()) {
             return wrong(format!("{name} was pinned, and has moved"));
+        }
+    }
+    let known = world.buffers.get(rng.below(world.buffers.len().max(1) as u64) as usize);
+    let name = known.map_or("", |known| known.buffer.name().as_str());
+    let is_named = |object: &&LiveObject| object.name == name && object.kind == ObjectKind::Buffer;
+    let object = known.and_then(|_| report.objects.iter().find(is_named));
+    if let Some((object, first)) = object.and_then(|object| Some((object, object.address?))) {
+        // Another thread may have moved it meanwhile.
+        let is_it = |owner: &AddressOwner| {
+            let is_there = !matches!(owner.state, AddressUse::Released { .. });
+            is_there && owner.name == name && owner.addresses == (first..first + object.bytes)
+        };
+        for address in [first, first + object.bytes.saturating_sub(1)] {
+            let found = world.gpu.whose(address);
+            if !found.owners.iter().any(is_it) {
+                return wrong(format!("{name} at {first:#x} is not found by its address: {found}"));
+            }
         }
     }
     for shown in &world.shown {
