@@ -142,7 +142,7 @@ impl List {
         if last == 0 {
             return Ok(());
         }
-        let completed = self.queues.completed(self.queue)?;
+        let completed = self.queues.completed_up_to(self.queue, last)?;
         if completed < last { Err(DeviceError::invalid_call(rule, completed, last)) } else { Ok(()) }
     }
 
