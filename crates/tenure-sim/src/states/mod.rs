@@ -183,7 +183,7 @@ impl States {
                 count,
                 entries: vec![Explicit::new(
                     buffer,
-                    desc.usage().contains(Usage::ALL_QUEUES),
+                    desc.usage().is_of_all_queues(),
                     properties.api == Api::Direct3D12,
                 )],
             }),
