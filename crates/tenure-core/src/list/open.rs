@@ -117,6 +117,18 @@ impl<D: Device> Open<D> {
         if !self.changes_read_only && resource.states.read_only().is_some() {
             return;
         }
+    /// As [`require`](Self::require), for a command that writes all of the part: earlier contents are not needed.
+    pub(crate) fn overwrite(
+        &mut self,
+        resource: &Tracked<D>,
+        subresource: Subresource,
+        state: State,
+    ) -> Result<(), StateError> {
+        self.require(resource, subresource, state)?;
+        self.tracker.note_overwrite(&resource.0.states, subresource);
+        Ok(())
+    }
+
         self.tracker.note(&resource.states, || Tracked(resource.clone()), subresource, state, true);
         self.is_due = true;
         if let Some(block) = resource.block {

@@ -15,8 +15,9 @@ use crate::state::StateError;
 pub(super) enum Target {
     /// Bytes of an API buffer.
     Bytes { offset: u64, size: u64 },
-    /// Texels of an API texture, in rows of `row_pitch` bytes and slices of `rows` rows.
-    Texels { region: TextureRegion, row_pitch: u64, rows: u32, subresource: u32 },
+    /// Texels of an API texture, in rows of `row_pitch` bytes and slices of `rows` rows. `is_whole`: all texels of the
+    /// subresource.
+    Texels { region: TextureRegion, row_pitch: u64, rows: u32, subresource: u32, is_whole: bool },
 }
 
 /// A copy out of a page.
@@ -97,7 +98,15 @@ impl<D: Device> Copy<D> {
             Target::Texels { subresource, .. } => Subresource::One(subresource),
         };
         open.require(&self.page.tracked(), Subresource::All, State::COPY_SRC)?;
-        open.require(&self.to, part, State::COPY_DST)
+        match self.target {
+            Target::Bytes { .. } => open.require(&self.to, Subresource::All, State::COPY_DST),
+            Target::Texels { subresource, is_whole: true, .. } => {
+                open.overwrite(&self.to, Subresource::One(subresource), State::COPY_DST)
+            }
+            Target::Texels { subresource, .. } => {
+                open.require(&self.to, Subresource::One(subresource), State::COPY_DST)
+            }
+        }
     }
 
     pub(super) fn record(&self, list: &mut D::List) {

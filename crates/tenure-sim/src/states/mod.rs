@@ -250,6 +250,14 @@ impl States {
         }
     }
 
+    /// True if a barrier discards the contents of one of the subresources.
+    pub(crate) fn discards(&mut self, which: Range<u32>, before: State) -> bool {
+        match &mut self.model {
+            Model::Explicit(parts) => parts.get(&which).iter().any(|part| part.discards(before)),
+            Model::Fixed(_) | Model::Legacy(_) => false,
+        }
+    }
+
     /// Releases all of it to another device, in `state`.
     pub(crate) fn release_to_peer(
         &mut self,

@@ -248,6 +248,16 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         }
     }
 
+    /// Notes that the command of the last request writes all of the subresource, which is in use. If no use precedes it, the
+    /// contents from before the recording are not needed.
+    #[doc(hidden)]
+    pub fn note_overwrite(&mut self, cell: &StateCell, subresource: Subresource) {
+        let subresource = if cell.count() == 1 { Subresource::All } else { subresource };
+        if let Some(entry) = self.find(cell).and_then(|index| self.entries.get_mut(index)) {
+            entry.update(subresource, &mut self.spill, PartUse::overwrite);
+        }
+    }
+
     /// Returns the error of [`require`](Self::require), without a request. O(1).
     ///
     /// # Errors
