@@ -80,7 +80,7 @@ pub use properties::{Api, Properties, RayTracingLimits, StateModel};
 pub use query::{BegunQueries, QueryHeapDesc, QueryKind, QueryLimits, TimestampClock};
 pub use queue::{MAX_QUEUES, Queue, QueueId, QueueKind, QueueProperties, QueueSerial};
 pub use rays::{AccelerationStructureKind, check_structure_copy};
-pub use region::{BufferLayout, Subresource, TextureRegion, TextureWrite};
+pub use region::{BufferLayout, BufferRegion, Subresource, TextureRegion, TextureWrite};
 pub use residency::{PagingPoint, Residency, TrimRequest};
 pub use rule::CallRule;
 pub use single_manager::{ManagerClaim, SingleManager};

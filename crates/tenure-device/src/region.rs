@@ -134,6 +134,17 @@ impl TextureRegion {
     }
 }
 
+/// Bytes to copy from one buffer to another. Offsets and size in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferRegion {
+    /// Offset in the source.
+    pub src_offset: u64,
+    /// Offset in the destination.
+    pub dst_offset: u64,
+    /// Number of bytes.
+    pub size: u64,
+}
+
 /// Layout of texels in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferLayout {

@@ -68,8 +68,13 @@ bitflags! {
         const SHARED_ACROSS_DRIVERS = 1 << 17;
         /// Queues of all families use the texture without transfers of ownership: on Vulkan it is created with concurrent
         /// sharing, which may keep a GPU from compressing a target. `TextureDesc::read_only` adds it. No effect on buffers,
-        /// which all families share, on Direct3D 12, and on devices with one family. Only beside other uses.
+        /// which all families share, on Direct3D 12, and on devices with one family. Only beside other uses. Textures that are
+        /// only sampled and copied need no such flag: see [`is_of_all_queues`](Self::is_of_all_queues).
         const ALL_QUEUES = 1 << 18;
+        /// A texture that is only sampled and copied belongs to one queue family at a time, as other textures do: on Vulkan it
+        /// is created with exclusive sharing. For devices that store such textures better then. No effect on other resources,
+        /// and beside [`ALL_QUEUES`](Self::ALL_QUEUES). Only beside other uses.
+        const EXCLUSIVE = 1 << 19;
     }
 }
 
@@ -101,6 +106,9 @@ impl Usage {
     /// All flags about sharing. By themselves they allow no use.
     pub const SHARING: Self = Self::SHARED.union(Self::SHARED_ACROSS_DRIVERS);
 
+    /// All flags about the queue families that own a texture. By themselves they allow no use.
+    pub const QUEUES: Self = Self::ALL_QUEUES.union(Self::EXCLUSIVE);
+
     /// True for a target with no other uses than a transient attachment may have.
     pub(super) const fn is_of_transient_attachment(self) -> bool {
         let targets = Self::RENDER_TARGET.union(Self::DEPTH_STENCIL);
@@ -112,7 +120,26 @@ impl Usage {
     #[inline]
     #[must_use]
     pub const fn is_read_only(self) -> bool {
-        Self::READ_ONLY.union(Self::COPY_DST).union(Self::ALL_QUEUES).contains(self)
+        Self::READ_ONLY.union(Self::COPY_DST).union(Self::QUEUES).contains(self)
+    }
+
+    /// True when queues of all families use a texture of this usage without transfers of ownership: it has
+    /// [`ALL_QUEUES`](Self::ALL_QUEUES), or shaders and copies only read it, apart from copies to it, and it is not
+    /// [`EXCLUSIVE`](Self::EXCLUSIVE).
+    ///
+    /// ```
+    /// use tenure::Usage;
+    /// let sampled = Usage::SHADER_READ | Usage::COPY_DST;
+    /// assert!(sampled.is_of_all_queues());
+    /// assert!(!(sampled | Usage::EXCLUSIVE).is_of_all_queues());
+    /// assert!(!(sampled | Usage::RENDER_TARGET).is_of_all_queues());
+    /// ```
+    #[inline]
+    #[must_use]
+    pub const fn is_of_all_queues(self) -> bool {
+        const SAMPLED: Usage =
+            Usage::SHADER_READ.union(Usage::COPY_SRC).union(Usage::COPY_DST).union(Usage::CPU_WRITE);
+        self.contains(Self::ALL_QUEUES) || SAMPLED.contains(self)
     }
 }
 

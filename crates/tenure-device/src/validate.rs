@@ -161,9 +161,9 @@ impl SamplerInfo {
     }
 }
 
-/// The rule about [`Usage::SHARING`] and [`Usage::ALL_QUEUES`] that a usage breaks. Vulkan has no resources without a usage.
+/// The rule about [`Usage::SHARING`] and [`Usage::QUEUES`] that a usage breaks. Vulkan has no resources without a usage.
 const fn broken_sharing(usage: Usage) -> Option<&'static str> {
-    if usage.difference(Usage::SHARING.union(Usage::ALL_QUEUES)).is_empty() {
+    if usage.difference(Usage::SHARING.union(Usage::QUEUES)).is_empty() {
         return Some("at least one flag, besides SHARED");
     }
     let is_foreign = usage.contains(Usage::SHARED_ACROSS_DRIVERS);

@@ -156,7 +156,7 @@ mod tests {
         for upload_suballocator in [UploadSuballocator::General, UploadSuballocator::Buddy] {
             let config = Config::from(UploadConfig::default().suballocator(upload_suballocator));
             // Queues of all families use every buffer anyway.
-            let of_textures = Usage::TEXTURE_ONLY | Usage::CPU_WRITE | Usage::ALL_QUEUES;
+            let of_textures = Usage::TEXTURE_ONLY | Usage::CPU_WRITE | Usage::QUEUES;
             let buffer_bits = Usage::all().difference(of_textures).bits();
             for usage in (0..=buffer_bits).filter_map(Usage::from_bits) {
                 if usage.intersects(of_textures) {

@@ -61,8 +61,8 @@
 //! # Resources
 //!
 //! Buffers are shared by all families in use (`VK_SHARING_MODE_CONCURRENT`; with one family
-//! `EXCLUSIVE`), images belong to one and are handed over, except those of
-//! [`Usage::ALL_QUEUES`](tenure_core::device::Usage::ALL_QUEUES). Images have optimal tiling. Square arrays
+//! `EXCLUSIVE`), images belong to one and are handed over, except those that are
+//! [of all queues](tenure_core::device::Usage::is_of_all_queues). Images have optimal tiling. Square arrays
 //! of six and more layers may be viewed as cubes, volumes that are render targets as arrays.
 //! [`TextureInfo::view_formats`](tenure_core::device::TextureInfo::view_formats) makes formats
 //! mutable and, where only a view's format allows a use, extends the usage.

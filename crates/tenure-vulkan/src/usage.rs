@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn every_use_is_carried_over() {
         // Presentation and sharing need no usage flags.
-        let bare = Usage::PRESENT | Usage::SHARING | Usage::ALL_QUEUES;
+        let bare = Usage::PRESENT | Usage::SHARING | Usage::QUEUES;
         assert!(image_usage(bare).is_empty() && buffer_usage(bare, false, true).is_empty());
         for usage in Usage::all().difference(bare).iter() {
             let as_buffer = buffer_usage(usage, false, true);

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::ops::Range;
 
-use tenure_core::device::{Barrier, CommandList};
+use tenure_core::device::{Barrier, BufferRegion, CommandList};
 use tenure_core::{BufferLayout, State, Subresource, TextureRegion};
 
 use super::{Device, Resource, Result};
@@ -29,6 +29,11 @@ impl CommandList<Device> for List {
         black_box(barriers);
     }
 
+    fn put_in_front(&mut self, barriers: &[Barrier<'_, Device>]) -> Result<bool> {
+        black_box(barriers);
+        Ok(true)
+    }
+
     fn write_timestamp(&mut self, (): &(), query: u32) {
         black_box(query);
     }
@@ -36,6 +41,8 @@ impl CommandList<Device> for List {
     ignored! {
         copy_buffer(&Resource, u64, &Resource, u64, u64);
         copy_buffer_to_texture(&Resource, BufferLayout, &Resource, TextureRegion);
+        copy_buffer_regions(&Resource, &Resource, &[BufferRegion]);
+        copy_buffer_to_regions(&Resource, &Resource, &[(BufferLayout, TextureRegion)]);
         copy_texture_to_buffer(&Resource, TextureRegion, &Resource, BufferLayout);
         copy_texture(&Resource, &Resource, Subresource);
         generate_mip(&Resource, u32, Range<u32>);

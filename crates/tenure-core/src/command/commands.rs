@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::device::{
-    Allowed, Api, BufferLayout, CallRule, CommandList, Device, DeviceError, Permit, QueueId, QueueKind,
-    State, Subresource, TextureRegion, check,
+    Allowed, Api, BufferLayout, BufferRegion, CallRule, CommandList, Device, DeviceError, Permit, QueueId,
+    QueueKind, State, Subresource, TextureRegion, check,
 };
-use crate::list::Open;
+use crate::list::{CopiedParts, Open};
 use crate::memory::{AliasedRange, AllocationFlags, Holder, PlaceHolds};
 use crate::readback::{Readback, Rows};
 use crate::resource::{Buffer, PlaceRef, Subresources, Texture, Tracked, Used};
@@ -100,8 +100,7 @@ impl<D: Device> Commands<D> {
     /// ```
     #[must_use]
     pub fn raw(&mut self) -> &D::List {
-        self.open.record_pending();
-        &self.open.list
+        self.open.recorded()
     }
 
     /// The device's command list, for commands that this recording lacks, such as copies of resources that the program tracks
@@ -109,7 +108,7 @@ impl<D: Device> Commands<D> {
     /// belong to the same device, and be alive. Barriers as for [`raw`](Self::raw).
     pub fn raw_mut(&mut self, _: Permit<D>) -> &mut D::List {
         self.open.record_pending();
-        &mut self.open.list
+        self.open.list()
     }
 
     /// Declares that the next command uses a resource in `state`. The necessary barriers are recorded by
@@ -279,12 +278,16 @@ impl<D: Device> Commands<D> {
         }
         let [resources, samplers] = self.services.descriptors.visible_heaps(&*self.services, &self.name)?;
         if resources.is_some() || samplers.is_some() {
-            self.open.list.set_descriptor_heaps(resources, samplers);
+            self.open.list().set_descriptor_heaps(resources, samplers);
         }
         Ok(())
     }
 
     /// Copies bytes from one buffer to another, barriers included.
+    ///
+    /// Consecutive copies between buffers, and between buffers and textures, are recorded together, before the first command
+    /// that depends on one of them or is no such copy: they share their barriers, and ranges of the same two API objects are one
+    /// command of Vulkan. So a program that keeps a handle from the list calls [`barriers`](Self::barriers) after copies, too.
     ///
     /// # Errors
     /// [`Error::OutOfRange`], [`Error::State`]; [`Error::Device`] when both are ranges of the same
@@ -300,11 +303,11 @@ impl<D: Device> Commands<D> {
     ) -> Result<(), Error> {
         check_range(src, src_offset, size)?;
         check_range(dst, dst_offset, size)?;
-        let both = self.use_both((src, Subresource::All), (dst, Subresource::All));
-        let (from, to) = both.map_err(|error| self.why_not_copied(src, dst, error))?;
-        let (src_offset, dst_offset) = (from.offset() + src_offset, to.offset() + dst_offset);
-        self.open.list.copy_buffer(from.object(), src_offset, to.object(), dst_offset, size);
-        Ok(())
+        let copied = self.keep_copy((src, Subresource::All), (dst, Subresource::All), |from, to| {
+            let (src_offset, dst_offset) = (from + src_offset, to + dst_offset);
+            CopiedParts::Bytes(BufferRegion { src_offset, dst_offset, size })
+        });
+        copied.map_err(|error| self.why_not_copied(src, dst, error))
     }
 
     /// Copies texels from a buffer to a texture, barriers included. `layout.offset` counts from
@@ -327,10 +330,9 @@ impl<D: Device> Commands<D> {
         self.hold(src);
         let bytes = self.check_texels((src.name(), src.place().offset()), layout, dst, region)?;
         check_range(src, layout.offset, bytes)?;
-        let (from, to) = self.use_both((src, Subresource::All), (dst, subresource(dst, region)))?;
-        let layout = BufferLayout { offset: from.offset() + layout.offset, ..layout };
-        self.open.list.copy_buffer_to_texture(from.object(), layout, to.object(), region);
-        Ok(())
+        self.keep_copy((src, Subresource::All), (dst, subresource(dst, region)), |from, _| {
+            CopiedParts::ToTexture(BufferLayout { offset: from + layout.offset, ..layout }, region)
+        })
     }
 
     /// Copies texels from a texture to a buffer, barriers included. `layout.offset` counts from
@@ -349,10 +351,9 @@ impl<D: Device> Commands<D> {
         self.hold(dst);
         let bytes = self.check_texels((dst.name(), dst.place().offset()), layout, src, region)?;
         check_range(dst, layout.offset, bytes)?;
-        let (from, to) = self.use_both((src, subresource(src, region)), (dst, Subresource::All))?;
-        let layout = BufferLayout { offset: to.offset() + layout.offset, ..layout };
-        self.open.list.copy_texture_to_buffer(from.object(), region, to.object(), layout);
-        Ok(())
+        self.keep_copy((src, subresource(src, region)), (dst, Subresource::All), |_, to| {
+            CopiedParts::ToBuffer(region, BufferLayout { offset: to + layout.offset, ..layout })
+        })
     }
 
     /// Copies whole subresources of a texture to the same subresources of another texture, barriers included:
@@ -414,7 +415,7 @@ impl<D: Device> Commands<D> {
         };
         checked.map_err(|source| Error::device(dst.name(), source))?;
         let (from, to) = self.use_both((src, subresource), (dst, subresource))?;
-        self.open.list.copy_texture(from.object(), to.object(), subresource);
+        self.open.list().copy_texture(from.object(), to.object(), subresource);
         Ok(())
     }
 
@@ -452,7 +453,7 @@ impl<D: Device> Commands<D> {
         self.use_resource(texture, parts, state)?;
         self.barriers();
         let parts = parts.each(Some(texture.info())).map_err(|source| Used::from(texture).refuse(source))?;
-        parts.for_each(|part| self.open.list.discard(texture.place().object(), part));
+        parts.for_each(|part| self.open.list().discard(texture.place().object(), part));
         Ok(())
     }
 
@@ -476,7 +477,7 @@ impl<D: Device> Commands<D> {
         self.use_resource(dst, Subresource::All, State::COPY_DST)?;
         self.barriers();
         let (from, to) = (src.offset() + src_offset, dst.place());
-        self.open.list.copy_buffer(src.raw(), from, to.object(), to.offset() + dst_offset, size);
+        self.open.list().copy_buffer(src.raw(), from, to.object(), to.offset() + dst_offset, size);
         Ok(())
     }
 
@@ -500,7 +501,7 @@ impl<D: Device> Commands<D> {
         self.use_resource(dst, subresource(dst, region), State::COPY_DST)?;
         self.barriers();
         let layout = BufferLayout { offset: src.offset() + layout.offset, ..layout };
-        self.open.list.copy_buffer_to_texture(src.raw(), layout, dst.place().object(), region);
+        self.open.list().copy_buffer_to_texture(src.raw(), layout, dst.place().object(), region);
         Ok(())
     }
 
@@ -561,7 +562,7 @@ impl<D: Device> Commands<D> {
         self.use_page(buffer.name(), &page.tracked())?;
         self.barriers();
         let (from, to) = (buffer.place(), readback.start());
-        self.open.list.copy_buffer(from.object(), from.offset() + offset, page.resource(), to, size);
+        self.open.list().copy_buffer(from.object(), from.offset() + offset, page.resource(), to, size);
         self.open.tickets.push(readback.ticket().clone());
         Ok(readback)
     }
@@ -608,7 +609,7 @@ impl<D: Device> Commands<D> {
         self.use_page(name, &page.tracked())?;
         self.barriers();
         let layout = BufferLayout { offset: readback.start(), row_pitch: rows.row_pitch, rows: rows.rows };
-        self.open.list.copy_texture_to_buffer(texture.place().object(), region, page.resource(), layout);
+        self.open.list().copy_texture_to_buffer(texture.place().object(), region, page.resource(), layout);
         self.open.tickets.push(readback.ticket().clone());
         Ok(readback)
     }
@@ -632,18 +633,42 @@ impl<D: Device> Commands<D> {
         (dst, dst_part): (impl Into<Used<'a, D>>, Subresource),
     ) -> Result<(PlaceRef<'a, D>, PlaceRef<'a, D>), Error> {
         self.barriers();
-        let (src, dst) = (src.into(), dst.into());
+        let (source, target) = self.check_both((src.into(), src_part), (dst.into(), dst_part))?;
+        self.open.note(source.api_resource(), src_part, State::COPY_SRC);
+        self.open.note(target.api_resource(), dst_part, State::COPY_DST);
+        self.barriers();
+        Ok((source, target))
+    }
+
+    /// Adds a copy that may wait for later ones; `parts` gets the offsets of the two places in their API objects.
+    #[inline]
+    fn keep_copy<'a>(
+        &mut self,
+        (src, src_part): (impl Into<Used<'a, D>>, Subresource),
+        (dst, dst_part): (impl Into<Used<'a, D>>, Subresource),
+        parts: impl FnOnce(u64, u64) -> CopiedParts,
+    ) -> Result<(), Error> {
+        self.open.begin_copy();
+        let (source, target) = self.check_both((src.into(), src_part), (dst.into(), dst_part))?;
+        let (from, to) = ((source.api_resource(), src_part), (target.api_resource(), dst_part));
+        self.open.keep_copy(from, to, parts(source.offset(), target.offset()));
+        Ok(())
+    }
+
+    /// The places of the two resources of a copy, which are activated.
+    #[inline]
+    fn check_both<'a>(
+        &mut self,
+        (src, src_part): (Used<'a, D>, Subresource),
+        (dst, dst_part): (Used<'a, D>, Subresource),
+    ) -> Result<(PlaceRef<'a, D>, PlaceRef<'a, D>), Error> {
         let source = self.check(&src, src_part, State::COPY_SRC)?;
         let target = self.check(&dst, dst_part, State::COPY_DST)?;
-        let (from, to) = (source.api_resource(), target.api_resource());
-        if Arc::ptr_eq(from, to) {
+        if Arc::ptr_eq(source.api_resource(), target.api_resource()) {
             return Err(shared_buffer(dst.name()));
         }
         self.enter(&source);
         self.enter(&target);
-        self.open.note(from, src_part, State::COPY_SRC);
-        self.open.note(to, dst_part, State::COPY_DST);
-        self.barriers();
         Ok((source, target))
     }
 

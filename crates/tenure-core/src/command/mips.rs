@@ -78,7 +78,7 @@ impl<D: Device> Commands<D> {
                 self.open.note(place.api_resource(), part, State::COPY_DST);
             }
             self.barriers();
-            self.open.list.generate_mip(place.object(), mip, layers.clone());
+            self.open.list().generate_mip(place.object(), mip, layers.clone());
         }
         Ok(())
     }

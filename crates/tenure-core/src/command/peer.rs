@@ -88,7 +88,7 @@ impl<D: Device> Commands<D> {
 
     fn hand_over(&mut self, tracked: &Tracked<D>, state: State, transfer: QueueTransfer) {
         self.open.record_pending();
-        self.open.list.barriers(&[Barrier::Transition {
+        self.open.list().barriers(&[Barrier::Transition {
             resource: &tracked.0.object,
             subresource: Subresource::All,
             before: state,

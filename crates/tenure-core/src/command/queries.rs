@@ -297,25 +297,26 @@ impl<D: Device> Open<D> {
 
     #[inline]
     fn write_timestamp(&mut self, slot: Slot) {
-        if let Some(chunk) = self.queries.as_ref().and_then(|queries| queries.chunk(slot)) {
-            self.list.write_timestamp(chunk.heap().raw(), chunk.index(slot.query));
+        let (list, queries) = self.list_and_queries();
+        if let Some(chunk) = queries.and_then(|queries| queries.chunk(slot)) {
+            list.write_timestamp(chunk.heap().raw(), chunk.index(slot.query));
         }
     }
 
     fn begin_query(&mut self, slot: Slot) {
-        let Some(queries) = &mut self.queries else { return };
+        let (list, Some(queries)) = self.list_and_queries() else { return };
         *queries.begun(slot.kind) = Some(slot);
         if let Some(chunk) = queries.chunk(slot) {
-            self.list.begin_query(chunk.heap().raw(), chunk.index(slot.query));
+            list.begin_query(chunk.heap().raw(), chunk.index(slot.query));
         }
     }
 
     #[inline(never)]
     fn end_query(&mut self, slot: Slot) {
-        let Some(queries) = &mut self.queries else { return };
+        let (list, Some(queries)) = self.list_and_queries() else { return };
         *queries.begun(slot.kind) = None;
         if let Some(chunk) = queries.chunk(slot) {
-            self.list.end_query(chunk.heap().raw(), chunk.index(slot.query));
+            list.end_query(chunk.heap().raw(), chunk.index(slot.query));
         }
     }
 
@@ -335,7 +336,7 @@ impl<D: Device> Open<D> {
         self.record_pending();
         for used in queries.used() {
             let (heap, (results, offset)) = (used.chunk.heap().raw(), used.chunk.results());
-            self.list.resolve_queries(heap, used.chunk.index(0), used.count, results, offset);
+            self.list().resolve_queries(heap, used.chunk.index(0), used.count, results, offset);
         }
         Ok(())
     }

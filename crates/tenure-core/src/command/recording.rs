@@ -99,7 +99,7 @@ impl<D: Device> Recording<D> {
     pub fn reuse_build_scratch(&mut self) {
         if let (Some(builds), Some(commands)) = (self.builds.get_mut(), &mut self.commands) {
             commands.open.record_pending();
-            builds.reuse(|barriers| commands.open.list.barriers(barriers));
+            builds.reuse(|barriers| commands.open.list().barriers(barriers));
         }
     }
 

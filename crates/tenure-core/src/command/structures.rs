@@ -122,7 +122,7 @@ impl<D: Device> Commands<D> {
         let created = created?;
         self.use_structures(structures.clone().map(|(src, _)| src).chain(&created))?;
         for ((src, _), dst) in structures.zip(&created) {
-            self.open.list.copy_acceleration_structure(src.raw(), dst.raw(), true);
+            self.open.list().copy_acceleration_structure(src.raw(), dst.raw(), true);
         }
         compacted.extend(created);
         Ok(())
@@ -187,7 +187,7 @@ impl<D: Device> Commands<D> {
             (_, _, size) if size < needed => StructureRule::TooSmall { needed, size },
             _ => {
                 self.use_structures([src, dst])?;
-                self.open.list.copy_acceleration_structure(src.raw(), dst.raw(), compact);
+                self.open.list().copy_acceleration_structure(src.raw(), dst.raw(), compact);
                 return Ok(());
             }
         };
@@ -199,9 +199,10 @@ impl<D: Device> Commands<D> {
         structure: &AccelerationStructure<D>,
     ) -> Result<QueryTicket<D, CompactedSize>, Error> {
         let slot = self.take_slot(QueryKind::CompactedSize)?;
-        if let Some(chunk) = self.open.queries.as_ref().and_then(|queries| queries.chunk(slot)) {
+        let (list, queries) = self.open.list_and_queries();
+        if let Some(chunk) = queries.and_then(|queries| queries.chunk(slot)) {
             let (heap, query) = (chunk.heap().raw(), chunk.index(slot.query));
-            self.open.list.write_compacted_size(structure.raw(), heap, query);
+            list.write_compacted_size(structure.raw(), heap, query);
         }
         self.ticket(slot)
     }

@@ -182,6 +182,7 @@ impl<D: Device> Commands<D> {
             if cell.read_only().is_some() {
                 continue;
             }
+            self.open.record_kept();
             let combined = self.open.tracker.combined(cell, part, state);
             let checked = combined.and_then(|state| self.check_layout(cell, state).map(|()| state));
             let combined =

@@ -108,8 +108,8 @@ pub(super) fn record<'m, 'a: 'm, D: Device, I: Iterator<Item = &'m Moving<'a, D>
     copied().try_for_each(|moved| moved.require(open))?;
     open.record_pending();
     // A buffer is copied whole, with the bytes that no command has written.
-    open.list.keep_unwritten();
-    copied().for_each(|moved| moved.record(&mut open.list));
+    open.list().keep_unwritten();
+    copied().for_each(|moved| moved.record(open.list()));
     let can_reach = State::allowed_on(open.tracker.queue_kind());
     // A copy queue leaves the remaining transitions to the next user.
     let reached = at_rest.into_iter().filter(|(.., state)| can_reach.contains(*state));

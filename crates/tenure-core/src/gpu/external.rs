@@ -112,7 +112,7 @@ impl<D: Device> Gpu<D> {
     /// All recordings that write it must have been submitted: a later submission of one that does is refused. There is no way
     /// back; uploads remain allowed. Another call with the same states does nothing.
     ///
-    /// On Vulkan, a texture without [`Usage::ALL_QUEUES`](crate::Usage::ALL_QUEUES) belongs to the graphics queue family
+    /// On Vulkan, a texture that is not [of all queues](crate::Usage::is_of_all_queues) belongs to the graphics queue family
     /// afterwards, and only graphics queues can read it, if the device has several families.
     ///
     /// O(1). Thread-safe.

@@ -1,9 +1,11 @@
 //! Command lists: recycling and submission.
 
+mod copies;
 mod open;
 mod pool;
 mod submit;
 
+pub(crate) use copies::{CopiedParts, record_copies};
 pub(crate) use open::Open;
 pub(crate) use pool::ListPool;
 pub(crate) use submit::ExternalPoints;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::pool::ListPool;
+use super::copies::{CopiedParts, KeptCopy, MOST_KEPT, record_copies};
+use super::pool::{ListPool, Tracking};
 use super::submit::{ExternalPoints, record};
 use crate::api_resource::ApiResource;
 use crate::block_set::BlockSet;
@@ -23,7 +24,7 @@ const MAY_WRITE: State = State::WRITES.union(State::ACCELERATION_STRUCTURE);
 
 /// An open list and the states of the resources in use.
 pub(crate) struct Open<D: Device> {
-    pub(crate) list: D::List,
+    pub(super) list: D::List,
     pub(crate) tracker: Box<Tracker<Tracked<D>>>,
     /// Tickets of its readbacks and swap-chain images.
     pub(crate) tickets: Vec<Arc<Ticket>>,
@@ -41,6 +42,9 @@ pub(crate) struct Open<D: Device> {
     written: State,
     /// True while barriers for declared uses are pending.
     is_due: bool,
+    /// Copies that wait for later ones, with which they share barriers. None depends on another. While there are any, all
+    /// pending uses are theirs.
+    pub(super) kept: Vec<KeptCopy<D>>,
     /// True for a list of moves: its uses say nothing about the next use of the resources.
     pub(crate) is_move: bool,
     /// Whether the list may change read-only resources. Other lists do not track their states.
@@ -52,10 +56,11 @@ pub(crate) struct Open<D: Device> {
 }
 
 impl<D: Device> Open<D> {
-    const fn new(list: D::List, tracker: Box<Tracker<Tracked<D>>>, blocks: BlockSet) -> Self {
+    fn new(list: D::List, Tracking { tracker, kept }: Tracking<D>, blocks: BlockSet) -> Self {
         Self {
             list,
             tracker,
+            kept,
             tickets: Vec::new(),
             aliased_ranges: Vec::new(),
             queries: None,
@@ -79,6 +84,7 @@ impl<D: Device> Open<D> {
         aliased_range: &Arc<AliasedRange<D>>,
     ) {
         if let Some(handoff) = aliased_range.begin() {
+            self.record_kept();
             let previous_owners: SmallVec<[_; 4]> =
                 handoff.previous_owners.into_iter().map(Tracked).collect();
             // Barriers requested while the previous owners had the bytes are recorded before the bytes change owners.
@@ -111,9 +117,94 @@ impl<D: Device> Open<D> {
         Ok(())
     }
 
+    /// As [`require`](Self::require), for a command that writes all of the part: earlier contents are not needed.
+    pub(crate) fn overwrite(
+        &mut self,
+        resource: &Tracked<D>,
+        subresource: Subresource,
+        state: State,
+    ) -> Result<(), StateError> {
+        self.require(resource, subresource, state)?;
+        self.tracker.note_overwrite(&resource.0.states, subresource);
+        Ok(())
+    }
+
     /// As [`require`](Self::require), for a checked use: the tracker allows it.
     #[inline]
     pub(crate) fn note(&mut self, resource: &Arc<ApiResource<D>>, subresource: Subresource, state: State) {
+        self.record_kept();
+        self.note_use(resource, subresource, state);
+    }
+
+    /// Records pending barriers before the uses of a copy that may wait: they belong to an earlier command.
+    #[inline]
+    pub(crate) fn begin_copy(&mut self) {
+        if self.kept.is_empty() {
+            self.record_pending();
+        }
+    }
+
+    /// Adds a checked copy, after [`begin_copy`](Self::begin_copy) and activations of its resources. It is recorded before the
+    /// next command that depends on it, or that is not a copy.
+    pub(crate) fn keep_copy(
+        &mut self,
+        (src, src_part): (&Arc<ApiResource<D>>, Subresource),
+        (dst, dst_part): (&Arc<ApiResource<D>>, Subresource),
+        parts: CopiedParts,
+    ) {
+        if !self.kept.is_empty() && self.depends((src, src_part), (dst, dst_part), &parts) {
+            self.record_pending();
+        }
+        self.note_use(src, src_part, State::COPY_SRC);
+        self.note_use(dst, dst_part, State::COPY_DST);
+        self.is_due = true;
+        self.kept.push(KeptCopy { src: src.clone(), dst: dst.clone(), parts });
+    }
+
+    /// Whether a copy must come after one that waits.
+    fn depends(
+        &self,
+        (src, src_part): (&Arc<ApiResource<D>>, Subresource),
+        (dst, dst_part): (&Arc<ApiResource<D>>, Subresource),
+        parts: &CopiedParts,
+    ) -> bool {
+        let [read, written] = [(src, src_part), (dst, dst_part)]
+            .map(|(resource, part)| self.tracker.requested(&resource.states, part));
+        self.kept.len() >= MOST_KEPT
+            || read.intersects(State::COPY_DST)
+            || written.intersects(State::COPY_SRC)
+            || (!written.is_empty() && self.kept.iter().any(|kept| kept.may_overlap(dst, parts)))
+    }
+
+    /// The list, to record into after the copies that wait. Barriers stay pending.
+    #[inline]
+    pub(crate) fn list(&mut self) -> &mut D::List {
+        self.record_kept();
+        &mut self.list
+    }
+
+    /// As [`list`](Self::list), with the queries.
+    pub(crate) fn list_and_queries(&mut self) -> (&mut D::List, Option<&mut RecordedQueries<D>>) {
+        self.record_kept();
+        (&mut self.list, self.queries.as_deref_mut())
+    }
+
+    /// The list behind [`record_pending`](Self::record_pending), with nothing pending.
+    pub(crate) fn recorded(&mut self) -> &D::List {
+        self.record_pending();
+        &self.list
+    }
+
+    /// Records the copies that wait, and their barriers.
+    #[inline]
+    pub(crate) fn record_kept(&mut self) {
+        if !self.kept.is_empty() {
+            self.record_barriers();
+        }
+    }
+
+    #[inline]
+    fn note_use(&mut self, resource: &Arc<ApiResource<D>>, subresource: Subresource, state: State) {
         if !self.changes_read_only && resource.states.read_only().is_some() {
             return;
         }
@@ -149,6 +240,7 @@ impl<D: Device> Open<D> {
     /// Declares that a peer has left a whole resource in `state`. Makes its writes visible to the CPU where the CPU reads the
     /// memory.
     pub(crate) fn acquire(&mut self, resource: &Tracked<D>, state: State) -> Result<(), StateError> {
+        self.record_kept();
         self.tracker.acquire(resource, state)?;
         if resource.0.is_read_by_cpu {
             self.written |= state;
@@ -175,6 +267,11 @@ impl<D: Device> Open<D> {
     fn record_barriers(&mut self) {
         self.is_due = false;
         record::<D>(&mut self.list, self.tracker.flush());
+        if !self.kept.is_empty() {
+            let copies = self.kept.iter().map(KeptCopy::objects);
+            record_copies::<D>(&mut self.list, copies);
+            self.kept.clear();
+        }
     }
 
     /// Records pending barriers and closes list and tracker. Must be the last list of its submission to be closed.
@@ -195,11 +292,11 @@ impl<D: Device> Open<D> {
 impl<D: Device> ListPool<D> {
     /// An open list with its tracker, both recycled if possible.
     pub(crate) fn take_open(&self, context: &Context<D>, queue: QueueId) -> Result<Open<D>, DeviceError> {
-        let tracker = self.take_tracker(queue)?;
+        let tracking = self.take_tracking(queue)?;
         match self.take_list(&context.clock, context.device(), queue) {
-            Ok(list) => Ok(Open::new(list, tracker, context.pools.residency.take_set())),
+            Ok(list) => Ok(Open::new(list, tracking, context.pools.residency.take_set())),
             Err(error) => {
-                self.return_tracker(queue, tracker);
+                self.return_tracking(queue, tracking);
                 Err(error)
             }
         }
@@ -216,12 +313,12 @@ impl<D: Device> ListPool<D> {
 
     /// Returns an open list that will not be submitted.
     pub(crate) fn discard_open(&self, context: &Context<D>, queue: QueueId, open: Open<D>) {
-        let Open { mut list, tracker, aliased_ranges, blocks, .. } = open;
+        let Open { mut list, tracker, kept, aliased_ranges, blocks, .. } = open;
         context.pools.residency.return_set(blocks);
         Open::<D>::rewind_handoffs(&aliased_ranges, &context.clock.submitted());
         // A list must be closed before it can be reset.
         let is_closed = list.close().is_ok();
         self.return_list(context, queue, list, is_closed);
-        self.return_tracker(queue, tracker);
+        self.return_tracking(queue, Tracking { tracker, kept });
     }
 }

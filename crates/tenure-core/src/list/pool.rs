@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
+use super::copies::KeptCopy;
 use crate::device::{
-    CallRule, CommandList, Device, DeviceError, Permit, Properties, QueueId, QueueKind, StateModel,
+    CallRule, CommandList, Device, DeviceError, MAX_QUEUES, Permit, Properties, QueueId, QueueKind,
+    QueueSerial, StateModel,
 };
 use crate::permit::OwnPermit as _;
 use crate::resource::Tracked;
@@ -57,8 +59,14 @@ impl<D: Device> Lists<D> {
 struct QueueContexts<D: Device> {
     kind: QueueKind,
     lists: Mutex<Lists<D>>,
-    #[expect(clippy::vec_box, reason = "recordings have them in boxes, so that what moves is small")]
-    trackers: Mutex<Vec<Box<Tracker<Tracked<D>>>>>,
+    trackings: Mutex<Vec<Tracking<D>>>,
+}
+
+/// The memory of a recording's states and copies.
+pub(crate) struct Tracking<D: Device> {
+    /// In a box, so that what moves is small.
+    pub(super) tracker: Box<Tracker<Tracked<D>>>,
+    pub(super) kept: Vec<KeptCopy<D>>,
 }
 
 /// The order of submissions, and what follows from it.
@@ -67,6 +75,28 @@ pub(super) struct Resolving<D: Device> {
     /// The incomplete submissions, as far as known, that have brought read-only resources into their states: every later
     /// submission comes after them, because recordings need not name these resources.
     pub(super) published: SyncPoint,
+    pub(super) waited: Waited,
+}
+
+/// For each queue, the newest submission of each other queue that it waits for: its later submissions come after that, too.
+pub(super) struct Waited([[u64; MAX_QUEUES]; MAX_QUEUES]);
+
+impl Waited {
+    /// Whether an earlier submission of the queue waits for `wait`, or for a later one of that queue.
+    pub(super) fn covers(&self, queue: QueueId, wait: QueueSerial) -> bool {
+        let newest = self.0.get(queue.index()).and_then(|waits| waits.get(wait.queue.index()));
+        newest.is_some_and(|newest| *newest >= wait.serial)
+    }
+
+    /// Notes the waits of a submission, which the driver has accepted.
+    pub(super) fn note(&mut self, queue: QueueId, waits: &[QueueSerial]) {
+        let Some(newest) = self.0.get_mut(queue.index()) else { return };
+        for wait in waits {
+            if let Some(newest) = newest.get_mut(wait.queue.index()) {
+                *newest = wait.serial.max(*newest);
+            }
+        }
+    }
 }
 
 /// Recycled command lists and trackers of all queues. In steady state nothing is created.
@@ -84,10 +114,11 @@ pub(crate) struct ListPool<D: Device> {
 impl<D: Device> ListPool<D> {
     pub(crate) fn new(properties: &Properties) -> Self {
         let contexts =
-            |kind| QueueContexts { kind, lists: Mutex::new(Lists::new()), trackers: Mutex::new(Vec::new()) };
+            |kind| QueueContexts { kind, lists: Mutex::new(Lists::new()), trackings: Mutex::new(Vec::new()) };
         let queues = properties.queues.iter().map(|queue| contexts(queue.kind)).collect();
         let (model, lists_made) = (properties.state_model, AtomicU64::new(0));
-        let resolving = Resolving { fixups: Fixups::new(), published: SyncPoint::NONE };
+        let waited = Waited([[0; MAX_QUEUES]; MAX_QUEUES]);
+        let resolving = Resolving { fixups: Fixups::new(), published: SyncPoint::NONE, waited };
         let has_published = AtomicBool::new(false);
         Self { model, queues, lists_made, resolving: Mutex::new(resolving), has_published }
     }
@@ -184,16 +215,18 @@ impl<D: Device> ListPool<D> {
         }
     }
 
-    pub(super) fn take_tracker(&self, queue: QueueId) -> Result<Box<Tracker<Tracked<D>>>, DeviceError> {
+    pub(super) fn take_tracking(&self, queue: QueueId) -> Result<Tracking<D>, DeviceError> {
         let contexts = self.queue(queue)?;
-        let recycled = contexts.trackers.lock().pop();
-        Ok(recycled.unwrap_or_else(|| Box::new(Tracker::new(self.model, contexts.kind).on(queue))))
+        let recycled = contexts.trackings.lock().pop();
+        let new = || Box::new(Tracker::new(self.model, contexts.kind).on(queue));
+        Ok(recycled.unwrap_or_else(|| Tracking { tracker: new(), kept: Vec::new() }))
     }
 
-    pub(super) fn return_tracker(&self, queue: QueueId, mut tracker: Box<Tracker<Tracked<D>>>) {
-        tracker.reset();
+    pub(super) fn return_tracking(&self, queue: QueueId, mut tracking: Tracking<D>) {
+        tracking.tracker.reset();
+        tracking.kept.clear();
         if let Ok(contexts) = self.queue(queue) {
-            contexts.trackers.lock().push(tracker);
+            contexts.trackings.lock().push(tracking);
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use smallvec::SmallVec;
 
 use super::open::Open;
-use super::pool::{ListPool, Resolving};
+use super::pool::{ListPool, Resolving, Tracking, Waited};
 use crate::context::Context;
 use crate::device::{
     CommandList, Device, DeviceError, PagingPoint, Permit, QueueId, QueueSerial, SubmitSync,
@@ -45,11 +45,9 @@ impl<D: Device> ExternalPoints<D> {
     }
 }
 
-/// A list to submit.
+/// The circumstances of the submission of a closed list.
 struct Work<'a, D: Device> {
     queue: QueueId,
-    /// The list, which is closed.
-    list: &'a D::List,
     /// The external points that it waits for and signals.
     external: Option<&'a ExternalPoints<D>>,
     /// The paging point after which its resources are resident.
@@ -94,11 +92,11 @@ impl<D: Device> ListPool<D> {
         waits.merge(&open.waits);
         let waits = &waits;
         let submitted = open.close().and_then(|recorded| {
-            let submitted = self.submit_resident(context, queue, &open, &recorded, waits);
+            let submitted = self.submit_resident(context, queue, &mut open, &recorded, waits);
             open.tracker.recycle(recorded);
             submitted
         });
-        let Open { list, tracker, aliased_ranges, blocks, is_closed, .. } = open;
+        let Open { list, tracker, kept, aliased_ranges, blocks, is_closed, .. } = open;
         context.pools.residency.return_set(blocks);
         match &submitted {
             Ok(at) => self.return_submitted(queue, list, at.serial),
@@ -111,7 +109,7 @@ impl<D: Device> ListPool<D> {
                 Open::<D>::rewind_handoffs(&aliased_ranges, &context.clock.submitted());
             }
         }
-        self.return_tracker(queue, tracker);
+        self.return_tracking(queue, Tracking { tracker, kept });
         submitted
     }
 
@@ -120,7 +118,7 @@ impl<D: Device> ListPool<D> {
         &self,
         context: &Context<D>,
         queue: QueueId,
-        open: &Open<D>,
+        open: &mut Open<D>,
         recorded: &Recorded<Tracked<D>>,
         waits: &SyncPoint,
     ) -> Result<QueueSerial, Error> {
@@ -128,8 +126,8 @@ impl<D: Device> ListPool<D> {
         let paging = residency.begin_submission(&context.paging(), &open.blocks, open.is_move);
         let submitted = paging.map_err(Error::from).and_then(|paging| {
             let (is_publishing, names_read_only) = (open.is_publishing, open.changes_read_only);
-            let work = Work { queue, list: &open.list, external, paging, is_publishing, names_read_only };
-            self.submit_recorded(context, &work, recorded, waits)
+            let work = Work { queue, external, paging, is_publishing, names_read_only };
+            self.submit_recorded(context, (&work, &mut open.list), recorded, waits)
         });
         // Barriers may have been submitted to other queues before the submission was refused.
         let at = submitted.as_ref().map_err(|_| context.clock.submitted());
@@ -140,7 +138,7 @@ impl<D: Device> ListPool<D> {
     fn submit_recorded(
         &self,
         context: &Context<D>,
-        work: &Work<'_, D>,
+        (work, list): (&Work<'_, D>, &mut D::List),
         recorded: &Recorded<Tracked<D>>,
         waits: &SyncPoint,
     ) -> Result<QueueSerial, Error> {
@@ -149,12 +147,12 @@ impl<D: Device> ListPool<D> {
             // Without tracked states it need not wait for other recordings.
             let waits = other_queues(waits, queue);
             return Ok(context.clock.submit(queue, |serial| {
-                context.device().submit_with(Permit::own(), queue, &[work.list], work.sync(&waits, serial))
+                context.device().submit_with(Permit::own(), queue, &[&*list], work.sync(&waits, serial))
             })?);
         }
         Clock::check_outside()?;
         // States are tracked in the order of submission.
-        let Resolving { fixups, published } = &mut *self.resolving.lock();
+        let Resolving { fixups, published, waited } = &mut *self.resolving.lock();
         let mut waits = *waits;
         if !work.names_read_only {
             self.wait_for_published(context, published, &mut waits);
@@ -176,7 +174,8 @@ impl<D: Device> ListPool<D> {
                 return Err(DeviceError::invalid_value("states must resolve", serial));
             }
             let mut elsewhere = Serials::new();
-            let answer = self.submit_with(context, work, at, fixups, &waits, &mut elsewhere);
+            let answer =
+                self.submit_with(context, (work, list, at), (fixups, waited), &waits, &mut elsewhere);
             answer.inspect_err(|_| fixups.undo(recorded, &elsewhere))
         });
         fixups.clear();
@@ -218,32 +217,40 @@ impl<D: Device> ListPool<D> {
     fn submit_with(
         &self,
         context: &Context<D>,
-        work: &Work<'_, D>,
-        at: QueueSerial,
-        fixups: &Fixups<Tracked<D>>,
+        (work, list, at): (&Work<'_, D>, &mut D::List, QueueSerial),
+        (fixups, waited): (&Fixups<Tracked<D>>, &mut Waited),
         waits: &SyncPoint,
         elsewhere: &mut Serials,
     ) -> Result<(), DeviceError> {
-        let (mut point, &Work { queue, list, paging, .. }) = (*waits, work);
+        let (mut point, &Work { queue, paging, .. }) = (*waits, work);
         fixups.waits.iter().for_each(|wait| point.require(wait.queue, wait.serial));
         for other in &fixups.elsewhere {
-            let waits: Serials = other.waits.iter().collect();
+            let waits: Serials =
+                other.waits.iter().filter(|wait| !waited.covers(other.queue, *wait)).collect();
             let done = self.submit_barriers(context, (other.queue, paging), &other.barriers, &waits)?;
+            waited.note(other.queue, &waits);
             point.require(done.queue, done.serial);
             elsewhere.push(done);
         }
-        let waits = other_queues(&point, queue);
+        let mut waits = other_queues(&point, queue);
+        waits.retain(|wait| !waited.covers(queue, *wait));
         let sync = work.sync(&waits, at.serial);
-        if fixups.here.is_empty() {
-            return context.device().submit_with(Permit::own(), queue, &[list], sync);
+        let here = fixups.here.iter().map(StateBarrier::by_ref);
+        let is_done = fixups.here.is_empty()
+            || state::record_in_front::<D, _>(list, here, |handle: &Tracked<D>| &handle.0.object)?;
+        if is_done {
+            context.device().submit_with(Permit::own(), queue, &[&*list], sync)?;
+        } else {
+            let barriers = self.barrier_list(context, queue, &fixups.here)?;
+            let submitted = context.device().submit_with(Permit::own(), queue, &[&barriers, &*list], sync);
+            match &submitted {
+                Ok(()) => self.return_submitted(queue, barriers, at.serial),
+                Err(_) => self.return_unused(queue, barriers),
+            }
+            submitted?;
         }
-        let barriers = self.barrier_list(context, queue, &fixups.here)?;
-        let submitted = context.device().submit_with(Permit::own(), queue, &[&barriers, list], sync);
-        match submitted {
-            Ok(()) => self.return_submitted(queue, barriers, at.serial),
-            Err(_) => self.return_unused(queue, barriers),
-        }
-        submitted
+        waited.note(queue, &waits);
+        Ok(())
     }
 
     /// Acquires the resources that were released for a submission that was refused afterwards.

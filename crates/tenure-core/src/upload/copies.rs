@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::device::{BufferLayout, CommandList, Device, State, Subresource, TextureRegion};
-use crate::list::Open;
+use crate::device::{BufferLayout, BufferRegion, Device, State, Subresource, TextureRegion};
+use crate::list::{CopiedParts, Open};
 use crate::memory::{PlaceHold, PlaceHolds};
 use crate::resource::Tracked;
 use crate::staging::{Page, Part};
@@ -15,8 +15,9 @@ use crate::state::StateError;
 pub(super) enum Target {
     /// Bytes of an API buffer.
     Bytes { offset: u64, size: u64 },
-    /// Texels of an API texture, in rows of `row_pitch` bytes and slices of `rows` rows.
-    Texels { region: TextureRegion, row_pitch: u64, rows: u32, subresource: u32 },
+    /// Texels of an API texture, in rows of `row_pitch` bytes and slices of `rows` rows. `is_whole`: all texels of the
+    /// subresource.
+    Texels { region: TextureRegion, row_pitch: u64, rows: u32, subresource: u32, is_whole: bool },
 }
 
 /// A copy out of a page.
@@ -92,28 +93,30 @@ impl<D: Device> Copy<D> {
 
     /// Declares the uses of the copy.
     pub(super) fn require(&self, open: &mut Open<D>) -> Result<(), StateError> {
-        let part = match self.target {
-            Target::Bytes { .. } => Subresource::All,
-            Target::Texels { subresource, .. } => Subresource::One(subresource),
-        };
         open.require(&self.page.tracked(), Subresource::All, State::COPY_SRC)?;
-        open.require(&self.to, part, State::COPY_DST)
-    }
-
-    pub(super) fn record(&self, list: &mut D::List) {
-        let (from, to) = (self.page.resource(), &self.to.0.object);
-        let start = self.page.base() + self.from;
         match self.target {
-            Target::Bytes { offset, size } => list.copy_buffer(from, start, to, offset, size),
-            Target::Texels { region, row_pitch, rows, .. } => {
-                list.copy_buffer_to_texture(
-                    from,
-                    BufferLayout { offset: start, row_pitch, rows },
-                    to,
-                    region,
-                );
+            Target::Bytes { .. } => open.require(&self.to, Subresource::All, State::COPY_DST),
+            Target::Texels { subresource, is_whole: true, .. } => {
+                open.overwrite(&self.to, Subresource::One(subresource), State::COPY_DST)
+            }
+            Target::Texels { subresource, .. } => {
+                open.require(&self.to, Subresource::One(subresource), State::COPY_DST)
             }
         }
+    }
+
+    /// The two objects, and the parts that it copies.
+    pub(super) fn parts(&self) -> (&D::Resource, &D::Resource, CopiedParts) {
+        let src_offset = self.page.base() + self.from;
+        let parts = match self.target {
+            Target::Bytes { offset: dst_offset, size } => {
+                CopiedParts::Bytes(BufferRegion { src_offset, dst_offset, size })
+            }
+            Target::Texels { region, row_pitch, rows, .. } => {
+                CopiedParts::ToTexture(BufferLayout { offset: src_offset, row_pitch, rows }, region)
+            }
+        };
+        (self.page.resource(), &self.to.0.object, parts)
     }
 
     /// Begin and end of the bytes that it writes.

@@ -228,10 +228,12 @@ impl<D: Device> Uploads<D> {
             return Err(context.refused(texture.name(), source));
         }
         let subresource = subresource_index(texture, region);
-        let target = Target::Texels { region, row_pitch: rows.row_pitch, rows: rows.rows, subresource };
-        let is_whole = region.origin == [0; 3] && region.extent == info.mip_extent(region.mip);
+        let has_extent = region.origin == [0; 3] && region.extent == info.mip_extent(region.mip);
+        let is_whole = has_extent && info.format.planes().len() == 1;
+        let (row_pitch, rows) = (rows.row_pitch, rows.rows);
+        let target = Target::Texels { region, row_pitch, rows, subresource, is_whole };
         // Copy queues may copy in coarse steps only, and never depth.
-        let on_graphics = !self.has_copy_queue() || info.format.is_depth() || !is_whole;
+        let on_graphics = !self.has_copy_queue() || info.format.is_depth() || !has_extent;
         Ok(Copy::new(staged, to, target, on_graphics))
     }
 }

@@ -11,7 +11,7 @@ use super::in_flight::InFlight;
 use super::in_place::InPlaceCounters;
 use crate::context::Context;
 use crate::device::{Device, DeviceError, Properties, QueueId, QueueKind, QueueSerial, State};
-use crate::list::{ListPool, Open};
+use crate::list::{ListPool, Open, record_copies};
 use crate::memory::{AllocationFlags, MakeRoom, PlaceHolds};
 use crate::repeated::Repeated;
 use crate::resource::Tracked;
@@ -415,7 +415,7 @@ fn record_layer<'a, D: Device, I: Iterator<Item = &'a Copy<D>>>(
 ) -> Result<(), StateError> {
     copies().try_for_each(|copy| copy.require(open))?;
     open.record_pending();
-    copies().for_each(|copy| copy.record(&mut open.list));
+    record_copies::<D>(open.list(), copies().map(Copy::parts));
     Ok(())
 }
 

@@ -40,7 +40,7 @@ fn descriptions_are_refused_with_names_and_limits() {
             texture(&gpu, d2(Usage::VERTEX | read)),
             "sky: invalid description: usage = VERTEX | SHADER_READ | COPY_DST: must be of SHADER_READ | UNORDERED_ACCESS | \
              COPY_SRC | COPY_DST | RENDER_TARGET | DEPTH_STENCIL | INPUT_ATTACHMENT | \
-             TRANSIENT_ATTACHMENT | SHARED | CPU_WRITE | SHARED_ACROSS_DRIVERS | ALL_QUEUES alone"
+             TRANSIENT_ATTACHMENT | SHARED | CPU_WRITE | SHARED_ACROSS_DRIVERS | ALL_QUEUES | EXCLUSIVE alone"
                 .to_owned(),
         ),
         (
@@ -93,7 +93,7 @@ fn descriptions_are_refused_with_names_and_limits() {
             buffer(&gpu, BufferDesc::new(64, Usage::RENDER_TARGET)),
             "rock: invalid description: usage = COPY_DST | RENDER_TARGET: must be of VERTEX | INDEX | CONSTANT | \
              SHADER_READ | UNORDERED_ACCESS | INDIRECT | ACCELERATION_STRUCTURE | COPY_SRC | COPY_DST | \
-             SHADER_BINDING_TABLE | SHARED | SHARED_ACROSS_DRIVERS | ALL_QUEUES alone"
+             SHADER_BINDING_TABLE | SHARED | SHARED_ACROSS_DRIVERS | ALL_QUEUES | EXCLUSIVE alone"
                 .to_owned(),
         ),
         (

@@ -11,6 +11,7 @@ use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 mod beside_pages;
 mod constants;
 mod contexts;
+mod copies;
 mod divided;
 mod divided_waits;
 mod frames;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{DescriptorDevice, MemoryDevice, QueryDevice};
-use crate::{BufferLayout, DeviceError, QueueId, State, Subresource, TextureRegion};
+use crate::{BufferLayout, BufferRegion, DeviceError, QueueId, State, Subresource, TextureRegion};
 
 /// A transfer of a texture between queue families (Vulkan). The same barrier is recorded on both queues: first on `from`
 /// (release), then on `to` (acquire). Buffers are never transferred between queues: see
@@ -81,6 +81,17 @@ pub trait CommandList<D: DescriptorDevice + QueryDevice>: Send {
     /// Records barriers, in one group.
     fn barriers(&mut self, barriers: &[Barrier<'_, D>]);
 
+    /// Records barriers that every submission of this closed list executes in front of it, in memory of the list. True if the
+    /// device can; otherwise there is no effect, and another list takes the barriers. [`begin`](Self::begin) discards them.
+    ///
+    /// # Errors
+    /// The error of a barrier, or the driver's; then the list must not be submitted, and can be begun again.
+    /// [`DeviceError::InvalidCall`] for a list that is not closed, or has barriers in front.
+    fn put_in_front(&mut self, barriers: &[Barrier<'_, D>]) -> Result<bool, DeviceError> {
+        let _not_recorded = barriers;
+        Ok(false)
+    }
+
     /// Copies bytes between buffers.
     fn copy_buffer(
         &mut self,
@@ -90,6 +101,27 @@ pub trait CommandList<D: DescriptorDevice + QueryDevice>: Send {
         dst_offset: u64,
         size: u64,
     );
+
+    /// Copies several ranges of bytes from one buffer to another, in any order. No written range overlaps another range. One
+    /// command where the API has one.
+    fn copy_buffer_regions(&mut self, src: &D::Resource, dst: &D::Resource, regions: &[BufferRegion]) {
+        for BufferRegion { src_offset, dst_offset, size } in regions {
+            self.copy_buffer(src, *src_offset, dst, *dst_offset, *size);
+        }
+    }
+
+    /// Copies texels from a buffer to several regions of a texture, in any order. The regions do not overlap. One command where
+    /// the API has one.
+    fn copy_buffer_to_regions(
+        &mut self,
+        src: &D::Resource,
+        dst: &D::Resource,
+        regions: &[(BufferLayout, TextureRegion)],
+    ) {
+        for (layout, region) in regions {
+            self.copy_buffer_to_texture(src, *layout, dst, *region);
+        }
+    }
 
     /// Copies texels from a buffer to a texture.
     fn copy_buffer_to_texture(

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::{Inward, Wrap};
 use crate::{
-    Barrier, BufferLayout, CommandList, DeviceError, QueueDevice, State, Subresource, TextureRegion,
-    forward_device,
+    Barrier, BufferLayout, BufferRegion, CommandList, DeviceError, QueueDevice, State, Subresource,
+    TextureRegion, forward_device,
 };
 
 /// A command list of a device that wraps another: it forwards each command to the inner list.
@@ -55,6 +55,7 @@ impl<W: Wrap> CommandList<W> for WrappedList<W> {
         fn begin() -> Result<(), DeviceError>;
         fn close() -> Result<(), DeviceError>;
         fn barriers(barriers: &[Barrier<'_, W>] = &Inward::all(barriers, Inward::barrier));
+        fn put_in_front(barriers: &[Barrier<'_, W>] = &Inward::all(barriers, Inward::barrier)) -> Result<bool, DeviceError>;
         fn keep_unwritten();
         fn discard(resource: &W::Resource = W::resource(resource), subresource: Subresource);
         fn make_visible_to_cpu(written: State);
@@ -64,6 +65,12 @@ impl<W: Wrap> CommandList<W> for WrappedList<W> {
         );
         fn copy_buffer_to_texture(
             src: &W::Resource = W::resource(src), layout: BufferLayout, dst: &W::Resource = W::resource(dst), region: TextureRegion
+        );
+        fn copy_buffer_regions(
+            src: &W::Resource = W::resource(src), dst: &W::Resource = W::resource(dst), regions: &[BufferRegion]
+        );
+        fn copy_buffer_to_regions(
+            src: &W::Resource = W::resource(src), dst: &W::Resource = W::resource(dst), regions: &[(BufferLayout, TextureRegion)]
         );
         fn copy_texture_to_buffer(
             src: &W::Resource = W::resource(src), region: TextureRegion, dst: &W::Resource = W::resource(dst), layout: BufferLayout

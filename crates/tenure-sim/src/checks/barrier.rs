@@ -37,6 +37,9 @@ impl Execution<'_> {
         let which = resource.layout.subresources(&span);
         let ranges = resource.layout.ranges(&span);
         let rewrites = half.is_some() || resource.states.lock().rewrites(which.clone(), states);
+        if resource.states.lock().discards(which.clone(), states.0) && self.is_on(Checks::INITIALIZED) {
+            ranges.iter().for_each(|range| resource.written.remove(range.clone()));
+        }
         if self.is_on(Checks::STATES) {
             self.touch(resource);
             let point = self.point;

@@ -93,6 +93,10 @@ impl Explicit {
         before: State,
         after: State,
     ) -> Result<(), Wrong> {
+        if self.discards(before) {
+            // Undefined contents belong to no one.
+            (self.owner, self.release, self.fresh) = (None, None, true);
+        }
         let owned = self.own(point);
         let placed = self.check_before(before);
         let sequence = self.follow(point, before, after);
@@ -112,6 +116,12 @@ impl Explicit {
     /// True when a barrier changes the layout, which is a write.
     pub(crate) fn rewrites(&self, before: State, after: State) -> bool {
         self.layout.is_some_and(|layout| before.is_empty() || layout != layout.of(after))
+    }
+
+    /// True when a barrier discards contents. On Direct3D 12 only new contents may be discarded.
+    pub(crate) fn discards(&self, before: State) -> bool {
+        let may_discard = |layout: Layout| self.fresh || layout.is_vulkan();
+        before.is_empty() && self.layout.is_some_and(may_discard)
     }
 
     /// A write by the CPU while no queue uses it. No queue has accessed its content since it was in `COMMON`.

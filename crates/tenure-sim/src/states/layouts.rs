@@ -72,6 +72,10 @@ impl Layout {
         if d3d12 { Self::D3d12(Enhanced::Undefined) } else { Self::Vulkan(state::Layout::Undefined) }
     }
 
+    pub(super) const fn is_vulkan(self) -> bool {
+        matches!(self, Self::Vulkan(_))
+    }
+
     /// The layout of the same API that barriers name for a state.
     pub(super) fn of(self, state: State) -> Self {
         match self {

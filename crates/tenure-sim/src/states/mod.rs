@@ -183,7 +183,7 @@ impl States {
                 count,
                 entries: vec![Explicit::new(
                     buffer,
-                    desc.usage().contains(Usage::ALL_QUEUES),
+                    desc.usage().is_of_all_queues(),
                     properties.api == Api::Direct3D12,
                 )],
             }),
@@ -247,6 +247,14 @@ impl States {
         match &mut self.model {
             Model::Explicit(parts) => parts.get(&which).iter().any(|part| part.rewrites(before, after)),
             Model::Fixed(_) | Model::Legacy(_) => true,
+        }
+    }
+
+    /// True if a barrier discards the contents of one of the subresources.
+    pub(crate) fn discards(&mut self, which: Range<u32>, before: State) -> bool {
+        match &mut self.model {
+            Model::Explicit(parts) => parts.get(&which).iter().any(|part| part.discards(before)),
+            Model::Fixed(_) | Model::Legacy(_) => false,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::device::{Barrier, CommandList, Device, QueueTransfer, State, Subresource};
+use crate::device::{Barrier, CommandList, Device, DeviceError, QueueTransfer, State, Subresource};
 
 /// A [`Barrier`] with the caller's handle in place of the device's resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +90,36 @@ impl<H> StateBarrier<H> {
             }
         }
     }
+}
+
+/// Records barriers in front of a closed list, if its device can and none of them is an initialization: see
+/// [`CommandList::put_in_front`]. Allocates only for more than 16 barriers.
+///
+/// # Errors
+/// As [`CommandList::put_in_front`].
+pub fn record_in_front<'a, D: Device, H>(
+    list: &mut D::List,
+    mut barriers: impl Iterator<Item = StateBarrier<H>>,
+    object: impl Fn(H) -> &'a D::Resource,
+) -> Result<bool, DeviceError> {
+    let mut in_api: SmallVec<[Barrier<'a, D>; 16]> = SmallVec::new();
+    let is_all = barriers.by_ref().all(|barrier| match barrier {
+        StateBarrier::Initialize { .. } => false,
+        StateBarrier::Transition { resource, subresource, before, after, transfer } => {
+            let resource = object(resource);
+            in_api.push(Barrier::Transition { resource, subresource, before, after, transfer });
+            true
+        }
+        StateBarrier::Unordered { resource } => {
+            in_api.push(Barrier::Unordered { resource: object(resource) });
+            true
+        }
+        StateBarrier::Aliasing { before, resource, from, to } => {
+            in_api.push(Barrier::Aliasing { before: before.map(&object), after: object(resource), from, to });
+            true
+        }
+    });
+    if is_all { list.put_in_front(&in_api) } else { Ok(false) }
 }
 
 /// A discard, and the state after it.

@@ -253,7 +253,7 @@ impl StateCell {
             is_new && !is_shared && properties.state_model == StateModel::Promotion && is_target(usage);
         let has_one_family =
             properties.queues.windows(2).all(|pair| matches!(pair, [one, next] if one.family == next.family));
-        let is_of_all_families = has_one_family || usage.contains(Usage::ALL_QUEUES);
+        let is_of_all_families = has_one_family || usage.is_of_all_queues();
         let rules =
             DeviceRules { api, reads_are_copied, needs_initialization, also_allowed, is_of_all_families };
         Self::with_rules(kind, desc.subresources(), usage, initial, rules)

@@ -128,7 +128,7 @@ mod resolve;
 mod rules;
 mod tracker;
 
-pub use barrier::{StateBarrier, record};
+pub use barrier::{StateBarrier, record, record_in_front};
 pub use cell::{MAX_SUBRESOURCES, StateCell};
 pub use error::StateError;
 pub use fixups::{Elsewhere, Fixups, Waits};

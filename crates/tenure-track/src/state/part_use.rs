@@ -44,6 +44,8 @@ pub(super) struct Uses {
     pub(super) fresh: bool,
     /// True if the contents changed by an activation, or in the hands of a peer.
     taken: bool,
+    /// True if the first use writes all of the subresource, so that no earlier contents are needed.
+    pub(super) overwrites: bool,
     /// On `Promotion`: true if the activation came before the first use.
     pub(super) begins_taken: bool,
     /// True after a discard or a write since the beginning of the recording, or since the activation; or if it needs none.
@@ -69,6 +71,7 @@ impl Uses {
         exact: false,
         fresh: false,
         taken: false,
+        overwrites: false,
         begins_taken: false,
         initialized: false,
         current: State::COMMON,
@@ -256,6 +259,11 @@ impl PartUse {
             (self.asked, self.ordered) = (wanted, ordered);
         }
         self.pending = self.now.add(rules, self.asked, self.ordered, clock);
+    }
+
+    /// Notes that the command of the last request, if it is the first one, writes all of the subresource.
+    pub(super) fn overwrite(&mut self) {
+        self.now.overwrites = !self.base.used && !self.now.left;
     }
 
     /// A subresource acquired from a peer in `state`, before all uses.

@@ -102,6 +102,11 @@ impl Context<'_> {
 
     /// Vulkan: memory is ordered by barriers within a queue and by waits between queues, and contents belong to a queue family.
     fn plan_explicit(&self, part: &Part, wanted: &Uses) -> Result<Plan, StateError> {
+        if wanted.overwrites && self.rules.discards_in_undefined() && self.is_fresh(part) {
+            // The wait for the other queue orders its uses.
+            let (position, before) = (BarrierPosition::Here, State::COMMON);
+            return Ok(Plan::Transition { position, before, after: wanted.first, discarded: None });
+        }
         let before = self.found_by_this_queue(part);
         // Undefined contents need no transfer.
         let owner = part.at.filter(|_| !part.state.is_empty()).map(|at| at.queue);

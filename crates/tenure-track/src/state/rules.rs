@@ -170,6 +170,13 @@ impl Rules {
         }
     }
 
+    /// True when a transition from `COMMON` discards contents of any layout and any queue family: for Vulkan's textures. On
+    /// Direct3D 12 it would leave the compression data of targets undefined.
+    pub(super) const fn discards_in_undefined(self) -> bool {
+        matches!((self.model, self.kind), (StateModel::Explicit, ResourceKind::Texture))
+            && matches!(self.layouts, Api::Vulkan)
+    }
+
     /// True when promoted reads may grow to `union` without a barrier.
     const fn widens(self, union: State) -> bool {
         matches!(self.model, StateModel::Explicit) || self.promotes(union)

@@ -248,6 +248,16 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         }
     }
 
+    /// Notes that the command of the last request writes all of the subresource, which is in use. If no use precedes it, the
+    /// contents from before the recording are not needed.
+    #[doc(hidden)]
+    pub fn note_overwrite(&mut self, cell: &StateCell, subresource: Subresource) {
+        let subresource = if cell.count() == 1 { Subresource::All } else { subresource };
+        if let Some(entry) = self.find(cell).and_then(|index| self.entries.get_mut(index)) {
+            entry.update(subresource, &mut self.spill, PartUse::overwrite);
+        }
+    }
+
     /// Returns the error of [`require`](Self::require), without a request. O(1).
     ///
     /// # Errors
@@ -280,8 +290,17 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
         subresource: Subresource,
         state: State,
     ) -> Result<State, StateError> {
+        let state = state | self.requested(cell, subresource);
+        if is_valid(state) { Ok(state) } else { Err(StateError::InvalidCombination { state }) }
+    }
+
+    /// The states requested for the next command, of all of these subresources. O(1); O(subresources) for all of them, if their
+    /// uses differ.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn requested(&self, cell: &StateCell, subresource: Subresource) -> State {
         let Some(entry) = self.find(cell).and_then(|index| self.entries.get(index)) else {
-            return Ok(state);
+            return State::COMMON;
         };
         let parts = match (entry.parts(&self.spill), subresource) {
             (None, _) => std::slice::from_ref(&entry.whole),
@@ -291,8 +310,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
             }
         };
         let rules = Rules::of(self.model, cell, self.kind);
-        let state = parts.iter().fold(state, |state, part| state | rules.unnamed(part.asked_in(self.group)));
-        if is_valid(state) { Ok(state) } else { Err(StateError::InvalidCombination { state }) }
+        parts.iter().fold(State::COMMON, |state, part| state | rules.unnamed(part.asked_in(self.group)))
     }
 
     /// The resources in use.

@@ -8,20 +8,20 @@ use tenure_track::state::{
     Fixups, MAX_SUBRESOURCES, Recorded, ResourceKind, StateBarrier, StateCell, StateError, Tracker, resolve,
 };
 
-type Handle = Arc<StateCell>;
+pub(super) type Handle = Arc<StateCell>;
 
-const ALL: Subresource = Subresource::All;
-const GRAPHICS: QueueId = QueueId(0);
+pub(super) const ALL: Subresource = Subresource::All;
+pub(super) const GRAPHICS: QueueId = QueueId(0);
 const COMPUTE: QueueId = QueueId(1);
-const COPY: QueueId = QueueId(2);
+pub(super) const COPY: QueueId = QueueId(2);
 
 /// A graphics, a compute and a copy queue, of one family or of three.
-fn queues(families: [u32; 3]) -> [QueueProperties; 3] {
+pub(super) fn queues(families: [u32; 3]) -> [QueueProperties; 3] {
     let kinds = [QueueKind::Graphics, QueueKind::Compute, QueueKind::Copy];
     std::array::from_fn(|index| QueueProperties { kind: kinds[index], family: families[index] })
 }
 
-fn texture(count: u32, usage: Usage) -> Handle {
+pub(super) fn texture(count: u32, usage: Usage) -> Handle {
     Arc::new(StateCell::new(ResourceKind::Texture, count, usage, State::COMMON))
 }
 
@@ -38,7 +38,7 @@ fn flush(tracker: &mut Tracker<Handle>) -> Vec<(Subresource, State, State)> {
     tracker.flush().map(|barrier| transition(&barrier)).collect()
 }
 
-fn transition<H>(barrier: &StateBarrier<H>) -> (Subresource, State, State) {
+pub(super) fn transition<H>(barrier: &StateBarrier<H>) -> (Subresource, State, State) {
     match barrier {
         StateBarrier::Transition { subresource, before, after, .. } => (*subresource, *before, *after),
         StateBarrier::Unordered { .. } => panic!("an unordered barrier"),
@@ -48,14 +48,14 @@ fn transition<H>(barrier: &StateBarrier<H>) -> (Subresource, State, State) {
 }
 
 /// A recording with a single use.
-fn used(model: StateModel, kind: QueueKind, resource: &Handle, state: State) -> Recorded<Handle> {
+pub(super) fn used(model: StateModel, kind: QueueKind, resource: &Handle, state: State) -> Recorded<Handle> {
     let mut tracker = Tracker::new(model, kind);
     tracker.require(resource, ALL, state).unwrap();
     assert_eq!(tracker.flush().len(), 0, "the first use is only noted");
     tracker.close().unwrap()
 }
 
-fn submit(
+pub(super) fn submit(
     recorded: &Recorded<Handle>,
     queue: QueueId,
     serial: u64,

@@ -7,6 +7,7 @@ mod activation;
 mod aliasing;
 mod examples;
 mod explicit;
+mod overwrites;
 mod program;
 mod promotion;
 mod property;

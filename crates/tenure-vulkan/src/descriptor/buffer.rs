@@ -13,7 +13,7 @@ use tenure_core::device::{
 use super::Descriptors;
 use super::arrays::{Array, Arrays};
 use super::arrays::{RESOURCES, vk_type};
-use super::views::{Texels, Value, Written};
+use super::views::{Bytes, Texels, Value, Written};
 use crate::error::unsupported;
 use crate::memory::{Address, Allocation, HandleTypes, Memory};
 use crate::resource::{Object, Plan};
@@ -156,11 +156,10 @@ impl DescriptorBuffer {
         element: u32,
         written: &Written,
     ) {
-        let of = |bytes: &vk::DescriptorBufferInfo, format| {
-            let address = descriptors.resources.address_of(Object::Buffer(bytes.buffer)).unwrap_or(0);
+        let of = |bytes: &Bytes, format| {
             vk::DescriptorAddressInfoEXT::default()
-                .address(address.saturating_add(bytes.offset))
-                .range(bytes.range)
+                .address(bytes.address)
+                .range(bytes.info.range)
                 .format(format)
         };
         let (bytes, image, sampler);

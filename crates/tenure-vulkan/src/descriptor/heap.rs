@@ -216,7 +216,7 @@ impl DescriptorHeap {
     #[must_use]
     pub fn buffer(&self, index: u32) -> Option<vk::DescriptorBufferInfo> {
         match self.slot(index)? {
-            Slot::Shader(Written { value: Value::Bytes(info), .. }) => Some(info),
+            Slot::Shader(Written { value: Value::Bytes(bytes), .. }) => Some(bytes.info),
             _ => None,
         }
     }

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use tenure_core::device::{Allowed, BindingKind, CallRule, DeviceError, SetBinding, SetWrite, check};
 
 use super::arrays::vk_type;
-use super::views::{Value, Written};
+use super::views::{Texels, Value, Written};
 use super::{Described, Descriptors};
 use crate::error::unsupported;
 use crate::features::OptionalFeatures;
@@ -315,36 +315,77 @@ impl<'a> Writer<'a> {
     }
 
     fn flush(&mut self) {
-        let structures = |(_, written): &'_ (WriteTarget, Written)| match written.value {
-            Value::Structure(structure) => structure,
-            _ => vk::AccelerationStructureKHR::null(),
+        let mut structures: SmallVec<[_; BATCH]> = SmallVec::new();
+        let mut buffers: SmallVec<[_; BATCH]> = SmallVec::new();
+        let mut texels: SmallVec<[_; BATCH]> = SmallVec::new();
+        let mut images: SmallVec<[_; BATCH]> = SmallVec::new();
+        let mut runs: SmallVec<[Run; BATCH]> = SmallVec::new();
+        for (target, written) in &self.batch {
+            let first = match written.value {
+                Value::Structure(structure) => put(&mut structures, structure),
+                Value::Bytes(bytes) => put(&mut buffers, bytes.info),
+                Value::Texels(Texels { view, .. }) => put(&mut texels, view),
+                Value::Image(info) => put(&mut images, info),
+            };
+            match runs.last_mut().filter(|run| run.is_continued(*target, written.kind)) {
+                Some(run) => run.count += 1,
+                None => runs.push(Run { target: *target, kind: written.kind, first, count: 1 }),
+            }
+        }
+        let chained = |run: &Run| {
+            let structures = run.of(&structures);
+            vk::WriteDescriptorSetAccelerationStructureKHR::default().acceleration_structures(structures)
         };
-        let structures: SmallVec<[_; BATCH]> = self.batch.iter().map(structures).collect();
-        let chained = |structure| {
-            vk::WriteDescriptorSetAccelerationStructureKHR::default()
-                .acceleration_structures(core::slice::from_ref(structure))
-        };
-        let mut chained: SmallVec<[_; BATCH]> = structures.iter().map(chained).collect();
-        let writes: SmallVec<[_; BATCH]> = self
-            .batch
-            .iter()
-            .zip(&mut chained)
-            .map(|((target, written), chained)| {
-                let write = to(*target, written.kind);
-                match &written.value {
-                    Value::Structure(_) => write.descriptor_count(1).push_next(chained),
-                    Value::Bytes(info) => write.buffer_info(core::slice::from_ref(info)),
-                    Value::Texels(texels) => write.texel_buffer_view(core::slice::from_ref(&texels.view)),
-                    Value::Image(info) => write.image_info(core::slice::from_ref(info)),
+        let mut chained: SmallVec<[_; BATCH]> = runs.iter().map(chained).collect();
+        let write = |(run, chained): (&Run, _)| {
+            let write = to(run.target, run.kind);
+            match run.kind {
+                BindingKind::AccelerationStructure => write.descriptor_count(run.count).push_next(chained),
+                BindingKind::Constants | BindingKind::DynamicConstants | BindingKind::Buffer => {
+                    write.buffer_info(run.of(&buffers))
                 }
-            })
-            .collect();
+                BindingKind::TypedBuffer | BindingKind::TypedStorageBuffer => {
+                    write.texel_buffer_view(run.of(&texels))
+                }
+                _ => write.image_info(run.of(&images)),
+            }
+        };
+        let writes: SmallVec<[_; BATCH]> = runs.iter().zip(&mut chained).map(write).collect();
         if !writes.is_empty() {
             // SAFETY: for each descriptor, the caller of `write` guarantees its requirements.
             unsafe { self.descriptors.api.device.update_descriptor_sets(&writes, &[]) };
         }
         drop(writes);
         self.batch.clear();
+    }
+}
+
+/// Adds a value; returns its index.
+fn put<T>(values: &mut SmallVec<[T; BATCH]>, value: T) -> usize {
+    values.push(value);
+    values.len() - 1
+}
+
+/// Consecutive elements of a binding, which one structure writes. Their values are consecutive, too.
+struct Run {
+    target: WriteTarget,
+    kind: BindingKind,
+    /// The index of the first value among those of its type.
+    first: usize,
+    count: u32,
+}
+
+impl Run {
+    /// Whether a descriptor is the next element.
+    fn is_continued(&self, target: WriteTarget, kind: BindingKind) -> bool {
+        let element = self.target.element.saturating_add(self.count);
+        kind == self.kind
+            && (target.set, target.binding, target.element) == (self.target.set, self.target.binding, element)
+    }
+
+    /// Its values; none of another type.
+    fn of<'a, T>(&self, values: &'a [T]) -> &'a [T] {
+        values.get(self.first..).and_then(|rest| rest.get(..self.count as usize)).unwrap_or_default()
     }
 }
 

@@ -17,7 +17,7 @@ use crate::resource::{Resource, VkUsage};
 /// The value written to a descriptor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value {
-    Bytes(vk::DescriptorBufferInfo),
+    Bytes(Bytes),
     Texels(Texels),
     /// A view, or a sampler.
     Image(vk::DescriptorImageInfo),
@@ -25,12 +25,28 @@ pub(crate) enum Value {
     Structure(vk::AccelerationStructureKHR),
 }
 
+/// The viewed bytes of a buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bytes {
+    pub(crate) info: vk::DescriptorBufferInfo,
+    /// The GPU address of the first byte, for descriptors that are addresses; without one, the offset.
+    pub(crate) address: u64,
+}
+
+impl Bytes {
+    /// Bytes of a buffer resource with this object.
+    fn of(resource: &Resource, buffer: vk::Buffer, offset: u64, range: u64) -> Self {
+        let address = resource.address.unwrap_or(0).saturating_add(offset);
+        Self { info: vk::DescriptorBufferInfo { buffer, offset, range }, address }
+    }
+}
+
 /// A typed view of a buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Texels {
     pub(crate) view: vk::BufferView,
     /// The viewed bytes, for descriptors that are addresses.
-    pub(crate) bytes: vk::DescriptorBufferInfo,
+    pub(crate) bytes: Bytes,
     pub(crate) format: vk::Format,
 }
 
@@ -102,7 +118,8 @@ impl Descriptors {
             }
             DescriptorSource::Constants { resource, offset, size } => {
                 let buffer = self.check_bytes(resource, BufferAccess::Constants, [offset, size])?;
-                Ok(bytes(BindingKind::Constants, buffer, offset, size))
+                let bytes = Bytes::of(resource, buffer, offset, size);
+                Ok(Written { kind: BindingKind::Constants, value: Value::Bytes(bytes) })
             }
         }
     }
@@ -248,8 +265,9 @@ impl Descriptors {
     ) -> Result<Slot, DeviceError> {
         let kind = BindingKind::from(view.access);
         let buffer = self.check_bytes(resource, view.access, [view.offset, view.size])?;
+        let bytes = Bytes::of(resource, buffer, view.offset, view.size);
         let (BufferAccess::Read(elements) | BufferAccess::ReadWrite(elements)) = view.access else {
-            return Ok(Slot::Shader(bytes(kind, buffer, view.offset, view.size)));
+            return Ok(Slot::Shader(Written { kind, value: Value::Bytes(bytes) }));
         };
         if let Elements::Structured(stride) = elements
             && (stride == 0 || !stride.is_multiple_of(4))
@@ -267,8 +285,8 @@ impl Descriptors {
         };
         check::multiple(CallRule::ViewWholeElements, view.size, elements.bytes())?;
         match format {
-            None => Ok(Slot::Shader(bytes(kind, buffer, view.offset, view.size))),
-            Some(format) => self.create_texel_view(buffer, view, elements.bytes(), (kind, format)),
+            None => Ok(Slot::Shader(Written { kind, value: Value::Bytes(bytes) })),
+            Some(format) => self.create_texel_view(bytes, elements.bytes(), (kind, format)),
         }
     }
 
@@ -318,9 +336,7 @@ impl Descriptors {
     /// The API format, if the device supports buffers of it.
     fn texel_format(&self, format: Format, kind: BindingKind) -> Result<vk::Format, DeviceError> {
         let found = to_vk_format(format);
-        // SAFETY: the physical device is one of the instance's.
-        let properties =
-            unsafe { self.api.instance.get_physical_device_format_properties(self.api.physical, found) };
+        let properties = self.resources.format_properties(found);
         let needed = match kind {
             BindingKind::TypedBuffer => vk::FormatFeatureFlags::UNIFORM_TEXEL_BUFFER,
             _ => vk::FormatFeatureFlags::STORAGE_TEXEL_BUFFER,
@@ -333,30 +349,21 @@ impl Descriptors {
 
     fn create_texel_view(
         &self,
-        buffer: vk::Buffer,
-        view: &BufferView,
+        bytes: Bytes,
         element: u64,
         (kind, format): (BindingKind, vk::Format),
     ) -> Result<Slot, DeviceError> {
-        let (elements, most) = (view.size / element.max(1), self.limits.contract.typed_elements);
+        let vk::DescriptorBufferInfo { buffer, offset, range } = bytes.info;
+        let (elements, most) = (range / element.max(1), self.limits.contract.typed_elements);
         check::at_most(CallRule::ViewTooLarge, elements, u64::from(most))?;
-        let info = vk::BufferViewCreateInfo::default()
-            .buffer(buffer)
-            .format(format)
-            .offset(view.offset)
-            .range(view.size);
+        let info =
+            vk::BufferViewCreateInfo::default().buffer(buffer).format(format).offset(offset).range(range);
         // SAFETY: the buffer is alive and made for such views, the range is inside it and aligned,
         // and the device has such buffers of the format.
         let made = unsafe { self.api.device.create_buffer_view(&info, None) };
         let made = made.map_err(|result| self.error("vkCreateBufferView", result))?;
-        let bytes = vk::DescriptorBufferInfo { buffer, offset: view.offset, range: view.size };
         Ok(Slot::Shader(Written { kind, value: Value::Texels(Texels { view: made, bytes, format }) }))
     }
-}
-
-/// A uniform or storage buffer.
-pub(super) fn bytes(kind: BindingKind, buffer: vk::Buffer, offset: u64, range: u64) -> Written {
-    Written { kind, value: Value::Bytes(vk::DescriptorBufferInfo { buffer, offset, range }) }
 }
 
 /// The usage flags that the image and its view need, and the features that the format needs.
@@ -510,9 +517,7 @@ impl Descriptors {
         if is_cast && !flags.contains(vk::ImageCreateFlags::MUTABLE_FORMAT) {
             return Err(unsupported("views of this image in other formats (MUTABLE_FORMAT)"));
         }
-        // SAFETY: the physical device is one of the instance's.
-        let found =
-            unsafe { self.api.instance.get_physical_device_format_properties(self.api.physical, format) };
+        let found = self.resources.format_properties(format);
         if !found.optimal_tiling_features.contains(needed(view.access, info.format.is_depth()).1) {
             return Err(unsupported_format(view.format, "views for this access"));
         }

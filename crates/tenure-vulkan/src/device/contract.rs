@@ -161,8 +161,11 @@ impl QueueDevice for Device {
         sync: SubmitSync<'_, Self>,
     ) -> Result<(), DeviceError> {
         self.parts.loaded.alive()?;
-        let buffers = lists.iter().map(|list| list.closed(&self.parts.loaded, queue));
-        let buffers = buffers.collect::<Result<SmallVec<[_; 4]>, _>>()?;
+        let mut buffers: SmallVec<[vk::CommandBuffer; 4]> = SmallVec::new();
+        for list in lists {
+            let (front, buffer) = list.closed(&self.parts.loaded, queue)?;
+            buffers.extend(front.into_iter().chain([buffer]));
+        }
         if (1..buffers.len()).any(|index| buffers[..index].contains(&buffers[index])) {
             return Err(DeviceError::broken_rule(CallRule::SubmittedOnce));
         }

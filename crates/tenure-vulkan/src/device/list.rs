@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use tenure_core::device::{
-    Barrier, BufferLayout, CommandList, DeviceError, State, Subresource, TextureRegion,
+    Barrier, BufferLayout, BufferRegion, CommandList, DeviceError, State, Subresource, TextureRegion,
 };
 
 use super::Device;
@@ -26,11 +26,14 @@ impl CommandList<Device> for List {
         begin() -> Result<(), DeviceError>;
         close() -> Result<(), DeviceError>;
         barriers(barriers: &[Barrier<'_, Device>]);
+        put_in_front(barriers: &[Barrier<'_, Device>]) -> Result<bool, DeviceError>;
         discard(resource: &Resource, subresource: Subresource);
         make_visible_to_cpu(written: State);
         set_descriptor_heaps(resources: Option<&DescriptorHeap>, samplers: Option<&DescriptorHeap>);
         copy_buffer(src: &Resource, src_offset: u64, dst: &Resource, dst_offset: u64, size: u64);
         copy_buffer_to_texture(src: &Resource, layout: BufferLayout, dst: &Resource, region: TextureRegion);
+        copy_buffer_regions(src: &Resource, dst: &Resource, regions: &[BufferRegion]);
+        copy_buffer_to_regions(src: &Resource, dst: &Resource, regions: &[(BufferLayout, TextureRegion)]);
         copy_texture_to_buffer(src: &Resource, region: TextureRegion, dst: &Resource, layout: BufferLayout);
         copy_texture(src: &Resource, dst: &Resource, subresource: Subresource);
         generate_mip(texture: &Resource, mip: u32, layers: Range<u32>);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use ash::vk;
-use tenure_core::device::{DeviceError, State, Usage};
+use tenure_core::device::{DeviceError, State};
 use tenure_core::emit;
 use tenure_core::present::{ImageProgress, SharedImage};
 use tenure_core::{Error, PresentMode, Queue, SurfaceFormat, SyncPoint, TextureDesc};
@@ -123,7 +123,7 @@ impl Swapchain {
             .clipped(true)
             .old_swapchain(old);
         let families = &self.queues().families;
-        if families.len() > 1 && self.desc.usage.contains(Usage::ALL_QUEUES) {
+        if families.len() > 1 && self.desc.usage.is_of_all_queues() {
             info = info.image_sharing_mode(vk::SharingMode::CONCURRENT).queue_family_indices(families);
         }
         let chain = Chain::create(self.queues(), &self.calls, &info);

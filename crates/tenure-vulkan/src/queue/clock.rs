@@ -112,13 +112,22 @@ impl Queues {
         }
     }
 
+    /// The newest serial known to be complete, if it is `serial` or newer; otherwise by asking the driver.
+    pub(crate) fn completed_up_to(&self, queue: QueueId, serial: u64) -> Result<u64, DeviceError> {
+        let known = match &self.queue(queue)?.clock {
+            Clock::Timeline(timeline) => timeline.completed.load(Ordering::Acquire),
+            Clock::Fences(_) => 0,
+        };
+        if known >= serial { Ok(known) } else { self.completed(queue) }
+    }
+
     pub(crate) fn wait(&self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> {
         self.alive()?;
         let clock = &self.queue(target.queue)?.clock;
         // A deadline beyond the clock's range counts as none.
         let deadline = Instant::now().checked_add(timeout);
         loop {
-            if self.completed(target.queue)? >= target.serial {
+            if self.completed_up_to(target.queue, target.serial)? >= target.serial {
                 return Ok(true);
             }
             let left = deadline.map_or(SLICE, |deadline| deadline.saturating_duration_since(Instant::now()));
@@ -144,6 +153,8 @@ pub(crate) struct Timeline {
     pub(crate) semaphore: vk::Semaphore,
     /// Written under the lock.
     submitted: AtomicU64,
+    /// The newest completed serial that the driver has reported.
+    completed: AtomicU64,
     /// The newest change of tile mappings that no submission has waited for yet; 0: none. Locked from the check
     /// of a serial until its submission.
     bound: Mutex<u64>,
@@ -151,7 +162,7 @@ pub(crate) struct Timeline {
 
 impl Timeline {
     pub(crate) fn new(semaphore: vk::Semaphore) -> Self {
-        Self { semaphore, submitted: AtomicU64::new(0), bound: Mutex::new(0) }
+        Self { semaphore, submitted: AtomicU64::new(0), completed: AtomicU64::new(0), bound: Mutex::new(0) }
     }
 
     pub(crate) fn submitted(&self) -> u64 {
@@ -194,6 +205,7 @@ impl Queues {
         if !timeline.is_known(value) {
             return Err(self.error("vkGetSemaphoreCounterValue", vk::Result::ERROR_DEVICE_LOST));
         }
+        timeline.completed.fetch_max(value, Ordering::AcqRel);
         Ok(value)
     }
 

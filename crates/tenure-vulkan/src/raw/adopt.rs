@@ -4,7 +4,9 @@ use core::ptr::NonNull;
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::device::{BufferInfo, DeviceError, MemoryTypeId, ResourceDesc, SetBinding, TextureInfo};
+use tenure_core::device::{
+    BufferInfo, DeviceError, MemoryTypeId, ResourceDesc, SetBinding, TextureInfo, Usage,
+};
 
 use crate::descriptor::SetLayout;
 use crate::device::Device;
@@ -161,11 +163,15 @@ impl Resource {
     ///
     /// # Safety
     /// As [`from_raw_buffer`](Self::from_raw_buffer), except that images are created with exclusive
-    /// sharing, unless `info` has [`Usage::ALL_QUEUES`](tenure_core::device::Usage::ALL_QUEUES).
+    /// sharing, unless `info` has [`Usage::ALL_QUEUES`](tenure_core::device::Usage::ALL_QUEUES). Without it,
+    /// [`Usage::EXCLUSIVE`](tenure_core::device::Usage::EXCLUSIVE) is added.
     pub unsafe fn from_raw_image(device: &Device, raw: RawImage) -> Result<Self, DeviceError> {
-        let RawImage { image, info, usage, format, flags, memory, ownership } = raw;
+        let RawImage { image, mut info, usage, format, flags, memory, ownership } = raw;
         let owner = device.resources();
         info.validate()?;
+        if !info.usage.contains(Usage::ALL_QUEUES) {
+            info.usage |= Usage::EXCLUSIVE;
+        }
         owner.check_peers(info.usage)?;
         let desc = ResourceDesc::Texture(info);
         let object = Object::Image(image);

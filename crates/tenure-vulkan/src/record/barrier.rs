@@ -37,13 +37,27 @@ pub(crate) fn dependency(before: StateUse, after: StateUse, side: Side) -> Depen
     let (from, to) = (Half::of(before), Half::of(after));
     match side {
         Side::Release(families) => Dependency { from: from.writes(), to: Half::CHAIN, layouts, families },
-        Side::Acquire(families) => Dependency { from: Half::CHAIN, to, layouts, families },
+        // The wait of the submission is in front of all stages, those of the first use included: other work of the
+        // queue need not end. Peers may be waited for at any stages.
+        Side::Acquire(families) if is_peers(families) => {
+            Dependency { from: Half::CHAIN, to, layouts, families }
+        }
+        Side::Acquire(families) => {
+            let from = Half { stages: to.stages, access: Access::empty() };
+            Dependency { from, to, layouts, families }
+        }
         Side::Aliased(from) => Dependency { from, to, layouts, families: [vk::QUEUE_FAMILY_IGNORED; 2] },
         Side::Alone => {
             let [from, to] = halves(from, to);
             Dependency { from, to, layouts, families: [vk::QUEUE_FAMILY_IGNORED; 2] }
         }
     }
+}
+
+/// True for a transfer to or from another device or process.
+fn is_peers(families: [u32; 2]) -> bool {
+    let peers = [vk::QUEUE_FAMILY_EXTERNAL, vk::QUEUE_FAMILY_FOREIGN_EXT];
+    peers.iter().any(|peer| families.contains(peer))
 }
 
 /// The dependency between two uses by one queue.
@@ -333,7 +347,11 @@ mod tests {
         let acquire = between(State::COPY_DST, State::PIXEL_SHADER, Side::Acquire(families));
         assert_eq!(release.layouts, acquire.layouts);
         assert_eq!((release.families, acquire.families), (families, families));
-        assert_eq!((release.to, acquire.from), (Half::CHAIN, Half::CHAIN));
+        let fragment = Half { stages: Stages::FRAGMENT_SHADER, access: Access::empty() };
+        assert_eq!((release.to, acquire.from), (Half::CHAIN, fragment));
+        let peers = [vk::QUEUE_FAMILY_EXTERNAL, 0];
+        let acquire = between(State::COPY_DST, State::PIXEL_SHADER, Side::Acquire(peers));
+        assert_eq!(acquire.from, Half::CHAIN);
         assert_eq!(release.from.access, Access::TRANSFER_WRITE);
         assert_eq!(acquire.to.access, Access::SHADER_READ);
     }

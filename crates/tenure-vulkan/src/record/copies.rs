@@ -5,8 +5,8 @@ use std::ops::Range;
 use ash::vk;
 use smallvec::SmallVec;
 use tenure_core::device::{
-    BufferLayout, CallRule, DeviceError, Properties, QueueKind, Subresource, TextureInfo, TextureRegion,
-    Usage, check,
+    BufferLayout, BufferRegion, CallRule, DeviceError, Properties, QueueKind, Subresource, TextureInfo,
+    TextureRegion, Usage, check,
 };
 
 use super::list::List;
@@ -116,11 +116,20 @@ impl List {
         dst_offset: u64,
         size: u64,
     ) {
-        let checked = buffer_copy(&self.queues, (src, src_offset), (dst, dst_offset), size);
-        self.record(checked, |list, copy| {
-            let Some((from, to, region)) = copy else { return };
+        self.copy_buffer_regions(src, dst, &[BufferRegion { src_offset, dst_offset, size }]);
+    }
+
+    pub(crate) fn copy_buffer_regions(&mut self, src: &Resource, dst: &Resource, regions: &[BufferRegion]) {
+        let check = |region: &BufferRegion| {
+            let BufferRegion { src_offset, dst_offset, size } = *region;
+            buffer_copy(&self.queues, (src, src_offset), (dst, dst_offset), size).transpose()
+        };
+        let checked: Result<SmallVec<[_; 4]>, _> = regions.iter().filter_map(check).collect();
+        self.record(checked, |list, copies| {
+            let Some(&(from, to, _)) = copies.first() else { return };
+            let regions: SmallVec<[_; 4]> = copies.iter().map(|(_, _, region)| *region).collect();
             // SAFETY: the command buffer is open, and the ranges are inside the buffers.
-            unsafe { list.queues.api.device.cmd_copy_buffer(list.buffer, from, to, &[region]) };
+            unsafe { list.queues.api.device.cmd_copy_buffer(list.buffer, from, to, &regions) };
         });
     }
 
@@ -131,17 +140,27 @@ impl List {
         dst: &Resource,
         region: TextureRegion,
     ) {
-        let checked = self
-            .queues
-            .queue(self.queue)
-            .and_then(|queue| texel_copy((&self.queues, &queue.family), (src, layout), (dst, region), true));
-        self.record(checked, |list, copy| {
+        self.copy_buffer_to_regions(src, dst, &[(layout, region)]);
+    }
+
+    pub(crate) fn copy_buffer_to_regions(
+        &mut self,
+        src: &Resource,
+        dst: &Resource,
+        regions: &[(BufferLayout, TextureRegion)],
+    ) {
+        let checked = self.queues.queue(self.queue).and_then(|queue| {
+            let loaded = (&**self.queues, &queue.family);
+            let check = |(layout, region): &_| texel_copy(loaded, (src, *layout), (dst, *region), true);
+            regions.iter().map(check).collect::<Result<SmallVec<[_; 4]>, _>>()
+        });
+        self.record(checked, |list, copies| {
+            let Some(&TexelCopy { buffer, image, .. }) = copies.first() else { return };
+            let regions: SmallVec<[_; 4]> = copies.iter().map(|copy| copy.region).collect();
             let layout = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
             let device = &list.queues.api.device;
-            // SAFETY: the command buffer is open, and the region is inside both.
-            unsafe {
-                device.cmd_copy_buffer_to_image(list.buffer, copy.buffer, copy.image, layout, &[copy.region]);
-            }
+            // SAFETY: the command buffer is open, and the regions are inside both.
+            unsafe { device.cmd_copy_buffer_to_image(list.buffer, buffer, image, layout, &regions) };
         });
     }
 

@@ -29,7 +29,7 @@ enum Phase {
     Broken,
 }
 
-/// A command pool with its only command buffer: a handle for
+/// A command pool with its command buffer, and one for barriers in front of that: a handle for
 /// [`Device::destroy_list`](tenure_core::device::QueueDevice::destroy_list). Dropping it without that leaks both.
 ///
 /// Copies are recorded for textures in exactly the states `COPY_SRC` and `COPY_DST`: their layouts correspond to
@@ -42,6 +42,9 @@ pub struct List {
     pub(super) stages: QueueStages,
     pool: vk::CommandPool,
     pub(crate) buffer: vk::CommandBuffer,
+    /// A second buffer of the pool, made when barriers first come in front of the list, and whether it has any.
+    front: Option<vk::CommandBuffer>,
+    has_front: bool,
     phase: Phase,
     error: Option<DeviceError>,
     pub(crate) begun: BegunQueries,
@@ -64,17 +67,10 @@ impl List {
         // SAFETY: the device is alive and has queues of that family.
         let pool = unsafe { device.create_command_pool(&info, None) };
         let pool = pool.map_err(|result| queues.error("vkCreateCommandPool", result))?;
-        let info = vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
-        // SAFETY: the pool is new.
-        let buffers = unsafe { device.allocate_command_buffers(&info) };
-        let buffer = match buffers {
-            Ok(buffers) => buffers.first().copied().unwrap_or_default(),
-            Err(result) => {
-                // SAFETY: the pool is new, and has no command buffers.
-                unsafe { device.destroy_command_pool(pool, None) };
-                return Err(queues.error("vkAllocateCommandBuffers", result));
-            }
-        };
+        let buffer = allocate(queues, pool).inspect_err(|_| {
+            // SAFETY: the pool is new, and has no command buffers.
+            unsafe { device.destroy_command_pool(pool, None) };
+        })?;
         Ok(Self {
             queues: queues.clone(),
             resources: resources.clone(),
@@ -83,6 +79,8 @@ impl List {
             stages: queue.stages,
             pool,
             buffer,
+            front: None,
+            has_front: false,
             phase: Phase::New,
             error: None,
             begun: BegunQueries::default(),
@@ -120,8 +118,12 @@ impl List {
         unsafe { self.queues.api.device.destroy_command_pool(self.pool, None) };
     }
 
-    /// The command buffer, when it may be submitted to `queue`.
-    pub(crate) fn closed(&self, loaded: &Loaded, queue: QueueId) -> Result<vk::CommandBuffer, DeviceError> {
+    /// The command buffer, when it may be submitted to `queue`, behind one with the barriers in front of it, if any.
+    pub(crate) fn closed(
+        &self,
+        loaded: &Loaded,
+        queue: QueueId,
+    ) -> Result<(Option<vk::CommandBuffer>, vk::CommandBuffer), DeviceError> {
         loaded.check_same(&self.queues)?;
         check::list_queue(queue, self.queue)?;
         if self.phase != Phase::Closed {
@@ -130,7 +132,36 @@ impl List {
         if self.submitted.load(Ordering::Relaxed) > 0 {
             return Err(DeviceError::broken_rule(CallRule::SubmittedOnce));
         }
-        Ok(self.buffer)
+        Ok((self.front.filter(|_| self.has_front), self.buffer))
+    }
+
+    pub(crate) fn put_in_front<D: Device<Resource = Resource>>(
+        &mut self,
+        barriers: &[Barrier<'_, D>],
+    ) -> Result<bool, DeviceError> {
+        self.queues.alive()?;
+        if self.phase != Phase::Closed || self.has_front {
+            return Err(DeviceError::broken_rule(CallRule::SubmittedClosed));
+        }
+        let front = match self.front {
+            Some(front) => front,
+            None => *self.front.insert(allocate(&self.queues, self.pool)?),
+        };
+        begin_buffer(&self.queues, front)?;
+        let recorded = std::mem::replace(&mut self.buffer, front);
+        self.phase = Phase::Open;
+        self.barriers(barriers);
+        (self.buffer, self.phase) = (recorded, Phase::Closed);
+        // SAFETY: the buffer is open.
+        let ended = unsafe { self.queues.api.device.end_command_buffer(front) };
+        ended.map_err(|result| self.queues.error("vkEndCommandBuffer", result))?;
+        match self.error.take() {
+            Some(error) => Err(error),
+            None => {
+                self.has_front = true;
+                Ok(true)
+            }
+        }
     }
 
     pub(crate) fn note_submitted(&self, serial: u64) {
@@ -142,7 +173,7 @@ impl List {
         if last == 0 {
             return Ok(());
         }
-        let completed = self.queues.completed(self.queue)?;
+        let completed = self.queues.completed_up_to(self.queue, last)?;
         if completed < last { Err(DeviceError::invalid_call(rule, completed, last)) } else { Ok(()) }
     }
 
@@ -208,10 +239,8 @@ impl List {
         // SAFETY: the GPU no longer uses the pool's only command buffer, and no other thread uses the pool.
         let reset = unsafe { device.reset_command_pool(self.pool, vk::CommandPoolResetFlags::empty()) };
         reset.map_err(|result| self.queues.error("vkResetCommandPool", result))?;
-        let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
-        // SAFETY: the buffer is in its initial state.
-        let begun = unsafe { device.begin_command_buffer(self.buffer, &info) };
-        begun.map_err(|result| self.queues.error("vkBeginCommandBuffer", result))?;
+        self.has_front = false;
+        begin_buffer(&self.queues, self.buffer)?;
         self.error = None;
         self.begun = BegunQueries::default();
         self.submitted.store(0, Ordering::Relaxed);
@@ -274,6 +303,23 @@ impl List {
             self.record(checked, |list, heaps| list.bind_heaps(&heaps));
         }
     }
+}
+
+/// A new command buffer of a pool that no other thread uses.
+fn allocate(queues: &Queues, pool: vk::CommandPool) -> Result<vk::CommandBuffer, DeviceError> {
+    let info = vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
+    // SAFETY: the pool is alive, and used by this thread alone.
+    let buffers = unsafe { queues.api.device.allocate_command_buffers(&info) };
+    let buffers = buffers.map_err(|result| queues.error("vkAllocateCommandBuffers", result))?;
+    Ok(buffers.first().copied().unwrap_or_default())
+}
+
+/// Begins a command buffer in its initial state.
+fn begin_buffer(queues: &Queues, buffer: vk::CommandBuffer) -> Result<(), DeviceError> {
+    let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+    // SAFETY: the buffer is in its initial state: its pool is new or was reset.
+    let begun = unsafe { queues.api.device.begin_command_buffer(buffer, &info) };
+    begun.map_err(|result| queues.error("vkBeginCommandBuffer", result))
 }
 
 impl fmt::Debug for List {

@@ -172,7 +172,7 @@ impl List {
             return Err(DeviceError::broken_rule(CallRule::PeerTakesAll));
         }
         let usage = resource.desc.usage();
-        let is_of_all = matches!(resource.object, Object::Buffer(_)) || usage.contains(Usage::ALL_QUEUES);
+        let is_of_all = matches!(resource.object, Object::Buffer(_)) || usage.is_of_all_queues();
         let own = match is_of_all && self.queues.families.len() > 1 {
             // All families share it.
             true => vk::QUEUE_FAMILY_IGNORED,

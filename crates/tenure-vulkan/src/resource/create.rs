@@ -114,7 +114,11 @@ impl Resources {
         let plan = self.plan(desc)?;
         self.memory.check_category(desc, heap.category)?;
         let bare = self.create(&plan)?;
-        let needs = self.needs_of(bare.object);
+        let needs = match desc {
+            // Equal for all images of one description.
+            ResourceDesc::Texture(info) => self.known_image(info, |known| known.needs)?,
+            ResourceDesc::Buffer(_) => self.needs_of(bare.object),
+        };
         self.check_placement(desc, needs, heap, offset)?;
         self.bind(bare.object, &heap.memory, offset)?;
         let backing = Backing::Placed { memory: heap.memory.clone(), offset };

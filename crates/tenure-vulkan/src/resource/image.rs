@@ -45,6 +45,10 @@ type Answer = Option<Found>;
 #[derive(Default)]
 pub(crate) struct ImageSupport(RwLock<HashMap<Question, Answer>>);
 
+/// The properties of the formats asked about so far: they never change.
+#[derive(Default)]
+pub(crate) struct FormatProperties(RwLock<HashMap<vk::Format, vk::FormatProperties>>);
+
 /// The creation parameters of an image, besides its extent.
 #[derive(Clone, Debug)]
 pub(crate) struct ImagePlan {
@@ -133,16 +137,25 @@ impl Resources {
         let needed = vk::FormatFeatureFlags::BLIT_SRC
             | vk::FormatFeatureFlags::BLIT_DST
             | vk::FormatFeatureFlags::SAMPLED_IMAGE_FILTER_LINEAR;
-        let (instance, physical) = (&self.api.instance, self.api.physical);
         let ask = |format: Format| {
-            // SAFETY: the physical device is one of the instance's.
-            let found =
-                unsafe { instance.get_physical_device_format_properties(physical, to_vk_format(format)) };
+            let found = self.format_properties(to_vk_format(format));
             !format.is_depth() && found.optimal_tiling_features.contains(needed)
         };
         let all =
             || Format::ALL.iter().fold(0, |bits, format| bits | u128::from(ask(*format)) << *format as u32);
         self.blitted.get_or_init(all) >> format as u32 & 1 == 1
+    }
+
+    /// What the device supports in a format: asked once.
+    pub(crate) fn format_properties(&self, format: vk::Format) -> vk::FormatProperties {
+        if let Some(found) = self.formats.0.read().get(&format) {
+            return *found;
+        }
+        let (instance, physical) = (&self.api.instance, self.api.physical);
+        // SAFETY: the physical device is one of the instance's.
+        let found = unsafe { instance.get_physical_device_format_properties(physical, format) };
+        self.formats.0.write().insert(format, found);
+        found
     }
 
     /// Whether the CPU can write images of a format as the GPU has them.

@@ -14,7 +14,7 @@ use tenure_core::device::{State, TextureCache, Usage};
 pub use handle::Resource;
 pub(crate) use handle::{Backing, VkUsage};
 pub(crate) use host_copy::image_copy;
-use image::{ImageSupport, KnownImage};
+use image::{FormatProperties, ImageSupport, KnownImage};
 pub(crate) use object::{Object, Plan};
 
 use crate::loaded::{Loaded, part_of_device};
@@ -25,6 +25,7 @@ pub(crate) struct Resources {
     loaded: Arc<Loaded>,
     pub(crate) memory: Arc<Memories>,
     support: ImageSupport,
+    formats: FormatProperties,
     known: TextureCache<KnownImage>,
     /// Bit *i* is set for format *i* when images of it are blitted with a linear filter; asked once.
     blitted: OnceLock<u128>,
@@ -44,6 +45,7 @@ impl Resources {
             loaded,
             memory,
             support: ImageSupport::default(),
+            formats: FormatProperties::default(),
             known: TextureCache::new(),
             blitted: OnceLock::new(),
             sparse_bytes: AtomicU64::new(0),

@@ -153,7 +153,7 @@ impl Resources {
             .usage(plan.usage)
             .sharing_mode(vk::SharingMode::EXCLUSIVE)
             .initial_layout(vk::ImageLayout::UNDEFINED);
-        if self.families.len() > 1 && info.usage.contains(Usage::ALL_QUEUES) {
+        if self.families.len() > 1 && info.usage.is_of_all_queues() {
             create = create.sharing_mode(vk::SharingMode::CONCURRENT).queue_family_indices(&self.families);
         }
         if !plan.view_formats.is_empty() && self.api.uses(OptionalFeatures::FORMAT_LISTS) {

@@ -5,6 +5,7 @@ mod adopted;
 mod advice;
 mod aliasing;
 mod basics;
+mod calls;
 mod chains;
 mod commands;
 mod create_info;

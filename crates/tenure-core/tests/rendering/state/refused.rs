@@ -19,7 +19,7 @@ fn gpu(profile: Profile) -> (Device, Gpu<Device>) {
 
 /// A texture full of 7, uploaded, and so owned by the copy queue's family where queues have families.
 fn uploaded(gpu: &Gpu<Device>) -> Texture<Device> {
-    let usage = Usage::SHADER_READ | Usage::COPY_SRC | Usage::COPY_DST;
+    let usage = Usage::SHADER_READ | Usage::COPY_SRC | Usage::COPY_DST | Usage::EXCLUSIVE;
     let texture =
         gpu.create_texture(&TextureDesc::d2(16, 16, Format::Rgba8Unorm, usage).name("moss")).unwrap();
     gpu.upload_texture(&texture, WHOLE, TexelData::new(&[7; 1024])).unwrap();

@@ -9,6 +9,7 @@ use super::{Hook, Stage, stage};
 pub(super) fn hooks() -> Vec<Hook> {
     vec![
         (c"vkCmdCopyBuffer", copy_buffer as *const c_void),
+        (c"vkCmdCopyBufferToImage", copy_to_image as *const c_void),
         (c"vkCmdCopyImageToBuffer", copy_image as *const c_void),
         (c"vkBeginCommandBuffer", begin as *const c_void),
     ]
@@ -36,9 +37,24 @@ unsafe extern "system" fn copy_buffer(
     regions: *const vk::BufferCopy,
 ) {
     let stage = stage();
+    stage.strike("vkCmdCopyBuffer");
     note_copy(&stage, list, to);
     // SAFETY: as the API has it.
     unsafe { (stage.device.fp_v1_0().cmd_copy_buffer)(list, from, to, count, regions) };
+}
+
+unsafe extern "system" fn copy_to_image(
+    list: vk::CommandBuffer,
+    from: vk::Buffer,
+    to: vk::Image,
+    layout: vk::ImageLayout,
+    count: u32,
+    regions: *const vk::BufferImageCopy,
+) {
+    let stage = stage();
+    stage.strike("vkCmdCopyBufferToImage");
+    // SAFETY: as the API has it.
+    unsafe { (stage.device.fp_v1_0().cmd_copy_buffer_to_image)(list, from, to, layout, count, regions) };
 }
 
 unsafe extern "system" fn copy_image(
