@@ -47,8 +47,9 @@ pub fn run(args: &Args) -> Result {
 /// A row: the average of a peer's calls.
 fn count(peer: &Contender, trace: &Trace) -> Result<String> {
     let calls = |kind| trace.ops.iter().filter(|op| op.kind == kind).count().max(1) as f64;
-    let allocation = collected(peer, ALLOCATE)? as f64 / calls(Kind::Allocate);
-    let free = collected(peer, FREE)? as f64 / calls(Kind::Free);
+    let replay = ["instructions", "--replay", peer.name];
+    let allocation = collected(&replay, ALLOCATE)? as f64 / calls(Kind::Allocate);
+    let free = collected(&replay, FREE)? as f64 / calls(Kind::Free);
     let space = match peer.space {
         Space::One => "one range",
         Space::Blocks => "blocks",
@@ -58,14 +59,18 @@ fn count(peer: &Contender, trace: &Trace) -> Result<String> {
     Ok(format!("{} | {space} | {allocation:.0} | {free:.0} | {both:.0}", peer.name))
 }
 
-/// Replays under callgrind, which counts only inside the functions whose names contain `function`.
-fn collected(peer: &Contender, function: &str) -> Result<u64> {
+/// Runs this program with the arguments under callgrind, which counts only inside the functions whose names contain
+/// `function`.
+///
+/// # Errors
+/// There is no callgrind, or the program fails.
+pub(crate) fn collected(arguments: &[&str], function: &str) -> Result<u64> {
     let mut command = Command::new("valgrind");
     command
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(format!("--toggle-collect=*{function}*"))
         .arg(std::env::current_exe()?)
-        .args(["instructions", "--replay", peer.name])
+        .args(arguments)
         .stdout(Stdio::null());
     let output = command.output().map_err(|error| {
         format!("valgrind, which has callgrind, cannot be run: {error}; on Debian: apt-get install valgrind")
@@ -73,5 +78,5 @@ fn collected(peer: &Contender, function: &str) -> Result<u64> {
     let said = String::from_utf8_lossy(&output.stderr);
     // The line `==1234== Collected : 5678`.
     let count = said.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok());
-    Ok(count.ok_or_else(|| format!("callgrind failed on {}:\n{said}", peer.name))?)
+    Ok(count.ok_or_else(|| format!("callgrind failed on {}:\n{said}", arguments.join(" ")))?)
 }

@@ -135,7 +135,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
 
     /// Allocates a range of the existing blocks, and returns it with its block. `None` if all are full, or if
     /// only an empty block has space that was made for one range of 4 MiB or more, and the request is less than
-    /// three quarters of it: [`allocate_anywhere`](Self::allocate_anywhere) uses such a block.
+    /// three quarters of it: [`allocate_anywhere`](Self::allocate_anywhere) uses such a block. So does this
+    /// function for a while in a pool whose blocks were often made again.
     ///
     /// Inlined: a call, and a result of a dozen words through memory, take 6 ns.
     #[inline(always)]
@@ -237,7 +238,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     }
 
     /// Adds a block, and allocates a range of it or of another. The empty blocks, which were too small, are moved
-    /// to `retired`: the new one replaces them, so that none counts as removed too early.
+    /// to `retired`: the new one replaces them, so that none counts as removed too early. A pool whose blocks were
+    /// often made again moves only as many as exceed its peak.
     ///
     /// # Errors
     /// [`Unfit`] with the block; nothing was changed then.
@@ -260,10 +262,20 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.keep(id, block);
         self.large.note_new(id, capacity, size);
         let before = self.suballocator.capacity();
-        self.take_empty(retired);
-        self.large.note_removed(before - self.suballocator.capacity());
+        if self.large.are_shared() {
+            self.make_way(0, before.saturating_sub(self.peak_capacity), retired);
+        } else {
+            self.take_empty(retired);
+        }
+        let after = self.suballocator.capacity();
+        self.large.note_removed(before - after);
+        if after > self.peak_capacity {
+            self.large.end_sharing(after, self.peak_used);
+            self.peak_capacity = after;
+        } else {
+            self.large.share_after_turnover(self.peak_capacity);
+        }
         self.retention.note_growth();
-        self.peak_capacity = self.peak_capacity.max(self.suballocator.capacity());
         Ok(found)
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tenure_heap::{Pool, PoolSuballocator};
+use tenure_heap::{BlockShape, Growth, Pool, PoolSuballocator};
 use tenure_suballoc::{BlockAllocation, GeneralBlocks};
 use test_random::Rng;
 
@@ -11,9 +11,11 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const ALIGN: u64 = 64 * KIB;
 
-/// A pool as a program uses it: a request without room gets a block of exactly its size.
+/// A pool as a program uses it: a request without room gets a block of exactly its size, or of the size that a
+/// growing pool wants.
 struct Program {
     pool: Pool<u64, GeneralBlocks>,
+    growth: Option<Growth>,
     retired: Vec<u64>,
     made: u64,
     /// Bytes of all blocks.
@@ -23,14 +25,24 @@ struct Program {
 impl Program {
     fn new() -> Self {
         let suballocator = GeneralBlocks::new(256).unwrap_or_else(|error| panic!("{error}"));
-        Self { pool: Pool::new(suballocator, 16), retired: Vec::new(), made: 0, reserved: 0 }
+        let pool = Pool::new(suballocator, 16);
+        Self { pool, growth: None, retired: Vec::new(), made: 0, reserved: 0 }
+    }
+
+    fn growing() -> Self {
+        let (limit, shape) = (1 << 40, BlockShape::Multiple);
+        let [min, max] = [128 * KIB, 64 * MIB];
+        let growth = Growth { min, max, limit, divisor: 16, alignment: ALIGN, shape, halvings: 3 };
+        Self { growth: Some(growth), ..Self::new() }
     }
 
     fn allocate(&mut self, size: u64) -> BlockAllocation {
         if let Some((found, _)) = self.pool.allocate(size, ALIGN) {
             return found;
         }
-        let block = size.next_multiple_of(ALIGN);
+        let exact = size.next_multiple_of(ALIGN);
+        let wanted = self.growth.and_then(|growth| growth.sizes(size, ALIGN, self.pool.taken()).next());
+        let block = wanted.unwrap_or(exact);
         if let Some((found, _)) = self.pool.allocate_anywhere(size, ALIGN, block) {
             return found;
         }
@@ -120,6 +132,69 @@ fn sizes_that_take_turns_share_a_block() {
     }
     assert!(program.made <= 40, "{} blocks in 2,000 frames", program.made);
     assert_eq!(program.reserved, 16 * MIB);
+}
+
+/// Levels with targets of different sizes, in units of 64 KiB, take turns: once the pool has detected this, it makes
+/// no more blocks, and reserves at most half more than the largest level needs.
+#[test]
+fn levels_that_take_turns_share_blocks() {
+    const LEVELS: [&[u64]; 6] = [
+        &[30, 384, 256, 57, 225, 225, 30, 118, 118],
+        &[48, 192, 192, 75, 75, 30, 63],
+        &[384, 256, 127, 127, 507, 507],
+        &[32, 1024, 127, 127, 507, 507],
+        &[160, 30, 48, 63, 48],
+        &[2, 3],
+    ];
+    let mut program = Program::growing();
+    let (mut most, mut made, live) = (0, 0, (32 + 1024 + 2 * 127 + 2 * 507 + 20) * ALIGN);
+    for round in 0..60 {
+        for level in LEVELS {
+            let sizes = || [1; 20].iter().chain(level).map(|units| units * ALIGN);
+            let found: Vec<_> = sizes().map(|size| program.allocate(size)).collect();
+            (0..7).for_each(|_| program.end_frame());
+            most = most.max(program.reserved);
+            found.iter().zip(sizes()).for_each(|(found, size)| program.free(found, size));
+            program.end_frame();
+        }
+        if round == 19 {
+            made = program.made;
+        }
+    }
+    assert_eq!(program.made, made, "blocks made after 20 rounds");
+    assert!(most * 2 <= live * 3, "{most} B reserved, {live} B live");
+}
+
+/// Targets whose sizes change all the time, beside lasting small ranges: sharing that wastes memory ends.
+#[test]
+fn sharing_that_wastes_memory_ends() {
+    let mut all = [0, 0];
+    for seed in 0..20 {
+        let (mut program, mut rng) = (Program::growing(), Rng::new(seed));
+        let mut lasting: Vec<(BlockAllocation, u64)> = Vec::new();
+        let (mut targets, mut live, mut most) = (Vec::new(), 0, 0);
+        for frame in 0..4000 {
+            if frame % 20 < 3 {
+                targets.drain(..).for_each(|(found, size)| program.free(&found, size));
+                let units = 8 + rng.below(92);
+                for size in [4, 8, 4, 4, 16].map(|bytes| units * bytes * ALIGN) {
+                    targets.push((program.allocate(size), size));
+                }
+            }
+            if lasting.len() > 60 {
+                let (found, size) = lasting.swap_remove(rng.below(60) as usize);
+                program.free(&found, size);
+            }
+            let size = (1 + rng.below(8)) * ALIGN;
+            lasting.push((program.allocate(size), size));
+            program.end_frame();
+            live = live.max(program.pool.used());
+            most = most.max(program.reserved);
+        }
+        all = [all[0] + most, all[1] + live];
+    }
+    let [most, live] = all;
+    assert!(most * 20 <= live * 29, "{most} B reserved, {live} B live");
 }
 
 /// For all allocations and frees: no two ranges overlap, and reserved bytes equal live bytes, except in shared

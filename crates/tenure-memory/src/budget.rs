@@ -55,6 +55,8 @@ pub struct Budgets {
     frame: AtomicU64,
     /// Budget changes announced by the operating system.
     changes: AtomicU64,
+    /// Changes of the values that [`known`](Self::known) and [`nearer`](Self::nearer) return.
+    revision: AtomicU64,
     answers: Mutex<Answers>,
     /// Held by the querying thread. While it is held, only the short lock above may be taken.
     asking: Mutex<()>,
@@ -67,6 +69,7 @@ impl Budgets {
             heaps: heaps.memory_heaps.iter().map(|_| HeapCount::default()).collect(),
             frame: AtomicU64::new(0),
             changes: AtomicU64::new(0),
+            revision: AtomicU64::new(0),
             answers: Mutex::default(),
             asking: Mutex::new(()),
         }
@@ -85,6 +88,7 @@ impl Budgets {
     pub fn note_allocation(&self, memory: MemoryTypeId, bytes: u64) {
         if let Some(heap) = self.heap(memory) {
             heap.ours.fetch_add(bytes, Ordering::AcqRel);
+            self.note_revision();
         }
     }
 
@@ -100,7 +104,18 @@ impl Budgets {
         if let Some(heap) = self.heap(memory) {
             heap.ours.fetch_sub(bytes, Ordering::AcqRel);
             heap.leaving.fetch_sub(bytes, Ordering::AcqRel);
+            self.note_revision();
         }
+    }
+
+    /// Counts a change of a budget, of a usage, or of the program's cap.
+    pub fn note_revision(&self) {
+        self.revision.fetch_add(1, Ordering::Release);
+    }
+
+    /// The number of changes of budgets, usages and caps so far. While it is the same, so are they.
+    pub fn revision(&self) -> u64 {
+        self.revision.load(Ordering::Acquire)
     }
 
     /// Budget and usage of a memory heap, by its index; if the program's cap is nearer, the cap and the
@@ -185,6 +200,7 @@ impl Budgets {
         let heaps = self.heaps.iter().zip(before).enumerate().map(answer).collect();
         let answers = &mut *self.answers.lock();
         *answers = Answers { heaps, frame, is_outdated: answers.is_outdated };
+        self.note_revision();
     }
 }
 

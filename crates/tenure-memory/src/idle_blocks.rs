@@ -51,8 +51,8 @@ impl<D: Device> Pools<D> {
     /// kept for reuse must not raise the peak. Below the peak, kept blocks save driver calls and cost nothing,
     /// so not much more is freed than needed.
     ///
-    /// `growing` is the pool that takes the bytes. It releases its empty blocks in any case once it has grown,
-    /// so they go first.
+    /// `growing` is the pool that takes the bytes. It usually releases its empty blocks once it has grown, so they go
+    /// first.
     pub(super) fn make_way(&self, device: &D, bytes: u64, growing: Option<&PoolShard<D>>) {
         let over = self.objects.limits.memory().over_peak(bytes);
         if over == 0 {

@@ -124,8 +124,9 @@ impl<D: Device> Shards<D> {
 
     /// The existing shards.
     pub fn each(&self) -> impl Iterator<Item = &PoolShard<D>> {
-        std::iter::once(&self.first)
-            .chain(self.others.iter().filter_map(|pool| pool.get().map(|pool| &**pool)))
+        // The others are made for threads that move to them.
+        let others = if self.moves.load(Ordering::Relaxed) == 0 { &[][..] } else { &self.others };
+        std::iter::once(&self.first).chain(others.iter().filter_map(|pool| pool.get().map(|pool| &**pool)))
     }
 
     /// The number of existing shards.

@@ -24,6 +24,8 @@ pub(crate) struct BlockTable {
     vacant: BinaryHeap<Reverse<u32>>,
     /// Empty blocks; the last one entered last.
     idle: Vec<u32>,
+    /// No block has been empty since an earlier frame.
+    idle_since: u64,
     capacity: u64,
     used: u64,
     /// Frames ended so far.
@@ -127,6 +129,9 @@ impl BlockTable {
         if let Some(block) = &mut self.blocks[id as usize] {
             block.idle_place = place;
             block.idle_since = self.frame;
+            if self.idle.is_empty() {
+                self.idle_since = self.frame;
+            }
             self.idle.push(id);
         }
     }
@@ -150,10 +155,20 @@ impl BlockTable {
         self.idle.last().copied()
     }
 
-    /// Ends a frame and removes the blocks that have been empty for `idle_frames`.
+    /// Ends a frame and removes the blocks that have been empty for `idle_frames`. O(1) if none can have been.
+    #[inline]
     pub(crate) fn end_frame(&mut self, idle_frames: u32, retired: &mut Vec<BlockId>) {
-        self.remove_where(retired, |_, age| age >= u64::from(idle_frames));
+        if self.frame - self.idle_since >= u64::from(idle_frames) && !self.idle.is_empty() {
+            self.remove_old(idle_frames, retired);
+        }
         self.frame += 1;
+    }
+
+    #[cold]
+    fn remove_old(&mut self, idle_frames: u32, retired: &mut Vec<BlockId>) {
+        self.remove_where(retired, |_, age| age >= u64::from(idle_frames));
+        let oldest = self.idle.iter().map(|&id| self.idle_age(BlockId(id))).max();
+        self.idle_since = self.frame - oldest.unwrap_or(0);
     }
 
     /// Removes blocks that have been empty for `idle_frames` until they have `bytes` or more; returns their
@@ -241,6 +256,10 @@ impl BlockTable {
             let place = self.idle.get(block.idle_place as usize);
             let listed = place.is_some_and(|&listed| listed as usize == id);
             ensure!(listed == (block.used == 0), "block {id} is empty or listed, not both");
+            ensure!(
+                !listed || block.idle_since >= self.idle_since,
+                "block {id} is empty for longer than any"
+            );
             idle += usize::from(listed);
         }
         ensure!(capacity == self.capacity, "capacity {} is {capacity}", self.capacity);

@@ -7,9 +7,10 @@ use cpu_time::ThreadTime;
 
 use super::programs::{Frame, Program};
 use super::report::Line;
-use super::{Contender, Manager};
+use super::{Contender, DeviceName, Manager};
 use crate::Result;
 use crate::counting::Count;
+use crate::instructions::collected;
 use crate::timing::median_ns;
 
 /// Rounds that are not measured: the pools grow in them.
@@ -41,6 +42,47 @@ pub(super) fn measure(program: Program, contenders: &[Contender], rounds: u32) -
     }
     let line = |player: Player<'_>| Line { ns: median_ns(player.times, program.times()), ..player.line };
     Ok(players.into_iter().map(line).collect())
+}
+
+/// The name of [`counted_round`] in the program.
+const COUNTED: &str = "counted_round";
+
+/// Plays a round. A function of its own, so that callgrind can count in it.
+#[inline(never)]
+fn counted_round(manager: &mut dyn Manager, frames: &[Frame]) -> Result {
+    frames.iter().try_for_each(|frame| manager.play(frame))
+}
+
+/// Plays the program and with the manager of these names on the null device: rounds in which the pools grow, then a
+/// counted one.
+///
+/// # Errors
+/// Those of the manager; there is no such program or manager.
+pub(super) fn play_counted(names: &[String], contenders: &[Contender]) -> Result {
+    let unknown = || format!("no such program and manager: {names:?}");
+    let [program, manager] = names else { return Err(unknown().into()) };
+    let program = Program::ALL.iter().find(|(_, name)| name == program).ok_or_else(unknown)?.0;
+    let is_it = |it: &&Contender| it.manager == manager && it.device == DeviceName::Null;
+    let contender = contenders.iter().find(is_it).ok_or_else(unknown)?;
+    let mut manager = (contender.open)()?;
+    manager.prepare(program)?;
+    let frames = program.round()?;
+    for _ in 0..WARM_UP {
+        frames.iter().try_for_each(|frame| manager.play(frame))?;
+    }
+    counted_round(&mut *manager, &frames)
+}
+
+/// Adds the instructions on the null device to a line.
+///
+/// # Errors
+/// There is no callgrind.
+pub(super) fn count_instructions(line: &mut Line) -> Result {
+    if line.device == DeviceName::Null {
+        let instructions = collected(&["--counted", line.program.name(), line.manager], COUNTED)?;
+        line.instructions = Some(instructions as f64 / line.program.times() as f64);
+    }
+    Ok(())
 }
 
 /// Says in an error who failed, and where.
@@ -79,6 +121,7 @@ impl<'a> Player<'a> {
             allocations: each(allocations as u64),
             reserved,
             driver_creations: driver_creations.map(each),
+            instructions: None,
         };
         Ok(Self { contender, manager, times: Vec::new(), line })
     }

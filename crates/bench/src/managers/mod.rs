@@ -21,6 +21,13 @@ pub struct Args {
     /// Rounds of each measurement; managers take turns within a round, and the median counts.
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,
+    /// Counts the instructions on the null device, too, with callgrind: they are the same on a busy machine as on a quiet
+    /// one.
+    #[arg(long)]
+    pub instructions: bool,
+    /// Play one program with one manager on the null device, to be watched by callgrind.
+    #[arg(long, hide = true, num_args = 2, value_names = ["PROGRAM", "MANAGER"])]
+    pub counted: Option<Vec<String>>,
 }
 
 /// A device to play on.
@@ -86,6 +93,9 @@ pub struct Contender {
 pub fn run(args: &Args, others: Vec<Contender>) -> Result {
     let mut contenders = tenure::contenders();
     contenders.extend(others);
+    if let Some(counted) = &args.counted {
+        return measure::play_counted(counted, &contenders);
+    }
     contenders.sort_by_key(|contender| contender.device);
     contenders.retain(|Contender { manager, device, open, .. }| match open() {
         Ok(_) => true,
@@ -97,6 +107,9 @@ pub fn run(args: &Args, others: Vec<Contender>) -> Result {
     let mut lines = Vec::new();
     for (program, _) in Program::ALL {
         lines.extend(measure::measure(program, &contenders, args.rounds)?);
+    }
+    if args.instructions {
+        lines.iter_mut().try_for_each(measure::count_instructions)?;
     }
     report::print(&lines)
 }

@@ -21,6 +21,8 @@ pub(super) struct Line {
     pub(super) reserved: Option<u64>,
     /// Objects and memory that the driver made.
     pub(super) driver_creations: Option<f64>,
+    /// If they were counted.
+    pub(super) instructions: Option<f64>,
 }
 
 /// Prints the figures.
@@ -28,8 +30,8 @@ pub(super) struct Line {
 /// # Errors
 /// tenure reserves more memory than another manager, which does not depend on the machine.
 pub(super) fn print(lines: &[Line]) -> Result {
-    let header = "program | device | manager | CPU, ns | / tenure | allocations | reserved, MiB | driver creates | \
-                  targets of tenure";
+    let header = "program | device | manager | CPU, ns | / tenure | instructions | tenure / it | allocations | \
+                  reserved, MiB | driver creates | targets of tenure";
     let mut last = None;
     let rows = lines.iter().map(|line| {
         let group = Some((line.program, line.device));
@@ -38,9 +40,13 @@ pub(super) fn print(lines: &[Line]) -> Result {
         let over = figure(beside(lines, line).map(|tenure| line.ns / tenure.ns), 1);
         let reserved = line.reserved.map_or_else(|| "–".to_owned(), mib);
         let (creates, targets) = (figure(line.driver_creations, 2), targets(lines, line).0);
+        let instructions = figure(line.instructions, 0);
+        let part = beside(lines, line).and_then(|tenure| Some(tenure.instructions? / line.instructions?));
+        let part = figure(part, 2);
         let Line { manager, ns, allocations, .. } = line;
         format!(
-            "{program} | {device} | {manager} | {ns:.0} | {over} | {allocations:.2} | {reserved} | {creates} | {targets}"
+            "{program} | {device} | {manager} | {ns:.0} | {over} | {instructions} | {part} | {allocations:.2} | \
+             {reserved} | {creates} | {targets}"
         )
     });
     println!("{}", table(header, rows));
@@ -76,7 +82,17 @@ mod tests {
     fn line(manager: &'static str, device: DeviceName, ns: f64, reserved: Option<u64>) -> Line {
         let program = Program::Buffers;
         let target = (manager != NAME).then_some(0.5);
-        Line { program, manager, device, target, ns, allocations: 0.0, reserved, driver_creations: None }
+        Line {
+            program,
+            manager,
+            device,
+            target,
+            ns,
+            allocations: 0.0,
+            reserved,
+            driver_creations: None,
+            instructions: None,
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
@@ -19,12 +20,15 @@ type Listener<D> = dyn Fn(&Gpu<D>, &PressureChange) + Send + Sync;
 /// The levels of pressure at the end of the last frame, and the listener for changes.
 pub(super) struct PressureWatch<D: Device> {
     levels: Mutex<Levels>,
+    /// The revision of the budgets from which the levels follow.
+    revision: AtomicU64,
     listener: Mutex<Option<Arc<Listener<D>>>>,
 }
 
 impl<D: Device> PressureWatch<D> {
     pub(super) fn new() -> Self {
-        Self { levels: Mutex::default(), listener: Mutex::new(None) }
+        let revision = AtomicU64::new(u64::MAX);
+        Self { levels: Mutex::default(), revision, listener: Mutex::new(None) }
     }
 
     /// Removes the listener.
@@ -98,6 +102,7 @@ impl<D: Device> Gpu<D> {
     pub fn set_memory_cap(&self, heap: usize, bytes: Option<u64>) -> Result<(), Error> {
         let context = &self.shared.context;
         if context.pools.objects.limits.set_cap(heap, bytes) {
+            context.pools.objects.budgets.note_revision();
             return Ok(());
         }
         let last = context.device().properties().memory_heaps.len().saturating_sub(1);
@@ -150,6 +155,11 @@ impl<D: Device> Gpu<D> {
         let interval = u64::from(context.config.pressure.interval);
         let (device, budgets) = (context.device(), &context.pools.objects.budgets);
         let is_asked = listener.is_some() && context.clock.loss().is_none() && budgets.age() >= interval;
+        // Before the values are read: a later change is noticed by the next call.
+        let revision = budgets.revision();
+        if watch.revision.swap(revision, Ordering::Relaxed) == revision && !is_asked {
+            return Panicked::none().or(catch_unwind(AssertUnwindSafe(|| drop(listener))));
+        }
         let mut known = if is_asked { budgets.current(device) } else { budgets.known() };
         for (heap, budget) in known.iter_mut().enumerate() {
             *budget = budgets.nearer(heap, *budget, context.pools.objects.limits.cap(heap));

@@ -59,6 +59,11 @@ pub(crate) struct ResourceDescTable {
 const MIN_SWEEP: usize = 1024;
 
 impl ResourceDescTable {
+    /// Whether there has never been a description.
+    pub(crate) const fn is_unused(&self) -> bool {
+        self.last == 0
+    }
+
     /// The entry of a description, added if it is new.
     ///
     /// # Errors

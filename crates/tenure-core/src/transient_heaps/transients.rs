@@ -151,6 +151,11 @@ impl<D: Device> Transients<D> {
     pub(crate) fn end_frame(&self) {
         let config = &self.context.config;
         let state = &mut *self.state.lock();
+        // Everything else follows from a description.
+        if state.descriptions.is_unused() {
+            state.frame += 1;
+            return;
+        }
         state.stats.requested = std::mem::take(&mut state.requested);
         let capacity = usize::try_from(config.transient.cache).unwrap_or(usize::MAX);
         let latency = u64::from(config.transient.latency.max(1));

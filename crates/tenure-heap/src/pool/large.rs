@@ -4,22 +4,25 @@ use tenure_suballoc::{BlockAllocation, BlockId, BlockSuballocator};
 
 /// Bytes: smaller blocks serve any range.
 const LARGE: u64 = 4 << 20;
-/// The number of frames within which a renewed need means that a block was removed too early.
-const SOON: u64 = 16;
-/// The weight of such a need; each frame without one subtracts 1.
-const COUNT: u64 = 8;
-/// The count at which sizes are let share blocks: needs of eight frames in a row, more or less.
-const TOO_OFTEN: u64 = 64;
-/// The number of frames for which ranges that are too small may then be the first.
+/// The turnover is halved in this number of frames.
+const HALVED_IN: u64 = 64;
+/// The turnover, in multiples of the pool's peak capacity, at which ranges are let share blocks.
+const TOO_MUCH: u64 = 2;
+/// The part of the peak capacity that ranges which share blocks may waste.
+const WASTE_PART: u64 = 5;
+/// The factor for [`TOO_MUCH`] after each time that they have wasted more.
+const MORE_AFTER_WASTE: u64 = 8;
+/// The number of frames for which ranges then share blocks.
 const SHARED_FOR: u64 = 1024;
 
 /// The blocks that were made for one large range each, because the pool's own next block would have been smaller.
 ///
 /// A range that does not need most of such a block would, as its first range, keep all of it from being removed,
 /// and the next large range would need another block. So after the block has run empty, that range gets a new
-/// block, if that is smaller, in place of the empty one. A program that uses large ranges of several sizes in
-/// turn would then have the driver create and destroy a block for each: a pool that detects this lets them share
-/// for a while.
+/// block, if that is smaller, in place of the empty ones. A program that uses ranges of many sizes in turn would
+/// then have the driver create and destroy blocks all the time: a pool that detects this by its turnover lets all
+/// ranges share the blocks for a while, and removes empty ones only as far as a new one would exceed its peak. A
+/// new peak ends that.
 #[derive(Debug, Default)]
 pub(super) struct LargeBlocks {
     /// The blocks with their sizes in bytes; few.
@@ -27,11 +30,15 @@ pub(super) struct LargeBlocks {
     /// The size in bytes below which a range does not need most of the largest empty block.
     small: u64,
     frame: u64,
-    /// The bytes and the frame of the last removed block, if it had not been empty for long.
-    removed: Option<(u64, u64)>,
-    /// The weighted number of blocks needed again soon, see [`COUNT`].
-    count: u64,
-    /// Until this frame, a smaller range may be the first in a large block.
+    /// Bytes that were removed in favour of new blocks, and not made again so far.
+    removed: u64,
+    /// Bytes that were removed in favour of new blocks and then made again, halved every [`HALVED_IN`] frames.
+    turnover: u64,
+    /// The frame in which `removed` and `turnover` were halved last.
+    halved_at: u64,
+    /// The number of times that a pool with shared blocks wasted too much at a new peak.
+    wasted: u32,
+    /// Until this frame, ranges share the blocks.
     shared_until: u64,
 }
 
@@ -45,34 +52,42 @@ impl LargeBlocks {
     pub(super) fn note_new(&mut self, id: BlockId, capacity: u64, size: u64) {
         if capacity >= LARGE && size >= most_of(capacity) {
             self.blocks.push((id, capacity));
-            self.note_need(capacity);
         }
+        let halvings = (self.frame - self.halved_at) / HALVED_IN;
+        self.halved_at += halvings * HALVED_IN;
+        let halvings = u32::try_from(halvings).unwrap_or(u32::MAX);
+        let halved = |bytes: u64| bytes.checked_shr(halvings).unwrap_or(0);
+        let again = halved(self.removed).min(capacity);
+        self.removed = halved(self.removed) - again;
+        self.turnover = halved(self.turnover).saturating_add(again);
     }
 
-    /// Counts a block that would not have been needed without the last removal.
-    fn note_need(&mut self, capacity: u64) {
-        let is_early = |(bytes, frame): &mut (u64, u64)| capacity <= *bytes && self.frame - *frame <= SOON;
-        if self.removed.take_if(is_early).is_none() {
-            return;
-        }
-        self.count += COUNT;
-        if self.count >= TOO_OFTEN {
-            self.count = 0;
+    /// Notes the bytes of empty blocks that were removed in favour of a new block.
+    pub(super) const fn note_removed(&mut self, bytes: u64) {
+        self.removed = self.removed.saturating_add(bytes);
+    }
+
+    /// Lets ranges share the blocks of a pool with this peak of its capacity, if the turnover is too large.
+    pub(super) const fn share_after_turnover(&mut self, peak: u64) {
+        let times = TOO_MUCH.saturating_mul(MORE_AFTER_WASTE.saturating_pow(self.wasted));
+        if self.turnover >= peak.saturating_mul(times) {
+            self.turnover = 0;
             self.shared_until = self.frame + SHARED_FOR;
         }
     }
 
-    /// Notes bytes that were removed because a range needed a new block.
-    pub(super) const fn note_removed(&mut self, bytes: u64) {
-        if bytes >= LARGE {
-            self.removed = Some((bytes, self.frame));
+    /// Lets ranges no longer share blocks, because the pool has a new peak capacity, with this peak of its live
+    /// bytes.
+    pub(super) const fn end_sharing(&mut self, capacity: u64, used: u64) {
+        if self.are_shared() && capacity - capacity / WASTE_PART > used {
+            self.wasted = self.wasted.saturating_add(1);
         }
+        self.shared_until = 0;
     }
 
     /// Notes the end of a frame.
     pub(super) const fn end_frame(&mut self) {
         self.frame += 1;
-        self.count = self.count.saturating_sub(1);
     }
 
     /// Whether a range of `size` bytes may be too small to be the first in one of the blocks:

@@ -214,7 +214,7 @@ impl<T> ReleaseQueue<T> {
         }
         drop(explicit);
         let before = ready.len();
-        pending.take_complete(&clock.completed(), |batch| ready.push(batch));
+        pending.take_complete(clock, |batch| ready.push(batch));
         stages.note_released(&ready[before..]);
     }
 

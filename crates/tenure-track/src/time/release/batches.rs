@@ -1,7 +1,7 @@
 //! Batches of dropped entries, the inboxes that threads push entries into, and the store of empty batches.
 
 use super::Entry;
-use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
 use crate::time::{Stamp, Submissions, SyncPoint};
 
 /// Number of lanes of an [`Inbox`]: enough that threads rarely contend for one.
@@ -227,11 +227,13 @@ impl<T> Lane<T> {
 #[derive(Debug)]
 pub(super) struct Inbox<T> {
     lanes: [Lane<T>; LANES],
+    /// Bit *i* is set once an entry was pushed into lane *i*: most programs use few lanes, and the others are never visited.
+    used: AtomicU64,
 }
 
 impl<T> Inbox<T> {
     pub(super) fn new() -> Self {
-        Self { lanes: std::array::from_fn(Lane::new) }
+        Self { lanes: std::array::from_fn(Lane::new), used: AtomicU64::new(0) }
     }
 
     #[inline]
@@ -239,21 +241,39 @@ impl<T> Inbox<T> {
         let own = own_lane();
         let lane = &self.lanes[own];
         match lane.contents.try_lock() {
-            Some(contents) => lane.push(contents, entry),
+            Some(contents) => self.push_into(own, contents, entry),
             None => self.push_elsewhere(own, entry),
         }
+    }
+
+    #[inline]
+    fn push_into(&self, number: usize, contents: MutexGuard<'_, LaneContents<T>>, entry: Entry<T>) {
+        if contents.batch.is_empty() {
+            let bit = 1 << number;
+            // Set under the lock of the lane: a thread that finds it set has locked the lane after the thread that set it.
+            if self.used.load(Ordering::Relaxed) & bit == 0 {
+                self.used.fetch_or(bit, Ordering::Release);
+            }
+        }
+        self.lanes[number].push(contents, entry);
+    }
+
+    /// The lanes that were ever used, with their numbers.
+    fn used(&self) -> impl Iterator<Item = (usize, &Lane<T>)> {
+        let used = self.used.load(Ordering::Acquire);
+        let numbers = std::iter::successors(Some(used), |left| Some(left & left.wrapping_sub(1)));
+        let numbers = numbers.take_while(|left| *left != 0).map(|left| left.trailing_zeros() as usize);
+        numbers.map(|number| (number, &self.lanes[number]))
     }
 
     /// Pushes into another unlocked lane; if all are locked, waits for the thread's own lane.
     #[cold]
     fn push_elsewhere(&self, own: usize, entry: Entry<T>) {
-        let mut others = (1..LANES).map(|step| &self.lanes[(own + step) % LANES]);
-        let (lane, contents) =
-            others.find_map(|lane| Some((lane, lane.contents.try_lock()?))).unwrap_or_else(|| {
-                let lane = &self.lanes[own];
-                (lane, lane.contents.lock())
-            });
-        lane.push(contents, entry);
+        let mut others = (1..LANES).map(|step| (own + step) % LANES);
+        let (lane, contents) = others
+            .find_map(|lane| Some((lane, self.lanes[lane].contents.try_lock()?)))
+            .unwrap_or_else(|| (own, self.lanes[own].contents.lock()));
+        self.push_into(lane, contents, entry);
     }
 
     /// Takes out the batch of each lane with entries, and puts a spare batch in its place. An entry pushed during the call may
@@ -263,7 +283,7 @@ impl<T> Inbox<T> {
         spares: &mut SpareBatches<T>,
         mut take: impl FnMut(Batch<T>, &mut SpareBatches<T>),
     ) {
-        for (number, lane) in self.lanes.iter().enumerate() {
+        for (number, lane) in self.used() {
             if let Some(batch) = lane.take(|| spares.take_for(number)) {
                 take(batch, spares);
             }
@@ -272,7 +292,7 @@ impl<T> Inbox<T> {
 
     /// Entries and bytes ever pushed.
     pub(super) fn pushed(&self) -> (u64, u64) {
-        self.lanes.iter().fold((0, 0), |(pushed, bytes), lane| {
+        self.used().fold((0, 0), |(pushed, bytes), (_, lane)| {
             let contents = lane.contents.lock();
             (pushed + contents.pushed, bytes + contents.bytes)
         })
@@ -280,17 +300,17 @@ impl<T> Inbox<T> {
 
     /// Visits each entry.
     pub(super) fn each(&self, mut visit: impl FnMut(&Entry<T>)) {
-        self.lanes.iter().for_each(|lane| lane.contents.lock().batch.entries.iter().for_each(&mut visit));
+        self.used().for_each(|(_, lane)| lane.contents.lock().batch.entries.iter().for_each(&mut visit));
     }
 
     /// Bytes of the entries with this tag or a higher one.
     pub(super) fn bytes_tagged_from(&self, recording: u64) -> u64 {
-        let tagged = |lane: &Lane<T>| {
+        let tagged = |(_, lane): (usize, &Lane<T>)| {
             let contents = lane.contents.lock();
             let entries = contents.batch.entries.iter().filter(|entry| entry.tag >= recording);
             entries.map(|entry| entry.bytes).sum::<u64>()
         };
-        self.lanes.iter().map(tagged).sum()
+        self.used().map(tagged).sum()
     }
 }
 

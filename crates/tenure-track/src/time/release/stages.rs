@@ -212,12 +212,14 @@ impl<T> Ord for PendingBatch<T> {
 pub(super) struct PendingPerQueue<T> {
     queues: [BinaryHeap<Reverse<PendingBatch<T>>>; MAX_QUEUES],
     free: Vec<ResolvedBatch<T>>,
+    /// The number of batches in `queues`.
+    count: usize,
     arrivals: u64,
 }
 
 impl<T> PendingPerQueue<T> {
     pub(super) fn new() -> Self {
-        Self { queues: std::array::from_fn(|_| BinaryHeap::new()), free: Vec::new(), arrivals: 0 }
+        Self { queues: std::array::from_fn(|_| BinaryHeap::new()), free: Vec::new(), count: 0, arrivals: 0 }
     }
 
     /// Adds a batch, to wait for the first queue of its sync point.
@@ -232,22 +234,30 @@ impl<T> PendingPerQueue<T> {
             self.free.push(batch);
             return;
         };
-        self.arrivals += 1;
+        (self.count, self.arrivals) = (self.count + 1, self.arrivals + 1);
         let pending = PendingBatch { serial: at.serial, arrival: self.arrivals, batch };
         self.queues[at.queue.index()].push(Reverse(pending));
     }
 
     /// Takes out each batch whose sync point is complete.
-    pub(super) fn take_complete(&mut self, completed: &SyncPoint, mut take: impl FnMut(Batch<T>)) {
+    pub(super) fn take_complete(&mut self, clock: &Clock, take: impl FnMut(Batch<T>)) {
+        if self.count > 0 {
+            self.free_complete(&clock.completed());
+        }
+        self.free.drain(..).map(|batch| batch.batch).for_each(take);
+    }
+
+    /// Moves each batch whose sync point is complete to `free`.
+    fn free_complete(&mut self, completed: &SyncPoint) {
         for (id, queue) in (0_u8..).zip(0..MAX_QUEUES) {
             let reached = completed.serial(QueueId(id));
             while self.queues[queue].peek().is_some_and(|Reverse(front)| front.serial <= reached) {
                 if let Some(Reverse(pending)) = self.queues[queue].pop() {
+                    self.count -= 1;
                     self.insert_beyond(pending.batch, completed);
                 }
             }
         }
-        self.free.drain(..).for_each(|batch| take(batch.batch));
     }
 
     /// Visits each batch, with the submission that it waits for.
@@ -262,6 +272,7 @@ impl<T> PendingPerQueue<T> {
 
     /// Takes out all batches.
     pub(super) fn take_all(&mut self, mut take: impl FnMut(Batch<T>)) {
+        self.count = 0;
         let pending =
             self.queues.iter_mut().flat_map(BinaryHeap::drain).map(|Reverse(pending)| pending.batch);
         let batches = pending.chain(self.free.drain(..));
