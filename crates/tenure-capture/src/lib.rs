@@ -21,8 +21,8 @@
 //! # Logs
 //!
 //! Each device has a file of its own, `PROCESS-N.log`. It is created with the instance, before a sandbox can forbid it, and only
-//! grows: lines are handed to the system at each submission and present, so that they survive the process, however it ends.
-//! The last line may then be incomplete. A failure to create or write a file has no effect on the program. The logs have no
+//! grows: lines are handed to the system at each submission, present and refused allocation, and with the first line after a
+//! millisecond without, so that they survive the process, however it ends. The last line may then be incomplete. A failure to create or write a file has no effect on the program. The logs have no
 //! paths and no arguments, and of names only those of the application, the engine and the device.
 //!
 //! Each line has the time since the creation of the device in microseconds, the number of the thread, a word for the event,
@@ -65,7 +65,8 @@
 //! # Cost
 //!
 //! The layer adds 1.5 to 3 µs to the life of a resource, and 4 µs with the effects on a driver's caches: see the README. At
-//! each submission and present, the lines since the last are written by one call: about 30 bytes an event.
+//! each submission and present, and otherwise at most once a millisecond, the lines since the last are written by one call:
+//! about 30 bytes an event.
 
 #![warn(missing_debug_implementations)]
 

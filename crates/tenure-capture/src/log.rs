@@ -19,6 +19,10 @@ const FORMAT: u32 = 1;
 /// Lines are written when there are this many bytes, even without a submission.
 const MOST_BYTES: usize = 32 << 10;
 
+/// Lines are written when the last ones were written so many microseconds before: a program may load for long without a
+/// submission, and fail.
+const LONGEST_WAIT: u64 = 1000;
+
 /// An object of the API, by its kind and handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Object {
@@ -71,6 +75,8 @@ pub(crate) struct Log {
     file: Option<LogFile>,
     text: String,
     start: Instant,
+    /// When lines were last written, in microseconds from the start.
+    written: u64,
     last_id: u64,
     memory: HashMap<vk::DeviceMemory, Memory>,
     resources: HashMap<Object, Resource>,
@@ -90,6 +96,7 @@ impl Log {
             file,
             text: String::new(),
             start: Instant::now(),
+            written: 0,
             last_id: 0,
             memory: HashMap::new(),
             resources: HashMap::new(),
@@ -101,13 +108,17 @@ impl Log {
         if self.file.is_none() {
             return;
         }
-        // In 64 bits, whose digits are quicker.
-        let time = u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let time = self.elapsed();
         // A string takes everything.
         let _never_fails = writeln!(self.text, "{time} {} {event}", thread());
-        if self.text.len() >= MOST_BYTES {
+        if self.text.len() >= MOST_BYTES || time.saturating_sub(self.written) >= LONGEST_WAIT {
             self.flush();
         }
+    }
+
+    fn elapsed(&self) -> u64 {
+        // In 64 bits, whose digits are quicker.
+        u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
     /// Hands the lines to the system, which keeps them if the process ends.
@@ -119,6 +130,7 @@ impl Log {
             self.file = None;
         }
         self.text.clear();
+        self.written = self.elapsed();
     }
 
     fn new_id(&mut self) -> u64 {
@@ -187,6 +199,8 @@ impl Log {
 
     pub(crate) fn refused(&mut self, result: vk::Result, index: u32, size: u64, words: &str) {
         self.line(format_args!("N {} {size} {index}{words}", result.as_raw()));
+        // Programs often end then.
+        self.flush();
     }
 
     /// The type and size of the memory.

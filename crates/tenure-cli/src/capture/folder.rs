@@ -12,7 +12,8 @@ impl Folder {
     pub(super) fn new() -> io::Result<Self> {
         let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let name = format!("tenure-capture-{}-{}", std::process::id(), time.as_nanos());
-        let path = std::env::temp_dir().join(name);
+        // Absolute: the program may change its current folder.
+        let path = std::path::absolute(std::env::temp_dir().join(name))?;
         #[cfg_attr(not(unix), allow(unused_mut, reason = "other systems have private temporary folders"))]
         let mut builder = DirBuilder::new();
         #[cfg(unix)]

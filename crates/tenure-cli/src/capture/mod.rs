@@ -6,6 +6,7 @@ mod convert;
 mod folder;
 mod log;
 mod program;
+mod signals;
 mod table;
 mod write;
 
@@ -16,7 +17,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 use tenure::config::Strategy;
-use tenure_trace::{Encoding, OwnMemory, Trace, read_all};
+use tenure_trace::{Encoding, OwnMemory, Trace, TraceError, read_all};
 
 use crate::args::CaptureArgs;
 use crate::error::{CaptureError, CliError};
@@ -71,12 +72,16 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode, CliError> {
         output::complain(&error);
         return Ok(ExitCode::from(status));
     };
-    let mut files = Vec::new();
-    if let Some(file) = &args.out {
-        for (index, (recording, trace)) in recordings.iter().enumerate() {
-            let file = numbered(file, index);
-            write::to_file(recording, &name, &file, encoding)?;
-            files.push((file, trace.events.len()));
+    let (mut files, mut unwritten) = (Vec::new(), None);
+    for (index, (recording, trace)) in recordings.iter().enumerate() {
+        let Some(file) = args.out.as_deref().map(|file| numbered(file, index)) else { break };
+        match write::to_file(recording, &name, &file, encoding) {
+            Ok(()) => files.push((file, trace.events.len())),
+            Err(error) => {
+                // The table is still to be shown: the program may have run for long.
+                unwritten = Some(of_file(file, error));
+                break;
+            }
         }
     }
     let comparison = compared(&name, first, trace)?;
@@ -96,7 +101,15 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode, CliError> {
     if let Some(page) = &args.html {
         crate::html::write_captured(page, (&name, trace), first.profile(), !args.json)?;
     }
-    Ok(ExitCode::from(status))
+    unwritten.map_or(Ok(ExitCode::from(status)), Err)
+}
+
+/// The error with the name of the file.
+fn of_file(file: PathBuf, error: TraceError) -> CliError {
+    match error {
+        TraceError::Write { error } => CliError::File { file, error },
+        other => other.into(),
+    }
 }
 
 /// The recordings of all devices with memory, the one with the most first. If none has any, of one device.
@@ -128,7 +141,7 @@ fn compared(program: &str, recording: &Recording, trace: &Trace) -> Result<Compa
     let [pooled, committed] =
         <[Outcome; 2]>::try_from(outcomes).unwrap_or_else(|_| unreachable!("one for each strategy"));
     Ok(Comparison {
-        program: program.to_owned(),
+        program: recording.program(program).to_owned(),
         device: recording.device.clone(),
         profile: profile.name(),
         frames: recording.frames,

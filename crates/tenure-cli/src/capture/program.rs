@@ -9,8 +9,10 @@ use serde_json::json;
 
 use super::card;
 use super::folder::Folder;
+use super::signals::SignalGuard;
 use crate::args::CaptureArgs;
 use crate::error::{CaptureError, CliError};
+use crate::output;
 
 const LAYER: &str = "VK_LAYER_TENURE_capture";
 
@@ -46,9 +48,12 @@ pub(super) fn run(args: &CaptureArgs) -> Result<Run, CliError> {
         true => command.env("TENURE_CAPTURE_NAMES", "1"),
         false => command.env_remove("TENURE_CAPTURE_NAMES"),
     };
-    interrupt::leave_to_program();
-    let shown = Path::new(program).file_name().unwrap_or(program).to_string_lossy().into_owned();
-    let status = match command.status() {
+    let shown = output::printable(&Path::new(program).file_name().unwrap_or(program).to_string_lossy());
+    let ended = command.spawn().and_then(|mut child| {
+        let _until_it_ends = SignalGuard::for_program(child.id());
+        child.wait()
+    });
+    let status = match ended {
         Ok(status) => status_code(status),
         Err(error) => return Err(CaptureError::NotStarted { program: shown, error }.into()),
     };
@@ -118,33 +123,6 @@ fn status_code(status: ExitStatus) -> u8 {
     let code = status.code().or(signal).unwrap_or(1);
     // Windows has larger ones: they remain failures.
     u8::try_from(code).unwrap_or(u8::MAX)
-}
-
-/// Ctrl-C reaches the program, too, and ends it; then the recording is still to be written.
-mod interrupt {
-    #[cfg(unix)]
-    pub(super) fn leave_to_program() {
-        extern "C" fn nothing(_signal: i32) {}
-        const INTERRUPT: i32 = 2;
-        unsafe extern "C" {
-            fn signal(number: i32, handler: extern "C" fn(i32)) -> usize;
-        }
-        // SAFETY: the handler does nothing. A program that is started has the default again.
-        unsafe { signal(INTERRUPT, nothing) };
-    }
-
-    #[cfg(windows)]
-    pub(super) fn leave_to_program() {
-        extern "system" fn handled(_event: u32) -> i32 {
-            1
-        }
-        #[link(name = "kernel32")]
-        unsafe extern "system" {
-            fn SetConsoleCtrlHandler(handler: extern "system" fn(u32) -> i32, add: i32) -> i32;
-        }
-        // SAFETY: the handler does nothing. A program that is started does not inherit it.
-        unsafe { SetConsoleCtrlHandler(handled, 1) };
-    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tempfile::tempdir;
 use tenure_trace::read_all;
 
-use crate::running::{objects, run, status, stderr, stdout};
+use crate::running::{objects, run, status, stderr, stdout, tenure};
 
 /// A shell with logs of two devices of a process. The second has more memory.
 const TWO_DEVICES: &str = r#"
@@ -111,6 +111,89 @@ fn a_program_finds_the_layer_and_its_folder_and_both_go() {
 fn the_status_is_that_of_the_program_also_without_a_device_and_after_a_signal() {
     assert_eq!(status(&capture(&[], "exit 3")), 3);
     assert_eq!(status(&capture(&[], "kill -9 $$")), 128 + 9);
+}
+
+/// The beginning of a shell with a log of one device.
+const ONE_DEVICE: &str = r#"
+printf '1 0 capture 1\n1 0 application A game\n1 0 device A card\n1 0 type 0 15 0\n2 0 M 1 4096 0\n' > "$TENURE_CAPTURE/7-0.log"
+"#;
+
+#[test]
+fn a_program_that_introduces_itself_is_called_so() {
+    // The command may be a launcher or a shell.
+    let output = capture(&[], ONE_DEVICE);
+    assert!(stdout(&output).starts_with("A game on A card, "), "{}", stdout(&output));
+    assert_eq!(objects(&capture(&["--json"], ONE_DEVICE))[0]["program"], "A game");
+}
+
+/// Captures a shell. Signals that are ignored here, as in the background, are not ignored by it.
+#[cfg(target_os = "linux")]
+fn capture_with_signals(script: &str) -> Output {
+    let command = tenure(&["capture", "--", "sh", "-c", script]);
+    let mut env = std::process::Command::new("env");
+    env.arg("--default-signal").arg(command.get_program()).args(command.get_args()).output().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_that_ends_the_command_ends_the_program_and_the_recording_is_shown() {
+    for (signal, number) in [("TERM", 15), ("HUP", 1)] {
+        // The pause is for a command that is slow to start.
+        let end = format!("echo $TENURE_CAPTURE; sleep 0.3; kill -{signal} $PPID; exec sleep 9");
+        let output = capture_with_signals(&[ONE_DEVICE, &end].concat());
+        assert_eq!(output.status.code(), Some(128 + number), "{signal}: {output:?}");
+        let text = stdout(&output);
+        let (folder, table) = text.split_once('\n').unwrap();
+        assert!(table.starts_with("A game on A card, "), "{signal}: {text}");
+        assert!(fs::metadata(folder).is_err(), "{signal}: the folder is gone");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn after_the_program_has_ended_ctrl_c_ends_the_command() {
+    // Reading this log never ends. The last signal ends a test that fails.
+    let script = "mkfifo $TENURE_CAPTURE/7-0.log
+        (sleep 1; kill -INT $PPID; sleep 3; kill -KILL $PPID) > /dev/null 2>&1 &";
+    let output = capture_with_signals(script);
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&output.status), Some(2), "{output:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_recording_that_cannot_be_written_is_shown_nevertheless() {
+    let output = capture(&["--out", "/dev/full"], ONE_DEVICE);
+    assert_eq!(status(&output), 2);
+    assert!(stdout(&output).contains("the program's own blocks"), "{}", stdout(&output));
+    assert_eq!(stderr(&output), "/dev/full: No space left on device (os error 28)\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_may_change_its_folder() {
+    let folder = tempdir().unwrap();
+    let mut command = tenure(&["capture", "--", "sh", "-c", "cd /; test -d $TENURE_CAPTURE && exit 5"]);
+    let output = command.current_dir(folder.path()).env("TMPDIR", ".").output().unwrap();
+    assert_eq!(status(&output), 5, "{output:?}");
+}
+
+#[test]
+fn names_that_are_long_or_not_printable_lose_no_recording() {
+    let folder = tempdir().unwrap();
+    let file = folder.path().join("game.csv");
+    // The longest that the layer writes, in bytes of UTF-8.
+    let name = "\u{10348}".repeat(256);
+    let output = capture(&["--out", file.to_str().unwrap()], &ONE_DEVICE.replace("A game", &name));
+    assert_eq!((status(&output), stderr(&output).as_str()), (0, ""));
+    let header = read_all(fs::File::open(&file).unwrap(), "game").unwrap().header;
+    assert_eq!(header.get("program"), Some(&name[..512]));
+    #[cfg(unix)]
+    {
+        let program = folder.path().join("two\nlines");
+        std::os::unix::fs::symlink("/bin/true", &program).unwrap();
+        let output = run(&["capture", "--", program.to_str().unwrap()]);
+        assert!(stderr(&output).starts_with("two\u{fffd}lines used no"), "{}", stderr(&output));
+    }
 }
 
 #[test]

@@ -1,17 +1,20 @@
 //! From the log of a device to a recording: which events are frames, which resources are on the same bytes, and when memory is
 //! free.
 
+mod ranges;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use tenure::sim;
 use tenure_trace::{Details, Event, Header, HeapKind, Kind, Layout, MemoryKind};
 
 use super::log::{Line, Values, lines};
+use ranges::Ranges;
 
 /// A recording of one device.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recording {
-    pub(super) application: String,
+    application: String,
     pub(super) device: String,
     driver: String,
     /// The vendor of the device, as PCI has it.
@@ -37,6 +40,8 @@ const HOST_VISIBLE: u32 = 2;
 const HOST_CACHED: u32 = 8;
 /// `VK_BUFFER_USAGE_TRANSFER_DST_BIT`
 const COPIED_TO: u64 = 2;
+/// The longest value of a header, in characters: four bytes each fit into a line.
+const HEADER_CHARACTERS: usize = 128;
 
 impl Recording {
     /// The simulated device that is like the recorded one.
@@ -55,18 +60,23 @@ impl Recording {
         }
     }
 
+    /// The name of the program: `other` for one that does not say its own.
+    pub(super) fn program<'a>(&'a self, other: &'a str) -> &'a str {
+        if self.application.is_empty() { other } else { &self.application }
+    }
+
     /// The header; `program` is the name of one that does not say its own.
     pub(super) fn header(&self, program: &str) -> Header {
         let mut header = Header::default();
-        let program = if self.application.is_empty() { program } else { &self.application };
         for (key, value) in [
             ("api", "vulkan"),
             ("device", &self.device),
             ("driver", &self.driver),
-            ("program", program),
+            ("program", self.program(program)),
             ("profile", self.profile().name()),
         ] {
-            header.set(key, value);
+            // Longer values would be refused.
+            header.set(key, value.chars().take(HEADER_CHARACTERS).collect::<String>());
         }
         for (index, (flags, heap)) in self.types.iter().enumerate() {
             header.set(format!("type.{index}"), format!("{flags},{heap}"));
@@ -149,6 +159,8 @@ struct Block {
     memory: Details,
     /// The resources in it, by id.
     live: BTreeMap<u64, Placed>,
+    /// Those of them that have bytes of their own.
+    hosts: Ranges,
 }
 
 /// A resource in a block.
@@ -308,12 +320,14 @@ impl Reader {
         self.last_id += 1;
         let id = self.last_id;
         created.bound.push((block_id, id));
-        let is_inside = |host: &Placed| host.offset <= offset && end <= host.offset + host.size;
-        let host = block.live.iter_mut().find(|(_, host)| host.host.is_none() && is_inside(host));
-        let alias = host.map(|(host_id, host)| {
+        let alias = block.hosts.around(offset, end).and_then(|host_id| {
+            let host = block.live.get_mut(&host_id)?;
             host.aliases.insert(id);
-            (*host_id, offset - host.offset)
+            Some((host_id, offset - host.offset))
         });
+        if alias.is_none() {
+            block.hosts.insert(id, offset, end);
+        }
         let (host, aliases) = (alias.map(|(host, _)| host), BTreeSet::new());
         block.live.insert(id, Placed { size, offset, aliases, host, is_destroyed: false });
         let (memory, is_in_block) = (block.memory.clone(), end <= block.size);
@@ -381,6 +395,9 @@ impl Reader {
         let Some(placed) = block.live.remove(&id) else { return };
         if let Some(host) = placed.host.and_then(|host| block.live.get_mut(&host)) {
             host.aliases.remove(&id);
+        }
+        if placed.host.is_none() {
+            block.hosts.remove(id, placed.offset, placed.offset + placed.size);
         }
         // The program had to wait for the GPU before.
         let details = Details { is_final: true, ..Details::default() };

@@ -245,6 +245,25 @@ fn damage_costs_no_more_than_its_lines() {
 }
 
 #[test]
+fn the_time_for_a_resource_does_not_grow_with_their_number() {
+    let time = |count: u64| {
+        let head = format!("M 1 {} 0", count * 8);
+        let lives = (0..count).map(|it| format!("R {0} b 8 80\n5 0 B {0} 1 {1} 8 4 0", it + 2, it * 8));
+        let events: Vec<_> = std::iter::once(head).chain(lives).collect();
+        let text = log(&[15], &events.iter().map(String::as_str).collect::<Vec<_>>());
+        let runs = (0..3).map(|_| {
+            let start = std::time::Instant::now();
+            assert_eq!(recording(&text).unwrap().events.len() as u64, 1 + count);
+            start.elapsed()
+        });
+        runs.min().unwrap()
+    };
+    // By a search of all resources it would be 16 times as long.
+    let (few, many) = (time(5_000), time(20_000));
+    assert!(many < 10 * few, "{few:?} for 5,000 resources, {many:?} for 20,000");
+}
+
+#[test]
 fn replays_are_on_a_device_like_the_recorded_one() {
     let profile = |vendor: &str, types: &[u32], more: &str| {
         read(types, &[&format!("ids {vendor} 1 2 3"), more]).profile()
