@@ -25,7 +25,7 @@ fn buffers(gpu: &Gpu<Device>) -> Vec<Buffer<Device>> {
     (1..).zip(all).map(fill).collect()
 }
 
-/// Random copies, of which many overlap or read what an earlier one wrote, give the bytes of copies one after the other.
+/// Random copies, which overlap or read what an earlier one wrote, give the bytes of copies one after the other.
 #[test]
 fn copies_that_wait_are_in_order() {
     for (profile, seed) in PROFILES.into_iter().zip(1..) {

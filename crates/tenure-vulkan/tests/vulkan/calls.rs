@@ -158,7 +158,7 @@ fn a_frame_of_a_discrete_card_with_uploads() {
     }
 }
 
-/// Several recordings, of which each reads what the one before wrote.
+/// Several recordings: each reads what the one before wrote.
 #[test]
 fn a_frame_of_a_discrete_card_with_several_recordings() {
     let calls = counted(|gpu| {
