@@ -201,12 +201,12 @@ fn figures_of_endless(program: &str, variables: &[(&str, &str)], frames: u64) ->
         let added: Vec<_> = broken_rules(&output).difference(&broken_rules(&alone)).cloned().collect();
         assert!(added.is_empty(), "{added:?}: {}", text(&output));
         let [peak, blocks, resources] =
-            ["peak_bytes", "allocations", "resources"].map(|field| number(&last["own"], field));
+            ["peak_bytes", "allocations", "resources"].map(|field| number(&found["own"], field));
         println!(
             "{program}: {} frames, {blocks} blocks, {peak} bytes, {resources} resources",
-            last["frames"]
+            found["frames"]
         );
-        return last;
+        return found;
     }
     panic!("{program} has fewer than {frames} frames in 48 s: {last}");
 }
