@@ -10,6 +10,7 @@ mod signals;
 mod table;
 mod write;
 
+use std::borrow::Borrow;
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -59,11 +60,20 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode, CliError> {
         opened.map_err(|error| CliError::File { file: file.clone(), error })?;
     }
     let ended = program::run(args);
-    let found = ended.as_ref().map_or_else(|_| Ok(Vec::new()), |run| recordings(&run.logs, &run.name));
-    if found.as_ref().map_or(true, Vec::is_empty) {
+    let logs = ended.as_ref().map_or(&[][..], |run| &run.logs);
+    let recordings: Vec<_> = logs.iter().filter_map(|text| convert::recording(text)).collect();
+    if recordings.is_empty() {
         args.out.iter().chain(&args.html).for_each(|file| remove_empty(file));
     }
-    let (Run { name, status, .. }, recordings) = (ended?, found?);
+    let Run { name, status, .. } = ended?;
+    let recordings = match read(recordings, |recording| trace_of(recording, &name)) {
+        Ok(recordings) => recordings,
+        Err((unread, error)) => {
+            // A longer recording than is read here is kept nevertheless.
+            let (_, unwritten) = write_all(args, encoding, &name, &unread);
+            return Err(unwritten.unwrap_or(error));
+        }
+    };
     let Some((first, trace)) = recordings.first() else {
         let error = CaptureError::NoDevice { program: name };
         if status == 0 {
@@ -72,18 +82,9 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode, CliError> {
         output::complain(&error);
         return Ok(ExitCode::from(status));
     };
-    let (mut files, mut unwritten) = (Vec::new(), None);
-    for (index, (recording, trace)) in recordings.iter().enumerate() {
-        let Some(file) = args.out.as_deref().map(|file| numbered(file, index)) else { break };
-        match write::to_file(recording, &name, &file, encoding) {
-            Ok(()) => files.push((file, trace.events.len())),
-            Err(error) => {
-                // The table is still to be shown: the program may have run for long.
-                unwritten = Some(of_file(file, error));
-                break;
-            }
-        }
-    }
+    // The table is shown even if a file cannot be written: the program may have run for long.
+    let all: Vec<_> = recordings.iter().map(|(recording, _)| recording).collect();
+    let (files, unwritten) = write_all(args, encoding, &name, &all);
     let comparison = compared(&name, first, trace)?;
     output::tell(Verdict::Clean, |out| {
         if args.json {
@@ -91,8 +92,8 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode, CliError> {
             return writeln!(out);
         }
         write!(out, "{}", table::text(&comparison, recordings.len()))?;
-        for (file, events) in &files {
-            let file = output::printable(&file.display().to_string());
+        for (file, (_, trace)) in files.iter().zip(&recordings) {
+            let (file, events) = (output::printable(&file.display().to_string()), trace.events.len());
             writeln!(out, "{file}: {events} events")?;
         }
         Ok(())
@@ -112,14 +113,42 @@ fn of_file(file: PathBuf, error: TraceError) -> CliError {
     }
 }
 
-/// The recordings of all devices with memory, the one with the most first. If none has any, of one device.
-fn recordings(logs: &[String], program: &str) -> Result<Vec<(Recording, Trace)>, CliError> {
-    let recordings = logs.iter().filter_map(|text| convert::recording(text));
-    let read = recordings.map(|recording| {
-        let trace = read_all(write::to_bytes(&recording, program)?.as_slice(), program)?;
-        Ok::<_, CliError>((recording, trace))
-    });
-    let mut recordings = read.collect::<Result<Vec<_>, _>>()?;
+/// Writes a file for each recording until one fails, and returns their names.
+fn write_all(
+    args: &CaptureArgs,
+    encoding: Encoding,
+    program: &str,
+    recordings: &[impl Borrow<Recording>],
+) -> (Vec<PathBuf>, Option<CliError>) {
+    let mut files = Vec::new();
+    for (index, recording) in recordings.iter().enumerate() {
+        let Some(file) = args.out.as_deref().map(|file| numbered(file, index)) else { break };
+        match write::to_file(recording.borrow(), program, &file, encoding) {
+            Ok(()) => files.push(file),
+            Err(error) => return (files, Some(of_file(file, error))),
+        }
+    }
+    (files, None)
+}
+
+/// A recording, and its events.
+type Traced = (Recording, Trace);
+
+fn trace_of(recording: &Recording, program: &str) -> Result<Trace, CliError> {
+    Ok(read_all(write::to_bytes(recording, program)?.as_slice(), program)?)
+}
+
+/// The recordings of all devices with memory, the one with the most first; if none has any, of one device. All recordings, with
+/// the first error, if one cannot be read.
+fn read(
+    recordings: Vec<Recording>,
+    trace: impl Fn(&Recording) -> Result<Trace, CliError>,
+) -> Result<Vec<Traced>, (Vec<Recording>, CliError)> {
+    let traces = match recordings.iter().map(trace).collect::<Result<Vec<_>, _>>() {
+        Ok(traces) => traces,
+        Err(error) => return Err((recordings, error)),
+    };
+    let mut recordings: Vec<_> = recordings.into_iter().zip(traces).collect();
     recordings.sort_by_key(|(_, trace)| std::cmp::Reverse(trace.summary.peak_block_bytes));
     let with_memory = recordings.iter().filter(|(_, trace)| trace.summary.blocks > 0).count();
     recordings.truncate(with_memory.max(1));
@@ -160,5 +189,40 @@ fn numbered(file: &Path, index: usize) -> PathBuf {
             file.with_file_name(format!("{stem}-{}.{ends}", index + 1))
         }
         _ => file.with_file_name(format!("{name}-{}", index + 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_trace::Encoding;
+
+    use super::{convert, numbered, read, trace_of, write_all};
+    use crate::args::CaptureArgs;
+    use crate::error::{CaptureError, CliError};
+
+    /// Recordings that are too long to be read are written nevertheless, one file for each device.
+    #[test]
+    fn recordings_that_cannot_be_read_are_kept() {
+        let log = "5 0 capture 1\n5 0 process 7\n5 0 application game\n5 0 api 1.3\n5 0 device A card\n5 0 type 0 1 0\n";
+        let recordings = || [log, log].map(|log| convert::recording(log).unwrap()).into();
+        assert_eq!(read(recordings(), |recording| trace_of(recording, "game")).unwrap().len(), 1);
+
+        let refused = |_: &_| Err(CliError::from(CaptureError::NoDevice { program: "game".to_owned() }));
+        let (unread, _) = read(recordings(), refused).unwrap_err();
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("game.csv");
+        let args = CaptureArgs {
+            program: Vec::new(),
+            out: Some(out.clone()),
+            html: None,
+            card: None,
+            names: false,
+            json: false,
+            layer: None,
+        };
+        let (files, unwritten) = write_all(&args, Encoding::Plain, "game", &unread);
+        assert!(unwritten.is_none());
+        assert_eq!(files, [numbered(&out, 0), numbered(&out, 1)]);
+        assert!(files.iter().all(|file| std::fs::read_to_string(file).unwrap().contains("#program=game")));
     }
 }
