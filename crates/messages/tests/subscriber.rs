@@ -7,12 +7,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use tenure_core::device::{CommandList as _, Permit, QueueDevice as _, QueueId};
 use tenure_core::{
     AccelerationStructureDesc, Bind, BufferDesc, BufferViewDesc, CompactionBudget, CompactionConfig, Config,
     DescriptorTableDesc, Error, Format, FrameConfig, Gpu, Graph, PoolConfig, PressureConfig, Queue, State,
-    Subresource, TextureDesc, Usage,
+    Subresource, SyncPoint, TextureDesc, Usage,
 };
-use tenure_sim::{Device, DeviceConfig, Fault, FaultKind, Lag, Paging, Profile};
+use tenure_sim::{Device, DeviceConfig, Fault, FaultKind, Lag, NativeQueue, Paging, Profile};
 use tracing::subscriber::Interest;
 use tracing::{Event, Metadata, Subscriber, span};
 
@@ -33,7 +34,7 @@ impl Caller {
         let gpu = GPU.lock().unwrap().clone();
         let Some(gpu) = gpu.filter(|_| !IS_CALLED.replace(true)) else { return false };
         let _ = (gpu.stats(), gpu.upload_stats(), gpu.memory(), gpu.report(), gpu.pool_reports());
-        let _ = gpu.compaction_stats();
+        let _ = (gpu.compaction_stats(), gpu.loss(), gpu.whose(1 << 32));
         let desc = BufferDesc::new(1000, Usage::SHADER_READ | Usage::COPY_SRC);
         if let Ok(buffer) = gpu.create_buffer(&desc) {
             let _ = gpu.upload(&buffer, 0, &[1; 1000]);
@@ -127,6 +128,23 @@ fn loss(gpu: &Gpu<Device>) {
     end_frame(gpu);
 }
 
+/// A list of the program's own that reads a released buffer: the first of a frame's calls, or a question, meets the loss.
+fn page_fault(gpu: &Gpu<Device>) {
+    let device = gpu.device();
+    let level = gpu.create_buffer(&BufferDesc::new(64 << 20, Usage::SHADER_READ)).unwrap();
+    let mut list = device.create_list(Permit::checked(), QueueId(0)).unwrap();
+    list.begin().unwrap();
+    list.use_buffer(level.raw(), 4096, 256, State::NON_PIXEL_SHADER);
+    list.close().unwrap();
+    drop(level);
+    let _ = gpu.trim();
+    let run = |mut queue: NativeQueue<'_>| queue.submit(&[&list], &[], &[]).map_err(Error::from);
+    let _ = gpu.submit_external(Queue::Graphics, &SyncPoint::NONE, run);
+    let _ = gpu.wait(&gpu.submitted(), Duration::from_secs(1));
+    assert_eq!(gpu.loss().unwrap().faults.len(), 1);
+    device.destroy_list(Permit::checked(), list);
+}
+
 fn forgotten(gpu: &Gpu<Device>) {
     let recording = gpu.record(Queue::Graphics, "forgotten").unwrap();
     (0..40).for_each(|_| end_frame(gpu));
@@ -207,11 +225,12 @@ fn structures(gpu: &Gpu<Device>) {
 fn a_subscriber_may_call_the_manager_and_panic() {
     type Program = fn(&Gpu<Device>);
     tracing::subscriber::set_global_default(Caller).unwrap();
-    let programs: [Program; 10] = [
+    let programs: [Program; 11] = [
         blocks,
         little_memory,
         uploads_without_memory,
         loss,
+        page_fault,
         forgotten,
         moves,
         evictions,
@@ -221,7 +240,10 @@ fn a_subscriber_may_call_the_manager_and_panic() {
     ];
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
         for program in programs {
-            let options = DeviceConfig::new(profile).lag(Lag::Submissions(3)).paging(Paging::PCIE4_X16);
+            let options = DeviceConfig::new(profile)
+                .lag(Lag::Submissions(3))
+                .paging(Paging::PCIE4_X16)
+                .page_faults(true);
             let device = Device::with_config(options);
             let short = Duration::from_millis(100);
             let config = Config::default()

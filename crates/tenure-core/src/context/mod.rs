@@ -74,6 +74,7 @@ pub(crate) struct Context<D: Device> {
     pub(crate) registry: Registry,
     pub(crate) submitted: SubmittedRecordings,
     loss: OnceLock<LossReport>,
+    is_loss_begun: AtomicBool,
     pub(crate) recorder: RecorderSlot,
     ref_shards: RefShardTable<D>,
     pub(crate) pacer: Mutex<FramePacer>,
@@ -174,6 +175,7 @@ impl<D: Device> Context<D> {
             registry: Registry::new(config.released_history),
             submitted: SubmittedRecordings::default(),
             loss: OnceLock::new(),
+            is_loss_begun: AtomicBool::new(false),
             recorder: RecorderSlot::default(),
             ref_shards: RefShardTable::new(),
             frame: AtomicU64::new(0),
@@ -392,22 +394,23 @@ impl<D: Device> Context<D> {
         }
     }
 
-    /// The report of the loss of the device, made and logged by the first call after it.
+    /// The report of the loss of the device, made and logged by the first call after it; `None` meanwhile for others.
     pub(crate) fn loss(&self) -> Option<&LossReport> {
         let reason = self.clock.loss()?;
-        Some(self.loss.get_or_init(|| {
+        // The messages of the driver and the log are for the program, which may ask for the report.
+        if self.loss.get().is_none() && !self.is_loss_begun.swap(true, Ordering::AcqRel) {
             let report = LossReport::collect(
                 reason.to_owned(),
                 self.device(),
                 &self.clock,
                 (&self.registry, &self.submitted),
             );
-            for fault in &report.faults {
+            self.clock.explain_loss(report.to_string());
+            for fault in &self.loss.get_or_init(|| report).faults {
                 event!(error, fault = %fault, "a fault of the GPU caused the loss of the device");
             }
-            self.clock.explain_loss(report.to_string());
-            report
-        }))
+        }
+        self.loss.get()
     }
 
     /// Polls the clock, and wakes the tasks whose readbacks are complete.

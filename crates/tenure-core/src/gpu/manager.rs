@@ -617,7 +617,8 @@ impl<D: Device> Gpu<D> {
         AddressReport::collect(&self.shared.context.registry, addresses)
     }
 
-    /// The loss of the device, with the faults that the driver reports and the objects at their addresses; `None` if it is not lost.
+    /// The loss of the device, with the faults that the driver reports and the objects at their addresses; `None` if it is not lost,
+    /// and for other threads while the first call after the loss makes the report.
     /// The report is made, and its faults are logged, when the manager first notes the loss, before the program drops its handles.
     ///
     /// Vulkan reports faults with `VK_EXT_device_fault` where the driver has it, Direct3D 12 with
