@@ -137,7 +137,7 @@ fn page_fault(gpu: &Gpu<Device>) {
     list.use_buffer(level.raw(), 4096, 256, State::NON_PIXEL_SHADER);
     list.close().unwrap();
     drop(level);
-    let _ = gpu.trim();
+    gpu.trim();
     let run = |mut queue: NativeQueue<'_>| queue.submit(&[&list], &[], &[]).map_err(Error::from);
     let _ = gpu.submit_external(Queue::Graphics, &SyncPoint::NONE, run);
     let _ = gpu.wait(&gpu.submitted(), Duration::from_secs(1));
