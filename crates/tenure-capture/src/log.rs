@@ -19,8 +19,7 @@ const FORMAT: u32 = 1;
 /// Lines are written when there are this many bytes, even without a submission.
 const MOST_BYTES: usize = 32 << 10;
 
-/// Lines are written when the last ones were written so many microseconds before: a program may load for long without a
-/// submission, and fail.
+/// Microseconds after the last write at which new lines are written without a submission: a program may load for long, and fail.
 const LONGEST_WAIT: u64 = 1000;
 
 /// An object of the API, by its kind and handle.

@@ -214,7 +214,7 @@ fn figures_of_endless(program: &str, variables: &[(&str, &str)], frames: u64) ->
 #[test]
 fn programs_on_opengl_run_through_zink() {
     let found =
-        figures_of_endless("glxgears", &[("LIBGL_ALWAYS_SOFTWARE", "1"), ("GALLIUM_DRIVER", "zink")], 10);
+        figures_of_endless("glxgears", &[("LIBGL_ALWAYS_SOFTWARE", "1"), ("GALLIUM_DRIVER", "zink")], 11);
     assert!(number(&found["own"], "resources") > 5, "{found}");
     assert!(number(&found["own"], "aliases") > 0, "Zink binds several buffers to the same bytes: {found}");
 }

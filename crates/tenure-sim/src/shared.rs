@@ -179,7 +179,7 @@ impl Shared {
 
     /// Loses the device by an access, with the timeline locked; the timeline then abandons the submissions in flight.
     pub(crate) fn lose_by(&self, fault: impl FnOnce() -> DeviceFault) {
-        // Before the reason, so that who reads the reason finds it.
+        // Set before the reason: a thread that reads the reason also finds the fault.
         let _first_stays = self.fault.get_or_init(fault);
         let _first_stays = self.lost.set("the GPU stopped at a page fault".to_owned());
     }

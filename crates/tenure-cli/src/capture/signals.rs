@@ -24,7 +24,7 @@ mod held {
     }
 
     pub(in super::super) struct SignalGuard {
-        /// What the signals did before.
+        /// The previous handlers.
         handlers: [usize; ALL.len()],
     }
 
@@ -43,7 +43,7 @@ mod held {
             // The number of a program that has ended may become another's.
             PROGRAM.store(0, Ordering::Relaxed);
             for (number, handler) in ALL.into_iter().zip(self.handlers) {
-                // SAFETY: the handler of before.
+                // SAFETY: the handler was returned by `signal`.
                 unsafe { signal(number, handler) };
             }
         }

@@ -45,7 +45,7 @@ impl<D: Device> KeptCopy<D> {
         (&self.src.object, &self.dst.object, self.parts)
     }
 
-    /// Whether a copy to `dst` may write what this one writes.
+    /// Whether a copy to `dst` may write bytes or texels that this copy writes.
     pub(super) fn may_overlap(&self, dst: &Arc<ApiResource<D>>, parts: &CopiedParts) -> bool {
         let is_apart = || match (self.parts.written(), parts.written()) {
             (Some(one), Some(other)) => one.end <= other.start || other.end <= one.start,

@@ -64,7 +64,7 @@ struct QueueContexts<D: Device> {
 
 /// The memory of a recording's states and copies.
 pub(crate) struct Tracking<D: Device> {
-    /// In a box, so that what moves is small.
+    /// Boxed, so that moves of `Tracking` copy few bytes.
     pub(super) tracker: Box<Tracker<Tracked<D>>>,
     pub(super) kept: Vec<KeptCopy<D>>,
 }

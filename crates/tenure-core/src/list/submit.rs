@@ -45,7 +45,7 @@ impl<D: Device> ExternalPoints<D> {
     }
 }
 
-/// The circumstances of the submission of a closed list.
+/// The parameters of a submission, except its list.
 struct Work<'a, D: Device> {
     queue: QueueId,
     /// The external points that it waits for and signals.

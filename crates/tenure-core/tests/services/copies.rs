@@ -100,7 +100,7 @@ fn copies_share_barriers() {
     end(gpu, &device);
 }
 
-/// An upload of a whole texture of another queue family discards what the texture held, and needs no transfer.
+/// An upload of a whole texture of another queue family discards the old contents, and needs no transfer.
 #[test]
 fn whole_uploads_need_no_transfer() {
     let config = DeviceConfig::new(Profile::VULKAN_NVIDIA).lag(Lag::None).journal(true);

@@ -143,7 +143,7 @@ pub struct OwnMemory {
     pub peak_bytes: u64,
     /// The index of the frame with the peak.
     pub peak_frame: u32,
-    /// Bytes of them on which a resource lay, at the time with most of the times of the peak.
+    /// Bytes of the blocks with a resource at the peak; the most, if the peak was reached several times.
     pub bound_at_peak_bytes: u64,
     /// The most blocks at once.
     pub peak_blocks: u64,

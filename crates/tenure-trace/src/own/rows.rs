@@ -31,7 +31,7 @@ struct Now {
     is_noted: bool,
 }
 
-/// The rows while they are made.
+/// The rows under construction.
 #[derive(Debug)]
 pub(super) struct Rows {
     rows: Vec<OwnRow>,

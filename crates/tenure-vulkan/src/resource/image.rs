@@ -146,7 +146,7 @@ impl Resources {
         self.blitted.get_or_init(all) >> format as u32 & 1 == 1
     }
 
-    /// What the device supports in a format: asked once.
+    /// The features of a format on the device, queried once.
     pub(crate) fn format_properties(&self, format: vk::Format) -> vk::FormatProperties {
         if let Some(found) = self.formats.0.read().get(&format) {
             return *found;
