@@ -17,6 +17,8 @@ use crate::bench::LONG;
 const SIZE: u64 = 4096;
 /// Bytes of it that each frame uploads.
 const UPLOADED: u64 = 512;
+/// Bytes of a buffer with memory of its own.
+const LARGE: u64 = 17 << 20;
 /// Texels of a side of the texture.
 const SIDE: u32 = 16;
 /// The frame in which a call is refused, and how many there are.
@@ -53,6 +55,7 @@ impl<D: Device> Scene<D> {
         recording.barriers();
         let target = TextureDesc::d2(32, 32, Format::Rgba8Unorm, Usage::RENDER_TARGET | Usage::SHADER_READ);
         drop(recording.transient_texture(&target.name("bloom"))?);
+        drop(gpu.create_buffer(&BufferDesc::new(LARGE, Usage::SHADER_READ).name("level"))?);
         self.bind(gpu, recording)?;
         let (commands, scratch) = recording.split();
         scratch.constant_bytes(&[1; 64])?;
