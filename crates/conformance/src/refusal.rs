@@ -55,7 +55,8 @@ impl<D: Device> Scene<D> {
         recording.barriers();
         let target = TextureDesc::d2(32, 32, Format::Rgba8Unorm, Usage::RENDER_TARGET | Usage::SHADER_READ);
         drop(recording.transient_texture(&target.name("bloom"))?);
-        drop(gpu.create_buffer(&BufferDesc::new(LARGE, Usage::SHADER_READ).name("level"))?);
+        let level = BufferDesc::new(LARGE, Usage::SHADER_READ).name("level");
+        drop((gpu.create_buffer(&level)?, gpu.create_buffer(&level)?, gpu.create_buffer(&level)?));
         self.bind(gpu, recording)?;
         let (commands, scratch) = recording.split();
         scratch.constant_bytes(&[1; 64])?;
