@@ -29,9 +29,13 @@ impl CommandList<Device> for List {
         black_box(barriers);
     }
 
-    fn put_in_front(&mut self, barriers: &[Barrier<'_, Device>]) -> Result<bool> {
+    fn takes_barriers_in_front(&self) -> bool {
+        true
+    }
+
+    fn put_in_front(&mut self, barriers: &[Barrier<'_, Device>]) -> Result {
         black_box(barriers);
-        Ok(true)
+        Ok(())
     }
 
     fn write_timestamp(&mut self, (): &(), query: u32) {

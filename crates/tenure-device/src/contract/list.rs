@@ -81,15 +81,21 @@ pub trait CommandList<D: DescriptorDevice + QueryDevice>: Send {
     /// Records barriers, in one group.
     fn barriers(&mut self, barriers: &[Barrier<'_, D>]);
 
-    /// Records barriers that every submission of this closed list executes in front of it, in memory of the list. True if the
-    /// device can; otherwise there is no effect, and another list takes the barriers. [`begin`](Self::begin) discards them.
+    /// True if [`put_in_front`](Self::put_in_front) takes barriers; always the same for the lists of a device. Otherwise another
+    /// list takes them.
+    fn takes_barriers_in_front(&self) -> bool {
+        false
+    }
+
+    /// Records barriers that every submission of this closed list executes in front of it, in memory of the list.
+    /// [`begin`](Self::begin) discards them.
     ///
     /// # Errors
     /// The error of a barrier, or the driver's; then the list must not be submitted, and can be begun again.
-    /// [`DeviceError::InvalidCall`] for a list that is not closed, or has barriers in front.
-    fn put_in_front(&mut self, barriers: &[Barrier<'_, D>]) -> Result<bool, DeviceError> {
-        let _not_recorded = barriers;
-        Ok(false)
+    /// [`DeviceError::InvalidCall`] for a list that is not closed, has barriers in front, or does not
+    /// [take any](Self::takes_barriers_in_front).
+    fn put_in_front(&mut self, barriers: &[Barrier<'_, D>]) -> Result<(), DeviceError> {
+        Err(DeviceError::invalid_value("the list takes no barriers in front of it", barriers.len() as u64))
     }
 
     /// Copies bytes between buffers.

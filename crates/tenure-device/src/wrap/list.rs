@@ -51,11 +51,16 @@ macro_rules! forwarded {
 // A default here would hide the method of the inner list.
 #[deny(clippy::missing_trait_methods)]
 impl<W: Wrap> CommandList<W> for WrappedList<W> {
+    #[inline]
+    fn takes_barriers_in_front(&self) -> bool {
+        self.0.takes_barriers_in_front()
+    }
+
     forwarded! {
         fn begin() -> Result<(), DeviceError>;
         fn close() -> Result<(), DeviceError>;
         fn barriers(barriers: &[Barrier<'_, W>] = &Inward::all(barriers, Inward::barrier));
-        fn put_in_front(barriers: &[Barrier<'_, W>] = &Inward::all(barriers, Inward::barrier)) -> Result<bool, DeviceError>;
+        fn put_in_front(barriers: &[Barrier<'_, W>] = &Inward::all(barriers, Inward::barrier)) -> Result<(), DeviceError>;
         fn keep_unwritten();
         fn discard(resource: &W::Resource = W::resource(resource), subresource: Subresource);
         fn make_visible_to_cpu(written: State);

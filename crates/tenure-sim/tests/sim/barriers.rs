@@ -1,6 +1,7 @@
 //! The barriers that the specifications require, and those that they do not.
 
 use tenure_core::device::{CommandList as _, Device as _, *};
+use tenure_core::state::{StateBarrier, record_in_front};
 use tenure_sim::{Device, HazardKind, Profile, Resource};
 
 use crate::common::*;
@@ -302,4 +303,15 @@ fn enhanced_layouts_follow_the_specification() {
         });
         assert_one_if(!is_served, &hazards(&device), HazardKind::WrongState, &["depth"]);
     }
+}
+
+/// Barriers are not converted for lists that take none in front.
+#[test]
+fn lists_without_barriers_in_front_are_given_none() {
+    let device = manual(Profile::DISCRETE);
+    let mut list = record(&device, GRAPHICS, |_| {});
+    assert!(!list.takes_barriers_in_front());
+    let unasked = std::iter::from_fn(|| -> Option<StateBarrier<()>> { panic!("converted in vain") });
+    assert_eq!(record_in_front::<Device, _>(&mut list, unasked, |()| unreachable!()), Ok(false));
+    assert!(matches!(list.put_in_front(&[]), Err(DeviceError::InvalidCall { .. })));
 }

@@ -93,7 +93,8 @@ impl<H> StateBarrier<H> {
 }
 
 /// Records barriers in front of a closed list, if its device can and none of them is an initialization: see
-/// [`CommandList::put_in_front`]. Allocates only for more than 16 barriers.
+/// [`CommandList::put_in_front`]. Returns whether it did; `barriers` and `object` are not called where the device cannot.
+/// Allocates only for more than 16 barriers.
 ///
 /// # Errors
 /// As [`CommandList::put_in_front`].
@@ -102,6 +103,9 @@ pub fn record_in_front<'a, D: Device, H>(
     mut barriers: impl Iterator<Item = StateBarrier<H>>,
     object: impl Fn(H) -> &'a D::Resource,
 ) -> Result<bool, DeviceError> {
+    if !list.takes_barriers_in_front() {
+        return Ok(false);
+    }
     let mut in_api: SmallVec<[Barrier<'a, D>; 16]> = SmallVec::new();
     let is_all = barriers.by_ref().all(|barrier| match barrier {
         StateBarrier::Initialize { .. } => false,
@@ -119,7 +123,10 @@ pub fn record_in_front<'a, D: Device, H>(
             true
         }
     });
-    if is_all { list.put_in_front(&in_api) } else { Ok(false) }
+    if is_all {
+        list.put_in_front(&in_api)?;
+    }
+    Ok(is_all)
 }
 
 /// A discard, and the state after it.

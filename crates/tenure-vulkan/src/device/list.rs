@@ -22,11 +22,15 @@ macro_rules! forwarded {
 }
 
 impl CommandList<Device> for List {
+    fn takes_barriers_in_front(&self) -> bool {
+        true
+    }
+
     forwarded! {
         begin() -> Result<(), DeviceError>;
         close() -> Result<(), DeviceError>;
         barriers(barriers: &[Barrier<'_, Device>]);
-        put_in_front(barriers: &[Barrier<'_, Device>]) -> Result<bool, DeviceError>;
+        put_in_front(barriers: &[Barrier<'_, Device>]) -> Result<(), DeviceError>;
         discard(resource: &Resource, subresource: Subresource);
         make_visible_to_cpu(written: State);
         set_descriptor_heaps(resources: Option<&DescriptorHeap>, samplers: Option<&DescriptorHeap>);

@@ -138,7 +138,7 @@ impl List {
     pub(crate) fn put_in_front<D: Device<Resource = Resource>>(
         &mut self,
         barriers: &[Barrier<'_, D>],
-    ) -> Result<bool, DeviceError> {
+    ) -> Result<(), DeviceError> {
         self.queues.alive()?;
         if self.phase != Phase::Closed || self.has_front {
             return Err(DeviceError::broken_rule(CallRule::SubmittedClosed));
@@ -159,7 +159,7 @@ impl List {
             Some(error) => Err(error),
             None => {
                 self.has_front = true;
-                Ok(true)
+                Ok(())
             }
         }
     }
