@@ -6,7 +6,7 @@ use super::part_use::{Clock, PartUse};
 use super::recorded::Entry;
 use super::rules::Rules;
 use super::{StateCell, Tracker};
-use crate::device::{QueueId, State, StateModel, Subresource};
+use crate::device::{Api, QueueId, State, StateModel, Subresource};
 
 /// An aliasing barrier for the next group of barriers.
 #[derive(Clone, Copy, Debug)]
@@ -22,9 +22,9 @@ pub(super) struct Activation {
 impl Activation {
     /// The uses named by the barrier. Uses before the activation of the previous owners are ordered by their own aliasing
     /// barriers; but Vulkan's synchronization validation does not follow such a chain through a barrier on one image, so the
-    /// barrier also names the states after theirs.
-    fn named(&self) -> State {
-        if self.from.is_empty() { State::COMMON } else { self.from | self.led }
+    /// barrier also names the states after theirs. On Direct3D 12, writes among these would be flushed a second time.
+    fn named(&self, layouts: Api) -> State {
+        if self.from.is_empty() || layouts == Api::Direct3D12 { self.from } else { self.from | self.led }
     }
 }
 
@@ -42,7 +42,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
     ///
     /// * The next flush returns one [`StateBarrier::Aliasing`](super::StateBarrier::Aliasing) before all other barriers. It
     ///   names the uses of the bytes by the previous owners since the last ordering barrier, on this recording's queue (see
-    ///   [`on`](Self::on)); on [`StateModel::Explicit`], if there is any such use, also the states after their own aliasing
+    ///   [`on`](Self::on)); on Vulkan, if there is any such use, also the states after their own aliasing
     ///   barriers; and the states requested of `resource` until that flush: unless every subresource is requested, all states
     ///   allowed by its usage and the queue.
     /// * On [`StateModel::Explicit`] all subresources are in [`State::COMMON`], as if new. On [`StateModel::Promotion`] they
@@ -149,7 +149,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
             let is_known = uses.iter().all(|part| !asked(part).is_empty());
             let to = if is_known { uses.iter().map(asked).collect() } else { possible };
             uses.iter_mut().for_each(|part| part.aliased(rules, from, to));
-            let from = activation.named();
+            let from = activation.named(cell.layouts());
             entry.led = Some(if from.is_empty() { State::COMMON } else { to });
             self.ready.push(Ready::Aliasing { entry: index, before, from, to });
         }

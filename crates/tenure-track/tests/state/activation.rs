@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure_track::device::{QueueId, QueueKind, State, Subresource, Usage};
+use tenure_track::device::{Api, QueueId, QueueKind, State, Subresource, Usage};
 use tenure_track::device::{QueueProperties, QueueSerial, StateModel};
 use tenure_track::state::{
     Fixups, Recorded, ResourceKind, StateBarrier, StateCell, StateError, Tracker, resolve,
@@ -268,6 +268,27 @@ fn waits_for_another_queue_replace_barriers() {
         let fixups = submit(&second.close().unwrap(), GRAPHICS, 1);
         let compute = QueueSerial { queue: COMPUTE, serial: 1 };
         assert_eq!(fixups.waits.iter().collect::<Vec<_>>(), [compute]);
+    }
+}
+
+/// A target that was sampled last was flushed by the transition to that. Only Vulkan's barrier names its writes again,
+/// which the aliasing barrier before them led to.
+#[test]
+fn writes_of_previous_owners_are_flushed_once_on_direct3d12() {
+    for api in [Api::Direct3D12, Api::Vulkan] {
+        let layouts = |cell: Handle| Arc::new(Arc::into_inner(cell).unwrap().with_layouts_of(api));
+        let [bloom, shadow, moss] = [(); 3].map(|()| layouts(target()));
+        let mut tracker = tracker(StateModel::Explicit, GRAPHICS);
+        used(&mut tracker, &bloom, State::RENDER_TARGET);
+        let (mut previous_owner, mut from) = (bloom, State::RENDER_TARGET);
+        for resource in [shadow, moss] {
+            tracker.activate(&resource, &[previous_owner], State::COMMON);
+            let barriers = used(&mut tracker, &resource, State::RENDER_TARGET);
+            assert_eq!(barriers[0], Short::Aliasing(true, from, State::RENDER_TARGET), "{api:?}");
+            used(&mut tracker, &resource, State::PIXEL_SHADER);
+            let led = if api == Api::Vulkan { State::RENDER_TARGET } else { State::COMMON };
+            (previous_owner, from) = (resource, State::PIXEL_SHADER | led);
+        }
     }
 }
 
