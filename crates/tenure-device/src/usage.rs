@@ -36,8 +36,8 @@ bitflags! {
         /// Presented by a swap chain. Only for adopted textures of a swap chain (`Gpu::adopt_texture`); none can be created
         /// with it.
         const PRESENT = 1 << 11;
-        /// Holds the shader records of ray dispatches. Read in [`State::NON_PIXEL_SHADER`]. Such a buffer never shares an API
-        /// buffer with buffers for other uses.
+        /// Holds the shader records of ray dispatches. Read in [`State::RAY_TRACING_SHADER`], also as a part of
+        /// [`State::NON_PIXEL_SHADER`]. Such a buffer never shares an API buffer with buffers for other uses.
         const SHADER_BINDING_TABLE = 1 << 12;
         /// Read by pixel shaders as an input attachment: each reads the texel at its own position, in the state
         /// [`PIXEL_SHADER`](State::PIXEL_SHADER). Textures only, and only on Vulkan.
@@ -148,6 +148,18 @@ bitflags! {
     ///
     /// Read states may be combined; each write state stands alone. The empty set is [`COMMON`](Self::COMMON): D3D12's `COMMON`;
     /// on Vulkan the state of a resource that was never used, with the layout `UNDEFINED`.
+    ///
+    /// Shader reads are states by stage, and [`NON_PIXEL_SHADER`](Self::NON_PIXEL_SHADER) and
+    /// [`SHADER_READ`](Self::SHADER_READ) are their unions. A barrier waits for the named stages only: draws need not wait for
+    /// a dispatch whose results only later dispatches read. D3D12's resource states do not distinguish the stages.
+    ///
+    /// ```
+    /// use tenure::{State, device::QueueKind};
+    /// // Written by a dispatch, read by the next one: vertex shaders need not wait.
+    /// let (write, read) = (State::COMPUTE_UNORDERED_ACCESS, State::COMPUTE_SHADER);
+    /// assert!(State::UNORDERED.contains(write) && State::NON_PIXEL_SHADER.contains(read));
+    /// assert!(State::allowed_on(QueueKind::Compute).contains(write | read));
+    /// ```
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub struct State: u32 {
         /// Vertex or constant buffer read.
@@ -156,32 +168,44 @@ bitflags! {
         const INDEX = 1 << 1;
         /// Read by pixel (fragment) shaders.
         const PIXEL_SHADER = 1 << 2;
-        /// Read by every other shader stage, by builds of acceleration structures and, for a shader binding table, by traces of
-        /// rays.
-        const NON_PIXEL_SHADER = 1 << 3;
+        /// Read by vertex, tessellation and geometry shaders.
+        const VERTEX_SHADER = 1 << 3;
+        /// Read by mesh and task (amplification) shaders.
+        const MESH_SHADER = 1 << 4;
+        /// Read by compute shaders.
+        const COMPUTE_SHADER = 1 << 5;
+        /// Read by the shaders of ray tracing pipelines, by builds of acceleration structures and, for a shader binding table,
+        /// by traces of rays.
+        const RAY_TRACING_SHADER = 1 << 6;
         /// Indirect argument read.
-        const INDIRECT = 1 << 4;
+        const INDIRECT = 1 << 7;
         /// Source of a copy.
-        const COPY_SRC = 1 << 5;
+        const COPY_SRC = 1 << 8;
         /// Source of a multisample resolve.
-        const RESOLVE_SRC = 1 << 6;
+        const RESOLVE_SRC = 1 << 9;
         /// Depth-stencil, read only.
-        const DEPTH_READ = 1 << 7;
+        const DEPTH_READ = 1 << 10;
         /// Acceleration structure: D3D12 keeps it in this state permanently.
-        const ACCELERATION_STRUCTURE = 1 << 8;
-        /// Read and written by shaders. Write state.
-        const UNORDERED_ACCESS = 1 << 9;
+        const ACCELERATION_STRUCTURE = 1 << 11;
+        /// Read and written by shaders of any stage. Write state.
+        const UNORDERED_ACCESS = 1 << 12;
+        /// Read and written by mesh and task (amplification) shaders alone. Write state.
+        const MESH_UNORDERED_ACCESS = 1 << 13;
+        /// Read and written by compute shaders alone, and cleared by `ClearUnorderedAccessView`. Write state.
+        const COMPUTE_UNORDERED_ACCESS = 1 << 14;
+        /// Read and written by the shaders of ray tracing pipelines alone; scratch memory of builds. Write state.
+        const RAY_TRACING_UNORDERED_ACCESS = 1 << 15;
         /// Colour render target. Write state.
-        const RENDER_TARGET = 1 << 10;
+        const RENDER_TARGET = 1 << 16;
         /// Depth-stencil, written. Write state.
-        const DEPTH_WRITE = 1 << 11;
+        const DEPTH_WRITE = 1 << 17;
         /// Destination of a copy. Write state.
-        const COPY_DST = 1 << 12;
+        const COPY_DST = 1 << 18;
         /// Destination of a multisample resolve. Write state.
-        const RESOLVE_DST = 1 << 13;
+        const RESOLVE_DST = 1 << 19;
         /// The state of a swap chain's images between `present` and `acquire`: Direct3D 12's `COMMON`, the layout
         /// `PRESENT_SRC_KHR` on Vulkan. Stands alone.
-        const PRESENT = 1 << 14;
+        const PRESENT = 1 << 20;
     }
 }
 
@@ -189,11 +213,24 @@ impl State {
     /// No particular use; the state in which resources cross queues.
     pub const COMMON: Self = Self::empty();
 
+    /// Read by every shader stage but the pixel shader's, by builds of acceleration structures and, for a shader binding table,
+    /// by traces of rays. On compute queues, which have no vertex and mesh shaders, these count as compute shaders.
+    pub const NON_PIXEL_SHADER: Self = Self::VERTEX_SHADER
+        .union(Self::MESH_SHADER)
+        .union(Self::COMPUTE_SHADER)
+        .union(Self::RAY_TRACING_SHADER);
+
     /// Read by any shader stage.
     pub const SHADER_READ: Self = Self::PIXEL_SHADER.union(Self::NON_PIXEL_SHADER);
 
+    /// The states of unordered access, by shaders of any stage and of one kind alone. Each of them stands alone.
+    pub const UNORDERED: Self = Self::UNORDERED_ACCESS
+        .union(Self::MESH_UNORDERED_ACCESS)
+        .union(Self::COMPUTE_UNORDERED_ACCESS)
+        .union(Self::RAY_TRACING_UNORDERED_ACCESS);
+
     /// The states with GPU writes.
-    pub const WRITES: Self = Self::UNORDERED_ACCESS
+    pub const WRITES: Self = Self::UNORDERED
         .union(Self::RENDER_TARGET)
         .union(Self::DEPTH_WRITE)
         .union(Self::COPY_DST)
@@ -249,7 +286,7 @@ impl State {
                 .union(Self::INDIRECT)
                 .union(Self::COPY_SRC)
                 .union(Self::COPY_DST)
-                .union(Self::UNORDERED_ACCESS)
+                .union(Self::UNORDERED.difference(Self::MESH_UNORDERED_ACCESS))
                 .union(Self::ACCELERATION_STRUCTURE)
                 .union(Self::PRESENT),
             super::QueueKind::Copy => Self::COPY_SRC.union(Self::COPY_DST),
@@ -276,7 +313,7 @@ const STATES_OF_USAGES: [State; Usage::all().bits().count_ones() as usize] = {
         (Usage::CONSTANT, State::VERTEX_OR_CONSTANT),
         (Usage::INDEX, State::INDEX),
         (Usage::SHADER_READ, State::SHADER_READ),
-        (Usage::UNORDERED_ACCESS, State::UNORDERED_ACCESS),
+        (Usage::UNORDERED_ACCESS, State::UNORDERED),
         (Usage::INDIRECT, State::INDIRECT),
         (Usage::ACCELERATION_STRUCTURE, State::ACCELERATION_STRUCTURE),
         (Usage::SHADER_BINDING_TABLE, State::NON_PIXEL_SHADER),
@@ -325,9 +362,59 @@ impl fmt::Display for Usage {
     }
 }
 
-/// `PIXEL_SHADER | COPY_SRC`; `COMMON` for the empty set.
+/// `PIXEL_SHADER | COPY_SRC`; `COMMON` for the empty set. Unions have their names: `NON_PIXEL_SHADER`.
 impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_empty() { f.write_str("COMMON") } else { bitflags::parser::to_writer(self, f) }
+        if self.is_empty() {
+            return f.write_str("COMMON");
+        }
+        let (has_all, mut separator) = (self.contains(Self::NON_PIXEL_SHADER), "");
+        for bit in self.iter() {
+            let name = match bit {
+                // The first of them stands for all.
+                Self::VERTEX_SHADER if has_all => "NON_PIXEL_SHADER",
+                _ if has_all && Self::NON_PIXEL_SHADER.contains(bit) => continue,
+                _ => bit.iter_names().next().map_or("", |(name, _)| name),
+            };
+            write!(f, "{separator}{name}")?;
+            separator = " | ";
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::QueueKind;
+
+    #[test]
+    fn unions_of_states_are_shown_by_name() {
+        let graphics = State::VERTEX_SHADER | State::MESH_SHADER;
+        for (state, text) in [
+            (State::COMMON, "COMMON"),
+            (State::SHADER_READ, "PIXEL_SHADER | NON_PIXEL_SHADER"),
+            (State::NON_PIXEL_SHADER | State::COPY_SRC, "NON_PIXEL_SHADER | COPY_SRC"),
+            (State::PIXEL_SHADER | graphics, "PIXEL_SHADER | VERTEX_SHADER | MESH_SHADER"),
+            (State::COMPUTE_UNORDERED_ACCESS, "COMPUTE_UNORDERED_ACCESS"),
+        ] {
+            assert_eq!(state.to_string(), text);
+        }
+    }
+
+    /// Each shader read is a part of a union, each unordered access a write that stands alone.
+    #[test]
+    fn stages_have_states_of_their_own() {
+        assert_eq!(State::NON_PIXEL_SHADER.iter().count(), 4);
+        assert_eq!(State::allowed_for(Usage::SHADER_READ), State::SHADER_READ);
+        assert_eq!(State::allowed_for(Usage::UNORDERED_ACCESS), State::UNORDERED);
+        for state in State::UNORDERED.iter() {
+            assert!(state.is_write() && state.is_valid(), "{state}");
+            assert!(!(state | State::COMPUTE_SHADER).is_valid(), "{state}");
+            assert!(State::allowed_on(QueueKind::Graphics).contains(state), "{state}");
+            let is_of_compute = State::allowed_on(QueueKind::Compute).contains(state);
+            assert_eq!(is_of_compute, state != State::MESH_UNORDERED_ACCESS);
+        }
+        assert!(State::NON_PIXEL_SHADER.is_valid() && !State::UNORDERED.is_valid());
     }
 }

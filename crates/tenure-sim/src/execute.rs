@@ -47,6 +47,7 @@ impl Execution<'_> {
                 if self.is_alive(resource, true) {
                     resource.unordered.lock().settle();
                     resource.structures.lock().settle();
+                    resource.states.lock().order_unordered(self.point);
                 }
             }
             Command::Aliasing { before, after, from, to } => {

@@ -128,7 +128,7 @@ impl<'a> Execution<'a> {
         const DRAWN: [usize; 6] = [0, 1, 2, 5, 6, 7];
         if state.intersects(State::RENDER_TARGET | State::DEPTH_WRITE | State::DEPTH_READ) {
             DRAWN.into_iter().for_each(|index| self.counters[index] += 1);
-        } else if state == State::UNORDERED_ACCESS {
+        } else if state.intersects(State::UNORDERED) {
             self.count_dispatch();
         }
     }

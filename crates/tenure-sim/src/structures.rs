@@ -161,7 +161,7 @@ impl Execution<'_> {
     pub(crate) fn structure(&mut self, step: &StructureStep) {
         match step {
             StructureStep::Build { dst, scratch, span, compacted, instances } => {
-                self.uses_one(scratch, *span, State::UNORDERED_ACCESS);
+                self.uses_one(scratch, *span, State::RAY_TRACING_UNORDERED_ACCESS);
                 for instance in instances.iter() {
                     self.read_structure(instance);
                 }

@@ -91,10 +91,14 @@
 //! | `COMMON` | none: contents are undefined | `UNDEFINED` |
 //! | `VERTEX_OR_CONSTANT` | vertex input, all shaders | |
 //! | `INDEX`, `INDIRECT` | vertex input, indirect draws | |
-//! | `PIXEL_SHADER`, `NON_PIXEL_SHADER` | fragment shaders, all others and builds | `SHADER_READ_ONLY_OPTIMAL` |
+//! | `PIXEL_SHADER` | fragment shaders | `SHADER_READ_ONLY_OPTIMAL` |
+//! | `VERTEX_SHADER`, `MESH_SHADER` | vertex, tessellation and geometry shaders; mesh and task shaders (by the stage of all shaders before rasterization) | the same |
+//! | `COMPUTE_SHADER`, `RAY_TRACING_SHADER` | compute shaders; shaders of ray tracing, and builds | the same |
+//! | `NON_PIXEL_SHADER` | all of these but fragment shaders | the same |
 //! | `COPY_SRC`, `RESOLVE_SRC` | transfer | `TRANSFER_SRC_OPTIMAL` |
 //! | `COPY_DST`, `RESOLVE_DST` | transfer | `TRANSFER_DST_OPTIMAL` |
 //! | `UNORDERED_ACCESS` | all shaders, builds | `GENERAL` |
+//! | `MESH_`, `COMPUTE_`, `RAY_TRACING_UNORDERED_ACCESS` | as the reads of these shaders | `GENERAL` |
 //! | `RENDER_TARGET` | colour output | `COLOR_ATTACHMENT_OPTIMAL` |
 //! | `DEPTH_READ` | depth tests, colour output (resolved from) | `DEPTH_STENCIL_READ_ONLY_OPTIMAL` |
 //! | `DEPTH_WRITE` | depth tests, colour output (resolves) | `DEPTH_STENCIL_ATTACHMENT_OPTIMAL` |

@@ -1,7 +1,8 @@
 //! The meaning of a state for a barrier: pipeline stages, accesses, an image layout.
 //!
 //! Only flags that exist since Vulkan 1.0, or came with the extension that makes them valid, are
-//! used: the same numbers mean the same in `vkCmdPipelineBarrier` and `vkCmdPipelineBarrier2`.
+//! used: the same numbers mean the same in `vkCmdPipelineBarrier` and `vkCmdPipelineBarrier2`. Only mesh shaders have
+//! a stage that exists only in the latter, on devices with it.
 
 use ash::vk;
 use tenure_core::device::{State, Usage};
@@ -51,8 +52,10 @@ const WRITES_OF_ANY: Access = Access::from_raw(WRITES.as_raw() | Access::MEMORY_
 /// The shader stages of a device, besides fragment and compute shaders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ShaderStages {
-    /// Shaders before rasterization.
+    /// Vertex, tessellation and geometry shaders.
     geometry: Stages,
+    /// Mesh and task shaders; empty without them.
+    mesh: Stages,
     ray_tracing: bool,
     /// All shaders may read acceleration structures.
     ray_queries: bool,
@@ -63,15 +66,19 @@ impl ShaderStages {
     pub(crate) fn of(api: &Api) -> Self {
         let on = |feature: vk::Bool32, stage| if feature == vk::TRUE { stage } else { Stages::empty() };
         let tessellation = Stages::TESSELLATION_CONTROL_SHADER | Stages::TESSELLATION_EVALUATION_SHADER;
-        let mut geometry = Stages::VERTEX_SHADER
+        let geometry = Stages::VERTEX_SHADER
             | on(api.features.tessellation_shader, tessellation)
             | on(api.features.geometry_shader, Stages::GEOMETRY_SHADER);
-        // The enabled stages are unknown; this includes all of them.
-        if api.has_extension(ash::ext::mesh_shader::NAME) || api.has_extension(ash::nv::mesh_shader::NAME) {
-            geometry = Stages::ALL_GRAPHICS;
-        }
+        let names = [ash::ext::mesh_shader::NAME, ash::nv::mesh_shader::NAME];
+        let mesh = match names.iter().any(|name| api.has_extension(name)) {
+            // Which of the two features are enabled is unknown; these include both stages.
+            true if api.synchronization2.is_some() => Stages::PRE_RASTERIZATION_SHADERS,
+            true => Stages::ALL_GRAPHICS,
+            false => Stages::empty(),
+        };
         Self {
             geometry,
+            mesh,
             ray_tracing: api.has_extension(ash::khr::ray_tracing_pipeline::NAME),
             ray_queries: api.has_extension(ash::khr::ray_query::NAME),
             structures: api.uses(OptionalFeatures::ACCELERATION_STRUCTURES),
@@ -144,6 +151,7 @@ pub(crate) const PRESENT_STAGES: Stages = Stages::from_raw(
 /// Stages that read acceleration structures by ray queries only.
 const SHADERS: Stages = Stages::from_raw(
     Stages::ALL_GRAPHICS.as_raw()
+        | Stages::PRE_RASTERIZATION_SHADERS.as_raw()
         | Stages::VERTEX_SHADER.as_raw()
         | Stages::TESSELLATION_CONTROL_SHADER.as_raw()
         | Stages::TESSELLATION_EVALUATION_SHADER.as_raw()
@@ -160,6 +168,19 @@ const fn index(bit: State) -> usize {
     bit.bits().trailing_zeros() as usize
 }
 
+/// The meaning of a union of bits.
+fn union(meanings: &Meanings, state: State) -> (Stages, Access) {
+    let mut found = (Stages::empty(), Access::empty());
+    let mut left = state.bits() & State::all().bits();
+    while left != 0 {
+        let (stages, access) = meanings[left.trailing_zeros() as usize];
+        found.0 |= stages;
+        found.1 |= access;
+        left &= left - 1;
+    }
+    found
+}
+
 /// The meanings of states on the queues of one family.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueueStages {
@@ -167,6 +188,16 @@ pub(crate) struct QueueStages {
     supported: Stages,
     /// The meanings for resources that are not input attachments: without unordered accesses, and with them.
     usual: [Meanings; 2],
+    /// The meanings of all unions of shader reads, by [`shader_reads`], for the same resources.
+    reads: [(Stages, Access); shader_reads(State::SHADER_READ) + 1],
+}
+
+/// The bits below those of shader reads, which are next to each other.
+const BELOW_SHADER_READS: u32 = State::SHADER_READ.bits().trailing_zeros();
+
+/// The shader reads of a state, as the index of their union.
+const fn shader_reads(state: State) -> usize {
+    (state.intersection(State::SHADER_READ).bits() >> BELOW_SHADER_READS) as usize
 }
 
 impl QueueStages {
@@ -185,6 +216,7 @@ impl QueueStages {
             | Stages::EARLY_FRAGMENT_TESTS
             | Stages::LATE_FRAGMENT_TESTS
             | Stages::COLOR_ATTACHMENT_OUTPUT
+            | Stages::PRE_RASTERIZATION_SHADERS
             | Stages::ALL_GRAPHICS;
         let mut supported = Stages::TRANSFER;
         if queue.contains(vk::QueueFlags::COMPUTE) {
@@ -193,9 +225,12 @@ impl QueueStages {
         if queue.contains(vk::QueueFlags::GRAPHICS) {
             supported |= graphics;
         }
-        let usual = [Meanings::default(); 2];
-        let mut stages = Self { shaders, supported, usual };
+        let (usual, reads) = ([Meanings::default(); 2], Default::default());
+        let mut stages = Self { shaders, supported, usual, reads };
         stages.usual = [Usage::empty(), Usage::UNORDERED_ACCESS].map(|usage| stages.meanings(usage));
+        let [usual, _] = &stages.usual;
+        let unions = (0..).map(|index: u32| State::from_bits_truncate(index << BELOW_SHADER_READS));
+        stages.reads.iter_mut().zip(unions).for_each(|(read, state)| *read = union(usual, state));
         stages
     }
 
@@ -207,22 +242,20 @@ impl QueueStages {
 
     /// The same without the layout.
     pub(crate) fn half(&self, state: State, usage: Usage) -> Half {
-        let made;
-        let meanings = if usage.contains(Usage::INPUT_ATTACHMENT) {
-            made = self.meanings(usage);
-            &made
+        let (stages, access) = if usage.contains(Usage::INPUT_ATTACHMENT) {
+            union(&self.meanings(usage), state)
         } else {
             let [usual, unordered] = &self.usual;
-            if usage.contains(Usage::UNORDERED_ACCESS) { unordered } else { usual }
+            let meanings = if usage.contains(Usage::UNORDERED_ACCESS) { unordered } else { usual };
+            let (mut stages, mut access) = union(meanings, state.difference(State::SHADER_READ));
+            if state.intersects(State::SHADER_READ) {
+                let (readers, reads) = self.reads[shader_reads(state)];
+                stages |= readers;
+                access |= reads;
+            }
+            (stages, access)
         };
-        let mut found = Half { stages: Stages::empty(), access: Access::empty() };
-        let mut left = state.bits() & State::all().bits();
-        while left != 0 {
-            let (stages, access) = meanings[left.trailing_zeros() as usize];
-            found.stages |= stages;
-            found.access |= access;
-            left &= left - 1;
-        }
+        let mut found = Half { stages, access };
         let reads_structures = found.access.contains(Access::ACCELERATION_STRUCTURE_READ_KHR);
         if reads_structures && !self.shaders.ray_queries && found.stages.intersects(SHADERS) {
             // Shaders without ray queries must not be named beside it; this covers both.
@@ -260,13 +293,19 @@ impl QueueStages {
         meanings
     }
 
-    fn table(&self, usage: Usage) -> [(State, Stages, Access); 23] {
-        let ShaderStages { geometry, ray_tracing, ray_queries, structures } = self.shaders;
+    fn table(&self, usage: Usage) -> [(State, Stages, Access); 29] {
+        let ShaderStages { geometry, mesh, ray_tracing, ray_queries, structures } = self.shaders;
         let when = |on: bool, stages| if on { stages } else { Stages::empty() };
         let rays = when(ray_tracing, Stages::RAY_TRACING_SHADER_KHR);
         let build = when(structures, Stages::ACCELERATION_STRUCTURE_BUILD_KHR);
         let fragment = Stages::FRAGMENT_SHADER;
-        let others = geometry | Stages::COMPUTE_SHADER | rays;
+        let compute = Stages::COMPUTE_SHADER;
+        let others = geometry | mesh | compute | rays;
+        // A barrier without stages would order nothing: what the queue or the device does not have counts as another
+        // stage.
+        let or = |stages: Stages, other| if (stages & self.supported).is_empty() { other } else { stages };
+        let vertex = or(geometry, compute);
+        let (mesh, traced) = (or(mesh, vertex), or(rays | build, compute));
         let tests = Stages::EARLY_FRAGMENT_TESTS | Stages::LATE_FRAGMENT_TESTS;
         let (read, write) = (Access::SHADER_READ, Access::SHADER_WRITE);
         let is_input = usage.contains(Usage::INPUT_ATTACHMENT);
@@ -292,8 +331,10 @@ impl QueueStages {
             (State::PIXEL_SHADER, fragment, read | input),
             // Render passes load and store their input attachments as they do their targets.
             (State::PIXEL_SHADER, when(is_input, loads.0), loads.1),
-            (State::NON_PIXEL_SHADER, others, read),
-            (State::NON_PIXEL_SHADER, build, read),
+            (State::VERTEX_SHADER, vertex, read),
+            (State::MESH_SHADER, mesh, read),
+            (State::COMPUTE_SHADER, compute, read),
+            (State::RAY_TRACING_SHADER, traced, read),
             (State::INDIRECT, Stages::DRAW_INDIRECT, Access::INDIRECT_COMMAND_READ),
             (State::INDIRECT, build, Access::INDIRECT_COMMAND_READ),
             (State::COPY_SRC, Stages::TRANSFER, Access::TRANSFER_READ),
@@ -310,6 +351,10 @@ impl QueueStages {
             ),
             (State::UNORDERED_ACCESS, others | fragment, read | write),
             (State::UNORDERED_ACCESS, scratch, Access::ACCELERATION_STRUCTURE_WRITE_KHR),
+            (State::MESH_UNORDERED_ACCESS, mesh, read | write),
+            (State::COMPUTE_UNORDERED_ACCESS, compute, read | write),
+            (State::RAY_TRACING_UNORDERED_ACCESS, or(rays, compute), read | write),
+            (State::RAY_TRACING_UNORDERED_ACCESS, scratch, Access::ACCELERATION_STRUCTURE_WRITE_KHR),
             (State::RENDER_TARGET, output, target),
             (State::DEPTH_WRITE, tests, depth_read | depth_write),
             (State::DEPTH_WRITE, output, target),
@@ -336,6 +381,7 @@ mod tests {
             | Stages::FRAGMENT_SHADER.as_raw()
             | Stages::COMPUTE_SHADER.as_raw()
             | Stages::RAY_TRACING_SHADER_KHR.as_raw()
+            | Stages::PRE_RASTERIZATION_SHADERS.as_raw()
             | Stages::ALL_GRAPHICS.as_raw();
         const BUILD: u64 = Stages::ACCELERATION_STRUCTURE_BUILD_KHR.as_raw();
         const TESTS: u64 = Stages::EARLY_FRAGMENT_TESTS.as_raw() | Stages::LATE_FRAGMENT_TESTS.as_raw();
@@ -376,6 +422,7 @@ mod tests {
             Stages::EARLY_FRAGMENT_TESTS,
             Stages::LATE_FRAGMENT_TESTS,
             Stages::COLOR_ATTACHMENT_OUTPUT,
+            Stages::PRE_RASTERIZATION_SHADERS,
             Stages::ALL_GRAPHICS,
         ];
         if queue.contains(vk::QueueFlags::COMPUTE) {
@@ -397,10 +444,11 @@ mod tests {
         let plain = Stages::VERTEX_SHADER;
         let all = plain | Stages::GEOMETRY_SHADER | Stages::TESSELLATION_CONTROL_SHADER;
         let mut devices = Vec::new();
-        for geometry in [plain, all, Stages::ALL_GRAPHICS] {
+        let meshes = [Stages::empty(), Stages::ALL_GRAPHICS, Stages::PRE_RASTERIZATION_SHADERS];
+        for (geometry, mesh) in meshes.into_iter().flat_map(|mesh| [(plain, mesh), (all, mesh)]) {
             for ray_tracing in [false, true] {
                 for (structures, ray_queries) in [(false, false), (true, false), (true, true)] {
-                    devices.push(ShaderStages { geometry, ray_tracing, ray_queries, structures });
+                    devices.push(ShaderStages { geometry, mesh, ray_tracing, ray_queries, structures });
                 }
             }
         }
@@ -421,15 +469,18 @@ mod tests {
                         state.contains(State::ACCELERATION_STRUCTURE) && !device.structures;
                     for usage in [Usage::empty(), Usage::UNORDERED_ACCESS] {
                         let found = queue.of(*state, usage);
-                        let what = format!("{state:?} on {kind:?}: {found:?}");
-                        assert!(allowed(flags).contains(found.stages), "{what}");
-                        assert!(state.is_empty() || structures_missing || !found.stages.is_empty(), "{what}");
+                        let what = || format!("{state:?} on {kind:?}: {found:?}");
+                        assert!(allowed(flags).contains(found.stages), "{}", what());
+                        let is_known = state.is_empty() || structures_missing || !found.stages.is_empty();
+                        assert!(is_known, "{}", what());
                         // Except for ray tracing shaders, only ray queries read structures in shaders.
                         let reads = found.access.contains(Access::ACCELERATION_STRUCTURE_READ_KHR);
-                        assert!(!reads || device.ray_queries || !found.stages.intersects(SHADERS), "{what}");
+                        let is_query = device.ray_queries || !found.stages.intersects(SHADERS);
+                        assert!(!reads || is_query, "{}", what());
                         for (access, stages) in SUPPORTED {
                             let supported = found.stages.as_raw() & stages != 0;
-                            assert!(!found.access.contains(access) || supported, "{access:?} of {what}");
+                            let is_fine = !found.access.contains(access) || supported;
+                            assert!(is_fine, "{access:?} of {}", what());
                         }
                     }
                 }
@@ -453,6 +504,59 @@ mod tests {
         assert_eq!(queue.of(State::COMMON, Usage::empty()).stages, Stages::empty());
     }
 
+    /// Exactly the stages of the named shaders, for reads and for writes.
+    #[test]
+    fn states_of_one_kind_of_shaders_name_their_stages_alone() {
+        let mesh = Stages::PRE_RASTERIZATION_SHADERS;
+        let device = ShaderStages { geometry: Stages::VERTEX_SHADER, mesh, ..ShaderStages::default() };
+        let traced = ShaderStages { ray_tracing: true, structures: true, ..device };
+        let rays = Stages::RAY_TRACING_SHADER_KHR;
+        let build = Stages::ACCELERATION_STRUCTURE_BUILD_KHR;
+        let (vertex, compute) = (Stages::VERTEX_SHADER, Stages::COMPUTE_SHADER);
+        let (read, write) = (Access::SHADER_READ, Access::SHADER_READ | Access::SHADER_WRITE);
+        let scratch = Access::ACCELERATION_STRUCTURE_WRITE_KHR;
+        let [graphics, on_compute, _] = QUEUES.map(|(_, flags)| flags);
+        for (device, queue, state, stages, access) in [
+            (traced, graphics, State::VERTEX_SHADER, vertex, read),
+            (traced, graphics, State::MESH_SHADER, mesh, read),
+            (traced, graphics, State::COMPUTE_SHADER, compute, read),
+            (traced, graphics, State::RAY_TRACING_SHADER, rays | build, read),
+            (traced, graphics, State::NON_PIXEL_SHADER, vertex | mesh | compute | rays | build, read),
+            (
+                traced,
+                graphics,
+                State::COMPUTE_SHADER | State::PIXEL_SHADER,
+                compute | Stages::FRAGMENT_SHADER,
+                read,
+            ),
+            (traced, graphics, State::MESH_UNORDERED_ACCESS, mesh, write),
+            (traced, graphics, State::COMPUTE_UNORDERED_ACCESS, compute, write),
+            (traced, graphics, State::RAY_TRACING_UNORDERED_ACCESS, rays | build, write | scratch),
+            (traced, on_compute, State::COMPUTE_UNORDERED_ACCESS, compute, write),
+            (traced, on_compute, State::VERTEX_SHADER, compute, read),
+            (traced, on_compute, State::NON_PIXEL_SHADER, compute | rays | build, read),
+            (device, graphics, State::RAY_TRACING_SHADER, compute, read),
+            (device, on_compute, State::NON_PIXEL_SHADER, compute, read),
+        ] {
+            let found = QueueStages::new(device, queue).half(state, Usage::UNORDERED_ACCESS);
+            assert_eq!(found, Half { stages, access }, "{state:?} of {device:?}");
+        }
+    }
+
+    /// Unions of shader reads are looked up; other states are added to them.
+    #[test]
+    fn unions_have_the_stages_of_their_parts() {
+        let reads = || (0..=State::SHADER_READ.bits()).filter_map(State::from_bits);
+        let reads = || reads().filter(|state| State::SHADER_READ.contains(*state));
+        assert_eq!(reads().map(shader_reads).collect::<Vec<_>>(), (0..32).collect::<Vec<_>>());
+        for queue in devices().into_iter().map(|device| QueueStages::new(device, QUEUES[0].1)) {
+            for reads in reads().map(|reads| reads | State::INDIRECT) {
+                let parts = reads.iter().map(|part| queue.half(part, Usage::empty()));
+                assert_eq!(Some(queue.half(reads, Usage::empty())), parts.reduce(Half::or), "{reads:?}");
+            }
+        }
+    }
+
     /// The specification's chapter on render passes: the operations on depth attachments.
     #[test]
     fn attachments_of_depth_are_tested_stored_and_resolved() {
@@ -470,7 +574,8 @@ mod tests {
     /// Stages and accesses beyond bit 31 exist in synchronization2 only.
     #[test]
     fn flags_fit_the_older_barriers() {
-        for device in devices() {
+        for device in devices().into_iter().filter(|device| device.mesh != Stages::PRE_RASTERIZATION_SHADERS)
+        {
             for (_, flags) in QUEUES {
                 let queue = QueueStages::new(device, flags);
                 for state in State::all().iter() {

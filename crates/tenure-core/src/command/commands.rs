@@ -733,5 +733,5 @@ fn refused(name: &Name, source: StateError) -> Error {
 
 /// True for read states whose only Vulkan layout is `GENERAL`, the layout of unordered access.
 fn has_no_layout(state: State) -> bool {
-    state != State::UNORDERED_ACCESS && Layout::of(state) == Layout::General
+    !state.intersects(State::UNORDERED) && Layout::of(state) == Layout::General
 }

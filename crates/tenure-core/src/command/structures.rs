@@ -14,7 +14,7 @@ impl<D: Device> Commands<D> {
     /// A build of bottom-level structures, a build of a top-level structure over them, and a trace through that are three steps
     /// with this call between them. Structures built in one step need one call for all of them, before the first build of the
     /// step. Other resources are declared by [`use_resource`](Self::use_resource): the inputs of a build (vertices, indices,
-    /// transforms, instances) in [`State::NON_PIXEL_SHADER`].
+    /// transforms, instances) in [`State::RAY_TRACING_SHADER`].
     ///
     /// # Errors
     /// As [`use_resource`](Self::use_resource).

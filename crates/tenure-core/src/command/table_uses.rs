@@ -15,7 +15,7 @@ impl<D: Device> Commands<D> {
     /// | descriptor | state |
     /// | --- | --- |
     /// | read-only buffer, sampled texture (also depth) | the shader states of `stages` |
-    /// | writable buffer or texture | [`State::UNORDERED_ACCESS`] |
+    /// | writable buffer or texture | [`State::UNORDERED_ACCESS`], or that of `stages` alone |
     /// | constants | [`State::VERTEX_OR_CONSTANT`] |
     /// | input attachment | [`State::PIXEL_SHADER`] |
     /// | acceleration structure | [`State::ACCELERATION_STRUCTURE`] |

@@ -270,7 +270,7 @@ impl<D: Device> Moving<'_, D> {
 /// there, while shaders have read without a barrier. The copy of the move needs that barrier, to every read state that the
 /// buffer allows.
 fn state_after_move<D: Device>(buffer: &ApiResource<D>, before: State) -> State {
-    if before == State::COMMON || before == State::UNORDERED_ACCESS {
+    if before == State::COMMON || before.intersects(State::UNORDERED) {
         return before;
     }
     let reads = State::VERTEX_OR_CONSTANT

@@ -16,6 +16,14 @@ pub enum ShaderStages {
     NonPixel,
     /// All shaders: [`State::SHADER_READ`]. Only graphics queues have pixel shaders.
     All,
+    /// Vertex, tessellation and geometry shaders: [`State::VERTEX_SHADER`].
+    Vertex,
+    /// Mesh and task (amplification) shaders: [`State::MESH_SHADER`] and [`State::MESH_UNORDERED_ACCESS`].
+    Mesh,
+    /// Compute shaders: [`State::COMPUTE_SHADER`] and [`State::COMPUTE_UNORDERED_ACCESS`].
+    Compute,
+    /// The shaders of ray tracing pipelines: [`State::RAY_TRACING_SHADER`] and [`State::RAY_TRACING_UNORDERED_ACCESS`].
+    RayTracing,
 }
 
 impl ShaderStages {
@@ -25,6 +33,20 @@ impl ShaderStages {
             Self::Pixel => State::PIXEL_SHADER,
             Self::NonPixel => State::NON_PIXEL_SHADER,
             Self::All => State::SHADER_READ,
+            Self::Vertex => State::VERTEX_SHADER,
+            Self::Mesh => State::MESH_SHADER,
+            Self::Compute => State::COMPUTE_SHADER,
+            Self::RayTracing => State::RAY_TRACING_SHADER,
+        }
+    }
+
+    /// The state for writes.
+    pub(super) const fn writes(self) -> State {
+        match self {
+            Self::Pixel | Self::NonPixel | Self::All | Self::Vertex => State::UNORDERED_ACCESS,
+            Self::Mesh => State::MESH_UNORDERED_ACCESS,
+            Self::Compute => State::COMPUTE_UNORDERED_ACCESS,
+            Self::RayTracing => State::RAY_TRACING_UNORDERED_ACCESS,
         }
     }
 }

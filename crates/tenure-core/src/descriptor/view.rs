@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::descriptor_store::CpuSlot;
 use crate::device::{
     Allowed, Api, BindingKind, BufferAccess, BufferView, DescriptorKind, Device, DeviceError, Elements,
-    Format, Properties, State, Usage,
+    Format, Properties, Usage,
 };
 use crate::held_objects::LazyHeldObjects;
 use crate::memory::{MakeRoom, MemoryUse, MovableBacking};
@@ -116,7 +116,7 @@ impl<D: Device> ViewInner<D> {
     /// The declared use of its resource; `None` for targets.
     pub(super) fn shown(&self, stages: ShaderStages) -> Option<ShownUse<'_, D>> {
         let binding = self.binding?;
-        let state = if self.is_written { State::UNORDERED_ACCESS } else { read_state(binding, stages) };
+        let state = if self.is_written { stages.writes() } else { read_state(binding, stages) };
         Some(ShownUse { resource: &self.resource, part: self.part, state })
     }
 

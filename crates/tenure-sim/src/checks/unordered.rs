@@ -7,6 +7,7 @@ use crate::execution::{Execution, Use};
 use crate::hazard::{Checks, HazardKind};
 use crate::layout::Ranges;
 use crate::resource::{Part, ResourceState};
+use crate::states::covered;
 
 impl Execution<'_> {
     pub(crate) fn check_unordered(&self, used: &Use<'_>, ranges: &Ranges) {
@@ -41,7 +42,7 @@ impl Execution<'_> {
     fn unordered_states(&self) -> State {
         let copies =
             if self.shared.promotes() { State::COMMON } else { State::COPY_DST | State::RESOLVE_DST };
-        State::UNORDERED_ACCESS | copies
+        State::UNORDERED | copies
     }
 
     /// Applies a transition of these bytes: the accesses that it follows, directly or by earlier barriers, are
@@ -57,7 +58,8 @@ impl Execution<'_> {
         if rewrites {
             unordered.forget(ranges);
         } else {
-            unordered.barrier(ranges, (before, after), after.intersects(self.unordered_states()));
+            let is_end = after.intersects(self.unordered_states());
+            unordered.barrier(ranges, (covered(before), after), is_end);
         }
     }
 }

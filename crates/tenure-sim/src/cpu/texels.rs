@@ -22,7 +22,7 @@ const STATES: State = State::SHADER_READ
     .union(State::RESOLVE_SRC)
     .union(State::COPY_DST)
     .union(State::RESOLVE_DST)
-    .union(State::UNORDERED_ACCESS);
+    .union(State::UNORDERED);
 
 impl Shared {
     pub(crate) fn texture_write_states(&self, info: &TextureInfo) -> State {

@@ -41,18 +41,18 @@ impl What {
         }
     }
 
-    /// The states in which it may be used, and its kind in messages: any of these read states, or this write
-    /// state. No states for samplers.
+    /// The states in which it may be used, and its kind in messages: any of these read states, or one of these write
+    /// states. No states for samplers.
     const fn form(&self) -> (State, &'static str) {
         match self {
             Self::Buffer { view, .. } => match view.access {
                 BufferAccess::Constants => (State::VERTEX_OR_CONSTANT, "a view of constants"),
                 BufferAccess::Read(_) => (State::SHADER_READ, "a view of a buffer to read"),
-                BufferAccess::ReadWrite(_) => (State::UNORDERED_ACCESS, "a view of a buffer to write"),
+                BufferAccess::ReadWrite(_) => (State::UNORDERED, "a view of a buffer to write"),
             },
             Self::Texture { view, .. } => match view.access {
                 TextureAccess::Sampled => (State::SHADER_READ, "a view of a texture to read"),
-                TextureAccess::Storage => (State::UNORDERED_ACCESS, "a view of a texture to write"),
+                TextureAccess::Storage => (State::UNORDERED, "a view of a texture to write"),
                 TextureAccess::RenderTarget => (State::RENDER_TARGET, "a colour target"),
                 TextureAccess::DepthStencil { read_only: true } => {
                     (State::DEPTH_READ, "a depth target to read")

@@ -76,7 +76,7 @@ impl Execution<'_> {
                 repeat(first, rest);
             }
         }
-        self.write_out(out, bytes);
+        self.write_out(out, bytes, state);
     }
 
     /// Samples the middle of the first viewed mip: four channels of a byte, each as a word.
@@ -98,7 +98,7 @@ impl Execution<'_> {
             (Some(_), Some(other)) => self.wrong(texture, &other, "it is sampled"),
             _ => {}
         }
-        self.write_out(out, &words);
+        self.write_out(out, &words, state);
     }
 
     /// The sampler of a descriptor, alone or combined with a texture.
@@ -144,9 +144,14 @@ impl Execution<'_> {
         sums.map(|sum| (sum + texels / 2) / texels.max(1))
     }
 
-    fn write_out(&mut self, (out, offset): (&Arc<ResourceState>, u64), bytes: &[u8]) {
+    /// Writes the result of a dispatch that reads in `state`.
+    fn write_out(&mut self, (out, offset): (&Arc<ResourceState>, u64), bytes: &[u8], state: State) {
         let span = Span::Bytes { start: offset, end: offset + bytes.len() as u64 };
-        if self.uses_one(out, span, State::UNORDERED_ACCESS) {
+        let written = match state {
+            State::COMPUTE_SHADER => State::COMPUTE_UNORDERED_ACCESS,
+            _ => State::UNORDERED_ACCESS,
+        };
+        if self.uses_one(out, span, written) {
             out.memory.write(offset, bytes);
         }
     }

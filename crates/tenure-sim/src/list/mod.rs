@@ -179,7 +179,7 @@ impl List {
     /// runs: the bytes or the subresources of its view. See [`use_buffer`](Self::use_buffer).
     ///
     /// The state implies the kind of descriptor: `VERTEX_OR_CONSTANT` for constants, shader reads for read-only
-    /// views, `UNORDERED_ACCESS` for writable ones, the target states for targets, and `COMMON` for samplers.
+    /// views, unordered accesses for writable ones, the target states for targets, and `COMMON` for samplers.
     /// Targets are found in the heap that is not shader-visible, and are read at the time of the call.
     pub fn use_descriptor(&self, at: DescriptorAt<'_>, state: State) {
         let command = self.shader_state(state).and_then(|()| At::record(&self.queues.properties, at));
@@ -187,9 +187,9 @@ impl List {
     }
 
     /// A dispatch that reads, in `state`, the first `size` bytes that a descriptor shows and writes them to a
-    /// buffer, which is in `UNORDERED_ACCESS`. For a typed buffer or a texture it repeats the first texel, or
-    /// block of texels, of the first viewed mip and layer. Bytes outside the view, or without a resource, read as
-    /// zero. At most 4,096 bytes.
+    /// buffer, which is in `UNORDERED_ACCESS`, and may be in `COMPUTE_UNORDERED_ACCESS` for `COMPUTE_SHADER`. For a typed
+    /// buffer or a texture it repeats the first texel, or block of texels, of the first viewed mip and layer. Bytes
+    /// outside the view, or without a resource, read as zero. At most 4,096 bytes.
     pub fn read_descriptor(
         &self,
         at: DescriptorAt<'_>,
@@ -212,8 +212,8 @@ impl List {
 
     /// A dispatch that samples a texture, in `state`, in the middle of the first viewed mip and layer, with a
     /// sampler's filter for texels larger than pixels. Writes the four channels, a byte each in an `Rgba8Unorm`
-    /// texture, as four words of 32 bits to a buffer, which is in `UNORDERED_ACCESS`; missing resources give
-    /// zero.
+    /// texture, as four words of 32 bits to a buffer, in states as for [`read_descriptor`](Self::read_descriptor); missing
+    /// resources give zero.
     pub fn sample_descriptor(
         &self,
         sampler: DescriptorAt<'_>,

@@ -8,6 +8,7 @@ use tenure_core::device::{MAX_QUEUES, QueueId, State};
 
 use crate::interval::IntervalSet;
 use crate::layout::Ranges;
+use crate::states::covered;
 
 /// The last time at which each queue made its writes in each state visible. Times are logical: each write and
 /// each barrier is one later than the one executed before it.
@@ -25,7 +26,7 @@ impl HostBarriers {
     /// A barrier on a queue.
     pub(crate) fn note(&self, queue: QueueId, written: State) {
         let now = self.tick();
-        for state in written.iter() {
+        for state in covered(written).iter() {
             self.at(queue, state).store(now, Ordering::Release);
         }
     }

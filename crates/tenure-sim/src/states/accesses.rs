@@ -13,6 +13,11 @@ use tenure_core::device::{QueueId, QueueSerial, State};
 /// States that are ordered by barriers even against themselves.
 const EXCLUSIVE: State = State::WRITES.union(State::ACCELERATION_STRUCTURE);
 
+/// The states that a barrier covers which names these: accesses of all shaders include those of one stage alone.
+pub(crate) fn covered(state: State) -> State {
+    if state.contains(State::UNORDERED_ACCESS) { state | State::UNORDERED } else { state }
+}
+
 /// One access in one state, or a barrier that wrote: a change of layout, or the taking over of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Access {
@@ -91,6 +96,7 @@ impl Accesses {
 
     /// A barrier on a queue without a rewrite.
     pub(crate) fn barrier(&mut self, known: Known, before: State, after: State) {
+        let (before, after) = (covered(before), covered(after));
         let mine = self.0.iter_mut().filter(|access| access.at.queue == known.at.queue);
         for access in mine.filter(|access| access.precedes(known, before)) {
             access.reach |= after;
@@ -99,6 +105,7 @@ impl Accesses {
 
     /// The queue's accesses that a barrier from `before` does not come after, if any.
     pub(crate) fn left_open(&self, known: Known, before: State) -> Option<State> {
+        let before = covered(before);
         let open = self.0.iter().filter(|access| !access.precedes(known, before));
         open.map(Access::named).reduce(State::union)
     }
@@ -106,7 +113,7 @@ impl Accesses {
     /// A barrier after all accesses, which writes: only the barrier and its state after remain.
     pub(crate) fn rewrite(&mut self, known: Known, after: State) {
         self.0.clear();
-        self.0.push(Access { at: known.at, state: State::COMMON, write: true, reach: after });
+        self.0.push(Access { at: known.at, state: State::COMMON, write: true, reach: covered(after) });
     }
 
     /// The states in which a queue has used it since it was last written or moved.

@@ -113,6 +113,11 @@ impl Explicit {
         owned.and(placed).and(ordered).and(sequence)
     }
 
+    /// A barrier between unordered accesses.
+    pub(crate) fn order_unordered(&mut self, point: ExecutionPoint) {
+        self.accesses.barrier(point.known(), State::UNORDERED_ACCESS, State::UNORDERED_ACCESS);
+    }
+
     /// True when a barrier changes the layout, which is a write.
     pub(crate) fn rewrites(&self, before: State, after: State) -> bool {
         self.layout.is_some_and(|layout| before.is_empty() || layout != layout.of(after))
@@ -261,15 +266,20 @@ impl Stages {
 /// `D3D12_BARRIER_SYNC` of a union of states.
 fn stages(state: State) -> Stages {
     const PIXEL: u32 = 1;
-    const NON_PIXEL: u32 = 2;
-    const SHADING: u32 = PIXEL | NON_PIXEL;
+    const COMPUTE: u32 = 2;
+    /// Mesh shaders are in it.
+    const VERTEX: u32 = 512;
+    const RAYS: u32 = 1024;
+    const SHADING: u32 = PIXEL | COMPUTE | VERTEX | RAYS;
     const COPY: u32 = 4;
     const RESOLVE: u32 = 8;
     const DEPTH: u32 = 16;
-    let table: [(State, u32); 11] = [
+    let table: [(State, u32); 13] = [
         (State::VERTEX_OR_CONSTANT | State::UNORDERED_ACCESS, SHADING),
         (State::PIXEL_SHADER, PIXEL),
-        (State::NON_PIXEL_SHADER, NON_PIXEL),
+        (State::VERTEX_SHADER | State::MESH_SHADER | State::MESH_UNORDERED_ACCESS, VERTEX),
+        (State::COMPUTE_SHADER | State::COMPUTE_UNORDERED_ACCESS, COMPUTE),
+        (State::RAY_TRACING_SHADER | State::RAY_TRACING_UNORDERED_ACCESS, RAYS),
         (State::ACCELERATION_STRUCTURE, SHADING | 128),
         (State::COPY_SRC | State::COPY_DST, COPY),
         (State::RESOLVE_SRC | State::RESOLVE_DST, RESOLVE),

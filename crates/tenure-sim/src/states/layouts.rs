@@ -27,7 +27,7 @@ impl Enhanced {
     const TABLE: [(Self, State); 8] = [
         (Self::Common, IN_COMMON),
         (Self::RenderTarget, State::RENDER_TARGET),
-        (Self::UnorderedAccess, State::UNORDERED_ACCESS),
+        (Self::UnorderedAccess, State::UNORDERED),
         (Self::DepthStencilWrite, State::DEPTH_WRITE.union(State::DEPTH_READ)),
         (Self::DepthStencilRead, State::DEPTH_READ),
         (Self::ResolveSource, State::RESOLVE_SRC),

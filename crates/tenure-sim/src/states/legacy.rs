@@ -15,6 +15,15 @@ use super::{ExecutionPoint, Wrong};
 /// The states to which a texture is promoted from `COMMON`.
 const TEXTURE_PROMOTION: State = State::SHADER_READ.union(State::COPY_SRC).union(State::COPY_DST);
 
+/// The state without the stages of unordered accesses, which resource states do not distinguish. Those of shader reads stay, so
+/// that a use is found that other APIs would not order.
+const fn without_stages(state: State) -> State {
+    match state.intersects(State::UNORDERED) {
+        true => state.difference(State::UNORDERED).union(State::UNORDERED_ACCESS),
+        false => state,
+    }
+}
+
 /// The state of one subresource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Legacy {
@@ -27,6 +36,7 @@ pub(crate) struct Legacy {
 
 impl Legacy {
     pub(crate) fn use_as(&mut self, point: ExecutionPoint, buffer: bool, wanted: State) -> Result<(), Wrong> {
+        let wanted = without_stages(wanted);
         let found = self.come_to(point).and_then(|()| self.promote(buffer, wanted));
         if found.is_err() {
             // A mistake is reported once; from here on it counts as corrected.
@@ -50,7 +60,7 @@ impl Legacy {
 
     /// As a peer has left it.
     pub(crate) const fn acquired(point: ExecutionPoint, state: State) -> Self {
-        Self { state, implied: false, at: Some(point.at) }
+        Self { state: without_stages(state), implied: false, at: Some(point.at) }
     }
 
     pub(crate) fn transition(
@@ -59,8 +69,8 @@ impl Legacy {
         before: State,
         after: State,
     ) -> Result<(), Wrong> {
-        let found = self.check_before(before);
-        self.enter(after);
+        let found = self.check_before(without_stages(before));
+        self.enter(without_stages(after));
         self.at = Some(point.at);
         found
     }

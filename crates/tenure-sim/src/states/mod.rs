@@ -16,6 +16,7 @@ use tenure_core::device::{
 };
 
 use self::accesses::Known;
+pub(crate) use self::accesses::covered;
 use self::explicit::Explicit;
 use self::legacy::Legacy;
 use crate::hazard::HazardKind;
@@ -92,13 +93,7 @@ fn shown(state: &State) -> Shown {
 
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
-            return f.write_str("COMMON");
-        }
-        for (index, (name, _)) in self.0.iter_names().enumerate() {
-            write!(f, "{}{name}", if index == 0 { "" } else { "|" })?;
-        }
-        Ok(())
+        f.write_str(&self.0.to_string().replace(" | ", "|"))
     }
 }
 
@@ -230,6 +225,13 @@ impl States {
         };
         self.merge();
         found
+    }
+
+    /// A barrier between unordered accesses by shaders of any stage.
+    pub(crate) fn order_unordered(&mut self, point: ExecutionPoint) {
+        if let Model::Explicit(parts) = &mut self.model {
+            parts.entries.iter_mut().for_each(|part| part.order_unordered(point));
+        }
     }
 
     /// A write of texels of subresources by the CPU, while the GPU does not use them.

@@ -80,6 +80,42 @@ fn states_that_a_barrier_does_not_name_miss_the_write() {
     }
 }
 
+/// A barrier for one kind of shaders orders nothing for the others, for reads and for writes.
+#[test]
+fn a_barrier_for_compute_alone_leaves_vertex_shaders_out() {
+    const COMPUTE_WRITE: State = State::COMPUTE_UNORDERED_ACCESS;
+    const RAYS_WRITE: State = State::RAY_TRACING_UNORDERED_ACCESS;
+    for profile in explicit() {
+        for (write, [before, after], read, is_ordered) in [
+            (State::COPY_DST, [State::COPY_DST, State::COMPUTE_SHADER], State::COMPUTE_SHADER, true),
+            (State::COPY_DST, [State::COPY_DST, State::COMPUTE_SHADER], State::VERTEX_SHADER, false),
+            (State::COPY_DST, [State::COPY_DST, State::COMPUTE_SHADER], State::MESH_SHADER, false),
+            (State::COPY_DST, [State::COPY_DST, State::COMPUTE_SHADER], State::NON_PIXEL_SHADER, false),
+            (State::COPY_DST, [State::COPY_DST, State::NON_PIXEL_SHADER], State::MESH_SHADER, true),
+            (State::COPY_DST, [State::COPY_DST, State::VERTEX_SHADER], State::COMPUTE_SHADER, false),
+            (COMPUTE_WRITE, [COMPUTE_WRITE, State::RAY_TRACING_SHADER], State::RAY_TRACING_SHADER, true),
+            (COMPUTE_WRITE, [COMPUTE_WRITE, State::RAY_TRACING_SHADER], State::COMPUTE_SHADER, false),
+            (COMPUTE_WRITE, [COMPUTE_WRITE, COMPUTE_WRITE], State::UNORDERED_ACCESS, false),
+            (COMPUTE_WRITE, [COMPUTE_WRITE, State::UNORDERED_ACCESS], RAYS_WRITE, true),
+            (COMPUTE_WRITE, [State::UNORDERED_ACCESS, State::PIXEL_SHADER], State::PIXEL_SHADER, true),
+            (RAYS_WRITE, [COMPUTE_WRITE, State::PIXEL_SHADER], State::PIXEL_SHADER, false),
+            (State::UNORDERED_ACCESS, [COMPUTE_WRITE, State::PIXEL_SHADER], State::PIXEL_SHADER, false),
+        ] {
+            let device = manual(profile);
+            let usage = READ | Usage::COPY_DST | Usage::UNORDERED_ACCESS;
+            let rock = committed(&device, "rock", &buffer(256, usage));
+            submit(&device, GRAPHICS, 1, &[], |list| {
+                list.use_buffer(&rock, 0, 256, write);
+                transition(list, &rock, before, after);
+                list.use_buffer(&rock, 0, 256, read);
+            });
+            let found = hazards(&device);
+            assert_eq!(found.is_empty(), is_ordered, "{write} | {before} to {after} | {read}: {found:?}");
+            assert!(found.iter().all(|hazard| hazard.to_string().contains("rock")), "{found:?}");
+        }
+    }
+}
+
 /// Direct3D 12 finishes and flushes everything where a submission ends; Vulkan does not.
 #[test]
 fn the_end_of_a_submission_orders_everything_on_direct3d() {

@@ -114,7 +114,7 @@ impl D3d12Layout {
             Self::Common
         } else if State::RENDER_TARGET.contains(state) {
             Self::RenderTarget
-        } else if State::UNORDERED_ACCESS.contains(state) {
+        } else if State::UNORDERED.contains(state) {
             Self::UnorderedAccess
         } else if State::DEPTH_WRITE.contains(state) {
             Self::DepthWrite

@@ -22,7 +22,8 @@
 //! | read → read, contained | nothing | nothing if the layout is the same |
 //! | read → read, wider | nothing while promoted, else transition to the union | transition to the union if the layout is the same, else to the wanted state |
 //! | read → write, write → read, write → other write | transition | transition |
-//! | unordered → unordered | unordered barrier | unordered barrier |
+//! | unordered → unordered | unordered barrier | unordered barrier; of one stage alone: transition into the same state |
+//! | unordered → unordered of other stages | transition, which is an unordered barrier | transition |
 //! | other write → same write | nothing | transition into the same state |
 //!
 //! The last two lines apply to uses that depend on each other; uses declared as overlapping need no barrier. The wider read

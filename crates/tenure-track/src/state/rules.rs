@@ -27,7 +27,11 @@ impl ResourceKind {
 const PROMOTED_TEXTURE: State = State::SHADER_READ.union(State::COPY_SRC).union(State::COPY_DST);
 
 /// States ordered by unordered barriers; builds of acceleration structures write in a state that is otherwise read-only.
-const UNORDERED: State = State::UNORDERED_ACCESS.union(State::ACCELERATION_STRUCTURE);
+const UNORDERED: State = State::UNORDERED.union(State::ACCELERATION_STRUCTURE);
+
+/// Unordered accesses of one kind of shaders alone. Unordered barriers name the stages of all shaders, transitions those of
+/// their states.
+const OF_ONE_STAGE: State = State::UNORDERED.difference(State::UNORDERED_ACCESS);
 
 /// Exclusive states: states with GPU writes, and the state of presentation, which queues do not order.
 const EXCLUSIVE: State = State::WRITES.union(State::ACCELERATION_STRUCTURE).union(State::PRESENT);
@@ -152,6 +156,7 @@ impl Rules {
     const fn repeat(self, state: State, ordered: bool) -> Step {
         match self.model {
             _ if !ordered || state.contains(State::PRESENT) => Step::Keep,
+            StateModel::Explicit if OF_ONE_STAGE.contains(state) => Step::Transition(state),
             _ if is_unordered(state) => Step::Unordered,
             StateModel::Promotion => Step::Keep,
             StateModel::Explicit => Step::Transition(state),

@@ -520,3 +520,43 @@ fn releases_to_a_peer_come_after_all_uses() {
         }
     }
 }
+
+/// What only compute shaders read and write is ordered for them alone, by transitions into the same state where
+/// barriers name stages.
+#[test]
+fn accesses_of_one_stage_are_ordered_for_that_stage() {
+    let (write, read) = (State::COMPUTE_UNORDERED_ACCESS, State::COMPUTE_SHADER);
+    for model in [StateModel::Explicit, StateModel::Promotion] {
+        let data = buffer(Usage::UNORDERED_ACCESS | Usage::SHADER_READ);
+        let mut tracker = Tracker::new(model, QueueKind::Graphics);
+        let mut barrier = |state| {
+            tracker.require(&data, ALL, state).unwrap();
+            let barriers: Vec<_> = tracker.flush().collect();
+            barriers.first().map(|barrier| match barrier {
+                StateBarrier::Transition { before, after, .. } => Some((*before, *after)),
+                _ => None,
+            })
+        };
+        let is_explicit = model == StateModel::Explicit;
+        assert_eq!(barrier(write), None);
+        assert_eq!(barrier(write), Some(is_explicit.then_some((write, write))));
+        assert_eq!(barrier(read), Some(Some((write, read))));
+        assert_eq!(barrier(read), None);
+        // Vertex shaders have not waited for the write.
+        assert_eq!(barrier(State::VERTEX_SHADER), Some(Some((read, read | State::VERTEX_SHADER))));
+        assert_eq!(barrier(read), None, "a part of the union");
+        assert_eq!(
+            barrier(State::UNORDERED_ACCESS),
+            Some(Some((read | State::VERTEX_SHADER, State::UNORDERED_ACCESS)))
+        );
+        assert_eq!(barrier(write), Some(Some((State::UNORDERED_ACCESS, write))));
+    }
+    for queue in [QueueKind::Compute, QueueKind::Graphics] {
+        let data = buffer(Usage::UNORDERED_ACCESS);
+        let mut tracker = Tracker::new(StateModel::Explicit, queue);
+        let is_taken = tracker.require(&data, ALL, State::MESH_UNORDERED_ACCESS).is_ok();
+        assert_eq!(is_taken, queue == QueueKind::Graphics);
+        let two = tracker.require(&data, ALL, write | State::UNORDERED_ACCESS);
+        assert!(matches!(two, Err(StateError::InvalidCombination { .. })));
+    }
+}

@@ -24,7 +24,7 @@ pub(crate) fn layout(rules: Rules, state: State) -> &'static str {
         (SHADERS | State::COPY_SRC, "COMMON"),
         (State::COPY_DST, "COMMON"),
         (State::RENDER_TARGET, "RENDER_TARGET"),
-        (State::UNORDERED_ACCESS, "UNORDERED_ACCESS"),
+        (State::UNORDERED, "UNORDERED_ACCESS"),
         (State::DEPTH_WRITE, "DEPTH_STENCIL_WRITE"),
         (State::DEPTH_READ, "DEPTH_STENCIL_READ"),
         (State::RESOLVE_SRC, "RESOLVE_SOURCE"),
@@ -114,9 +114,9 @@ pub(crate) fn judge(rules: Rules, program: &Program, skipped: Option<usize>) -> 
                 }
                 Event::Initialize { .. } => return Err(format!("{event:?}: leaving `COMMON` does that")),
                 Event::Unordered { resource } => {
-                    let both = [State::UNORDERED_ACCESS, State::ACCELERATION_STRUCTURE];
+                    let ordered = State::UNORDERED | State::ACCELERATION_STRUCTURE;
                     for sub in &mut subs[resource] {
-                        both.iter().for_each(|state| sub.pick_up(&point, *state, *state));
+                        ordered.iter().for_each(|state| sub.pick_up(&point, state, state));
                     }
                 }
                 Event::Aliasing { resource, from, to } => {

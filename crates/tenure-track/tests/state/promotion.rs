@@ -170,7 +170,7 @@ impl Sub {
             self.state = union;
             self.promoted = true;
         }
-        if wanted == State::UNORDERED_ACCESS || wanted == State::ACCELERATION_STRUCTURE {
+        if wanted.intersects(State::UNORDERED | State::ACCELERATION_STRUCTURE) {
             if self.unordered && ordered {
                 return Err("no unordered barrier".into());
             }

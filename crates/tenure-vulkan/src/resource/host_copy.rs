@@ -18,7 +18,7 @@ const STATES: [State; 4] = [
     State::SHADER_READ,
     State::COPY_SRC.union(State::RESOLVE_SRC),
     State::COPY_DST.union(State::RESOLVE_DST),
-    State::UNORDERED_ACCESS,
+    State::UNORDERED,
 ];
 
 /// The states in whose layouts the CPU may write images.

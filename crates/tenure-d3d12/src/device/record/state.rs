@@ -12,6 +12,7 @@ use windows::Win32::Graphics::Direct3D12::{
     D3D12_RESOURCE_STATES,
 };
 
+/// The states of each bit. Resource states do not distinguish the stages of shaders other than pixel shaders.
 const TABLE: [(State, D3D12_RESOURCE_STATES); 15] = [
     (State::VERTEX_OR_CONSTANT, D3D12_RESOURCE_STATE_VERTEX_AND_CONSTANT_BUFFER),
     (State::INDEX, D3D12_RESOURCE_STATE_INDEX_BUFFER),
@@ -22,7 +23,7 @@ const TABLE: [(State, D3D12_RESOURCE_STATES); 15] = [
     (State::RESOLVE_SRC, D3D12_RESOURCE_STATE_RESOLVE_SOURCE),
     (State::DEPTH_READ, D3D12_RESOURCE_STATE_DEPTH_READ),
     (State::ACCELERATION_STRUCTURE, D3D12_RESOURCE_STATE_RAYTRACING_ACCELERATION_STRUCTURE),
-    (State::UNORDERED_ACCESS, D3D12_RESOURCE_STATE_UNORDERED_ACCESS),
+    (State::UNORDERED, D3D12_RESOURCE_STATE_UNORDERED_ACCESS),
     (State::RENDER_TARGET, D3D12_RESOURCE_STATE_RENDER_TARGET),
     (State::DEPTH_WRITE, D3D12_RESOURCE_STATE_DEPTH_WRITE),
     (State::COPY_DST, D3D12_RESOURCE_STATE_COPY_DEST),
@@ -43,7 +44,7 @@ const TABLE: [(State, D3D12_RESOURCE_STATES); 15] = [
 pub fn to_resource_states(state: State) -> D3D12_RESOURCE_STATES {
     TABLE
         .iter()
-        .filter(|(bit, _)| state.contains(*bit))
+        .filter(|(bits, _)| state.intersects(*bits))
         .fold(D3D12_RESOURCE_STATE_COMMON, |states, (_, also)| states | *also)
 }
 
@@ -58,13 +59,13 @@ mod tests {
     use super::{TABLE, to_resource_states};
 
     #[test]
-    fn every_state_has_bits_of_its_own() {
+    fn every_state_has_bits_of_its_own_but_those_of_stages() {
         let all = TABLE.iter().fold(State::COMMON, |all, (state, _)| all | *state);
         assert_eq!(all, State::all());
         let mut seen = D3D12_RESOURCE_STATE_COMMON;
-        for state in State::all().difference(State::PRESENT).iter() {
-            let states = to_resource_states(state);
+        for (state, states) in TABLE.into_iter().filter(|(state, _)| *state != State::PRESENT) {
             assert!(states.0 != 0 && (states & seen).0 == 0, "{state:?}");
+            assert!(state.iter().all(|bit| to_resource_states(bit) == states), "{state:?}");
             seen |= states;
         }
         assert_eq!(to_resource_states(State::COMMON), D3D12_RESOURCE_STATE_COMMON);

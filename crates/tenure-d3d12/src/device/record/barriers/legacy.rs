@@ -3,7 +3,7 @@
 use std::mem::ManuallyDrop;
 
 use smallvec::SmallVec;
-use tenure_core::device::{Barrier, ResourceDesc, Subresource};
+use tenure_core::device::{Barrier, ResourceDesc, State, Subresource};
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_RESOURCE_ALIASING_BARRIER, D3D12_RESOURCE_BARRIER, D3D12_RESOURCE_BARRIER_0,
     D3D12_RESOURCE_BARRIER_ALL_SUBRESOURCES, D3D12_RESOURCE_BARRIER_FLAG_NONE,
@@ -76,10 +76,15 @@ fn translate(barrier: &Barrier<'_, Device>, out: &mut Barriers) {
     match *barrier {
         Barrier::Transition { resource, subresource, before, after, .. } => {
             let states = (to_resource_states(before), to_resource_states(after));
-            // A barrier between equal states is an error; it would do nothing.
-            if states.0 != states.1 {
-                let moved = subresources(&resource.desc, subresource);
-                out.extend(moved.iter().map(|index| transition(&resource.raw, *index, states)));
+            match states.0 != states.1 {
+                true => {
+                    let moved = subresources(&resource.desc, subresource);
+                    out.extend(moved.iter().map(|index| transition(&resource.raw, *index, states)));
+                }
+                // Accesses of other stages are in the same resource state.
+                false if after.intersects(State::UNORDERED) => out.push(unordered(&resource.raw)),
+                // A barrier between equal states is an error; it would do nothing.
+                false => {}
             }
         }
         Barrier::Unordered { resource } => out.push(unordered(&resource.raw)),

@@ -26,7 +26,7 @@ fn check_usage(resource: &Resource, state: State) -> Result<(), DeviceError> {
     const FLAGGED: State = State::RENDER_TARGET
         .union(State::DEPTH_READ)
         .union(State::DEPTH_WRITE)
-        .union(State::UNORDERED_ACCESS)
+        .union(State::UNORDERED)
         .union(State::ACCELERATION_STRUCTURE);
     let usage = resource.desc.usage();
     let is_depth = usage.contains(Usage::DEPTH_STENCIL);

@@ -193,10 +193,28 @@ fn equivalents() -> Vec<(State, Access, Sync)> {
         ),
         (State::DEPTH_WRITE, D3D12_BARRIER_ACCESS_DEPTH_STENCIL_WRITE, D3D12_BARRIER_SYNC_DEPTH_STENCIL),
         (State::DEPTH_READ, D3D12_BARRIER_ACCESS_DEPTH_STENCIL_READ, D3D12_BARRIER_SYNC_DEPTH_STENCIL),
+        (State::VERTEX_SHADER, D3D12_BARRIER_ACCESS_SHADER_RESOURCE, D3D12_BARRIER_SYNC_VERTEX_SHADING),
+        (State::MESH_SHADER, D3D12_BARRIER_ACCESS_SHADER_RESOURCE, D3D12_BARRIER_SYNC_VERTEX_SHADING),
+        (State::COMPUTE_SHADER, D3D12_BARRIER_ACCESS_SHADER_RESOURCE, D3D12_BARRIER_SYNC_COMPUTE_SHADING),
         (
-            State::NON_PIXEL_SHADER,
+            State::RAY_TRACING_SHADER,
             D3D12_BARRIER_ACCESS_SHADER_RESOURCE,
-            D3D12_BARRIER_SYNC_VERTEX_SHADING | D3D12_BARRIER_SYNC_COMPUTE_SHADING,
+            D3D12_BARRIER_SYNC_RAYTRACING | D3D12_BARRIER_SYNC_BUILD_RAYTRACING_ACCELERATION_STRUCTURE,
+        ),
+        (
+            State::MESH_UNORDERED_ACCESS,
+            D3D12_BARRIER_ACCESS_UNORDERED_ACCESS,
+            D3D12_BARRIER_SYNC_VERTEX_SHADING,
+        ),
+        (
+            State::COMPUTE_UNORDERED_ACCESS,
+            D3D12_BARRIER_ACCESS_UNORDERED_ACCESS,
+            D3D12_BARRIER_SYNC_COMPUTE_SHADING | D3D12_BARRIER_SYNC_CLEAR_UNORDERED_ACCESS_VIEW,
+        ),
+        (
+            State::RAY_TRACING_UNORDERED_ACCESS,
+            D3D12_BARRIER_ACCESS_UNORDERED_ACCESS,
+            D3D12_BARRIER_SYNC_RAYTRACING | D3D12_BARRIER_SYNC_BUILD_RAYTRACING_ACCELERATION_STRUCTURE,
         ),
         (State::PIXEL_SHADER, D3D12_BARRIER_ACCESS_SHADER_RESOURCE, D3D12_BARRIER_SYNC_PIXEL_SHADING),
         (State::INDIRECT, D3D12_BARRIER_ACCESS_INDIRECT_ARGUMENT, D3D12_BARRIER_SYNC_EXECUTE_INDIRECT),
@@ -217,8 +235,12 @@ fn equivalents() -> Vec<(State, Access, Sync)> {
 /// Every state that a resource of that usage can be in on a queue.
 fn states(kind: QueueKind, usage: Usage) -> Vec<State> {
     let possible = State::allowed_on(kind) & State::allowed_for(usage);
-    let combinations = (1..=State::all().bits()).filter_map(State::from_bits);
-    combinations.filter(|state| possible.contains(*state) && state.is_valid()).collect()
+    let next = |state: &State| {
+        // The next of its parts, in the order of their bits.
+        let next = State::from_bits_retain((state.bits() | !possible.bits()).wrapping_add(1)) & possible;
+        (!next.is_empty()).then_some(next)
+    };
+    std::iter::successors(next(&State::COMMON), next).filter(|state| state.is_valid()).collect()
 }
 
 const TEXTURES: Usage = Usage::SHADER_READ
@@ -318,13 +340,44 @@ fn wider_states_have_wider_scopes() {
 fn every_state_has_the_accesses_of_the_specification() {
     let covered = equivalents().iter().fold(State::COMMON, |all, (state, ..)| all | *state);
     assert_eq!(covered, State::all(), "each state has its line");
+    let lines = equivalents();
     for state in (1..=State::all().bits()).filter_map(State::from_bits) {
-        let lines: Vec<_> = equivalents().into_iter().filter(|(bit, ..)| state.contains(*bit)).collect();
-        let access = lines.iter().fold(D3D12_BARRIER_ACCESS_COMMON, |all, (_, access, _)| all | *access);
-        let sync = lines.iter().fold(D3D12_BARRIER_SYNC_NONE, |all, (.., sync)| all | *sync);
+        let lines = || lines.iter().filter(|(bit, ..)| state.contains(*bit));
+        let access = lines().fold(D3D12_BARRIER_ACCESS_COMMON, |all, (_, access, _)| all | *access);
+        let sync = lines().fold(D3D12_BARRIER_SYNC_NONE, |all, (.., sync)| all | *sync);
         let scope = stage(QueueKind::Graphics).of(state);
         assert_eq!(scope.access, access, "{state:?}");
         assert!(scope.sync.contains(sync), "{state:?}: {:?} lacks some of {sync:?}", scope.sync);
+    }
+}
+
+/// What only one kind of shaders accesses makes the others not wait.
+#[test]
+fn states_of_one_kind_of_shaders_name_their_stages_alone() {
+    let build = D3D12_BARRIER_SYNC_BUILD_RAYTRACING_ACCELERATION_STRUCTURE
+        | D3D12_BARRIER_SYNC_COPY_RAYTRACING_ACCELERATION_STRUCTURE
+        | D3D12_BARRIER_SYNC_EMIT_RAYTRACING_ACCELERATION_STRUCTURE_POSTBUILD_INFO;
+    let (vertex, compute) = (D3D12_BARRIER_SYNC_VERTEX_SHADING, D3D12_BARRIER_SYNC_COMPUTE_SHADING);
+    let clear = D3D12_BARRIER_SYNC_CLEAR_UNORDERED_ACCESS_VIEW;
+    let rays = D3D12_BARRIER_SYNC_RAYTRACING | build;
+    let graphics = stage(QueueKind::Graphics);
+    let untraced = Stage { is_traced: false, ..graphics };
+    let on_compute = stage(QueueKind::Compute);
+    for (stage, state, sync) in [
+        (graphics, State::VERTEX_SHADER, vertex),
+        (graphics, State::MESH_SHADER, vertex),
+        (graphics, State::COMPUTE_SHADER, compute),
+        (graphics, State::RAY_TRACING_SHADER, rays),
+        (graphics, State::NON_PIXEL_SHADER, vertex | compute | rays),
+        (graphics, State::MESH_UNORDERED_ACCESS, vertex),
+        (graphics, State::COMPUTE_UNORDERED_ACCESS, compute | clear),
+        (graphics, State::RAY_TRACING_UNORDERED_ACCESS, rays),
+        (on_compute, State::COMPUTE_SHADER, compute),
+        (on_compute, State::NON_PIXEL_SHADER, compute | rays),
+        (untraced, State::RAY_TRACING_SHADER, compute),
+        (untraced, State::NON_PIXEL_SHADER, vertex | compute),
+    ] {
+        assert_eq!(stage.of(state).sync, sync, "{state:?} of {stage:?}");
     }
 }
 
@@ -364,14 +417,12 @@ fn queues_share_textures_in_one_layout() {
             assert_eq!(is_same, D3d12Layout::of(*from) == D3d12Layout::of(*to), "{from:?} and {to:?}");
         }
     }
-    for kind in KINDS {
-        for (state, other) in
-            states(kind, TEXTURES).into_iter().flat_map(|state| KINDS.map(|kind| (state, kind)))
-        {
-            let layout = to_barrier_layout(state);
-            let is_known = layouts_of(other).contains(&layout);
-            let serves_other =
-                states(other, TEXTURES).iter().any(|state| to_barrier_layout(*state) == layout);
+    let all = KINDS.map(|kind| (kind, states(kind, TEXTURES)));
+    for (kind, own) in &all {
+        for (state, (other, others)) in own.iter().flat_map(|state| all.iter().map(move |all| (state, all))) {
+            let layout = to_barrier_layout(*state);
+            let is_known = layouts_of(*other).contains(&layout);
+            let serves_other = others.iter().any(|state| to_barrier_layout(*state) == layout);
             assert!(is_known || !serves_other, "{state:?} of {kind:?} on {other:?}");
         }
     }
