@@ -115,7 +115,7 @@ suite_of! { ($)
     sharing: shared_resources_come_back unshared_resources_are_refused;
     states:
         recordings_take_effect_in_the_order_of_submission subresources_have_states_of_their_own
-        impossible_states_are_refused;
+        shaders_of_one_kind_have_states_of_their_own impossible_states_are_refused;
     transient:
         deferred_frames_are_the_same_with_and_without_aliasing repeated_graphs_create_nothing
         repeated_acquisitions_create_nothing changing_resolutions_stay_bounded;

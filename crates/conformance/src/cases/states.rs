@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use tenure_core::device::CommandList as _;
+use tenure_core::device::{CommandList as _, Device as _};
 use tenure_core::{
     BufferDesc, Error, Format, Queue, QueueKind, State, Subresource, TextureDesc, TextureRegion, Usage,
 };
@@ -46,6 +46,43 @@ pub fn recordings_take_effect_in_the_order_of_submission<H: Harness>(harness: &H
         }
         assert_bytes(&bench.download(&target, 0, SIZE), &before, "the bytes of the last submission");
     }
+    bench.end();
+}
+
+/// Uses by shaders of one kind alone, between writes and copies whose bytes arrive. What a device or a queue does not have
+/// counts as another stage.
+pub fn shaders_of_one_kind_have_states_of_their_own<H: Harness>(harness: &H) {
+    let bench = Bench::new(harness);
+    let usage = Usage::UNORDERED_ACCESS | Usage::SHADER_READ | Usage::COPY_SRC;
+    let target = bench.gpu.create_buffer(&BufferDesc::new(SIZE, usage).name("results")).unwrap();
+    let desc = TextureDesc::d2(32, 32, Format::Rgba8Unorm, usage).mips(3);
+    let texture = bench.gpu.create_texture(&desc).unwrap();
+    let (reads, writes) = (State::NON_PIXEL_SHADER, State::UNORDERED);
+    for queue in [Queue::Graphics, Queue::Compute] {
+        let mut rng = Rng::new(70);
+        let bytes = rng.bytes(SIZE);
+        let texels = random(&desc.info, &mut rng);
+        bench.upload(&target, 0, &bytes);
+        bench.upload_texels(&texture, &texels);
+        for state in (reads | writes).iter() {
+            let mut recording = bench.gpu.record(queue, "dispatch").unwrap();
+            let queues = &bench.gpu.device().properties().queues;
+            let known = State::allowed_on(queues[recording.queue().index()].kind);
+            // Alone, again, and within the union that contains it.
+            let union = if state.is_write() { State::UNORDERED_ACCESS } else { reads };
+            for state in [state, state, union, state] {
+                let used = recording.use_resource(&target, Subresource::All, state);
+                assert_eq!(used.is_ok(), known.contains(state), "{state} on {queue:?}: {used:?}");
+                let used = recording.use_resource(&texture, Subresource::One(1), state);
+                assert_eq!(used.is_ok(), known.contains(state), "{state} on {queue:?}: {used:?}");
+                recording.barriers();
+            }
+            recording.submit().unwrap();
+        }
+        assert_bytes(&bench.download(&target, 0, SIZE), &bytes, "results");
+        assert_texels(&bench.download_texels(&texture), &texels, "results");
+    }
+    drop((target, texture));
     bench.end();
 }
 

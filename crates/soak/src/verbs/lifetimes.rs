@@ -97,7 +97,9 @@ pub(super) fn at_rest(world: &mut World, rng: &mut Rng) -> Checked {
     }
     world.say(|| format!("name b{number}, and use it once it may have moved"));
     let is_written = world.buffers[at].buffer.usage().contains(Usage::UNORDERED_ACCESS) && happens(rng, 50);
-    let state = if is_written { State::UNORDERED_ACCESS } else { State::NON_PIXEL_SHADER };
+    let writes = [State::UNORDERED_ACCESS, State::COMPUTE_UNORDERED_ACCESS];
+    let reads = [State::NON_PIXEL_SHADER, State::COMPUTE_SHADER];
+    let state = any(rng, if is_written { writes } else { reads });
     let Some(point) = name_state(world, at, state, &SyncPoint::NONE)? else { return Ok(()) };
     move_things(world, rng.below(4))?;
     let queue = any(rng, [Queue::Graphics, Queue::Compute]);

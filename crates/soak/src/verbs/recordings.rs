@@ -16,6 +16,24 @@ use crate::world::{Checked, LONG, OpenRecording, World, words_of, wrong};
 /// Recordings that are open at once.
 const MOST_OPEN: usize = 5;
 
+/// Reads by shaders of each kind, and by several.
+pub(super) const SHADER_READS: [State; 6] = [
+    State::NON_PIXEL_SHADER,
+    State::SHADER_READ,
+    State::VERTEX_SHADER,
+    State::MESH_SHADER,
+    State::COMPUTE_SHADER,
+    State::RAY_TRACING_SHADER,
+];
+
+/// Writes by shaders of all kinds, and of one.
+pub(super) const SHADER_WRITES: [State; 4] = [
+    State::UNORDERED_ACCESS,
+    State::MESH_UNORDERED_ACCESS,
+    State::COMPUTE_UNORDERED_ACCESS,
+    State::RAY_TRACING_UNORDERED_ACCESS,
+];
+
 /// A queue, graphics mostly.
 pub(super) fn queue(rng: &mut Rng) -> Queue {
     any(rng, [Queue::Graphics, Queue::Graphics, Queue::Compute, Queue::Copy])
@@ -81,7 +99,7 @@ pub(super) fn wait_for_point(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// A shader reads buffers.
+/// Shaders read buffers, and write what is in them.
 pub(super) fn use_buffers(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(at) = pick(world, rng)? else { return Ok(()) };
     for _ in 0..1 + rng.below(5) {
@@ -91,8 +109,12 @@ pub(super) fn use_buffers(world: &mut World, rng: &mut Rng) -> Checked {
             continue;
         }
         let usage = known.buffer.usage();
-        let state =
-            if usage.contains(Usage::SHADER_READ) { State::NON_PIXEL_SHADER } else { State::COPY_SRC };
+        let state = match usage {
+            // No byte changes.
+            _ if usage.contains(Usage::UNORDERED_ACCESS) && happens(rng, 40) => any(rng, SHADER_WRITES),
+            _ if usage.contains(Usage::SHADER_READ) => any(rng, SHADER_READS),
+            _ => State::COPY_SRC,
+        };
         let recording = &mut world.open[at].recording;
         let used = recording.use_resource(&known.buffer, Subresource::All, state);
         if used.is_ok() {
@@ -104,7 +126,7 @@ pub(super) fn use_buffers(world: &mut World, rng: &mut Rng) -> Checked {
             world.open[at].note_use(known.number);
         }
         let number = known.number;
-        world.say(|| format!("read b{number} in {state:?}"));
+        world.say(|| format!("use b{number} in {state:?}"));
         world.allow("use a buffer", used)?;
     }
     Ok(())
@@ -119,7 +141,7 @@ pub(super) fn use_textures(world: &mut World, rng: &mut Rng) -> Checked {
     if !world.contents.is_known(known.part(part)) {
         return Ok(());
     }
-    let state = any(rng, [State::NON_PIXEL_SHADER, State::SHADER_READ, State::COPY_SRC]);
+    let state = if happens(rng, 25) { State::COPY_SRC } else { any(rng, SHADER_READS) };
     let recording = &mut world.open[at].recording;
     let used = recording.use_resource(&known.texture, Subresource::One(part), state);
     if used.is_ok() {
@@ -144,7 +166,7 @@ pub(super) fn use_range(world: &mut World, rng: &mut Rng) -> Checked {
     if parts.iter().any(|part| !world.contents.is_known(known.part(*part))) {
         return Ok(());
     }
-    let state = any(rng, [State::NON_PIXEL_SHADER, State::SHADER_READ, State::COPY_SRC]);
+    let state = if happens(rng, 25) { State::COPY_SRC } else { any(rng, SHADER_READS) };
     let recording = &mut world.open[at].recording;
     let used = recording.use_resource(&known.texture, range, state);
     if used.is_ok() {

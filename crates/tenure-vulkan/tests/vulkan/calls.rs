@@ -5,6 +5,7 @@ use tenure_core::{
     Buffer, BufferDesc, Config, Format, Gpu, MemoryUse, Queue, State, Subresource, TexelData, Texture,
     TextureDesc, Usage,
 };
+use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Device, DeviceConfig};
 
 use crate::basics::LONG;
@@ -176,6 +177,42 @@ fn a_frame_of_a_discrete_card_with_several_recordings() {
         calls,
         Calls { submits: 4, resets: 4, barriers: 4, images: 7, counters: 1, ..Calls::default() }
     );
+}
+
+/// Dispatches on the graphics queue that hand bytes on to one another, and draws that read other bytes: no barrier
+/// names the stages of draws.
+#[test]
+fn barriers_of_compute_shaders_name_their_stage_alone() {
+    let vulkan = Vulkan::disguised(Costume::discrete(), &DeviceConfig::default());
+    let gpu = Gpu::new(vulkan.device(), Config::default()).unwrap();
+    let usage = Usage::UNORDERED_ACCESS | Usage::SHADER_READ;
+    let lights = gpu.create_buffer(&BufferDesc::new(4096, usage)).unwrap();
+    let desc = TextureDesc::d2(SIDE, SIDE, Format::Rgba8Unorm, usage);
+    let bloom = gpu.create_texture(&desc).unwrap();
+    let (write, read) = (State::COMPUTE_UNORDERED_ACCESS, State::COMPUTE_SHADER);
+    let disguise = vulkan.disguise();
+    for number in 0..2 {
+        disguise.take_barriers();
+        let mut recording = gpu.record(Queue::Graphics, "dispatches").unwrap();
+        for state in [write, write, read] {
+            recording.use_resource(&lights, Subresource::All, state).unwrap();
+            recording.use_resource(&bloom, Subresource::All, state).unwrap();
+            recording.barriers();
+        }
+        recording.submit().unwrap();
+        let recorded = disguise.take_barriers();
+        let memory: Vec<_> = recorded.iter().flat_map(|call| &call.memory).collect();
+        let images: Vec<_> = recorded.iter().flat_map(|call| &call.images).collect();
+        // Between the dispatches; in the first frame the buffer is new, but the image gets its layout.
+        assert_eq!((memory.len(), images.len()), (2 + number, 3));
+        for [(before, _), (after, _)] in memory.into_iter().chain(images) {
+            let compute = vk::PipelineStageFlags2::COMPUTE_SHADER;
+            assert_eq!((*before, *after), (compute, compute));
+        }
+    }
+    assert!(gpu.shutdown().is_clean());
+    drop((lights, bloom, gpu));
+    vulkan.end();
 }
 
 /// Copies of one recording between the ranges of few API buffers.
