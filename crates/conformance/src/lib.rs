@@ -110,7 +110,8 @@ suite_of! { ($)
         values_wait_for_their_sync_point;
     frames: the_cpu_waits_when_it_is_too_far_ahead idle_memory_is_returned;
     queues:
-        bytes_cross_queues waits_order_queues queues_work_side_by_side unknown_queues_are_refused;
+        bytes_cross_queues waits_order_queues queues_work_side_by_side unknown_queues_are_refused
+        recordings_submitted_together_run_in_order;
     external: external_submissions_are_counted external_errors_are_returned;
     sharing: shared_resources_come_back unshared_resources_are_refused;
     states:

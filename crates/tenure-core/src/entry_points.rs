@@ -76,6 +76,7 @@ fn gpu<D: Device>() {
         Gpu::<D>::read_back_texture_into,
         drop::<Gpu<D>>,
         Frame::<D>::submit,
+        Frame::<D>::submit_all,
         Frame::<D>::end,
         drop::<Frame<D>>,
         drop::<Deferred<D, ()>>,

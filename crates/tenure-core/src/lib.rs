@@ -61,7 +61,7 @@ pub use descriptor_store::{DescriptorHeapStats, DescriptorOwner, DescriptorStats
 pub use entry_points::entry_points;
 pub use error::{
     Awaited, ContractRule, DescriptorPart, DescriptorUser, Error, ErrorKind, NoDescriptors, OutOfMemory,
-    QueryRule, StructureRule, SwapchainRule, TileRule, TransientRule,
+    QueryRule, StructureRule, SubmitAllError, SwapchainRule, TileRule, TransientRule,
 };
 pub use execute::Resources;
 pub use gpu::{Frame, Gpu, ShutdownReport};

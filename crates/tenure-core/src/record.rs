@@ -103,7 +103,8 @@ pub trait Recorder: Send + Sync {
     /// Called when a frame has ended.
     fn frame_ended(&self, frame: u64);
 
-    /// Called when work of the program was submitted: a recording, external work or tiles, not the manager's own copies.
+    /// Called when work of the program was submitted: a recording, external work or tiles, not the manager's own copies. Called
+    /// once for recordings in one submission ([`Frame::submit_all`](crate::Frame::submit_all)).
     fn submitted(&self, submission: QueueSerial) {
         let _ = submission;
     }

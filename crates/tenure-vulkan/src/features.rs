@@ -138,18 +138,29 @@ bitflags! {
         /// The faults of the GPU that caused the loss of the device (`VK_EXT_device_fault`): see
         /// [`Gpu::loss`](tenure_core::Gpu::loss). Otherwise none is known.
         const DEVICE_FAULT = 1 << 26;
+        /// Numbers of presentations (`VK_KHR_present_id`), with
+        /// [`DeviceConfig::presentation`](crate::DeviceConfig::presentation), for [`PRESENT_WAIT`](Self::PRESENT_WAIT).
+        const PRESENT_ID = 1 << 27;
+        /// Waits until an image is shown (`VK_KHR_present_wait`), with [`PRESENT_ID`](Self::PRESENT_ID): see
+        /// [`Swapchain::set_frame_latency`](crate::Swapchain::set_frame_latency). Otherwise the number of images is the
+        /// only limit for those that wait to be shown.
+        const PRESENT_WAIT = 1 << 28;
     }
 }
 
 impl OptionalFeatures {
+    /// The features of swap chains.
+    pub(crate) const PRESENTATION: Self =
+        Self::SWAPCHAIN_MAINTENANCE1.union(Self::PRESENT_ID).union(Self::PRESENT_WAIT);
+
     /// Removes features with an unmet requirement: acceleration structures need buffer device addresses, ray
     /// tracing needs acceleration structures, changing priorities need allocation priorities, mutable descriptors
     /// need descriptor indexing, descriptor buffers need descriptor indexing, addresses and synchronization2,
-    /// DMA-BUFs and foreign queue families need memory of file descriptors, and shared semaphores need timeline
-    /// semaphores.
+    /// DMA-BUFs and foreign queue families need memory of file descriptors, shared semaphores need timeline
+    /// semaphores, and waits for presentations need their numbers.
     pub(crate) fn without_unmet(self) -> Self {
         // Ordered: required features come before the features that need them.
-        const NEEDED: [(OptionalFeatures, OptionalFeatures); 7] = [
+        const NEEDED: [(OptionalFeatures, OptionalFeatures); 8] = [
             (
                 OptionalFeatures::BUFFER_DEVICE_ADDRESS,
                 OptionalFeatures::ACCELERATION_STRUCTURES.union(OptionalFeatures::DESCRIPTOR_BUFFERS),
@@ -169,6 +180,7 @@ impl OptionalFeatures {
                 OptionalFeatures::EXTERNAL_MEMORY_DMA_BUF.union(OptionalFeatures::QUEUE_FAMILY_FOREIGN),
             ),
             (OptionalFeatures::TIMELINE_SEMAPHORES, OptionalFeatures::EXTERNAL_SEMAPHORE_FD),
+            (OptionalFeatures::PRESENT_ID, OptionalFeatures::PRESENT_WAIT),
         ];
         let without = |found: Self, (needed, by)| if found.contains(needed) { found } else { found - by };
         NEEDED.into_iter().fold(self, without)

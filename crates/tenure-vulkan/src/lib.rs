@@ -40,6 +40,7 @@
 //! | `nullDescriptor` of `VK_EXT_robustness2` | freed descriptors stay as they were |
 //! | `VK_EXT_debug_utils` | no names |
 //! | `VK_EXT_swapchain_maintenance1` | images that are acquired again show that presentations have ended |
+//! | `VK_KHR_present_wait`, with `VK_KHR_present_id` | the number of images bounds the latency |
 //! | `VK_KHR_external_memory_fd` | shared resources are `Unsupported` |
 //! | `VK_EXT_external_memory_dma_buf`, with that | opaque file descriptors only |
 //! | `VK_EXT_queue_family_foreign`, with that | resources shared across drivers are `Unsupported` |
@@ -216,7 +217,8 @@
 //!
 //! [`Swapchain`] is made for the program's surface, on a device created with [`DeviceConfig::presentation`]. With
 //! `VK_EXT_swapchain_maintenance1`, fences signal the end of a presentation; without it, the end is detected when
-//! an image is acquired again. Colour spaces other than sRGB need `VK_EXT_swapchain_colorspace`, metadata of HDR
+//! an image is acquired again. With `VK_KHR_present_wait`, [`Swapchain::set_frame_latency`] bounds the images that wait to
+//! be shown. Colour spaces other than sRGB need `VK_EXT_swapchain_colorspace`, metadata of HDR
 //! images needs `VK_EXT_hdr_metadata`. `PRESENT` is the layout `PRESENT_SRC_KHR`; recordings wait for an image at the
 //! stages of colour output, compute and copies.
 //!

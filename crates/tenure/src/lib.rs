@@ -102,8 +102,8 @@ pub mod error {
     #[doc(inline)]
     pub use tenure_core::{
         Awaited, ContractRule, DescriptorPart, DescriptorUser, DeviceError, ErrorKind, GraphError,
-        NoDescriptors, NotReleased, OutOfMemory, QueryRule, Rejected, StructureRule, SwapchainRule, TileRule,
-        TransientRule,
+        NoDescriptors, NotReleased, OutOfMemory, QueryRule, Rejected, StructureRule, SubmitAllError,
+        SwapchainRule, TileRule, TransientRule,
     };
 }
 

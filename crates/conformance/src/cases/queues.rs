@@ -5,7 +5,8 @@ use std::thread;
 
 use tenure_core::time::SyncPoint;
 use tenure_core::{
-    Buffer, BufferDesc, DeviceError, Error, Format, Queue, QueueId, TextureDesc, TextureRegion, Usage,
+    Buffer, BufferDesc, DeviceError, Error, Format, Queue, QueueId, Subresource, TextureDesc, TextureRegion,
+    Usage,
 };
 
 use crate::Harness;
@@ -147,5 +148,41 @@ pub fn unknown_queues_are_refused<H: Harness>(harness: &H) {
     }
     assert_eq!(bench.gpu.stats().open_recordings, 0);
     bench.submit(Queue::Id(QueueId(queues - 1)), |_| ());
+    bench.end();
+}
+
+/// Recordings submitted in one call run as if one after the other: in a chain on one queue, where all complete together, and on
+/// all queues in turn.
+pub fn recordings_submitted_together_run_in_order<H: Harness>(harness: &H) {
+    const COUNT: usize = 6;
+    let bench = Bench::new(harness);
+    let mut rng = Rng::new(54);
+    for queues in [[Queue::Graphics; 3], [Queue::Graphics, Queue::Compute, Queue::Copy]] {
+        let desc = TextureDesc::d2(48, 32, Format::Rgba8Unorm, Usage::SHADER_READ | Usage::COPY_SRC);
+        let textures: Vec<_> = (0..COUNT).map(|_| bench.gpu.create_texture(&desc).unwrap()).collect();
+        let texels = random(&desc.info, &mut rng);
+        let region: TextureRegion = whole(&desc.info, 0, 0);
+        let (staging, layout) = bench.staged_rows(&desc.info, region.extent, &texels[0]);
+        let frame = bench.gpu.begin_frame().unwrap();
+        let mut recordings = Vec::new();
+        for (index, queue) in queues.into_iter().cycle().take(COUNT).enumerate() {
+            let mut recording = frame.record(queue, "link").unwrap();
+            match index.checked_sub(1) {
+                None => recording.copy_buffer_to_texture(&staging, layout, &textures[0], region).unwrap(),
+                Some(before) => {
+                    recording.copy_texture(&textures[before], &textures[index], Subresource::All).unwrap()
+                }
+            }
+            recordings.push(recording);
+        }
+        let points = frame.submit_all(recordings).unwrap();
+        frame.end().unwrap();
+        drop(staging);
+        assert_eq!(points.len(), COUNT);
+        let is_one_queue = queues[0] == queues[1] || bench.properties().queues.len() == 1;
+        assert_eq!(points.iter().all(|point| *point == points[0]), is_one_queue, "{queues:?}");
+        let found = bench.download_texels(&textures[COUNT - 1]);
+        assert_texels(&found, &texels, &format!("the end of a chain on {queues:?}"));
+    }
     bench.end();
 }

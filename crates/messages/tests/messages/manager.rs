@@ -96,7 +96,9 @@ fn recordings(table: &mut Table) {
     drop(recording);
     let frame = gpu.begin_frame().unwrap();
     table.refused(gpu.begin_frame());
-    frame.submit(frame.record(Queue::Graphics, "draw").unwrap()).unwrap();
+    let foreign = self::gpu(Config::default()).record(Queue::Graphics, "of another").unwrap();
+    let draw = frame.record(Queue::Graphics, "draw").unwrap();
+    table.add(&frame.submit_all(vec![draw, foreign]).unwrap_err());
     frame.end().unwrap();
     table.refused(gpu.begin_frame());
     gpu.device().run_until_idle();

@@ -146,6 +146,7 @@ const VERBS: &[Verb] = &[
     verb(4, recordings::use_range),
     verb(3, descriptors::dynamic_constants),
     verb(2, frames::wishes),
+    verb(8, recordings::submit_all),
 ];
 
 /// The weights under some trouble.

@@ -64,6 +64,18 @@ pub(super) fn submit(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
+/// Several at once, in any order, if a frame is open.
+pub(super) fn submit_all(world: &mut World, rng: &mut Rng) -> Checked {
+    let mut all = Vec::new();
+    for _ in 0..1 + rng.below(MOST_OPEN as u64) {
+        let Some(at) = one_of(rng, &world.open).filter(|_| world.frame.is_some()) else { break };
+        all.push(world.open.swap_remove(at));
+    }
+    let ids: Vec<_> = all.iter().map(|open| open.recording.id()).collect();
+    world.say(|| format!("submit together {ids:?}"));
+    world.submit_all(all)
+}
+
 pub(super) fn discard(world: &mut World, rng: &mut Rng) -> Checked {
     if let Some(at) = one_of(rng, &world.open) {
         let open = world.open.swap_remove(at);

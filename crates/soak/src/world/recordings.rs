@@ -49,6 +49,25 @@ impl World {
         Ok(true)
     }
 
+    /// Submits recordings in the open frame, and lets the model run those that were submitted.
+    pub(crate) fn submit_all(&mut self, all: Vec<OpenRecording>) -> Checked {
+        let Some(frame) = &self.frame else { return Ok(()) };
+        let (recordings, notes): (Vec<_>, Vec<_>) =
+            all.into_iter().map(|open| (open.recording, (open.effects, open.used))).unzip();
+        let (points, refused) = match frame.submit_all(recordings) {
+            Ok(points) => (points, None),
+            Err(refused) => (refused.points, Some(refused.error)),
+        };
+        for ((effects, used), point) in notes.into_iter().zip(&points) {
+            if *point != SyncPoint::NONE {
+                self.note_used(&effects, &used, point);
+                self.contents.apply(effects);
+            }
+        }
+        self.allow("submit", refused.map_or(Ok(()), Err))?;
+        Ok(())
+    }
+
     fn note_used(&mut self, effects: &[Effect], used: &[u64], point: &SyncPoint) {
         for known in &mut self.buffers {
             let is_in = |effect: &Effect| effect.objects().any(|of| of == known.number);

@@ -16,4 +16,5 @@ pub use commands::Commands;
 pub(crate) use external::submit_external;
 pub use recording::Recording;
 pub use resident::Needed;
+pub(crate) use submission::submit_all;
 pub use transient::{Transient, TransientBuffer, TransientTexture};

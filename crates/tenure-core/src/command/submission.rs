@@ -1,13 +1,18 @@
-//! Submission of a recording: barriers before it, waits, and its outcome.
+//! Submission of recordings, and their outcome.
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::{Commands, Recording};
-use crate::Error;
-use crate::device::Device;
+use crate::device::{Device, QueueId, QueueSerial};
+use crate::list::{Open, Outcomes};
 use crate::memory::PlaceHolds;
+use crate::query::RecordedQueries;
+use crate::services::Services;
 use crate::ticket::{Progress, Ticket};
-use crate::time::SyncPoint;
+use crate::time::{RecordingId, SyncPoint};
+use crate::{Error, SubmitAllError};
 
 impl<D: Device> Recording<D> {
     /// Submits the recording: takes the queue's next serial, submits and signals, in one step. Returns the sync point that
@@ -24,37 +29,48 @@ impl<D: Device> Recording<D> {
     #[inline(never)]
     pub fn submit(mut self) -> Result<SyncPoint, Error> {
         let services = self.services.clone();
-        let _call = services.context.call();
+        let context = &services.context;
+        let _call = context.call();
         services.flush_pending_uploads()?;
+        let Some((leaving, queue, open)) = self.leave()? else { return Ok(SyncPoint::NONE) };
+        let submitted = services.lists.submit_open(context, queue, open, &self.waits);
+        let at = submitted.as_ref().ok().copied();
+        self.arrive(leaving, at);
+        context.settle_submission(at);
+        submitted.map(|at| context.clock.point_at(at)).map_err(|error| error.named(&self.name))
+    }
+
+    /// Takes the open list, with everything that its submission needs.
+    fn leave(&mut self) -> Result<Option<Taken<D>>, Error> {
         self.end_queries()?;
-        let context = &self.services.context;
-        let Some(Commands { mut open, queue, id, mut holds, .. }) = self.commands.take() else {
-            return Ok(SyncPoint::NONE);
+        let Some(Commands { mut open, queue, id, holds, .. }) = self.commands.take() else {
+            return Ok(None);
         };
         self.shown.move_to(&mut open.blocks);
         let bound = std::mem::take(&mut self.bound);
-        context.unnamed_uses.check(&self.name, bound, open.tracker.resources());
+        self.services.context.unnamed_uses.check(&self.name, bound, open.tracker.resources());
         self.waits.merge(&self.copied(&holds));
         let (queries, tickets) = (open.queries.take(), std::mem::take(&mut open.tickets));
-        let submitted = self.services.lists.submit_open(context, queue, open, &self.waits);
+        Ok(Some((Leaving { id, holds, queries, tickets }, queue, open)))
+    }
+
+    /// Ends the recording, submitted or discarded.
+    fn arrive(&mut self, leaving: Leaving<D>, submitted: Option<QueueSerial>) {
+        let Leaving { id, mut holds, queries, tickets } = leaving;
         if let Some(queries) = queries {
-            queries.end(&self.services.queries.store, submitted.as_ref().ok().copied());
+            queries.end(&self.services.queries.store, submitted);
         }
-        if let Ok(at) = &submitted {
-            context.submitted.note(*at, &self.name);
-            holds.note_used(*at);
-            self.note_used(*at);
+        if let Some(at) = submitted {
+            self.services.context.submitted.note(at, &self.name);
+            holds.note_used(at);
+            self.note_used(at);
         }
         // Only now: until here the recording keeps its resources alive and in their places.
         drop(holds);
-        self.end(id, submitted.as_ref().map_or(SyncPoint::NONE, |at| SyncPoint::from(*at)));
-        settle(
-            &tickets,
-            submitted.as_ref().map_or(Progress::Discarded, |at| Progress::Submitted((*at).into())),
-        );
-        self.services.context.settle_submission(submitted.as_ref().ok().copied());
-        submitted.map(|at| self.services.context.clock.point_at(at)).map_err(|error| error.named(&self.name))
+        self.end(id, submitted.map_or(SyncPoint::NONE, SyncPoint::from));
+        settle(&tickets, submitted.map_or(Progress::Discarded, |at| Progress::Submitted(at.into())));
     }
+
     /// The copies of moved resources that are not complete yet, as far as known: the submission comes after those, also for
     /// resources without a declared state.
     fn copied(&self, holds: &PlaceHolds<D>) -> SyncPoint {
@@ -63,6 +79,73 @@ impl<D: Device> Recording<D> {
             copied.merge(&held.copied());
         }
         if copied.is_covered_by(&completed) { SyncPoint::NONE } else { copied }
+    }
+}
+
+/// The parts, the queue of the list, and the list.
+type Taken<D> = (Leaving<D>, QueueId, Open<D>);
+
+/// The parts of a recording that its submission leaves behind.
+struct Leaving<D: Device> {
+    id: RecordingId,
+    holds: PlaceHolds<D>,
+    queries: Option<Box<RecordedQueries<D>>>,
+    tickets: Vec<Arc<Ticket>>,
+}
+
+/// Submits recordings: see [`Frame::submit_all`](crate::Frame::submit_all).
+pub(crate) fn submit_all<D: Device>(
+    services: &Services<D>,
+    mut recordings: Vec<Recording<D>>,
+) -> Result<Vec<SyncPoint>, SubmitAllError> {
+    let context = &services.context;
+    let mut points = vec![SyncPoint::NONE; recordings.len()];
+    if recordings.is_empty() {
+        return Ok(points);
+    }
+    let _call = context.call();
+    let mut refused = services.flush_pending_uploads().err();
+    let (mut leaving, mut lists) = (Vec::new(), Vec::new());
+    for recording in &mut recordings {
+        if refused.is_some() {
+            break;
+        }
+        if !Arc::ptr_eq(recording.context(), context) {
+            refused = Some(Error::Foreign { name: recording.name.clone() });
+            break;
+        }
+        match recording.leave() {
+            Ok(Some((left, queue, open))) => {
+                leaving.push(left);
+                lists.push((queue, open, recording.waits));
+            }
+            Ok(None) => refused = Some(Error::Internal { what: "a recording was submitted twice" }),
+            Err(error) => refused = Some(error),
+        }
+    }
+    let Outcomes { submitted, refused: earlier } = services.lists.submit_all(context, lists);
+    for (((recording, leaving), at), point) in
+        recordings.iter_mut().zip(leaving).zip(&submitted).zip(&mut points)
+    {
+        recording.arrive(leaving, *at);
+        *point = at.map_or(SyncPoint::NONE, |at| context.clock.point_at(at));
+    }
+    let earlier = earlier.map(|(index, error)| match recordings.get(index) {
+        Some(recording) => error.named(&recording.name),
+        None => error,
+    });
+    // The others are discarded.
+    drop(recordings);
+    let mut settled = SmallVec::<[Option<QueueSerial>; 8]>::new();
+    for at in submitted {
+        if !settled.contains(&at) {
+            settled.push(at);
+            context.settle_submission(at);
+        }
+    }
+    match earlier.or(refused) {
+        None => Ok(points),
+        Some(error) => Err(SubmitAllError { error, points }),
     }
 }
 

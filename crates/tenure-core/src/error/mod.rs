@@ -17,7 +17,7 @@ use tenure_heap::{Answer, Answers, InvalidProperties};
 use crate::device::{DeviceError, HeapBudget, QueueId, State};
 use crate::memory::{Class, MemoryUse};
 use crate::state::StateError;
-use crate::time::RecordingId;
+use crate::time::{RecordingId, SyncPoint};
 use crate::{ConfigError, Name};
 
 /// An error in the declaration of a graph; see [`tenure_graph::GraphError`].
@@ -62,6 +62,32 @@ impl OutOfMemory {
     #[must_use]
     pub fn refusal(&self) -> Option<&DeviceError> {
         self.answers.last().map(|answer| &answer.refusal)
+    }
+}
+
+/// The reason why [`Frame::submit_all`](crate::Frame::submit_all) submitted some recordings at most. The others were discarded.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{error}; {} of {} recordings were submitted", self.submitted(), points.len())]
+#[non_exhaustive]
+pub struct SubmitAllError {
+    /// The first error, which names its recording.
+    #[source]
+    pub error: Error,
+    /// The sync point of each recording, in the order given; [`SyncPoint::NONE`] for one that was discarded.
+    pub points: Vec<SyncPoint>,
+}
+
+impl SubmitAllError {
+    /// The number of recordings that were submitted.
+    #[must_use]
+    pub fn submitted(&self) -> usize {
+        self.points.iter().filter(|point| **point != SyncPoint::NONE).count()
+    }
+}
+
+impl From<SubmitAllError> for Error {
+    fn from(all: SubmitAllError) -> Self {
+        all.error
     }
 }
 

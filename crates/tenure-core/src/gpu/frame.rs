@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::Gpu;
+use crate::command::submit_all;
 use crate::context::Panicked;
 use crate::device::Device;
 use crate::execute::{Resources, execute};
 use crate::time::SyncPoint;
 use crate::transient_heaps::graph::{Compiled, Graph, PassId};
-use crate::{Error, Name, Queue, Recording};
+use crate::{Error, Name, Queue, Recording, SubmitAllError};
 
 /// A frame that has begun. Dropping it ends it, too.
 ///
@@ -53,6 +54,49 @@ impl<D: Device> Frame<D> {
             return Err(Error::Foreign { name: recording.name().clone() });
         }
         recording.submit()
+    }
+
+    /// Submits recordings as if one after the other, in one submission of the device for each queue where possible: the driver is
+    /// called once (`vkQueueSubmit2`, `ExecuteCommandLists`), and barriers in front of recordings are gathered where no recording
+    /// in between uses their resources. Returns the sync point of each recording, in the order given. Recordings in one submission
+    /// complete together.
+    ///
+    /// A new submission begins where a recording waits for another queue, or needs a barrier that only another queue can record,
+    /// where an external semaphore or fence is waited for or was signalled, and where resources of
+    /// [evictable](crate::BufferDesc::evictable) memory are not resident together. A recording of one queue comes before an
+    /// earlier one of another queue only if they share no resource that one of them changes, no external point and no transient
+    /// memory. At most 64 recordings share a submission. Pending uploads are submitted first, unless there is no recording.
+    ///
+    /// Allocates memory for the result and for O(1) data of each recording.
+    ///
+    /// # Errors
+    /// [`SubmitAllError`] with the first error of [`submit`](Self::submit), and the sync points of the recordings that were
+    /// submitted: those before the refused one, and later ones that came before it on another queue. All others are discarded.
+    /// Recordings in a submission that the driver refuses are discarded together.
+    ///
+    /// ```
+    /// use tenure::{BufferDesc, Config, Gpu, Queue, Usage, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let desc = BufferDesc::new(256, Usage::COPY_SRC | Usage::COPY_DST).own_resource();
+    /// let buffers = (0..4).map(|_| gpu.create_buffer(&desc)).collect::<Result<Vec<_>, _>>()?;
+    /// gpu.upload(&buffers[0], 0, &[7; 256])?;
+    ///
+    /// let frame = gpu.begin_frame()?;
+    /// let mut passes = Vec::new();
+    /// for pair in buffers.windows(2) {
+    ///     let mut pass = frame.record(Queue::Graphics, "pass")?;
+    ///     pass.copy_buffer(&pair[0], 0, &pair[1], 0, 256)?;
+    ///     passes.push(pass);
+    /// }
+    /// let points = frame.submit_all(passes)?;
+    /// assert_eq!((points.len(), points[0]), (3, points[2]));
+    /// frame.end()?;
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[inline(never)]
+    pub fn submit_all(&self, recordings: Vec<Recording<D>>) -> Result<Vec<SyncPoint>, SubmitAllError> {
+        submit_all(&self.gpu.shared.services, recordings)
     }
 
     /// Records and submits the passes of a graph. `record` is called for each pass, in a valid order of execution, with the

@@ -71,7 +71,10 @@ pub(crate) struct Tracking<D: Device> {
 
 /// The order of submissions, and what follows from it.
 pub(super) struct Resolving<D: Device> {
-    pub(super) fixups: Fixups<Tracked<D>>,
+    /// One for each list of the largest submission so far.
+    pub(super) fixups: Vec<Fixups<Tracked<D>>>,
+    /// Whether one of them has ever left a transfer without its acquire.
+    pub(super) has_released: bool,
     /// The incomplete submissions, as far as known, that have brought read-only resources into their states: every later
     /// submission comes after them, because recordings need not name these resources.
     pub(super) published: SyncPoint,
@@ -118,7 +121,12 @@ impl<D: Device> ListPool<D> {
         let queues = properties.queues.iter().map(|queue| contexts(queue.kind)).collect();
         let (model, lists_made) = (properties.state_model, AtomicU64::new(0));
         let waited = Waited([[0; MAX_QUEUES]; MAX_QUEUES]);
-        let resolving = Resolving { fixups: Fixups::new(), published: SyncPoint::NONE, waited };
+        let resolving = Resolving {
+            fixups: vec![Fixups::new()],
+            has_released: false,
+            published: SyncPoint::NONE,
+            waited,
+        };
         let has_published = AtomicBool::new(false);
         Self { model, queues, lists_made, resolving: Mutex::new(resolving), has_published }
     }

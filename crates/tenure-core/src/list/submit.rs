@@ -1,4 +1,4 @@
-//! Submission of an open list: barriers in front of it, waits, and one step on the clock.
+//! Submission of open lists: barriers in front of them, waits, and one step on the clock.
 
 use std::sync::atomic::Ordering;
 
@@ -8,11 +8,11 @@ use super::open::Open;
 use super::pool::{ListPool, Resolving, Tracking, Waited};
 use crate::context::Context;
 use crate::device::{
-    CommandList, Device, DeviceError, PagingPoint, Permit, QueueId, QueueSerial, SubmitSync,
+    CommandList, Device, DeviceError, PagingPoint, Permit, QueueId, QueueSerial, State, SubmitSync,
 };
 use crate::permit::OwnPermit as _;
 use crate::resource::Tracked;
-use crate::state::{self, Fixups, Recorded, StateBarrier, resolve, unfinished};
+use crate::state::{self, Fixups, Recorded, StateBarrier, StateCell, StateError, resolve, unfinished};
 use crate::time::{Clock, SyncPoint};
 use crate::{Error, Name};
 
@@ -31,42 +31,88 @@ impl<D: Device> Default for ExternalPoints<D> {
     }
 }
 
-impl<D: Device> ExternalPoints<D> {
-    /// The synchronisation of a submission with these points.
-    fn order<'a>(this: Option<&'a Self>, waits: &'a [QueueSerial], signal: u64) -> SubmitSync<'a, D> {
-        match this {
-            None => SubmitSync::new(waits, signal),
-            Some(this) => SubmitSync {
-                external_waits: &this.waits,
-                external_signals: &this.signals,
-                ..SubmitSync::new(waits, signal)
-            },
+/// A closed list, to be submitted.
+pub(super) struct Closed<D: Device> {
+    pub(super) open: Open<D>,
+    pub(super) recorded: Recorded<Tracked<D>>,
+    /// The submissions that it comes after, besides the earlier uses of its resources.
+    pub(super) waits: SyncPoint,
+    /// The paging point after which its resources are resident, once they were asked for.
+    paging: Option<PagingPoint>,
+}
+
+impl<D: Device> Closed<D> {
+    pub(super) fn external_waits(&self) -> &[D::ExternalPoint] {
+        self.open.external.as_deref().map_or(&[], |external| &external.waits)
+    }
+
+    pub(super) fn external_signals(&self) -> &[D::ExternalPoint] {
+        self.open.external.as_deref().map_or(&[], |external| &external.signals)
+    }
+
+    /// The synchronisation of a submission of some lists: only the first has external waits, only the last external signals.
+    fn sync<'a>(lists: &'a [&mut Self], waits: &'a [QueueSerial], serial: u64) -> SubmitSync<'a, D> {
+        let paging = lists.iter().filter_map(|list| list.paging).max();
+        SubmitSync {
+            external_waits: lists.first().map_or(&[], |list| list.external_waits()),
+            external_signals: lists.last().map_or(&[], |list| list.external_signals()),
+            ..SubmitSync::new(waits, serial).paging(paging.unwrap_or(PagingPoint::RESIDENT))
         }
     }
 }
 
-/// The parameters of a submission, except its list.
-struct Work<'a, D: Device> {
-    queue: QueueId,
-    /// The external points that it waits for and signals.
-    external: Option<&'a ExternalPoints<D>>,
-    /// The paging point after which its resources are resident.
-    paging: PagingPoint,
-    /// Whether the list leaves read-only resources in their declared states, for all later submissions.
-    is_publishing: bool,
-    /// It names the read-only resources that it uses: it is an upload or a move.
-    names_read_only: bool,
+/// The steps of a submission so far.
+#[derive(Default)]
+struct Steps {
+    /// The lists whose states are resolved, from the first one on.
+    resolved: usize,
+    /// The submissions of barriers to other queues.
+    elsewhere: Serials,
+    /// The reason why the states of the first list do not resolve.
+    refused: Option<StateError>,
 }
 
-impl<'a, D: Device> Work<'a, D> {
-    fn sync<'s>(&'s self, waits: &'s [QueueSerial], serial: u64) -> SubmitSync<'s, D> {
-        ExternalPoints::order(self.external, waits, serial).paging(self.paging)
+impl Steps {
+    /// Undoes the changes of states, because the driver refused the submission: the newest first.
+    fn undo<D: Device>(&self, lists: &[&mut Closed<D>], fixups: &mut [Fixups<Tracked<D>>]) {
+        let resolved = lists.iter().zip(fixups).enumerate().take(self.resolved);
+        for (index, (list, fixups)) in resolved.rev() {
+            fixups.undo(&list.recorded, if index == 0 { &self.elsewhere } else { &[] });
+        }
     }
 }
 
 /// The waits of a submission on `queue`: all but those for the queue itself, which runs in order.
 fn other_queues(point: &SyncPoint, queue: QueueId) -> Serials {
     point.iter().filter(|wait| wait.queue != queue).collect()
+}
+
+/// Whether a list waits for more than its submission: for submissions of other queues that are not known to be complete.
+fn waits_for_more<D: Device>(
+    context: &Context<D>,
+    queue: QueueId,
+    (point, waits): (&SyncPoint, &Serials),
+    waited: &Waited,
+) -> bool {
+    let completed = context.clock.completed();
+    other_queues(point, queue).iter().any(|wait| {
+        let is_waited_for = |other: &QueueSerial| other.queue == wait.queue && other.serial >= wait.serial;
+        wait.serial > completed.serial(wait.queue)
+            && !waited.covers(queue, *wait)
+            && !waits.iter().any(is_waited_for)
+    })
+}
+
+/// The resources of a recording, and the states in which it leaves them.
+fn cells<D: Device>(recorded: &Recorded<Tracked<D>>) -> impl Iterator<Item = (&StateCell, State)> {
+    recorded.uses().map(|used| (&used.resource.0.states, used.last))
+}
+
+/// Records a loss of the device in the clock.
+fn note_loss<D: Device>(context: &Context<D>, error: &Error) {
+    if let Error::Device { source, .. } = error {
+        let _reported: Result<(), _> = context.clock.note_loss(Err(source.clone()));
+    }
 }
 
 /// Records barriers, if there are any.
@@ -79,115 +125,188 @@ pub(super) fn record<'a, D: Device>(
     }
 }
 
+/// Makes the resources of lists resident, and returns how many of the lists: the others need memory that is free only after the
+/// submission of these.
+///
+/// # Errors
+/// The error of the first one.
+fn make_resident<D: Device>(context: &Context<D>, lists: &mut [&mut Closed<D>]) -> Result<usize, Error> {
+    let residency = &context.pools.residency;
+    for (index, list) in lists.iter_mut().enumerate() {
+        if list.paging.is_some() {
+            continue;
+        }
+        match residency.begin_submission(&context.paging(), &list.open.blocks, list.open.is_move) {
+            Ok(paging) => list.paging = Some(paging),
+            Err(error) => {
+                residency.end_submission(&list.open.blocks, Err(context.clock.submitted()));
+                return if index == 0 { Err(error.into()) } else { Ok(index) };
+            }
+        }
+    }
+    Ok(lists.len())
+}
+
+/// Moves the barriers in front of a list to the last earlier list that has some, if nothing before the list uses their resources.
+fn gather_barriers<D: Device>(lists: &[&mut Closed<D>], fixups: &mut [Fixups<Tracked<D>>], at: QueueSerial) {
+    let mut latest = None;
+    for (index, list) in lists.iter().enumerate() {
+        let (earlier, later) = fixups.split_at_mut(index);
+        let Some(own) = later.first_mut().filter(|own| !own.here.is_empty()) else { continue };
+        let is_free = || list.open.aliased_ranges.is_empty() && own.may_come_first(&list.recorded, at);
+        match latest.and_then(|latest: usize| earlier.get_mut(latest)).filter(|_| is_free()) {
+            Some(earlier) => earlier.here.append(&mut own.here),
+            None => latest = Some(index),
+        }
+    }
+}
+
 impl<D: Device> ListPool<D> {
     /// Closes and submits a list, and returns it and its tracker to the contexts.
     pub(crate) fn submit_open(
         &self,
         context: &Context<D>,
         queue: QueueId,
-        mut open: Open<D>,
+        open: Open<D>,
         waits: &SyncPoint,
     ) -> Result<QueueSerial, Error> {
-        let mut waits = *waits;
-        waits.merge(&open.waits);
-        let waits = &waits;
-        let submitted = open.close().and_then(|recorded| {
-            let submitted = self.submit_resident(context, queue, &mut open, &recorded, waits);
-            open.tracker.recycle(recorded);
-            submitted
-        });
+        let mut closed = self.close(context, queue, open, waits)?;
+        let submitted = self.submit_first(context, queue, &mut [&mut closed]).map(|(at, _)| at);
+        self.end(context, queue, closed, submitted.as_ref().ok().copied());
+        submitted
+    }
+
+    /// Closes a list. After an error it is discarded.
+    pub(super) fn close(
+        &self,
+        context: &Context<D>,
+        queue: QueueId,
+        mut open: Open<D>,
+        waits: &SyncPoint,
+    ) -> Result<Closed<D>, Error> {
+        match open.close() {
+            Ok(recorded) => {
+                let mut waits = *waits;
+                waits.merge(&open.waits);
+                Ok(Closed { open, recorded, waits, paging: None })
+            }
+            Err(error) => {
+                note_loss(context, &error);
+                self.return_open(context, queue, open, None);
+                Err(error)
+            }
+        }
+    }
+
+    /// Returns a list and its tracker to the contexts: submitted, or discarded.
+    pub(super) fn end(
+        &self,
+        context: &Context<D>,
+        queue: QueueId,
+        closed: Closed<D>,
+        submitted: Option<QueueSerial>,
+    ) {
+        let Closed { mut open, recorded, paging, .. } = closed;
+        if paging.is_some() {
+            // Barriers may have been submitted to other queues before the submission was refused.
+            let at = submitted.ok_or_else(|| context.clock.submitted());
+            context.pools.residency.end_submission(&open.blocks, at);
+        }
+        open.tracker.recycle(recorded);
+        self.return_open(context, queue, open, submitted);
+    }
+
+    fn return_open(
+        &self,
+        context: &Context<D>,
+        queue: QueueId,
+        open: Open<D>,
+        submitted: Option<QueueSerial>,
+    ) {
         let Open { list, tracker, kept, aliased_ranges, blocks, is_closed, .. } = open;
         context.pools.residency.return_set(blocks);
-        match &submitted {
-            Ok(at) => self.return_submitted(queue, list, at.serial),
-            Err(error) => {
-                // The close of a list, and the residency of its resources, may be the first calls to meet a loss.
-                if let Error::Device { source, .. } = error {
-                    let _reported: Result<(), _> = context.clock.note_loss(Err(source.clone()));
-                }
+        match submitted {
+            Some(at) => self.return_submitted(queue, list, at.serial),
+            None => {
                 self.return_list(context, queue, list, is_closed);
                 Open::<D>::rewind_handoffs(&aliased_ranges, &context.clock.submitted());
             }
         }
         self.return_tracking(queue, Tracking { tracker, kept });
-        submitted
     }
 
-    /// Makes the resources of the recording resident, and submits it.
+    /// Submits the first of some lists for one queue, in one submission with as many of the following ones as need no wait of
+    /// their own. Returns the submission and the number of its lists.
+    ///
+    /// # Errors
+    /// Those of the first list, or of the driver for all; then no list was submitted.
+    pub(super) fn submit_first(
+        &self,
+        context: &Context<D>,
+        queue: QueueId,
+        lists: &mut [&mut Closed<D>],
+    ) -> Result<(QueueSerial, usize), Error> {
+        let submitted = make_resident(context, lists)
+            .and_then(|resident| self.submit_resident(context, queue, lists.split_at_mut(resident).0));
+        // The residency of its resources may be the first call to meet a loss.
+        submitted.inspect_err(|error| note_loss(context, error))
+    }
+
     fn submit_resident(
         &self,
         context: &Context<D>,
         queue: QueueId,
-        open: &mut Open<D>,
-        recorded: &Recorded<Tracked<D>>,
-        waits: &SyncPoint,
-    ) -> Result<QueueSerial, Error> {
-        let (residency, external) = (&context.pools.residency, open.external.as_deref());
-        let paging = residency.begin_submission(&context.paging(), &open.blocks, open.is_move);
-        let submitted = paging.map_err(Error::from).and_then(|paging| {
-            let (is_publishing, names_read_only) = (open.is_publishing, open.changes_read_only);
-            let work = Work { queue, external, paging, is_publishing, names_read_only };
-            self.submit_recorded(context, (&work, &mut open.list), recorded, waits)
-        });
-        // Barriers may have been submitted to other queues before the submission was refused.
-        let at = submitted.as_ref().map_err(|_| context.clock.submitted());
-        residency.end_submission(&open.blocks, at.copied());
-        submitted
-    }
-
-    fn submit_recorded(
-        &self,
-        context: &Context<D>,
-        (work, list): (&Work<'_, D>, &mut D::List),
-        recorded: &Recorded<Tracked<D>>,
-        waits: &SyncPoint,
-    ) -> Result<QueueSerial, Error> {
-        let queue = work.queue;
-        if recorded.is_empty() && !self.has_published.load(Ordering::Acquire) {
+        lists: &mut [&mut Closed<D>],
+    ) -> Result<(QueueSerial, usize), Error> {
+        let Some(first) = lists.first() else { return Err(Error::Internal { what: "no list to submit" }) };
+        let has_published = self.has_published.load(Ordering::Acquire);
+        if lists.len() == 1 && first.recorded.is_empty() && !has_published {
             // Without tracked states it need not wait for other recordings.
-            let waits = other_queues(waits, queue);
-            return Ok(context.clock.submit(queue, |serial| {
-                context.device().submit_with(Permit::own(), queue, &[&*list], work.sync(&waits, serial))
-            })?);
+            let waits = other_queues(&first.waits, queue);
+            let submitted = context.clock.submit(queue, |serial| {
+                let sync = Closed::sync(lists, &waits, serial);
+                context.device().submit_with(Permit::own(), queue, &[&first.open.list], sync)
+            });
+            return Ok((submitted?, 1));
         }
         Clock::check_outside()?;
         // States are tracked in the order of submission.
-        let Resolving { fixups, published, waited } = &mut *self.resolving.lock();
-        let mut waits = *waits;
-        if !work.names_read_only {
-            self.wait_for_published(context, published, &mut waits);
-        }
-        let uses = || recorded.uses().map(|used| (&used.resource.0.states, used.last));
-        if work.is_publishing {
+        let Resolving { fixups, has_released, published, waited } = &mut *self.resolving.lock();
+        let mut publishers = SyncPoint::NONE;
+        self.wait_for_published(context, published, &mut publishers);
+        if first.open.is_publishing {
             let submitted = context.clock.submitted();
-            let published = uses().filter(|(cell, _)| cell.is_published());
+            let published = cells(&first.recorded).filter(|(cell, _)| cell.is_published());
             published.for_each(|(cell, _)| cell.note_unnamed_uses(&submitted));
         }
-        if fixups.has_released() {
-            self.finish_transfers(context, recorded, work.paging)?;
+        let mut most = lists.len();
+        if *has_released {
+            // The acquires of the others come after the submission of the first.
+            most = 1;
+            self.finish_transfers(context, first)?;
         }
-        let mut refused = None;
+        let lists = lists.split_at_mut(most).0;
+        fixups.resize_with(fixups.len().max(most), Fixups::new);
+        let mut steps = Steps::default();
         let submitted = context.clock.submit(queue, |serial| {
             let at = QueueSerial { queue, serial };
-            if let Err(error) = resolve(recorded, at, &context.device().properties().queues, fixups) {
-                refused = Some(error);
-                return Err(DeviceError::invalid_value("states must resolve", serial));
-            }
-            let mut elsewhere = Serials::new();
-            let answer =
-                self.submit_with(context, (work, list, at), (fixups, waited), &waits, &mut elsewhere);
-            answer.inspect_err(|_| fixups.undo(recorded, &elsewhere))
+            let answer = self.submit_at(context, at, lists, (fixups, waited, &publishers), &mut steps);
+            answer.inspect_err(|_| {
+                steps.undo(lists, fixups);
+                *has_released |= fixups.iter().any(Fixups::has_released);
+            })
         });
-        fixups.clear();
-        if let (Ok(at), true) = (&submitted, work.is_publishing) {
-            for (cell, _) in uses().filter(|(cell, last)| cell.is_published_in(*last, self.model)) {
+        fixups.iter_mut().take(most).for_each(Fixups::clear);
+        if let (Ok(at), Some(first)) = (&submitted, lists.first().filter(|first| first.open.is_publishing)) {
+            let uses = cells(&first.recorded);
+            for (cell, _) in uses.filter(|(cell, last)| cell.is_published_in(*last, self.model)) {
                 self.note_published(cell);
                 published.require(at.queue, at.serial);
             }
         }
-        match refused {
+        match steps.refused {
             Some(source) => Err(Error::State { name: Name::default(), source }),
-            None => Ok(submitted?),
+            None => Ok((submitted?, steps.resolved)),
         }
     }
 
@@ -212,55 +331,114 @@ impl<D: Device> ListPool<D> {
         waits
     }
 
-    /// Submits the barriers that other queues must record, then the list with the barriers of its own queue. `elsewhere` gets
-    /// the serials of the former, also in the event of an error.
-    fn submit_with(
+    /// Submits the barriers that other queues must record for the first list, then the lists with the barriers of their own
+    /// queue: as many of the lists as need no more than the first one does.
+    fn submit_at(
         &self,
         context: &Context<D>,
-        (work, list, at): (&Work<'_, D>, &mut D::List, QueueSerial),
-        (fixups, waited): (&Fixups<Tracked<D>>, &mut Waited),
-        waits: &SyncPoint,
-        elsewhere: &mut Serials,
+        at: QueueSerial,
+        lists: &mut [&mut Closed<D>],
+        (fixups, waited, publishers): (&mut [Fixups<Tracked<D>>], &mut Waited, &SyncPoint),
+        steps: &mut Steps,
     ) -> Result<(), DeviceError> {
-        let (mut point, &Work { queue, paging, .. }) = (*waits, work);
-        fixups.waits.iter().for_each(|wait| point.require(wait.queue, wait.serial));
+        let queues = &context.device().properties().queues;
+        let mut waits = Serials::new();
+        for (list, fixups) in lists.iter().zip(&mut *fixups) {
+            let is_first = steps.resolved == 0;
+            if let Err(error) = resolve(&list.recorded, at, queues, fixups) {
+                if is_first {
+                    steps.refused = Some(error);
+                    return Err(DeviceError::invalid_value("states must resolve", at.serial));
+                }
+                break;
+            }
+            let mut point = list.waits;
+            if !list.open.changes_read_only {
+                // Uploads and moves name the read-only resources that they use.
+                publishers.iter().for_each(|at| point.require(at.queue, at.serial));
+            }
+            fixups.waits.iter().for_each(|wait| point.require(wait.queue, wait.serial));
+            if is_first {
+                steps.resolved = 1;
+                self.submit_elsewhere(context, list, (fixups, waited), (&mut point, steps))?;
+                waits = other_queues(&point, at.queue);
+                waits.retain(|wait| !waited.covers(at.queue, *wait));
+            } else if !fixups.elsewhere.is_empty()
+                || waits_for_more(context, at.queue, (&point, &waits), waited)
+            {
+                fixups.undo(&list.recorded, &[]);
+                break;
+            } else {
+                steps.resolved += 1;
+            }
+        }
+        let lists = lists.split_at_mut(steps.resolved).0;
+        gather_barriers(lists, fixups, at);
+        self.submit_lists(context, at, (lists, fixups), &waits)?;
+        waited.note(at.queue, &waits);
+        Ok(())
+    }
+
+    /// Submits the barriers that other queues must record, and makes `point` wait for them.
+    fn submit_elsewhere(
+        &self,
+        context: &Context<D>,
+        list: &Closed<D>,
+        (fixups, waited): (&Fixups<Tracked<D>>, &mut Waited),
+        (point, steps): (&mut SyncPoint, &mut Steps),
+    ) -> Result<(), DeviceError> {
+        let paging = list.paging.unwrap_or(PagingPoint::RESIDENT);
         for other in &fixups.elsewhere {
             let waits: Serials =
                 other.waits.iter().filter(|wait| !waited.covers(other.queue, *wait)).collect();
             let done = self.submit_barriers(context, (other.queue, paging), &other.barriers, &waits)?;
             waited.note(other.queue, &waits);
             point.require(done.queue, done.serial);
-            elsewhere.push(done);
+            steps.elsewhere.push(done);
         }
-        let mut waits = other_queues(&point, queue);
-        waits.retain(|wait| !waited.covers(queue, *wait));
-        let sync = work.sync(&waits, at.serial);
-        let here = fixups.here.iter().map(StateBarrier::by_ref);
-        let is_done = fixups.here.is_empty()
-            || state::record_in_front::<D, _>(list, here, |handle: &Tracked<D>| &handle.0.object)?;
-        if is_done {
-            context.device().submit_with(Permit::own(), queue, &[&*list], sync)?;
-        } else {
-            let barriers = self.barrier_list(context, queue, &fixups.here)?;
-            let submitted = context.device().submit_with(Permit::own(), queue, &[&barriers, &*list], sync);
-            match &submitted {
-                Ok(()) => self.return_submitted(queue, barriers, at.serial),
-                Err(_) => self.return_unused(queue, barriers),
-            }
-            submitted?;
-        }
-        waited.note(queue, &waits);
         Ok(())
     }
 
-    /// Acquires the resources that were released for a submission that was refused afterwards.
-    fn finish_transfers(
+    /// Submits lists, each behind its barriers: in memory of the list, or in a list of their own.
+    fn submit_lists(
         &self,
         context: &Context<D>,
-        recorded: &Recorded<Tracked<D>>,
-        paging: PagingPoint,
-    ) -> Result<(), Error> {
-        for other in unfinished(recorded) {
+        at: QueueSerial,
+        (lists, fixups): (&mut [&mut Closed<D>], &[Fixups<Tracked<D>>]),
+        waits: &[QueueSerial],
+    ) -> Result<(), DeviceError> {
+        let mut fronts: SmallVec<[(usize, D::List); 1]> = SmallVec::new();
+        let recorded = lists.iter_mut().zip(fixups).enumerate().try_for_each(|(index, (list, fixups))| {
+            let here = fixups.here.iter().map(StateBarrier::by_ref);
+            let is_done = fixups.here.is_empty()
+                || state::record_in_front::<D, _>(&mut list.open.list, here, |handle| &handle.0.object)?;
+            if !is_done {
+                fronts.push((index, self.barrier_list(context, at.queue, &fixups.here)?));
+            }
+            Ok(())
+        });
+        let submitted = recorded.and_then(|()| {
+            let mut all: SmallVec<[&D::List; 4]> = SmallVec::new();
+            let mut fronts = fronts.iter().peekable();
+            for (index, list) in lists.iter().enumerate() {
+                all.extend(fronts.next_if(|(of, _)| *of == index).map(|(_, front)| front));
+                all.push(&list.open.list);
+            }
+            context.device().submit_with(Permit::own(), at.queue, &all, Closed::sync(lists, waits, at.serial))
+        });
+        for (_, front) in fronts {
+            match &submitted {
+                Ok(()) => self.return_submitted(at.queue, front, at.serial),
+                Err(_) => self.return_unused(at.queue, front),
+            }
+        }
+        submitted
+    }
+
+    /// Acquires the resources that were released for a submission that was refused afterwards.
+    fn finish_transfers(&self, context: &Context<D>, list: &Closed<D>) -> Result<(), Error> {
+        let paging = list.paging.unwrap_or(PagingPoint::RESIDENT);
+        for other in unfinished(&list.recorded) {
             let waits: Serials = other.waits.iter().collect();
             other.acquired(self.submit_barriers(context, (other.queue, paging), &other.barriers, &waits)?);
         }

@@ -26,6 +26,7 @@ mod read_only_races;
 mod readbacks;
 mod ring;
 mod texels;
+mod together;
 mod uploads;
 mod visible;
 #[path = "../support/waits.rs"]

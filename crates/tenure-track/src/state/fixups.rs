@@ -158,6 +158,25 @@ impl<H> Fixups<H> {
         self.before_whole.push((entry, WholeBefore::of(queue, submitted, part)));
     }
 
+    /// Whether the barriers of [`here`](Self::here) may be recorded before all of `submission`, for which several recordings were
+    /// resolved: no earlier one of them uses their resources. O(barriers · resources in use before).
+    #[doc(hidden)]
+    #[must_use]
+    pub fn may_come_first(&self, recorded: &Recorded<H>, submission: QueueSerial) -> bool
+    where
+        H: AsRef<StateCell>,
+    {
+        let queue = submission.queue.index();
+        let whole = self.before_whole.iter().map(|(entry, before)| (*entry, before.last_use));
+        let parts =
+            self.before.iter().map(|(entry, before)| (*entry, before.uses.get(queue).copied().unwrap_or(0)));
+        let mut used = whole.chain(parts).filter(|(_, last_use)| *last_use >= submission.serial);
+        used.all(|(entry, _)| {
+            let id = recorded.entries.get(entry).map(|entry| entry.cell().id());
+            self.here.iter().all(|barrier| Some(barrier.resource().as_ref().id()) != id)
+        })
+    }
+
     /// The barriers for another queue, added if necessary.
     pub(super) fn on(&mut self, queue: QueueId) -> Option<&mut Elsewhere<H>> {
         let found = self.elsewhere.iter().position(|other| other.queue == queue);

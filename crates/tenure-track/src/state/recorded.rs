@@ -2,6 +2,7 @@
 
 use super::StateCell;
 use super::part_use::PartUse;
+use super::rules::is_read;
 use crate::device::{QueueKind, State, StateModel, Subresource};
 
 /// One resource in a recording.
@@ -87,6 +88,19 @@ impl<H: AsRef<StateCell>> Recorded<H> {
                 first: part.now.first,
                 last: part.now.current,
             })
+        })
+    }
+
+    /// Every resource used, and whether the recording only reads it, without a change of its state.
+    #[doc(hidden)]
+    pub fn resources(&self) -> impl Iterator<Item = (&H, bool)> {
+        let is_read = |part: &PartUse| {
+            let uses = &part.now;
+            !uses.used || (is_read(uses.first) && !uses.left && !uses.fresh && !uses.overwrites)
+        };
+        self.entries.iter().map(move |entry| {
+            let parts = entry.parts(&self.spill).unwrap_or(std::slice::from_ref(&entry.whole));
+            (&entry.resource, parts.iter().all(is_read))
         })
     }
 

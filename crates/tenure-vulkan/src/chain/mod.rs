@@ -23,6 +23,9 @@ use crate::queue::{Queues, SLICE, nanoseconds};
 /// The most fences that a chain waits for: images are acquired again long before that, so the oldest fence is lost.
 const MOST_FENCES: usize = 64;
 
+/// The most images of a chain that may be set to wait until they are shown.
+pub(crate) const MOST_WAITING: u32 = 16;
+
 /// The objects of the presentations.
 #[derive(Default)]
 struct Presents {
@@ -34,6 +37,10 @@ struct Presents {
     fences: VecDeque<vk::Fence>,
     /// A presentation had no fence, or its fence was lost.
     is_unfenced: bool,
+    /// The newest number of a presentation; 0: none had one.
+    newest: u64,
+    /// The numbers of the last presentations, the oldest first.
+    numbers: VecDeque<u64>,
 }
 
 impl Presents {
@@ -118,12 +125,29 @@ impl Chain {
         abandoned.extend(rendered.drain(..).chain(acquired));
     }
 
+    /// The number of the next presentation. Each is used once, also when the driver refuses the presentation.
+    pub(crate) fn next_number(&self) -> u64 {
+        let presents = &mut *self.presents.lock();
+        presents.newest += 1;
+        presents.newest
+    }
+
+    /// The number of the presentation that must be shown so that fewer than `most` images wait.
+    pub(crate) fn number_before(&self, most: u32) -> Option<u64> {
+        let numbers = &self.presents.lock().numbers;
+        numbers.get(numbers.len().checked_sub(most as usize)?).copied()
+    }
+
     /// Notes a presentation; the fence is signalled at its end.
-    pub(crate) fn note_present(&self, fence: Option<vk::Fence>) {
+    pub(crate) fn note_present(&self, fence: Option<vk::Fence>, number: Option<u64>) {
         self.is_settled.store(false, Ordering::Release);
         let mut presents = self.presents.lock();
         presents.is_unfenced |= fence.is_none();
         presents.fences.extend(fence);
+        presents.numbers.extend(number);
+        if presents.numbers.len() > MOST_WAITING as usize {
+            presents.numbers.pop_front();
+        }
         let is_first_loss = presents.fences.len() > MOST_FENCES && presents.lose_fences(&self.queues);
         drop(presents);
         log_lost_fences(is_first_loss);

@@ -80,6 +80,11 @@ calls! {
         info: PFN_vkGetDeviceFaultInfoEXT = c"vkGetDeviceFaultInfoEXT";
     }
 
+    /// The function that waits for an image to be shown.
+    PresentWaitCalls, PRESENT_WAIT {
+        wait: PFN_vkWaitForPresentKHR = c"vkWaitForPresentKHR";
+    }
+
     /// The function for querying properties of the program's memory.
     HostPointerCalls, EXTERNAL_MEMORY_HOST {
         properties: PFN_vkGetMemoryHostPointerPropertiesEXT = c"vkGetMemoryHostPointerPropertiesEXT";
@@ -163,6 +168,7 @@ pub(crate) struct Api {
     pub(crate) host_pointer: Option<HostPointerCalls>,
     pub(crate) host_images: Option<HostImageCalls>,
     pub(crate) faults: Option<FaultCalls>,
+    pub(crate) present_wait: Option<PresentWaitCalls>,
 }
 
 /// The parts of an [`Api`] without the functions.
@@ -211,6 +217,7 @@ impl Api {
             host_pointer: HostPointerCalls::find(&handles)?,
             host_images: HostImageCalls::find(&handles)?,
             faults: FaultCalls::find(&handles)?,
+            present_wait: PresentWaitCalls::find(&handles)?,
             entry: handles.entry,
             instance: handles.instance,
             physical: handles.physical,

@@ -15,12 +15,15 @@ use tenure_core::{
 
 use super::choose::Shape;
 use super::retire::Waited;
-use crate::chain::{Calls, Chain};
+use crate::chain::{Calls, Chain, MOST_WAITING};
 use crate::device::Device;
 use crate::features::OptionalFeatures;
 use crate::queue::Queues;
 use crate::queue::{ExternalSemaphore, nanoseconds};
 use crate::stages::PRESENT_STAGES;
+
+/// The longest wait for an image to be shown: several images at a slow screen's rate. Windows that are hidden show none.
+const SHOWN_WAIT: Duration = Duration::from_millis(100);
 
 /// The state of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +80,16 @@ pub(super) struct Retired {
 /// unused. [`Gpu::begin_frame`] paces frames: it waits until at most the configured number of frames are in
 /// flight; call it before [`acquire`](Self::acquire).
 ///
+/// # Pace
+///
+/// With `VK_KHR_present_id` and `VK_KHR_present_wait`, `acquire` waits until fewer than
+/// [`set_frame_latency`](Self::set_frame_latency) images wait to be shown, if the mode is
+/// [`Fifo`](PresentMode::Fifo) or [`FifoRelaxed`](PresentMode::FifoRelaxed); in the others, no image waits behind another.
+/// Read input after this wait, for the least latency. The wait ends after 100 ms, because a hidden window shows
+/// nothing. Without the extensions, the number of images is the only limit.
+///
+/// # Device
+///
 /// The device was made with [`DeviceConfig::presentation`](crate::DeviceConfig::presentation), or wrapped with its loader, the instance's
 /// extensions for surfaces, and `VK_KHR_swapchain` among [`Raw::extensions`](crate::Raw::extensions).
 ///
@@ -124,6 +137,8 @@ pub struct Swapchain {
     /// The wishes for formats have: the format is not kept.
     pub(super) is_format_open: bool,
     pub(super) metadata: Option<HdrMetadata>,
+    /// How many images may wait to be shown.
+    latency: u32,
     /// Whether each queue can present to the window.
     pub(super) can_present: SmallVec<[bool; MAX_QUEUES]>,
     pub(super) window: Window,
@@ -213,6 +228,7 @@ impl Swapchain {
             is_rewished: false,
             is_format_open: false,
             metadata: None,
+            latency: gpu.config().frames.in_flight.clamp(1, MOST_WAITING),
             can_present: SmallVec::new(),
             window: Window::Empty,
             current: None,
@@ -279,6 +295,7 @@ impl Swapchain {
 
     fn acquire_next(&mut self) -> Result<Option<SwapchainImage<Device>>, Error> {
         const CALL: &str = "vkAcquireNextImageKHR";
+        self.wait_for_shown()?;
         let Some(current) = &self.current else { return Ok(None) };
         let queues = self.queues().clone();
         let timeout = self.gpu.config().frames.timeout;
@@ -325,6 +342,24 @@ impl Swapchain {
         // All earlier uses are complete when the semaphore is signalled.
         self.gpu.declare_state(image.texture(), Subresource::All, State::COMMON, &SyncPoint::NONE)?;
         Ok(Some(SwapchainImage::new(image)))
+    }
+
+    /// Waits until few enough images wait to be shown.
+    fn wait_for_shown(&self) -> Result<(), Error> {
+        let api = &self.queues().api;
+        let (Some(calls), Some(current)) = (api.present_wait, &self.current) else { return Ok(()) };
+        let is_in_order = matches!(self.mode, PresentMode::Fifo | PresentMode::FifoRelaxed);
+        let number = current.chain.number_before(self.latency).filter(|_| is_in_order);
+        let Some(number) = number else { return Ok(()) };
+        // SAFETY: the chain is alive, not retired, and used by this thread alone; a presentation had the number.
+        let result =
+            unsafe { (calls.wait)(api.handle(), current.chain.handle, number, nanoseconds(SHOWN_WAIT)) };
+        match result {
+            vk::Result::SUCCESS | vk::Result::SUBOPTIMAL_KHR | vk::Result::TIMEOUT => Ok(()),
+            // The acquisition finds it, too.
+            result if is_outdating(result) => Ok(()),
+            result => Err(self.failed("vkWaitForPresentKHR", result)),
+        }
     }
 
     /// Hands out the image that the program has dropped.
@@ -402,7 +437,9 @@ impl Swapchain {
         let fence = has_fences.then(|| queues.take_fence()).transpose();
         let fence = fence.map_err(|source| self.device_error(source))?;
         let (waits, handles, indices) = ([chain.rendered(index as usize)], [chain.handle], [index]);
-        let fences = [fence.unwrap_or_default()];
+        let number = queues.api.present_wait.is_some().then(|| chain.next_number());
+        let (fences, numbers) = ([fence.unwrap_or_default()], [number.unwrap_or_default()]);
+        let mut numbered = vk::PresentIdKHR::default().present_ids(&numbers);
         let mut told = vk::SwapchainPresentFenceInfoEXT::default().fences(&fences);
         let mut info = vk::PresentInfoKHR::default()
             .wait_semaphores(&waits)
@@ -410,6 +447,9 @@ impl Swapchain {
             .image_indices(&indices);
         if fence.is_some() {
             info = info.push_next(&mut told);
+        }
+        if number.is_some() {
+            info = info.push_next(&mut numbered);
         }
         // SAFETY: the image was acquired and is in the layout for presentation, when the semaphore is signalled,
         // which was submitted; the queue can present to the surface, and this thread alone uses it.
@@ -421,7 +461,7 @@ impl Swapchain {
                 Err(self.failed("vkQueuePresentKHR", result))
             }
             result => {
-                chain.note_present(fence);
+                chain.note_present(fence, number);
                 Ok(result)
             }
         }
@@ -503,6 +543,23 @@ impl Swapchain {
     #[must_use]
     pub const fn mode(&self) -> PresentMode {
         self.mode
+    }
+
+    /// Sets how many images may wait to be shown before [`acquire`](Self::acquire) waits: fewer mean less latency, more keep
+    /// the GPU busy when frames take longer now and then. 1 to 16; initially the configured number of
+    /// [frames in flight](tenure_core::FrameConfig::in_flight). Without effect on a device without
+    /// [`OptionalFeatures::PRESENT_WAIT`].
+    ///
+    /// # Errors
+    /// [`Error::Device`] for a number out of range.
+    pub fn set_frame_latency(&mut self, frames: u32) -> Result<(), Error> {
+        if frames == 0 || frames > MOST_WAITING {
+            let rule = "1 to 16 images may wait to be shown";
+            let (value, limit) = (u64::from(frames), u64::from(MOST_WAITING));
+            return Err(self.device_error(DeviceError::invalid_call(rule, value, limit)));
+        }
+        self.latency = frames;
+        Ok(())
     }
 
     /// The number of images.

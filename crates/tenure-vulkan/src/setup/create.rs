@@ -52,7 +52,10 @@ pub(crate) unsafe fn create(
     program.check_device(&instance.raw, *physical, version)?;
     let mut enabled = wanted(support, options, version);
     let maintenance = instance.swapchain_maintenance(|name| support.has_extension(name));
-    if !options.presentation || maintenance.is_none() {
+    if !options.presentation {
+        enabled.remove(OptionalFeatures::PRESENTATION);
+    }
+    if maintenance.is_none() {
         enabled.remove(OptionalFeatures::SWAPCHAIN_MAINTENANCE1);
     }
     let extensions = extensions(support, options, enabled, (version, maintenance))?;

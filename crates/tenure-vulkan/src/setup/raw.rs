@@ -238,7 +238,7 @@ fn check_queues(
 }
 
 /// Additional extensions that features need: until a version includes them, or in all versions.
-const ALSO: [(OptionalFeatures, Option<ApiVersion>, &CStr); 7] = [
+const ALSO: [(OptionalFeatures, Option<ApiVersion>, &CStr); 9] = [
     (OptionalFeatures::ACCELERATION_STRUCTURES, Some(ApiVersion::V1_2), ash::ext::descriptor_indexing::NAME),
     (OptionalFeatures::RAY_QUERIES, Some(ApiVersion::V1_2), ash::khr::spirv_1_4::NAME),
     (OptionalFeatures::RAY_TRACING_PIPELINES, Some(ApiVersion::V1_2), ash::khr::spirv_1_4::NAME),
@@ -246,6 +246,8 @@ const ALSO: [(OptionalFeatures, Option<ApiVersion>, &CStr); 7] = [
     (OptionalFeatures::HOST_IMAGE_COPY, Some(ApiVersion::V1_3), ash::khr::format_feature_flags2::NAME),
     (OptionalFeatures::PAGEABLE_MEMORY, None, ash::ext::memory_priority::NAME),
     (OptionalFeatures::SWAPCHAIN_MAINTENANCE1, None, ash::khr::swapchain::NAME),
+    (OptionalFeatures::PRESENT_ID, None, ash::khr::swapchain::NAME),
+    (OptionalFeatures::PRESENT_WAIT, None, ash::khr::swapchain::NAME),
 ];
 
 /// An error for a feature that needs an extension which is neither enabled nor part of the version.
@@ -309,7 +311,7 @@ mod tests {
         assert!(missing(free, v11).is_empty(), "of Vulkan 1.1 or of the instance");
         assert_eq!(missing(OptionalFeatures::HOST_IMAGE_COPY, v13), ["VK_EXT_host_image_copy"]);
         assert_eq!(missing(OptionalFeatures::HOST_IMAGE_COPY, v12).len(), 3);
-        assert_eq!(missing(OptionalFeatures::all(), v13).len(), 19);
+        assert_eq!(missing(OptionalFeatures::all(), v13).len(), 21);
     }
 
     #[test]

@@ -56,7 +56,8 @@ impl DeviceFeatures {
     /// Queries a physical device. `api_version` is the version that the instance was made for; of the `options`
     /// only features, versions and device extensions matter. `VK_EXT_swapchain_maintenance1` is not included,
     /// because it needs instance extensions; with [`DeviceConfig::presentation`](DeviceConfig::presentation)
-    /// `VK_KHR_swapchain` is, and `VK_EXT_hdr_metadata` if it is available.
+    /// `VK_KHR_swapchain` is, and if they are available `VK_EXT_hdr_metadata`, `VK_KHR_present_id` and
+    /// `VK_KHR_present_wait`.
     ///
     /// # Errors
     /// [`CreateError::TooOld`], [`CreateError::NoExtension`] for one of the options that is not there,
@@ -77,6 +78,9 @@ impl DeviceFeatures {
         }
         let mut enabled = wanted(&support, options, version);
         enabled.remove(OptionalFeatures::SWAPCHAIN_MAINTENANCE1);
+        if !options.presentation {
+            enabled.remove(OptionalFeatures::PRESENTATION);
+        }
         let extensions = extensions(&support, options, enabled, (version, None))?;
         let features = features(&support, options, enabled);
         let chain = Box::new(FeatureChain::enabling(enabled, &support.indexing, support.portability));

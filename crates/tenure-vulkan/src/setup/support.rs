@@ -13,7 +13,7 @@ use crate::instance::KHR_SWAPCHAIN_MAINTENANCE1;
 use crate::queue::Family;
 
 /// An optional feature: the version that includes it, and the extension that offers it before.
-const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 23] = [
+const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 25] = [
     (OptionalFeatures::TIMELINE_SEMAPHORES, Some(ApiVersion::V1_2), ash::khr::timeline_semaphore::NAME),
     (OptionalFeatures::SYNCHRONIZATION2, Some(ApiVersion::V1_3), ash::khr::synchronization2::NAME),
     (OptionalFeatures::BUFFER_DEVICE_ADDRESS, Some(ApiVersion::V1_2), ash::khr::buffer_device_address::NAME),
@@ -37,6 +37,8 @@ const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 23] = [
     (OptionalFeatures::HOST_IMAGE_COPY, None, ash::ext::host_image_copy::NAME),
     (OptionalFeatures::QUEUE_FAMILY_FOREIGN, None, ash::ext::queue_family_foreign::NAME),
     (OptionalFeatures::DEVICE_FAULT, None, ash::ext::device_fault::NAME),
+    (OptionalFeatures::PRESENT_ID, None, ash::khr::present_id::NAME),
+    (OptionalFeatures::PRESENT_WAIT, None, ash::khr::present_wait::NAME),
 ];
 
 /// The newer name of `VK_EXT_robustness2`: the same structure, the same feature.
@@ -134,6 +136,8 @@ chained! {
     swapchain: PhysicalDeviceSwapchainMaintenance1FeaturesEXT, swapchain_maintenance1 = SWAPCHAIN_MAINTENANCE1;
     host_copies: PhysicalDeviceHostImageCopyFeaturesEXT, host_image_copy = HOST_IMAGE_COPY;
     faults: PhysicalDeviceFaultFeaturesEXT, device_fault = DEVICE_FAULT;
+    present_id: PhysicalDevicePresentIdFeaturesKHR, present_id = PRESENT_ID;
+    present_wait: PhysicalDevicePresentWaitFeaturesKHR, present_wait = PRESENT_WAIT;
 }
 
 impl FeatureChain {

@@ -2,8 +2,8 @@
 
 use conformance::Harness as _;
 use tenure_core::{
-    Buffer, BufferDesc, Config, Format, Gpu, MemoryUse, Queue, State, Subresource, TexelData, Texture,
-    TextureDesc, Usage,
+    Buffer, BufferDesc, Config, Format, Frame, Gpu, MemoryUse, Queue, Recording, State, Subresource,
+    TexelData, Texture, TextureDesc, Usage,
 };
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Device, DeviceConfig};
@@ -32,7 +32,7 @@ struct Calls {
 }
 
 /// The calls of the fourth frame: the ones before it fill pools. Each frame begins when the GPU is idle.
-fn count(vulkan: &Vulkan, gpu: &Gpu<Device>, mut frame: impl FnMut(&Gpu<Device>, u8)) -> Calls {
+fn count(vulkan: &Vulkan, gpu: &Gpu<Device>, mut frame: impl FnMut(&Gpu<Device>)) -> Calls {
     let disguise = vulkan.disguise();
     let calls = |name| disguise.calls(name);
     let totals = || {
@@ -41,12 +41,12 @@ fn count(vulkan: &Vulkan, gpu: &Gpu<Device>, mut frame: impl FnMut(&Gpu<Device>,
         [submits, resets, calls("vkGetSemaphoreCounterValue"), copies]
     };
     let mut counted = Calls::default();
-    for number in 0..4 {
+    for _ in 0..4 {
         assert!(gpu.wait(&gpu.submitted(), LONG).unwrap());
         disguise.take_trace();
         disguise.take_barriers();
         let before = totals();
-        frame(gpu, number);
+        frame(gpu);
         let after = totals();
         let [submits, resets, counters, copies] = std::array::from_fn(|index| after[index] - before[index]);
         let waits = disguise.take_trace().iter().map(|batch| batch.waits.len()).sum();
@@ -73,14 +73,28 @@ fn read(gpu: &Gpu<Device>, queue: Queue, textures: &[Texture<Device>], state: St
     recording.submit().unwrap();
 }
 
-/// Counts one kind of frame on a card with a queue of each kind.
+/// Counts one kind of frame on a card with a queue of each kind. The work gets the frame's number.
 fn counted(make: impl FnOnce(&Gpu<Device>) -> Box<dyn FnMut(&Gpu<Device>, u8)>) -> Calls {
+    let mut number = 0;
+    counted_in_frame(|gpu| {
+        let mut work = make(gpu);
+        Box::new(move |gpu, _| {
+            work(gpu, number);
+            number += 1;
+        })
+    })
+}
+
+/// As [`counted`], for work that submits by the frame.
+fn counted_in_frame(
+    make: impl FnOnce(&Gpu<Device>) -> Box<dyn FnMut(&Gpu<Device>, &Frame<Device>)>,
+) -> Calls {
     let vulkan = Vulkan::disguised(Costume::discrete(), &DeviceConfig::default());
     let gpu = Gpu::new(vulkan.device(), Config::default()).unwrap();
     let mut work = make(&gpu);
-    let calls = count(&vulkan, &gpu, |gpu, number| {
+    let calls = count(&vulkan, &gpu, |gpu| {
         let frame = gpu.begin_frame().unwrap();
-        work(gpu, number);
+        work(gpu, &frame);
         frame.end().unwrap();
     });
     drop(work);
@@ -213,6 +227,86 @@ fn barriers_of_compute_shaders_name_their_stage_alone() {
     assert!(gpu.shutdown().is_clean());
     drop((lights, bloom, gpu));
     vulkan.end();
+}
+
+/// The same recordings, submitted in one call.
+#[test]
+fn recordings_submitted_together_on_a_discrete_card() {
+    let chain = |gpu: &Gpu<Device>, targets: &[Texture<Device>]| -> Vec<Recording<Device>> {
+        let passes = targets.windows(2).map(|pair| {
+            let mut recording = gpu.record(Queue::Graphics, "pass").unwrap();
+            recording.use_resource(&pair[0], Subresource::All, State::PIXEL_SHADER).unwrap();
+            recording.use_resource(&pair[1], Subresource::All, State::RENDER_TARGET).unwrap();
+            recording
+        });
+        passes.collect()
+    };
+    let calls = counted_in_frame(|gpu| {
+        let targets = textures(gpu, Usage::SHADER_READ | Usage::RENDER_TARGET, 5);
+        Box::new(move |gpu, frame| {
+            frame.submit_all(chain(gpu, &targets)).unwrap();
+        })
+    });
+    let expected = Calls { submits: 1, resets: 4, barriers: 4, images: 7, counters: 1, ..Calls::default() };
+    assert_eq!(calls, expected);
+}
+
+/// Four recordings draw to targets of their own, a fifth one reads all: barriers of the four are one command.
+#[test]
+fn passes_submitted_together_on_a_discrete_card() {
+    for is_together in [false, true] {
+        let calls = counted_in_frame(|gpu| {
+            let targets = textures(gpu, Usage::SHADER_READ | Usage::RENDER_TARGET, 4);
+            Box::new(move |gpu, frame| {
+                let mut passes: Vec<_> = targets
+                    .iter()
+                    .map(|target| {
+                        let mut pass = gpu.record(Queue::Graphics, "shadow").unwrap();
+                        pass.use_resource(target, Subresource::All, State::RENDER_TARGET).unwrap();
+                        pass
+                    })
+                    .collect();
+                let mut light = gpu.record(Queue::Graphics, "light").unwrap();
+                for target in &targets {
+                    light.use_resource(target, Subresource::All, State::PIXEL_SHADER).unwrap();
+                }
+                passes.push(light);
+                if is_together {
+                    frame.submit_all(passes).unwrap();
+                } else {
+                    for pass in passes {
+                        pass.submit().unwrap();
+                    }
+                }
+            })
+        });
+        let (submits, barriers) = if is_together { (1, 2) } else { (5, 5) };
+        let expected = Calls { submits, barriers, resets: 5, images: 8, counters: 1, ..Calls::default() };
+        assert_eq!(calls, expected, "{is_together}");
+    }
+}
+
+/// Graphics and compute in turn, which share textures that both only read: one submission a queue.
+#[test]
+fn queues_in_turn_submitted_together_on_a_discrete_card() {
+    let calls = counted_in_frame(|gpu| {
+        let textures = textures(gpu, Usage::SHADER_READ, 8);
+        Box::new(move |gpu, frame| {
+            let passes = (0..6).map(|number| {
+                let (queue, state) = match number % 2 {
+                    0 => (Queue::Graphics, State::PIXEL_SHADER),
+                    _ => (Queue::Compute, State::NON_PIXEL_SHADER),
+                };
+                let mut pass = gpu.record(queue, "pass").unwrap();
+                for texture in &textures {
+                    pass.use_resource(texture, Subresource::All, state).unwrap();
+                }
+                pass
+            });
+            frame.submit_all(passes.collect()).unwrap();
+        })
+    });
+    assert_eq!(calls, Calls { submits: 2, resets: 6, counters: 2, ..Calls::default() });
 }
 
 /// Copies of one recording between the ranges of few API buffers.

@@ -10,7 +10,7 @@ mod copies;
 mod descriptors;
 mod memory;
 pub(crate) mod paging;
-mod present;
+pub(crate) mod present;
 mod queues;
 mod tables;
 pub(crate) mod trace;
@@ -48,6 +48,8 @@ struct Stage {
     spaces: Mutex<Vec<vk::ColorSpaceKHR>>,
     /// The swap chains that were given metadata, with the brightest luminance in it.
     described: Mutex<Vec<(u64, f32)>>,
+    /// Numbered presentations, and waits for them.
+    presentations: Mutex<Vec<present::Presentation>>,
     lists: Mutex<HashMap<vk::CommandBuffer, queues::Recorded>>,
     releases: Mutex<Vec<barriers::Release>>,
     barriers: Mutex<Vec<barriers::Call>>,
@@ -128,6 +130,7 @@ impl Disguise {
             offers_hdr: AtomicBool::new(false),
             spaces: Mutex::default(),
             described: Mutex::default(),
+            presentations: Mutex::default(),
             lists: Mutex::default(),
             releases: Mutex::default(),
             barriers: Mutex::default(),
@@ -240,6 +243,11 @@ impl Disguise {
     /// The calls of `vkCmdPipelineBarrier2` since the last call of this method.
     pub(crate) fn take_barriers(&self) -> Vec<barriers::Call> {
         std::mem::take(&mut *self.0.barriers.lock())
+    }
+
+    /// The numbered presentations, and the waits for them, so far.
+    pub(crate) fn presentations(&self) -> Vec<present::Presentation> {
+        self.0.presentations.lock().clone()
     }
 
     /// The number of swap chains that are not destroyed.

@@ -16,6 +16,7 @@ pub(super) fn hooks() -> Vec<Hook> {
         (c"vkAcquireNextImageKHR", acquire as *const core::ffi::c_void),
         (c"vkQueuePresentKHR", present as *const core::ffi::c_void),
         (c"vkSetHdrMetadataEXT", describe as *const core::ffi::c_void),
+        (c"vkWaitForPresentKHR", wait_for_present as *const core::ffi::c_void),
     ]
 }
 
@@ -110,6 +111,14 @@ unsafe extern "system" fn present(queue: vk::Queue, info: *const vk::PresentInfo
     let _used = stage.queue.lock();
     // SAFETY: as the API has it: a description.
     let mut told = unsafe { *info };
+    let first = told.p_next.cast::<vk::PresentIdKHR<'_>>();
+    // SAFETY: each structure of a chain begins with its type.
+    if !first.is_null() && unsafe { (*first).s_type } == vk::StructureType::PRESENT_ID_KHR {
+        // SAFETY: its type says what it is: a number for the only chain. The driver beneath may not know it.
+        let (number, next) = unsafe { (*(*first).p_present_ids, (*first).p_next) };
+        stage.presentations.lock().push(Presentation::Presented(number));
+        told.p_next = next;
+    }
     if stage.loses_presents.load(Ordering::Relaxed) {
         if let Some(result) = struck {
             return result;
@@ -119,6 +128,36 @@ unsafe extern "system" fn present(queue: vk::Queue, info: *const vk::PresentInfo
     // SAFETY: as the API has it; the only queue there is.
     let result = unsafe { (stage.swapchain().fp().queue_present_khr)(queue, &raw const told) };
     struck.unwrap_or(result)
+}
+
+/// What is heard of numbered presentations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presentation {
+    /// An image was presented with this number.
+    Presented(u64),
+    /// The program waits until the image with this number is shown.
+    Awaited(u64),
+}
+
+unsafe extern "system" fn wait_for_present(
+    _: vk::Device,
+    chain: vk::SwapchainKHR,
+    number: u64,
+    timeout: u64,
+) -> vk::Result {
+    let stage = stage();
+    if !stage.chains.lock().contains(&chain.as_raw()) {
+        stage.problem("a chain that does not exist is waited for".to_owned());
+    }
+    if timeout > 1_000_000_000 {
+        stage.problem(format!("a hidden window holds the program up for {timeout} ns"));
+    }
+    let presented = Presentation::Presented(number);
+    if !stage.presentations.lock().contains(&presented) {
+        stage.problem(format!("image {number} is waited for, which was not presented"));
+    }
+    stage.presentations.lock().push(Presentation::Awaited(number));
+    stage.strike("vkWaitForPresentKHR").unwrap_or(vk::Result::SUCCESS)
 }
 
 unsafe extern "system" fn describe(

@@ -2,6 +2,7 @@
 
 mod faults;
 mod headless;
+mod latency;
 #[cfg(target_os = "linux")]
 mod windows;
 mod wishes;
