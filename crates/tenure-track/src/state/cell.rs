@@ -651,10 +651,17 @@ impl StateCell {
 impl Submitted {
     /// Counts a submission with a transition of a part.
     fn count(&mut self, at: QueueSerial) {
-        for serials in [&mut self.uses, &mut self.changes] {
-            if let Some(last) = serials.get_mut(at.queue.index()) {
-                *last = at.serial.max(*last);
-            }
+        self.count_use(at, true);
+    }
+
+    /// Counts a submission that uses, and perhaps changes, a part.
+    #[inline]
+    pub(super) fn count_use(&mut self, at: QueueSerial, changes: bool) {
+        if let Some(last) = self.uses.get_mut(at.queue.index()) {
+            *last = at.serial.max(*last);
+        }
+        if let Some(last) = self.changes.get_mut(at.queue.index()).filter(|_| changes) {
+            *last = at.serial.max(*last);
         }
     }
 }

@@ -196,6 +196,11 @@ impl Uses {
         self.left || self.taken || !is_read(self.first)
     }
 
+    /// True for uses that begin in the contents of earlier recordings, and without unordered accesses.
+    pub(super) const fn is_plain(&self) -> bool {
+        self.used && !self.fresh && self.initialized && self.unordered == 0 && !is_unordered(self.first)
+    }
+
     /// True when it was activated, or in the hands of a peer.
     pub(super) const fn is_taken(&self) -> bool {
         self.taken

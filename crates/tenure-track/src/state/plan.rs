@@ -4,7 +4,7 @@ use super::cell::Part;
 use super::part_use::Uses;
 use super::rules::{Rules, Step, is_unordered};
 use super::{ResourceKind, StateError};
-use crate::device::{QueueId, QueueKind, QueueProperties, QueueSerial, State, StateModel};
+use crate::device::{MAX_QUEUES, QueueId, QueueKind, QueueProperties, QueueSerial, State, StateModel};
 
 /// The queue that executes a transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +98,61 @@ impl Context<'_> {
             Step::Unordered => Plan::Unordered,
             Step::Keep => Plan::Keep,
         })
+    }
+
+    /// True if the submission's queue owns the part, and no other queue has used it. Only for `Explicit`.
+    #[inline]
+    pub(super) fn is_alone(&self, part: &Part, uses: &[u64; MAX_QUEUES]) -> bool {
+        let queue = self.submission.queue;
+        // Without branches: this is asked for each resource of each recording.
+        let of_others = |(index, serial): (usize, &u64)| if index == queue.index() { 0 } else { *serial };
+        self.rules.model == StateModel::Explicit
+            && part.at.is_some_and(|owner| owner.queue == queue)
+            && !part.uninitialized
+            && uses.iter().enumerate().map(of_others).fold(0, |all, serial| all | serial) == 0
+    }
+
+    /// As [`plan`](Self::plan), for a part of which the queue [is the only user](Self::is_alone). `None` for what is rare:
+    /// unordered accesses, contents of another owner, transitions that the queue does not support.
+    #[inline]
+    pub(super) fn plan_alone(&self, part: &Part, wanted: &Uses) -> Option<Plan> {
+        if !wanted.is_plain() {
+            return None;
+        }
+        let to = wanted.first;
+        let step = self.rules.step(part.state, part.promoted, to, wanted.ordered);
+        let differs = match step {
+            Step::Transition(state) => state != to,
+            Step::Keep | Step::Free(_) => !part.state.is_empty() && !to.contains(part.open),
+            Step::Unordered => return None,
+        };
+        let after = match step {
+            _ if differs && wanted.is_exact() => to,
+            Step::Transition(after) => after,
+            Step::Free(state) => return Some(Plan::Free(state)),
+            Step::Keep | Step::Unordered => return Some(Plan::Keep),
+        };
+        let (position, before) = (BarrierPosition::Here, part.state);
+        self.may_name(before).then_some(Plan::Transition { position, before, after, discarded: None })
+    }
+
+    /// As [`after`](Self::after), for a step of [`plan_alone`](Self::plan_alone).
+    #[inline]
+    pub(super) fn leave_alone(&self, part: &mut Part, plan: Plan, wanted: &Uses, changes: bool) {
+        let at = self.submission;
+        let open = match plan {
+            Plan::Keep | Plan::Free(_) if !wanted.left && part.state.is_empty() => wanted.first,
+            Plan::Keep | Plan::Free(_) if !wanted.left => part.open | wanted.first,
+            _ => wanted.open,
+        };
+        if changes || plan != Plan::Keep {
+            (part.state, part.promoted) = self.left_in(part, plan, wanted);
+            (part.unordered, part.at) = (0, Some(at));
+        } else if part.at != Some(at) {
+            // As a later submission finds it.
+            part.at = Some(QueueSerial { serial: 0, ..at });
+        }
+        part.open = open;
     }
 
     /// Vulkan: memory is ordered by barriers within a queue and by waits between queues, and contents belong to a queue family.
@@ -228,6 +283,7 @@ impl Context<'_> {
     }
 
     /// True when, with this plan, the recording writes or transitions the part.
+    #[inline]
     pub(super) fn changes(&self, plan: Plan, wanted: &Uses) -> bool {
         let moved = match plan {
             Plan::Transition { position: BarrierPosition::Here, before, after, .. } => {
@@ -292,6 +348,7 @@ impl Context<'_> {
     }
 
     /// The state after the recording, and whether it was reached without a barrier.
+    #[inline]
     fn left_in(&self, part: &Part, plan: Plan, wanted: &Uses) -> (State, bool) {
         if wanted.left {
             return (wanted.current, wanted.promoted);

@@ -202,6 +202,7 @@ impl Rules {
     }
 
     /// True when a change between the two states keeps the layout.
+    #[inline]
     pub(super) fn same_layout(self, one: State, other: State) -> bool {
         match (self.kind, self.layouts) {
             (ResourceKind::Buffer, _) => true,
