@@ -13,23 +13,32 @@ pub(crate) enum Key {
     Width,
     /// The number of sections it covers.
     Sections,
+    /// Its bytes.
+    Size,
     /// Width times size.
     Area,
+    /// The number of sections from its first one to the end.
+    Early,
     /// Its alignment: heights that suit a coarse one are rare.
     Align,
 }
 
 /// The orders that are best most often for items like these, best first.
-pub(crate) fn orders(problem: &Problem) -> [[Key; 3]; 3] {
-    use Key::{Align, Area, Load, Sections, Width};
+///
+/// The last two of many items are for those with a few large and long-lived items beside the greatest load, such as
+/// gradients: in the others these come after short-lived items of a greater load, and end on top of them.
+pub(crate) fn orders(problem: &Problem) -> &'static [[Key; 3]] {
+    use Key::{Align, Area, Early, Load, Sections, Size, Width};
+    const AREA: [Key; 3] = [Area, Load, Width];
+    const SIZE: [Key; 3] = [Size, Early, Width];
     if !problem.align.is_empty() {
-        [[Load, Align, Width], [Align, Load, Width], [Load, Width, Area]]
+        &[[Load, Align, Width], [Align, Load, Width], [Load, Width, Area]]
     } else if problem.len() <= FEW {
-        [[Load, Width, Area], [Load, Sections, Area], [Load, Area, Width]]
+        &[[Load, Width, Area], [Load, Sections, Area], [Load, Area, Width]]
     } else if is_long_lived(problem) {
-        [[Load, Sections, Area], [Load, Width, Area], [Load, Area, Width]]
+        &[[Load, Sections, Area], [Load, Width, Area], [Load, Area, Width], AREA, SIZE]
     } else {
-        [[Load, Area, Width], [Load, Width, Area], [Load, Sections, Area]]
+        &[[Load, Area, Width], [Load, Width, Area], [Load, Sections, Area], AREA, SIZE]
     }
 }
 
@@ -49,6 +58,8 @@ pub(crate) fn order(problem: &Problem, keys: [Key; 3]) -> Vec<u32> {
         Key::Load => loads.of(problem.start[item], problem.end[item]),
         Key::Width => problem.width[item],
         Key::Sections => u64::from(problem.end[item] - problem.start[item]),
+        Key::Size => problem.size[item],
+        Key::Early => problem.sections() as u64 - u64::from(problem.start[item]),
         Key::Area => problem.width[item].saturating_mul(problem.size[item]),
         Key::Align => problem.align(item),
     };
@@ -57,7 +68,8 @@ pub(crate) fn order(problem: &Problem, keys: [Key; 3]) -> Vec<u32> {
         let most = match key {
             Key::Load => problem.load.iter().copied().max(),
             Key::Width => problem.width.iter().copied().max(),
-            Key::Sections => None,
+            Key::Size => problem.size.iter().copied().max(),
+            Key::Sections | Key::Early => None,
             Key::Align => problem.align.iter().copied().max(),
             Key::Area => (0..problem.len()).map(|item| value(item, key)).max(),
         };
@@ -88,6 +100,9 @@ pub(crate) struct Weights {
 }
 
 impl Weights {
+    /// A tenth of the greatest load counts as much as the longest lifetime, and the size a little.
+    pub(crate) const BLENDED: Self = Self { size: 256, width: 1024, load: 16_384, noise: 0 };
+
     /// Random weights. In most of them the load dominates.
     pub(crate) fn anywhere(random_bits: u64) -> Self {
         let random = |which, below| between(random_bits, which, below);

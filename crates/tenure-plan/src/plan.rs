@@ -36,7 +36,8 @@ pub struct ClassPlan {
 
 /// The indices of the items with a size above 0, by class.
 pub(crate) fn by_class(items: &[Item]) -> Vec<u32> {
-    let mut origin: Vec<u32> = (0..items.len() as u32).filter(|&at| items[at as usize].size > 0).collect();
+    let mut origin = Vec::with_capacity(items.len());
+    origin.extend((0..items.len() as u32).filter(|&at| items[at as usize].size > 0));
     let class = |at: &u32| items[*at as usize].class;
     if origin.iter().any(|at| class(at) != class(&origin[0])) {
         origin.sort_by_key(class);

@@ -4,6 +4,7 @@
 
 mod common;
 
+use common::models::MODELS;
 use common::{Rng, log_uniform, planned};
 use tenure_plan::{Item, PlanConfig};
 
@@ -52,6 +53,25 @@ fn a_million() {
         let plan = planned(&draw(1_000_000, uniform, 1), &PlanConfig::new().nodes(0));
         assert!(plan.peak * 10 <= plan.lower_bound * 11, "{uniform}: {} {}", plan.peak, plan.lower_bound);
     }
+}
+
+/// A pass places a few large gradients on top of short-lived tensors in one of four seeds.
+#[test]
+fn tensors_of_language_models() {
+    let mut has_hard = false;
+    for model in &MODELS {
+        for seed in 0..4 {
+            let items = model.tensors(seed);
+            let over = |nodes| {
+                let plan = planned(&items, &PlanConfig::new().nodes(nodes));
+                plan.peak as f64 / plan.lower_bound as f64
+            };
+            has_hard |= over(0) > 1.1;
+            let over = over(10 * items.len() as u64);
+            assert!(over <= 1.01, "{}, seed {seed}: {over}", model.name);
+        }
+    }
+    assert!(has_hard, "one pass is enough for all of them");
 }
 
 #[test]

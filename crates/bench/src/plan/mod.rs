@@ -3,6 +3,7 @@
 mod frames;
 mod instances;
 mod measure;
+mod models;
 pub mod peers;
 #[path = "../../../tenure-plan/tests/common/planted.rs"]
 mod planted;
@@ -29,6 +30,7 @@ pub fn run() -> Result {
         Some(folder) => instances::print_published(Path::new(&folder))?,
         None => println!("Published instances: not run; TENURE_PLAN_INSTANCES may name their folder.\n"),
     }
+    models::print();
     random::print();
     random::print_memory();
     frames::print_aligned();

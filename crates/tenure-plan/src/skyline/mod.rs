@@ -100,6 +100,11 @@ impl<'a> Skyline<'a> {
         Self { problem, is_plain, pins: Pins::new(&problem.pins), levels, waste, cells: None }
     }
 
+    /// The items.
+    pub(crate) const fn problem(&self) -> &'a Problem {
+        self.problem
+    }
+
     /// Places items by lowest possible offset; on a tie the first in `order`. Gives up if the peak would reach
     /// `ceiling` bytes, or when `stop` returns true.
     pub(crate) fn pass(&mut self, order: &[u32], ceiling: u64, stop: impl FnMut() -> bool) -> Option<Layout> {

@@ -6,7 +6,7 @@ mod orders;
 
 use crate::Item;
 use crate::config::Budget;
-use crate::order::{order, orders};
+use crate::order::{Key, order, orders};
 use crate::part::Part;
 use crate::problem::{Pin, Problem};
 use crate::skyline::{FEW, Layout, Skyline};
@@ -20,6 +20,10 @@ const REORDERED_PASSES: usize = 8;
 const PLACED_AGAIN_ABOVE: [u64; 8] = [4, 5, 6, 7, 8, 9, 10, 11];
 /// The number of those passes that belong to the first plan.
 const FREE_REORDERED_PASSES: usize = 6;
+/// The part of the goal by which a plan of too many items to search may exceed it before all of them are placed in other
+/// orders. Below that, other places for the upper ones help more.
+const FAR: u64 = 64;
+
 /// A problem is sparse up to this average number of items alive at a time.
 const SPARSE: u64 = 64;
 
@@ -34,6 +38,8 @@ pub(crate) struct Effort {
 pub(crate) struct ClassPlanner {
     problem: Problem,
     layout: Layout,
+    /// The keys of the order of the best pass.
+    keys: [Key; 3],
     /// The order of the next pass.
     squeaky_wheel: SqueakyWheel,
     /// A lower bound of the peak, in bytes.
@@ -47,7 +53,7 @@ impl ClassPlanner {
         let problem = Problem::new(items, origin, |k| pinned(origin[k]));
         let (squeaky_wheel, layout) = first(&problem, &mut || false);
         let layout = layout.unwrap_or_else(|| stack(&problem));
-        Self { lower_bound: problem.floor, squeaky_wheel, problem, layout }
+        Self { lower_bound: problem.floor, keys: orders(&problem)[0], squeaky_wheel, problem, layout }
     }
 
     /// The same, with `pinned` by index in `origin`; `None` if `stop` returns true.
@@ -59,7 +65,8 @@ impl ClassPlanner {
     ) -> Option<Self> {
         let problem = Problem::new(items, origin, pinned);
         let (squeaky_wheel, layout) = first(&problem, &mut stop);
-        Some(Self { lower_bound: problem.floor, squeaky_wheel, layout: layout?, problem })
+        let keys = orders(&problem)[0];
+        Some(Self { lower_bound: problem.floor, keys, squeaky_wheel, layout: layout?, problem })
     }
 
     /// The offsets of the items that are not pinned, in bytes.
@@ -102,7 +109,7 @@ impl ClassPlanner {
     /// Places the upper items again, in an order that suits the items left to place above the lower ones: it
     /// counts the bytes left empty below. Half of the items take less than half of the time of a pass.
     fn upper_again(&mut self, goal: u64, budget: &mut Budget) {
-        let (problem, keys) = (&self.problem, orders(&self.problem)[0]);
+        let (problem, keys) = (&self.problem, self.keys);
         for sixteenths in PLACED_AGAIN_ABOVE {
             if self.layout.peak <= goal || budget.is_over() {
                 return;
@@ -125,9 +132,19 @@ impl ClassPlanner {
     }
 
     /// Makes more passes: each takes some microseconds for a frame, a search a hundred.
+    ///
+    /// Of too many items to search, all are placed in other orders first only if the plan is [`FAR`] above the goal.
     fn other_orders(&mut self, goal: u64, budget: &mut Budget) {
         if self.problem.len() > improve::SEARCHED {
-            self.upper_again(goal, budget);
+            let is_far = self.layout.peak.saturating_sub(goal) > goal / FAR;
+            if !is_far {
+                self.upper_again(goal, budget);
+            }
+            let mut skyline = Skyline::new(&self.problem);
+            known_orders(&mut skyline, (&mut self.layout, &mut self.keys), goal, budget);
+            if is_far {
+                self.upper_again(goal, budget);
+            }
             return;
         }
         let mut skyline = Skyline::new(&self.problem);
@@ -145,17 +162,7 @@ impl ClassPlanner {
                 self.layout = layout;
             }
         }
-        for keys in &orders(&self.problem)[1..] {
-            if self.layout.peak <= goal || budget.is_over() {
-                break;
-            }
-            let order = order(&self.problem, *keys);
-            let pass = skyline.pass_towards(goal, &order, self.layout.peak, || budget.is_over());
-            budget.spend(pass.placed.max(1));
-            if let Some(layout) = pass.layout {
-                self.layout = layout;
-            }
-        }
+        known_orders(&mut skyline, (&mut self.layout, &mut self.keys), goal, budget);
     }
 
     /// Plans the parts in disjoint time ranges independently, with the same goal.
@@ -223,6 +230,27 @@ fn first(problem: &Problem, stop: &mut impl FnMut() -> bool) -> (SqueakyWheel, O
         }
     }
     (squeaky_wheel, layout)
+}
+
+/// Makes a pass in each of the known orders that the first pass did not have, and keeps the best plan with its keys.
+fn known_orders(
+    skyline: &mut Skyline<'_>,
+    (layout, best): (&mut Layout, &mut [Key; 3]),
+    goal: u64,
+    budget: &mut Budget,
+) {
+    let problem = skyline.problem();
+    for keys in &orders(problem)[1..] {
+        if layout.peak <= goal || budget.is_over() {
+            break;
+        }
+        let order = order(problem, *keys);
+        let pass = skyline.pass_towards(goal, &order, layout.peak, || budget.is_over());
+        budget.spend(pass.placed.max(1));
+        if let Some(lower) = pass.layout {
+            (*layout, *best) = (lower, *keys);
+        }
+    }
 }
 
 /// Stacks all items above the pinned ones. It is a fallback only: a pass without a ceiling succeeds.

@@ -6,6 +6,7 @@
 use std::thread::Builder;
 
 use super::Effort;
+use super::improve::SEARCHED;
 use crate::config::{Budget, is_past};
 use crate::numbers::mix;
 use crate::order::{Weights, order, orders, weighted};
@@ -97,9 +98,14 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// First the orders that are known to be good, then random ones, anywhere or near the best.
+/// First the orders that are known to be good, then random ones, anywhere or near the best. With too many items to
+/// search, all have been placed in the known orders before, and the first one is [`Weights::BLENDED`].
 fn draw(problem: &Problem, best: Option<Weights>, seed: u64, at: u64) -> (Vec<u32>, Option<Weights>) {
-    if let Some(keys) = orders(problem).get(at as usize + 1) {
+    if problem.len() > SEARCHED {
+        if at == 0 {
+            return (weighted(problem, &Weights::BLENDED, 0), Some(Weights::BLENDED));
+        }
+    } else if let Some(keys) = orders(problem).get(at as usize + 1) {
         return (order(problem, *keys), None);
     }
     let random_bits = mix(seed ^ at << 8);

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 pub(crate) mod brute;
+pub(crate) mod models;
 pub(crate) mod planted;
 pub(crate) mod sources;
 
