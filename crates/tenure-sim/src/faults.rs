@@ -36,6 +36,7 @@ pub struct Fault {
     call: Option<CallKind>,
     /// Bytes.
     larger_than: Option<u64>,
+    memory: Option<MemoryTypeId>,
     onwards: bool,
     kind: FaultKind,
 }
@@ -44,7 +45,7 @@ impl Fault {
     /// Fails the `n`-th call that can fail; 1 is the next, 0 is taken as 1.
     #[must_use]
     pub const fn nth(n: u64, kind: FaultKind) -> Self {
-        Self { after: n.saturating_sub(1), call: None, larger_than: None, onwards: false, kind }
+        Self { after: n.saturating_sub(1), call: None, larger_than: None, memory: None, onwards: false, kind }
     }
 
     /// Counts and fails only calls of this kind.
@@ -61,6 +62,13 @@ impl Fault {
         self
     }
 
+    /// Counts and fails only calls that take this type of memory: its heap is full, whatever the budget is.
+    #[must_use]
+    pub const fn in_memory(mut self, memory: MemoryTypeId) -> Self {
+        self.memory = Some(memory);
+        self
+    }
+
     /// Fails every such call from the *n*-th on.
     #[must_use]
     pub const fn onwards(mut self) -> Self {
@@ -69,8 +77,11 @@ impl Fault {
     }
 
     /// Counts one call; the answer when this fault strikes.
-    fn strike(&mut self, call: CallKind, bytes: u64) -> Option<FaultKind> {
-        let is_other = self.call.is_some_and(|wanted| wanted != call);
+    fn strike(&mut self, call: CallKind, bytes: u64, memory: MemoryTypeId) -> Option<FaultKind> {
+        // Placed resources take no memory of the driver's.
+        let takes_memory = matches!(call, CallKind::CreateHeap | CallKind::CreateCommitted);
+        let is_other = self.call.is_some_and(|wanted| wanted != call)
+            || self.memory.is_some_and(|wanted| wanted != memory || !takes_memory);
         if is_other || self.larger_than.is_some_and(|limit| bytes <= limit) {
             return None;
         }
@@ -141,14 +152,14 @@ impl FaultState {
         self.fence_delay.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn strike(&self, call: CallKind, bytes: u64) -> Option<FaultKind> {
+    pub(crate) fn strike(&self, call: CallKind, bytes: u64, memory: MemoryTypeId) -> Option<FaultKind> {
         if !self.armed.load(Ordering::Relaxed) || !call.can_fail() {
             return None;
         }
         let mut faults = self.faults.lock();
         let mut answer = None;
         faults.retain_mut(|fault| {
-            let struck = fault.strike(call, bytes);
+            let struck = fault.strike(call, bytes, memory);
             let keep = struck.is_none() || fault.onwards;
             answer = answer.take().or(struck);
             keep

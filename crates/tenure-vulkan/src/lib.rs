@@ -234,6 +234,7 @@
 mod chain;
 mod descriptor;
 mod device;
+pub mod drivers;
 mod error;
 mod features;
 mod format;

@@ -1,8 +1,8 @@
 //! The driver may report wrong numbers about memory: budgets of nothing, budgets above all memory, and refusals
 //! before a budget is reached. Each creation takes few driver calls all the same, and no memory is left behind.
 
-use tenure_core::device::prelude::*;
-use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, Usage};
+use tenure_core::device::{MemoryTypeId, prelude::*};
+use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, MemoryUse, Usage};
 use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 
 const MIB: u64 = 1 << 20;
@@ -115,5 +115,25 @@ fn a_driver_that_refuses_before_the_budget_is_asked_seldom() {
             drop(more);
             end(&device, gpu, buffers);
         }
+    }
+}
+
+/// The driver has filled the CPU-visible window of a card. Its budget says otherwise.
+#[test]
+fn a_window_that_the_driver_filled_refuses_no_program() {
+    for (profile, window) in [(Profile::VULKAN_NVIDIA, 4), (Profile::VULKAN_AMD_SMALL_BAR, 2)] {
+        let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::None));
+        let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+        let fault = Fault::nth(1, FaultKind::OutOfMemory).in_memory(MemoryTypeId(window));
+        device.faults().inject(fault.onwards());
+        let mut buffers = Vec::new();
+        for memory in [MemoryUse::GpuOnly, MemoryUse::Upload, MemoryUse::GpuUpload, MemoryUse::Readback] {
+            for size in [256, 64 << 10, 4 * MIB, 32 * MIB] {
+                let desc = BufferDesc::new(size, Usage::COPY_SRC | Usage::COPY_DST).memory(memory);
+                buffers.push(gpu.create_buffer(&desc).unwrap());
+            }
+        }
+        assert_eq!(device.budget().unwrap()[2].usage, 0, "nothing fits in the window");
+        end(&device, gpu, buffers);
     }
 }

@@ -84,8 +84,8 @@ impl Queues {
     }
 
     fn strike(&self, call: CallKind, request: Request) -> Result<(), DeviceError> {
-        let Some(kind) = self.faults.strike(call, request.bytes) else { return Ok(()) };
         let memory = MemoryTypeId(request.memory);
+        let Some(kind) = self.faults.strike(call, request.bytes, memory) else { return Ok(()) };
         match kind.error(call, request.bytes, memory, self.properties.max_allocations) {
             Ok(error) => Err(error),
             Err(reason) => {

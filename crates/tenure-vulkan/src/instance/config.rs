@@ -80,9 +80,15 @@ pub struct DeviceConfig {
     pub presentation: bool,
     /// Make shader-visible heaps buffers instead of descriptor sets, if the device supports it. *Default*: off.
     pub descriptor_buffers: bool,
+    /// The driver whose faults are worked around, instead of the device's own: see [`drivers`](crate::drivers).
+    pub assumed_driver: Option<vk::DriverId>,
 }
 
-tenure_core::setters!(DeviceConfig { instance_extensions: Vec<CString>, device_extensions: Vec<CString> });
+tenure_core::setters!(DeviceConfig {
+    instance_extensions: Vec<CString>,
+    device_extensions: Vec<CString>,
+    assumed_driver: Option<vk::DriverId>,
+});
 
 impl Default for DeviceConfig {
     fn default() -> Self {
@@ -107,6 +113,7 @@ impl Default for DeviceConfig {
             device_extensions: Vec::new(),
             presentation: false,
             descriptor_buffers: false,
+            assumed_driver: None,
         }
     }
 }

@@ -186,6 +186,8 @@ pub(crate) struct Handles {
     pub(crate) portability: Portability,
     /// Families of queues that are not tenure's, but use its buffers.
     pub(crate) other_families: Vec<u32>,
+    /// The driver to assume instead of the device's own.
+    pub(crate) assumed_driver: Option<vk::DriverId>,
 }
 
 impl Api {

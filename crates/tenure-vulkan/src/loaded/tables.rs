@@ -6,6 +6,7 @@ use tenure_core::device::{
     QueueProperties, RayTracingLimits, Residency, StateModel,
 };
 
+use crate::drivers::{Workaround, largest_budgets, works_around};
 use crate::features::OptionalFeatures;
 
 /// Up to this `bufferImageGranularity`, in bytes, resources are padded to it and share heaps; above
@@ -28,6 +29,9 @@ pub(crate) struct Facts<'a> {
     pub(crate) queries: QueryLimits,
     pub(crate) rays: RayTracingLimits,
     pub(crate) enabled: OptionalFeatures,
+    pub(crate) driver: Option<vk::DriverId>,
+    /// Bytes of the machine's memory, if known.
+    pub(crate) system_memory: Option<u64>,
 }
 
 /// The contract's properties, and other values that are often needed.
@@ -44,6 +48,10 @@ pub(crate) struct Tables {
     pub(crate) sparse_space: u64,
     /// Bytes; `maxBufferSize`, for reserved buffers.
     pub(crate) max_buffer: u64,
+    /// Bytes that the budget of each memory heap may have.
+    pub(crate) largest_budgets: Vec<u64>,
+    /// After an import, the driver's usage of memory heaps is wrong.
+    pub(crate) counts_after_imports: bool,
 }
 
 /// The flags of a memory type.
@@ -133,7 +141,8 @@ const fn residency(enabled: OptionalFeatures) -> Residency {
 impl Tables {
     pub(crate) fn new(facts: Facts<'_>) -> Self {
         let Facts { properties, descriptors, memory, max_allocation, max_buffer, queues, .. } = facts;
-        let Facts { queries, rays, enabled, .. } = facts;
+        let Facts { queries, rays, enabled, driver, system_memory, .. } = facts;
+        let largest_budgets = largest_budgets(properties, memory, system_memory);
         let limits = &properties.limits;
         let (memory_types, memory_heaps) = (memory_types(memory), memory_heaps(memory));
         let largest = memory_heaps.iter().map(|heap| heap.size).max().unwrap_or(0);
@@ -193,6 +202,8 @@ impl Tables {
             general_types,
             sparse_space: limits.sparse_address_space_size,
             max_buffer: max_buffer.unwrap_or(u64::MAX),
+            largest_budgets,
+            counts_after_imports: works_around(driver, Workaround::CountUsage),
         }
     }
 }
@@ -263,6 +274,8 @@ mod tests {
             queries: QueryLimits::default(),
             rays: RayTracingLimits::default(),
             enabled: OptionalFeatures::all(),
+            driver: None,
+            system_memory: None,
         })
     }
 

@@ -149,20 +149,26 @@ impl Memories {
         // SAFETY: the memory type exists, the structures in the chain belong to enabled features. The importer
         // promises that the handle is valid.
         match unsafe { self.api.device.allocate_memory(&info, None) } {
-            Ok(handle) => Ok(Arc::new(Memory {
-                owner: self.clone(),
-                handle,
-                size,
-                kind,
-                is_ours: true,
-                counted: Some(counted),
+            Ok(handle) => {
                 #[cfg(unix)]
-                exported,
-                host: import.and_then(Import::taken),
-                is_destroyed: AtomicBool::new(false),
-                address: Mutex::new(None),
-                unflushed: RwLock::new(()),
-            })),
+                if matches!(import, Some(Import::Fd(..))) {
+                    self.count.note_import();
+                }
+                Ok(Arc::new(Memory {
+                    owner: self.clone(),
+                    handle,
+                    size,
+                    kind,
+                    is_ours: true,
+                    counted: Some(counted),
+                    #[cfg(unix)]
+                    exported,
+                    host: import.and_then(Import::taken),
+                    is_destroyed: AtomicBool::new(false),
+                    address: Mutex::new(None),
+                    unflushed: RwLock::new(()),
+                }))
+            }
             Err(result) => {
                 self.count.release(properties, kind, counted);
                 Err(self.error_of("vkAllocateMemory", result, Some((size, kind))))

@@ -1,6 +1,6 @@
 //! The OS budget and the usage of memory.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ash::vk;
 use tenure_core::device::{DeviceError, HeapBudget, MemoryFlags, MemoryTypeId, Properties};
@@ -11,8 +11,7 @@ use crate::features::OptionalFeatures;
 impl Memories {
     pub(crate) fn budget(&self) -> Result<Vec<HeapBudget>, DeviceError> {
         self.alive()?;
-        let properties = &self.tables.properties;
-        let counted = self.count.budgets(properties);
+        let counted = self.count.budgets(&self.tables.largest_budgets);
         if !self.api.uses(OptionalFeatures::MEMORY_BUDGET) {
             return Ok(counted);
         }
@@ -24,23 +23,22 @@ impl Memories {
         }
         let reported = budget.heap_budget.into_iter().zip(budget.heap_usage);
         let reported = reported.map(|(budget, usage)| HeapBudget { budget, usage });
-        let heaps = properties.memory_heaps.iter().map(|heap| heap.size);
-        let budgets = heaps.zip(counted).zip(reported);
-        Ok(budgets.map(|((size, counted), reported)| believed(reported, counted, size)).collect())
+        let counts = self.tables.counts_after_imports && self.count.has_imported.load(Ordering::Relaxed);
+        let budgets = self.tables.largest_budgets.iter().zip(counted).zip(reported);
+        Ok(budgets.map(|((most, counted), reported)| believed(reported, counted, *most, counts)).collect())
     }
 }
 
-/// The driver's report on a heap of `size` bytes, made plausible. Intel's driver for Windows grants more than the
-/// heap size (ggml-org/llama.cpp#29277). RADV's usage falls below 0 when imported memory is freed
-/// (gfx-rs/wgpu#9742), and then is close to 2^64.
-fn believed(reported: HeapBudget, counted: HeapBudget, size: u64) -> HeapBudget {
+/// The driver's report on a heap that grants `most` bytes, made plausible by the table of [`drivers`](crate::drivers).
+/// `counts`: the reported usage is wrong.
+fn believed(reported: HeapBudget, counted: HeapBudget, most: u64, counts: bool) -> HeapBudget {
     // A driver without a budget for a heap does not report its usage either.
     if reported.budget == 0 {
         return counted;
     }
     let is_negative = reported.usage > u64::MAX / 2;
-    let usage = if is_negative { counted.usage } else { reported.usage };
-    HeapBudget { budget: reported.budget.min(size), usage }
+    let usage = if is_negative || counts { counted.usage } else { reported.usage };
+    HeapBudget { budget: reported.budget.min(most), usage }
 }
 
 /// The assumed budget without `VK_EXT_memory_budget`: four fifths of the heap.
@@ -53,6 +51,8 @@ const fn granted(size: u64) -> u64 {
 pub(crate) struct MemoryCount {
     allocations: AtomicU64,
     bytes: [AtomicU64; vk::MAX_MEMORY_HEAPS],
+    /// Memory of others was imported by a file descriptor.
+    has_imported: AtomicBool,
 }
 
 impl MemoryCount {
@@ -90,13 +90,19 @@ impl MemoryCount {
         }
     }
 
-    /// A budget for each heap if the OS reports none.
-    pub(crate) fn budgets(&self, properties: &Properties) -> Vec<HeapBudget> {
-        let budget = |(heap, bytes): (&tenure_core::device::MemoryHeap, &AtomicU64)| HeapBudget {
-            budget: granted(heap.size),
+    /// Notes an import by a file descriptor.
+    #[cfg(unix)]
+    pub(crate) fn note_import(&self) {
+        self.has_imported.store(true, Ordering::Relaxed);
+    }
+
+    /// A budget for each heap if the OS reports none, by the most that each heap grants.
+    fn budgets(&self, most: &[u64]) -> Vec<HeapBudget> {
+        let budget = |(most, bytes): (&u64, &AtomicU64)| HeapBudget {
+            budget: granted(*most),
             usage: bytes.load(Ordering::Relaxed),
         };
-        properties.memory_heaps.iter().zip(&self.bytes).map(budget).collect()
+        most.iter().zip(&self.bytes).map(budget).collect()
     }
 }
 
@@ -118,15 +124,17 @@ mod tests {
     #[test]
     fn impossible_budgets_are_not_believed() {
         let counted = HeapBudget { budget: 800, usage: 70 };
-        let believed = |budget, usage| {
-            let HeapBudget { budget, usage } = believed(HeapBudget { budget, usage }, counted, 1000);
+        let answer = |budget, usage, counts| {
+            let HeapBudget { budget, usage } = believed(HeapBudget { budget, usage }, counted, 1000, counts);
             (budget, usage)
         };
+        let believed = |budget, usage| answer(budget, usage, false);
         assert_eq!(believed(900, 80), (900, 80));
         assert_eq!(believed(1300, 80), (1000, 80), "no more than there is");
         assert_eq!(believed(u64::MAX - 40, 80), (1000, 80));
         assert_eq!(believed(0, 80), (800, 70), "the driver has not looked");
         assert_eq!(believed(900, 0_u64.wrapping_sub(30)), (900, 70), "below 0");
         assert_eq!(believed(900, 1100), (900, 1100), "more than there is was paged out");
+        assert_eq!(answer(900, 500, true), (900, 70), "imports are charged to the wrong heap");
     }
 }

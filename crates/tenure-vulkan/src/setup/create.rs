@@ -14,6 +14,7 @@ use super::raw::{Raw, wrap};
 use super::support::{FeatureChain, Support, both, either, extensions_for, versioned};
 use crate::descriptor::{DescriptorTables, buffer_stages};
 use crate::device::Device;
+use crate::drivers::system_memory;
 use crate::error::CreateError;
 use crate::features::{ApiVersion, OptionalFeatures, Portability};
 use crate::instance::DeviceConfig;
@@ -87,6 +88,7 @@ pub(crate) unsafe fn create(
         indexing: support.indexing.features,
         portability: support.portability.map_or(Portability::ALL, |enabled| Portability::of(&enabled)),
         other_families: own_queues.iter().map(|own| own.family).collect(),
+        assumed_driver: options.assumed_driver,
     };
     let device = handles.device.clone();
     assemble(handles, queues, own_queues, Owner::Tenure(Arc::clone(instance))).inspect_err(|_| {
@@ -282,6 +284,11 @@ fn tables(handles: &Handles, queues: &[QueueHandle]) -> (Tables, DescriptorTable
     if has_buffers {
         properties = properties.push_next(&mut buffers);
     }
+    let mut driver = vk::PhysicalDeviceDriverProperties::default();
+    let has_driver = handles.version >= ApiVersion::V1_2;
+    if has_driver {
+        properties = properties.push_next(&mut driver);
+    }
     // SAFETY: the structures in the chain belong to Vulkan 1.1 and to enabled features.
     unsafe { instance.get_physical_device_properties2(*physical, &mut properties) };
     let properties = properties.properties;
@@ -320,6 +327,8 @@ fn tables(handles: &Handles, queues: &[QueueHandle]) -> (Tables, DescriptorTable
         ),
         rays,
         enabled: *enabled,
+        driver: handles.assumed_driver.or_else(|| has_driver.then_some(driver.driver_id)),
+        system_memory: system_memory(),
     });
     (tables, descriptors)
 }

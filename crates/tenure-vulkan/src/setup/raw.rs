@@ -176,6 +176,7 @@ pub(crate) unsafe fn wrap(raw: Raw, options: &DeviceConfig) -> Result<Device, Cr
         indexing: raw.descriptor_indexing,
         portability: portability.map_or(Portability::ALL, |enabled| Portability::of(&enabled)),
         other_families: raw.other_families,
+        assumed_driver: options.assumed_driver,
     };
     assemble(handles, queues, Vec::new(), Owner::Caller)
 }

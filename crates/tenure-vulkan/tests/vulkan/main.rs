@@ -33,6 +33,7 @@ mod sparse_textures;
 mod spirv;
 mod suite;
 mod swapchain;
+mod untrue;
 mod visible;
 mod waiting;
 mod watched;

@@ -58,6 +58,9 @@ unsafe extern "system" fn allocate(
     unsafe {
         let mut real = *info;
         let (kind, size) = (real.memory_type_index, real.allocation_size);
+        if stage.costume.full == Some(kind) {
+            return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
+        }
         if !stage.costume.types.is_empty() {
             real.memory_type_index = 0;
         }

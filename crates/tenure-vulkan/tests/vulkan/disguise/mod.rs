@@ -18,7 +18,7 @@ pub(crate) mod trace;
 use core::ffi::{CStr, c_void};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use tenure_core::QueueId;
@@ -62,6 +62,8 @@ struct Stage {
     trace: Mutex<Vec<trace::Batch>>,
     /// The budget of each heap; nothing: the driver's value.
     granted: Mutex<Vec<u64>>,
+    /// Bytes that the driver wrongly reports as used; it wraps for negative ones.
+    charged: AtomicU64,
     /// The changes of priorities, with their order.
     paged: Mutex<Vec<paging::Event>>,
     seems_busy: AtomicBool,
@@ -140,6 +142,7 @@ impl Disguise {
             calls: Mutex::default(),
             trace: Mutex::default(),
             granted: Mutex::default(),
+            charged: AtomicU64::new(0),
             paged: Mutex::default(),
             seems_busy: AtomicBool::new(false),
             loses_presents: AtomicBool::new(false),

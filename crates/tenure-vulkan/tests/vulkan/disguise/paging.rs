@@ -1,6 +1,7 @@
 //! A budget that follows the test's script, and the priorities that memory has.
 
 use core::ffi::c_void;
+use std::sync::atomic::Ordering;
 
 use tenure_vulkan::ash::vk;
 
@@ -19,6 +20,11 @@ impl Disguise {
     /// Sets the budget of each memory heap; the usage is the allocated bytes.
     pub(crate) fn grant(&self, budgets: &[u64]) {
         *self.0.granted.lock() = budgets.to_vec();
+    }
+
+    /// Has the driver report `bytes` more as used of each heap whose budget was set.
+    pub(crate) fn charge(&self, bytes: u64) {
+        self.0.charged.store(bytes, Ordering::Relaxed);
     }
 
     /// The allocations, submissions and changes of priorities since the last call.
@@ -88,7 +94,7 @@ unsafe extern "system" fn properties(
     let Some(found) = found else { return };
     for (heap, budget) in stage.granted.lock().iter().enumerate() {
         found.heap_budget[heap] = *budget;
-        found.heap_usage[heap] = stage.used(heap);
+        found.heap_usage[heap] = stage.used(heap).wrapping_add(stage.charged.load(Ordering::Relaxed));
     }
 }
 

@@ -24,6 +24,8 @@ pub(crate) struct Costume {
     pub(crate) sparse_space: u64,
     /// Uniform buffers that one stage indexes.
     pub(crate) constants: u32,
+    /// A memory type whose heap the driver has filled: each allocation is refused.
+    pub(crate) full: Option<u32>,
 }
 
 const GRAPHICS: vk::QueueFlags = vk::QueueFlags::from_raw(7);
@@ -54,7 +56,16 @@ impl Costume {
             max_allocations: 0,
             sparse_space: 0,
             constants: 0,
+            full: None,
         }
+    }
+
+    /// As [`discrete`](Self::discrete), with a window of 214 MiB that the driver has filled.
+    pub(crate) fn full_window() -> Self {
+        let mut costume = Self::discrete();
+        costume.heaps.push(214 << 20);
+        costume.types[2].1 = 2;
+        Self { full: Some(2), ..costume }
     }
 
     /// Whether a device with this number of memory types can be disguised so: all simulated memory types use
@@ -131,8 +142,9 @@ unsafe extern "system" fn memory(physical: vk::PhysicalDevice, out: *mut vk::Phy
         *slot = vk::MemoryType { property_flags: *property_flags, heap_index: *heap_index };
     }
     for (index, size) in heaps.iter().enumerate() {
-        let local = [vk::MemoryHeapFlags::DEVICE_LOCAL, vk::MemoryHeapFlags::empty()];
-        out.memory_heaps[index] = vk::MemoryHeap { size: *size, flags: local[index.min(1)] };
+        let is_system = index == 1;
+        let flags = if is_system { vk::MemoryHeapFlags::empty() } else { vk::MemoryHeapFlags::DEVICE_LOCAL };
+        out.memory_heaps[index] = vk::MemoryHeap { size: *size, flags };
     }
 }
 
