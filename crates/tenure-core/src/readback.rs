@@ -153,10 +153,7 @@ impl<D: Device> Readback<D> {
     /// As [`poll`](Self::poll); [`Error::WrongLength`] unless `out` has the right size.
     #[inline(never)]
     pub fn read(&self, out: &mut [u8]) -> Result<bool, Error> {
-        let (given, needed) = (out.len() as u64, self.size());
-        if given != needed {
-            return Err(Error::WrongLength { name: self.name.clone(), needed, given });
-        }
+        self.check_length(out)?;
         let _call = self.services.context.call();
         let is_complete = self.is_complete()?;
         if is_complete {
@@ -177,11 +174,39 @@ impl<D: Device> Readback<D> {
         self.bytes()
     }
 
-    /// As [`wait`](Self::wait), into a buffer of the right size.
-    pub(crate) fn wait_into(&self, out: &mut [u8], timeout: Duration) -> Result<(), Error> {
+    /// As [`wait`](Self::wait), and copies the bytes to `out`, without an allocation.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait); [`Error::WrongLength`] unless `out` has the right size, before any wait.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tenure::{BufferDesc, Config, Gpu, Usage, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let desc = BufferDesc::new(4, Usage::COPY_SRC | Usage::COPY_DST).name("result");
+    /// let result = gpu.create_buffer_with(&desc, &[1, 2, 3, 4])?;
+    /// let readback = gpu.read_back(&result, 0, 4)?;
+    /// let mut bytes = [0; 4];
+    /// readback.wait_into(&mut bytes, Duration::from_secs(1))?;
+    /// assert_eq!(bytes, [1, 2, 3, 4]);
+    /// assert!(readback.wait_into(&mut [0; 3], Duration::ZERO).is_err());
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[inline(never)]
+    pub fn wait_into(&self, out: &mut [u8], timeout: Duration) -> Result<(), Error> {
+        self.check_length(out)?;
         let _call = self.services.context.call();
         self.wait_complete(timeout)?;
         self.copy_to(out)
+    }
+
+    fn check_length(&self, out: &[u8]) -> Result<(), Error> {
+        let (given, needed) = (out.len() as u64, self.size());
+        match given == needed {
+            true => Ok(()),
+            false => Err(Error::WrongLength { name: self.name.clone(), needed, given }),
+        }
     }
 
     fn wait_complete(&self, timeout: Duration) -> Result<(), Error> {
