@@ -231,7 +231,7 @@ fn random_recording(
     (recording, (from, to))
 }
 
-/// Random recordings on all queues, with refusals of the driver in between: what was submitted ran in the order given, and no
+/// Random recordings on all queues, with refusals of the driver in between: the submitted ones ran in the order given, and no
 /// hazard is found.
 #[test]
 fn random_recordings_run_in_the_order_given() {

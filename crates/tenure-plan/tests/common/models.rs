@@ -8,7 +8,7 @@
 use tenure_plan::Item;
 use test_random::Rng;
 
-/// A model that is divided among some devices, of which one is planned.
+/// A model that is divided among some devices; the plan is for one of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Model {
     pub(crate) name: &'static str,

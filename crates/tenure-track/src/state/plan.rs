@@ -112,8 +112,8 @@ impl Context<'_> {
             && uses.iter().enumerate().map(of_others).fold(0, |all, serial| all | serial) == 0
     }
 
-    /// As [`plan`](Self::plan), for a part of which the queue [is the only user](Self::is_alone). `None` for what is rare:
-    /// unordered accesses, contents of another owner, transitions that the queue does not support.
+    /// As [`plan`](Self::plan), for a part with the queue as its [only user](Self::is_alone). `None` for rare cases: unordered
+    /// accesses, contents of another owner, transitions that the queue does not support.
     #[inline]
     pub(super) fn plan_alone(&self, part: &Part, wanted: &Uses) -> Option<Plan> {
         if !wanted.is_plain() {

@@ -114,7 +114,7 @@ unsafe extern "system" fn present(queue: vk::Queue, info: *const vk::PresentInfo
     let first = told.p_next.cast::<vk::PresentIdKHR<'_>>();
     // SAFETY: each structure of a chain begins with its type.
     if !first.is_null() && unsafe { (*first).s_type } == vk::StructureType::PRESENT_ID_KHR {
-        // SAFETY: its type says what it is: a number for the only chain. The driver beneath may not know it.
+        // SAFETY: a structure of this type has numbers for the only chain. The driver beneath may not know it.
         let (number, next) = unsafe { (*(*first).p_present_ids, (*first).p_next) };
         stage.presentations.lock().push(Presentation::Presented(number));
         told.p_next = next;
@@ -130,7 +130,7 @@ unsafe extern "system" fn present(queue: vk::Queue, info: *const vk::PresentInfo
     struck.unwrap_or(result)
 }
 
-/// What is heard of numbered presentations.
+/// A call with the number of a presentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presentation {
     /// An image was presented with this number.
