@@ -69,8 +69,12 @@ impl Kind {
     }
 
     fn state(self) -> State {
+        let allowed = State::allowed_for(self.usage());
+        if allowed.contains(State::UNORDERED_ACCESS) {
+            return State::UNORDERED_ACCESS;
+        }
         // Without `PIXEL_SHADER`, because compute queues read it too.
-        State::allowed_for(self.usage()).difference(State::PIXEL_SHADER)
+        allowed.difference(State::PIXEL_SHADER)
     }
 
     /// The kind of its binding in a set.
