@@ -1,0 +1,148 @@
+//! Uploads: written by the CPU in place, or staged and copied.
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use tenure::config::InPlaceConfig;
+use tenure::resource::TexelData;
+use tenure::{BufferDesc, Config, Format, Gpu, TextureDesc, Usage};
+
+use super::examination::{Bounds, Failure, Patient};
+use super::memory::nanoseconds;
+
+/// The time of each measurement.
+const MEASURED: Duration = Duration::from_millis(50);
+/// The fewest repetitions, the first of which creates blocks.
+const REPETITIONS: u32 = 4;
+/// A driver that takes longer than this for an upload has failed.
+const LONGEST: Duration = Duration::from_secs(10);
+/// Bytes of the largest upload.
+const LARGEST: usize = 16 << 20;
+
+/// The times of uploads with both methods.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Uploads {
+    pub(super) buffers: Comparison,
+    pub(super) textures: Comparison,
+}
+
+/// The methods for one kind of resource.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Comparison {
+    pub(super) rows: Vec<Row>,
+    /// The size from which on staging is faster; `null`: never, up to the largest size.
+    pub(super) staged_is_faster_from: Option<u64>,
+}
+
+/// The creation of one resource with contents, until the GPU has finished.
+#[derive(Debug, Serialize)]
+pub(super) struct Row {
+    pub(super) bytes: u64,
+    /// With direct writes where the device supports them.
+    pub(super) direct_nanoseconds: u64,
+    pub(super) staged_nanoseconds: u64,
+    /// The bytes were written directly, so that the times are of different methods.
+    pub(super) is_direct: bool,
+}
+
+impl Comparison {
+    fn conclude(&mut self) {
+        let slower = |row: &Row| row.direct_nanoseconds <= row.staged_nanoseconds;
+        let first = self.rows.iter().rposition(slower).map_or(0, |last| last + 1);
+        self.staged_is_faster_from = self.rows.get(first).filter(|row| row.is_direct).map(|row| row.bytes);
+    }
+}
+
+fn config(is_direct: bool) -> Config {
+    let in_place = InPlaceConfig::default().initial_data(is_direct).uploads(is_direct);
+    if is_direct { in_place.max_over_bus(u64::MAX).into() } else { in_place.into() }
+}
+
+/// The shortest time of some repetitions.
+fn shortest(bounds: &Bounds, mut create: impl FnMut() -> Result<(), Failure>) -> Result<u64, Failure> {
+    let end = bounds.within(MEASURED);
+    let (mut best, mut done) = (u64::MAX, 0);
+    while done < REPETITIONS || !end.is_over() {
+        let begun = Instant::now();
+        create()?;
+        best = best.min(nanoseconds(begun.elapsed()));
+        done += 1;
+        if bounds.is_over() {
+            break;
+        }
+    }
+    Ok(best)
+}
+
+/// The times by size, and whether bytes were written directly.
+type Measured = Vec<(u64, u64, bool)>;
+
+/// Creates resources of growing sizes by `create`, which gets the number of the size and the bytes.
+fn measured<P: Patient>(
+    patient: &P,
+    bounds: &Bounds,
+    sizes: &[usize],
+    is_direct: bool,
+    create: impl Fn(&Gpu<P::Device>, usize, &[u8]) -> Result<(), Failure>,
+) -> Result<Measured, Failure> {
+    let gpu = Gpu::new(patient.open()?, config(is_direct))?;
+    let bytes = vec![0x5a; LARGEST];
+    let mut times = Vec::new();
+    for (number, size) in sizes.iter().enumerate() {
+        if bounds.is_over() {
+            break;
+        }
+        let Some(bytes) = bytes.get(..*size) else { break };
+        let before = gpu.upload_stats();
+        let time = shortest(bounds, || {
+            create(&gpu, number, bytes)?;
+            let point = gpu.flush_uploads()?;
+            if !gpu.wait(&point, LONGEST)? {
+                return Err(Failure::Failed(format!("an upload took longer than {} s", LONGEST.as_secs())));
+            }
+            gpu.reclaim().map_err(Failure::from)
+        })?;
+        let is_direct = gpu.upload_stats().in_place_bytes > before.in_place_bytes;
+        times.push((*size as u64, time, is_direct));
+    }
+    Ok(times)
+}
+
+fn compare<P: Patient>(
+    patient: &P,
+    bounds: &Bounds,
+    sizes: &[usize],
+    found: &mut Comparison,
+    create: impl Fn(&Gpu<P::Device>, usize, &[u8]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let direct = measured(patient, bounds, sizes, true, &create)?;
+    let staged = measured(patient, bounds, sizes, false, &create)?;
+    let rows = direct.into_iter().zip(staged);
+    found.rows = rows
+        .map(|((bytes, direct_nanoseconds, is_direct), (_, staged_nanoseconds, _))| Row {
+            bytes,
+            direct_nanoseconds,
+            staged_nanoseconds,
+            is_direct,
+        })
+        .collect();
+    found.conclude();
+    Ok(())
+}
+
+pub(super) fn examine<P: Patient>(patient: &P, bounds: &Bounds, found: &mut Uploads) -> Result<(), Failure> {
+    const SIDES: [u32; 5] = [16, 64, 256, 1024, 2048];
+    let sizes: Vec<_> = (8..=24).step_by(4).map(|bits| 1_usize << bits).collect();
+    let half = bounds.within(bounds.left() / 2);
+    compare(patient, &half, &sizes, &mut found.buffers, |gpu, _, bytes| {
+        let desc = BufferDesc::new(bytes.len() as u64, Usage::VERTEX | Usage::COPY_DST).name("upload");
+        gpu.create_buffer_with(&desc, bytes).map(drop).map_err(Failure::from)
+    })?;
+    let texels: Vec<_> = SIDES.iter().map(|side| (side * side * 4) as usize).collect();
+    compare(patient, bounds, &texels, &mut found.textures, |gpu, number, bytes| {
+        let side = SIDES.get(number).copied().unwrap_or(1);
+        let desc = TextureDesc::d2(side, side, Format::Rgba8Unorm, Usage::SHADER_READ | Usage::COPY_DST)
+            .name("upload");
+        gpu.create_texture_with(&desc, &[TexelData::new(bytes)]).map(drop).map_err(Failure::from)
+    })
+}
