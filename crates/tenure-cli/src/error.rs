@@ -9,7 +9,7 @@ use tenure_plan::csv::{CsvError, Table};
 use tenure_report::SnapshotError;
 use tenure_trace::TraceError;
 
-use crate::doctor::InvalidExamination;
+use crate::examined::InvalidExamination;
 use crate::feature::Feature;
 use crate::replay::{NoDevice, ReplayError};
 
@@ -324,7 +324,7 @@ mod tests {
             (
                 CliError::Examination {
                     file: "card.json".into(),
-                    error: crate::doctor::profile_code("{\"doctor\": 7}").unwrap_err(),
+                    error: InvalidExamination::Version { found: 7 },
                 },
                 "card.json: version 7 of the format; this program reads version 1",
             ),

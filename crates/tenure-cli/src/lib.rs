@@ -15,6 +15,7 @@ mod devices;
 mod difference;
 pub mod doctor;
 mod error;
+mod examined;
 pub mod feature;
 mod files;
 mod generate;

@@ -7,7 +7,7 @@ use tenure::vulkan::ash::vk;
 use tenure::vulkan::{Device, DeviceConfig, OptionalFeatures, Swapchain, adapters, ash};
 use tenure::{Config, Gpu, Queue};
 
-use crate::doctor::{Failure, Presentation};
+use crate::examined::{Failure, Presentation};
 
 /// The images that are presented.
 const IMAGES: u32 = 8;

@@ -15,7 +15,7 @@ use tenure::device::Device;
 
 use crate::adapter_properties::About;
 use crate::args::{Pick, ReplayArgs, Validation};
-use crate::doctor::{Failure, Presentation};
+use crate::examined::{Failure, Presentation};
 use crate::replay::{Hazards, NoDevice, Open, Opened, Real, Target};
 
 /// The use of the validation layer.

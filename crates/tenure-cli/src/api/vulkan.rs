@@ -9,7 +9,7 @@ use tenure::vulkan::{AdapterKind, CreateError, DeviceConfig, Message, MessageKin
 use super::{Api, Layer};
 use crate::adapter_properties::About;
 use crate::args::Validation;
-use crate::doctor::{Failure, Presentation};
+use crate::examined::{Failure, Presentation};
 use crate::replay::{NoDevice, Opened, Watch};
 
 const NO_LOADER: &str = "install a Vulkan driver and its loader; on Debian, with a device in software: apt \

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use tenure::device::{Device, MemoryFlags, MemoryTypeId, Permit, Properties};
 use tenure::error::DeviceError;
-use tenure::{Error, sim};
+use tenure::sim;
 
 use super::memory::{Allocation, Budget, Capacity, Mapped};
 use super::placement::{Placement, Sizes};
@@ -15,9 +15,7 @@ use super::uploads::Uploads;
 use super::{memory, placement, tiles, times, uploads};
 use crate::adapter_properties::About;
 use crate::devices::Found;
-
-/// The version of the format.
-pub(super) const VERSION: u32 = 1;
+use crate::examined::{Failure, Presentation, VERSION};
 
 /// The bounds of an examination.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +30,8 @@ pub(super) struct Limits {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) share: f64,
+    /// The time of one measurement.
+    pub(super) measured: Duration,
     end: Instant,
 }
 
@@ -44,38 +44,14 @@ impl Bounds {
         self.left().is_zero()
     }
 
+    /// Ends a step whose time is over.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        if self.is_over() { Err(Failure::out_of_time()) } else { Ok(()) }
+    }
+
     /// The time for one of several measurements of a step.
     pub(super) fn within(&self, time: Duration) -> Self {
         Self { end: self.end.min(Instant::now() + time), ..*self }
-    }
-}
-
-/// The reason for the end of a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
-    /// The device does not have it.
-    Unsupported(String),
-    /// The device failed.
-    Failed(String),
-}
-
-impl From<DeviceError> for Failure {
-    fn from(error: DeviceError) -> Self {
-        match error {
-            DeviceError::Unsupported { .. } => Self::Unsupported(error.to_string()),
-            _ => Self::Failed(error.to_string()),
-        }
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Device { source: DeviceError::Unsupported { .. }, .. } => {
-                Self::Unsupported(error.to_string())
-            }
-            _ => Self::Failed(error.to_string()),
-        }
     }
 }
 
@@ -109,9 +85,9 @@ pub(super) fn type_in(properties: &Properties, heap: usize) -> Option<MemoryType
 pub(super) enum Status {
     /// All of it was measured.
     Done,
-    /// The device failed; the result has what was measured before.
+    /// The device failed; the result has the measurements before.
     Failed,
-    /// The device does not support it, or there was no time left.
+    /// The device does not support it, or no time was left; the result has the measurements before.
     Skipped,
 }
 
@@ -125,19 +101,8 @@ pub(super) struct Step<T> {
     pub(super) result: T,
 }
 
-/// The presentation of images without a window.
-#[derive(Debug, Default, Serialize)]
-pub(crate) struct Presentation {
-    /// The images that were presented.
-    pub(crate) presented: u32,
-    /// Fences report the end of presentations.
-    pub(crate) has_fences: bool,
-    /// The time to destroy the swap chain after the GPU was idle: half a second for fences that are never signalled.
-    pub(crate) destroyed_nanoseconds: u64,
-}
-
 /// Opens devices of the same kind.
-pub(super) trait Patient {
+pub(super) trait Opener {
     type Device: Device;
 
     fn open(&self) -> Result<Self::Device, Failure>;
@@ -162,7 +127,7 @@ pub(super) struct Real<'a, A: crate::api::Api> {
 }
 
 #[cfg(any(feature = "vulkan", all(windows, feature = "d3d12")))]
-impl<A: crate::api::Api> Patient for Real<'_, A> {
+impl<A: crate::api::Api> Opener for Real<'_, A> {
     type Device = A::Device;
 
     fn open(&self) -> Result<A::Device, Failure> {
@@ -191,7 +156,7 @@ impl Simulated {
     }
 }
 
-impl Patient for Simulated {
+impl Opener for Simulated {
     type Device = sim::Device;
 
     fn open(&self) -> Result<sim::Device, Failure> {
@@ -238,15 +203,20 @@ pub(super) struct Examination {
 
 /// The steps after the first.
 const STEPS: u32 = 10;
+/// The time limit has room for as many measurements.
+const MEASUREMENTS: u32 = 1_000;
+const LONGEST_MEASUREMENT: Duration = Duration::from_millis(100);
+/// The largest time limit.
+const LONGEST: Duration = Duration::from_secs(3600);
 
 struct Steps<'a, P> {
-    patient: &'a P,
+    opener: &'a P,
     limits: Limits,
     end: Instant,
     left: u32,
 }
 
-impl<P: Patient> Steps<'_, P> {
+impl<P: Opener> Steps<'_, P> {
     /// Runs a step on a new device, within its part of the time that is left.
     fn step<T: Default>(
         &mut self,
@@ -259,10 +229,12 @@ impl<P: Patient> Steps<'_, P> {
         self.left = self.left.saturating_sub(1);
         let mut result = T::default();
         let done = if left.is_zero() {
-            Err(Failure::Unsupported("no time was left".to_owned()))
+            Err(Failure::out_of_time())
         } else {
-            let bounds = Bounds { share: self.limits.share, end: begun + part.min(left) };
-            examine(self.patient, &bounds, &mut result)
+            let Limits { share, time } = self.limits;
+            let measured = (time / MEASUREMENTS).min(LONGEST_MEASUREMENT);
+            let bounds = Bounds { share, measured, end: begun + part.min(left) };
+            examine(self.opener, &bounds, &mut result)
         };
         let (status, error) = match done {
             Ok(()) => (Status::Done, None),
@@ -274,16 +246,17 @@ impl<P: Patient> Steps<'_, P> {
 }
 
 impl Examination {
-    pub(super) fn of<P: Patient>(patient: &P, limits: &Limits) -> Self {
+    pub(super) fn of<P: Opener>(opener: &P, limits: &Limits) -> Self {
         let begun = Instant::now();
-        let mut steps = Steps { patient, limits: *limits, end: begun + limits.time, left: STEPS + 1 };
-        let device = steps.step(|patient, _, found| {
-            let device = patient.open()?;
-            let (id, about) = patient.about(&device);
+        let limits = Limits { time: limits.time.min(LONGEST), ..*limits };
+        let mut steps = Steps { opener, limits, end: begun + limits.time, left: STEPS + 1 };
+        let device = steps.step(|opener, _, found| {
+            let device = opener.open()?;
+            let (id, about) = opener.about(&device);
             *found = Some(Found::new(id, about, &device)?);
             Ok(())
         });
-        let profile = device.result.as_ref().map_or_else(sim::Profile::default, |found| patient.like(found));
+        let profile = device.result.as_ref().map_or_else(sim::Profile::default, |found| opener.like(found));
         let mut examination = Self {
             doctor: VERSION,
             tenure: env!("CARGO_PKG_VERSION"),
@@ -292,14 +265,14 @@ impl Examination {
             profile: profile.name().to_owned(),
             device,
             placement: steps.step(placement::examine),
-            sizes: steps.step(|patient, bounds, sizes| placement::compare(patient, bounds, profile, sizes)),
+            sizes: steps.step(|opener, bounds, sizes| placement::compare(opener, bounds, profile, sizes)),
             budgets: steps.step(memory::budgets),
             allocations: steps.step(memory::allocations),
             capacity: steps.step(memory::capacity),
             mapping: steps.step(memory::mapping),
             tiles: steps.step(tiles::examine),
             timestamps: steps.step(times::examine),
-            presentation: steps.step(|patient, _, found| patient.present(found)),
+            presentation: steps.step(|opener, _, found| opener.present(found)),
             uploads: steps.step(uploads::examine),
         };
         examination.seconds = begun.elapsed().as_secs_f64();

@@ -11,7 +11,8 @@ use tenure::device::{
 use tenure::error::DeviceError;
 use tenure::resource::BufferInfo;
 
-use super::examination::{Bounds, Failure, Patient, noted, permit, type_in};
+use super::examination::{Bounds, Opener, noted, permit, type_in};
+use crate::examined::Failure;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -26,8 +27,6 @@ const BLOCKS: u64 = 64;
 const MAPPED: u64 = 4 * MIB;
 /// The bytes of one copy by the CPU.
 const CHUNK: usize = 64 << 10;
-/// The time of each measurement.
-const MEASURED: Duration = Duration::from_millis(100);
 
 /// The budget of a memory heap, and whether its usage follows an allocation.
 #[derive(Debug, Serialize)]
@@ -75,12 +74,8 @@ fn growth(before: u64, after: u64) -> i64 {
     i64::try_from(difference).unwrap_or(if difference < 0 { i64::MIN } else { i64::MAX })
 }
 
-pub(super) fn budgets<P: Patient>(
-    patient: &P,
-    bounds: &Bounds,
-    rows: &mut Vec<Budget>,
-) -> Result<(), Failure> {
-    let device = patient.open()?;
+pub(super) fn budgets<P: Opener>(opener: &P, bounds: &Bounds, rows: &mut Vec<Budget>) -> Result<(), Failure> {
+    let device = opener.open()?;
     let (properties, category) = (device.properties(), category(&device)?);
     for (index, heap) in properties.memory_heaps.iter().enumerate() {
         let before = device.budget()?;
@@ -136,12 +131,12 @@ fn median(times: &mut [u64]) -> u64 {
     times.get(times.len() / 2).copied().unwrap_or(0)
 }
 
-pub(super) fn allocations<P: Patient>(
-    patient: &P,
+pub(super) fn allocations<P: Opener>(
+    opener: &P,
     bounds: &Bounds,
     rows: &mut Vec<Allocation>,
 ) -> Result<(), Failure> {
-    let device = patient.open()?;
+    let device = opener.open()?;
     let (properties, category) = (device.properties(), category(&device)?);
     let budgets = device.budget()?;
     for (memory_type, found) in (0_u8..).zip(&properties.memory_types) {
@@ -150,12 +145,10 @@ pub(super) fn allocations<P: Patient>(
         }
         let most = allowed(properties, &budgets, usize::from(found.heap), bounds.share);
         for size in SIZES.into_iter().filter(|size| *size <= most.min(properties.max_heap_size)) {
-            if bounds.is_over() {
-                return Ok(());
-            }
+            bounds.check()?;
             let desc = heap_desc(properties, category, MemoryTypeId(memory_type), size);
             let (mut taken, mut freed) = (Vec::new(), Vec::new());
-            let (end, mut failure) = (bounds.within(MEASURED), None);
+            let (end, mut failure) = (bounds.within(bounds.measured), None);
             while taken.len() < REPETITIONS && (taken.is_empty() || !end.is_over()) {
                 let begun = Instant::now();
                 let block = match device.create_heap(&desc) {
@@ -197,12 +190,12 @@ pub(super) struct Capacity {
     pub(super) error: Option<String>,
 }
 
-pub(super) fn capacity<P: Patient>(
-    patient: &P,
+pub(super) fn capacity<P: Opener>(
+    opener: &P,
     bounds: &Bounds,
     rows: &mut Vec<Capacity>,
 ) -> Result<(), Failure> {
-    let device = patient.open()?;
+    let device = opener.open()?;
     let (properties, category) = (device.properties(), category(&device)?);
     for heap in 0..properties.memory_heaps.len() {
         let Some(memory) = type_in(properties, heap) else { continue };
@@ -231,6 +224,7 @@ pub(super) fn capacity<P: Patient>(
         if let Some(error) = lost {
             return Err(error.into());
         }
+        bounds.check()?;
     }
     Ok(())
 }
@@ -252,7 +246,7 @@ fn per_second(bytes: u64, time: Duration) -> u64 {
 
 /// Copies chunks one after the other, from the beginning again at the end of the mapping.
 fn speed(bounds: &Bounds, mut copy: impl FnMut(u64) -> Result<(), DeviceError>) -> Result<u64, DeviceError> {
-    let (begun, end) = (Instant::now(), bounds.within(MEASURED));
+    let (begun, end) = (Instant::now(), bounds.within(bounds.measured));
     let mut bytes = 0_u64;
     loop {
         copy(bytes % MAPPED)?;
@@ -276,12 +270,8 @@ fn mapped<D: Device>(
     Ok(())
 }
 
-pub(super) fn mapping<P: Patient>(
-    patient: &P,
-    bounds: &Bounds,
-    rows: &mut Vec<Mapped>,
-) -> Result<(), Failure> {
-    let device = patient.open()?;
+pub(super) fn mapping<P: Opener>(opener: &P, bounds: &Bounds, rows: &mut Vec<Mapped>) -> Result<(), Failure> {
+    let device = opener.open()?;
     let properties = device.properties();
     let budgets = device.budget()?;
     let usages = [Usage::COPY_SRC | Usage::COPY_DST, Usage::COPY_DST, Usage::COPY_SRC];
@@ -291,9 +281,7 @@ pub(super) fn mapping<P: Patient>(
         if !is_mapped || allowed(properties, &budgets, usize::from(found.heap), bounds.share) < MAPPED {
             continue;
         }
-        if bounds.is_over() {
-            return Ok(());
-        }
+        bounds.check()?;
         let mut row =
             Mapped { memory_type, write_bytes_per_second: 0, read_bytes_per_second: 0, error: None };
         let descs = usages.map(|usage| ResourceDesc::Buffer(BufferInfo::new(MAPPED, usage)));

@@ -20,11 +20,11 @@ use tenure::sim;
 use crate::args::{DeviceKind, DoctorArgs, ProfileArgs};
 use crate::error::CliError;
 use crate::output;
-use crate::replay::{NoDevice, Verdict};
+use crate::replay::Verdict;
 use examination::{Examination, Limits, Simulated};
-pub(crate) use examination::{Failure, Presentation};
 
-pub use profile::{InvalidExamination, differences, profile_code};
+pub use crate::examined::InvalidExamination;
+pub use profile::{differences, profile_code};
 
 pub(crate) fn run(args: &DoctorArgs) -> Result<Verdict, CliError> {
     check_device(args)?;
@@ -66,7 +66,7 @@ fn refused(file: Option<&Path>, error: io::Error) -> CliError {
     CliError::File { file: file.map(PathBuf::from).unwrap_or_default(), error }
 }
 
-/// Opens the file, and keeps what is in it until the examination is written.
+/// Opens the file, and keeps its contents until the examination is written.
 fn open(file: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(false).open(file)
 }
@@ -83,7 +83,7 @@ fn write(examination: &Examination, file: &Path) -> io::Result<()> {
 fn real<A: crate::api::Api>(args: &DoctorArgs, limits: &Limits) -> Result<Examination, CliError> {
     let adapters = A::adapters(&crate::api::Layer::off())?;
     let names: Vec<_> = adapters.iter().map(|adapter| A::name(adapter).to_owned()).collect();
-    let missing = |reason| NoDevice { api: A::NAME, reason, remedy: "see tenure devices" };
+    let missing = |reason| crate::replay::NoDevice { api: A::NAME, reason, remedy: "see tenure devices" };
     let index = crate::args::Pick::index(args.adapter.as_ref(), &names).map_err(missing)?;
     let adapter = adapters.get(index).ok_or_else(|| missing("there is no device".to_owned()))?;
     Ok(Examination::of(&examination::Real::<A> { adapter, index }, limits))
@@ -115,8 +115,8 @@ pub struct Examined {
     pub tables: String,
 }
 
-/// Examines simulated devices, each of which `make` creates: with failures to come, for example. `share` and `time` are the
-/// options of the command.
+/// Examines simulated devices, which `make` creates: with failures to come, for example. `share` and `time` are the
+/// options of the command; the time is an hour at most.
 ///
 /// # Errors
 /// An examination that cannot be written in JSON.

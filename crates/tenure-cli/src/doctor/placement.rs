@@ -8,7 +8,8 @@ use tenure::resource::BufferInfo;
 use tenure::{Format, TextureDesc, Usage, device::prelude::*, sim};
 
 use super::descriptions::{descriptions, in_words};
-use super::examination::{Bounds, Failure, Patient};
+use super::examination::{Bounds, Opener};
+use crate::examined::Failure;
 
 /// The number of compared descriptions.
 const COMPARED: u32 = 2_000;
@@ -79,8 +80,8 @@ fn target(side: u32, usage: Usage) -> ResourceDesc {
     ResourceDesc::Texture(TextureDesc::d2(side, side, Format::Rgba8Unorm, usage).info)
 }
 
-pub(super) fn examine<P: Patient>(patient: &P, _: &Bounds, found: &mut Placement) -> Result<(), Failure> {
-    let device = patient.open()?;
+pub(super) fn examine<P: Opener>(opener: &P, _: &Bounds, found: &mut Placement) -> Result<(), Failure> {
+    let device = opener.open()?;
     examine_device(&device, found)
 }
 
@@ -197,13 +198,13 @@ impl Sizes {
     }
 }
 
-pub(super) fn compare<P: Patient>(
-    patient: &P,
+pub(super) fn compare<P: Opener>(
+    opener: &P,
     bounds: &Bounds,
     profile: sim::Profile,
     sizes: &mut Sizes,
 ) -> Result<(), Failure> {
-    let device = patient.open()?;
+    let device = opener.open()?;
     let tight = device.properties().features.contains(Features::TIGHT_ALIGNMENT);
     let simulated = sim::Device::with_config(sim::DeviceConfig::new(profile).tight_alignment(tight));
     for desc in descriptions(COMPARED) {
@@ -212,9 +213,7 @@ pub(super) fn compare<P: Patient>(
             return Err(error.into());
         }
         sizes.add(&desc, &real, &simulated.requirements(&desc));
-        if bounds.is_over() {
-            break;
-        }
+        bounds.check()?;
     }
     Ok(())
 }

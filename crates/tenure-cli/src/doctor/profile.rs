@@ -7,38 +7,9 @@ use serde::Deserialize;
 use tenure::device::Features;
 use tenure::sim;
 
-use super::examination::VERSION;
 use super::placement::{Placement, examine_device};
 use crate::devices::Found;
-
-/// The reason why a file is not an examination from which a profile can be made.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum InvalidExamination {
-    /// The text is not a result of `tenure doctor`.
-    #[error("not a result of `tenure doctor`: {0}")]
-    Format(#[from] serde_json::Error),
-    /// The format is of another version.
-    #[error("version {found} of the format; this program reads version {VERSION}")]
-    Version {
-        /// The version of the file.
-        found: u32,
-    },
-    /// A step without which there is no profile failed.
-    #[error("the step `{step}` was not done on that device: {error}")]
-    Missing {
-        /// The step.
-        step: &'static str,
-        /// The error of the device.
-        error: String,
-    },
-    /// The simulated device in the file does not exist.
-    #[error("{name:?} is not a simulated device")]
-    Profile {
-        /// The name in the file.
-        name: String,
-    },
-}
+use crate::examined::{InvalidExamination, VERSION};
 
 /// The parts of an [`Examination`](super::Examination) that a profile has.
 #[derive(Debug, Deserialize)]

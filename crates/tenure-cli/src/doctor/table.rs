@@ -2,11 +2,12 @@
 
 use comfy_table::{Table, presets};
 
-use super::examination::{Examination, Presentation, Status};
+use super::examination::{Examination, Status};
 use super::memory::{Allocation, Budget, Capacity, Mapped};
 use super::placement::Sizes;
 use super::uploads::Comparison;
 use crate::devices::{bytes, tables as device_tables};
+use crate::examined::Presentation;
 
 /// The text of all steps.
 pub(super) fn tables(examination: &Examination) -> String {
@@ -48,7 +49,7 @@ fn results(examination: &Examination, step: &str) -> Vec<String> {
         ..
     } = examination;
     match step {
-        "placement" => {
+        "placement" if placement.status == Status::Done => {
             let found = &placement.result;
             let dedicated = found
                 .dedicated_targets_from
@@ -63,13 +64,15 @@ fn results(examination: &Examination, step: &str) -> Vec<String> {
                 format!("dedicated targets: {dedicated}"),
             ]
         }
-        "sizes" => sizes_in_words(&sizes.result),
+        "sizes" if sizes.result.compared > 0 => sizes_in_words(&sizes.result),
         "budgets" => budgets.result.iter().map(budget).collect(),
         "allocations" => allocations.result.iter().map(allocation).collect(),
         "capacity" => capacity.result.iter().map(taken).collect(),
         "mapping" => mapping.result.iter().map(mapped).collect(),
         "uploads" => {
-            vec![compared("buffers", &uploads.result.buffers), compared("textures", &uploads.result.textures)]
+            let kinds = [("buffers", &uploads.result.buffers), ("textures", &uploads.result.textures)];
+            let measured = kinds.into_iter().filter(|(_, found)| !found.rows.is_empty());
+            measured.map(|(kind, found)| compared(kind, found)).collect()
         }
         "tiles" => {
             let buffers = tiles.result.buffer_tile.map(|tile| format!("buffers: {}", bytes(tile)));
@@ -96,7 +99,7 @@ fn results(examination: &Examination, step: &str) -> Vec<String> {
             });
             clocks.chain(measured).collect()
         }
-        "presentation" => {
+        "presentation" if examination.presentation.result.presented > 0 => {
             let Presentation { presented, has_fences, destroyed_nanoseconds } =
                 &examination.presentation.result;
             let fences = if *has_fences { "with" } else { "without" };

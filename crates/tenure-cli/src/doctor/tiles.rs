@@ -6,7 +6,8 @@ use tenure::error::DeviceError;
 use tenure::resource::BufferInfo;
 use tenure::{Format, TextureDesc, Usage};
 
-use super::examination::{Bounds, Failure, Patient, noted, permit};
+use super::examination::{Bounds, Opener, noted, permit};
+use crate::examined::Failure;
 
 /// The side of the textures: large enough for several tiles of each format.
 const SIDE: u32 = 1024;
@@ -41,8 +42,8 @@ fn layout<D: Device>(device: &D, desc: &ResourceDesc) -> Result<tenure::device::
     layout
 }
 
-pub(super) fn examine<P: Patient>(patient: &P, bounds: &Bounds, found: &mut Tiles) -> Result<(), Failure> {
-    let device = patient.open()?;
+pub(super) fn examine<P: Opener>(opener: &P, bounds: &Bounds, found: &mut Tiles) -> Result<(), Failure> {
+    let device = opener.open()?;
     let features = device.properties().features;
     if !features.intersects(Features::RESERVED_BUFFERS | Features::RESERVED_TEXTURES) {
         return Err(Failure::Unsupported("the device has no sparse resources".to_owned()));
@@ -57,7 +58,8 @@ pub(super) fn examine<P: Patient>(patient: &P, bounds: &Bounds, found: &mut Tile
     for format in
         [Format::R8Unorm, Format::Rgba8Unorm, Format::Rgba16Float, Format::Rgba32Float, Format::Bc7Unorm]
     {
-        if bounds.is_over() || !device.supports_format(format, Usage::SHADER_READ) {
+        bounds.check()?;
+        if !device.supports_format(format, Usage::SHADER_READ) {
             continue;
         }
         let full = u32::BITS - SIDE.leading_zeros();

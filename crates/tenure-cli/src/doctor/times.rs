@@ -7,8 +7,9 @@ use tenure::device::{Device, QueueKind};
 use tenure::query::{QueryTicket, Timestamp};
 use tenure::{Config, Gpu, Queue};
 
-use super::examination::{Bounds, Failure, Patient};
+use super::examination::{Bounds, Opener};
 use super::memory::nanoseconds;
+use crate::examined::Failure;
 
 /// The time between two timestamps.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -45,8 +46,8 @@ fn stamp<D: Device>(gpu: &Gpu<D>) -> Result<(Instant, QueryTicket<D, Timestamp>)
     Ok((Instant::now(), ticket))
 }
 
-pub(super) fn examine<P: Patient>(patient: &P, _: &Bounds, found: &mut Times) -> Result<(), Failure> {
-    let gpu = Gpu::new(patient.open()?, Config::default())?;
+pub(super) fn examine<P: Opener>(opener: &P, _: &Bounds, found: &mut Times) -> Result<(), Failure> {
+    let gpu = Gpu::new(opener.open()?, Config::default())?;
     let properties = gpu.device().properties();
     let clocks = properties.queues.iter().zip(&properties.queries.timestamps).map(|(queue, clock)| Clock {
         queue: match queue.kind {

@@ -7,12 +7,11 @@ use tenure::config::InPlaceConfig;
 use tenure::resource::TexelData;
 use tenure::{BufferDesc, Config, Format, Gpu, TextureDesc, Usage};
 
-use super::examination::{Bounds, Failure, Patient};
+use super::examination::{Bounds, Opener};
 use super::memory::nanoseconds;
+use crate::examined::Failure;
 
-/// The time of each measurement.
-const MEASURED: Duration = Duration::from_millis(50);
-/// The fewest repetitions, the first of which creates blocks.
+/// The fewest repetitions; the first creates blocks.
 const REPETITIONS: u32 = 4;
 /// A driver that takes longer than this for an upload has failed.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -60,7 +59,7 @@ fn config(is_direct: bool) -> Config {
 
 /// The shortest time of some repetitions.
 fn shortest(bounds: &Bounds, mut create: impl FnMut() -> Result<(), Failure>) -> Result<u64, Failure> {
-    let end = bounds.within(MEASURED);
+    let end = bounds.within(bounds.measured / 2);
     let (mut best, mut done) = (u64::MAX, 0);
     while done < REPETITIONS || !end.is_over() {
         let begun = Instant::now();
@@ -78,14 +77,14 @@ fn shortest(bounds: &Bounds, mut create: impl FnMut() -> Result<(), Failure>) ->
 type Measured = Vec<(u64, u64, bool)>;
 
 /// Creates resources of growing sizes by `create`, which gets the number of the size and the bytes.
-fn measured<P: Patient>(
-    patient: &P,
+fn measured<P: Opener>(
+    opener: &P,
     bounds: &Bounds,
     sizes: &[usize],
     is_direct: bool,
     create: impl Fn(&Gpu<P::Device>, usize, &[u8]) -> Result<(), Failure>,
 ) -> Result<Measured, Failure> {
-    let gpu = Gpu::new(patient.open()?, config(is_direct))?;
+    let gpu = Gpu::new(opener.open()?, config(is_direct))?;
     let bytes = vec![0x5a; LARGEST];
     let mut times = Vec::new();
     for (number, size) in sizes.iter().enumerate() {
@@ -108,15 +107,16 @@ fn measured<P: Patient>(
     Ok(times)
 }
 
-fn compare<P: Patient>(
-    patient: &P,
+fn compare<P: Opener>(
+    opener: &P,
     bounds: &Bounds,
     sizes: &[usize],
     found: &mut Comparison,
     create: impl Fn(&Gpu<P::Device>, usize, &[u8]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let direct = measured(patient, bounds, sizes, true, &create)?;
-    let staged = measured(patient, bounds, sizes, false, &create)?;
+    let half = bounds.within(bounds.left() / 2);
+    let direct = measured(opener, &half, sizes, true, &create)?;
+    let staged = measured(opener, bounds, sizes, false, &create)?;
     let rows = direct.into_iter().zip(staged);
     found.rows = rows
         .map(|((bytes, direct_nanoseconds, is_direct), (_, staged_nanoseconds, _))| Row {
@@ -127,22 +127,26 @@ fn compare<P: Patient>(
         })
         .collect();
     found.conclude();
-    Ok(())
+    if found.rows.len() < sizes.len() { Err(Failure::out_of_time()) } else { Ok(()) }
 }
 
-pub(super) fn examine<P: Patient>(patient: &P, bounds: &Bounds, found: &mut Uploads) -> Result<(), Failure> {
+pub(super) fn examine<P: Opener>(opener: &P, bounds: &Bounds, found: &mut Uploads) -> Result<(), Failure> {
     const SIDES: [u32; 5] = [16, 64, 256, 1024, 2048];
     let sizes: Vec<_> = (8..=24).step_by(4).map(|bits| 1_usize << bits).collect();
     let half = bounds.within(bounds.left() / 2);
-    compare(patient, &half, &sizes, &mut found.buffers, |gpu, _, bytes| {
+    let buffers = compare(opener, &half, &sizes, &mut found.buffers, |gpu, _, bytes| {
         let desc = BufferDesc::new(bytes.len() as u64, Usage::VERTEX | Usage::COPY_DST).name("upload");
         gpu.create_buffer_with(&desc, bytes).map(drop).map_err(Failure::from)
-    })?;
+    });
+    if let Err(Failure::Failed(_)) = buffers {
+        return buffers;
+    }
     let texels: Vec<_> = SIDES.iter().map(|side| (side * side * 4) as usize).collect();
-    compare(patient, bounds, &texels, &mut found.textures, |gpu, number, bytes| {
+    compare(opener, bounds, &texels, &mut found.textures, |gpu, number, bytes| {
         let side = SIDES.get(number).copied().unwrap_or(1);
         let desc = TextureDesc::d2(side, side, Format::Rgba8Unorm, Usage::SHADER_READ | Usage::COPY_DST)
             .name("upload");
         gpu.create_texture_with(&desc, &[TexelData::new(bytes)]).map(drop).map_err(Failure::from)
-    })
+    })?;
+    buffers
 }

@@ -10,8 +10,7 @@ use tenure_cli::doctor::differences;
 
 use crate::running::{objects, run, status, stderr, stdout, tenure};
 
-/// An examination of a simulated device takes a second.
-const SIM: [&str; 5] = ["doctor", "--device", "sim", "--profile", "vulkan-lavapipe"];
+const SIM: [&str; 7] = ["doctor", "--device", "sim", "--profile", "vulkan-lavapipe", "--seconds", "20"];
 
 fn in_repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
