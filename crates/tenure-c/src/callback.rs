@@ -1,0 +1,173 @@
+//! Callbacks of the program.
+
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::fmt::{self, Write as _};
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use tracing::field::{Field, Visit};
+use tracing::span;
+
+use crate::call::{ATTENTION, Failure};
+use crate::types::*;
+
+/// The callback in which a thread is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inside {
+    Nothing,
+    Destroy,
+    Log,
+}
+
+impl Inside {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "no callback",
+            Self::Destroy => "a tn_DestroyFn",
+            Self::Log => "a tn_LogFn",
+        }
+    }
+}
+
+thread_local! {
+    static INSIDE: Cell<Inside> = const { Cell::new(Inside::Nothing) };
+}
+
+pub(crate) fn inside() -> Inside {
+    INSIDE.get()
+}
+
+/// The time of a callback.
+struct Entered {
+    before: Inside,
+}
+
+impl Entered {
+    fn new(inside: Inside) -> Self {
+        ATTENTION.begin();
+        Self { before: INSIDE.replace(inside) }
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        INSIDE.set(self.before);
+        ATTENTION.end();
+    }
+}
+
+/// Calls the program's function when it is dropped.
+pub(crate) struct Destroy {
+    function: tn_DestroyFn,
+    /// Only passed on.
+    user: AtomicPtr<c_void>,
+    object: AtomicPtr<c_void>,
+}
+
+impl Destroy {
+    pub(crate) fn new(
+        function: Option<tn_DestroyFn>,
+        user: *mut c_void,
+        object: *mut c_void,
+    ) -> Result<Self, Failure> {
+        let missing = || Failure::new(TN_ERROR_POINTER, "null, where a tn_DestroyFn is needed");
+        let (user, object) = (AtomicPtr::new(user), AtomicPtr::new(object));
+        Ok(Self { function: function.ok_or_else(missing)?, user, object })
+    }
+}
+
+impl Destroy {
+    /// Leaves the object to the program, without a call.
+    pub(crate) fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Destroy {
+    fn drop(&mut self) {
+        let _entered = Entered::new(Inside::Destroy);
+        (self.function)(self.user.load(Ordering::Relaxed), self.object.load(Ordering::Relaxed));
+    }
+}
+
+/// Passes events on to the program.
+pub(crate) struct Subscriber {
+    most: tracing::Level,
+    function: tn_LogFn,
+    user: AtomicPtr<c_void>,
+}
+
+/// The log levels of C and of `tracing`.
+const LEVELS: [(tn_LogLevel, tracing::Level); 5] = [
+    (TN_LOG_ERROR, tracing::Level::ERROR),
+    (TN_LOG_WARN, tracing::Level::WARN),
+    (TN_LOG_INFO, tracing::Level::INFO),
+    (TN_LOG_DEBUG, tracing::Level::DEBUG),
+    (TN_LOG_TRACE, tracing::Level::TRACE),
+];
+
+impl Subscriber {
+    pub(crate) fn new(
+        most: tn_LogLevel,
+        function: Option<tn_LogFn>,
+        user: *mut c_void,
+    ) -> Result<Self, Failure> {
+        let most = LEVELS.iter().find(|(level, _)| *level == most);
+        let unknown = || Failure::new(TN_ERROR_ENUM, "most is no tn_LogLevel");
+        let missing = || Failure::new(TN_ERROR_POINTER, "null, where a tn_LogFn is needed");
+        Ok(Self {
+            most: most.ok_or_else(unknown)?.1,
+            function: function.ok_or_else(missing)?,
+            user: AtomicPtr::new(user),
+        })
+    }
+}
+
+impl tracing::Subscriber for Subscriber {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        metadata.is_event() && *metadata.level() <= self.most
+    }
+
+    fn max_level_hint(&self) -> Option<tracing::level_filters::LevelFilter> {
+        Some(self.most.into())
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        let mut line = Line::default();
+        event.record(&mut line);
+        let text = format!("{}{}", line.message, line.values);
+        let level = LEVELS.iter().find(|(_, level)| level == event.metadata().level());
+        let _entered = Entered::new(Inside::Log);
+        let level = level.map_or(TN_LOG_ERROR, |(level, _)| *level);
+        (self.function)(self.user.load(Ordering::Relaxed), level, tn_Str::lent(&text));
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+/// `message name=value …`
+#[derive(Default)]
+struct Line {
+    message: String,
+    values: String,
+}
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        // Writing to a string does not fail.
+        let _written = match field.name() {
+            "message" => write!(self.message, "{value:?}"),
+            name => write!(self.values, " {name}={value:?}"),
+        };
+    }
+}
