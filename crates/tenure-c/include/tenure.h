@@ -1049,8 +1049,8 @@ TN_API tn_Status TN_CALL tn_device_properties(tn_Device* device, tn_DeviceProper
 TN_API tn_Status TN_CALL tn_gpu_create(tn_Device* device, const tn_GpuDesc* desc, tn_Gpu** out);
 
 /** Waits for the GPU, for a bounded time, releases everything and reports the rest. TN_OK: nothing. TN_NOT_READY: see
- * *out and *text, each may be null. After that the manager creates nothing more; handles that are left stay valid,
- * and can be released. A second call reports the rest.
+ * *out and *text, each may be null; without room for it, the text is a warning in the log. After that the manager creates
+ * nothing more; handles that are left stay valid, and can be released. A second call reports the rest.
  */
 TN_API tn_Status TN_CALL tn_gpu_shutdown(tn_Gpu* gpu, tn_ShutdownReport* out, tn_Text** text);
 

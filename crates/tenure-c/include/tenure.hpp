@@ -42,7 +42,7 @@ inline tn_Status check(tn_Status status) {
     return status;
 }
 
-/** Text, which is copied where it is kept. */
+/** Text, which is copied where it is kept. It must live until the call that takes it. */
 inline tn_Str str(std::string_view text) noexcept { return {text.data(), text.size()}; }
 
 inline namespace literals {

@@ -51,8 +51,8 @@ impl From<CreateError> for Failure {
     }
 }
 
-/// What calls must look at before anything else, in one number, so that the usual case is one comparison: callbacks that run,
-/// and whether a call has panicked.
+/// What calls must look at before anything else, in one number, so that the usual case is one comparison: callbacks that run
+/// and the objects that they have released, and whether a call has panicked.
 pub(crate) struct Attention(AtomicU32);
 
 const PANICKED: u32 = 1 << 31;
@@ -79,16 +79,29 @@ impl Attention {
         is_allowed: fn(Inside) -> bool,
         body: impl FnOnce() -> Result<tn_Status, Failure>,
     ) -> tn_Status {
-        if self.0.load(Ordering::Relaxed) != 0
+        if !self.is_quiet()
             && let Err(failure) = self.check(is_allowed)
         {
             return failed(failure);
         }
-        match catch_unwind(AssertUnwindSafe(body)) {
+        let status = match catch_unwind(AssertUnwindSafe(body)) {
             Ok(Ok(status)) => status,
             Ok(Err(failure)) => failed(failure),
             Err(panic) => self.panicked(&*panic),
+        };
+        if self.is_quiet() {
+            return status;
         }
+        match catch_unwind(callback::settle) {
+            Ok(()) => status,
+            Err(panic) => self.panicked(&*panic),
+        }
+    }
+
+    /// No callback runs, none has released anything in a call that is not over, and no call has panicked.
+    #[inline]
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
     }
 
     #[cold]

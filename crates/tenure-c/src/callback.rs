@@ -1,6 +1,7 @@
 //! Callbacks of the program.
 
-use std::cell::Cell;
+use std::any::Any;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -31,6 +32,36 @@ impl Inside {
 
 thread_local! {
     static INSIDE: Cell<Inside> = const { Cell::new(Inside::Nothing) };
+    /// What callbacks have released: the call around them may still use it.
+    static RELEASED: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Drops an object, inside of a callback only when the call around it is over.
+pub(crate) fn release<T: 'static>(object: T) {
+    if ATTENTION.is_quiet() || inside() == Inside::Nothing {
+        return drop(object);
+    }
+    let mut object: Option<Box<dyn Any>> = Some(Box::new(object));
+    // So that the end of the call looks for it. Without a list, while the thread ends, the object is dropped here.
+    if RELEASED.try_with(|released| released.borrow_mut().extend(object.take())).is_ok() {
+        ATTENTION.begin();
+    }
+}
+
+/// Drops what callbacks have released in the call that is over now.
+#[cold]
+pub(crate) fn settle() {
+    while inside() == Inside::Nothing {
+        let objects = RELEASED.try_with(RefCell::take).unwrap_or_default();
+        if objects.is_empty() {
+            return;
+        }
+        for object in objects {
+            ATTENTION.end();
+            // Its end may call further callbacks.
+            drop(object);
+        }
+    }
 }
 
 pub(crate) fn inside() -> Inside {

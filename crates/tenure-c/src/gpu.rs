@@ -69,8 +69,8 @@ extern "C" fn tn_gpu_create(
 }
 
 /// Waits for the GPU, for a bounded time, releases everything and reports the rest. `TN_OK`: nothing. `TN_NOT_READY`: see
-/// `*out` and `*text`, each may be null. After that the manager creates nothing more; handles that are left stay valid,
-/// and can be released. A second call reports the rest.
+/// `*out` and `*text`, each may be null; without room for it, the text is a warning in the log. After that the manager creates
+/// nothing more; handles that are left stay valid, and can be released. A second call reports the rest.
 #[unsafe(no_mangle)]
 extern "C" fn tn_gpu_shutdown(
     gpu: Handle<Gpu>,
@@ -97,8 +97,9 @@ extern "C" fn tn_gpu_shutdown(
         if report.is_clean() {
             return Ok(TN_OK);
         }
-        if !text.is_null() {
-            create(text, || Ok(OwnedText(report.to_string())))?;
+        match text.is_null() {
+            true => tracing::warn!(target: "tenure", "{report}"),
+            false => create(text, || Ok(OwnedText(report.to_string())))?,
         }
         Ok(TN_NOT_READY)
     })

@@ -6,7 +6,7 @@ use tenure_core::{Commands, Name};
 use tenure_vulkan::{RawView as _, ash};
 
 use crate::call::{Failure, Out, call, call_to_release};
-use crate::callback::Destroy;
+use crate::callback::{Destroy, release};
 use crate::slot::{AnyHandle, Object, Slots};
 use crate::types::*;
 
@@ -225,16 +225,16 @@ extern "C" fn tn_release(handle: AnyHandle) -> tn_Status {
         }
         match handle.kind() {
             Gpu::KIND => release_gpu(handle),
-            Buffer::KIND => handle.of::<Buffer>().take().map(drop),
-            Texture::KIND => handle.of::<Texture>().take().map(drop),
-            View::KIND => handle.of::<View>().take().map(drop),
-            Frame::KIND => handle.of::<Frame>().take().map(drop),
-            Recording::KIND => handle.of::<Recording>().take().map(drop),
-            Readback::KIND => handle.of::<Readback>().take().map(drop),
-            DeviceObject::KIND => handle.of::<DeviceObject>().take().map(drop),
-            Deferred::KIND => handle.of::<Deferred>().take().map(drop),
-            Upload::KIND => handle.of::<Upload>().take().map(drop),
-            OwnedText::KIND => handle.of::<OwnedText>().take().map(drop),
+            Buffer::KIND => handle.of::<Buffer>().end().map(release),
+            Texture::KIND => handle.of::<Texture>().end().map(release),
+            View::KIND => handle.of::<View>().end().map(release),
+            Frame::KIND => handle.of::<Frame>().end().map(release),
+            Recording::KIND => handle.of::<Recording>().end().map(release),
+            Readback::KIND => handle.of::<Readback>().end().map(release),
+            DeviceObject::KIND => handle.of::<DeviceObject>().end().map(release),
+            Deferred::KIND => handle.of::<Deferred>().end().map(release),
+            Upload::KIND => handle.of::<Upload>().end().map(release),
+            OwnedText::KIND => handle.of::<OwnedText>().end().map(release),
             _ => Err(handle.refused("this library")),
         }
     })
@@ -245,7 +245,7 @@ fn release_gpu(handle: AnyHandle) -> Result<(), Failure> {
         let text = "a tn_Gpu must not be released inside a tn_DestroyFn: the call around it may use it";
         return Err(Failure::new(TN_ERROR_CALLBACK, text));
     }
-    handle.of::<Gpu>().take().map(drop)
+    handle.of::<Gpu>().end().map(release)
 }
 
 /// The name of a buffer, texture, view or readback. Valid until its release; an empty text for other handles.

@@ -81,21 +81,46 @@ impl<T: Object> Handle<T> {
         Ok(alone)
     }
 
-    /// Ends the handle, and returns the object.
+    /// Ends the handle. The object stays until the result is dropped.
     ///
     /// # Errors
     /// As [`alone`](Self::alone). Then the handle stays as it was.
-    pub(crate) fn take(self) -> Result<T, Failure> {
+    pub(crate) fn end(self) -> Result<Ended<T>, Failure> {
         let bits = self.bits.addr() as u64;
-        let taken = {
-            let mut alone = self.alone()?;
-            // No other call has the slot, and its generation is this handle's: this is the one release.
-            alone.slot.generation.store(generation(bits).wrapping_add(1), Ordering::Release);
-            alone.take()
-        };
-        let Some(taken) = taken else { return Err(not_a_handle::<T>(bits)) };
-        T::slots().put_back(index(bits));
-        Ok(taken)
+        let alone = self.alone()?;
+        // No other call has the slot, and its generation is this handle's: this is the one release.
+        alone.slot.generation.store(generation(bits).wrapping_add(1), Ordering::Release);
+        Ok(Ended { slot: alone.slot, index: index(bits) })
+    }
+
+    /// Ends the handle, and returns the object.
+    ///
+    /// # Errors
+    /// As [`end`](Self::end).
+    pub(crate) fn take(self) -> Result<T, Failure> {
+        let value = self.end()?.take();
+        value.ok_or_else(|| not_a_handle::<T>(self.bits.addr() as u64))
+    }
+}
+
+/// An object without a handle; its slot becomes free when this is dropped.
+pub(crate) struct Ended<T: Object> {
+    slot: &'static Slot<T>,
+    index: u32,
+}
+
+impl<T: Object> Ended<T> {
+    fn take(&mut self) -> Option<T> {
+        // SAFETY: the slot has no handle any more, and is not free yet: nobody else has it.
+        unsafe { (*self.slot.value.get()).take() }
+    }
+}
+
+impl<T: Object> Drop for Ended<T> {
+    fn drop(&mut self) {
+        let value = self.take();
+        T::slots().put_back(self.index);
+        drop(value);
     }
 }
 
@@ -122,7 +147,11 @@ impl AnyHandle {
 
     /// The error for a handle of no kind that the call takes.
     pub(crate) fn refused(self, wanted: &str) -> Failure {
-        Failure::new(TN_ERROR_HANDLE, format!("{:p} is no handle of {wanted}", self.bits))
+        let text = match self.is_null() {
+            true => format!("null, where a handle of {wanted} is needed"),
+            false => format!("{:p} is no handle of {wanted}", self.bits),
+        };
+        Failure::new(TN_ERROR_HANDLE, text)
     }
 }
 
@@ -190,7 +219,7 @@ impl<T> Slot<T> {
 
     fn value(&self) -> Option<&T> {
         // SAFETY: a handle of the slot's generation is alive. The contract of the header is that no other thread releases a
-        // handle while a call uses it, and calls inside callbacks, which could, are refused or release other objects (`call`).
+        // handle while a call uses it; what a callback inside of the call releases stays until the end of the call.
         unsafe { (*self.value.get()).as_ref() }
     }
 }
@@ -328,18 +357,11 @@ pub(crate) struct Alone<'a, T: 'static> {
     _handle: PhantomData<&'a mut T>,
 }
 
-impl<T> Alone<'_, T> {
-    fn take(&mut self) -> Option<T> {
-        // SAFETY: `is_busy` is this guard's.
-        unsafe { (*self.slot.value.get()).take() }
-    }
-}
-
 impl<T: Object> Deref for Alone<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: `is_busy` is this guard's, and the value stays until `take`, which ends the guard.
+        // SAFETY: `is_busy` is this guard's, and the value stays until the release, which needs it.
         unsafe { (*self.slot.value.get()).as_ref().unwrap_unchecked() }
     }
 }
@@ -422,6 +444,18 @@ mod tests {
         assert!(handle.take().is_err_and(|failure| failure.status == TN_ERROR_BUSY));
         drop(alone);
         drop(handle.take().unwrap());
+    }
+
+    #[test]
+    fn an_object_stays_until_its_end_is_dropped() {
+        let alive = Arc::new(());
+        let handle = thing(&alive);
+        let used = handle.get().unwrap();
+        let ended = handle.end().unwrap();
+        assert!(handle.get().is_err() && handle.alone().is_err() && handle.end().is_err());
+        assert_eq!(Arc::strong_count(&used.0), 2);
+        drop(ended);
+        assert_eq!(Arc::strong_count(&alive), 1);
     }
 
     /// Of a type of its own, so that no other test takes the free slot.

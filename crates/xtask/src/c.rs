@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{cargo, root, run, succeeds, target};
+use crate::command::{cargo, root, run, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::{debian, devices, header};
 
@@ -47,10 +47,11 @@ fn failed(reason: impl Into<String>) -> Trouble {
 /// The programs pass, and call every function.
 pub(crate) fn check() -> Outcome {
     header::check()?;
-    tools()?;
-    cargo(&[&devices::BUILD_ALL[..], &["--quiet", "--lib"]].concat())?;
     let folder = target().join("c");
     fs::create_dir_all(&folder).map_err(|error| failed(format!("{}: {error}", folder.display())))?;
+    tools(&folder)?;
+    fragments(&folder)?;
+    cargo(&[&devices::BUILD_ALL[..], &["--quiet", "--lib"]].concat())?;
     layouts(&folder)?;
     for (number, program) in PROGRAMS.iter().enumerate() {
         let built = folder.join(format!("program-{number}"));
@@ -60,13 +61,75 @@ pub(crate) fn check() -> Outcome {
     every_function_is_called(&folder)
 }
 
-fn tools() -> Outcome {
-    for (compiler, package) in [("gcc", "gcc"), ("g++", "g++"), ("clang", "clang"), ("clang++", "clang")] {
-        if !succeeds(compiler, &["--version"]) {
-            debian::packages(&[package])?;
+/// Each compiler builds a program with sanitizers, whose libraries are packages of their own in some distributions.
+fn tools(folder: &Path) -> Outcome {
+    let (source, output) = (folder.join("probe.c"), folder.join("probe"));
+    write(&source, "int main(void) { return 0; }\n")?;
+    let compilers: [(&str, &[&str]); 4] = [
+        ("gcc", &["gcc", "libc6-dev"]),
+        ("g++", &["g++"]),
+        ("clang", &["clang", "libclang-rt-dev"]),
+        ("clang++", &["clang", "libclang-rt-dev"]),
+    ];
+    for (compiler, packages) in compilers {
+        let probe = || {
+            let mut command = Command::new(compiler);
+            command.args(SANITIZERS).arg(&source).arg("-o").arg(&output);
+            command
+        };
+        if !probe().output().is_ok_and(|output| output.status.success()) {
+            debian::packages(packages)?;
+            run(&mut probe())?;
         }
     }
     Ok(())
+}
+
+/// The code of the documents compiles, each block as the body of a function.
+fn fragments(folder: &Path) -> Outcome {
+    for document in ["docs/guide/c.md", "crates/tenure-c/README.md"] {
+        let text = read(&root().join(document))?;
+        let found = blocks(&text);
+        if found.is_empty() {
+            return Err(failed(format!("{document} has no code in C")));
+        }
+        for (language, code) in found {
+            let (compiler, standard) = match language {
+                "c" => ("gcc", "-std=c11"),
+                _ => ("g++", "-std=c++17"),
+            };
+            let source = folder.join("fragment").with_extension(language);
+            write(
+                &source,
+                &format!("#include \"guide.h\"\nvoid fragment(void);\nvoid fragment(void) {{\n{code}}}\n"),
+            )?;
+            let mut command = Command::new(compiler);
+            command.args([standard, "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]);
+            command.arg("-I").arg(root().join("crates/tenure-c/include"));
+            command.arg("-I").arg(root().join("crates/tenure-c/tests/c")).arg(&source);
+            run(&mut command)
+                .map_err(|trouble| failed(format!("{document}: a block of {language}: {trouble}")))?;
+        }
+    }
+    Ok(())
+}
+
+/// The blocks of C and C++ in a document, with their language.
+fn blocks(text: &str) -> Vec<(&str, &str)> {
+    let mut found = Vec::new();
+    // Every second part is inside of a block.
+    for block in text.split("```").skip(1).step_by(2) {
+        found.extend(block.split_once('\n').filter(|(language, _)| ["c", "cpp"].contains(language)));
+    }
+    found
+}
+
+fn read(path: &Path) -> Result<String, Trouble> {
+    fs::read_to_string(path).map_err(|error| failed(format!("{}: {error}", path.display())))
+}
+
+fn write(path: &Path, text: &str) -> Outcome {
+    fs::write(path, text).map_err(|error| failed(format!("{}: {error}", path.display())))
 }
 
 impl Program {
@@ -110,7 +173,7 @@ fn layouts(folder: &Path) -> Outcome {
     }
     code.push_str("    return 0;\n}\n");
     let source = folder.join("layouts.c");
-    fs::write(&source, code).map_err(|error| failed(error.to_string()))?;
+    write(&source, &code)?;
     let output = folder.join("layouts");
     let mut command = Command::new("gcc");
     // Padding would become a field of a later version, with any value in it.
@@ -123,13 +186,12 @@ fn layouts(folder: &Path) -> Outcome {
     let printed = Command::new(&output).output().map_err(|error| failed(error.to_string()))?;
     let printed = String::from_utf8_lossy(&printed.stdout).into_owned();
     let path = root().join("crates/tenure-c/tests/layouts.txt");
-    let expected =
-        fs::read_to_string(&path).map_err(|error| failed(format!("{}: {error}", path.display())))?;
+    let expected = read(&path)?;
     if printed == expected {
         return Ok(());
     }
     let found = output.with_extension("txt");
-    fs::write(&found, printed).map_err(|error| failed(error.to_string()))?;
+    write(&found, &printed)?;
     Err(failed(format!("{} differs from the layouts of the compiler: {}", path.display(), found.display())))
 }
 
@@ -164,7 +226,7 @@ fn bindings(program: &Path, folder: &Path) -> Result<String, Trouble> {
     let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
     let log = path(child.id());
     let status = child.wait().map_err(|error| failed(error.to_string()))?;
-    let text = fs::read_to_string(&log).map_err(|error| failed(format!("{}: {error}", log.display())));
+    let text = read(&log);
     // A failure only costs disk space.
     let _removed = fs::remove_file(&log);
     if status.success() { text } else { Err(failed(format!("{status}: {}", program.display()))) }
@@ -179,7 +241,14 @@ fn bound(line: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::bound;
+    use super::{blocks, bound};
+
+    #[test]
+    fn blocks_have_their_language() {
+        let text = "# C\n\n```c\nint a;\n```\n\n```sh\ncc\n```\n```cpp\nint b;\nint c;\n```\n";
+        assert_eq!(blocks(text), [("c", "int a;\n"), ("cpp", "int b;\nint c;\n")]);
+        assert_eq!(blocks("none\n"), []);
+    }
 
     #[test]
     fn bindings_name_functions() {

@@ -62,6 +62,7 @@ static void handles(void) {
     tn_Place place;
     FAILS(tn_buffer_write((tn_Buffer*)(void*)gpu, 0, "x", 1), TN_ERROR_HANDLE, "is not a tn_Buffer");
     FAILS(tn_place(gpu, &place), TN_ERROR_HANDLE, "buffer, texture or view");
+    FAILS(tn_place(NULL, &place), TN_ERROR_HANDLE, "null, where a handle of a buffer");
     CHECK(tn_release(buffer) == TN_OK);
     FAILS(tn_release(buffer), TN_ERROR_HANDLE, "was released");
     FAILS(tn_place(buffer, &place), TN_ERROR_HANDLE, "was released");
@@ -302,6 +303,32 @@ static void callbacks(void) {
     CHECK(calls_inside == 1);
 }
 
+enum { CHAIN = 3 };
+static tn_Deferred* chain[CHAIN];
+static int ends = 0;
+
+/* The handle is over at once, and its object at the end of the call around this callback, which may still use it. */
+static void destroy_next(void* user, void* object) {
+    (void)user;
+    (void)object;
+    const int next = ++ends;
+    if (next == CHAIN) return;
+    CHECK(tn_release(chain[next]) == TN_OK);
+    FAILS(tn_release(chain[next]), TN_ERROR_HANDLE, "was released");
+    CHECK(ends == next);
+}
+
+static void releases_in_callbacks(void) {
+    for (int at = 0; at < CHAIN; ++at) {
+        CHECK(tn_gpu_defer(other_gpu, TN_LIT("link"), destroy_next, NULL, NULL, &chain[at]) == TN_OK);
+    }
+    tn_Text* text = NULL;
+    CHECK(tn_gpu_shutdown(other_gpu, NULL, &text) == TN_NOT_READY);
+    CHECK(tn_release(text) == TN_OK);
+    CHECK(tn_release(chain[0]) == TN_OK);
+    CHECK(ends == CHAIN);
+}
+
 int main(void) {
     for (int at = 0; at < 2; ++at) CHECK(tn_device_create_sim(NULL, &devices[at]) == TN_OK);
     CHECK(tn_gpu_create(devices[0], NULL, &gpu) == TN_OK);
@@ -314,6 +341,7 @@ int main(void) {
     ranges();
     threads();
     callbacks();
+    releases_in_callbacks();
 
     tn_TextureDesc desc = DESC(tn_TextureDesc);
     desc.format = TN_FORMAT_RGBA8_UNORM;

@@ -55,7 +55,8 @@ static void textures(const tn::Gpu& gpu) {
     desc.format = TN_FORMAT_RGBA8_UNORM;
     desc.width = desc.height = 2;
     desc.usage = TN_USAGE_RENDER_TARGET | TN_USAGE_COPY_SRC | TN_USAGE_COPY_DST;
-    desc.name = tn::str(std::string("target"));
+    const std::string name = "target";
+    desc.name = tn::str(name);
     const tn::Texture target = gpu.create_texture(desc);
     tn::Desc<tn_TextureViewDesc> view_desc;
     view_desc.access = TN_TEXTURE_RENDER_TARGET;
