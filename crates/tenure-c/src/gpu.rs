@@ -146,7 +146,10 @@ extern "C" fn tn_gpu_wait(gpu: Handle<Gpu>, point: In<tn_SyncPoint>, timeout_ns:
 /// Errors: `TN_ERROR_DEVICE_LOST`, and those of pending uploads.
 #[unsafe(no_mangle)]
 extern "C" fn tn_gpu_reclaim(gpu: Handle<Gpu>) -> tn_Status {
-    call(|| Ok(on!(gpu.get()?, gpu => gpu.reclaim()?)))
+    call(|| {
+        on!(gpu.get()?, gpu => gpu.reclaim()?);
+        Ok(())
+    })
 }
 
 /// Gives idle memory back to the operating system at once, instead of after some frames.
@@ -165,7 +168,8 @@ extern "C" fn tn_gpu_trim(gpu: Handle<Gpu>) -> tn_Status {
 extern "C" fn tn_gpu_set_memory_cap(gpu: Handle<Gpu>, heap: u32, bytes: u64) -> tn_Status {
     call(|| {
         let heap = usize::try_from(heap).unwrap_or(usize::MAX);
-        Ok(on!(gpu.get()?, gpu => gpu.set_memory_cap(heap, (bytes != u64::MAX).then_some(bytes))?))
+        on!(gpu.get()?, gpu => gpu.set_memory_cap(heap, (bytes != u64::MAX).then_some(bytes))?);
+        Ok(())
     })
 }
 
@@ -227,7 +231,10 @@ extern "C" fn tn_frame_number(frame: Handle<Frame>) -> u64 {
 /// Errors: `TN_ERROR_DEVICE_LOST`, and those of pending uploads.
 #[unsafe(no_mangle)]
 extern "C" fn tn_frame_end(frame: Handle<Frame>) -> tn_Status {
-    call(|| Ok(on!(frame.take()?, frame => frame.end()?)))
+    call(|| {
+        on!(frame.take()?, frame => frame.end()?);
+        Ok(())
+    })
 }
 
 /// Keeps an object of the program until the handle is released, and the GPU cannot use it any more: by the rule for all handles.

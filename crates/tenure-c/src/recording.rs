@@ -51,7 +51,8 @@ extern "C" fn tn_recording_submit(recording: Handle<Recording>, done: Out<tn_Syn
 extern "C" fn tn_recording_wait_for(recording: Handle<Recording>, point: In<tn_SyncPoint>) -> tn_Status {
     call(|| {
         let point = sync_point(&point.value("a tn_SyncPoint")?);
-        Ok(on!(&mut *recording.alone()?, recording => recording.wait_for(&point)?))
+        on!(&mut *recording.alone()?, recording => recording.wait_for(&point)?);
+        Ok(())
     })
 }
 
@@ -176,7 +177,8 @@ fn copy_to_texture(
     ) -> Result<(), Failure> {
         let region = region(&copy.region, dst.info())?;
         let layout = layout(copy.src_offset, copy, region.extent, region.block(dst.info().format).height);
-        Ok(commands.copy_buffer_to_texture(src, layout, dst, region)?)
+        commands.copy_buffer_to_texture(src, layout, dst, region)?;
+        Ok(())
     }
     match (recording, src.get()?, dst.get()?) {
         (On::Sim(list), On::Sim(src), On::Sim(dst)) => record(list, src, dst, copy),
@@ -199,7 +201,8 @@ fn copy_to_buffer(
     ) -> Result<(), Failure> {
         let region = region(&copy.region, src.info())?;
         let layout = layout(copy.dst_offset, copy, region.extent, region.block(src.info().format).height);
-        Ok(commands.copy_texture_to_buffer(src, region, dst, layout)?)
+        commands.copy_texture_to_buffer(src, region, dst, layout)?;
+        Ok(())
     }
     match (recording, src.get()?, dst.get()?) {
         (On::Sim(list), On::Sim(src), On::Sim(dst)) => record(list, src, dst, copy),

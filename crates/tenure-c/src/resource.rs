@@ -43,7 +43,10 @@ extern "C" fn tn_buffer_write(
     data: In<c_void>,
     size: usize,
 ) -> tn_Status {
-    call(|| Ok(on!(buffer.get()?, buffer => buffer.write(offset, data.bytes(size)?)?)))
+    call(|| {
+        on!(buffer.get()?, buffer => buffer.write(offset, data.bytes(size)?)?);
+        Ok(())
+    })
 }
 
 /// Reads bytes of a mapped buffer. The GPU must not write them at that time.
