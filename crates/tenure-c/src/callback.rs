@@ -1,16 +1,57 @@
 //! Callbacks of the program.
 
-use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::fmt::{self, Write as _};
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use tracing::field::{Field, Visit};
 use tracing::span;
 
-use crate::call::{ATTENTION, Failure};
+use crate::slot::Ended;
 use crate::types::*;
+
+/// What calls must look at before anything else, in one number, so that the usual case is one comparison: callbacks that run
+/// and the objects that they have released, and whether a call has panicked.
+pub(crate) struct Attention(AtomicU32);
+
+const PANICKED: u32 = 1 << 31;
+
+impl Attention {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    /// A callback begins.
+    pub(crate) fn begin(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A callback is over.
+    pub(crate) fn end(&self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// No callback runs, none has released anything in a call that is not over, and no call has panicked.
+    #[inline]
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+
+    /// A call has panicked.
+    #[cold]
+    pub(crate) fn note_panic(&self) {
+        self.0.fetch_or(PANICKED, Ordering::Relaxed);
+    }
+
+    /// Whether a call has panicked.
+    pub(crate) fn has_panicked(&self) -> bool {
+        self.0.load(Ordering::Relaxed) & PANICKED != 0
+    }
+}
+
+/// Of the process.
+pub(crate) static ATTENTION: Attention = Attention::new();
 
 /// The callback in which a thread is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,15 +74,15 @@ impl Inside {
 thread_local! {
     static INSIDE: Cell<Inside> = const { Cell::new(Inside::Nothing) };
     /// What callbacks have released: the call around them may still use it.
-    static RELEASED: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
+    static RELEASED: RefCell<Vec<Ended>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Drops an object, inside of a callback only when the call around it is over.
-pub(crate) fn release<T: 'static>(object: T) {
+pub(crate) fn release(object: Ended) {
     if ATTENTION.is_quiet() || inside() == Inside::Nothing {
         return drop(object);
     }
-    let mut object: Option<Box<dyn Any>> = Some(Box::new(object));
+    let mut object = Some(object);
     // So that the end of the call looks for it. Without a list, while the thread ends, the object is dropped here.
     if RELEASED.try_with(|released| released.borrow_mut().extend(object.take())).is_ok() {
         ATTENTION.begin();

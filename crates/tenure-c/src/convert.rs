@@ -9,7 +9,6 @@ use tenure_core::{
     TextureRegion, TextureViewDesc, Usage, ViewShape,
 };
 
-use crate::call::Failure;
 use crate::types::*;
 
 #[cold]

@@ -6,10 +6,11 @@ use serde_json::to_string;
 use tenure_core::Gpu as Manager;
 use tenure_core::device::Device as _;
 
-use crate::call::{Failure, In, Out, call, call_status};
+use crate::call::{call, call_status};
 use crate::callback::Destroy;
 use crate::convert::{duration, format, sync_point, unknown, usage};
 use crate::object::{Deferred, DeviceObject, Frame, Gpu, On, OwnedText, on, on_same};
+use crate::pointer::{In, Out};
 use crate::settings;
 use crate::slot::{Handle, create};
 use crate::types::*;

@@ -2,9 +2,9 @@
 //!
 //! Programs in Rust use the crate `tenure`. The functions here are for C and C++ alone, so nothing is public in Rust.
 //!
-//! `slot` has handles, `call` the one way into each function and all pointers of the caller, `callback` the way back. `types` and
-//! `convert` have the values of the header in both languages, `settings` the configuration by name, `object` the objects on each
-//! backend. The functions are in `library`, `sim`, `vulkan`, `gpu`, `object`, `resource`, `recording` and `transfer`. A new
+//! `status` has the results of calls, `pointer` all pointers of the caller, `slot` handles, `call` the one way into each function,
+//! `callback` the way back. `types` and `convert` have the values of the header in both languages, `settings` the configuration
+//! by name, `object` the objects on each backend. The functions are in `library`, `sim`, `vulkan`, `gpu`, `object`, `resource`, `recording` and `transfer`. A new
 //! function needs a call in `tests/c`, a method in `include/tenure.hpp`, and `cargo xtask header`; a new structure also rows in
 //! `layouts` and `tests/layouts.txt`.
 
@@ -23,11 +23,14 @@ mod gpu;
 mod layouts;
 mod library;
 mod object;
+mod pointer;
 mod recording;
 mod resource;
 mod settings;
 mod sim;
 mod slot;
+#[allow(dead_code, reason = "the header has values that Rust only passes on")]
+mod status;
 mod transfer;
 #[allow(dead_code, reason = "the header has values that Rust only passes on")]
 mod types;

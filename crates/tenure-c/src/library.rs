@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use crate::call::{Failure, call, call_to_release, last_error};
+use crate::call::{call, call_to_release, last_error};
 use crate::callback::Subscriber;
 use crate::object::OwnedText;
 use crate::slot::Handle;
@@ -32,7 +32,7 @@ extern "C" fn tn_last_error() -> tn_Str {
 extern "C" fn tn_status_name(status: tn_Status) -> tn_Str {
     let name = STATUS_NAMES.iter().find(|(number, _)| *number == status).map(|(_, name)| *name);
     let name = name.unwrap_or("unknown status\0");
-    tn_Str { data: crate::call::Text::of(name), size: name.len() - 1 }
+    tn_Str { data: crate::pointer::Text::of(name), size: name.len() - 1 }
 }
 
 macro_rules! names {

@@ -5,8 +5,9 @@ use tenure_core::device::Device;
 use tenure_core::{Commands, Name};
 use tenure_vulkan::{RawView as _, ash};
 
-use crate::call::{Failure, Out, call, call_to_release};
+use crate::call::{call, call_to_release};
 use crate::callback::{Destroy, release};
+use crate::pointer::Out;
 use crate::slot::{AnyHandle, Object, Slots};
 use crate::types::*;
 
@@ -112,7 +113,7 @@ macro_rules! on_both {
         match ($one, $two) {
             ($crate::object::On::Sim($first), $crate::object::On::Sim($second)) => $value,
             ($crate::object::On::Vulkan($first), $crate::object::On::Vulkan($second)) => $value,
-            _ => return Err($crate::call::Failure::foreign()),
+            _ => return Err($crate::types::Failure::foreign()),
         }
     };
 }
@@ -127,7 +128,7 @@ macro_rules! on_same_both {
             ($crate::object::On::Vulkan($first), $crate::object::On::Vulkan($second)) => {
                 $crate::object::On::Vulkan($value)
             }
-            _ => return Err($crate::call::Failure::foreign()),
+            _ => return Err($crate::types::Failure::foreign()),
         }
     };
 }

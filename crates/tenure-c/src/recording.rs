@@ -4,9 +4,10 @@ use std::ffi::c_void;
 
 use tenure_core::{BufferLayout, Commands};
 
-use crate::call::{Failure, In, Out, call};
+use crate::call::call;
 use crate::convert::{queue, region, state, subresource, sync_point};
 use crate::object::{ApiHandles, Buffer, Gpu, On, Recording, Texture, on, on_both, on_same, slice_place};
+use crate::pointer::{In, Out};
 use crate::slot::{Handle, Object as _, create};
 use crate::types::*;
 

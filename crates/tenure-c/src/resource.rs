@@ -4,9 +4,10 @@ use std::ffi::c_void;
 
 use tenure_core::TexelData;
 
-use crate::call::{In, Out, call, call_status};
+use crate::call::{call, call_status};
 use crate::convert::{buffer_desc, buffer_view_desc, texels, texture_desc, texture_view_desc};
 use crate::object::{Buffer, Gpu, Texture, View, on, on_same, on_same_both};
+use crate::pointer::{In, Out};
 use crate::slot::{AnyHandle, Handle, Object as _, create};
 use crate::types::*;
 

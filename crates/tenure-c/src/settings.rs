@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use tenure_core::{Config, Strategy, UploadSuballocator};
 
-use crate::call::Failure;
-use crate::types::{TN_ERROR_CONFIG, tn_Setting};
+use crate::types::{Failure, TN_ERROR_CONFIG, tn_Setting};
 
 /// A field of the configuration.
 struct Row {

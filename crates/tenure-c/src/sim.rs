@@ -3,8 +3,9 @@
 use tenure_core::device::Device as _;
 use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
-use crate::call::{Failure, In, Out, call, call_status};
+use crate::call::{call, call_status};
 use crate::object::{DeviceObject, On, OwnedText};
+use crate::pointer::{In, Out};
 use crate::slot::{Handle, create};
 use crate::types::*;
 

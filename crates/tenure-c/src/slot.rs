@@ -12,8 +12,8 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::call::{Failure, Out};
-use crate::types::{TN_ERROR_BUSY, TN_ERROR_HANDLE};
+use crate::pointer::Out;
+use crate::status::{Failure, TN_ERROR_BUSY, TN_ERROR_HANDLE};
 
 const KIND_BITS: u32 = 6;
 const INDEX_BITS: u32 = 26;
@@ -85,12 +85,12 @@ impl<T: Object> Handle<T> {
     ///
     /// # Errors
     /// As [`alone`](Self::alone). Then the handle stays as it was.
-    pub(crate) fn end(self) -> Result<Ended<T>, Failure> {
+    pub(crate) fn end(self) -> Result<Ended, Failure> {
         let bits = self.bits.addr() as u64;
         let alone = self.alone()?;
         // No other call has the slot, and its generation is this handle's: this is the one release.
         alone.slot.generation.store(generation(bits).wrapping_add(1), Ordering::Release);
-        Ok(Ended { slot: alone.slot, index: index(bits) })
+        Ok(Ended { index: index(bits), free: free::<T> })
     }
 
     /// Ends the handle, and returns the object.
@@ -98,30 +98,36 @@ impl<T: Object> Handle<T> {
     /// # Errors
     /// As [`end`](Self::end).
     pub(crate) fn take(self) -> Result<T, Failure> {
-        let value = self.end()?.take();
-        value.ok_or_else(|| not_a_handle::<T>(self.bits.addr() as u64))
+        let ended = self.end()?;
+        take(ended.index).ok_or_else(|| not_a_handle::<T>(self.bits.addr() as u64))
     }
 }
 
-/// An object without a handle; its slot becomes free when this is dropped.
-pub(crate) struct Ended<T: Object> {
-    slot: &'static Slot<T>,
+/// An object of any type without a handle; its slot becomes free when this is dropped.
+pub(crate) struct Ended {
     index: u32,
+    /// Of the object's type, which is known where its handle ends.
+    free: fn(u32),
 }
 
-impl<T: Object> Ended<T> {
-    fn take(&mut self) -> Option<T> {
-        // SAFETY: the slot has no handle any more, and is not free yet: nobody else has it.
-        unsafe { (*self.slot.value.get()).take() }
-    }
-}
-
-impl<T: Object> Drop for Ended<T> {
+impl Drop for Ended {
     fn drop(&mut self) {
-        let value = self.take();
-        T::slots().put_back(self.index);
-        drop(value);
+        (self.free)(self.index);
     }
+}
+
+/// Makes the slot of an [`Ended`] free, and drops the object if it is still there.
+fn free<T: Object>(index: u32) {
+    let value = take::<T>(index);
+    T::slots().put_back(index);
+    drop(value);
+}
+
+/// The object of an [`Ended`].
+fn take<T: Object>(index: u32) -> Option<T> {
+    let slot = T::slots().slot(index)?;
+    // SAFETY: an `Ended` has the slot: it has no handle any more, and is not free yet. Nobody else has it.
+    unsafe { (*slot.value.get()).take() }
 }
 
 /// A handle of any type.
@@ -339,6 +345,20 @@ impl<T: Object> Drop for Reserved<T> {
     }
 }
 
+impl<T: Object> Out<Handle<T>> {
+    /// Writes null, so that a failed call leaves no handle, and fails where there is no room.
+    pub(crate) fn clear(self) -> Result<(), Failure> {
+        self.check("room for a handle")?;
+        self.set(Handle { bits: std::ptr::null_mut() });
+        Ok(())
+    }
+
+    /// As [`clear`](Self::clear); null is allowed.
+    pub(crate) fn clear_if_any(self) -> Result<(), Failure> {
+        if self.is_null() { Ok(()) } else { self.clear() }
+    }
+}
+
 /// Creates an object, and writes its handle: null if that fails.
 #[inline]
 pub(crate) fn create<T: Object>(
@@ -397,7 +417,7 @@ mod tests {
     use std::thread;
 
     use super::{Handle, Object, Slots};
-    use crate::types::TN_ERROR_BUSY;
+    use crate::status::TN_ERROR_BUSY;
 
     struct Thing(Arc<()>);
 

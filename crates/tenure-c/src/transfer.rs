@@ -4,9 +4,10 @@ use std::ffi::c_void;
 
 use tenure_core::Error;
 
-use crate::call::{Failure, In, Out, call, call_status};
+use crate::call::{call, call_status};
 use crate::convert::{duration, region, texels};
 use crate::object::{Buffer, Gpu, Readback, Recording, Texture, Upload, on, on_both, on_same_both};
+use crate::pointer::{In, Out};
 use crate::slot::{AnyHandle, Handle, Object as _, create};
 use crate::types::*;
 

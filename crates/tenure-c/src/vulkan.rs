@@ -4,9 +4,10 @@ use tenure_core::device::QueueKind;
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{ApiVersion, Device, DeviceConfig, Raw, RawQueue};
 
-use crate::call::{Desc, Failure, In, Out, call};
+use crate::call::call;
 use crate::convert::unknown;
 use crate::object::{DeviceObject, On};
+use crate::pointer::{Desc, In, Out};
 use crate::slot::{Handle, create};
 use crate::types::*;
 

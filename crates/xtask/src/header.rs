@@ -17,7 +17,7 @@ const FOLDER: &str = "crates/tenure-c";
 const HEADERS: [(&str, &[&str], &str, &str); 2] = [
     (
         "tenure.h",
-        &["types", "library", "sim", "gpu", "object", "resource", "recording", "transfer"],
+        &["status", "types", "library", "sim", "gpu", "object", "resource", "recording", "transfer"],
         include_str!("header/tenure.head.h"),
         include_str!("header/tenure.tail.h"),
     ),
