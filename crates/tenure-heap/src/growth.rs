@@ -7,6 +7,22 @@ use crate::{HeapProperties, MemoryTypeId};
 /// reserved memory, and mostly free.
 const YOUNG: u64 = 9 << 19;
 
+/// The smallest block size in bytes up to which the first block of a pool has no more than its request, rounded up to
+/// the alignment: many pools of a small program never need a second one.
+const SMALL: u64 = 128 << 10;
+
+/// The number of requests below which a block is made for one of them: the rest of the series may never come.
+const FEW: u64 = 3;
+
+/// The part of a block that rounding may leave empty, before a few more requests of the series are counted in.
+const ROUNDING_PART: u64 = 5;
+
+/// The number of those requests.
+const MORE: u64 = 4;
+
+/// The unit of the empty parts of blocks that are compared.
+const ROUNDING_PARTS: u128 = 1024;
+
 /// The number of halvings of a new block's size when the driver refuses.
 const HALVINGS: u32 = 3;
 
@@ -80,8 +96,8 @@ impl Growth {
     }
 
     /// The block sizes to try for a request of `size` bytes aligned to `align` in a pool with a capacity of
-    /// `held`. Each is a whole number of such requests, because requests come in series. Empty if the device
-    /// allows no sufficient block.
+    /// `held`. Each is a whole number of such requests, because requests come in series, but only one if fewer than
+    /// three fit. Empty if the device allows no sufficient block.
     pub fn sizes(self, size: u64, align: u64, held: u64) -> impl Iterator<Item = u64> + Clone {
         let wanted = self.wanted(held);
         let mut last = None;
@@ -94,17 +110,45 @@ impl Growth {
         sizes.filter(move |size| last.replace(*size) != Some(*size))
     }
 
-    /// The largest whole number of such requests within `wanted`; all of `wanted` if none fits. At most the
+    /// A whole number of such requests, about as many as fit in `wanted`; all of `wanted` if none fits. At most the
     /// device's limit.
     fn whole(self, wanted: u64, size: u64, align: u64) -> u64 {
         let each = match self.shape {
             BlockShape::Multiple => size.max(1).checked_next_multiple_of(align.max(1)),
             BlockShape::PowerOfTwo => None,
         };
-        let left_over = each.map_or(0, |each| if each <= wanted { wanted % each } else { 0 });
-        let alignment = self.alignment.max(1);
-        let rounded = (wanted - left_over).checked_next_multiple_of(alignment);
-        rounded.filter(|rounded| *rounded <= self.limit).unwrap_or(self.limit - self.limit % alignment)
+        let bytes =
+            each.filter(|each| *each <= wanted).map_or(wanted, |each| self.series(wanted / each, each));
+        self.rounded(bytes)
+            .filter(|rounded| *rounded <= self.limit)
+            .unwrap_or(self.limit - self.limit % self.alignment.max(1))
+    }
+
+    /// The bytes of a series of requests, of which `count` fit in the preferred size: one if these are few, or more if
+    /// rounding would leave much of the block empty.
+    fn series(self, count: u64, each: u64) -> u64 {
+        if count < FEW && each >= self.alignment {
+            return each;
+        }
+        let largest = self.max.max(self.min);
+        let with_rest = |count: u64| {
+            let bytes = each.checked_mul(count)?;
+            let rounded = self.rounded(bytes)?;
+            Some((u128::from(rounded - bytes) * ROUNDING_PARTS / u128::from(rounded.max(1)), bytes, rounded))
+        };
+        let usual = each * count;
+        match with_rest(count) {
+            Some((rest, ..)) if rest * u128::from(ROUNDING_PART) > ROUNDING_PARTS => {
+                let more = (count..=count.saturating_add(MORE)).filter_map(with_rest);
+                let allowed = more.filter(|(.., rounded)| *rounded <= largest);
+                allowed.min().map_or(usual, |(_, bytes, _)| bytes)
+            }
+            _ => usual,
+        }
+    }
+
+    fn rounded(self, bytes: u64) -> Option<u64> {
+        bytes.checked_next_multiple_of(self.alignment.max(1))
     }
 
     /// The size of the smallest empty block that serves the request.
@@ -120,6 +164,9 @@ impl Growth {
 
     /// The preferred block size for the pool's capacity.
     fn wanted(self, held: u64) -> u64 {
+        if held == 0 && self.min <= SMALL && self.shape == BlockShape::Multiple {
+            return self.alignment.min(self.limit);
+        }
         let largest = self.max.max(self.min).min(self.limit);
         let young = (held / 3).min(YOUNG.max(self.min));
         let wanted = (held / self.divisor.max(1)).max(young).clamp(self.min.min(largest), largest);
@@ -166,8 +213,37 @@ mod tests {
     #[test]
     fn refused_blocks_shrink_as_far_as_the_request_fits() {
         assert_eq!(sizes(1, 64 << 20), [8 << 20, 4 << 20, 2 << 20, 1 << 20]);
-        assert_eq!(sizes(3 << 20, 64 << 20), [6 << 20, 3 << 20], "in whole requests");
+        assert_eq!(sizes(1 << 20, 64 << 20), [8 << 20, 4 << 20, 1 << 20], "in whole requests");
         assert_eq!(sizes(u64::MAX, 0), [0_u64; 0], "rounding up would overflow");
+    }
+
+    #[test]
+    fn a_block_for_few_requests_has_one() {
+        assert_eq!(sizes(5 << 19, 64 << 20)[0], 15 << 19, "three fit");
+        assert_eq!(sizes(3 << 20, 64 << 20), [3 << 20], "two fit");
+    }
+
+    #[test]
+    fn rounding_leaves_little_empty() {
+        let small = Growth { min: 128 << 10, ..GROWTH };
+        let first = |size: u64, held| small.sizes(size, 256, held).next();
+        assert_eq!(first(44_800, 128 << 10), Some(192 << 10), "four requests, not two in 128 KiB");
+        assert_eq!(first(43_000, 128 << 10), Some(128 << 10), "three requests");
+        let limited = Growth { max: 128 << 10, ..small };
+        assert_eq!(
+            limited.sizes(44_800, 256, 128 << 10).next(),
+            Some(128 << 10),
+            "no larger than the largest"
+        );
+    }
+
+    #[test]
+    fn the_first_block_of_a_pool_of_small_blocks_is_small() {
+        let small = Growth { min: 128 << 10, ..GROWTH };
+        assert_eq!(small.sizes(1, 1, 0).next(), Some(64 << 10));
+        assert_eq!(small.sizes(1, 1, 1).next(), Some(128 << 10));
+        let large = Growth { min: 256 << 10, ..GROWTH };
+        assert_eq!(large.sizes(1, 1, 0).next(), Some(256 << 10), "the program wants no small blocks");
     }
 
     #[test]

@@ -254,11 +254,22 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         let Ok(id) = self.suballocator.add_block(capacity) else {
             return Err(Unfit { block, reason: "a block of this size in the suballocator" });
         };
-        let Some(found) = self.take(size, align, u64::MAX) else {
+        let mut found = self.place(size, align, u64::MAX);
+        // An empty block that is larger than the new one was refused before, and would be preferred now.
+        while let Some(other) = found.filter(|found| found.block != id && found.size <= capacity)
+            && self.suballocator.block_used(other.block) == Some(other.size + other.padding)
+        {
+            let freed = self.suballocator.free(other.handle);
+            debug_assert!(freed.is_ok(), "it was allocated a moment ago");
+            retired.extend(self.remove_if_empty(other.block));
+            found = self.place(size, align, u64::MAX);
+        }
+        let Some(found) = found else {
             let removed = self.suballocator.remove_block(id);
             debug_assert!(removed.is_ok(), "nothing lives in a block that is new");
             return Err(Unfit { block, reason: "a range of this size and alignment in a new block" });
         };
+        self.note_taken(size, found.padding);
         self.keep(id, block);
         self.large.note_new(id, capacity, size);
         let before = self.suballocator.capacity();
@@ -329,6 +340,28 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
             moved = suballocator.trim_oldest(idle_frames, bytes, leaving);
         });
         moved
+    }
+
+    /// As [`make_way`](Self::make_way), with blocks that have just run empty; none if the pool often needed such a
+    /// block again soon.
+    pub fn make_way_at_once(&mut self, bytes: u64, retired: &mut Vec<B>) -> u64 {
+        if !self.retention.makes_way_at_once() {
+            return 0;
+        }
+        let moved = self.make_way(0, bytes, retired);
+        if moved > 0 {
+            self.retention.note_made_way();
+        }
+        moved
+    }
+
+    /// Moves empty blocks to `retired` before a new block replaces them, until they have at least `bytes`: those that
+    /// [`add_and_allocate`](Self::add_and_allocate) would remove later. Returns their bytes.
+    pub fn make_way_for_own(&mut self, bytes: u64, retired: &mut Vec<B>) -> u64 {
+        if self.large.are_shared() {
+            return 0;
+        }
+        self.make_way(0, bytes, retired)
     }
 
     /// Moves every empty block to `retired`. True when there were any.

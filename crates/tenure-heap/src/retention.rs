@@ -14,18 +14,24 @@ pub(crate) struct BlockRetention {
     frame: u64,
     /// The frame in which a block was freed that the pool has not needed again so far.
     released: Option<u64>,
+    /// The same for a block that had just run empty, and made way for a new peak.
+    made_way: Option<u64>,
+    /// The number of such blocks that were soon needed again.
+    regrets: u32,
 }
 
 /// The longest time is the configured one times two to this.
 const MAX_DOUBLINGS: u32 = 6;
 /// A pool that grows within this multiple of the retention frames has freed a block too early.
 const TOO_EARLY: u64 = 16;
+/// The number of blocks that make way at once and are soon needed again, until the pool keeps them.
+const MOST_REGRETS: u32 = 8;
 /// A pool that does not grow for this multiple of the retention frames may free blocks earlier again.
 const EARLIER: u64 = 16;
 
 impl BlockRetention {
     pub(crate) const fn new(base: u32) -> Self {
-        Self { base, doublings: 0, frame: 0, released: None }
+        Self { base, doublings: 0, frame: 0, released: None, made_way: None, regrets: 0 }
     }
 
     /// Frames that a block may be empty now.
@@ -48,9 +54,22 @@ impl BlockRetention {
         self.released = Some(self.frame);
     }
 
+    /// Whether blocks that have just run empty make way for a new peak of the program's memory.
+    pub(crate) const fn makes_way_at_once(&self) -> bool {
+        self.regrets < MOST_REGRETS
+    }
+
+    /// Notes that such blocks made way.
+    pub(crate) const fn note_made_way(&mut self) {
+        self.made_way = Some(self.frame);
+    }
+
     /// Notes a new block of the pool.
     pub(crate) fn note_growth(&mut self) {
         let (frame, early) = (self.frame, TOO_EARLY * u64::from(self.frames()));
+        if self.made_way.take_if(|at| frame - *at <= early).is_some() {
+            self.regrets = self.regrets.saturating_add(1);
+        }
         if self.released.take_if(|at| frame - *at <= early).is_some() {
             self.doublings = (self.doublings + 1).min(MAX_DOUBLINGS);
         }
@@ -93,6 +112,25 @@ mod tests {
         assert_eq!(retention.frames(), 16);
         retention.note_growth();
         assert_eq!(retention.frames(), 16, "needed too late to count");
+    }
+
+    #[test]
+    fn blocks_make_way_at_once_until_that_was_often_wrong() {
+        let mut retention = BlockRetention::new(16);
+        for _ in 0..20 {
+            retention.note_made_way();
+            wait(&mut retention, 16 * 16 + 1);
+            retention.note_growth();
+        }
+        assert!(retention.makes_way_at_once(), "needed much later");
+        for times in 1..=8 {
+            assert!(retention.makes_way_at_once(), "{times}");
+            retention.note_made_way();
+            wait(&mut retention, 16 * 16);
+            retention.note_growth();
+            retention.note_growth();
+        }
+        assert!(!retention.makes_way_at_once());
     }
 
     #[test]

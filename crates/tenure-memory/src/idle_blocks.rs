@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use tenure_heap::{Pool, PoolSuballocator};
+
 use super::PoolKind;
 use super::block::{Block, HeapBlock, Source, Store};
 use super::pools::Pools;
@@ -59,27 +61,46 @@ impl<D: Device> Pools<D> {
             return;
         }
         self.destroy_left_blocks(device);
-        let mut missing = over.max(MAKE_WAY_AT_LEAST);
+        let mut over = over;
         if let Some(pool) = growing {
-            missing = missing.saturating_sub(self.destroy_idle(device, pool, missing));
+            over = over.saturating_sub(
+                self.destroy_chosen_in(device, pool, |pool, blocks| pool.make_way_for_own(over, blocks)),
+            );
         }
+        let (mut freed, wanted) = (0_u64, over.max(MAKE_WAY_AT_LEAST));
         // Blocks that lie in blocks of other pools or shards come last: the driver gets memory back for them
         // only when the outer block is otherwise empty.
         for lies_in_others in [false, true] {
             self.each(|pool| {
+                let missing = wanted.saturating_sub(freed);
                 if missing > 0 && lies_in_others_blocks(pool) == lies_in_others {
                     let bytes = if lies_in_others { u64::MAX } else { missing };
-                    missing = missing.saturating_sub(self.destroy_idle(device, pool, bytes));
+                    freed += self.destroy_chosen_in(device, pool, |pool, blocks| {
+                        pool.make_way(MAKE_WAY_FRAMES, bytes, blocks);
+                    });
                 }
             });
         }
+        // Of blocks that ran empty in these frames only as many go as the peak needs.
+        self.each(|pool| {
+            let missing = over.saturating_sub(freed);
+            if missing > 0 && !lies_in_others_blocks(pool) {
+                freed += self.destroy_chosen_in(device, pool, |pool, blocks| {
+                    pool.make_way_at_once(missing, blocks);
+                });
+            }
+        });
     }
 
-    /// Destroys blocks of a pool that were idle for some frames, until `bytes` are covered; returns the bytes
-    /// that the driver gets back.
-    fn destroy_idle(&self, device: &D, pool: &PoolShard<D>, bytes: u64) -> u64 {
+    /// Destroys the blocks of a pool that `choose` moves to its list; returns the bytes that the driver gets back.
+    fn destroy_chosen_in<T>(
+        &self,
+        device: &D,
+        pool: &PoolShard<D>,
+        choose: impl FnOnce(&mut Pool<Block<D>, PoolSuballocator>, &mut Vec<Block<D>>) -> T,
+    ) -> u64 {
         let mut retired = Vec::new();
-        pool.lock().remove(&mut retired, |pool, blocks| pool.make_way(MAKE_WAY_FRAMES, bytes, blocks));
+        pool.lock().remove(&mut retired, choose);
         retired.into_iter().map(|block| self.destroy_with_outer(device, block)).sum()
     }
 
