@@ -111,7 +111,7 @@ pub(super) fn wait_for_point(world: &mut World, rng: &mut Rng) -> Checked {
     Ok(())
 }
 
-/// Shaders read buffers, and write what is in them.
+/// Shaders read buffers, and write back the same bytes.
 pub(super) fn use_buffers(world: &mut World, rng: &mut Rng) -> Checked {
     let Some(at) = pick(world, rng)? else { return Ok(()) };
     for _ in 0..1 + rng.below(5) {

@@ -125,8 +125,8 @@ pub(super) fn record<'a, D: Device>(
     }
 }
 
-/// Makes the resources of lists resident, and returns how many of the lists: the others need memory that is free only after the
-/// submission of these.
+/// Makes the resources of the first lists resident, and returns the number of these lists. Memory for the next list is free only
+/// after their submission.
 ///
 /// # Errors
 /// The error of the first one.

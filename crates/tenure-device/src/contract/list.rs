@@ -95,7 +95,7 @@ pub trait CommandList<D: DescriptorDevice + QueryDevice>: Send {
     /// [`DeviceError::InvalidCall`] for a list that is not closed, has barriers in front, or does not
     /// [take any](Self::takes_barriers_in_front).
     fn put_in_front(&mut self, barriers: &[Barrier<'_, D>]) -> Result<(), DeviceError> {
-        Err(DeviceError::invalid_value("the list takes no barriers in front of it", barriers.len() as u64))
+        Err(DeviceError::invalid_value("the list takes barriers in front of it", barriers.len() as u64))
     }
 
     /// Copies bytes between buffers.

@@ -31,7 +31,7 @@ fn on_telling(frames: u32, test: impl Fn(&Gpu<Device>, &Headless, &Disguise)) {
     assert!(problems.is_empty(), "{problems:?}");
 }
 
-/// `latency` images may wait: each frame waits for the image so many frames before.
+/// With a limit of `latency` waiting images, each frame waits for the image presented `latency` frames earlier.
 fn expected(frames: u64, latency: u64) -> Vec<Presentation> {
     let of_frame = |number: u64| {
         let awaited = number.checked_sub(latency).filter(|number| *number > 0).map(Awaited);
