@@ -301,7 +301,7 @@ impl QueueStages {
         let fragment = Stages::FRAGMENT_SHADER;
         let compute = Stages::COMPUTE_SHADER;
         let others = geometry | mesh | compute | rays;
-        // A barrier without stages would order nothing: what the queue or the device does not have counts as another
+        // A barrier without stages would order nothing: stages that the queue or the device lacks count as another
         // stage.
         let or = |stages: Stages, other| if (stages & self.supported).is_empty() { other } else { stages };
         let vertex = or(geometry, compute);

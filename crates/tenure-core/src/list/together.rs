@@ -53,7 +53,7 @@ impl Passed {
         }
     }
 
-    /// Whether a list may come before the passed ones: what both use is only read.
+    /// Whether a list may come before the passed ones: all only read their shared resources.
     fn may_be_passed_by<D: Device>(&self, closed: &Closed<D>) -> bool {
         let is_free = |(id, is_read): (u64, bool)| self.resources.get(&id).is_none_or(|all| *all && is_read);
         let mut resources =

@@ -137,7 +137,7 @@ pub struct Swapchain {
     /// The wishes for formats have: the format is not kept.
     pub(super) is_format_open: bool,
     pub(super) metadata: Option<HdrMetadata>,
-    /// How many images may wait to be shown.
+    /// The number of images that may wait to be shown.
     latency: u32,
     /// Whether each queue can present to the window.
     pub(super) can_present: SmallVec<[bool; MAX_QUEUES]>,
@@ -344,7 +344,7 @@ impl Swapchain {
         Ok(Some(SwapchainImage::new(image)))
     }
 
-    /// Waits until few enough images wait to be shown.
+    /// Waits until fewer images than the limit wait to be shown.
     fn wait_for_shown(&self) -> Result<(), Error> {
         let api = &self.queues().api;
         let (Some(calls), Some(current)) = (api.present_wait, &self.current) else { return Ok(()) };
@@ -545,7 +545,7 @@ impl Swapchain {
         self.mode
     }
 
-    /// Sets how many images may wait to be shown before [`acquire`](Self::acquire) waits: fewer mean less latency, more keep
+    /// Sets the number of images that may wait to be shown before [`acquire`](Self::acquire) waits. Fewer mean less latency, more keep
     /// the GPU busy when frames take longer now and then. 1 to 16; initially the configured number of
     /// [frames in flight](tenure_core::FrameConfig::in_flight). Without effect on a device without
     /// [`OptionalFeatures::PRESENT_WAIT`].

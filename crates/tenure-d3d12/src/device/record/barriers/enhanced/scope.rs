@@ -72,7 +72,7 @@ impl Stage {
             false => (D3D12_BARRIER_SYNC_NONE, D3D12_BARRIER_SYNC_NONE),
         };
         let shaders = D3D12_BARRIER_SYNC_ALL_SHADING | traced;
-        // A barrier without stages would order nothing: what the queue or the device does not have counts as compute.
+        // A barrier without stages would order nothing: stages that the queue or the device lacks count as compute.
         // Vertex shading includes mesh and amplification shaders.
         let vertex = if is_graphics { D3D12_BARRIER_SYNC_VERTEX_SHADING } else { COMPUTE };
         let rays = if self.is_traced { traced | traced_work } else { COMPUTE };
