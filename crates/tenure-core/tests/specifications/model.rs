@@ -13,7 +13,13 @@ use tenure_sim::Step;
 /// The violation, in words.
 pub(crate) type Verdict = Result<(), String>;
 
-const WRITES: State = State::UNORDERED_ACCESS
+/// Unordered accesses: by shaders of any stage, and by shaders of one kind.
+const UNORDERED: State = State::UNORDERED_ACCESS
+    .union(State::MESH_UNORDERED_ACCESS)
+    .union(State::COMPUTE_UNORDERED_ACCESS)
+    .union(State::RAY_TRACING_UNORDERED_ACCESS);
+
+const WRITES: State = UNORDERED
     .union(State::RENDER_TARGET)
     .union(State::DEPTH_WRITE)
     .union(State::COPY_DST)
@@ -21,6 +27,19 @@ const WRITES: State = State::UNORDERED_ACCESS
 
 fn writes(state: State) -> bool {
     state.intersects(WRITES)
+}
+
+/// The state of Direct3D 12 without enhanced barriers, which has one for all unordered accesses. It also has one for all shaders
+/// but the pixel shader; the simulated device is stricter there, and finds uses that other APIs would not order.
+fn legacy(state: State) -> State {
+    let mut legacy = state.difference(UNORDERED);
+    legacy.set(State::UNORDERED_ACCESS, state.intersects(UNORDERED));
+    legacy
+}
+
+/// The scope of a state in a barrier: that of any stage has all stages.
+fn scope(state: State) -> State {
+    if state.contains(State::UNORDERED_ACCESS) { state | UNORDERED } else { state }
 }
 
 /// Everything about the submission that is being executed.
@@ -130,7 +149,7 @@ fn d3d12_layout(state: State) -> Layout {
         () if state == State::COPY_DST || (SHADERS | State::COPY_SRC).contains(state) => Layout::Common,
         () if reads > 1 => Layout::DirectQueueGenericRead,
         () if state == State::RENDER_TARGET => Layout::Target,
-        () if state == State::UNORDERED_ACCESS => Layout::UnorderedAccess,
+        () if UNORDERED.contains(state) => Layout::UnorderedAccess,
         () if state == State::DEPTH_WRITE => Layout::DepthWrite,
         () if state == State::DEPTH_READ => Layout::DepthRead,
         () if state == State::RESOLVE_SRC => Layout::ResolveSource,
@@ -144,7 +163,7 @@ fn d3d12_layout(state: State) -> Layout {
 fn d3d12_allows(layout: Layout, kind: QueueKind, wanted: State) -> bool {
     let (accesses, is_everywhere) = match layout {
         Layout::Common => (SHADERS | State::COPY_SRC | State::COPY_DST, true),
-        Layout::UnorderedAccess => (State::UNORDERED_ACCESS, kind != QueueKind::Copy),
+        Layout::UnorderedAccess => (UNORDERED, kind != QueueKind::Copy),
         Layout::DirectQueueGenericRead => (!WRITES, false),
         Layout::DepthWrite => (State::DEPTH_WRITE | State::DEPTH_READ, false),
         Layout::Target => (State::RENDER_TARGET, false),
@@ -229,7 +248,7 @@ impl Model {
             // Microsoft's specification of enhanced barriers, "Synchronous Copy, Discard and Resolve".
             Step::Discard { subresources, .. } => {
                 let range = subresources.start as usize..subresources.end as usize;
-                let (at, state) = (now.at, State::UNORDERED_ACCESS);
+                let (at, state) = (now.at, UNORDERED);
                 let over = rules.done(false);
                 let barrier = Event::Barrier { at, before: state, after: state, wrote: false, over };
                 let discarded = resource.parts[range].iter_mut().filter(|_| legacy);
@@ -237,7 +256,7 @@ impl Model {
                 Ok(())
             }
             Step::Unordered { .. } => {
-                let (at, state) = (now.at, State::UNORDERED_ACCESS);
+                let (at, state) = (now.at, UNORDERED);
                 let barrier =
                     Event::Barrier { at, before: state, after: state, wrote: false, over: rules.done(false) };
                 resource.parts.iter_mut().for_each(|part| part.events.push(barrier.clone()));
@@ -319,6 +338,7 @@ impl Rules<'_> {
     }
 
     fn legacy_use(&self, part: &mut Part, wanted: State) -> Verdict {
+        let wanted = legacy(wanted);
         self.legacy_visit(part)?;
         self.race(part, writes(wanted))?;
         if !part.state.contains(wanted) {
@@ -342,6 +362,7 @@ impl Rules<'_> {
     }
 
     fn legacy_transition(&self, part: &mut Part, before: State, after: State) -> Verdict {
+        let (before, after) = (legacy(before), legacy(after));
         self.legacy_visit(part)?;
         self.race(part, true)?;
         if part.state != before {
@@ -418,6 +439,7 @@ impl Rules<'_> {
     }
 
     fn barrier(&self, before: State, after: State, wrote: bool) -> Event {
+        let (before, after) = (scope(before), scope(after));
         Event::Barrier { at: self.now.at, before, after, wrote, over: self.done(false) }
     }
 
@@ -557,11 +579,14 @@ impl Rules<'_> {
 
 /// `D3D12_BARRIER_SYNC_*` of a state's uses, by name.
 fn sync(state: State) -> std::collections::BTreeSet<&'static str> {
-    let table: [(State, &[&str]); 13] = [
+    let table: [(State, &[&str]); 19] = [
         (State::VERTEX_OR_CONSTANT, &["vertex shading", "pixel shading", "compute shading"]),
         (State::INDEX, &["index input"]),
         (State::PIXEL_SHADER, &["pixel shading"]),
-        (State::NON_PIXEL_SHADER, &["vertex shading", "compute shading"]),
+        (State::VERTEX_SHADER, &["vertex shading"]),
+        (State::MESH_SHADER, &["vertex shading"]),
+        (State::COMPUTE_SHADER, &["compute shading"]),
+        (State::RAY_TRACING_SHADER, &["ray tracing", "builds"]),
         (State::INDIRECT, &["execute indirect"]),
         (State::COPY_SRC, &["copy"]),
         (State::COPY_DST, &["copy"]),
@@ -570,7 +595,13 @@ fn sync(state: State) -> std::collections::BTreeSet<&'static str> {
         (State::DEPTH_READ, &["depth stencil"]),
         (State::DEPTH_WRITE, &["depth stencil"]),
         (State::RENDER_TARGET, &["render target"]),
-        (State::UNORDERED_ACCESS, &["vertex shading", "pixel shading", "compute shading"]),
+        (
+            State::UNORDERED_ACCESS,
+            &["vertex shading", "pixel shading", "compute shading", "ray tracing", "builds"],
+        ),
+        (State::MESH_UNORDERED_ACCESS, &["vertex shading"]),
+        (State::COMPUTE_UNORDERED_ACCESS, &["compute shading"]),
+        (State::RAY_TRACING_UNORDERED_ACCESS, &["ray tracing", "builds"]),
     ];
     let used = table.into_iter().filter(|(bit, _)| state.contains(*bit));
     used.flat_map(|(_, names)| names.iter().copied()).collect()
