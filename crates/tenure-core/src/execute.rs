@@ -88,7 +88,7 @@ impl<'p, D: Device> Run<'p, D> {
     fn begin(&mut self, pass: &PassPlan<'_>, recording: &mut Recording<D>) -> Result<Begun, Error> {
         let is_timed = self.services.transients.context.config.transient.gpu_times;
         // Before its barriers: their cost belongs to the pass that needs them.
-        let scope = is_timed.then(|| recording.begin_gpu_time(pass.name.clone())).transpose()?;
+        let scope = is_timed.then(|| recording.begin_scope(pass.name.clone(), true)).transpose()?;
         self.acquire(pass, recording)?;
         self.pass_to(pass, recording);
         for used in pass.uses.iter().filter(|used| used.automatic) {

@@ -25,6 +25,7 @@ mod execute;
 mod gpu;
 mod held_objects;
 mod list;
+mod markers;
 pub mod memory;
 mod page_allocator;
 mod permit;
@@ -65,6 +66,7 @@ pub use error::{
 };
 pub use execute::Resources;
 pub use gpu::{Frame, Gpu, ShutdownReport};
+pub use markers::RecordingProgress;
 pub use page_allocator::{PageAllocator, PageAllocatorDesc, PageStats};
 pub use present::{ColorSpace, HdrMetadata, PresentMode, SurfaceFormat, SwapchainDesc, SwapchainImage};
 pub use query::{

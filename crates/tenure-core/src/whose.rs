@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::Name;
 use crate::device::{Device, DeviceFault, MAX_QUEUES, QueueId, QueueSerial};
+use crate::markers::{Markers, Marks, RecordingProgress};
 use crate::memory::RecordedLocation;
 use crate::registry::{ObjectKind, Registry, RegistryEntry, RegistryKey, RegistrySlot, Released};
 use crate::time::Clock;
@@ -260,33 +261,41 @@ pub struct UnfinishedRecording {
     pub serial: u64,
     /// Its name.
     pub name: String,
+    /// The progress of the GPU in it, on a device with markers (`DeviceConfig::markers` of each backend).
+    pub progress: Option<RecordingProgress>,
 }
+
+/// A recording that was submitted: its serial, its name and its markers.
+type Submitted = (u64, Name, Option<Box<Marks>>);
 
 /// Recordings of a queue that are remembered.
 const REMEMBERED: usize = 64;
 
-/// The names of the newest submitted recordings of each queue.
-#[derive(Debug, Default)]
-pub(crate) struct SubmittedRecordings([Mutex<VecDeque<(u64, Name)>>; MAX_QUEUES]);
+/// The newest submitted recordings of each queue.
+#[derive(Default)]
+pub(crate) struct SubmittedRecordings([Mutex<VecDeque<Submitted>>; MAX_QUEUES]);
 
 impl SubmittedRecordings {
     /// Notes a submission, and forgets the oldest.
-    pub(crate) fn note(&self, at: QueueSerial, name: &Name) {
-        let Some(names) = self.0.get(at.queue.index()) else { return };
-        let mut names = names.lock();
-        if names.len() >= REMEMBERED {
-            names.pop_front();
+    pub(crate) fn note(&self, at: QueueSerial, name: &Name, marks: Option<Box<Marks>>, markers: &Markers) {
+        let Some(newest) = self.0.get(at.queue.index()) else { return };
+        let mut newest = newest.lock();
+        if newest.len() >= REMEMBERED
+            && let Some((serial, _, Some(marks))) = newest.pop_front()
+        {
+            markers.give_back(*marks, Some(QueueSerial { serial, ..at }));
         }
-        names.push_back((at.serial, name.clone()));
+        newest.push_back((at.serial, name.clone(), marks));
     }
 
-    fn unfinished(&self, queue: u8, serials: &Range<u64>) -> Vec<UnfinishedRecording> {
-        let Some(names) = self.0.get(usize::from(queue)) else { return Vec::new() };
-        let names = names.lock();
-        let unfinished = names.iter().filter(|(serial, _)| serials.contains(serial));
-        let named = |(serial, name): &(u64, Name)| UnfinishedRecording {
+    fn unfinished<D: Device>(&self, queue: u8, serials: &Range<u64>, device: &D) -> Vec<UnfinishedRecording> {
+        let Some(newest) = self.0.get(usize::from(queue)) else { return Vec::new() };
+        let newest = newest.lock();
+        let unfinished = newest.iter().filter(|(serial, ..)| serials.contains(serial));
+        let named = |(serial, name, marks): &Submitted| UnfinishedRecording {
             serial: *serial,
             name: name.as_str().to_owned(),
+            progress: marks.as_ref().map(|marks| marks.progress(device)),
         };
         let mut found: Vec<_> = unfinished.map(named).collect();
         found.sort_by_key(|recording| recording.serial);
@@ -324,7 +333,7 @@ impl LossReport {
         let unfinished = queues.map(|queue| {
             let [completed, submitted] = [&completed, &submitted].map(|point| point.serial(QueueId(queue)));
             let serials = completed.saturating_add(1)..submitted.saturating_add(1);
-            UnfinishedWork { queue, recordings: recordings.unfinished(queue, &serials), serials }
+            UnfinishedWork { queue, recordings: recordings.unfinished(queue, &serials, device), serials }
         });
         Self {
             reason,
@@ -332,11 +341,25 @@ impl LossReport {
             unfinished: unfinished.filter(|work| !work.serials.is_empty()).collect(),
         }
     }
+
+    /// The recordings that the GPU had begun and not completed, by their markers, each with its queue.
+    pub(crate) fn running(&self) -> impl Iterator<Item = (u8, &UnfinishedRecording, &RecordingProgress)> {
+        self.unfinished.iter().flat_map(|work| {
+            let all = work.recordings.iter();
+            all.filter_map(|recording| {
+                let running = |progress: &&_| matches!(progress, RecordingProgress::Running { .. });
+                recording.progress.as_ref().filter(running).map(|progress| (work.queue, recording, progress))
+            })
+        })
+    }
 }
 
 impl fmt::Display for LossReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.reason)?;
-        self.faults.iter().try_for_each(|fault| write!(f, "; {fault}"))
+        self.faults.iter().try_for_each(|fault| write!(f, "; {fault}"))?;
+        self.running().try_for_each(|(queue, recording, progress)| {
+            write!(f, "; recording '{}' on queue {queue}: {progress}", recording.name)
+        })
     }
 }

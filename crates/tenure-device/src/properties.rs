@@ -3,8 +3,9 @@
 use tenure_heap::{HeapProperties, MemoryHeap, MemoryType};
 
 use super::{
-    Allowed, CallRule, DescriptorLimits, DeviceError, Features, QueryHeapDesc, QueryKind, QueryLimits, Queue,
-    QueueId, QueueKind, QueueProperties, Requirements, Residency, ResourceDesc, TimestampClock,
+    Allowed, CallRule, DescriptorLimits, DeviceError, Features, MarkerLimits, QueryHeapDesc, QueryKind,
+    QueryLimits, Queue, QueueId, QueueKind, QueueProperties, Requirements, Residency, ResourceDesc,
+    TimestampClock,
 };
 
 /// The API whose rules apply to a device.
@@ -89,6 +90,8 @@ pub struct Properties {
     pub queries: QueryLimits,
     /// Limits of ray-tracing memory.
     pub rays: RayTracingLimits,
+    /// Limits of markers.
+    pub markers: MarkerLimits,
 }
 
 impl Properties {

@@ -236,6 +236,7 @@ mod tests {
             },
             queries: crate::device::QueryLimits::default(),
             rays: crate::device::RayTracingLimits::default(),
+            markers: crate::device::MarkerLimits::default(),
         }
     }
 

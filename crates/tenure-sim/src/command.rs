@@ -80,6 +80,10 @@ pub(crate) enum Command {
     },
     /// Later copies may read bytes that were never written.
     KeepUnwritten,
+    WriteMarker {
+        word: u32,
+        value: u32,
+    },
     /// Makes writes in these states visible to the CPU.
     MakeVisible {
         written: State,
@@ -135,6 +139,7 @@ impl Command {
             Self::Use { resource, .. } if resource.is_buffer() => "use_buffer",
             Self::Use { .. } => "use_texture",
             Self::KeepUnwritten => "keep_unwritten",
+            Self::WriteMarker { .. } => "write_marker",
             Self::MakeVisible { .. } => "make_visible_to_cpu",
             Self::SetDescriptorHeaps(_) => "set_descriptor_heaps",
             Self::UseDescriptor { .. } => "use_descriptor",
@@ -251,6 +256,7 @@ impl Command {
             | Self::Unordered { .. }
             | Self::Aliasing { .. }
             | Self::KeepUnwritten
+            | Self::WriteMarker { .. }
             | Self::MakeVisible { .. }
             | Self::SetDescriptorHeaps(_)
             | Self::UseDescriptor { .. } => {}

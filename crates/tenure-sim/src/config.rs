@@ -109,6 +109,9 @@ pub struct DeviceConfig {
     /// An access of destroyed or evicted memory loses the device, as on a real one, and is no hazard:
     /// [`Gpu::loss`](tenure_core::Gpu::loss) names the object. *Default*: no.
     pub page_faults: bool,
+    /// Recordings and their scopes write markers, so that [`Gpu::loss`](tenure_core::Gpu::loss) tells where the GPU was.
+    /// *Default*: no.
+    pub markers: bool,
     /// Keep a line for each call: see [`Device::call_log`](crate::Device::call_log).
     pub record_calls: bool,
 }
@@ -134,6 +137,7 @@ impl DeviceConfig {
             loses_depth_copies: false,
             unmapped_tiles: true,
             page_faults: false,
+            markers: false,
             shared_memory: true,
             texture_writes: None,
             descriptors: None,
@@ -154,6 +158,7 @@ impl DeviceConfig {
         loses_depth_copies() = true;
         unmapped_tiles(on: bool) = on;
         page_faults(on: bool) = on;
+        markers(on: bool) = on;
         shared_memory(on: bool) = on;
         texture_writes(on: bool) = Some(on);
         descriptors(limits: DescriptorLimits) = Some(limits);

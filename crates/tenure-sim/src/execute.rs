@@ -111,6 +111,7 @@ impl Execution<'_> {
                 }
                 self.uses_one(resource, *span, *state);
             }
+            Command::WriteMarker { word, value } => self.shared.write_marker(*word, *value),
             Command::KeepUnwritten => self.keeps_unwritten = true,
             Command::MakeVisible { written } => {
                 self.note(|| Step::MakeVisible { written: *written });

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use tenure_core::device::{
-    Api, CallRule, DeviceError, DeviceFault, Features, Format, MemoryType, Properties, QueueId,
+    Api, CallRule, DeviceError, DeviceFault, Features, Format, MarkerLimits, MemoryType, Properties, QueueId,
     QueueProperties, Residency, SingleManager, StateModel,
 };
 
@@ -23,6 +23,9 @@ use crate::resource::HostBarriers;
 
 /// The first GPU address that is handed out: not 0, and not something a program could have made up.
 const FIRST_ADDRESS: u64 = 1 << 32;
+
+/// The number of marker words, if there are any.
+const MARKER_WORDS: u32 = 2048;
 
 /// The state of a device that all its parts use; the queues are above it.
 pub(crate) struct Shared {
@@ -64,6 +67,8 @@ pub(crate) struct Shared {
     /// The reason of the device loss.
     pub(crate) lost: OnceLock<String>,
     next_address: AtomicU64,
+    /// The words that lists write markers to.
+    markers: Vec<AtomicU32>,
 }
 
 impl Shared {
@@ -97,6 +102,9 @@ impl Shared {
         }
         if !options.unmapped_tiles {
             properties.features.remove(Features::UNMAPPED_TILES);
+        }
+        if options.markers {
+            properties.markers = MarkerLimits { words: MARKER_WORDS, in_passes: true };
         }
         if let Some(limits) = options.descriptors {
             properties.descriptors = limits;
@@ -138,7 +146,20 @@ impl Shared {
             fault: OnceLock::new(),
             lost: OnceLock::new(),
             next_address: AtomicU64::new(FIRST_ADDRESS),
+            markers: (0..properties.markers.words).map(|_| AtomicU32::new(0)).collect(),
             properties,
+        }
+    }
+
+    /// A marker word; 0 for one that does not exist.
+    pub(crate) fn marker(&self, word: u32) -> u32 {
+        self.markers.get(word as usize).map_or(0, |word| word.load(Ordering::Acquire))
+    }
+
+    /// Writes a marker word, unless the GPU has stopped.
+    pub(crate) fn write_marker(&self, word: u32, value: u32) {
+        if let (Some(word), None) = (self.markers.get(word as usize), self.lost.get()) {
+            word.store(value, Ordering::Release);
         }
     }
 

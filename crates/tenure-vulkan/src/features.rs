@@ -145,6 +145,9 @@ bitflags! {
         /// [`Swapchain::set_frame_latency`](crate::Swapchain::set_frame_latency). Otherwise the number of images is the
         /// only limit for those that wait to be shown.
         const PRESENT_WAIT = 1 << 28;
+        /// Markers also in render passes (`VK_AMD_buffer_marker`), with [`DeviceConfig::markers`](crate::DeviceConfig::markers).
+        /// Otherwise only recordings and passes of graphs have markers.
+        const BUFFER_MARKERS = 1 << 29;
     }
 }
 

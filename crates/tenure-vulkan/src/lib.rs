@@ -46,6 +46,8 @@
 //! | `VK_EXT_queue_family_foreign`, with that | resources shared across drivers are `Unsupported` |
 //! | `VK_KHR_external_semaphore_fd`, if it supports timeline semaphores | shared semaphores are `Unsupported` |
 //! | `VK_EXT_external_memory_host` | no buffers in the program's own memory |
+//! | `VK_EXT_device_fault` | no faults in [`Gpu::loss`](tenure_core::Gpu::loss) |
+//! | `VK_AMD_buffer_marker`, with [`DeviceConfig::markers`] | recordings and passes of graphs have markers, but no other scopes |
 //!
 //! [`DeviceConfig`] switch each off. The same device passes the same tests with all of them and with none.
 //!

@@ -132,8 +132,8 @@ pub mod stats {
     pub use tenure_core::{
         AddressOwner, AddressReport, AddressUse, BlockReport, FaultReport, FrameStats, HeapMemory,
         HeldReport, HolderKind, Leak, LiveObject, LossReport, MemoryParts, MemoryReport, MovableReport,
-        ObjectKind, OpenRecordingReport, PoolReport, PoolStats, PressureChange, ShutdownReport, TagReport,
-        TypeMemory, UnfinishedRecording, UnfinishedWork,
+        ObjectKind, OpenRecordingReport, PoolReport, PoolStats, PressureChange, RecordingProgress,
+        ShutdownReport, TagReport, TypeMemory, UnfinishedRecording, UnfinishedWork,
     };
 }
 

@@ -6,9 +6,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use tenure_core::device::{CommandList as _, Permit, QueueDevice as _, QueueId};
+use tenure_core::device::{
+    CommandList as _, MemoryDevice as _, MemoryTypeId, Permit, QueueDevice as _, QueueId, ResourceDesc,
+};
 use tenure_core::{
-    BufferDesc, BufferViewDesc, CompactionBudget, CompactionConfig, Config, DescriptorConfig,
+    BufferDesc, BufferInfo, BufferViewDesc, CompactionBudget, CompactionConfig, Config, DescriptorConfig,
     DescriptorTableDesc, Format, FrameConfig, Gpu, Graph, MemoryUse, PoolConfig, PressureConfig, Queue,
     RecordedAllocation, Recorder, StagingConfig, State, TextureDesc, UploadRingDesc, Usage,
 };
@@ -144,6 +146,26 @@ fn page_fault() {
     gpu.trim();
     let run = |mut queue: NativeQueue<'_>| queue.submit(&[&list], &[], &[]).map_err(tenure_core::Error::from);
     let _submitted = gpu.submit_external(Queue::Graphics, &tenure_core::SyncPoint::NONE, run);
+    assert!(gpu.begin_frame().is_err());
+}
+
+/// A recording whose second scope reads a destroyed buffer.
+fn markers() {
+    let config = DeviceConfig::new(Profile::DISCRETE).lag(Lag::None).page_faults(true).markers(true);
+    let device = Device::with_config(config);
+    let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+    let desc = ResourceDesc::Buffer(BufferInfo::new(256, Usage::SHADER_READ));
+    let level = device.create_committed(&desc, MemoryTypeId(0)).unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "main").unwrap();
+    for scope in ["sky", "shadows"] {
+        let begun = recording.begin_gpu_time(scope).unwrap();
+        if scope == "shadows" {
+            recording.raw().use_buffer(&level, 0, 256, State::NON_PIXEL_SHADER);
+        }
+        recording.end_gpu_time(begun).unwrap();
+    }
+    device.destroy_resource(Permit::checked(), level);
+    let _lost_inside = recording.submit();
     assert!(gpu.begin_frame().is_err());
 }
 
@@ -288,7 +310,7 @@ fn steady(line: &str) -> String {
 
 #[test]
 fn every_line_has_its_exact_text() {
-    let programs: [fn(); 16] = [
+    let programs: [fn(); 17] = [
         recorder,
         memory,
         budgets,
@@ -297,6 +319,7 @@ fn every_line_has_its_exact_text() {
         descriptors,
         losses,
         page_fault,
+        markers,
         compaction,
         refused_compaction,
         paging,

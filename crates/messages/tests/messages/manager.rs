@@ -135,6 +135,13 @@ pub(crate) fn make(table: &mut Table) {
     graphs(table);
     names(table);
     table.add(&NotIdle { incomplete_submissions: 2, open_recordings: 1 });
+    for progress in [RecordingProgress::NotBegun, RecordingProgress::Completed] {
+        table.add(&progress);
+    }
+    for scopes in [&[][..], &["shadows", "cascade 1"]] {
+        let scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
+        table.add(&RecordingProgress::Running { scopes });
+    }
 }
 
 fn rules(table: &mut Table, id: RecordingId) {

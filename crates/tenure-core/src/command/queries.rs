@@ -10,8 +10,8 @@ use crate::query::{
 };
 use crate::{Error, Name};
 
-/// The index of a scope on a queue without timestamps.
-const NOT_MEASURED: u32 = u32::MAX;
+/// The first index of scopes on a queue without timestamps: they only have markers.
+const NOT_MEASURED: u32 = 1 << 31;
 
 impl<D: Device> Commands<D> {
     /// Writes the time at which the GPU has finished all commands before this one. The result is available when the submission
@@ -126,18 +126,27 @@ impl<D: Device> Commands<D> {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     pub fn begin_gpu_time(&mut self, name: impl Into<Name>) -> Result<GpuTimeScope, Error> {
-        self.begin_scope(name.into())
+        let name = name.into();
+        let is_marked = self.services.context.markers.are_in_passes();
+        self.begin_scope(name, is_marked)
     }
 
+    /// Begins a scope. `is_marked`: it begins and ends where markers are allowed.
     #[inline(never)]
-    pub(crate) fn begin_scope(&mut self, name: Name) -> Result<GpuTimeScope, Error> {
+    pub(crate) fn begin_scope(&mut self, name: Name, is_marked: bool) -> Result<GpuTimeScope, Error> {
         let context = &self.services.context;
-        if !context.device().properties().has_queries(QueryKind::Timestamp, self.queue) {
-            return Ok(GpuTimeScope { recording: self.id, index: NOT_MEASURED });
+        let marks = self.open.marks.as_ref().filter(|_| is_marked);
+        let marked = marks.map(|marks| (name.clone(), marks.count()));
+        let index = if self.measures() {
+            let frame = context.current_frame();
+            let slot = self.timestamp()?;
+            self.recorded().begin_scope(name, frame, slot)
+        } else {
+            NOT_MEASURED + marked.as_ref().map_or(0, |(_, count)| *count)
+        };
+        if let Some((name, _)) = marked {
+            self.open.mark_begin(&name, Some(index));
         }
-        let frame = context.current_frame();
-        let slot = self.timestamp()?;
-        let index = self.recorded().begin_scope(name, frame, slot);
         Ok(GpuTimeScope { recording: self.id, index })
     }
 
@@ -149,13 +158,14 @@ impl<D: Device> Commands<D> {
     pub fn end_gpu_time(&mut self, scope: GpuTimeScope) -> Result<(), Error> {
         let GpuTimeScope { recording, index } = scope;
         self.check_recording(recording)?;
-        if index != NOT_MEASURED {
+        if self.measures() {
             if !self.recorded().is_open(index) {
                 return Err(self.broken(QueryRule::NotBegun));
             }
             let slot = self.timestamp()?;
             self.recorded().end_scope(index, slot);
         }
+        self.open.mark_end(Some(index));
         Ok(())
     }
 
@@ -185,6 +195,11 @@ impl<D: Device> Commands<D> {
         let recorded = recorded?;
         ended?;
         Ok(recorded)
+    }
+
+    /// Whether the queue has timestamps.
+    fn measures(&self) -> bool {
+        self.services.context.device().properties().has_queries(QueryKind::Timestamp, self.queue)
     }
 
     #[inline(never)]

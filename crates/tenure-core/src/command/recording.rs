@@ -58,8 +58,10 @@ impl<D: Device> Recording<D> {
     pub(crate) fn open(services: &Arc<Services<D>>, queue: QueueId, name: Name) -> Result<Self, Error> {
         let context = &services.context;
         context.clock.check()?;
-        let open =
+        let mut open =
             services.lists.take_open(context, queue).map_err(|source| context.refused(&name, source))?;
+        open.marks = context.markers.take(&context.clock);
+        open.mark_begin(&name, None);
         let id = context.recordings.open(name.clone(), context.current_frame());
         Ok(Self {
             commands: Some(Commands::new(services.clone(), open, queue, id, name.clone())),
@@ -177,6 +179,9 @@ impl<D: Device> Drop for Recording<D> {
             let _call = services.context.call();
             drop(holds);
             let (queries, tickets) = (open.queries.take(), std::mem::take(&mut open.tickets));
+            if let Some(marks) = open.marks.take() {
+                self.services.context.markers.give_back(*marks, None);
+            }
             self.services.lists.discard_open(&self.services.context, queue, open);
             if let Some(queries) = queries {
                 queries.end(&self.services.queries.store, None);

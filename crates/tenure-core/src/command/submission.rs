@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use super::{Commands, Recording};
 use crate::device::{Device, QueueId, QueueSerial};
 use crate::list::{Open, Outcomes};
+use crate::markers::Marks;
 use crate::memory::PlaceHolds;
 use crate::query::RecordedQueries;
 use crate::services::Services;
@@ -50,20 +51,25 @@ impl<D: Device> Recording<D> {
         let bound = std::mem::take(&mut self.bound);
         self.services.context.unnamed_uses.check(&self.name, bound, open.tracker.resources());
         self.waits.merge(&self.copied(&holds));
+        open.mark_end(None);
         let (queries, tickets) = (open.queries.take(), std::mem::take(&mut open.tickets));
-        Ok(Some((Leaving { id, holds, queries, tickets }, queue, open)))
+        let marks = open.marks.take();
+        Ok(Some((Leaving { id, holds, queries, tickets, marks }, queue, open)))
     }
 
     /// Ends the recording, submitted or discarded.
     fn arrive(&mut self, leaving: Leaving<D>, submitted: Option<QueueSerial>) {
-        let Leaving { id, mut holds, queries, tickets } = leaving;
+        let Leaving { id, mut holds, queries, tickets, marks } = leaving;
         if let Some(queries) = queries {
             queries.end(&self.services.queries.store, submitted);
         }
+        let context = &self.services.context;
         if let Some(at) = submitted {
-            self.services.context.submitted.note(at, &self.name);
+            context.submitted.note(at, &self.name, marks, &context.markers);
             holds.note_used(at);
             self.note_used(at);
+        } else if let Some(marks) = marks {
+            context.markers.give_back(*marks, None);
         }
         // Only now: until here the recording keeps its resources alive and in their places.
         drop(holds);
@@ -91,6 +97,7 @@ struct Leaving<D: Device> {
     holds: PlaceHolds<D>,
     queries: Option<Box<RecordedQueries<D>>>,
     tickets: Vec<Arc<Ticket>>,
+    marks: Option<Box<Marks>>,
 }
 
 /// Submits recordings: see [`Frame::submit_all`](crate::Frame::submit_all).

@@ -35,6 +35,7 @@ use crate::device::{
 };
 use crate::error::{ContractRule, Error};
 use crate::held_objects::HeldObjectsPool;
+use crate::markers::Markers;
 use crate::memory::{Backing, Location, Paging, Pools, RecordedLocation};
 use crate::permit::OwnPermit as _;
 use crate::record::{RecordedPlace, RecordedPlacement, RecorderSlot, TraceId};
@@ -73,6 +74,7 @@ pub(crate) struct Context<D: Device> {
     pub(crate) held_objects: HeldObjectsPool<D>,
     pub(crate) registry: Registry,
     pub(crate) submitted: SubmittedRecordings,
+    pub(crate) markers: Markers,
     loss: OnceLock<LossReport>,
     is_loss_begun: AtomicBool,
     pub(crate) recorder: RecorderSlot,
@@ -174,6 +176,7 @@ impl<D: Device> Context<D> {
             held_objects: HeldObjectsPool::default(),
             registry: Registry::new(config.released_history),
             submitted: SubmittedRecordings::default(),
+            markers: Markers::new(device.properties().markers),
             loss: OnceLock::new(),
             is_loss_begun: AtomicBool::new(false),
             recorder: RecorderSlot::default(),
@@ -408,6 +411,10 @@ impl<D: Device> Context<D> {
             self.clock.explain_loss(report.to_string());
             for fault in &self.loss.get_or_init(|| report).faults {
                 event!(error, fault = %fault, "a fault of the GPU caused the loss of the device");
+            }
+            for (queue, recording, progress) in self.loss.get().into_iter().flat_map(LossReport::running) {
+                let name = &recording.name;
+                event!(error, recording = %name, queue, progress = %progress, "the GPU had begun a recording and not completed it");
             }
         }
         self.loss.get()

@@ -11,6 +11,7 @@ use crate::api_resource::ApiResource;
 use crate::block_set::BlockSet;
 use crate::context::Context;
 use crate::device::{CommandList, Device, DeviceError, QueueId, State, Subresource};
+use crate::markers::Marks;
 use crate::memory::AliasedRange;
 use crate::query::RecordedQueries;
 use crate::resource::Tracked;
@@ -51,6 +52,8 @@ pub(crate) struct Open<D: Device> {
     pub(super) changes_read_only: bool,
     /// Whether the list leaves the read-only resources that it changes in their declared states, for all later submissions.
     pub(super) is_publishing: bool,
+    /// The markers of a recording, on a device that has some.
+    pub(crate) marks: Option<Box<Marks>>,
     /// Whether the list was closed, and can be submitted or begun again.
     pub(super) is_closed: bool,
 }
@@ -72,6 +75,7 @@ impl<D: Device> Open<D> {
             is_move: false,
             changes_read_only: false,
             is_publishing: false,
+            marks: None,
             is_closed: false,
         }
     }
@@ -271,6 +275,28 @@ impl<D: Device> Open<D> {
             let copies = self.kept.iter().map(KeptCopy::objects);
             record_copies::<D>(&mut self.list, copies);
             self.kept.clear();
+        }
+    }
+
+    /// Marks the begin of a scope, or of the recording, if it has markers.
+    #[inline]
+    pub(crate) fn mark_begin(&mut self, name: &Name, scope: Option<u32>) {
+        if self.marks.is_some() {
+            self.record_pending();
+        }
+        if let Some(marks) = &mut self.marks {
+            marks.begin(&mut self.list, name.clone(), scope);
+        }
+    }
+
+    /// Marks the end of a scope, or of the recording, if it has markers.
+    #[inline]
+    pub(crate) fn mark_end(&mut self, scope: Option<u32>) {
+        if self.marks.is_some() {
+            self.record_pending();
+        }
+        if let Some(marks) = &mut self.marks {
+            marks.end(&mut self.list, scope);
         }
     }
 

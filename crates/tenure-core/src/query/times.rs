@@ -36,7 +36,7 @@ pub struct GpuTime {
 #[must_use = "the scope ends with its recording otherwise"]
 pub struct GpuTimeScope {
     pub(crate) recording: RecordingId,
-    /// Index among the recording's scopes; out of range where the queue has no timestamps.
+    /// Index among the recording's scopes; out of their range where the queue has no timestamps.
     pub(crate) index: u32,
 }
 

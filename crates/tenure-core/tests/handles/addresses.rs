@@ -2,10 +2,13 @@
 
 use std::thread;
 
-use tenure_core::device::{CommandList as _, FaultAccess, Permit, QueueDevice as _, QueueId};
+use tenure_core::device::{
+    CommandList as _, FaultAccess, MemoryDevice as _, MemoryTypeId, Permit, QueueDevice as _, QueueId,
+    ResourceDesc,
+};
 use tenure_core::{
-    AddressUse, BufferDesc, BufferViewDesc, Config, Error, Format, Gpu, ObjectKind, Queue, State, SyncPoint,
-    TextureDesc, Usage,
+    AddressUse, BufferDesc, BufferInfo, BufferViewDesc, Commands, Config, Error, Format, Gpu, ObjectKind,
+    Queue, RecordingProgress, State, SyncPoint, TextureDesc, Usage,
 };
 use tenure_sim::{Device, DeviceConfig, Lag, NativeQueue, Profile};
 
@@ -209,4 +212,90 @@ fn unfinished_recordings_are_named() {
     let expected = (36..100).map(|number| (number + 4, format!("pass {number}")));
     assert_eq!(names.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
     assert_eq!(unfinished[1].recordings[0].name, "light");
+}
+
+/// By its markers, the report names the scopes that the GPU had begun and not completed.
+#[test]
+fn markers_tell_where_the_gpu_was() {
+    let config = DeviceConfig::new(PROFILE).lag(Lag::Manual).page_faults(true).markers(true);
+    let device = Device::with_config(config);
+    let gpu = gpu(&device);
+    let desc = ResourceDesc::Buffer(BufferInfo::new(256, Usage::SHADER_READ));
+    let level = device.create_committed(&desc, MemoryTypeId(0)).unwrap();
+    gpu.record(Queue::Graphics, "depth").unwrap().submit().unwrap();
+    drop(gpu.record(Queue::Graphics, "discarded").unwrap());
+    let mut main = gpu.record(Queue::Graphics, "main").unwrap();
+    let nothing = |_: &mut Commands<Device>| Ok::<_, Error>(());
+    main.gpu_time("sky", nothing).unwrap();
+    main.gpu_time("shadows", |commands| {
+        commands.gpu_time("cascade 0", nothing)?;
+        commands.gpu_time("cascade 1", |commands| {
+            commands.raw().use_buffer(&level, 0, 256, State::NON_PIXEL_SHADER);
+            Ok::<_, Error>(())
+        })
+    })
+    .unwrap();
+    main.gpu_time("opaque", nothing).unwrap();
+    main.submit().unwrap();
+    gpu.record(Queue::Graphics, "post").unwrap().submit().unwrap();
+    gpu.record(Queue::Compute, "light").unwrap().submit().unwrap();
+    device.destroy_resource(Permit::checked(), level);
+    device.run_until_idle();
+    let error = gpu.reclaim().unwrap_err();
+
+    let loss = gpu.loss().unwrap();
+    let progress = |queue: usize| -> Vec<_> {
+        let all = loss.unfinished[queue].recordings.iter();
+        all.map(|recording| (recording.name.clone(), recording.progress.clone().unwrap())).collect()
+    };
+    let scopes = ["shadows", "cascade 1"].map(str::to_owned).to_vec();
+    let running = ("main".to_owned(), RecordingProgress::Running { scopes });
+    let graphics = progress(0);
+    let [.., main, post] = graphics.as_slice() else { panic!("{graphics:?}") };
+    assert_eq!((main, post), (&running, &("post".to_owned(), RecordingProgress::NotBegun)));
+    let text = "; recording 'main' on queue 0: running, in 'shadows', 'cascade 1'";
+    assert!(loss.to_string().contains(text) && error.to_string().contains(text), "{loss}\n{error}");
+}
+
+/// Words are used again and again, by recordings on several queues, and markers change nothing else.
+#[test]
+fn markers_last_for_any_number_of_recordings() {
+    let device = Device::with_config(DeviceConfig::new(PROFILE).lag(Lag::Submissions(3)).markers(true));
+    let gpu = gpu(&device);
+    for number in 0..6000 {
+        let queue = [Queue::Graphics, Queue::Compute, Queue::Copy][number % 3];
+        let mut recording = gpu.record(queue, "pass").unwrap();
+        recording.gpu_time("scope", |_| Ok::<_, Error>(())).unwrap();
+        if number % 5 == 0 {
+            drop(recording);
+        } else {
+            recording.submit().unwrap();
+        }
+        if number % 50 == 0 {
+            gpu.reclaim().unwrap();
+        }
+    }
+    assert!(device.run_until_idle());
+    gpu.reclaim().unwrap();
+    assert!(device.take_hazards().is_empty());
+    gpu.record(Queue::Graphics, "last").unwrap().submit().unwrap();
+    device.faults().remove("hung");
+    gpu.reclaim().unwrap_err();
+    let last = &gpu.loss().unwrap().unfinished[0].recordings[0];
+    assert_eq!((last.name.as_str(), last.progress.as_ref()), ("last", Some(&RecordingProgress::NotBegun)));
+}
+
+/// The newest recordings have progress also while more are in flight than words are there.
+#[test]
+fn recordings_without_words_have_no_progress() {
+    let device = Device::with_config(DeviceConfig::new(PROFILE).lag(Lag::Manual).markers(true));
+    let gpu = gpu(&device);
+    for _ in 0..1500 {
+        gpu.record(Queue::Graphics, "pass").unwrap().submit().unwrap();
+    }
+    device.faults().remove("hung");
+    gpu.reclaim().unwrap_err();
+    let unfinished = &gpu.loss().unwrap().unfinished[0];
+    assert_eq!((unfinished.serials.clone(), unfinished.recordings.len()), (1..1501, 64));
+    assert!(unfinished.recordings.iter().all(|recording| recording.progress.is_none()));
 }

@@ -50,6 +50,13 @@ pub trait Device: QueueDevice + SetDevice + TileDevice + ResidencyDevice {
     fn device_faults(&self) -> Vec<DeviceFault> {
         Vec::new()
     }
+
+    /// The value of a word of [marker memory](crate::MarkerLimits), also of a lost device; 0 before the first marker in it. Lists
+    /// may write it meanwhile.
+    fn marker(&self, word: u32) -> u32 {
+        let _ = word;
+        0
+    }
 }
 
 /// An object to be named.

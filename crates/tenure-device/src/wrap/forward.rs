@@ -308,6 +308,7 @@ macro_rules! forward_device {
                 set_name([permit] object: $crate::ObjectRef<'_, Self> = $crate::Inward::object(object), name: &str);
                 status() -> Result<(), $crate::DeviceError>;
                 device_faults() -> Vec<$crate::DeviceFault>;
+                marker(word: u32) -> u32;
             }
         }
     };
@@ -332,6 +333,6 @@ pub mod contract_names {
         SetLayout SetPool create_set_layout destroy_set_layout create_set_pool destroy_set_pool write_set clear_set
         QueryHeap create_query_heap destroy_query_heap
         ExternalPoint create_list destroy_list submit_with submit submit_external completed wait
-        properties single_manager set_name status device_faults
+        properties single_manager set_name status device_faults marker
     }
 }

@@ -302,4 +302,8 @@ impl device::Device for Device {
     fn device_faults(&self) -> Vec<DeviceFault> {
         self.queues.faults()
     }
+
+    fn marker(&self, word: u32) -> u32 {
+        self.queues.marker(word)
+    }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tenure_core::device::{
-    Barrier, BufferLayout, CommandList, DeviceError, State, Subresource, TextureRegion, check,
+    Barrier, BufferLayout, CommandList, DeviceError, MarkerPoint, State, Subresource, TextureRegion, check,
 };
 
 use super::Device;
@@ -67,6 +67,13 @@ impl CommandList<Device> for List {
 
     fn keep_unwritten(&mut self) {
         self.record(Ok(Command::KeepUnwritten));
+    }
+
+    // The simulated GPU completes each command before the next.
+    fn write_marker(&mut self, word: u32, value: u32, _: MarkerPoint) {
+        if word < self.queues.properties.markers.words {
+            self.record(Ok(Command::WriteMarker { word, value }));
+        }
     }
 
     fn copy_buffer_to_texture(

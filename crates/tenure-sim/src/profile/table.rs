@@ -1,8 +1,9 @@
 //! The shape of a profile's table.
 
 use tenure_core::device::{
-    Api, Compression, DescriptorLimits, Features, Format, MemoryFlags, MemoryHeap, MemoryType, Properties,
-    QueryLimits, QueueKind, QueueProperties, RayTracingLimits, Residency, StateModel, TimestampClock,
+    Api, Compression, DescriptorLimits, Features, Format, MarkerLimits, MemoryFlags, MemoryHeap, MemoryType,
+    Properties, QueryLimits, QueueKind, QueueProperties, RayTracingLimits, Residency, StateModel,
+    TimestampClock,
 };
 
 pub(super) const KIB: u64 = 1 << 10;
@@ -179,6 +180,7 @@ impl Table {
             descriptors: self.descriptors,
             queries: self.queries(),
             rays: self.rays(),
+            markers: MarkerLimits::default(),
         }
     }
 }

@@ -200,6 +200,7 @@ impl device::Device for Device {
     forwarded! {
         fn status(self) -> Result<(), DeviceError> { self.parts.loaded.alive() }
         fn device_faults(self) -> Vec<DeviceFault> { self.parts.loaded.faults() }
+        fn marker(self, word: u32) -> u32 { self.parts.loaded.marker(word) }
         fn set_name(self, _: Permit<Self>, object: ObjectRef<'_, Self>, name: &str) { self.name_object(&object, name) }
     }
 }

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use tenure_core::device::{
-    Barrier, BufferLayout, BufferRegion, CommandList, DeviceError, State, Subresource, TextureRegion,
+    Barrier, BufferLayout, BufferRegion, CommandList, DeviceError, MarkerPoint, State, Subresource,
+    TextureRegion,
 };
 
 use super::Device;
@@ -48,5 +49,6 @@ impl CommandList<Device> for List {
         copy_acceleration_structure(src: &AccelerationStructure, dst: &AccelerationStructure, compact: bool);
         write_compacted_size(structure: &AccelerationStructure, heap: &QueryHeap, query: u32);
         resolve_queries(heap: &QueryHeap, first: u32, count: u32, dst: &Resource, offset: u64);
+        write_marker(word: u32, value: u32, point: MarkerPoint);
     }
 }

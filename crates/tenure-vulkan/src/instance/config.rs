@@ -80,6 +80,9 @@ pub struct DeviceConfig {
     pub presentation: bool,
     /// Make shader-visible heaps buffers instead of descriptor sets, if the device supports it. *Default*: off.
     pub descriptor_buffers: bool,
+    /// Recordings and their scopes write markers, so that [`Gpu::loss`](tenure_core::Gpu::loss) tells where the GPU was. They cost
+    /// time on the GPU. *Default*: off.
+    pub markers: bool,
     /// The driver whose faults are worked around, instead of the device's own: see [`drivers`](crate::drivers).
     pub assumed_driver: Option<vk::DriverId>,
 }
@@ -87,6 +90,7 @@ pub struct DeviceConfig {
 tenure_core::setters!(DeviceConfig {
     instance_extensions: Vec<CString>,
     device_extensions: Vec<CString>,
+    markers: bool,
     assumed_driver: Option<vk::DriverId>,
 });
 
@@ -113,6 +117,7 @@ impl Default for DeviceConfig {
             device_extensions: Vec::new(),
             presentation: false,
             descriptor_buffers: false,
+            markers: false,
             assumed_driver: None,
         }
     }
@@ -177,8 +182,10 @@ impl DeviceConfig {
 
     /// The allowed optional features.
     pub(crate) fn usable(&self) -> OptionalFeatures {
-        let buffers = OptionalFeatures::DESCRIPTOR_BUFFERS;
-        if self.descriptor_buffers { self.optional } else { self.optional.difference(buffers) }
+        let mut unused = OptionalFeatures::empty();
+        unused.set(OptionalFeatures::DESCRIPTOR_BUFFERS, !self.descriptor_buffers);
+        unused.set(OptionalFeatures::BUFFER_MARKERS, !self.markers);
+        self.optional.difference(unused)
     }
 
     /// Enables features of Vulkan 1.0 if available.

@@ -80,6 +80,11 @@ calls! {
         info: PFN_vkGetDeviceFaultInfoEXT = c"vkGetDeviceFaultInfoEXT";
     }
 
+    /// The function that writes markers.
+    MarkerCalls, BUFFER_MARKERS {
+        write: PFN_vkCmdWriteBufferMarkerAMD = c"vkCmdWriteBufferMarkerAMD";
+    }
+
     /// The function that waits for an image to be shown.
     PresentWaitCalls, PRESENT_WAIT {
         wait: PFN_vkWaitForPresentKHR = c"vkWaitForPresentKHR";
@@ -168,6 +173,7 @@ pub(crate) struct Api {
     pub(crate) host_pointer: Option<HostPointerCalls>,
     pub(crate) host_images: Option<HostImageCalls>,
     pub(crate) faults: Option<FaultCalls>,
+    pub(crate) markers: Option<MarkerCalls>,
     pub(crate) present_wait: Option<PresentWaitCalls>,
 }
 
@@ -188,6 +194,8 @@ pub(crate) struct Handles {
     pub(crate) other_families: Vec<u32>,
     /// The driver to assume instead of the device's own.
     pub(crate) assumed_driver: Option<vk::DriverId>,
+    /// Whether lists write markers.
+    pub(crate) has_markers: bool,
 }
 
 impl Api {
@@ -219,6 +227,7 @@ impl Api {
             host_pointer: HostPointerCalls::find(&handles)?,
             host_images: HostImageCalls::find(&handles)?,
             faults: FaultCalls::find(&handles)?,
+            markers: MarkerCalls::find(&handles)?,
             present_wait: PresentWaitCalls::find(&handles)?,
             entry: handles.entry,
             instance: handles.instance,

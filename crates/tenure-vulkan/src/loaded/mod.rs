@@ -2,6 +2,7 @@
 
 mod api;
 mod fault;
+mod marker;
 mod tables;
 
 use core::fmt;
@@ -16,6 +17,7 @@ use tenure_core::emit;
 pub(crate) use self::api::{Api, Handles, HostImageCalls};
 #[cfg(unix)]
 pub(crate) use self::api::{MemoryFdCalls, SemaphoreFdCalls, TimelineCalls};
+use self::marker::Markers;
 pub(crate) use self::tables::{Facts, TILE, Tables, power_of_two};
 use crate::error::meaning;
 use crate::instance::Instance;
@@ -53,15 +55,26 @@ pub(crate) struct Loaded {
     lost: OnceLock<String>,
     /// The GPU did not finish in time: no object is destroyed.
     is_abandoned: AtomicBool,
+    markers: Option<Markers>,
     owner: Owner,
 }
 
 impl Loaded {
-    pub(crate) fn new(api: Api, tables: Tables, mut families: Vec<u32>, owner: Owner) -> Self {
+    /// A device; `has_markers`: with memory for markers, unless the driver refuses it.
+    pub(crate) fn new(
+        api: Api,
+        mut tables: Tables,
+        mut families: Vec<u32>,
+        (owner, has_markers): (Owner, bool),
+    ) -> Self {
         families.sort_unstable();
         families.dedup();
         let (lost, is_abandoned) = (OnceLock::new(), AtomicBool::new(false));
-        Self { api, tables, families, lost, is_abandoned, owner }
+        let markers = has_markers.then(|| Markers::create(&api, &tables)).flatten();
+        if markers.is_some() {
+            tables.properties.markers = Markers::limits(&api);
+        }
+        Self { api, tables, families, lost, is_abandoned, markers, owner }
     }
 
     /// `Err` once the device is lost.
@@ -147,6 +160,11 @@ impl Loaded {
 
 impl Drop for Loaded {
     fn drop(&mut self) {
+        let is_abandoned = *self.is_abandoned.get_mut();
+        if let Some(markers) = self.markers.take().filter(|_| !is_abandoned) {
+            // SAFETY: all parts and objects of the device hold this, so they are dropped, and their submissions complete.
+            unsafe { markers.destroy(&self.api) };
+        }
         let Owner::Tenure(instance) = &self.owner else { return };
         // The program may have used its own queues since the others ended.
         if !*self.is_abandoned.get_mut() && !self.wait_idle() {

@@ -2,8 +2,8 @@
 
 use ash::vk;
 use tenure_core::device::{
-    Api, DescriptorLimits, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueryLimits,
-    QueueProperties, RayTracingLimits, Residency, StateModel,
+    Api, DescriptorLimits, Features, MarkerLimits, MemoryFlags, MemoryHeap, MemoryType, Properties,
+    QueryLimits, QueueProperties, RayTracingLimits, Residency, StateModel,
 };
 
 use crate::drivers::{Workaround, largest_budgets, works_around};
@@ -194,6 +194,7 @@ impl Tables {
             descriptors,
             queries,
             rays,
+            markers: MarkerLimits::default(),
         };
         Self {
             properties: contract,

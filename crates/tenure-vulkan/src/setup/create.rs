@@ -89,6 +89,7 @@ pub(crate) unsafe fn create(
         portability: support.portability.map_or(Portability::ALL, |enabled| Portability::of(&enabled)),
         other_families: own_queues.iter().map(|own| own.family).collect(),
         assumed_driver: options.assumed_driver,
+        has_markers: options.markers,
     };
     let device = handles.device.clone();
     assemble(handles, queues, own_queues, Owner::Tenure(Arc::clone(instance))).inspect_err(|_| {
@@ -233,6 +234,7 @@ pub(crate) fn assemble(
     let mut families = std::mem::take(&mut handles.other_families);
     families.extend(queues.iter().map(|queue| queue.properties.family));
     let (tables, descriptors) = tables(&handles, &queues);
+    let has_markers = handles.has_markers;
     let api = Api::new(handles)?;
     let clocks = clocks(&api, queues.len())?;
     let shaders = ShaderStages::of(&api);
@@ -241,7 +243,7 @@ pub(crate) fn assemble(
         Queue::new((properties, family), QueueStages::new(shaders, family.flags), handle, clock)
     });
     let queues = queues.collect();
-    let loaded = Arc::new(Loaded::new(api, tables, families, owner));
+    let loaded = Arc::new(Loaded::new(api, tables, families, (owner, has_markers)));
     Ok(Device::new(Queues::new(loaded, queues, own_queues), descriptors))
 }
 

@@ -177,6 +177,7 @@ pub(crate) unsafe fn wrap(raw: Raw, options: &DeviceConfig) -> Result<Device, Cr
         portability: portability.map_or(Portability::ALL, |enabled| Portability::of(&enabled)),
         other_families: raw.other_families,
         assumed_driver: options.assumed_driver,
+        has_markers: options.markers,
     };
     assemble(handles, queues, Vec::new(), Owner::Caller)
 }

@@ -19,6 +19,7 @@ mod gate;
 mod harness;
 mod host_copies;
 mod loss;
+mod markers;
 mod names;
 mod nth_call;
 mod own_queues;

@@ -3,8 +3,8 @@
 use conformance::Harness as _;
 use tenure_core::device::prelude::*;
 use tenure_core::{BufferDesc, Config, Gpu, MemoryUse, Usage};
-use tenure_vulkan::{DeviceConfig, OptionalFeatures};
 use tenure_vulkan::drivers::{TABLE, Workaround};
+use tenure_vulkan::{DeviceConfig, OptionalFeatures};
 
 use crate::disguise::Costume;
 use crate::harness::Vulkan;

@@ -1,8 +1,8 @@
 //! A device's properties.
 
 use tenure_core::device::{
-    Api, DescriptorLimits, Features, MemoryFlags, MemoryHeap, MemoryType, Properties, QueueKind,
-    QueueProperties, RayTracingLimits, Residency, StateModel, TimestampClock,
+    Api, DescriptorLimits, Features, MarkerLimits, MemoryFlags, MemoryHeap, MemoryType, Properties,
+    QueueKind, QueueProperties, RayTracingLimits, Residency, StateModel, TimestampClock,
 };
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_CONSTANT_BUFFER_DATA_PLACEMENT_ALIGNMENT, D3D12_MAX_MAXANISOTROPY,
@@ -131,6 +131,7 @@ pub(crate) fn properties(facts: &Facts<'_>) -> Properties {
         queries: query::limits(facts.queues, caps.copy_queue_timestamps),
         // The same on every device.
         rays: RayTracingLimits::default(),
+        markers: MarkerLimits::default(),
     }
 }
 

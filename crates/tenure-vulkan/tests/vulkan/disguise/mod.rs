@@ -8,6 +8,7 @@
 pub(crate) mod barriers;
 mod copies;
 mod descriptors;
+pub(crate) mod markers;
 mod memory;
 pub(crate) mod paging;
 pub(crate) mod present;
@@ -50,6 +51,8 @@ struct Stage {
     described: Mutex<Vec<(u64, f32)>>,
     /// Numbered presentations, and waits for them.
     presentations: Mutex<Vec<present::Presentation>>,
+    /// Markers, in the order of their recording.
+    markers: Mutex<Vec<markers::Marker>>,
     lists: Mutex<HashMap<vk::CommandBuffer, queues::Recorded>>,
     releases: Mutex<Vec<barriers::Release>>,
     barriers: Mutex<Vec<barriers::Call>>,
@@ -133,6 +136,7 @@ impl Disguise {
             spaces: Mutex::default(),
             described: Mutex::default(),
             presentations: Mutex::default(),
+            markers: Mutex::default(),
             lists: Mutex::default(),
             releases: Mutex::default(),
             barriers: Mutex::default(),
@@ -253,6 +257,11 @@ impl Disguise {
         self.0.presentations.lock().clone()
     }
 
+    /// The markers so far.
+    pub(crate) fn markers(&self) -> Vec<markers::Marker> {
+        self.0.markers.lock().clone()
+    }
+
     /// The number of swap chains that are not destroyed.
     pub(crate) fn chains(&self) -> usize {
         self.0.chains.lock().len()
@@ -352,6 +361,7 @@ fn device_hooks() -> Vec<Hook> {
         copies::hooks(),
         descriptors::hooks(),
         present::hooks(),
+        markers::hooks(),
     ]
     .into_iter()
     .flatten()

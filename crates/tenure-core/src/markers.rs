@@ -1,0 +1,187 @@
+//! Markers: the GPU's progress in recordings, for the report of a lost device.
+//!
+//! A recording has two words of the device's marker memory. The GPU writes a number to the first one when it begins a scope,
+//! and to the second one when it has completed all commands up to the end of a scope. The numbers rise from one recording to
+//! the next one with the same words, so that the words are never reset.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use parking_lot::Mutex;
+
+use crate::Name;
+use crate::device::{
+    CommandList, DescriptorDevice, Device, MarkerLimits, MarkerPoint, QueryDevice, QueueSerial,
+};
+use crate::time::Clock;
+
+/// Number of scopes of a recording that are marked, with the recording itself.
+const MOST_SCOPES: usize = 256;
+
+/// The progress of the GPU in a recording, by the markers in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum RecordingProgress {
+    /// The GPU had not begun it.
+    NotBegun,
+    /// The GPU had begun it, and not completed it.
+    Running {
+        /// The names of the scopes that it had begun and not completed, in the order of their begins. The GPU may begin a scope
+        /// before it has completed the one before.
+        scopes: Vec<String>,
+    },
+    /// The GPU had completed it, but not its submission.
+    Completed,
+}
+
+impl fmt::Display for RecordingProgress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotBegun => f.write_str("not begun"),
+            Self::Running { scopes } if scopes.is_empty() => f.write_str("running"),
+            Self::Running { scopes } => write!(f, "running, in '{}'", scopes.join("', '")),
+            Self::Completed => f.write_str("completed"),
+        }
+    }
+}
+
+/// The pairs of marker words.
+pub(crate) struct Markers {
+    limits: MarkerLimits,
+    /// The pairs that no recording has. The front one was used longest ago.
+    free: Mutex<VecDeque<Pair>>,
+}
+
+struct Pair {
+    index: u32,
+    /// The next number.
+    next: u32,
+    /// The submission that writes it.
+    used_by: Option<QueueSerial>,
+}
+
+impl Markers {
+    pub(crate) fn new(limits: MarkerLimits) -> Self {
+        let pairs = (0..limits.words / 2).map(|index| Pair { index, next: 1, used_by: None });
+        Self { limits, free: Mutex::new(pairs.collect()) }
+    }
+
+    /// Whether scopes may begin and end in render passes.
+    pub(crate) const fn are_in_passes(&self) -> bool {
+        self.limits.in_passes
+    }
+
+    /// The marks of a new recording; `None` without markers, and while other recordings use all words.
+    #[inline]
+    pub(crate) fn take(&self, clock: &Clock) -> Option<Box<Marks>> {
+        if self.limits.words == 0 { None } else { self.take_pair(clock) }
+    }
+
+    #[cold]
+    fn take_pair(&self, clock: &Clock) -> Option<Box<Marks>> {
+        let mut free = self.free.lock();
+        let completed = clock.completed();
+        let is_unused = |pair: &Pair| pair.used_by.is_none_or(|at| completed.serial(at.queue) >= at.serial);
+        let pair = if free.front().is_some_and(is_unused) { free.pop_front()? } else { return None };
+        Some(Box::new(Marks { pair, scopes: Vec::new() }))
+    }
+
+    /// Takes back the marks of a recording, submitted as `used_by` or discarded.
+    pub(crate) fn give_back(&self, marks: Marks, used_by: Option<QueueSerial>) {
+        self.free.lock().push_back(Pair { used_by, ..marks.pair });
+    }
+}
+
+/// The marks of a recording.
+pub(crate) struct Marks {
+    pair: Pair,
+    /// The recording, and its scopes.
+    scopes: Vec<MarkedScope>,
+}
+
+struct MarkedScope {
+    name: Name,
+    /// The scope's index; `None` for the recording itself.
+    scope: Option<u32>,
+    begin: u32,
+    end: Option<u32>,
+}
+
+impl Marks {
+    /// Marks the begin of a scope, or of the recording.
+    pub(crate) fn begin<D: DescriptorDevice + QueryDevice>(
+        &mut self,
+        list: &mut impl CommandList<D>,
+        name: Name,
+        scope: Option<u32>,
+    ) {
+        if self.scopes.len() < MOST_SCOPES {
+            let begin = self.number();
+            list.write_marker(self.pair.index * 2, begin, MarkerPoint::Begun);
+            self.scopes.push(MarkedScope { name, scope, begin, end: None });
+        }
+    }
+
+    /// Marks the end of a scope that has begun, or of the recording.
+    pub(crate) fn end<D: DescriptorDevice + QueryDevice>(
+        &mut self,
+        list: &mut impl CommandList<D>,
+        scope: Option<u32>,
+    ) {
+        let number = self.pair.next;
+        if let Some(marked) = self.scopes.iter_mut().rev().find(|marked| marked.scope == scope) {
+            marked.end = Some(number);
+            self.number();
+            list.write_marker(self.pair.index * 2 + 1, number, MarkerPoint::Completed);
+        }
+    }
+
+    /// The number of marked scopes, with the recording itself.
+    pub(crate) fn count(&self) -> u32 {
+        u32::try_from(self.scopes.len()).unwrap_or(u32::MAX >> 1)
+    }
+
+    const fn number(&mut self) -> u32 {
+        let number = self.pair.next;
+        self.pair.next = number.wrapping_add(1);
+        number
+    }
+
+    /// The progress of the GPU.
+    pub(crate) fn progress<D: Device>(&self, device: &D) -> RecordingProgress {
+        let [begun, completed] = [0, 1].map(|word| device.marker(self.pair.index * 2 + word));
+        let has_begun = |scope: &MarkedScope| has_reached(begun, scope.begin);
+        let is_complete = |scope: &MarkedScope| scope.end.is_some_and(|end| has_reached(completed, end));
+        match self.scopes.split_first() {
+            Some((recording, _)) if !has_begun(recording) => RecordingProgress::NotBegun,
+            Some((recording, scopes)) if !is_complete(recording) => {
+                let running = scopes.iter().filter(|scope| has_begun(scope) && !is_complete(scope));
+                RecordingProgress::Running {
+                    scopes: running.map(|scope| scope.name.as_str().to_owned()).collect(),
+                }
+            }
+            _ => RecordingProgress::Completed,
+        }
+    }
+}
+
+/// Whether a word with this value was written `number` or a later one. Numbers wrap around.
+const fn has_reached(value: u32, number: u32) -> bool {
+    value.wrapping_sub(number) <= u32::MAX / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_reached;
+
+    #[test]
+    fn later_numbers_cover_earlier_ones_also_where_they_wrap_around() {
+        for number in [0, 1, u32::MAX / 2, u32::MAX - 1, u32::MAX] {
+            let next = number.wrapping_add(1);
+            assert!(has_reached(number, number) && has_reached(next, number), "{number}");
+            assert!(!has_reached(number, next), "{number}");
+        }
+    }
+}

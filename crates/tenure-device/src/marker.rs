@@ -1,0 +1,19 @@
+//! Markers of the progress of the GPU, for the report of a lost device.
+
+/// The memory into which lists write markers: see [`CommandList::write_marker`](crate::CommandList::write_marker).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MarkerLimits {
+    /// The number of 32-bit words; 0 if the device has no markers.
+    pub words: u32,
+    /// Whether lists may write markers in render passes.
+    pub in_passes: bool,
+}
+
+/// The time at which the GPU writes a marker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MarkerPoint {
+    /// When it has begun the commands before the marker. Later commands may begin earlier.
+    Begun,
+    /// When it has completed the commands before the marker.
+    Completed,
+}

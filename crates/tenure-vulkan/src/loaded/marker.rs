@@ -1,0 +1,134 @@
+//! Markers of the GPU's progress (`VK_AMD_buffer_marker`, or fills of a buffer outside of render passes).
+
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use ash::vk;
+use tenure_core::device::{MarkerLimits, MarkerPoint, MemoryFlags};
+
+use super::{Api, Loaded, Tables};
+
+/// The number of words: two for each recording in flight.
+const WORDS: u32 = 2048;
+
+/// Bytes of a word.
+const WORD: u64 = 4;
+
+/// A mapped buffer of marker words.
+pub(crate) struct Markers {
+    buffer: vk::Buffer,
+    memory: vk::DeviceMemory,
+    words: NonNull<AtomicU32>,
+}
+
+// SAFETY: the memory is mapped until the buffer is destroyed; all accesses are atomic.
+unsafe impl Send for Markers {}
+// SAFETY: as above.
+unsafe impl Sync for Markers {}
+
+impl Markers {
+    /// Makes the buffer; `None` if the driver refuses.
+    pub(super) fn create(api: &Api, tables: &Tables) -> Option<Self> {
+        let (device, size) = (&api.device, WORD * u64::from(WORDS));
+        let info = vk::BufferCreateInfo::default().size(size).usage(vk::BufferUsageFlags::TRANSFER_DST);
+        // SAFETY: the device is alive, and the description has no pointers.
+        let buffer = unsafe { device.create_buffer(&info, None) }.ok()?;
+        let made = Self::in_memory(api, tables, buffer);
+        if made.is_none() {
+            // SAFETY: it is new, and unused.
+            unsafe { device.destroy_buffer(buffer, None) };
+        }
+        made
+    }
+
+    fn in_memory(api: &Api, tables: &Tables, buffer: vk::Buffer) -> Option<Self> {
+        let device = &api.device;
+        // SAFETY: the buffer is one of the device's.
+        let needs = unsafe { device.get_buffer_memory_requirements(buffer) };
+        let coherent = MemoryFlags::HOST_VISIBLE | MemoryFlags::HOST_COHERENT;
+        let mut types = (0_u32..).zip(&tables.properties.memory_types);
+        let (kind, _) = types.find(|(index, found)| {
+            needs.memory_type_bits >> index & 1 == 1 && found.flags.contains(coherent)
+        })?;
+        let info = vk::MemoryAllocateInfo::default().allocation_size(needs.size).memory_type_index(kind);
+        // SAFETY: the size is the driver's own, and the type exists.
+        let memory = unsafe { device.allocate_memory(&info, None) }.ok()?;
+        // SAFETY: the memory has the size and the type for the buffer, and is not mapped; the buffer is not bound.
+        let mapped = unsafe {
+            device
+                .bind_buffer_memory(buffer, memory, 0)
+                .and_then(|()| device.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()))
+        };
+        let Some(words) = mapped.ok().and_then(|pointer| NonNull::new(pointer.cast::<AtomicU32>())) else {
+            // SAFETY: it is new. The buffer, which may be bound, is destroyed without a use.
+            unsafe { device.free_memory(memory, None) };
+            return None;
+        };
+        // SAFETY: the mapping has that many bytes, and the GPU does not use them yet.
+        unsafe { words.as_ptr().write_bytes(0, WORDS as usize) };
+        Some(Self { buffer, memory, words })
+    }
+
+    /// Destroys the buffer.
+    ///
+    /// # Safety
+    /// The GPU no longer writes markers, and the device is the one that created it.
+    pub(super) unsafe fn destroy(&self, api: &Api) {
+        // SAFETY: says the caller.
+        unsafe {
+            api.device.destroy_buffer(self.buffer, None);
+            api.device.free_memory(self.memory, None);
+        }
+    }
+
+    pub(super) const fn limits(api: &Api) -> MarkerLimits {
+        MarkerLimits { words: WORDS, in_passes: api.markers.is_some() }
+    }
+}
+
+impl Loaded {
+    /// The value of a marker word; 0 for one that does not exist.
+    pub(crate) fn marker(&self, word: u32) -> u32 {
+        let Some(markers) = self.markers.as_ref().filter(|_| word < WORDS) else { return 0 };
+        // SAFETY: the word is inside the mapping, which is aligned to a page, and all accesses of the CPU are atomic.
+        unsafe { markers.words.add(word as usize).as_ref() }.load(Ordering::Acquire)
+    }
+
+    /// Records a marker.
+    ///
+    /// # Safety
+    /// The command buffer is open, and outside of a render pass without `VK_AMD_buffer_marker`.
+    pub(crate) unsafe fn record_marker(
+        &self,
+        list: vk::CommandBuffer,
+        (word, value): (u32, u32),
+        point: MarkerPoint,
+    ) {
+        let Some(markers) = self.markers.as_ref().filter(|_| word < WORDS) else { return };
+        let offset = u64::from(word) * WORD;
+        if let Some(calls) = self.api.markers {
+            let stage = match point {
+                MarkerPoint::Begun => vk::PipelineStageFlags::TOP_OF_PIPE,
+                MarkerPoint::Completed => vk::PipelineStageFlags::BOTTOM_OF_PIPE,
+            };
+            // SAFETY: the word is inside the buffer; the rest says the caller.
+            unsafe { (calls.write)(list, stage, markers.buffer, offset, value) };
+            return;
+        }
+        let before = match point {
+            MarkerPoint::Begun => vk::PipelineStageFlags::TRANSFER,
+            MarkerPoint::Completed => vk::PipelineStageFlags::ALL_COMMANDS,
+        };
+        // Fills of one word stay in order.
+        let order = [vk::MemoryBarrier::default()
+            .src_access_mask(vk::AccessFlags::TRANSFER_WRITE)
+            .dst_access_mask(vk::AccessFlags::TRANSFER_WRITE)];
+        let (transfer, device) = (vk::PipelineStageFlags::TRANSFER, &self.api.device);
+        // SAFETY: as above.
+        unsafe {
+            let flags = vk::DependencyFlags::empty();
+            device.cmd_pipeline_barrier(list, before, transfer, flags, &order, &[], &[]);
+            device.cmd_fill_buffer(list, markers.buffer, offset, WORD, value);
+        }
+    }
+}

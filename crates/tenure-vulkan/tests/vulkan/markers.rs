@@ -1,0 +1,70 @@
+//! Markers, read on the CPU.
+
+use std::time::Duration;
+
+use conformance::Harness as _;
+use tenure_core::device::{Device as _, MarkerLimits};
+use tenure_core::{Config, Error, Gpu, Queue};
+use tenure_vulkan::ash::{self, vk};
+use tenure_vulkan::{ApiVersion, OptionalFeatures};
+
+use crate::disguise::Costume;
+use crate::harness::{Vulkan, validated};
+
+const SECONDS: Duration = Duration::from_secs(10);
+
+/// The words of the first recording after a recording with two scopes.
+fn words(vulkan: &Vulkan) -> [u32; 3] {
+    let gpu = Gpu::new(vulkan.device(), Config::default()).unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "main").unwrap();
+    recording.gpu_time("shadows", |commands| commands.gpu_time("cascade", |_| Ok::<_, Error>(()))).unwrap();
+    let done = recording.submit().unwrap();
+    assert!(gpu.wait(&done, SECONDS).unwrap());
+    let words = [0, 1, u32::MAX].map(|word| gpu.device().marker(word));
+    assert!(gpu.shutdown().is_clean());
+    words
+}
+
+#[test]
+fn recordings_have_markers_on_any_device() {
+    let vulkan13 = validated().markers(true);
+    let vulkan11 = validated().api_version(ApiVersion::V1_1).markers(true);
+    for options in [vulkan13, vulkan11] {
+        let vulkan = Vulkan::new(options.without(OptionalFeatures::BUFFER_MARKERS));
+        assert!(!vulkan.device().properties().markers.in_passes);
+        // A begin and an end.
+        assert_eq!(words(&vulkan), [1, 2, 0]);
+        vulkan.end();
+    }
+}
+
+#[test]
+fn scopes_have_markers_with_the_extension() {
+    let vulkan = Vulkan::wearing(Costume::plain(), validated().markers(true), |raw| {
+        raw.extensions.push(ash::amd::buffer_marker::NAME.to_owned());
+        raw.enabled |= OptionalFeatures::BUFFER_MARKERS;
+    });
+    assert!(vulkan.device().properties().markers.in_passes);
+    assert_eq!(words(&vulkan), [3, 6, 0]);
+    let (begun, completed) = (vk::PipelineStageFlags::TOP_OF_PIPE, vk::PipelineStageFlags::BOTTOM_OF_PIPE);
+    let expected = [
+        (begun, 0, 1),
+        (begun, 0, 2),
+        (begun, 0, 3),
+        (completed, 4, 4),
+        (completed, 4, 5),
+        (completed, 4, 6),
+    ];
+    assert_eq!(vulkan.disguise().markers(), expected);
+    vulkan.end();
+}
+
+/// Without the option no memory is taken for markers.
+#[test]
+fn markers_are_an_option() {
+    let vulkan = Vulkan::new(validated());
+    assert_eq!(vulkan.device().properties().markers, MarkerLimits::default());
+    assert_eq!(words(&vulkan), [0; 3]);
+    assert!(!vulkan.device().optional_features().contains(OptionalFeatures::BUFFER_MARKERS));
+    vulkan.end();
+}
