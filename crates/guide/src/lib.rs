@@ -35,5 +35,6 @@ chapters! {
     Migrating: "../../../docs/guide/migrating.md",
     SeeingMemory: "../../../docs/guide/seeing-memory.md",
     Ci: "../../../docs/guide/ci.md",
+    C: "../../../docs/guide/c.md",
     Questions: "../../../docs/guide/questions.md",
 }
