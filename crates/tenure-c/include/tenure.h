@@ -602,7 +602,7 @@ enum {
     TN_FORMAT_RGBA32_FLOAT = 45,
     /** 16-bit depth. */
     TN_FORMAT_D16_UNORM = 46,
-    /** 24-bit depth, 8-bit stencil. Not every device has it: see Gpu::depth_stencil_format. */
+    /** 24-bit depth, 8-bit stencil. Not every device has it: see tn_gpu_supports_format. */
     TN_FORMAT_D24_UNORM_S8_UINT = 47,
     /** Float depth. */
     TN_FORMAT_D32_FLOAT = 48,

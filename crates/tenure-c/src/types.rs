@@ -452,7 +452,7 @@ pub const TN_FORMAT_RGBA32_SINT: tn_Format = 44;
 pub const TN_FORMAT_RGBA32_FLOAT: tn_Format = 45;
 /// 16-bit depth.
 pub const TN_FORMAT_D16_UNORM: tn_Format = 46;
-/// 24-bit depth, 8-bit stencil. Not every device has it: see `Gpu::depth_stencil_format`.
+/// 24-bit depth, 8-bit stencil. Not every device has it: see `tn_gpu_supports_format`.
 pub const TN_FORMAT_D24_UNORM_S8_UINT: tn_Format = 47;
 /// Float depth.
 pub const TN_FORMAT_D32_FLOAT: tn_Format = 48;

@@ -1,18 +1,20 @@
 //! The C interface: headers, and programs in C and C++ that call it.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{cargo, root, run, target};
+use crate::command::{cargo, root, run, succeeds, target};
 use crate::outcome::{Outcome, Trouble};
-use crate::{debian, devices, header};
+use crate::{archive, debian, devices, header};
 
 /// Warnings that the headers and the programs must not cause.
 const WARNINGS: [&str; 6] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wconversion", "-Wshadow"];
 const SANITIZERS: [&str; 3] = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"];
+const THREADS: [&str; 2] = ["-fsanitize=thread", "-g"];
 /// The libraries of the system that Rust's standard library needs.
 const SYSTEM: [&str; 4] = ["-lpthread", "-ldl", "-lm", "-lgcc_s"];
 
@@ -22,19 +24,20 @@ struct Program {
     compiler: &'static str,
     standard: &'static str,
     is_static: bool,
-    is_sanitized: bool,
+    sanitizers: &'static [&'static str],
 }
 
 const fn program(source: &'static str, compiler: &'static str, standard: &'static str) -> Program {
-    Program { source, compiler, standard, is_static: false, is_sanitized: false }
+    Program { source, compiler, standard, is_static: false, sanitizers: &[] }
 }
 
-const PROGRAMS: [Program; 8] = [
+const PROGRAMS: [Program; 9] = [
     program("calls.c", "gcc", "-std=c11"),
-    Program { is_sanitized: true, ..program("calls.c", "clang", "-std=c11") },
-    Program { is_static: true, is_sanitized: true, ..program("calls.c", "gcc", "-std=c11") },
-    Program { is_sanitized: true, ..program("misuse.c", "clang", "-std=c11") },
-    Program { is_sanitized: true, ..program("objects.cpp", "clang++", "-std=c++17") },
+    Program { sanitizers: &SANITIZERS, ..program("calls.c", "clang", "-std=c11") },
+    Program { is_static: true, sanitizers: &SANITIZERS, ..program("calls.c", "gcc", "-std=c11") },
+    Program { sanitizers: &SANITIZERS, ..program("misuse.c", "clang", "-std=c11") },
+    Program { sanitizers: &THREADS, ..program("misuse.c", "clang", "-std=c11") },
+    Program { sanitizers: &SANITIZERS, ..program("objects.cpp", "clang++", "-std=c++17") },
     program("objects.cpp", "clang++", "-std=c++20"),
     program("objects.cpp", "g++", "-std=c++17"),
     Program { is_static: true, ..program("objects.cpp", "g++", "-std=c++20") },
@@ -51,20 +54,31 @@ pub(crate) fn check() -> Outcome {
     fs::create_dir_all(&folder).map_err(|error| failed(format!("{}: {error}", folder.display())))?;
     tools(&folder)?;
     fragments(&folder)?;
-    cargo(&[&devices::BUILD_ALL[..], &["--quiet", "--lib"]].concat())?;
     layouts(&folder)?;
+    // A test needs what tests depend on: so the crates below are those that other steps build.
+    cargo(&[&devices::BUILD_ALL[..], &["--quiet", "--test", "c_vulkan"]].concat())?;
+    let package = folder.join("package");
+    archive::assemble(&target().join("debug/deps"), &package)?;
     for (number, program) in PROGRAMS.iter().enumerate() {
         let built = folder.join(format!("program-{number}"));
-        program.build(&built)?;
-        run(&mut Command::new(built))?;
+        program.build(&package, &built)?;
+        // The library is not instrumented: what it synchronises cannot be seen, and need not be.
+        run(Command::new(built).env("TSAN_OPTIONS", "ignore_noninstrumented_modules=1 halt_on_error=1"))?;
     }
-    every_function_is_called(&folder)
+    every_function_is_called(&package, &folder)?;
+    strangers(&package, &folder)
 }
 
 /// Each compiler builds a program with sanitizers, whose libraries are packages of their own in some distributions.
 fn tools(folder: &Path) -> Outcome {
     let (source, output) = (folder.join("probe.c"), folder.join("probe"));
     write(&source, "int main(void) { return 0; }\n")?;
+    if !succeeds("cmake", &["--version"]) {
+        debian::packages(&["cmake"])?;
+    }
+    if !succeeds("pkg-config", &["--version"]) {
+        debian::packages(&["pkg-config"])?;
+    }
     let compilers: [(&str, &[&str]); 4] = [
         ("gcc", &["gcc", "libc6-dev"]),
         ("g++", &["g++"]),
@@ -133,28 +147,25 @@ fn write(path: &Path, text: &str) -> Outcome {
 }
 
 impl Program {
-    fn build(&self, output: &Path) -> Outcome {
-        let crate_folder = root().join("crates/tenure-c");
+    fn build(&self, package: &Path, output: &Path) -> Outcome {
         let mut command = Command::new(self.compiler);
-        command.args([self.standard, "-O1"]).args(WARNINGS);
-        if self.is_sanitized {
-            command.args(SANITIZERS);
-        }
-        command.arg("-I").arg(crate_folder.join("include"));
-        command.arg(crate_folder.join("tests/c").join(self.source)).arg("-o").arg(output);
-        link(&mut command, self.is_static);
+        command.args([self.standard, "-O1"]).args(WARNINGS).args(self.sanitizers);
+        command.arg(root().join("crates/tenure-c/tests/c").join(self.source)).arg("-o").arg(output);
+        link(&mut command, package, self.is_static);
         run(&mut command)
     }
 }
 
-fn link(command: &mut Command, is_static: bool) {
-    let libraries = target().join("debug");
+/// Headers and a library of the archive.
+pub(crate) fn link(command: &mut Command, package: &Path, is_static: bool) {
+    let libraries = package.join("lib");
+    command.arg("-I").arg(package.join("include"));
     if is_static {
-        command.arg(libraries.join("libtenure_c.a")).args(SYSTEM);
+        command.arg(libraries.join("libtenure.a")).args(SYSTEM);
     } else {
-        let mut path = std::ffi::OsString::from("-Wl,-rpath,");
+        let mut path = OsString::from("-Wl,-rpath,");
         path.push(&libraries);
-        command.arg(libraries.join("libtenure_c.so")).arg("-lpthread").arg(path);
+        command.arg("-L").arg(&libraries).args(["-ltenure", "-lpthread"]).arg(path);
     }
 }
 
@@ -196,15 +207,15 @@ fn layouts(folder: &Path) -> Outcome {
 }
 
 /// Runs programs that are linked with the shared library, whose functions the dynamic linker binds at their first call.
-fn every_function_is_called(folder: &Path) -> Outcome {
+fn every_function_is_called(package: &Path, folder: &Path) -> Outcome {
     let (functions, _) = header::names()?;
     let mut called = BTreeSet::new();
     for source in ["calls.c", "misuse.c"] {
         let built = folder.join(source).with_extension("lazy");
         let mut command = Command::new("gcc");
-        command.args(["-std=c11", "-Wl,-z,lazy"]).arg("-I").arg(root().join("crates/tenure-c/include"));
+        command.args(["-std=c11", "-Wl,-z,lazy"]);
         command.arg(root().join("crates/tenure-c/tests/c").join(source)).arg("-o").arg(&built);
-        link(&mut command, false);
+        link(&mut command, package, false);
         run(&mut command)?;
         let log = bindings(&built, folder)?;
         called.extend(log.lines().filter_map(bound).map(str::to_owned));
@@ -232,6 +243,49 @@ fn bindings(program: &Path, folder: &Path) -> Result<String, Trouble> {
     if status.success() { text } else { Err(failed(format!("{status}: {}", program.display()))) }
 }
 
+/// Programs that have nothing but the archive, with CMake and with pkg-config; and one with a second static library that is
+/// written in Rust.
+fn strangers(package: &Path, folder: &Path) -> Outcome {
+    let sources = root().join("crates/tenure-c/tests/package");
+    let built = folder.join("cmake");
+    let mut configure = Command::new("cmake");
+    let mut prefix = OsString::from("-DCMAKE_PREFIX_PATH=");
+    prefix.push(package);
+    run(configure.arg("-S").arg(&sources).arg("-B").arg(&built).arg(prefix))?;
+    run(Command::new("cmake").arg("--build").arg(&built))?;
+    for program in ["shared", "static", "cpp"] {
+        run(&mut Command::new(built.join(program)))?;
+    }
+
+    let pkg_config = |arguments: &[&str]| {
+        let mut command = Command::new("pkg-config");
+        command.env("PKG_CONFIG_PATH", package.join("lib/pkgconfig")).args(arguments).arg("tenure");
+        let output = command.output().map_err(|error| failed(format!("{error}: {command:?}")))?;
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        match output.status.success() {
+            true => Ok(printed.split_whitespace().map(str::to_owned).collect::<Vec<_>>()),
+            false => Err(failed(format!("{}: {command:?}", output.status))),
+        }
+    };
+    let program = folder.join("pkg-config");
+    let mut command = Command::new("gcc");
+    command.arg(sources.join("program.c")).args(pkg_config(&["--cflags", "--libs"])?).arg("-o").arg(&program);
+    run(&mut command)?;
+    run(Command::new(&program).env("LD_LIBRARY_PATH", package.join("lib")))?;
+
+    // With its own copy of Rust's standard library, as an optimised one has.
+    let second = folder.join("libsecond.a");
+    let mut command = Command::new("rustc");
+    command.args(["--edition", "2024", "--crate-type", "staticlib", "-C", "opt-level=1", "-C", "lto=fat"]);
+    run(command.arg(sources.join("second.rs")).arg("-o").arg(&second))?;
+    let program = folder.join("second");
+    let mut command = Command::new("gcc");
+    command.arg(sources.join("second.c")).arg("-o").arg(&program).arg(&second);
+    link(&mut command, package, true);
+    run(&mut command)?;
+    run(&mut Command::new(program))
+}
+
 /// The function of this library that a line of the dynamic linker's log names.
 fn bound(line: &str) -> Option<&str> {
     let (_, name) = line.split_once("normal symbol `")?;
@@ -252,7 +306,7 @@ mod tests {
 
     #[test]
     fn bindings_name_functions() {
-        let line = "      7:\tbinding file a [0] to libtenure_c.so [0]: normal symbol `tn_release'";
+        let line = "      7:\tbinding file a [0] to libtenure.so [0]: normal symbol `tn_release'";
         assert_eq!(bound(line), Some("tn_release"));
         assert_eq!(bound(&line.replace("tn_release", "malloc")), None);
         assert_eq!(bound("7: calling init: a"), None);

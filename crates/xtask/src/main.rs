@@ -1,6 +1,7 @@
 //! The project's own commands: `cargo xtask --help`.
 
 mod architecture;
+mod archive;
 mod c;
 mod command;
 mod compile_time;
@@ -97,6 +98,8 @@ enum Command {
     Interface,
     /// Writes the headers of `tenure-c` from its code.
     Header,
+    /// Packs headers and libraries of `tenure-c` for programs in C and C++: `target/archive`.
+    Archive,
     /// Records the public surface of the original `gpu-allocator`.
     Surface,
     /// Runs real programs on wgpu with the original gpu-allocator and with tenure's, and prints both side by
@@ -180,6 +183,7 @@ fn main() -> ExitCode {
         }
         Command::Interface => interface::write().map_err(|trouble| trouble.to_string()),
         Command::Header => header::write().map_err(|trouble| trouble.to_string()),
+        Command::Archive => archive::write().map_err(|trouble| trouble.to_string()),
         Command::Surface => surface::write().map_err(|trouble| trouble.to_string()),
         Command::Wgpu { programs, rounds, native } => {
             wgpu::programs(&programs, rounds, native).map_err(|trouble| trouble.to_string())
