@@ -24,6 +24,8 @@ extern "C" fn tn_device_properties(device: Handle<DeviceObject>, out: Out<tn_Dev
         let backend = match device {
             On::Sim(_) => TN_BACKEND_SIM,
             On::Vulkan(_) => TN_BACKEND_VULKAN,
+            #[cfg(windows)]
+            On::D3d12(_) => TN_BACKEND_D3D12,
         };
         let properties = on!(device, device => device.properties());
         let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
