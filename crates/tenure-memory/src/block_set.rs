@@ -93,7 +93,8 @@ impl NotedBlocks {
     }
 }
 
-#[cfg(test)]
+// Not among the models, which have no proptest.
+#[cfg(all(test, not(loom)))]
 mod tests {
     use std::collections::BTreeSet;
 

@@ -38,7 +38,7 @@ pub(crate) fn miri() -> Outcome {
     toolchain::miri()?;
     let all = [
         ("tenure-track", ["--test", "lifetimes"]),
-        ("tenure-device", ["--lib", "mapped"]),
+        ("tenure-device", ["--test", "mapped"]),
         ("tenure-core", ["--test", "interpreted"]),
     ];
     for (package, tests) in all {
@@ -73,12 +73,10 @@ pub(crate) fn thread_sanitizer() -> Outcome {
     ];
     // Modules and names of tests that start threads.
     let of_core = ["clones::", "devices::", "threads", "tiles::", "trimmed_queries::"];
-    let programs = ["--test", "lifetimes", "--test", "handles", "--test", "descriptors", "--"];
-    let runs: [&[&str]; 3] = [
-        &["--lib", "mapped"],
-        &[&programs[..], &of_core].concat(),
-        &[&["--test", "sim", "--"], &threads[..]].concat(),
-    ];
+    let programs =
+        ["mapped", "lifetimes", "handles", "descriptors"].map(|program| ["--test", program]).concat();
+    let runs: [&[&str]; 2] =
+        [&[&programs[..], &["--"], &of_core].concat(), &[&["--test", "sim", "--"], &threads[..]].concat()];
     for tests in runs {
         let mut command = nightly();
         command
