@@ -1,4 +1,4 @@
-//! Instructions per call, counted by callgrind: the same on a busy machine as on a quiet one.
+//! Instructions and cache misses per call, counted by callgrind: the same on a busy machine as on a quiet one.
 
 use std::process::{Command, Stdio};
 
@@ -10,7 +10,7 @@ use crate::suballoc::trace::{Kind, Trace};
 use crate::suballoc::workloads::{self, Scale};
 use crate::table::table;
 
-/// Calls of the workload W1, allocations and frees.
+/// Calls of a workload, allocations and frees.
 const CALLS: usize = 100_000;
 
 /// The arguments.
@@ -19,6 +19,9 @@ pub struct Args {
     /// Only peers whose names contain this; may be given more than once.
     #[arg(long, value_name = "PEER")]
     pub only: Vec<String>,
+    /// A workload; may be given more than once.
+    #[arg(long, value_name = "NAME", default_value = "W1")]
+    pub workload: Vec<String>,
     /// Replay with one peer, to be watched by callgrind.
     #[arg(long, hide = true)]
     pub replay: Option<String>,
@@ -29,46 +32,67 @@ pub struct Args {
 /// # Errors
 /// There is no such peer, or no callgrind.
 pub fn run(args: &Args) -> Result {
-    let mut trace = workloads::named("W1", 1, Scale::Short).ok_or("there is no W1")?;
-    trace.ops.truncate(CALLS);
-    if let Some(name) = &args.replay {
-        let peers = peers_named(&[])?;
-        let peer = peers.iter().find(|peer| peer.name == name);
-        (peer.ok_or_else(|| format!("no peer is called {name}"))?.counted)(&trace, trace.ample_bytes);
-        return Ok(());
+    for workload in &args.workload {
+        let trace = workloads::named(workload, 1, Scale::Short);
+        let mut trace = trace.ok_or_else(|| format!("no workload is called {workload}"))?;
+        trace.ops.truncate(CALLS);
+        if let Some(name) = &args.replay {
+            let peers = peers_named(&[])?;
+            let peer = peers.iter().find(|peer| peer.name == name);
+            (peer.ok_or_else(|| format!("no peer is called {name}"))?.counted)(&trace, trace.ample_bytes);
+            continue;
+        }
+        let peers = peers_named(&args.only)?;
+        let counts = peers.iter().filter(|peer| (peer.can_replay)(&trace));
+        let rows = counts.map(|peer| count(peer, &trace)).collect::<Result<Vec<_>>>()?;
+        let table =
+            table("peer | memory | allocate | free | both | data misses of L1 | of the last level", rows);
+        println!("{}, {} calls: instructions per call\n\n{table}", trace.name, trace.ops.len());
     }
-    let peers = peers_named(&args.only)?;
-    let counts = peers.iter().filter(|peer| (peer.can_replay)(&trace)).map(|peer| count(peer, &trace));
-    let table = table("peer | memory | allocate | free | both", counts.collect::<Result<Vec<_>>>()?);
-    println!("{}, {CALLS} calls: instructions\n\n{table}", trace.name);
     Ok(())
 }
 
 /// A row: the average of a peer's calls.
 fn count(peer: &Contender, trace: &Trace) -> Result<String> {
     let calls = |kind| trace.ops.iter().filter(|op| op.kind == kind).count().max(1) as f64;
-    let replay = ["instructions", "--replay", peer.name];
-    let allocation = collected(&replay, ALLOCATE)? as f64 / calls(Kind::Allocate);
-    let free = collected(&replay, FREE)? as f64 / calls(Kind::Free);
+    let replay = ["instructions", "--replay", peer.name, "--workload", &trace.name];
+    let [allocations, frees] = [ALLOCATE, FREE].map(|function| events(&replay, function, true));
+    let (allocations, frees) = (allocations?, frees?);
+    let [of_one, of_other] = [calls(Kind::Allocate), calls(Kind::Free)];
+    // In callgrind's order: instructions, reads and writes of data, misses of L1 by each, misses of the last level by each.
+    let per_call = |event: usize| {
+        let of = |events: &[u64]| events.get(event).copied().unwrap_or(0) as f64;
+        (of(&allocations) / of_one, of(&frees) / of_other)
+    };
+    let (allocation, free) = per_call(0);
+    let misses = |read: usize, write: usize| {
+        let [reads, writes] = [per_call(read), per_call(write)];
+        reads.0 + reads.1 + writes.0 + writes.1
+    };
     let space = match peer.space {
         Space::One => "one range",
         Space::Blocks => "blocks",
         Space::None => "–",
     };
-    let both = allocation + free;
-    Ok(format!("{} | {space} | {allocation:.0} | {free:.0} | {both:.0}", peer.name))
+    let (both, first, last) = (allocation + free, misses(4, 5), misses(7, 8));
+    Ok(format!("{} | {space} | {allocation:.0} | {free:.0} | {both:.0} | {first:.2} | {last:.2}", peer.name))
 }
 
-/// Runs this program with the arguments under callgrind, which counts only inside the functions whose names contain
-/// `function`.
+/// The instructions of this program with the arguments inside the functions whose names contain `function`.
 ///
 /// # Errors
 /// There is no callgrind, or the program fails.
 pub(crate) fn collected(arguments: &[&str], function: &str) -> Result<u64> {
+    Ok(events(arguments, function, false)?.first().copied().unwrap_or(0))
+}
+
+/// As [`collected`], with the accesses of data and their cache misses if `caches`.
+fn events(arguments: &[&str], function: &str, caches: bool) -> Result<Vec<u64>> {
     let mut command = Command::new("valgrind");
     command
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(format!("--toggle-collect=*{function}*"))
+        .arg(if caches { "--cache-sim=yes" } else { "--cache-sim=no" })
         .arg(std::env::current_exe()?)
         .args(arguments)
         .stdout(Stdio::null());
@@ -76,7 +100,11 @@ pub(crate) fn collected(arguments: &[&str], function: &str) -> Result<u64> {
         format!("valgrind, which has callgrind, cannot be run: {error}; on Debian: apt-get install valgrind")
     })?;
     let said = String::from_utf8_lossy(&output.stderr);
-    // The line `==1234== Collected : 5678`.
-    let count = said.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok());
-    Ok(count.ok_or_else(|| format!("callgrind failed on {}:\n{said}", arguments.join(" ")))?)
+    // The line `==1234== Collected : 5678`, with more numbers for caches.
+    let line = said.lines().find_map(|line| line.split_once("Collected : "));
+    let counts =
+        line.map(|(_, counts)| counts.split_whitespace().map(str::parse).collect::<Result<Vec<_>, _>>());
+    Ok(counts
+        .and_then(Result::ok)
+        .ok_or_else(|| format!("callgrind failed on {}:\n{said}", arguments.join(" ")))?)
 }

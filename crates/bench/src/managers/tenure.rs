@@ -4,7 +4,8 @@ use std::hint::black_box;
 
 use tenure_core::device::Device;
 use tenure_core::{
-    Buffer, BufferDesc, Config, Error, Format, Frame, Gpu, MemoryUse, Queue, Texture, TextureDesc, Usage,
+    Buffer, BufferDesc, Config, Error, Format, Frame, Gpu, MemoryUse, Queue, Recording, Texture, TextureDesc,
+    Usage,
 };
 use tenure_trace::MemoryKind;
 
@@ -70,14 +71,18 @@ impl<D: Device> Tenure<D> {
         Ok(())
     }
 
-    /// Records these copies and submits them.
-    fn copy(&self, frame: &Frame<D>, copies: impl Iterator<Item = (usize, usize)>) -> Result<(), Error> {
+    /// Records these copies.
+    fn copy(
+        &self,
+        frame: &Frame<D>,
+        copies: impl Iterator<Item = (usize, usize)>,
+    ) -> Result<Recording<D>, Error> {
         let mut recording = frame.record(Queue::Graphics, "copies")?;
         let (commands, _) = recording.split();
         for (from, to) in copies {
             commands.copy_buffer(&self.buffers[from], 0, &self.buffers[to], 0, COPIED_BYTES)?;
         }
-        frame.submit(recording).map(drop)
+        Ok(recording)
     }
 }
 
@@ -101,9 +106,13 @@ impl<D: Device> Manager for Tenure<D> {
                     self.gpu.upload(buffer, 0, black_box(&UPLOADED))?;
                 }
             }
-            Work::Passes(passes) => self.copy(&frame, copies(*passes).flatten())?,
-            // It has no submission of several recordings.
-            Work::Lists(passes) => copies(*passes).try_for_each(|pass| self.copy(&frame, pass))?,
+            Work::Passes(passes) => {
+                frame.submit(self.copy(&frame, copies(*passes).flatten())?)?;
+            }
+            Work::Lists(passes) => {
+                let lists = copies(*passes).map(|pass| self.copy(&frame, pass)).collect::<Result<_, _>>()?;
+                frame.submit_all(lists)?;
+            }
             Work::Constants => {
                 let mut recording = frame.record(Queue::Graphics, "constants")?;
                 let (_, scratch) = recording.split();
