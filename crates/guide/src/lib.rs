@@ -34,6 +34,7 @@ chapters! {
     MyProgram: "../../../docs/guide/my-program.md",
     Migrating: "../../../docs/guide/migrating.md",
     SeeingMemory: "../../../docs/guide/seeing-memory.md",
+    Doctor: "../../../docs/guide/doctor.md",
     Ci: "../../../docs/guide/ci.md",
     Questions: "../../../docs/guide/questions.md",
 }

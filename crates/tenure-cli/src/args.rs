@@ -2,6 +2,7 @@
 
 mod capture;
 mod compare;
+mod doctor;
 #[cfg(feature = "report")]
 mod report;
 mod tune;
@@ -23,6 +24,7 @@ use tenure_trace::{Header, Workload};
 use crate::replay::{Settings, recorded_profile};
 pub(crate) use capture::CaptureArgs;
 pub(crate) use compare::CompareArgs;
+pub(crate) use doctor::{DoctorArgs, ProfileArgs};
 #[cfg(feature = "report")]
 pub(crate) use report::ReportArgs;
 pub(crate) use tune::TuneArgs;
@@ -69,6 +71,14 @@ pub(crate) enum Command {
     /// An API without a device is listed with the reason. Exit status: 0 if there is a device, 1 if there is
     /// none; with --sim the simulated devices count.
     Devices(DevicesArgs),
+    /// Compare the statements of a device with its behaviour, in two minutes and without a window
+    ///
+    /// Measures requirements, budgets, allocations, mapped memory, uploads, sparse tiles and timestamps. The result has no
+    /// name and no serial number of the machine. Exit status: 0 if all that the device supports was measured; 1 if a step
+    /// failed; 2 for bad usage, without a device, or if the file cannot be written.
+    Doctor(DoctorArgs),
+    /// Print the table of a simulated device that is like an examined one
+    Profile(ProfileArgs),
     /// Place resources with known lifetimes in as little memory as possible
     ///
     /// Exit status: 0 for a plan, within the capacity if one is given; 1 if the best plan found exceeds it; 2

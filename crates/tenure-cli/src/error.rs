@@ -9,6 +9,7 @@ use tenure_plan::csv::{CsvError, Table};
 use tenure_report::SnapshotError;
 use tenure_trace::TraceError;
 
+use crate::examined::InvalidExamination;
 use crate::feature::Feature;
 use crate::replay::{NoDevice, ReplayError};
 
@@ -46,6 +47,14 @@ pub(crate) enum CliError {
         line: u64,
         /// The cause.
         error: serde_json::Error,
+    },
+    /// A file is not a result of `tenure doctor`.
+    #[error("{}: {error}", file.display())]
+    Examination {
+        /// The file.
+        file: PathBuf,
+        /// The cause.
+        error: InvalidExamination,
     },
     /// Snapshots cannot be read.
     #[cfg(feature = "report")]
@@ -105,6 +114,7 @@ impl CliError {
             | Self::Output(_)
             | Self::File { .. }
             | Self::Result { .. }
+            | Self::Examination { .. }
             | Self::Capture(_)
             | Self::Usage(_)
             | Self::NoDevice(_)
@@ -134,6 +144,7 @@ impl CliError {
             | Self::Plan(_)
             | Self::File { .. }
             | Self::Result { .. }
+            | Self::Examination { .. }
             | Self::Capture(_)
             | Self::Usage(_)
             | Self::NoDevice(_)
@@ -238,6 +249,7 @@ mod tests {
     use tenure_plan::csv::read;
 
     use super::{CaptureError, CliError, PlanFileError};
+    use crate::examined::InvalidExamination;
     use crate::feature::Feature;
     use crate::replay::NoDevice;
 
@@ -251,6 +263,7 @@ mod tests {
             | CliError::Output(_)
             | CliError::File { .. }
             | CliError::Result { .. }
+            | CliError::Examination { .. }
             | CliError::Capture(_)
             | CliError::Usage(_)
             | CliError::NoDevice(_)
@@ -308,6 +321,13 @@ mod tests {
                     error: serde_json::from_str::<u32>("{").unwrap_err(),
                 },
                 "before.json:2: not a result of `tenure replay --json`: invalid type: map, expected u32 at line 1 column 0",
+            ),
+            (
+                CliError::Examination {
+                    file: "card.json".into(),
+                    error: InvalidExamination::Version { found: 7 },
+                },
+                "card.json: version 7 of the format; this program reads version 1",
             ),
             #[cfg(feature = "report")]
             (

@@ -42,6 +42,8 @@ impl<'a> Files<'a> {
             Command::Tune(args) => (vec![("FILE", Some(&args.file))], vec![], false),
             Command::Gen(args) => (vec![], vec![("--out", args.out.as_ref())], false),
             Command::Devices(_) => (vec![], vec![], false),
+            Command::Doctor(args) => (vec![], vec![("--out", args.out.as_ref())], true),
+            Command::Profile(args) => (vec![("FILE", Some(&args.file))], vec![], false),
             Command::Plan(args) => (
                 vec![("FILE", Some(&args.file)), ("--passes", args.passes.as_ref())],
                 vec![("--out", args.out.as_ref()), ("--svg", args.svg.as_ref())],

@@ -13,7 +13,9 @@ mod compare;
 mod demo;
 mod devices;
 mod difference;
+pub mod doctor;
 mod error;
+mod examined;
 pub mod feature;
 mod files;
 mod generate;
@@ -79,6 +81,8 @@ fn execute(args: &Args) -> Result<ExitCode, CliError> {
         Some(Command::Tune(args)) => tune::run(args),
         Some(Command::Gen(args)) => generate::run(args).map(|()| Verdict::Clean),
         Some(Command::Devices(args)) => devices::run(args),
+        Some(Command::Doctor(args)) => doctor::run(args),
+        Some(Command::Profile(args)) => doctor::print_profile(args),
         Some(Command::Plan(args)) => plan::run(args),
     };
     verdict.map(|verdict| match verdict {

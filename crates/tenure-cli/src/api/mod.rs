@@ -2,6 +2,8 @@
 
 #[cfg(all(windows, feature = "d3d12"))]
 pub(crate) mod d3d12;
+#[cfg(feature = "vulkan")]
+mod headless;
 mod pick;
 #[cfg(feature = "vulkan")]
 pub(crate) mod vulkan;
@@ -13,6 +15,7 @@ use tenure::device::Device;
 
 use crate::adapter_properties::About;
 use crate::args::{Pick, ReplayArgs, Validation};
+use crate::examined::{Failure, Presentation};
 use crate::replay::{Hazards, NoDevice, Open, Opened, Real, Target};
 
 /// The use of the validation layer.
@@ -50,6 +53,11 @@ pub(crate) trait Api {
 
     /// Describes an adapter, and a device on it.
     fn about(adapter: &Self::Adapter, device: &Self::Device) -> About;
+
+    /// Presents images without a window on the adapter of this number.
+    fn present(_number: usize, _found: &mut Presentation) -> Result<(), Failure> {
+        Err(Failure::Unsupported(format!("{} presents to windows only", Self::NAME)))
+    }
 }
 
 /// Opens devices on one adapter of an API.

@@ -9,6 +9,7 @@ use tenure::vulkan::{AdapterKind, CreateError, DeviceConfig, Message, MessageKin
 use super::{Api, Layer};
 use crate::adapter_properties::About;
 use crate::args::Validation;
+use crate::examined::{Failure, Presentation};
 use crate::replay::{NoDevice, Opened, Watch};
 
 const NO_LOADER: &str = "install a Vulkan driver and its loader; on Debian, with a device in software: apt \
@@ -58,6 +59,10 @@ impl Api for Vulkan {
     fn open(adapter: &Adapter, layer: &Layer) -> Result<Opened<vulkan::Device>, NoDevice> {
         let device = adapter.inner.create(&options(layer)).map_err(|error| missing(&error))?;
         Ok(Opened::new(device, adapter.watch))
+    }
+
+    fn present(number: usize, found: &mut Presentation) -> Result<(), Failure> {
+        super::headless::present(number, found)
     }
 
     fn about(Adapter { inner, .. }: &Adapter, device: &vulkan::Device) -> About {

@@ -7,11 +7,12 @@ use tenure::device::{
     Device, Features, HeapBudget, HeapCategory, MemoryFlags, MemoryHeap, MemoryType, Properties,
     QueueProperties, ResourceDesc, StateModel,
 };
-use tenure::{Format, TextureDesc, Usage, device::QueueKind, error::DeviceError, resource::BufferInfo};
+use tenure::{Format, TextureDesc, Usage, device::QueueKind, error::DeviceError, resource::BufferInfo, sim};
 
 use crate::adapter_properties::About;
 
 /// A device with its properties; serialised it is one JSON object. Sizes and alignments are bytes.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Serialize)]
 pub(crate) struct Found {
     /// `vulkan`, `d3d12` or `sim`.
@@ -41,6 +42,7 @@ pub(crate) struct Found {
 }
 
 /// A memory heap of the device.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Serialize)]
 pub(super) struct Heap {
     pub(super) size: u64,
@@ -50,6 +52,7 @@ pub(super) struct Heap {
 }
 
 /// A memory type.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Serialize)]
 pub(super) struct Type {
     pub(super) heap: u8,
@@ -57,6 +60,7 @@ pub(super) struct Type {
 }
 
 /// A queue.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Serialize)]
 pub(super) struct Queue {
     pub(super) kind: &'static str,
@@ -68,7 +72,7 @@ impl Found {
     ///
     /// # Errors
     /// The errors of the device.
-    pub(super) fn new<D: Device>(id: String, about: About, device: &D) -> Result<Self, DeviceError> {
+    pub(crate) fn new<D: Device>(id: String, about: About, device: &D) -> Result<Self, DeviceError> {
         let properties = device.properties();
         let About { kind, version, driver, vendor, device: device_id, uses } = about;
         let budgets = device.budget()?;
@@ -95,6 +99,36 @@ impl Found {
             limits: limits(properties),
             uses,
         })
+    }
+}
+
+impl Found {
+    /// The simulated device that is like it.
+    pub(crate) fn like(&self) -> sim::Profile {
+        if self.device != "d3d12" {
+            return vulkan_profile(self.vendor_id, self.memory_types.len());
+        }
+        let has = |feature: &str| self.features.get(feature).copied().unwrap_or(false);
+        match (self.uma, has("gpu_upload"), self.state_model, &self.heap_categories[..]) {
+            (true, ..) => sim::Profile::D3D12_UMA,
+            (_, _, "explicit", _) => sim::Profile::D3D12_ENHANCED,
+            (_, true, ..) => sim::Profile::D3D12_REBAR,
+            (_, _, _, ["any"]) => sim::Profile::D3D12_TIER2,
+            _ => sim::Profile::D3D12_TIER1,
+        }
+    }
+}
+
+/// The simulated Vulkan device that is like one of this vendor with that number of memory types.
+pub(crate) fn vulkan_profile(vendor: u32, memory_types: usize) -> sim::Profile {
+    match vendor {
+        0x10de => sim::Profile::VULKAN_NVIDIA,
+        0x1002 => sim::Profile::VULKAN_AMD_SMALL_BAR,
+        0x8086 => sim::Profile::VULKAN_INTEL,
+        // Arm, Qualcomm, Imagination.
+        0x13b5 | 0x5143 | 0x1010 => sim::Profile::VULKAN_MOBILE,
+        _ if memory_types == 1 => sim::Profile::VULKAN_LAVAPIPE,
+        _ => sim::Profile::VULKAN_INTEL,
     }
 }
 

@@ -15,7 +15,8 @@ use crate::args::DevicesArgs;
 use crate::error::CliError;
 use crate::output;
 use crate::replay::{NoDevice, Verdict};
-use device_properties::Found;
+pub(crate) use device_properties::{Found, vulkan_profile};
+pub(crate) use table::{bytes, tables};
 
 pub(crate) fn run(args: &DevicesArgs) -> Result<Verdict, CliError> {
     let devices = Devices::gather(args.sim);
@@ -65,17 +66,20 @@ impl Devices {
 
 fn simulated(profile: sim::Profile) -> Option<Found> {
     let device = sim::Device::new(profile);
+    Found::new(profile.name().to_owned(), about_simulated(&device), &device).ok()
+}
+
+pub(crate) fn about_simulated(device: &sim::Device) -> About {
     let api = match device.properties().api {
         Rules::Direct3D12 => "Direct3D 12",
         Rules::Vulkan => "Vulkan",
     };
-    let about = About {
+    About {
         kind: "simulated",
         version: format!("as {api}"),
         driver: "none".to_owned(),
         vendor: 0,
         device: 0,
         uses: Vec::new(),
-    };
-    Found::new(profile.name().to_owned(), about, &device).ok()
+    }
 }

@@ -41,7 +41,7 @@ const LIMITS: [Limit; 6] = [
 ];
 
 /// A column for each device.
-pub(super) fn tables(found: &[Found]) -> String {
+pub(crate) fn tables(found: &[Found]) -> String {
     found.chunks(COLUMNS).map(|devices| format!("{}\n", table(devices))).collect()
 }
 
@@ -127,7 +127,7 @@ fn spaced(name: &str) -> String {
 }
 
 /// A size in the largest unit with a value of at least 1.
-fn bytes(size: u64) -> String {
+pub(crate) fn bytes(size: u64) -> String {
     const UNITS: [(u32, &str); 4] = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
     let unit = UNITS.into_iter().find(|(bits, _)| size >> bits > 0);
     unit.map_or_else(

@@ -51,6 +51,11 @@ impl<D> Opened<D> {
     pub const fn device(&self) -> &D {
         &self.device
     }
+
+    /// The device alone, without the check at its end.
+    pub fn into_device(self) -> D {
+        self.device
+    }
 }
 
 /// Replays on real devices: calls are [counted](Counted), and the bytes that draws would read are read back.

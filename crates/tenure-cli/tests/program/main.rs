@@ -7,6 +7,8 @@ mod capture;
 mod cli;
 mod compare;
 mod counted;
+mod doctor;
+mod doctor_steps;
 mod features;
 mod files;
 #[cfg(feature = "report")]

@@ -1,6 +1,7 @@
 //! The resident blocks, and the paging of the operating system.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,6 +21,8 @@ pub(crate) struct BlockUse {
     pub(crate) block: u64,
     /// The bytes of it that commands read or write.
     pub(crate) touched: IntervalSet,
+    /// The GPU address of the first touched byte; empty without one.
+    pub(crate) first: Range<u64>,
 }
 
 /// A heap or a committed resource.
@@ -176,8 +179,8 @@ impl Pager {
     }
 
     /// Ends a submission whose queue has waited for the points up to `paged`. Returns a finding for each block
-    /// that was not usable.
-    pub(crate) fn ran(&self, uses: &[BlockUse], paged: u64) -> Vec<Found> {
+    /// that was not usable, with the address of its first use.
+    pub(crate) fn ran(&self, uses: &[BlockUse], paged: u64) -> Vec<(Found, Range<u64>)> {
         let state = &mut *self.state.lock();
         state.stats.submissions += 1;
         self.follow_script(state);
@@ -189,7 +192,7 @@ impl Pager {
             block.last_use = now;
             match block.state(paged) {
                 Found::Usable => {}
-                found => wrong.push(found),
+                found => wrong.push((found, used.first.clone())),
             }
         }
         let stalled = state.stats.stalled;

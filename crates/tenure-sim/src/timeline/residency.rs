@@ -1,6 +1,7 @@
 //! Blocks in use by submissions, and the budgets that the pager grants.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use tenure_core::device::{
     CallRule, DeviceError, DeviceFault, FaultAccess, HeapBudget, PagingPoint, QueueSerial,
@@ -46,7 +47,7 @@ impl Shared {
     /// The blocks that lists use, each once; they are in flight from now on.
     pub(crate) fn note_block_uses(&self, lists: &[Recorded]) -> Vec<BlockUse> {
         let Some(pager) = &self.pager else { return Vec::new() };
-        let mut blocks = BTreeMap::<u64, IntervalSet>::new();
+        let mut blocks = BTreeMap::<u64, (IntervalSet, Range<u64>)>::new();
         for command in lists.iter().flat_map(|list| list.commands.iter()) {
             command.resources(|resource| {
                 if let Some((block, _)) = place(resource) {
@@ -55,13 +56,19 @@ impl Shared {
             });
             command.touches(|resource, span| {
                 if let Some((block, offset)) = place(resource) {
-                    let touched = blocks.entry(block).or_default();
-                    let ranges = resource.layout.ranges(&span).into_iter();
-                    ranges.for_each(|range| touched.insert(range.start + offset..range.end + offset));
+                    let (touched, first) = blocks.entry(block).or_default();
+                    for range in resource.layout.ranges(&span) {
+                        if first.is_empty() {
+                            let address = resource.virtual_address.saturating_add(range.start);
+                            *first = address..address.saturating_add(1);
+                        }
+                        touched.insert(range.start + offset..range.end + offset);
+                    }
                 }
             });
         }
-        let uses: Vec<_> = blocks.into_iter().map(|(block, touched)| BlockUse { block, touched }).collect();
+        let uses: Vec<_> =
+            blocks.into_iter().map(|(block, (touched, first))| BlockUse { block, touched, first }).collect();
         pager.submitted(&uses);
         uses
     }
@@ -69,7 +76,7 @@ impl Shared {
     /// Notes a completed submission whose queue has waited for the paging points up to `paged`.
     pub(crate) fn note_ran(&self, at: QueueSerial, uses: &[BlockUse], paged: u64) {
         let Some(pager) = &self.pager else { return };
-        for found in pager.ran(uses, paged) {
+        for (found, first) in pager.ran(uses, paged) {
             let QueueSerial { queue, serial } = at;
             let who = format!("submission {serial} on queue {}", queue.0);
             let (label, detail) = match found {
@@ -83,7 +90,7 @@ impl Shared {
             };
             if self.page_faults {
                 self.lose_by(|| {
-                    DeviceFault::new(FaultAccess::Unknown, 0..0, format!("{label} is evicted, and {detail}"))
+                    DeviceFault::new(FaultAccess::Unknown, first, format!("{label} is evicted, and {detail}"))
                 });
                 return;
             }

@@ -454,3 +454,18 @@ proptest! {
         }
     }
 }
+
+/// The address leads to the object: `Gpu::loss` names it.
+#[test]
+fn a_fault_of_evicted_memory_has_its_address() {
+    let options = DeviceConfig::new(Profile::DISCRETE).lag(Lag::Manual).page_faults(true);
+    let mut bench = Bench::with(options, Paging::PCIE3_X16);
+    let [_, block] = bench.blocks();
+    let address = bench.device.gpu_address(&bench.blocks[block].1).unwrap();
+    bench.evict(block);
+    bench.submit_parts(GRAPHICS, &[(block, 4096..8192)], PagingPoint::RESIDENT, &[]);
+    let _ends_with_the_loss = bench.device.run_until_idle();
+    let [fault] = &bench.device.device_faults()[..] else { panic!("one fault") };
+    assert_eq!(fault.addresses, address + 4096..address + 4097);
+    assert!(fault.description.contains("'block 1' (#3) is evicted"), "{}", fault.description);
+}

@@ -49,15 +49,7 @@ impl Recording {
         if let Some(profile) = self.card.as_deref().and_then(sim::Profile::by_name) {
             return profile;
         }
-        match self.vendor {
-            0x10de => sim::Profile::VULKAN_NVIDIA,
-            0x1002 => sim::Profile::VULKAN_AMD_SMALL_BAR,
-            0x8086 => sim::Profile::VULKAN_INTEL,
-            // Arm, Qualcomm, Imagination.
-            0x13b5 | 0x5143 | 0x1010 => sim::Profile::VULKAN_MOBILE,
-            _ if self.types.len() == 1 => sim::Profile::VULKAN_LAVAPIPE,
-            _ => sim::Profile::VULKAN_INTEL,
-        }
+        crate::devices::vulkan_profile(self.vendor, self.types.len())
     }
 
     /// The name of the program: `other` for one that does not say its own.
