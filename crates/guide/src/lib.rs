@@ -36,5 +36,6 @@ chapters! {
     SeeingMemory: "../../../docs/guide/seeing-memory.md",
     Doctor: "../../../docs/guide/doctor.md",
     Ci: "../../../docs/guide/ci.md",
+    C: "../../../docs/guide/c.md",
     Questions: "../../../docs/guide/questions.md",
 }

@@ -20,6 +20,7 @@ pub(crate) const BUILD_ALL: [&str; 5] =
     ["build", "--workspace", "--all-features", "--exclude", "tenure-d3d12"];
 const VULKAN: [&str; 2] = ["--test", "vulkan"];
 const DROP_IN_VULKAN: [&str; 2] = ["--test", "vulkan_device"];
+const C_VULKAN: [&str; 2] = ["--test", "c_vulkan"];
 const PROGRAM: [&str; 2] = ["--test", "devices"];
 const CAPTURE: [&str; 2] = ["--test", "capture"];
 
@@ -64,7 +65,7 @@ pub(crate) fn vulkan(is_native: bool) -> Outcome {
     if is_native || cfg!(windows) {
         println!("left out, because they need the lab's device: tests that disguise it as a discrete card");
         let skip = ["--", "--skip", LOOKS_DISCRETE];
-        return cargo(&[&TEST_ALL[..], &VULKAN, &DROP_IN_VULKAN, &skip].concat());
+        return cargo(&[&TEST_ALL[..], &VULKAN, &DROP_IN_VULKAN, &C_VULKAN, &skip].concat());
     }
     let lab = Lab::ready().map_err(|trouble| match trouble {
         Trouble::NoDevice(remedy) => Trouble::NoDevice(format!(
@@ -72,7 +73,7 @@ pub(crate) fn vulkan(is_native: bool) -> Outcome {
         )),
         other => other,
     })?;
-    lab.cargo(System::Linux, &[&TEST_ALL[..], &VULKAN, &DROP_IN_VULKAN].concat())
+    lab.cargo(System::Linux, &[&TEST_ALL[..], &VULKAN, &DROP_IN_VULKAN, &C_VULKAN].concat())
 }
 
 /// The layer, under programs of the lab.

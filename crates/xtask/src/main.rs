@@ -1,6 +1,8 @@
 //! The project's own commands: `cargo xtask --help`.
 
 mod architecture;
+mod archive;
+mod c;
 mod command;
 mod compile_time;
 mod compiled;
@@ -11,6 +13,7 @@ mod docs;
 mod egui;
 mod failures;
 mod figures;
+mod header;
 mod instances;
 mod interface;
 mod lab;
@@ -93,6 +96,10 @@ enum Command {
     },
     /// Records the public items of tenure's crates in `docs/interface`.
     Interface,
+    /// Writes the headers of `tenure-c` from its code.
+    Header,
+    /// Packs headers and libraries of `tenure-c` for programs in C and C++: `target/archive`.
+    Archive,
     /// Records the public surface of the original `gpu-allocator`.
     Surface,
     /// Runs real programs on wgpu with the original gpu-allocator and with tenure's, and prints both side by
@@ -175,6 +182,8 @@ fn main() -> ExitCode {
             test::run_as_process(&name, settings, &report)
         }
         Command::Interface => interface::write().map_err(|trouble| trouble.to_string()),
+        Command::Header => header::write().map_err(|trouble| trouble.to_string()),
+        Command::Archive => archive::write().map_err(|trouble| trouble.to_string()),
         Command::Surface => surface::write().map_err(|trouble| trouble.to_string()),
         Command::Wgpu { programs, rounds, native } => {
             wgpu::programs(&programs, rounds, native).map_err(|trouble| trouble.to_string())

@@ -9,7 +9,7 @@ use crate::outcome::{Outcome, Trouble};
 use crate::step::Lane::{Apart, Workspace};
 use crate::step::Step;
 use crate::{
-    architecture, debian, devices, docs, egui, figures, instances, interface, lab, main_job, package,
+    architecture, c, debian, devices, docs, egui, figures, instances, interface, lab, main_job, package,
     perfetto, records, runtime, size, soak, supply, surface, toolchain, triangles, unsafe_code, verify,
     weight, wgpu, words,
 };
@@ -65,6 +65,13 @@ const STEPS: &[Step] = &[
         what: "all tests and doctests without a device",
         lane: Workspace,
         run: |settings| if settings.is_quick { tests_in_brief() } else { tests() },
+    },
+    #[cfg(not(windows))]
+    Step {
+        name: "c",
+        what: "the headers match the code, and programs in C and C++ call every function, under sanitizers",
+        lane: Workspace,
+        run: |_| c::check(),
     },
     Step {
         name: "published-instances",
@@ -263,7 +270,7 @@ fn lint() -> Outcome {
     };
     clippy(&["--all-targets"])?;
     // Targets without `test` in their manifest are not among all targets, and names beside `--all-targets` are ignored.
-    let named = ["vulkan", "vulkan_device", "d3d12_device", "devices", "capture", "browser"];
+    let named = ["vulkan", "vulkan_device", "c_vulkan", "d3d12_device", "devices", "capture", "browser"];
     clippy(&named.map(|test| ["--test", test]).concat())
 }
 

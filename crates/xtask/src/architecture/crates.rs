@@ -48,7 +48,7 @@ fn one(package: &Value, all: &BTreeSet<&str>, base: &std::path::Path) -> Option<
     Some(Crate {
         name: package["name"].as_str()?.to_owned(),
         is_published: package["publish"].is_null(),
-        root: target("lib").or_else(|| target("bin"))?,
+        root: target("lib").or_else(|| target("rlib")).or_else(|| target("bin"))?,
         uses: uses.collect(),
         manifest: manifest.strip_prefix(base).map_or_else(|_| manifest.clone(), PathBuf::from),
     })

@@ -1,0 +1,1280 @@
+/* tenure.h: GPU memory and lifetimes for Vulkan and a simulated device, for C11 and C++17 or later.
+ *
+ * SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * A handle is ownership: create an object, use it, release it with tn_release, from any thread, at any time. A released object
+ * is destroyed once no open recording and no GPU work can use it. No function takes a fence for that.
+ *
+ * - Structures may be zeroed: 0 is the default everywhere, except for struct_size. Fields named reserved stay 0.
+ * - Pointers are null or valid for the call. Nothing that a structure points to is needed after the call.
+ * - Functions may be called from any thread, unless their documentation says otherwise. No thread may use a handle while another
+ *   one releases it, or after that.
+ * - A function without a tn_Status returns 0 or an empty text for an invalid handle; tn_last_error has the reason.
+ * - Misuse is an error with a text, as far as a look at the arguments finds it.
+ *
+ * Written by `cargo xtask header` from the code of the crate tenure-c: edit that.
+ */
+#ifndef TENURE_H
+#define TENURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** The version of the binary interface; tn_abi_version returns that of the library. */
+#define TN_ABI_VERSION 0u
+
+#if defined(_WIN32)
+#define TN_CALL __cdecl
+#if defined(TN_SHARED)
+#define TN_API __declspec(dllimport)
+#else
+#define TN_API
+#endif
+#else
+#define TN_CALL
+#define TN_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** As tn_Str.size: the text ends with NUL. */
+#define TN_TO_NUL SIZE_MAX
+/** A bit of tn_Str.size: the text is never changed or freed, so it is not copied. */
+#define TN_STATIC ((size_t)1 << 63)
+/** Every subresource. */
+#define TN_ALL UINT32_MAX
+/** No limit of a wait. */
+#define TN_FOREVER UINT64_MAX
+/** A string literal as a tn_Str, which is not copied. Not in a library that is unloaded. */
+#ifdef __cplusplus
+#define TN_LIT(text) (tn_Str{"" text "", (sizeof(text) - 1) | TN_STATIC})
+#else
+#define TN_LIT(text) ((tn_Str){"" text "", (sizeof(text) - 1) | TN_STATIC})
+#endif
+
+typedef struct tn_Chain tn_Chain;
+
+/* Handles. They are numbers: nothing is at that address. */
+typedef struct tn_Device tn_Device;
+typedef struct tn_Gpu tn_Gpu;
+typedef struct tn_Buffer tn_Buffer;
+typedef struct tn_Texture tn_Texture;
+typedef struct tn_View tn_View;
+typedef struct tn_Frame tn_Frame;
+typedef struct tn_Recording tn_Recording;
+typedef struct tn_Upload tn_Upload;
+typedef struct tn_Readback tn_Readback;
+typedef struct tn_Deferred tn_Deferred;
+typedef struct tn_Text tn_Text;
+
+/** The result of a function: 0 or more is success, a negative number an error, whose text is in tn_last_error. A failed
+ * function changes nothing, and leaves null in the handle that it would have created, unless its documentation says otherwise.
+ */
+typedef int32_t tn_Status;
+enum {
+    /** Success. */
+    TN_OK = 0,
+    /** Success so far: the awaited event has not happened yet, or a report has entries. */
+    TN_NOT_READY = 1,
+    /** A setting is unknown or out of range. */
+    TN_ERROR_CONFIG = -1,
+    /** No memory, after every step of the fallback chain. */
+    TN_ERROR_OUT_OF_MEMORY = -2,
+    /** No descriptors. */
+    TN_ERROR_NO_DESCRIPTORS = -3,
+    /** The device refused. */
+    TN_ERROR_DEVICE = -4,
+    /** A resource cannot be used in the requested state. */
+    TN_ERROR_STATE = -5,
+    /** An access outside a resource. */
+    TN_ERROR_OUT_OF_RANGE = -6,
+    /** The program's memory differs in size from the bytes to read or write. */
+    TN_ERROR_WRONG_LENGTH = -7,
+    /** The memory of the resource is not mapped for the CPU. */
+    TN_ERROR_NOT_MAPPED = -8,
+    /** The GPU did not finish in time. */
+    TN_ERROR_TIMEOUT = -9,
+    /** The maximum of frames in flight has begun and not ended. */
+    TN_ERROR_TOO_MANY_FRAMES = -10,
+    /** A wait for a submission that was never made. */
+    TN_ERROR_NEVER_SUBMITTED = -11,
+    /** The device has a manager, or objects of an earlier one are left. */
+    TN_ERROR_DEVICE_IN_USE = -12,
+    /** The manager was shut down. */
+    TN_ERROR_SHUT_DOWN = -13,
+    /** An object of another manager. */
+    TN_ERROR_FOREIGN = -14,
+    /** Queries that do not begin and end in pairs. */
+    TN_ERROR_QUERY = -15,
+    /** The recording that should read bytes back was not submitted. */
+    TN_ERROR_DISCARDED = -16,
+    /** More than an upload ring holds. */
+    TN_ERROR_TOO_LARGE = -17,
+    /** An upload ring is full, and an open recording may use its oldest bytes. */
+    TN_ERROR_HELD_BY_RECORDING = -18,
+    /** Constants of another recording. */
+    TN_ERROR_OTHER_RECORDING = -19,
+    /** A transient resource of a recording that is still open. */
+    TN_ERROR_NOT_ACQUIRED = -20,
+    /** An invalid graph. */
+    TN_ERROR_GRAPH = -21,
+    /** A transient resource, where only lasting ones are accepted. */
+    TN_ERROR_TRANSIENT = -22,
+    /** A broken rule of swap chains. */
+    TN_ERROR_SWAPCHAIN = -23,
+    /** A broken rule of acceleration structures. */
+    TN_ERROR_ACCELERATION_STRUCTURE = -24,
+    /** The memory of the buffer fixes its state. */
+    TN_ERROR_FIXED_STATE = -25,
+    /** The tables of the device contradict the contract. */
+    TN_ERROR_CONTRACT = -26,
+    /** A bug of tenure. */
+    TN_ERROR_INTERNAL = -27,
+    /** A tile that does not exist, or is not free. */
+    TN_ERROR_TILES = -28,
+    /** The device is lost: every later call of its manager fails. */
+    TN_ERROR_DEVICE_LOST = -29,
+    /** No device could be made. */
+    TN_ERROR_CREATE_DEVICE = -80,
+    /** A pointer is null or misaligned. */
+    TN_ERROR_POINTER = -100,
+    /** struct_size is not that of the structure. */
+    TN_ERROR_STRUCT_SIZE = -101,
+    /** next has an unknown structure. */
+    TN_ERROR_CHAIN = -102,
+    /** An unknown enumerator, or an unknown bit of flags. */
+    TN_ERROR_ENUM = -103,
+    /** A handle that was released, of another type, or never created. */
+    TN_ERROR_HANDLE = -104,
+    /** Two threads at once in an object for one thread. */
+    TN_ERROR_BUSY = -105,
+    /** Text that is not UTF-8. */
+    TN_ERROR_TEXT = -106,
+    /** A function that must not be called inside this callback. */
+    TN_ERROR_CALLBACK = -107,
+    /** A bug of tenure, caught. After it only handles can be released. */
+    TN_ERROR_PANIC = -108
+};
+
+/** 0 or 1. */
+typedef uint32_t tn_Bool;
+
+/** Text in UTF-8. Zeroed: no text. */
+typedef struct tn_Str {
+    /** The first byte; null for no text. */
+    const char* data;
+    /** Bytes; TN_TO_NUL for text that ends with NUL; TN_STATIC is set for text that is never changed or freed, which is not
+     * copied. Not for literals of a library that is unloaded.
+     */
+    size_t size;
+} tn_Str;
+
+/** The head of a structure that is added to another by its field next. */
+typedef struct tn_Chain {
+    /** The type of the structure. */
+    uint32_t type;
+    /** Its size in bytes. */
+    uint32_t struct_size;
+    /** The next one, or null. */
+    const tn_Chain* next;
+} tn_Chain;
+
+/** An object of the graphics API: VkBuffer, VkImage, VkImageView, VkBufferView, VkCommandBuffer; a number of the
+ * simulated device.
+ */
+typedef uint64_t tn_Native;
+
+/** The submissions to wait for: for each queue a serial. Zeroed: none. A plain value. */
+typedef struct tn_SyncPoint {
+    /** The serial of each queue. */
+    uint64_t serials[8];
+    /** The manager that counted them; tenure's own. */
+    uint32_t clock;
+    /** 0. */
+    uint32_t reserved;
+} tn_SyncPoint;
+
+/** A graphics API. */
+typedef uint32_t tn_Backend;
+enum {
+    /** A GPU in software, which finds use after free, missing barriers and races. */
+    TN_BACKEND_SIM = 1,
+    /** Vulkan. */
+    TN_BACKEND_VULKAN = 2
+};
+
+/** A queue by its purpose, or TN_QUEUE_FIRST + n for the n-th of the device. */
+typedef uint32_t tn_Queue;
+enum {
+    /** For everything. */
+    TN_QUEUE_GRAPHICS = 0,
+    /** Compute; the graphics queue on devices without another one. */
+    TN_QUEUE_COMPUTE = 1,
+    /** Copies; another queue on devices without one for copies. */
+    TN_QUEUE_COPY = 2,
+    /** The first queue of the device. */
+    TN_QUEUE_FIRST = 16
+};
+
+/** The importance of a log line. */
+typedef uint32_t tn_LogLevel;
+enum {
+    /** Errors. */
+    TN_LOG_ERROR = 1,
+    /** Misuse, and loss of performance. */
+    TN_LOG_WARN = 2,
+    /** Information. */
+    TN_LOG_INFO = 3,
+    /** For programmers. */
+    TN_LOG_DEBUG = 4,
+    /** Each allocation. */
+    TN_LOG_TRACE = 5
+};
+
+/** Takes a log line; text is valid for the call. On the thread of the call that has something to say. Must not unwind, and
+ * must not call this library, except for tn_last_error and tn_status_name: other functions return TN_ERROR_CALLBACK.
+ */
+typedef void(TN_CALL* tn_LogFn)(void* user, tn_LogLevel level, tn_Str text);
+
+/** Destroys an object of the program. Called once, on any thread, inside a call of this library. Must not unwind. May release
+ * handles, except a tn_Gpu; other functions return TN_ERROR_CALLBACK.
+ */
+typedef void(TN_CALL* tn_DestroyFn)(void* user, void* object);
+
+/** A simulated device. */
+typedef struct tn_SimDesc {
+    /** sizeof(tn_SimDesc). */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** The hardware: discrete, vulkan-nvidia, d3d12-uma, ...; without text discrete. */
+    tn_Str profile;
+    /** The seed of random numbers. */
+    uint64_t seed;
+    /** Submissions and polls after which a submission completes: 0 at once; TN_ALL: by tn_sim_run alone. */
+    uint32_t lag;
+    /** 0. */
+    uint32_t reserved;
+} tn_SimDesc;
+
+/** The properties of a device. */
+typedef struct tn_DeviceProperties {
+    /** sizeof(tn_DeviceProperties), set by the caller. */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** The name; valid until the device is released. */
+    tn_Str name;
+    /** The graphics API. */
+    tn_Backend backend;
+    /** CPU and GPU share their memory. */
+    tn_Bool is_unified;
+    /** Queues. */
+    uint32_t queues;
+    /** Memory heaps. */
+    uint32_t memory_heaps;
+    /** Memory types. */
+    uint32_t memory_types;
+    /** 0. */
+    uint32_t reserved;
+    /** Alignment of constants, in bytes. */
+    uint64_t constant_alignment;
+    /** Alignment of the rows of copies between buffers and textures, in bytes. */
+    uint64_t row_alignment;
+    /** Alignment of the place of copies between buffers and textures, in bytes. */
+    uint64_t copy_alignment;
+} tn_DeviceProperties;
+
+/** A setting of a manager, by the name of its field, such as frames.in_flight; TN_REPORT_SETTINGS lists all. */
+typedef struct tn_Setting {
+    /** The name. */
+    tn_Str name;
+    /** Bytes, a number, 0 or 1; a time in nanoseconds. */
+    uint64_t value;
+} tn_Setting;
+
+/** A manager. */
+typedef struct tn_GpuDesc {
+    /** sizeof(tn_GpuDesc). */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Settings that differ from their defaults. */
+    const tn_Setting* settings;
+    /** Settings. */
+    size_t setting_count;
+} tn_GpuDesc;
+
+/** The result of a shutdown. */
+typedef struct tn_ShutdownReport {
+    /** sizeof(tn_ShutdownReport), set by the caller. */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Objects that were not released. */
+    uint32_t leaks;
+    /** Recordings that were neither submitted nor released. */
+    uint32_t open_recordings;
+    /** The GPU did not finish within the timeout frames.shutdown_timeout. */
+    tn_Bool timed_out;
+    /** The device is lost. */
+    tn_Bool is_lost;
+    /** Nanoseconds of waiting for the GPU. */
+    uint64_t waited_ns;
+} tn_ShutdownReport;
+
+/** The text that tn_gpu_report returns. */
+typedef uint32_t tn_Report;
+enum {
+    /** Counters, quickly. */
+    TN_REPORT_STATS = 0,
+    /** Budget and usage of each memory heap, quickly. */
+    TN_REPORT_MEMORY = 1,
+    /** Every object, in time proportional to their number. */
+    TN_REPORT_ALL = 2,
+    /** Every setting with its value. */
+    TN_REPORT_SETTINGS = 3
+};
+
+/** The uses of a resource, for its whole life. Bits. */
+typedef uint32_t tn_Usage;
+enum {
+    /** Vertex buffer. */
+    TN_USAGE_VERTEX = 1 << 0,
+    /** Index buffer. */
+    TN_USAGE_INDEX = 1 << 1,
+    /** Constant (uniform) buffer. */
+    TN_USAGE_CONSTANT = 1 << 2,
+    /** Read by shaders. */
+    TN_USAGE_SHADER_READ = 1 << 3,
+    /** Read and written by shaders. */
+    TN_USAGE_UNORDERED_ACCESS = 1 << 4,
+    /** Arguments of indirect draws and dispatches. */
+    TN_USAGE_INDIRECT = 1 << 5,
+    /** Acceleration structure. */
+    TN_USAGE_ACCELERATION_STRUCTURE = 1 << 6,
+    /** Source of copies. */
+    TN_USAGE_COPY_SRC = 1 << 7,
+    /** Destination of copies. */
+    TN_USAGE_COPY_DST = 1 << 8,
+    /** Colour render target. Textures only. */
+    TN_USAGE_RENDER_TARGET = 1 << 9,
+    /** Depth-stencil target. Textures only. */
+    TN_USAGE_DEPTH_STENCIL = 1 << 10,
+    /** Image of a swap chain. */
+    TN_USAGE_PRESENT = 1 << 11,
+    /** Shader records of ray dispatches. */
+    TN_USAGE_SHADER_BINDING_TABLE = 1 << 12,
+    /** Input attachment. Textures only, on Vulkan only. */
+    TN_USAGE_INPUT_ATTACHMENT = 1 << 13,
+    /** A target whose contents never leave the render pass. Textures only. */
+    TN_USAGE_TRANSIENT_ATTACHMENT = 1 << 14,
+    /** Memory shared with other devices or processes. */
+    TN_USAGE_SHARED = 1 << 15,
+    /** Texels written by the CPU in place. */
+    TN_USAGE_CPU_WRITE = 1 << 16,
+    /** Beside TN_USAGE_SHARED: with another driver or GPU. */
+    TN_USAGE_SHARED_ACROSS_DRIVERS = 1 << 17,
+    /** Used by queues of all families without transfers of ownership. */
+    TN_USAGE_ALL_QUEUES = 1 << 18,
+    /** Owned by one queue family at a time. */
+    TN_USAGE_EXCLUSIVE = 1 << 19
+};
+
+/** The use of a resource at one point of a queue's work. Bits; read states combine, a write state stands alone. */
+typedef uint32_t tn_State;
+enum {
+    /** No particular use. */
+    TN_STATE_COMMON = 0,
+    /** Read as vertices or constants. */
+    TN_STATE_VERTEX_OR_CONSTANT = 1 << 0,
+    /** Read as indices. */
+    TN_STATE_INDEX = 1 << 1,
+    /** Read by pixel (fragment) shaders. */
+    TN_STATE_PIXEL_SHADER = 1 << 2,
+    /** Read by other shaders. */
+    TN_STATE_NON_PIXEL_SHADER = 1 << 3,
+    /** Read as indirect arguments. */
+    TN_STATE_INDIRECT = 1 << 4,
+    /** Source of a copy. */
+    TN_STATE_COPY_SRC = 1 << 5,
+    /** Source of a multisample resolve. */
+    TN_STATE_RESOLVE_SRC = 1 << 6,
+    /** Depth-stencil, read only. */
+    TN_STATE_DEPTH_READ = 1 << 7,
+    /** Acceleration structure. */
+    TN_STATE_ACCELERATION_STRUCTURE = 1 << 8,
+    /** Read and written by shaders. Write state. */
+    TN_STATE_UNORDERED_ACCESS = 1 << 9,
+    /** Colour render target. Write state. */
+    TN_STATE_RENDER_TARGET = 1 << 10,
+    /** Depth-stencil, written. Write state. */
+    TN_STATE_DEPTH_WRITE = 1 << 11,
+    /** Destination of a copy. Write state. */
+    TN_STATE_COPY_DST = 1 << 12,
+    /** Destination of a multisample resolve. Write state. */
+    TN_STATE_RESOLVE_DST = 1 << 13,
+    /** Image of a swap chain, between present and acquire. */
+    TN_STATE_PRESENT = 1 << 14
+};
+
+/** The access of CPU and GPU to the memory of a buffer. */
+typedef uint32_t tn_Memory;
+enum {
+    /** The GPU alone. */
+    TN_MEMORY_GPU_ONLY = 0,
+    /** Written by the CPU, read by the GPU. */
+    TN_MEMORY_UPLOAD = 1,
+    /** Written by the GPU, read by the CPU. */
+    TN_MEMORY_READBACK = 2,
+    /** As TN_MEMORY_UPLOAD, in device-local memory where that is possible. */
+    TN_MEMORY_GPU_UPLOAD = 3
+};
+
+/** The order in which resources leave video memory under pressure. */
+typedef uint32_t tn_Priority;
+enum {
+    /** By the usage. */
+    TN_PRIORITY_BY_USAGE = 0,
+    /** The first to leave. */
+    TN_PRIORITY_LOW = 1,
+    /** As most resources. */
+    TN_PRIORITY_NORMAL = 2,
+    /** The last to leave. */
+    TN_PRIORITY_HIGH = 3
+};
+
+/** What may be done when memory is short. Bits. */
+typedef uint32_t tn_Allocation;
+enum {
+    /** Not beyond the budget that the operating system grants. */
+    TN_ALLOCATION_WITHIN_BUDGET = 1 << 0,
+    /** Only memory local to the GPU. */
+    TN_ALLOCATION_DEVICE_LOCAL_ONLY = 1 << 1,
+    /** Only free ranges of existing blocks. */
+    TN_ALLOCATION_NEVER_ALLOCATE = 1 << 2,
+    /** Without a wait for the GPU. */
+    TN_ALLOCATION_NEVER_WAIT = 1 << 3,
+    /** Of tn_BufferDesc.flags: an API object of its own. */
+    TN_RESOURCE_OWN = 1 << 0,
+    /** Of flags of resources: it may be evicted while nothing uses it. */
+    TN_RESOURCE_EVICTABLE = 1 << 1
+};
+
+/** A buffer. */
+typedef struct tn_BufferDesc {
+    /** sizeof(tn_BufferDesc). */
+    uint32_t struct_size;
+    /** TN_RESOURCE_.... */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Bytes. */
+    uint64_t size;
+    /** TN_USAGE_.... */
+    tn_Usage usage;
+    /** TN_MEMORY_.... */
+    tn_Memory memory;
+    /** The alignment in bytes, beyond that of the usage; 0: no more. */
+    uint64_t alignment;
+    /** The offset becomes a multiple of it, so that shaders can index elements; 0: no constraint. */
+    uint32_t stride;
+    /** TN_ALLOCATION_.... */
+    tn_Allocation allocation;
+    /** TN_PRIORITY_.... */
+    tn_Priority priority;
+    /** 0. */
+    uint32_t reserved;
+    /** The name in debuggers, messages and reports. */
+    tn_Str name;
+    /** A group in statistics. */
+    tn_Str tag;
+    /** The initial contents from the first byte on; null: none. Copied before the call returns. */
+    const void* data;
+    /** Bytes of data. */
+    size_t data_size;
+} tn_BufferDesc;
+
+/** A texel format. No device has all: see tn_gpu_supports_format. */
+typedef uint32_t tn_Format;
+enum {
+    /** None. */
+    TN_FORMAT_UNKNOWN = 0,
+    /** One 8-bit channel, unsigned, from 0 to 1. */
+    TN_FORMAT_R8_UNORM = 1,
+    /** One 8-bit channel, signed, from -1 to 1. */
+    TN_FORMAT_R8_SNORM = 2,
+    /** One 8-bit channel, unsigned integers. */
+    TN_FORMAT_R8_UINT = 3,
+    /** One 8-bit channel, signed integers. */
+    TN_FORMAT_R8_SINT = 4,
+    /** Two 8-bit channels, unsigned, from 0 to 1. */
+    TN_FORMAT_RG8_UNORM = 5,
+    /** Two 8-bit channels, signed, from -1 to 1. */
+    TN_FORMAT_RG8_SNORM = 6,
+    /** Two 8-bit channels, unsigned integers. */
+    TN_FORMAT_RG8_UINT = 7,
+    /** Two 8-bit channels, signed integers. */
+    TN_FORMAT_RG8_SINT = 8,
+    /** Four 8-bit channels, unsigned, from 0 to 1. */
+    TN_FORMAT_RGBA8_UNORM = 9,
+    /** Four 8-bit channels, sRGB. */
+    TN_FORMAT_RGBA8_SRGB = 10,
+    /** Four 8-bit channels, signed, from -1 to 1. */
+    TN_FORMAT_RGBA8_SNORM = 11,
+    /** Four 8-bit channels, unsigned integers. */
+    TN_FORMAT_RGBA8_UINT = 12,
+    /** Four 8-bit channels, signed integers. */
+    TN_FORMAT_RGBA8_SINT = 13,
+    /** Four 8-bit channels, blue first. */
+    TN_FORMAT_BGRA8_UNORM = 14,
+    /** Four 8-bit channels, blue first, sRGB. */
+    TN_FORMAT_BGRA8_SRGB = 15,
+    /** 16 bits: 5 for blue (the lowest), 6 for green, 5 for red. */
+    TN_FORMAT_B5G6R5_UNORM = 16,
+    /** 16 bits: 5 for blue (the lowest), green and red each, 1 for alpha. */
+    TN_FORMAT_BGR5A1_UNORM = 17,
+    /** 10-bit colour, 2-bit alpha. */
+    TN_FORMAT_RGB10A2_UNORM = 18,
+    /** 10-bit colour, 2-bit alpha, unsigned integers. */
+    TN_FORMAT_RGB10A2_UINT = 19,
+    /** Packed floating-point colour without alpha. */
+    TN_FORMAT_R11G11B10_FLOAT = 20,
+    /** Floating-point colour without alpha: 9 bits each and one exponent of 5 bits. Shaders only read it. */
+    TN_FORMAT_RGB9E5_FLOAT = 21,
+    /** One 16-bit channel, unsigned, from 0 to 1. */
+    TN_FORMAT_R16_UNORM = 22,
+    /** One 16-bit channel, signed, from -1 to 1. */
+    TN_FORMAT_R16_SNORM = 23,
+    /** One 16-bit channel, unsigned integers. */
+    TN_FORMAT_R16_UINT = 24,
+    /** One 16-bit channel, signed integers. */
+    TN_FORMAT_R16_SINT = 25,
+    /** One half float. */
+    TN_FORMAT_R16_FLOAT = 26,
+    /** Two 16-bit channels, unsigned, from 0 to 1. */
+    TN_FORMAT_RG16_UNORM = 27,
+    /** Two 16-bit channels, signed, from -1 to 1. */
+    TN_FORMAT_RG16_SNORM = 28,
+    /** Two 16-bit channels, unsigned integers. */
+    TN_FORMAT_RG16_UINT = 29,
+    /** Two 16-bit channels, signed integers. */
+    TN_FORMAT_RG16_SINT = 30,
+    /** Two half floats. */
+    TN_FORMAT_RG16_FLOAT = 31,
+    /** Four 16-bit channels, unsigned, from 0 to 1. */
+    TN_FORMAT_RGBA16_UNORM = 32,
+    /** Four 16-bit channels, signed, from -1 to 1. */
+    TN_FORMAT_RGBA16_SNORM = 33,
+    /** Four 16-bit channels, unsigned integers. */
+    TN_FORMAT_RGBA16_UINT = 34,
+    /** Four 16-bit channels, signed integers. */
+    TN_FORMAT_RGBA16_SINT = 35,
+    /** Four half floats. */
+    TN_FORMAT_RGBA16_FLOAT = 36,
+    /** One 32-bit unsigned integer. */
+    TN_FORMAT_R32_UINT = 37,
+    /** One 32-bit signed integer. */
+    TN_FORMAT_R32_SINT = 38,
+    /** One float. */
+    TN_FORMAT_R32_FLOAT = 39,
+    /** Two 32-bit unsigned integers. */
+    TN_FORMAT_RG32_UINT = 40,
+    /** Two 32-bit signed integers. */
+    TN_FORMAT_RG32_SINT = 41,
+    /** Two floats. */
+    TN_FORMAT_RG32_FLOAT = 42,
+    /** Four 32-bit unsigned integers. */
+    TN_FORMAT_RGBA32_UINT = 43,
+    /** Four 32-bit signed integers. */
+    TN_FORMAT_RGBA32_SINT = 44,
+    /** Four floats. */
+    TN_FORMAT_RGBA32_FLOAT = 45,
+    /** 16-bit depth. */
+    TN_FORMAT_D16_UNORM = 46,
+    /** 24-bit depth, 8-bit stencil. Not every device has it: see tn_gpu_supports_format. */
+    TN_FORMAT_D24_UNORM_S8_UINT = 47,
+    /** Float depth. */
+    TN_FORMAT_D32_FLOAT = 48,
+    /** Float depth, 8-bit stencil. */
+    TN_FORMAT_D32_FLOAT_S8_UINT = 49,
+    /** BC1: colour, 1-bit alpha. */
+    TN_FORMAT_BC1_UNORM = 50,
+    /** BC1: colour, 1-bit alpha, sRGB. */
+    TN_FORMAT_BC1_SRGB = 51,
+    /** BC2: colour, 4-bit alpha. */
+    TN_FORMAT_BC2_UNORM = 52,
+    /** BC2: colour, 4-bit alpha, sRGB. */
+    TN_FORMAT_BC2_SRGB = 53,
+    /** BC3: colour, smooth alpha. */
+    TN_FORMAT_BC3_UNORM = 54,
+    /** BC3: colour, smooth alpha, sRGB. */
+    TN_FORMAT_BC3_SRGB = 55,
+    /** BC4: one channel, from 0 to 1. */
+    TN_FORMAT_BC4_UNORM = 56,
+    /** BC4: one channel, from -1 to 1. */
+    TN_FORMAT_BC4_SNORM = 57,
+    /** BC5: two channels, from 0 to 1. */
+    TN_FORMAT_BC5_UNORM = 58,
+    /** BC5: two channels, from -1 to 1. */
+    TN_FORMAT_BC5_SNORM = 59,
+    /** BC6H: half-float colour, never negative. */
+    TN_FORMAT_BC6H_UFLOAT = 60,
+    /** BC6H: half-float colour, signed. */
+    TN_FORMAT_BC6H_SFLOAT = 61,
+    /** BC7: colour and alpha of high quality. */
+    TN_FORMAT_BC7_UNORM = 62,
+    /** BC7: colour and alpha of high quality, sRGB. */
+    TN_FORMAT_BC7_SRGB = 63,
+    /** ETC2: colour. */
+    TN_FORMAT_ETC2_RGB8_UNORM = 64,
+    /** ETC2: colour, sRGB. */
+    TN_FORMAT_ETC2_RGB8_SRGB = 65,
+    /** ETC2: colour, 1-bit alpha. */
+    TN_FORMAT_ETC2_RGB8A1_UNORM = 66,
+    /** ETC2: colour, 1-bit alpha, sRGB. */
+    TN_FORMAT_ETC2_RGB8A1_SRGB = 67,
+    /** ETC2: colour, alpha. */
+    TN_FORMAT_ETC2_RGBA8_UNORM = 68,
+    /** ETC2: colour, alpha, sRGB. */
+    TN_FORMAT_ETC2_RGBA8_SRGB = 69,
+    /** EAC: one channel, from 0 to 1. */
+    TN_FORMAT_EAC_R11_UNORM = 70,
+    /** EAC: one channel, from -1 to 1. */
+    TN_FORMAT_EAC_R11_SNORM = 71,
+    /** EAC: two channels, from 0 to 1. */
+    TN_FORMAT_EAC_RG11_UNORM = 72,
+    /** EAC: two channels, from -1 to 1. */
+    TN_FORMAT_EAC_RG11_SNORM = 73,
+    /** ASTC: blocks of 4 by 4 texels. */
+    TN_FORMAT_ASTC_4X4_UNORM = 74,
+    /** ASTC: blocks of 4 by 4 texels, sRGB. */
+    TN_FORMAT_ASTC_4X4_SRGB = 75,
+    /** ASTC: blocks of 5 by 4 texels. */
+    TN_FORMAT_ASTC_5X4_UNORM = 76,
+    /** ASTC: blocks of 5 by 4 texels, sRGB. */
+    TN_FORMAT_ASTC_5X4_SRGB = 77,
+    /** ASTC: blocks of 5 by 5 texels. */
+    TN_FORMAT_ASTC_5X5_UNORM = 78,
+    /** ASTC: blocks of 5 by 5 texels, sRGB. */
+    TN_FORMAT_ASTC_5X5_SRGB = 79,
+    /** ASTC: blocks of 6 by 5 texels. */
+    TN_FORMAT_ASTC_6X5_UNORM = 80,
+    /** ASTC: blocks of 6 by 5 texels, sRGB. */
+    TN_FORMAT_ASTC_6X5_SRGB = 81,
+    /** ASTC: blocks of 6 by 6 texels. */
+    TN_FORMAT_ASTC_6X6_UNORM = 82,
+    /** ASTC: blocks of 6 by 6 texels, sRGB. */
+    TN_FORMAT_ASTC_6X6_SRGB = 83,
+    /** ASTC: blocks of 8 by 5 texels. */
+    TN_FORMAT_ASTC_8X5_UNORM = 84,
+    /** ASTC: blocks of 8 by 5 texels, sRGB. */
+    TN_FORMAT_ASTC_8X5_SRGB = 85,
+    /** ASTC: blocks of 8 by 6 texels. */
+    TN_FORMAT_ASTC_8X6_UNORM = 86,
+    /** ASTC: blocks of 8 by 6 texels, sRGB. */
+    TN_FORMAT_ASTC_8X6_SRGB = 87,
+    /** ASTC: blocks of 8 by 8 texels. */
+    TN_FORMAT_ASTC_8X8_UNORM = 88,
+    /** ASTC: blocks of 8 by 8 texels, sRGB. */
+    TN_FORMAT_ASTC_8X8_SRGB = 89,
+    /** ASTC: blocks of 10 by 5 texels. */
+    TN_FORMAT_ASTC_10X5_UNORM = 90,
+    /** ASTC: blocks of 10 by 5 texels, sRGB. */
+    TN_FORMAT_ASTC_10X5_SRGB = 91,
+    /** ASTC: blocks of 10 by 6 texels. */
+    TN_FORMAT_ASTC_10X6_UNORM = 92,
+    /** ASTC: blocks of 10 by 6 texels, sRGB. */
+    TN_FORMAT_ASTC_10X6_SRGB = 93,
+    /** ASTC: blocks of 10 by 8 texels. */
+    TN_FORMAT_ASTC_10X8_UNORM = 94,
+    /** ASTC: blocks of 10 by 8 texels, sRGB. */
+    TN_FORMAT_ASTC_10X8_SRGB = 95,
+    /** ASTC: blocks of 10 by 10 texels. */
+    TN_FORMAT_ASTC_10X10_UNORM = 96,
+    /** ASTC: blocks of 10 by 10 texels, sRGB. */
+    TN_FORMAT_ASTC_10X10_SRGB = 97,
+    /** ASTC: blocks of 12 by 10 texels. */
+    TN_FORMAT_ASTC_12X10_UNORM = 98,
+    /** ASTC: blocks of 12 by 10 texels, sRGB. */
+    TN_FORMAT_ASTC_12X10_SRGB = 99,
+    /** ASTC: blocks of 12 by 12 texels. */
+    TN_FORMAT_ASTC_12X12_UNORM = 100,
+    /** ASTC: blocks of 12 by 12 texels, sRGB. */
+    TN_FORMAT_ASTC_12X12_SRGB = 101
+};
+
+/** The dimension of a texture. */
+typedef uint32_t tn_Dimension;
+enum {
+    /** Two dimensions. */
+    TN_DIMENSION_2D = 0,
+    /** Three dimensions. */
+    TN_DIMENSION_3D = 1
+};
+
+/** A plane of a texel format. */
+typedef uint32_t tn_Plane;
+enum {
+    /** Colour or depth. */
+    TN_PLANE_FIRST = 0,
+    /** Stencil. */
+    TN_PLANE_STENCIL = 1
+};
+
+/** The kind of an optimised clear value. */
+typedef uint32_t tn_ClearKind;
+enum {
+    /** None. */
+    TN_CLEAR_NONE = 0,
+    /** A colour. */
+    TN_CLEAR_COLOR = 1,
+    /** Depth and stencil. */
+    TN_CLEAR_DEPTH_STENCIL = 2
+};
+
+/** An optimised clear value. */
+typedef struct tn_ClearValue {
+    /** TN_CLEAR_.... */
+    tn_ClearKind kind;
+    /** The stencil value, 0 to 255. */
+    uint32_t stencil;
+    /** The colour. */
+    float color[4];
+    /** The depth. */
+    float depth;
+    /** 0. */
+    uint32_t reserved;
+} tn_ClearValue;
+
+/** Texels of the program, of one subresource or region. */
+typedef struct tn_Texels {
+    /** The first byte. */
+    const void* data;
+    /** Bytes. */
+    size_t size;
+    /** Bytes from one row of blocks to the next; 0: rows follow each other. */
+    uint64_t row_pitch;
+    /** Rows from one slice to the next; 0: slices follow each other. */
+    uint32_t rows;
+    /** 0. */
+    uint32_t reserved;
+} tn_Texels;
+
+/** A texture. */
+typedef struct tn_TextureDesc {
+    /** sizeof(tn_TextureDesc). */
+    uint32_t struct_size;
+    /** TN_RESOURCE_EVICTABLE. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** TN_DIMENSION_.... */
+    tn_Dimension dimension;
+    /** TN_FORMAT_.... */
+    tn_Format format;
+    /** Texels. */
+    uint32_t width;
+    /** Texels. */
+    uint32_t height;
+    /** Slices of three dimensions, array layers of two; 0: 1. */
+    uint32_t depth_or_layers;
+    /** 0: 1. */
+    uint32_t mips;
+    /** 0: 1. */
+    uint32_t samples;
+    /** TN_USAGE_.... */
+    tn_Usage usage;
+    /** TN_ALLOCATION_.... */
+    tn_Allocation allocation;
+    /** TN_PRIORITY_.... */
+    tn_Priority priority;
+    /** The optimised clear value. */
+    tn_ClearValue clear;
+    /** Other formats of views. */
+    const tn_Format* view_formats;
+    /** Formats. */
+    size_t view_format_count;
+    /** The name in debuggers, messages and reports. */
+    tn_Str name;
+    /** A group in statistics. */
+    tn_Str tag;
+    /** The initial contents: all subresources, the mips of the first layer first; null: none. Copied before the call returns. */
+    const tn_Texels* data;
+    /** Subresources of data. */
+    size_t data_count;
+} tn_TextureDesc;
+
+/** A part of one subresource of a texture. */
+typedef struct tn_TextureRegion {
+    /** The mip. */
+    uint32_t mip;
+    /** The array layer. */
+    uint32_t layer;
+    /** TN_PLANE_.... */
+    tn_Plane plane;
+    /** The first texel. */
+    uint32_t origin[3];
+    /** Texels; all zero: from the origin to the end of the mip. */
+    uint32_t extent[3];
+    /** 0. */
+    uint32_t reserved;
+} tn_TextureRegion;
+
+/** The place of a resource, view or constants. */
+typedef struct tn_Place {
+    /** The object of the API; of a small buffer one that it shares with others. */
+    tn_Native object;
+    /** The first byte in that object. */
+    uint64_t offset;
+    /** Bytes. */
+    uint64_t size;
+    /** The address for the GPU; 0: none. */
+    uint64_t gpu_address;
+    /** The bytes for the CPU; null: not mapped, or only by tn_buffer_write and tn_buffer_read, as on the simulated device. */
+    void* mapped;
+} tn_Place;
+
+/** The access of shaders to a buffer. */
+typedef uint32_t tn_BufferAccess;
+enum {
+    /** Constants. */
+    TN_BUFFER_CONSTANTS = 0,
+    /** Bytes, read. */
+    TN_BUFFER_RAW = 1,
+    /** Bytes, read and written. */
+    TN_BUFFER_RAW_WRITABLE = 2,
+    /** Structures of stride bytes, read. */
+    TN_BUFFER_STRUCTURED = 3,
+    /** Structures of stride bytes, read and written. */
+    TN_BUFFER_STRUCTURED_WRITABLE = 4,
+    /** Texels of format, read. */
+    TN_BUFFER_TYPED = 5,
+    /** Texels of format, read and written. */
+    TN_BUFFER_TYPED_WRITABLE = 6
+};
+
+/** The access to a texture. */
+typedef uint32_t tn_TextureAccess;
+enum {
+    /** Sampled by shaders. */
+    TN_TEXTURE_SAMPLED = 0,
+    /** Read and written by shaders. */
+    TN_TEXTURE_STORAGE = 1,
+    /** Render target. */
+    TN_TEXTURE_RENDER_TARGET = 2,
+    /** Depth-stencil target. */
+    TN_TEXTURE_DEPTH_STENCIL = 3,
+    /** Depth-stencil, read only. */
+    TN_TEXTURE_DEPTH_READ_ONLY = 4,
+    /** Input attachment. */
+    TN_TEXTURE_INPUT_ATTACHMENT = 5
+};
+
+/** The shape of a texture view. */
+typedef uint32_t tn_ViewShape;
+enum {
+    /** By the texture. */
+    TN_SHAPE_OF_TEXTURE = 0,
+    /** One layer. */
+    TN_SHAPE_2D = 1,
+    /** Layers. */
+    TN_SHAPE_2D_ARRAY = 2,
+    /** A cube of six layers. */
+    TN_SHAPE_CUBE = 3,
+    /** Cubes. */
+    TN_SHAPE_CUBE_ARRAY = 4,
+    /** Three dimensions. */
+    TN_SHAPE_3D = 5
+};
+
+/** A view of a buffer. */
+typedef struct tn_BufferViewDesc {
+    /** sizeof(tn_BufferViewDesc). */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** TN_BUFFER_.... */
+    tn_BufferAccess access;
+    /** Bytes of a structure. */
+    uint32_t stride;
+    /** The format of texels. */
+    tn_Format format;
+    /** 0. */
+    uint32_t reserved;
+    /** The first byte. */
+    uint64_t offset;
+    /** Bytes; 0: to the end of the buffer. */
+    uint64_t size;
+    /** The name in messages and reports. */
+    tn_Str name;
+} tn_BufferViewDesc;
+
+/** A view of a texture. */
+typedef struct tn_TextureViewDesc {
+    /** sizeof(tn_TextureViewDesc). */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** TN_TEXTURE_.... */
+    tn_TextureAccess access;
+    /** TN_SHAPE_.... */
+    tn_ViewShape shape;
+    /** TN_FORMAT_UNKNOWN: the texture's. */
+    tn_Format format;
+    /** TN_PLANE_.... */
+    tn_Plane plane;
+    /** The first mip. */
+    uint32_t first_mip;
+    /** Mips; 0: the rest. */
+    uint32_t mips;
+    /** The first array layer. */
+    uint32_t first_layer;
+    /** Array layers; 0: the rest. */
+    uint32_t layers;
+    /** The name in messages and reports. */
+    tn_Str name;
+} tn_TextureViewDesc;
+
+/** A resource and the state in which the next commands use it. */
+typedef struct tn_Use {
+    /** A tn_Buffer or tn_Texture. */
+    void* resource;
+    /** TN_STATE_.... */
+    tn_State state;
+    /** The number of one subresource (mips of the first layer first), or TN_ALL. */
+    uint32_t subresource;
+} tn_Use;
+
+/** A copy between two resources; which fields count depends on the types of both. */
+typedef struct tn_Copy {
+    /** The source, a tn_Buffer or tn_Texture. */
+    void* src;
+    /** The destination, a tn_Buffer or tn_Texture. */
+    void* dst;
+    /** The first byte, where the source is a buffer. */
+    uint64_t src_offset;
+    /** The first byte, where the destination is a buffer. */
+    uint64_t dst_offset;
+    /** Bytes, between two buffers. */
+    uint64_t size;
+    /** Bytes from row to row in the buffer, between buffer and texture. */
+    uint64_t row_pitch;
+    /** Rows from slice to slice in the buffer, between buffer and texture; 0: those of the region. */
+    uint32_t rows;
+    /** The subresource, between two textures; TN_ALL for all. */
+    uint32_t subresource;
+    /** The part of the texture, between buffer and texture. */
+    tn_TextureRegion region;
+} tn_Copy;
+
+/** Bytes of a buffer, or texels of a texture. */
+typedef struct tn_Part {
+    /** A tn_Buffer or tn_Texture. */
+    void* resource;
+    /** The first byte of a buffer. */
+    uint64_t offset;
+    /** Bytes of a buffer; for uploads, those of the texels decide. */
+    uint64_t size;
+    /** The part of a texture. */
+    tn_TextureRegion region;
+} tn_Part;
+
+/** The version of the binary interface of the library. Compare it with TN_ABI_VERSION before anything else. */
+TN_API uint32_t TN_CALL tn_abi_version(void);
+
+/** 1 for backends in this library. */
+TN_API tn_Bool TN_CALL tn_has_backend(tn_Backend backend);
+
+/** The text of this thread's last error, with the numbers and the remedy; it ends with NUL. Valid until this thread's next
+ * error. Success does not change it.
+ */
+TN_API tn_Str TN_CALL tn_last_error(void);
+
+/** The name of a status, such as TN_ERROR_STATE; it ends with NUL, and is never freed. */
+TN_API tn_Str TN_CALL tn_status_name(tn_Status status);
+
+/** Sends the log lines of the process up to a level to a callback, which is called on any thread. Once, and for good.
+ *
+ * Errors: TN_ERROR_BUSY where a log is already set, also by Rust code of a program that has tenure as a static library;
+ * TN_ERROR_POINTER, TN_ERROR_ENUM.
+ */
+TN_API tn_Status TN_CALL tn_set_log(tn_LogLevel most, tn_LogFn log, void* user);
+
+/** The text; valid until the release of its handle. Empty for an invalid handle. */
+TN_API tn_Str TN_CALL tn_text(tn_Text* text);
+
+/** Creates a simulated device, for tests: a GPU in software that finds use after free, missing barriers and races between
+ * queues. desc may be null.
+ *
+ * Errors: TN_ERROR_CREATE_DEVICE for an unknown profile, with the names of all.
+ */
+TN_API tn_Status TN_CALL tn_device_create_sim(const tn_SimDesc* desc, tn_Device** out);
+
+/** Completes all submissions of a simulated device. TN_NOT_READY where some wait for others that were never made.
+ *
+ * Errors: TN_ERROR_FOREIGN for a device of another backend.
+ */
+TN_API tn_Status TN_CALL tn_sim_run(tn_Device* device);
+
+/** The hazards that a simulated device has found, and the objects that were not destroyed, one a line. TN_OK: none, and
+ * *out is null; TN_NOT_READY: see *out. Call it after the release of everything else.
+ *
+ * Errors: TN_ERROR_FOREIGN for a device of another backend.
+ */
+TN_API tn_Status TN_CALL tn_sim_findings(tn_Device* device, tn_Text** out);
+
+/** The properties of a device. */
+TN_API tn_Status TN_CALL tn_device_properties(tn_Device* device, tn_DeviceProperties* out);
+
+/** Creates the manager of a device, which can have one at a time. desc may be null for the defaults. The manager keeps the
+ * device: its handle can be released.
+ *
+ * Errors: TN_ERROR_DEVICE_IN_USE; TN_ERROR_CONFIG for a setting that is unknown or out of range; TN_ERROR_CONTRACT.
+ */
+TN_API tn_Status TN_CALL tn_gpu_create(tn_Device* device, const tn_GpuDesc* desc, tn_Gpu** out);
+
+/** Waits for the GPU, for a bounded time, releases everything and reports the rest. TN_OK: nothing. TN_NOT_READY: see
+ * *out and *text, each may be null; without room for it, the text is a warning in the log. After that the manager creates
+ * nothing more; handles that are left stay valid, and can be released. A second call reports the rest.
+ */
+TN_API tn_Status TN_CALL tn_gpu_shutdown(tn_Gpu* gpu, tn_ShutdownReport* out, tn_Text** text);
+
+/** The sync point of all submissions so far. */
+TN_API tn_Status TN_CALL tn_gpu_submitted(tn_Gpu* gpu, tn_SyncPoint* out);
+
+/** The sync point of all submissions that the GPU has completed. Never blocks.
+ *
+ * Errors: TN_ERROR_DEVICE_LOST.
+ */
+TN_API tn_Status TN_CALL tn_gpu_completed(tn_Gpu* gpu, tn_SyncPoint* out);
+
+/** Waits until a sync point is complete; TN_NOT_READY where it is not within the timeout. A timeout of 0 polls.
+ *
+ * Errors: TN_ERROR_NEVER_SUBMITTED for a sync point that would never be complete, TN_ERROR_FOREIGN for one of another
+ * manager, TN_ERROR_DEVICE_LOST.
+ */
+TN_API tn_Status TN_CALL tn_gpu_wait(tn_Gpu* gpu, const tn_SyncPoint* point, uint64_t timeout_ns);
+
+/** Submits pending uploads, and destroys released objects that the GPU has finished with. For programs without frames; the end
+ * of a frame does it, too.
+ *
+ * Errors: TN_ERROR_DEVICE_LOST, and those of pending uploads.
+ */
+TN_API tn_Status TN_CALL tn_gpu_reclaim(tn_Gpu* gpu);
+
+/** Gives idle memory back to the operating system at once, instead of after some frames. */
+TN_API tn_Status TN_CALL tn_gpu_trim(tn_Gpu* gpu);
+
+/** Limits the memory that the manager takes from a heap, in bytes; UINT64_MAX: no limit.
+ *
+ * Errors: TN_ERROR_DEVICE for a heap that the device does not have.
+ */
+TN_API tn_Status TN_CALL tn_gpu_set_memory_cap(tn_Gpu* gpu, uint32_t heap, uint64_t bytes);
+
+/** A report as JSON; sizes are in bytes.
+ *
+ * Errors: TN_ERROR_ENUM.
+ */
+TN_API tn_Status TN_CALL tn_gpu_report(tn_Gpu* gpu, tn_Report report, tn_Text** out);
+
+/** 1 where textures of this format can have these uses; 0 also for unknown values. */
+TN_API tn_Bool TN_CALL tn_gpu_supports_format(tn_Gpu* gpu, tn_Format format, tn_Usage usage);
+
+/** Begins a frame. Waits only while more frames are in flight than the setting frames.in_flight allows. A frame belongs to one
+ * thread at a time.
+ *
+ * Errors: TN_ERROR_TIMEOUT, TN_ERROR_TOO_MANY_FRAMES, TN_ERROR_SHUT_DOWN, TN_ERROR_DEVICE_LOST.
+ */
+TN_API tn_Status TN_CALL tn_frame_begin(tn_Gpu* gpu, tn_Frame** out);
+
+/** The number of a frame, from 1; 0 for an invalid handle. */
+TN_API uint64_t TN_CALL tn_frame_number(tn_Frame* frame);
+
+/** Ends a frame: pending uploads are submitted, and released objects are destroyed where the GPU has finished with them. The
+ * handle is over, whatever is returned, except for TN_ERROR_HANDLE, TN_ERROR_BUSY and TN_ERROR_CALLBACK.
+ *
+ * Errors: TN_ERROR_DEVICE_LOST, and those of pending uploads.
+ */
+TN_API tn_Status TN_CALL tn_frame_end(tn_Frame* frame);
+
+/** Keeps an object of the program until the handle is released, and the GPU cannot use it any more: by the rule for all handles.
+ * Then destroy is called once, at the end of a frame, in tn_gpu_reclaim, in tn_gpu_shutdown, or in a release after that.
+ *
+ * Errors: TN_ERROR_POINTER without destroy; TN_ERROR_TEXT. Then the object is still the caller's.
+ */
+TN_API tn_Status TN_CALL tn_gpu_defer(tn_Gpu* gpu, tn_Str name, tn_DestroyFn destroy, void* user, void* object,
+    tn_Deferred** out);
+
+/** Calls destroy once after a sync point is complete, which must cover all uses of the object. Null for point: after all
+ * submissions so far.
+ *
+ * Errors: TN_ERROR_NEVER_SUBMITTED, TN_ERROR_FOREIGN, TN_ERROR_POINTER. Then the object is still the caller's.
+ */
+TN_API tn_Status TN_CALL tn_gpu_release_after(tn_Gpu* gpu, const tn_SyncPoint* point, tn_DestroyFn destroy, void* user,
+    void* object);
+
+/** Ends a handle of any type. Its object is destroyed once no open recording and no GPU work can use it; this function does not
+ * wait, except for the last tn_Gpu of a manager, which waits for the GPU for a bounded time. Null does nothing. From any
+ * thread at any time; no other thread may use the same handle during or after the call. A recording that was not submitted is
+ * discarded, a frame ended.
+ *
+ * Errors: TN_ERROR_HANDLE for a handle that was released before, TN_ERROR_BUSY for a recording or frame that another thread uses.
+ */
+TN_API tn_Status TN_CALL tn_release(void* handle);
+
+/** The name of a buffer, texture, view or readback. Valid until its release; an empty text for other handles. */
+TN_API tn_Str TN_CALL tn_name(void* handle);
+
+/** The place of a buffer, texture or view: object, offset, size and address in one call. It stays until the release. Of a view
+ * of a texture the object is the VkImageView; of texels in a buffer the VkBufferView; of other bytes the VkBuffer, with
+ * offset and size. The simulated device has no objects for views: the offset is the index of the descriptor.
+ *
+ * Errors: TN_ERROR_POINTER, TN_ERROR_HANDLE.
+ */
+TN_API tn_Status TN_CALL tn_place(void* handle, tn_Place* out);
+
+/** Creates a buffer, with contents where the description has them.
+ *
+ * Errors: TN_ERROR_OUT_OF_MEMORY; TN_ERROR_DEVICE for a description that the device does not support; TN_ERROR_ENUM,
+ * TN_ERROR_STRUCT_SIZE, TN_ERROR_SHUT_DOWN, TN_ERROR_DEVICE_LOST; those of tn_upload for the contents.
+ */
+TN_API tn_Status TN_CALL tn_buffer_create(tn_Gpu* gpu, const tn_BufferDesc* desc, tn_Buffer** out);
+
+/** Writes bytes of a mapped buffer. The GPU must not use them at that time.
+ *
+ * Errors: TN_ERROR_NOT_MAPPED, TN_ERROR_OUT_OF_RANGE.
+ */
+TN_API tn_Status TN_CALL tn_buffer_write(tn_Buffer* buffer, uint64_t offset, const void* data, size_t size);
+
+/** Reads bytes of a mapped buffer. The GPU must not write them at that time.
+ *
+ * Errors: TN_ERROR_NOT_MAPPED, TN_ERROR_OUT_OF_RANGE.
+ */
+TN_API tn_Status TN_CALL tn_buffer_read(tn_Buffer* buffer, uint64_t offset, void* out, size_t size);
+
+/** Creates a texture, with contents where the description has them.
+ *
+ * Errors: as tn_buffer_create; TN_ERROR_WRONG_LENGTH for contents of another size.
+ */
+TN_API tn_Status TN_CALL tn_texture_create(tn_Gpu* gpu, const tn_TextureDesc* desc, tn_Texture** out);
+
+/** Creates a view of a buffer or texture: desc is a tn_BufferViewDesc or a tn_TextureViewDesc. The resource lives at least
+ * as long as the view.
+ *
+ * Errors: TN_ERROR_NO_DESCRIPTORS, TN_ERROR_FOREIGN, TN_ERROR_OUT_OF_RANGE; TN_ERROR_DEVICE for a description that
+ * does not suit the resource; TN_ERROR_ENUM, TN_ERROR_STRUCT_SIZE.
+ */
+TN_API tn_Status TN_CALL tn_view_create(tn_Gpu* gpu, void* resource, const void* desc, tn_View** out);
+
+/** Opens a recording on a queue, inside or outside of a frame. Objects released while it is open live until it is submitted
+ * and complete, or released. A recording belongs to one thread at a time.
+ *
+ * Errors: TN_ERROR_DEVICE for a queue that the device does not have; TN_ERROR_SHUT_DOWN, TN_ERROR_DEVICE_LOST,
+ * TN_ERROR_ENUM.
+ */
+TN_API tn_Status TN_CALL tn_recording_begin(tn_Gpu* gpu, tn_Queue queue, tn_Str name, tn_Recording** out);
+
+/** Submits a recording, after pending uploads. done may be null. The handle is over, whatever is returned, except for
+ * TN_ERROR_HANDLE, TN_ERROR_BUSY, TN_ERROR_POINTER and TN_ERROR_CALLBACK.
+ *
+ * Errors: TN_ERROR_QUERY, TN_ERROR_OUT_OF_MEMORY, TN_ERROR_DEVICE_LOST.
+ */
+TN_API tn_Status TN_CALL tn_recording_submit(tn_Recording* recording, tn_SyncPoint* done);
+
+/** Makes the submission of the recording wait on the GPU for a sync point.
+ *
+ * Errors: TN_ERROR_NEVER_SUBMITTED, TN_ERROR_FOREIGN.
+ */
+TN_API tn_Status TN_CALL tn_recording_wait_for(tn_Recording* recording, const tn_SyncPoint* point);
+
+/** The VkCommandBuffer of a recording, with the barriers for the uses so far recorded: ask for it after the uses, before the
+ * commands that need them. The simulated device has a number.
+ */
+TN_API tn_Status TN_CALL tn_recording_native(tn_Recording* recording, tn_Native* out);
+
+/** Says how the next commands use some resources: barriers follow from that. Those before an error count.
+ *
+ * Errors: TN_ERROR_STATE for a state that the usage or the queue does not allow; TN_ERROR_FIXED_STATE,
+ * TN_ERROR_FOREIGN, TN_ERROR_ENUM; TN_ERROR_HANDLE for other handles.
+ */
+TN_API tn_Status TN_CALL tn_recording_use(tn_Recording* recording, const tn_Use* uses, size_t count);
+
+/** Says that the contents of a texture, or of one subresource, are not needed any more: the next use may overwrite them.
+ *
+ * Errors: as tn_recording_use.
+ */
+TN_API tn_Status TN_CALL tn_recording_discard(tn_Recording* recording, tn_Texture* texture, uint32_t subresource);
+
+/** Records copies, with their barriers. Those before an error count.
+ *
+ * Errors: TN_ERROR_OUT_OF_RANGE, TN_ERROR_STATE, TN_ERROR_DEVICE, TN_ERROR_FOREIGN, TN_ERROR_ENUM; TN_ERROR_HANDLE
+ * for other handles.
+ */
+TN_API tn_Status TN_CALL tn_recording_copy(tn_Recording* recording, const tn_Copy* copies, size_t count);
+
+/** Copies constants to memory of the recording, aligned for constants. The place is over when the recording is submitted or
+ * released.
+ *
+ * Errors: TN_ERROR_OUT_OF_MEMORY; TN_ERROR_DEVICE for a size of 0, or more than a buffer can hold.
+ */
+TN_API tn_Status TN_CALL tn_recording_constants(tn_Recording* recording, const void* data, size_t size, tn_Place* out);
+
+/** Uploads bytes to a buffer, or texels to a texture. They are copied before the call returns; uploads are batched, and
+ * submitted before the next recording. out may be null. Later commands see them without any wait.
+ *
+ * Errors: TN_ERROR_OUT_OF_RANGE, TN_ERROR_STATE, TN_ERROR_FIXED_STATE, TN_ERROR_OUT_OF_MEMORY, TN_ERROR_FOREIGN,
+ * TN_ERROR_TIMEOUT, TN_ERROR_WRONG_LENGTH; TN_ERROR_HANDLE for other handles.
+ */
+TN_API tn_Status TN_CALL tn_upload(tn_Gpu* gpu, const tn_Part* part, const tn_Texels* data, tn_Upload** out);
+
+/** Submits the pending uploads. done may be null: the sync point that covers all uploads so far.
+ *
+ * Errors: TN_ERROR_DEVICE_LOST, TN_ERROR_OUT_OF_MEMORY, TN_ERROR_SHUT_DOWN.
+ */
+TN_API tn_Status TN_CALL tn_gpu_flush_uploads(tn_Gpu* gpu, tn_SyncPoint* done);
+
+/** Waits for an upload, which is submitted if it is pending; TN_NOT_READY where it is not complete within the timeout.
+ *
+ * Errors: TN_ERROR_FOREIGN, TN_ERROR_DEVICE_LOST, and the upload's own.
+ */
+TN_API tn_Status TN_CALL tn_upload_wait(tn_Gpu* gpu, tn_Upload* upload, uint64_t timeout_ns);
+
+/** Copies bytes of a buffer, or texels of a texture, to memory for the CPU. on is a tn_Recording, in which the copy is
+ * recorded, or a tn_Gpu, which submits it at once. Rows of texels follow each other without gaps.
+ *
+ * Errors: TN_ERROR_OUT_OF_RANGE, TN_ERROR_STATE, TN_ERROR_OUT_OF_MEMORY, TN_ERROR_FOREIGN; TN_ERROR_HANDLE for other
+ * handles.
+ */
+TN_API tn_Status TN_CALL tn_read_back(void* on, const tn_Part* part, tn_Readback** out);
+
+/** The size of a readback in bytes; 0 for an invalid handle. */
+TN_API uint64_t TN_CALL tn_readback_size(tn_Readback* readback);
+
+/** Waits for a readback and writes its bytes to out; TN_NOT_READY where it is not complete within the timeout. A timeout of
+ * 0 polls. It can be read again.
+ *
+ * Errors: TN_ERROR_WRONG_LENGTH unless size is tn_readback_size; TN_ERROR_DISCARDED where its recording was released
+ * and not submitted; TN_ERROR_DEVICE_LOST.
+ */
+TN_API tn_Status TN_CALL tn_readback_wait(tn_Readback* readback, uint64_t timeout_ns, void* out, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

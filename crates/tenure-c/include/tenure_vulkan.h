@@ -1,0 +1,91 @@
+/* tenure_vulkan.h: tenure on a Vulkan device of the program. Needs no header of Vulkan's, and suits it in any order.
+ *
+ * SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Written by `cargo xtask header` from the code of the crate tenure-c: edit that.
+ */
+#ifndef TENURE_VULKAN_H
+#define TENURE_VULKAN_H
+
+#include "tenure.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct VkInstance_T* VkInstance;
+typedef struct VkPhysicalDevice_T* VkPhysicalDevice;
+typedef struct VkDevice_T* VkDevice;
+typedef struct VkQueue_T* VkQueue;
+typedef void(TN_CALL* PFN_vkVoidFunction)(void);
+typedef PFN_vkVoidFunction(TN_CALL* PFN_vkGetInstanceProcAddr)(VkInstance pInstance, const char* pName);
+struct VkDeviceCreateInfo;
+
+/** The work of a queue. */
+typedef uint32_t tn_QueueKind;
+enum {
+    /** All that the family of the queue can do. */
+    TN_QUEUE_KIND_ALL = 0,
+    /** Everything. */
+    TN_QUEUE_KIND_GRAPHICS = 1,
+    /** Compute and copies. */
+    TN_QUEUE_KIND_COMPUTE = 2,
+    /** Copies. */
+    TN_QUEUE_KIND_COPY = 3
+};
+
+/** A queue that this library submits to. */
+typedef struct tn_VkQueue {
+    /** The queue. */
+    VkQueue queue;
+    /** Its family. */
+    uint32_t family;
+    /** TN_QUEUE_KIND_.... */
+    tn_QueueKind kind;
+} tn_VkQueue;
+
+/** A device that the program made, and how it was made. */
+typedef struct tn_VkDeviceDesc {
+    /** sizeof(tn_VkDeviceDesc). */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** vkGetInstanceProcAddr of the loader or layer that made the instance. */
+    PFN_vkGetInstanceProcAddr get_instance_proc_addr;
+    /** The instance. */
+    VkInstance instance;
+    /** The physical device. */
+    VkPhysicalDevice physical_device;
+    /** The device. */
+    VkDevice device;
+    /** The VkDeviceCreateInfo that the device was created with: extensions and features are read from it and its chain. */
+    const struct VkDeviceCreateInfo* create_info;
+    /** The queues to use, each once; the first of a family with graphics and compute. */
+    const tn_VkQueue* queues;
+    /** Queues. */
+    size_t queue_count;
+    /** The families of other queues of the program that use buffers of this library. */
+    const uint32_t* other_families;
+    /** Families. */
+    size_t other_family_count;
+    /** The version that the instance was created for, such as VK_API_VERSION_1_3. */
+    uint32_t api_version;
+    /** 0. */
+    uint32_t reserved;
+} tn_VkDeviceDesc;
+
+/** Wraps the Vulkan device of a program. What the program made stays its own: it must outlive the last object of this device and
+ * its manager, and tenure destroys none of it. The queues are used by this library alone. desc is not needed after the call.
+ *
+ * Errors: TN_ERROR_CREATE_DEVICE with the broken rule; TN_ERROR_POINTER for a handle or pointer that is null,
+ * TN_ERROR_ENUM, TN_ERROR_STRUCT_SIZE.
+ */
+TN_API tn_Status TN_CALL tn_device_from_vk(const tn_VkDeviceDesc* desc, tn_Device** out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

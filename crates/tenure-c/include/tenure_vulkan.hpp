@@ -1,0 +1,34 @@
+/* tenure_vulkan.hpp: tenure_vulkan.h for C++17 and later. Suits Vulkan's own header in any order, and needs none.
+ *
+ * SPDX-License-Identifier: MIT OR Apache-2.0
+ */
+#ifndef TENURE_VULKAN_HPP
+#define TENURE_VULKAN_HPP
+
+#include "tenure.hpp"
+#include "tenure_vulkan.h"
+
+#include <type_traits>
+
+namespace tn {
+
+/** Wraps the Vulkan device of the program. */
+inline Device device_from_vk(const tn_VkDeviceDesc& desc) {
+    tn_Device* device = nullptr;
+    check(tn_device_from_vk(&desc, &device));
+    return Device(device);
+}
+
+/** A Vulkan handle: vk<VkBuffer>(buffer.place().object). */
+template <class T>
+T vk(tn_Native native) noexcept {
+    if constexpr (std::is_pointer_v<T>) {
+        return reinterpret_cast<T>(static_cast<std::uintptr_t>(native));
+    } else {
+        return static_cast<T>(native);
+    }
+}
+
+}  // namespace tn
+
+#endif

@@ -1,0 +1,128 @@
+//! The one way into each function.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::callback::{self, ATTENTION, Attention, Inside};
+use crate::pointer::Text;
+use crate::types::*;
+
+impl Attention {
+    /// Runs the body of a function. Panics end here.
+    #[inline]
+    fn run(
+        &self,
+        is_allowed: fn(Inside) -> bool,
+        body: impl FnOnce() -> Result<tn_Status, Failure>,
+    ) -> tn_Status {
+        if !self.is_quiet()
+            && let Err(failure) = self.check(is_allowed)
+        {
+            return failed(failure);
+        }
+        let status = match catch_unwind(AssertUnwindSafe(body)) {
+            Ok(Ok(status)) => status,
+            Ok(Err(failure)) => failed(failure),
+            Err(panic) => self.panicked(panic),
+        };
+        if self.is_quiet() {
+            return status;
+        }
+        match catch_unwind(callback::settle) {
+            Ok(()) => status,
+            Err(panic) => self.panicked(panic),
+        }
+    }
+
+    #[cold]
+    fn check(&self, is_allowed: fn(Inside) -> bool) -> Result<(), Failure> {
+        let inside = callback::inside();
+        if !is_allowed(inside) {
+            let text = format!("this function must not be called inside {}", inside.name());
+            return Err(Failure::new(TN_ERROR_CALLBACK, text));
+        }
+        // Handles can still be released.
+        if self.has_panicked() && !is_allowed(Inside::Destroy) {
+            let text =
+                "an earlier call met a bug of tenure (TN_ERROR_PANIC): only handles can be released now";
+            return Err(Failure::new(TN_ERROR_PANIC, text));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn panicked(&self, panic: Box<dyn Any + Send>) -> tn_Status {
+        self.note_panic();
+        let message = panic.downcast::<String>().map_or_else(
+            |panic| panic.downcast_ref::<&str>().copied().unwrap_or("a panic without text").to_owned(),
+            |message| *message,
+        );
+        let text = format!("a bug of tenure, please report it: {message}");
+        failed(Failure::new(TN_ERROR_PANIC, text))
+    }
+}
+
+/// The body of a function that must not be called inside a callback.
+#[inline]
+pub(crate) fn call(body: impl FnOnce() -> Result<(), Failure>) -> tn_Status {
+    ATTENTION.run(|inside| inside == Inside::Nothing, || body().map(|()| TN_OK))
+}
+
+/// As [`call`], with the status of success.
+#[inline]
+pub(crate) fn call_status(body: impl FnOnce() -> Result<tn_Status, Failure>) -> tn_Status {
+    ATTENTION.run(|inside| inside == Inside::Nothing, body)
+}
+
+/// The body of a function that the callback of a deferred object may call.
+#[inline]
+pub(crate) fn call_to_release(body: impl FnOnce() -> Result<(), Failure>) -> tn_Status {
+    ATTENTION.run(|inside| inside != Inside::Log, || body().map(|()| TN_OK))
+}
+
+thread_local! {
+    /// The text of this thread's last error, with a NUL at its end.
+    static LAST_ERROR: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+#[cold]
+fn failed(failure: Failure) -> tn_Status {
+    let Failure { status, mut text } = failure;
+    text.push('\0');
+    // Fails only while the thread ends.
+    let _kept = LAST_ERROR.try_with(|last| *last.borrow_mut() = text);
+    status
+}
+
+/// The text of this thread's last error; empty without one.
+pub(crate) fn last_error() -> tn_Str {
+    let text = LAST_ERROR.try_with(|last| {
+        let last = last.borrow();
+        tn_Str { data: Text::lent(&last), size: last.len().saturating_sub(1) }
+    });
+    match text {
+        Ok(text) if text.size > 0 => text,
+        _ => tn_Str::of(""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::panic, reason = "the test is about panics")]
+
+    use super::{Attention, Inside, TN_ERROR_PANIC, TN_OK, last_error};
+
+    #[test]
+    fn panics_end_in_the_call_and_only_releases_work_after_that() {
+        let attention = Attention::new();
+        let plain: fn(Inside) -> bool = |inside| inside == Inside::Nothing;
+        let release: fn(Inside) -> bool = |inside| inside != Inside::Log;
+        assert_eq!(attention.run(plain, || Ok(TN_OK)), TN_OK);
+        assert_eq!(attention.run(plain, || panic!("table {}", 7)), TN_ERROR_PANIC);
+        assert!(last_error().text().is_ok_and(|text| text.contains("table 7")));
+        assert_eq!(attention.run(plain, || Ok(TN_OK)), TN_ERROR_PANIC);
+        assert!(last_error().text().is_ok_and(|text| text.contains("earlier call")));
+        assert_eq!(attention.run(release, || Ok(TN_OK)), TN_OK);
+    }
+}

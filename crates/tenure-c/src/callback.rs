@@ -1,0 +1,245 @@
+//! Callbacks of the program.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::c_void;
+use std::fmt::{self, Write as _};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use tracing::field::{Field, Visit};
+use tracing::span;
+
+use crate::slot::Ended;
+use crate::types::*;
+
+/// What calls must look at before anything else, in one number, so that the usual case is one comparison: callbacks that run
+/// and the objects that they have released, and whether a call has panicked.
+pub(crate) struct Attention(AtomicU32);
+
+const PANICKED: u32 = 1 << 31;
+
+impl Attention {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    /// A callback begins.
+    pub(crate) fn begin(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A callback is over.
+    pub(crate) fn end(&self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// No callback runs, none has released anything in a call that is not over, and no call has panicked.
+    #[inline]
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+
+    /// A call has panicked.
+    #[cold]
+    pub(crate) fn note_panic(&self) {
+        self.0.fetch_or(PANICKED, Ordering::Relaxed);
+    }
+
+    /// Whether a call has panicked.
+    pub(crate) fn has_panicked(&self) -> bool {
+        self.0.load(Ordering::Relaxed) & PANICKED != 0
+    }
+}
+
+/// Of the process.
+pub(crate) static ATTENTION: Attention = Attention::new();
+
+/// The callback in which a thread is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inside {
+    Nothing,
+    Destroy,
+    Log,
+}
+
+impl Inside {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "no callback",
+            Self::Destroy => "a tn_DestroyFn",
+            Self::Log => "a tn_LogFn",
+        }
+    }
+}
+
+thread_local! {
+    static INSIDE: Cell<Inside> = const { Cell::new(Inside::Nothing) };
+    /// What callbacks have released: the call around them may still use it.
+    static RELEASED: RefCell<Vec<Ended>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Drops an object, inside of a callback only when the call around it is over.
+pub(crate) fn release(object: Ended) {
+    if ATTENTION.is_quiet() || inside() == Inside::Nothing {
+        return drop(object);
+    }
+    let mut object = Some(object);
+    // So that the end of the call looks for it. Without a list, while the thread ends, the object is dropped here.
+    if RELEASED.try_with(|released| released.borrow_mut().extend(object.take())).is_ok() {
+        ATTENTION.begin();
+    }
+}
+
+/// Drops what callbacks have released in the call that is over now.
+#[cold]
+pub(crate) fn settle() {
+    while inside() == Inside::Nothing {
+        let objects = RELEASED.try_with(RefCell::take).unwrap_or_default();
+        if objects.is_empty() {
+            return;
+        }
+        for object in objects {
+            ATTENTION.end();
+            // Its end may call further callbacks.
+            drop(object);
+        }
+    }
+}
+
+pub(crate) fn inside() -> Inside {
+    INSIDE.get()
+}
+
+/// The time of a callback.
+struct Entered {
+    before: Inside,
+}
+
+impl Entered {
+    fn new(inside: Inside) -> Self {
+        ATTENTION.begin();
+        Self { before: INSIDE.replace(inside) }
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        INSIDE.set(self.before);
+        ATTENTION.end();
+    }
+}
+
+/// Calls the program's function when it is dropped.
+pub(crate) struct Destroy {
+    function: tn_DestroyFn,
+    /// Only passed on.
+    user: AtomicPtr<c_void>,
+    object: AtomicPtr<c_void>,
+}
+
+impl Destroy {
+    pub(crate) fn new(
+        function: Option<tn_DestroyFn>,
+        user: *mut c_void,
+        object: *mut c_void,
+    ) -> Result<Self, Failure> {
+        let missing = || Failure::new(TN_ERROR_POINTER, "null, where a tn_DestroyFn is needed");
+        let (user, object) = (AtomicPtr::new(user), AtomicPtr::new(object));
+        Ok(Self { function: function.ok_or_else(missing)?, user, object })
+    }
+}
+
+impl Destroy {
+    /// Leaves the object to the program, without a call.
+    pub(crate) fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Destroy {
+    fn drop(&mut self) {
+        let _entered = Entered::new(Inside::Destroy);
+        (self.function)(self.user.load(Ordering::Relaxed), self.object.load(Ordering::Relaxed));
+    }
+}
+
+/// Passes events on to the program.
+pub(crate) struct Subscriber {
+    most: tracing::Level,
+    function: tn_LogFn,
+    user: AtomicPtr<c_void>,
+}
+
+/// The log levels of C and of `tracing`.
+const LEVELS: [(tn_LogLevel, tracing::Level); 5] = [
+    (TN_LOG_ERROR, tracing::Level::ERROR),
+    (TN_LOG_WARN, tracing::Level::WARN),
+    (TN_LOG_INFO, tracing::Level::INFO),
+    (TN_LOG_DEBUG, tracing::Level::DEBUG),
+    (TN_LOG_TRACE, tracing::Level::TRACE),
+];
+
+impl Subscriber {
+    pub(crate) fn new(
+        most: tn_LogLevel,
+        function: Option<tn_LogFn>,
+        user: *mut c_void,
+    ) -> Result<Self, Failure> {
+        let most = LEVELS.iter().find(|(level, _)| *level == most);
+        let unknown = || Failure::new(TN_ERROR_ENUM, "most is no tn_LogLevel");
+        let missing = || Failure::new(TN_ERROR_POINTER, "null, where a tn_LogFn is needed");
+        Ok(Self {
+            most: most.ok_or_else(unknown)?.1,
+            function: function.ok_or_else(missing)?,
+            user: AtomicPtr::new(user),
+        })
+    }
+}
+
+impl tracing::Subscriber for Subscriber {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        metadata.is_event() && *metadata.level() <= self.most
+    }
+
+    fn max_level_hint(&self) -> Option<tracing::level_filters::LevelFilter> {
+        Some(self.most.into())
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        let mut line = Line::default();
+        event.record(&mut line);
+        let text = format!("{}{}", line.message, line.values);
+        let level = LEVELS.iter().find(|(_, level)| level == event.metadata().level());
+        let _entered = Entered::new(Inside::Log);
+        let level = level.map_or(TN_LOG_ERROR, |(level, _)| *level);
+        (self.function)(self.user.load(Ordering::Relaxed), level, tn_Str::lent(&text));
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+/// `message name=value …`
+#[derive(Default)]
+struct Line {
+    message: String,
+    values: String,
+}
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        // Writing to a string does not fail.
+        let _written = match field.name() {
+            "message" => write!(self.message, "{value:?}"),
+            name => write!(self.values, " {name}={value:?}"),
+        };
+    }
+}

@@ -1,0 +1,291 @@
+//! Devices and managers.
+
+use std::ffi::c_void;
+
+use serde_json::to_string;
+use tenure_core::Gpu as Manager;
+use tenure_core::device::Device as _;
+
+use crate::call::{call, call_status};
+use crate::callback::Destroy;
+use crate::convert::{duration, format, sync_point, unknown, usage};
+use crate::object::{Deferred, DeviceObject, Frame, Gpu, On, OwnedText, on, on_same};
+use crate::pointer::{In, Out};
+use crate::settings;
+use crate::slot::{Handle, create};
+use crate::types::*;
+
+/// The properties of a device.
+#[unsafe(no_mangle)]
+extern "C" fn tn_device_properties(device: Handle<DeviceObject>, out: Out<tn_DeviceProperties>) -> tn_Status {
+    call(|| {
+        out.check_head()?;
+        let device = device.get()?;
+        let backend = match device {
+            On::Sim(_) => TN_BACKEND_SIM,
+            On::Vulkan(_) => TN_BACKEND_VULKAN,
+        };
+        let properties = on!(device, device => device.properties());
+        let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+        out.set(tn_DeviceProperties {
+            struct_size: out.size(),
+            flags: 0,
+            next: In::NULL,
+            name: tn_Str::lent(&properties.name),
+            backend,
+            is_unified: properties.uma.into(),
+            queues: count(properties.queues.len()),
+            memory_heaps: count(properties.memory_heaps.len()),
+            memory_types: count(properties.memory_types.len()),
+            reserved: 0,
+            constant_alignment: properties.constant_alignment,
+            row_alignment: properties.copy_pitch_alignment,
+            copy_alignment: properties.copy_offset_alignment,
+        });
+        Ok(())
+    })
+}
+
+/// Creates the manager of a device, which can have one at a time. `desc` may be null for the defaults. The manager keeps the
+/// device: its handle can be released.
+///
+/// Errors: `TN_ERROR_DEVICE_IN_USE`; `TN_ERROR_CONFIG` for a setting that is unknown or out of range; `TN_ERROR_CONTRACT`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_create(
+    device: Handle<DeviceObject>,
+    desc: In<tn_GpuDesc>,
+    out: Out<Handle<Gpu>>,
+) -> tn_Status {
+    call(|| {
+        create(out, || {
+            let desc = desc.desc_or_none()?;
+            let settings = match &desc {
+                Some(desc) => desc.settings.array(desc.setting_count, "settings")?,
+                None => &[],
+            };
+            let config = settings::config(settings)?;
+            Ok(on_same!(device.get()?, device => Manager::new(device.clone(), config)?))
+        })
+    })
+}
+
+/// Waits for the GPU, for a bounded time, releases everything and reports the rest. `TN_OK`: nothing. `TN_NOT_READY`: see
+/// `*out` and `*text`, each may be null; without room for it, the text is a warning in the log. After that the manager creates
+/// nothing more; handles that are left stay valid, and can be released. A second call reports the rest.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_shutdown(
+    gpu: Handle<Gpu>,
+    out: Out<tn_ShutdownReport>,
+    text: Out<Handle<OwnedText>>,
+) -> tn_Status {
+    call_status(|| {
+        text.clear_if_any()?;
+        if !out.is_null() {
+            out.check_head()?;
+        }
+        let report = on!(gpu.get()?, gpu => gpu.shutdown());
+        let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+        out.set(tn_ShutdownReport {
+            struct_size: out.size(),
+            flags: 0,
+            next: In::NULL,
+            leaks: count(report.leaks.len()),
+            open_recordings: count(report.open_recordings.len()),
+            timed_out: report.timed_out.into(),
+            is_lost: report.lost.is_some().into(),
+            waited_ns: u64::try_from(report.waited.as_nanos()).unwrap_or(u64::MAX),
+        });
+        if report.is_clean() {
+            return Ok(TN_OK);
+        }
+        match text.is_null() {
+            true => tracing::warn!(target: "tenure", "{report}"),
+            false => create(text, || Ok(OwnedText(report.to_string())))?,
+        }
+        Ok(TN_NOT_READY)
+    })
+}
+
+/// The sync point of all submissions so far.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_submitted(gpu: Handle<Gpu>, out: Out<tn_SyncPoint>) -> tn_Status {
+    call(|| {
+        out.check("a tn_SyncPoint")?;
+        out.set(on!(gpu.get()?, gpu => gpu.submitted()).into());
+        Ok(())
+    })
+}
+
+/// The sync point of all submissions that the GPU has completed. Never blocks.
+///
+/// Errors: `TN_ERROR_DEVICE_LOST`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_completed(gpu: Handle<Gpu>, out: Out<tn_SyncPoint>) -> tn_Status {
+    call(|| {
+        out.check("a tn_SyncPoint")?;
+        out.set(on!(gpu.get()?, gpu => gpu.completed()?).into());
+        Ok(())
+    })
+}
+
+/// Waits until a sync point is complete; `TN_NOT_READY` where it is not within the timeout. A timeout of 0 polls.
+///
+/// Errors: `TN_ERROR_NEVER_SUBMITTED` for a sync point that would never be complete, `TN_ERROR_FOREIGN` for one of another
+/// manager, `TN_ERROR_DEVICE_LOST`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_wait(gpu: Handle<Gpu>, point: In<tn_SyncPoint>, timeout_ns: u64) -> tn_Status {
+    call_status(|| {
+        let point = sync_point(&point.value("a tn_SyncPoint")?);
+        let is_complete = on!(gpu.get()?, gpu => gpu.wait(&point, duration(timeout_ns))?);
+        Ok(if is_complete { TN_OK } else { TN_NOT_READY })
+    })
+}
+
+/// Submits pending uploads, and destroys released objects that the GPU has finished with. For programs without frames; the end
+/// of a frame does it, too.
+///
+/// Errors: `TN_ERROR_DEVICE_LOST`, and those of pending uploads.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_reclaim(gpu: Handle<Gpu>) -> tn_Status {
+    call(|| {
+        on!(gpu.get()?, gpu => gpu.reclaim()?);
+        Ok(())
+    })
+}
+
+/// Gives idle memory back to the operating system at once, instead of after some frames.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_trim(gpu: Handle<Gpu>) -> tn_Status {
+    call(|| {
+        on!(gpu.get()?, gpu => gpu.trim());
+        Ok(())
+    })
+}
+
+/// Limits the memory that the manager takes from a heap, in bytes; `UINT64_MAX`: no limit.
+///
+/// Errors: `TN_ERROR_DEVICE` for a heap that the device does not have.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_set_memory_cap(gpu: Handle<Gpu>, heap: u32, bytes: u64) -> tn_Status {
+    call(|| {
+        let heap = usize::try_from(heap).unwrap_or(usize::MAX);
+        on!(gpu.get()?, gpu => gpu.set_memory_cap(heap, (bytes != u64::MAX).then_some(bytes))?);
+        Ok(())
+    })
+}
+
+/// A report as JSON; sizes are in bytes.
+///
+/// Errors: `TN_ERROR_ENUM`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_report(gpu: Handle<Gpu>, report: tn_Report, out: Out<Handle<OwnedText>>) -> tn_Status {
+    call(|| {
+        create(out, || {
+            let gpu = gpu.get()?;
+            let json = match report {
+                TN_REPORT_STATS => on!(gpu, gpu => to_string(&gpu.stats())),
+                TN_REPORT_MEMORY => on!(gpu, gpu => to_string(&gpu.memory())),
+                TN_REPORT_ALL => on!(gpu, gpu => to_string(&gpu.report())),
+                TN_REPORT_SETTINGS => on!(gpu, gpu => Ok(settings::json(gpu.config()))),
+                _ => return unknown("report", report),
+            };
+            json.map(OwnedText).map_err(|error| Failure::new(TN_ERROR_INTERNAL, error.to_string()))
+        })
+    })
+}
+
+/// 1 where textures of this format can have these uses; 0 also for unknown values.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_supports_format(gpu: Handle<Gpu>, format: tn_Format, usage: tn_Usage) -> tn_Bool {
+    let mut is_supported = false;
+    call(|| {
+        let (format, usage) = (self::format(format)?, self::usage(usage)?);
+        is_supported = on!(gpu.get()?, gpu => gpu.supports_format(format, usage));
+        Ok(())
+    });
+    is_supported.into()
+}
+
+/// Begins a frame. Waits only while more frames are in flight than the setting `frames.in_flight` allows. A frame belongs to one
+/// thread at a time.
+///
+/// Errors: `TN_ERROR_TIMEOUT`, `TN_ERROR_TOO_MANY_FRAMES`, `TN_ERROR_SHUT_DOWN`, `TN_ERROR_DEVICE_LOST`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_frame_begin(gpu: Handle<Gpu>, out: Out<Handle<Frame>>) -> tn_Status {
+    call(|| create(out, || Ok(on_same!(gpu.get()?, gpu => gpu.begin_frame()?))))
+}
+
+/// The number of a frame, from 1; 0 for an invalid handle.
+#[unsafe(no_mangle)]
+extern "C" fn tn_frame_number(frame: Handle<Frame>) -> u64 {
+    let mut number = 0;
+    call(|| {
+        number = on!(&*frame.alone()?, frame => frame.number());
+        Ok(())
+    });
+    number
+}
+
+/// Ends a frame: pending uploads are submitted, and released objects are destroyed where the GPU has finished with them. The
+/// handle is over, whatever is returned, except for `TN_ERROR_HANDLE`, `TN_ERROR_BUSY` and `TN_ERROR_CALLBACK`.
+///
+/// Errors: `TN_ERROR_DEVICE_LOST`, and those of pending uploads.
+#[unsafe(no_mangle)]
+extern "C" fn tn_frame_end(frame: Handle<Frame>) -> tn_Status {
+    call(|| {
+        on!(frame.take()?, frame => frame.end()?);
+        Ok(())
+    })
+}
+
+/// Keeps an object of the program until the handle is released, and the GPU cannot use it any more: by the rule for all handles.
+/// Then `destroy` is called once, at the end of a frame, in `tn_gpu_reclaim`, in `tn_gpu_shutdown`, or in a release after that.
+///
+/// Errors: `TN_ERROR_POINTER` without `destroy`; `TN_ERROR_TEXT`. Then the object is still the caller's.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_defer(
+    gpu: Handle<Gpu>,
+    name: tn_Str,
+    destroy: Option<tn_DestroyFn>,
+    user: *mut c_void,
+    object: *mut c_void,
+    out: Out<Handle<Deferred>>,
+) -> tn_Status {
+    call(|| {
+        create(out, || {
+            let (gpu, name) = (gpu.get()?, name.name()?);
+            let destroy = Destroy::new(destroy, user, object)?;
+            Ok(on_same!(gpu, gpu => gpu.defer(name, destroy)))
+        })
+    })
+}
+
+/// Calls `destroy` once after a sync point is complete, which must cover all uses of the object. Null for `point`: after all
+/// submissions so far.
+///
+/// Errors: `TN_ERROR_NEVER_SUBMITTED`, `TN_ERROR_FOREIGN`, `TN_ERROR_POINTER`. Then the object is still the caller's.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_release_after(
+    gpu: Handle<Gpu>,
+    point: In<tn_SyncPoint>,
+    destroy: Option<tn_DestroyFn>,
+    user: *mut c_void,
+    object: *mut c_void,
+) -> tn_Status {
+    call(|| {
+        let gpu = gpu.get()?;
+        let point = match point.value_or_none()? {
+            Some(point) => sync_point(&point),
+            None => on!(gpu, gpu => gpu.submitted()),
+        };
+        let destroy = Destroy::new(destroy, user, object)?;
+        let refused = on!(gpu, gpu => gpu.release_after(destroy, point).err());
+        match refused {
+            None => Ok(()),
+            Some(refused) => {
+                refused.value.keep();
+                Err(refused.error.into())
+            }
+        }
+    })
+}

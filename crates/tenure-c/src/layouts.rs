@@ -1,0 +1,64 @@
+//! Sizes and offsets of the structures, as Rust has them: a program in C prints its own, and `cargo xtask test c` compares.
+
+use std::fmt::Write as _;
+use std::mem::offset_of;
+
+use crate::types::*;
+use crate::vulkan::{tn_VkDeviceDesc, tn_VkQueue};
+
+macro_rules! layouts {
+    ($($Structure:ident { $($field:ident),* })*) => {{
+        let mut text = String::new();
+        $(
+            let name = stringify!($Structure);
+            let _ = writeln!(text, "{name} {}", size_of::<$Structure>());
+            $(
+                let field = stringify!($field).trim_start_matches("r#");
+                let _ = writeln!(text, "{name}.{field} {}", offset_of!($Structure, $field));
+            )*
+        )*
+        text
+    }};
+}
+
+#[test]
+fn structures_have_the_layout_that_c_has() {
+    let found = layouts! {
+        tn_Str { data, size }
+        tn_Chain { r#type, struct_size, next }
+        tn_SyncPoint { serials, clock, reserved }
+        tn_SimDesc { struct_size, flags, next, profile, seed, lag, reserved }
+        tn_DeviceProperties {
+            struct_size, flags, next, name, backend, is_unified, queues, memory_heaps, memory_types, reserved,
+            constant_alignment, row_alignment, copy_alignment
+        }
+        tn_Setting { name, value }
+        tn_GpuDesc { struct_size, flags, next, settings, setting_count }
+        tn_ShutdownReport { struct_size, flags, next, leaks, open_recordings, timed_out, is_lost, waited_ns }
+        tn_BufferDesc {
+            struct_size, flags, next, size, usage, memory, alignment, stride, allocation, priority, reserved,
+            name, tag, data, data_size
+        }
+        tn_ClearValue { kind, stencil, color, depth, reserved }
+        tn_Texels { data, size, row_pitch, rows, reserved }
+        tn_TextureDesc {
+            struct_size, flags, next, dimension, format, width, height, depth_or_layers, mips, samples, usage,
+            allocation, priority, clear, view_formats, view_format_count, name, tag, data, data_count
+        }
+        tn_TextureRegion { mip, layer, plane, origin, extent, reserved }
+        tn_Place { object, offset, size, gpu_address, mapped }
+        tn_BufferViewDesc { struct_size, flags, next, access, stride, format, reserved, offset, size, name }
+        tn_TextureViewDesc {
+            struct_size, flags, next, access, shape, format, plane, first_mip, mips, first_layer, layers, name
+        }
+        tn_Use { resource, state, subresource }
+        tn_Copy { src, dst, src_offset, dst_offset, size, row_pitch, rows, subresource, region }
+        tn_Part { resource, offset, size, region }
+        tn_VkQueue { queue, family, kind }
+        tn_VkDeviceDesc {
+            struct_size, flags, next, get_instance_proc_addr, instance, physical_device, device, create_info,
+            queues, queue_count, other_families, other_family_count, api_version, reserved
+        }
+    };
+    assert_eq!(found, include_str!("../tests/layouts.txt"));
+}

@@ -1,0 +1,37 @@
+//! The C interface of tenure: the header is `include/tenure.h`.
+//!
+//! Programs in Rust use the crate `tenure`. The functions here are for C and C++ alone, so nothing is public in Rust.
+//!
+//! `status` has the results of calls, `pointer` all pointers of the caller, `slot` handles, `call` the one way into each
+//! function, `callback` the way back. `types` and `convert` have the values of the header in both languages, `settings` the
+//! configuration by name, `object` the objects on each backend. The functions are in `library`, `sim`, `vulkan`, `gpu`,
+//! `object`, `resource`, `recording` and `transfer`. A new function needs a call in `tests/c`, a method in
+//! `include/tenure.hpp`, and `cargo xtask header`; a new structure also rows in `layouts` and `tests/layouts.txt`.
+
+#![allow(unreachable_pub, reason = "items of the header, of which Rust exports none")]
+#![expect(non_camel_case_types, reason = "the names of the header")]
+#![cfg_attr(not(test), deny(clippy::panic, clippy::unwrap_used, clippy::expect_used))]
+
+#[cfg(panic = "abort")]
+compile_error!("panics must not end the program of the caller: build tenure-c with panic = \"unwind\"");
+
+mod call;
+mod callback;
+mod convert;
+mod gpu;
+#[cfg(test)]
+mod layouts;
+mod library;
+mod object;
+mod pointer;
+mod recording;
+mod resource;
+mod settings;
+mod sim;
+mod slot;
+#[allow(dead_code, reason = "the header has values that Rust only passes on")]
+mod status;
+mod transfer;
+#[allow(dead_code, reason = "the header has values that Rust only passes on")]
+mod types;
+mod vulkan;

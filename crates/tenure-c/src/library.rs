@@ -1,0 +1,90 @@
+//! The library as a whole: versions, errors, log, texts.
+
+use std::ffi::c_void;
+
+use crate::call::{call, call_to_release, last_error};
+use crate::callback::Subscriber;
+use crate::object::OwnedText;
+use crate::slot::Handle;
+use crate::types::*;
+
+/// The version of the binary interface of the library. Compare it with `TN_ABI_VERSION` before anything else.
+#[unsafe(no_mangle)]
+extern "C" fn tn_abi_version() -> u32 {
+    TN_ABI_VERSION
+}
+
+/// 1 for backends in this library.
+#[unsafe(no_mangle)]
+extern "C" fn tn_has_backend(backend: tn_Backend) -> tn_Bool {
+    matches!(backend, TN_BACKEND_SIM | TN_BACKEND_VULKAN).into()
+}
+
+/// The text of this thread's last error, with the numbers and the remedy; it ends with NUL. Valid until this thread's next
+/// error. Success does not change it.
+#[unsafe(no_mangle)]
+extern "C" fn tn_last_error() -> tn_Str {
+    last_error()
+}
+
+/// The name of a status, such as `TN_ERROR_STATE`; it ends with NUL, and is never freed.
+#[unsafe(no_mangle)]
+extern "C" fn tn_status_name(status: tn_Status) -> tn_Str {
+    let name = STATUS_NAMES.iter().find(|(number, _)| *number == status).map(|(_, name)| *name);
+    let name = name.unwrap_or("unknown status\0");
+    tn_Str { data: crate::pointer::Text::of(name), size: name.len() - 1 }
+}
+
+macro_rules! names {
+    ($($status:ident)*) => {
+        /// Each status with its name and a NUL.
+        const STATUS_NAMES: &[(tn_Status, &str)] = &[$(($status, concat!(stringify!($status), "\0")),)*];
+    };
+}
+
+names! {
+    TN_OK TN_NOT_READY TN_ERROR_CONFIG TN_ERROR_OUT_OF_MEMORY TN_ERROR_NO_DESCRIPTORS TN_ERROR_DEVICE TN_ERROR_STATE
+    TN_ERROR_OUT_OF_RANGE TN_ERROR_WRONG_LENGTH TN_ERROR_NOT_MAPPED TN_ERROR_TIMEOUT TN_ERROR_TOO_MANY_FRAMES
+    TN_ERROR_NEVER_SUBMITTED TN_ERROR_DEVICE_IN_USE TN_ERROR_SHUT_DOWN TN_ERROR_FOREIGN TN_ERROR_QUERY TN_ERROR_DISCARDED
+    TN_ERROR_TOO_LARGE TN_ERROR_HELD_BY_RECORDING TN_ERROR_OTHER_RECORDING TN_ERROR_NOT_ACQUIRED TN_ERROR_GRAPH
+    TN_ERROR_TRANSIENT TN_ERROR_SWAPCHAIN TN_ERROR_ACCELERATION_STRUCTURE TN_ERROR_FIXED_STATE TN_ERROR_CONTRACT
+    TN_ERROR_INTERNAL TN_ERROR_TILES TN_ERROR_DEVICE_LOST TN_ERROR_CREATE_DEVICE TN_ERROR_POINTER TN_ERROR_STRUCT_SIZE
+    TN_ERROR_CHAIN TN_ERROR_ENUM TN_ERROR_HANDLE TN_ERROR_BUSY TN_ERROR_TEXT TN_ERROR_CALLBACK TN_ERROR_PANIC
+}
+
+/// Sends the log lines of the process up to a level to a callback, which is called on any thread. Once, and for good.
+///
+/// Errors: `TN_ERROR_BUSY` where a log is already set, also by Rust code of a program that has tenure as a static library;
+/// `TN_ERROR_POINTER`, `TN_ERROR_ENUM`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_set_log(most: tn_LogLevel, log: Option<tn_LogFn>, user: *mut c_void) -> tn_Status {
+    call(|| {
+        let subscriber = Subscriber::new(most, log, user)?;
+        tracing::subscriber::set_global_default(subscriber)
+            .map_err(|_| Failure::new(TN_ERROR_BUSY, "the process already has a log"))
+    })
+}
+
+/// The text; valid until the release of its handle. Empty for an invalid handle.
+#[unsafe(no_mangle)]
+extern "C" fn tn_text(text: Handle<OwnedText>) -> tn_Str {
+    let mut found = tn_Str::of("");
+    call_to_release(|| {
+        found = tn_Str::lent(&text.get()?.0);
+        Ok(())
+    });
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::STATUS_NAMES;
+
+    #[test]
+    fn each_status_has_one_number() {
+        let mut numbers: Vec<_> = STATUS_NAMES.iter().map(|(number, _)| *number).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), STATUS_NAMES.len());
+    }
+}

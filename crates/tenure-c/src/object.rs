@@ -1,0 +1,287 @@
+//! The objects behind the handles, and the functions for handles of any type.
+
+use ash::vk::Handle as _;
+use tenure_core::device::Device;
+use tenure_core::{Commands, Name};
+use tenure_vulkan::{RawView as _, ash};
+
+use crate::call::{call, call_to_release};
+use crate::callback::{Destroy, release};
+use crate::pointer::Out;
+use crate::slot::{AnyHandle, Object, Slots};
+use crate::types::*;
+
+/// An object on one of the backends.
+pub(crate) enum On<S, V> {
+    Sim(S),
+    Vulkan(V),
+}
+
+type Sim = tenure_sim::Device;
+type Vulkan = tenure_vulkan::Device;
+
+macro_rules! objects {
+    ($($(#[$doc:meta])* $Type:ident = $Rust:ident, $C:literal, $kind:literal;)*) => {
+        $(
+            $(#[$doc])*
+            pub(crate) type $Type = On<tenure_core::$Rust<Sim>, tenure_core::$Rust<Vulkan>>;
+
+            impl Object for $Type {
+                const KIND: u32 = $kind;
+                const TYPE: &'static str = $C;
+
+                fn slots() -> &'static Slots<Self> {
+                    static SLOTS: Slots<$Type> = Slots::new();
+                    &SLOTS
+                }
+            }
+        )*
+    };
+}
+
+objects! {
+    /// `tn_Gpu`
+    Gpu = Gpu, "tn_Gpu", 2;
+    /// `tn_Buffer`
+    Buffer = Buffer, "tn_Buffer", 3;
+    /// `tn_Texture`
+    Texture = Texture, "tn_Texture", 4;
+    /// `tn_View`
+    View = View, "tn_View", 5;
+    /// `tn_Frame`
+    Frame = Frame, "tn_Frame", 6;
+    /// `tn_Recording`
+    Recording = Recording, "tn_Recording", 7;
+    /// `tn_Readback`
+    Readback = Readback, "tn_Readback", 8;
+}
+
+/// `tn_Device`
+pub(crate) type DeviceObject = On<Sim, Vulkan>;
+/// `tn_Deferred`
+pub(crate) type Deferred = On<tenure_core::Deferred<Sim, Destroy>, tenure_core::Deferred<Vulkan, Destroy>>;
+/// `tn_Upload`
+pub(crate) type Upload = tenure_core::Upload;
+
+/// `tn_Text`
+pub(crate) struct OwnedText(pub(crate) String);
+
+macro_rules! slots {
+    ($($Type:ident: $C:literal, $kind:literal;)*) => {$(
+        impl Object for $Type {
+            const KIND: u32 = $kind;
+            const TYPE: &'static str = $C;
+
+            fn slots() -> &'static Slots<Self> {
+                static SLOTS: Slots<$Type> = Slots::new();
+                &SLOTS
+            }
+        }
+    )*};
+}
+
+slots! {
+    DeviceObject: "tn_Device", 1;
+    Deferred: "tn_Deferred", 9;
+    Upload: "tn_Upload", 10;
+    OwnedText: "tn_Text", 11;
+}
+
+/// A value on the backend that an object is on.
+macro_rules! on {
+    ($object:expr, $name:ident => $value:expr) => {
+        match $object {
+            $crate::object::On::Sim($name) => $value,
+            $crate::object::On::Vulkan($name) => $value,
+        }
+    };
+}
+
+/// An object on the backend of another one.
+macro_rules! on_same {
+    ($object:expr, $name:ident => $value:expr) => {
+        match $object {
+            $crate::object::On::Sim($name) => $crate::object::On::Sim($value),
+            $crate::object::On::Vulkan($name) => $crate::object::On::Vulkan($value),
+        }
+    };
+}
+
+/// A value of two objects on the same backend.
+macro_rules! on_both {
+    ($one:expr, $two:expr, ($first:ident, $second:ident) => $value:expr) => {
+        match ($one, $two) {
+            ($crate::object::On::Sim($first), $crate::object::On::Sim($second)) => $value,
+            ($crate::object::On::Vulkan($first), $crate::object::On::Vulkan($second)) => $value,
+            _ => return Err($crate::types::Failure::foreign()),
+        }
+    };
+}
+
+/// An object on the backend of two others.
+macro_rules! on_same_both {
+    ($one:expr, $two:expr, ($first:ident, $second:ident) => $value:expr) => {
+        match ($one, $two) {
+            ($crate::object::On::Sim($first), $crate::object::On::Sim($second)) => {
+                $crate::object::On::Sim($value)
+            }
+            ($crate::object::On::Vulkan($first), $crate::object::On::Vulkan($second)) => {
+                $crate::object::On::Vulkan($value)
+            }
+            _ => return Err($crate::types::Failure::foreign()),
+        }
+    };
+}
+
+pub(crate) use {on, on_both, on_same, on_same_both};
+
+/// The handles of the graphics API.
+pub(crate) trait ApiHandles: Device {
+    fn resource(resource: &Self::Resource) -> tn_Native;
+    fn list(commands: &mut Commands<Self>) -> tn_Native;
+    /// Object, offset and size of a view.
+    fn view(view: &tenure_core::View<Self>) -> (tn_Native, u64, u64);
+}
+
+impl ApiHandles for Sim {
+    fn resource(resource: &Self::Resource) -> tn_Native {
+        resource.number()
+    }
+
+    fn list(commands: &mut Commands<Self>) -> tn_Native {
+        let _barriers = commands.raw();
+        commands.id().get()
+    }
+
+    fn view(view: &tenure_core::View<Self>) -> (tn_Native, u64, u64) {
+        (0, u64::from(view.index()), 0)
+    }
+}
+
+impl ApiHandles for Vulkan {
+    fn resource(resource: &Self::Resource) -> tn_Native {
+        let buffer = resource.buffer().map(ash::vk::Handle::as_raw);
+        buffer.or_else(|| resource.image().map(ash::vk::Handle::as_raw)).unwrap_or(0)
+    }
+
+    fn list(commands: &mut Commands<Self>) -> tn_Native {
+        commands.raw().command_buffer().as_raw()
+    }
+
+    fn view(view: &tenure_core::View<Self>) -> (tn_Native, u64, u64) {
+        let objects = [view.image_view().as_raw(), view.buffer_view().as_raw()];
+        let bytes = view.buffer_info();
+        match objects.into_iter().find(|object| *object != 0) {
+            Some(object) => (object, 0, 0),
+            None => (bytes.buffer.as_raw(), bytes.offset, bytes.range),
+        }
+    }
+}
+
+impl tn_Place {
+    const NONE: Self = Self { object: 0, offset: 0, size: 0, gpu_address: 0, mapped: std::ptr::null_mut() };
+}
+
+fn buffer_place<D: ApiHandles>(buffer: &tenure_core::Buffer<D>) -> tn_Place {
+    tn_Place {
+        object: D::resource(buffer.raw()),
+        offset: buffer.offset(),
+        size: buffer.size(),
+        gpu_address: buffer.gpu_address().unwrap_or(0),
+        mapped: buffer.mapped_ptr().map_or(std::ptr::null_mut(), |first| first.as_ptr().cast()),
+    }
+}
+
+fn texture_place<D: ApiHandles>(texture: &tenure_core::Texture<D>) -> tn_Place {
+    tn_Place { object: D::resource(texture.raw()), size: texture.size(), ..tn_Place::NONE }
+}
+
+fn view_place<D: ApiHandles>(view: &tenure_core::View<D>) -> tn_Place {
+    let (object, offset, size) = D::view(view);
+    tn_Place { object, offset, size, ..tn_Place::NONE }
+}
+
+/// The place of constants.
+pub(crate) fn slice_place<D: ApiHandles>(slice: &tenure_core::BufferSlice<'_, D>) -> tn_Place {
+    tn_Place {
+        object: D::resource(slice.raw()),
+        offset: slice.offset(),
+        size: slice.size(),
+        gpu_address: slice.gpu_address().unwrap_or(0),
+        ..tn_Place::NONE
+    }
+}
+
+/// Ends a handle of any type. Its object is destroyed once no open recording and no GPU work can use it; this function does not
+/// wait, except for the last `tn_Gpu` of a manager, which waits for the GPU for a bounded time. Null does nothing. From any
+/// thread at any time; no other thread may use the same handle during or after the call. A recording that was not submitted is
+/// discarded, a frame ended.
+///
+/// Errors: `TN_ERROR_HANDLE` for a handle that was released before, `TN_ERROR_BUSY` for a recording or frame that another thread uses.
+#[unsafe(no_mangle)]
+extern "C" fn tn_release(handle: AnyHandle) -> tn_Status {
+    call_to_release(|| {
+        if handle.is_null() {
+            return Ok(());
+        }
+        match handle.kind() {
+            Gpu::KIND => release_gpu(handle),
+            Buffer::KIND => handle.of::<Buffer>().end().map(release),
+            Texture::KIND => handle.of::<Texture>().end().map(release),
+            View::KIND => handle.of::<View>().end().map(release),
+            Frame::KIND => handle.of::<Frame>().end().map(release),
+            Recording::KIND => handle.of::<Recording>().end().map(release),
+            Readback::KIND => handle.of::<Readback>().end().map(release),
+            DeviceObject::KIND => handle.of::<DeviceObject>().end().map(release),
+            Deferred::KIND => handle.of::<Deferred>().end().map(release),
+            Upload::KIND => handle.of::<Upload>().end().map(release),
+            OwnedText::KIND => handle.of::<OwnedText>().end().map(release),
+            _ => Err(handle.refused("this library")),
+        }
+    })
+}
+
+fn release_gpu(handle: AnyHandle) -> Result<(), Failure> {
+    if crate::callback::inside() != crate::callback::Inside::Nothing {
+        let text = "a tn_Gpu must not be released inside a tn_DestroyFn: the call around it may use it";
+        return Err(Failure::new(TN_ERROR_CALLBACK, text));
+    }
+    handle.of::<Gpu>().end().map(release)
+}
+
+/// The name of a buffer, texture, view or readback. Valid until its release; an empty text for other handles.
+#[unsafe(no_mangle)]
+extern "C" fn tn_name(handle: AnyHandle) -> tn_Str {
+    let mut name = tn_Str::of("");
+    let lent = |name: &Name| tn_Str::lent(name.as_str());
+    call_to_release(|| {
+        name = match handle.kind() {
+            Buffer::KIND => on!(handle.of::<Buffer>().get()?, buffer => lent(buffer.name())),
+            Texture::KIND => on!(handle.of::<Texture>().get()?, texture => lent(texture.name())),
+            View::KIND => on!(handle.of::<View>().get()?, view => lent(view.name())),
+            Readback::KIND => on!(handle.of::<Readback>().get()?, readback => lent(readback.name())),
+            _ => return Err(handle.refused("an object with a name")),
+        };
+        Ok(())
+    });
+    name
+}
+
+/// The place of a buffer, texture or view: object, offset, size and address in one call. It stays until the release. Of a view
+/// of a texture the object is the `VkImageView`; of texels in a buffer the `VkBufferView`; of other bytes the `VkBuffer`, with
+/// offset and size. The simulated device has no objects for views: the offset is the index of the descriptor.
+///
+/// Errors: `TN_ERROR_POINTER`, `TN_ERROR_HANDLE`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_place(handle: AnyHandle, out: Out<tn_Place>) -> tn_Status {
+    call(|| {
+        out.check("a tn_Place")?;
+        out.set(match handle.kind() {
+            Buffer::KIND => on!(handle.of::<Buffer>().get()?, buffer => buffer_place(buffer)),
+            Texture::KIND => on!(handle.of::<Texture>().get()?, texture => texture_place(texture)),
+            View::KIND => on!(handle.of::<View>().get()?, view => view_place(view)),
+            _ => return Err(handle.refused("a buffer, texture or view")),
+        });
+        Ok(())
+    })
+}

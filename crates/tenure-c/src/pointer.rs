@@ -1,0 +1,298 @@
+//! Everything that follows a pointer of the caller.
+//!
+//! The types [`In`], [`Out`] and [`Text`] are parameters and fields, and nothing in this crate makes one from an address: each
+//! value came from a caller in C, who has read in the header that pointers are null or valid for the call.
+
+use std::ffi::c_void;
+
+use tenure_core::Name;
+
+use crate::status::*;
+
+/// As `tn_Str.size`: the text ends with NUL.
+pub const TN_TO_NUL: usize = usize::MAX;
+/// A bit of `tn_Str.size`: the text is never changed or freed.
+pub const TN_STATIC: usize = 1 << 63;
+
+/// A pointer to something that the call reads. Null, or valid for the call.
+#[repr(transparent)]
+pub struct In<T>(*const T);
+
+impl<T> Clone for In<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for In<T> {}
+
+/// A pointer to room for something that the call writes. Null, or valid for the call.
+#[repr(transparent)]
+pub struct Out<T>(*mut T);
+
+impl<T> Clone for Out<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Out<T> {}
+
+/// The address of text. Null, or valid for the call.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Text(*const u8);
+
+impl Text {
+    pub(crate) const fn of(text: &'static str) -> Self {
+        Self(text.as_ptr())
+    }
+
+    pub(crate) fn lent(text: &str) -> Self {
+        Self(text.as_ptr())
+    }
+
+    /// The text, and whether it is never freed.
+    fn read(&self, size: usize) -> Result<(&str, bool), Failure> {
+        if size == TN_TO_NUL {
+            if self.0.is_null() {
+                return Ok(("", true));
+            }
+            // SAFETY: the caller says that the text ends with NUL.
+            let text = unsafe { std::ffi::CStr::from_ptr(self.0.cast()) };
+            return Ok((utf8(text.to_bytes())?, false));
+        }
+        let (is_static, size) = (size & TN_STATIC != 0, size & !TN_STATIC);
+        if size == 0 {
+            return Ok(("", true));
+        }
+        let bytes = In(self.0.cast::<c_void>());
+        let bytes =
+            bytes.bytes(size).map_err(|_| Failure::new(TN_ERROR_POINTER, "text: null with a size"))?;
+        // SAFETY: the text is valid for the call, in which the result is used.
+        Ok((utf8(unsafe { std::slice::from_raw_parts(bytes.as_ptr(), size) })?, is_static))
+    }
+
+    /// The text of this size, for the call; also `TN_TO_NUL`, and with `TN_STATIC`.
+    pub(crate) fn text(&self, size: usize) -> Result<&str, Failure> {
+        self.read(size).map(|(text, _)| text)
+    }
+
+    /// A name: copied, except for a literal.
+    pub(crate) fn name(&self, size: usize) -> Result<Name, Failure> {
+        let (text, is_static) = self.read(size)?;
+        if !is_static {
+            return Ok(Name::copied(text));
+        }
+        // SAFETY: with `TN_STATIC` the caller says that the text is never freed or changed; empty text is of this library.
+        let text: &'static str = unsafe { std::mem::transmute::<&str, &'static str>(text) };
+        Ok(Name::from(text))
+    }
+}
+
+/// A description: a structure that begins with a head.
+///
+/// # Safety
+/// It is `repr(C)`, begins with the fields of [`Head`], and each bit pattern is a value.
+pub(crate) unsafe trait Desc: Copy {
+    /// The name in C.
+    const TYPE: &'static str;
+    /// The bits that `flags` may have.
+    const FLAGS: u32;
+}
+
+/// A structure that the call writes: as a description, with a size that the caller sets.
+pub(crate) trait Outcome: Desc {}
+
+/// The first fields of each description.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Head {
+    struct_size: u32,
+    flags: u32,
+    next: In<c_void>,
+}
+
+/// A larger structure than this is a mistake, not a later version.
+const LARGEST: usize = 1 << 16;
+
+fn checked<T>(pointer: *const T, what: &str) -> Result<*const T, Failure> {
+    if pointer.is_null() || !pointer.is_aligned() {
+        let text = match pointer.is_null() {
+            true => format!("null, where {what} is needed"),
+            false => format!("{pointer:p} is not aligned to {} bytes, as {what} must be", align_of::<T>()),
+        };
+        return Err(Failure::new(TN_ERROR_POINTER, text));
+    }
+    Ok(pointer)
+}
+
+impl<T> In<T> {
+    pub(crate) const NULL: Self = Self(std::ptr::null());
+}
+
+impl<T: Desc> In<T> {
+    /// The description, after checks of its size, flags and chain.
+    pub(crate) fn desc(self) -> Result<T, Failure> {
+        let pointer = checked(self.0, T::TYPE)?;
+        check_head::<T>(pointer)?;
+        // SAFETY: the pointer is valid, and the structure has at least this size, as its head says.
+        Ok(unsafe { pointer.read() })
+    }
+
+    /// As [`desc`](Self::desc); `None` for null.
+    pub(crate) fn desc_or_none(self) -> Result<Option<T>, Failure> {
+        if self.0.is_null() { Ok(None) } else { self.desc().map(Some) }
+    }
+}
+
+fn check_head<T: Desc>(pointer: *const T) -> Result<(), Failure> {
+    // SAFETY: a valid pointer to a structure that begins with a head.
+    let head = unsafe { pointer.cast::<Head>().read() };
+    let (given, known) = (head.struct_size as usize, size_of::<T>());
+    // A program built with a later header may leave new fields at zero.
+    let is_later = || {
+        let more = given.checked_sub(known).filter(|_| given <= LARGEST)?;
+        // SAFETY: the head says that the structure is that long.
+        let tail = unsafe { std::slice::from_raw_parts(pointer.cast::<u8>().add(known), more) };
+        tail.iter().all(|byte| *byte == 0).then_some(())
+    };
+    if given != known && is_later().is_none() {
+        let text = format!("{}: struct_size = {given}: must be sizeof, {known} in this version", T::TYPE);
+        return Err(Failure::new(TN_ERROR_STRUCT_SIZE, text));
+    }
+    let unknown = head.flags & !T::FLAGS;
+    if unknown != 0 {
+        let text = format!("{}: flags has unknown bits: {unknown:#x}", T::TYPE);
+        return Err(Failure::new(TN_ERROR_ENUM, text));
+    }
+    if !head.next.0.is_null() {
+        let text = format!("{}: next: no structure can be added to it in this version", T::TYPE);
+        return Err(Failure::new(TN_ERROR_CHAIN, text));
+    }
+    Ok(())
+}
+
+impl<T: Copy> In<T> {
+    /// A plain value.
+    pub(crate) fn value(self, what: &str) -> Result<T, Failure> {
+        let pointer = checked(self.0, what)?;
+        // SAFETY: a valid, aligned pointer.
+        Ok(unsafe { pointer.read() })
+    }
+
+    /// A plain value; `None` for null.
+    pub(crate) fn value_or_none(self) -> Result<Option<T>, Failure> {
+        if self.0.is_null() { Ok(None) } else { self.value("a value").map(Some) }
+    }
+}
+
+impl<T> In<T> {
+    /// An array. Null is one without elements.
+    pub(crate) fn array(&self, count: usize, what: &str) -> Result<&[T], Failure> {
+        if count == 0 {
+            return Ok(&[]);
+        }
+        let pointer = checked(self.0, what)?;
+        if count > isize::MAX as usize / size_of::<T>().max(1) {
+            return Err(Failure::new(
+                TN_ERROR_POINTER,
+                format!("{what}: {count} elements fit into no memory"),
+            ));
+        }
+        // SAFETY: a valid, aligned pointer to an array of this length, whose elements are not written during the call.
+        Ok(unsafe { std::slice::from_raw_parts(pointer, count) })
+    }
+
+    pub(crate) fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+}
+
+impl In<c_void> {
+    /// As a pointer to a description, whose type follows from another argument.
+    pub(crate) fn of<T: Desc>(self) -> In<T> {
+        In(self.0.cast())
+    }
+
+    /// Bytes.
+    pub(crate) fn bytes(&self, size: usize) -> Result<&[u8], Failure> {
+        if size == 0 {
+            return Ok(&[]);
+        }
+        let pointer = checked(self.0.cast::<u8>(), "data")?;
+        if isize::try_from(size).is_err() {
+            return Err(Failure::new(TN_ERROR_POINTER, format!("data: {size} bytes fit into no memory")));
+        }
+        // SAFETY: a valid pointer to bytes of this length, which are not written during the call.
+        Ok(unsafe { std::slice::from_raw_parts(pointer, size) })
+    }
+}
+
+impl<T: Copy> Out<T> {
+    /// Fails where there is no room for a result, so that nothing is done without one.
+    pub(crate) fn check(self, what: &str) -> Result<(), Failure> {
+        checked(self.0.cast_const(), what).map(|_| ())
+    }
+
+    /// As [`check`](Self::check); null is allowed.
+    pub(crate) fn check_if_any(self, what: &str) -> Result<(), Failure> {
+        if self.0.is_null() { Ok(()) } else { self.check(what) }
+    }
+
+    /// Writes the result; nothing for null.
+    pub(crate) fn set(self, value: T) {
+        if checked(self.0.cast_const(), "").is_ok() {
+            // SAFETY: a valid, aligned pointer.
+            unsafe { self.0.write(value) };
+        }
+    }
+
+    pub(crate) fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+}
+
+impl<T: Outcome> Out<T> {
+    /// Fails where the structure has another size than the one that is written.
+    pub(crate) fn check_head(self) -> Result<(), Failure> {
+        let pointer = checked(self.0.cast_const(), T::TYPE)?;
+        check_head::<T>(pointer)
+    }
+
+    /// The head as the caller has set it.
+    pub(crate) fn size(self) -> u32 {
+        size_of::<T>() as u32
+    }
+}
+
+impl Out<c_void> {
+    /// Room for bytes, which need not be initialised.
+    pub(crate) fn fill(
+        self,
+        size: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<tn_Status, Failure>,
+    ) -> Result<tn_Status, Failure> {
+        if size == 0 {
+            return fill(&mut []);
+        }
+        let pointer = checked(self.0.cast::<u8>(), "room for bytes")?.cast_mut();
+        if isize::try_from(size).is_err() {
+            return Err(Failure::new(TN_ERROR_POINTER, format!("{size} bytes fit into no memory")));
+        }
+        // SAFETY: a valid pointer to bytes of this length of the caller, which nobody else uses during the call. Zeroes make them
+        // initialised.
+        let bytes = unsafe {
+            pointer.write_bytes(0, size);
+            std::slice::from_raw_parts_mut(pointer, size)
+        };
+        fill(bytes)
+    }
+}
+
+fn utf8(bytes: &[u8]) -> Result<&str, Failure> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let text = format!("text of {} bytes is not UTF-8 from byte {} on", bytes.len(), error.valid_up_to());
+        Failure::new(TN_ERROR_TEXT, text)
+    })
+}

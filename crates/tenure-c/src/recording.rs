@@ -1,0 +1,250 @@
+//! Recordings.
+
+use std::ffi::c_void;
+
+use tenure_core::{BufferLayout, Commands};
+
+use crate::call::call;
+use crate::convert::{queue, region, state, subresource, sync_point};
+use crate::object::{ApiHandles, Buffer, Gpu, On, Recording, Texture, on, on_both, on_same, slice_place};
+use crate::pointer::{In, Out};
+use crate::slot::{Handle, Object as _, create};
+use crate::types::*;
+
+/// Opens a recording on a queue, inside or outside of a frame. Objects released while it is open live until it is submitted
+/// and complete, or released. A recording belongs to one thread at a time.
+///
+/// Errors: `TN_ERROR_DEVICE` for a queue that the device does not have; `TN_ERROR_SHUT_DOWN`, `TN_ERROR_DEVICE_LOST`,
+/// `TN_ERROR_ENUM`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_recording_begin(
+    gpu: Handle<Gpu>,
+    queue: tn_Queue,
+    name: tn_Str,
+    out: Out<Handle<Recording>>,
+) -> tn_Status {
+    call(|| {
+        create(out, || {
+            let (gpu, queue, name) = (gpu.get()?, self::queue(queue)?, name.name()?);
+            Ok(on_same!(gpu, gpu => gpu.record(queue, name)?))
+        })
+    })
+}
+
+/// Submits a recording, after pending uploads. `done` may be null. The handle is over, whatever is returned, except for
+/// `TN_ERROR_HANDLE`, `TN_ERROR_BUSY`, `TN_ERROR_POINTER` and `TN_ERROR_CALLBACK`.
+///
+/// Errors: `TN_ERROR_QUERY`, `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_DEVICE_LOST`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_recording_submit(recording: Handle<Recording>, done: Out<tn_SyncPoint>) -> tn_Status {
+    call(|| {
+        done.check_if_any("a tn_SyncPoint")?;
+        let point = on!(recording.take()?, recording => recording.submit()?);
+        done.set(point.into());
+        Ok(())
+    })
+}
+
+/// Makes the submission of the recording wait on the GPU for a sync point.
+///
+/// Errors: `TN_ERROR_NEVER_SUBMITTED`, `TN_ERROR_FOREIGN`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_recording_wait_for(recording: Handle<Recording>, point: In<tn_SyncPoint>) -> tn_Status {
+    call(|| {
+        let point = sync_point(&point.value("a tn_SyncPoint")?);
+        on!(&mut *recording.alone()?, recording => recording.wait_for(&point)?);
+        Ok(())
+    })
+}
+
+/// The `VkCommandBuffer` of a recording, with the barriers for the uses so far recorded: ask for it after the uses, before the
+/// commands that need them. The simulated device has a number.
+#[unsafe(no_mangle)]
+extern "C" fn tn_recording_native(recording: Handle<Recording>, out: Out<tn_Native>) -> tn_Status {
+    call(|| {
+        out.check("a tn_Native")?;
+        out.set(match &mut *recording.alone()? {
+            On::Sim(recording) => ApiHandles::list(recording),
+            On::Vulkan(recording) => ApiHandles::list(recording),
+        });
+        Ok(())
+    })
+}
+
+/// Says how the next commands use some resources: barriers follow from that. Those before an error count.
+///
+/// Errors: `TN_ERROR_STATE` for a state that the usage or the queue does not allow; `TN_ERROR_FIXED_STATE`,
+/// `TN_ERROR_FOREIGN`, `TN_ERROR_ENUM`; `TN_ERROR_HANDLE` for other handles.
+#[unsafe(no_mangle)]
+extern "C" fn tn_recording_use(recording: Handle<Recording>, uses: In<tn_Use>, count: usize) -> tn_Status {
+    call(|| {
+        let mut recording = recording.alone()?;
+        uses.array(count, "uses")?.iter().try_for_each(|one| use_one(&mut recording, one))
+    })
+}
+
+fn use_one(recording: &mut Recording, one: &tn_Use) -> Result<(), Failure> {
+    let (state, part) = (state(one.state)?, subresource(one.subresource));
+    match one.resource.kind() {
+        Buffer::KIND => {
+            let buffer = one.resource.of::<Buffer>();
+            on_both!(recording, buffer.get()?, (list, buffer) => list.use_resource(buffer, part, state)?);
+        }
+        Texture::KIND => {
+            let texture = one.resource.of::<Texture>();
+            on_both!(recording, texture.get()?, (list, texture) => list.use_resource(texture, part, state)?);
+        }
+        _ => return Err(one.resource.refused("a buffer or texture")),
+    }
+    Ok(())
+}
+
+/// Says that the contents of a texture, or of one subresource, are not needed any more: the next use may overwrite them.
+///
+/// Errors: as `tn_recording_use`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_recording_discard(
+    recording: Handle<Recording>,
+    texture: Handle<Texture>,
+    subresource: u32,
+) -> tn_Status {
+    call(|| {
+        let part = self::subresource(subresource);
+        on_both!(&mut *recording.alone()?, texture.get()?, (list, texture) => list.discard(texture, part)?);
+        Ok(())
+    })
+}
+
+/// Records copies, with their barriers. Those before an error count.
+///
+/// Errors: `TN_ERROR_OUT_OF_RANGE`, `TN_ERROR_STATE`, `TN_ERROR_DEVICE`, `TN_ERROR_FOREIGN`, `TN_ERROR_ENUM`; `TN_ERROR_HANDLE`
+/// for other handles.
+#[unsafe(no_mangle)]
+extern "C" fn tn_recording_copy(
+    recording: Handle<Recording>,
+    copies: In<tn_Copy>,
+    count: usize,
+) -> tn_Status {
+    call(|| {
+        let mut recording = recording.alone()?;
+        copies.array(count, "copies")?.iter().try_for_each(|copy| copy_one(&mut recording, copy))
+    })
+}
+
+fn copy_one(recording: &mut Recording, copy: &tn_Copy) -> Result<(), Failure> {
+    let (src, dst) = (copy.src, copy.dst);
+    match (src.kind(), dst.kind()) {
+        (Buffer::KIND, Buffer::KIND) => copy_buffer(recording, &src.of(), &dst.of(), copy),
+        (Buffer::KIND, Texture::KIND) => copy_to_texture(recording, &src.of(), &dst.of(), copy),
+        (Texture::KIND, Buffer::KIND) => copy_to_buffer(recording, &src.of(), &dst.of(), copy),
+        (Texture::KIND, Texture::KIND) => copy_texture(recording, &src.of(), &dst.of(), copy),
+        (Buffer::KIND | Texture::KIND, _) => Err(dst.refused("a buffer or texture")),
+        _ => Err(src.refused("a buffer or texture")),
+    }
+}
+
+fn copy_buffer(
+    recording: &mut Recording,
+    src: &Handle<Buffer>,
+    dst: &Handle<Buffer>,
+    copy: &tn_Copy,
+) -> Result<(), Failure> {
+    let (from, to, size) = (copy.src_offset, copy.dst_offset, copy.size);
+    match (recording, src.get()?, dst.get()?) {
+        (On::Sim(list), On::Sim(src), On::Sim(dst)) => list.copy_buffer(src, from, dst, to, size)?,
+        (On::Vulkan(list), On::Vulkan(src), On::Vulkan(dst)) => list.copy_buffer(src, from, dst, to, size)?,
+        _ => return Err(Failure::foreign()),
+    }
+    Ok(())
+}
+
+/// The layout of texels in the buffer of a copy.
+fn layout(offset: u64, copy: &tn_Copy, extent: [u32; 3], block_height: u32) -> BufferLayout {
+    let rows = if copy.rows == 0 { extent[1].div_ceil(block_height.max(1)) } else { copy.rows };
+    BufferLayout { offset, row_pitch: copy.row_pitch, rows }
+}
+
+fn copy_to_texture(
+    recording: &mut Recording,
+    src: &Handle<Buffer>,
+    dst: &Handle<Texture>,
+    copy: &tn_Copy,
+) -> Result<(), Failure> {
+    fn record<D: ApiHandles>(
+        commands: &mut Commands<D>,
+        src: &tenure_core::Buffer<D>,
+        dst: &tenure_core::Texture<D>,
+        copy: &tn_Copy,
+    ) -> Result<(), Failure> {
+        let region = region(&copy.region, dst.info())?;
+        let layout = layout(copy.src_offset, copy, region.extent, region.block(dst.info().format).height);
+        commands.copy_buffer_to_texture(src, layout, dst, region)?;
+        Ok(())
+    }
+    match (recording, src.get()?, dst.get()?) {
+        (On::Sim(list), On::Sim(src), On::Sim(dst)) => record(list, src, dst, copy),
+        (On::Vulkan(list), On::Vulkan(src), On::Vulkan(dst)) => record(list, src, dst, copy),
+        _ => Err(Failure::foreign()),
+    }
+}
+
+fn copy_to_buffer(
+    recording: &mut Recording,
+    src: &Handle<Texture>,
+    dst: &Handle<Buffer>,
+    copy: &tn_Copy,
+) -> Result<(), Failure> {
+    fn record<D: ApiHandles>(
+        commands: &mut Commands<D>,
+        src: &tenure_core::Texture<D>,
+        dst: &tenure_core::Buffer<D>,
+        copy: &tn_Copy,
+    ) -> Result<(), Failure> {
+        let region = region(&copy.region, src.info())?;
+        let layout = layout(copy.dst_offset, copy, region.extent, region.block(src.info().format).height);
+        commands.copy_texture_to_buffer(src, region, dst, layout)?;
+        Ok(())
+    }
+    match (recording, src.get()?, dst.get()?) {
+        (On::Sim(list), On::Sim(src), On::Sim(dst)) => record(list, src, dst, copy),
+        (On::Vulkan(list), On::Vulkan(src), On::Vulkan(dst)) => record(list, src, dst, copy),
+        _ => Err(Failure::foreign()),
+    }
+}
+
+fn copy_texture(
+    recording: &mut Recording,
+    src: &Handle<Texture>,
+    dst: &Handle<Texture>,
+    copy: &tn_Copy,
+) -> Result<(), Failure> {
+    let part = subresource(copy.subresource);
+    match (recording, src.get()?, dst.get()?) {
+        (On::Sim(list), On::Sim(src), On::Sim(dst)) => list.copy_texture(src, dst, part)?,
+        (On::Vulkan(list), On::Vulkan(src), On::Vulkan(dst)) => list.copy_texture(src, dst, part)?,
+        _ => return Err(Failure::foreign()),
+    }
+    Ok(())
+}
+
+/// Copies constants to memory of the recording, aligned for constants. The place is over when the recording is submitted or
+/// released.
+///
+/// Errors: `TN_ERROR_OUT_OF_MEMORY`; `TN_ERROR_DEVICE` for a size of 0, or more than a buffer can hold.
+#[unsafe(no_mangle)]
+extern "C" fn tn_recording_constants(
+    recording: Handle<Recording>,
+    data: In<c_void>,
+    size: usize,
+    out: Out<tn_Place>,
+) -> tn_Status {
+    call(|| {
+        out.check("a tn_Place")?;
+        let bytes = data.bytes(size)?;
+        out.set(match &mut *recording.alone()? {
+            On::Sim(recording) => slice_place(&*recording.split().1.constant_bytes(bytes)?),
+            On::Vulkan(recording) => slice_place(&*recording.split().1.constant_bytes(bytes)?),
+        });
+        Ok(())
+    })
+}

@@ -1,0 +1,130 @@
+//! Buffers, textures and views.
+
+use std::ffi::c_void;
+
+use tenure_core::TexelData;
+
+use crate::call::{call, call_status};
+use crate::convert::{buffer_desc, buffer_view_desc, texels, texture_desc, texture_view_desc};
+use crate::object::{Buffer, Gpu, Texture, View, on, on_same, on_same_both};
+use crate::pointer::{In, Out};
+use crate::slot::{AnyHandle, Handle, Object as _, create};
+use crate::types::*;
+
+/// Creates a buffer, with contents where the description has them.
+///
+/// Errors: `TN_ERROR_OUT_OF_MEMORY`; `TN_ERROR_DEVICE` for a description that the device does not support; `TN_ERROR_ENUM`,
+/// `TN_ERROR_STRUCT_SIZE`, `TN_ERROR_SHUT_DOWN`, `TN_ERROR_DEVICE_LOST`; those of `tn_upload` for the contents.
+#[unsafe(no_mangle)]
+extern "C" fn tn_buffer_create(
+    gpu: Handle<Gpu>,
+    desc: In<tn_BufferDesc>,
+    out: Out<Handle<Buffer>>,
+) -> tn_Status {
+    call(|| {
+        create(out, || {
+            let (gpu, desc) = (gpu.get()?, desc.desc()?);
+            let wanted = buffer_desc(&desc)?;
+            if desc.data.is_null() {
+                return Ok(on_same!(gpu, gpu => gpu.create_buffer(&wanted)?));
+            }
+            let data = desc.data.bytes(desc.data_size)?;
+            Ok(on_same!(gpu, gpu => gpu.create_buffer_with(&wanted, data)?))
+        })
+    })
+}
+
+/// Writes bytes of a mapped buffer. The GPU must not use them at that time.
+///
+/// Errors: `TN_ERROR_NOT_MAPPED`, `TN_ERROR_OUT_OF_RANGE`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_buffer_write(
+    buffer: Handle<Buffer>,
+    offset: u64,
+    data: In<c_void>,
+    size: usize,
+) -> tn_Status {
+    call(|| {
+        on!(buffer.get()?, buffer => buffer.write(offset, data.bytes(size)?)?);
+        Ok(())
+    })
+}
+
+/// Reads bytes of a mapped buffer. The GPU must not write them at that time.
+///
+/// Errors: `TN_ERROR_NOT_MAPPED`, `TN_ERROR_OUT_OF_RANGE`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_buffer_read(
+    buffer: Handle<Buffer>,
+    offset: u64,
+    out: Out<c_void>,
+    size: usize,
+) -> tn_Status {
+    call_status(|| {
+        let buffer = buffer.get()?;
+        out.fill(size, |bytes| {
+            on!(buffer, buffer => buffer.read(offset, bytes)?);
+            Ok(TN_OK)
+        })
+    })
+}
+
+/// Creates a texture, with contents where the description has them.
+///
+/// Errors: as `tn_buffer_create`; `TN_ERROR_WRONG_LENGTH` for contents of another size.
+#[unsafe(no_mangle)]
+extern "C" fn tn_texture_create(
+    gpu: Handle<Gpu>,
+    desc: In<tn_TextureDesc>,
+    out: Out<Handle<Texture>>,
+) -> tn_Status {
+    call(|| {
+        create(out, || {
+            let (gpu, desc) = (gpu.get()?, desc.desc()?);
+            let wanted = texture_desc(&desc)?;
+            if desc.data.is_null() {
+                return Ok(on_same!(gpu, gpu => gpu.create_texture(&wanted)?));
+            }
+            let data = desc.data.array(desc.data_count, "data")?;
+            let data: Vec<TexelData<'_>> = data.iter().map(texels).collect::<Result<_, _>>()?;
+            Ok(on_same!(gpu, gpu => gpu.create_texture_with(&wanted, &data)?))
+        })
+    })
+}
+
+/// Creates a view of a buffer or texture: `desc` is a `tn_BufferViewDesc` or a `tn_TextureViewDesc`. The resource lives at least
+/// as long as the view.
+///
+/// Errors: `TN_ERROR_NO_DESCRIPTORS`, `TN_ERROR_FOREIGN`, `TN_ERROR_OUT_OF_RANGE`; `TN_ERROR_DEVICE` for a description that
+/// does not suit the resource; `TN_ERROR_ENUM`, `TN_ERROR_STRUCT_SIZE`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_view_create(
+    gpu: Handle<Gpu>,
+    resource: AnyHandle,
+    desc: In<c_void>,
+    out: Out<Handle<View>>,
+) -> tn_Status {
+    call(|| {
+        create(out, || {
+            let gpu = gpu.get()?;
+            match resource.kind() {
+                Buffer::KIND => {
+                    let (resource, desc) = (resource.of::<Buffer>(), desc.of::<tn_BufferViewDesc>().desc()?);
+                    let desc = buffer_view_desc(&desc)?;
+                    Ok(
+                        on_same_both!(gpu, resource.get()?, (gpu, buffer) => gpu.create_buffer_view(buffer, &desc)?),
+                    )
+                }
+                Texture::KIND => {
+                    let (resource, desc) =
+                        (resource.of::<Texture>(), desc.of::<tn_TextureViewDesc>().desc()?);
+                    let desc = texture_view_desc(&desc)?;
+                    Ok(
+                        on_same_both!(gpu, resource.get()?, (gpu, texture) => gpu.create_texture_view(texture, &desc)?),
+                    )
+                }
+                _ => Err(resource.refused("a buffer or texture")),
+            }
+        })
+    })
+}

@@ -1,0 +1,79 @@
+//! The simulated device.
+
+use tenure_core::device::Device as _;
+use tenure_sim::{Device, DeviceConfig, Lag, Profile};
+
+use crate::call::{call, call_status};
+use crate::object::{DeviceObject, On, OwnedText};
+use crate::pointer::{In, Out};
+use crate::slot::{Handle, create};
+use crate::types::*;
+
+/// Creates a simulated device, for tests: a GPU in software that finds use after free, missing barriers and races between
+/// queues. `desc` may be null.
+///
+/// Errors: `TN_ERROR_CREATE_DEVICE` for an unknown profile, with the names of all.
+#[unsafe(no_mangle)]
+extern "C" fn tn_device_create_sim(desc: In<tn_SimDesc>, out: Out<Handle<DeviceObject>>) -> tn_Status {
+    call(|| {
+        create(out, || {
+            let desc = desc.desc_or_none()?;
+            let (seed, lag) = desc.map_or((0, 0), |desc| (desc.seed, desc.lag));
+            let name = desc.as_ref().map_or(Ok(""), |desc| desc.profile.text())?;
+            let lag = match lag {
+                0 => Lag::None,
+                TN_ALL => Lag::Manual,
+                lag => Lag::Submissions(u64::from(lag)),
+            };
+            let config = DeviceConfig::new(profile(name)?).seed(seed).lag(lag);
+            Ok(On::Sim(Device::with_config(config)))
+        })
+    })
+}
+
+fn profile(name: &str) -> Result<Profile, Failure> {
+    if name.is_empty() {
+        return Ok(Profile::DISCRETE);
+    }
+    Profile::ALL.iter().find(|profile| profile.name() == name).copied().ok_or_else(|| {
+        let names: Vec<_> = Profile::ALL.iter().map(Profile::name).collect();
+        let text = format!("{name} is no profile of the simulated device: {}", names.join(", "));
+        Failure::new(TN_ERROR_CREATE_DEVICE, text)
+    })
+}
+
+fn simulated(device: &DeviceObject) -> Result<&Device, Failure> {
+    match device {
+        On::Sim(device) => Ok(device),
+        On::Vulkan(device) => {
+            let text = format!("{}: is not a simulated device", device.properties().name);
+            Err(Failure::new(TN_ERROR_FOREIGN, text))
+        }
+    }
+}
+
+/// Completes all submissions of a simulated device. `TN_NOT_READY` where some wait for others that were never made.
+///
+/// Errors: `TN_ERROR_FOREIGN` for a device of another backend.
+#[unsafe(no_mangle)]
+extern "C" fn tn_sim_run(device: Handle<DeviceObject>) -> tn_Status {
+    call_status(|| Ok(if simulated(device.get()?)?.run_until_idle() { TN_OK } else { TN_NOT_READY }))
+}
+
+/// The hazards that a simulated device has found, and the objects that were not destroyed, one a line. `TN_OK`: none, and
+/// `*out` is null; `TN_NOT_READY`: see `*out`. Call it after the release of everything else.
+///
+/// Errors: `TN_ERROR_FOREIGN` for a device of another backend.
+#[unsafe(no_mangle)]
+extern "C" fn tn_sim_findings(device: Handle<DeviceObject>, out: Out<Handle<OwnedText>>) -> tn_Status {
+    call_status(|| {
+        out.clear()?;
+        match simulated(device.get()?)?.check_clean() {
+            Ok(()) => Ok(TN_OK),
+            Err(findings) => {
+                create(out, || Ok(OwnedText(findings.to_string())))?;
+                Ok(TN_NOT_READY)
+            }
+        }
+    })
+}

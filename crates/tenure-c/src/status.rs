@@ -1,0 +1,129 @@
+//! The status of a call, and the reason for a failure.
+
+use tenure_core::Error;
+use tenure_vulkan::CreateError;
+
+/// The version of the binary interface: equal in the header and in the library.
+pub const TN_ABI_VERSION: u32 = 0;
+
+/// The result of a function: 0 or more is success, a negative number an error, whose text is in `tn_last_error`. A failed
+/// function changes nothing, and leaves null in the handle that it would have created, unless its documentation says otherwise.
+pub type tn_Status = i32;
+/// Success.
+pub const TN_OK: tn_Status = 0;
+/// Success so far: the awaited event has not happened yet, or a report has entries.
+pub const TN_NOT_READY: tn_Status = 1;
+/// A setting is unknown or out of range.
+pub const TN_ERROR_CONFIG: tn_Status = -1;
+/// No memory, after every step of the fallback chain.
+pub const TN_ERROR_OUT_OF_MEMORY: tn_Status = -2;
+/// No descriptors.
+pub const TN_ERROR_NO_DESCRIPTORS: tn_Status = -3;
+/// The device refused.
+pub const TN_ERROR_DEVICE: tn_Status = -4;
+/// A resource cannot be used in the requested state.
+pub const TN_ERROR_STATE: tn_Status = -5;
+/// An access outside a resource.
+pub const TN_ERROR_OUT_OF_RANGE: tn_Status = -6;
+/// The program's memory differs in size from the bytes to read or write.
+pub const TN_ERROR_WRONG_LENGTH: tn_Status = -7;
+/// The memory of the resource is not mapped for the CPU.
+pub const TN_ERROR_NOT_MAPPED: tn_Status = -8;
+/// The GPU did not finish in time.
+pub const TN_ERROR_TIMEOUT: tn_Status = -9;
+/// The maximum of frames in flight has begun and not ended.
+pub const TN_ERROR_TOO_MANY_FRAMES: tn_Status = -10;
+/// A wait for a submission that was never made.
+pub const TN_ERROR_NEVER_SUBMITTED: tn_Status = -11;
+/// The device has a manager, or objects of an earlier one are left.
+pub const TN_ERROR_DEVICE_IN_USE: tn_Status = -12;
+/// The manager was shut down.
+pub const TN_ERROR_SHUT_DOWN: tn_Status = -13;
+/// An object of another manager.
+pub const TN_ERROR_FOREIGN: tn_Status = -14;
+/// Queries that do not begin and end in pairs.
+pub const TN_ERROR_QUERY: tn_Status = -15;
+/// The recording that should read bytes back was not submitted.
+pub const TN_ERROR_DISCARDED: tn_Status = -16;
+/// More than an upload ring holds.
+pub const TN_ERROR_TOO_LARGE: tn_Status = -17;
+/// An upload ring is full, and an open recording may use its oldest bytes.
+pub const TN_ERROR_HELD_BY_RECORDING: tn_Status = -18;
+/// Constants of another recording.
+pub const TN_ERROR_OTHER_RECORDING: tn_Status = -19;
+/// A transient resource of a recording that is still open.
+pub const TN_ERROR_NOT_ACQUIRED: tn_Status = -20;
+/// An invalid graph.
+pub const TN_ERROR_GRAPH: tn_Status = -21;
+/// A transient resource, where only lasting ones are accepted.
+pub const TN_ERROR_TRANSIENT: tn_Status = -22;
+/// A broken rule of swap chains.
+pub const TN_ERROR_SWAPCHAIN: tn_Status = -23;
+/// A broken rule of acceleration structures.
+pub const TN_ERROR_ACCELERATION_STRUCTURE: tn_Status = -24;
+/// The memory of the buffer fixes its state.
+pub const TN_ERROR_FIXED_STATE: tn_Status = -25;
+/// The tables of the device contradict the contract.
+pub const TN_ERROR_CONTRACT: tn_Status = -26;
+/// A bug of tenure.
+pub const TN_ERROR_INTERNAL: tn_Status = -27;
+/// A tile that does not exist, or is not free.
+pub const TN_ERROR_TILES: tn_Status = -28;
+/// The device is lost: every later call of its manager fails.
+pub const TN_ERROR_DEVICE_LOST: tn_Status = -29;
+/// No device could be made.
+pub const TN_ERROR_CREATE_DEVICE: tn_Status = -80;
+/// A pointer is null or misaligned.
+pub const TN_ERROR_POINTER: tn_Status = -100;
+/// `struct_size` is not that of the structure.
+pub const TN_ERROR_STRUCT_SIZE: tn_Status = -101;
+/// `next` has an unknown structure.
+pub const TN_ERROR_CHAIN: tn_Status = -102;
+/// An unknown enumerator, or an unknown bit of flags.
+pub const TN_ERROR_ENUM: tn_Status = -103;
+/// A handle that was released, of another type, or never created.
+pub const TN_ERROR_HANDLE: tn_Status = -104;
+/// Two threads at once in an object for one thread.
+pub const TN_ERROR_BUSY: tn_Status = -105;
+/// Text that is not UTF-8.
+pub const TN_ERROR_TEXT: tn_Status = -106;
+/// A function that must not be called inside this callback.
+pub const TN_ERROR_CALLBACK: tn_Status = -107;
+/// A bug of tenure, caught. After it only handles can be released.
+pub const TN_ERROR_PANIC: tn_Status = -108;
+
+/// The reason for a status below zero.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) status: tn_Status,
+    pub(crate) text: String,
+}
+
+impl Failure {
+    #[cold]
+    pub(crate) fn new(status: tn_Status, text: impl Into<String>) -> Self {
+        Self { status, text: text.into() }
+    }
+
+    /// An object of another backend than the rest of the call.
+    #[cold]
+    pub(crate) fn foreign() -> Self {
+        Self::new(TN_ERROR_FOREIGN, "an object of another backend belongs to a different tn_Gpu")
+    }
+}
+
+impl From<Error> for Failure {
+    #[cold]
+    fn from(error: Error) -> Self {
+        // The numbers are the same, and stay: see `ErrorKind`.
+        let kind = i32::try_from(error.kind() as u32).unwrap_or(i32::MAX);
+        Self { status: -kind, text: error.to_string() }
+    }
+}
+
+impl From<CreateError> for Failure {
+    #[cold]
+    fn from(error: CreateError) -> Self {
+        Self::new(TN_ERROR_CREATE_DEVICE, error.to_string())
+    }
+}

@@ -1,0 +1,173 @@
+//! Uploads and readbacks.
+
+use std::ffi::c_void;
+
+use tenure_core::Error;
+
+use crate::call::{call, call_status};
+use crate::convert::{duration, region, texels};
+use crate::object::{Buffer, Gpu, Readback, Recording, Texture, Upload, on, on_both, on_same_both};
+use crate::pointer::{In, Out};
+use crate::slot::{AnyHandle, Handle, Object as _, create};
+use crate::types::*;
+
+/// Uploads bytes to a buffer, or texels to a texture. They are copied before the call returns; uploads are batched, and
+/// submitted before the next recording. `out` may be null. Later commands see them without any wait.
+///
+/// Errors: `TN_ERROR_OUT_OF_RANGE`, `TN_ERROR_STATE`, `TN_ERROR_FIXED_STATE`, `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_FOREIGN`,
+/// `TN_ERROR_TIMEOUT`, `TN_ERROR_WRONG_LENGTH`; `TN_ERROR_HANDLE` for other handles.
+#[unsafe(no_mangle)]
+extern "C" fn tn_upload(
+    gpu: Handle<Gpu>,
+    part: In<tn_Part>,
+    data: In<tn_Texels>,
+    out: Out<Handle<Upload>>,
+) -> tn_Status {
+    call(|| {
+        out.clear_if_any()?;
+        let (part, data) = (part.value("a tn_Part")?, data.value("a tn_Texels")?);
+        let gpu = gpu.get()?;
+        if out.is_null() {
+            return upload(gpu, &part, &data).map(drop);
+        }
+        create(out, || upload(gpu, &part, &data))
+    })
+}
+
+fn upload(gpu: &Gpu, part: &tn_Part, data: &tn_Texels) -> Result<Upload, Failure> {
+    match part.resource.kind() {
+        Buffer::KIND => {
+            let (buffer, bytes) = (part.resource.of::<Buffer>(), data.data.bytes(data.size)?);
+            Ok(on_both!(gpu, buffer.get()?, (gpu, buffer) => gpu.upload(buffer, part.offset, bytes)?))
+        }
+        Texture::KIND => {
+            let (texture, data) = (part.resource.of::<Texture>(), texels(data)?);
+            Ok(on_both!(gpu, texture.get()?, (gpu, texture) => {
+                let region = region(&part.region, texture.info())?;
+                gpu.upload_texture(texture, region, data)?
+            }))
+        }
+        _ => Err(part.resource.refused("a buffer or texture")),
+    }
+}
+
+/// Submits the pending uploads. `done` may be null: the sync point that covers all uploads so far.
+///
+/// Errors: `TN_ERROR_DEVICE_LOST`, `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_SHUT_DOWN`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_flush_uploads(gpu: Handle<Gpu>, done: Out<tn_SyncPoint>) -> tn_Status {
+    call(|| {
+        done.check_if_any("a tn_SyncPoint")?;
+        let point = on!(gpu.get()?, gpu => gpu.flush_uploads()?);
+        done.set(point.into());
+        Ok(())
+    })
+}
+
+/// Waits for an upload, which is submitted if it is pending; `TN_NOT_READY` where it is not complete within the timeout.
+///
+/// Errors: `TN_ERROR_FOREIGN`, `TN_ERROR_DEVICE_LOST`, and the upload's own.
+#[unsafe(no_mangle)]
+extern "C" fn tn_upload_wait(gpu: Handle<Gpu>, upload: Handle<Upload>, timeout_ns: u64) -> tn_Status {
+    call_status(|| {
+        let (gpu, upload) = (gpu.get()?, upload.get()?);
+        let is_complete = on!(gpu, gpu => gpu.wait_upload(upload, duration(timeout_ns))?);
+        Ok(if is_complete { TN_OK } else { TN_NOT_READY })
+    })
+}
+
+/// Copies bytes of a buffer, or texels of a texture, to memory for the CPU. `on` is a `tn_Recording`, in which the copy is
+/// recorded, or a `tn_Gpu`, which submits it at once. Rows of texels follow each other without gaps.
+///
+/// Errors: `TN_ERROR_OUT_OF_RANGE`, `TN_ERROR_STATE`, `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_FOREIGN`; `TN_ERROR_HANDLE` for other
+/// handles.
+#[unsafe(no_mangle)]
+extern "C" fn tn_read_back(on: AnyHandle, part: In<tn_Part>, out: Out<Handle<Readback>>) -> tn_Status {
+    call(|| {
+        create(out, || {
+            let part = part.value("a tn_Part")?;
+            match on.kind() {
+                Gpu::KIND => read_back(on.of::<Gpu>().get()?, &part),
+                Recording::KIND => record_read_back(&mut *on.of::<Recording>().alone()?, &part),
+                _ => Err(on.refused("a tn_Gpu or a tn_Recording")),
+            }
+        })
+    })
+}
+
+fn read_back(gpu: &Gpu, part: &tn_Part) -> Result<Readback, Failure> {
+    let (offset, size) = (part.offset, part.size);
+    match part.resource.kind() {
+        Buffer::KIND => {
+            let buffer = part.resource.of::<Buffer>();
+            Ok(on_same_both!(gpu, buffer.get()?, (gpu, buffer) => gpu.read_back(buffer, offset, size)?))
+        }
+        Texture::KIND => {
+            let texture = part.resource.of::<Texture>();
+            Ok(on_same_both!(gpu, texture.get()?, (gpu, texture) => {
+                gpu.read_back_texture(texture, region(&part.region, texture.info())?)?
+            }))
+        }
+        _ => Err(part.resource.refused("a buffer or texture")),
+    }
+}
+
+fn record_read_back(recording: &mut Recording, part: &tn_Part) -> Result<Readback, Failure> {
+    let (offset, size) = (part.offset, part.size);
+    match part.resource.kind() {
+        Buffer::KIND => {
+            let buffer = part.resource.of::<Buffer>();
+            Ok(
+                on_same_both!(recording, buffer.get()?, (list, buffer) => list.read_back(buffer, offset, size)?),
+            )
+        }
+        Texture::KIND => {
+            let texture = part.resource.of::<Texture>();
+            Ok(on_same_both!(recording, texture.get()?, (list, texture) => {
+                list.read_back_texture(texture, region(&part.region, texture.info())?)?
+            }))
+        }
+        _ => Err(part.resource.refused("a buffer or texture")),
+    }
+}
+
+/// The size of a readback in bytes; 0 for an invalid handle.
+#[unsafe(no_mangle)]
+extern "C" fn tn_readback_size(readback: Handle<Readback>) -> u64 {
+    let mut size = 0;
+    call(|| {
+        size = on!(readback.get()?, readback => readback.size());
+        Ok(())
+    });
+    size
+}
+
+/// Waits for a readback and writes its bytes to `out`; `TN_NOT_READY` where it is not complete within the timeout. A timeout of
+/// 0 polls. It can be read again.
+///
+/// Errors: `TN_ERROR_WRONG_LENGTH` unless `size` is `tn_readback_size`; `TN_ERROR_DISCARDED` where its recording was released
+/// and not submitted; `TN_ERROR_DEVICE_LOST`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_readback_wait(
+    readback: Handle<Readback>,
+    timeout_ns: u64,
+    out: Out<c_void>,
+    size: usize,
+) -> tn_Status {
+    call_status(|| {
+        let readback = readback.get()?;
+        out.fill(size, |bytes| {
+            let is_complete = match timeout_ns {
+                0 => on!(readback, readback => readback.read(bytes)),
+                _ => {
+                    on!(readback, readback => readback.wait_into(bytes, duration(timeout_ns)).map(|()| true))
+                }
+            };
+            match is_complete {
+                Ok(true) => Ok(TN_OK),
+                Ok(false) | Err(Error::Timeout { .. }) => Ok(TN_NOT_READY),
+                Err(error) => Err(error.into()),
+            }
+        })
+    })
+}

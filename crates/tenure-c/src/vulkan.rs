@@ -1,0 +1,135 @@
+//! A Vulkan device of the program: the header `tenure_vulkan.h`.
+
+use tenure_core::device::QueueKind;
+use tenure_vulkan::ash::vk;
+use tenure_vulkan::{ApiVersion, Device, DeviceConfig, Raw, RawQueue};
+
+use crate::call::call;
+use crate::convert::unknown;
+use crate::object::{DeviceObject, On};
+use crate::pointer::{Desc, In, Out};
+use crate::slot::{Handle, create};
+use crate::types::*;
+
+/// The work of a queue.
+pub type tn_QueueKind = u32;
+/// All that the family of the queue can do.
+pub const TN_QUEUE_KIND_ALL: tn_QueueKind = 0;
+/// Everything.
+pub const TN_QUEUE_KIND_GRAPHICS: tn_QueueKind = 1;
+/// Compute and copies.
+pub const TN_QUEUE_KIND_COMPUTE: tn_QueueKind = 2;
+/// Copies.
+pub const TN_QUEUE_KIND_COPY: tn_QueueKind = 3;
+
+/// A queue that this library submits to.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct tn_VkQueue {
+    /// The queue.
+    pub queue: vk::Queue,
+    /// Its family.
+    pub family: u32,
+    /// `TN_QUEUE_KIND_…`.
+    pub kind: tn_QueueKind,
+}
+
+/// A device that the program made, and how it was made.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct tn_VkDeviceDesc {
+    /// `sizeof(tn_VkDeviceDesc)`.
+    pub struct_size: u32,
+    /// 0.
+    pub flags: u32,
+    /// Null.
+    pub next: In<tn_Chain>,
+    /// `vkGetInstanceProcAddr` of the loader or layer that made the instance.
+    pub get_instance_proc_addr: Option<vk::PFN_vkGetInstanceProcAddr>,
+    /// The instance.
+    pub instance: vk::Instance,
+    /// The physical device.
+    pub physical_device: vk::PhysicalDevice,
+    /// The device.
+    pub device: vk::Device,
+    /// The `VkDeviceCreateInfo` that the device was created with: extensions and features are read from it and its chain.
+    pub create_info: In<vk::DeviceCreateInfo<'static>>,
+    /// The queues to use, each once; the first of a family with graphics and compute.
+    pub queues: In<tn_VkQueue>,
+    /// Queues.
+    pub queue_count: usize,
+    /// The families of other queues of the program that use buffers of this library.
+    pub other_families: In<u32>,
+    /// Families.
+    pub other_family_count: usize,
+    /// The version that the instance was created for, such as `VK_API_VERSION_1_3`.
+    pub api_version: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+// SAFETY: `repr(C)`, begins with the head, and has only numbers, pointers, handles and an optional function.
+unsafe impl Desc for tn_VkDeviceDesc {
+    const TYPE: &'static str = "tn_VkDeviceDesc";
+    const FLAGS: u32 = 0;
+}
+
+/// Wraps the Vulkan device of a program. What the program made stays its own: it must outlive the last object of this device and
+/// its manager, and tenure destroys none of it. The queues are used by this library alone. `desc` is not needed after the call.
+///
+/// Errors: `TN_ERROR_CREATE_DEVICE` with the broken rule; `TN_ERROR_POINTER` for a handle or pointer that is null,
+/// `TN_ERROR_ENUM`, `TN_ERROR_STRUCT_SIZE`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_device_from_vk(desc: In<tn_VkDeviceDesc>, out: Out<Handle<DeviceObject>>) -> tn_Status {
+    call(|| {
+        create(out, || {
+            let desc = desc.desc()?;
+            let raw = raw(&desc)?;
+            // SAFETY: the header asks of the caller that its objects outlive the device, that the queues are used by this
+            // library alone, and that the device was created with `create_info`.
+            Ok(On::Vulkan(unsafe { Device::from_raw(raw, &DeviceConfig::default()) }?))
+        })
+    })
+}
+
+fn raw(desc: &tn_VkDeviceDesc) -> Result<Raw, Failure> {
+    let null = |field| Failure::new(TN_ERROR_POINTER, format!("tn_VkDeviceDesc: {field} is null"));
+    let get_instance_proc_addr = desc.get_instance_proc_addr.ok_or_else(|| null("get_instance_proc_addr"))?;
+    let handles: [(&str, u64); 3] = [
+        ("instance", vk::Handle::as_raw(desc.instance)),
+        ("physical_device", vk::Handle::as_raw(desc.physical_device)),
+        ("device", vk::Handle::as_raw(desc.device)),
+    ];
+    if let Some((field, _)) = handles.iter().find(|(_, handle)| *handle == 0) {
+        return Err(null(field));
+    }
+    let create_info = desc.create_info.array(1, "create_info")?;
+    let create_info = create_info.first().ok_or_else(|| null("create_info"))?;
+    let queues = desc.queues.array(desc.queue_count, "queues")?;
+    let queues = queues.iter().map(queue).collect::<Result<_, _>>()?;
+    let other_families = desc.other_families.array(desc.other_family_count, "other_families")?;
+    // SAFETY: as in `tn_device_from_vk`.
+    let raw = unsafe {
+        Raw::from_create_info(
+            get_instance_proc_addr,
+            desc.instance,
+            desc.physical_device,
+            desc.device,
+            create_info,
+            ApiVersion::from_packed(desc.api_version),
+            queues,
+        )
+    };
+    Ok(raw.other_families(other_families.to_vec()))
+}
+
+fn queue(queue: &tn_VkQueue) -> Result<RawQueue, Failure> {
+    let kind = match queue.kind {
+        TN_QUEUE_KIND_ALL => None,
+        TN_QUEUE_KIND_GRAPHICS => Some(QueueKind::Graphics),
+        TN_QUEUE_KIND_COMPUTE => Some(QueueKind::Compute),
+        TN_QUEUE_KIND_COPY => Some(QueueKind::Copy),
+        kind => return unknown("kind", kind),
+    };
+    Ok(RawQueue { queue: queue.queue, family: queue.family, kind })
+}

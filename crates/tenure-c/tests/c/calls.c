@@ -1,0 +1,322 @@
+/* memmem is an extension. */
+#define _GNU_SOURCE
+/* Every function, as programs call it, on the simulated device. */
+#include "check.h"
+
+enum { SIDE = 16, TEXELS = SIDE * SIDE * 4, BYTES = 4096 };
+
+static int logged = 0;
+static int destroyed = 0;
+
+static void log_line(void* user, tn_LogLevel level, tn_Str text) {
+    CHECK(level >= TN_LOG_ERROR && level <= TN_LOG_TRACE);
+    CHECK(text.size > 0);
+    *(int*)user += 1;
+}
+
+static void destroy(void* user, void* object) {
+    CHECK(user == &destroyed);
+    destroyed += *(int*)object;
+}
+
+static tn_Device* create_device(void) {
+    tn_SimDesc desc = DESC(tn_SimDesc);
+    desc.profile = TN_LIT("vulkan-nvidia");
+    tn_Device* device = NULL;
+    CHECK(tn_device_create_sim(&desc, &device) == TN_OK);
+    tn_DeviceProperties properties = DESC(tn_DeviceProperties);
+    CHECK(tn_device_properties(device, &properties) == TN_OK);
+    CHECK(properties.backend == TN_BACKEND_SIM && properties.name.size > 0 && properties.queues > 0);
+    CHECK(properties.memory_heaps > 0 && properties.memory_types > 0 && properties.constant_alignment > 0);
+    return device;
+}
+
+static tn_Gpu* create_gpu(tn_Device* device) {
+    const tn_Setting settings[] = {{TN_LIT("frames.in_flight"), 2}, {TN_LIT("pools.shards"), 1}};
+    tn_GpuDesc desc = DESC(tn_GpuDesc);
+    desc.settings = settings;
+    desc.setting_count = sizeof settings / sizeof settings[0];
+    tn_Gpu* gpu = NULL;
+    CHECK(tn_gpu_create(device, &desc, &gpu) == TN_OK);
+    tn_Text* text = NULL;
+    CHECK(tn_gpu_report(gpu, TN_REPORT_SETTINGS, &text) == TN_OK);
+    CHECK(memmem(tn_text(text).data, tn_text(text).size, "\"frames.in_flight\":2", 20) != NULL);
+    CHECK(tn_release(text) == TN_OK);
+    return gpu;
+}
+
+static void buffers(tn_Gpu* gpu) {
+    unsigned char bytes[BYTES], read[BYTES];
+    for (int at = 0; at < BYTES; ++at) bytes[at] = (unsigned char)(at * 7);
+
+    tn_BufferDesc desc = DESC(tn_BufferDesc);
+    desc.size = BYTES;
+    desc.usage = TN_USAGE_VERTEX | TN_USAGE_COPY_SRC | TN_USAGE_COPY_DST;
+    char name[] = "rock";
+    desc.name = (tn_Str){name, TN_TO_NUL};
+    desc.tag = TN_LIT("terrain");
+    desc.data = bytes;
+    desc.data_size = sizeof bytes;
+    tn_Buffer* rock = NULL;
+    CHECK(tn_buffer_create(gpu, &desc, &rock) == TN_OK);
+    /* It was copied. */
+    memset(name, 'x', sizeof name - 1);
+    CHECK(tn_name(rock).size == 4 && memcmp(tn_name(rock).data, "rock", 4) == 0);
+    tn_Place place;
+    CHECK(tn_place(rock, &place) == TN_OK);
+    CHECK(place.object != 0 && place.size == BYTES && place.gpu_address != 0 && place.mapped == NULL);
+
+    tn_Part part = {0};
+    part.resource = rock;
+    part.size = BYTES;
+    tn_Readback* readback = NULL;
+    CHECK(tn_read_back(gpu, &part, &readback) == TN_OK);
+    CHECK(tn_readback_size(readback) == BYTES);
+    CHECK(tn_readback_wait(readback, TN_FOREVER, read, BYTES) == TN_OK);
+    CHECK(memcmp(bytes, read, BYTES) == 0);
+    CHECK(tn_release(readback) == TN_OK);
+
+    desc = (tn_BufferDesc)DESC(tn_BufferDesc);
+    desc.size = BYTES;
+    desc.usage = TN_USAGE_COPY_SRC;
+    desc.memory = TN_MEMORY_UPLOAD;
+    tn_Buffer* staging = NULL;
+    CHECK(tn_buffer_create(gpu, &desc, &staging) == TN_OK);
+    CHECK(tn_buffer_write(staging, 16, "sixteen", 8) == TN_OK);
+    CHECK(tn_place(staging, &place) == TN_OK);
+    /* The simulated device hands out no address: it checks each access. */
+    CHECK(place.mapped == NULL);
+    desc.usage = TN_USAGE_COPY_DST;
+    desc.memory = TN_MEMORY_READBACK;
+    tn_Buffer* result = NULL;
+    CHECK(tn_buffer_create(gpu, &desc, &result) == TN_OK);
+
+    tn_Recording* recording = NULL;
+    CHECK(tn_recording_begin(gpu, TN_QUEUE_GRAPHICS, TN_LIT("copy"), &recording) == TN_OK);
+    tn_Copy copies[2] = {{0}, {0}};
+    copies[0].src = staging;
+    copies[0].dst = rock;
+    copies[0].src_offset = 16;
+    copies[0].dst_offset = 8;
+    copies[0].size = 8;
+    copies[1].src = rock;
+    copies[1].dst = result;
+    copies[1].size = 64;
+    CHECK(tn_recording_copy(recording, copies, 2) == TN_OK);
+    const tn_Use use = {rock, TN_STATE_VERTEX_OR_CONSTANT, TN_ALL};
+    CHECK(tn_recording_use(recording, &use, 1) == TN_OK);
+    tn_Native list = 0;
+    CHECK(tn_recording_native(recording, &list) == TN_OK && list != 0);
+    const float matrix[16] = {1};
+    CHECK(tn_recording_constants(recording, matrix, sizeof matrix, &place) == TN_OK);
+    CHECK(place.size == sizeof matrix && place.object != 0 && place.offset % 64 == 0);
+    /* Released while a recording that uses them is open. */
+    CHECK(tn_release(staging) == TN_OK);
+    CHECK(tn_release(rock) == TN_OK);
+    tn_SyncPoint done;
+    CHECK(tn_recording_submit(recording, &done) == TN_OK);
+    CHECK(tn_gpu_wait(gpu, &done, TN_FOREVER) == TN_OK);
+    CHECK(tn_buffer_read(result, 0, read, 16) == TN_OK);
+    CHECK(memcmp(read, bytes, 8) == 0 && memcmp(read + 8, "sixteen", 7) == 0);
+    CHECK(tn_release(result) == TN_OK);
+}
+
+static void textures(tn_Gpu* gpu) {
+    unsigned char texels[TEXELS], read[TEXELS];
+    for (int at = 0; at < TEXELS; ++at) texels[at] = (unsigned char)at;
+    CHECK(tn_gpu_supports_format(gpu, TN_FORMAT_RGBA8_UNORM, TN_USAGE_SHADER_READ) == 1);
+    CHECK(tn_gpu_supports_format(gpu, 5000, TN_USAGE_SHADER_READ) == 0);
+
+    const tn_Texels data = {texels, TEXELS, 0, 0, 0};
+    tn_TextureDesc desc = DESC(tn_TextureDesc);
+    desc.format = TN_FORMAT_RGBA8_UNORM;
+    desc.width = SIDE;
+    desc.height = SIDE;
+    desc.usage = TN_USAGE_SHADER_READ | TN_USAGE_COPY_SRC | TN_USAGE_COPY_DST;
+    desc.name = TN_LIT("board");
+    desc.data = &data;
+    desc.data_count = 1;
+    tn_Texture* board = NULL;
+    CHECK(tn_texture_create(gpu, &desc, &board) == TN_OK);
+    desc.data = NULL;
+    desc.data_count = 0;
+    tn_Texture* copy = NULL;
+    CHECK(tn_texture_create(gpu, &desc, &copy) == TN_OK);
+
+    tn_TextureViewDesc view_desc = DESC(tn_TextureViewDesc);
+    view_desc.access = TN_TEXTURE_SAMPLED;
+    tn_View* view = NULL;
+    CHECK(tn_view_create(gpu, board, &view_desc, &view) == TN_OK);
+    tn_Place place;
+    CHECK(tn_place(view, &place) == TN_OK);
+    CHECK(tn_place(board, &place) == TN_OK && place.object != 0 && place.size >= TEXELS);
+
+    tn_Recording* recording = NULL;
+    CHECK(tn_recording_begin(gpu, TN_QUEUE_GRAPHICS, TN_LIT("textures"), &recording) == TN_OK);
+    tn_Copy between = {0};
+    between.src = board;
+    between.dst = copy;
+    between.subresource = TN_ALL;
+    CHECK(tn_recording_copy(recording, &between, 1) == TN_OK);
+    tn_Part part = {0};
+    part.resource = copy;
+    tn_Readback* readback = NULL;
+    CHECK(tn_read_back(recording, &part, &readback) == TN_OK);
+    CHECK(tn_readback_wait(readback, 0, read, TEXELS) == TN_NOT_READY);
+    CHECK(tn_recording_submit(recording, NULL) == TN_OK);
+    CHECK(tn_readback_wait(readback, TN_FOREVER, read, TEXELS) == TN_OK);
+    CHECK(memcmp(texels, read, TEXELS) == 0);
+    CHECK(tn_release(readback) == TN_OK);
+
+    /* A quarter of the texels again, through a buffer, with other bytes. */
+    memset(texels, 9, TEXELS);
+    tn_BufferDesc buffer_desc = DESC(tn_BufferDesc);
+    buffer_desc.size = 256 * 8;
+    buffer_desc.usage = TN_USAGE_COPY_SRC | TN_USAGE_COPY_DST;
+    buffer_desc.data = texels;
+    buffer_desc.data_size = 32;
+    tn_Buffer* rows = NULL;
+    CHECK(tn_buffer_create(gpu, &buffer_desc, &rows) == TN_OK);
+    CHECK(tn_recording_begin(gpu, TN_QUEUE_GRAPHICS, TN_LIT("rows"), &recording) == TN_OK);
+    tn_Copy copies[2] = {{0}, {0}};
+    copies[0].src = rows;
+    copies[0].dst = copy;
+    copies[0].row_pitch = 256;
+    copies[0].region.extent[0] = 8;
+    copies[0].region.extent[1] = 1;
+    copies[0].region.extent[2] = 1;
+    copies[1].src = copy;
+    copies[1].dst = rows;
+    copies[1].row_pitch = 256;
+    copies[1].dst_offset = 512;
+    copies[1].region = copies[0].region;
+    CHECK(tn_recording_copy(recording, copies, 2) == TN_OK);
+    CHECK(tn_recording_submit(recording, NULL) == TN_OK);
+    part.resource = rows;
+    part.offset = 512;
+    part.size = 32;
+    CHECK(tn_read_back(gpu, &part, &readback) == TN_OK);
+    CHECK(tn_readback_wait(readback, TN_FOREVER, read, 32) == TN_OK);
+    CHECK(memcmp(texels, read, 32) == 0);
+    CHECK(tn_release(readback) == TN_OK);
+
+    tn_BufferViewDesc bytes_desc = DESC(tn_BufferViewDesc);
+    bytes_desc.access = TN_BUFFER_CONSTANTS;
+    bytes_desc.size = 256;
+    tn_View* refused = (tn_View*)&bytes_desc;
+    CHECK(tn_view_create(gpu, rows, &bytes_desc, &refused) < 0 && refused == NULL);
+
+    tn_Upload* upload = NULL;
+    part = (tn_Part){0};
+    part.resource = copy;
+    const tn_Texels whole = {texels, TEXELS, 0, 0, 0};
+    CHECK(tn_upload(gpu, &part, &whole, &upload) == TN_OK);
+    CHECK(tn_upload_wait(gpu, upload, TN_FOREVER) == TN_OK);
+    CHECK(tn_release(upload) == TN_OK);
+    part.resource = rows;
+    const tn_Texels bytes = {"upload", 6, 0, 0, 0};
+    CHECK(tn_upload(gpu, &part, &bytes, NULL) == TN_OK);
+    tn_SyncPoint done;
+    CHECK(tn_gpu_flush_uploads(gpu, &done) == TN_OK);
+    CHECK(tn_gpu_wait(gpu, &done, TN_FOREVER) == TN_OK);
+
+    CHECK(tn_release(rows) == TN_OK);
+    CHECK(tn_release(view) == TN_OK);
+    CHECK(tn_release(board) == TN_OK);
+    CHECK(tn_release(copy) == TN_OK);
+}
+
+static void frames(tn_Gpu* gpu) {
+    static int one = 1, ten = 10;
+    tn_Deferred* pipeline = NULL;
+    CHECK(tn_gpu_defer(gpu, TN_LIT("pipeline"), destroy, &destroyed, &one, &pipeline) == TN_OK);
+    tn_SyncPoint last = {{0}, 0, 0};
+    for (uint64_t number = 1; number <= 8; ++number) {
+        tn_Frame* frame = NULL;
+        CHECK(tn_frame_begin(gpu, &frame) == TN_OK);
+        CHECK(tn_frame_number(frame) == number);
+        tn_Recording *draw = NULL, *after = NULL;
+        CHECK(tn_recording_begin(gpu, TN_QUEUE_GRAPHICS, TN_LIT("draw"), &draw) == TN_OK);
+        if (number == 4) {
+            CHECK(tn_release(pipeline) == TN_OK);
+            CHECK(destroyed == 0);
+        }
+        CHECK(tn_recording_submit(draw, &last) == TN_OK);
+        CHECK(tn_recording_begin(gpu, TN_QUEUE_COMPUTE, TN_LIT("after"), &after) == TN_OK);
+        CHECK(tn_recording_wait_for(after, &last) == TN_OK);
+        CHECK(tn_recording_submit(after, &last) == TN_OK);
+        CHECK(tn_frame_end(frame) == TN_OK);
+    }
+    CHECK(destroyed == 1);
+    tn_SyncPoint submitted, completed;
+    CHECK(tn_gpu_submitted(gpu, &submitted) == TN_OK);
+    CHECK(tn_gpu_release_after(gpu, NULL, destroy, &destroyed, &ten) == TN_OK);
+    CHECK(tn_gpu_wait(gpu, &submitted, TN_FOREVER) == TN_OK);
+    CHECK(tn_gpu_completed(gpu, &completed) == TN_OK);
+    CHECK(memcmp(submitted.serials, completed.serials, sizeof submitted.serials) == 0);
+    CHECK(tn_gpu_reclaim(gpu) == TN_OK);
+    CHECK(destroyed == 11);
+    CHECK(tn_gpu_trim(gpu) == TN_OK);
+}
+
+static void reports(tn_Gpu* gpu) {
+    for (tn_Report report = TN_REPORT_STATS; report <= TN_REPORT_SETTINGS; ++report) {
+        tn_Text* text = NULL;
+        CHECK(tn_gpu_report(gpu, report, &text) == TN_OK);
+        CHECK(tn_text(text).size > 2 && tn_text(text).data[0] == '{');
+        CHECK(tn_release(text) == TN_OK);
+    }
+    CHECK(tn_gpu_set_memory_cap(gpu, 0, 1 << 20) == TN_OK);
+    tn_BufferDesc desc = DESC(tn_BufferDesc);
+    desc.size = 1 << 30;
+    desc.usage = TN_USAGE_VERTEX;
+    desc.allocation = TN_ALLOCATION_DEVICE_LOCAL_ONLY;
+    desc.name = TN_LIT("mountain");
+    tn_Buffer* mountain = NULL;
+    FAILS(tn_buffer_create(gpu, &desc, &mountain), TN_ERROR_OUT_OF_MEMORY, "mountain");
+    CHECK(tn_gpu_set_memory_cap(gpu, 0, UINT64_MAX) == TN_OK);
+}
+
+int main(void) {
+    CHECK(tn_abi_version() == TN_ABI_VERSION);
+    CHECK(tn_has_backend(TN_BACKEND_SIM) && tn_has_backend(TN_BACKEND_VULKAN) && !tn_has_backend(7));
+    CHECK(tn_last_error().size == 0 && tn_last_error().data != NULL);
+    CHECK(strcmp(tn_status_name(TN_NOT_READY).data, "TN_NOT_READY") == 0);
+    CHECK(tn_set_log(TN_LOG_WARN, log_line, &logged) == TN_OK);
+    FAILS(tn_set_log(TN_LOG_WARN, log_line, &logged), TN_ERROR_BUSY, "already");
+
+    tn_Device* device = create_device();
+    tn_Gpu* gpu = create_gpu(device);
+    buffers(gpu);
+    textures(gpu);
+    frames(gpu);
+    reports(gpu);
+
+    tn_BufferDesc desc = DESC(tn_BufferDesc);
+    desc.size = 64;
+    desc.usage = TN_USAGE_INDEX;
+    desc.name = TN_LIT("forgotten");
+    tn_Buffer* forgotten = NULL;
+    CHECK(tn_buffer_create(gpu, &desc, &forgotten) == TN_OK);
+    tn_ShutdownReport report = DESC(tn_ShutdownReport);
+    tn_Text* text = NULL;
+    CHECK(tn_gpu_shutdown(gpu, &report, &text) == TN_NOT_READY);
+    CHECK(report.leaks == 1 && report.open_recordings == 0 && !report.timed_out && !report.is_lost);
+    CHECK(memmem(tn_text(text).data, tn_text(text).size, "forgotten", 9) != NULL);
+    CHECK(logged == 1);
+    CHECK(tn_release(text) == TN_OK);
+    FAILS(tn_buffer_create(gpu, &desc, &(tn_Buffer*){NULL}), TN_ERROR_SHUT_DOWN, "shut down");
+    CHECK(tn_release(forgotten) == TN_OK);
+    CHECK(tn_gpu_shutdown(gpu, NULL, NULL) == TN_OK);
+    CHECK(tn_release(gpu) == TN_OK);
+    CHECK(tn_sim_run(device) == TN_OK);
+    if (tn_sim_findings(device, &text) != TN_OK) {
+        fprintf(stderr, "%.*s\n", (int)tn_text(text).size, tn_text(text).data);
+        return 1;
+    }
+    CHECK(tn_release(device) == TN_OK);
+    tn_VkDeviceDesc vulkan = DESC(tn_VkDeviceDesc);
+    FAILS(tn_device_from_vk(&vulkan, &device), TN_ERROR_POINTER, "get_instance_proc_addr");
+    CHECK(device == NULL);
+    return 0;
+}

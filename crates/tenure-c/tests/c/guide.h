@@ -1,0 +1,22 @@
+/* What the fragments of the guide leave out. */
+#include "tenure_vulkan.h"
+
+#include <stdio.h>
+
+static const float vertices[3] = {0};
+
+#ifdef __cplusplus
+#include "tenure_vulkan.hpp"
+
+using namespace tn::literals;
+
+extern const tn::Gpu gpu;
+void draw(tn_Native list, tn_Place vertices);
+#else
+typedef struct VkBuffer_T* VkBuffer;
+typedef struct VkCommandBuffer_T* VkCommandBuffer;
+
+extern tn_Gpu* gpu;
+void log_error(const char* text);
+void vkCmdBindVertexBuffers(VkCommandBuffer list, uint32_t first, uint32_t count, const VkBuffer* buffers, const uint64_t* offsets);
+#endif

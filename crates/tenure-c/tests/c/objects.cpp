@@ -1,0 +1,127 @@
+// tenure.hpp on the simulated device.
+#include "tenure_vulkan.hpp"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <type_traits>
+
+using namespace tn::literals;
+
+#define CHECK(condition)                                                            \
+    do {                                                                            \
+        if (!(condition)) {                                                         \
+            std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);    \
+            std::exit(1);                                                           \
+        }                                                                           \
+    } while (0)
+
+static_assert(!std::is_copy_constructible_v<tn::Buffer> && std::is_nothrow_move_constructible_v<tn::Buffer>);
+static_assert(sizeof(tn::Desc<tn_BufferDesc>) == sizeof(tn_BufferDesc) && sizeof(tn::Buffer) == sizeof(void*));
+
+static tn::Buffer create_rock(const tn::Gpu& gpu) {
+    const std::array<unsigned char, 4> bytes{1, 2, 3, 4};
+    tn::Desc<tn_BufferDesc> desc;
+    desc.size = bytes.size();
+    desc.usage = TN_USAGE_VERTEX | TN_USAGE_COPY_SRC | TN_USAGE_COPY_DST;
+    desc.name = "rock"_tn;
+    desc.data = bytes.data();
+    desc.data_size = bytes.size();
+    return gpu.create_buffer(desc);
+}
+
+static void buffers(const tn::Gpu& gpu) {
+    tn::Buffer rock = create_rock(gpu);
+    tn::Buffer moved = std::move(rock);
+    CHECK(!rock && moved && moved.name() == "rock" && moved.place().size == 4);
+    moved = create_rock(gpu);
+    const unsigned char nine = 9;
+    CHECK(gpu.wait(gpu.upload(moved, 1, &nine, 1)));
+    tn::Recording recording = gpu.record(TN_QUEUE_GRAPHICS, "draw"_tn);
+    recording.use({tn::use(moved, TN_STATE_VERTEX_OR_CONSTANT)});
+    const float matrix[16] = {1};
+    CHECK(recording.constants(matrix, sizeof matrix).size == sizeof matrix);
+    const tn::Readback readback = recording.read_back(tn::part(moved, 0, 4));
+    CHECK(!readback.wait(std::chrono::nanoseconds(0)));
+    CHECK(recording.native() != 0);
+    const tn_SyncPoint done = std::move(recording).submit();
+    CHECK(!recording && gpu.wait(done));
+    CHECK((readback.wait() == std::vector<unsigned char>{1, 9, 3, 4}));
+}
+
+static void textures(const tn::Gpu& gpu) {
+    CHECK(gpu.supports_format(TN_FORMAT_RGBA8_UNORM, TN_USAGE_SHADER_READ));
+    tn::Desc<tn_TextureDesc> desc;
+    desc.format = TN_FORMAT_RGBA8_UNORM;
+    desc.width = desc.height = 2;
+    desc.usage = TN_USAGE_RENDER_TARGET | TN_USAGE_COPY_SRC | TN_USAGE_COPY_DST;
+    const std::string name = "target";
+    desc.name = tn::str(name);
+    const tn::Texture target = gpu.create_texture(desc);
+    tn::Desc<tn_TextureViewDesc> view_desc;
+    view_desc.access = TN_TEXTURE_RENDER_TARGET;
+    const tn::View view = gpu.create_view(target, view_desc);
+    static_cast<void>(view.place());
+    const std::array<unsigned char, 16> texels{7, 7};
+    CHECK(gpu.wait(gpu.upload(tn::part(target), {texels.data(), texels.size(), 0, 0, 0})));
+    CHECK(gpu.read_back(tn::part(target)).wait()->at(1) == 7);
+}
+
+static void frames(const tn::Gpu& gpu) {
+    int destroyed = 0;
+    tn::Deferred pipeline = gpu.defer("pipeline"_tn, [&destroyed] { ++destroyed; });
+    gpu.release_after(gpu.submitted(), [&destroyed] { destroyed += 10; });
+    for (int count = 0; count < 6; ++count) {
+        tn::Frame frame = gpu.begin_frame();
+        CHECK(frame.number() > 0);
+        std::move(gpu.record(TN_QUEUE_GRAPHICS, "frame"_tn)).submit();
+        pipeline.reset();
+        std::move(frame).end();
+    }
+    CHECK(destroyed == 11);
+}
+
+static void errors(const tn::Gpu& gpu) {
+    tn::Desc<tn_BufferDesc> desc;
+    desc.size = 16;
+    desc.usage = 1u << 31;
+    try {
+        static_cast<void>(gpu.create_buffer(desc));
+        CHECK(false);
+    } catch (const tn::Error& error) {
+        CHECK(error.status() == TN_ERROR_ENUM && std::string_view(error.what()).find("usage") != std::string_view::npos);
+    }
+}
+
+static void vulkan() {
+    int object = 0;
+    const auto address = reinterpret_cast<std::uintptr_t>(&object);
+    CHECK(tn::vk<int*>(address) == &object && tn::vk<std::uint64_t>(7) == 7);
+    try {
+        static_cast<void>(tn::device_from_vk(tn::Desc<tn_VkDeviceDesc>()));
+        CHECK(false);
+    } catch (const tn::Error& error) {
+        CHECK(error.status() == TN_ERROR_POINTER);
+    }
+}
+
+int main() {
+    vulkan();
+    const tn::Device device = tn::Device::simulated();
+    CHECK(device.properties().backend == TN_BACKEND_SIM);
+    {
+        const tn::Gpu gpu = tn::Gpu::create(device, {{"frames.in_flight"_tn, 2}});
+        CHECK(gpu.report(TN_REPORT_SETTINGS).find("\"frames.in_flight\":2") != std::string::npos);
+        buffers(gpu);
+        textures(gpu);
+        frames(gpu);
+        errors(gpu);
+        {
+            const tn::Buffer rock = create_rock(gpu);
+            CHECK(gpu.shutdown().find("rock") != std::string::npos);
+        }
+        CHECK(gpu.shutdown().empty());
+    }
+    tn_Text* findings = nullptr;
+    CHECK(tn_sim_findings(device.raw(), &findings) == TN_OK);
+}

@@ -1,0 +1,314 @@
+//! The C interface: headers, and programs in C and C++ that call it.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::command::{cargo, root, run, succeeds, target};
+use crate::outcome::{Outcome, Trouble};
+use crate::{archive, debian, devices, header};
+
+/// Warnings that the headers and the programs must not cause.
+const WARNINGS: [&str; 6] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wconversion", "-Wshadow"];
+const SANITIZERS: [&str; 3] = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"];
+const THREADS: [&str; 2] = ["-fsanitize=thread", "-g"];
+/// The libraries of the system that Rust's standard library needs.
+const SYSTEM: [&str; 4] = ["-lpthread", "-ldl", "-lm", "-lgcc_s"];
+
+/// A program, and how it is built.
+struct Program {
+    source: &'static str,
+    compiler: &'static str,
+    standard: &'static str,
+    is_static: bool,
+    sanitizers: &'static [&'static str],
+}
+
+const fn program(source: &'static str, compiler: &'static str, standard: &'static str) -> Program {
+    Program { source, compiler, standard, is_static: false, sanitizers: &[] }
+}
+
+const PROGRAMS: [Program; 9] = [
+    program("calls.c", "gcc", "-std=c11"),
+    Program { sanitizers: &SANITIZERS, ..program("calls.c", "clang", "-std=c11") },
+    Program { is_static: true, sanitizers: &SANITIZERS, ..program("calls.c", "gcc", "-std=c11") },
+    Program { sanitizers: &SANITIZERS, ..program("misuse.c", "clang", "-std=c11") },
+    Program { sanitizers: &THREADS, ..program("misuse.c", "clang", "-std=c11") },
+    Program { sanitizers: &SANITIZERS, ..program("objects.cpp", "clang++", "-std=c++17") },
+    program("objects.cpp", "clang++", "-std=c++20"),
+    program("objects.cpp", "g++", "-std=c++17"),
+    Program { is_static: true, ..program("objects.cpp", "g++", "-std=c++20") },
+];
+
+fn failed(reason: impl Into<String>) -> Trouble {
+    Trouble::Failed(reason.into())
+}
+
+/// The programs pass, and call every function.
+pub(crate) fn check() -> Outcome {
+    header::check()?;
+    let folder = target().join("c");
+    fs::create_dir_all(&folder).map_err(|error| failed(format!("{}: {error}", folder.display())))?;
+    tools(&folder)?;
+    fragments(&folder)?;
+    layouts(&folder)?;
+    // A test needs what tests depend on: so the crates below are those that other steps build.
+    cargo(&[&devices::BUILD_ALL[..], &["--quiet", "--test", "c_vulkan"]].concat())?;
+    let package = folder.join("package");
+    archive::assemble(&target().join("debug/deps"), &package)?;
+    for (number, program) in PROGRAMS.iter().enumerate() {
+        let built = folder.join(format!("program-{number}"));
+        program.build(&package, &built)?;
+        // The library is not instrumented: what it synchronises cannot be seen, and need not be.
+        run(Command::new(built).env("TSAN_OPTIONS", "ignore_noninstrumented_modules=1 halt_on_error=1"))?;
+    }
+    every_function_is_called(&package, &folder)?;
+    strangers(&package, &folder)
+}
+
+/// Each compiler builds a program with sanitizers, whose libraries are packages of their own in some distributions.
+fn tools(folder: &Path) -> Outcome {
+    let (source, output) = (folder.join("probe.c"), folder.join("probe"));
+    write(&source, "int main(void) { return 0; }\n")?;
+    if !succeeds("cmake", &["--version"]) {
+        debian::packages(&["cmake"])?;
+    }
+    if !succeeds("pkg-config", &["--version"]) {
+        debian::packages(&["pkg-config"])?;
+    }
+    let compilers: [(&str, &[&str]); 4] = [
+        ("gcc", &["gcc", "libc6-dev"]),
+        ("g++", &["g++"]),
+        ("clang", &["clang", "libclang-rt-dev"]),
+        ("clang++", &["clang", "libclang-rt-dev"]),
+    ];
+    for (compiler, packages) in compilers {
+        let probe = || {
+            let mut command = Command::new(compiler);
+            command.args(SANITIZERS).arg(&source).arg("-o").arg(&output);
+            command
+        };
+        if !probe().output().is_ok_and(|output| output.status.success()) {
+            debian::packages(packages)?;
+            run(&mut probe())?;
+        }
+    }
+    Ok(())
+}
+
+/// The code of the documents compiles, each block as the body of a function.
+fn fragments(folder: &Path) -> Outcome {
+    for document in ["docs/guide/c.md", "crates/tenure-c/README.md"] {
+        let text = read(&root().join(document))?;
+        let found = blocks(&text);
+        if found.is_empty() {
+            return Err(failed(format!("{document} has no code in C")));
+        }
+        for (language, code) in found {
+            let (compiler, standard) = match language {
+                "c" => ("gcc", "-std=c11"),
+                _ => ("g++", "-std=c++17"),
+            };
+            let source = folder.join("fragment").with_extension(language);
+            write(
+                &source,
+                &format!("#include \"guide.h\"\nvoid fragment(void);\nvoid fragment(void) {{\n{code}}}\n"),
+            )?;
+            let mut command = Command::new(compiler);
+            command.args([standard, "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]);
+            command.arg("-I").arg(root().join("crates/tenure-c/include"));
+            command.arg("-I").arg(root().join("crates/tenure-c/tests/c")).arg(&source);
+            run(&mut command)
+                .map_err(|trouble| failed(format!("{document}: a block of {language}: {trouble}")))?;
+        }
+    }
+    Ok(())
+}
+
+/// The blocks of C and C++ in a document, with their language.
+fn blocks(text: &str) -> Vec<(&str, &str)> {
+    let mut found = Vec::new();
+    // Every second part is inside of a block.
+    for block in text.split("```").skip(1).step_by(2) {
+        found.extend(block.split_once('\n').filter(|(language, _)| ["c", "cpp"].contains(language)));
+    }
+    found
+}
+
+fn read(path: &Path) -> Result<String, Trouble> {
+    fs::read_to_string(path).map_err(|error| failed(format!("{}: {error}", path.display())))
+}
+
+fn write(path: &Path, text: &str) -> Outcome {
+    fs::write(path, text).map_err(|error| failed(format!("{}: {error}", path.display())))
+}
+
+impl Program {
+    fn build(&self, package: &Path, output: &Path) -> Outcome {
+        let mut command = Command::new(self.compiler);
+        command.args([self.standard, "-O1"]).args(WARNINGS).args(self.sanitizers);
+        command.arg(root().join("crates/tenure-c/tests/c").join(self.source)).arg("-o").arg(output);
+        link(&mut command, package, self.is_static);
+        run(&mut command)
+    }
+}
+
+/// Headers and a library of the archive.
+pub(crate) fn link(command: &mut Command, package: &Path, is_static: bool) {
+    let libraries = package.join("lib");
+    command.arg("-I").arg(package.join("include"));
+    if is_static {
+        command.arg(libraries.join("libtenure.a")).args(SYSTEM);
+    } else {
+        let mut path = OsString::from("-Wl,-rpath,");
+        path.push(&libraries);
+        command.arg("-L").arg(&libraries).args(["-ltenure", "-lpthread"]).arg(path);
+    }
+}
+
+/// A program in C prints sizes and offsets, and one of the crate's tests compares them with Rust's.
+fn layouts(folder: &Path) -> Outcome {
+    let (_, structures) = header::names()?;
+    let mut code =
+        "#include <stdio.h>\n#include \"tenure.h\"\n#include \"tenure_vulkan.h\"\nint main(void) {\n"
+            .to_owned();
+    for (structure, fields) in &structures {
+        let _ = writeln!(code, "    printf(\"{structure} %zu\\n\", sizeof({structure}));");
+        for field in fields {
+            let _ =
+                writeln!(code, "    printf(\"{structure}.{field} %zu\\n\", offsetof({structure}, {field}));");
+        }
+    }
+    code.push_str("    return 0;\n}\n");
+    let source = folder.join("layouts.c");
+    write(&source, &code)?;
+    let output = folder.join("layouts");
+    let mut command = Command::new("gcc");
+    // Padding would become a field of a later version, with any value in it.
+    command
+        .args(["-std=c11", "-Wpadded"])
+        .args(WARNINGS)
+        .arg("-I")
+        .arg(root().join("crates/tenure-c/include"));
+    run(command.arg(&source).arg("-o").arg(&output))?;
+    let printed = Command::new(&output).output().map_err(|error| failed(error.to_string()))?;
+    let printed = String::from_utf8_lossy(&printed.stdout).into_owned();
+    let path = root().join("crates/tenure-c/tests/layouts.txt");
+    let expected = read(&path)?;
+    if printed == expected {
+        return Ok(());
+    }
+    let found = output.with_extension("txt");
+    write(&found, &printed)?;
+    Err(failed(format!("{} differs from the layouts of the compiler: {}", path.display(), found.display())))
+}
+
+/// Runs programs that are linked with the shared library, whose functions the dynamic linker binds at their first call.
+fn every_function_is_called(package: &Path, folder: &Path) -> Outcome {
+    let (functions, _) = header::names()?;
+    let mut called = BTreeSet::new();
+    for source in ["calls.c", "misuse.c"] {
+        let built = folder.join(source).with_extension("lazy");
+        let mut command = Command::new("gcc");
+        command.args(["-std=c11", "-Wl,-z,lazy"]);
+        command.arg(root().join("crates/tenure-c/tests/c").join(source)).arg("-o").arg(&built);
+        link(&mut command, package, false);
+        run(&mut command)?;
+        let log = bindings(&built, folder)?;
+        called.extend(log.lines().filter_map(bound).map(str::to_owned));
+    }
+    let missing: Vec<_> =
+        functions.iter().filter(|name| !called.contains(*name)).map(String::as_str).collect();
+    println!("{} functions of C, {} called", functions.len(), functions.len() - missing.len());
+    match missing.is_empty() {
+        true => Ok(()),
+        false => Err(failed(format!("no program calls {}", missing.join(", ")))),
+    }
+}
+
+fn bindings(program: &Path, folder: &Path) -> Result<String, Trouble> {
+    let prefix = folder.join("bindings");
+    let path = |id: u32| PathBuf::from(format!("{}.{id}", prefix.display()));
+    let mut command = Command::new(program);
+    command.env("LD_DEBUG", "bindings").env("LD_DEBUG_OUTPUT", &prefix);
+    let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
+    let log = path(child.id());
+    let status = child.wait().map_err(|error| failed(error.to_string()))?;
+    let text = read(&log);
+    // A failure only costs disk space.
+    let _removed = fs::remove_file(&log);
+    if status.success() { text } else { Err(failed(format!("{status}: {}", program.display()))) }
+}
+
+/// Programs that have nothing but the archive, with CMake and with pkg-config; and one with a second static library that is
+/// written in Rust.
+fn strangers(package: &Path, folder: &Path) -> Outcome {
+    let sources = root().join("crates/tenure-c/tests/package");
+    let built = folder.join("cmake");
+    let mut configure = Command::new("cmake");
+    let mut prefix = OsString::from("-DCMAKE_PREFIX_PATH=");
+    prefix.push(package);
+    run(configure.arg("-S").arg(&sources).arg("-B").arg(&built).arg(prefix))?;
+    run(Command::new("cmake").arg("--build").arg(&built))?;
+    for program in ["shared", "static", "cpp"] {
+        run(&mut Command::new(built.join(program)))?;
+    }
+
+    let pkg_config = |arguments: &[&str]| {
+        let mut command = Command::new("pkg-config");
+        command.env("PKG_CONFIG_PATH", package.join("lib/pkgconfig")).args(arguments).arg("tenure");
+        let output = command.output().map_err(|error| failed(format!("{error}: {command:?}")))?;
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        match output.status.success() {
+            true => Ok(printed.split_whitespace().map(str::to_owned).collect::<Vec<_>>()),
+            false => Err(failed(format!("{}: {command:?}", output.status))),
+        }
+    };
+    let program = folder.join("pkg-config");
+    let mut command = Command::new("gcc");
+    command.arg(sources.join("program.c")).args(pkg_config(&["--cflags", "--libs"])?).arg("-o").arg(&program);
+    run(&mut command)?;
+    run(Command::new(&program).env("LD_LIBRARY_PATH", package.join("lib")))?;
+
+    // With its own copy of Rust's standard library, as an optimised one has.
+    let second = folder.join("libsecond.a");
+    let mut command = Command::new("rustc");
+    command.args(["--edition", "2024", "--crate-type", "staticlib", "-C", "opt-level=1", "-C", "lto=fat"]);
+    run(command.arg(sources.join("second.rs")).arg("-o").arg(&second))?;
+    let program = folder.join("second");
+    let mut command = Command::new("gcc");
+    command.arg(sources.join("second.c")).arg("-o").arg(&program).arg(&second);
+    link(&mut command, package, true);
+    run(&mut command)?;
+    run(&mut Command::new(program))
+}
+
+/// The function of this library that a line of the dynamic linker's log names.
+fn bound(line: &str) -> Option<&str> {
+    let (_, name) = line.split_once("normal symbol `")?;
+    let name = name.split('\'').next()?;
+    name.starts_with("tn_").then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{blocks, bound};
+
+    #[test]
+    fn blocks_have_their_language() {
+        let text = "# C\n\n```c\nint a;\n```\n\n```sh\ncc\n```\n```cpp\nint b;\nint c;\n```\n";
+        assert_eq!(blocks(text), [("c", "int a;\n"), ("cpp", "int b;\nint c;\n")]);
+        assert_eq!(blocks("none\n"), []);
+    }
+
+    #[test]
+    fn bindings_name_functions() {
+        let line = "      7:\tbinding file a [0] to libtenure.so [0]: normal symbol `tn_release'";
+        assert_eq!(bound(line), Some("tn_release"));
+        assert_eq!(bound(&line.replace("tn_release", "malloc")), None);
+        assert_eq!(bound("7: calling init: a"), None);
+    }
+}
