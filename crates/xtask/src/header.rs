@@ -74,8 +74,11 @@ fn generated() -> Result<Vec<(&'static str, String)>, Trouble> {
         .collect()
 }
 
-/// The functions, structures and layouts of all headers: names of functions, and of structures with their fields.
-pub(crate) fn names() -> Result<(Vec<String>, Vec<(String, Vec<String>)>), Trouble> {
+/// The name of a structure, and the names of its fields.
+type Structure = (String, Vec<String>);
+
+/// The names of the functions of all headers, and the structures.
+pub(crate) fn names() -> Result<(Vec<String>, Vec<Structure>), Trouble> {
     let (mut functions, mut structures) = (Vec::new(), Vec::new());
     for (name, files, ..) in HEADERS {
         for file in files {
