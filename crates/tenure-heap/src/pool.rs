@@ -237,12 +237,12 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         Ok(())
     }
 
-    /// Adds a block, and allocates a range of it or of another. The empty blocks, which were too small or kept for larger
-    /// ranges, are moved to `retired`: the new one replaces them, so that none counts as removed too early. A pool whose
-    /// blocks were often made again moves only as many as exceed its peak.
+    /// Adds a block, and allocates a range of it or of another. The empty blocks, which were too small, are moved
+    /// to `retired`: the new one replaces them, so that none counts as removed too early. A pool whose blocks were
+    /// often made again moves only as many as exceed its peak.
     ///
     /// # Errors
-    /// [`Unfit`] with the block; only empty blocks were moved then.
+    /// [`Unfit`] with the block; nothing was changed then.
     pub fn add_and_allocate(
         &mut self,
         block: B,
@@ -251,19 +251,6 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         align: u64,
         retired: &mut Vec<B>,
     ) -> Result<BlockAllocation, Unfit<B>> {
-        let before = self.suballocator.capacity();
-        // First of all: otherwise the suballocator might choose one of them.
-        if self.large.are_shared() {
-            self.make_way(0, before.saturating_add(capacity).saturating_sub(self.peak_capacity), retired);
-        } else {
-            self.take_empty(retired);
-        }
-        let removed = before - self.suballocator.capacity();
-        // A block in use has room where one of the empty ones would have been chosen.
-        if let Some(found) = self.take(size, align, 0) {
-            retired.push(block);
-            return Ok(found);
-        }
         let Ok(id) = self.suballocator.add_block(capacity) else {
             return Err(Unfit { block, reason: "a block of this size in the suballocator" });
         };
@@ -274,8 +261,14 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         };
         self.keep(id, block);
         self.large.note_new(id, capacity, size);
-        self.large.note_removed(removed);
+        let before = self.suballocator.capacity();
+        if self.large.are_shared() {
+            self.make_way(0, before.saturating_sub(self.peak_capacity), retired);
+        } else {
+            self.take_empty(retired);
+        }
         let after = self.suballocator.capacity();
+        self.large.note_removed(before - after);
         if after > self.peak_capacity {
             self.large.end_sharing(after, self.peak_used);
             self.peak_capacity = after;

@@ -14,10 +14,9 @@ const ALIGN: u64 = 64 * KIB;
 /// A pool as a program uses it: a request without room gets a block of exactly its size, or of the size that a
 /// growing pool wants.
 struct Program {
-    /// Of each block its number and size.
-    pool: Pool<(u64, u64), GeneralBlocks>,
+    pool: Pool<u64, GeneralBlocks>,
     growth: Option<Growth>,
-    retired: Vec<(u64, u64)>,
+    retired: Vec<u64>,
     made: u64,
     /// Bytes of all blocks.
     reserved: u64,
@@ -48,15 +47,9 @@ impl Program {
             return found;
         }
         (self.made, self.reserved) = (self.made + 1, self.reserved + block);
-        let number = self.made;
-        let found = self.pool.add_and_allocate((number, block), block, size, ALIGN, &mut self.retired);
-        let found = found.unwrap_or_else(|unfit| panic!("{unfit:?}"));
-        // Of another block only a part is free.
-        let is_used = self.pool.blocks().any(|(id, _, _, used)| id == found.block && used > found.size);
-        let is_new = self.pool.block(found.block).is_some_and(|(of, _)| *of == number);
-        assert!(is_new || is_used, "a block of {block} bytes was made for nothing");
+        let found = self.pool.add_and_allocate(block, block, size, ALIGN, &mut self.retired);
         self.let_go();
-        found
+        found.unwrap_or_else(|unfit| panic!("{unfit:?}"))
     }
 
     fn free(&mut self, found: &BlockAllocation, size: u64) {
@@ -69,7 +62,7 @@ impl Program {
     }
 
     fn let_go(&mut self) {
-        self.reserved -= self.retired.drain(..).map(|(_, size)| size).sum::<u64>();
+        self.reserved -= self.retired.drain(..).sum::<u64>();
     }
 }
 
