@@ -66,11 +66,14 @@ fn refused(file: Option<&Path>, error: io::Error) -> CliError {
 }
 
 /// A refusal after two minutes of measurements would lose them. An examination that is interrupted, or finds no device,
-/// leaves no empty file.
+/// leaves no new file.
 fn check_writable(file: &Path) -> io::Result<()> {
-    let is_new = !file.exists();
-    open(file)?;
-    if is_new { fs::remove_file(file) } else { Ok(()) }
+    match OpenOptions::new().write(true).create_new(true).open(file) {
+        Ok(_) => fs::remove_file(file),
+        // A link to a file that does not exist yet is here, too, and stays.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open(file).map(drop),
+        Err(error) => Err(error),
+    }
 }
 
 /// Opens the file, and keeps its contents until the examination is written.

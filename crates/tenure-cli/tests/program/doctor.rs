@@ -118,6 +118,19 @@ fn a_file_that_cannot_be_written_is_refused_at_once() {
     assert!(stderr(&output).contains("--out needs a file"), "{}", stderr(&output));
 }
 
+/// The link stays, and the file that it names is written.
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_new_file_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let [link, file] = ["link.json", "card.json"].map(|name| folder.path().join(name));
+    std::os::unix::fs::symlink("card.json", &link).unwrap();
+    let output = run(&[&SIM[..], &["--out", link.to_str().unwrap()]].concat());
+    assert_eq!((status(&output), stderr(&output)), (0, String::new()));
+    assert!(link.is_symlink());
+    assert_valid(&read(&file));
+}
+
 /// The results are shown although the disk is full.
 #[cfg(target_os = "linux")]
 #[test]
