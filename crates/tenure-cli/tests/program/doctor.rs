@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -148,7 +147,11 @@ fn a_closed_output_loses_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("card.json");
     let arguments = [&SIM[..], &["--out", file.to_str().unwrap()]].concat();
-    let mut child = tenure(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = tenure(&arguments)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!((status(&output), stderr(&output)), (0, String::new()));
