@@ -243,6 +243,12 @@ typedef void(TN_CALL* tn_LogFn)(void* user, tn_LogLevel level, tn_Str text);
  */
 typedef void(TN_CALL* tn_DestroyFn)(void* user, void* object);
 
+/** Submits work of the program to queue: the VkQueue; a number on the simulated device. Called once,
+ * inside tn_gpu_submit_external. Returns TN_OK, or a negative number of its own for an error. Must not unwind. May release
+ * handles, except a tn_Gpu; other functions return TN_ERROR_CALLBACK.
+ */
+typedef tn_Status(TN_CALL* tn_SubmitFn)(void* user, tn_Native queue);
+
 /** A simulated device. */
 typedef struct tn_SimDesc {
     /** sizeof(tn_SimDesc). */
@@ -333,6 +339,66 @@ typedef struct tn_ShutdownReport {
     uint64_t waited_ns;
 } tn_ShutdownReport;
 
+/** The pressure on a memory heap. */
+typedef uint32_t tn_Pressure;
+enum {
+    /** There is room, or the budget is unknown. */
+    TN_PRESSURE_NORMAL = 0,
+    /** Little memory is left. */
+    TN_PRESSURE_HIGH = 1,
+    /** Almost no memory is left, or the budget is exceeded. */
+    TN_PRESSURE_CRITICAL = 2
+};
+
+/** Budget and usage of a memory heap, in bytes. */
+typedef struct tn_HeapMemory {
+    /** sizeof(tn_HeapMemory), set by the caller. */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** The size of the heap. */
+    uint64_t size;
+    /** The budget of the operating system; UINT64_MAX: unknown. */
+    uint64_t budget;
+    /** The usage of the process, as far as it is known. */
+    uint64_t usage;
+    /** The memory cap; UINT64_MAX: none. */
+    uint64_t cap;
+    /** The memory that the manager has allocated. */
+    uint64_t allocated;
+    /** The part of it that resources use. */
+    uint64_t used;
+    /** The resources that were evicted from the heap. */
+    uint64_t evicted;
+    /** The heap is local to the GPU. */
+    tn_Bool is_device_local;
+    /** TN_PRESSURE_.... */
+    tn_Pressure pressure;
+} tn_HeapMemory;
+
+/** A change of the pressure on a memory heap. */
+typedef struct tn_PressureChange {
+    /** The heap. */
+    uint32_t heap;
+    /** The heap is local to the GPU. */
+    tn_Bool is_device_local;
+    /** The pressure at the end of the frame before. */
+    tn_Pressure before;
+    /** The pressure now. */
+    tn_Pressure now;
+    /** The budget in bytes, or the memory cap where that is nearer. */
+    uint64_t budget;
+    /** The usage in bytes that belongs to it. */
+    uint64_t usage;
+} tn_PressureChange;
+
+/** Takes a change of pressure, at the end of a frame or in tn_gpu_reclaim, on the thread of that call. Must not unwind. May
+ * release handles, except a tn_Gpu; other functions return TN_ERROR_CALLBACK.
+ */
+typedef void(TN_CALL* tn_PressureFn)(void* user, tn_PressureChange change);
+
 /** The text that tn_gpu_report returns. */
 typedef uint32_t tn_Report;
 enum {
@@ -402,30 +468,42 @@ enum {
     TN_STATE_INDEX = 1 << 1,
     /** Read by pixel (fragment) shaders. */
     TN_STATE_PIXEL_SHADER = 1 << 2,
-    /** Read by other shaders. */
-    TN_STATE_NON_PIXEL_SHADER = 1 << 3,
+    /** Read by vertex, tessellation and geometry shaders. */
+    TN_STATE_VERTEX_SHADER = 1 << 3,
+    /** Read by task and mesh shaders. */
+    TN_STATE_MESH_SHADER = 1 << 4,
+    /** Read by compute shaders. */
+    TN_STATE_COMPUTE_SHADER = 1 << 5,
+    /** Read by ray tracing shaders and by builds of acceleration structures. */
+    TN_STATE_RAY_TRACING_SHADER = 1 << 6,
     /** Read as indirect arguments. */
-    TN_STATE_INDIRECT = 1 << 4,
+    TN_STATE_INDIRECT = 1 << 7,
     /** Source of a copy. */
-    TN_STATE_COPY_SRC = 1 << 5,
+    TN_STATE_COPY_SRC = 1 << 8,
     /** Source of a multisample resolve. */
-    TN_STATE_RESOLVE_SRC = 1 << 6,
+    TN_STATE_RESOLVE_SRC = 1 << 9,
     /** Depth-stencil, read only. */
-    TN_STATE_DEPTH_READ = 1 << 7,
+    TN_STATE_DEPTH_READ = 1 << 10,
     /** Acceleration structure. */
-    TN_STATE_ACCELERATION_STRUCTURE = 1 << 8,
-    /** Read and written by shaders. Write state. */
-    TN_STATE_UNORDERED_ACCESS = 1 << 9,
+    TN_STATE_ACCELERATION_STRUCTURE = 1 << 11,
+    /** Read and written by shaders of any stage. Write state. */
+    TN_STATE_UNORDERED_ACCESS = 1 << 12,
+    /** Read and written by task and mesh shaders. Write state. */
+    TN_STATE_MESH_UNORDERED_ACCESS = 1 << 13,
+    /** Read and written by compute shaders. Write state. */
+    TN_STATE_COMPUTE_UNORDERED_ACCESS = 1 << 14,
+    /** Read and written by ray tracing shaders. Write state. */
+    TN_STATE_RAY_TRACING_UNORDERED_ACCESS = 1 << 15,
     /** Colour render target. Write state. */
-    TN_STATE_RENDER_TARGET = 1 << 10,
+    TN_STATE_RENDER_TARGET = 1 << 16,
     /** Depth-stencil, written. Write state. */
-    TN_STATE_DEPTH_WRITE = 1 << 11,
+    TN_STATE_DEPTH_WRITE = 1 << 17,
     /** Destination of a copy. Write state. */
-    TN_STATE_COPY_DST = 1 << 12,
+    TN_STATE_COPY_DST = 1 << 18,
     /** Destination of a multisample resolve. Write state. */
-    TN_STATE_RESOLVE_DST = 1 << 13,
+    TN_STATE_RESOLVE_DST = 1 << 19,
     /** Image of a swap chain, between present and acquire. */
-    TN_STATE_PRESENT = 1 << 14
+    TN_STATE_PRESENT = 1 << 20
 };
 
 /** The access of CPU and GPU to the memory of a buffer. */
@@ -1070,6 +1148,26 @@ TN_API tn_Status TN_CALL tn_gpu_completed(tn_Gpu* gpu, tn_SyncPoint* out);
  */
 TN_API tn_Status TN_CALL tn_gpu_wait(tn_Gpu* gpu, const tn_SyncPoint* point, uint64_t timeout_ns);
 
+/** Calls submit with a queue of the API, which may submit any number of times, or present, and counts that as a submission of the
+ * manager: objects released from now on outlive it, and done, which may be null, waits for it. Its work begins after wait;
+ * null: after everything submitted to the same queue. Every object that it uses must be alive when this is called. It has
+ * barriers of its own: it finds a resource in the state of the last submission, and tn_gpu_declare_state says in which state
+ * it leaves it. Other threads that submit to the queue wait until submit returns.
+ *
+ * Errors: TN_ERROR_NEVER_SUBMITTED, TN_ERROR_FOREIGN, TN_ERROR_DEVICE, TN_ERROR_DEVICE_LOST, and what submit returns,
+ * whose submissions are counted all the same.
+ */
+TN_API tn_Status TN_CALL tn_gpu_submit_external(tn_Gpu* gpu, tn_Queue queue, const tn_SyncPoint* wait,
+    tn_SubmitFn submit, void* user, tn_SyncPoint* done);
+
+/** Declares the states in which work of the program itself has left resources, with the submissions at: later recordings
+ * continue from there. Null for at: all earlier uses are known to be complete. Those before an error count.
+ *
+ * Errors: TN_ERROR_STATE, TN_ERROR_FIXED_STATE, TN_ERROR_FOREIGN, TN_ERROR_NEVER_SUBMITTED, TN_ERROR_ENUM;
+ * TN_ERROR_HANDLE for other handles.
+ */
+TN_API tn_Status TN_CALL tn_gpu_declare_state(tn_Gpu* gpu, const tn_Use* states, size_t count, const tn_SyncPoint* at);
+
 /** Submits pending uploads, and destroys released objects that the GPU has finished with. For programs without frames; the end
  * of a frame does it, too.
  *
@@ -1085,6 +1183,20 @@ TN_API tn_Status TN_CALL tn_gpu_trim(tn_Gpu* gpu);
  * Errors: TN_ERROR_DEVICE for a heap that the device does not have.
  */
 TN_API tn_Status TN_CALL tn_gpu_set_memory_cap(tn_Gpu* gpu, uint32_t heap, uint64_t bytes);
+
+/** Budget and usage of a memory heap; heaps count from 0, as far as tn_DeviceProperties.memory_heaps. Asks the operating
+ * system.
+ *
+ * Errors: TN_ERROR_OUT_OF_RANGE for a heap that the device does not have; TN_ERROR_POINTER, TN_ERROR_STRUCT_SIZE.
+ */
+TN_API tn_Status TN_CALL tn_gpu_heap_memory(tn_Gpu* gpu, uint32_t heap, tn_HeapMemory* out);
+
+/** Sets the listener for changes of the pressure on a memory heap, in place of the previous listener. It may be called until the
+ * manager is shut down.
+ *
+ * Errors: TN_ERROR_POINTER.
+ */
+TN_API tn_Status TN_CALL tn_gpu_on_pressure(tn_Gpu* gpu, tn_PressureFn listener, void* user);
 
 /** A report as JSON; sizes are in bytes.
  *

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -331,10 +332,43 @@ public:
         check(tn_gpu_completed(raw(), &point));
         return point;
     }
+    /** Runs submit(tn_Native queue), and throws what it throws. */
+    template <class Submit>
+    tn_SyncPoint submit_external(tn_Queue queue, const tn_SyncPoint& wait, Submit&& submit) const {
+        struct Call {
+            Submit& submit;
+            std::exception_ptr thrown;
+        } call{submit, nullptr};
+        const tn_SubmitFn pass_on = [](void* user, tn_Native native) noexcept -> tn_Status {
+            Call& inside = *static_cast<Call*>(user);
+            try {
+                inside.submit(native);
+                return TN_OK;
+            } catch (...) {
+                inside.thrown = std::current_exception();
+                return TN_ERROR_CALLBACK;
+            }
+        };
+        tn_SyncPoint done{};
+        const tn_Status status = tn_gpu_submit_external(raw(), queue, &wait, pass_on, &call, &done);
+        if (call.thrown) std::rethrow_exception(call.thrown);
+        check(status);
+        return done;
+    }
+    void declare_state(std::initializer_list<tn_Use> states, const tn_SyncPoint& at) const {
+        check(tn_gpu_declare_state(raw(), states.begin(), states.size(), &at));
+    }
     void reclaim() const { check(tn_gpu_reclaim(raw())); }
     void trim() const { check(tn_gpu_trim(raw())); }
     /** Bytes; UINT64_MAX: no limit. */
     void set_memory_cap(std::uint32_t heap, std::uint64_t bytes) const { check(tn_gpu_set_memory_cap(raw(), heap, bytes)); }
+    tn_HeapMemory heap_memory(std::uint32_t heap) const {
+        Desc<tn_HeapMemory> memory;
+        check(tn_gpu_heap_memory(raw(), heap, &memory));
+        return memory;
+    }
+    /** The function must outlive the manager, and must not throw. */
+    void on_pressure(tn_PressureFn listener, void* user) const { check(tn_gpu_on_pressure(raw(), listener, user)); }
     std::string report(tn_Report report) const {
         Text text;
         check(tn_gpu_report(raw(), report, text.out()));

@@ -75,7 +75,7 @@ pub(crate) fn call_status(body: impl FnOnce() -> Result<tn_Status, Failure>) -> 
     ATTENTION.run(|inside| inside == Inside::Nothing, body)
 }
 
-/// The body of a function that the callback of a deferred object may call.
+/// The body of a function that callbacks may call, except for that of the log.
 #[inline]
 pub(crate) fn call_to_release(body: impl FnOnce() -> Result<(), Failure>) -> tn_Status {
     ATTENTION.run(|inside| inside != Inside::Log, || body().map(|()| TN_OK))

@@ -59,6 +59,8 @@ pub(crate) enum Inside {
     Nothing,
     Destroy,
     Log,
+    Pressure,
+    Submit,
 }
 
 impl Inside {
@@ -67,6 +69,8 @@ impl Inside {
             Self::Nothing => "no callback",
             Self::Destroy => "a tn_DestroyFn",
             Self::Log => "a tn_LogFn",
+            Self::Pressure => "a tn_PressureFn",
+            Self::Submit => "a tn_SubmitFn",
         }
     }
 }
@@ -160,6 +164,38 @@ impl Drop for Destroy {
         let _entered = Entered::new(Inside::Destroy);
         (self.function)(self.user.load(Ordering::Relaxed), self.object.load(Ordering::Relaxed));
     }
+}
+
+/// Passes changes of pressure on to the program.
+pub(crate) struct Listener {
+    function: tn_PressureFn,
+    user: AtomicPtr<c_void>,
+}
+
+impl Listener {
+    pub(crate) fn new(function: Option<tn_PressureFn>, user: *mut c_void) -> Result<Self, Failure> {
+        let missing = || Failure::new(TN_ERROR_POINTER, "null, where a tn_PressureFn is needed");
+        Ok(Self { function: function.ok_or_else(missing)?, user: AtomicPtr::new(user) })
+    }
+
+    pub(crate) fn call(&self, change: tn_PressureChange) {
+        let _entered = Entered::new(Inside::Pressure);
+        (self.function)(self.user.load(Ordering::Relaxed), change);
+    }
+}
+
+/// Has the program submit to a queue.
+///
+/// # Errors
+/// The status that the program returns.
+pub(crate) fn submit(function: tn_SubmitFn, user: *mut c_void, queue: tn_Native) -> Result<(), Failure> {
+    let entered = Entered::new(Inside::Submit);
+    let status = function(user, queue);
+    drop(entered);
+    if status >= 0 {
+        return Ok(());
+    }
+    Err(Failure::new(status, format!("the tn_SubmitFn returned {status}")))
 }
 
 /// Passes events on to the program.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use tenure_core::device::{Priority, QueueId};
 use tenure_core::{
     AllocationFlags, BufferAccess, BufferDesc, BufferViewDesc, ClearValue, Elements, Format, MemoryUse,
-    Plane, Queue, State, Subresource, SyncPoint, TexelData, TextureAccess, TextureDesc, TextureInfo,
-    TextureRegion, TextureViewDesc, Usage, ViewShape,
+    Plane, Pressure, Queue, State, Subresource, SyncPoint, TexelData, TextureAccess, TextureDesc,
+    TextureInfo, TextureRegion, TextureViewDesc, Usage, ViewShape,
 };
 
 use crate::types::*;
@@ -209,6 +209,15 @@ pub(crate) fn texture_view_desc(desc: &tn_TextureViewDesc) -> Result<TextureView
     Ok(found)
 }
 
+pub(crate) fn pressure(pressure: Pressure) -> tn_Pressure {
+    match pressure {
+        Pressure::Normal => TN_PRESSURE_NORMAL,
+        Pressure::High => TN_PRESSURE_HIGH,
+        // Also for levels that may be added.
+        _ => TN_PRESSURE_CRITICAL,
+    }
+}
+
 pub(crate) fn sync_point(point: &tn_SyncPoint) -> SyncPoint {
     SyncPoint::from_raw(point.serials, point.clock)
 }
@@ -249,13 +258,18 @@ mod tests {
             TN_USAGE_ALL_QUEUES = ALL_QUEUES, TN_USAGE_EXCLUSIVE = EXCLUSIVE,
         );
         same!(
-            State: TN_STATE_COMMON = COMMON, TN_STATE_VERTEX_OR_CONSTANT = VERTEX_OR_CONSTANT, TN_STATE_INDEX = INDEX,
-            TN_STATE_PIXEL_SHADER = PIXEL_SHADER, TN_STATE_NON_PIXEL_SHADER = NON_PIXEL_SHADER,
+            State: TN_STATE_COMMON = COMMON, TN_STATE_VERTEX_OR_CONSTANT = VERTEX_OR_CONSTANT,
+            TN_STATE_INDEX = INDEX, TN_STATE_PIXEL_SHADER = PIXEL_SHADER,
+            TN_STATE_VERTEX_SHADER = VERTEX_SHADER, TN_STATE_MESH_SHADER = MESH_SHADER,
+            TN_STATE_COMPUTE_SHADER = COMPUTE_SHADER, TN_STATE_RAY_TRACING_SHADER = RAY_TRACING_SHADER,
             TN_STATE_INDIRECT = INDIRECT, TN_STATE_COPY_SRC = COPY_SRC, TN_STATE_RESOLVE_SRC = RESOLVE_SRC,
             TN_STATE_DEPTH_READ = DEPTH_READ, TN_STATE_ACCELERATION_STRUCTURE = ACCELERATION_STRUCTURE,
-            TN_STATE_UNORDERED_ACCESS = UNORDERED_ACCESS, TN_STATE_RENDER_TARGET = RENDER_TARGET,
-            TN_STATE_DEPTH_WRITE = DEPTH_WRITE, TN_STATE_COPY_DST = COPY_DST, TN_STATE_RESOLVE_DST = RESOLVE_DST,
-            TN_STATE_PRESENT = PRESENT,
+            TN_STATE_UNORDERED_ACCESS = UNORDERED_ACCESS,
+            TN_STATE_MESH_UNORDERED_ACCESS = MESH_UNORDERED_ACCESS,
+            TN_STATE_COMPUTE_UNORDERED_ACCESS = COMPUTE_UNORDERED_ACCESS,
+            TN_STATE_RAY_TRACING_UNORDERED_ACCESS = RAY_TRACING_UNORDERED_ACCESS,
+            TN_STATE_RENDER_TARGET = RENDER_TARGET, TN_STATE_DEPTH_WRITE = DEPTH_WRITE,
+            TN_STATE_COPY_DST = COPY_DST, TN_STATE_RESOLVE_DST = RESOLVE_DST, TN_STATE_PRESENT = PRESENT,
         );
         same!(
             AllocationFlags: TN_ALLOCATION_WITHIN_BUDGET = WITHIN_BUDGET,

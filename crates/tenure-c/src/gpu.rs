@@ -3,16 +3,18 @@
 use std::ffi::c_void;
 
 use serde_json::to_string;
-use tenure_core::Gpu as Manager;
 use tenure_core::device::Device as _;
+use tenure_core::{Gpu as Manager, PressureChange, SyncPoint};
 
 use crate::call::{call, call_status};
-use crate::callback::Destroy;
-use crate::convert::{duration, format, sync_point, unknown, usage};
-use crate::object::{Deferred, DeviceObject, Frame, Gpu, On, OwnedText, on, on_same};
+use crate::callback::{self, Destroy, Listener};
+use crate::convert::{duration, format, pressure, queue, state, subresource, sync_point, unknown, usage};
+use crate::object::{
+    ApiHandles, Buffer, Deferred, DeviceObject, Frame, Gpu, On, OwnedText, Texture, on, on_both, on_same,
+};
 use crate::pointer::{In, Out};
 use crate::settings;
-use crate::slot::{Handle, create};
+use crate::slot::{Handle, Object as _, create};
 use crate::types::*;
 
 /// The properties of a device.
@@ -141,6 +143,76 @@ extern "C" fn tn_gpu_wait(gpu: Handle<Gpu>, point: In<tn_SyncPoint>, timeout_ns:
     })
 }
 
+/// Calls `submit` with a queue of the API, which may submit any number of times, or present, and counts that as a submission of the
+/// manager: objects released from now on outlive it, and `done`, which may be null, waits for it. Its work begins after `wait`;
+/// null: after everything submitted to the same queue. Every object that it uses must be alive when this is called. It has
+/// barriers of its own: it finds a resource in the state of the last submission, and `tn_gpu_declare_state` says in which state
+/// it leaves it. Other threads that submit to the queue wait until `submit` returns.
+///
+/// Errors: `TN_ERROR_NEVER_SUBMITTED`, `TN_ERROR_FOREIGN`, `TN_ERROR_DEVICE`, `TN_ERROR_DEVICE_LOST`, and what `submit` returns,
+/// whose submissions are counted all the same.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_submit_external(
+    gpu: Handle<Gpu>,
+    queue: tn_Queue,
+    wait: In<tn_SyncPoint>,
+    submit: Option<tn_SubmitFn>,
+    user: *mut c_void,
+    done: Out<tn_SyncPoint>,
+) -> tn_Status {
+    call(|| {
+        done.check_if_any("a tn_SyncPoint")?;
+        let (gpu, queue) = (gpu.get()?, self::queue(queue)?);
+        let wait = wait.value_or_none()?.map_or(SyncPoint::NONE, |wait| sync_point(&wait));
+        let missing = || Failure::new(TN_ERROR_POINTER, "null, where a tn_SubmitFn is needed");
+        let submit = submit.ok_or_else(missing)?;
+        let ((), point) = on!(gpu, gpu => {
+            gpu.submit_external(queue, &wait, |queue| callback::submit(submit, user, api_queue(gpu, queue)))?
+        });
+        done.set(point.into());
+        Ok(())
+    })
+}
+
+fn api_queue<D: ApiHandles>(_: &Manager<D>, queue: D::NativeQueue<'_>) -> tn_Native {
+    D::queue(queue)
+}
+
+/// Declares the states in which work of the program itself has left resources, with the submissions `at`: later recordings
+/// continue from there. Null for `at`: all earlier uses are known to be complete. Those before an error count.
+///
+/// Errors: `TN_ERROR_STATE`, `TN_ERROR_FIXED_STATE`, `TN_ERROR_FOREIGN`, `TN_ERROR_NEVER_SUBMITTED`, `TN_ERROR_ENUM`;
+/// `TN_ERROR_HANDLE` for other handles.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_declare_state(
+    gpu: Handle<Gpu>,
+    states: In<tn_Use>,
+    count: usize,
+    at: In<tn_SyncPoint>,
+) -> tn_Status {
+    call(|| {
+        let gpu = gpu.get()?;
+        let at = at.value_or_none()?.map_or(SyncPoint::NONE, |at| sync_point(&at));
+        states.array(count, "states")?.iter().try_for_each(|one| declare(gpu, one, &at))
+    })
+}
+
+fn declare(gpu: &Gpu, one: &tn_Use, at: &SyncPoint) -> Result<(), Failure> {
+    let (state, part) = (state(one.state)?, subresource(one.subresource));
+    match one.resource.kind() {
+        Buffer::KIND => {
+            let buffer = one.resource.of::<Buffer>();
+            on_both!(gpu, buffer.get()?, (gpu, buffer) => gpu.declare_state(buffer, part, state, at)?);
+        }
+        Texture::KIND => {
+            let texture = one.resource.of::<Texture>();
+            on_both!(gpu, texture.get()?, (gpu, texture) => gpu.declare_state(texture, part, state, at)?);
+        }
+        _ => return Err(one.resource.refused("a buffer or texture")),
+    }
+    Ok(())
+}
+
 /// Submits pending uploads, and destroys released objects that the GPU has finished with. For programs without frames; the end
 /// of a frame does it, too.
 ///
@@ -170,6 +242,64 @@ extern "C" fn tn_gpu_set_memory_cap(gpu: Handle<Gpu>, heap: u32, bytes: u64) -> 
     call(|| {
         let heap = usize::try_from(heap).unwrap_or(usize::MAX);
         on!(gpu.get()?, gpu => gpu.set_memory_cap(heap, (bytes != u64::MAX).then_some(bytes))?);
+        Ok(())
+    })
+}
+
+/// Budget and usage of a memory heap; heaps count from 0, as far as `tn_DeviceProperties.memory_heaps`. Asks the operating
+/// system.
+///
+/// Errors: `TN_ERROR_OUT_OF_RANGE` for a heap that the device does not have; `TN_ERROR_POINTER`, `TN_ERROR_STRUCT_SIZE`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_heap_memory(gpu: Handle<Gpu>, heap: u32, out: Out<tn_HeapMemory>) -> tn_Status {
+    call(|| {
+        out.check_head()?;
+        let report = on!(gpu.get()?, gpu => gpu.memory());
+        let found = usize::try_from(heap).ok().and_then(|heap| report.heaps.get(heap)).ok_or_else(|| {
+            let text = format!("memory heap {heap}: the device has {}", report.heaps.len());
+            Failure::new(TN_ERROR_OUT_OF_RANGE, text)
+        })?;
+        out.set(tn_HeapMemory {
+            struct_size: out.size(),
+            flags: 0,
+            next: In::NULL,
+            size: found.size,
+            budget: found.budget.unwrap_or(u64::MAX),
+            usage: found.usage,
+            cap: found.cap.unwrap_or(u64::MAX),
+            allocated: found.ours.total(),
+            used: found.used,
+            evicted: found.evicted,
+            is_device_local: found.device_local.into(),
+            pressure: pressure(found.pressure),
+        });
+        Ok(())
+    })
+}
+
+/// Sets the listener for changes of the pressure on a memory heap, in place of the previous listener. It may be called until the
+/// manager is shut down.
+///
+/// Errors: `TN_ERROR_POINTER`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_on_pressure(
+    gpu: Handle<Gpu>,
+    listener: Option<tn_PressureFn>,
+    user: *mut c_void,
+) -> tn_Status {
+    call(|| {
+        let listener = Listener::new(listener, user)?;
+        let pass_on = move |change: &PressureChange| {
+            listener.call(tn_PressureChange {
+                heap: u32::try_from(change.heap).unwrap_or(u32::MAX),
+                is_device_local: change.device_local.into(),
+                before: pressure(change.before),
+                now: pressure(change.now),
+                budget: change.budget,
+                usage: change.usage,
+            });
+        };
+        on!(gpu.get()?, gpu => gpu.on_pressure(move |_, change| pass_on(change)));
         Ok(())
     })
 }

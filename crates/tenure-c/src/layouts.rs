@@ -35,6 +35,10 @@ fn structures_have_the_layout_that_c_has() {
         tn_Setting { name, value }
         tn_GpuDesc { struct_size, flags, next, settings, setting_count }
         tn_ShutdownReport { struct_size, flags, next, leaks, open_recordings, timed_out, is_lost, waited_ns }
+        tn_HeapMemory {
+            struct_size, flags, next, size, budget, usage, cap, allocated, used, evicted, is_device_local, pressure
+        }
+        tn_PressureChange { heap, is_device_local, before, now, budget, usage }
         tn_BufferDesc {
             struct_size, flags, next, size, usage, memory, alignment, stride, allocation, priority, reserved,
             name, tag, data, data_size

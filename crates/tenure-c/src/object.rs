@@ -139,6 +139,7 @@ pub(crate) use {on, on_both, on_same, on_same_both};
 pub(crate) trait ApiHandles: Device {
     fn resource(resource: &Self::Resource) -> tn_Native;
     fn list(commands: &mut Commands<Self>) -> tn_Native;
+    fn queue(queue: Self::NativeQueue<'_>) -> tn_Native;
     /// Object, offset and size of a view.
     fn view(view: &tenure_core::View<Self>) -> (tn_Native, u64, u64);
 }
@@ -151,6 +152,10 @@ impl ApiHandles for Sim {
     fn list(commands: &mut Commands<Self>) -> tn_Native {
         let _barriers = commands.raw();
         commands.id().get()
+    }
+
+    fn queue(queue: Self::NativeQueue<'_>) -> tn_Native {
+        queue.id().index() as u64
     }
 
     fn view(view: &tenure_core::View<Self>) -> (tn_Native, u64, u64) {
@@ -166,6 +171,10 @@ impl ApiHandles for Vulkan {
 
     fn list(commands: &mut Commands<Self>) -> tn_Native {
         commands.raw().command_buffer().as_raw()
+    }
+
+    fn queue(queue: Self::NativeQueue<'_>) -> tn_Native {
+        queue.as_raw()
     }
 
     fn view(view: &tenure_core::View<Self>) -> (tn_Native, u64, u64) {
@@ -242,8 +251,10 @@ extern "C" fn tn_release(handle: AnyHandle) -> tn_Status {
 }
 
 fn release_gpu(handle: AnyHandle) -> Result<(), Failure> {
-    if crate::callback::inside() != crate::callback::Inside::Nothing {
-        let text = "a tn_Gpu must not be released inside a tn_DestroyFn: the call around it may use it";
+    let inside = crate::callback::inside();
+    if inside != crate::callback::Inside::Nothing {
+        let text =
+            format!("a tn_Gpu must not be released inside {}: the call around it may use it", inside.name());
         return Err(Failure::new(TN_ERROR_CALLBACK, text));
     }
     handle.of::<Gpu>().end().map(release)

@@ -93,6 +93,11 @@ pub type tn_LogFn = extern "C-unwind" fn(user: *mut c_void, level: tn_LogLevel, 
 /// handles, except a `tn_Gpu`; other functions return `TN_ERROR_CALLBACK`.
 pub type tn_DestroyFn = extern "C-unwind" fn(user: *mut c_void, object: *mut c_void);
 
+/// Submits work of the program to `queue`: the `VkQueue`; a number on the simulated device. Called once,
+/// inside `tn_gpu_submit_external`. Returns `TN_OK`, or a negative number of its own for an error. Must not unwind. May release
+/// handles, except a `tn_Gpu`; other functions return `TN_ERROR_CALLBACK`.
+pub type tn_SubmitFn = extern "C-unwind" fn(user: *mut c_void, queue: tn_Native) -> tn_Status;
+
 /// A simulated device.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -193,6 +198,67 @@ pub struct tn_ShutdownReport {
     pub waited_ns: u64,
 }
 
+/// The pressure on a memory heap.
+pub type tn_Pressure = u32;
+/// There is room, or the budget is unknown.
+pub const TN_PRESSURE_NORMAL: tn_Pressure = 0;
+/// Little memory is left.
+pub const TN_PRESSURE_HIGH: tn_Pressure = 1;
+/// Almost no memory is left, or the budget is exceeded.
+pub const TN_PRESSURE_CRITICAL: tn_Pressure = 2;
+
+/// Budget and usage of a memory heap, in bytes.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct tn_HeapMemory {
+    /// `sizeof(tn_HeapMemory)`, set by the caller.
+    pub struct_size: u32,
+    /// 0.
+    pub flags: u32,
+    /// Null.
+    pub next: In<tn_Chain>,
+    /// The size of the heap.
+    pub size: u64,
+    /// The budget of the operating system; `UINT64_MAX`: unknown.
+    pub budget: u64,
+    /// The usage of the process, as far as it is known.
+    pub usage: u64,
+    /// The memory cap; `UINT64_MAX`: none.
+    pub cap: u64,
+    /// The memory that the manager has allocated.
+    pub allocated: u64,
+    /// The part of it that resources use.
+    pub used: u64,
+    /// The resources that were evicted from the heap.
+    pub evicted: u64,
+    /// The heap is local to the GPU.
+    pub is_device_local: tn_Bool,
+    /// `TN_PRESSURE_…`.
+    pub pressure: tn_Pressure,
+}
+
+/// A change of the pressure on a memory heap.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct tn_PressureChange {
+    /// The heap.
+    pub heap: u32,
+    /// The heap is local to the GPU.
+    pub is_device_local: tn_Bool,
+    /// The pressure at the end of the frame before.
+    pub before: tn_Pressure,
+    /// The pressure now.
+    pub now: tn_Pressure,
+    /// The budget in bytes, or the memory cap where that is nearer.
+    pub budget: u64,
+    /// The usage in bytes that belongs to it.
+    pub usage: u64,
+}
+
+/// Takes a change of pressure, at the end of a frame or in `tn_gpu_reclaim`, on the thread of that call. Must not unwind. May
+/// release handles, except a `tn_Gpu`; other functions return `TN_ERROR_CALLBACK`.
+pub type tn_PressureFn = extern "C-unwind" fn(user: *mut c_void, change: tn_PressureChange);
+
 /// The text that `tn_gpu_report` returns.
 pub type tn_Report = u32;
 /// Counters, quickly.
@@ -257,30 +323,42 @@ pub const TN_STATE_VERTEX_OR_CONSTANT: tn_State = 1 << 0;
 pub const TN_STATE_INDEX: tn_State = 1 << 1;
 /// Read by pixel (fragment) shaders.
 pub const TN_STATE_PIXEL_SHADER: tn_State = 1 << 2;
-/// Read by other shaders.
-pub const TN_STATE_NON_PIXEL_SHADER: tn_State = 1 << 3;
+/// Read by vertex, tessellation and geometry shaders.
+pub const TN_STATE_VERTEX_SHADER: tn_State = 1 << 3;
+/// Read by task and mesh shaders.
+pub const TN_STATE_MESH_SHADER: tn_State = 1 << 4;
+/// Read by compute shaders.
+pub const TN_STATE_COMPUTE_SHADER: tn_State = 1 << 5;
+/// Read by ray tracing shaders and by builds of acceleration structures.
+pub const TN_STATE_RAY_TRACING_SHADER: tn_State = 1 << 6;
 /// Read as indirect arguments.
-pub const TN_STATE_INDIRECT: tn_State = 1 << 4;
+pub const TN_STATE_INDIRECT: tn_State = 1 << 7;
 /// Source of a copy.
-pub const TN_STATE_COPY_SRC: tn_State = 1 << 5;
+pub const TN_STATE_COPY_SRC: tn_State = 1 << 8;
 /// Source of a multisample resolve.
-pub const TN_STATE_RESOLVE_SRC: tn_State = 1 << 6;
+pub const TN_STATE_RESOLVE_SRC: tn_State = 1 << 9;
 /// Depth-stencil, read only.
-pub const TN_STATE_DEPTH_READ: tn_State = 1 << 7;
+pub const TN_STATE_DEPTH_READ: tn_State = 1 << 10;
 /// Acceleration structure.
-pub const TN_STATE_ACCELERATION_STRUCTURE: tn_State = 1 << 8;
-/// Read and written by shaders. Write state.
-pub const TN_STATE_UNORDERED_ACCESS: tn_State = 1 << 9;
+pub const TN_STATE_ACCELERATION_STRUCTURE: tn_State = 1 << 11;
+/// Read and written by shaders of any stage. Write state.
+pub const TN_STATE_UNORDERED_ACCESS: tn_State = 1 << 12;
+/// Read and written by task and mesh shaders. Write state.
+pub const TN_STATE_MESH_UNORDERED_ACCESS: tn_State = 1 << 13;
+/// Read and written by compute shaders. Write state.
+pub const TN_STATE_COMPUTE_UNORDERED_ACCESS: tn_State = 1 << 14;
+/// Read and written by ray tracing shaders. Write state.
+pub const TN_STATE_RAY_TRACING_UNORDERED_ACCESS: tn_State = 1 << 15;
 /// Colour render target. Write state.
-pub const TN_STATE_RENDER_TARGET: tn_State = 1 << 10;
+pub const TN_STATE_RENDER_TARGET: tn_State = 1 << 16;
 /// Depth-stencil, written. Write state.
-pub const TN_STATE_DEPTH_WRITE: tn_State = 1 << 11;
+pub const TN_STATE_DEPTH_WRITE: tn_State = 1 << 17;
 /// Destination of a copy. Write state.
-pub const TN_STATE_COPY_DST: tn_State = 1 << 12;
+pub const TN_STATE_COPY_DST: tn_State = 1 << 18;
 /// Destination of a multisample resolve. Write state.
-pub const TN_STATE_RESOLVE_DST: tn_State = 1 << 13;
+pub const TN_STATE_RESOLVE_DST: tn_State = 1 << 19;
 /// Image of a swap chain, between present and acquire.
-pub const TN_STATE_PRESENT: tn_State = 1 << 14;
+pub const TN_STATE_PRESENT: tn_State = 1 << 20;
 
 /// The access of CPU and GPU to the memory of a buffer.
 pub type tn_Memory = u32;
@@ -866,6 +944,7 @@ descs! {
     tn_DeviceProperties: 0,
     tn_GpuDesc: 0,
     tn_ShutdownReport: 0,
+    tn_HeapMemory: 0,
     tn_BufferDesc: TN_RESOURCE_OWN | TN_RESOURCE_EVICTABLE,
     tn_TextureDesc: TN_RESOURCE_EVICTABLE,
     tn_BufferViewDesc: 0,
@@ -874,6 +953,7 @@ descs! {
 
 impl Outcome for tn_DeviceProperties {}
 impl Outcome for tn_ShutdownReport {}
+impl Outcome for tn_HeapMemory {}
 
 impl tn_Str {
     /// Text that is never freed.

@@ -154,7 +154,8 @@ fn declaration(text: &mut String, item: &Item) -> Result<(), String> {
                             Ok(declared(&in_c(&input.ty)?, &name))
                         })
                         .collect();
-                    let _ = writeln!(text, "typedef void(TN_CALL* {name})({});", inputs?.join(", "));
+                    let output = output(&function.output)?;
+                    let _ = writeln!(text, "typedef {output}(TN_CALL* {name})({});", inputs?.join(", "));
                 }
                 plain => {
                     let _ = writeln!(text, "typedef {} {name};", in_c(plain)?);
@@ -186,10 +187,7 @@ fn declaration(text: &mut String, item: &Item) -> Result<(), String> {
         Item::Fn(function) if is_exported(&function.attrs) => {
             text.push('\n');
             comment(text, &function.attrs, "");
-            let output = match &function.sig.output {
-                ReturnType::Default => "void".to_owned(),
-                ReturnType::Type(_, output) => in_c(output)?,
-            };
+            let output = output(&function.sig.output)?;
             let inputs: Result<Vec<_>, String> = function
                 .sig
                 .inputs
@@ -263,6 +261,14 @@ fn documentation(attribute: &Attribute) -> Option<String> {
     let Lit::Str(line) = &literal.lit else { return None };
     // Headers are plain text.
     attribute.path().is_ident("doc").then(|| line.value().replace('`', "").replace('…', "..."))
+}
+
+/// The type of a result as C has it.
+fn output(kind: &ReturnType) -> Result<String, String> {
+    match kind {
+        ReturnType::Default => Ok("void".to_owned()),
+        ReturnType::Type(_, kind) => in_c(kind),
+    }
 }
 
 /// A type as C has it.

@@ -259,6 +259,67 @@ static void frames(tn_Gpu* gpu) {
     CHECK(tn_gpu_trim(gpu) == TN_OK);
 }
 
+static void ignore_pressure(void* user, tn_PressureChange change) {
+    (void)user;
+    (void)change;
+}
+
+static tn_Buffer* released_under_pressure = NULL;
+
+static void note_pressure(void* user, tn_PressureChange change) {
+    CHECK(change.heap == 0 && change.now > change.before && change.usage > 0);
+    CHECK(tn_gpu_trim(*(tn_Gpu**)user) == TN_ERROR_CALLBACK);
+    CHECK(tn_release(released_under_pressure) == TN_OK);
+    released_under_pressure = NULL;
+}
+
+static void pressure(tn_Gpu* gpu) {
+    tn_BufferDesc desc = DESC(tn_BufferDesc);
+    desc.size = 8 << 20;
+    desc.usage = TN_USAGE_VERTEX;
+    desc.name = TN_LIT("level");
+    CHECK(tn_buffer_create(gpu, &desc, &released_under_pressure) == TN_OK);
+    CHECK(tn_gpu_on_pressure(gpu, note_pressure, &gpu) == TN_OK);
+    CHECK(tn_gpu_set_memory_cap(gpu, 0, 8 << 20) == TN_OK);
+    tn_Frame* frame = NULL;
+    for (int count = 0; count < 64 && released_under_pressure != NULL; ++count) {
+        CHECK(tn_frame_begin(gpu, &frame) == TN_OK && tn_frame_end(frame) == TN_OK);
+    }
+    CHECK(released_under_pressure == NULL);
+    CHECK(tn_gpu_on_pressure(gpu, ignore_pressure, NULL) == TN_OK);
+    CHECK(tn_gpu_set_memory_cap(gpu, 0, UINT64_MAX) == TN_OK);
+}
+
+static tn_Status submit(void* user, tn_Native queue) {
+    CHECK(queue == 0);
+    CHECK(tn_release(*(tn_Buffer**)user) == TN_OK);
+    return TN_OK;
+}
+
+static tn_Status refuse(void* user, tn_Native queue) {
+    (void)user;
+    (void)queue;
+    return -1000;
+}
+
+static void external(tn_Gpu* gpu) {
+    tn_BufferDesc desc = DESC(tn_BufferDesc);
+    desc.size = 64;
+    desc.usage = TN_USAGE_COPY_SRC | TN_USAGE_COPY_DST;
+    desc.flags = TN_RESOURCE_OWN;
+    desc.name = TN_LIT("external");
+    tn_Buffer *buffer = NULL, *released = NULL;
+    CHECK(tn_buffer_create(gpu, &desc, &buffer) == TN_OK);
+    CHECK(tn_buffer_create(gpu, &desc, &released) == TN_OK);
+    tn_SyncPoint done;
+    CHECK(tn_gpu_submit_external(gpu, TN_QUEUE_GRAPHICS, NULL, submit, &released, &done) == TN_OK);
+    CHECK(tn_gpu_wait(gpu, &done, TN_FOREVER) == TN_OK);
+    const tn_Use state = {buffer, TN_STATE_COPY_DST, TN_ALL};
+    CHECK(tn_gpu_declare_state(gpu, &state, 1, &done) == TN_OK);
+    FAILS(tn_gpu_submit_external(gpu, TN_QUEUE_GRAPHICS, &done, refuse, NULL, NULL), -1000, "-1000");
+    CHECK(tn_release(buffer) == TN_OK);
+}
+
 static void reports(tn_Gpu* gpu) {
     for (tn_Report report = TN_REPORT_STATS; report <= TN_REPORT_SETTINGS; ++report) {
         tn_Text* text = NULL;
@@ -267,6 +328,9 @@ static void reports(tn_Gpu* gpu) {
         CHECK(tn_release(text) == TN_OK);
     }
     CHECK(tn_gpu_set_memory_cap(gpu, 0, 1 << 20) == TN_OK);
+    tn_HeapMemory memory = DESC(tn_HeapMemory);
+    CHECK(tn_gpu_heap_memory(gpu, 0, &memory) == TN_OK);
+    CHECK(memory.cap == 1 << 20 && memory.size > 0 && memory.budget > 0 && memory.used <= memory.allocated);
     tn_BufferDesc desc = DESC(tn_BufferDesc);
     desc.size = 1 << 30;
     desc.usage = TN_USAGE_VERTEX;
@@ -290,6 +354,8 @@ int main(void) {
     buffers(gpu);
     textures(gpu);
     frames(gpu);
+    pressure(gpu);
+    external(gpu);
     reports(gpu);
 
     tn_BufferDesc desc = DESC(tn_BufferDesc);

@@ -151,6 +151,12 @@ static void structures(void) {
     desc.size = 0;
     FAILS(tn_buffer_create(gpu, &desc, &buffer), TN_ERROR_DEVICE, "size");
     FAILS(tn_recording_begin(gpu, 3, TN_LIT("x"), &(tn_Recording*){NULL}), TN_ERROR_ENUM, "queue = 3");
+    tn_HeapMemory memory = DESC(tn_HeapMemory);
+    FAILS(tn_gpu_heap_memory(gpu, 99, &memory), TN_ERROR_OUT_OF_RANGE, "memory heap 99");
+    FAILS(tn_gpu_on_pressure(gpu, NULL, NULL), TN_ERROR_POINTER, "tn_PressureFn");
+    FAILS(tn_gpu_submit_external(gpu, 0, NULL, NULL, NULL, NULL), TN_ERROR_POINTER, "tn_SubmitFn");
+    const tn_Use no_resource = {gpu, TN_STATE_COPY_SRC, TN_ALL};
+    FAILS(tn_gpu_declare_state(gpu, &no_resource, 1, NULL), TN_ERROR_HANDLE, "buffer or texture");
     FAILS(tn_gpu_report(gpu, 4, &(tn_Text*){NULL}), TN_ERROR_ENUM, "report = 4");
     FAILS(tn_set_log(6, NULL, NULL), TN_ERROR_ENUM, "tn_LogLevel");
 

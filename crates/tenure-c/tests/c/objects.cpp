@@ -93,6 +93,18 @@ static void errors(const tn::Gpu& gpu) {
     }
 }
 
+static void external(const tn::Gpu& gpu) {
+    tn_Native given = 99;
+    CHECK(gpu.wait(gpu.submit_external(TN_QUEUE_GRAPHICS, gpu.submitted(), [&given](tn_Native queue) { given = queue; })));
+    CHECK(given == 0);
+    try {
+        gpu.submit_external(TN_QUEUE_GRAPHICS, gpu.submitted(), [](tn_Native) { throw std::runtime_error("mine"); });
+        CHECK(false);
+    } catch (const std::runtime_error& error) {
+        CHECK(std::string_view(error.what()) == "mine");
+    }
+}
+
 static void vulkan() {
     int object = 0;
     const auto address = reinterpret_cast<std::uintptr_t>(&object);
@@ -116,6 +128,7 @@ int main() {
         textures(gpu);
         frames(gpu);
         errors(gpu);
+        external(gpu);
         {
             const tn::Buffer rock = create_rock(gpu);
             CHECK(gpu.shutdown().find("rock") != std::string::npos);
