@@ -44,6 +44,7 @@ fn texts(errors: &Table) -> Vec<String> {
         true => text.to_owned(),
         false => text.strip_prefix("tenure: ").unwrap_or(text).to_owned(),
     }));
+    texts.extend(sources::texts_of_c());
     texts
 }
 

@@ -221,6 +221,34 @@ pub(crate) fn literals(tokens: &TokenStream) -> Vec<String> {
     tokens.clone().into_iter().filter_map(literal).map(|text| text.value()).collect()
 }
 
+/// The texts that the C interface formats, with `…` for each value.
+pub(crate) fn texts_of_c() -> Vec<String> {
+    let mut paths = Vec::new();
+    rust_files(&root().join("tenure-c/src"), &mut paths);
+    let mut formats = Formats::default();
+    for path in paths {
+        formats.visit_file(&syn::parse_file(&fs::read_to_string(path).unwrap()).unwrap());
+    }
+    assert!(formats.0.len() > 20, "the sources are not where they were: {:?}", formats.0);
+    formats.0
+}
+
+#[derive(Default)]
+struct Formats(Vec<String>);
+
+impl<'ast> Visit<'ast> for Formats {
+    fn visit_macro(&mut self, found: &'ast syn::Macro) {
+        if found.path.is_ident("format") {
+            let values = |text: &str| {
+                let pieces = text.split(['{', '}']).enumerate();
+                pieces.map(|(index, piece)| if index % 2 == 0 { piece } else { "…" }).collect::<String>()
+            };
+            self.0.extend(literals(&found.tokens).first().map(|text| values(text)));
+        }
+        visit::visit_macro(self, found);
+    }
+}
+
 /// Hazards whose exact texts are in `crates/tenure-core/tests/rays`, because only whole programs come to them.
 pub(crate) const HAZARDS_OF_RAYS: [&str; 2] = ["StructureTooSmall", "UnbuiltStructure"];
 
