@@ -86,7 +86,7 @@ impl<'p, D: Device> Run<'p, D> {
     /// Records all commands before those of a pass.
     #[inline(never)]
     fn begin(&mut self, pass: &PassPlan<'_>, recording: &mut Recording<D>) -> Result<Begun, Error> {
-        let is_timed = self.services.transients.context.config.transient.gpu_times;
+        let is_timed = self.services.transients.context.config.transient.gpu_times || recording.is_marked();
         // Before its barriers: their cost belongs to the pass that needs them.
         let scope = is_timed.then(|| recording.begin_scope(pass.name.clone(), true)).transpose()?;
         self.acquire(pass, recording)?;

@@ -6,8 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use tenure_core::{
-    Buffer, BufferDesc, BufferViewDesc, Config, DescriptorTableDesc, Error, Gpu, MemoryUse, Queue, State,
-    Subresource, UploadRing, UploadRingDesc, Usage,
+    Buffer, BufferDesc, BufferViewDesc, Config, DescriptorConfig, DescriptorTableDesc, Error, Gpu, MemoryUse,
+    Queue, State, Subresource, UploadRing, UploadRingDesc, Usage,
 };
 use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
@@ -43,14 +43,18 @@ fn work(gpu: &Gpu<Device>, ring: &UploadRing<Device>, byte: u8) -> Result<(), Er
     Ok(())
 }
 
+/// Small heaps: each descriptor of a new heap is written.
+fn config() -> Config {
+    let config = DescriptorConfig::default().block(64).chunk(16);
+    let resources = config.static_resources(Some(64)).dynamic_resources(Some(64));
+    resources.static_samplers(Some(16)).dynamic_samplers(Some(16)).into()
+}
+
 #[test]
 fn two_threads_use_every_service() {
     for profile in [Profile::D3D12_TIER2, Profile::VULKAN_NVIDIA] {
-        let gpu = Gpu::new(
-            Device::with_config(DeviceConfig::new(profile).lag(Lag::Submissions(1))),
-            Config::default(),
-        )
-        .unwrap();
+        let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::Submissions(1)));
+        let gpu = Gpu::new(device, config()).unwrap();
         let ring = gpu.create_upload_ring(&UploadRingDesc::new(1024)).unwrap();
         for frame in 0..2 {
             let begun = gpu.begin_frame().unwrap();

@@ -197,6 +197,11 @@ impl<D: Device> Commands<D> {
         Ok(recorded)
     }
 
+    /// Whether the recording has markers.
+    pub(crate) fn is_marked(&self) -> bool {
+        self.open.marks.is_some()
+    }
+
     /// Whether the queue has timestamps.
     fn measures(&self) -> bool {
         self.services.context.device().properties().has_queries(QueryKind::Timestamp, self.queue)

@@ -7,8 +7,8 @@ use tenure_core::device::{
     ResourceDesc,
 };
 use tenure_core::{
-    AddressUse, BufferDesc, BufferInfo, BufferViewDesc, Commands, Config, Error, Format, Gpu, ObjectKind,
-    Queue, RecordingProgress, State, SyncPoint, TextureDesc, Usage,
+    AddressUse, BufferDesc, BufferInfo, BufferViewDesc, Commands, Config, Error, Format, Gpu, Graph,
+    ObjectKind, Queue, RecordingProgress, State, SyncPoint, TextureDesc, Usage,
 };
 use tenure_sim::{Device, DeviceConfig, Lag, NativeQueue, Profile};
 
@@ -255,6 +255,35 @@ fn markers_tell_where_the_gpu_was() {
     assert_eq!((main, post), (&running, &("post".to_owned(), RecordingProgress::NotBegun)));
     let text = "; recording 'main' on queue 0: running, in 'shadows', 'cascade 1'";
     assert!(loss.to_string().contains(text) && error.to_string().contains(text), "{loss}\n{error}");
+}
+
+/// Passes of a graph have markers, without the option that measures them.
+#[test]
+fn markers_name_the_pass_of_a_graph() {
+    let config = DeviceConfig::new(PROFILE).lag(Lag::Manual).page_faults(true).markers(true);
+    let device = Device::with_config(config);
+    let gpu = gpu(&device);
+    let desc = ResourceDesc::Buffer(BufferInfo::new(256, Usage::SHADER_READ));
+    let level = device.create_committed(&desc, MemoryTypeId(0)).unwrap();
+    let mut graph = Graph::new();
+    let target = graph.buffer(BufferDesc::new(256, Usage::COPY_SRC | Usage::COPY_DST));
+    let passes: Vec<_> = ["depth", "shadows", "opaque"]
+        .map(|name| graph.pass(Queue::Graphics, name).uses(target, State::COPY_DST).id())
+        .into();
+    let frame = gpu.begin_frame().unwrap();
+    frame
+        .execute(&graph, |pass, recording, _| {
+            if pass == passes[1] {
+                recording.raw().use_buffer(&level, 0, 256, State::NON_PIXEL_SHADER);
+            }
+            Ok::<_, Error>(())
+        })
+        .unwrap();
+    device.destroy_resource(Permit::checked(), level);
+    device.run_until_idle();
+    gpu.reclaim().unwrap_err();
+    let text = gpu.loss().unwrap().to_string();
+    assert!(text.ends_with(": running, in 'shadows'"), "{text}");
 }
 
 /// Words are used again and again, by recordings on several queues, and markers change nothing else.

@@ -27,11 +27,14 @@ unsafe impl Send for Markers {}
 unsafe impl Sync for Markers {}
 
 impl Markers {
-    /// Makes the buffer; `None` if the driver refuses.
-    pub(super) fn create(api: &Api, tables: &Tables) -> Option<Self> {
+    /// Makes the buffer, for queues of these families; `None` if the driver refuses.
+    pub(super) fn create(api: &Api, tables: &Tables, families: &[u32]) -> Option<Self> {
         let (device, size) = (&api.device, WORD * u64::from(WORDS));
-        let info = vk::BufferCreateInfo::default().size(size).usage(vk::BufferUsageFlags::TRANSFER_DST);
-        // SAFETY: the device is alive, and the description has no pointers.
+        let mut info = vk::BufferCreateInfo::default().size(size).usage(vk::BufferUsageFlags::TRANSFER_DST);
+        if families.len() > 1 {
+            info = info.sharing_mode(vk::SharingMode::CONCURRENT).queue_family_indices(families);
+        }
+        // SAFETY: the device is alive; the families, each once, are those of its queues.
         let buffer = unsafe { device.create_buffer(&info, None) }.ok()?;
         let made = Self::in_memory(api, tables, buffer);
         if made.is_none() {
@@ -43,8 +46,11 @@ impl Markers {
 
     fn in_memory(api: &Api, tables: &Tables, buffer: vk::Buffer) -> Option<Self> {
         let device = &api.device;
+        let info = vk::BufferMemoryRequirementsInfo2::default().buffer(buffer);
+        let mut needs = vk::MemoryRequirements2::default();
         // SAFETY: the buffer is one of the device's.
-        let needs = unsafe { device.get_buffer_memory_requirements(buffer) };
+        unsafe { device.get_buffer_memory_requirements2(&info, &mut needs) };
+        let needs = needs.memory_requirements;
         let coherent = MemoryFlags::HOST_VISIBLE | MemoryFlags::HOST_COHERENT;
         let mut types = (0_u32..).zip(&tables.properties.memory_types);
         let (kind, _) = types.find(|(index, found)| {

@@ -70,7 +70,7 @@ impl Loaded {
         families.sort_unstable();
         families.dedup();
         let (lost, is_abandoned) = (OnceLock::new(), AtomicBool::new(false));
-        let markers = has_markers.then(|| Markers::create(&api, &tables)).flatten();
+        let markers = has_markers.then(|| Markers::create(&api, &tables, &families)).flatten();
         if markers.is_some() {
             tables.properties.markers = Markers::limits(&api);
         }

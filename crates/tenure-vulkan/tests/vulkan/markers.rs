@@ -59,6 +59,28 @@ fn scopes_have_markers_with_the_extension() {
     vulkan.end();
 }
 
+/// Queues of all families write to the words.
+#[test]
+fn queues_of_a_discrete_card_share_the_words() {
+    use vk::MemoryPropertyFlags as Flags;
+    let types = vec![
+        (Flags::DEVICE_LOCAL, 0),
+        (Flags::HOST_VISIBLE | Flags::HOST_COHERENT, 1),
+        (Flags::HOST_VISIBLE | Flags::HOST_COHERENT | Flags::HOST_CACHED, 1),
+    ];
+    let costume = Costume { types, ..Costume::discrete() };
+    let vulkan = Vulkan::disguised(costume, &validated().markers(true));
+    let gpu = Gpu::new(vulkan.device(), Config::default()).unwrap();
+    for (pair, queue) in (0_u32..).zip([Queue::Graphics, Queue::Compute, Queue::Copy]) {
+        let done = gpu.record(queue, "pass").unwrap().submit().unwrap();
+        assert!(gpu.wait(&done, SECONDS).unwrap());
+        assert_eq!([pair * 2, pair * 2 + 1].map(|word| gpu.device().marker(word)), [1, 2], "{queue:?}");
+    }
+    assert!(gpu.shutdown().is_clean());
+    drop(gpu);
+    vulkan.end();
+}
+
 /// Without the option no memory is taken for markers.
 #[test]
 fn markers_are_an_option() {
