@@ -116,38 +116,35 @@ public:
     std::string_view get() const noexcept { return view(tn_text(raw())); }
 };
 
-class Buffer : public Handle<tn_Buffer> {
+/** A resource or view with an API object. */
+template <class T>
+class Placed : public Handle<T> {
 public:
-    using Handle::Handle;
+    using Handle<T>::Handle;
     tn_Place place() const {
         tn_Place place{};
-        check(tn_place(raw(), &place));
+        check(tn_place(this->raw(), &place));
         return place;
     }
+};
+
+class Buffer : public Placed<tn_Buffer> {
+public:
+    using Placed::Placed;
     void write(std::uint64_t offset, const void* data, std::size_t size) const {
         check(tn_buffer_write(raw(), offset, data, size));
     }
     void read(std::uint64_t offset, void* out, std::size_t size) const { check(tn_buffer_read(raw(), offset, out, size)); }
 };
 
-class Texture : public Handle<tn_Texture> {
+class Texture : public Placed<tn_Texture> {
 public:
-    using Handle::Handle;
-    tn_Place place() const {
-        tn_Place place{};
-        check(tn_place(raw(), &place));
-        return place;
-    }
+    using Placed::Placed;
 };
 
-class View : public Handle<tn_View> {
+class View : public Placed<tn_View> {
 public:
-    using Handle::Handle;
-    tn_Place place() const {
-        tn_Place place{};
-        check(tn_place(raw(), &place));
-        return place;
-    }
+    using Placed::Placed;
 };
 
 class Upload : public Handle<tn_Upload> {

@@ -1,4 +1,4 @@
-//! The one way into each function.
+//! The wrapper of every exported function: checks, panics, and the thread's last error.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -9,7 +9,7 @@ use crate::pointer::Text;
 use crate::types::*;
 
 impl Attention {
-    /// Runs the body of a function. Panics end here.
+    /// Runs the body of a function, and turns a panic into a status.
     #[inline]
     fn run(
         &self,

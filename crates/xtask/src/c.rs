@@ -62,7 +62,7 @@ pub(crate) fn check() -> Outcome {
     for (number, program) in PROGRAMS.iter().enumerate() {
         let built = folder.join(format!("program-{number}"));
         program.build(&package, &built)?;
-        // The library is not instrumented: what it synchronises cannot be seen, and need not be.
+        // The sanitizer cannot track the synchronisation inside of the library, which is not instrumented.
         run(Command::new(built).env("TSAN_OPTIONS", "ignore_noninstrumented_modules=1 halt_on_error=1"))?;
     }
     every_function_is_called(&package, &folder)?;
