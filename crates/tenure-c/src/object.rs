@@ -20,21 +20,27 @@ pub(crate) enum On<S, V> {
 type Sim = tenure_sim::Device;
 type Vulkan = tenure_vulkan::Device;
 
+macro_rules! slots {
+    ($($Type:ident: $C:literal, $kind:literal;)*) => {$(
+        impl Object for $Type {
+            const KIND: u32 = $kind;
+            const TYPE: &'static str = $C;
+
+            fn slots() -> &'static Slots<Self> {
+                static SLOTS: Slots<$Type> = Slots::new();
+                &SLOTS
+            }
+        }
+    )*};
+}
+
 macro_rules! objects {
     ($($(#[$doc:meta])* $Type:ident = $Rust:ident, $C:literal, $kind:literal;)*) => {
         $(
             $(#[$doc])*
             pub(crate) type $Type = On<tenure_core::$Rust<Sim>, tenure_core::$Rust<Vulkan>>;
 
-            impl Object for $Type {
-                const KIND: u32 = $kind;
-                const TYPE: &'static str = $C;
-
-                fn slots() -> &'static Slots<Self> {
-                    static SLOTS: Slots<$Type> = Slots::new();
-                    &SLOTS
-                }
-            }
+            slots! { $Type: $C, $kind; }
         )*
     };
 }
@@ -65,20 +71,6 @@ pub(crate) type Upload = tenure_core::Upload;
 
 /// `tn_Text`
 pub(crate) struct OwnedText(pub(crate) String);
-
-macro_rules! slots {
-    ($($Type:ident: $C:literal, $kind:literal;)*) => {$(
-        impl Object for $Type {
-            const KIND: u32 = $kind;
-            const TYPE: &'static str = $C;
-
-            fn slots() -> &'static Slots<Self> {
-                static SLOTS: Slots<$Type> = Slots::new();
-                &SLOTS
-            }
-        }
-    )*};
-}
 
 slots! {
     DeviceObject: "tn_Device", 1;
