@@ -52,21 +52,20 @@ fn config() -> Config {
 
 #[test]
 fn two_threads_use_every_service() {
-    for profile in [Profile::D3D12_TIER2, Profile::VULKAN_NVIDIA] {
-        let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::Submissions(1)));
-        let gpu = Gpu::new(device, config()).unwrap();
-        let ring = gpu.create_upload_ring(&UploadRingDesc::new(1024)).unwrap();
-        for frame in 0..2 {
-            let begun = gpu.begin_frame().unwrap();
-            thread::scope(|scope| {
-                for byte in [1, 101] {
-                    let (gpu, ring) = (&gpu, &ring);
-                    scope.spawn(move || work(gpu, ring, byte + frame).unwrap());
-                }
-            });
-            begun.end().unwrap();
-        }
-        drop(ring);
-        assert!(gpu.shutdown().is_clean());
+    // The code that accesses mapped memory is the same for all devices.
+    let device = Device::with_config(DeviceConfig::new(Profile::VULKAN_NVIDIA).lag(Lag::Submissions(1)));
+    let gpu = Gpu::new(device, config()).unwrap();
+    let ring = gpu.create_upload_ring(&UploadRingDesc::new(1024)).unwrap();
+    for frame in 0..2 {
+        let begun = gpu.begin_frame().unwrap();
+        thread::scope(|scope| {
+            for byte in [1, 101] {
+                let (gpu, ring) = (&gpu, &ring);
+                scope.spawn(move || work(gpu, ring, byte + frame).unwrap());
+            }
+        });
+        begun.end().unwrap();
     }
+    drop(ring);
+    assert!(gpu.shutdown().is_clean());
 }

@@ -73,8 +73,8 @@ impl<D: Device> Pools<D> {
         let properties = device.properties();
         let heap_properties = check(properties)?;
         Ok(Self {
-            table: (0..PoolId::MAX_CLASSES).map(|_| OnceLock::new()).collect(),
-            numbers: (0..Class::COUNT).map(|_| AtomicU16::new(0)).collect(),
+            table: Box::new([const { OnceLock::new() }; PoolId::MAX_CLASSES]),
+            numbers: Box::new([const { AtomicU16::new(0) }; Class::COUNT]),
             made: Mutex::new(0),
             usual: std::array::from_fn(|_| std::array::from_fn(|_| OnceLock::new())),
             orders: MemoryUse::ALL.map(|memory_use| type_order(properties, memory_use)),

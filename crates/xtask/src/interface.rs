@@ -1,7 +1,7 @@
 //! The lists of public items in `docs/interface`, one file a crate: a change of the interface shows there.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{root, run, target};
@@ -10,19 +10,24 @@ use crate::outcome::{Outcome, Trouble};
 use crate::surface::RELEASE;
 use crate::toolchain::Release;
 
-/// The crates that programs use, with the system that has all of each. `tenure` re-exports them.
-const CRATES: [(&str, System); 11] = [
-    ("tenure-suballoc", System::Linux),
-    ("tenure-plan", System::Linux),
-    ("tenure-heap", System::Linux),
-    ("tenure-device", System::Linux),
-    ("tenure-track", System::Linux),
-    ("tenure-graph", System::Linux),
-    ("tenure-memory", System::Linux),
-    ("tenure-core", System::Linux),
-    ("tenure-sim", System::Linux),
-    ("tenure-vulkan", System::Linux),
-    ("tenure-d3d12", System::Windows),
+/// The crates that programs use, by the system that has all of each. `tenure` re-exports them.
+const CRATES: [(System, &[&str]); 2] = [
+    (
+        System::Linux,
+        &[
+            "tenure-suballoc",
+            "tenure-plan",
+            "tenure-heap",
+            "tenure-device",
+            "tenure-track",
+            "tenure-graph",
+            "tenure-memory",
+            "tenure-core",
+            "tenure-sim",
+            "tenure-vulkan",
+        ],
+    ),
+    (System::Windows, &["tenure-d3d12"]),
 ];
 
 /// Compares the public items with the lists.
@@ -63,20 +68,31 @@ fn file(package: &str) -> PathBuf {
 
 fn all() -> Result<Vec<(&'static str, String)>, Trouble> {
     let release = Release::find(RELEASE)?;
-    CRATES.iter().map(|&(package, system)| Ok((package, list(&release, package, system)?))).collect()
+    let listed = CRATES.map(|(system, packages)| {
+        let folder = document(&release, packages, system)?;
+        packages.iter().map(|&package| Ok((package, list(&folder, package, &release)?))).collect()
+    });
+    listed.into_iter().collect::<Result<Vec<Vec<_>>, _>>().map(|listed| listed.concat())
 }
 
-/// The public items of a crate, one a line, sorted, without the methods of implemented traits.
-fn list(release: &Release, package: &str, system: System) -> Result<String, Trouble> {
+/// Writes the documentation of crates as JSON, with one set of features, so that dependencies are checked once. Returns
+/// the folder of the files.
+fn document(release: &Release, packages: &[&str], system: System) -> Result<PathBuf, Trouble> {
     let triple = system.triple();
     release.target(triple)?;
     let folder = target().join("interface");
     let mut command: Command = release.cargo();
-    command.args(["rustdoc", "--quiet", "--lib", "--all-features", "--package", package, "--target", triple]);
-    command.args(["--", "-Z", "unstable-options", "--output-format", "json"]);
+    command.args(["doc", "--quiet", "--no-deps", "--lib", "--all-features", "--target", triple]);
+    command.args(packages.iter().flat_map(|package| ["--package", package]));
+    command.env("CARGO_TARGET_DIR", &folder).env("RUSTDOCFLAGS", "-Z unstable-options --output-format json");
     // The format is not stable, which is why the release is a particular one.
-    run(command.env("CARGO_TARGET_DIR", &folder).env("RUSTC_BOOTSTRAP", "1"))?;
-    let json = folder.join(triple).join("doc").join(package.replace('-', "_")).with_extension("json");
+    run(command.env("RUSTC_BOOTSTRAP", "1"))?;
+    Ok(folder.join(triple).join("doc"))
+}
+
+/// The public items of a crate, one a line, sorted, without the methods of implemented traits.
+fn list(folder: &Path, package: &str, release: &Release) -> Result<String, Trouble> {
+    let json = folder.join(package.replace('-', "_")).with_extension("json");
     let found = public_api::Builder::from_rustdoc_json(&json)
         .omit_blanket_impls(true)
         .omit_auto_trait_impls(true)

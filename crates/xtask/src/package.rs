@@ -1,11 +1,12 @@
-//! Checks that the crates can be published: metadata, packages, and a build of each from its package.
+//! Checks that the crates can be published: metadata, packages, and a check of each from its package.
 
-use std::path::{Path, PathBuf};
-use std::{env, fs, io};
+use std::path::Path;
+use std::process::Command;
+use std::{fs, io};
 
 use serde_json::Value;
 
-use crate::command::{cargo_printed, cargo_with, root, target};
+use crate::command::{cargo, cargo_printed, root, run, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::toolchain;
 
@@ -15,86 +16,86 @@ const METADATA: [&str; 5] = ["description", "documentation", "license", "readme"
 /// Files that each package has.
 const FILES: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
 
-/// Settings of the profile `dev`, for a build that is never run.
-const FASTEST: [(&str, &str); 2] =
-    [("CARGO_PROFILE_DEV_OPT_LEVEL", "0"), ("CARGO_PROFILE_DEV_DEBUG", "false")];
-
 /// The files that must equal the project's in each package.
 const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
-/// The folder in which packages are built, apart from the workspace.
-fn folder() -> PathBuf {
-    target().join("packages")
-}
-
-/// Does everything except publishing: Cargo makes the packages, resolves their dependencies with the registry's
-/// index, and builds each from its package, with the other packages in place of the registry.
+/// Does everything except publishing: Cargo makes the packages, and resolves their dependencies with the registry's index.
+/// Then each is type-checked from its package alone, with its default features and the other packages in place of the
+/// registry.
 pub(crate) fn check() -> Outcome {
     toolchain::cpp()?;
-    let missing = missing().map_err(Trouble::Failed)?;
+    let published = published().map_err(Trouble::Failed)?;
+    let missing = missing(&published).map_err(Trouble::Failed)?;
     for missing in &missing {
         println!("{missing}");
     }
     if !missing.is_empty() {
         return Err(Trouble::Failed(format!("{} items are missing", missing.len())));
     }
-    forget_earlier().map_err(|error| Trouble::Failed(format!("packages of an earlier run: {error}")))?;
-    let target = folder();
-    let target = target.to_string_lossy();
-    let publish =
-        ["publish", "--workspace", "--dry-run", "--allow-dirty", "--quiet", "--target-dir", &target];
-    cargo_with(&publish, &FASTEST)
-}
-
-/// Removes the sources and outputs of our packages from an earlier run: Cargo assumes that packages of one
-/// version are equal, and would build dependents with the old sources. Registries without a host are made by
-/// Cargo for a dry run.
-fn forget_earlier() -> io::Result<()> {
-    remove_ours(&folder().join("debug/.fingerprint"))?;
-    let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from);
-    let Some(cargo_home) = cargo_home.or_else(|| Some(env::home_dir()?.join(".cargo"))) else {
-        return Ok(());
-    };
-    let Ok(registries) = fs::read_dir(cargo_home.join("registry/src")) else { return Ok(()) };
-    for registry in registries {
-        let registry = registry?;
-        if registry.file_name().to_string_lossy().starts_with('-') {
-            remove_ours(&registry.path())?;
-        }
+    let folder = target().join("packages");
+    let made = folder.to_string_lossy();
+    let each = published.iter().flat_map(|package| ["--package", text(package, "name")]);
+    let package = ["package", "--no-verify", "--allow-dirty", "--quiet", "--target-dir", &made];
+    cargo(&package.into_iter().chain(each).collect::<Vec<_>>())?;
+    let unpacked = folder.join("unpacked");
+    let names = unpack(&published, &folder.join("package"), &unpacked)?;
+    let manifest = unpacked.join("Cargo.toml");
+    let manifest = manifest.to_string_lossy();
+    for name in names {
+        cargo(&["check", "--quiet", "--manifest-path", &manifest, "--package", name, "--target-dir", &made])?;
     }
     Ok(())
 }
 
-/// Removes the folders of our packages in a folder, if that is there.
-fn remove_ours(folder: &Path) -> io::Result<()> {
-    let Ok(packages) = fs::read_dir(folder) else { return Ok(()) };
-    for package in packages {
-        let package = package?;
-        if package.file_name().to_string_lossy().starts_with("tenure-") {
-            fs::remove_dir_all(package.path())?;
-        }
+/// Unpacks packages into a workspace in which they stand for those of the registry. Returns their names.
+fn unpack<'a>(published: &'a [Value], packages: &Path, folder: &Path) -> Result<Vec<&'a str>, Trouble> {
+    let failed = |error: io::Error| Trouble::Failed(format!("{}: {error}", folder.display()));
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => fs::create_dir_all(folder).map_err(failed)?,
     }
-    Ok(())
+    let mut names = Vec::new();
+    let (mut members, mut patches) = (String::new(), String::new());
+    for package in published {
+        let (name, version) = (text(package, "name"), text(package, "version"));
+        let of = format!("{name}-{version}");
+        let file = packages.join(format!("{of}.crate"));
+        run(Command::new("tar").arg("-xf").arg(file).arg("-C").arg(folder))?;
+        members += &format!("\"{of}\", ");
+        patches += &format!("{name} = {{ path = \"{of}\" }}\n");
+        names.push(name);
+    }
+    let manifest =
+        format!("[workspace]\nresolver = \"3\"\nmembers = [{members}]\n\n[patch.crates-io]\n{patches}");
+    fs::write(folder.join("Cargo.toml"), manifest).map_err(failed)?;
+    // The versions of the project.
+    fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).map_err(failed)?;
+    Ok(names)
 }
 
-/// The missing parts of published crates.
-fn missing() -> Result<Vec<String>, String> {
+/// A text of a package's metadata.
+fn text<'a>(package: &'a Value, key: &str) -> &'a str {
+    package[key].as_str().unwrap_or_default()
+}
+
+/// The metadata of the packages that are published.
+fn published() -> Result<Vec<Value>, String> {
     let text = cargo_printed(&["metadata", "--no-deps", "--format-version", "1"])?;
     let metadata: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let packages = metadata["packages"].as_array().ok_or("cargo metadata lists no packages")?;
-    packages
-        .iter()
-        .filter(|it| it["publish"].is_null())
-        .map(of_package)
-        .collect::<Result<Vec<_>, _>>()
-        .map(|all| all.concat())
+    Ok(packages.iter().filter(|it| it["publish"].is_null()).cloned().collect())
+}
+
+/// The missing parts of published crates.
+fn missing(published: &[Value]) -> Result<Vec<String>, String> {
+    published.iter().map(of_package).collect::<Result<Vec<_>, _>>().map(|all| all.concat())
 }
 
 fn of_package(package: &Value) -> Result<Vec<String>, String> {
-    let name = package["name"].as_str().unwrap_or_default();
+    let name = text(package, "name");
     let lacks = |what: &str| format!("{name} has no {what}");
     let unsaid = METADATA.iter().filter(|key| package[**key].is_null()).map(|key| lacks(key));
-    let manifest = package["manifest_path"].as_str().unwrap_or_default();
+    let manifest = text(package, "manifest_path");
     // A file in each line.
     let packed =
         cargo_printed(&["package", "--list", "--allow-dirty", "--quiet", "--manifest-path", manifest])?;

@@ -207,7 +207,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "package",
-        what: "each published crate builds from its package",
+        what: "each published crate compiles from its package",
         lane: Apart,
         run: |_| package::check(),
     },
