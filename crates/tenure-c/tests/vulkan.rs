@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 
 use tenure_c as _;
+use tenure_core::{State, Usage};
 use tenure_vulkan::ash::{self, vk};
 
 #[derive(Clone, Copy)]
@@ -169,9 +170,10 @@ fn done(status: i32) {
     assert_eq!(status, 0, "{}", last_error());
 }
 
-const COPY_SRC: u32 = 1 << 7;
-const COPY_DST: u32 = 1 << 8;
-const STATE_COPY_DST: u32 = 1 << 12;
+// The values of the header, which is written from them.
+const COPY_SRC: u32 = Usage::COPY_SRC.bits();
+const COPY_DST: u32 = Usage::COPY_DST.bits();
+const STATE_COPY_DST: u32 = State::COPY_DST.bits();
 const ALL: u32 = u32::MAX;
 
 #[test]
