@@ -66,6 +66,12 @@ const STEPS: &[Step] = &[
         lane: Workspace,
         run: |settings| if settings.is_quick { tests_in_brief() } else { tests() },
     },
+    Step {
+        name: "soak",
+        what: "random programs over the whole interface",
+        lane: Workspace,
+        run: |_| soak::rules::check().and_then(|()| soak::run_in_test()),
+    },
     #[cfg(not(windows))]
     Step {
         name: "c",
@@ -179,12 +185,6 @@ const STEPS: &[Step] = &[
         what: "programs on wgpu draw the same with the original gpu-allocator and with the drop-in",
         lane: Apart,
         run: |settings| wgpu::in_brief(settings.is_native),
-    },
-    Step {
-        name: "soak",
-        what: "random programs over the whole interface",
-        lane: Apart,
-        run: |_| soak::rules::check().and_then(|()| soak::run_in_test()),
     },
     Step { name: "main", what: "the main job: the default replay", lane: Apart, run: |_| main_job::check() },
     Step {
