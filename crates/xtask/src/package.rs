@@ -38,23 +38,23 @@ pub(crate) fn check() -> Outcome {
     let package = ["package", "--no-verify", "--allow-dirty", "--quiet", "--target-dir", &made];
     cargo(&package.into_iter().chain(each).collect::<Vec<_>>())?;
     let unpacked = folder.join("unpacked");
-    let names = unpack(&published, &folder.join("package"), &unpacked)?;
+    unpack(&published, &folder.join("package"), &unpacked)?;
     let manifest = unpacked.join("Cargo.toml");
     let manifest = manifest.to_string_lossy();
-    for name in names {
+    for package in &published {
+        let name = text(package, "name");
         cargo(&["check", "--quiet", "--manifest-path", &manifest, "--package", name, "--target-dir", &made])?;
     }
     Ok(())
 }
 
-/// Unpacks packages into a workspace in which they stand for those of the registry. Returns their names.
-fn unpack<'a>(published: &'a [Value], packages: &Path, folder: &Path) -> Result<Vec<&'a str>, Trouble> {
+/// Unpacks packages into a workspace in which they stand for those of the registry.
+fn unpack(published: &[Value], packages: &Path, folder: &Path) -> Outcome {
     let failed = |error: io::Error| Trouble::Failed(format!("{}: {error}", folder.display()));
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
         _ => fs::create_dir_all(folder).map_err(failed)?,
     }
-    let mut names = Vec::new();
     let (mut members, mut patches) = (String::new(), String::new());
     for package in published {
         let (name, version) = (text(package, "name"), text(package, "version"));
@@ -63,14 +63,13 @@ fn unpack<'a>(published: &'a [Value], packages: &Path, folder: &Path) -> Result<
         run(Command::new("tar").arg("-xf").arg(file).arg("-C").arg(folder))?;
         members += &format!("\"{of}\", ");
         patches += &format!("{name} = {{ path = \"{of}\" }}\n");
-        names.push(name);
     }
     let manifest =
         format!("[workspace]\nresolver = \"3\"\nmembers = [{members}]\n\n[patch.crates-io]\n{patches}");
     fs::write(folder.join("Cargo.toml"), manifest).map_err(failed)?;
     // The versions of the project.
     fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).map_err(failed)?;
-    Ok(names)
+    Ok(())
 }
 
 /// A text of a package's metadata.
