@@ -29,7 +29,7 @@ pub enum RecordingProgress {
     /// The GPU had begun it, and not completed it.
     Running {
         /// The names of the scopes that it had begun and not completed, in the order of their begins. The GPU may begin a scope
-        /// before it has completed the one before.
+        /// before it has completed the one before. Only the first 255 scopes of a recording are marked.
         scopes: Vec<String>,
     },
     /// The GPU had completed it, but not its submission.
@@ -50,7 +50,7 @@ impl fmt::Display for RecordingProgress {
 /// The pairs of marker words.
 pub(crate) struct Markers {
     limits: MarkerLimits,
-    /// The pairs that no recording has. The front one was used longest ago.
+    /// The pairs that no recording has; those in front were given back first.
     free: Mutex<VecDeque<Pair>>,
 }
 
@@ -84,7 +84,9 @@ impl Markers {
         let mut free = self.free.lock();
         let completed = clock.completed();
         let is_unused = |pair: &Pair| pair.used_by.is_none_or(|at| completed.serial(at.queue) >= at.serial);
-        let pair = if free.front().is_some_and(is_unused) { free.pop_front()? } else { return None };
+        // The first, unless a queue is far behind.
+        let first = free.iter().position(is_unused)?;
+        let pair = free.remove(first)?;
         Some(Box::new(Marks { pair, scopes: Vec::new() }))
     }
 

@@ -328,3 +328,49 @@ fn recordings_without_words_have_no_progress() {
     assert_eq!((unfinished.serials.clone(), unfinished.recordings.len()), (1..1501, 64));
     assert!(unfinished.recordings.iter().all(|recording| recording.progress.is_none()));
 }
+
+/// Recordings of a queue that is far behind keep no words from other queues.
+#[test]
+fn a_slow_queue_leaves_markers_to_the_others() {
+    let device = Device::with_config(DeviceConfig::new(PROFILE).lag(Lag::Manual).markers(true));
+    let gpu = gpu(&device);
+    for _ in 0..100 {
+        gpu.record(Queue::Compute, "slow").unwrap().submit().unwrap();
+    }
+    for _ in 0..1000 {
+        gpu.record(Queue::Graphics, "pass").unwrap().submit().unwrap();
+        device.complete_one(QueueId(0)).unwrap();
+        gpu.reclaim().unwrap();
+    }
+    gpu.record(Queue::Graphics, "last").unwrap().submit().unwrap();
+    device.faults().remove("hung");
+    gpu.reclaim().unwrap_err();
+    let last = gpu.loss().unwrap().unfinished[0].recordings.pop().unwrap();
+    assert_eq!((last.name.as_str(), last.progress), ("last", Some(RecordingProgress::NotBegun)));
+}
+
+/// A scope beyond those that are marked is part of its recording.
+#[test]
+fn only_the_first_scopes_of_a_recording_are_marked() {
+    let config = DeviceConfig::new(PROFILE).lag(Lag::Manual).page_faults(true).markers(true);
+    let device = Device::with_config(config);
+    let gpu = gpu(&device);
+    let desc = ResourceDesc::Buffer(BufferInfo::new(256, Usage::SHADER_READ));
+    let level = device.create_committed(&desc, MemoryTypeId(0)).unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "frame").unwrap();
+    for _ in 0..300 {
+        recording.gpu_time("scope", |_| Ok::<_, Error>(())).unwrap();
+    }
+    recording
+        .gpu_time("beyond", |commands| {
+            commands.raw().use_buffer(&level, 0, 256, State::NON_PIXEL_SHADER);
+            Ok::<_, Error>(())
+        })
+        .unwrap();
+    recording.submit().unwrap();
+    device.destroy_resource(Permit::checked(), level);
+    device.run_until_idle();
+    gpu.reclaim().unwrap_err();
+    let progress = gpu.loss().unwrap().unfinished[0].recordings[0].progress.clone();
+    assert_eq!(progress, Some(RecordingProgress::Running { scopes: Vec::new() }));
+}
