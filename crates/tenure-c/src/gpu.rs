@@ -10,7 +10,7 @@ use crate::call::{call, call_status};
 use crate::callback::{self, Destroy, Listener};
 use crate::convert::{duration, format, pressure, queue, state, subresource, sync_point, unknown, usage};
 use crate::object::{
-    ApiHandles, Buffer, Deferred, DeviceObject, Frame, Gpu, On, OwnedText, Texture, on, on_both, on_same,
+    ApiHandles, Buffer, Deferred, DeviceObject, Frame, Gpu, On, OwnedText, Texture, on, on_same,
 };
 use crate::pointer::{In, Out};
 use crate::settings;
@@ -26,6 +26,8 @@ extern "C" fn tn_device_properties(device: Handle<DeviceObject>, out: Out<tn_Dev
         let backend = match device {
             On::Sim(_) => TN_BACKEND_SIM,
             On::Vulkan(_) => TN_BACKEND_VULKAN,
+            #[cfg(windows)]
+            On::D3d12(_) => TN_BACKEND_D3D12,
         };
         let properties = on!(device, device => device.properties());
         let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
@@ -202,11 +204,11 @@ fn declare(gpu: &Gpu, one: &tn_Use, at: &SyncPoint) -> Result<(), Failure> {
     match one.resource.kind() {
         Buffer::KIND => {
             let buffer = one.resource.of::<Buffer>();
-            on_both!(gpu, buffer.get()?, (gpu, buffer) => gpu.declare_state(buffer, part, state, at)?);
+            on!((gpu, buffer.get()?), (gpu, buffer) => gpu.declare_state(buffer, part, state, at)?);
         }
         Texture::KIND => {
             let texture = one.resource.of::<Texture>();
-            on_both!(gpu, texture.get()?, (gpu, texture) => gpu.declare_state(texture, part, state, at)?);
+            on!((gpu, texture.get()?), (gpu, texture) => gpu.declare_state(texture, part, state, at)?);
         }
         _ => return Err(one.resource.refused("a buffer or texture")),
     }

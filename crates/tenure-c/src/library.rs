@@ -17,7 +17,8 @@ extern "C" fn tn_abi_version() -> u32 {
 /// 1 for backends in this library.
 #[unsafe(no_mangle)]
 extern "C" fn tn_has_backend(backend: tn_Backend) -> tn_Bool {
-    matches!(backend, TN_BACKEND_SIM | TN_BACKEND_VULKAN).into()
+    (matches!(backend, TN_BACKEND_SIM | TN_BACKEND_VULKAN) || cfg!(windows) && backend == TN_BACKEND_D3D12)
+        .into()
 }
 
 /// The text of this thread's last error, with the numbers and the remedy; it ends with NUL. Valid until this thread's next

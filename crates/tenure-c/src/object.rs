@@ -3,6 +3,8 @@
 use ash::vk::Handle as _;
 use tenure_core::device::Device;
 use tenure_core::{Commands, Name};
+#[cfg(windows)]
+use tenure_d3d12::windows::core::Interface as _;
 use tenure_vulkan::{RawView as _, ash};
 
 use crate::call::{call, call_to_release};
@@ -12,13 +14,40 @@ use crate::slot::{AnyHandle, Object, Slots};
 use crate::types::*;
 
 /// An object on one of the backends.
+#[cfg(not(windows))]
 pub(crate) enum On<S, V> {
     Sim(S),
     Vulkan(V),
 }
 
+/// An object on one of the backends.
+#[cfg(windows)]
+pub(crate) enum On<S, V, D> {
+    Sim(S),
+    Vulkan(V),
+    D3d12(D),
+}
+
 type Sim = tenure_sim::Device;
 type Vulkan = tenure_vulkan::Device;
+#[cfg(windows)]
+type D3d12 = tenure_d3d12::Device;
+
+/// `$Object<Device>` on one of the backends.
+#[cfg(not(windows))]
+macro_rules! on_backends {
+    ($($Object:ident)::+ $(, $Part:ty)?) => {
+        On<$($Object)::+<Sim $(, $Part)?>, $($Object)::+<Vulkan $(, $Part)?>>
+    };
+}
+
+/// `$Object<Device>` on one of the backends.
+#[cfg(windows)]
+macro_rules! on_backends {
+    ($($Object:ident)::+ $(, $Part:ty)?) => {
+        On<$($Object)::+<Sim $(, $Part)?>, $($Object)::+<Vulkan $(, $Part)?>, $($Object)::+<D3d12 $(, $Part)?>>
+    };
+}
 
 macro_rules! slots {
     ($($Type:ident: $C:literal, $kind:literal;)*) => {$(
@@ -38,7 +67,7 @@ macro_rules! objects {
     ($($(#[$doc:meta])* $Type:ident = $Rust:ident, $C:literal, $kind:literal;)*) => {
         $(
             $(#[$doc])*
-            pub(crate) type $Type = On<tenure_core::$Rust<Sim>, tenure_core::$Rust<Vulkan>>;
+            pub(crate) type $Type = on_backends!(tenure_core::$Rust);
 
             slots! { $Type: $C, $kind; }
         )*
@@ -62,10 +91,13 @@ objects! {
     Readback = Readback, "tn_Readback", 8;
 }
 
+/// Itself, so that a device is an object of a device.
+type Itself<D> = D;
+
 /// `tn_Device`
-pub(crate) type DeviceObject = On<Sim, Vulkan>;
+pub(crate) type DeviceObject = on_backends!(Itself);
 /// `tn_Deferred`
-pub(crate) type Deferred = On<tenure_core::Deferred<Sim, Destroy>, tenure_core::Deferred<Vulkan, Destroy>>;
+pub(crate) type Deferred = on_backends!(tenure_core::Deferred, Destroy);
 /// `tn_Upload`
 pub(crate) type Upload = tenure_core::Upload;
 
@@ -79,53 +111,49 @@ slots! {
     OwnedText: "tn_Text", 11;
 }
 
-/// A value on the backend that an object is on.
+/// A value on the backend of an object, or of several, which must be on the same one.
 macro_rules! on {
+    (($($object:expr),+), ($($name:ident),+) => $value:expr) => {
+        match ($($object),+) {
+            ($($crate::object::On::Sim($name)),+) => $value,
+            ($($crate::object::On::Vulkan($name)),+) => $value,
+            #[cfg(windows)]
+            ($($crate::object::On::D3d12($name)),+) => $value,
+            _ => return Err($crate::types::Failure::foreign()),
+        }
+    };
     ($object:expr, $name:ident => $value:expr) => {
         match $object {
             $crate::object::On::Sim($name) => $value,
             $crate::object::On::Vulkan($name) => $value,
+            #[cfg(windows)]
+            $crate::object::On::D3d12($name) => $value,
         }
     };
 }
 
-/// An object on the backend of another one.
+/// An object on the backend of another one, or of several, which must be on the same one.
 macro_rules! on_same {
+    (($($object:expr),+), ($($name:ident),+) => $value:expr) => {
+        match ($($object),+) {
+            ($($crate::object::On::Sim($name)),+) => $crate::object::On::Sim($value),
+            ($($crate::object::On::Vulkan($name)),+) => $crate::object::On::Vulkan($value),
+            #[cfg(windows)]
+            ($($crate::object::On::D3d12($name)),+) => $crate::object::On::D3d12($value),
+            _ => return Err($crate::types::Failure::foreign()),
+        }
+    };
     ($object:expr, $name:ident => $value:expr) => {
         match $object {
             $crate::object::On::Sim($name) => $crate::object::On::Sim($value),
             $crate::object::On::Vulkan($name) => $crate::object::On::Vulkan($value),
+            #[cfg(windows)]
+            $crate::object::On::D3d12($name) => $crate::object::On::D3d12($value),
         }
     };
 }
 
-/// A value of two objects on the same backend.
-macro_rules! on_both {
-    ($one:expr, $two:expr, ($first:ident, $second:ident) => $value:expr) => {
-        match ($one, $two) {
-            ($crate::object::On::Sim($first), $crate::object::On::Sim($second)) => $value,
-            ($crate::object::On::Vulkan($first), $crate::object::On::Vulkan($second)) => $value,
-            _ => return Err($crate::types::Failure::foreign()),
-        }
-    };
-}
-
-/// An object on the backend of two others.
-macro_rules! on_same_both {
-    ($one:expr, $two:expr, ($first:ident, $second:ident) => $value:expr) => {
-        match ($one, $two) {
-            ($crate::object::On::Sim($first), $crate::object::On::Sim($second)) => {
-                $crate::object::On::Sim($value)
-            }
-            ($crate::object::On::Vulkan($first), $crate::object::On::Vulkan($second)) => {
-                $crate::object::On::Vulkan($value)
-            }
-            _ => return Err($crate::types::Failure::foreign()),
-        }
-    };
-}
-
-pub(crate) use {on, on_both, on_same, on_same_both};
+pub(crate) use {on, on_same};
 
 /// The handles of the graphics API.
 pub(crate) trait ApiHandles: Device {
@@ -176,6 +204,25 @@ impl ApiHandles for Vulkan {
             Some(object) => (object, 0, 0),
             None => (bytes.buffer.as_raw(), bytes.offset, bytes.range),
         }
+    }
+}
+
+#[cfg(windows)]
+impl ApiHandles for D3d12 {
+    fn resource(resource: &Self::Resource) -> tn_Native {
+        resource.raw().as_raw().addr() as u64
+    }
+
+    fn list(commands: &mut Commands<Self>) -> tn_Native {
+        commands.raw().raw().as_raw().addr() as u64
+    }
+
+    fn queue(queue: Self::NativeQueue<'_>) -> tn_Native {
+        queue.as_raw().addr() as u64
+    }
+
+    fn view(view: &tenure_core::View<Self>) -> (tn_Native, u64, u64) {
+        (tenure_d3d12::RawHandle::raw(view).ptr as u64, 0, 0)
     }
 }
 
@@ -272,7 +319,8 @@ extern "C" fn tn_name(handle: AnyHandle) -> tn_Str {
 
 /// The place of a buffer, texture or view: object, offset, size and address in one call. It stays until the release. Of a view
 /// of a texture the object is the `VkImageView`; of texels in a buffer the `VkBufferView`; of other bytes the `VkBuffer`, with
-/// offset and size. The simulated device has no objects for views: the offset is the index of the descriptor.
+/// offset and size; of any view on Direct3D 12 the CPU descriptor handle. The simulated device has no objects for views: the
+/// offset is the index of the descriptor.
 ///
 /// Errors: `TN_ERROR_POINTER`, `TN_ERROR_HANDLE`.
 #[unsafe(no_mangle)]

@@ -6,7 +6,7 @@ use tenure_core::{BufferLayout, Commands};
 
 use crate::call::call;
 use crate::convert::{queue, region, state, subresource, sync_point};
-use crate::object::{ApiHandles, Buffer, Gpu, On, Recording, Texture, on, on_both, on_same, slice_place};
+use crate::object::{ApiHandles, Buffer, Gpu, Recording, Texture, on, on_same, slice_place};
 use crate::pointer::{In, Out};
 use crate::slot::{Handle, Object as _, create};
 use crate::types::*;
@@ -57,16 +57,13 @@ extern "C" fn tn_recording_wait_for(recording: Handle<Recording>, point: In<tn_S
     })
 }
 
-/// The `VkCommandBuffer` of a recording, with the barriers for the uses so far recorded: ask for it after the uses, before the
+/// The `VkCommandBuffer` or `ID3D12GraphicsCommandList` of a recording, with the barriers for the uses so far recorded: ask for it after the uses, before the
 /// commands that need them. The simulated device has a number.
 #[unsafe(no_mangle)]
 extern "C" fn tn_recording_native(recording: Handle<Recording>, out: Out<tn_Native>) -> tn_Status {
     call(|| {
         out.check("a tn_Native")?;
-        out.set(match &mut *recording.alone()? {
-            On::Sim(recording) => ApiHandles::list(recording),
-            On::Vulkan(recording) => ApiHandles::list(recording),
-        });
+        out.set(on!(&mut *recording.alone()?, recording => ApiHandles::list(recording)));
         Ok(())
     })
 }
@@ -88,11 +85,11 @@ fn use_one(recording: &mut Recording, one: &tn_Use) -> Result<(), Failure> {
     match one.resource.kind() {
         Buffer::KIND => {
             let buffer = one.resource.of::<Buffer>();
-            on_both!(recording, buffer.get()?, (list, buffer) => list.use_resource(buffer, part, state)?);
+            on!((recording, buffer.get()?), (list, buffer) => list.use_resource(buffer, part, state)?);
         }
         Texture::KIND => {
             let texture = one.resource.of::<Texture>();
-            on_both!(recording, texture.get()?, (list, texture) => list.use_resource(texture, part, state)?);
+            on!((recording, texture.get()?), (list, texture) => list.use_resource(texture, part, state)?);
         }
         _ => return Err(one.resource.refused("a buffer or texture")),
     }
@@ -110,7 +107,7 @@ extern "C" fn tn_recording_discard(
 ) -> tn_Status {
     call(|| {
         let part = self::subresource(subresource);
-        on_both!(&mut *recording.alone()?, texture.get()?, (list, texture) => list.discard(texture, part)?);
+        on!((&mut *recording.alone()?, texture.get()?), (list, texture) => list.discard(texture, part)?);
         Ok(())
     })
 }
@@ -150,11 +147,7 @@ fn copy_buffer(
     copy: &tn_Copy,
 ) -> Result<(), Failure> {
     let (from, to, size) = (copy.src_offset, copy.dst_offset, copy.size);
-    match (recording, src.get()?, dst.get()?) {
-        (On::Sim(list), On::Sim(src), On::Sim(dst)) => list.copy_buffer(src, from, dst, to, size)?,
-        (On::Vulkan(list), On::Vulkan(src), On::Vulkan(dst)) => list.copy_buffer(src, from, dst, to, size)?,
-        _ => return Err(Failure::foreign()),
-    }
+    on!((recording, src.get()?, dst.get()?), (list, src, dst) => list.copy_buffer(src, from, dst, to, size)?);
     Ok(())
 }
 
@@ -181,11 +174,7 @@ fn copy_to_texture(
         commands.copy_buffer_to_texture(src, layout, dst, region)?;
         Ok(())
     }
-    match (recording, src.get()?, dst.get()?) {
-        (On::Sim(list), On::Sim(src), On::Sim(dst)) => record(list, src, dst, copy),
-        (On::Vulkan(list), On::Vulkan(src), On::Vulkan(dst)) => record(list, src, dst, copy),
-        _ => Err(Failure::foreign()),
-    }
+    on!((recording, src.get()?, dst.get()?), (list, src, dst) => record(list, src, dst, copy))
 }
 
 fn copy_to_buffer(
@@ -205,11 +194,7 @@ fn copy_to_buffer(
         commands.copy_texture_to_buffer(src, region, dst, layout)?;
         Ok(())
     }
-    match (recording, src.get()?, dst.get()?) {
-        (On::Sim(list), On::Sim(src), On::Sim(dst)) => record(list, src, dst, copy),
-        (On::Vulkan(list), On::Vulkan(src), On::Vulkan(dst)) => record(list, src, dst, copy),
-        _ => Err(Failure::foreign()),
-    }
+    on!((recording, src.get()?, dst.get()?), (list, src, dst) => record(list, src, dst, copy))
 }
 
 fn copy_texture(
@@ -219,11 +204,7 @@ fn copy_texture(
     copy: &tn_Copy,
 ) -> Result<(), Failure> {
     let part = subresource(copy.subresource);
-    match (recording, src.get()?, dst.get()?) {
-        (On::Sim(list), On::Sim(src), On::Sim(dst)) => list.copy_texture(src, dst, part)?,
-        (On::Vulkan(list), On::Vulkan(src), On::Vulkan(dst)) => list.copy_texture(src, dst, part)?,
-        _ => return Err(Failure::foreign()),
-    }
+    on!((recording, src.get()?, dst.get()?), (list, src, dst) => list.copy_texture(src, dst, part)?);
     Ok(())
 }
 
@@ -241,10 +222,9 @@ extern "C" fn tn_recording_constants(
     call(|| {
         out.check("a tn_Place")?;
         let bytes = data.bytes(size)?;
-        out.set(match &mut *recording.alone()? {
-            On::Sim(recording) => slice_place(&*recording.split().1.constant_bytes(bytes)?),
-            On::Vulkan(recording) => slice_place(&*recording.split().1.constant_bytes(bytes)?),
-        });
+        out.set(on!(&mut *recording.alone()?, recording => {
+            slice_place(&*recording.split().1.constant_bytes(bytes)?)
+        }));
         Ok(())
     })
 }

@@ -6,7 +6,7 @@ use tenure_core::TexelData;
 
 use crate::call::{call, call_status};
 use crate::convert::{buffer_desc, buffer_view_desc, texels, texture_desc, texture_view_desc};
-use crate::object::{Buffer, Gpu, Texture, View, on, on_same, on_same_both};
+use crate::object::{Buffer, Gpu, Texture, View, on, on_same};
 use crate::pointer::{In, Out};
 use crate::slot::{AnyHandle, Handle, Object as _, create};
 use crate::types::*;
@@ -112,7 +112,7 @@ extern "C" fn tn_view_create(
                     let (resource, desc) = (resource.of::<Buffer>(), desc.of::<tn_BufferViewDesc>().desc()?);
                     let desc = buffer_view_desc(&desc)?;
                     Ok(
-                        on_same_both!(gpu, resource.get()?, (gpu, buffer) => gpu.create_buffer_view(buffer, &desc)?),
+                        on_same!((gpu, resource.get()?), (gpu, buffer) => gpu.create_buffer_view(buffer, &desc)?),
                     )
                 }
                 Texture::KIND => {
@@ -120,7 +120,7 @@ extern "C" fn tn_view_create(
                         (resource.of::<Texture>(), desc.of::<tn_TextureViewDesc>().desc()?);
                     let desc = texture_view_desc(&desc)?;
                     Ok(
-                        on_same_both!(gpu, resource.get()?, (gpu, texture) => gpu.create_texture_view(texture, &desc)?),
+                        on_same!((gpu, resource.get()?), (gpu, texture) => gpu.create_texture_view(texture, &desc)?),
                     )
                 }
                 _ => Err(resource.refused("a buffer or texture")),

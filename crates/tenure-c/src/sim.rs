@@ -4,7 +4,7 @@ use tenure_core::device::Device as _;
 use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 use crate::call::{call, call_status};
-use crate::object::{DeviceObject, On, OwnedText};
+use crate::object::{DeviceObject, On, OwnedText, on};
 use crate::pointer::{In, Out};
 use crate::slot::{Handle, create};
 use crate::types::*;
@@ -43,13 +43,11 @@ fn profile(name: &str) -> Result<Profile, Failure> {
 }
 
 fn simulated(device: &DeviceObject) -> Result<&Device, Failure> {
-    match device {
-        On::Sim(device) => Ok(device),
-        On::Vulkan(device) => {
-            let text = format!("{}: is not a simulated device", device.properties().name);
-            Err(Failure::new(TN_ERROR_FOREIGN, text))
-        }
+    if let On::Sim(device) = device {
+        return Ok(device);
     }
+    let name = on!(device, device => &device.properties().name);
+    Err(Failure::new(TN_ERROR_FOREIGN, format!("{name}: is not a simulated device")))
 }
 
 /// Completes all submissions of a simulated device. `TN_NOT_READY` where some wait for others that were never made.

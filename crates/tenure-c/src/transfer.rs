@@ -6,7 +6,7 @@ use tenure_core::Error;
 
 use crate::call::{call, call_status};
 use crate::convert::{duration, region, texels};
-use crate::object::{Buffer, Gpu, Readback, Recording, Texture, Upload, on, on_both, on_same_both};
+use crate::object::{Buffer, Gpu, Readback, Recording, Texture, Upload, on, on_same};
 use crate::pointer::{In, Out};
 use crate::slot::{AnyHandle, Handle, Object as _, create};
 use crate::types::*;
@@ -38,11 +38,11 @@ fn upload(gpu: &Gpu, part: &tn_Part, data: &tn_Texels) -> Result<Upload, Failure
     match part.resource.kind() {
         Buffer::KIND => {
             let (buffer, bytes) = (part.resource.of::<Buffer>(), data.data.bytes(data.size)?);
-            Ok(on_both!(gpu, buffer.get()?, (gpu, buffer) => gpu.upload(buffer, part.offset, bytes)?))
+            Ok(on!((gpu, buffer.get()?), (gpu, buffer) => gpu.upload(buffer, part.offset, bytes)?))
         }
         Texture::KIND => {
             let (texture, data) = (part.resource.of::<Texture>(), texels(data)?);
-            Ok(on_both!(gpu, texture.get()?, (gpu, texture) => {
+            Ok(on!((gpu, texture.get()?), (gpu, texture) => {
                 let region = region(&part.region, texture.info())?;
                 gpu.upload_texture(texture, region, data)?
             }))
@@ -100,11 +100,11 @@ fn read_back(gpu: &Gpu, part: &tn_Part) -> Result<Readback, Failure> {
     match part.resource.kind() {
         Buffer::KIND => {
             let buffer = part.resource.of::<Buffer>();
-            Ok(on_same_both!(gpu, buffer.get()?, (gpu, buffer) => gpu.read_back(buffer, offset, size)?))
+            Ok(on_same!((gpu, buffer.get()?), (gpu, buffer) => gpu.read_back(buffer, offset, size)?))
         }
         Texture::KIND => {
             let texture = part.resource.of::<Texture>();
-            Ok(on_same_both!(gpu, texture.get()?, (gpu, texture) => {
+            Ok(on_same!((gpu, texture.get()?), (gpu, texture) => {
                 gpu.read_back_texture(texture, region(&part.region, texture.info())?)?
             }))
         }
@@ -117,13 +117,11 @@ fn record_read_back(recording: &mut Recording, part: &tn_Part) -> Result<Readbac
     match part.resource.kind() {
         Buffer::KIND => {
             let buffer = part.resource.of::<Buffer>();
-            Ok(
-                on_same_both!(recording, buffer.get()?, (list, buffer) => list.read_back(buffer, offset, size)?),
-            )
+            Ok(on_same!((recording, buffer.get()?), (list, buffer) => list.read_back(buffer, offset, size)?))
         }
         Texture::KIND => {
             let texture = part.resource.of::<Texture>();
-            Ok(on_same_both!(recording, texture.get()?, (list, texture) => {
+            Ok(on_same!((recording, texture.get()?), (list, texture) => {
                 list.read_back_texture(texture, region(&part.region, texture.info())?)?
             }))
         }

@@ -39,8 +39,8 @@ pub struct tn_Chain {
     pub next: In<tn_Chain>,
 }
 
-/// An object of the graphics API: `VkBuffer`, `VkImage`, `VkImageView`, `VkBufferView`, `VkCommandBuffer`; a number of the
-/// simulated device.
+/// An object of the graphics API: `VkBuffer`, `VkImage`, `VkImageView`, `VkBufferView`, `VkCommandBuffer`; an `ID3D12Resource`,
+/// `ID3D12GraphicsCommandList` or CPU descriptor handle; a number of the simulated device.
 pub type tn_Native = u64;
 
 /// The submissions to wait for: for each queue a serial. Zeroed: none. A plain value.
@@ -61,6 +61,8 @@ pub type tn_Backend = u32;
 pub const TN_BACKEND_SIM: tn_Backend = 1;
 /// Vulkan.
 pub const TN_BACKEND_VULKAN: tn_Backend = 2;
+/// Direct3D 12.
+pub const TN_BACKEND_D3D12: tn_Backend = 3;
 
 /// A queue by its purpose, or `TN_QUEUE_FIRST + n` for the n-th of the device.
 pub type tn_Queue = u32;

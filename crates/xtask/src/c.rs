@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{cargo, root, run, succeeds, target};
+use crate::lab::{Lab, System};
 use crate::outcome::{Outcome, Trouble};
 use crate::{archive, debian, devices, header};
 
@@ -17,6 +18,9 @@ const SANITIZERS: [&str; 3] = ["-fsanitize=address,undefined", "-fno-sanitize-re
 const THREADS: [&str; 2] = ["-fsanitize=thread", "-g"];
 /// The libraries of the system that Rust's standard library needs.
 const SYSTEM: [&str; 4] = ["-lpthread", "-ldl", "-lm", "-lgcc_s"];
+
+/// The time limit of a program in the lab.
+const SECONDS: u32 = 300;
 
 /// A program, and how it is built.
 struct Program {
@@ -284,6 +288,23 @@ fn strangers(package: &Path, folder: &Path) -> Outcome {
     link(&mut command, package, true);
     run(&mut command)?;
     run(&mut Command::new(program))
+}
+
+/// Programs in C for Windows, in the lab: on the simulated device, and on Direct3D 12.
+pub(crate) fn on_windows(lab: &Lab) -> Outcome {
+    let libraries = target().join(System::Windows.triple()).join("debug/deps");
+    for source in ["calls.c", "misuse.c", "d3d12.c"] {
+        // Beside the library, where it is found.
+        let program = libraries.join(source).with_extension("exe");
+        let mut command = Command::new("x86_64-w64-mingw32-gcc");
+        command.args(["-std=c11", "-O1", "-DTN_SHARED"]).args(WARNINGS);
+        command.arg("-I").arg(root().join("crates/tenure-c/include"));
+        command.arg(root().join("crates/tenure-c/tests/c").join(source)).arg(libraries.join("tenure_c.dll"));
+        command.args(["-ld3d12", "-Wl,-Bstatic", "-lpthread"]).arg("-o").arg(&program);
+        run(&mut command)?;
+        run(&mut lab.command(&program, SECONDS))?;
+    }
+    Ok(())
 }
 
 /// The function of this library that a line of the dynamic linker's log names.

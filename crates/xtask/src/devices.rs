@@ -4,10 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::command::{cargo, cargo_with};
-use crate::debian;
 use crate::lab::{Lab, System};
 use crate::outcome::{Outcome, Trouble};
-use crate::toolchain;
+use crate::{c, debian, toolchain};
 
 /// Tests of the workspace without a backend's tests, which need devices. Steps with devices use the same
 /// arguments in addition, so that the same crates with the same features are built once.
@@ -31,7 +30,7 @@ pub(crate) const TEST_D3D12: [&str; 4] = ["test", "--package", "tenure-d3d12", "
 pub(crate) const DROP_IN: &str = "gpu-allocator@0.28.100";
 
 /// The packages built for Windows in the lab, always together, for the same reason.
-const ON_WINDOWS: [&str; 11] = [
+const ON_WINDOWS: [&str; 13] = [
     "--target",
     System::Windows.triple(),
     "--package",
@@ -40,6 +39,8 @@ const ON_WINDOWS: [&str; 11] = [
     DROP_IN,
     "--package",
     "tenure-cli",
+    "--package",
+    "tenure-c",
     "--package",
     "tenure",
     "--all-features",
@@ -140,7 +141,9 @@ pub(crate) fn d3d12() -> Outcome {
     // With OpenGL, from which Wine has the vendor and device numbers of adapters: see the lab's `inside`.
     test(&WITHOUT_WINDOWS, &[("WINE_D3D_CONFIG", "")])?;
     test(&["--test", "d3d12", "--", "--test-threads", "1", WITH_WINDOWS], &[])?;
-    test(&["--doc"], &[])
+    test(&["--doc"], &[])?;
+    cargo(&[&["build", "--quiet"][..], &ON_WINDOWS, &C_VULKAN].concat())?;
+    c::on_windows(&lab)
 }
 
 /// The requirements of the lab's cross-compiled programs.

@@ -14,7 +14,7 @@ use crate::outcome::{Outcome, Trouble};
 const FOLDER: &str = "crates/tenure-c";
 
 /// The headers, each with its files of Rust code and the text around the declarations.
-const HEADERS: [(&str, &[&str], &str, &str); 2] = [
+const HEADERS: [(&str, &[&str], &str, &str); 3] = [
     (
         "tenure.h",
         &["status", "types", "library", "sim", "gpu", "object", "resource", "recording", "transfer"],
@@ -26,6 +26,12 @@ const HEADERS: [(&str, &[&str], &str, &str); 2] = [
         &["vulkan"],
         include_str!("header/tenure_vulkan.head.h"),
         include_str!("header/tenure_vulkan.tail.h"),
+    ),
+    (
+        "tenure_d3d12.h",
+        &["d3d12"],
+        include_str!("header/tenure_d3d12.head.h"),
+        include_str!("header/tenure_d3d12.tail.h"),
     ),
 ];
 
@@ -77,11 +83,11 @@ fn generated() -> Result<Vec<(&'static str, String)>, Trouble> {
 /// The name of a structure, and the names of its fields.
 type Structure = (String, Vec<String>);
 
-/// The names of the functions of all headers, and the structures.
+/// The functions of all headers but Direct3D's, and their structures.
 pub(crate) fn names() -> Result<(Vec<String>, Vec<Structure>), Trouble> {
     let (mut functions, mut structures) = (Vec::new(), Vec::new());
-    for (name, files, ..) in HEADERS {
-        for file in files {
+    for (name, files, ..) in HEADERS.iter().filter(|header| header.0 != "tenure_d3d12.h") {
+        for file in *files {
             let path = root().join(FOLDER).join("src").join(file).with_extension("rs");
             let code = fs::read_to_string(&path).map_err(|error| failed(name, &error.to_string()))?;
             let parsed = syn::parse_file(&code).map_err(|error| failed(name, &error.to_string()))?;
@@ -300,7 +306,11 @@ fn in_c(kind: &Type) -> Result<String, String> {
                 ("AnyHandle", _) => "void*".to_owned(),
                 ("Text", _) => "const char*".to_owned(),
                 ("Handle", Some(object)) => format!("{}*", handle(object)?),
-                ("In", Some(target)) => format!("const {}*", in_c(target)?),
+                ("In", Some(target)) => match in_c(target)? {
+                    pointer if pointer.ends_with('*') => format!("{pointer} const*"),
+                    value => format!("const {value}*"),
+                },
+                ("Com", Some(interface)) => format!("struct {}*", interface.to_token_stream()),
                 ("Out", Some(target)) => format!("{}*", in_c(target)?),
                 ("Option", Some(function)) => in_c(function)?,
                 ("PFN_vkGetInstanceProcAddr", _) => name,

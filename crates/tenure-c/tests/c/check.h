@@ -28,6 +28,15 @@ static inline void check_failed(tn_Status status, tn_Status expected, const char
 }
 #define FAILS(call, status, part) check_failed((call), (status), (part), __FILE__, __LINE__)
 
+/* A text contains another. */
+static inline int contains(tn_Str text, const char* part) {
+    const size_t size = strlen(part);
+    for (size_t at = 0; at + size <= text.size; ++at) {
+        if (memcmp(text.data + at, part, size) == 0) return 1;
+    }
+    return 0;
+}
+
 /* A zeroed description. */
 #define DESC(Type) {.struct_size = sizeof(Type)}
 

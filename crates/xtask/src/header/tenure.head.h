@@ -1,4 +1,4 @@
-/* tenure.h: GPU memory and lifetimes for Vulkan and a simulated device, for C11 and C++17 or later.
+/* tenure.h: GPU memory and lifetimes for Vulkan, Direct3D 12 and a simulated device, for C11 and C++17 or later.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  *

@@ -1,0 +1,84 @@
+//! A Direct3D 12 device of the program: the header `tenure_d3d12.h`.
+
+use std::ffi::c_void;
+use std::marker::PhantomData;
+
+use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{ID3D12CommandQueue, ID3D12Device};
+use tenure_d3d12::windows::core::Interface;
+use tenure_d3d12::{Device, DeviceConfig};
+
+use crate::call::call;
+use crate::object::{DeviceObject, On};
+use crate::pointer::{Desc, In, Out};
+use crate::slot::{Handle, create};
+use crate::types::*;
+
+/// An interface of the program. Null, or alive during the call.
+#[repr(transparent)]
+pub struct Com<T>(*mut c_void, PhantomData<T>);
+
+impl<T> Clone for Com<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Com<T> {}
+
+impl<T: Interface + Clone> Com<T> {
+    fn interface(self, what: &str) -> Result<T, Failure> {
+        // SAFETY: the header asks the caller for null, or a living object with this interface.
+        let interface = unsafe { T::from_raw_borrowed(&self.0) };
+        interface
+            .cloned()
+            .ok_or_else(|| Failure::new(TN_ERROR_POINTER, format!("tn_D3d12DeviceDesc: {what} is null")))
+    }
+}
+
+/// A device that the program made.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct tn_D3d12DeviceDesc {
+    /// `sizeof(tn_D3d12DeviceDesc)`.
+    pub struct_size: u32,
+    /// 0.
+    pub flags: u32,
+    /// Null.
+    pub next: In<tn_Chain>,
+    /// The device.
+    pub device: Com<ID3D12Device>,
+    /// The queues to use, a direct one first. The program may submit to them, too.
+    pub queues: In<Com<ID3D12CommandQueue>>,
+    /// Queues.
+    pub queue_count: usize,
+}
+
+// SAFETY: `repr(C)`, begins with the head, and has only numbers and pointers.
+unsafe impl Desc for tn_D3d12DeviceDesc {
+    const TYPE: &'static str = "tn_D3d12DeviceDesc";
+    const FLAGS: u32 = 0;
+}
+
+/// Wraps the Direct3D 12 device of a program, and keeps references to the device and the queues. `desc` is not needed after the
+/// call.
+///
+/// Errors: `TN_ERROR_CREATE_DEVICE` with the broken rule; `TN_ERROR_POINTER` for an interface that is null,
+/// `TN_ERROR_STRUCT_SIZE`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_device_from_d3d12(
+    desc: In<tn_D3d12DeviceDesc>,
+    out: Out<Handle<DeviceObject>>,
+) -> tn_Status {
+    call(|| {
+        create(out, || {
+            let desc = desc.desc()?;
+            let device = desc.device.interface("device")?;
+            let queues = desc.queues.array(desc.queue_count, "queues")?;
+            let queues = queues.iter().map(|queue| queue.interface("a queue"));
+            let queues = queues.collect::<Result<Vec<_>, _>>()?;
+            let device = Device::new(&device, &queues, &DeviceConfig::default())
+                .map_err(|error| Failure::new(TN_ERROR_CREATE_DEVICE, error.to_string()))?;
+            Ok(On::D3d12(device))
+        })
+    })
+}
