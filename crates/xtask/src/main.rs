@@ -3,6 +3,7 @@
 mod architecture;
 mod archive;
 mod c;
+mod c_instructions;
 mod command;
 mod compile_time;
 mod compiled;
@@ -100,6 +101,8 @@ enum Command {
     Header,
     /// Packs headers and libraries of `tenure-c` for programs in C and C++: `target/archive`.
     Archive,
+    /// Counts the instructions of a buffer that is created and released through C, and in Rust. Needs valgrind.
+    CInstructions,
     /// Records the public surface of the original `gpu-allocator`.
     Surface,
     /// Runs real programs on wgpu with the original gpu-allocator and with tenure's, and prints both side by
@@ -184,6 +187,7 @@ fn main() -> ExitCode {
         Command::Interface => interface::write().map_err(|trouble| trouble.to_string()),
         Command::Header => header::write().map_err(|trouble| trouble.to_string()),
         Command::Archive => archive::write().map_err(|trouble| trouble.to_string()),
+        Command::CInstructions => c_instructions::check().map_err(|trouble| trouble.to_string()),
         Command::Surface => surface::write().map_err(|trouble| trouble.to_string()),
         Command::Wgpu { programs, rounds, native } => {
             wgpu::programs(&programs, rounds, native).map_err(|trouble| trouble.to_string())
