@@ -1,4 +1,4 @@
-/* tenure.h: GPU memory and lifetimes for Vulkan and a simulated device, for C11 and C++17 or later.
+/* tenure.h: GPU memory and lifetimes for Vulkan, Direct3D 12 and a simulated device, for C11 and C++17 or later.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  *
@@ -181,8 +181,8 @@ typedef struct tn_Chain {
     const tn_Chain* next;
 } tn_Chain;
 
-/** An object of the graphics API: VkBuffer, VkImage, VkImageView, VkBufferView, VkCommandBuffer; a number of the
- * simulated device.
+/** An object of the graphics API: VkBuffer, VkImage, VkImageView, VkBufferView, VkCommandBuffer; an ID3D12Resource,
+ * ID3D12GraphicsCommandList or CPU descriptor handle; a number of the simulated device.
  */
 typedef uint64_t tn_Native;
 
@@ -202,7 +202,9 @@ enum {
     /** A GPU in software, which finds use after free, missing barriers and races. */
     TN_BACKEND_SIM = 1,
     /** Vulkan. */
-    TN_BACKEND_VULKAN = 2
+    TN_BACKEND_VULKAN = 2,
+    /** Direct3D 12. */
+    TN_BACKEND_D3D12 = 3
 };
 
 /** A queue by its purpose, or TN_QUEUE_FIRST + n for the n-th of the device. */
@@ -1254,7 +1256,8 @@ TN_API tn_Str TN_CALL tn_name(void* handle);
 
 /** The place of a buffer, texture or view: object, offset, size and address in one call. It stays until the release. Of a view
  * of a texture the object is the VkImageView; of texels in a buffer the VkBufferView; of other bytes the VkBuffer, with
- * offset and size. The simulated device has no objects for views: the offset is the index of the descriptor.
+ * offset and size; of any view on Direct3D 12 the CPU descriptor handle. The simulated device has no objects for views: the
+ * offset is the index of the descriptor.
  *
  * Errors: TN_ERROR_POINTER, TN_ERROR_HANDLE.
  */
@@ -1314,7 +1317,7 @@ TN_API tn_Status TN_CALL tn_recording_submit(tn_Recording* recording, tn_SyncPoi
  */
 TN_API tn_Status TN_CALL tn_recording_wait_for(tn_Recording* recording, const tn_SyncPoint* point);
 
-/** The VkCommandBuffer of a recording, with the barriers for the uses so far recorded: ask for it after the uses, before the
+/** The VkCommandBuffer or ID3D12GraphicsCommandList of a recording, with the barriers for the uses so far recorded: ask for it after the uses, before the
  * commands that need them. The simulated device has a number.
  */
 TN_API tn_Status TN_CALL tn_recording_native(tn_Recording* recording, tn_Native* out);

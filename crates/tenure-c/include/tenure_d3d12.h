@@ -1,0 +1,47 @@
+/* tenure_d3d12.h: tenure on a Direct3D 12 device of the program. Needs no header of Direct3D's, and suits it in any order.
+ *
+ * SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Written by `cargo xtask header` from the code of the crate tenure-c: edit that.
+ */
+#ifndef TENURE_D3D12_H
+#define TENURE_D3D12_H
+
+#include "tenure.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ID3D12Device;
+struct ID3D12CommandQueue;
+
+/** A device that the program made. */
+typedef struct tn_D3d12DeviceDesc {
+    /** sizeof(tn_D3d12DeviceDesc). */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** The device. */
+    struct ID3D12Device* device;
+    /** The queues to use, a direct one first. The program may submit to them, too. */
+    struct ID3D12CommandQueue* const* queues;
+    /** Queues. */
+    size_t queue_count;
+} tn_D3d12DeviceDesc;
+
+/** Wraps the Direct3D 12 device of a program, and keeps references to the device and the queues. desc is not needed after the
+ * call.
+ *
+ * Errors: TN_ERROR_CREATE_DEVICE with the broken rule; TN_ERROR_POINTER for an interface that is null,
+ * TN_ERROR_STRUCT_SIZE.
+ */
+TN_API tn_Status TN_CALL tn_device_from_d3d12(const tn_D3d12DeviceDesc* desc, tn_Device** out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
