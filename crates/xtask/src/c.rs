@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{cargo, root, run, succeeds, target};
-use crate::lab::{Lab, System};
+use crate::lab::System;
 use crate::outcome::{Outcome, Trouble};
 use crate::{archive, debian, devices, header};
 
@@ -291,7 +291,10 @@ fn strangers(package: &Path, folder: &Path) -> Outcome {
 }
 
 /// Programs in C for Windows, in the lab: on the simulated device, and on Direct3D 12.
-pub(crate) fn on_windows(lab: &Lab) -> Outcome {
+pub(crate) fn on_windows() -> Outcome {
+    let lab = devices::windows_in_lab()?;
+    // With a test, which adds the features of dev-dependencies: nothing is built twice.
+    cargo(&[&["build", "--quiet"][..], &devices::ON_WINDOWS, &devices::C_VULKAN].concat())?;
     let libraries = target().join(System::Windows.triple()).join("debug/deps");
     for source in ["calls.c", "misuse.c", "d3d12.c"] {
         // Beside the library, where it is found.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::command::{cargo, cargo_with};
 use crate::lab::{Lab, System};
 use crate::outcome::{Outcome, Trouble};
-use crate::{c, debian, toolchain};
+use crate::{debian, toolchain};
 
 /// Tests of the workspace without a backend's tests, which need devices. Steps with devices use the same
 /// arguments in addition, so that the same crates with the same features are built once.
@@ -19,7 +19,7 @@ pub(crate) const BUILD_ALL: [&str; 5] =
     ["build", "--workspace", "--all-features", "--exclude", "tenure-d3d12"];
 const VULKAN: [&str; 2] = ["--test", "vulkan"];
 const DROP_IN_VULKAN: [&str; 2] = ["--test", "vulkan_device"];
-const C_VULKAN: [&str; 2] = ["--test", "c_vulkan"];
+pub(crate) const C_VULKAN: [&str; 2] = ["--test", "c_vulkan"];
 const PROGRAM: [&str; 2] = ["--test", "devices"];
 const CAPTURE: [&str; 2] = ["--test", "capture"];
 
@@ -30,7 +30,7 @@ pub(crate) const TEST_D3D12: [&str; 4] = ["test", "--package", "tenure-d3d12", "
 pub(crate) const DROP_IN: &str = "gpu-allocator@0.28.100";
 
 /// The packages built for Windows in the lab, always together, for the same reason.
-const ON_WINDOWS: [&str; 13] = [
+pub(crate) const ON_WINDOWS: [&str; 13] = [
     "--target",
     System::Windows.triple(),
     "--package",
@@ -141,9 +141,7 @@ pub(crate) fn d3d12() -> Outcome {
     // With OpenGL, from which Wine has the vendor and device numbers of adapters: see the lab's `inside`.
     test(&WITHOUT_WINDOWS, &[("WINE_D3D_CONFIG", "")])?;
     test(&["--test", "d3d12", "--", "--test-threads", "1", WITH_WINDOWS], &[])?;
-    test(&["--doc"], &[])?;
-    cargo(&[&["build", "--quiet"][..], &ON_WINDOWS, &C_VULKAN].concat())?;
-    c::on_windows(&lab)
+    test(&["--doc"], &[])
 }
 
 /// The requirements of the lab's cross-compiled programs.

@@ -104,7 +104,12 @@ const STEPS: &[Step] = &[
         lane: Workspace,
         run: |_| devices::vulkan_of_host(),
     },
-    Step { name: "d3d12", what: "the Direct3D 12 backend", lane: Workspace, run: |_| devices::d3d12() },
+    Step {
+        name: "d3d12",
+        what: "the Direct3D 12 backend, and programs in C on it",
+        lane: Workspace,
+        run: |_| devices::d3d12().and_then(|()| if cfg!(windows) { Ok(()) } else { c::on_windows() }),
+    },
     Step {
         name: "d3d12-runtime",
         what: "the Direct3D 12 backend on another runtime, in the folder TENURE_D3D12_RUNTIME",
