@@ -181,8 +181,9 @@ typedef struct tn_Chain {
     const tn_Chain* next;
 } tn_Chain;
 
-/** An object of the graphics API: VkBuffer, VkImage, VkImageView, VkBufferView, VkCommandBuffer; an ID3D12Resource,
- * ID3D12GraphicsCommandList or CPU descriptor handle; a number of the simulated device.
+/** An object of the graphics API: VkBuffer, VkImage, VkImageView, VkBufferView, VkCommandBuffer, VkQueue;
+ * ID3D12Resource*, ID3D12GraphicsCommandList*, ID3D12CommandQueue*, a CPU descriptor handle; a number of the simulated
+ * device.
  */
 typedef uint64_t tn_Native;
 

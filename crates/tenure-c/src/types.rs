@@ -39,8 +39,9 @@ pub struct tn_Chain {
     pub next: In<tn_Chain>,
 }
 
-/// An object of the graphics API: `VkBuffer`, `VkImage`, `VkImageView`, `VkBufferView`, `VkCommandBuffer`; an `ID3D12Resource`,
-/// `ID3D12GraphicsCommandList` or CPU descriptor handle; a number of the simulated device.
+/// An object of the graphics API: `VkBuffer`, `VkImage`, `VkImageView`, `VkBufferView`, `VkCommandBuffer`, `VkQueue`;
+/// `ID3D12Resource*`, `ID3D12GraphicsCommandList*`, `ID3D12CommandQueue*`, a CPU descriptor handle; a number of the simulated
+/// device.
 pub type tn_Native = u64;
 
 /// The submissions to wait for: for each queue a serial. Zeroed: none. A plain value.
