@@ -16,6 +16,9 @@ use crate::state::{self, Fixups, Recorded, StateBarrier, StateCell, StateError, 
 use crate::time::{Clock, SyncPoint};
 use crate::{Error, Name};
 
+/// Maximum number of lists that are considered for one submission: it bounds the time under the locks.
+pub(super) const MOST_TOGETHER: usize = 64;
+
 /// At most one serial per queue.
 type Serials = SmallVec<[QueueSerial; crate::device::MAX_QUEUES]>;
 
@@ -418,7 +421,7 @@ impl<D: Device> ListPool<D> {
             Ok(())
         });
         let submitted = recorded.and_then(|()| {
-            let mut all: SmallVec<[&D::List; 4]> = SmallVec::new();
+            let mut all: SmallVec<[&D::List; MOST_TOGETHER]> = SmallVec::new();
             let mut fronts = fronts.iter().peekable();
             for (index, list) in lists.iter().enumerate() {
                 all.extend(fronts.next_if(|(of, _)| *of == index).map(|(_, front)| front));

@@ -6,14 +6,11 @@ use smallvec::SmallVec;
 
 use super::open::Open;
 use super::pool::ListPool;
-use super::submit::Closed;
+use super::submit::{Closed, MOST_TOGETHER};
 use crate::Error;
 use crate::context::Context;
 use crate::device::{Device, QueueId, QueueSerial};
 use crate::time::SyncPoint;
-
-/// Maximum number of lists that are considered for one submission: it bounds the time under the locks.
-const MOST_TOGETHER: usize = 64;
 
 /// A list that is left to submit.
 struct Left<D: Device> {
@@ -64,7 +61,11 @@ impl Passed {
 
 /// The lists to submit with the first one that is left: of the same queue, if they may come before the lists of other queues in
 /// between. Only the first one waits for external points, and only the last one signals some.
-fn together<D: Device>(left: &[Option<Left<D>>], first: usize, queue: QueueId) -> SmallVec<[usize; 8]> {
+fn together<D: Device>(
+    left: &[Option<Left<D>>],
+    first: usize,
+    queue: QueueId,
+) -> SmallVec<[usize; MOST_TOGETHER]> {
     let is_same = |left: &Left<D>| left.queue == queue;
     let near = left.iter().enumerate().skip(first).take(MOST_TOGETHER);
     let near = near.filter_map(|(index, left)| Some((index, left.as_ref()?)));
@@ -115,9 +116,11 @@ impl<D: Device> ListPool<D> {
             };
             let found = together(&left, first, queue);
             let answer = {
-                let chosen = left.iter_mut().enumerate().filter(|(index, _)| found.contains(index));
+                let mut found = found.iter().peekable();
+                let chosen =
+                    left.iter_mut().enumerate().filter(|(index, _)| found.next_if_eq(&index).is_some());
                 let chosen = chosen.filter_map(|(_, left)| Some(&mut left.as_mut()?.closed));
-                self.submit_first(context, queue, &mut chosen.collect::<SmallVec<[_; 8]>>())
+                self.submit_first(context, queue, &mut chosen.collect::<SmallVec<[_; MOST_TOGETHER]>>())
             };
             let count = answer.as_ref().map_or(0, |(_, count)| *count);
             let at = answer.as_ref().ok().map(|(at, _)| *at);

@@ -4,6 +4,9 @@ use smallvec::SmallVec;
 
 use crate::device::{Barrier, CommandList, Device, DeviceError, QueueTransfer, State, Subresource};
 
+/// The number of barriers that are recorded together without an allocation.
+const INLINE: usize = 128;
+
 /// A [`Barrier`] with the caller's handle in place of the device's resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateBarrier<H> {
@@ -94,7 +97,7 @@ impl<H> StateBarrier<H> {
 
 /// Records barriers in front of a closed list, if its device can and none of them is an initialization: see
 /// [`CommandList::put_in_front`]. Returns whether it did; `barriers` and `object` are not called where the device cannot.
-/// Allocates only for more than 16 barriers.
+/// Allocates only for more than 128 barriers.
 ///
 /// # Errors
 /// As [`CommandList::put_in_front`].
@@ -106,7 +109,7 @@ pub fn record_in_front<'a, D: Device, H>(
     if !list.takes_barriers_in_front() {
         return Ok(false);
     }
-    let mut in_api: SmallVec<[Barrier<'a, D>; 16]> = SmallVec::new();
+    let mut in_api: SmallVec<[Barrier<'a, D>; INLINE]> = SmallVec::new();
     let is_all = barriers.by_ref().all(|barrier| match barrier {
         StateBarrier::Initialize { .. } => false,
         StateBarrier::Transition { resource, subresource, before, after, transfer } => {
@@ -138,14 +141,14 @@ struct Discard<'a, D: Device> {
 }
 
 /// Records barriers in a command list, with the discards of initializations; `object` returns the device's resource of a
-/// handle. Allocates only for more than 16 barriers.
+/// handle. Allocates only for more than 128 barriers.
 pub fn record<'a, D: Device, H>(
     list: &mut D::List,
     barriers: impl Iterator<Item = StateBarrier<H>>,
     object: impl Fn(H) -> &'a D::Resource,
 ) {
     // Constructed in place: it is large.
-    let mut in_api: SmallVec<[Barrier<'a, D>; 16]> = SmallVec::new();
+    let mut in_api: SmallVec<[Barrier<'a, D>; INLINE]> = SmallVec::new();
     let mut discards: SmallVec<[Discard<'a, D>; 2]> = SmallVec::new();
     let transition = |resource, subresource, before, after| Barrier::Transition {
         resource,
