@@ -3,7 +3,7 @@
 use std::thread;
 
 use tenure_core::device::{
-    CommandList as _, FaultAccess, MemoryDevice as _, MemoryTypeId, Permit, QueueDevice as _, QueueId,
+    CommandList as _, FaultAccess, MemoryDevice, MemoryTypeId, Permit, QueueDevice as _, QueueId,
     ResourceDesc,
 };
 use tenure_core::{
@@ -214,14 +214,20 @@ fn unfinished_recordings_are_named() {
     assert_eq!(unfinished[1].recordings[0].name, "light");
 }
 
-/// By its markers, the report names the scopes that the GPU had begun and not completed.
-#[test]
-fn markers_tell_where_the_gpu_was() {
+/// A device with markers that faults, its manager, and a buffer of the program to destroy too early.
+fn with_markers() -> (Device, Gpu<Device>, <Device as MemoryDevice>::Resource) {
     let config = DeviceConfig::new(PROFILE).lag(Lag::Manual).page_faults(true).markers(true);
     let device = Device::with_config(config);
     let gpu = gpu(&device);
     let desc = ResourceDesc::Buffer(BufferInfo::new(256, Usage::SHADER_READ));
     let level = device.create_committed(&desc, MemoryTypeId(0)).unwrap();
+    (device, gpu, level)
+}
+
+/// By its markers, the report names the scopes that the GPU had begun and not completed.
+#[test]
+fn markers_tell_where_the_gpu_was() {
+    let (device, gpu, level) = with_markers();
     gpu.record(Queue::Graphics, "depth").unwrap().submit().unwrap();
     drop(gpu.record(Queue::Graphics, "discarded").unwrap());
     let mut main = gpu.record(Queue::Graphics, "main").unwrap();
@@ -260,11 +266,7 @@ fn markers_tell_where_the_gpu_was() {
 /// Passes of a graph have markers, without the option that measures them.
 #[test]
 fn markers_name_the_pass_of_a_graph() {
-    let config = DeviceConfig::new(PROFILE).lag(Lag::Manual).page_faults(true).markers(true);
-    let device = Device::with_config(config);
-    let gpu = gpu(&device);
-    let desc = ResourceDesc::Buffer(BufferInfo::new(256, Usage::SHADER_READ));
-    let level = device.create_committed(&desc, MemoryTypeId(0)).unwrap();
+    let (device, gpu, level) = with_markers();
     let mut graph = Graph::new();
     let target = graph.buffer(BufferDesc::new(256, Usage::COPY_SRC | Usage::COPY_DST));
     let passes: Vec<_> = ["depth", "shadows", "opaque"]
@@ -352,11 +354,7 @@ fn a_slow_queue_leaves_markers_to_the_others() {
 /// A scope beyond those that are marked is part of its recording.
 #[test]
 fn only_the_first_scopes_of_a_recording_are_marked() {
-    let config = DeviceConfig::new(PROFILE).lag(Lag::Manual).page_faults(true).markers(true);
-    let device = Device::with_config(config);
-    let gpu = gpu(&device);
-    let desc = ResourceDesc::Buffer(BufferInfo::new(256, Usage::SHADER_READ));
-    let level = device.create_committed(&desc, MemoryTypeId(0)).unwrap();
+    let (device, gpu, level) = with_markers();
     let mut recording = gpu.record(Queue::Graphics, "frame").unwrap();
     for _ in 0..300 {
         recording.gpu_time("scope", |_| Ok::<_, Error>(())).unwrap();
