@@ -14,7 +14,7 @@ use crate::outcome::{Outcome, Trouble};
 /// Seeds of one process; the next process begins behind them.
 const SEEDS: u64 = 1 << 40;
 /// Minutes after which the test command starts no more programs.
-const MINUTES: f64 = 2.0;
+const MINUTES: f64 = 3.0;
 
 /// A different seed in each run.
 pub(crate) fn seed_of_clock() -> u64 {
@@ -23,7 +23,7 @@ pub(crate) fn seed_of_clock() -> u64 {
 }
 
 /// Programs of each processor in the test command.
-const PROGRAMS: u64 = 3_000;
+const PROGRAMS: u64 = 5_000;
 
 /// The programs of the test command: the same in each run, within the time limit. They are built as tests are, with the
 /// checks of a debug build.
