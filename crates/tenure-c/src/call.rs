@@ -88,7 +88,7 @@ thread_local! {
 
 #[cold]
 fn failed(failure: Failure) -> tn_Status {
-    let Failure { status, mut text } = failure;
+    let Reason { status, mut text } = failure.reason();
     text.push('\0');
     // Fails only while the thread ends.
     let _kept = LAST_ERROR.try_with(|last| *last.borrow_mut() = text);

@@ -79,7 +79,12 @@ impl Text {
     }
 
     /// A name: copied, except for a literal.
+    #[inline]
     pub(crate) fn name(&self, size: usize) -> Result<Name, Failure> {
+        if size == 0 { Ok(Name::default()) } else { self.some_name(size) }
+    }
+
+    fn some_name(&self, size: usize) -> Result<Name, Failure> {
         let (text, is_static) = self.read(size)?;
         if !is_static {
             return Ok(Name::copied(text));
@@ -116,15 +121,21 @@ struct Head {
 /// A larger structure than this is a mistake, not a later version.
 const LARGEST: usize = 1 << 16;
 
+#[inline]
 fn checked<T>(pointer: *const T, what: &str) -> Result<*const T, Failure> {
     if pointer.is_null() || !pointer.is_aligned() {
-        let text = match pointer.is_null() {
-            true => format!("null, where {what} is needed"),
-            false => format!("{pointer:p} is not aligned to {} bytes, as {what} must be", align_of::<T>()),
-        };
-        return Err(Failure::new(TN_ERROR_POINTER, text));
+        return Err(no_pointer(pointer, what));
     }
     Ok(pointer)
+}
+
+#[cold]
+fn no_pointer<T>(pointer: *const T, what: &str) -> Failure {
+    let text = match pointer.is_null() {
+        true => format!("null, where {what} is needed"),
+        false => format!("{pointer:p} is not aligned to {} bytes, as {what} must be", align_of::<T>()),
+    };
+    Failure::new(TN_ERROR_POINTER, text)
 }
 
 impl<T> In<T> {
@@ -133,22 +144,32 @@ impl<T> In<T> {
 
 impl<T: Desc> In<T> {
     /// The description, after checks of its size, flags and chain.
-    pub(crate) fn desc(self) -> Result<T, Failure> {
+    #[inline]
+    pub(crate) fn desc(&self) -> Result<&T, Failure> {
         let pointer = checked(self.0, T::TYPE)?;
         check_head::<T>(pointer)?;
-        // SAFETY: the pointer is valid, and the structure has at least this size, as its head says.
-        Ok(unsafe { pointer.read() })
+        // SAFETY: the pointer is valid, the structure has at least this size, as its head says, and nobody writes it during the
+        // call.
+        Ok(unsafe { &*pointer })
     }
 
     /// As [`desc`](Self::desc); `None` for null.
-    pub(crate) fn desc_or_none(self) -> Result<Option<T>, Failure> {
+    pub(crate) fn desc_or_none(&self) -> Result<Option<&T>, Failure> {
         if self.0.is_null() { Ok(None) } else { self.desc().map(Some) }
     }
 }
 
+#[inline]
 fn check_head<T: Desc>(pointer: *const T) -> Result<(), Failure> {
     // SAFETY: a valid pointer to a structure that begins with a head.
     let head = unsafe { pointer.cast::<Head>().read() };
+    let is_plain = head.struct_size as usize == size_of::<T>() && head.flags & !T::FLAGS == 0;
+    if is_plain && head.next.0.is_null() { Ok(()) } else { check_other_head(pointer, head) }
+}
+
+/// Accepts the head of a later version with the meaning of this one.
+#[cold]
+fn check_other_head<T: Desc>(pointer: *const T, head: Head) -> Result<(), Failure> {
     let (given, known) = (head.struct_size as usize, size_of::<T>());
     // A program built with a later header may leave new fields at zero.
     let is_later = || {
@@ -241,8 +262,9 @@ impl<T: Copy> Out<T> {
     }
 
     /// Writes the result; nothing for null.
+    #[inline]
     pub(crate) fn set(self, value: T) {
-        if checked(self.0.cast_const(), "").is_ok() {
+        if !self.0.is_null() && self.0.is_aligned() {
             // SAFETY: a valid, aligned pointer.
             unsafe { self.0.write(value) };
         }
@@ -291,6 +313,11 @@ impl Out<c_void> {
 }
 
 fn utf8(bytes: &[u8]) -> Result<&str, Failure> {
+    // Names are short, and almost always ASCII.
+    if bytes.is_ascii() {
+        // SAFETY: ASCII is UTF-8.
+        return Ok(unsafe { std::str::from_utf8_unchecked(bytes) });
+    }
     std::str::from_utf8(bytes).map_err(|error| {
         let text = format!("text of {} bytes is not UTF-8 from byte {} on", bytes.len(), error.valid_up_to());
         Failure::new(TN_ERROR_TEXT, text)

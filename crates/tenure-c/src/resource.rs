@@ -24,7 +24,7 @@ extern "C" fn tn_buffer_create(
     call(|| {
         create(out, || {
             let (gpu, desc) = (gpu.get()?, desc.desc()?);
-            let wanted = buffer_desc(&desc)?;
+            let wanted = buffer_desc(desc)?;
             if desc.data.is_null() {
                 return Ok(on_same!(gpu, gpu => gpu.create_buffer(&wanted)?));
             }
@@ -81,7 +81,7 @@ extern "C" fn tn_texture_create(
     call(|| {
         create(out, || {
             let (gpu, desc) = (gpu.get()?, desc.desc()?);
-            let wanted = texture_desc(&desc)?;
+            let wanted = texture_desc(desc)?;
             if desc.data.is_null() {
                 return Ok(on_same!(gpu, gpu => gpu.create_texture(&wanted)?));
             }
@@ -109,18 +109,17 @@ extern "C" fn tn_view_create(
             let gpu = gpu.get()?;
             match resource.kind() {
                 Buffer::KIND => {
-                    let (resource, desc) = (resource.of::<Buffer>(), desc.of::<tn_BufferViewDesc>().desc()?);
-                    let desc = buffer_view_desc(&desc)?;
+                    let buffer = resource.of::<Buffer>();
+                    let desc = buffer_view_desc(desc.of::<tn_BufferViewDesc>().desc()?)?;
                     Ok(
-                        on_same!((gpu, resource.get()?), (gpu, buffer) => gpu.create_buffer_view(buffer, &desc)?),
+                        on_same!((gpu, buffer.get()?), (gpu, buffer) => gpu.create_buffer_view(buffer, &desc)?),
                     )
                 }
                 Texture::KIND => {
-                    let (resource, desc) =
-                        (resource.of::<Texture>(), desc.of::<tn_TextureViewDesc>().desc()?);
-                    let desc = texture_view_desc(&desc)?;
+                    let texture = resource.of::<Texture>();
+                    let desc = texture_view_desc(desc.of::<tn_TextureViewDesc>().desc()?)?;
                     Ok(
-                        on_same!((gpu, resource.get()?), (gpu, texture) => gpu.create_texture_view(texture, &desc)?),
+                        on_same!((gpu, texture.get()?), (gpu, texture) => gpu.create_texture_view(texture, &desc)?),
                     )
                 }
                 _ => Err(resource.refused("a buffer or texture")),

@@ -99,7 +99,7 @@ impl<T: Object> Handle<T> {
     /// As [`end`](Self::end).
     pub(crate) fn take(self) -> Result<T, Failure> {
         let ended = self.end()?;
-        take(ended.index).ok_or_else(|| not_a_handle::<T>(self.bits.addr() as u64))
+        T::slots().slot(ended.index).and_then(take).ok_or_else(|| not_a_handle::<T>(self.bits.addr() as u64))
     }
 }
 
@@ -118,14 +118,14 @@ impl Drop for Ended {
 
 /// Makes the slot of an [`Ended`] free, and drops the object if it is still there.
 fn free<T: Object>(index: u32) {
-    let value = take::<T>(index);
-    T::slots().put_back(index);
+    let Some(slot) = T::slots().slot(index) else { return };
+    let value = take(slot);
+    T::slots().put_back(index, slot);
     drop(value);
 }
 
 /// The object of an [`Ended`].
-fn take<T: Object>(index: u32) -> Option<T> {
-    let slot = T::slots().slot(index)?;
+fn take<T>(slot: &Slot<T>) -> Option<T> {
     // SAFETY: an `Ended` has the slot: it has no handle any more, and is not free yet. Nobody else has it.
     unsafe { (*slot.value.get()).take() }
 }
@@ -257,8 +257,7 @@ impl<T> Slots<T> {
         }
     }
 
-    fn put_back(&self, index: u32) {
-        let Some(slot) = self.slot(index) else { return };
+    fn put_back(&self, index: u32, slot: &Slot<T>) {
         let mut head = self.free.load(Ordering::Relaxed);
         loop {
             slot.next.store(head as u32, Ordering::Relaxed);
@@ -340,7 +339,7 @@ impl<T: Object> Drop for Reserved<T> {
     #[inline]
     fn drop(&mut self) {
         if !self.is_filled {
-            self.slots.put_back(self.index);
+            self.slots.put_back(self.index, self.slot);
         }
     }
 }
@@ -460,8 +459,8 @@ mod tests {
         let handle = thing(&Arc::new(()));
         let alone = handle.alone().unwrap();
         assert_eq!(Arc::strong_count(&alone.0), 1);
-        assert!(handle.alone().is_err_and(|failure| failure.status == TN_ERROR_BUSY));
-        assert!(handle.take().is_err_and(|failure| failure.status == TN_ERROR_BUSY));
+        assert!(handle.alone().is_err_and(|failure| failure.reason().status == TN_ERROR_BUSY));
+        assert!(handle.take().is_err_and(|failure| failure.reason().status == TN_ERROR_BUSY));
         drop(alone);
         drop(handle.take().unwrap());
     }

@@ -92,9 +92,12 @@ pub const TN_ERROR_CALLBACK: tn_Status = -107;
 /// A bug of tenure, caught. After it only handles can be released.
 pub const TN_ERROR_PANIC: tn_Status = -108;
 
-/// The reason for a status below zero.
+/// The reason for a status below zero. One pointer, so that the results of calls are small.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct Failure(Box<Reason>);
+
+#[derive(Debug)]
+pub(crate) struct Reason {
     pub(crate) status: tn_Status,
     pub(crate) text: String,
 }
@@ -102,7 +105,11 @@ pub(crate) struct Failure {
 impl Failure {
     #[cold]
     pub(crate) fn new(status: tn_Status, text: impl Into<String>) -> Self {
-        Self { status, text: text.into() }
+        Self(Box::new(Reason { status, text: text.into() }))
+    }
+
+    pub(crate) fn reason(self) -> Reason {
+        *self.0
     }
 
     /// An object of another backend than the rest of the call.
@@ -117,7 +124,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         // The numbers are the same, and stay: see `ErrorKind`.
         let kind = i32::try_from(error.kind() as u32).unwrap_or(i32::MAX);
-        Self { status: -kind, text: error.to_string() }
+        Self::new(-kind, error.to_string())
     }
 }
 

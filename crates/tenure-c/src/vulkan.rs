@@ -84,7 +84,7 @@ extern "C" fn tn_device_from_vk(desc: In<tn_VkDeviceDesc>, out: Out<Handle<Devic
     call(|| {
         create(out, || {
             let desc = desc.desc()?;
-            let raw = raw(&desc)?;
+            let raw = raw(desc)?;
             // SAFETY: the header asks of the caller that its objects outlive the device, that the queues are used by this
             // library alone, and that the device was created with `create_info`.
             Ok(On::Vulkan(unsafe { Device::from_raw(raw, &DeviceConfig::default()) }?))
