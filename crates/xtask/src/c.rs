@@ -70,7 +70,8 @@ pub(crate) fn check() -> Outcome {
         run(Command::new(built).env("TSAN_OPTIONS", "ignore_noninstrumented_modules=1 halt_on_error=1"))?;
     }
     every_function_is_called(&package, &folder)?;
-    strangers(&package, &folder)
+    strangers(&package, &folder)?;
+    from_source(&folder.join("source"))
 }
 
 /// Each compiler builds a program with sanitizers, whose libraries are packages of their own in some distributions.
@@ -288,6 +289,17 @@ fn strangers(package: &Path, folder: &Path) -> Outcome {
     link(&mut command, package, true);
     run(&mut command)?;
     run(&mut Command::new(program))
+}
+
+/// A project that builds the crate by CMake. The arguments for cargo name the crates that are built already.
+fn from_source(built: &Path) -> Outcome {
+    let arguments = [&devices::BUILD_ALL[1..], &["--quiet", "--lib"], &devices::C_VULKAN].concat().join(";");
+    let mut configure = Command::new("cmake");
+    configure.arg("-S").arg(root().join("crates/tenure-c/tests/package/source")).arg("-B").arg(built);
+    configure.arg(format!("-DTENURE_TARGET_DIR={}", target().display())).arg("-DTENURE_PROFILE=dev");
+    run(configure.arg(format!("-DTENURE_ARGUMENTS={arguments}")))?;
+    run(Command::new("cmake").arg("--build").arg(built))?;
+    ["shared", "static"].iter().try_for_each(|program| run(&mut Command::new(built.join(program))))
 }
 
 /// Programs in C for Windows, in the lab: on the simulated device, and on Direct3D 12.
