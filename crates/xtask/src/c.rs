@@ -10,7 +10,7 @@ use std::process::Command;
 use crate::command::{cargo, root, run, succeeds, target};
 use crate::lab::System;
 use crate::outcome::{Outcome, Trouble};
-use crate::{archive, debian, devices, header};
+use crate::{archive, c_random, debian, devices, header};
 
 /// Warnings that the headers and the programs must not cause.
 const WARNINGS: [&str; 6] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wconversion", "-Wshadow"];
@@ -21,6 +21,9 @@ const SYSTEM: [&str; 4] = ["-lpthread", "-ldl", "-lm", "-lgcc_s"];
 
 /// The time limit of a program in the lab.
 const SECONDS: u32 = 300;
+
+const RANDOM_SEEDS: std::ops::Range<u32> = 1..5;
+const RANDOM_CALLS: u32 = 200_000;
 
 /// A program, and how it is built.
 struct Program {
@@ -70,6 +73,7 @@ pub(crate) fn check() -> Outcome {
         run(Command::new(built).env("TSAN_OPTIONS", "ignore_noninstrumented_modules=1 halt_on_error=1"))?;
     }
     every_function_is_called(&package, &folder)?;
+    random_calls(&package, &folder)?;
     strangers(&package, &folder)?;
     from_source(&folder.join("source"))
 }
@@ -289,6 +293,21 @@ fn strangers(package: &Path, folder: &Path) -> Outcome {
     link(&mut command, package, true);
     run(&mut command)?;
     run(&mut Command::new(program))
+}
+
+/// Calls with random arguments, by the same seeds each time: no crash, no panic, no success for a handle that is none, no leak.
+fn random_calls(package: &Path, folder: &Path) -> Outcome {
+    let (source, built) = (folder.join("random.c"), folder.join("random"));
+    write(&source, &c_random::program()?)?;
+    let mut command = Command::new("clang");
+    command.args(["-std=c11", "-O1"]).args(SANITIZERS).arg(&source).arg("-o").arg(&built);
+    command.arg("-I").arg(root().join("crates/tenure-c/tests/c"));
+    link(&mut command, package, false);
+    run(&mut command)?;
+    RANDOM_SEEDS.into_iter().try_for_each(|seed| {
+        println!("random calls, seed {seed}");
+        run(Command::new(&built).arg(seed.to_string()).arg(RANDOM_CALLS.to_string()))
+    })
 }
 
 /// A project that builds the crate by CMake. The arguments for cargo name the crates that are built already.

@@ -67,15 +67,24 @@ fn generated() -> Result<Vec<(&'static str, String)>, Trouble> {
         .iter()
         .map(|(name, files, head, tail)| {
             let mut text = (*head).to_owned();
-            for file in *files {
-                let path = root().join(FOLDER).join("src").join(file).with_extension("rs");
-                let code = fs::read_to_string(&path).map_err(|error| failed(name, &error.to_string()))?;
+            for (code, file) in code_of(name)?.iter().zip(*files) {
                 let declared =
-                    declarations(&code).map_err(|reason| failed(name, &format!("{file}.rs: {reason}")))?;
+                    declarations(code).map_err(|reason| failed(name, &format!("{file}.rs: {reason}")))?;
                 text.push_str(&declared);
             }
             text.push_str(tail);
             Ok((*name, text))
+        })
+        .collect()
+}
+
+/// The Rust code of a header, by file.
+pub(crate) fn code_of(header: &str) -> Result<Vec<String>, Trouble> {
+    let files = HEADERS.iter().filter(|(name, ..)| *name == header).flat_map(|(_, files, ..)| *files);
+    files
+        .map(|file| {
+            let path = root().join(FOLDER).join("src").join(file).with_extension("rs");
+            fs::read_to_string(&path).map_err(|error| failed(header, &error.to_string()))
         })
         .collect()
 }
@@ -86,10 +95,8 @@ type Structure = (String, Vec<String>);
 /// The functions of all headers but Direct3D's, and their structures.
 pub(crate) fn names() -> Result<(Vec<String>, Vec<Structure>), Trouble> {
     let (mut functions, mut structures) = (Vec::new(), Vec::new());
-    for (name, files, ..) in HEADERS.iter().filter(|header| header.0 != "tenure_d3d12.h") {
-        for file in *files {
-            let path = root().join(FOLDER).join("src").join(file).with_extension("rs");
-            let code = fs::read_to_string(&path).map_err(|error| failed(name, &error.to_string()))?;
+    for (name, ..) in HEADERS.iter().filter(|header| header.0 != "tenure_d3d12.h") {
+        for code in code_of(name)? {
             let parsed = syn::parse_file(&code).map_err(|error| failed(name, &error.to_string()))?;
             for item in &parsed.items {
                 match item {
@@ -234,7 +241,7 @@ fn wrapped(line: &str) -> String {
     text
 }
 
-fn is_exported(attributes: &[Attribute]) -> bool {
+pub(crate) fn is_exported(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| attribute.to_token_stream().to_string().contains("no_mangle"))
 }
 
@@ -270,7 +277,7 @@ fn documentation(attribute: &Attribute) -> Option<String> {
 }
 
 /// The type of a result as C has it.
-fn output(kind: &ReturnType) -> Result<String, String> {
+pub(crate) fn output(kind: &ReturnType) -> Result<String, String> {
     match kind {
         ReturnType::Default => Ok("void".to_owned()),
         ReturnType::Type(_, kind) => in_c(kind),
@@ -278,7 +285,7 @@ fn output(kind: &ReturnType) -> Result<String, String> {
 }
 
 /// A type as C has it.
-fn in_c(kind: &Type) -> Result<String, String> {
+pub(crate) fn in_c(kind: &Type) -> Result<String, String> {
     let unknown = || format!("no type of C for {}", kind.to_token_stream());
     match kind {
         Type::Ptr(pointer) => {

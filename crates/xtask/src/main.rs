@@ -4,6 +4,7 @@ mod architecture;
 mod archive;
 mod c;
 mod c_instructions;
+mod c_random;
 mod command;
 mod compile_time;
 mod compiled;

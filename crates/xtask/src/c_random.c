@@ -1,0 +1,183 @@
+
+/* Random numbers: xorshift. */
+static uint64_t state;
+
+static uint64_t next_random(void) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
+static uint32_t below(uint32_t most) { return (uint32_t)(next_random() >> 32) % most; }
+static int one_in(uint32_t most) { return below(most) == 0; }
+
+/* Whether the next arguments may be anything; else they are plausible. */
+static int is_wild;
+
+static uint64_t number(void) {
+    static const uint64_t special[] = {0, 1, 3, 255, 256, 4096, 65536, 1u << 20, UINT64_C(1) << 40, INT64_MAX, UINT64_MAX};
+    return !is_wild || one_in(2) ? below(64) * 4 : special[below(sizeof special / sizeof *special)];
+}
+
+/* A number, or one or two bits. */
+static uint32_t small(void) {
+    switch (below(is_wild ? 8 : 16)) {
+    case 0: return below(256);
+    case 1: return UINT32_C(1) << below(32);
+    case 2: return UINT32_C(1) << below(20) | UINT32_C(1) << below(20);
+    case 3: return one_in(4) ? UINT32_MAX : 64;
+    case 4: case 5: case 6: return UINT32_C(1) << below(12);
+    default: return below(9);
+    }
+}
+
+static float fraction(void) { return one_in(8) ? -1.0F : (float)below(1000) / 500.0F; }
+
+/* Bytes of the program. The count of elements after a pointer has to suit it. */
+static unsigned char room[1 << 16];
+static size_t most_elements;
+static tn_Chain chain = {77, sizeof chain, NULL};
+
+static const void* elements(const void* first, size_t most) {
+    const int is_null = is_wild && one_in(4);
+    most_elements = is_null ? 0 : most;
+    return is_null ? NULL : first;
+}
+
+static const void* bytes_in(void) { return elements(room + below(16), sizeof room - 16); }
+static const void* numbers_in(void) { return elements(room, 16); }
+
+static void* bytes_out(void) {
+    most_elements = sizeof room;
+    return is_wild && one_in(4) ? NULL : room;
+}
+
+/* Whether a field stays zero, as programs leave most. */
+static int stays_zero(void) {
+    const int is_zero = !is_wild && one_in(2);
+    if (is_zero) most_elements = 0;
+    return is_zero;
+}
+
+static size_t count(void) {
+    if (most_elements == 0) return !is_wild ? 0 : one_in(4) ? SIZE_MAX : below(3);
+    return is_wild && one_in(2) ? below((uint32_t)most_elements + 1) : below(3);
+}
+
+static tn_Str text(void) {
+    static const tn_Str texts[] = {{"rock", 4 | TN_STATIC}, {"", 0}, {"grass", TN_TO_NUL}, {"\xff\xfe", 2}, {NULL, 3},
+                                   {NULL, TN_TO_NUL}, {"a\0b\n%s", 6}};
+    return texts[below(is_wild ? sizeof texts / sizeof *texts : 3)];
+}
+
+/* Handles that calls have returned, and some that were released. */
+enum { MOST = 24 };
+static void* known[KINDS][MOST];
+static uint32_t known_count[KINDS];
+static void* released[MOST];
+static uint32_t released_count;
+
+static void* known_of(uint32_t kind) {
+    return known_count[kind] == 0 ? NULL : known[kind][below(known_count[kind])];
+}
+
+/* Sets `is_bad`, unless it is null, where no call may accept the handle. */
+static void* handle(uint32_t kind, int* is_bad) {
+    const uint32_t other = (kind + 1 + below(KINDS - 1)) % KINDS;
+    void* found = known_of(kind);
+    int bad = 1;
+    switch (is_wild ? below(16) : 4) {
+    case 0: found = NULL; break;
+    case 1: found = released_count == 0 ? NULL : released[below(released_count)]; break;
+    case 2: found = known_of(other); break;
+    case 3: found = (void*)(uintptr_t)next_random(); bad = 0; break;
+    default: bad = found == NULL;
+    }
+    if (is_bad != NULL) *is_bad |= bad;
+    return found;
+}
+
+/* As `handle`, where several kinds are accepted. */
+static void* any_handle(int* is_bad) {
+    const uint32_t kind = one_in(2) ? KIND_tn_Buffer : one_in(2) ? KIND_tn_Texture : below(KINDS);
+    void* found = is_wild && one_in(8) ? NULL : known_of(kind);
+    if (is_bad != NULL) *is_bad |= found == NULL;
+    return found;
+}
+
+static int depth;
+
+static void release_at(uint32_t kind, uint32_t at) {
+    void* const ended = known[kind][at];
+    known[kind][at] = known[kind][--known_count[kind]];
+    const tn_Status status = tn_release(ended);
+    /* Submitted recordings and ended frames are over already. */
+    CHECK(status == TN_OK || status == TN_ERROR_HANDLE || (status == TN_ERROR_CALLBACK && depth > 0));
+    if (status != TN_ERROR_CALLBACK) released[released_count < MOST ? released_count++ : below(MOST)] = ended;
+}
+
+/* Devices and managers seldom. */
+static void release_one(void) {
+    const uint32_t kind = below(KINDS);
+    if ((kind == KIND_tn_Device || kind == KIND_tn_Gpu) && !one_in(50)) return;
+    if (known_count[kind] > 0) release_at(kind, below(known_count[kind]));
+}
+
+static void check_status(const char* name, tn_Status status, int is_bad) {
+    if (status == TN_ERROR_PANIC || status == TN_ERROR_INTERNAL || (is_bad && status >= 0)) {
+        fprintf(stderr, "%s returns %s%s\nlast error: %s\n", name, tn_status_name(status).data,
+                is_bad ? " for a handle that is none" : "", tn_last_error().data);
+        exit(1);
+    }
+}
+
+/* Keeps the handle that a call has made. A call that failed has made none. */
+static void keep(const char* name, tn_Status status, uint32_t kind, void* made) {
+    if (made == (void*)&chain) {
+        if (status < 0 && depth > 0) return;
+        fprintf(stderr, "%s returns %s and leaves its result as it was\n", name, tn_status_name(status).data);
+        exit(1);
+    }
+    if (status < 0 && made != NULL) {
+        fprintf(stderr, "%s returns %s and a %s\n", name, tn_status_name(status).data, kind_names[kind]);
+        exit(1);
+    }
+    if (made == NULL) return;
+    /* Few managers, so that objects of the same one meet. */
+    const uint32_t most = kind == KIND_tn_Device || kind == KIND_tn_Gpu ? 2 : MOST;
+    if (known_count[kind] == most) release_at(kind, below(most));
+    known[kind][known_count[kind]++] = made;
+}
+
+/* Objects that random descriptions would give too seldom. */
+static void provide(void) {
+    if (known_count[KIND_tn_Gpu] == 0) {
+        tn_Device* device = NULL;
+        tn_Gpu* gpu = NULL;
+        CHECK(tn_device_create_sim(NULL, &device) == TN_OK && tn_gpu_create(device, NULL, &gpu) == TN_OK);
+        keep("provide", TN_OK, KIND_tn_Device, device);
+        keep("provide", TN_OK, KIND_tn_Gpu, gpu);
+    }
+    tn_Gpu* const gpu = known_of(KIND_tn_Gpu);
+    tn_BufferDesc desc = DESC(tn_BufferDesc);
+    desc.size = 4096;
+    desc.memory = below(4);
+    desc.usage = TN_USAGE_COPY_SRC | TN_USAGE_COPY_DST;
+    if (desc.memory == TN_MEMORY_GPU_ONLY) desc.usage |= TN_USAGE_VERTEX | TN_USAGE_SHADER_READ | TN_USAGE_UNORDERED_ACCESS;
+    tn_Buffer* buffer = NULL;
+    if (tn_buffer_create(gpu, &desc, &buffer) == TN_OK) keep("provide", TN_OK, KIND_tn_Buffer, buffer);
+    tn_TextureDesc image = DESC(tn_TextureDesc);
+    image.format = TN_FORMAT_RGBA8_UNORM;
+    image.usage = TN_USAGE_COPY_SRC | TN_USAGE_COPY_DST | TN_USAGE_SHADER_READ | TN_USAGE_RENDER_TARGET;
+    image.width = image.height = 64;
+    image.mips = 1 + below(3);
+    image.depth_or_layers = 1 + below(3);
+    tn_Texture* texture = NULL;
+    if (tn_texture_create(gpu, &image, &texture) == TN_OK) keep("provide", TN_OK, KIND_tn_Texture, texture);
+    tn_Recording* recording = NULL;
+    if (tn_recording_begin(gpu, below(3), TN_LIT("list"), &recording) == TN_OK) keep("provide", TN_OK, KIND_tn_Recording, recording);
+}
+
+/* The work of a callback. */
+static void inside(void);
