@@ -1289,13 +1289,20 @@ TN_API tn_Status TN_CALL tn_buffer_read(tn_Buffer* buffer, uint64_t offset, void
  */
 TN_API tn_Status TN_CALL tn_texture_create(tn_Gpu* gpu, const tn_TextureDesc* desc, tn_Texture** out);
 
-/** Creates a view of a buffer or texture: desc is a tn_BufferViewDesc or a tn_TextureViewDesc. The resource lives at least
- * as long as the view.
+/** Creates a view of a buffer, which lives at least as long as the view.
  *
  * Errors: TN_ERROR_NO_DESCRIPTORS, TN_ERROR_FOREIGN, TN_ERROR_OUT_OF_RANGE; TN_ERROR_DEVICE for a description that
- * does not suit the resource; TN_ERROR_ENUM, TN_ERROR_STRUCT_SIZE.
+ * does not suit the buffer; TN_ERROR_ENUM, TN_ERROR_STRUCT_SIZE.
  */
-TN_API tn_Status TN_CALL tn_view_create(tn_Gpu* gpu, void* resource, const void* desc, tn_View** out);
+TN_API tn_Status TN_CALL tn_buffer_view_create(tn_Gpu* gpu, tn_Buffer* buffer, const tn_BufferViewDesc* desc,
+    tn_View** out);
+
+/** Creates a view of a texture, which lives at least as long as the view.
+ *
+ * Errors: as tn_buffer_view_create.
+ */
+TN_API tn_Status TN_CALL tn_texture_view_create(tn_Gpu* gpu, tn_Texture* texture, const tn_TextureViewDesc* desc,
+    tn_View** out);
 
 /** Opens a recording on a queue, inside or outside of a frame. Objects released while it is open live until it is submitted
  * and complete, or released. A recording belongs to one thread at a time.

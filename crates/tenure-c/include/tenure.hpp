@@ -273,12 +273,12 @@ public:
     }
     View create_view(const Buffer& buffer, const tn_BufferViewDesc& desc) const {
         View view;
-        check(tn_view_create(raw(), buffer.raw(), &desc, view.out()));
+        check(tn_buffer_view_create(raw(), buffer.raw(), &desc, view.out()));
         return view;
     }
     View create_view(const Texture& texture, const tn_TextureViewDesc& desc) const {
         View view;
-        check(tn_view_create(raw(), texture.raw(), &desc, view.out()));
+        check(tn_texture_view_create(raw(), texture.raw(), &desc, view.out()));
         return view;
     }
     bool supports_format(tn_Format format, tn_Usage usage) const noexcept {

@@ -231,11 +231,6 @@ impl<T> In<T> {
 }
 
 impl In<c_void> {
-    /// As a pointer to a description, whose type follows from another argument.
-    pub(crate) fn of<T: Desc>(self) -> In<T> {
-        In(self.0.cast())
-    }
-
     /// Bytes.
     pub(crate) fn bytes(&self, size: usize) -> Result<&[u8], Failure> {
         if size == 0 {

@@ -8,7 +8,7 @@ use crate::call::{call, call_status};
 use crate::convert::{buffer_desc, buffer_view_desc, texels, texture_desc, texture_view_desc};
 use crate::object::{Buffer, Gpu, Texture, View, on, on_same};
 use crate::pointer::{In, Out};
-use crate::slot::{AnyHandle, Handle, Object as _, create};
+use crate::slot::{Handle, create};
 use crate::types::*;
 
 /// Creates a buffer, with contents where the description has them.
@@ -92,38 +92,41 @@ extern "C" fn tn_texture_create(
     })
 }
 
-/// Creates a view of a buffer or texture: `desc` is a `tn_BufferViewDesc` or a `tn_TextureViewDesc`. The resource lives at least
-/// as long as the view.
+/// Creates a view of a buffer, which lives at least as long as the view.
 ///
 /// Errors: `TN_ERROR_NO_DESCRIPTORS`, `TN_ERROR_FOREIGN`, `TN_ERROR_OUT_OF_RANGE`; `TN_ERROR_DEVICE` for a description that
-/// does not suit the resource; `TN_ERROR_ENUM`, `TN_ERROR_STRUCT_SIZE`.
+/// does not suit the buffer; `TN_ERROR_ENUM`, `TN_ERROR_STRUCT_SIZE`.
 #[unsafe(no_mangle)]
-extern "C" fn tn_view_create(
+extern "C" fn tn_buffer_view_create(
     gpu: Handle<Gpu>,
-    resource: AnyHandle,
-    desc: In<c_void>,
+    buffer: Handle<Buffer>,
+    desc: In<tn_BufferViewDesc>,
     out: Out<Handle<View>>,
 ) -> tn_Status {
     call(|| {
         create(out, || {
-            let gpu = gpu.get()?;
-            match resource.kind() {
-                Buffer::KIND => {
-                    let buffer = resource.of::<Buffer>();
-                    let desc = buffer_view_desc(desc.of::<tn_BufferViewDesc>().desc()?)?;
-                    Ok(
-                        on_same!((gpu, buffer.get()?), (gpu, buffer) => gpu.create_buffer_view(buffer, &desc)?),
-                    )
-                }
-                Texture::KIND => {
-                    let texture = resource.of::<Texture>();
-                    let desc = texture_view_desc(desc.of::<tn_TextureViewDesc>().desc()?)?;
-                    Ok(
-                        on_same!((gpu, texture.get()?), (gpu, texture) => gpu.create_texture_view(texture, &desc)?),
-                    )
-                }
-                _ => Err(resource.refused("a buffer or texture")),
-            }
+            let desc = buffer_view_desc(desc.desc()?)?;
+            Ok(on_same!((gpu.get()?, buffer.get()?), (gpu, buffer) => gpu.create_buffer_view(buffer, &desc)?))
+        })
+    })
+}
+
+/// Creates a view of a texture, which lives at least as long as the view.
+///
+/// Errors: as `tn_buffer_view_create`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_texture_view_create(
+    gpu: Handle<Gpu>,
+    texture: Handle<Texture>,
+    desc: In<tn_TextureViewDesc>,
+    out: Out<Handle<View>>,
+) -> tn_Status {
+    call(|| {
+        create(out, || {
+            let desc = texture_view_desc(desc.desc()?)?;
+            Ok(
+                on_same!((gpu.get()?, texture.get()?), (gpu, texture) => gpu.create_texture_view(texture, &desc)?),
+            )
         })
     })
 }

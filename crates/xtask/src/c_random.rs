@@ -113,7 +113,6 @@ impl Header {
         for structure in &self.structures {
             self.structure(&mut text, structure)?;
         }
-        self.any_desc(&mut text);
         for function in &self.functions {
             self.call(&mut text, function)?;
         }
@@ -142,19 +141,6 @@ impl Header {
              return (const {name}*)elements(is_made ? &made_{name} : all, is_made ? 1 : 4);\n}}\n"
         );
         Ok(())
-    }
-
-    /// The description of a view: one parameter for two types, which differ in size.
-    fn any_desc(&self, text: &mut String) {
-        let descs =
-            self.structures.iter().map(|structure| &structure.name).filter(|name| name.ends_with("ViewDesc"));
-        let descs: Vec<_> = descs.collect();
-        let _ =
-            writeln!(text, "static const void* any_desc(void) {{\n    switch (below({})) {{", descs.len());
-        for (number, name) in descs.iter().enumerate() {
-            let _ = writeln!(text, "    case {number}: return array_of_{name}();");
-        }
-        text.push_str("    default: return NULL;\n    }\n}\n\n");
     }
 
     fn field(&self, text: &mut String, structure: &str, name: &str, kind: &Type) -> Result<(), String> {
@@ -192,7 +178,6 @@ impl Header {
     fn value(&self, kind: &str, name: &str, is_bad: &str) -> Result<String, String> {
         if let Some(target) = inside(kind, "In") {
             return Ok(match target {
-                "c_void" if name.ends_with("desc") => "any_desc()".to_owned(),
                 "c_void" => "bytes_in()".to_owned(),
                 target if self.is_structure(target) => format!("array_of_{target}()"),
                 target => format!("(const {}*)numbers_in()", named(target)?),

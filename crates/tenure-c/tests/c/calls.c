@@ -144,7 +144,7 @@ static void textures(tn_Gpu* gpu) {
     tn_TextureViewDesc view_desc = DESC(tn_TextureViewDesc);
     view_desc.access = TN_TEXTURE_SAMPLED;
     tn_View* view = NULL;
-    CHECK(tn_view_create(gpu, board, &view_desc, &view) == TN_OK);
+    CHECK(tn_texture_view_create(gpu, board, &view_desc, &view) == TN_OK);
     tn_Place place;
     CHECK(tn_place(view, &place) == TN_OK);
     CHECK(tn_place(board, &place) == TN_OK && place.object != 0 && place.size >= TEXELS);
@@ -202,7 +202,7 @@ static void textures(tn_Gpu* gpu) {
     bytes_desc.access = TN_BUFFER_CONSTANTS;
     bytes_desc.size = 256;
     tn_View* refused = (tn_View*)&bytes_desc;
-    CHECK(tn_view_create(gpu, rows, &bytes_desc, &refused) < 0 && refused == NULL);
+    CHECK(tn_buffer_view_create(gpu, rows, &bytes_desc, &refused) < 0 && refused == NULL);
 
     tn_Upload* upload = NULL;
     part = (tn_Part){0};

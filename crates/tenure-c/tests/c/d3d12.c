@@ -87,7 +87,7 @@ static void textures(tn_Gpu* gpu) {
     tn_TextureViewDesc view_desc = DESC(tn_TextureViewDesc);
     view_desc.access = TN_TEXTURE_RENDER_TARGET;
     tn_View* view = NULL;
-    CHECK(tn_view_create(gpu, target, &view_desc, &view) == TN_OK);
+    CHECK(tn_texture_view_create(gpu, target, &view_desc, &view) == TN_OK);
     tn_Place place;
     CHECK(tn_place(view, &place) == TN_OK && place.object != 0);
 
