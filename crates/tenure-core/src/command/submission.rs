@@ -65,7 +65,7 @@ impl<D: Device> Recording<D> {
         }
         let context = &self.services.context;
         if let Some(at) = submitted {
-            context.submitted.note(at, &self.name, marks, &context.markers);
+            context.submitted.note(at, (&self.name, marks), (&context.clock, &context.markers));
             holds.note_used(at);
             self.note_used(at);
         } else if let Some(marks) = marks {
