@@ -308,6 +308,7 @@ fn a_waker_submits_recordings() {
 enum Effect {
     Copy { from: usize, to: usize },
     Read(Readback<Device>, usize),
+    ReadShared(Readback<Device>),
 }
 
 /// A recording with its effects, and the value of the fence that it signals.
@@ -325,6 +326,11 @@ struct World {
     buffers: Vec<Buffer<Device>>,
     model: Vec<u8>,
     textures: Vec<Texture<Device>>,
+    /// With planes, where the device has such a format.
+    depth: Option<Texture<Device>>,
+    /// Handed to a peer and back.
+    shared: Buffer<Device>,
+    is_with_peer: bool,
     read_only: Texture<Device>,
     fence: Fence,
     signalled: u64,
@@ -359,9 +365,30 @@ impl World {
         let read_only = gpu
             .create_texture_with(&desc.read_only(State::SHADER_READ), &[TexelData::new(&[3; 1024])])
             .unwrap();
-        let (model, fence) = (vec![0; buffers.len()], gpu.device().create_fence("own"));
-        let (rng, reads) = (Rng::new(seed), Vec::new());
-        Self { rng, gpu, buffers, model, textures, read_only, fence, signalled: 0, reads }
+        let usage = Usage::DEPTH_STENCIL | Usage::SHADER_READ;
+        let format = gpu.depth_stencil_format(Format::D32FloatS8Uint, usage);
+        let depth = format.map(|format| {
+            let texture = gpu.create_texture(&TextureDesc::d2(16, 16, format, usage)).unwrap();
+            let mut recording = gpu.record(Queue::Graphics, "discard").unwrap();
+            recording.discard(&texture, ALL).unwrap();
+            recording.raw().use_texture(texture.raw(), ALL, State::DEPTH_WRITE);
+            recording.submit().unwrap();
+            texture
+        });
+        Self {
+            rng: Rng::new(seed),
+            model: vec![0; buffers.len()],
+            fence: gpu.device().create_fence("own"),
+            shared: shared_buffer(&gpu),
+            gpu,
+            buffers,
+            textures,
+            depth,
+            is_with_peer: false,
+            read_only,
+            signalled: 0,
+            reads: Vec::new(),
+        }
     }
 
     fn happens(&mut self, percent: u64) -> bool {
@@ -384,14 +411,36 @@ impl World {
             part if part < count => Subresource::One(part),
             _ => ALL,
         };
-        let state = match self.rng.below(4) {
+        let state = match self.rng.below(8) {
             0 => State::UNORDERED_ACCESS,
             1 if queue == Queue::Graphics => State::RENDER_TARGET,
             2 if queue == Queue::Graphics => State::PIXEL_SHADER,
+            3 => State::COMPUTE_UNORDERED_ACCESS,
+            4 => State::COMPUTE_SHADER,
+            5 if queue == Queue::Graphics => State::VERTEX_SHADER,
+            6 => State::COPY_DST,
             _ => Self::shader_reads(queue),
         };
+        if state == State::RENDER_TARGET && self.rng.below(2) == 0 {
+            // Draws that follow write all of it.
+            recording.discard(texture, part).unwrap();
+        }
         recording.use_resource(texture, part, state).unwrap();
         recording.raw().use_texture(texture.raw(), part, state);
+    }
+
+    /// Uses the planes of a depth texture, each in its own state.
+    fn use_planes(&mut self, recording: &mut Recording<Device>) {
+        let Some(depth) = &self.depth else { return };
+        let states = [State::DEPTH_WRITE, State::DEPTH_READ, State::PIXEL_SHADER];
+        let planes = (0..depth.info().subresources()).map(Subresource::One);
+        let uses: Vec<_> = planes.map(|part| (part, states[self.rng.below(3) as usize])).collect();
+        for (part, state) in &uses {
+            recording.use_resource(depth, *part, *state).unwrap();
+        }
+        for (part, state) in uses {
+            recording.raw().use_texture(depth.raw(), part, state);
+        }
     }
 
     /// Draws to a transient texture in memory that others had, and reads it.
@@ -411,7 +460,7 @@ impl World {
         let mut recording = self.gpu.record(queue, "pass").unwrap();
         let mut effects = Vec::new();
         for _ in 0..self.rng.below(4) {
-            match self.rng.below(7) {
+            match self.rng.below(8) {
                 0 | 1 => {
                     let (from, to) = (self.index(), self.index());
                     if recording.copy_buffer(&self.buffers[from], 0, &self.buffers[to], 0, 256).is_ok() {
@@ -424,7 +473,8 @@ impl World {
                 }
                 3 | 4 if queue != Queue::Copy => self.use_texture(&mut recording, queue),
                 5 if queue == Queue::Graphics => self.use_transient(&mut recording),
-                6 if queue != Queue::Copy => {
+                6 if queue == Queue::Graphics => self.use_planes(&mut recording),
+                7 if queue != Queue::Copy => {
                     let state = Self::shader_reads(queue);
                     let (commands, scratch) = recording.split();
                     let object = scratch.texture(&self.read_only).unwrap();
@@ -437,6 +487,31 @@ impl World {
             recording.wait_for(&self.gpu.submitted()).unwrap();
         }
         Pass { recording, effects, signals: None }
+    }
+
+    /// Takes the shared buffer from the peer, reads it, and perhaps hands it to the peer, in the order of submission. Returns the
+    /// indices of these two recordings.
+    fn share(&mut self, passes: &mut [Pass]) -> Vec<(usize, bool)> {
+        let mut steps = Vec::new();
+        let mut is_with_peer = self.is_with_peer;
+        for (index, pass) in passes.iter_mut().enumerate() {
+            if self.rng.below(3) > 0 {
+                continue;
+            }
+            if is_with_peer {
+                pass.recording.acquire_from_peer(&self.shared, State::COPY_SRC).unwrap();
+                is_with_peer = false;
+                steps.push((index, false));
+            }
+            let read = pass.recording.read_back(&self.shared, 0, 256).unwrap();
+            pass.effects.push(Effect::ReadShared(read));
+            if self.rng.below(3) == 0 {
+                pass.recording.release_to_peer(&self.shared, State::COPY_SRC).unwrap();
+                is_with_peer = true;
+                steps.push((index, true));
+            }
+        }
+        steps
     }
 
     /// Recordings in another order than that of their commands, with points of a fence in the order of submission.
@@ -458,7 +533,8 @@ impl World {
     }
 
     fn submit(&mut self, is_refused: bool) {
-        let passes = self.passes();
+        let mut passes = self.passes();
+        let steps = self.share(&mut passes);
         for _ in 0..self.rng.below(3) {
             let (at, byte) = (self.index(), self.rng.next() as u8);
             self.gpu.upload(&self.buffers[at], 0, &[byte; 256]).unwrap();
@@ -495,6 +571,10 @@ impl World {
                 }
             }
         }
+        let was_submitted = was_submitted(&points);
+        if let Some((_, is_with_peer)) = steps.iter().rfind(|(index, _)| was_submitted[*index]) {
+            self.is_with_peer = *is_with_peer;
+        }
         frame.end().unwrap();
         if self.happens(20) {
             gpu.compact(CompactionBudget { bytes: 8 << 20, moves: 64, pieces: 1000 }).unwrap();
@@ -506,6 +586,7 @@ impl World {
             match effect {
                 Effect::Copy { from, to } if is_submitted => self.model[to] = self.model[from],
                 Effect::Copy { .. } => {}
+                Effect::ReadShared(read) => self.reads.push((read, is_submitted.then_some(7))),
                 Effect::Read(read, of) => self.reads.push((read, is_submitted.then_some(self.model[of]))),
             }
         }
