@@ -248,7 +248,7 @@ pub struct UnfinishedWork {
     pub queue: u8,
     /// The serials of the submissions. The first of them was probably running.
     pub serials: Range<u64>,
-    /// The newest recordings among them, at most 64, by serial. Other submissions are external work and copies of the manager.
+    /// The newest recordings among them, at most 1,024, by serial. Other submissions are external work and copies of the manager.
     pub recordings: Vec<UnfinishedRecording>,
 }
 
@@ -268,22 +268,35 @@ pub struct UnfinishedRecording {
 /// A recording that was submitted: its serial, its name and its markers.
 type Submitted = (u64, Name, Option<Box<Marks>>);
 
-/// Recordings of a queue that are remembered.
+/// Recordings of a queue that are remembered although they are complete.
 const REMEMBERED: usize = 64;
+
+/// Recordings of a queue that are remembered: more than most programs have on the GPU at once.
+const MOST_REMEMBERED: usize = 1024;
 
 /// The newest submitted recordings of each queue.
 #[derive(Default)]
 pub(crate) struct SubmittedRecordings([Mutex<VecDeque<Submitted>>; MAX_QUEUES]);
 
 impl SubmittedRecordings {
-    /// Notes a submission, and forgets the oldest.
-    pub(crate) fn note(&self, at: QueueSerial, name: &Name, marks: Option<Box<Marks>>, markers: &Markers) {
+    /// Notes a submission, and forgets the oldest ones, if they are complete.
+    pub(crate) fn note(
+        &self,
+        at: QueueSerial,
+        (name, marks): (&Name, Option<Box<Marks>>),
+        (clock, markers): (&Clock, &Markers),
+    ) {
         let Some(newest) = self.0.get(at.queue.index()) else { return };
         let mut newest = newest.lock();
-        if newest.len() >= REMEMBERED
-            && let Some((serial, _, Some(marks))) = newest.pop_front()
+        let is_complete = |serial| serial <= clock.completed().serial(at.queue);
+        while newest.len() >= REMEMBERED
+            && let Some((serial, ..)) = newest.front()
+            && (newest.len() >= MOST_REMEMBERED || is_complete(*serial))
+            && let Some((serial, _, marks)) = newest.pop_front()
         {
-            markers.give_back(*marks, Some(QueueSerial { serial, ..at }));
+            if let Some(marks) = marks {
+                markers.give_back(*marks, Some(QueueSerial { serial, ..at }));
+            }
         }
         newest.push_back((at.serial, name.clone(), marks));
     }

@@ -110,7 +110,10 @@ impl<D: Device> Manager for Tenure<D> {
                 frame.submit(self.copy(&frame, copies(*passes).flatten())?)?;
             }
             Work::Lists(passes) => {
-                let lists = copies(*passes).map(|pass| self.copy(&frame, pass)).collect::<Result<_, _>>()?;
+                let mut lists = Vec::with_capacity(*passes);
+                for pass in copies(*passes) {
+                    lists.push(self.copy(&frame, pass)?);
+                }
                 frame.submit_all(lists)?;
             }
             Work::Constants => {

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::{Commands, Recording};
 use crate::device::{Device, QueueId, QueueSerial};
-use crate::list::{Open, Outcomes};
+use crate::list::Open;
 use crate::markers::Marks;
 use crate::memory::PlaceHolds;
 use crate::query::RecordedQueries;
@@ -65,7 +65,7 @@ impl<D: Device> Recording<D> {
         }
         let context = &self.services.context;
         if let Some(at) = submitted {
-            context.submitted.note(at, &self.name, marks, &context.markers);
+            context.submitted.note(at, (&self.name, marks), (&context.clock, &context.markers));
             holds.note_used(at);
             self.note_used(at);
         } else if let Some(marks) = marks {
@@ -111,46 +111,42 @@ pub(crate) fn submit_all<D: Device>(
         return Ok(points);
     }
     let _call = context.call();
-    let mut refused = services.flush_pending_uploads().err();
-    let (mut leaving, mut lists) = (Vec::new(), Vec::new());
-    for recording in &mut recordings {
-        if refused.is_some() {
-            break;
-        }
-        if !Arc::ptr_eq(recording.context(), context) {
-            refused = Some(Error::Foreign { name: recording.name.clone() });
-            break;
-        }
-        match recording.leave() {
-            Ok(Some((left, queue, open))) => {
-                leaving.push(left);
-                lists.push((queue, open, recording.waits));
-            }
-            Ok(None) => refused = Some(Error::Internal { what: "a recording was submitted twice" }),
-            Err(error) => refused = Some(error),
-        }
+    if let Err(error) = services.flush_pending_uploads() {
+        return Err(SubmitAllError { error, points });
     }
-    let Outcomes { submitted, refused: earlier } = services.lists.submit_all(context, lists);
+    let mut leaving = Vec::with_capacity(recordings.len());
+    let lists = recordings.iter_mut().map(|recording| {
+        if !Arc::ptr_eq(recording.context(), context) {
+            return Err(Error::Foreign { name: recording.name.clone() });
+        }
+        let what = "a recording was submitted twice";
+        let (left, queue, open) = recording.leave()?.ok_or(Error::Internal { what })?;
+        leaving.push(left);
+        Ok((queue, open, recording.waits))
+    });
+    let mut outcomes = services.lists.submit_all(context, lists);
+    // The last one may not have been closed.
+    let submitted = outcomes.submitted().chain(std::iter::repeat(None));
     for (((recording, leaving), at), point) in
-        recordings.iter_mut().zip(leaving).zip(&submitted).zip(&mut points)
+        recordings.iter_mut().zip(leaving).zip(submitted).zip(&mut points)
     {
-        recording.arrive(leaving, *at);
+        recording.arrive(leaving, at);
         *point = at.map_or(SyncPoint::NONE, |at| context.clock.point_at(at));
     }
-    let earlier = earlier.map(|(index, error)| match recordings.get(index) {
+    let refused = outcomes.refused.take().map(|(index, error)| match recordings.get(index) {
         Some(recording) => error.named(&recording.name),
         None => error,
     });
     // The others are discarded.
     drop(recordings);
     let mut settled = SmallVec::<[Option<QueueSerial>; 8]>::new();
-    for at in submitted {
+    for at in outcomes.submitted().chain(refused.as_ref().map(|_| None)) {
         if !settled.contains(&at) {
             settled.push(at);
             context.settle_submission(at);
         }
     }
-    match earlier.or(refused) {
+    match refused {
         None => Ok(points),
         Some(error) => Err(SubmitAllError { error, points }),
     }

@@ -10,4 +10,3 @@ pub(crate) use copies::{CopiedParts, record_copies};
 pub(crate) use open::Open;
 pub(crate) use pool::ListPool;
 pub(crate) use submit::ExternalPoints;
-pub(crate) use together::Outcomes;

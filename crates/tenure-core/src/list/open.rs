@@ -300,7 +300,7 @@ impl<D: Device> Open<D> {
         }
     }
 
-    /// Records pending barriers and closes list and tracker. Must be the last list of its submission to be closed.
+    /// Records pending barriers and closes list and tracker.
     pub(super) fn close(&mut self) -> Result<Recorded<Tracked<D>>, Error> {
         self.record_pending();
         if !self.written.is_empty() {

@@ -90,20 +90,25 @@ fn other_queues(point: &SyncPoint, queue: QueueId) -> Serials {
     point.iter().filter(|wait| wait.queue != queue).collect()
 }
 
-/// Whether a list waits for more than its submission: for submissions of other queues that are not known to be complete.
-fn waits_for_more<D: Device>(
+/// The waits of a submission with one more list, which delays the others only for submissions that are known to be complete: the
+/// waits for those make their writes visible. `None` if it would delay them for more.
+fn joined_waits<D: Device>(
     context: &Context<D>,
     queue: QueueId,
     (point, waits): (&SyncPoint, &Serials),
     waited: &Waited,
-) -> bool {
+) -> Option<Serials> {
     let completed = context.clock.completed();
-    other_queues(point, queue).iter().any(|wait| {
-        let is_waited_for = |other: &QueueSerial| other.queue == wait.queue && other.serial >= wait.serial;
-        wait.serial > completed.serial(wait.queue)
-            && !waited.covers(queue, *wait)
-            && !waits.iter().any(is_waited_for)
-    })
+    let mut joined = waits.clone();
+    for wait in other_queues(point, queue).into_iter().filter(|wait| !waited.covers(queue, *wait)) {
+        match joined.iter_mut().find(|other| other.queue == wait.queue) {
+            Some(other) if other.serial >= wait.serial => {}
+            _ if wait.serial > completed.serial(wait.queue) => return None,
+            Some(other) => *other = wait,
+            None => joined.push(wait),
+        }
+    }
+    Some(joined)
 }
 
 /// The resources of a recording, and the states in which it leaves them.
@@ -366,14 +371,15 @@ impl<D: Device> ListPool<D> {
                 self.submit_elsewhere(context, list, (fixups, waited), (&mut point, steps))?;
                 waits = other_queues(&point, at.queue);
                 waits.retain(|wait| !waited.covers(at.queue, *wait));
-            } else if !fixups.elsewhere.is_empty()
-                || waits_for_more(context, at.queue, (&point, &waits), waited)
-            {
+                continue;
+            }
+            let joined = joined_waits(context, at.queue, (&point, &waits), waited);
+            let Some(joined) = joined.filter(|_| fixups.elsewhere.is_empty()) else {
                 fixups.undo(&list.recorded, &[]);
                 break;
-            } else {
-                steps.resolved += 1;
-            }
+            };
+            steps.resolved += 1;
+            waits = joined;
         }
         let lists = lists.split_at_mut(steps.resolved).0;
         gather_barriers(lists, fixups, at);

@@ -1,7 +1,6 @@
 //! Submission of several lists in the order given, with few submissions of the device.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::open::Open;
@@ -12,16 +11,25 @@ use crate::context::Context;
 use crate::device::{Device, QueueId, QueueSerial};
 use crate::time::SyncPoint;
 
-/// A list that is left to submit.
-struct Left<D: Device> {
+/// A list to submit.
+struct Listed<D: Device> {
     queue: QueueId,
-    closed: Closed<D>,
+    /// The list, until its end.
+    closed: Option<Closed<D>>,
+    submitted: Option<QueueSerial>,
 }
 
 /// The outcome of each list, by the order given, and the first error with the list that it is about.
-pub(crate) struct Outcomes {
-    pub(crate) submitted: Vec<Option<QueueSerial>>,
+pub(crate) struct Outcomes<D: Device> {
+    lists: Vec<Listed<D>>,
     pub(crate) refused: Option<(usize, Error)>,
+}
+
+impl<D: Device> Outcomes<D> {
+    /// The submission of each list, up to the first one that could not be closed.
+    pub(crate) fn submitted(&self) -> impl Iterator<Item = Option<QueueSerial>> {
+        self.lists.iter().map(|list| list.submitted)
+    }
 }
 
 /// The lists that a later list would be submitted before.
@@ -29,7 +37,7 @@ pub(crate) struct Outcomes {
 struct Passed {
     count: usize,
     /// Their resources by the ids of the state cells, and whether all only read it.
-    resources: HashMap<u64, bool>,
+    resources: FxHashMap<u64, bool>,
     /// Whether nothing may be submitted before the lists.
     is_fixed: bool,
 }
@@ -62,26 +70,25 @@ impl Passed {
 /// The lists to submit with the first one that is left: of the same queue, if they may come before the lists of other queues in
 /// between. Only the first one waits for external points, and only the last one signals some.
 fn together<D: Device>(
-    left: &[Option<Left<D>>],
+    lists: &[Listed<D>],
     first: usize,
     queue: QueueId,
 ) -> SmallVec<[usize; MOST_TOGETHER]> {
-    let is_same = |left: &Left<D>| left.queue == queue;
-    let near = left.iter().enumerate().skip(first).take(MOST_TOGETHER);
-    let near = near.filter_map(|(index, left)| Some((index, left.as_ref()?)));
-    let last = near.clone().filter(|(_, left)| is_same(left)).last().map_or(first, |(index, _)| index);
+    let near = lists.iter().enumerate().skip(first).take(MOST_TOGETHER);
+    let near = near.filter_map(|(index, list)| Some((index, list.queue == queue, list.closed.as_ref()?)));
+    let last = near.clone().filter(|(_, is_same, _)| *is_same).last().map_or(first, |(index, ..)| index);
     let (mut found, mut passed) = (SmallVec::new(), Passed::default());
-    for (index, left) in near.take_while(|(index, _)| *index <= last) {
-        if !is_same(left) {
-            passed.add(&left.closed);
+    for (index, is_same, closed) in near.take_while(|(index, ..)| *index <= last) {
+        if !is_same {
+            passed.add(closed);
             continue;
         }
-        let is_joined = found.is_empty() || left.closed.external_waits().is_empty();
-        if !is_joined || !passed.may_be_passed_by(&left.closed) {
+        let is_joined = found.is_empty() || closed.external_waits().is_empty();
+        if !is_joined || !passed.may_be_passed_by(closed) {
             break;
         }
         found.push(index);
-        if !left.closed.external_signals().is_empty() {
+        if !closed.external_signals().is_empty() {
             break;
         }
     }
@@ -90,55 +97,65 @@ fn together<D: Device>(
 
 impl<D: Device> ListPool<D> {
     /// Closes and submits lists as if one after the other, up to the first error, and returns them and their trackers to the
-    /// contexts. Lists of one queue share a submission where no wait comes between them.
+    /// contexts. Lists of one queue share a submission where no wait comes between them. `lists` ends with the first error of
+    /// its own, or when a list could not be closed.
     pub(crate) fn submit_all(
         &self,
         context: &Context<D>,
-        lists: Vec<(QueueId, Open<D>, SyncPoint)>,
-    ) -> Outcomes {
-        let mut outcomes = Outcomes { submitted: vec![None; lists.len()], refused: None };
-        let mut left = Vec::with_capacity(lists.len());
-        for (index, (queue, open, waits)) in lists.into_iter().enumerate() {
-            if outcomes.refused.is_some() {
-                self.discard_open(context, queue, open);
-                continue;
-            }
-            match self.close(context, queue, open, &waits) {
-                Ok(closed) => left.push(Some(Left { queue, closed })),
-                Err(error) => outcomes.refused = Some((index, error)),
+        lists: impl ExactSizeIterator<Item = Result<(QueueId, Open<D>, SyncPoint), Error>>,
+    ) -> Outcomes<D> {
+        let mut outcomes = Outcomes { lists: Vec::with_capacity(lists.len()), refused: None };
+        for list in lists {
+            let closed = list.and_then(|(queue, open, waits)| {
+                let closed = Some(self.close(context, queue, open, &waits)?);
+                Ok(Listed { queue, closed, submitted: None })
+            });
+            match closed {
+                Ok(list) => outcomes.lists.push(list),
+                Err(error) => {
+                    outcomes.refused = Some((outcomes.lists.len(), error));
+                    break;
+                }
             }
         }
+        let lists = &mut outcomes.lists;
         let mut first = 0;
-        while let Some(queue) = left.get(first).map(|left| left.as_ref().map(|left| left.queue)) {
-            let Some(queue) = queue else {
+        while let Some(Listed { queue, closed, .. }) = lists.get(first) {
+            if closed.is_none() {
                 first += 1;
                 continue;
-            };
-            let found = together(&left, first, queue);
+            }
+            let queue = *queue;
+            let found = together(lists, first, queue);
             let answer = {
                 let mut found = found.iter().peekable();
                 let chosen =
-                    left.iter_mut().enumerate().filter(|(index, _)| found.next_if_eq(&index).is_some());
-                let chosen = chosen.filter_map(|(_, left)| Some(&mut left.as_mut()?.closed));
+                    lists.iter_mut().enumerate().filter(|(index, _)| found.next_if_eq(&index).is_some());
+                let chosen = chosen.filter_map(|(_, list)| list.closed.as_mut());
                 self.submit_first(context, queue, &mut chosen.collect::<SmallVec<[_; MOST_TOGETHER]>>())
             };
-            let count = answer.as_ref().map_or(0, |(_, count)| *count);
-            let at = answer.as_ref().ok().map(|(at, _)| *at);
-            for index in found.into_iter().take(count) {
-                let ended = left.get_mut(index).and_then(Option::take);
-                if let (Some(ended), Some(outcome)) = (ended, outcomes.submitted.get_mut(index)) {
-                    *outcome = at;
-                    self.end(context, queue, ended.closed, at);
+            match answer {
+                Ok((at, count)) => {
+                    for index in found.into_iter().take(count) {
+                        let list = lists.get_mut(index);
+                        if let Some((list, closed)) =
+                            list.and_then(|list| list.closed.take().map(|closed| (list, closed)))
+                        {
+                            list.submitted = Some(at);
+                            self.end(context, queue, closed, Some(at));
+                        }
+                    }
+                }
+                Err(error) => {
+                    outcomes.refused = Some((first, error));
+                    break;
                 }
             }
-            if let Err(error) = answer {
-                outcomes.refused = Some((first, error));
-                break;
-            }
         }
-        // The newest use of memory is undone first.
-        for Left { queue, closed } in left.into_iter().rev().flatten() {
-            self.end(context, queue, closed, None);
+        for Listed { queue, closed, .. } in lists {
+            if let Some(closed) = closed.take() {
+                self.end(context, *queue, closed, None);
+            }
         }
         outcomes
     }

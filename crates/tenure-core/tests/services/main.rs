@@ -15,6 +15,7 @@ mod copies;
 mod divided;
 mod divided_waits;
 mod frames;
+mod gathered;
 mod growth;
 mod in_place;
 mod in_place_textures;

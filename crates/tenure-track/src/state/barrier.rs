@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use crate::device::{Barrier, CommandList, Device, DeviceError, QueueTransfer, State, Subresource};
 
 /// The number of barriers that are recorded together without an allocation.
-const INLINE: usize = 128;
+const INLINE: usize = 256;
 
 /// A [`Barrier`] with the caller's handle in place of the device's resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl<H> StateBarrier<H> {
 
 /// Records barriers in front of a closed list, if its device can and none of them is an initialization: see
 /// [`CommandList::put_in_front`]. Returns whether it did; `barriers` and `object` are not called where the device cannot.
-/// Allocates only for more than 128 barriers.
+/// Allocates only for more than 256 barriers.
 ///
 /// # Errors
 /// As [`CommandList::put_in_front`].
@@ -141,7 +141,7 @@ struct Discard<'a, D: Device> {
 }
 
 /// Records barriers in a command list, with the discards of initializations; `object` returns the device's resource of a
-/// handle. Allocates only for more than 128 barriers.
+/// handle. Allocates only for more than 256 barriers.
 pub fn record<'a, D: Device, H>(
     list: &mut D::List,
     barriers: impl Iterator<Item = StateBarrier<H>>,

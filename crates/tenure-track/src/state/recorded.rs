@@ -2,7 +2,6 @@
 
 use super::StateCell;
 use super::part_use::PartUse;
-use super::rules::is_read;
 use crate::device::{QueueKind, State, StateModel, Subresource};
 
 /// One resource in a recording.
@@ -91,12 +90,12 @@ impl<H: AsRef<StateCell>> Recorded<H> {
         })
     }
 
-    /// Every resource used, and whether the recording only reads it, without a change of its state.
+    /// Every resource used, and whether the recording only reads it, without a change of its state or its owner.
     #[doc(hidden)]
     pub fn resources(&self) -> impl Iterator<Item = (&H, bool)> {
         let is_read = |part: &PartUse| {
             let uses = &part.now;
-            !uses.used || (is_read(uses.first) && !uses.left && !uses.fresh && !uses.overwrites)
+            !uses.used || !(uses.changes() || uses.fresh || uses.overwrites)
         };
         self.entries.iter().map(move |entry| {
             let parts = entry.parts(&self.spill).unwrap_or(std::slice::from_ref(&entry.whole));

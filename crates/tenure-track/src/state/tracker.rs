@@ -1,7 +1,8 @@
 //! The uses of resources in one recording, during recording.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+use rustc_hash::FxHashMap;
 
 use super::activation::Activation;
 use super::flush::{Flush, Ready};
@@ -24,8 +25,8 @@ use crate::device::{QueueId, QueueKind, State, StateModel, Subresource};
 ///   activated in memory of other resources.
 ///
 /// A request takes O(1) for a subresource or a whole resource whose subresources agree, O(count) for a whole resource whose
-/// subresources differ. There is no hashing as long as at most eight trackers are live, and no allocation after its largest
-/// recording.
+/// subresources differ. While more than eight trackers are live, the others hash the resource's id. No allocation after its
+/// largest recording.
 ///
 /// One thread at a time; many trackers may use the same resources at once.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ pub struct Tracker<H> {
     pub(super) queue: Option<QueueId>,
     slot: Option<Slot>,
     /// Finds entries by the cell's id when there is no slot.
-    map: HashMap<u64, usize>,
+    map: FxHashMap<u64, usize>,
     pub(super) entries: Vec<Entry<H>>,
     pub(super) spill: Vec<PartUse>,
     /// Previous owners of activated memory, to be waited for.
@@ -60,7 +61,7 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
             kind,
             queue: None,
             slot: Slot::acquire(),
-            map: HashMap::new(),
+            map: FxHashMap::default(),
             entries: Vec::new(),
             spill: Vec::new(),
             previous_owners: Vec::new(),

@@ -16,7 +16,7 @@ use super::Device;
 use crate::descriptor::{DescriptorHeap, SetLayout, SetPool};
 use crate::memory::{Heap, Mapping};
 use crate::query::QueryHeap;
-use crate::queue::{ExternalSemaphore, Sync, Work};
+use crate::queue::{BUFFERS, ExternalSemaphore, Sync, Work};
 use crate::record::List;
 use crate::resource::Resource;
 use crate::structure::AccelerationStructure;
@@ -161,7 +161,7 @@ impl QueueDevice for Device {
         sync: SubmitSync<'_, Self>,
     ) -> Result<(), DeviceError> {
         self.parts.loaded.alive()?;
-        let mut buffers: SmallVec<[vk::CommandBuffer; 4]> = SmallVec::new();
+        let mut buffers: SmallVec<[vk::CommandBuffer; BUFFERS]> = SmallVec::new();
         for list in lists {
             let (front, buffer) = list.closed(&self.parts.loaded, queue)?;
             buffers.extend(front.into_iter().chain([buffer]));

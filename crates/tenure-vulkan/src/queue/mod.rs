@@ -16,7 +16,7 @@ pub(crate) use fences::Fences;
 pub(crate) use fences::SyncPool;
 pub use submit::ExternalSemaphore;
 pub(crate) use submit::Sync;
-pub(crate) use submit::{Binds, Work};
+pub(crate) use submit::{BUFFERS, Binds, Work};
 
 use crate::loaded::{Loaded, part_of_device};
 

@@ -110,6 +110,9 @@ impl SemaphorePoint {
     }
 }
 
+/// Number of command buffers that are submitted without an allocation: 64 lists, each behind one with its barriers.
+pub(crate) const BUFFERS: usize = 128;
+
 pub(crate) type SemaphorePoints = SmallVec<[SemaphorePoint; 8]>;
 
 /// The content of one submission.
@@ -171,7 +174,7 @@ impl Queues {
         };
         let waits: SmallVec<[_; 8]> = batch.waits.iter().map(semaphore).collect();
         let signals: SmallVec<[_; 8]> = batch.signals.iter().map(semaphore).collect();
-        let buffers: SmallVec<[_; 4]> =
+        let buffers: SmallVec<[_; BUFFERS]> =
             lists.iter().map(|list| vk::CommandBufferSubmitInfo::default().command_buffer(*list)).collect();
         let info = vk::SubmitInfo2::default()
             .wait_semaphore_infos(&waits)
