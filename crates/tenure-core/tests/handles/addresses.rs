@@ -372,3 +372,27 @@ fn only_the_first_scopes_of_a_recording_are_marked() {
     let progress = gpu.loss().unwrap().unfinished[0].recordings[0].progress.clone();
     assert_eq!(progress, Some(RecordingProgress::Running { scopes: Vec::new() }));
 }
+
+/// The words keep the numbers of an earlier manager of the device.
+#[test]
+fn markers_of_an_earlier_manager_are_not_taken_for_progress() {
+    let device = Device::with_config(DeviceConfig::new(PROFILE).lag(Lag::Manual).markers(true));
+    let record = |gpu: &Gpu<Device>| {
+        let mut recording = gpu.record(Queue::Graphics, "pass").unwrap();
+        recording.gpu_time("scope", |_| Ok::<_, Error>(())).unwrap();
+        recording.submit().unwrap();
+    };
+    for _ in 0..3 {
+        let gpu = gpu(&device);
+        (0..5).for_each(|_| record(&gpu));
+        assert!(device.run_until_idle());
+        assert!(gpu.shutdown().is_clean());
+    }
+    let gpu = gpu(&device);
+    (0..5).for_each(|_| record(&gpu));
+    device.faults().remove("hung");
+    gpu.reclaim().unwrap_err();
+    let recordings = &gpu.loss().unwrap().unfinished[0].recordings;
+    let progress: Vec<_> = recordings.iter().filter_map(|recording| recording.progress.clone()).collect();
+    assert_eq!(progress, vec![RecordingProgress::NotBegun; 5]);
+}
