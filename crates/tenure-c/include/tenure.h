@@ -246,9 +246,9 @@ typedef void(TN_CALL* tn_LogFn)(void* user, tn_LogLevel level, tn_Str text);
  */
 typedef void(TN_CALL* tn_DestroyFn)(void* user, void* object);
 
-/** Submits work of the program to queue: the VkQueue; a number on the simulated device. Called once,
- * inside tn_gpu_submit_external. Returns TN_OK, or a negative number of its own for an error. Must not unwind. May release
- * handles, except a tn_Gpu; other functions return TN_ERROR_CALLBACK.
+/** Submits work of the program to queue: the VkQueue or ID3D12CommandQueue*; a number on the simulated device. Called
+ * once, inside tn_gpu_submit_external. Returns TN_OK, or a negative number of its own for an error. Must not unwind. May
+ * release handles, except a tn_Gpu; other functions return TN_ERROR_CALLBACK.
  */
 typedef tn_Status(TN_CALL* tn_SubmitFn)(void* user, tn_Native queue);
 

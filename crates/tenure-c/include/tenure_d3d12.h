@@ -26,7 +26,7 @@ typedef struct tn_D3d12DeviceDesc {
     const tn_Chain* next;
     /** The device. */
     struct ID3D12Device* device;
-    /** The queues to use, a direct one first. The program may submit to them, too. */
+    /** The queues to use, each once, a direct one first. The program may submit to them, too. */
     struct ID3D12CommandQueue* const* queues;
     /** Queues. */
     size_t queue_count;
@@ -35,8 +35,8 @@ typedef struct tn_D3d12DeviceDesc {
 /** Wraps the Direct3D 12 device of a program, and keeps references to the device and the queues. desc is not needed after the
  * call.
  *
- * Errors: TN_ERROR_CREATE_DEVICE with the broken rule; TN_ERROR_POINTER for an interface that is null,
- * TN_ERROR_STRUCT_SIZE.
+ * Errors: TN_ERROR_CREATE_DEVICE with the broken rule; TN_ERROR_POINTER for an interface that is null
+ * or of another kind, TN_ERROR_STRUCT_SIZE.
  */
 TN_API tn_Status TN_CALL tn_device_from_d3d12(const tn_D3d12DeviceDesc* desc, tn_Device** out);
 

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{ID3D12CommandQueue, ID3D12Device};
-use tenure_d3d12::windows::core::Interface;
+use tenure_d3d12::windows::core::{IUnknown, Interface};
 use tenure_d3d12::{Device, DeviceConfig};
 
 use crate::call::call;
@@ -13,7 +13,7 @@ use crate::pointer::{Desc, In, Out};
 use crate::slot::{Handle, create};
 use crate::types::*;
 
-/// An interface of the program. Null, or alive during the call.
+/// A COM object of the program. Null, or alive during the call.
 #[repr(transparent)]
 pub struct Com<T>(*mut c_void, PhantomData<T>);
 
@@ -25,13 +25,14 @@ impl<T> Clone for Com<T> {
 
 impl<T> Copy for Com<T> {}
 
-impl<T: Interface + Clone> Com<T> {
-    fn interface(self, what: &str) -> Result<T, Failure> {
-        // SAFETY: the header asks the caller for null, or a living object with this interface.
-        let interface = unsafe { T::from_raw_borrowed(&self.0) };
-        interface
-            .cloned()
-            .ok_or_else(|| Failure::new(TN_ERROR_POINTER, format!("tn_D3d12DeviceDesc: {what} is null")))
+impl<T: Interface> Com<T> {
+    /// The interface, which the object is asked for: a pointer to another one is an error.
+    fn interface(self, field: &str, kind: &str) -> Result<T, Failure> {
+        let failure = |text| Failure::new(TN_ERROR_POINTER, format!("tn_D3d12DeviceDesc: {field} is {text}"));
+        // SAFETY: the header asks the caller for null, or a living COM object.
+        let object = unsafe { IUnknown::from_raw_borrowed(&self.0) };
+        let object = object.ok_or_else(|| failure("null"))?;
+        object.cast().map_err(|_| failure(kind))
     }
 }
 
@@ -47,7 +48,7 @@ pub struct tn_D3d12DeviceDesc {
     pub next: In<tn_Chain>,
     /// The device.
     pub device: Com<ID3D12Device>,
-    /// The queues to use, a direct one first. The program may submit to them, too.
+    /// The queues to use, each once, a direct one first. The program may submit to them, too.
     pub queues: In<Com<ID3D12CommandQueue>>,
     /// Queues.
     pub queue_count: usize,
@@ -62,8 +63,8 @@ unsafe impl Desc for tn_D3d12DeviceDesc {
 /// Wraps the Direct3D 12 device of a program, and keeps references to the device and the queues. `desc` is not needed after the
 /// call.
 ///
-/// Errors: `TN_ERROR_CREATE_DEVICE` with the broken rule; `TN_ERROR_POINTER` for an interface that is null,
-/// `TN_ERROR_STRUCT_SIZE`.
+/// Errors: `TN_ERROR_CREATE_DEVICE` with the broken rule; `TN_ERROR_POINTER` for an interface that is null
+/// or of another kind, `TN_ERROR_STRUCT_SIZE`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_device_from_d3d12(
     desc: In<tn_D3d12DeviceDesc>,
@@ -72,9 +73,9 @@ extern "C" fn tn_device_from_d3d12(
     call(|| {
         create(out, || {
             let desc = desc.desc()?;
-            let device = desc.device.interface("device")?;
+            let device = desc.device.interface("device", "no ID3D12Device")?;
             let queues = desc.queues.array(desc.queue_count, "queues")?;
-            let queues = queues.iter().map(|queue| queue.interface("a queue"));
+            let queues = queues.iter().map(|queue| queue.interface("a queue", "no ID3D12CommandQueue"));
             let queues = queues.collect::<Result<Vec<_>, _>>()?;
             let device = Device::new(&device, &queues, &DeviceConfig::default())
                 .map_err(|error| Failure::new(TN_ERROR_CREATE_DEVICE, error.to_string()))?;

@@ -96,9 +96,9 @@ pub type tn_LogFn = extern "C-unwind" fn(user: *mut c_void, level: tn_LogLevel, 
 /// handles, except a `tn_Gpu`; other functions return `TN_ERROR_CALLBACK`.
 pub type tn_DestroyFn = extern "C-unwind" fn(user: *mut c_void, object: *mut c_void);
 
-/// Submits work of the program to `queue`: the `VkQueue`; a number on the simulated device. Called once,
-/// inside `tn_gpu_submit_external`. Returns `TN_OK`, or a negative number of its own for an error. Must not unwind. May release
-/// handles, except a `tn_Gpu`; other functions return `TN_ERROR_CALLBACK`.
+/// Submits work of the program to `queue`: the `VkQueue` or `ID3D12CommandQueue*`; a number on the simulated device. Called
+/// once, inside `tn_gpu_submit_external`. Returns `TN_OK`, or a negative number of its own for an error. Must not unwind. May
+/// release handles, except a `tn_Gpu`; other functions return `TN_ERROR_CALLBACK`.
 pub type tn_SubmitFn = extern "C-unwind" fn(user: *mut c_void, queue: tn_Native) -> tn_Status;
 
 /// A simulated device.

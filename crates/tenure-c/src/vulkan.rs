@@ -119,7 +119,7 @@ fn raw(desc: &tn_VkDeviceDesc) -> Result<Raw, Failure> {
             ApiVersion::from_packed(desc.api_version),
             queues,
         )
-    };
+    }?;
     Ok(raw.other_families(other_families.to_vec()))
 }
 
@@ -131,5 +131,8 @@ fn queue(queue: &tn_VkQueue) -> Result<RawQueue, Failure> {
         TN_QUEUE_KIND_COPY => Some(QueueKind::Copy),
         kind => return unknown("kind", kind),
     };
+    if vk::Handle::is_null(queue.queue) {
+        return Err(Failure::new(TN_ERROR_POINTER, "tn_VkDeviceDesc: a queue is null"));
+    }
     Ok(RawQueue { queue: queue.queue, family: queue.family, kind })
 }

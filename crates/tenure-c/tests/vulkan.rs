@@ -250,5 +250,50 @@ fn a_device_that_breaks_a_rule_is_refused() {
         refused(&[engine.queue(4)], -103, "kind = 4");
         refused(&[engine.queue(3)], -80, "the first queue");
         refused(&[Queue { family: 99, ..engine.queue(0) }], -80, "family");
+        refused(&[Queue { queue: vk::Queue::null(), ..engine.queue(0) }], -100, "a queue is null");
+        refused(&[engine.queue(0), engine.queue(0)], -80, "each queue is there once");
+        refused(&(0..1000).map(|_| engine.queue(0)).collect::<Vec<_>>(), -80, "1 to 8 queues (1000)");
+    });
+}
+
+/// As the loader of another instance.
+unsafe extern "system" fn no_function(_: vk::Instance, _: *const c_char) -> vk::PFN_vkVoidFunction {
+    None
+}
+
+/// What a program says about its device is checked as far as tenure can see it.
+#[test]
+fn a_description_that_is_wrong_is_refused() {
+    with_engine(|engine, info| {
+        let queues = [engine.queue(0)];
+        let right = || engine.desc(info, &queues);
+        let refused = |desc: &DeviceDesc, status: i32, part: &str| {
+            let mut device = ptr::null_mut();
+            // SAFETY: as above.
+            assert_eq!(unsafe { tn_device_from_vk(desc, &raw mut device) }, status, "{part}");
+            assert!(last_error().contains(part), "{}", last_error());
+            assert!(device.is_null());
+        };
+        let mut endless =
+            vk::BaseOutStructure { s_type: vk::StructureType::from_raw(-7), ..Default::default() };
+        let at = &raw mut endless;
+        // SAFETY: it is alive, and this is the only pointer to it.
+        unsafe { (*at).p_next = at };
+        let circle = vk::DeviceCreateInfo { p_next: at.cast(), ..*info };
+        refused(&DeviceDesc { create_info: (&raw const circle).cast(), ..right() }, -80, "a chain ends");
+        let nameless = vk::DeviceCreateInfo { enabled_extension_count: 7, ..*info };
+        refused(&DeviceDesc { create_info: (&raw const nameless).cast(), ..right() }, -80, "has a name (0)");
+        refused(&DeviceDesc { get_instance_proc_addr: no_function, ..right() }, -80, "vkGetDeviceProcAddr");
+        refused(&DeviceDesc { create_info: ptr::null(), ..right() }, -100, "create_info");
+        refused(&DeviceDesc { queues: ptr::null(), ..right() }, -100, "queues");
+        refused(&DeviceDesc { device: vk::Device::null(), ..right() }, -100, "device is null");
+        let family = [99];
+        let others = DeviceDesc { other_families: family.as_ptr(), other_family_count: 1, ..right() };
+        refused(&others, -80, "other queues exist (99)");
+        refused(&DeviceDesc { other_family_count: 1, ..right() }, -100, "other_families");
+        refused(&DeviceDesc { api_version: 0, ..right() }, -80, "older than 1.1");
+        refused(&DeviceDesc { struct_size: 8, ..right() }, -101, "struct_size = 8");
+        refused(&DeviceDesc { next: at.cast(), ..right() }, -102, "no structure");
+        refused(&DeviceDesc { flags: 1, ..right() }, -103, "0x1");
     });
 }

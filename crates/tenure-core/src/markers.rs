@@ -11,7 +11,8 @@ use parking_lot::Mutex;
 
 use crate::Name;
 use crate::device::{
-    CommandList, DescriptorDevice, Device, MarkerLimits, MarkerPoint, QueryDevice, QueueSerial,
+    CommandList, DescriptorDevice, Device, MAX_QUEUES, MarkerLimits, MarkerPoint, QueryDevice, QueueId,
+    QueueSerial,
 };
 use crate::time::Clock;
 
@@ -50,22 +51,42 @@ impl fmt::Display for RecordingProgress {
 /// The pairs of marker words.
 pub(crate) struct Markers {
     limits: MarkerLimits,
-    /// The pairs that no recording has; those in front were given back first.
-    free: Mutex<VecDeque<Pair>>,
+    free: Mutex<FreePairs>,
+}
+
+/// The pairs that no recording has.
+struct FreePairs {
+    /// Pairs that no submission writes.
+    unused: VecDeque<Pair>,
+    /// For each queue the pairs that its submissions write, with their serials: the oldest first.
+    used: [VecDeque<(u64, Pair)>; MAX_QUEUES],
 }
 
 struct Pair {
     index: u32,
     /// The next number.
     next: u32,
-    /// The submission that writes it.
-    used_by: Option<QueueSerial>,
+}
+
+impl Pair {
+    /// A pair that no GPU work writes. Its words have the numbers of an earlier manager, if the device had one.
+    fn new<D: Device>(device: &D, index: u32) -> Self {
+        let [begun, completed] = words(device, index);
+        let newest = if has_reached(begun, completed) { begun } else { completed };
+        Self { index, next: newest.wrapping_add(1) }
+    }
+}
+
+/// The words of a pair: the last begin, and the last end.
+fn words<D: Device>(device: &D, index: u32) -> [u32; 2] {
+    [0, 1].map(|word| device.marker(index * 2 + word))
 }
 
 impl Markers {
-    pub(crate) fn new(limits: MarkerLimits) -> Self {
-        let pairs = (0..limits.words / 2).map(|index| Pair { index, next: 1, used_by: None });
-        Self { limits, free: Mutex::new(pairs.collect()) }
+    pub(crate) fn new<D: Device>(device: &D) -> Self {
+        let limits = device.properties().markers;
+        let unused = (0..limits.words / 2).map(|index| Pair::new(device, index)).collect();
+        Self { limits, free: Mutex::new(FreePairs { unused, used: Default::default() }) }
     }
 
     /// Whether scopes may begin and end in render passes.
@@ -73,7 +94,7 @@ impl Markers {
         self.limits.in_passes
     }
 
-    /// The marks of a new recording; `None` without markers, and while other recordings use all words.
+    /// The marks of a new recording; `None` without markers, and while other recordings use all words. O(queues).
     #[inline]
     pub(crate) fn take(&self, clock: &Clock) -> Option<Box<Marks>> {
         if self.limits.words == 0 { None } else { self.take_pair(clock) }
@@ -81,18 +102,25 @@ impl Markers {
 
     #[cold]
     fn take_pair(&self, clock: &Clock) -> Option<Box<Marks>> {
-        let mut free = self.free.lock();
         let completed = clock.completed();
-        let is_unused = |pair: &Pair| pair.used_by.is_none_or(|at| completed.serial(at.queue) >= at.serial);
-        // The first, unless a queue is far behind.
-        let first = free.iter().position(is_unused)?;
-        let pair = free.remove(first)?;
+        let FreePairs { unused, used } = &mut *self.free.lock();
+        let pair = unused.pop_front().or_else(|| {
+            let mut queues = (0_u8..).map(QueueId).zip(used);
+            queues.find_map(|(queue, pairs)| {
+                let is_complete = pairs.front()?.0 <= completed.serial(queue);
+                if is_complete { pairs.pop_front().map(|(_, pair)| pair) } else { None }
+            })
+        })?;
         Some(Box::new(Marks { pair, scopes: Vec::new() }))
     }
 
     /// Takes back the marks of a recording, submitted as `used_by` or discarded.
     pub(crate) fn give_back(&self, marks: Marks, used_by: Option<QueueSerial>) {
-        self.free.lock().push_back(Pair { used_by, ..marks.pair });
+        let FreePairs { unused, used } = &mut *self.free.lock();
+        match used_by.and_then(|at| Some((used.get_mut(at.queue.index())?, at.serial))) {
+            Some((pairs, serial)) => pairs.push_back((serial, marks.pair)),
+            None => unused.push_back(marks.pair),
+        }
     }
 }
 
@@ -153,7 +181,7 @@ impl Marks {
 
     /// The progress of the GPU.
     pub(crate) fn progress<D: Device>(&self, device: &D) -> RecordingProgress {
-        let [begun, completed] = [0, 1].map(|word| device.marker(self.pair.index * 2 + word));
+        let [begun, completed] = words(device, self.pair.index);
         let has_begun = |scope: &MarkedScope| has_reached(begun, scope.begin);
         let is_complete = |scope: &MarkedScope| scope.end.is_some_and(|end| has_reached(completed, end));
         match self.scopes.split_first() {

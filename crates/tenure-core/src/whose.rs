@@ -20,7 +20,8 @@ use crate::time::Clock;
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum AddressUse {
-    /// The program has a handle of the object.
+    /// The program has a handle of the object, or the manager keeps the transient resource for later frames: several of those
+    /// have the same addresses.
     Live,
     /// The handle was dropped in this frame; views keep the object alive.
     Kept {
@@ -189,13 +190,19 @@ impl fmt::Display for AddressReport {
         if end.saturating_sub(*start) > 1 {
             write!(f, " to {end:#x}")?;
         }
-        for (index, owner) in owners.iter().enumerate() {
+        let is_there =
+            |owner: &AddressOwner| matches!(owner.state, AddressUse::Live | AddressUse::Kept { .. });
+        let (live, former) = owners.split_at(owners.partition_point(is_there));
+        let shown = live.iter().take(MAX_SHOWN).chain(former.iter().take(MAX_SHOWN));
+        for (index, owner) in shown.enumerate() {
             f.write_str(if index == 0 { ": " } else { "; " })?;
             match start.checked_sub(owner.addresses.start) {
                 Some(offset) => write!(f, "byte {offset} of {owner}")?,
                 None => write!(f, "{owner}")?,
             }
         }
+        write_left(f, live.len(), "live objects")?;
+        write_left(f, former.len(), "former objects")?;
         if let Some(below) = below {
             let beyond = start.saturating_sub(below.addresses.end);
             f.write_str(if owners.is_empty() { ": " } else { "; " })?;
@@ -213,6 +220,17 @@ struct Submissions(u64);
 impl fmt::Display for Submissions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} submission{}", self.0, if self.0 == 1 { "" } else { "s" })
+    }
+}
+
+/// The most entries of a list in a text: the text of a loss is in each later error.
+const MAX_SHOWN: usize = 8;
+
+/// Writes the number of entries beyond [`MAX_SHOWN`], if there are any.
+fn write_left(f: &mut fmt::Formatter<'_>, count: usize, what: &str) -> fmt::Result {
+    match count.saturating_sub(MAX_SHOWN) {
+        0 => Ok(()),
+        left => write!(f, "; and {left} more {what}"),
     }
 }
 
@@ -337,8 +355,8 @@ impl LossReport {
         (registry, recordings): (&Registry, &SubmittedRecordings),
     ) -> Self {
         let report = |fault: DeviceFault| {
-            let addresses = fault.addresses.clone();
-            let whose = (!addresses.is_empty()).then(|| AddressReport::collect(registry, addresses));
+            let whose =
+                fault.has_address().then(|| AddressReport::collect(registry, fault.addresses.clone()));
             FaultReport { fault, whose }
         };
         let (completed, submitted) = (clock.completed(), clock.submitted());
@@ -370,9 +388,11 @@ impl LossReport {
 impl fmt::Display for LossReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.reason)?;
-        self.faults.iter().try_for_each(|fault| write!(f, "; {fault}"))?;
-        self.running().try_for_each(|(queue, recording, progress)| {
+        self.faults.iter().take(MAX_SHOWN).try_for_each(|fault| write!(f, "; {fault}"))?;
+        write_left(f, self.faults.len(), "faults")?;
+        self.running().take(MAX_SHOWN).try_for_each(|(queue, recording, progress)| {
             write!(f, "; recording '{}' on queue {queue}: {progress}", recording.name)
-        })
+        })?;
+        write_left(f, self.running().count(), "recordings")
     }
 }

@@ -40,7 +40,8 @@ impl fmt::Display for FaultAccess {
 pub struct DeviceFault {
     /// The access.
     pub access: FaultAccess,
-    /// The GPU addresses that contain the address of the access, as exactly as the driver knows it; empty without one.
+    /// The GPU addresses that contain the address of the access, as exactly as the driver knows it; `0..0` without one. The
+    /// highest address is the end of a range: `u64::MAX..u64::MAX`.
     pub addresses: Range<u64>,
     /// The driver's words; empty if it has none.
     pub description: String,
@@ -51,17 +52,23 @@ impl DeviceFault {
     pub fn new(access: FaultAccess, addresses: Range<u64>, description: impl Into<String>) -> Self {
         Self { access, addresses, description: description.into() }
     }
+
+    /// Whether the driver knows the address.
+    #[must_use]
+    pub const fn has_address(&self) -> bool {
+        self.addresses.end > 0
+    }
 }
 
 impl fmt::Display for DeviceFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { access, addresses, description } = self;
+        let Self { access, description, .. } = self;
         f.write_str("the GPU reports ")?;
-        match (access, addresses.is_empty()) {
-            (FaultAccess::Instruction, false) => f.write_str("a fault of the instruction")?,
-            (_, false) => write!(f, "an invalid {access}")?,
-            (_, true) if description.is_empty() => write!(f, "a fault without an address ({access})")?,
-            (_, true) => return f.write_str(description),
+        match (access, self.has_address()) {
+            (FaultAccess::Instruction, true) => f.write_str("a fault of the instruction")?,
+            (_, true) => write!(f, "an invalid {access}")?,
+            (_, false) if description.is_empty() => write!(f, "a fault without an address ({access})")?,
+            (_, false) => return f.write_str(description),
         }
         if description.is_empty() { Ok(()) } else { write!(f, " ({description})") }
     }

@@ -148,6 +148,10 @@ bitflags! {
         /// Markers also in render passes (`VK_AMD_buffer_marker`), with [`DeviceConfig::markers`](crate::DeviceConfig::markers).
         /// Otherwise only recordings and passes of graphs have markers.
         const BUFFER_MARKERS = 1 << 29;
+        /// The vendor's data about the loss of the device, as a file (`deviceFaultVendorBinary` of `VK_EXT_device_fault`), with
+        /// [`DEVICE_FAULT`](Self::DEVICE_FAULT) and [`DeviceConfig::fault_folder`](crate::DeviceConfig::fault_folder).
+        /// Otherwise the driver is not asked for it.
+        const DEVICE_FAULT_DATA = 1 << 30;
     }
 }
 
@@ -160,10 +164,10 @@ impl OptionalFeatures {
     /// tracing needs acceleration structures, changing priorities need allocation priorities, mutable descriptors
     /// need descriptor indexing, descriptor buffers need descriptor indexing, addresses and synchronization2,
     /// DMA-BUFs and foreign queue families need memory of file descriptors, shared semaphores need timeline
-    /// semaphores, and waits for presentations need their numbers.
+    /// semaphores, waits for presentations need their numbers, and the vendor's data needs faults.
     pub(crate) fn without_unmet(self) -> Self {
         // Ordered: required features come before the features that need them.
-        const NEEDED: [(OptionalFeatures, OptionalFeatures); 8] = [
+        const NEEDED: [(OptionalFeatures, OptionalFeatures); 9] = [
             (
                 OptionalFeatures::BUFFER_DEVICE_ADDRESS,
                 OptionalFeatures::ACCELERATION_STRUCTURES.union(OptionalFeatures::DESCRIPTOR_BUFFERS),
@@ -184,6 +188,7 @@ impl OptionalFeatures {
             ),
             (OptionalFeatures::TIMELINE_SEMAPHORES, OptionalFeatures::EXTERNAL_SEMAPHORE_FD),
             (OptionalFeatures::PRESENT_ID, OptionalFeatures::PRESENT_WAIT),
+            (OptionalFeatures::DEVICE_FAULT, OptionalFeatures::DEVICE_FAULT_DATA),
         ];
         let without = |found: Self, (needed, by)| if found.contains(needed) { found } else { found - by };
         NEEDED.into_iter().fold(self, without)

@@ -9,7 +9,21 @@
 
 enum { BYTES = 1024 };
 
-static void refusals(ID3D12Device* own, ID3D12CommandQueue* compute) {
+static ID3D12CommandQueue* create_queue(ID3D12Device* device, D3D12_COMMAND_LIST_TYPE type) {
+    D3D12_COMMAND_QUEUE_DESC desc = {0};
+    desc.Type = type;
+    void* queue = NULL;
+    CHECK(SUCCEEDED(ID3D12Device_CreateCommandQueue(device, &desc, &IID_ID3D12CommandQueue, &queue)));
+    return queue;
+}
+
+static ULONG references(ID3D12CommandQueue* queue) {
+    ID3D12CommandQueue_AddRef(queue);
+    return ID3D12CommandQueue_Release(queue);
+}
+
+static void refusals(ID3D12Device* own, ID3D12CommandQueue* direct, ID3D12CommandQueue* compute) {
+    const ULONG before = references(direct);
     tn_D3d12DeviceDesc desc = DESC(tn_D3d12DeviceDesc);
     tn_Device* device = NULL;
     FAILS(tn_device_from_d3d12(NULL, &device), TN_ERROR_POINTER, "tn_D3d12DeviceDesc");
@@ -22,17 +36,51 @@ static void refusals(ID3D12Device* own, ID3D12CommandQueue* compute) {
     FAILS(tn_device_from_d3d12(&desc, &device), TN_ERROR_POINTER, "a queue is null");
     queue = compute;
     FAILS(tn_device_from_d3d12(&desc, &device), TN_ERROR_CREATE_DEVICE, "direct");
+    ID3D12CommandQueue* copy = create_queue(own, D3D12_COMMAND_LIST_TYPE_COPY);
+    queue = copy;
+    FAILS(tn_device_from_d3d12(&desc, &device), TN_ERROR_CREATE_DEVICE, "direct");
+    ID3D12CommandQueue_Release(copy);
+    ID3D12CommandQueue* many[1000];
+    for (int at = 0; at < 1000; ++at) many[at] = direct;
+    desc.queues = many;
+    desc.queue_count = 2;
+    FAILS(tn_device_from_d3d12(&desc, &device), TN_ERROR_CREATE_DEVICE, "each queue is there once");
+    desc.queue_count = 1000;
+    FAILS(tn_device_from_d3d12(&desc, &device), TN_ERROR_CREATE_DEVICE, "1 to 8 queues");
+    many[999] = NULL;
+    FAILS(tn_device_from_d3d12(&desc, &device), TN_ERROR_POINTER, "a queue is null");
+    desc.queue_count = (size_t)-1;
+    FAILS(tn_device_from_d3d12(&desc, &device), TN_ERROR_POINTER, "fit into no memory");
+    desc.queue_count = 0;
+    FAILS(tn_device_from_d3d12(&desc, &device), TN_ERROR_CREATE_DEVICE, "1 to 8 queues");
+    desc.queue_count = 1;
+    desc.queues = NULL;
+    FAILS(tn_device_from_d3d12(&desc, &device), TN_ERROR_POINTER, "queues");
+    /* Pointers to interfaces of another kind. */
+    queue = (ID3D12CommandQueue*)own;
+    desc.queues = &queue;
+    FAILS(tn_device_from_d3d12(&desc, &device), TN_ERROR_POINTER, "a queue is no ID3D12CommandQueue");
+    queue = direct;
+    desc.device = (ID3D12Device*)direct;
+    FAILS(tn_device_from_d3d12(&desc, &device), TN_ERROR_POINTER, "device is no ID3D12Device");
+    desc.device = own;
+    struct {
+        tn_D3d12DeviceDesc desc;
+        uint64_t later;
+    } longer = {desc, 7};
+    longer.desc.struct_size = sizeof longer;
+    FAILS(tn_device_from_d3d12(&longer.desc, &device), TN_ERROR_STRUCT_SIZE, "tn_D3d12DeviceDesc");
+    desc.next = (const tn_Chain*)&desc;
+    FAILS(tn_device_from_d3d12(&desc, &device), TN_ERROR_CHAIN, "no structure");
+    desc.next = NULL;
+    desc.flags = 1;
+    FAILS(tn_device_from_d3d12(&desc, &device), TN_ERROR_ENUM, "0x1");
+    desc.flags = 0;
+    FAILS(tn_device_from_d3d12(&desc, NULL), TN_ERROR_POINTER, "null");
     desc.struct_size = 0;
     FAILS(tn_device_from_d3d12(&desc, &device), TN_ERROR_STRUCT_SIZE, "tn_D3d12DeviceDesc");
     CHECK(device == NULL);
-}
-
-static ID3D12CommandQueue* create_queue(ID3D12Device* device, D3D12_COMMAND_LIST_TYPE type) {
-    D3D12_COMMAND_QUEUE_DESC desc = {0};
-    desc.Type = type;
-    void* queue = NULL;
-    CHECK(SUCCEEDED(ID3D12Device_CreateCommandQueue(device, &desc, &IID_ID3D12CommandQueue, &queue)));
-    return queue;
+    CHECK(references(direct) == before);
 }
 
 /* tenure's resources and barriers, the program's command. */
@@ -113,6 +161,57 @@ static void textures(tn_Gpu* gpu) {
     CHECK(tn_release(target) == TN_OK);
 }
 
+static tn_Gpu* callbacks_of;
+static ID3D12CommandQueue* first_queue;
+
+static void destroy(void* user, void* object) {
+    (void)object;
+    FAILS(tn_gpu_reclaim(callbacks_of), TN_ERROR_CALLBACK, "tn_DestroyFn");
+    FAILS(tn_release(callbacks_of), TN_ERROR_CALLBACK, "tn_Gpu must not");
+    CHECK(tn_release(user) == TN_OK);
+}
+
+static tn_Status submit(void* user, tn_Native queue) {
+    CHECK((ID3D12CommandQueue*)queue == first_queue);
+    FAILS(tn_gpu_submit_external(callbacks_of, TN_QUEUE_GRAPHICS, NULL, submit, NULL, NULL), TN_ERROR_CALLBACK,
+          "tn_SubmitFn");
+    CHECK(tn_release(user) == TN_OK);
+    return TN_OK;
+}
+
+/* Callbacks may release handles, and nothing else. */
+static void callbacks(tn_Gpu* gpu) {
+    callbacks_of = gpu;
+    tn_BufferDesc desc = DESC(tn_BufferDesc);
+    desc.size = BYTES;
+    desc.usage = TN_USAGE_VERTEX;
+    tn_Buffer* held[2] = {NULL, NULL};
+    for (int at = 0; at < 2; ++at) CHECK(tn_buffer_create(gpu, &desc, &held[at]) == TN_OK);
+    tn_SyncPoint done;
+    CHECK(tn_gpu_submit_external(gpu, TN_QUEUE_GRAPHICS, NULL, submit, held[0], &done) == TN_OK);
+    CHECK(tn_gpu_release_after(gpu, &done, destroy, held[1], NULL) == TN_OK);
+    CHECK(tn_gpu_wait(gpu, &done, TN_FOREVER) == TN_OK);
+    CHECK(tn_gpu_reclaim(gpu) == TN_OK);
+}
+
+/* Two devices of tenure on one of the program, each with a manager, and all released in the wrong order. */
+static void twice(const tn_D3d12DeviceDesc* desc) {
+    tn_Device* devices[2] = {NULL, NULL};
+    tn_Gpu *gpus[2] = {NULL, NULL}, *another = NULL;
+    for (int at = 0; at < 2; ++at) {
+        CHECK(tn_device_from_d3d12(desc, &devices[at]) == TN_OK);
+        CHECK(tn_gpu_create(devices[at], NULL, &gpus[at]) == TN_OK);
+        FAILS(tn_gpu_create(devices[at], NULL, &another), TN_ERROR_DEVICE_IN_USE, "already has");
+        CHECK(tn_release(devices[at]) == TN_OK);
+    }
+    for (int round = 0; round < 4; ++round) buffers(gpus[round % 2]);
+    for (int at = 0; at < 2; ++at) callbacks(gpus[at]);
+    CHECK(tn_release(gpus[1]) == TN_OK);
+    buffers(gpus[0]);
+    CHECK(tn_gpu_shutdown(gpus[0], NULL, NULL) == TN_OK);
+    CHECK(tn_release(gpus[0]) == TN_OK);
+}
+
 int main(void) {
     CHECK(tn_abi_version() == TN_ABI_VERSION && tn_has_backend(TN_BACKEND_D3D12));
     void* created = NULL;
@@ -120,7 +219,8 @@ int main(void) {
     ID3D12Device* own = created;
     ID3D12CommandQueue* queues[] = {create_queue(own, D3D12_COMMAND_LIST_TYPE_DIRECT),
                                     create_queue(own, D3D12_COMMAND_LIST_TYPE_COMPUTE)};
-    refusals(own, queues[1]);
+    first_queue = queues[0];
+    refusals(own, queues[0], queues[1]);
     tn_D3d12DeviceDesc desc = DESC(tn_D3d12DeviceDesc);
     desc.device = own;
     desc.queues = queues;
@@ -137,7 +237,9 @@ int main(void) {
     CHECK(tn_gpu_shutdown(gpu, NULL, NULL) == TN_OK);
     CHECK(tn_release(gpu) == TN_OK);
     CHECK(tn_release(device) == TN_OK);
-    for (int at = 0; at < 2; ++at) ID3D12CommandQueue_Release(queues[at]);
+    twice(&desc);
+    /* No references are left. */
+    for (int at = 0; at < 2; ++at) CHECK(ID3D12CommandQueue_Release(queues[at]) == 0);
     ID3D12Device_Release(own);
     return 0;
 }

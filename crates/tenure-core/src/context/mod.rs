@@ -176,7 +176,7 @@ impl<D: Device> Context<D> {
             held_objects: HeldObjectsPool::default(),
             registry: Registry::new(config.released_history),
             submitted: SubmittedRecordings::default(),
-            markers: Markers::new(device.properties().markers),
+            markers: Markers::new(&device),
             loss: OnceLock::new(),
             is_loss_begun: AtomicBool::new(false),
             recorder: RecorderSlot::default(),

@@ -106,7 +106,7 @@ impl<D: Device> DescriptorService<D> {
     pub(crate) fn owner(&self, kind: DescriptorKind, index: u32) -> DescriptorOwner {
         match self.store().visible.get(kind) {
             Some(heap) => heap.owner(index),
-            None if self.store().visible.has(kind) => DescriptorOwner::Free,
+            None if index < self.store().visible.count(kind) => DescriptorOwner::Free,
             None => DescriptorOwner::OutOfRange,
         }
     }

@@ -176,7 +176,12 @@ impl<D: Device> VisibleHeaps<D> {
 
     /// Whether the device and the configuration have such a heap.
     pub(crate) fn has(&self, kind: DescriptorKind) -> bool {
-        self.parts.get(kind as usize).is_some_and(|parts| parts.total() > 0)
+        self.count(kind) > 0
+    }
+
+    /// The descriptors of such a heap, once it is created.
+    pub(crate) fn count(&self, kind: DescriptorKind) -> u32 {
+        self.parts.get(kind as usize).map_or(0, |parts| parts.total())
     }
 
     #[cold]

@@ -152,6 +152,7 @@ fn owners_are_known() {
     for poison_descriptors in [true, false] {
         let gpu = gpu(&device, small().descriptors(small().descriptors.poison(poison_descriptors)));
         assert_eq!(gpu.descriptor_owner(RESOURCE, 0), DescriptorOwner::Free, "there is no heap yet");
+        assert_eq!(gpu.descriptor_owner(RESOURCE, 80), DescriptorOwner::OutOfRange, "nor will it have it");
         let view = view(&gpu, "view", 3);
         let three = [(&view).into(), (&view).into(), (&view).into()];
         let table = gpu.create_descriptor_table(&DescriptorTableDesc::new(&three).name("three")).unwrap();

@@ -52,6 +52,21 @@ fn an_access_beyond_an_end_names_the_object_below() {
     assert!(gpu.whose_range(end..end).owners.is_empty());
 }
 
+/// The text of a report has a limit, because that of a loss is in each later error; it has live and former objects.
+#[test]
+fn texts_name_the_first_objects_of_many() {
+    let device = device(PROFILE, Lag::Submissions(0));
+    let gpu = gpu(&device);
+    let mut all: Vec<_> = (0..1000).map(|_| mesh(&gpu, "rock", 256)).collect();
+    let first = all[0].gpu_address().unwrap();
+    all.drain(500..).for_each(drop);
+    let report = gpu.whose_range(first..u64::MAX);
+    assert_eq!(report.owners.len(), 1000);
+    let text = report.to_string();
+    assert_eq!((text.matches("buffer 'rock'").count(), text.matches("released in frame 0").count()), (16, 8));
+    assert!(text.ends_with("; and 492 more live objects; and 492 more former objects"), "{text}");
+}
+
 /// The frame and the submissions of a drop tell which work may still use the bytes.
 #[test]
 fn released_objects_are_found_beside_those_that_have_their_bytes_now() {
@@ -371,4 +386,28 @@ fn only_the_first_scopes_of_a_recording_are_marked() {
     gpu.reclaim().unwrap_err();
     let progress = gpu.loss().unwrap().unfinished[0].recordings[0].progress.clone();
     assert_eq!(progress, Some(RecordingProgress::Running { scopes: Vec::new() }));
+}
+
+/// The words keep the numbers of an earlier manager of the device.
+#[test]
+fn markers_of_an_earlier_manager_are_not_taken_for_progress() {
+    let device = Device::with_config(DeviceConfig::new(PROFILE).lag(Lag::Manual).markers(true));
+    let record = |gpu: &Gpu<Device>| {
+        let mut recording = gpu.record(Queue::Graphics, "pass").unwrap();
+        recording.gpu_time("scope", |_| Ok::<_, Error>(())).unwrap();
+        recording.submit().unwrap();
+    };
+    for _ in 0..3 {
+        let gpu = gpu(&device);
+        (0..5).for_each(|_| record(&gpu));
+        assert!(device.run_until_idle());
+        assert!(gpu.shutdown().is_clean());
+    }
+    let gpu = gpu(&device);
+    (0..5).for_each(|_| record(&gpu));
+    device.faults().remove("hung");
+    gpu.reclaim().unwrap_err();
+    let recordings = &gpu.loss().unwrap().unfinished[0].recordings;
+    let progress: Vec<_> = recordings.iter().filter_map(|recording| recording.progress.clone()).collect();
+    assert_eq!(progress, vec![RecordingProgress::NotBegun; 5]);
 }

@@ -79,11 +79,11 @@ pub struct Device {
 }
 
 impl Device {
-    /// Wraps a device of the program's own. `queues` are the queues for tenure's submissions, a direct one first;
+    /// Wraps a device of the program's own. `queues` are the queues for tenure's submissions, each once, a direct one first;
     /// the program may submit to them, too. Each gets a fence that counts tenure's submissions.
     ///
     /// # Errors
-    /// [`DeviceError::InvalidCall`] if a queue is another device's or for video, the first is not direct, or
+    /// [`DeviceError::InvalidCall`] if a queue is another device's, for video, or there twice, the first is not direct, or
     /// there are none or more than [`MAX_QUEUES`]; and the driver's errors.
     ///
     /// ```no_run
@@ -262,6 +262,10 @@ fn wrap_queues(device: &ID3D12Device, queues: &[ID3D12CommandQueue]) -> Result<V
             queues.len() as u64,
             MAX_QUEUES as u64,
         ));
+    }
+    let is_twice = |(index, queue)| queues.iter().take(index).any(|known| is_same(known, queue));
+    if queues.iter().enumerate().any(is_twice) {
+        return Err(DeviceError::broken_rule("each queue is there once"));
     }
     let wrapped = queues.iter().map(|queue| wrap_queue(device, queue)).collect::<Result<Vec<_>, _>>()?;
     match wrapped.first() {

@@ -64,6 +64,7 @@ fn queues_that_do_not_fit_are_refused() {
     refused(new(&[]), "there are 1 to 8 queues");
     let direct = own_queue(&own, D3D12_COMMAND_LIST_TYPE_DIRECT);
     refused(new(&vec![direct.clone(); 9]), "there are 1 to 8 queues");
+    refused(new(&vec![direct.clone(); 2]), "each queue is there once");
     let copy = own_queue(&own, D3D12_COMMAND_LIST_TYPE_COPY);
     refused(new(&[copy]), "the first queue is a direct one");
     match distinct_from(&own) {

@@ -1,6 +1,7 @@
 //! How a device is set up.
 
 use std::ffi::CString;
+use std::path::PathBuf;
 
 use ash::vk;
 
@@ -83,6 +84,9 @@ pub struct DeviceConfig {
     /// Recordings and their scopes write markers, so that [`Gpu::loss`](tenure_core::Gpu::loss) tells where the GPU was. They cost
     /// time on the GPU. *Default*: off.
     pub markers: bool,
+    /// The folder for the vendor's data about the loss of the device, which is created when there is some: see
+    /// [`OptionalFeatures::DEVICE_FAULT_DATA`]. *Default*: `None`, for no data.
+    pub fault_folder: Option<PathBuf>,
     /// The driver whose faults are worked around, instead of the device's own: see [`drivers`](crate::drivers).
     pub assumed_driver: Option<vk::DriverId>,
 }
@@ -118,6 +122,7 @@ impl Default for DeviceConfig {
             presentation: false,
             descriptor_buffers: false,
             markers: false,
+            fault_folder: None,
             assumed_driver: None,
         }
     }
@@ -180,11 +185,19 @@ impl DeviceConfig {
         Self { descriptor_buffers, ..self }
     }
 
+    /// Keeps the vendor's data about the loss of the device as a file in this folder. Drivers that have it collect it at a cost of
+    /// time and memory; tools of the vendor read it. A fault of [`Gpu::loss`](tenure_core::Gpu::loss) names the file.
+    #[must_use]
+    pub fn fault_folder(self, folder: impl Into<PathBuf>) -> Self {
+        Self { fault_folder: Some(folder.into()), ..self }
+    }
+
     /// The allowed optional features.
     pub(crate) fn usable(&self) -> OptionalFeatures {
         let mut unused = OptionalFeatures::empty();
         unused.set(OptionalFeatures::DESCRIPTOR_BUFFERS, !self.descriptor_buffers);
         unused.set(OptionalFeatures::BUFFER_MARKERS, !self.markers);
+        unused.set(OptionalFeatures::DEVICE_FAULT_DATA, self.fault_folder.is_none());
         self.optional.difference(unused)
     }
 

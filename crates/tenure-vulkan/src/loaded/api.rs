@@ -2,6 +2,7 @@
 
 use core::ffi::CStr;
 use std::ffi::CString;
+use std::path::PathBuf;
 
 use ash::vk;
 
@@ -175,6 +176,8 @@ pub(crate) struct Api {
     pub(crate) faults: Option<FaultCalls>,
     pub(crate) markers: Option<MarkerCalls>,
     pub(crate) present_wait: Option<PresentWaitCalls>,
+    /// The folder for the vendor's data, if the device has that feature.
+    pub(crate) fault_folder: Option<PathBuf>,
 }
 
 /// The parts of an [`Api`] without the functions.
@@ -196,6 +199,8 @@ pub(crate) struct Handles {
     pub(crate) assumed_driver: Option<vk::DriverId>,
     /// Whether lists write markers.
     pub(crate) has_markers: bool,
+    /// The folder for the vendor's data about a loss.
+    pub(crate) fault_folder: Option<PathBuf>,
 }
 
 impl Api {
@@ -229,6 +234,9 @@ impl Api {
             faults: FaultCalls::find(&handles)?,
             markers: MarkerCalls::find(&handles)?,
             present_wait: PresentWaitCalls::find(&handles)?,
+            fault_folder: handles
+                .fault_folder
+                .filter(|_| enabled.contains(OptionalFeatures::DEVICE_FAULT_DATA)),
             entry: handles.entry,
             instance: handles.instance,
             physical: handles.physical,

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use ash::vk;
-use tenure_core::device::{CallRule, DeviceError, MemoryFlags, MemoryTypeId};
+use tenure_core::device::{CallRule, DeviceError, DeviceFault, MemoryFlags, MemoryTypeId};
 use tenure_core::emit;
 
 pub(crate) use self::api::{Api, Handles, HostImageCalls};
@@ -53,6 +53,8 @@ pub(crate) struct Loaded {
     /// The families of all queues that use buffers of tenure's, each once: they share all buffers.
     pub(crate) families: Vec<u32>,
     lost: OnceLock<String>,
+    /// The faults that caused the loss, once they were asked for.
+    faults: OnceLock<Vec<DeviceFault>>,
     /// The GPU did not finish in time: no object is destroyed.
     is_abandoned: AtomicBool,
     markers: Option<Markers>,
@@ -69,12 +71,12 @@ impl Loaded {
     ) -> Self {
         families.sort_unstable();
         families.dedup();
-        let (lost, is_abandoned) = (OnceLock::new(), AtomicBool::new(false));
+        let (lost, faults, is_abandoned) = (OnceLock::new(), OnceLock::new(), AtomicBool::new(false));
         let markers = has_markers.then(|| Markers::create(&api, &tables, &families)).flatten();
         if markers.is_some() {
             tables.properties.markers = Markers::limits(&api);
         }
-        Self { api, tables, families, lost, is_abandoned, markers, owner }
+        Self { api, tables, families, lost, faults, is_abandoned, markers, owner }
     }
 
     /// `Err` once the device is lost.

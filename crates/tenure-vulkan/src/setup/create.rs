@@ -90,6 +90,7 @@ pub(crate) unsafe fn create(
         other_families: own_queues.iter().map(|own| own.family).collect(),
         assumed_driver: options.assumed_driver,
         has_markers: options.markers,
+        fault_folder: options.fault_folder.clone(),
     };
     let device = handles.device.clone();
     assemble(handles, queues, own_queues, Owner::Tenure(Arc::clone(instance))).inspect_err(|_| {

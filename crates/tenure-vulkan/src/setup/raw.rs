@@ -178,6 +178,7 @@ pub(crate) unsafe fn wrap(raw: Raw, options: &DeviceConfig) -> Result<Device, Cr
         other_families: raw.other_families,
         assumed_driver: options.assumed_driver,
         has_markers: options.markers,
+        fault_folder: options.fault_folder.clone(),
     };
     assemble(handles, queues, Vec::new(), Owner::Caller)
 }

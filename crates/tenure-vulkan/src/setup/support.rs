@@ -13,7 +13,7 @@ use crate::instance::KHR_SWAPCHAIN_MAINTENANCE1;
 use crate::queue::Family;
 
 /// An optional feature: the version that includes it, and the extension that offers it before.
-const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 26] = [
+const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 27] = [
     (OptionalFeatures::TIMELINE_SEMAPHORES, Some(ApiVersion::V1_2), ash::khr::timeline_semaphore::NAME),
     (OptionalFeatures::SYNCHRONIZATION2, Some(ApiVersion::V1_3), ash::khr::synchronization2::NAME),
     (OptionalFeatures::BUFFER_DEVICE_ADDRESS, Some(ApiVersion::V1_2), ash::khr::buffer_device_address::NAME),
@@ -37,6 +37,7 @@ const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 26] = [
     (OptionalFeatures::HOST_IMAGE_COPY, None, ash::ext::host_image_copy::NAME),
     (OptionalFeatures::QUEUE_FAMILY_FOREIGN, None, ash::ext::queue_family_foreign::NAME),
     (OptionalFeatures::DEVICE_FAULT, None, ash::ext::device_fault::NAME),
+    (OptionalFeatures::DEVICE_FAULT_DATA, None, ash::ext::device_fault::NAME),
     (OptionalFeatures::BUFFER_MARKERS, None, ash::amd::buffer_marker::NAME),
     (OptionalFeatures::PRESENT_ID, None, ash::khr::present_id::NAME),
     (OptionalFeatures::PRESENT_WAIT, None, ash::khr::present_wait::NAME),
@@ -72,9 +73,9 @@ pub(crate) struct Support {
 
 pub(super) type PortabilityFeatures = vk::PhysicalDevicePortabilitySubsetFeaturesKHR<'static>;
 
-/// A structure for each feature: its field, its type, the switch in it.
+/// A structure for each feature: its field, its type, the switch in it, and those of features that need the first.
 macro_rules! chained {
-    ($($field:ident: $structure:ident, $switch:ident = $feature:ident;)*) => {
+    ($($field:ident: $structure:ident, $switch:ident = $feature:ident $(, $more:ident = $also:ident)*;)*) => {
         /// The structures for querying and enabling features.
         #[derive(Default)]
         pub(crate) struct FeatureChain {
@@ -86,14 +87,24 @@ macro_rules! chained {
 
         impl FeatureChain {
             fn set(&mut self, wanted: OptionalFeatures) {
-                $(self.$field.$switch = vk::Bool32::from(wanted.contains(OptionalFeatures::$feature));)*
+                let on = |feature| vk::Bool32::from(wanted.contains(feature));
+                $(
+                    self.$field.$switch = on(OptionalFeatures::$feature);
+                    $(self.$field.$more = on(OptionalFeatures::$also);)*
+                )*
             }
 
             /// The features of `asked` whose switch is on, or that have no switch.
             pub(super) fn granted(&self, mut asked: OptionalFeatures) -> OptionalFeatures {
-                $(if self.$field.$switch == vk::FALSE {
-                    asked.remove(OptionalFeatures::$feature);
-                })*
+                let mut grant = |switch, feature| {
+                    if switch == vk::FALSE {
+                        asked.remove(feature);
+                    }
+                };
+                $(
+                    grant(self.$field.$switch, OptionalFeatures::$feature);
+                    $(grant(self.$field.$more, OptionalFeatures::$also);)*
+                )*
                 if !is_enough(&self.indexing) {
                     asked.remove(OptionalFeatures::DESCRIPTOR_INDEXING);
                 }
@@ -136,7 +147,8 @@ chained! {
     mutable: PhysicalDeviceMutableDescriptorTypeFeaturesEXT, mutable_descriptor_type = MUTABLE_DESCRIPTORS;
     swapchain: PhysicalDeviceSwapchainMaintenance1FeaturesEXT, swapchain_maintenance1 = SWAPCHAIN_MAINTENANCE1;
     host_copies: PhysicalDeviceHostImageCopyFeaturesEXT, host_image_copy = HOST_IMAGE_COPY;
-    faults: PhysicalDeviceFaultFeaturesEXT, device_fault = DEVICE_FAULT;
+    faults: PhysicalDeviceFaultFeaturesEXT, device_fault = DEVICE_FAULT,
+        device_fault_vendor_binary = DEVICE_FAULT_DATA;
     present_id: PhysicalDevicePresentIdFeaturesKHR, present_id = PRESENT_ID;
     present_wait: PhysicalDevicePresentWaitFeaturesKHR, present_wait = PRESENT_WAIT;
 }

@@ -28,7 +28,8 @@ fn with_device(engine: &Engine, info: vk::DeviceCreateInfo<'_>, run: impl FnOnce
             &info,
             ApiVersion::V1_2,
             vec![RawQueue { queue: device.get_device_queue(family, 0), family, kind: None }],
-        );
+        )
+        .unwrap();
         run(Device::from_raw(raw, &DeviceConfig::default()).unwrap());
         device.destroy_device(None);
     }

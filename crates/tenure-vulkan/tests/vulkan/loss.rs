@@ -4,15 +4,15 @@ use crate::harness::PERMIT;
 use std::time::{Duration, Instant};
 
 use conformance::Harness as _;
-use tenure_core::DeviceError;
 use tenure_core::device::{
-    HeapCategory, HeapDesc, MemoryFlags, MemoryTypeId, ObjectRef, Priority, prelude::*,
+    FaultAccess, HeapCategory, HeapDesc, MemoryFlags, MemoryTypeId, ObjectRef, Priority, prelude::*,
 };
-use tenure_vulkan::ash::vk;
+use tenure_core::{BufferDesc, Config, DeviceError, Gpu, LossReport, Queue, Usage};
+use tenure_vulkan::ash::{self, vk};
 use tenure_vulkan::{Device, DeviceConfig, OptionalFeatures};
 
 use crate::basics::{COPIES, GRAPHICS, LONG, at, buffer, heap, mapped, memory_type};
-use crate::disguise::Costume;
+use crate::disguise::{Costume, faults};
 use crate::harness::Vulkan;
 
 fn is_lost<T: std::fmt::Debug>(answer: Result<T, DeviceError>) {
@@ -134,4 +134,45 @@ fn waits_return_the_loss() {
         drop(device);
         vulkan.close();
     }
+}
+
+/// The report of the loss of a device whose driver reports a fault at byte 16 of a buffer, and has data.
+fn loss(options: DeviceConfig) -> LossReport {
+    let vulkan = Vulkan::wearing(Costume::plain(), options, |raw| {
+        raw.extensions.push(ash::ext::device_fault::NAME.to_owned());
+        raw.enabled |= OptionalFeatures::DEVICE_FAULT | OptionalFeatures::DEVICE_FAULT_DATA;
+    });
+    let gpu = Gpu::new(vulkan.device(), Config::default()).unwrap();
+    let rock = gpu.create_buffer(&BufferDesc::new(256, Usage::VERTEX).name("rock")).unwrap();
+    vulkan.disguise().fault_at(rock.gpu_address().unwrap() + 16);
+    vulkan.disguise().fail("vkQueueSubmit2", LOST);
+    gpu.record(Queue::Graphics, "main").unwrap().submit().unwrap_err();
+    let loss = gpu.loss().unwrap();
+    drop((rock, gpu));
+    vulkan.close();
+    loss
+}
+
+/// The vendor's data becomes a file where the options have a folder for it.
+#[test]
+fn the_report_has_the_fault_and_the_file_of_the_vendors_data() {
+    let of_rock = |loss: &LossReport| {
+        let fault = &loss.faults[0];
+        let owner = &fault.whose.as_ref().unwrap().owners[0];
+        assert_eq!((fault.fault.access, owner.name.as_str()), (FaultAccess::Read, "rock"));
+        assert_eq!(fault.fault.addresses.start, owner.addresses.start + 16);
+    };
+    let without = loss(DeviceConfig::default());
+    of_rock(&without);
+    assert_eq!(without.faults.len(), 1, "{without}");
+
+    let folder = std::env::temp_dir().join(format!("tenure-loss-{}", std::process::id()));
+    let with = loss(DeviceConfig::default().fault_folder(&folder));
+    of_rock(&with);
+    let files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [file] = files.as_slice() else { panic!("{files:?}") };
+    assert_eq!(std::fs::read(file).unwrap(), faults::DATA);
+    let words = format!("4 B of the vendor's data, in '{}'", file.display());
+    assert_eq!(with.faults[1].fault.description, words);
+    std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -89,10 +89,7 @@ impl Chain {
         let mut next: *const vk::BaseInStructure<'_> = features.p_next.cast::<vk::BaseInStructure<'_>>();
         let mut seen = 0;
         while !next.is_null() {
-            seen += 1;
-            if seen > LONGEST {
-                return refused("a chain ends", format!("{seen} structures"));
-            }
+            seen = counted(seen)?;
             // SAFETY: the caller promises that each structure in the chain is valid, and begins like this.
             let (kind, after) = unsafe { ((*next).s_type, (*next).p_next) };
             match known(kind) {
@@ -111,9 +108,12 @@ impl Chain {
 
     /// Copies the structures that a device was created with. Unknown structures are skipped.
     ///
+    /// # Errors
+    /// [`CreateError::InvalidFeatures`] for a chain without an end.
+    ///
     /// # Safety
     /// `info` and its chain are valid.
-    pub(super) unsafe fn of_device(info: &vk::DeviceCreateInfo<'_>) -> Self {
+    pub(super) unsafe fn of_device(info: &vk::DeviceCreateInfo<'_>) -> Result<Self, CreateError> {
         let mut chain = Self { links: Vec::new(), rest: ptr::null_mut() };
         // SAFETY: the caller promises that the pointer is valid or null.
         if let Some(features) = unsafe { info.p_enabled_features.as_ref() } {
@@ -122,14 +122,16 @@ impl Chain {
             chain.links.push(unsafe { Linked::copied(&HEAD, ptr::from_ref(&head).cast()) });
         }
         let mut next = info.p_next.cast::<vk::BaseInStructure<'_>>();
+        let mut seen = 0;
         while !next.is_null() {
+            seen = counted(seen)?;
             // SAFETY: the caller promises that each structure in the chain is valid, and begins like this.
             let (kind, after) = unsafe { ((*next).s_type, (*next).p_next) };
             // SAFETY: `s_type` identifies the structure.
             chain.links.extend(known(kind).map(|structure| unsafe { Linked::copied(structure, next) }));
             next = after;
         }
-        chain
+        Ok(chain)
     }
 
     /// Enables the features of this chain in another chain of known structures, also in the structures of whole
@@ -254,6 +256,14 @@ impl Chain {
             next = ptr::from_mut(&mut link.copy).cast();
         }
         next
+    }
+}
+
+/// Counts another structure of a chain; an error beyond [`LONGEST`].
+fn counted(seen: usize) -> Result<usize, CreateError> {
+    match seen + 1 {
+        count if count > LONGEST => refused("a chain ends", format!("{count} structures")),
+        count => Ok(count),
     }
 }
 

@@ -110,6 +110,10 @@ fn chains_that_vulkan_forbids_are_refused() {
     unsafe { (*at).p_next = at };
     features.p_next = at.cast();
     assert!(message(&features).contains("1025 structures"));
+    let info = vk::DeviceCreateInfo { p_next: at.cast(), ..Default::default() };
+    // SAFETY: all that it points to is alive.
+    let created = unsafe { Chain::of_device(&info) };
+    assert!(created.err().unwrap().to_string().contains("1025 structures"));
 }
 
 #[test]
@@ -147,7 +151,7 @@ fn features_of_a_created_device_are_read() {
         .push_next(&mut group)
         .push_next(&mut rays);
     // SAFETY: all that it points to is alive.
-    let device = unsafe { Chain::of_device(&info) };
+    let device = unsafe { Chain::of_device(&info) }.unwrap();
     let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default();
     let mut indexing = vk::PhysicalDeviceDescriptorIndexingFeatures::default();
     let mut sync = vk::PhysicalDeviceSynchronization2Features::default();

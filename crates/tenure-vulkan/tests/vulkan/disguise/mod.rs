@@ -8,6 +8,7 @@
 pub(crate) mod barriers;
 mod copies;
 mod descriptors;
+pub(crate) mod faults;
 pub(crate) mod markers;
 mod memory;
 pub(crate) mod paging;
@@ -53,6 +54,8 @@ struct Stage {
     presentations: Mutex<Vec<present::Presentation>>,
     /// Markers, in the order of their recording.
     markers: Mutex<Vec<markers::Marker>>,
+    /// The address of the fault that the driver reports.
+    fault: AtomicU64,
     lists: Mutex<HashMap<vk::CommandBuffer, queues::Recorded>>,
     releases: Mutex<Vec<barriers::Release>>,
     barriers: Mutex<Vec<barriers::Call>>,
@@ -137,6 +140,7 @@ impl Disguise {
             described: Mutex::default(),
             presentations: Mutex::default(),
             markers: Mutex::default(),
+            fault: AtomicU64::new(0),
             lists: Mutex::default(),
             releases: Mutex::default(),
             barriers: Mutex::default(),
@@ -362,6 +366,7 @@ fn device_hooks() -> Vec<Hook> {
         descriptors::hooks(),
         present::hooks(),
         markers::hooks(),
+        faults::hooks(),
     ]
     .into_iter()
     .flatten()
