@@ -68,6 +68,10 @@ typedef struct tn_Upload tn_Upload;
 typedef struct tn_Readback tn_Readback;
 typedef struct tn_Deferred tn_Deferred;
 typedef struct tn_Text tn_Text;
+typedef struct tn_Sampler tn_Sampler;
+typedef struct tn_SetLayout tn_SetLayout;
+typedef struct tn_DescriptorTable tn_DescriptorTable;
+typedef struct tn_DescriptorSet tn_DescriptorSet;
 
 /** The result of a function: 0 or more is success, a negative number an error, whose text is in tn_last_error. A failed
  * function changes nothing, and leaves null in the handle that it would have created, unless its documentation says otherwise.
@@ -181,9 +185,9 @@ typedef struct tn_Chain {
     const tn_Chain* next;
 } tn_Chain;
 
-/** An object of the graphics API: VkBuffer, VkImage, VkImageView, VkBufferView, VkCommandBuffer, VkQueue;
- * ID3D12Resource*, ID3D12GraphicsCommandList*, ID3D12CommandQueue*, a CPU descriptor handle; a number of the simulated
- * device.
+/** An object of the graphics API: VkBuffer, VkImage, VkImageView, VkBufferView, VkSampler, VkDescriptorSet,
+ * VkDescriptorSetLayout, VkCommandBuffer, VkQueue; ID3D12Resource*, ID3D12DescriptorHeap*,
+ * ID3D12GraphicsCommandList*, ID3D12CommandQueue*, a CPU descriptor handle; a number of the simulated device.
  */
 typedef uint64_t tn_Native;
 
@@ -290,14 +294,24 @@ typedef struct tn_DeviceProperties {
     uint32_t memory_heaps;
     /** Memory types. */
     uint32_t memory_types;
-    /** 0. */
-    uint32_t reserved;
+    /** The device has descriptor sets. */
+    tn_Bool has_sets;
     /** Alignment of constants, in bytes. */
     uint64_t constant_alignment;
     /** Alignment of the rows of copies between buffers and textures, in bytes. */
     uint64_t row_alignment;
     /** Alignment of the place of copies between buffers and textures, in bytes. */
     uint64_t copy_alignment;
+    /** Views in all tables and recordings together, at most; 0: the device has no tables. */
+    uint32_t visible_resources;
+    /** Samplers in all tables and recordings together, at most. */
+    uint32_t visible_samplers;
+    /** Different samplers at once, at most. */
+    uint32_t samplers;
+    /** The maximum anisotropy of a sampler; 1: none. */
+    uint32_t anisotropy;
+    /** Bytes of a view of constants, at most. */
+    uint64_t constant_size;
 } tn_DeviceProperties;
 
 /** A setting of a manager, by the name of its field, such as frames.in_flight; TN_REPORT_SETTINGS lists all. */
@@ -506,7 +520,11 @@ enum {
     /** Destination of a multisample resolve. Write state. */
     TN_STATE_RESOLVE_DST = 1 << 19,
     /** Image of a swap chain, between present and acquire. */
-    TN_STATE_PRESENT = 1 << 20
+    TN_STATE_PRESENT = 1 << 20,
+    /** Read by shaders of all kinds. */
+    TN_STATE_SHADER_READ = 0x7c,
+    /** Read by all shaders but pixel shaders. */
+    TN_STATE_NON_PIXEL_SHADER = 0x78
 };
 
 /** The access of CPU and GPU to the memory of a buffer. */
@@ -574,8 +592,8 @@ typedef struct tn_BufferDesc {
     tn_Allocation allocation;
     /** TN_PRIORITY_.... */
     tn_Priority priority;
-    /** 0. */
-    uint32_t reserved;
+    /** TN_STATE_... in which all commands read it: no recording needs to name it. Its contents come from uploads. 0: not read-only. */
+    tn_State read_only;
     /** The name in debuggers, messages and reports. */
     tn_Str name;
     /** A group in statistics. */
@@ -894,6 +912,10 @@ typedef struct tn_TextureDesc {
     const tn_Texels* data;
     /** Subresources of data. */
     size_t data_count;
+    /** TN_STATE_... in which all commands read it: no recording needs to name it. Its contents come from uploads. 0: not read-only. */
+    tn_State read_only;
+    /** 0. */
+    uint32_t reserved;
 } tn_TextureDesc;
 
 /** A part of one subresource of a texture. */
@@ -912,15 +934,15 @@ typedef struct tn_TextureRegion {
     uint32_t reserved;
 } tn_TextureRegion;
 
-/** The place of a resource, view or constants. */
+/** The place of a resource, view, sampler, constants or descriptors. */
 typedef struct tn_Place {
     /** The object of the API; of a small buffer one that it shares with others. */
     tn_Native object;
-    /** The first byte in that object. */
+    /** The first byte in that object; the index of the first descriptor of a table. */
     uint64_t offset;
-    /** Bytes. */
+    /** Bytes; descriptors of a table. */
     uint64_t size;
-    /** The address for the GPU; 0: none. */
+    /** The address for the GPU; the GPU descriptor handle of a table on Direct3D 12; 0: none. */
     uint64_t gpu_address;
     /** The bytes for the CPU; null: not mapped, or only by tn_buffer_write and tn_buffer_read, as on the simulated device. */
     void* mapped;
@@ -1033,11 +1055,15 @@ typedef struct tn_TextureViewDesc {
 
 /** A resource and the state in which the next commands use it. */
 typedef struct tn_Use {
-    /** A tn_Buffer or tn_Texture. */
+    /** A tn_Buffer or tn_Texture. In tn_recording_use also a tn_View, tn_DescriptorTable or tn_DescriptorSet, for all
+     * that it shows.
+     */
     void* resource;
-    /** TN_STATE_.... */
+    /** TN_STATE_.... Of views, tables and sets it names the shaders: TN_STATE_SHADER_READ, TN_STATE_NON_PIXEL_SHADER, or the
+     * read state of one kind; what they write gets its write state, constants and input attachments get theirs.
+     */
     tn_State state;
-    /** The number of one subresource (mips of the first layer first), or TN_ALL. */
+    /** The number of one subresource (mips of the first layer first), or TN_ALL. Unused with views, tables and sets. */
     uint32_t subresource;
 } tn_Use;
 
@@ -1074,6 +1100,208 @@ typedef struct tn_Part {
     /** The part of a texture. */
     tn_TextureRegion region;
 } tn_Part;
+
+/** The filter between texels or mips. */
+typedef uint32_t tn_Filter;
+enum {
+    /** A weighted mean of the neighbours. */
+    TN_FILTER_LINEAR = 0,
+    /** The nearest texel or mip. */
+    TN_FILTER_NEAREST = 1
+};
+
+/** Addressing outside of a texture. */
+typedef uint32_t tn_AddressMode;
+enum {
+    /** Repeats the texture. */
+    TN_ADDRESS_REPEAT = 0,
+    /** Repeats the texture, mirrored. */
+    TN_ADDRESS_MIRROR = 1,
+    /** Repeats the texel at the edge. */
+    TN_ADDRESS_CLAMP = 2,
+    /** The border colour. */
+    TN_ADDRESS_BORDER = 3
+};
+
+/** The comparison of a sampler. */
+typedef uint32_t tn_Compare;
+enum {
+    /** No comparison. */
+    TN_COMPARE_NONE = 0,
+    /** Never true. */
+    TN_COMPARE_NEVER = 1,
+    /** Less. */
+    TN_COMPARE_LESS = 2,
+    /** Equal. */
+    TN_COMPARE_EQUAL = 3,
+    /** Less or equal. */
+    TN_COMPARE_LESS_OR_EQUAL = 4,
+    /** Greater. */
+    TN_COMPARE_GREATER = 5,
+    /** Not equal. */
+    TN_COMPARE_NOT_EQUAL = 6,
+    /** Greater or equal. */
+    TN_COMPARE_GREATER_OR_EQUAL = 7,
+    /** Always true. */
+    TN_COMPARE_ALWAYS = 8
+};
+
+/** A border colour. */
+typedef uint32_t tn_BorderColor;
+enum {
+    /** Transparent black. */
+    TN_BORDER_TRANSPARENT_BLACK = 0,
+    /** Black. */
+    TN_BORDER_OPAQUE_BLACK = 1,
+    /** White. */
+    TN_BORDER_OPAQUE_WHITE = 2,
+    /** Of tn_SamplerDesc.flags: a max_lod of 0 is a limit, so that only the first mip is read. */
+    TN_SAMPLER_MAX_LOD = 1 << 0
+};
+
+/** A sampler. Zeroed: trilinear, repeating, all mips. */
+typedef struct tn_SamplerDesc {
+    /** sizeof(tn_SamplerDesc). */
+    uint32_t struct_size;
+    /** TN_SAMPLER_MAX_LOD. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** The filter for magnification, TN_FILTER_.... */
+    tn_Filter mag;
+    /** The filter for minification. */
+    tn_Filter min;
+    /** The filter between mips. */
+    tn_Filter mip;
+    /** TN_ADDRESS_... in x, y and z. */
+    tn_AddressMode address[3];
+    /** Added to the mip level; -16 to 15.99. */
+    float mip_bias;
+    /** Up to tn_DeviceProperties.anisotropy; 0 and 1: none. */
+    uint32_t anisotropy;
+    /** TN_COMPARE_.... */
+    tn_Compare compare;
+    /** The finest mip level; at least 0. */
+    float min_lod;
+    /** The coarsest mip level, not below min_lod; 0: no limit. */
+    float max_lod;
+    /** TN_BORDER_..., for TN_ADDRESS_BORDER. */
+    tn_BorderColor border;
+    /** The name in messages and reports. */
+    tn_Str name;
+} tn_SamplerDesc;
+
+/** The kind of the descriptors of a set's binding. */
+typedef uint32_t tn_BindingKind;
+enum {
+    /** Constants (uniform buffers). */
+    TN_BINDING_CONSTANTS = 1,
+    /** Constants with an offset given each time the set is bound (dynamic uniform buffers). */
+    TN_BINDING_DYNAMIC_CONSTANTS = 2,
+    /** Raw or structured buffers, read or written (storage buffers). */
+    TN_BINDING_BUFFER = 3,
+    /** Typed buffers, read. */
+    TN_BINDING_TYPED_BUFFER = 4,
+    /** Typed buffers, read and written. */
+    TN_BINDING_TYPED_STORAGE_BUFFER = 5,
+    /** Textures, read. */
+    TN_BINDING_TEXTURE = 6,
+    /** Textures, read and written. */
+    TN_BINDING_STORAGE_TEXTURE = 7,
+    /** Samplers. */
+    TN_BINDING_SAMPLER = 8,
+    /** Textures, read, each with its sampler (combined image samplers). */
+    TN_BINDING_COMBINED_SAMPLER = 9,
+    /** Texels of the pass's own targets, for pixel shaders. */
+    TN_BINDING_INPUT_ATTACHMENT = 10,
+    /** Acceleration structures. */
+    TN_BINDING_ACCELERATION_STRUCTURE = 11
+};
+
+/** A binding of a set. */
+typedef struct tn_SetBinding {
+    /** The number in shaders. */
+    uint32_t binding;
+    /** TN_BINDING_.... */
+    tn_BindingKind kind;
+    /** Descriptors of the array; 0: 1. */
+    uint32_t count;
+} tn_SetBinding;
+
+/** The layout of descriptor sets. */
+typedef struct tn_SetLayoutDesc {
+    /** sizeof(tn_SetLayoutDesc). */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** The bindings, in any order. */
+    const tn_SetBinding* bindings;
+    /** Bindings; at least 1. */
+    size_t binding_count;
+    /** The name in messages and reports. */
+    tn_Str name;
+} tn_SetLayoutDesc;
+
+/** A descriptor: a view, a sampler, in sets also both together, or constants of a recording. */
+typedef struct tn_Bind {
+    /** The binding of a set; unused in tables. */
+    uint32_t binding;
+    /** The element of the binding's array; unused in tables. */
+    uint32_t element;
+    /** A view. */
+    tn_View* view;
+    /** A sampler. */
+    tn_Sampler* sampler;
+    /** In tn_recording_descriptors and tn_recording_descriptor_set only: constants, copied to memory of the recording. */
+    const void* data;
+    /** Bytes of data. */
+    size_t data_size;
+} tn_Bind;
+
+/** A table: a row of descriptors that shaders find by index. */
+typedef struct tn_DescriptorTableDesc {
+    /** sizeof(tn_DescriptorTableDesc). */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** The descriptors in order, all of views or all of samplers. */
+    const tn_Bind* binds;
+    /** Descriptors; at least 1. */
+    size_t bind_count;
+    /** The name in messages and reports. */
+    tn_Str name;
+} tn_DescriptorTableDesc;
+
+/** A descriptor set. */
+typedef struct tn_DescriptorSetDesc {
+    /** sizeof(tn_DescriptorSetDesc). */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** The layout. */
+    tn_SetLayout* layout;
+    /** The descriptors. Others of the layout must not be used by a shader. */
+    const tn_Bind* binds;
+    /** Descriptors. */
+    size_t bind_count;
+    /** The name in messages and reports. */
+    tn_Str name;
+} tn_DescriptorSetDesc;
+
+/** The descriptors of a shader-visible heap. */
+typedef uint32_t tn_DescriptorKind;
+enum {
+    /** Views. */
+    TN_DESCRIPTOR_RESOURCE = 0,
+    /** Samplers. */
+    TN_DESCRIPTOR_SAMPLER = 1
+};
 
 /** The version of the binary interface of the library. Compare it with TN_ABI_VERSION before anything else. */
 TN_API uint32_t TN_CALL tn_abi_version(void);
@@ -1252,13 +1480,17 @@ TN_API tn_Status TN_CALL tn_gpu_release_after(tn_Gpu* gpu, const tn_SyncPoint* p
  */
 TN_API tn_Status TN_CALL tn_release(void* handle);
 
-/** The name of a buffer, texture, view or readback. Valid until its release; an empty text for other handles. */
+/** The name of a buffer, texture, view, readback, sampler, set layout, table or set. Valid until its release; an empty text for
+ * other handles. Equal samplers have the name of the first.
+ */
 TN_API tn_Str TN_CALL tn_name(void* handle);
 
-/** The place of a buffer, texture or view: object, offset, size and address in one call. It stays until the release. Of a view
- * of a texture the object is the VkImageView; of texels in a buffer the VkBufferView; of other bytes the VkBuffer, with
- * offset and size; of any view on Direct3D 12 the CPU descriptor handle. The simulated device has no objects for views: the
- * offset is the index of the descriptor.
+/** The place of a buffer, texture, view, sampler, set layout, table or set: object, offset, size and address in one call. It stays
+ * until the release. Of a view of a texture the object is the VkImageView; of texels in a buffer the VkBufferView; of other
+ * bytes the VkBuffer, with offset and size; of any view and sampler on Direct3D 12 the CPU descriptor handle. Of a table the
+ * offset is the index of its first descriptor, by which shaders find it, and the size the number of descriptors; the object is
+ * the VkDescriptorSet to bind, or the ID3D12DescriptorHeap* with the GPU descriptor handle as address. The simulated device
+ * has no objects for views, samplers, tables and sets: the offset is the index.
  *
  * Errors: TN_ERROR_POINTER, TN_ERROR_HANDLE.
  */
@@ -1303,6 +1535,88 @@ TN_API tn_Status TN_CALL tn_buffer_view_create(tn_Gpu* gpu, tn_Buffer* buffer, c
  */
 TN_API tn_Status TN_CALL tn_texture_view_create(tn_Gpu* gpu, tn_Texture* texture, const tn_TextureViewDesc* desc,
     tn_View** out);
+
+/** Creates a sampler. Equal samplers share one descriptor of the API, so that a sampler for each material costs little.
+ *
+ * Errors: TN_ERROR_NO_DESCRIPTORS at the device's maximum of different samplers; TN_ERROR_DEVICE for a field out of range;
+ * TN_ERROR_ENUM, TN_ERROR_STRUCT_SIZE, TN_ERROR_SHUT_DOWN, TN_ERROR_DEVICE_LOST.
+ */
+TN_API tn_Status TN_CALL tn_sampler_create(tn_Gpu* gpu, const tn_SamplerDesc* desc, tn_Sampler** out);
+
+/** Creates a table: a row of descriptors that shaders find by index. It never changes: to change it, create another one, and
+ * release this one. A slot of a bindless array is a table of one descriptor: its index is the offset of tn_place, and stays
+ * until the release. The table keeps its views and samplers, whose handles can be released.
+ *
+ * Errors: TN_ERROR_NO_DESCRIPTORS; TN_ERROR_DEVICE for no descriptors, views beside samplers, views of targets, data, and
+ * on Vulkan without descriptor indexing; TN_ERROR_POINTER for a descriptor that is none or several;
+ * TN_ERROR_HANDLE, TN_ERROR_FOREIGN, TN_ERROR_STRUCT_SIZE.
+ */
+TN_API tn_Status TN_CALL tn_descriptor_table_create(tn_Gpu* gpu, const tn_DescriptorTableDesc* desc,
+    tn_DescriptorTable** out);
+
+/** Creates a layout of descriptor sets; tn_place has the VkDescriptorSetLayout. Sets keep it.
+ *
+ * Errors: TN_ERROR_DEVICE for no bindings, a number that two of them have, and on a device without sets; TN_ERROR_ENUM,
+ * TN_ERROR_STRUCT_SIZE.
+ */
+TN_API tn_Status TN_CALL tn_set_layout_create(tn_Gpu* gpu, const tn_SetLayoutDesc* desc, tn_SetLayout** out);
+
+/** Creates a descriptor set; tn_place has the VkDescriptorSet. It never changes: to change it, create another
+ * one, and release this one. It keeps its layout, views and samplers, whose handles can be released.
+ *
+ * Errors: TN_ERROR_DEVICE for a binding, an element or a kind that the layout does not have, a descriptor that is given twice,
+ * and data; TN_ERROR_POINTER for a descriptor that is none or several; TN_ERROR_HANDLE, TN_ERROR_FOREIGN,
+ * TN_ERROR_STRUCT_SIZE.
+ */
+TN_API tn_Status TN_CALL tn_descriptor_set_create(tn_Gpu* gpu, const tn_DescriptorSetDesc* desc,
+    tn_DescriptorSet** out);
+
+/** The owner of an index of the descriptor heap, as text for messages: the name of a table or recording. Of a freed index the name
+ * is known with the setting descriptors.poison.
+ *
+ * Errors: TN_ERROR_OUT_OF_RANGE for an index that the heap does not have, TN_ERROR_ENUM.
+ */
+TN_API tn_Status TN_CALL tn_gpu_descriptor_owner(tn_Gpu* gpu, tn_DescriptorKind kind, uint32_t index, tn_Text** out);
+
+/** Sets the descriptor heaps for the next commands: once in each recording that uses tables or descriptors of a recording, and
+ * again after heaps of the program. Does nothing where the program binds descriptors by sets.
+ *
+ * Errors: TN_ERROR_DEVICE on a queue for copies alone.
+ */
+TN_API tn_Status TN_CALL tn_recording_set_descriptor_heaps(tn_Recording* recording);
+
+/** Takes descriptors for this submission: a row that shaders find by index, as of a table, with the same place. It is over when the
+ * recording is submitted or released; the views may be released after the call.
+ *
+ * Errors: TN_ERROR_NO_DESCRIPTORS, and those of tn_descriptor_table_create; TN_ERROR_OUT_OF_MEMORY for data.
+ */
+TN_API tn_Status TN_CALL tn_recording_descriptors(tn_Recording* recording, const tn_Bind* binds, size_t count,
+    tn_Place* out);
+
+/** Takes a descriptor set for this submission, with the place of a set. It is over when the recording is submitted or released;
+ * the layout and the views may be released after the call.
+ *
+ * Errors: those of tn_descriptor_set_create; TN_ERROR_OUT_OF_MEMORY for data.
+ */
+TN_API tn_Status TN_CALL tn_recording_descriptor_set(tn_Recording* recording, tn_SetLayout* layout,
+    const tn_Bind* binds, size_t count, tn_Place* out);
+
+/** Copies constants to memory of the recording, with the set that shows their page: bind it with the offset as the dynamic
+ * offset of vkCmdBindDescriptorSets. The constants of a page share one set. The layout has one binding,
+ * TN_BINDING_DYNAMIC_CONSTANTS. On Direct3D 12, tn_recording_constants and a root descriptor do the same.
+ *
+ * Errors: TN_ERROR_DEVICE for another layout, and for more bytes than tn_DeviceProperties.constant_size;
+ * TN_ERROR_OUT_OF_MEMORY, TN_ERROR_FOREIGN.
+ */
+TN_API tn_Status TN_CALL tn_recording_dynamic_constants(tn_Recording* recording, tn_SetLayout* layout, const void* data,
+    size_t size, tn_Place* out);
+
+/** Makes evictable resources resident for the submission of a recording: buffers, textures, and all that views, tables and sets
+ * show. Needed where shaders reach them without tn_recording_use, as by an index. Those before an error count.
+ *
+ * Errors: TN_ERROR_FOREIGN; TN_ERROR_HANDLE for other handles.
+ */
+TN_API tn_Status TN_CALL tn_recording_make_resident(tn_Recording* recording, void* const* handles, size_t count);
 
 /** Opens a recording on a queue, inside or outside of a frame. Objects released while it is open live until it is submitted
  * and complete, or released. A recording belongs to one thread at a time.

@@ -19,6 +19,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,27 @@ struct Desc : T {
     Desc() noexcept : T{} { this->struct_size = sizeof(T); }
 };
 
+/** Values in braces, a container with data() and size(), or a pointer and a number. They must live until the call that takes
+ * them.
+ */
+template <class T>
+class Array {
+public:
+    Array(std::initializer_list<T> values) noexcept {
+        data_ = values.begin();
+        size_ = values.size();
+    }
+    Array(const T* data, std::size_t size) noexcept : data_(data), size_(size) {}
+    template <class Values, class = std::enable_if_t<std::is_convertible_v<decltype(std::declval<const Values&>().data()), const T*>>>
+    Array(const Values& values) noexcept : data_(values.data()), size_(values.size()) {}
+    const T* data() const noexcept { return data_; }
+    std::size_t size() const noexcept { return size_; }
+
+private:
+    const T* data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
 /** Nanoseconds; without a value no limit. */
 using Timeout = std::optional<std::chrono::nanoseconds>;
 
@@ -92,7 +114,7 @@ public:
     void reset() noexcept {
         if (raw_) tn_release(detach());
     }
-    /** The name of a buffer, texture, view or readback. */
+    /** As tn_name. */
     std::string_view name() const noexcept { return view(tn_name(raw_)); }
 
 protected:
@@ -147,6 +169,45 @@ public:
     using Placed::Placed;
 };
 
+class Sampler : public Placed<tn_Sampler> {
+public:
+    using Placed::Placed;
+};
+
+class SetLayout : public Placed<tn_SetLayout> {
+public:
+    using Placed::Placed;
+};
+
+/** A row of descriptors that shaders find by index. */
+class DescriptorTable : public Placed<tn_DescriptorTable> {
+public:
+    using Placed::Placed;
+    /** The index of its first descriptor. */
+    std::uint32_t first() const { return static_cast<std::uint32_t>(place().offset); }
+};
+
+class DescriptorSet : public Placed<tn_DescriptorSet> {
+public:
+    using Placed::Placed;
+};
+
+/** Descriptors of tables; with a binding those of sets. */
+inline tn_Bind bind(const View& view, std::uint32_t binding = 0, std::uint32_t element = 0) noexcept {
+    return {binding, element, view.raw(), nullptr, nullptr, 0};
+}
+inline tn_Bind bind(const Sampler& sampler, std::uint32_t binding = 0, std::uint32_t element = 0) noexcept {
+    return {binding, element, nullptr, sampler.raw(), nullptr, 0};
+}
+/** A texture with its sampler, for sets. */
+inline tn_Bind bind(const View& view, const Sampler& sampler, std::uint32_t binding = 0, std::uint32_t element = 0) noexcept {
+    return {binding, element, view.raw(), sampler.raw(), nullptr, 0};
+}
+/** Constants, for descriptors and sets of a recording. */
+inline tn_Bind bind(const void* data, std::size_t size, std::uint32_t binding = 0, std::uint32_t element = 0) noexcept {
+    return {binding, element, nullptr, nullptr, data, size};
+}
+
 class Upload : public Handle<tn_Upload> {
 public:
     using Handle::Handle;
@@ -175,6 +236,11 @@ inline tn_Use use(const Texture& texture, tn_State state, std::uint32_t subresou
     return {texture.raw(), state, subresource};
 }
 
+/** All that a view, table or set shows, in the read state of the shaders: TN_STATE_SHADER_READ, or of one kind. */
+inline tn_Use use(const View& view, tn_State shaders) noexcept { return {view.raw(), shaders, TN_ALL}; }
+inline tn_Use use(const DescriptorTable& table, tn_State shaders) noexcept { return {table.raw(), shaders, TN_ALL}; }
+inline tn_Use use(const DescriptorSet& set, tn_State shaders) noexcept { return {set.raw(), shaders, TN_ALL}; }
+
 /** All of a texture, or some bytes of a buffer. */
 inline tn_Part part(const Buffer& buffer, std::uint64_t offset, std::uint64_t size) noexcept {
     tn_Part part{};
@@ -194,10 +260,8 @@ inline tn_Part part(const Texture& texture, const tn_TextureRegion& region = {})
 class Recording : public Handle<tn_Recording> {
 public:
     using Handle::Handle;
-    void use(std::initializer_list<tn_Use> uses) const { check(tn_recording_use(raw(), uses.begin(), uses.size())); }
-    void copy(std::initializer_list<tn_Copy> copies) const {
-        check(tn_recording_copy(raw(), copies.begin(), copies.size()));
-    }
+    void use(Array<tn_Use> uses) const { check(tn_recording_use(raw(), uses.data(), uses.size())); }
+    void copy(Array<tn_Copy> copies) const { check(tn_recording_copy(raw(), copies.data(), copies.size())); }
     void discard(const Texture& texture, std::uint32_t subresource = TN_ALL) const {
         check(tn_recording_discard(raw(), texture.raw(), subresource));
     }
@@ -206,6 +270,33 @@ public:
         tn_Place place{};
         check(tn_recording_constants(raw(), data, size, &place));
         return place;
+    }
+    void set_descriptor_heaps() const { check(tn_recording_set_descriptor_heaps(raw())); }
+    /** A row of descriptors of this recording. */
+    tn_Place descriptors(Array<tn_Bind> binds) const {
+        tn_Place place{};
+        check(tn_recording_descriptors(raw(), binds.data(), binds.size(), &place));
+        return place;
+    }
+    /** A descriptor set of this recording. */
+    tn_Place descriptor_set(const SetLayout& layout, Array<tn_Bind> binds) const {
+        tn_Place place{};
+        check(tn_recording_descriptor_set(raw(), layout.raw(), binds.data(), binds.size(), &place));
+        return place;
+    }
+    tn_Place dynamic_constants(const SetLayout& layout, const void* data, std::size_t size) const {
+        tn_Place place{};
+        check(tn_recording_dynamic_constants(raw(), layout.raw(), data, size, &place));
+        return place;
+    }
+    /** Handles of buffers, textures, views, tables and sets. */
+    void make_resident(Array<void*> handles) const {
+        check(tn_recording_make_resident(raw(), handles.data(), handles.size()));
+    }
+    /** A value without pointers and padding. */
+    template <class T, class = std::enable_if_t<std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>>>
+    tn_Place constants(const T& value) const {
+        return constants(&value, sizeof value);
     }
     Readback read_back(const tn_Part& part) const {
         Readback readback;
@@ -276,10 +367,49 @@ public:
         check(tn_buffer_view_create(raw(), buffer.raw(), &desc, view.out()));
         return view;
     }
-    View create_view(const Texture& texture, const tn_TextureViewDesc& desc) const {
+    View create_view(const Texture& texture, const tn_TextureViewDesc& desc = Desc<tn_TextureViewDesc>()) const {
         View view;
         check(tn_texture_view_create(raw(), texture.raw(), &desc, view.out()));
         return view;
+    }
+    Sampler create_sampler(const tn_SamplerDesc& desc = Desc<tn_SamplerDesc>()) const {
+        Sampler sampler;
+        check(tn_sampler_create(raw(), &desc, sampler.out()));
+        return sampler;
+    }
+    DescriptorTable create_descriptor_table(Array<tn_Bind> binds, tn_Str name) const {
+        Desc<tn_DescriptorTableDesc> desc;
+        desc.binds = binds.data();
+        desc.bind_count = binds.size();
+        desc.name = name;
+        DescriptorTable table;
+        check(tn_descriptor_table_create(raw(), &desc, table.out()));
+        return table;
+    }
+    SetLayout create_set_layout(Array<tn_SetBinding> bindings, tn_Str name) const {
+        Desc<tn_SetLayoutDesc> desc;
+        desc.bindings = bindings.data();
+        desc.binding_count = bindings.size();
+        desc.name = name;
+        SetLayout layout;
+        check(tn_set_layout_create(raw(), &desc, layout.out()));
+        return layout;
+    }
+    DescriptorSet create_descriptor_set(const SetLayout& layout, Array<tn_Bind> binds, tn_Str name) const {
+        Desc<tn_DescriptorSetDesc> desc;
+        desc.layout = layout.raw();
+        desc.binds = binds.data();
+        desc.bind_count = binds.size();
+        desc.name = name;
+        DescriptorSet set;
+        check(tn_descriptor_set_create(raw(), &desc, set.out()));
+        return set;
+    }
+    /** The owner of an index of the descriptor heap, as text. */
+    std::string descriptor_owner(tn_DescriptorKind kind, std::uint32_t index) const {
+        Text text;
+        check(tn_gpu_descriptor_owner(raw(), kind, index, text.out()));
+        return std::string(text.get());
     }
     bool supports_format(tn_Format format, tn_Usage usage) const noexcept {
         return tn_gpu_supports_format(raw(), format, usage) != 0;
@@ -352,8 +482,8 @@ public:
         check(status);
         return done;
     }
-    void declare_state(std::initializer_list<tn_Use> states, const tn_SyncPoint& at) const {
-        check(tn_gpu_declare_state(raw(), states.begin(), states.size(), &at));
+    void declare_state(Array<tn_Use> states, const tn_SyncPoint& at) const {
+        check(tn_gpu_declare_state(raw(), states.data(), states.size(), &at));
     }
     void reclaim() const { check(tn_gpu_reclaim(raw())); }
     void trim() const { check(tn_gpu_trim(raw())); }

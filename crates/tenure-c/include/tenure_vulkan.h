@@ -84,6 +84,42 @@ typedef struct tn_VkDeviceDesc {
  */
 TN_API tn_Status TN_CALL tn_device_from_vk(const tn_VkDeviceDesc* desc, tn_Device** out);
 
+/** The descriptor set that shaders index for a table, and its layout. It is the same for all tables of views, and for all tables
+ * of samplers.
+ */
+typedef struct tn_VkTable {
+    /** sizeof(tn_VkTable), set by the caller. */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** The VkDescriptorSetLayout, for pipelines. tenure destroys it. */
+    tn_Native layout;
+    /** The binding of the array for each tn_BindingKind; UINT32_MAX: none. */
+    uint32_t bindings[12];
+    /** The indices from 0 on that may be constants. */
+    uint32_t constants;
+    /** 0. */
+    uint32_t reserved;
+} tn_VkTable;
+
+/** The set that shaders index for a table.
+ *
+ * Errors: TN_ERROR_FOREIGN for a table of another backend; TN_ERROR_POINTER, TN_ERROR_STRUCT_SIZE.
+ */
+TN_API tn_Status TN_CALL tn_descriptor_table_vk(tn_DescriptorTable* table, tn_VkTable* out);
+
+/** Gives a shader the bindings that this device has for tables. The shader, in SPIR-V, declares the tables of views as
+ * descriptor set set with the bindings 0 sampled images, 1 storage images, 2 uniform buffers, 3 storage buffers, 4 uniform
+ * texel buffers and 5 storage texel buffers, or those of samplers with the binding 0. words are changed in place.
+ *
+ * Errors: TN_ERROR_DEVICE for other words than SPIR-V, and for a binding that no table has; then nothing was changed.
+ * TN_ERROR_FOREIGN for a table of another backend.
+ */
+TN_API tn_Status TN_CALL tn_descriptor_table_renumber(tn_DescriptorTable* table, uint32_t set, uint32_t* words,
+    size_t count);
+
 #ifdef __cplusplus
 }
 #endif

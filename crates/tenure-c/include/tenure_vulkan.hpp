@@ -19,6 +19,18 @@ inline Device device_from_vk(const tn_VkDeviceDesc& desc) {
     return Device(device);
 }
 
+/** The descriptor set that shaders index for a table. */
+inline tn_VkTable table_vk(const DescriptorTable& table) {
+    Desc<tn_VkTable> found;
+    check(tn_descriptor_table_vk(table.raw(), &found));
+    return found;
+}
+
+/** Gives a shader in SPIR-V the bindings that this device has for tables. */
+inline void renumber(const DescriptorTable& table, std::uint32_t set, std::uint32_t* words, std::size_t count) {
+    check(tn_descriptor_table_renumber(table.raw(), set, words, count));
+}
+
 /** A Vulkan handle: vk<VkBuffer>(buffer.place().object). */
 template <class T>
 T vk(tn_Native native) noexcept {

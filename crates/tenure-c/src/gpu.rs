@@ -41,10 +41,15 @@ extern "C" fn tn_device_properties(device: Handle<DeviceObject>, out: Out<tn_Dev
             queues: count(properties.queues.len()),
             memory_heaps: count(properties.memory_heaps.len()),
             memory_types: count(properties.memory_types.len()),
-            reserved: 0,
+            has_sets: properties.descriptors.sets.into(),
             constant_alignment: properties.constant_alignment,
             row_alignment: properties.copy_pitch_alignment,
             copy_alignment: properties.copy_offset_alignment,
+            visible_resources: properties.descriptors.visible_resources,
+            visible_samplers: properties.descriptors.visible_samplers,
+            samplers: properties.descriptors.samplers,
+            anisotropy: properties.descriptors.anisotropy,
+            constant_size: properties.descriptors.constant_size,
         });
         Ok(())
     })

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::mem::offset_of;
 
+use crate::descriptor_types::*;
+use crate::descriptor_vulkan::tn_VkTable;
 use crate::types::*;
 use crate::vulkan::{tn_VkDeviceDesc, tn_VkQueue};
 
@@ -29,8 +31,9 @@ fn structures_have_the_layout_that_c_has() {
         tn_SyncPoint { serials, clock, reserved }
         tn_SimDesc { struct_size, flags, next, profile, seed, lag, reserved }
         tn_DeviceProperties {
-            struct_size, flags, next, name, backend, is_unified, queues, memory_heaps, memory_types, reserved,
-            constant_alignment, row_alignment, copy_alignment
+            struct_size, flags, next, name, backend, is_unified, queues, memory_heaps, memory_types, has_sets,
+            constant_alignment, row_alignment, copy_alignment, visible_resources, visible_samplers, samplers,
+            anisotropy, constant_size
         }
         tn_Setting { name, value }
         tn_GpuDesc { struct_size, flags, next, settings, setting_count }
@@ -40,14 +43,15 @@ fn structures_have_the_layout_that_c_has() {
         }
         tn_PressureChange { heap, is_device_local, before, now, budget, usage }
         tn_BufferDesc {
-            struct_size, flags, next, size, usage, memory, alignment, stride, allocation, priority, reserved,
+            struct_size, flags, next, size, usage, memory, alignment, stride, allocation, priority, read_only,
             name, tag, data, data_size
         }
         tn_ClearValue { kind, stencil, color, depth, reserved }
         tn_Texels { data, size, row_pitch, rows, reserved }
         tn_TextureDesc {
             struct_size, flags, next, dimension, format, width, height, depth_or_layers, mips, samples, usage,
-            allocation, priority, clear, view_formats, view_format_count, name, tag, data, data_count
+            allocation, priority, clear, view_formats, view_format_count, name, tag, data, data_count, read_only,
+            reserved
         }
         tn_TextureRegion { mip, layer, plane, origin, extent, reserved }
         tn_Place { object, offset, size, gpu_address, mapped }
@@ -58,11 +62,21 @@ fn structures_have_the_layout_that_c_has() {
         tn_Use { resource, state, subresource }
         tn_Copy { src, dst, src_offset, dst_offset, size, row_pitch, rows, subresource, region }
         tn_Part { resource, offset, size, region }
+        tn_SamplerDesc {
+            struct_size, flags, next, mag, min, mip, address, mip_bias, anisotropy, compare, min_lod, max_lod,
+            border, name
+        }
+        tn_SetBinding { binding, kind, count }
+        tn_SetLayoutDesc { struct_size, flags, next, bindings, binding_count, name }
+        tn_Bind { binding, element, view, sampler, data, data_size }
+        tn_DescriptorTableDesc { struct_size, flags, next, binds, bind_count, name }
+        tn_DescriptorSetDesc { struct_size, flags, next, layout, binds, bind_count, name }
         tn_VkQueue { queue, family, kind }
         tn_VkDeviceDesc {
             struct_size, flags, next, get_instance_proc_addr, instance, physical_device, device, create_info,
             queues, queue_count, other_families, other_family_count, api_version, reserved
         }
+        tn_VkTable { struct_size, flags, next, layout, bindings, constants, reserved }
     };
     assert_eq!(found, include_str!("../tests/layouts.txt"));
 }

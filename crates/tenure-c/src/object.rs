@@ -89,6 +89,14 @@ objects! {
     Recording = Recording, "tn_Recording", 7;
     /// `tn_Readback`
     Readback = Readback, "tn_Readback", 8;
+    /// `tn_Sampler`
+    Sampler = Sampler, "tn_Sampler", 12;
+    /// `tn_SetLayout`
+    SetLayout = SetLayout, "tn_SetLayout", 13;
+    /// `tn_DescriptorTable`
+    DescriptorTable = DescriptorTable, "tn_DescriptorTable", 14;
+    /// `tn_DescriptorSet`
+    DescriptorSet = DescriptorSet, "tn_DescriptorSet", 15;
 }
 
 /// Itself, so that a device is an object of a device.
@@ -162,6 +170,11 @@ pub(crate) trait ApiHandles: Device {
     fn queue(queue: Self::NativeQueue<'_>) -> tn_Native;
     /// Object, offset and size of a view.
     fn view(view: &tenure_core::View<Self>) -> (tn_Native, u64, u64);
+    fn sampler(sampler: &tenure_core::Sampler<Self>) -> tn_Place;
+    fn set_layout(layout: &Self::SetLayout) -> tn_Native;
+    /// Descriptors of a shader-visible heap.
+    fn descriptors(heap: &Self::DescriptorHeap, first: u32, count: u32) -> tn_Place;
+    fn set(pool: &Self::SetPool, index: u32) -> tn_Place;
 }
 
 impl ApiHandles for Sim {
@@ -180,6 +193,22 @@ impl ApiHandles for Sim {
 
     fn view(view: &tenure_core::View<Self>) -> (tn_Native, u64, u64) {
         (0, u64::from(view.index()), 0)
+    }
+
+    fn sampler(sampler: &tenure_core::Sampler<Self>) -> tn_Place {
+        tn_Place { offset: sampler.index().into(), ..tn_Place::NONE }
+    }
+
+    fn set_layout(_: &Self::SetLayout) -> tn_Native {
+        0
+    }
+
+    fn descriptors(_: &Self::DescriptorHeap, first: u32, count: u32) -> tn_Place {
+        tn_Place { offset: first.into(), size: count.into(), ..tn_Place::NONE }
+    }
+
+    fn set(_: &Self::SetPool, index: u32) -> tn_Place {
+        tn_Place { offset: index.into(), ..tn_Place::NONE }
     }
 }
 
@@ -205,6 +234,23 @@ impl ApiHandles for Vulkan {
             None => (bytes.buffer.as_raw(), bytes.offset, bytes.range),
         }
     }
+
+    fn sampler(sampler: &tenure_core::Sampler<Self>) -> tn_Place {
+        tn_Place { object: tenure_vulkan::RawHandle::raw(sampler).as_raw(), ..tn_Place::NONE }
+    }
+
+    fn set_layout(layout: &Self::SetLayout) -> tn_Native {
+        layout.raw().as_raw()
+    }
+
+    fn descriptors(heap: &Self::DescriptorHeap, first: u32, count: u32) -> tn_Place {
+        let object = heap.set().map_or(0, ash::vk::Handle::as_raw);
+        tn_Place { object, offset: first.into(), size: count.into(), ..tn_Place::NONE }
+    }
+
+    fn set(pool: &Self::SetPool, index: u32) -> tn_Place {
+        tn_Place { object: pool.set(index).map_or(0, ash::vk::Handle::as_raw), ..tn_Place::NONE }
+    }
 }
 
 #[cfg(windows)]
@@ -223,6 +269,28 @@ impl ApiHandles for D3d12 {
 
     fn view(view: &tenure_core::View<Self>) -> (tn_Native, u64, u64) {
         (tenure_d3d12::RawHandle::raw(view).ptr as u64, 0, 0)
+    }
+
+    fn sampler(sampler: &tenure_core::Sampler<Self>) -> tn_Place {
+        tn_Place { object: tenure_d3d12::RawHandle::raw(sampler).ptr as u64, ..tn_Place::NONE }
+    }
+
+    fn set_layout(layout: &Self::SetLayout) -> tn_Native {
+        match *layout {}
+    }
+
+    fn descriptors(heap: &Self::DescriptorHeap, first: u32, count: u32) -> tn_Place {
+        tn_Place {
+            object: heap.raw().as_raw().addr() as u64,
+            offset: first.into(),
+            size: count.into(),
+            gpu_address: heap.gpu_handle(first).map_or(0, |handle| handle.ptr),
+            ..tn_Place::NONE
+        }
+    }
+
+    fn set(pool: &Self::SetPool, _: u32) -> tn_Place {
+        match *pool {}
     }
 }
 
@@ -247,6 +315,18 @@ fn texture_place<D: ApiHandles>(texture: &tenure_core::Texture<D>) -> tn_Place {
 fn view_place<D: ApiHandles>(view: &tenure_core::View<D>) -> tn_Place {
     let (object, offset, size) = D::view(view);
     tn_Place { object, offset, size, ..tn_Place::NONE }
+}
+
+fn set_layout_place<D: ApiHandles>(layout: &tenure_core::SetLayout<D>) -> tn_Place {
+    tn_Place { object: D::set_layout(layout.raw()), ..tn_Place::NONE }
+}
+
+fn table_place<D: ApiHandles>(table: &tenure_core::DescriptorTable<D>) -> tn_Place {
+    D::descriptors(table.heap(), table.first(), table.len())
+}
+
+fn set_place<D: ApiHandles>(set: &tenure_core::DescriptorSet<D>) -> tn_Place {
+    D::set(set.block(), set.index())
 }
 
 /// The place of constants.
@@ -284,6 +364,10 @@ extern "C" fn tn_release(handle: AnyHandle) -> tn_Status {
             Deferred::KIND => handle.of::<Deferred>().end().map(release),
             Upload::KIND => handle.of::<Upload>().end().map(release),
             OwnedText::KIND => handle.of::<OwnedText>().end().map(release),
+            Sampler::KIND => handle.of::<Sampler>().end().map(release),
+            SetLayout::KIND => handle.of::<SetLayout>().end().map(release),
+            DescriptorTable::KIND => handle.of::<DescriptorTable>().end().map(release),
+            DescriptorSet::KIND => handle.of::<DescriptorSet>().end().map(release),
             _ => Err(handle.refused("this library")),
         }
     })
@@ -299,7 +383,8 @@ fn release_gpu(handle: AnyHandle) -> Result<(), Failure> {
     handle.of::<Gpu>().end().map(release)
 }
 
-/// The name of a buffer, texture, view or readback. Valid until its release; an empty text for other handles.
+/// The name of a buffer, texture, view, readback, sampler, set layout, table or set. Valid until its release; an empty text for
+/// other handles. Equal samplers have the name of the first.
 #[unsafe(no_mangle)]
 extern "C" fn tn_name(handle: AnyHandle) -> tn_Str {
     let mut name = tn_Str::of("");
@@ -310,6 +395,10 @@ extern "C" fn tn_name(handle: AnyHandle) -> tn_Str {
             Texture::KIND => on!(handle.of::<Texture>().get()?, texture => lent(texture.name())),
             View::KIND => on!(handle.of::<View>().get()?, view => lent(view.name())),
             Readback::KIND => on!(handle.of::<Readback>().get()?, readback => lent(readback.name())),
+            Sampler::KIND => on!(handle.of::<Sampler>().get()?, sampler => lent(sampler.name())),
+            SetLayout::KIND => on!(handle.of::<SetLayout>().get()?, layout => lent(layout.name())),
+            DescriptorTable::KIND => on!(handle.of::<DescriptorTable>().get()?, table => lent(table.name())),
+            DescriptorSet::KIND => on!(handle.of::<DescriptorSet>().get()?, set => lent(set.name())),
             _ => return Err(handle.refused("an object with a name")),
         };
         Ok(())
@@ -317,10 +406,12 @@ extern "C" fn tn_name(handle: AnyHandle) -> tn_Str {
     name
 }
 
-/// The place of a buffer, texture or view: object, offset, size and address in one call. It stays until the release. Of a view
-/// of a texture the object is the `VkImageView`; of texels in a buffer the `VkBufferView`; of other bytes the `VkBuffer`, with
-/// offset and size; of any view on Direct3D 12 the CPU descriptor handle. The simulated device has no objects for views: the
-/// offset is the index of the descriptor.
+/// The place of a buffer, texture, view, sampler, set layout, table or set: object, offset, size and address in one call. It stays
+/// until the release. Of a view of a texture the object is the `VkImageView`; of texels in a buffer the `VkBufferView`; of other
+/// bytes the `VkBuffer`, with offset and size; of any view and sampler on Direct3D 12 the CPU descriptor handle. Of a table the
+/// offset is the index of its first descriptor, by which shaders find it, and the size the number of descriptors; the object is
+/// the `VkDescriptorSet` to bind, or the `ID3D12DescriptorHeap*` with the GPU descriptor handle as address. The simulated device
+/// has no objects for views, samplers, tables and sets: the offset is the index.
 ///
 /// Errors: `TN_ERROR_POINTER`, `TN_ERROR_HANDLE`.
 #[unsafe(no_mangle)]
@@ -331,7 +422,13 @@ extern "C" fn tn_place(handle: AnyHandle, out: Out<tn_Place>) -> tn_Status {
             Buffer::KIND => on!(handle.of::<Buffer>().get()?, buffer => buffer_place(buffer)),
             Texture::KIND => on!(handle.of::<Texture>().get()?, texture => texture_place(texture)),
             View::KIND => on!(handle.of::<View>().get()?, view => view_place(view)),
-            _ => return Err(handle.refused("a buffer, texture or view")),
+            Sampler::KIND => on!(handle.of::<Sampler>().get()?, sampler => ApiHandles::sampler(sampler)),
+            SetLayout::KIND => on!(handle.of::<SetLayout>().get()?, layout => set_layout_place(layout)),
+            DescriptorTable::KIND => {
+                on!(handle.of::<DescriptorTable>().get()?, table => table_place(table))
+            }
+            DescriptorSet::KIND => on!(handle.of::<DescriptorSet>().get()?, set => set_place(set)),
+            _ => return Err(handle.refused("an object with a place")),
         });
         Ok(())
     })

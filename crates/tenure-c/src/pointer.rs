@@ -283,6 +283,24 @@ impl<T: Outcome> Out<T> {
     }
 }
 
+impl Out<u32> {
+    /// Words that the call may change.
+    pub(crate) fn edit<R>(
+        self,
+        count: usize,
+        what: &str,
+        edit: impl FnOnce(&mut [u32]) -> Result<R, Failure>,
+    ) -> Result<R, Failure> {
+        // The same checks as of an array that is read.
+        In(self.0.cast_const()).array(count, what)?;
+        if count == 0 {
+            return edit(&mut []);
+        }
+        // SAFETY: a valid, aligned pointer to words of this number of the caller, which nobody else uses during the call.
+        edit(unsafe { std::slice::from_raw_parts_mut(self.0, count) })
+    }
+}
+
 impl Out<c_void> {
     /// Room for bytes, which need not be initialised.
     pub(crate) fn fill(

@@ -6,7 +6,11 @@ use tenure_core::{BufferLayout, Commands};
 
 use crate::call::call;
 use crate::convert::{queue, region, state, subresource, sync_point};
-use crate::object::{ApiHandles, Buffer, Gpu, Recording, Texture, on, on_same, slice_place};
+use crate::descriptor_types::shaders;
+use crate::object::{
+    ApiHandles, Buffer, DescriptorSet, DescriptorTable, Gpu, Recording, Texture, View, on, on_same,
+    slice_place,
+};
 use crate::pointer::{In, Out};
 use crate::slot::{Handle, Object as _, create};
 use crate::types::*;
@@ -91,7 +95,19 @@ fn use_one(recording: &mut Recording, one: &tn_Use) -> Result<(), Failure> {
             let texture = one.resource.of::<Texture>();
             on!((recording, texture.get()?), (list, texture) => list.use_resource(texture, part, state)?);
         }
-        _ => return Err(one.resource.refused("a buffer or texture")),
+        View::KIND => {
+            let (view, shaders) = (one.resource.of::<View>(), shaders(one.state)?);
+            on!((recording, view.get()?), (list, view) => list.use_binds([view], shaders)?);
+        }
+        DescriptorTable::KIND => {
+            let (table, shaders) = (one.resource.of::<DescriptorTable>(), shaders(one.state)?);
+            on!((recording, table.get()?), (list, table) => list.use_table(table, shaders)?);
+        }
+        DescriptorSet::KIND => {
+            let (set, shaders) = (one.resource.of::<DescriptorSet>(), shaders(one.state)?);
+            on!((recording, set.get()?), (list, set) => list.use_set(set, shaders)?);
+        }
+        _ => return Err(one.resource.refused("a buffer, texture, view, table or set")),
     }
     Ok(())
 }

@@ -47,6 +47,10 @@ impl<T> Clone for Handle<T> {
 impl<T> Copy for Handle<T> {}
 
 impl<T: Object> Handle<T> {
+    pub(crate) fn is_null(self) -> bool {
+        self.bits.is_null()
+    }
+
     /// The object, which other threads may use at the same time.
     ///
     /// # Errors

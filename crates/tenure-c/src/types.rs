@@ -5,7 +5,7 @@ use std::ffi::c_void;
 
 use tenure_core::Name;
 
-use crate::pointer::{Desc, In, Outcome, Text};
+use crate::pointer::{In, Outcome, Text};
 use crate::slot::AnyHandle;
 pub(crate) use crate::status::*;
 
@@ -39,9 +39,9 @@ pub struct tn_Chain {
     pub next: In<tn_Chain>,
 }
 
-/// An object of the graphics API: `VkBuffer`, `VkImage`, `VkImageView`, `VkBufferView`, `VkCommandBuffer`, `VkQueue`;
-/// `ID3D12Resource*`, `ID3D12GraphicsCommandList*`, `ID3D12CommandQueue*`, a CPU descriptor handle; a number of the simulated
-/// device.
+/// An object of the graphics API: `VkBuffer`, `VkImage`, `VkImageView`, `VkBufferView`, `VkSampler`, `VkDescriptorSet`,
+/// `VkDescriptorSetLayout`, `VkCommandBuffer`, `VkQueue`; `ID3D12Resource*`, `ID3D12DescriptorHeap*`,
+/// `ID3D12GraphicsCommandList*`, `ID3D12CommandQueue*`, a CPU descriptor handle; a number of the simulated device.
 pub type tn_Native = u64;
 
 /// The submissions to wait for: for each queue a serial. Zeroed: none. A plain value.
@@ -143,14 +143,24 @@ pub struct tn_DeviceProperties {
     pub memory_heaps: u32,
     /// Memory types.
     pub memory_types: u32,
-    /// 0.
-    pub reserved: u32,
+    /// The device has descriptor sets.
+    pub has_sets: tn_Bool,
     /// Alignment of constants, in bytes.
     pub constant_alignment: u64,
     /// Alignment of the rows of copies between buffers and textures, in bytes.
     pub row_alignment: u64,
     /// Alignment of the place of copies between buffers and textures, in bytes.
     pub copy_alignment: u64,
+    /// Views in all tables and recordings together, at most; 0: the device has no tables.
+    pub visible_resources: u32,
+    /// Samplers in all tables and recordings together, at most.
+    pub visible_samplers: u32,
+    /// Different samplers at once, at most.
+    pub samplers: u32,
+    /// The maximum anisotropy of a sampler; 1: none.
+    pub anisotropy: u32,
+    /// Bytes of a view of constants, at most.
+    pub constant_size: u64,
 }
 
 /// A setting of a manager, by the name of its field, such as `frames.in_flight`; `TN_REPORT_SETTINGS` lists all.
@@ -362,6 +372,10 @@ pub const TN_STATE_COPY_DST: tn_State = 1 << 18;
 pub const TN_STATE_RESOLVE_DST: tn_State = 1 << 19;
 /// Image of a swap chain, between present and acquire.
 pub const TN_STATE_PRESENT: tn_State = 1 << 20;
+/// Read by shaders of all kinds.
+pub const TN_STATE_SHADER_READ: tn_State = 0x7c;
+/// Read by all shaders but pixel shaders.
+pub const TN_STATE_NON_PIXEL_SHADER: tn_State = 0x78;
 
 /// The access of CPU and GPU to the memory of a buffer.
 pub type tn_Memory = u32;
@@ -425,8 +439,8 @@ pub struct tn_BufferDesc {
     pub allocation: tn_Allocation,
     /// `TN_PRIORITY_…`.
     pub priority: tn_Priority,
-    /// 0.
-    pub reserved: u32,
+    /// `TN_STATE_…` in which all commands read it: no recording needs to name it. Its contents come from uploads. 0: not read-only.
+    pub read_only: tn_State,
     /// The name in debuggers, messages and reports.
     pub name: tn_Str,
     /// A group in statistics.
@@ -743,6 +757,10 @@ pub struct tn_TextureDesc {
     pub data: In<tn_Texels>,
     /// Subresources of `data`.
     pub data_count: usize,
+    /// `TN_STATE_…` in which all commands read it: no recording needs to name it. Its contents come from uploads. 0: not read-only.
+    pub read_only: tn_State,
+    /// 0.
+    pub reserved: u32,
 }
 
 /// A part of one subresource of a texture.
@@ -763,17 +781,17 @@ pub struct tn_TextureRegion {
     pub reserved: u32,
 }
 
-/// The place of a resource, view or constants.
+/// The place of a resource, view, sampler, constants or descriptors.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_Place {
     /// The object of the API; of a small buffer one that it shares with others.
     pub object: tn_Native,
-    /// The first byte in that object.
+    /// The first byte in that object; the index of the first descriptor of a table.
     pub offset: u64,
-    /// Bytes.
+    /// Bytes; descriptors of a table.
     pub size: u64,
-    /// The address for the GPU; 0: none.
+    /// The address for the GPU; the GPU descriptor handle of a table on Direct3D 12; 0: none.
     pub gpu_address: u64,
     /// The bytes for the CPU; null: not mapped, or only by `tn_buffer_write` and `tn_buffer_read`, as on the simulated device.
     pub mapped: *mut c_void,
@@ -886,11 +904,13 @@ pub struct tn_TextureViewDesc {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_Use {
-    /// A `tn_Buffer` or `tn_Texture`.
+    /// A `tn_Buffer` or `tn_Texture`. In `tn_recording_use` also a `tn_View`, `tn_DescriptorTable` or `tn_DescriptorSet`, for all
+    /// that it shows.
     pub resource: AnyHandle,
-    /// `TN_STATE_…`.
+    /// `TN_STATE_…`. Of views, tables and sets it names the shaders: `TN_STATE_SHADER_READ`, `TN_STATE_NON_PIXEL_SHADER`, or the
+    /// read state of one kind; what they write gets its write state, constants and input attachments get theirs.
     pub state: tn_State,
-    /// The number of one subresource (mips of the first layer first), or `TN_ALL`.
+    /// The number of one subresource (mips of the first layer first), or `TN_ALL`. Unused with views, tables and sets.
     pub subresource: u32,
 }
 
@@ -935,12 +955,14 @@ pub struct tn_Part {
 macro_rules! descs {
     ($($Desc:ident: $flags:expr,)*) => {$(
         // SAFETY: `repr(C)`, begins with the head, and has only numbers, pointers and handles.
-        unsafe impl Desc for $Desc {
+        unsafe impl $crate::pointer::Desc for $Desc {
             const TYPE: &'static str = stringify!($Desc);
             const FLAGS: u32 = $flags;
         }
     )*};
 }
+
+pub(crate) use descs;
 
 descs! {
     tn_SimDesc: 0,

@@ -1,5 +1,8 @@
 //! The C interface on a Vulkan device that a program made: as C calls it, but with `ash` as the program's own Vulkan.
 
+#[path = "vulkan/descriptors.rs"]
+mod descriptors;
+
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 
@@ -124,7 +127,20 @@ fn with_engine(test: impl FnOnce(&Engine, &vk::DeviceCreateInfo<'_>)) {
         let physical_device = instance.enumerate_physical_devices().expect("devices")[0];
         let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(0).queue_priorities(&[1.0])];
         let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
-        let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).push_next(&mut timeline);
+        // All of them, with those of the device's own that go with them.
+        let mut indexing = vk::PhysicalDeviceDescriptorIndexingFeatures::default();
+        let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut indexing);
+        instance.get_physical_device_features2(physical_device, &mut features);
+        let features = vk::PhysicalDeviceFeatures::default()
+            .shader_uniform_buffer_array_dynamic_indexing(true)
+            .shader_sampled_image_array_dynamic_indexing(true)
+            .shader_storage_buffer_array_dynamic_indexing(true)
+            .shader_storage_image_array_dynamic_indexing(true);
+        let info = vk::DeviceCreateInfo::default()
+            .queue_create_infos(&queues)
+            .enabled_features(&features)
+            .push_next(&mut timeline)
+            .push_next(&mut indexing);
         let device = instance.create_device(physical_device, &info, None).expect("a device");
         let engine = Engine { entry, instance, physical_device, device };
         test(&engine, &info);

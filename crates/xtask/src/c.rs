@@ -38,7 +38,7 @@ const fn program(source: &'static str, compiler: &'static str, standard: &'stati
     Program { source, compiler, standard, is_static: false, sanitizers: &[] }
 }
 
-const PROGRAMS: [Program; 9] = [
+const PROGRAMS: [Program; 12] = [
     program("calls.c", "gcc", "-std=c11"),
     Program { sanitizers: &SANITIZERS, ..program("calls.c", "clang", "-std=c11") },
     Program { is_static: true, sanitizers: &SANITIZERS, ..program("calls.c", "gcc", "-std=c11") },
@@ -48,7 +48,12 @@ const PROGRAMS: [Program; 9] = [
     program("objects.cpp", "clang++", "-std=c++20"),
     program("objects.cpp", "g++", "-std=c++17"),
     Program { is_static: true, ..program("objects.cpp", "g++", "-std=c++20") },
+    program("descriptors.c", "gcc", "-std=c11"),
+    Program { sanitizers: &SANITIZERS, ..program("descriptors.c", "clang", "-std=c11") },
+    Program { sanitizers: &SANITIZERS, ..program("bindless.cpp", "clang++", "-std=c++17") },
 ];
+/// Of them those that call every function of C, on each system.
+const CALLERS: [&str; 3] = ["calls.c", "misuse.c", "descriptors.c"];
 
 fn failed(reason: impl Into<String>) -> Trouble {
     Trouble::Failed(reason.into())
@@ -219,7 +224,7 @@ fn layouts(folder: &Path) -> Outcome {
 fn every_function_is_called(package: &Path, folder: &Path) -> Outcome {
     let (functions, _) = header::names()?;
     let mut called = BTreeSet::new();
-    for source in ["calls.c", "misuse.c"] {
+    for source in CALLERS {
         let built = folder.join(source).with_extension("lazy");
         let mut command = Command::new("gcc");
         command.args(["-std=c11", "-Wl,-z,lazy"]);
@@ -327,14 +332,14 @@ pub(crate) fn on_windows() -> Outcome {
     // With a test, which adds the features of dev-dependencies: nothing is built twice.
     cargo(&[&["build", "--quiet"][..], &devices::ON_WINDOWS, &devices::C_VULKAN].concat())?;
     let libraries = target().join(System::Windows.triple()).join("debug/deps");
-    for source in ["calls.c", "misuse.c", "d3d12.c"] {
+    for source in CALLERS.into_iter().chain(["d3d12.c"]) {
         // Beside the library, where it is found.
         let program = libraries.join(source).with_extension("exe");
         let mut command = Command::new("x86_64-w64-mingw32-gcc");
         command.args(["-std=c11", "-O1", "-DTN_SHARED"]).args(WARNINGS);
         command.arg("-I").arg(root().join("crates/tenure-c/include"));
         command.arg(root().join("crates/tenure-c/tests/c").join(source)).arg(libraries.join("tenure_c.dll"));
-        command.args(["-ld3d12", "-Wl,-Bstatic", "-lpthread"]).arg("-o").arg(&program);
+        command.args(["-ld3d12", "-ld3dcompiler", "-Wl,-Bstatic", "-lpthread"]).arg("-o").arg(&program);
         run(&mut command)?;
         run(&mut lab.command(&program, SECONDS))?;
     }

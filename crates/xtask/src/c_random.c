@@ -66,7 +66,8 @@ static size_t count(void) {
 }
 
 static tn_Str text(void) {
-    static const tn_Str texts[] = {{"rock", 4 | TN_STATIC}, {"", 0}, {"grass", TN_TO_NUL}, {"\xff\xfe", 2}, {NULL, 3},
+    /* The third is a simulated device with sets. */
+    static const tn_Str texts[] = {{"rock", 4 | TN_STATIC}, {"", 0}, {"vulkan-nvidia", TN_TO_NUL}, {"\xff\xfe", 2}, {NULL, 3},
                                    {NULL, TN_TO_NUL}, {"a\0b\n%s", 6}};
     return texts[below(is_wild ? sizeof texts / sizeof *texts : 3)];
 }
@@ -104,6 +105,12 @@ static void* any_handle(int* is_bad) {
     void* found = is_wild && one_in(8) ? NULL : known_of(kind);
     if (is_bad != NULL) *is_bad |= found == NULL;
     return found;
+}
+
+static void* const* handles_in(void) {
+    static void* all[4];
+    for (int at = 0; at < 4; ++at) all[at] = any_handle(NULL);
+    return elements(all, 4);
 }
 
 static int depth;
@@ -155,7 +162,10 @@ static void provide(void) {
     if (known_count[KIND_tn_Gpu] == 0) {
         tn_Device* device = NULL;
         tn_Gpu* gpu = NULL;
-        CHECK(tn_device_create_sim(NULL, &device) == TN_OK && tn_gpu_create(device, NULL, &gpu) == TN_OK);
+        /* With tables and sets. */
+        tn_SimDesc sim = DESC(tn_SimDesc);
+        sim.profile = TN_LIT("vulkan-nvidia");
+        CHECK(tn_device_create_sim(&sim, &device) == TN_OK && tn_gpu_create(device, NULL, &gpu) == TN_OK);
         keep("provide", TN_OK, KIND_tn_Device, device);
         keep("provide", TN_OK, KIND_tn_Gpu, gpu);
     }
@@ -175,6 +185,38 @@ static void provide(void) {
     image.depth_or_layers = 1 + below(3);
     tn_Texture* texture = NULL;
     if (tn_texture_create(gpu, &image, &texture) == TN_OK) keep("provide", TN_OK, KIND_tn_Texture, texture);
+    const tn_TextureViewDesc view_desc = DESC(tn_TextureViewDesc);
+    tn_View* view = NULL;
+    if (tn_texture_view_create(gpu, texture, &view_desc, &view) == TN_OK) keep("provide", TN_OK, KIND_tn_View, view);
+    tn_SamplerDesc sampler_desc = DESC(tn_SamplerDesc);
+    sampler_desc.mag = below(2);
+    tn_Sampler* sampler = NULL;
+    if (tn_sampler_create(gpu, &sampler_desc, &sampler) == TN_OK) keep("provide", TN_OK, KIND_tn_Sampler, sampler);
+    static const uint32_t kinds[] = {TN_BINDING_TEXTURE, TN_BINDING_SAMPLER, TN_BINDING_COMBINED_SAMPLER,
+                                     TN_BINDING_CONSTANTS, TN_BINDING_DYNAMIC_CONSTANTS};
+    const tn_SetBinding binding = {0, kinds[below(5)], 1};
+    tn_SetLayoutDesc layout_desc = DESC(tn_SetLayoutDesc);
+    layout_desc.bindings = &binding;
+    layout_desc.binding_count = 1;
+    tn_SetLayout* layout = NULL;
+    if (tn_set_layout_create(gpu, &layout_desc, &layout) == TN_OK) keep("provide", TN_OK, KIND_tn_SetLayout, layout);
+    /* One of both, or both. */
+    const uint32_t parts = 1 + below(3);
+    const tn_Bind bind = {0, 0, parts & 1 ? known_of(KIND_tn_View) : NULL, parts & 2 ? known_of(KIND_tn_Sampler) : NULL, NULL, 0};
+    tn_DescriptorTableDesc table_desc = DESC(tn_DescriptorTableDesc);
+    table_desc.binds = &bind;
+    table_desc.bind_count = 1;
+    tn_DescriptorTable* table = NULL;
+    if (tn_descriptor_table_create(gpu, &table_desc, &table) == TN_OK) keep("provide", TN_OK, KIND_tn_DescriptorTable, table);
+    tn_DescriptorSetDesc set_desc = DESC(tn_DescriptorSetDesc);
+    set_desc.layout = known_of(KIND_tn_SetLayout);
+    set_desc.binds = &bind;
+    set_desc.bind_count = 1;
+    tn_DescriptorSet* set = NULL;
+    if (tn_descriptor_set_create(gpu, &set_desc, &set) == TN_OK) keep("provide", TN_OK, KIND_tn_DescriptorSet, set);
+    tn_Place place;
+    (void)tn_recording_descriptors(known_of(KIND_tn_Recording), &bind, 1, &place);
+    (void)tn_recording_descriptor_set(known_of(KIND_tn_Recording), set_desc.layout, &bind, 1, &place);
     tn_Recording* recording = NULL;
     if (tn_recording_begin(gpu, below(3), TN_LIT("list"), &recording) == TN_OK) keep("provide", TN_OK, KIND_tn_Recording, recording);
 }

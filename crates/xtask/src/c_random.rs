@@ -179,6 +179,7 @@ impl Header {
         if let Some(target) = inside(kind, "In") {
             return Ok(match target {
                 "c_void" => "bytes_in()".to_owned(),
+                "AnyHandle" => "handles_in()".to_owned(),
                 target if self.is_structure(target) => format!("array_of_{target}()"),
                 target => format!("(const {}*)numbers_in()", named(target)?),
             });

@@ -17,13 +17,25 @@ const FOLDER: &str = "crates/tenure-c";
 const HEADERS: [(&str, &[&str], &str, &str); 3] = [
     (
         "tenure.h",
-        &["status", "types", "library", "sim", "gpu", "object", "resource", "recording", "transfer"],
+        &[
+            "status",
+            "types",
+            "descriptor_types",
+            "library",
+            "sim",
+            "gpu",
+            "object",
+            "resource",
+            "descriptor",
+            "recording",
+            "transfer",
+        ],
         include_str!("header/tenure.head.h"),
         include_str!("header/tenure.tail.h"),
     ),
     (
         "tenure_vulkan.h",
-        &["vulkan"],
+        &["vulkan", "descriptor_vulkan"],
         include_str!("header/tenure_vulkan.head.h"),
         include_str!("header/tenure_vulkan.tail.h"),
     ),
@@ -341,7 +353,7 @@ fn handle(object: &Type) -> Result<String, String> {
         "DeviceObject" => "tn_Device".to_owned(),
         "OwnedText" => "tn_Text".to_owned(),
         "Gpu" | "Buffer" | "Texture" | "View" | "Frame" | "Recording" | "Readback" | "Deferred"
-        | "Upload" => {
+        | "Upload" | "Sampler" | "SetLayout" | "DescriptorTable" | "DescriptorSet" => {
             format!("tn_{name}")
         }
         _ => return Err(format!("no handle of C for {name}")),

@@ -3,6 +3,7 @@
 #include <initguid.h>
 
 #include <d3d12.h>
+#include <d3dcompiler.h>
 
 #include "check.h"
 #include "tenure_d3d12.h"
@@ -212,6 +213,140 @@ static void twice(const tn_D3d12DeviceDesc* desc) {
     CHECK(tn_release(gpus[0]) == TN_OK);
 }
 
+/* The program's pipeline: samples a texture, and writes 255 times the value. Parameters: where, textures, samplers. */
+static ID3D12PipelineState* create_pipeline(ID3D12Device* device, ID3D12RootSignature** root) {
+    static const char source[] =
+        "RWByteAddressBuffer seen : register(u0); Texture2D<float4> color : register(t0); SamplerState smooth : register(s0);"
+        "[numthreads(1, 1, 1)] void main() {"
+        "    seen.Store4(0, (uint4)(color.SampleLevel(smooth, float2(0.5, 0.5), 0) * 255 + 0.5)); }";
+    ID3DBlob *code = NULL, *signature = NULL;
+    CHECK(SUCCEEDED(D3DCompile(source, sizeof source - 1, NULL, NULL, NULL, "main", "cs_5_0", 0, 0, &code, NULL)));
+    D3D12_DESCRIPTOR_RANGE ranges[2] = {{0}, {0}};
+    ranges[0].RangeType = D3D12_DESCRIPTOR_RANGE_TYPE_SRV;
+    ranges[1].RangeType = D3D12_DESCRIPTOR_RANGE_TYPE_SAMPLER;
+    D3D12_ROOT_PARAMETER parameters[3] = {{0}, {0}, {0}};
+    parameters[0].ParameterType = D3D12_ROOT_PARAMETER_TYPE_UAV;
+    for (int at = 0; at < 2; ++at) {
+        ranges[at].NumDescriptors = 1;
+        parameters[at + 1].ParameterType = D3D12_ROOT_PARAMETER_TYPE_DESCRIPTOR_TABLE;
+        parameters[at + 1].DescriptorTable.NumDescriptorRanges = 1;
+        parameters[at + 1].DescriptorTable.pDescriptorRanges = &ranges[at];
+    }
+    D3D12_ROOT_SIGNATURE_DESC root_desc = {0};
+    root_desc.NumParameters = 3;
+    root_desc.pParameters = parameters;
+    CHECK(SUCCEEDED(D3D12SerializeRootSignature(&root_desc, D3D_ROOT_SIGNATURE_VERSION_1_0, &signature, NULL)));
+    void* created = NULL;
+    CHECK(SUCCEEDED(ID3D12Device_CreateRootSignature(device, 0, ID3D10Blob_GetBufferPointer(signature),
+                                                     ID3D10Blob_GetBufferSize(signature), &IID_ID3D12RootSignature,
+                                                     &created)));
+    *root = created;
+    D3D12_COMPUTE_PIPELINE_STATE_DESC desc = {0};
+    desc.pRootSignature = *root;
+    desc.CS.pShaderBytecode = ID3D10Blob_GetBufferPointer(code);
+    desc.CS.BytecodeLength = ID3D10Blob_GetBufferSize(code);
+    CHECK(SUCCEEDED(ID3D12Device_CreateComputePipelineState(device, &desc, &IID_ID3D12PipelineState, &created)));
+    ID3D10Blob_Release(signature);
+    ID3D10Blob_Release(code);
+    return created;
+}
+
+static void release_object(void* user, void* object) {
+    (void)user;
+    IUnknown_Release((IUnknown*)object);
+}
+
+static tn_DescriptorTable* create_table(tn_Gpu* gpu, tn_View* view, tn_Sampler* sampler) {
+    const tn_Bind bind = {0, 0, view, sampler, NULL, 0};
+    tn_DescriptorTableDesc desc = DESC(tn_DescriptorTableDesc);
+    desc.binds = &bind;
+    desc.bind_count = 1;
+    tn_DescriptorTable* table = NULL;
+    CHECK(tn_descriptor_table_create(gpu, &desc, &table) == TN_OK);
+    return table;
+}
+
+static tn_View* create_color(tn_Gpu* gpu, unsigned char red) {
+    const unsigned char texel[] = {red, 0, 0, 255};
+    const tn_Texels data = {texel, sizeof texel, 0, 0, 0};
+    tn_TextureDesc desc = DESC(tn_TextureDesc);
+    desc.format = TN_FORMAT_RGBA8_UNORM;
+    desc.width = desc.height = 1;
+    desc.usage = TN_USAGE_SHADER_READ | TN_USAGE_COPY_DST;
+    desc.data = &data;
+    desc.data_count = 1;
+    tn_Texture* texture = NULL;
+    CHECK(tn_texture_create(gpu, &desc, &texture) == TN_OK);
+    const tn_TextureViewDesc view_desc = DESC(tn_TextureViewDesc);
+    tn_View* view = NULL;
+    CHECK(tn_texture_view_create(gpu, texture, &view_desc, &view) == TN_OK);
+    CHECK(tn_release(texture) == TN_OK);
+    return view;
+}
+
+/* A sampler and a texture, in a table each and in descriptors of the recording. */
+static void descriptors(tn_Gpu* gpu, ID3D12Device* own) {
+    ID3D12RootSignature* root = NULL;
+    ID3D12PipelineState* pipeline = create_pipeline(own, &root);
+    tn_View* views[] = {create_color(gpu, 100), create_color(gpu, 200)};
+    const tn_SamplerDesc sampler_desc = DESC(tn_SamplerDesc);
+    tn_Sampler* sampler = NULL;
+    CHECK(tn_sampler_create(gpu, &sampler_desc, &sampler) == TN_OK);
+    tn_DescriptorTable *color = create_table(gpu, views[0], NULL), *smooth = create_table(gpu, NULL, sampler);
+    tn_BufferDesc desc = DESC(tn_BufferDesc);
+    desc.size = 16;
+    desc.usage = TN_USAGE_UNORDERED_ACCESS | TN_USAGE_COPY_SRC;
+    tn_Buffer* seen = NULL;
+    CHECK(tn_buffer_create(gpu, &desc, &seen) == TN_OK);
+    tn_Place places[3];
+    CHECK(tn_place(color, &places[0]) == TN_OK && tn_place(smooth, &places[1]) == TN_OK);
+    CHECK(tn_place(seen, &places[2]) == TN_OK);
+    CHECK(places[0].object != 0 && places[0].gpu_address != 0 && places[0].size == 1);
+    tn_Readback* readbacks[2];
+    for (int at = 0; at < 2; ++at) {
+        tn_Recording* recording = NULL;
+        CHECK(tn_recording_begin(gpu, TN_QUEUE_GRAPHICS, TN_LIT("sample"), &recording) == TN_OK);
+        CHECK(tn_recording_set_descriptor_heaps(recording) == TN_OK);
+        tn_Place place = places[0];
+        const tn_Bind bind = {0, 0, views[1], NULL, NULL, 0};
+        if (at == 1) CHECK(tn_recording_descriptors(recording, &bind, 1, &place) == TN_OK);
+        const tn_Use uses[] = {{at == 0 ? (void*)color : (void*)views[1], TN_STATE_COMPUTE_SHADER, TN_ALL},
+                               {seen, TN_STATE_UNORDERED_ACCESS, TN_ALL}};
+        CHECK(tn_recording_use(recording, uses, 2) == TN_OK);
+        tn_Native native = 0;
+        CHECK(tn_recording_native(recording, &native) == TN_OK);
+        ID3D12GraphicsCommandList* list = (ID3D12GraphicsCommandList*)native;
+        ID3D12GraphicsCommandList_SetComputeRootSignature(list, root);
+        ID3D12GraphicsCommandList_SetPipelineState(list, pipeline);
+        ID3D12GraphicsCommandList_SetComputeRootUnorderedAccessView(list, 0, places[2].gpu_address);
+        const D3D12_GPU_DESCRIPTOR_HANDLE tables[] = {{place.gpu_address}, {places[1].gpu_address}};
+        ID3D12GraphicsCommandList_SetComputeRootDescriptorTable(list, 1, tables[0]);
+        ID3D12GraphicsCommandList_SetComputeRootDescriptorTable(list, 2, tables[1]);
+        ID3D12GraphicsCommandList_Dispatch(list, 1, 1, 1);
+        tn_Part part = {0};
+        part.resource = seen;
+        part.size = 16;
+        CHECK(tn_read_back(recording, &part, &readbacks[at]) == TN_OK);
+        CHECK(tn_recording_submit(recording, NULL) == TN_OK);
+    }
+    for (int at = 0; at < 2; ++at) {
+        uint32_t words[4];
+        CHECK(tn_readback_wait(readbacks[at], TN_FOREVER, words, sizeof words) == TN_OK);
+        CHECK(words[0] == (at == 0 ? 100u : 200u) && words[1] == 0 && words[3] == 255);
+        CHECK(tn_release(readbacks[at]) == TN_OK && tn_release(views[at]) == TN_OK);
+    }
+    CHECK(tn_gpu_release_after(gpu, NULL, release_object, NULL, pipeline) == TN_OK);
+    CHECK(tn_gpu_release_after(gpu, NULL, release_object, NULL, root) == TN_OK);
+    CHECK(tn_release(color) == TN_OK && tn_release(smooth) == TN_OK);
+    CHECK(tn_release(sampler) == TN_OK && tn_release(seen) == TN_OK);
+
+    const tn_SetBinding binding = {0, TN_BINDING_TEXTURE, 1};
+    tn_SetLayoutDesc layout_desc = DESC(tn_SetLayoutDesc);
+    layout_desc.bindings = &binding;
+    layout_desc.binding_count = 1;
+    FAILS(tn_set_layout_create(gpu, &layout_desc, &(tn_SetLayout*){NULL}), TN_ERROR_DEVICE, "descriptor sets");
+}
+
 int main(void) {
     CHECK(tn_abi_version() == TN_ABI_VERSION && tn_has_backend(TN_BACKEND_D3D12));
     void* created = NULL;
@@ -234,6 +369,7 @@ int main(void) {
     CHECK(tn_gpu_create(device, NULL, &gpu) == TN_OK);
     buffers(gpu);
     textures(gpu);
+    descriptors(gpu, own);
     CHECK(tn_gpu_shutdown(gpu, NULL, NULL) == TN_OK);
     CHECK(tn_release(gpu) == TN_OK);
     CHECK(tn_release(device) == TN_OK);

@@ -11,6 +11,7 @@ static const float vertices[3] = {0};
 using namespace tn::literals;
 
 extern const tn::Gpu gpu;
+extern const tn::View color, normal;
 void draw(tn_Native list, tn_Place vertices);
 #else
 typedef struct VkBuffer_T* VkBuffer;

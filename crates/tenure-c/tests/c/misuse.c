@@ -61,8 +61,8 @@ static void handles(void) {
     tn_Buffer* buffer = create_buffer(gpu);
     tn_Place place;
     FAILS(tn_buffer_write((tn_Buffer*)(void*)gpu, 0, "x", 1), TN_ERROR_HANDLE, "is not a tn_Buffer");
-    FAILS(tn_place(gpu, &place), TN_ERROR_HANDLE, "buffer, texture or view");
-    FAILS(tn_place(NULL, &place), TN_ERROR_HANDLE, "null, where a handle of a buffer");
+    FAILS(tn_place(gpu, &place), TN_ERROR_HANDLE, "an object with a place");
+    FAILS(tn_place(NULL, &place), TN_ERROR_HANDLE, "null, where a handle of an object");
     CHECK(tn_release(buffer) == TN_OK);
     FAILS(tn_release(buffer), TN_ERROR_HANDLE, "was released");
     FAILS(tn_place(buffer, &place), TN_ERROR_HANDLE, "was released");
@@ -95,7 +95,7 @@ static void other_manager(void) {
     const tn_Use use = {foreign, TN_STATE_COPY_SRC, TN_ALL};
     FAILS(tn_recording_use(recording, &use, 1), TN_ERROR_FOREIGN, "rock");
     const tn_Use gpu_use = {gpu, TN_STATE_COPY_SRC, TN_ALL};
-    FAILS(tn_recording_use(recording, &gpu_use, 1), TN_ERROR_HANDLE, "buffer or texture");
+    FAILS(tn_recording_use(recording, &gpu_use, 1), TN_ERROR_HANDLE, "buffer, texture, view, table or set");
     tn_Part part = {0};
     part.resource = foreign;
     part.size = 4;

@@ -67,6 +67,55 @@ static void textures(const tn::Gpu& gpu) {
     CHECK(gpu.read_back(tn::part(target)).wait()->at(1) == 7);
 }
 
+static tn::View create_view(const tn::Gpu& gpu, tn_Str name) {
+    tn::Desc<tn_TextureDesc> desc;
+    desc.format = TN_FORMAT_RGBA8_UNORM;
+    desc.width = desc.height = 4;
+    desc.usage = TN_USAGE_SHADER_READ | TN_USAGE_COPY_DST;
+    desc.name = name;
+    const tn::Texture texture = gpu.create_texture(desc);
+    return gpu.create_view(texture, tn::Desc<tn_TextureViewDesc>());
+}
+
+/** A material with textures and a sampler. */
+struct Material {
+    tn::DescriptorTable textures;
+    tn::DescriptorSet set;
+};
+
+static Material create_material(const tn::Gpu& gpu, const tn::SetLayout& layout, const tn::Sampler& sampler) {
+    const tn::View color = create_view(gpu, "color"_tn), normal = create_view(gpu, "normal"_tn);
+    return {gpu.create_descriptor_table({tn::bind(color), tn::bind(normal)}, "rock"_tn),
+            gpu.create_descriptor_set(layout, {tn::bind(color, sampler), tn::bind(normal, 1)}, "rock"_tn)};
+}
+
+static void materials(const tn::Gpu& gpu) {
+    const tn::Sampler smooth = gpu.create_sampler(tn::Desc<tn_SamplerDesc>());
+    const tn::DescriptorTable samplers = gpu.create_descriptor_table({tn::bind(smooth)}, "samplers"_tn);
+    const tn::SetLayout layout =
+        gpu.create_set_layout({{0, TN_BINDING_COMBINED_SAMPLER, 1}, {1, TN_BINDING_TEXTURE, 1}}, "material"_tn);
+    const tn::SetLayout per_draw = gpu.create_set_layout({{0, TN_BINDING_DYNAMIC_CONSTANTS, 1}}, "per draw"_tn);
+    Material material = create_material(gpu, layout, smooth);
+    const tn::View light = create_view(gpu, "light"_tn);
+    const tn::Recording recording = gpu.record(TN_QUEUE_GRAPHICS, "opaque"_tn);
+    recording.set_descriptor_heaps();
+    recording.use({tn::use(material.textures, TN_STATE_PIXEL_SHADER), tn::use(light, TN_STATE_SHADER_READ)});
+    recording.make_resident({material.textures.raw(), light.raw()});
+    const std::array<std::uint32_t, 2> indices{material.textures.first(), samplers.first()};
+    CHECK(recording.constants(indices.data(), sizeof indices).size == sizeof indices);
+    CHECK(recording.descriptors({tn::bind(light), tn::bind(indices.data(), sizeof indices)}).size == 2);
+    static_cast<void>(recording.descriptor_set(layout, {tn::bind(light, smooth), tn::bind(light, 1)}));
+    CHECK(recording.dynamic_constants(per_draw, indices.data(), sizeof indices).size == sizeof indices);
+    recording.use({tn::use(material.set, TN_STATE_PIXEL_SHADER)});
+    CHECK(gpu.descriptor_owner(TN_DESCRIPTOR_RESOURCE, material.textures.first()) == "table rock");
+    try {
+        static_cast<void>(tn::table_vk(material.textures));
+        CHECK(false);
+    } catch (const tn::Error& error) {
+        CHECK(error.status() == TN_ERROR_FOREIGN);
+    }
+}
+
 static void frames(const tn::Gpu& gpu) {
     int destroyed = 0;
     tn::Deferred pipeline = gpu.defer("pipeline"_tn, [&destroyed] { ++destroyed; });
@@ -119,13 +168,16 @@ static void vulkan() {
 
 int main() {
     vulkan();
-    const tn::Device device = tn::Device::simulated();
+    tn::Desc<tn_SimDesc> sim;
+    sim.profile = "vulkan-nvidia"_tn;
+    const tn::Device device = tn::Device::simulated(&sim);
     CHECK(device.properties().backend == TN_BACKEND_SIM);
     {
         const tn::Gpu gpu = tn::Gpu::create(device, {{"frames.in_flight"_tn, 2}});
         CHECK(gpu.report(TN_REPORT_SETTINGS).find("\"frames.in_flight\":2") != std::string::npos);
         buffers(gpu);
         textures(gpu);
+        materials(gpu);
         frames(gpu);
         errors(gpu);
         external(gpu);

@@ -68,3 +68,7 @@ typedef struct tn_Upload tn_Upload;
 typedef struct tn_Readback tn_Readback;
 typedef struct tn_Deferred tn_Deferred;
 typedef struct tn_Text tn_Text;
+typedef struct tn_Sampler tn_Sampler;
+typedef struct tn_SetLayout tn_SetLayout;
+typedef struct tn_DescriptorTable tn_DescriptorTable;
+typedef struct tn_DescriptorSet tn_DescriptorSet;

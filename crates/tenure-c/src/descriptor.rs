@@ -1,0 +1,367 @@
+//! Samplers, tables and sets, and the descriptors of a recording.
+
+use std::ffi::c_void;
+
+use smallvec::SmallVec;
+use tenure_core::{
+    Bind, BindingKind, DescriptorOwner, DescriptorSetDesc, DescriptorTableDesc, Name, Scratch, SetDescriptor,
+    SetLayoutDesc,
+};
+
+use crate::call::call;
+use crate::descriptor_types::*;
+use crate::object::{
+    ApiHandles, Buffer, DescriptorSet, DescriptorTable, Gpu, On, OwnedText, Recording, Sampler, SetLayout,
+    Texture, View, on, on_same,
+};
+use crate::pointer::{In, Out};
+use crate::slot::{AnyHandle, Handle, Object as _, create};
+use crate::types::*;
+
+/// Objects as those of one backend.
+trait OfBackend: ApiHandles {
+    fn view_of(view: &View) -> Result<&tenure_core::View<Self>, Failure>;
+    fn sampler_of(sampler: &Sampler) -> Result<&tenure_core::Sampler<Self>, Failure>;
+}
+
+macro_rules! of_backend {
+    ($Device:ty, $Case:ident) => {
+        impl OfBackend for $Device {
+            fn view_of(view: &View) -> Result<&tenure_core::View<Self>, Failure> {
+                if let On::$Case(view) = view { Ok(view) } else { Err(Failure::foreign()) }
+            }
+
+            fn sampler_of(sampler: &Sampler) -> Result<&tenure_core::Sampler<Self>, Failure> {
+                if let On::$Case(sampler) = sampler { Ok(sampler) } else { Err(Failure::foreign()) }
+            }
+        }
+    };
+}
+
+of_backend!(tenure_sim::Device, Sim);
+of_backend!(tenure_vulkan::Device, Vulkan);
+#[cfg(windows)]
+of_backend!(tenure_d3d12::Device, D3d12);
+
+/// Descriptors on the stack, as many as `tenure-core` keeps there.
+type Binds<T> = SmallVec<[T; 16]>;
+
+/// One descriptor; `scratch` is that of its recording.
+fn bind<'a, D: OfBackend>(
+    (at, one): (usize, &'a tn_Bind),
+    scratch: Option<Scratch<'a, D>>,
+) -> Result<Bind<'a, D>, Failure> {
+    match (one.view.is_null(), one.sampler.is_null(), one.data.is_null()) {
+        (false, true, true) => Ok(D::view_of(one.view.get()?)?.into()),
+        (true, false, true) => Ok(D::sampler_of(one.sampler.get()?)?.into()),
+        (false, false, true) => Ok((D::view_of(one.view.get()?)?, D::sampler_of(one.sampler.get()?)?).into()),
+        (true, true, false) => match scratch {
+            Some(scratch) => Ok(scratch.constant_bytes(one.data.bytes(one.data_size)?)?.into()),
+            None => {
+                let text =
+                    format!("binds[{at}]: data is for descriptors of a recording: give a view of a buffer");
+                Err(Failure::new(TN_ERROR_DEVICE, text))
+            }
+        },
+        _ => {
+            let text = format!("binds[{at}]: must be a view, a sampler, both of them, or data");
+            Err(Failure::new(TN_ERROR_POINTER, text))
+        }
+    }
+}
+
+fn table_binds<'a, D: OfBackend>(
+    binds: &'a [tn_Bind],
+    scratch: Option<Scratch<'a, D>>,
+) -> Result<Binds<Bind<'a, D>>, Failure> {
+    binds.iter().enumerate().map(|one| bind(one, scratch)).collect()
+}
+
+fn set_binds<'a, D: OfBackend>(
+    layout: &tenure_core::SetLayout<D>,
+    binds: &'a [tn_Bind],
+    scratch: Option<Scratch<'a, D>>,
+) -> Result<Binds<SetDescriptor<'a, D>>, Failure> {
+    let is_dynamic = |number| {
+        let of_number = |binding: &tenure_core::SetBinding| binding.binding == number;
+        layout.bindings().iter().any(|it| of_number(it) && it.kind == BindingKind::DynamicConstants)
+    };
+    let descriptor = |(at, one): (usize, &'a tn_Bind)| {
+        if !one.data.is_null() && is_dynamic(one.binding) {
+            let text = format!("binds[{at}]: data at a dynamic binding: use tn_recording_dynamic_constants");
+            return Err(Failure::new(TN_ERROR_DEVICE, text));
+        }
+        Ok(SetDescriptor::new(one.binding, bind((at, one), scratch)?).element(one.element))
+    };
+    binds.iter().enumerate().map(descriptor).collect()
+}
+
+/// Creates a sampler. Equal samplers share one descriptor of the API, so that a sampler for each material costs little.
+///
+/// Errors: `TN_ERROR_NO_DESCRIPTORS` at the device's maximum of different samplers; `TN_ERROR_DEVICE` for a field out of range;
+/// `TN_ERROR_ENUM`, `TN_ERROR_STRUCT_SIZE`, `TN_ERROR_SHUT_DOWN`, `TN_ERROR_DEVICE_LOST`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_sampler_create(
+    gpu: Handle<Gpu>,
+    desc: In<tn_SamplerDesc>,
+    out: Out<Handle<Sampler>>,
+) -> tn_Status {
+    call(|| {
+        create(out, || {
+            let (gpu, desc) = (gpu.get()?, sampler_desc(desc.desc()?)?);
+            Ok(on_same!(gpu, gpu => gpu.create_sampler(&desc)?))
+        })
+    })
+}
+
+/// Creates a table: a row of descriptors that shaders find by index. It never changes: to change it, create another one, and
+/// release this one. A slot of a bindless array is a table of one descriptor: its index is the `offset` of `tn_place`, and stays
+/// until the release. The table keeps its views and samplers, whose handles can be released.
+///
+/// Errors: `TN_ERROR_NO_DESCRIPTORS`; `TN_ERROR_DEVICE` for no descriptors, views beside samplers, views of targets, `data`, and
+/// on Vulkan without descriptor indexing; `TN_ERROR_POINTER` for a descriptor that is none or several;
+/// `TN_ERROR_HANDLE`, `TN_ERROR_FOREIGN`, `TN_ERROR_STRUCT_SIZE`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_descriptor_table_create(
+    gpu: Handle<Gpu>,
+    desc: In<tn_DescriptorTableDesc>,
+    out: Out<Handle<DescriptorTable>>,
+) -> tn_Status {
+    fn make<D: OfBackend>(
+        gpu: &tenure_core::Gpu<D>,
+        binds: &[tn_Bind],
+        name: Name,
+    ) -> Result<tenure_core::DescriptorTable<D>, Failure> {
+        let binds = table_binds(binds, None)?;
+        Ok(gpu.create_descriptor_table(&DescriptorTableDesc::new(&binds).name(name))?)
+    }
+    call(|| {
+        create(out, || {
+            let (gpu, desc) = (gpu.get()?, desc.desc()?);
+            let (binds, name) = (desc.binds.array(desc.bind_count, "binds")?, desc.name.name()?);
+            Ok(on_same!(gpu, gpu => make(gpu, binds, name)?))
+        })
+    })
+}
+
+/// Creates a layout of descriptor sets; `tn_place` has the `VkDescriptorSetLayout`. Sets keep it.
+///
+/// Errors: `TN_ERROR_DEVICE` for no bindings, a number that two of them have, and on a device without sets; `TN_ERROR_ENUM`,
+/// `TN_ERROR_STRUCT_SIZE`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_set_layout_create(
+    gpu: Handle<Gpu>,
+    desc: In<tn_SetLayoutDesc>,
+    out: Out<Handle<SetLayout>>,
+) -> tn_Status {
+    call(|| {
+        create(out, || {
+            let (gpu, desc) = (gpu.get()?, desc.desc()?);
+            let bindings = desc.bindings.array(desc.binding_count, "bindings")?;
+            let bindings = bindings.iter().map(set_binding).collect::<Result<Binds<_>, _>>()?;
+            let wanted = SetLayoutDesc::new(&bindings).name(desc.name.name()?);
+            Ok(on_same!(gpu, gpu => gpu.create_set_layout(&wanted)?))
+        })
+    })
+}
+
+/// Creates a descriptor set; `tn_place` has the `VkDescriptorSet`. It never changes: to change it, create another
+/// one, and release this one. It keeps its layout, views and samplers, whose handles can be released.
+///
+/// Errors: `TN_ERROR_DEVICE` for a binding, an element or a kind that the layout does not have, a descriptor that is given twice,
+/// and `data`; `TN_ERROR_POINTER` for a descriptor that is none or several; `TN_ERROR_HANDLE`, `TN_ERROR_FOREIGN`,
+/// `TN_ERROR_STRUCT_SIZE`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_descriptor_set_create(
+    gpu: Handle<Gpu>,
+    desc: In<tn_DescriptorSetDesc>,
+    out: Out<Handle<DescriptorSet>>,
+) -> tn_Status {
+    fn make<D: OfBackend>(
+        gpu: &tenure_core::Gpu<D>,
+        layout: &tenure_core::SetLayout<D>,
+        binds: &[tn_Bind],
+        name: Name,
+    ) -> Result<tenure_core::DescriptorSet<D>, Failure> {
+        let binds = set_binds(layout, binds, None)?;
+        Ok(gpu.create_descriptor_set(&DescriptorSetDesc::new(layout, &binds).name(name))?)
+    }
+    call(|| {
+        create(out, || {
+            let (gpu, desc) = (gpu.get()?, desc.desc()?);
+            let (binds, name) = (desc.binds.array(desc.bind_count, "binds")?, desc.name.name()?);
+            Ok(on_same!((gpu, desc.layout.get()?), (gpu, layout) => make(gpu, layout, binds, name)?))
+        })
+    })
+}
+
+/// The owner of an index of the descriptor heap, as text for messages: the name of a table or recording. Of a freed index the name
+/// is known with the setting `descriptors.poison`.
+///
+/// Errors: `TN_ERROR_OUT_OF_RANGE` for an index that the heap does not have, `TN_ERROR_ENUM`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_descriptor_owner(
+    gpu: Handle<Gpu>,
+    kind: tn_DescriptorKind,
+    index: u32,
+    out: Out<Handle<OwnedText>>,
+) -> tn_Status {
+    call(|| {
+        create(out, || {
+            let kind = descriptor_kind(kind)?;
+            let text = match on!(gpu.get()?, gpu => gpu.descriptor_owner(kind, index)) {
+                DescriptorOwner::Static { name } => format!("table {name}"),
+                DescriptorOwner::Dynamic { recording } => format!("recording {recording}"),
+                DescriptorOwner::Freed { name } => format!("freed by {name}"),
+                DescriptorOwner::OutOfRange => {
+                    let text = format!("index {index}: the heap of kind {kind:?} does not have it");
+                    return Err(Failure::new(TN_ERROR_OUT_OF_RANGE, text));
+                }
+                // Also for kinds of owners that may be added.
+                _ => "free".to_owned(),
+            };
+            Ok(OwnedText(text))
+        })
+    })
+}
+
+/// Sets the descriptor heaps for the next commands: once in each recording that uses tables or descriptors of a recording, and
+/// again after heaps of the program. Does nothing where the program binds descriptors by sets.
+///
+/// Errors: `TN_ERROR_DEVICE` on a queue for copies alone.
+#[unsafe(no_mangle)]
+extern "C" fn tn_recording_set_descriptor_heaps(recording: Handle<Recording>) -> tn_Status {
+    call(|| {
+        on!(&mut *recording.alone()?, recording => recording.set_descriptor_heaps()?);
+        Ok(())
+    })
+}
+
+/// Takes descriptors for this submission: a row that shaders find by index, as of a table, with the same place. It is over when the
+/// recording is submitted or released; the views may be released after the call.
+///
+/// Errors: `TN_ERROR_NO_DESCRIPTORS`, and those of `tn_descriptor_table_create`; `TN_ERROR_OUT_OF_MEMORY` for `data`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_recording_descriptors(
+    recording: Handle<Recording>,
+    binds: In<tn_Bind>,
+    count: usize,
+    out: Out<tn_Place>,
+) -> tn_Status {
+    fn make<D: OfBackend>(
+        recording: &mut tenure_core::Recording<D>,
+        binds: &[tn_Bind],
+    ) -> Result<tn_Place, Failure> {
+        let (_, scratch) = recording.split();
+        let found = scratch.descriptors(&table_binds(binds, Some(scratch))?)?;
+        Ok(D::descriptors(found.heap(), found.first(), found.len()))
+    }
+    call(|| {
+        out.check("a tn_Place")?;
+        let binds = binds.array(count, "binds")?;
+        out.set(on!(&mut *recording.alone()?, recording => make(recording, binds)?));
+        Ok(())
+    })
+}
+
+/// Takes a descriptor set for this submission, with the place of a set. It is over when the recording is submitted or released;
+/// the layout and the views may be released after the call.
+///
+/// Errors: those of `tn_descriptor_set_create`; `TN_ERROR_OUT_OF_MEMORY` for `data`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_recording_descriptor_set(
+    recording: Handle<Recording>,
+    layout: Handle<SetLayout>,
+    binds: In<tn_Bind>,
+    count: usize,
+    out: Out<tn_Place>,
+) -> tn_Status {
+    fn make<D: OfBackend>(
+        recording: &mut tenure_core::Recording<D>,
+        layout: &tenure_core::SetLayout<D>,
+        binds: &[tn_Bind],
+    ) -> Result<tn_Place, Failure> {
+        let (_, scratch) = recording.split();
+        let found = scratch.set(layout, &set_binds(layout, binds, Some(scratch))?)?;
+        Ok(D::set(found.block(), found.index()))
+    }
+    call(|| {
+        out.check("a tn_Place")?;
+        let binds = binds.array(count, "binds")?;
+        let mut recording = recording.alone()?;
+        out.set(
+            on!((&mut *recording, layout.get()?), (recording, layout) => make(recording, layout, binds)?),
+        );
+        Ok(())
+    })
+}
+
+/// Copies constants to memory of the recording, with the set that shows their page: bind it with the `offset` as the dynamic
+/// offset of `vkCmdBindDescriptorSets`. The constants of a page share one set. The layout has one binding,
+/// `TN_BINDING_DYNAMIC_CONSTANTS`. On Direct3D 12, `tn_recording_constants` and a root descriptor do the same.
+///
+/// Errors: `TN_ERROR_DEVICE` for another layout, and for more bytes than `tn_DeviceProperties.constant_size`;
+/// `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_FOREIGN`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_recording_dynamic_constants(
+    recording: Handle<Recording>,
+    layout: Handle<SetLayout>,
+    data: In<c_void>,
+    size: usize,
+    out: Out<tn_Place>,
+) -> tn_Status {
+    fn make<D: ApiHandles>(
+        recording: &mut tenure_core::Recording<D>,
+        layout: &tenure_core::SetLayout<D>,
+        bytes: &[u8],
+    ) -> Result<tn_Place, Failure> {
+        let found = recording.split().1.dynamic_constant_bytes(layout, bytes)?;
+        Ok(tn_Place {
+            offset: found.dynamic_offset().into(),
+            size: found.size(),
+            gpu_address: found.gpu_address().unwrap_or(0),
+            ..D::set(found.set().block(), found.set().index())
+        })
+    }
+    call(|| {
+        out.check("a tn_Place")?;
+        let bytes = data.bytes(size)?;
+        let mut recording = recording.alone()?;
+        out.set(
+            on!((&mut *recording, layout.get()?), (recording, layout) => make(recording, layout, bytes)?),
+        );
+        Ok(())
+    })
+}
+
+/// Makes evictable resources resident for the submission of a recording: buffers, textures, and all that views, tables and sets
+/// show. Needed where shaders reach them without `tn_recording_use`, as by an index. Those before an error count.
+///
+/// Errors: `TN_ERROR_FOREIGN`; `TN_ERROR_HANDLE` for other handles.
+#[unsafe(no_mangle)]
+extern "C" fn tn_recording_make_resident(
+    recording: Handle<Recording>,
+    handles: In<AnyHandle>,
+    count: usize,
+) -> tn_Status {
+    call(|| {
+        let mut recording = recording.alone()?;
+        handles.array(count, "handles")?.iter().try_for_each(|handle| make_resident(&mut recording, *handle))
+    })
+}
+
+fn make_resident(recording: &mut Recording, handle: AnyHandle) -> Result<(), Failure> {
+    macro_rules! resident {
+        ($($Type:ident),*) => {
+            match handle.kind() {
+                $($Type::KIND => {
+                    let object = handle.of::<$Type>();
+                    on!((recording, object.get()?), (list, object) => list.make_resident(object)?);
+                    Ok(())
+                })*
+                _ => Err(handle.refused("a buffer, texture, view, table or set")),
+            }
+        };
+    }
+    resident!(Buffer, Texture, View, DescriptorTable, DescriptorSet)
+}
