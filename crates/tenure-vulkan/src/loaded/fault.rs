@@ -145,7 +145,7 @@ fn reported(at: &vk::DeviceFaultAddressInfoEXT) -> Range<u64> {
 /// The text of an array that a driver has filled, with or without a zero at its end.
 fn text(chars: &[c_char]) -> String {
     let bytes: Vec<u8> =
-        chars.iter().map(|char| char.cast_unsigned()).take_while(|byte| *byte != 0).collect();
+        chars.iter().flat_map(|char| char.to_ne_bytes()).take_while(|byte| *byte != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
