@@ -64,8 +64,9 @@ impl<D: Device> Frame<D> {
     /// A new submission begins where a recording waits for another queue, or needs a barrier that only another queue can record,
     /// where an external semaphore or fence is waited for or was signalled, and where resources of
     /// [evictable](crate::BufferDesc::evictable) memory are not resident together. A recording of one queue comes before an
-    /// earlier one of another queue only if they share no resource that one of them changes, no external point and no transient
-    /// memory. At most 64 recordings share a submission. Pending uploads are submitted first, unless there is no recording.
+    /// earlier one of another queue only if they share no resource that one of them changes or hands to a peer, no external point
+    /// and no transient memory. At most 64 recordings share a submission. Pending uploads are submitted first, unless there is no
+    /// recording.
     ///
     /// Allocates memory for the result and for O(1) data of each recording.
     ///

@@ -3,12 +3,12 @@
 use std::thread;
 
 use tenure_core::device::{
-    CommandList as _, FaultAccess, MemoryDevice, MemoryTypeId, Permit, QueueDevice as _, QueueId,
-    ResourceDesc,
+    CommandList as _, Device as _, FaultAccess, MemoryDevice, MemoryTypeId, Permit, QueueDevice as _,
+    QueueId, ResourceDesc,
 };
 use tenure_core::{
     AddressUse, BufferDesc, BufferInfo, BufferViewDesc, Commands, Config, Error, Format, Gpu, Graph,
-    ObjectKind, Queue, RecordingProgress, State, SyncPoint, TextureDesc, Usage,
+    ObjectKind, Queue, RecordingProgress, State, SyncPoint, TextureDesc, UnfinishedRecording, Usage,
 };
 use tenure_sim::{Device, DeviceConfig, Lag, NativeQueue, Profile};
 
@@ -215,16 +215,16 @@ fn unfinished_recordings_are_named() {
     }
     assert!(device.run_until_idle());
     gpu.reclaim().unwrap();
-    for number in 0..100 {
+    for number in 0..1100 {
         submit(Queue::Graphics, format!("pass {number}"));
     }
     submit(Queue::Compute, "light".to_owned());
     device.faults().remove("hung");
     assert!(gpu.begin_frame().is_err());
     let unfinished = gpu.loss().unwrap().unfinished;
-    assert_eq!(unfinished.iter().map(|work| work.serials.clone()).collect::<Vec<_>>(), [4..104, 1..2]);
+    assert_eq!(unfinished.iter().map(|work| work.serials.clone()).collect::<Vec<_>>(), [4..1104, 1..2]);
     let names = unfinished[0].recordings.iter().map(|recording| (recording.serial, recording.name.clone()));
-    let expected = (36..100).map(|number| (number + 4, format!("pass {number}")));
+    let expected = (76..1100).map(|number| (number + 4, format!("pass {number}")));
     assert_eq!(names.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
     assert_eq!(unfinished[1].recordings[0].name, "light");
 }
@@ -331,19 +331,25 @@ fn markers_last_for_any_number_of_recordings() {
     assert_eq!((last.name.as_str(), last.progress.as_ref()), ("last", Some(&RecordingProgress::NotBegun)));
 }
 
-/// The newest recordings have progress also while more are in flight than words are there.
+/// Recordings are named also while more are in flight than words are there; only the first ones have progress.
 #[test]
 fn recordings_without_words_have_no_progress() {
     let device = Device::with_config(DeviceConfig::new(PROFILE).lag(Lag::Manual).markers(true));
     let gpu = gpu(&device);
-    for _ in 0..1500 {
+    let pairs = u64::from(device.properties().markers.words / 2);
+    let newest = pairs + 1000;
+    for _ in 0..newest {
         gpu.record(Queue::Graphics, "pass").unwrap().submit().unwrap();
     }
     device.faults().remove("hung");
     gpu.reclaim().unwrap_err();
     let unfinished = &gpu.loss().unwrap().unfinished[0];
-    assert_eq!((unfinished.serials.clone(), unfinished.recordings.len()), (1..1501, 64));
-    assert!(unfinished.recordings.iter().all(|recording| recording.progress.is_none()));
+    assert_eq!((unfinished.serials.clone(), unfinished.recordings.len()), (1..newest + 1, 1024));
+    let has_words = |recording: &UnfinishedRecording| recording.serial <= pairs;
+    assert!(
+        unfinished.recordings.iter().all(|recording| recording.progress.is_some() == has_words(recording))
+    );
+    assert!(unfinished.recordings.first().is_some_and(has_words));
 }
 
 /// Recordings of a queue that is far behind keep no words from other queues.

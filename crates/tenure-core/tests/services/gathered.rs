@@ -16,6 +16,7 @@ use test_random::Rng;
 use super::{SECOND, device, end, gpu};
 
 const ALL: Subresource = Subresource::All;
+const MIB: u64 = 1 << 20;
 const LONG: Duration = Duration::from_secs(10);
 const QUEUES: [Queue; 3] = [Queue::Graphics, Queue::Compute, Queue::Copy];
 
@@ -304,6 +305,53 @@ fn a_waker_submits_recordings() {
     end(gpu, &device);
 }
 
+/// Threads submit recordings together, each on all queues, while uploads and moves happen on others. Each thread counts in its own
+/// buffer, and reads a shared one.
+#[test]
+fn threads_submit_recordings_together() {
+    for profile in [Profile::VULKAN_NVIDIA, Profile::D3D12_TIER2, Profile::D3D12_ENHANCED] {
+        let device = device(profile, Lag::Random { max: 4 });
+        let gpu = gpu(&device, Config::default());
+        let usage = Usage::COPY_SRC | Usage::COPY_DST;
+        let movable = || gpu.create_buffer_with(&BufferDesc::new(256, usage).movable(), &[5; 256]).unwrap();
+        let shared = movable();
+        let own: Vec<_> = (0..3).map(|_| [movable(), own_buffer(&gpu)]).collect();
+        gpu.flush_uploads().unwrap();
+        std::thread::scope(|scope| {
+            for [from, to] in &own {
+                let (gpu, shared) = (&gpu, &shared);
+                scope.spawn(move || {
+                    for round in 0..40_u8 {
+                        gpu.upload(from, 0, &[round; 256]).unwrap();
+                        let mut reads = Vec::new();
+                        let passes = QUEUES.into_iter().cycle().take(6).map(|queue| {
+                            let mut pass = gpu.record(queue, "pass").unwrap();
+                            reads.push((pass.read_back(shared, 0, 256).unwrap(), 5));
+                            pass.copy_buffer(from, 0, to, 0, 256).unwrap();
+                            reads.push((pass.read_back(to, 0, 256).unwrap(), round));
+                            pass
+                        });
+                        let passes = passes.collect();
+                        let frame = gpu.begin_frame().unwrap();
+                        frame.submit_all(passes).unwrap();
+                        frame.end().unwrap();
+                        for (read, expected) in reads {
+                            assert_eq!(read.wait(LONG).unwrap(), [expected; 256]);
+                        }
+                    }
+                });
+            }
+            scope.spawn(|| {
+                for _ in 0..40 {
+                    gpu.compact(CompactionBudget { bytes: 8 << 20, moves: 64, pieces: 1000 }).unwrap();
+                }
+            });
+        });
+        drop((shared, own));
+        end(gpu, &device);
+    }
+}
+
 /// An effect of a recording, in the order of its commands.
 enum Effect {
     Copy { from: usize, to: usize },
@@ -331,6 +379,8 @@ struct World {
     /// Handed to a peer and back.
     shared: Buffer<Device>,
     is_with_peer: bool,
+    /// Not all of them fit a small budget.
+    evictable: Vec<Buffer<Device>>,
     read_only: Texture<Device>,
     fence: Fence,
     signalled: u64,
@@ -375,7 +425,9 @@ impl World {
             recording.submit().unwrap();
             texture
         });
+        let desc = BufferDesc::new(64 * MIB, Usage::SHADER_READ | Usage::COPY_SRC).evictable();
         Self {
+            evictable: (0..4).map(|_| gpu.create_buffer(&desc).unwrap()).collect(),
             rng: Rng::new(seed),
             model: vec![0; buffers.len()],
             fence: gpu.device().create_fence("own"),
@@ -483,6 +535,10 @@ impl World {
                 _ => {}
             }
         }
+        if queue != Queue::Copy && self.happens(15) {
+            let evictable = &self.evictable[self.rng.below(4) as usize];
+            recording.use_resource(evictable, ALL, State::NON_PIXEL_SHADER).unwrap();
+        }
         if self.happens(10) {
             recording.wait_for(&self.gpu.submitted()).unwrap();
         }
@@ -576,6 +632,10 @@ impl World {
             self.is_with_peer = *is_with_peer;
         }
         frame.end().unwrap();
+        if self.happens(10) {
+            let budget = [160, 1024][self.rng.below(2) as usize];
+            gpu.device().set_budget(0, budget * MIB).unwrap();
+        }
         if self.happens(20) {
             gpu.compact(CompactionBudget { bytes: 8 << 20, moves: 64, pieces: 1000 }).unwrap();
         }
