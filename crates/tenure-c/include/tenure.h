@@ -68,6 +68,7 @@ typedef struct tn_Upload tn_Upload;
 typedef struct tn_Readback tn_Readback;
 typedef struct tn_Deferred tn_Deferred;
 typedef struct tn_Text tn_Text;
+typedef struct tn_Graph tn_Graph;
 
 /** The result of a function: 0 or more is success, a negative number an error, whose text is in tn_last_error. A failed
  * function changes nothing, and leaves null in the handle that it would have created, unless its documentation says otherwise.
@@ -1290,7 +1291,8 @@ TN_API tn_Status TN_CALL tn_buffer_read(tn_Buffer* buffer, uint64_t offset, void
 TN_API tn_Status TN_CALL tn_texture_create(tn_Gpu* gpu, const tn_TextureDesc* desc, tn_Texture** out);
 
 /** Creates a view of a buffer or texture: desc is a tn_BufferViewDesc or a tn_TextureViewDesc. The resource lives at least
- * as long as the view.
+ * as long as the view; of a transient one only the object of the API, which keeps its views: they are created once, not each
+ * frame.
  *
  * Errors: TN_ERROR_NO_DESCRIPTORS, TN_ERROR_FOREIGN, TN_ERROR_OUT_OF_RANGE; TN_ERROR_DEVICE for a description that
  * does not suit the resource; TN_ERROR_ENUM, TN_ERROR_STRUCT_SIZE.
@@ -1388,6 +1390,144 @@ TN_API uint64_t TN_CALL tn_readback_size(tn_Readback* readback);
  * and not submitted; TN_ERROR_DEVICE_LOST.
  */
 TN_API tn_Status TN_CALL tn_readback_wait(tn_Readback* readback, uint64_t timeout_ns, void* out, size_t size);
+
+/** A use of a resource by a pass. */
+typedef struct tn_PassUse {
+    /** The number of the resource. */
+    uint32_t resource;
+    /** TN_STATE_.... */
+    tn_State state;
+} tn_PassUse;
+enum {
+    /** Of tn_PassDesc.flags: the pass begins a recording, so that earlier passes of its queue are submitted before it. */
+    TN_PASS_BEGINS_RECORDING = 1 << 0
+};
+
+/** A pass of a graph. */
+typedef struct tn_PassDesc {
+    /** sizeof(tn_PassDesc). */
+    uint32_t struct_size;
+    /** TN_PASS_.... */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** TN_QUEUE_.... */
+    tn_Queue queue;
+    /** 0. */
+    uint32_t reserved;
+    /** The uses. Of a resource with several uses, all states are reads, or the pass itself calls tn_recording_use. */
+    const tn_PassUse* uses;
+    /** Uses. */
+    size_t use_count;
+    /** The numbers of earlier passes that it runs after, beside those whose resources it uses. */
+    const uint32_t* after;
+    /** Passes. */
+    size_t after_count;
+    /** The name in debuggers, messages and reports. */
+    tn_Str name;
+} tn_PassDesc;
+
+/** A pass while it is recorded. Its handles end with the call of the tn_PassFn, and no thread may use them when it returns. */
+typedef struct tn_Pass {
+    /** Its number. */
+    uint32_t number;
+    /** Resources of the graph. */
+    uint32_t resource_count;
+    /** The recording of the pass. The graph submits it. */
+    tn_Recording* recording;
+    /** By the number of the resource: the tn_Buffer or tn_Texture, in its declared state; null for a resource that the pass
+     * does not use.
+     */
+    void* const* resources;
+} tn_Pass;
+
+/** Records a pass, on the thread of tn_frame_execute. Returns TN_OK, or a negative number, which ends the graph. Must not
+ * unwind. May call all functions, except for the release of a tn_Gpu and the submission of the recording of the pass
+ * (TN_ERROR_CALLBACK). The frame and the graph are in use (TN_ERROR_BUSY).
+ */
+typedef tn_Status(TN_CALL* tn_PassFn)(void* user, const tn_Pass* pass);
+
+/** The memory of a graph. */
+typedef struct tn_GraphPlan {
+    /** sizeof(tn_GraphPlan), set by the caller. */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Bytes of all heaps together. */
+    uint64_t peak;
+    /** A lower bound of the peak of any plan of this graph, in bytes. */
+    uint64_t lower_bound;
+    /** Bytes of all resources if none shared memory. */
+    uint64_t bytes_apart;
+    /** Heaps. */
+    uint32_t heaps;
+    /** Recordings that the passes are divided into. */
+    uint32_t recordings;
+} tn_GraphPlan;
+
+/** Acquires a buffer for some commands of this recording and later ones, with undefined contents, in memory that it shares with
+ * earlier and later transient resources. tn_release gives its bytes to the next ones, also while views of it are left. No
+ * other recording may use it until this one is submitted.
+ *
+ * Errors: TN_ERROR_OUT_OF_MEMORY, TN_ERROR_DEVICE; TN_ERROR_TRANSIENT for memory that the CPU can access, or data.
+ */
+TN_API tn_Status TN_CALL tn_recording_transient_buffer(tn_Recording* recording, const tn_BufferDesc* desc,
+    tn_Buffer** out);
+
+/** Acquires a texture, as tn_recording_transient_buffer. Its first use must clear or write all of it.
+ *
+ * Errors: as tn_recording_transient_buffer.
+ */
+TN_API tn_Status TN_CALL tn_recording_transient_texture(tn_Recording* recording, const tn_TextureDesc* desc,
+    tn_Texture** out);
+
+/** Creates an empty graph: the passes of a frame in a valid order, and the transient resources that they share memory for. It
+ * belongs to no manager, and to one thread at a time. Declare it anew each frame: equal graphs have one plan.
+ *
+ * Errors: TN_ERROR_POINTER.
+ */
+TN_API tn_Status TN_CALL tn_graph_create(tn_Graph** out);
+
+/** Removes all declarations, and keeps the allocated memory for the next ones. */
+TN_API tn_Status TN_CALL tn_graph_clear(tn_Graph* graph);
+
+/** Declares a buffer. Its number counts buffers and textures from 0.
+ *
+ * Errors: TN_ERROR_TRANSIENT for data; TN_ERROR_ENUM, TN_ERROR_POINTER, TN_ERROR_STRUCT_SIZE.
+ */
+TN_API tn_Status TN_CALL tn_graph_buffer(tn_Graph* graph, const tn_BufferDesc* desc, uint32_t* number);
+
+/** Declares a texture, as tn_graph_buffer. The first pass that uses it must clear or write all of it.
+ *
+ * Errors: as tn_graph_buffer.
+ */
+TN_API tn_Status TN_CALL tn_graph_texture(tn_Graph* graph, const tn_TextureDesc* desc, uint32_t* number);
+
+/** Declares the next pass. Its number, for which number may be null, counts passes from 0. Passes of one queue run in this
+ * order; passes of different queues in parallel, unless one writes a resource that both use.
+ *
+ * Errors: TN_ERROR_GRAPH for a number that no resource or pass has; TN_ERROR_ENUM, TN_ERROR_POINTER,
+ * TN_ERROR_STRUCT_SIZE. Other rules are checked when the graph is planned or executed.
+ */
+TN_API tn_Status TN_CALL tn_graph_pass(tn_Graph* graph, const tn_PassDesc* desc, uint32_t* number);
+
+/** The memory that a graph takes. The plan is kept for equal graphs.
+ *
+ * Errors: TN_ERROR_GRAPH for an invalid graph; TN_ERROR_DEVICE for a description that the device does not support.
+ */
+TN_API tn_Status TN_CALL tn_gpu_plan_graph(tn_Gpu* gpu, tn_Graph* graph, tn_GraphPlan* out);
+
+/** Records and submits the passes of a graph: calls record for each, with its recording and its resources in their declared
+ * states, and without any pass after an error. Barriers, waits between queues and submissions follow from the declared uses.
+ * done may be null: the sync point of all passes.
+ *
+ * Errors: as tn_gpu_plan_graph, TN_ERROR_OUT_OF_MEMORY, TN_ERROR_DEVICE_LOST, and what record returns. The current
+ * recording is discarded then; earlier ones have been submitted.
+ */
+TN_API tn_Status TN_CALL tn_frame_execute(tn_Frame* frame, tn_Graph* graph, tn_PassFn record, void* user,
+    tn_SyncPoint* done);
 
 #ifdef __cplusplus
 }

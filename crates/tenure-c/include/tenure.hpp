@@ -106,6 +106,7 @@ private:
     friend class Gpu;
     friend class Recording;
     friend class Device;
+    friend class Graph;
     T* raw_ = nullptr;
 };
 
@@ -190,6 +191,22 @@ inline tn_Part part(const Texture& texture, const tn_TextureRegion& region = {})
     return part;
 }
 
+/** A handle that belongs to another object, and ends with it: that of a pass. It is not released. */
+template <class Owner, class T>
+class Lent {
+public:
+    explicit Lent(T* raw) noexcept : owner_(raw) {}
+    Lent(const Lent& other) noexcept : owner_(other.owner_.raw()) {}
+    Lent& operator=(const Lent&) = delete;
+    ~Lent() { owner_.detach(); }
+    const Owner& operator*() const noexcept { return owner_; }
+    const Owner* operator->() const noexcept { return &owner_; }
+    operator const Owner&() const noexcept { return owner_; }
+
+private:
+    Owner owner_;
+};
+
 /** A command list being recorded, on one thread at a time. Discarded unless it is submitted. */
 class Recording : public Handle<tn_Recording> {
 public:
@@ -212,6 +229,17 @@ public:
         check(tn_read_back(raw(), &part, readback.out()));
         return readback;
     }
+    /** A buffer for some commands, in memory that it shares with other transient resources. */
+    Buffer transient_buffer(const tn_BufferDesc& desc) const {
+        Buffer buffer;
+        check(tn_recording_transient_buffer(raw(), &desc, buffer.out()));
+        return buffer;
+    }
+    Texture transient_texture(const tn_TextureDesc& desc) const {
+        Texture texture;
+        check(tn_recording_transient_texture(raw(), &desc, texture.out()));
+        return texture;
+    }
     /** The VkCommandBuffer, after the uses that the next commands need. */
     tn_Native native() const {
         tn_Native native = 0;
@@ -225,11 +253,85 @@ public:
     }
 };
 
+/** The passes of a frame, and the transient resources that they use. */
+class Graph : public Handle<tn_Graph> {
+public:
+    using Handle::Handle;
+    static Graph create() {
+        Graph graph;
+        check(tn_graph_create(graph.out()));
+        return graph;
+    }
+    void clear() const { check(tn_graph_clear(raw())); }
+    std::uint32_t buffer(const tn_BufferDesc& desc) const {
+        std::uint32_t number = 0;
+        check(tn_graph_buffer(raw(), &desc, &number));
+        return number;
+    }
+    std::uint32_t texture(const tn_TextureDesc& desc) const {
+        std::uint32_t number = 0;
+        check(tn_graph_texture(raw(), &desc, &number));
+        return number;
+    }
+    /** The uses of desc are replaced by these. */
+    std::uint32_t pass(tn_PassDesc desc, std::initializer_list<tn_PassUse> uses) const {
+        desc.uses = uses.begin();
+        desc.use_count = uses.size();
+        std::uint32_t number = 0;
+        check(tn_graph_pass(raw(), &desc, &number));
+        return number;
+    }
+};
+
+/** A pass while it is recorded. */
+class Pass {
+public:
+    explicit Pass(const tn_Pass& raw) noexcept : raw_(raw) {}
+    std::uint32_t number() const noexcept { return raw_.number; }
+    Lent<Recording, tn_Recording> recording() const noexcept { return Lent<Recording, tn_Recording>(raw_.recording); }
+    /** A resource that the pass declared, by its number in the graph. */
+    Lent<Buffer, tn_Buffer> buffer(std::uint32_t number) const noexcept {
+        return Lent<Buffer, tn_Buffer>(static_cast<tn_Buffer*>(at(number)));
+    }
+    Lent<Texture, tn_Texture> texture(std::uint32_t number) const noexcept {
+        return Lent<Texture, tn_Texture>(static_cast<tn_Texture*>(at(number)));
+    }
+
+private:
+    void* at(std::uint32_t number) const noexcept {
+        return number < raw_.resource_count ? raw_.resources[number] : nullptr;
+    }
+    const tn_Pass& raw_;
+};
+
 /** A frame; its destructor ends it without an exception. */
 class Frame : public Handle<tn_Frame> {
 public:
     using Handle::Handle;
     std::uint64_t number() const noexcept { return tn_frame_number(raw()); }
+    /** Runs record(const Pass&) for each pass, and throws what it throws. */
+    template <class Record>
+    tn_SyncPoint execute(const Graph& graph, Record&& record) const {
+        struct Call {
+            Record& record;
+            std::exception_ptr thrown;
+        } call{record, nullptr};
+        const tn_PassFn pass_on = [](void* user, const tn_Pass* pass) noexcept -> tn_Status {
+            Call& inside = *static_cast<Call*>(user);
+            try {
+                inside.record(Pass(*pass));
+                return TN_OK;
+            } catch (...) {
+                inside.thrown = std::current_exception();
+                return TN_ERROR_CALLBACK;
+            }
+        };
+        tn_SyncPoint done{};
+        const tn_Status status = tn_frame_execute(raw(), graph.raw(), pass_on, &call, &done);
+        if (call.thrown) std::rethrow_exception(call.thrown);
+        check(status);
+        return done;
+    }
     void end() && { check(tn_frame_end(detach())); }
 };
 
@@ -283,6 +385,11 @@ public:
     }
     bool supports_format(tn_Format format, tn_Usage usage) const noexcept {
         return tn_gpu_supports_format(raw(), format, usage) != 0;
+    }
+    tn_GraphPlan plan(const Graph& graph) const {
+        Desc<tn_GraphPlan> plan;
+        check(tn_gpu_plan_graph(raw(), graph.raw(), &plan));
+        return plan;
     }
     Frame begin_frame() const {
         Frame frame;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::mem::offset_of;
 
+use crate::graph::{tn_GraphPlan, tn_Pass, tn_PassDesc, tn_PassUse};
 use crate::types::*;
 use crate::vulkan::{tn_VkDeviceDesc, tn_VkQueue};
 
@@ -58,6 +59,12 @@ fn structures_have_the_layout_that_c_has() {
         tn_Use { resource, state, subresource }
         tn_Copy { src, dst, src_offset, dst_offset, size, row_pitch, rows, subresource, region }
         tn_Part { resource, offset, size, region }
+        tn_PassUse { resource, state }
+        tn_PassDesc {
+            struct_size, flags, next, queue, reserved, uses, use_count, after, after_count, name
+        }
+        tn_Pass { number, resource_count, recording, resources }
+        tn_GraphPlan { struct_size, flags, next, peak, lower_bound, bytes_apart, heaps, recordings }
         tn_VkQueue { queue, family, kind }
         tn_VkDeviceDesc {
             struct_size, flags, next, get_instance_proc_addr, instance, physical_device, device, create_info,

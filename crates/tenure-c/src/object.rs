@@ -2,13 +2,14 @@
 
 use ash::vk::Handle as _;
 use tenure_core::device::Device;
-use tenure_core::{Commands, Name};
+use tenure_core::{Commands, Graph, Name};
 #[cfg(windows)]
 use tenure_d3d12::windows::core::Interface as _;
 use tenure_vulkan::{RawView as _, ash};
 
 use crate::call::{call, call_to_release};
 use crate::callback::{Destroy, release};
+use crate::held::{BufferOf, RecordingOf, TextureOf};
 use crate::pointer::Out;
 use crate::slot::{AnyHandle, Object, Slots};
 use crate::types::*;
@@ -77,16 +78,10 @@ macro_rules! objects {
 objects! {
     /// `tn_Gpu`
     Gpu = Gpu, "tn_Gpu", 2;
-    /// `tn_Buffer`
-    Buffer = Buffer, "tn_Buffer", 3;
-    /// `tn_Texture`
-    Texture = Texture, "tn_Texture", 4;
     /// `tn_View`
     View = View, "tn_View", 5;
     /// `tn_Frame`
     Frame = Frame, "tn_Frame", 6;
-    /// `tn_Recording`
-    Recording = Recording, "tn_Recording", 7;
     /// `tn_Readback`
     Readback = Readback, "tn_Readback", 8;
 }
@@ -94,6 +89,12 @@ objects! {
 /// Itself, so that a device is an object of a device.
 type Itself<D> = D;
 
+/// `tn_Buffer`
+pub(crate) type Buffer = on_backends!(BufferOf);
+/// `tn_Texture`
+pub(crate) type Texture = on_backends!(TextureOf);
+/// `tn_Recording`
+pub(crate) type Recording = on_backends!(RecordingOf);
 /// `tn_Device`
 pub(crate) type DeviceObject = on_backends!(Itself);
 /// `tn_Deferred`
@@ -106,9 +107,13 @@ pub(crate) struct OwnedText(pub(crate) String);
 
 slots! {
     DeviceObject: "tn_Device", 1;
+    Buffer: "tn_Buffer", 3;
+    Texture: "tn_Texture", 4;
+    Recording: "tn_Recording", 7;
     Deferred: "tn_Deferred", 9;
     Upload: "tn_Upload", 10;
     OwnedText: "tn_Text", 11;
+    Graph: "tn_Graph", 20;
 }
 
 /// A value on the backend of an object, or of several, which must be on the same one.
@@ -226,6 +231,36 @@ impl ApiHandles for D3d12 {
     }
 }
 
+/// Objects of a device as the objects behind handles.
+pub(crate) trait Backend: ApiHandles {
+    fn buffer(buffer: BufferOf<Self>) -> Buffer;
+    fn texture(texture: TextureOf<Self>) -> Texture;
+    fn recording(recording: RecordingOf<Self>) -> Recording;
+}
+
+macro_rules! backend {
+    ($Device:ident: $On:ident) => {
+        impl Backend for $Device {
+            fn buffer(buffer: BufferOf<Self>) -> Buffer {
+                On::$On(buffer)
+            }
+
+            fn texture(texture: TextureOf<Self>) -> Texture {
+                On::$On(texture)
+            }
+
+            fn recording(recording: RecordingOf<Self>) -> Recording {
+                On::$On(recording)
+            }
+        }
+    };
+}
+
+backend!(Sim: Sim);
+backend!(Vulkan: Vulkan);
+#[cfg(windows)]
+backend!(D3d12: D3d12);
+
 impl tn_Place {
     const NONE: Self = Self { object: 0, offset: 0, size: 0, gpu_address: 0, mapped: std::ptr::null_mut() };
 }
@@ -284,6 +319,7 @@ extern "C" fn tn_release(handle: AnyHandle) -> tn_Status {
             Deferred::KIND => handle.of::<Deferred>().end().map(release),
             Upload::KIND => handle.of::<Upload>().end().map(release),
             OwnedText::KIND => handle.of::<OwnedText>().end().map(release),
+            Graph::KIND => handle.of::<Graph>().end().map(release),
             _ => Err(handle.refused("this library")),
         }
     })

@@ -93,6 +93,13 @@ impl<T: Object> Handle<T> {
         Ok(Ended { index: index(bits), free: free::<T> })
     }
 
+    /// Ends the handle of a lent object, unless the program has released it. Waits for a call of another thread that uses it alone.
+    pub(crate) fn end_loan(self) {
+        while self.end().is_err_and(|failure| failure.status == TN_ERROR_BUSY) {
+            std::thread::yield_now();
+        }
+    }
+
     /// Ends the handle, and returns the object.
     ///
     /// # Errors
@@ -137,7 +144,15 @@ pub(crate) struct AnyHandle {
     bits: *mut std::ffi::c_void,
 }
 
+impl<T> From<Handle<T>> for AnyHandle {
+    fn from(handle: Handle<T>) -> Self {
+        Self { bits: handle.bits.cast() }
+    }
+}
+
 impl AnyHandle {
+    pub(crate) const NULL: Self = Self { bits: std::ptr::null_mut() };
+
     pub(crate) fn is_null(self) -> bool {
         self.bits.is_null()
     }

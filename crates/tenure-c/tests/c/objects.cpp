@@ -105,6 +105,44 @@ static void external(const tn::Gpu& gpu) {
     }
 }
 
+static void graphs(const tn::Gpu& gpu) {
+    tn::Desc<tn_TextureDesc> target;
+    target.format = TN_FORMAT_RGBA8_UNORM;
+    target.width = target.height = 4;
+    target.usage = TN_USAGE_SHADER_READ | TN_USAGE_COPY_SRC | TN_USAGE_COPY_DST;
+    tn::Desc<tn_BufferDesc> bytes;
+    bytes.size = 64;
+    bytes.usage = TN_USAGE_COPY_SRC | TN_USAGE_COPY_DST;
+    const tn::Graph graph = tn::Graph::create();
+    graph.clear();
+    const std::uint32_t scene = graph.texture(target);
+    const std::uint32_t list = graph.buffer(bytes);
+    tn::Desc<tn_PassDesc> pass;
+    pass.name = "draw"_tn;
+    const std::uint32_t draw = graph.pass(pass, {{scene, TN_STATE_COPY_DST}, {list, TN_STATE_COPY_DST}});
+    CHECK(draw == 0 && gpu.plan(graph).recordings == 1);
+    const tn::Buffer rock = create_rock(gpu);
+    tn::Frame frame = gpu.begin_frame();
+    tn_Place kept{};
+    const tn_SyncPoint done = frame.execute(graph, [&](const tn::Pass& now) {
+        CHECK(now.number() == draw && !*now.buffer(99));
+        now.recording()->copy({{rock.raw(), now.buffer(list)->raw(), 0, 0, 4, 0, 0, 0, {}}});
+        now.recording()->use({tn::use(now.texture(scene), TN_STATE_COPY_DST)});
+        tn::Desc<tn_TextureViewDesc> view;
+        kept = gpu.create_view(now.texture(scene), view).place();
+        const tn::Buffer scratch = now.recording()->transient_buffer(bytes);
+        CHECK(now.recording()->transient_texture(target).place().object != scratch.place().object);
+    });
+    CHECK(gpu.wait(done));
+    try {
+        frame.execute(graph, [](const tn::Pass&) { throw std::runtime_error("mine"); });
+        CHECK(false);
+    } catch (const std::runtime_error& error) {
+        CHECK(std::string_view(error.what()) == "mine");
+    }
+    std::move(frame).end();
+}
+
 static void vulkan() {
     int object = 0;
     const auto address = reinterpret_cast<std::uintptr_t>(&object);
@@ -129,6 +167,7 @@ int main() {
         frames(gpu);
         errors(gpu);
         external(gpu);
+        graphs(gpu);
         {
             const tn::Buffer rock = create_rock(gpu);
             CHECK(gpu.shutdown().find("rock") != std::string::npos);
