@@ -69,6 +69,7 @@ typedef struct tn_Readback tn_Readback;
 typedef struct tn_Deferred tn_Deferred;
 typedef struct tn_Text tn_Text;
 typedef struct tn_Graph tn_Graph;
+typedef struct tn_Swapchain tn_Swapchain;
 
 /** The result of a function: 0 or more is success, a negative number an error, whose text is in tn_last_error. A failed
  * function changes nothing, and leaves null in the handle that it would have created, unless its documentation says otherwise.
@@ -1247,9 +1248,10 @@ TN_API tn_Status TN_CALL tn_gpu_release_after(tn_Gpu* gpu, const tn_SyncPoint* p
 /** Ends a handle of any type. Its object is destroyed once no open recording and no GPU work can use it; this function does not
  * wait, except for the last tn_Gpu of a manager, which waits for the GPU for a bounded time. Null does nothing. From any
  * thread at any time; no other thread may use the same handle during or after the call. A recording that was not submitted is
- * discarded, a frame ended.
+ * discarded, a frame ended. A handle that a graph or a swap chain has lent ends, and its object stays.
  *
- * Errors: TN_ERROR_HANDLE for a handle that was released before, TN_ERROR_BUSY for a recording or frame that another thread uses.
+ * Errors: TN_ERROR_HANDLE for a handle that was released before, TN_ERROR_BUSY for an object for one thread that another
+ * one uses.
  */
 TN_API tn_Status TN_CALL tn_release(void* handle);
 
@@ -1528,6 +1530,233 @@ TN_API tn_Status TN_CALL tn_gpu_plan_graph(tn_Gpu* gpu, tn_Graph* graph, tn_Grap
  */
 TN_API tn_Status TN_CALL tn_frame_execute(tn_Frame* frame, tn_Graph* graph, tn_PassFn record, void* user,
     tn_SyncPoint* done);
+
+/** The order of images on the way to the screen. */
+typedef uint32_t tn_PresentMode;
+enum {
+    /** In order, at the screen's rate. Every window has it. */
+    TN_PRESENT_FIFO = 0,
+    /** In order, at the screen's rate; a late image is shown at once, with tearing. */
+    TN_PRESENT_FIFO_RELAXED = 1,
+    /** The newest image, without tearing. */
+    TN_PRESENT_MAILBOX = 2,
+    /** At once, with tearing. */
+    TN_PRESENT_IMMEDIATE = 3
+};
+
+/** The meaning of the values in an image for the screen. */
+typedef uint32_t tn_ColorSpace;
+enum {
+    /** By the format: scRGB for TN_FORMAT_RGBA16_FLOAT, sRGB for all others. */
+    TN_COLOR_SPACE_BY_FORMAT = 0,
+    /** sRGB. */
+    TN_COLOR_SPACE_SRGB = 1,
+    /** scRGB: linear, beyond 0 to 1. */
+    TN_COLOR_SPACE_EXTENDED_SRGB_LINEAR = 2,
+    /** HDR10: primaries of BT.2020, curve of ST 2084. */
+    TN_COLOR_SPACE_HDR10 = 3,
+    /** Primaries of BT.2020, hybrid log-gamma. */
+    TN_COLOR_SPACE_HLG = 4,
+    /** Display P3. */
+    TN_COLOR_SPACE_DISPLAY_P3 = 5
+};
+
+/** The format of images for a window. */
+typedef struct tn_SurfaceFormat {
+    /** TN_FORMAT_.... */
+    tn_Format format;
+    /** TN_COLOR_SPACE_.... */
+    tn_ColorSpace color_space;
+} tn_SurfaceFormat;
+
+/** A swap chain. */
+typedef struct tn_SwapchainDesc {
+    /** sizeof(tn_SwapchainDesc). */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Pixels; 0 while the window is minimised. */
+    uint32_t width;
+    /** Pixels; 0 while the window is minimised. */
+    uint32_t height;
+    /** Preferred formats, the best first: the first that the window offers is used. */
+    const tn_SurfaceFormat* formats;
+    /** Formats. */
+    size_t format_count;
+    /** Preferred modes, the best first; TN_PRESENT_FIFO where the window offers none of them. */
+    const tn_PresentMode* modes;
+    /** Modes. */
+    size_t mode_count;
+    /** The format where the window offers none of formats; zeroed: an 8-bit sRGB format that it offers. */
+    tn_SurfaceFormat format;
+    /** The least number of images; 0: 3. */
+    uint32_t images;
+    /** Uses beside rendering and presenting, such as TN_USAGE_COPY_SRC. */
+    tn_Usage usage;
+    /** Images that may wait to be shown, 1 to 16; 0: the setting frames.in_flight. */
+    uint32_t frame_latency;
+    /** 0. */
+    uint32_t reserved;
+    /** The name in messages and reports. */
+    tn_Str name;
+} tn_SwapchainDesc;
+
+/** A swap chain at this moment. */
+typedef struct tn_SwapchainProperties {
+    /** sizeof(tn_SwapchainProperties), set by the caller. */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Pixels; 0 while the window is minimised. */
+    uint32_t width;
+    /** Pixels; 0 while the window is minimised. */
+    uint32_t height;
+    /** The format of the view of an image. */
+    tn_Format format;
+    /** TN_COLOR_SPACE_.... */
+    tn_ColorSpace color_space;
+    /** TN_PRESENT_.... */
+    tn_PresentMode mode;
+    /** Images. */
+    uint32_t images;
+    /** The images do not match the window any more: call tn_swapchain_resize. */
+    tn_Bool is_outdated;
+    /** The window is covered, so that the program may draw less often. Direct3D 12 alone reports it. */
+    tn_Bool is_occluded;
+    /** Bit n: images finished on queue n of the device can be presented. */
+    uint32_t queues;
+    /** 0. */
+    uint32_t reserved;
+} tn_SwapchainProperties;
+
+/** The formats and modes that the window of a swap chain offers. */
+typedef struct tn_SwapchainOffers {
+    /** sizeof(tn_SwapchainOffers), set by the caller. */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Formats with their colour spaces; valid until the next call for this swap chain, or its release. */
+    const tn_SurfaceFormat* formats;
+    /** Formats. */
+    size_t format_count;
+    /** Modes; valid as the formats. */
+    const tn_PresentMode* modes;
+    /** Modes. */
+    size_t mode_count;
+} tn_SwapchainOffers;
+
+/** The screen that HDR images were mastered on, and their brightness. Luminances are in nits, chromaticities x and y of CIE 1931. */
+typedef struct tn_HdrMetadata {
+    /** x and y of red, green and blue; all zero: those of BT.2020. */
+    float primaries[6];
+    /** x and y of white; zero: that of sRGB and BT.2020. */
+    float white_point[2];
+    /** The darkest luminance, less than the brightest. */
+    float min_luminance;
+    /** The brightest luminance. */
+    float max_luminance;
+    /** The luminance of the brightest pixel of all images; 0: unknown. */
+    float max_content_light;
+    /** The average luminance of the brightest image; 0: unknown. */
+    float max_frame_average_light;
+} tn_HdrMetadata;
+
+/** The image to draw to. Both handles belong to the swap chain, and end with its next tn_swapchain_acquire,
+ * tn_swapchain_present or tn_swapchain_resize, and with its release.
+ */
+typedef struct tn_SwapchainImage {
+    /** The image, with undefined contents. */
+    tn_Texture* texture;
+    /** The image as a render target, in the format of the swap chain. */
+    tn_View* view;
+    /** Its number in the swap chain. */
+    uint32_t index;
+    /** 0. */
+    uint32_t reserved;
+} tn_SwapchainImage;
+
+/** Creates a swap chain of a simulated device, without a window. It is for one thread at a time, as all swap chains. Release it
+ * before tn_gpu_shutdown.
+ *
+ * Errors: TN_ERROR_SWAPCHAIN for more images or another format than it offers; TN_ERROR_FOREIGN for a device of another
+ * backend; TN_ERROR_ENUM, TN_ERROR_STRUCT_SIZE.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_create_sim(tn_Gpu* gpu, const tn_SwapchainDesc* desc, tn_Swapchain** out);
+
+/** Acquires an image to draw to. TN_NOT_READY, with null handles: the window is minimised, or has changed so that nothing can
+ * be shown. Waits for an image for a bounded time. An image that was not presented is handed out again, with its contents.
+ *
+ * Errors: TN_ERROR_TIMEOUT, TN_ERROR_SWAPCHAIN, TN_ERROR_DEVICE_LOST; after a change of the wishes as
+ * tn_swapchain_resize.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_acquire(tn_Swapchain* swapchain, tn_SwapchainImage* out);
+
+/** Makes a recording wait until the acquired image is available: the first recording, in the order of submission, that uses it.
+ * The whole recording waits: in a graph let the pass have TN_PASS_BEGINS_RECORDING.
+ *
+ * Errors: TN_ERROR_SWAPCHAIN without an image; TN_ERROR_FOREIGN.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_begin(tn_Swapchain* swapchain, tn_Recording* recording);
+
+/** Leaves the acquired image as the window needs it, in the last recording that uses it. Begins with it, too, if no recording
+ * has.
+ *
+ * Errors: as tn_swapchain_begin; TN_ERROR_SWAPCHAIN for a second time, and while the recording that began with it is open on another
+ * queue.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_finish(tn_Swapchain* swapchain, tn_Recording* recording);
+
+/** Presents the acquired image, after the submission of the recording that finished it. Its handles end in any case; an image
+ * that could not be presented is handed out again.
+ *
+ * Errors: TN_ERROR_SWAPCHAIN without an image, and for one that is not finished; TN_ERROR_DEVICE, TN_ERROR_DEVICE_LOST.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_present(tn_Swapchain* swapchain);
+
+/** Resizes the images to the window; with a 0 the window is minimised. Costs nothing when nothing has changed.
+ *
+ * Errors: TN_ERROR_SWAPCHAIN while views or open recordings of the program use an image, and for a window that is gone;
+ * TN_ERROR_TIMEOUT, TN_ERROR_DEVICE.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_resize(tn_Swapchain* swapchain, uint32_t width, uint32_t height);
+
+/** Size, format and mode of a swap chain, and whether it matches its window.
+ *
+ * Errors: TN_ERROR_POINTER, TN_ERROR_STRUCT_SIZE.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_properties(tn_Swapchain* swapchain, tn_SwapchainProperties* out);
+
+/** The formats and modes that the window offers now. Asks the system.
+ *
+ * Errors: TN_ERROR_SWAPCHAIN for a window that is gone; TN_ERROR_DEVICE, TN_ERROR_STRUCT_SIZE.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_offers(tn_Swapchain* swapchain, tn_SwapchainOffers* out);
+
+/** Replaces the preferred formats. The next tn_swapchain_acquire chooses again, and makes new images if that is another format
+ * or colour space.
+ *
+ * Errors: TN_ERROR_ENUM, TN_ERROR_POINTER.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_set_formats(tn_Swapchain* swapchain, const tn_SurfaceFormat* formats,
+    size_t count);
+
+/** Replaces the preferred modes, from the next image on.
+ *
+ * Errors: TN_ERROR_ENUM, TN_ERROR_POINTER.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_set_modes(tn_Swapchain* swapchain, const tn_PresentMode* modes, size_t count);
+
+/** Describes the images to the screen, for TN_COLOR_SPACE_HDR10, until the next call.
+ *
+ * Errors: TN_ERROR_DEVICE for values out of range, and on a device without HDR metadata.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_set_hdr_metadata(tn_Swapchain* swapchain, const tn_HdrMetadata* metadata);
 
 #ifdef __cplusplus
 }

@@ -191,7 +191,7 @@ inline tn_Part part(const Texture& texture, const tn_TextureRegion& region = {})
     return part;
 }
 
-/** A handle that belongs to another object, and ends with it: that of a pass. It is not released. */
+/** A handle that a graph or a swap chain has lent, and ends. It is not released. */
 template <class Owner, class T>
 class Lent {
 public:
@@ -503,6 +503,57 @@ private:
     static void TN_CALL run(void*, void* object) noexcept {
         const std::unique_ptr<std::function<void()>> destroy(static_cast<std::function<void()>*>(object));
         (*destroy)();
+    }
+};
+
+/** The image to draw to, until the next acquire(), present() or resize() of its swap chain. */
+struct SwapchainImage {
+    Lent<Texture, tn_Texture> texture;
+    Lent<View, tn_View> view;
+    std::uint32_t index;
+};
+
+/** The images of a window, for one thread at a time. Ends before its window and its manager do. */
+class Swapchain : public Handle<tn_Swapchain> {
+public:
+    using Handle::Handle;
+    /** Without a window, for tests. */
+    static Swapchain simulated(const Gpu& gpu, const tn_SwapchainDesc& desc) {
+        Swapchain swapchain;
+        check(tn_swapchain_create_sim(gpu.raw(), &desc, swapchain.out()));
+        return swapchain;
+    }
+    /** No value while the window is minimised or changes. */
+    std::optional<SwapchainImage> acquire() const {
+        tn_SwapchainImage image{};
+        if (check(tn_swapchain_acquire(raw(), &image)) != TN_OK) return std::nullopt;
+        return SwapchainImage{Lent<Texture, tn_Texture>(image.texture), Lent<View, tn_View>(image.view), image.index};
+    }
+    /** The first recording that uses the image. */
+    void begin(const Recording& recording) const { check(tn_swapchain_begin(raw(), recording.raw())); }
+    /** The last recording that uses the image. */
+    void finish(const Recording& recording) const { check(tn_swapchain_finish(raw(), recording.raw())); }
+    void present() const { check(tn_swapchain_present(raw())); }
+    void resize(std::uint32_t width, std::uint32_t height) const { check(tn_swapchain_resize(raw(), width, height)); }
+    tn_SwapchainProperties properties() const {
+        Desc<tn_SwapchainProperties> properties;
+        check(tn_swapchain_properties(raw(), &properties));
+        return properties;
+    }
+    /** Valid until the next call. */
+    tn_SwapchainOffers offers() const {
+        Desc<tn_SwapchainOffers> offers;
+        check(tn_swapchain_offers(raw(), &offers));
+        return offers;
+    }
+    void set_formats(std::initializer_list<tn_SurfaceFormat> formats) const {
+        check(tn_swapchain_set_formats(raw(), formats.begin(), formats.size()));
+    }
+    void set_modes(std::initializer_list<tn_PresentMode> modes) const {
+        check(tn_swapchain_set_modes(raw(), modes.begin(), modes.size()));
+    }
+    void set_hdr_metadata(const tn_HdrMetadata& metadata) const {
+        check(tn_swapchain_set_hdr_metadata(raw(), &metadata));
     }
 };
 

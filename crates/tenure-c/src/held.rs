@@ -1,12 +1,14 @@
-//! Objects behind handles that are not always the handle's own: transient resources, and loans of a graph to its passes.
+//! Objects behind handles that are not always the handle's own: transient resources, and loans of graphs and swap chains.
 
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use tenure_core::device::Device;
+use tenure_core::present::SharedImage;
 use tenure_core::transient::graph::ResourceId;
 use tenure_core::transient::{Resources, Transient, TransientResource};
-use tenure_core::{Buffer, Name, Recording, SyncPoint, Texture, Used};
+use tenure_core::{Buffer, Name, Recording, SwapchainImage, SyncPoint, Texture, Used};
 
 use crate::slot::{AnyHandle, Handle, Object};
 use crate::types::*;
@@ -19,6 +21,8 @@ pub(crate) enum ResourceOf<D: Device, R: TransientResource<D>> {
     Transient(Transient<D, R>),
     /// A graph has lent it to a pass, with the resources of the pass for views.
     OfPass(Lent<R>, Lent<Resources<'static, D>>, ResourceId),
+    /// An image of a swap chain, which has the texture.
+    OfSwapchain { resource: Lent<R>, _owner: Arc<SharedImage<D>> },
 }
 
 /// Behind a `tn_Buffer`.
@@ -33,6 +37,12 @@ impl<D: Device> BufferOf<D> {
 }
 
 impl<D: Device> TextureOf<D> {
+    /// The texture of an image, beside a share of the image.
+    pub(crate) fn of_image(image: &SwapchainImage<D>) -> Self {
+        let resource = Lent(NonNull::from(image.texture()));
+        Self::OfSwapchain { resource, _owner: image.shared().clone() }
+    }
+
     pub(crate) fn name(&self) -> &Name {
         if let Self::Transient(transient) = self { transient.name() } else { (**self).name() }
     }
@@ -46,7 +56,7 @@ impl<D: Device, R: TransientResource<D>> Deref for ResourceOf<D, R> {
         match self {
             Self::Own(resource) => resource,
             Self::Transient(transient) => transient,
-            Self::OfPass(resource, ..) => resource,
+            Self::OfPass(resource, ..) | Self::OfSwapchain { resource, .. } => resource,
         }
     }
 }
@@ -115,7 +125,7 @@ impl<D: Device> DerefMut for RecordingOf<D> {
     }
 }
 
-/// A shared borrow, in an object behind a handle of [`Loans`].
+/// A shared borrow, in an object behind a handle of [`Loans`], or beside the owner.
 pub(crate) struct Lent<T>(NonNull<T>);
 
 // SAFETY: as `&T`.

@@ -11,6 +11,7 @@ use crate::call::{call, call_to_release};
 use crate::callback::{Destroy, release};
 use crate::held::{BufferOf, RecordingOf, TextureOf};
 use crate::pointer::Out;
+use crate::present::{Presented, SwapchainOf};
 use crate::slot::{AnyHandle, Object, Slots};
 use crate::types::*;
 
@@ -95,6 +96,8 @@ pub(crate) type Buffer = on_backends!(BufferOf);
 pub(crate) type Texture = on_backends!(TextureOf);
 /// `tn_Recording`
 pub(crate) type Recording = on_backends!(RecordingOf);
+/// `tn_Swapchain`
+pub(crate) type Swapchain = on_backends!(SwapchainOf);
 /// `tn_Device`
 pub(crate) type DeviceObject = on_backends!(Itself);
 /// `tn_Deferred`
@@ -114,6 +117,7 @@ slots! {
     Upload: "tn_Upload", 10;
     OwnedText: "tn_Text", 11;
     Graph: "tn_Graph", 20;
+    Swapchain: "tn_Swapchain", 21;
 }
 
 /// A value on the backend of an object, or of several, which must be on the same one.
@@ -232,9 +236,10 @@ impl ApiHandles for D3d12 {
 }
 
 /// Objects of a device as the objects behind handles.
-pub(crate) trait Backend: ApiHandles {
+pub(crate) trait Backend: ApiHandles + Presented {
     fn buffer(buffer: BufferOf<Self>) -> Buffer;
     fn texture(texture: TextureOf<Self>) -> Texture;
+    fn view_object(view: tenure_core::View<Self>) -> View;
     fn recording(recording: RecordingOf<Self>) -> Recording;
 }
 
@@ -247,6 +252,10 @@ macro_rules! backend {
 
             fn texture(texture: TextureOf<Self>) -> Texture {
                 On::$On(texture)
+            }
+
+            fn view_object(view: tenure_core::View<Self>) -> View {
+                On::$On(view)
             }
 
             fn recording(recording: RecordingOf<Self>) -> Recording {
@@ -298,9 +307,10 @@ pub(crate) fn slice_place<D: ApiHandles>(slice: &tenure_core::BufferSlice<'_, D>
 /// Ends a handle of any type. Its object is destroyed once no open recording and no GPU work can use it; this function does not
 /// wait, except for the last `tn_Gpu` of a manager, which waits for the GPU for a bounded time. Null does nothing. From any
 /// thread at any time; no other thread may use the same handle during or after the call. A recording that was not submitted is
-/// discarded, a frame ended.
+/// discarded, a frame ended. A handle that a graph or a swap chain has lent ends, and its object stays.
 ///
-/// Errors: `TN_ERROR_HANDLE` for a handle that was released before, `TN_ERROR_BUSY` for a recording or frame that another thread uses.
+/// Errors: `TN_ERROR_HANDLE` for a handle that was released before, `TN_ERROR_BUSY` for an object for one thread that another
+/// one uses.
 #[unsafe(no_mangle)]
 extern "C" fn tn_release(handle: AnyHandle) -> tn_Status {
     call_to_release(|| {
@@ -320,6 +330,7 @@ extern "C" fn tn_release(handle: AnyHandle) -> tn_Status {
             Upload::KIND => handle.of::<Upload>().end().map(release),
             OwnedText::KIND => handle.of::<OwnedText>().end().map(release),
             Graph::KIND => handle.of::<Graph>().end().map(release),
+            Swapchain::KIND => handle.of::<Swapchain>().end().map(release),
             _ => Err(handle.refused("this library")),
         }
     })

@@ -134,7 +134,7 @@ fn buffer_view<D: Device>(
     desc: &BufferViewDesc,
 ) -> Result<tenure_core::View<D>, Failure> {
     match buffer {
-        ResourceOf::Own(buffer) => Ok(gpu.create_buffer_view(buffer, desc)?),
+        ResourceOf::Own(_) | ResourceOf::OfSwapchain { .. } => Ok(gpu.create_buffer_view(buffer, desc)?),
         ResourceOf::Transient(buffer) => Ok(buffer.view(desc)?.share()),
         ResourceOf::OfPass(_, resources, id) => Ok(resources.buffer_view(*id, desc)?.share()),
     }
@@ -146,7 +146,7 @@ fn texture_view<D: Device>(
     desc: &TextureViewDesc,
 ) -> Result<tenure_core::View<D>, Failure> {
     match texture {
-        ResourceOf::Own(texture) => Ok(gpu.create_texture_view(texture, desc)?),
+        ResourceOf::Own(_) | ResourceOf::OfSwapchain { .. } => Ok(gpu.create_texture_view(texture, desc)?),
         ResourceOf::Transient(texture) => Ok(texture.view(desc)?.share()),
         ResourceOf::OfPass(_, resources, id) => Ok(resources.texture_view(*id, desc)?.share()),
     }

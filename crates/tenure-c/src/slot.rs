@@ -47,6 +47,8 @@ impl<T> Clone for Handle<T> {
 impl<T> Copy for Handle<T> {}
 
 impl<T: Object> Handle<T> {
+    pub(crate) const NULL: Self = Self { bits: std::ptr::null_mut() };
+
     /// The object, which other threads may use at the same time.
     ///
     /// # Errors
@@ -143,6 +145,9 @@ fn take<T: Object>(index: u32) -> Option<T> {
 pub(crate) struct AnyHandle {
     bits: *mut std::ffi::c_void,
 }
+
+// SAFETY: a number; the object is reached through its slot.
+unsafe impl Send for AnyHandle {}
 
 impl<T> From<Handle<T>> for AnyHandle {
     fn from(handle: Handle<T>) -> Self {

@@ -22,6 +22,8 @@ typedef struct VkCommandBuffer_T* VkCommandBuffer;
 extern tn_Gpu* gpu;
 extern tn_Graph* graph;
 extern tn_Frame* frame;
+extern tn_Swapchain* swapchain;
+extern tn_Recording* list;
 extern const tn_TextureDesc target;
 extern void* user;
 tn_Status record(void* user, const tn_Pass* pass);

@@ -143,10 +143,46 @@ static void graphs(const tn::Gpu& gpu) {
     std::move(frame).end();
 }
 
+static void windows(const tn::Gpu& gpu) {
+    tn::Desc<tn_SwapchainDesc> desc;
+    desc.width = desc.height = 4;
+    desc.usage = TN_USAGE_COPY_DST;
+    const tn::Swapchain swapchain = tn::Swapchain::simulated(gpu, desc);
+    swapchain.set_modes({TN_PRESENT_MAILBOX});
+    swapchain.set_formats({{TN_FORMAT_RGB10A2_UNORM, TN_COLOR_SPACE_HDR10}});
+    swapchain.set_hdr_metadata({{}, {}, 0.001f, 1000, 0, 0});
+    CHECK(swapchain.offers().format_count > 0);
+    swapchain.resize(0, 4);
+    CHECK(!swapchain.acquire());
+    swapchain.resize(8, 4);
+    const std::optional<tn::SwapchainImage> image = swapchain.acquire();
+    CHECK(image && image->index == 0 && image->texture->place().object != 0);
+    static_cast<void>(image->view->place());
+    CHECK(swapchain.properties().mode == TN_PRESENT_MAILBOX && swapchain.properties().width == 8);
+    const std::array<unsigned char, 1024> texels{1, 2, 3};
+    tn::Desc<tn_BufferDesc> bytes;
+    bytes.size = bytes.data_size = texels.size();
+    bytes.usage = TN_USAGE_COPY_SRC | TN_USAGE_COPY_DST;
+    bytes.data = texels.data();
+    const tn::Buffer staging = gpu.create_buffer(bytes);
+    tn::Recording recording = gpu.record(TN_QUEUE_GRAPHICS, "picture"_tn);
+    swapchain.begin(recording);
+    recording.copy({{staging.raw(), image->texture->raw(), 0, 0, 0, 256, 0, 0, {}}});
+    swapchain.finish(recording);
+    std::move(recording).submit();
+    swapchain.present();
+    try {
+        static_cast<void>(tn::create_swapchain_vk(gpu, tn::native(std::uint64_t{1}), desc));
+        CHECK(false);
+    } catch (const tn::Error& error) {
+        CHECK(error.status() == TN_ERROR_FOREIGN);
+    }
+}
+
 static void vulkan() {
     int object = 0;
     const auto address = reinterpret_cast<std::uintptr_t>(&object);
-    CHECK(tn::vk<int*>(address) == &object && tn::vk<std::uint64_t>(7) == 7);
+    CHECK(tn::vk<int*>(address) == &object && tn::vk<std::uint64_t>(7) == 7 && tn::native(&object) == address);
     try {
         static_cast<void>(tn::device_from_vk(tn::Desc<tn_VkDeviceDesc>()));
         CHECK(false);
@@ -168,6 +204,7 @@ int main() {
         errors(gpu);
         external(gpu);
         graphs(gpu);
+        windows(gpu);
         {
             const tn::Buffer rock = create_rock(gpu);
             CHECK(gpu.shutdown().find("rock") != std::string::npos);

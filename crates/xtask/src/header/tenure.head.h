@@ -69,3 +69,4 @@ typedef struct tn_Readback tn_Readback;
 typedef struct tn_Deferred tn_Deferred;
 typedef struct tn_Text tn_Text;
 typedef struct tn_Graph tn_Graph;
+typedef struct tn_Swapchain tn_Swapchain;
