@@ -72,6 +72,8 @@ typedef struct tn_Sampler tn_Sampler;
 typedef struct tn_SetLayout tn_SetLayout;
 typedef struct tn_DescriptorTable tn_DescriptorTable;
 typedef struct tn_DescriptorSet tn_DescriptorSet;
+typedef struct tn_Graph tn_Graph;
+typedef struct tn_Swapchain tn_Swapchain;
 
 /** The result of a function: 0 or more is success, a negative number an error, whose text is in tn_last_error. A failed
  * function changes nothing, and leaves null in the handle that it would have created, unless its documentation says otherwise.
@@ -1474,9 +1476,10 @@ TN_API tn_Status TN_CALL tn_gpu_release_after(tn_Gpu* gpu, const tn_SyncPoint* p
 /** Ends a handle of any type. Its object is destroyed once no open recording and no GPU work can use it; this function does not
  * wait, except for the last tn_Gpu of a manager, which waits for the GPU for a bounded time. Null does nothing. From any
  * thread at any time; no other thread may use the same handle during or after the call. A recording that was not submitted is
- * discarded, a frame ended.
+ * discarded, a frame ended. A handle that a graph or a swap chain has lent ends, and its object stays.
  *
- * Errors: TN_ERROR_HANDLE for a handle that was released before, TN_ERROR_BUSY for a recording or frame that another thread uses.
+ * Errors: TN_ERROR_HANDLE for a handle that was released before, TN_ERROR_BUSY for an object for one thread that another
+ * one uses.
  */
 TN_API tn_Status TN_CALL tn_release(void* handle);
 
@@ -1521,7 +1524,8 @@ TN_API tn_Status TN_CALL tn_buffer_read(tn_Buffer* buffer, uint64_t offset, void
  */
 TN_API tn_Status TN_CALL tn_texture_create(tn_Gpu* gpu, const tn_TextureDesc* desc, tn_Texture** out);
 
-/** Creates a view of a buffer, which lives at least as long as the view.
+/** Creates a view of a buffer, which lives at least as long as the view. A transient buffer keeps its views with the object of
+ * the API, so that they are created once, and not each frame.
  *
  * Errors: TN_ERROR_NO_DESCRIPTORS, TN_ERROR_FOREIGN, TN_ERROR_OUT_OF_RANGE; TN_ERROR_DEVICE for a description that
  * does not suit the buffer; TN_ERROR_ENUM, TN_ERROR_STRUCT_SIZE.
@@ -1709,6 +1713,371 @@ TN_API uint64_t TN_CALL tn_readback_size(tn_Readback* readback);
  * and not submitted; TN_ERROR_DEVICE_LOST.
  */
 TN_API tn_Status TN_CALL tn_readback_wait(tn_Readback* readback, uint64_t timeout_ns, void* out, size_t size);
+
+/** A use of a resource by a pass. */
+typedef struct tn_PassUse {
+    /** The number of the resource. */
+    uint32_t resource;
+    /** TN_STATE_.... */
+    tn_State state;
+} tn_PassUse;
+enum {
+    /** Of tn_PassDesc.flags: the pass begins a recording, so that earlier passes of its queue are submitted before it. */
+    TN_PASS_BEGINS_RECORDING = 1 << 0
+};
+
+/** A pass of a graph. */
+typedef struct tn_PassDesc {
+    /** sizeof(tn_PassDesc). */
+    uint32_t struct_size;
+    /** TN_PASS_.... */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** TN_QUEUE_.... */
+    tn_Queue queue;
+    /** 0. */
+    uint32_t reserved;
+    /** The uses. Of a resource with several uses, all states are reads, or the pass itself calls tn_recording_use. */
+    const tn_PassUse* uses;
+    /** Uses. */
+    size_t use_count;
+    /** The numbers of earlier passes that it runs after, beside those whose resources it uses. */
+    const uint32_t* after;
+    /** Passes. */
+    size_t after_count;
+    /** The name in debuggers, messages and reports. */
+    tn_Str name;
+} tn_PassDesc;
+
+/** A pass while it is recorded. Its handles end with the call of the tn_PassFn, and no thread may use them when it returns. */
+typedef struct tn_Pass {
+    /** Its number. */
+    uint32_t number;
+    /** Resources of the graph. */
+    uint32_t resource_count;
+    /** The recording of the pass. The graph submits it. */
+    tn_Recording* recording;
+    /** By the number of the resource: the tn_Buffer or tn_Texture, in its declared state; null for a resource that the pass
+     * does not use.
+     */
+    void* const* resources;
+} tn_Pass;
+
+/** Records a pass, on the thread of tn_frame_execute. Returns TN_OK, or a negative number, which ends the graph. Must not
+ * unwind. May call all functions, except for the release of a tn_Gpu and the submission of the recording of the pass
+ * (TN_ERROR_CALLBACK). The frame and the graph are in use (TN_ERROR_BUSY).
+ */
+typedef tn_Status(TN_CALL* tn_PassFn)(void* user, const tn_Pass* pass);
+
+/** The memory of a graph. */
+typedef struct tn_GraphPlan {
+    /** sizeof(tn_GraphPlan), set by the caller. */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Bytes of all heaps together. */
+    uint64_t peak;
+    /** A lower bound of the peak of any plan of this graph, in bytes. */
+    uint64_t lower_bound;
+    /** Bytes of all resources if none shared memory. */
+    uint64_t bytes_apart;
+    /** Heaps. */
+    uint32_t heaps;
+    /** Recordings that the passes are divided into. */
+    uint32_t recordings;
+} tn_GraphPlan;
+
+/** Acquires a buffer for some commands of this recording and later ones, with undefined contents, in memory that it shares with
+ * earlier and later transient resources. tn_release gives its bytes to the next ones, also while views of it are left. No
+ * other recording may use it until this one is submitted.
+ *
+ * Errors: TN_ERROR_OUT_OF_MEMORY, TN_ERROR_DEVICE; TN_ERROR_TRANSIENT for memory that the CPU can access, or data.
+ */
+TN_API tn_Status TN_CALL tn_recording_transient_buffer(tn_Recording* recording, const tn_BufferDesc* desc,
+    tn_Buffer** out);
+
+/** Acquires a texture, as tn_recording_transient_buffer. Its first use must clear or write all of it.
+ *
+ * Errors: as tn_recording_transient_buffer.
+ */
+TN_API tn_Status TN_CALL tn_recording_transient_texture(tn_Recording* recording, const tn_TextureDesc* desc,
+    tn_Texture** out);
+
+/** Creates an empty graph: the passes of a frame in a valid order, and the transient resources that they share memory for. It
+ * belongs to no manager, and to one thread at a time. Declare it anew each frame: equal graphs have one plan.
+ *
+ * Errors: TN_ERROR_POINTER.
+ */
+TN_API tn_Status TN_CALL tn_graph_create(tn_Graph** out);
+
+/** Removes all declarations, and keeps the allocated memory for the next ones. */
+TN_API tn_Status TN_CALL tn_graph_clear(tn_Graph* graph);
+
+/** Declares a buffer. Its number counts buffers and textures from 0.
+ *
+ * Errors: TN_ERROR_TRANSIENT for data; TN_ERROR_ENUM, TN_ERROR_POINTER, TN_ERROR_STRUCT_SIZE.
+ */
+TN_API tn_Status TN_CALL tn_graph_buffer(tn_Graph* graph, const tn_BufferDesc* desc, uint32_t* number);
+
+/** Declares a texture, as tn_graph_buffer. The first pass that uses it must clear or write all of it.
+ *
+ * Errors: as tn_graph_buffer.
+ */
+TN_API tn_Status TN_CALL tn_graph_texture(tn_Graph* graph, const tn_TextureDesc* desc, uint32_t* number);
+
+/** Declares the next pass. Its number, for which number may be null, counts passes from 0. Passes of one queue run in this
+ * order; passes of different queues in parallel, unless one writes a resource that both use.
+ *
+ * Errors: TN_ERROR_GRAPH for a number that no resource or pass has; TN_ERROR_ENUM, TN_ERROR_POINTER,
+ * TN_ERROR_STRUCT_SIZE. Other rules are checked when the graph is planned or executed.
+ */
+TN_API tn_Status TN_CALL tn_graph_pass(tn_Graph* graph, const tn_PassDesc* desc, uint32_t* number);
+
+/** The memory that a graph takes. The plan is kept for equal graphs.
+ *
+ * Errors: TN_ERROR_GRAPH for an invalid graph; TN_ERROR_DEVICE for a description that the device does not support.
+ */
+TN_API tn_Status TN_CALL tn_gpu_plan_graph(tn_Gpu* gpu, tn_Graph* graph, tn_GraphPlan* out);
+
+/** Records and submits the passes of a graph: calls record for each, with its recording and its resources in their declared
+ * states, and without any pass after an error. Barriers, waits between queues and submissions follow from the declared uses.
+ * done may be null: the sync point of all passes.
+ *
+ * Errors: as tn_gpu_plan_graph, TN_ERROR_OUT_OF_MEMORY, TN_ERROR_DEVICE_LOST, and what record returns. The current
+ * recording is discarded then; earlier ones have been submitted.
+ */
+TN_API tn_Status TN_CALL tn_frame_execute(tn_Frame* frame, tn_Graph* graph, tn_PassFn record, void* user,
+    tn_SyncPoint* done);
+
+/** The order of images on the way to the screen. */
+typedef uint32_t tn_PresentMode;
+enum {
+    /** In order, at the screen's rate. Every window has it. */
+    TN_PRESENT_FIFO = 0,
+    /** In order, at the screen's rate; a late image is shown at once, with tearing. */
+    TN_PRESENT_FIFO_RELAXED = 1,
+    /** The newest image, without tearing. */
+    TN_PRESENT_MAILBOX = 2,
+    /** At once, with tearing. */
+    TN_PRESENT_IMMEDIATE = 3
+};
+
+/** The meaning of the values in an image for the screen. */
+typedef uint32_t tn_ColorSpace;
+enum {
+    /** By the format: scRGB for TN_FORMAT_RGBA16_FLOAT, sRGB for all others. */
+    TN_COLOR_SPACE_BY_FORMAT = 0,
+    /** sRGB. */
+    TN_COLOR_SPACE_SRGB = 1,
+    /** scRGB: linear, beyond 0 to 1. */
+    TN_COLOR_SPACE_EXTENDED_SRGB_LINEAR = 2,
+    /** HDR10: primaries of BT.2020, curve of ST 2084. */
+    TN_COLOR_SPACE_HDR10 = 3,
+    /** Primaries of BT.2020, hybrid log-gamma. */
+    TN_COLOR_SPACE_HLG = 4,
+    /** Display P3. */
+    TN_COLOR_SPACE_DISPLAY_P3 = 5
+};
+
+/** The format of images for a window. */
+typedef struct tn_SurfaceFormat {
+    /** TN_FORMAT_.... */
+    tn_Format format;
+    /** TN_COLOR_SPACE_.... */
+    tn_ColorSpace color_space;
+} tn_SurfaceFormat;
+
+/** A swap chain. */
+typedef struct tn_SwapchainDesc {
+    /** sizeof(tn_SwapchainDesc). */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Pixels; 0 while the window is minimised. */
+    uint32_t width;
+    /** Pixels; 0 while the window is minimised. */
+    uint32_t height;
+    /** Preferred formats, the best first: the first that the window offers is used. */
+    const tn_SurfaceFormat* formats;
+    /** Formats. */
+    size_t format_count;
+    /** Preferred modes, the best first; TN_PRESENT_FIFO where the window offers none of them. */
+    const tn_PresentMode* modes;
+    /** Modes. */
+    size_t mode_count;
+    /** The format where the window offers none of formats; zeroed: an 8-bit sRGB format that it offers. */
+    tn_SurfaceFormat format;
+    /** The least number of images; 0: 3. */
+    uint32_t images;
+    /** Uses beside rendering and presenting, such as TN_USAGE_COPY_SRC. */
+    tn_Usage usage;
+    /** Images that may wait to be shown, 1 to 16; 0: the setting frames.in_flight. */
+    uint32_t frame_latency;
+    /** 0. */
+    uint32_t reserved;
+    /** The name in messages and reports. */
+    tn_Str name;
+} tn_SwapchainDesc;
+
+/** A swap chain at this moment. */
+typedef struct tn_SwapchainProperties {
+    /** sizeof(tn_SwapchainProperties), set by the caller. */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Pixels; 0 while the window is minimised. */
+    uint32_t width;
+    /** Pixels; 0 while the window is minimised. */
+    uint32_t height;
+    /** The format of the view of an image. */
+    tn_Format format;
+    /** TN_COLOR_SPACE_.... */
+    tn_ColorSpace color_space;
+    /** TN_PRESENT_.... */
+    tn_PresentMode mode;
+    /** Images. */
+    uint32_t images;
+    /** The images do not match the window any more: call tn_swapchain_resize. */
+    tn_Bool is_outdated;
+    /** The window is covered, so that the program may draw less often. Direct3D 12 alone reports it. */
+    tn_Bool is_occluded;
+    /** Bit n: images finished on queue n of the device can be presented. */
+    uint32_t queues;
+    /** 0. */
+    uint32_t reserved;
+} tn_SwapchainProperties;
+
+/** The formats and modes that the window of a swap chain offers. */
+typedef struct tn_SwapchainOffers {
+    /** sizeof(tn_SwapchainOffers), set by the caller. */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Formats with their colour spaces; valid until the next call for this swap chain, or its release. */
+    const tn_SurfaceFormat* formats;
+    /** Formats. */
+    size_t format_count;
+    /** Modes; valid as the formats. */
+    const tn_PresentMode* modes;
+    /** Modes. */
+    size_t mode_count;
+} tn_SwapchainOffers;
+
+/** The screen that HDR images were mastered on, and their brightness. Luminances are in nits, chromaticities x and y of CIE 1931. */
+typedef struct tn_HdrMetadata {
+    /** x and y of red, green and blue; all zero: those of BT.2020. */
+    float primaries[6];
+    /** x and y of white; zero: that of sRGB and BT.2020. */
+    float white_point[2];
+    /** The darkest luminance, less than the brightest. */
+    float min_luminance;
+    /** The brightest luminance. */
+    float max_luminance;
+    /** The luminance of the brightest pixel of all images; 0: unknown. */
+    float max_content_light;
+    /** The average luminance of the brightest image; 0: unknown. */
+    float max_frame_average_light;
+} tn_HdrMetadata;
+
+/** The image to draw to. Both handles belong to the swap chain, and end with its next tn_swapchain_acquire,
+ * tn_swapchain_present or tn_swapchain_resize, and with its release.
+ */
+typedef struct tn_SwapchainImage {
+    /** The image, with undefined contents. */
+    tn_Texture* texture;
+    /** The image as a render target, in the format of the swap chain. */
+    tn_View* view;
+    /** Its number in the swap chain. */
+    uint32_t index;
+    /** 0. */
+    uint32_t reserved;
+} tn_SwapchainImage;
+
+/** Creates a swap chain of a simulated device, without a window. It is for one thread at a time, as all swap chains. Release it
+ * before tn_gpu_shutdown.
+ *
+ * Errors: TN_ERROR_SWAPCHAIN for more images or another format than it offers; TN_ERROR_FOREIGN for a device of another
+ * backend; TN_ERROR_ENUM, TN_ERROR_STRUCT_SIZE.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_create_sim(tn_Gpu* gpu, const tn_SwapchainDesc* desc, tn_Swapchain** out);
+
+/** Acquires an image to draw to. TN_NOT_READY, with null handles: the window is minimised, or has changed so that nothing can
+ * be shown. Waits for an image for a bounded time. An image that was not presented is handed out again, with its contents.
+ *
+ * Errors: TN_ERROR_TIMEOUT, TN_ERROR_SWAPCHAIN, TN_ERROR_DEVICE_LOST; after a change of the wishes as
+ * tn_swapchain_resize.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_acquire(tn_Swapchain* swapchain, tn_SwapchainImage* out);
+
+/** Makes a recording wait until the acquired image is available: the first recording, in the order of submission, that uses it.
+ * The whole recording waits: in a graph let the pass have TN_PASS_BEGINS_RECORDING.
+ *
+ * Errors: TN_ERROR_SWAPCHAIN without an image; TN_ERROR_FOREIGN.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_begin(tn_Swapchain* swapchain, tn_Recording* recording);
+
+/** Leaves the acquired image as the window needs it, in the last recording that uses it. Begins with it, too, if no recording
+ * has.
+ *
+ * Errors: as tn_swapchain_begin; TN_ERROR_SWAPCHAIN for a second time, and while the recording that began with it is open on another
+ * queue.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_finish(tn_Swapchain* swapchain, tn_Recording* recording);
+
+/** Presents the acquired image, after the submission of the recording that finished it. Its handles end in any case; an image
+ * that could not be presented is handed out again.
+ *
+ * Errors: TN_ERROR_SWAPCHAIN without an image, and for one that is not finished; TN_ERROR_DEVICE, TN_ERROR_DEVICE_LOST.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_present(tn_Swapchain* swapchain);
+
+/** Resizes the images to the window; with a 0 the window is minimised. Costs nothing when nothing has changed.
+ *
+ * Errors: TN_ERROR_SWAPCHAIN while views or open recordings of the program use an image, and for a window that is gone;
+ * TN_ERROR_TIMEOUT, TN_ERROR_DEVICE.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_resize(tn_Swapchain* swapchain, uint32_t width, uint32_t height);
+
+/** Size, format and mode of a swap chain, and whether it matches its window.
+ *
+ * Errors: TN_ERROR_POINTER, TN_ERROR_STRUCT_SIZE.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_properties(tn_Swapchain* swapchain, tn_SwapchainProperties* out);
+
+/** The formats and modes that the window offers now. Asks the system.
+ *
+ * Errors: TN_ERROR_SWAPCHAIN for a window that is gone; TN_ERROR_DEVICE, TN_ERROR_STRUCT_SIZE.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_offers(tn_Swapchain* swapchain, tn_SwapchainOffers* out);
+
+/** Replaces the preferred formats. The next tn_swapchain_acquire chooses again, and makes new images if that is another format
+ * or colour space.
+ *
+ * Errors: TN_ERROR_ENUM, TN_ERROR_POINTER.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_set_formats(tn_Swapchain* swapchain, const tn_SurfaceFormat* formats,
+    size_t count);
+
+/** Replaces the preferred modes, from the next image on.
+ *
+ * Errors: TN_ERROR_ENUM, TN_ERROR_POINTER.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_set_modes(tn_Swapchain* swapchain, const tn_PresentMode* modes, size_t count);
+
+/** Describes the images to the screen, for TN_COLOR_SPACE_HDR10, until the next call.
+ *
+ * Errors: TN_ERROR_DEVICE for values out of range, and on a device without HDR metadata.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_set_hdr_metadata(tn_Swapchain* swapchain, const tn_HdrMetadata* metadata);
 
 #ifdef __cplusplus
 }

@@ -128,6 +128,7 @@ private:
     friend class Gpu;
     friend class Recording;
     friend class Device;
+    friend class Graph;
     T* raw_ = nullptr;
 };
 
@@ -256,6 +257,22 @@ inline tn_Part part(const Texture& texture, const tn_TextureRegion& region = {})
     return part;
 }
 
+/** A handle that a graph or a swap chain has lent, and ends. It is not released. */
+template <class Owner, class T>
+class Lent {
+public:
+    explicit Lent(T* raw) noexcept : owner_(raw) {}
+    Lent(const Lent& other) noexcept : owner_(other.owner_.raw()) {}
+    Lent& operator=(const Lent&) = delete;
+    ~Lent() { owner_.detach(); }
+    const Owner& operator*() const noexcept { return owner_; }
+    const Owner* operator->() const noexcept { return &owner_; }
+    operator const Owner&() const noexcept { return owner_; }
+
+private:
+    Owner owner_;
+};
+
 /** A command list being recorded, on one thread at a time. Discarded unless it is submitted. */
 class Recording : public Handle<tn_Recording> {
 public:
@@ -303,6 +320,17 @@ public:
         check(tn_read_back(raw(), &part, readback.out()));
         return readback;
     }
+    /** A buffer for some commands, in memory that it shares with other transient resources. */
+    Buffer transient_buffer(const tn_BufferDesc& desc) const {
+        Buffer buffer;
+        check(tn_recording_transient_buffer(raw(), &desc, buffer.out()));
+        return buffer;
+    }
+    Texture transient_texture(const tn_TextureDesc& desc) const {
+        Texture texture;
+        check(tn_recording_transient_texture(raw(), &desc, texture.out()));
+        return texture;
+    }
     /** The VkCommandBuffer, after the uses that the next commands need. */
     tn_Native native() const {
         tn_Native native = 0;
@@ -316,11 +344,85 @@ public:
     }
 };
 
+/** The passes of a frame, and the transient resources that they use. */
+class Graph : public Handle<tn_Graph> {
+public:
+    using Handle::Handle;
+    static Graph create() {
+        Graph graph;
+        check(tn_graph_create(graph.out()));
+        return graph;
+    }
+    void clear() const { check(tn_graph_clear(raw())); }
+    std::uint32_t buffer(const tn_BufferDesc& desc) const {
+        std::uint32_t number = 0;
+        check(tn_graph_buffer(raw(), &desc, &number));
+        return number;
+    }
+    std::uint32_t texture(const tn_TextureDesc& desc) const {
+        std::uint32_t number = 0;
+        check(tn_graph_texture(raw(), &desc, &number));
+        return number;
+    }
+    /** The uses of desc are replaced by these. */
+    std::uint32_t pass(tn_PassDesc desc, std::initializer_list<tn_PassUse> uses) const {
+        desc.uses = uses.begin();
+        desc.use_count = uses.size();
+        std::uint32_t number = 0;
+        check(tn_graph_pass(raw(), &desc, &number));
+        return number;
+    }
+};
+
+/** A pass while it is recorded. */
+class Pass {
+public:
+    explicit Pass(const tn_Pass& raw) noexcept : raw_(raw) {}
+    std::uint32_t number() const noexcept { return raw_.number; }
+    Lent<Recording, tn_Recording> recording() const noexcept { return Lent<Recording, tn_Recording>(raw_.recording); }
+    /** A resource that the pass declared, by its number in the graph. */
+    Lent<Buffer, tn_Buffer> buffer(std::uint32_t number) const noexcept {
+        return Lent<Buffer, tn_Buffer>(static_cast<tn_Buffer*>(at(number)));
+    }
+    Lent<Texture, tn_Texture> texture(std::uint32_t number) const noexcept {
+        return Lent<Texture, tn_Texture>(static_cast<tn_Texture*>(at(number)));
+    }
+
+private:
+    void* at(std::uint32_t number) const noexcept {
+        return number < raw_.resource_count ? raw_.resources[number] : nullptr;
+    }
+    const tn_Pass& raw_;
+};
+
 /** A frame; its destructor ends it without an exception. */
 class Frame : public Handle<tn_Frame> {
 public:
     using Handle::Handle;
     std::uint64_t number() const noexcept { return tn_frame_number(raw()); }
+    /** Runs record(const Pass&) for each pass, and throws what it throws. */
+    template <class Record>
+    tn_SyncPoint execute(const Graph& graph, Record&& record) const {
+        struct Call {
+            Record& record;
+            std::exception_ptr thrown;
+        } call{record, nullptr};
+        const tn_PassFn pass_on = [](void* user, const tn_Pass* pass) noexcept -> tn_Status {
+            Call& inside = *static_cast<Call*>(user);
+            try {
+                inside.record(Pass(*pass));
+                return TN_OK;
+            } catch (...) {
+                inside.thrown = std::current_exception();
+                return TN_ERROR_CALLBACK;
+            }
+        };
+        tn_SyncPoint done{};
+        const tn_Status status = tn_frame_execute(raw(), graph.raw(), pass_on, &call, &done);
+        if (call.thrown) std::rethrow_exception(call.thrown);
+        check(status);
+        return done;
+    }
     void end() && { check(tn_frame_end(detach())); }
 };
 
@@ -413,6 +515,11 @@ public:
     }
     bool supports_format(tn_Format format, tn_Usage usage) const noexcept {
         return tn_gpu_supports_format(raw(), format, usage) != 0;
+    }
+    tn_GraphPlan plan(const Graph& graph) const {
+        Desc<tn_GraphPlan> plan;
+        check(tn_gpu_plan_graph(raw(), graph.raw(), &plan));
+        return plan;
     }
     Frame begin_frame() const {
         Frame frame;
@@ -526,6 +633,57 @@ private:
     static void TN_CALL run(void*, void* object) noexcept {
         const std::unique_ptr<std::function<void()>> destroy(static_cast<std::function<void()>*>(object));
         (*destroy)();
+    }
+};
+
+/** The image to draw to, until the next acquire(), present() or resize() of its swap chain. */
+struct SwapchainImage {
+    Lent<Texture, tn_Texture> texture;
+    Lent<View, tn_View> view;
+    std::uint32_t index;
+};
+
+/** The images of a window, for one thread at a time. Ends before its window and its manager do. */
+class Swapchain : public Handle<tn_Swapchain> {
+public:
+    using Handle::Handle;
+    /** Without a window, for tests. */
+    static Swapchain simulated(const Gpu& gpu, const tn_SwapchainDesc& desc) {
+        Swapchain swapchain;
+        check(tn_swapchain_create_sim(gpu.raw(), &desc, swapchain.out()));
+        return swapchain;
+    }
+    /** No value while the window is minimised or changes. */
+    std::optional<SwapchainImage> acquire() const {
+        tn_SwapchainImage image{};
+        if (check(tn_swapchain_acquire(raw(), &image)) != TN_OK) return std::nullopt;
+        return SwapchainImage{Lent<Texture, tn_Texture>(image.texture), Lent<View, tn_View>(image.view), image.index};
+    }
+    /** The first recording that uses the image. */
+    void begin(const Recording& recording) const { check(tn_swapchain_begin(raw(), recording.raw())); }
+    /** The last recording that uses the image. */
+    void finish(const Recording& recording) const { check(tn_swapchain_finish(raw(), recording.raw())); }
+    void present() const { check(tn_swapchain_present(raw())); }
+    void resize(std::uint32_t width, std::uint32_t height) const { check(tn_swapchain_resize(raw(), width, height)); }
+    tn_SwapchainProperties properties() const {
+        Desc<tn_SwapchainProperties> properties;
+        check(tn_swapchain_properties(raw(), &properties));
+        return properties;
+    }
+    /** Valid until the next call. */
+    tn_SwapchainOffers offers() const {
+        Desc<tn_SwapchainOffers> offers;
+        check(tn_swapchain_offers(raw(), &offers));
+        return offers;
+    }
+    void set_formats(std::initializer_list<tn_SurfaceFormat> formats) const {
+        check(tn_swapchain_set_formats(raw(), formats.begin(), formats.size()));
+    }
+    void set_modes(std::initializer_list<tn_PresentMode> modes) const {
+        check(tn_swapchain_set_modes(raw(), modes.begin(), modes.size()));
+    }
+    void set_hdr_metadata(const tn_HdrMetadata& metadata) const {
+        check(tn_swapchain_set_hdr_metadata(raw(), &metadata));
     }
 };
 

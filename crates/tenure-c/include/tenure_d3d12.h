@@ -40,6 +40,16 @@ typedef struct tn_D3d12DeviceDesc {
  */
 TN_API tn_Status TN_CALL tn_device_from_d3d12(const tn_D3d12DeviceDesc* desc, tn_Device** out);
 
+/** Creates the swap chain of a window, an HWND, which can have one. Create, resize and release it on the thread of the window,
+ * and release it before the window is destroyed and before tn_gpu_shutdown. With a size of 0, the first
+ * tn_swapchain_resize creates it.
+ *
+ * Errors: TN_ERROR_SWAPCHAIN for a window that is gone or has a swap chain, for a format or a number of images that it does
+ * not have; TN_ERROR_DEVICE; TN_ERROR_FOREIGN for a device of another backend.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_create_d3d12(tn_Gpu* gpu, void* window, const tn_SwapchainDesc* desc,
+    tn_Swapchain** out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -84,6 +84,17 @@ typedef struct tn_VkDeviceDesc {
  */
 TN_API tn_Status TN_CALL tn_device_from_vk(const tn_VkDeviceDesc* desc, tn_Device** out);
 
+/** Creates a swap chain over a VkSurfaceKHR of the program, which must outlive the swap chain and the recordings that use its
+ * images; nothing else presents to it. The instance was created with the extensions of the surface, the device with
+ * VK_KHR_swapchain. For one thread at a time. Its release waits for the GPU, for a bounded time.
+ *
+ * Errors: TN_ERROR_POINTER for a surface that is null; TN_ERROR_SWAPCHAIN where no queue can present, for a format that the
+ * window does not offer, and for a window that is gone; TN_ERROR_DEVICE for a missing extension, or a usage that images of the
+ * surface cannot have; TN_ERROR_FOREIGN for a device of another backend.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_create_vk(tn_Gpu* gpu, tn_Native surface, const tn_SwapchainDesc* desc,
+    tn_Swapchain** out);
+
 /** The descriptor set that shaders index for a table, and its layout. It is the same for all tables of views, and for all tables
  * of samplers.
  */

@@ -31,6 +31,13 @@ inline void renumber(const DescriptorTable& table, std::uint32_t set, std::uint3
     check(tn_descriptor_table_renumber(table.raw(), set, words, count));
 }
 
+/** A swap chain over a VkSurfaceKHR of the program: native(surface). */
+inline Swapchain create_swapchain_vk(const Gpu& gpu, tn_Native surface, const tn_SwapchainDesc& desc) {
+    tn_Swapchain* swapchain = nullptr;
+    check(tn_swapchain_create_vk(gpu.raw(), surface, &desc, &swapchain));
+    return Swapchain(swapchain);
+}
+
 /** A Vulkan handle: vk<VkBuffer>(buffer.place().object). */
 template <class T>
 T vk(tn_Native native) noexcept {
@@ -38,6 +45,16 @@ T vk(tn_Native native) noexcept {
         return reinterpret_cast<T>(static_cast<std::uintptr_t>(native));
     } else {
         return static_cast<T>(native);
+    }
+}
+
+/** The number of a Vulkan handle. */
+template <class T>
+tn_Native native(T handle) noexcept {
+    if constexpr (std::is_pointer_v<T>) {
+        return reinterpret_cast<std::uintptr_t>(handle);
+    } else {
+        return handle;
     }
 }
 

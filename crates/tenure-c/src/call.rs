@@ -63,16 +63,16 @@ impl Attention {
     }
 }
 
-/// The body of a function that must not be called inside a callback.
+/// The body of a function that must not be called inside a callback, except for that of a pass.
 #[inline]
 pub(crate) fn call(body: impl FnOnce() -> Result<(), Failure>) -> tn_Status {
-    ATTENTION.run(|inside| inside == Inside::Nothing, || body().map(|()| TN_OK))
+    ATTENTION.run(Inside::is_free, || body().map(|()| TN_OK))
 }
 
 /// As [`call`], with the status of success.
 #[inline]
 pub(crate) fn call_status(body: impl FnOnce() -> Result<tn_Status, Failure>) -> tn_Status {
-    ATTENTION.run(|inside| inside == Inside::Nothing, body)
+    ATTENTION.run(Inside::is_free, body)
 }
 
 /// The body of a function that callbacks may call, except for that of the log.
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn panics_end_in_the_call_and_only_releases_work_after_that() {
         let attention = Attention::new();
-        let plain: fn(Inside) -> bool = |inside| inside == Inside::Nothing;
+        let plain: fn(Inside) -> bool = Inside::is_free;
         let release: fn(Inside) -> bool = |inside| inside != Inside::Log;
         assert_eq!(attention.run(plain, || Ok(TN_OK)), TN_OK);
         assert_eq!(attention.run(plain, || panic!("table {}", 7)), TN_ERROR_PANIC);

@@ -61,6 +61,7 @@ pub(crate) enum Inside {
     Log,
     Pressure,
     Submit,
+    Pass,
 }
 
 impl Inside {
@@ -71,7 +72,13 @@ impl Inside {
             Self::Log => "a tn_LogFn",
             Self::Pressure => "a tn_PressureFn",
             Self::Submit => "a tn_SubmitFn",
+            Self::Pass => "a tn_PassFn",
         }
+    }
+
+    /// All functions can be called. The call around a `tn_PassFn` uses the frame and the graph alone, and no other handle.
+    pub(crate) fn is_free(self) -> bool {
+        matches!(self, Self::Nothing | Self::Pass)
     }
 }
 
@@ -83,7 +90,7 @@ thread_local! {
 
 /// Drops an object, inside of a callback only when the call around it is over.
 pub(crate) fn release(object: Ended) {
-    if ATTENTION.is_quiet() || inside() == Inside::Nothing {
+    if ATTENTION.is_quiet() || inside().is_free() {
         return drop(object);
     }
     let mut object = Some(object);
@@ -96,7 +103,7 @@ pub(crate) fn release(object: Ended) {
 /// Drops what callbacks have released in the call that is over now.
 #[cold]
 pub(crate) fn settle() {
-    while inside() == Inside::Nothing {
+    while inside().is_free() {
         let objects = RELEASED.try_with(RefCell::take).unwrap_or_default();
         if objects.is_empty() {
             return;
@@ -196,6 +203,12 @@ pub(crate) fn submit(function: tn_SubmitFn, user: *mut c_void, queue: tn_Native)
         return Ok(());
     }
     Err(Failure::new(status, format!("the tn_SubmitFn returned {status}")))
+}
+
+/// Runs a function of the program that records a pass.
+pub(crate) fn in_pass<R>(record: impl FnOnce() -> R) -> R {
+    let _entered = Entered::new(Inside::Pass);
+    record()
 }
 
 /// Passes events on to the program.

@@ -30,7 +30,7 @@ pub(crate) fn state(bits: tn_State) -> Result<State, Failure> {
 }
 
 /// `None` for `TN_FORMAT_UNKNOWN`.
-fn format_or_none(number: tn_Format) -> Result<Option<Format>, Failure> {
+pub(crate) fn format_or_none(number: tn_Format) -> Result<Option<Format>, Failure> {
     let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
     match index {
         None => Ok(None),

@@ -3,13 +3,15 @@
 use std::ffi::c_void;
 use std::marker::PhantomData;
 
+use tenure_d3d12::windows::Win32::Foundation::HWND;
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{ID3D12CommandQueue, ID3D12Device};
 use tenure_d3d12::windows::core::{IUnknown, Interface};
 use tenure_d3d12::{Device, DeviceConfig};
 
 use crate::call::call;
-use crate::object::{DeviceObject, On};
+use crate::object::{DeviceObject, Gpu, On, Swapchain};
 use crate::pointer::{Desc, In, Out};
+use crate::present::{describe, tn_SwapchainDesc};
 use crate::slot::{Handle, create};
 use crate::types::*;
 
@@ -80,6 +82,28 @@ extern "C" fn tn_device_from_d3d12(
             let device = Device::new(&device, &queues, &DeviceConfig::default())
                 .map_err(|error| Failure::new(TN_ERROR_CREATE_DEVICE, error.to_string()))?;
             Ok(On::D3d12(device))
+        })
+    })
+}
+
+/// Creates the swap chain of a window, an `HWND`, which can have one. Create, resize and release it on the thread of the window,
+/// and release it before the window is destroyed and before `tn_gpu_shutdown`. With a size of 0, the first
+/// `tn_swapchain_resize` creates it.
+///
+/// Errors: `TN_ERROR_SWAPCHAIN` for a window that is gone or has a swap chain, for a format or a number of images that it does
+/// not have; `TN_ERROR_DEVICE`; `TN_ERROR_FOREIGN` for a device of another backend.
+#[unsafe(no_mangle)]
+extern "C" fn tn_swapchain_create_d3d12(
+    gpu: Handle<Gpu>,
+    window: *mut c_void,
+    desc: In<tn_SwapchainDesc>,
+    out: Out<Handle<Swapchain>>,
+) -> tn_Status {
+    call(|| {
+        create(out, || {
+            let On::D3d12(gpu) = gpu.get()? else { return Err(Failure::foreign()) };
+            let make = |desc: &_| tenure_d3d12::Swapchain::new(gpu, HWND(window), desc);
+            Ok(On::D3d12(describe(gpu, desc, make)?))
         })
     })
 }

@@ -5,6 +5,11 @@ use std::mem::offset_of;
 
 use crate::descriptor_types::*;
 use crate::descriptor_vulkan::tn_VkTable;
+use crate::graph::{tn_GraphPlan, tn_Pass, tn_PassDesc, tn_PassUse};
+use crate::present::{
+    tn_HdrMetadata, tn_SurfaceFormat, tn_SwapchainDesc, tn_SwapchainOffers, tn_SwapchainProperties,
+};
+use crate::swapchain::tn_SwapchainImage;
 use crate::types::*;
 use crate::vulkan::{tn_VkDeviceDesc, tn_VkQueue};
 
@@ -71,6 +76,26 @@ fn structures_have_the_layout_that_c_has() {
         tn_Bind { binding, element, view, sampler, data, data_size }
         tn_DescriptorTableDesc { struct_size, flags, next, binds, bind_count, name }
         tn_DescriptorSetDesc { struct_size, flags, next, layout, binds, bind_count, name }
+        tn_PassUse { resource, state }
+        tn_PassDesc {
+            struct_size, flags, next, queue, reserved, uses, use_count, after, after_count, name
+        }
+        tn_Pass { number, resource_count, recording, resources }
+        tn_GraphPlan { struct_size, flags, next, peak, lower_bound, bytes_apart, heaps, recordings }
+        tn_SurfaceFormat { format, color_space }
+        tn_SwapchainDesc {
+            struct_size, flags, next, width, height, formats, format_count, modes, mode_count, format, images,
+            usage, frame_latency, reserved, name
+        }
+        tn_SwapchainProperties {
+            struct_size, flags, next, width, height, format, color_space, mode, images, is_outdated,
+            is_occluded, queues, reserved
+        }
+        tn_SwapchainOffers { struct_size, flags, next, formats, format_count, modes, mode_count }
+        tn_HdrMetadata {
+            primaries, white_point, min_luminance, max_luminance, max_content_light, max_frame_average_light
+        }
+        tn_SwapchainImage { texture, view, index, reserved }
         tn_VkQueue { queue, family, kind }
         tn_VkDeviceDesc {
             struct_size, flags, next, get_instance_proc_addr, instance, physical_device, device, create_info,

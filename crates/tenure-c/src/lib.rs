@@ -5,7 +5,8 @@
 //! `status` has the results of calls, `pointer` all pointers of the caller, `slot` handles, `call` the one way into each
 //! function, `callback` the way back. `types` and `convert` have the values of the header in both languages, `settings` the
 //! configuration by name, `object` the objects on each backend. The functions are in `library`, `sim`, `vulkan`, `d3d12`, `gpu`,
-//! `object`, `resource`, `descriptor`, `descriptor_vulkan`, `recording` and `transfer`. A new function needs a call in `tests/c`, a method in
+//! `object`, `resource`, `descriptor`, `descriptor_vulkan`, `recording`, `transfer`, `graph` and `swapchain`; `held` has objects
+//! that a handle does not own alone. A new function needs a call in `tests/c`, a method in
 //! `include/tenure.hpp`, and `cargo xtask header`; a new structure also rows in `layouts` and `tests/layouts.txt`.
 
 #![allow(unreachable_pub, reason = "items of the header, of which Rust exports none")]
@@ -25,11 +26,14 @@ mod descriptor;
 mod descriptor_types;
 mod descriptor_vulkan;
 mod gpu;
+mod graph;
+mod held;
 #[cfg(test)]
 mod layouts;
 mod library;
 mod object;
 mod pointer;
+mod present;
 mod recording;
 mod resource;
 mod settings;
@@ -37,6 +41,7 @@ mod sim;
 mod slot;
 #[allow(dead_code, reason = "the header has values that Rust only passes on")]
 mod status;
+mod swapchain;
 mod transfer;
 #[allow(dead_code, reason = "the header has values that Rust only passes on")]
 mod types;

@@ -2,14 +2,16 @@
 
 use ash::vk::Handle as _;
 use tenure_core::device::Device;
-use tenure_core::{Commands, Name};
+use tenure_core::{Commands, Graph, Name};
 #[cfg(windows)]
 use tenure_d3d12::windows::core::Interface as _;
 use tenure_vulkan::{RawView as _, ash};
 
 use crate::call::{call, call_to_release};
 use crate::callback::{Destroy, release};
+use crate::held::{BufferOf, RecordingOf, TextureOf};
 use crate::pointer::Out;
+use crate::present::{Presented, SwapchainOf};
 use crate::slot::{AnyHandle, Object, Slots};
 use crate::types::*;
 
@@ -77,16 +79,10 @@ macro_rules! objects {
 objects! {
     /// `tn_Gpu`
     Gpu = Gpu, "tn_Gpu", 2;
-    /// `tn_Buffer`
-    Buffer = Buffer, "tn_Buffer", 3;
-    /// `tn_Texture`
-    Texture = Texture, "tn_Texture", 4;
     /// `tn_View`
     View = View, "tn_View", 5;
     /// `tn_Frame`
     Frame = Frame, "tn_Frame", 6;
-    /// `tn_Recording`
-    Recording = Recording, "tn_Recording", 7;
     /// `tn_Readback`
     Readback = Readback, "tn_Readback", 8;
     /// `tn_Sampler`
@@ -102,6 +98,14 @@ objects! {
 /// Itself, so that a device is an object of a device.
 type Itself<D> = D;
 
+/// `tn_Buffer`
+pub(crate) type Buffer = on_backends!(BufferOf);
+/// `tn_Texture`
+pub(crate) type Texture = on_backends!(TextureOf);
+/// `tn_Recording`
+pub(crate) type Recording = on_backends!(RecordingOf);
+/// `tn_Swapchain`
+pub(crate) type Swapchain = on_backends!(SwapchainOf);
 /// `tn_Device`
 pub(crate) type DeviceObject = on_backends!(Itself);
 /// `tn_Deferred`
@@ -114,9 +118,14 @@ pub(crate) struct OwnedText(pub(crate) String);
 
 slots! {
     DeviceObject: "tn_Device", 1;
+    Buffer: "tn_Buffer", 3;
+    Texture: "tn_Texture", 4;
+    Recording: "tn_Recording", 7;
     Deferred: "tn_Deferred", 9;
     Upload: "tn_Upload", 10;
     OwnedText: "tn_Text", 11;
+    Graph: "tn_Graph", 20;
+    Swapchain: "tn_Swapchain", 21;
 }
 
 /// A value on the backend of an object, or of several, which must be on the same one.
@@ -294,6 +303,41 @@ impl ApiHandles for D3d12 {
     }
 }
 
+/// Objects of a device as the objects behind handles.
+pub(crate) trait Backend: ApiHandles + Presented {
+    fn buffer(buffer: BufferOf<Self>) -> Buffer;
+    fn texture(texture: TextureOf<Self>) -> Texture;
+    fn view_object(view: tenure_core::View<Self>) -> View;
+    fn recording(recording: RecordingOf<Self>) -> Recording;
+}
+
+macro_rules! backend {
+    ($Device:ident: $On:ident) => {
+        impl Backend for $Device {
+            fn buffer(buffer: BufferOf<Self>) -> Buffer {
+                On::$On(buffer)
+            }
+
+            fn texture(texture: TextureOf<Self>) -> Texture {
+                On::$On(texture)
+            }
+
+            fn view_object(view: tenure_core::View<Self>) -> View {
+                On::$On(view)
+            }
+
+            fn recording(recording: RecordingOf<Self>) -> Recording {
+                On::$On(recording)
+            }
+        }
+    };
+}
+
+backend!(Sim: Sim);
+backend!(Vulkan: Vulkan);
+#[cfg(windows)]
+backend!(D3d12: D3d12);
+
 impl tn_Place {
     const NONE: Self = Self { object: 0, offset: 0, size: 0, gpu_address: 0, mapped: std::ptr::null_mut() };
 }
@@ -343,9 +387,10 @@ pub(crate) fn slice_place<D: ApiHandles>(slice: &tenure_core::BufferSlice<'_, D>
 /// Ends a handle of any type. Its object is destroyed once no open recording and no GPU work can use it; this function does not
 /// wait, except for the last `tn_Gpu` of a manager, which waits for the GPU for a bounded time. Null does nothing. From any
 /// thread at any time; no other thread may use the same handle during or after the call. A recording that was not submitted is
-/// discarded, a frame ended.
+/// discarded, a frame ended. A handle that a graph or a swap chain has lent ends, and its object stays.
 ///
-/// Errors: `TN_ERROR_HANDLE` for a handle that was released before, `TN_ERROR_BUSY` for a recording or frame that another thread uses.
+/// Errors: `TN_ERROR_HANDLE` for a handle that was released before, `TN_ERROR_BUSY` for an object for one thread that another
+/// one uses.
 #[unsafe(no_mangle)]
 extern "C" fn tn_release(handle: AnyHandle) -> tn_Status {
     call_to_release(|| {
@@ -368,6 +413,8 @@ extern "C" fn tn_release(handle: AnyHandle) -> tn_Status {
             SetLayout::KIND => handle.of::<SetLayout>().end().map(release),
             DescriptorTable::KIND => handle.of::<DescriptorTable>().end().map(release),
             DescriptorSet::KIND => handle.of::<DescriptorSet>().end().map(release),
+            Graph::KIND => handle.of::<Graph>().end().map(release),
+            Swapchain::KIND => handle.of::<Swapchain>().end().map(release),
             _ => Err(handle.refused("this library")),
         }
     })

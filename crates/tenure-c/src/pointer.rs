@@ -140,6 +140,11 @@ fn no_pointer<T>(pointer: *const T, what: &str) -> Failure {
 
 impl<T> In<T> {
     pub(crate) const NULL: Self = Self(std::ptr::null());
+
+    /// An array of this library, for a callback.
+    pub(crate) fn lent(values: &[T]) -> Self {
+        Self(values.as_ptr())
+    }
 }
 
 impl<T: Desc> In<T> {

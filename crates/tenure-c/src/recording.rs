@@ -7,6 +7,7 @@ use tenure_core::{BufferLayout, Commands};
 use crate::call::call;
 use crate::convert::{queue, region, state, subresource, sync_point};
 use crate::descriptor_types::shaders;
+use crate::held::RecordingOf;
 use crate::object::{
     ApiHandles, Buffer, DescriptorSet, DescriptorTable, Gpu, Recording, Texture, View, on, on_same,
     slice_place,
@@ -30,7 +31,7 @@ extern "C" fn tn_recording_begin(
     call(|| {
         create(out, || {
             let (gpu, queue, name) = (gpu.get()?, self::queue(queue)?, name.name()?);
-            Ok(on_same!(gpu, gpu => gpu.record(queue, name)?))
+            Ok(on_same!(gpu, gpu => RecordingOf::Own(gpu.record(queue, name)?)))
         })
     })
 }
@@ -43,6 +44,7 @@ extern "C" fn tn_recording_begin(
 extern "C" fn tn_recording_submit(recording: Handle<Recording>, done: Out<tn_SyncPoint>) -> tn_Status {
     call(|| {
         done.check_if_any("a tn_SyncPoint")?;
+        on!(&*recording.alone()?, recording => recording.check_own()?);
         let point = on!(recording.take()?, recording => recording.submit()?);
         done.set(point.into());
         Ok(())

@@ -2,10 +2,12 @@
 
 use std::ffi::c_void;
 
-use tenure_core::TexelData;
+use tenure_core::device::Device;
+use tenure_core::{BufferViewDesc, TexelData, TextureViewDesc};
 
 use crate::call::{call, call_status};
 use crate::convert::{buffer_desc, buffer_view_desc, texels, texture_desc, texture_view_desc};
+use crate::held::{BufferOf, ResourceOf, TextureOf};
 use crate::object::{Buffer, Gpu, Texture, View, on, on_same};
 use crate::pointer::{In, Out};
 use crate::slot::{Handle, create};
@@ -26,10 +28,10 @@ extern "C" fn tn_buffer_create(
             let (gpu, desc) = (gpu.get()?, desc.desc()?);
             let wanted = buffer_desc(desc)?;
             if desc.data.is_null() {
-                return Ok(on_same!(gpu, gpu => gpu.create_buffer(&wanted)?));
+                return Ok(on_same!(gpu, gpu => ResourceOf::Own(gpu.create_buffer(&wanted)?)));
             }
             let data = desc.data.bytes(desc.data_size)?;
-            Ok(on_same!(gpu, gpu => gpu.create_buffer_with(&wanted, data)?))
+            Ok(on_same!(gpu, gpu => ResourceOf::Own(gpu.create_buffer_with(&wanted, data)?)))
         })
     })
 }
@@ -83,16 +85,17 @@ extern "C" fn tn_texture_create(
             let (gpu, desc) = (gpu.get()?, desc.desc()?);
             let wanted = texture_desc(desc)?;
             if desc.data.is_null() {
-                return Ok(on_same!(gpu, gpu => gpu.create_texture(&wanted)?));
+                return Ok(on_same!(gpu, gpu => ResourceOf::Own(gpu.create_texture(&wanted)?)));
             }
             let data = desc.data.array(desc.data_count, "data")?;
             let data: Vec<TexelData<'_>> = data.iter().map(texels).collect::<Result<_, _>>()?;
-            Ok(on_same!(gpu, gpu => gpu.create_texture_with(&wanted, &data)?))
+            Ok(on_same!(gpu, gpu => ResourceOf::Own(gpu.create_texture_with(&wanted, &data)?)))
         })
     })
 }
 
-/// Creates a view of a buffer, which lives at least as long as the view.
+/// Creates a view of a buffer, which lives at least as long as the view. A transient buffer keeps its views with the object of
+/// the API, so that they are created once, and not each frame.
 ///
 /// Errors: `TN_ERROR_NO_DESCRIPTORS`, `TN_ERROR_FOREIGN`, `TN_ERROR_OUT_OF_RANGE`; `TN_ERROR_DEVICE` for a description that
 /// does not suit the buffer; `TN_ERROR_ENUM`, `TN_ERROR_STRUCT_SIZE`.
@@ -106,7 +109,7 @@ extern "C" fn tn_buffer_view_create(
     call(|| {
         create(out, || {
             let desc = buffer_view_desc(desc.desc()?)?;
-            Ok(on_same!((gpu.get()?, buffer.get()?), (gpu, buffer) => gpu.create_buffer_view(buffer, &desc)?))
+            Ok(on_same!((gpu.get()?, buffer.get()?), (gpu, buffer) => buffer_view(gpu, buffer, &desc)?))
         })
     })
 }
@@ -124,9 +127,31 @@ extern "C" fn tn_texture_view_create(
     call(|| {
         create(out, || {
             let desc = texture_view_desc(desc.desc()?)?;
-            Ok(
-                on_same!((gpu.get()?, texture.get()?), (gpu, texture) => gpu.create_texture_view(texture, &desc)?),
-            )
+            Ok(on_same!((gpu.get()?, texture.get()?), (gpu, texture) => texture_view(gpu, texture, &desc)?))
         })
     })
+}
+
+fn buffer_view<D: Device>(
+    gpu: &tenure_core::Gpu<D>,
+    buffer: &BufferOf<D>,
+    desc: &BufferViewDesc,
+) -> Result<tenure_core::View<D>, Failure> {
+    match buffer {
+        ResourceOf::Own(_) | ResourceOf::OfSwapchain { .. } => Ok(gpu.create_buffer_view(buffer, desc)?),
+        ResourceOf::Transient(buffer) => Ok(buffer.view(desc)?.share()),
+        ResourceOf::OfPass(_, resources, id) => Ok(resources.buffer_view(*id, desc)?.share()),
+    }
+}
+
+fn texture_view<D: Device>(
+    gpu: &tenure_core::Gpu<D>,
+    texture: &TextureOf<D>,
+    desc: &TextureViewDesc,
+) -> Result<tenure_core::View<D>, Failure> {
+    match texture {
+        ResourceOf::Own(_) | ResourceOf::OfSwapchain { .. } => Ok(gpu.create_texture_view(texture, desc)?),
+        ResourceOf::Transient(texture) => Ok(texture.view(desc)?.share()),
+        ResourceOf::OfPass(_, resources, id) => Ok(resources.texture_view(*id, desc)?.share()),
+    }
 }

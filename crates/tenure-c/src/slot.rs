@@ -50,6 +50,7 @@ impl<T: Object> Handle<T> {
     pub(crate) fn is_null(self) -> bool {
         self.bits.is_null()
     }
+    pub(crate) const NULL: Self = Self { bits: std::ptr::null_mut() };
 
     /// The object, which other threads may use at the same time.
     ///
@@ -97,6 +98,13 @@ impl<T: Object> Handle<T> {
         Ok(Ended { index: index(bits), free: free::<T> })
     }
 
+    /// Ends the handle of a lent object, unless the program has released it. Waits for a call of another thread that uses it alone.
+    pub(crate) fn end_loan(self) {
+        while self.end().is_err_and(|failure| failure.status() == TN_ERROR_BUSY) {
+            std::thread::yield_now();
+        }
+    }
+
     /// Ends the handle, and returns the object.
     ///
     /// # Errors
@@ -141,7 +149,18 @@ pub(crate) struct AnyHandle {
     bits: *mut std::ffi::c_void,
 }
 
+// SAFETY: a number; the object is reached through its slot.
+unsafe impl Send for AnyHandle {}
+
+impl<T> From<Handle<T>> for AnyHandle {
+    fn from(handle: Handle<T>) -> Self {
+        Self { bits: handle.bits.cast() }
+    }
+}
+
 impl AnyHandle {
+    pub(crate) const NULL: Self = Self { bits: std::ptr::null_mut() };
+
     pub(crate) fn is_null(self) -> bool {
         self.bits.is_null()
     }
@@ -463,8 +482,8 @@ mod tests {
         let handle = thing(&Arc::new(()));
         let alone = handle.alone().unwrap();
         assert_eq!(Arc::strong_count(&alone.0), 1);
-        assert!(handle.alone().is_err_and(|failure| failure.reason().status == TN_ERROR_BUSY));
-        assert!(handle.take().is_err_and(|failure| failure.reason().status == TN_ERROR_BUSY));
+        assert!(handle.alone().is_err_and(|failure| failure.status() == TN_ERROR_BUSY));
+        assert!(handle.take().is_err_and(|failure| failure.status() == TN_ERROR_BUSY));
         drop(alone);
         drop(handle.take().unwrap());
     }

@@ -108,6 +108,10 @@ impl Failure {
         Self(Box::new(Reason { status, text: text.into() }))
     }
 
+    pub(crate) fn status(&self) -> tn_Status {
+        self.0.status
+    }
+
     pub(crate) fn reason(self) -> Reason {
         *self.0
     }

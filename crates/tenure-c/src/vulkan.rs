@@ -6,8 +6,9 @@ use tenure_vulkan::{ApiVersion, Device, DeviceConfig, Raw, RawQueue};
 
 use crate::call::call;
 use crate::convert::unknown;
-use crate::object::{DeviceObject, On};
+use crate::object::{DeviceObject, Gpu, On, Swapchain};
 use crate::pointer::{Desc, In, Out};
+use crate::present::{describe, tn_SwapchainDesc};
 use crate::slot::{Handle, create};
 use crate::types::*;
 
@@ -135,4 +136,33 @@ fn queue(queue: &tn_VkQueue) -> Result<RawQueue, Failure> {
         return Err(Failure::new(TN_ERROR_POINTER, "tn_VkDeviceDesc: a queue is null"));
     }
     Ok(RawQueue { queue: queue.queue, family: queue.family, kind })
+}
+
+/// Creates a swap chain over a `VkSurfaceKHR` of the program, which must outlive the swap chain and the recordings that use its
+/// images; nothing else presents to it. The instance was created with the extensions of the surface, the device with
+/// `VK_KHR_swapchain`. For one thread at a time. Its release waits for the GPU, for a bounded time.
+///
+/// Errors: `TN_ERROR_POINTER` for a surface that is null; `TN_ERROR_SWAPCHAIN` where no queue can present, for a format that the
+/// window does not offer, and for a window that is gone; `TN_ERROR_DEVICE` for a missing extension, or a usage that images of the
+/// surface cannot have; `TN_ERROR_FOREIGN` for a device of another backend.
+#[unsafe(no_mangle)]
+extern "C" fn tn_swapchain_create_vk(
+    gpu: Handle<Gpu>,
+    surface: tn_Native,
+    desc: In<tn_SwapchainDesc>,
+    out: Out<Handle<Swapchain>>,
+) -> tn_Status {
+    call(|| {
+        create(out, || {
+            let On::Vulkan(gpu) = gpu.get()? else { return Err(Failure::foreign()) };
+            if surface == 0 {
+                return Err(Failure::new(TN_ERROR_POINTER, "null, where a VkSurfaceKHR is needed"));
+            }
+            let surface = vk::Handle::from_raw(surface);
+            // SAFETY: the header asks of the caller that the surface is of the device's instance, not in use elsewhere, and
+            // outlives the swap chain.
+            let make = |desc: &_| unsafe { tenure_vulkan::Swapchain::new(gpu, surface, desc) };
+            Ok(On::Vulkan(describe(gpu, desc, make)?))
+        })
+    })
 }

@@ -10,6 +10,9 @@ use tenure_c as _;
 use tenure_core::{State, Usage};
 use tenure_vulkan::ash::{self, vk};
 
+#[path = "vulkan/window.rs"]
+mod window;
+
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Str {
@@ -118,11 +121,22 @@ const VERSION: u32 = vk::API_VERSION_1_2;
 
 /// Makes the device, and hands it over with the structure that it was created with.
 fn with_engine(test: impl FnOnce(&Engine, &vk::DeviceCreateInfo<'_>)) {
+    with_extensions(&[], &[], test);
+}
+
+/// As [`with_engine`], with these extensions of the instance and the device.
+fn with_extensions(
+    of_instance: &[*const c_char],
+    of_device: &[*const c_char],
+    test: impl FnOnce(&Engine, &vk::DeviceCreateInfo<'_>),
+) {
     // SAFETY: plain calls of Vulkan with valid structures; everything is destroyed in the end, after its last use.
     unsafe {
         let entry = ash::Entry::load().expect("a loader");
         let application = vk::ApplicationInfo::default().api_version(VERSION);
-        let info = vk::InstanceCreateInfo::default().application_info(&application);
+        let info = vk::InstanceCreateInfo::default()
+            .application_info(&application)
+            .enabled_extension_names(of_instance);
         let instance = entry.create_instance(&info, None).expect("an instance");
         let physical_device = instance.enumerate_physical_devices().expect("devices")[0];
         let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(0).queue_priorities(&[1.0])];
@@ -139,6 +153,7 @@ fn with_engine(test: impl FnOnce(&Engine, &vk::DeviceCreateInfo<'_>)) {
         let info = vk::DeviceCreateInfo::default()
             .queue_create_infos(&queues)
             .enabled_features(&features)
+            .enabled_extension_names(of_device)
             .push_next(&mut timeline)
             .push_next(&mut indexing);
         let device = instance.create_device(physical_device, &info, None).expect("a device");

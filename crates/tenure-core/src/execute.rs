@@ -224,6 +224,12 @@ pub struct Resources<'p, D: Device> {
 debug_fields!([D: Device] Resources<'_, D>, "Resources", this, uses: this.uses);
 
 impl<D: Device> Resources<'_, D> {
+    /// The resources that the pass declared. For the C interface.
+    #[doc(hidden)]
+    pub fn declared(&self) -> impl Iterator<Item = ResourceId> {
+        self.uses.iter().map(|used| used.resource)
+    }
+
     /// A texture of the graph. O(uses of the pass).
     ///
     /// # Errors

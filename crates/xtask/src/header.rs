@@ -29,6 +29,9 @@ const HEADERS: [(&str, &[&str], &str, &str); 3] = [
             "descriptor",
             "recording",
             "transfer",
+            "graph",
+            "present",
+            "swapchain",
         ],
         include_str!("header/tenure.head.h"),
         include_str!("header/tenure.tail.h"),
@@ -353,7 +356,8 @@ fn handle(object: &Type) -> Result<String, String> {
         "DeviceObject" => "tn_Device".to_owned(),
         "OwnedText" => "tn_Text".to_owned(),
         "Gpu" | "Buffer" | "Texture" | "View" | "Frame" | "Recording" | "Readback" | "Deferred"
-        | "Upload" | "Sampler" | "SetLayout" | "DescriptorTable" | "DescriptorSet" => {
+        | "Upload" | "Sampler" | "SetLayout" | "DescriptorTable" | "DescriptorSet" | "Graph"
+        | "Swapchain" => {
             format!("tn_{name}")
         }
         _ => return Err(format!("no handle of C for {name}")),

@@ -347,6 +347,87 @@ static void descriptors(tn_Gpu* gpu, ID3D12Device* own) {
     FAILS(tn_set_layout_create(gpu, &layout_desc, &(tn_SetLayout*){NULL}), TN_ERROR_DEVICE, "descriptor sets");
 }
 
+static void pump(void) {
+    MSG message;
+    while (PeekMessageA(&message, NULL, 0, 0, PM_REMOVE)) DispatchMessageA(&message);
+}
+
+static void clear_window(tn_Gpu* gpu, tn_Swapchain* swapchain, uint32_t width, uint32_t height) {
+    tn_Frame* frame = NULL;
+    CHECK(tn_frame_begin(gpu, &frame) == TN_OK);
+    tn_SwapchainImage image;
+    CHECK(tn_swapchain_acquire(swapchain, &image) == TN_OK);
+    tn_Place place;
+    CHECK(tn_place(image.view, &place) == TN_OK && place.object != 0);
+    tn_Recording* recording = NULL;
+    CHECK(tn_recording_begin(gpu, TN_QUEUE_GRAPHICS, TN_LIT("picture"), &recording) == TN_OK);
+    CHECK(tn_swapchain_begin(swapchain, recording) == TN_OK);
+    const tn_Use use = {image.texture, TN_STATE_RENDER_TARGET, TN_ALL};
+    CHECK(tn_recording_use(recording, &use, 1) == TN_OK);
+    tn_Native list = 0;
+    CHECK(tn_recording_native(recording, &list) == TN_OK);
+    const float color[4] = {1, 0, 0, 1};
+    const D3D12_CPU_DESCRIPTOR_HANDLE handle = {(SIZE_T)place.object};
+    ID3D12GraphicsCommandList_ClearRenderTargetView((ID3D12GraphicsCommandList*)list, handle, color, 0, NULL);
+    tn_Part part = {0};
+    part.resource = image.texture;
+    tn_Readback* readback = NULL;
+    CHECK(tn_read_back(recording, &part, &readback) == TN_OK);
+    CHECK(tn_swapchain_finish(swapchain, recording) == TN_OK);
+    CHECK(tn_recording_submit(recording, NULL) == TN_OK);
+    CHECK(tn_swapchain_present(swapchain) == TN_OK);
+    FAILS(tn_place(image.view, &place), TN_ERROR_HANDLE, "was released");
+    static unsigned char texels[64 * 64 * 4];
+    const size_t size = (size_t)width * height * 4;
+    CHECK(tn_readback_wait(readback, TN_FOREVER, texels, size) == TN_OK);
+    /* Blue, green, red, alpha. */
+    for (size_t at = 0; at < size; ++at) CHECK(texels[at] == (at % 4 < 2 ? 0 : 255));
+    CHECK(tn_release(readback) == TN_OK);
+    CHECK(tn_frame_end(frame) == TN_OK);
+    pump();
+}
+
+static void windows(tn_Gpu* gpu) {
+    const DWORD style = WS_POPUP | WS_VISIBLE;
+    HWND window = CreateWindowExA(WS_EX_TOPMOST, "STATIC", "tenure", style, 0, 0, 64, 32, NULL, NULL, NULL, NULL);
+    CHECK(window != NULL);
+    pump();
+    tn_SwapchainDesc desc = DESC(tn_SwapchainDesc);
+    desc.width = 64;
+    desc.height = 32;
+    desc.usage = TN_USAGE_COPY_SRC;
+    desc.frame_latency = 1;
+    desc.name = TN_LIT("window");
+    tn_Swapchain *swapchain = NULL, *second = NULL;
+    FAILS(tn_swapchain_create_sim(gpu, &desc, &swapchain), TN_ERROR_FOREIGN, "another backend");
+    FAILS(tn_swapchain_create_d3d12(gpu, NULL, &desc, &swapchain), TN_ERROR_SWAPCHAIN, "window");
+    FAILS(tn_swapchain_create_d3d12(gpu, window, NULL, &swapchain), TN_ERROR_POINTER, "tn_SwapchainDesc");
+    CHECK(tn_swapchain_create_d3d12(gpu, window, &desc, &swapchain) == TN_OK);
+    FAILS(tn_swapchain_create_d3d12(gpu, window, &desc, &second), TN_ERROR_SWAPCHAIN, "window");
+    tn_SwapchainProperties found = DESC(tn_SwapchainProperties);
+    CHECK(tn_swapchain_properties(swapchain, &found) == TN_OK);
+    CHECK(found.width == 64 && found.format == TN_FORMAT_BGRA8_SRGB && (found.queues & 1) != 0);
+    for (int count = 0; count < 4; ++count) clear_window(gpu, swapchain, 64, 32);
+
+    /* An image that was not presented does not hold a resize up; a view of the program's own does. */
+    tn_SwapchainImage image;
+    CHECK(tn_swapchain_acquire(swapchain, &image) == TN_OK);
+    tn_TextureViewDesc view_desc = DESC(tn_TextureViewDesc);
+    view_desc.access = TN_TEXTURE_RENDER_TARGET;
+    tn_View* view = NULL;
+    CHECK(tn_texture_view_create(gpu, image.texture, &view_desc, &view) == TN_OK);
+    CHECK(SetWindowPos(window, NULL, 0, 0, 32, 32, SWP_NOMOVE | SWP_NOZORDER));
+    pump();
+    FAILS(tn_swapchain_resize(swapchain, 32, 32), TN_ERROR_SWAPCHAIN, "window");
+    CHECK(tn_release(view) == TN_OK);
+    CHECK(tn_swapchain_acquire(swapchain, &image) == TN_OK);
+    CHECK(tn_swapchain_resize(swapchain, 32, 32) == TN_OK);
+    clear_window(gpu, swapchain, 32, 32);
+    CHECK(tn_release(swapchain) == TN_OK);
+    DestroyWindow(window);
+    pump();
+}
+
 int main(void) {
     CHECK(tn_abi_version() == TN_ABI_VERSION && tn_has_backend(TN_BACKEND_D3D12));
     void* created = NULL;
@@ -370,6 +451,7 @@ int main(void) {
     buffers(gpu);
     textures(gpu);
     descriptors(gpu, own);
+    windows(gpu);
     CHECK(tn_gpu_shutdown(gpu, NULL, NULL) == TN_OK);
     CHECK(tn_release(gpu) == TN_OK);
     CHECK(tn_release(device) == TN_OK);

@@ -12,12 +12,22 @@ using namespace tn::literals;
 
 extern const tn::Gpu gpu;
 extern const tn::View color, normal;
+extern const tn::Graph graph;
+extern const tn::Frame frame;
+extern std::uint32_t scene;
 void draw(tn_Native list, tn_Place vertices);
 #else
 typedef struct VkBuffer_T* VkBuffer;
 typedef struct VkCommandBuffer_T* VkCommandBuffer;
 
 extern tn_Gpu* gpu;
+extern tn_Graph* graph;
+extern tn_Frame* frame;
+extern tn_Swapchain* swapchain;
+extern tn_Recording* list;
+extern const tn_TextureDesc target;
+extern void* user;
+tn_Status record(void* user, const tn_Pass* pass);
 void log_error(const char* text);
 void vkCmdBindVertexBuffers(VkCommandBuffer list, uint32_t first, uint32_t count, const VkBuffer* buffers, const uint64_t* offsets);
 #endif

@@ -154,10 +154,84 @@ static void external(const tn::Gpu& gpu) {
     }
 }
 
+static void graphs(const tn::Gpu& gpu) {
+    tn::Desc<tn_TextureDesc> target;
+    target.format = TN_FORMAT_RGBA8_UNORM;
+    target.width = target.height = 4;
+    target.usage = TN_USAGE_SHADER_READ | TN_USAGE_COPY_SRC | TN_USAGE_COPY_DST;
+    tn::Desc<tn_BufferDesc> bytes;
+    bytes.size = 64;
+    bytes.usage = TN_USAGE_COPY_SRC | TN_USAGE_COPY_DST;
+    const tn::Graph graph = tn::Graph::create();
+    graph.clear();
+    const std::uint32_t scene = graph.texture(target);
+    const std::uint32_t list = graph.buffer(bytes);
+    tn::Desc<tn_PassDesc> pass;
+    pass.name = "draw"_tn;
+    const std::uint32_t draw = graph.pass(pass, {{scene, TN_STATE_COPY_DST}, {list, TN_STATE_COPY_DST}});
+    CHECK(draw == 0 && gpu.plan(graph).recordings == 1);
+    const tn::Buffer rock = create_rock(gpu);
+    tn::Frame frame = gpu.begin_frame();
+    tn_Place kept{};
+    const tn_SyncPoint done = frame.execute(graph, [&](const tn::Pass& now) {
+        CHECK(now.number() == draw && !*now.buffer(99));
+        now.recording()->copy({{rock.raw(), now.buffer(list)->raw(), 0, 0, 4, 0, 0, 0, {}}});
+        now.recording()->use({tn::use(now.texture(scene), TN_STATE_COPY_DST)});
+        tn::Desc<tn_TextureViewDesc> view;
+        kept = gpu.create_view(now.texture(scene), view).place();
+        const tn::Buffer scratch = now.recording()->transient_buffer(bytes);
+        CHECK(now.recording()->transient_texture(target).place().object != scratch.place().object);
+    });
+    CHECK(gpu.wait(done));
+    try {
+        frame.execute(graph, [](const tn::Pass&) { throw std::runtime_error("mine"); });
+        CHECK(false);
+    } catch (const std::runtime_error& error) {
+        CHECK(std::string_view(error.what()) == "mine");
+    }
+    std::move(frame).end();
+}
+
+static void windows(const tn::Gpu& gpu) {
+    tn::Desc<tn_SwapchainDesc> desc;
+    desc.width = desc.height = 4;
+    desc.usage = TN_USAGE_COPY_DST;
+    const tn::Swapchain swapchain = tn::Swapchain::simulated(gpu, desc);
+    swapchain.set_modes({TN_PRESENT_MAILBOX});
+    swapchain.set_formats({{TN_FORMAT_RGB10A2_UNORM, TN_COLOR_SPACE_HDR10}});
+    swapchain.set_hdr_metadata({{}, {}, 0.001f, 1000, 0, 0});
+    CHECK(swapchain.offers().format_count > 0);
+    swapchain.resize(0, 4);
+    CHECK(!swapchain.acquire());
+    swapchain.resize(8, 4);
+    const std::optional<tn::SwapchainImage> image = swapchain.acquire();
+    CHECK(image && image->index == 0 && image->texture->place().object != 0);
+    static_cast<void>(image->view->place());
+    CHECK(swapchain.properties().mode == TN_PRESENT_MAILBOX && swapchain.properties().width == 8);
+    const std::array<unsigned char, 1024> texels{1, 2, 3};
+    tn::Desc<tn_BufferDesc> bytes;
+    bytes.size = bytes.data_size = texels.size();
+    bytes.usage = TN_USAGE_COPY_SRC | TN_USAGE_COPY_DST;
+    bytes.data = texels.data();
+    const tn::Buffer staging = gpu.create_buffer(bytes);
+    tn::Recording recording = gpu.record(TN_QUEUE_GRAPHICS, "picture"_tn);
+    swapchain.begin(recording);
+    recording.copy({{staging.raw(), image->texture->raw(), 0, 0, 0, 256, 0, 0, {}}});
+    swapchain.finish(recording);
+    std::move(recording).submit();
+    swapchain.present();
+    try {
+        static_cast<void>(tn::create_swapchain_vk(gpu, tn::native(std::uint64_t{1}), desc));
+        CHECK(false);
+    } catch (const tn::Error& error) {
+        CHECK(error.status() == TN_ERROR_FOREIGN);
+    }
+}
+
 static void vulkan() {
     int object = 0;
     const auto address = reinterpret_cast<std::uintptr_t>(&object);
-    CHECK(tn::vk<int*>(address) == &object && tn::vk<std::uint64_t>(7) == 7);
+    CHECK(tn::vk<int*>(address) == &object && tn::vk<std::uint64_t>(7) == 7 && tn::native(&object) == address);
     try {
         static_cast<void>(tn::device_from_vk(tn::Desc<tn_VkDeviceDesc>()));
         CHECK(false);
@@ -181,6 +255,8 @@ int main() {
         frames(gpu);
         errors(gpu);
         external(gpu);
+        graphs(gpu);
+        windows(gpu);
         {
             const tn::Buffer rock = create_rock(gpu);
             CHECK(gpu.shutdown().find("rock") != std::string::npos);

@@ -136,6 +136,13 @@ impl<D: Device> ViewInner<D> {
 }
 
 impl<D: Device> View<D> {
+    /// Another handle of this view. For the C interface, which has no borrows of the views that transient resources keep.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn share(&self) -> Self {
+        Self { inner: self.inner.clone() }
+    }
+
     pub(crate) fn of_buffer(
         service: &Arc<DescriptorService<D>>,
         room: &dyn MakeRoom,

@@ -1,0 +1,245 @@
+//! Objects behind handles that are not always the handle's own: transient resources, and loans of graphs and swap chains.
+
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use tenure_core::device::Device;
+use tenure_core::present::SharedImage;
+use tenure_core::transient::graph::ResourceId;
+use tenure_core::transient::{Resources, Transient, TransientResource};
+use tenure_core::{Buffer, Name, Needed, Recording, SwapchainImage, SyncPoint, Texture, Used};
+
+use crate::slot::{AnyHandle, Handle, Object};
+use crate::types::*;
+
+/// A buffer or texture.
+pub(crate) enum ResourceOf<D: Device, R: TransientResource<D>> {
+    /// The handle owns it.
+    Own(R),
+    /// The handle owns its place in the memory of transient resources.
+    Transient(Transient<D, R>),
+    /// A graph has lent it to a pass, with the resources of the pass for views.
+    OfPass(Lent<R>, Lent<Resources<'static, D>>, ResourceId),
+    /// An image of a swap chain, which has the texture.
+    OfSwapchain { resource: Lent<R>, _owner: Arc<SharedImage<D>> },
+}
+
+/// Behind a `tn_Buffer`.
+pub(crate) type BufferOf<D> = ResourceOf<D, Buffer<D>>;
+/// Behind a `tn_Texture`.
+pub(crate) type TextureOf<D> = ResourceOf<D, Texture<D>>;
+
+impl<D: Device> BufferOf<D> {
+    pub(crate) fn name(&self) -> &Name {
+        if let Self::Transient(transient) = self { transient.name() } else { (**self).name() }
+    }
+}
+
+impl<D: Device> TextureOf<D> {
+    /// The texture of an image, beside a share of the image.
+    pub(crate) fn of_image(image: &SwapchainImage<D>) -> Self {
+        let resource = Lent(NonNull::from(image.texture()));
+        Self::OfSwapchain { resource, _owner: image.shared().clone() }
+    }
+
+    pub(crate) fn name(&self) -> &Name {
+        if let Self::Transient(transient) = self { transient.name() } else { (**self).name() }
+    }
+}
+
+impl<D: Device, R: TransientResource<D>> Deref for ResourceOf<D, R> {
+    type Target = R;
+
+    #[inline]
+    fn deref(&self) -> &R {
+        match self {
+            Self::Own(resource) => resource,
+            Self::Transient(transient) => transient,
+            Self::OfPass(resource, ..) | Self::OfSwapchain { resource, .. } => resource,
+        }
+    }
+}
+
+impl<'a, D: Device> From<&'a BufferOf<D>> for Used<'a, D> {
+    fn from(buffer: &'a BufferOf<D>) -> Self {
+        Self::from(&**buffer)
+    }
+}
+
+impl<'a, D: Device> From<&'a TextureOf<D>> for Used<'a, D> {
+    fn from(texture: &'a TextureOf<D>) -> Self {
+        Self::from(&**texture)
+    }
+}
+
+impl<'a, D: Device> From<&'a BufferOf<D>> for Needed<'a, D> {
+    fn from(buffer: &'a BufferOf<D>) -> Self {
+        Self::from(&**buffer)
+    }
+}
+
+impl<'a, D: Device> From<&'a TextureOf<D>> for Needed<'a, D> {
+    fn from(texture: &'a TextureOf<D>) -> Self {
+        Self::from(&**texture)
+    }
+}
+
+/// Behind a `tn_Recording`.
+#[expect(clippy::large_enum_variant, reason = "nearly all are the large one, and slots have room for it")]
+pub(crate) enum RecordingOf<D: Device> {
+    /// The handle owns it.
+    Own(Recording<D>),
+    /// A graph has lent it to a pass.
+    OfPass(LentMut<Recording<D>>),
+}
+
+impl<D: Device> RecordingOf<D> {
+    /// Submits it, after [`check_own`](Self::check_own).
+    pub(crate) fn submit(self) -> Result<SyncPoint, Failure> {
+        match self {
+            Self::Own(recording) => Ok(recording.submit()?),
+            lent @ Self::OfPass(_) => lent.check_own().map(|()| SyncPoint::NONE),
+        }
+    }
+
+    /// Fails for a recording that a graph submits.
+    pub(crate) fn check_own(&self) -> Result<(), Failure> {
+        match self {
+            Self::Own(_) => Ok(()),
+            Self::OfPass(_) => {
+                let text = "the recording of a pass is submitted by tn_frame_execute, not by its tn_PassFn";
+                Err(Failure::new(TN_ERROR_CALLBACK, text))
+            }
+        }
+    }
+}
+
+impl<D: Device> Deref for RecordingOf<D> {
+    type Target = Recording<D>;
+
+    #[inline]
+    fn deref(&self) -> &Recording<D> {
+        match self {
+            Self::Own(recording) => recording,
+            Self::OfPass(recording) => recording,
+        }
+    }
+}
+
+impl<D: Device> DerefMut for RecordingOf<D> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Recording<D> {
+        match self {
+            Self::Own(recording) => recording,
+            Self::OfPass(recording) => recording,
+        }
+    }
+}
+
+/// A shared borrow, in an object behind a handle of [`Loans`], or beside the owner.
+pub(crate) struct Lent<T>(NonNull<T>);
+
+// SAFETY: as `&T`.
+unsafe impl<T: Sync> Send for Lent<T> {}
+// SAFETY: as `&T`.
+unsafe impl<T: Sync> Sync for Lent<T> {}
+
+impl<T> Deref for Lent<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: who made it says that the borrow lasts. The contract of the header is that no other thread uses a handle of a
+        // pass when its callback returns.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+/// A borrow for changes, in an object behind a handle of [`Loans`].
+pub(crate) struct LentMut<T>(NonNull<T>);
+
+// SAFETY: as `&mut T`.
+unsafe impl<T: Send> Send for LentMut<T> {}
+// SAFETY: as `&mut T`.
+unsafe impl<T: Sync> Sync for LentMut<T> {}
+
+impl<T> Deref for LentMut<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: who made it says that the borrow lasts, and that nothing else uses the value.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl<T> DerefMut for LentMut<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as in `deref`.
+        unsafe { self.0.as_mut() }
+    }
+}
+
+/// Handles that end when this is dropped, unless the program has released them.
+#[derive(Default)]
+pub(crate) struct Loans(Vec<(AnyHandle, fn(AnyHandle))>);
+
+impl Loans {
+    /// A handle of an object.
+    ///
+    /// # Errors
+    /// `TN_ERROR_HANDLE` where all slots are in use.
+    pub(crate) fn lend<T: Object>(&mut self, object: T) -> Result<Handle<T>, Failure> {
+        let handle = T::slots().reserve()?.fill(object);
+        self.0.push((handle.into(), |handle| handle.of::<T>().end_loan()));
+        Ok(handle)
+    }
+}
+
+impl Drop for Loans {
+    fn drop(&mut self) {
+        for (handle, end) in self.0.drain(..) {
+            end(handle);
+        }
+    }
+}
+
+/// A recording that is lent to a pass.
+///
+/// # Safety
+/// The result is dropped before the borrow is over, and nothing else uses the recording until then.
+pub(crate) unsafe fn lent_recording<D: Device>(recording: &mut Recording<D>) -> RecordingOf<D> {
+    RecordingOf::OfPass(LentMut(NonNull::from(recording)))
+}
+
+/// A texture that is lent to a pass.
+///
+/// # Safety
+/// The result is dropped before the borrow is over.
+///
+/// # Errors
+/// `TN_ERROR_TRANSIENT` unless the pass has declared it as a texture.
+pub(crate) unsafe fn lent_texture<D: Device>(
+    resources: &Resources<'_, D>,
+    id: ResourceId,
+) -> Result<TextureOf<D>, Failure> {
+    let texture = Lent(NonNull::from(resources.texture(id)?));
+    Ok(ResourceOf::OfPass(texture, Lent(NonNull::from(resources).cast()), id))
+}
+
+/// A buffer that is lent to a pass.
+///
+/// # Safety
+/// As [`lent_texture`].
+///
+/// # Errors
+/// `TN_ERROR_TRANSIENT` unless the pass has declared it as a buffer.
+pub(crate) unsafe fn lent_buffer<D: Device>(
+    resources: &Resources<'_, D>,
+    id: ResourceId,
+) -> Result<BufferOf<D>, Failure> {
+    let buffer = Lent(NonNull::from(resources.buffer(id)?));
+    Ok(ResourceOf::OfPass(buffer, Lent(NonNull::from(resources).cast()), id))
+}

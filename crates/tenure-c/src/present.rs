@@ -1,0 +1,430 @@
+//! Swap chains of all backends, and their descriptions.
+
+use tenure_core::device::{Device, QueueId};
+use tenure_core::present::Swapchain as _;
+use tenure_core::{
+    ColorSpace, Error, Format, Gpu, HdrMetadata, PresentMode, Queue, SurfaceFormat, SwapchainDesc,
+    SwapchainImage,
+};
+
+use crate::convert::{format, format_or_none, unknown, usage};
+use crate::held::Loans;
+use crate::pointer::{Desc, In, Outcome};
+use crate::types::*;
+
+/// The order of images on the way to the screen.
+pub type tn_PresentMode = u32;
+/// In order, at the screen's rate. Every window has it.
+pub const TN_PRESENT_FIFO: tn_PresentMode = 0;
+/// In order, at the screen's rate; a late image is shown at once, with tearing.
+pub const TN_PRESENT_FIFO_RELAXED: tn_PresentMode = 1;
+/// The newest image, without tearing.
+pub const TN_PRESENT_MAILBOX: tn_PresentMode = 2;
+/// At once, with tearing.
+pub const TN_PRESENT_IMMEDIATE: tn_PresentMode = 3;
+
+/// The meaning of the values in an image for the screen.
+pub type tn_ColorSpace = u32;
+/// By the format: scRGB for `TN_FORMAT_RGBA16_FLOAT`, sRGB for all others.
+pub const TN_COLOR_SPACE_BY_FORMAT: tn_ColorSpace = 0;
+/// sRGB.
+pub const TN_COLOR_SPACE_SRGB: tn_ColorSpace = 1;
+/// scRGB: linear, beyond 0 to 1.
+pub const TN_COLOR_SPACE_EXTENDED_SRGB_LINEAR: tn_ColorSpace = 2;
+/// HDR10: primaries of BT.2020, curve of ST 2084.
+pub const TN_COLOR_SPACE_HDR10: tn_ColorSpace = 3;
+/// Primaries of BT.2020, hybrid log-gamma.
+pub const TN_COLOR_SPACE_HLG: tn_ColorSpace = 4;
+/// Display P3.
+pub const TN_COLOR_SPACE_DISPLAY_P3: tn_ColorSpace = 5;
+
+/// The format of images for a window.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct tn_SurfaceFormat {
+    /// `TN_FORMAT_…`.
+    pub format: tn_Format,
+    /// `TN_COLOR_SPACE_…`.
+    pub color_space: tn_ColorSpace,
+}
+
+/// A swap chain.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct tn_SwapchainDesc {
+    /// `sizeof(tn_SwapchainDesc)`.
+    pub struct_size: u32,
+    /// 0.
+    pub flags: u32,
+    /// Null.
+    pub next: In<tn_Chain>,
+    /// Pixels; 0 while the window is minimised.
+    pub width: u32,
+    /// Pixels; 0 while the window is minimised.
+    pub height: u32,
+    /// Preferred formats, the best first: the first that the window offers is used.
+    pub formats: In<tn_SurfaceFormat>,
+    /// Formats.
+    pub format_count: usize,
+    /// Preferred modes, the best first; `TN_PRESENT_FIFO` where the window offers none of them.
+    pub modes: In<tn_PresentMode>,
+    /// Modes.
+    pub mode_count: usize,
+    /// The format where the window offers none of `formats`; zeroed: an 8-bit sRGB format that it offers.
+    pub format: tn_SurfaceFormat,
+    /// The least number of images; 0: 3.
+    pub images: u32,
+    /// Uses beside rendering and presenting, such as `TN_USAGE_COPY_SRC`.
+    pub usage: tn_Usage,
+    /// Images that may wait to be shown, 1 to 16; 0: the setting `frames.in_flight`.
+    pub frame_latency: u32,
+    /// 0.
+    pub reserved: u32,
+    /// The name in messages and reports.
+    pub name: tn_Str,
+}
+
+/// A swap chain at this moment.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct tn_SwapchainProperties {
+    /// `sizeof(tn_SwapchainProperties)`, set by the caller.
+    pub struct_size: u32,
+    /// 0.
+    pub flags: u32,
+    /// Null.
+    pub next: In<tn_Chain>,
+    /// Pixels; 0 while the window is minimised.
+    pub width: u32,
+    /// Pixels; 0 while the window is minimised.
+    pub height: u32,
+    /// The format of the view of an image.
+    pub format: tn_Format,
+    /// `TN_COLOR_SPACE_…`.
+    pub color_space: tn_ColorSpace,
+    /// `TN_PRESENT_…`.
+    pub mode: tn_PresentMode,
+    /// Images.
+    pub images: u32,
+    /// The images do not match the window any more: call `tn_swapchain_resize`.
+    pub is_outdated: tn_Bool,
+    /// The window is covered, so that the program may draw less often. Direct3D 12 alone reports it.
+    pub is_occluded: tn_Bool,
+    /// Bit n: images finished on queue n of the device can be presented.
+    pub queues: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// The formats and modes that the window of a swap chain offers.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct tn_SwapchainOffers {
+    /// `sizeof(tn_SwapchainOffers)`, set by the caller.
+    pub struct_size: u32,
+    /// 0.
+    pub flags: u32,
+    /// Null.
+    pub next: In<tn_Chain>,
+    /// Formats with their colour spaces; valid until the next call for this swap chain, or its release.
+    pub formats: In<tn_SurfaceFormat>,
+    /// Formats.
+    pub format_count: usize,
+    /// Modes; valid as the formats.
+    pub modes: In<tn_PresentMode>,
+    /// Modes.
+    pub mode_count: usize,
+}
+
+/// The screen that HDR images were mastered on, and their brightness. Luminances are in nits, chromaticities x and y of CIE 1931.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct tn_HdrMetadata {
+    /// x and y of red, green and blue; all zero: those of BT.2020.
+    pub primaries: [f32; 6],
+    /// x and y of white; zero: that of sRGB and BT.2020.
+    pub white_point: [f32; 2],
+    /// The darkest luminance, less than the brightest.
+    pub min_luminance: f32,
+    /// The brightest luminance.
+    pub max_luminance: f32,
+    /// The luminance of the brightest pixel of all images; 0: unknown.
+    pub max_content_light: f32,
+    /// The average luminance of the brightest image; 0: unknown.
+    pub max_frame_average_light: f32,
+}
+
+macro_rules! descs {
+    ($($Desc:ident)*) => {$(
+        // SAFETY: `repr(C)`, begins with the head, and has only numbers and pointers.
+        unsafe impl Desc for $Desc {
+            const TYPE: &'static str = stringify!($Desc);
+            const FLAGS: u32 = 0;
+        }
+    )*};
+}
+
+descs! { tn_SwapchainDesc tn_SwapchainProperties tn_SwapchainOffers }
+
+impl Outcome for tn_SwapchainProperties {}
+impl Outcome for tn_SwapchainOffers {}
+
+/// A swap chain of a backend, beside its common trait.
+pub(crate) trait Presents: tenure_core::present::Swapchain + Sized + Send + 'static {
+    fn set_latency(&mut self, frames: u32) -> Result<(), Error>;
+    fn can_present_on(&self, queue: Queue) -> bool;
+    fn is_occluded(&mut self) -> bool;
+}
+
+impl Presents for tenure_sim::Swapchain {
+    /// Without effect: it shows images at once.
+    fn set_latency(&mut self, _frames: u32) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn can_present_on(&self, queue: Queue) -> bool {
+        self.can_present_on(queue)
+    }
+
+    fn is_occluded(&mut self) -> bool {
+        false
+    }
+}
+
+impl Presents for tenure_vulkan::Swapchain {
+    fn set_latency(&mut self, frames: u32) -> Result<(), Error> {
+        self.set_frame_latency(frames)
+    }
+
+    fn can_present_on(&self, queue: Queue) -> bool {
+        self.can_present_on(queue)
+    }
+
+    fn is_occluded(&mut self) -> bool {
+        false
+    }
+}
+
+#[cfg(windows)]
+impl Presents for tenure_d3d12::Swapchain {
+    fn set_latency(&mut self, frames: u32) -> Result<(), Error> {
+        self.set_frame_latency(frames)
+    }
+
+    /// Presenting is a submission to the graphics queue, which waits for others.
+    fn can_present_on(&self, _queue: Queue) -> bool {
+        true
+    }
+
+    fn is_occluded(&mut self) -> bool {
+        self.is_occluded()
+    }
+}
+
+/// A device with swap chains.
+pub(crate) trait Presented: Device {
+    type Swapchain: Presents<Device = Self>;
+}
+
+impl Presented for tenure_sim::Device {
+    type Swapchain = tenure_sim::Swapchain;
+}
+
+impl Presented for tenure_vulkan::Device {
+    type Swapchain = tenure_vulkan::Swapchain;
+}
+
+#[cfg(windows)]
+impl Presented for tenure_d3d12::Device {
+    type Swapchain = tenure_d3d12::Swapchain;
+}
+
+/// Behind a `tn_Swapchain`.
+pub(crate) struct SwapchainOf<D: Presented> {
+    /// The image that the program draws to.
+    acquired: Option<Acquired<D>>,
+    pub(crate) chain: D::Swapchain,
+    queues: u32,
+    formats: Vec<tn_SurfaceFormat>,
+    modes: Vec<tn_PresentMode>,
+}
+
+/// An image with its handles, which end before it is dropped.
+type Acquired<D> = (Loans, SwapchainImage<D>);
+
+impl<D: Presented> SwapchainOf<D> {
+    fn new(gpu: &Gpu<D>, mut chain: D::Swapchain, desc: &tn_SwapchainDesc) -> Result<Self, Failure> {
+        if desc.frame_latency != 0 {
+            chain.set_latency(desc.frame_latency)?;
+        }
+        let queues = gpu.device().properties().queues.len();
+        let queues = (0..u8::try_from(queues).unwrap_or(u8::MAX).min(32))
+            .filter(|queue| chain.can_present_on(Queue::Id(QueueId(*queue))))
+            .fold(0, |bits, queue| bits | 1 << queue);
+        Ok(Self { acquired: None, chain, queues, formats: Vec::new(), modes: Vec::new() })
+    }
+
+    pub(crate) fn image(&self) -> Result<&SwapchainImage<D>, Failure> {
+        self.acquired.as_ref().map(|(_, image)| image).ok_or_else(no_image)
+    }
+
+    /// Acquires an image; one that was not presented again.
+    pub(crate) fn acquire(&mut self) -> Result<Option<SwapchainImage<D>>, Failure> {
+        self.acquired = None;
+        Ok(self.chain.acquire()?)
+    }
+
+    /// Keeps an image until it is presented, with its handles.
+    pub(crate) fn keep(&mut self, handles: Loans, image: SwapchainImage<D>) {
+        self.acquired = Some((handles, image));
+    }
+
+    pub(crate) fn present(&mut self) -> Result<(), Failure> {
+        let (handles, image) = self.acquired.take().ok_or_else(no_image)?;
+        drop(handles);
+        Ok(self.chain.present(image)?)
+    }
+
+    pub(crate) fn resize(&mut self, size: [u32; 2]) -> Result<(), Failure> {
+        self.acquired = None;
+        Ok(self.chain.resize(size)?)
+    }
+
+    pub(crate) fn properties(&mut self, struct_size: u32) -> tn_SwapchainProperties {
+        let chain = &mut self.chain;
+        let [width, height] = chain.extent();
+        tn_SwapchainProperties {
+            struct_size,
+            flags: 0,
+            next: In::NULL,
+            width,
+            height,
+            format: format_number(chain.format()),
+            color_space: color_space_number(chain.color_space()),
+            mode: mode_number(chain.mode()),
+            images: chain.images(),
+            is_outdated: chain.is_outdated().into(),
+            is_occluded: chain.is_occluded().into(),
+            queues: self.queues,
+            reserved: 0,
+        }
+    }
+
+    pub(crate) fn offers(&mut self, struct_size: u32) -> Result<tn_SwapchainOffers, Failure> {
+        let (formats, modes) = (self.chain.offered_formats()?, self.chain.offered_modes()?);
+        let number = |offered: &SurfaceFormat| tn_SurfaceFormat {
+            format: format_number(offered.format),
+            color_space: color_space_number(offered.color_space),
+        };
+        self.formats = formats.iter().map(number).collect();
+        self.modes = modes.iter().map(|mode| mode_number(*mode)).collect();
+        Ok(tn_SwapchainOffers {
+            struct_size,
+            flags: 0,
+            next: In::NULL,
+            formats: In::lent(&self.formats),
+            format_count: self.formats.len(),
+            modes: In::lent(&self.modes),
+            mode_count: self.modes.len(),
+        })
+    }
+}
+
+#[cold]
+fn no_image() -> Failure {
+    Failure::new(TN_ERROR_SWAPCHAIN, "no image: call tn_swapchain_acquire first")
+}
+
+const MODES: [(tn_PresentMode, PresentMode); 4] = [
+    (TN_PRESENT_FIFO, PresentMode::Fifo),
+    (TN_PRESENT_FIFO_RELAXED, PresentMode::FifoRelaxed),
+    (TN_PRESENT_MAILBOX, PresentMode::Mailbox),
+    (TN_PRESENT_IMMEDIATE, PresentMode::Immediate),
+];
+
+const COLOR_SPACES: [(tn_ColorSpace, ColorSpace); 5] = [
+    (TN_COLOR_SPACE_SRGB, ColorSpace::Srgb),
+    (TN_COLOR_SPACE_EXTENDED_SRGB_LINEAR, ColorSpace::ExtendedSrgbLinear),
+    (TN_COLOR_SPACE_HDR10, ColorSpace::Hdr10),
+    (TN_COLOR_SPACE_HLG, ColorSpace::Hlg),
+    (TN_COLOR_SPACE_DISPLAY_P3, ColorSpace::DisplayP3),
+];
+
+fn mode_number(mode: PresentMode) -> tn_PresentMode {
+    MODES.iter().find(|(_, known)| *known == mode).map_or(TN_PRESENT_FIFO, |(number, _)| *number)
+}
+
+fn color_space_number(space: ColorSpace) -> tn_ColorSpace {
+    let found = COLOR_SPACES.iter().find(|(_, known)| *known == space);
+    found.map_or(TN_COLOR_SPACE_BY_FORMAT, |(number, _)| *number)
+}
+
+fn format_number(format: Format) -> tn_Format {
+    let found = Format::ALL.iter().position(|known| *known == format);
+    found.and_then(|index| u32::try_from(index + 1).ok()).unwrap_or(TN_FORMAT_UNKNOWN)
+}
+
+pub(crate) fn modes(modes: In<tn_PresentMode>, count: usize) -> Result<Vec<PresentMode>, Failure> {
+    let mode = |number: &tn_PresentMode| match MODES.iter().find(|(known, _)| known == number) {
+        Some((_, mode)) => Ok(*mode),
+        None => unknown("mode", *number),
+    };
+    modes.array(count, "modes")?.iter().map(mode).collect()
+}
+
+fn surface_format(wanted: &tn_SurfaceFormat) -> Result<SurfaceFormat, Failure> {
+    let format = format(wanted.format)?;
+    if wanted.color_space == TN_COLOR_SPACE_BY_FORMAT {
+        return Ok(format.into());
+    }
+    match COLOR_SPACES.iter().find(|(known, _)| *known == wanted.color_space) {
+        Some((_, space)) => Ok(SurfaceFormat::new(format, *space)),
+        None => unknown("color_space", wanted.color_space),
+    }
+}
+
+pub(crate) fn formats(formats: In<tn_SurfaceFormat>, count: usize) -> Result<Vec<SurfaceFormat>, Failure> {
+    formats.array(count, "formats")?.iter().map(surface_format).collect()
+}
+
+fn swapchain_desc(desc: &tn_SwapchainDesc) -> Result<SwapchainDesc, Failure> {
+    let mut found = SwapchainDesc::new([desc.width, desc.height]);
+    found.formats = formats(desc.formats, desc.format_count)?;
+    found.modes = modes(desc.modes, desc.mode_count)?;
+    if format_or_none(desc.format.format)?.is_some() {
+        found.format = Some(surface_format(&desc.format)?);
+    }
+    if desc.images != 0 {
+        found.images = desc.images;
+    }
+    found.usage = usage(desc.usage)?;
+    let name = desc.name.name()?;
+    if !name.as_str().is_empty() {
+        found.name = name;
+    }
+    Ok(found)
+}
+
+pub(crate) fn hdr_metadata(given: &tn_HdrMetadata) -> HdrMetadata {
+    let mut metadata = HdrMetadata::new(given.min_luminance, given.max_luminance);
+    if given.primaries != [0.0; 6] {
+        let [red_x, red_y, green_x, green_y, blue_x, blue_y] = given.primaries;
+        metadata.primaries = [[red_x, red_y], [green_x, green_y], [blue_x, blue_y]];
+    }
+    if given.white_point != [0.0; 2] {
+        metadata.white_point = given.white_point;
+    }
+    metadata.max_content_light = given.max_content_light;
+    metadata.max_frame_average_light = given.max_frame_average_light;
+    metadata
+}
+
+/// A swap chain that `make` makes by a description.
+pub(crate) fn describe<D: Presented>(
+    gpu: &Gpu<D>,
+    desc: In<tn_SwapchainDesc>,
+    make: impl FnOnce(&SwapchainDesc) -> Result<D::Swapchain, Error>,
+) -> Result<SwapchainOf<D>, Failure> {
+    let desc = desc.desc()?;
+    SwapchainOf::new(gpu, make(&swapchain_desc(desc)?)?, desc)
+}

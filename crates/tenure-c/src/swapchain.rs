@@ -1,0 +1,193 @@
+//! The functions of swap chains.
+
+use crate::call::{call, call_status};
+use crate::held::{Loans, ResourceOf};
+use crate::object::{Backend, Gpu, On, Recording, Swapchain, Texture, View, on};
+use crate::pointer::{In, Out};
+use crate::present::{
+    SwapchainOf, describe, formats, hdr_metadata, modes, tn_HdrMetadata, tn_PresentMode, tn_SurfaceFormat,
+    tn_SwapchainDesc, tn_SwapchainOffers, tn_SwapchainProperties,
+};
+use crate::slot::{Handle, create};
+use crate::types::*;
+
+/// The image to draw to. Both handles belong to the swap chain, and end with its next `tn_swapchain_acquire`,
+/// `tn_swapchain_present` or `tn_swapchain_resize`, and with its release.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct tn_SwapchainImage {
+    /// The image, with undefined contents.
+    pub texture: Handle<Texture>,
+    /// The image as a render target, in the format of the swap chain.
+    pub view: Handle<View>,
+    /// Its number in the swap chain.
+    pub index: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// Creates a swap chain of a simulated device, without a window. It is for one thread at a time, as all swap chains. Release it
+/// before `tn_gpu_shutdown`.
+///
+/// Errors: `TN_ERROR_SWAPCHAIN` for more images or another format than it offers; `TN_ERROR_FOREIGN` for a device of another
+/// backend; `TN_ERROR_ENUM`, `TN_ERROR_STRUCT_SIZE`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_swapchain_create_sim(
+    gpu: Handle<Gpu>,
+    desc: In<tn_SwapchainDesc>,
+    out: Out<Handle<Swapchain>>,
+) -> tn_Status {
+    call(|| {
+        create(out, || match gpu.get()? {
+            On::Sim(gpu) => Ok(On::Sim(describe(gpu, desc, |desc| tenure_sim::Swapchain::new(gpu, desc))?)),
+            _ => Err(Failure::foreign()),
+        })
+    })
+}
+
+/// Acquires an image to draw to. `TN_NOT_READY`, with null handles: the window is minimised, or has changed so that nothing can
+/// be shown. Waits for an image for a bounded time. An image that was not presented is handed out again, with its contents.
+///
+/// Errors: `TN_ERROR_TIMEOUT`, `TN_ERROR_SWAPCHAIN`, `TN_ERROR_DEVICE_LOST`; after a change of the wishes as
+/// `tn_swapchain_resize`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_swapchain_acquire(swapchain: Handle<Swapchain>, out: Out<tn_SwapchainImage>) -> tn_Status {
+    call_status(|| {
+        out.check("a tn_SwapchainImage")?;
+        let none = tn_SwapchainImage { texture: Handle::NULL, view: Handle::NULL, index: 0, reserved: 0 };
+        out.set(none);
+        let image = on!(&mut *swapchain.alone()?, swapchain => acquire(swapchain)?);
+        out.set(image.unwrap_or(none));
+        Ok(if image.is_some() { TN_OK } else { TN_NOT_READY })
+    })
+}
+
+fn acquire<D: Backend>(swapchain: &mut SwapchainOf<D>) -> Result<Option<tn_SwapchainImage>, Failure> {
+    let Some(image) = swapchain.acquire()? else { return Ok(None) };
+    let mut handles = Loans::default();
+    let texture = handles.lend(D::texture(ResourceOf::of_image(&image)))?;
+    let view = handles.lend(D::view_object(image.view().share()))?;
+    let index = image.index();
+    swapchain.keep(handles, image);
+    Ok(Some(tn_SwapchainImage { texture, view, index, reserved: 0 }))
+}
+
+/// Makes a recording wait until the acquired image is available: the first recording, in the order of submission, that uses it.
+/// The whole recording waits: in a graph let the pass have `TN_PASS_BEGINS_RECORDING`.
+///
+/// Errors: `TN_ERROR_SWAPCHAIN` without an image; `TN_ERROR_FOREIGN`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_swapchain_begin(swapchain: Handle<Swapchain>, recording: Handle<Recording>) -> tn_Status {
+    call(|| {
+        let (swapchain, mut recording) = (swapchain.alone()?, recording.alone()?);
+        on!((&*swapchain, &mut *recording), (swapchain, list) => swapchain.image()?.begin(list)?);
+        Ok(())
+    })
+}
+
+/// Leaves the acquired image as the window needs it, in the last recording that uses it. Begins with it, too, if no recording
+/// has.
+///
+/// Errors: as `tn_swapchain_begin`; `TN_ERROR_SWAPCHAIN` for a second time, and while the recording that began with it is open on another
+/// queue.
+#[unsafe(no_mangle)]
+extern "C" fn tn_swapchain_finish(swapchain: Handle<Swapchain>, recording: Handle<Recording>) -> tn_Status {
+    call(|| {
+        let (swapchain, mut recording) = (swapchain.alone()?, recording.alone()?);
+        on!((&*swapchain, &mut *recording), (swapchain, list) => swapchain.image()?.finish(list)?);
+        Ok(())
+    })
+}
+
+/// Presents the acquired image, after the submission of the recording that finished it. Its handles end in any case; an image
+/// that could not be presented is handed out again.
+///
+/// Errors: `TN_ERROR_SWAPCHAIN` without an image, and for one that is not finished; `TN_ERROR_DEVICE`, `TN_ERROR_DEVICE_LOST`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_swapchain_present(swapchain: Handle<Swapchain>) -> tn_Status {
+    call(|| on!(&mut *swapchain.alone()?, swapchain => swapchain.present()))
+}
+
+/// Resizes the images to the window; with a 0 the window is minimised. Costs nothing when nothing has changed.
+///
+/// Errors: `TN_ERROR_SWAPCHAIN` while views or open recordings of the program use an image, and for a window that is gone;
+/// `TN_ERROR_TIMEOUT`, `TN_ERROR_DEVICE`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_swapchain_resize(swapchain: Handle<Swapchain>, width: u32, height: u32) -> tn_Status {
+    call(|| on!(&mut *swapchain.alone()?, swapchain => swapchain.resize([width, height])))
+}
+
+/// Size, format and mode of a swap chain, and whether it matches its window.
+///
+/// Errors: `TN_ERROR_POINTER`, `TN_ERROR_STRUCT_SIZE`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_swapchain_properties(
+    swapchain: Handle<Swapchain>,
+    out: Out<tn_SwapchainProperties>,
+) -> tn_Status {
+    call(|| {
+        out.check_head()?;
+        out.set(on!(&mut *swapchain.alone()?, swapchain => swapchain.properties(out.size())));
+        Ok(())
+    })
+}
+
+/// The formats and modes that the window offers now. Asks the system.
+///
+/// Errors: `TN_ERROR_SWAPCHAIN` for a window that is gone; `TN_ERROR_DEVICE`, `TN_ERROR_STRUCT_SIZE`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_swapchain_offers(swapchain: Handle<Swapchain>, out: Out<tn_SwapchainOffers>) -> tn_Status {
+    call(|| {
+        out.check_head()?;
+        out.set(on!(&mut *swapchain.alone()?, swapchain => swapchain.offers(out.size())?));
+        Ok(())
+    })
+}
+
+/// Replaces the preferred formats. The next `tn_swapchain_acquire` chooses again, and makes new images if that is another format
+/// or colour space.
+///
+/// Errors: `TN_ERROR_ENUM`, `TN_ERROR_POINTER`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_swapchain_set_formats(
+    swapchain: Handle<Swapchain>,
+    formats: In<tn_SurfaceFormat>,
+    count: usize,
+) -> tn_Status {
+    call(|| {
+        let formats = self::formats(formats, count)?;
+        on!(&mut *swapchain.alone()?, swapchain => swapchain.chain.set_formats(&formats));
+        Ok(())
+    })
+}
+
+/// Replaces the preferred modes, from the next image on.
+///
+/// Errors: `TN_ERROR_ENUM`, `TN_ERROR_POINTER`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_swapchain_set_modes(
+    swapchain: Handle<Swapchain>,
+    modes: In<tn_PresentMode>,
+    count: usize,
+) -> tn_Status {
+    call(|| {
+        let modes = self::modes(modes, count)?;
+        on!(&mut *swapchain.alone()?, swapchain => swapchain.chain.set_modes(&modes));
+        Ok(())
+    })
+}
+
+/// Describes the images to the screen, for `TN_COLOR_SPACE_HDR10`, until the next call.
+///
+/// Errors: `TN_ERROR_DEVICE` for values out of range, and on a device without HDR metadata.
+#[unsafe(no_mangle)]
+extern "C" fn tn_swapchain_set_hdr_metadata(
+    swapchain: Handle<Swapchain>,
+    metadata: In<tn_HdrMetadata>,
+) -> tn_Status {
+    call(|| {
+        let metadata = hdr_metadata(&metadata.value("a tn_HdrMetadata")?);
+        on!(&mut *swapchain.alone()?, swapchain => swapchain.chain.set_hdr_metadata(&metadata)?);
+        Ok(())
+    })
+}
