@@ -74,7 +74,7 @@ static tn_Str text(void) {
 
 /* Handles that calls have returned, and some that were released. */
 enum { MOST = 24 };
-static void* known[KINDS][MOST];
+static void* known[KINDS][MOST + 2];
 static uint32_t known_count[KINDS];
 static void* released[MOST];
 static uint32_t released_count;
@@ -119,9 +119,11 @@ static void release_at(uint32_t kind, uint32_t at) {
     void* const ended = known[kind][at];
     known[kind][at] = known[kind][--known_count[kind]];
     const tn_Status status = tn_release(ended);
-    /* Submitted recordings and ended frames are over already. */
-    CHECK(status == TN_OK || status == TN_ERROR_HANDLE || (status == TN_ERROR_CALLBACK && depth > 0));
-    if (status != TN_ERROR_CALLBACK) released[released_count < MOST ? released_count++ : below(MOST)] = ended;
+    const int is_in_use = status == TN_ERROR_CALLBACK || status == TN_ERROR_BUSY;
+    /* Submitted recordings and ended frames are over already. The call around a callback may use the object. */
+    CHECK(status == TN_OK || status == TN_ERROR_HANDLE || (is_in_use && depth > 0));
+    if (is_in_use) known[kind][known_count[kind]++] = ended;
+    else released[released_count < MOST ? released_count++ : below(MOST)] = ended;
 }
 
 /* Devices and managers seldom. */
@@ -153,7 +155,9 @@ static void keep(const char* name, tn_Status status, uint32_t kind, void* made) 
     if (made == NULL) return;
     /* Few managers, so that objects of the same one meet. */
     const uint32_t most = kind == KIND_tn_Device || kind == KIND_tn_Gpu ? 2 : MOST;
-    if (known_count[kind] == most) release_at(kind, below(most));
+    if (known_count[kind] >= most) release_at(kind, below(most));
+    /* Where the call around a callback uses the other, two more find room. */
+    CHECK(known_count[kind] < MOST + 2);
     known[kind][known_count[kind]++] = made;
 }
 
