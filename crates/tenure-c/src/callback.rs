@@ -61,6 +61,7 @@ pub(crate) enum Inside {
     Log,
     Pressure,
     Submit,
+    Heap,
 }
 
 impl Inside {
@@ -71,6 +72,7 @@ impl Inside {
             Self::Log => "a tn_LogFn",
             Self::Pressure => "a tn_PressureFn",
             Self::Submit => "a tn_SubmitFn",
+            Self::Heap => "a function of tn_HeapPools",
         }
     }
 }
@@ -132,6 +134,12 @@ impl Drop for Entered {
     }
 }
 
+/// Runs a callback of the program.
+pub(crate) fn during<T>(inside: Inside, callback: impl FnOnce() -> T) -> T {
+    let _entered = Entered::new(inside);
+    callback()
+}
+
 /// Calls the program's function when it is dropped.
 pub(crate) struct Destroy {
     function: tn_DestroyFn,
@@ -189,9 +197,7 @@ impl Listener {
 /// # Errors
 /// The status that the program returns.
 pub(crate) fn submit(function: tn_SubmitFn, user: *mut c_void, queue: tn_Native) -> Result<(), Failure> {
-    let entered = Entered::new(Inside::Submit);
-    let status = function(user, queue);
-    drop(entered);
+    let status = during(Inside::Submit, || function(user, queue));
     if status >= 0 {
         return Ok(());
     }

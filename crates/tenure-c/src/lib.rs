@@ -5,7 +5,8 @@
 //! `status` has the results of calls, `pointer` all pointers of the caller, `slot` handles, `call` the one way into each
 //! function, `callback` the way back. `types` and `convert` have the values of the header in both languages, `settings` the
 //! configuration by name, `object` the objects on each backend. The functions are in `library`, `sim`, `vulkan`, `d3d12`, `gpu`,
-//! `object`, `resource`, `recording` and `transfer`. A new function needs a call in `tests/c`, a method in
+//! `object`, `resource`, `recording` and `transfer`; those of parts alone in `plan`, `suballocator`, `release_queue`, `heap_pools`
+//! and `recorder`, beside their structures. A new function needs a call in `tests/c`, a method in
 //! `include/tenure.hpp`, and `cargo xtask header`; a new structure also rows in `layouts` and `tests/layouts.txt`.
 
 #![allow(unreachable_pub, reason = "items of the header, of which Rust exports none")]
@@ -21,18 +22,23 @@ mod convert;
 #[cfg(windows)]
 mod d3d12;
 mod gpu;
+mod heap_pools;
 #[cfg(test)]
 mod layouts;
 mod library;
 mod object;
+mod plan;
 mod pointer;
+mod recorder;
 mod recording;
+mod release_queue;
 mod resource;
 mod settings;
 mod sim;
 mod slot;
 #[allow(dead_code, reason = "the header has values that Rust only passes on")]
 mod status;
+mod suballocator;
 mod transfer;
 #[allow(dead_code, reason = "the header has values that Rust only passes on")]
 mod types;

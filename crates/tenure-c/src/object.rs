@@ -1,16 +1,22 @@
 //! The objects behind the handles, and the functions for handles of any type.
 
+use std::fs::File;
+
 use ash::vk::Handle as _;
 use tenure_core::device::Device;
 use tenure_core::{Commands, Name};
 #[cfg(windows)]
 use tenure_d3d12::windows::core::Interface as _;
+use tenure_trace::{TraceError, TraceRecorder};
 use tenure_vulkan::{RawView as _, ash};
 
 use crate::call::{call, call_to_release};
 use crate::callback::{Destroy, release};
+use crate::heap_pools::HeapPools;
 use crate::pointer::Out;
+use crate::release_queue::ReleaseQueue;
 use crate::slot::{AnyHandle, Object, Slots};
+use crate::suballocator::Suballocator;
 use crate::types::*;
 
 /// An object on one of the backends.
@@ -104,11 +110,37 @@ pub(crate) type Upload = tenure_core::Upload;
 /// `tn_Text`
 pub(crate) struct OwnedText(pub(crate) String);
 
+/// `tn_Recorder`
+pub(crate) struct Recorder(Option<TraceRecorder<File>>);
+
+impl Recorder {
+    pub(crate) fn new(recorder: TraceRecorder<File>) -> Self {
+        Self(Some(recorder))
+    }
+
+    /// Completes the file, once.
+    pub(crate) fn finish(&mut self) -> Result<(), TraceError> {
+        self.0.take().map_or(Ok(()), |recorder| recorder.finish().map(drop))
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        if let Err(error) = self.finish() {
+            tracing::warn!(target: "tenure", %error, "the recording is not complete");
+        }
+    }
+}
+
 slots! {
     DeviceObject: "tn_Device", 1;
     Deferred: "tn_Deferred", 9;
     Upload: "tn_Upload", 10;
     OwnedText: "tn_Text", 11;
+    Suballocator: "tn_Suballocator", 30;
+    HeapPools: "tn_HeapPools", 31;
+    ReleaseQueue: "tn_ReleaseQueue", 32;
+    Recorder: "tn_Recorder", 33;
 }
 
 /// A value on the backend of an object, or of several, which must be on the same one.
@@ -284,6 +316,10 @@ extern "C" fn tn_release(handle: AnyHandle) -> tn_Status {
             Deferred::KIND => handle.of::<Deferred>().end().map(release),
             Upload::KIND => handle.of::<Upload>().end().map(release),
             OwnedText::KIND => handle.of::<OwnedText>().end().map(release),
+            Suballocator::KIND => handle.of::<Suballocator>().end().map(release),
+            HeapPools::KIND => handle.of::<HeapPools>().end().map(release),
+            ReleaseQueue::KIND => handle.of::<ReleaseQueue>().end().map(release),
+            Recorder::KIND => handle.of::<Recorder>().end().map(release),
             _ => Err(handle.refused("this library")),
         }
     })

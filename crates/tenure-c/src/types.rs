@@ -954,6 +954,8 @@ descs! {
     tn_TextureViewDesc: 0,
 }
 
+pub(crate) use descs;
+
 impl Outcome for tn_DeviceProperties {}
 impl Outcome for tn_ShutdownReport {}
 impl Outcome for tn_HeapMemory {}

@@ -35,12 +35,15 @@ const fn program(source: &'static str, compiler: &'static str, standard: &'stati
     Program { source, compiler, standard, is_static: false, sanitizers: &[] }
 }
 
-const PROGRAMS: [Program; 9] = [
+const PROGRAMS: [Program; 12] = [
     program("calls.c", "gcc", "-std=c11"),
     Program { sanitizers: &SANITIZERS, ..program("calls.c", "clang", "-std=c11") },
     Program { is_static: true, sanitizers: &SANITIZERS, ..program("calls.c", "gcc", "-std=c11") },
     Program { sanitizers: &SANITIZERS, ..program("misuse.c", "clang", "-std=c11") },
     Program { sanitizers: &THREADS, ..program("misuse.c", "clang", "-std=c11") },
+    Program { sanitizers: &SANITIZERS, ..program("parts.c", "clang", "-std=c11") },
+    Program { sanitizers: &SANITIZERS, ..program("parts_misuse.c", "clang", "-std=c11") },
+    Program { sanitizers: &THREADS, ..program("parts_misuse.c", "clang", "-std=c11") },
     Program { sanitizers: &SANITIZERS, ..program("objects.cpp", "clang++", "-std=c++17") },
     program("objects.cpp", "clang++", "-std=c++20"),
     program("objects.cpp", "g++", "-std=c++17"),
@@ -214,7 +217,7 @@ fn layouts(folder: &Path) -> Outcome {
 fn every_function_is_called(package: &Path, folder: &Path) -> Outcome {
     let (functions, _) = header::names()?;
     let mut called = BTreeSet::new();
-    for source in ["calls.c", "misuse.c"] {
+    for source in ["calls.c", "misuse.c", "parts.c", "parts_misuse.c"] {
         let built = folder.join(source).with_extension("lazy");
         let mut command = Command::new("gcc");
         command.args(["-std=c11", "-Wl,-z,lazy"]);
@@ -296,7 +299,7 @@ pub(crate) fn on_windows() -> Outcome {
     // With a test, which adds the features of dev-dependencies: nothing is built twice.
     cargo(&[&["build", "--quiet"][..], &devices::ON_WINDOWS, &devices::C_VULKAN].concat())?;
     let libraries = target().join(System::Windows.triple()).join("debug/deps");
-    for source in ["calls.c", "misuse.c", "d3d12.c"] {
+    for source in ["calls.c", "misuse.c", "parts.c", "parts_misuse.c", "d3d12.c"] {
         // Beside the library, where it is found.
         let program = libraries.join(source).with_extension("exe");
         let mut command = Command::new("x86_64-w64-mingw32-gcc");

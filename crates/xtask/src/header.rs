@@ -17,7 +17,22 @@ const FOLDER: &str = "crates/tenure-c";
 const HEADERS: [(&str, &[&str], &str, &str); 3] = [
     (
         "tenure.h",
-        &["status", "types", "library", "sim", "gpu", "object", "resource", "recording", "transfer"],
+        &[
+            "status",
+            "types",
+            "library",
+            "sim",
+            "gpu",
+            "object",
+            "resource",
+            "recording",
+            "transfer",
+            "plan",
+            "suballocator",
+            "release_queue",
+            "heap_pools",
+            "recorder",
+        ],
         include_str!("header/tenure.head.h"),
         include_str!("header/tenure.tail.h"),
     ),
@@ -334,7 +349,7 @@ fn handle(object: &Type) -> Result<String, String> {
         "DeviceObject" => "tn_Device".to_owned(),
         "OwnedText" => "tn_Text".to_owned(),
         "Gpu" | "Buffer" | "Texture" | "View" | "Frame" | "Recording" | "Readback" | "Deferred"
-        | "Upload" => {
+        | "Upload" | "Suballocator" | "HeapPools" | "ReleaseQueue" | "Recorder" => {
             format!("tn_{name}")
         }
         _ => return Err(format!("no handle of C for {name}")),

@@ -68,3 +68,7 @@ typedef struct tn_Upload tn_Upload;
 typedef struct tn_Readback tn_Readback;
 typedef struct tn_Deferred tn_Deferred;
 typedef struct tn_Text tn_Text;
+typedef struct tn_Suballocator tn_Suballocator;
+typedef struct tn_HeapPools tn_HeapPools;
+typedef struct tn_ReleaseQueue tn_ReleaseQueue;
+typedef struct tn_Recorder tn_Recorder;
