@@ -557,7 +557,11 @@ enum {
     /** Of tn_BufferDesc.flags: an API object of its own. */
     TN_RESOURCE_OWN = 1 << 0,
     /** Of flags of resources: it may be evicted while nothing uses it. */
-    TN_RESOURCE_EVICTABLE = 1 << 1
+    TN_RESOURCE_EVICTABLE = 1 << 1,
+    /** Of flags of resources: it may move in memory, at the ends of frames and in tn_gpu_compact. Each recording that uses it names
+     * it, and asks for its place by tn_recording_place. tn_place of it or of a view of it keeps it where it is for good.
+     */
+    TN_RESOURCE_MOVABLE = 1 << 2
 };
 
 /** A buffer. */
@@ -864,7 +868,7 @@ typedef struct tn_Texels {
 typedef struct tn_TextureDesc {
     /** sizeof(tn_TextureDesc). */
     uint32_t struct_size;
-    /** TN_RESOURCE_EVICTABLE. */
+    /** TN_RESOURCE_EVICTABLE, TN_RESOURCE_MOVABLE. */
     uint32_t flags;
     /** Null. */
     const tn_Chain* next;
@@ -1211,6 +1215,14 @@ TN_API tn_Status TN_CALL tn_gpu_submit_external(tn_Gpu* gpu, tn_Queue queue, con
  */
 TN_API tn_Status TN_CALL tn_gpu_declare_state(tn_Gpu* gpu, const tn_Use* states, size_t count, const tn_SyncPoint* at);
 
+/** Declares that commands only read a buffer or texture from now on, in these states: recordings need not name it any more. Those
+ * that write it must have been submitted. There is no way back; uploads stay possible.
+ *
+ * Errors: TN_ERROR_STATE for a write state, or with the reason why the resource cannot be read-only; TN_ERROR_FIXED_STATE,
+ * TN_ERROR_FOREIGN, TN_ERROR_DEVICE_LOST, TN_ERROR_ENUM; TN_ERROR_HANDLE for other handles.
+ */
+TN_API tn_Status TN_CALL tn_gpu_make_read_only(tn_Gpu* gpu, void* resource, tn_State states);
+
 /** Submits pending uploads, and destroys released objects that the GPU has finished with. For programs without frames; the end
  * of a frame does it, too.
  *
@@ -1295,7 +1307,8 @@ TN_API tn_Status TN_CALL tn_release(void* handle);
 /** The name of a buffer, texture, view or readback. Valid until its release; an empty text for other handles. */
 TN_API tn_Str TN_CALL tn_name(void* handle);
 
-/** The place of a buffer, texture or view: object, offset, size and address in one call. It stays until the release. Of a view
+/** The place of a buffer, texture or view: object, offset, size and address in one call. It stays until the release: a movable
+ * resource does not move any more. Of a view
  * of a texture the object is the VkImageView; of texels in a buffer the VkBufferView; of other bytes the VkBuffer, with
  * offset and size; of any view on Direct3D 12 the CPU descriptor handle. The simulated device has no objects for views: the
  * offset is the index of the descriptor.
@@ -1914,7 +1927,7 @@ typedef struct tn_MemoryTotals {
     uint64_t spilled;
 } tn_MemoryTotals;
 
-/** The most that a call of tn_heap_pools_compact may do. */
+/** The most that a call of tn_heap_pools_compact or tn_gpu_compact may do. */
 typedef struct tn_CompactionBudget {
     /** Bytes to copy. */
     uint64_t bytes;
@@ -2009,6 +2022,59 @@ TN_API tn_Status TN_CALL tn_gpu_record(tn_Gpu* gpu, tn_Str path, uint32_t flags,
  * Errors: TN_ERROR_FILE for the first error since the beginning: the file lacks events then, or is incomplete.
  */
 TN_API tn_Status TN_CALL tn_recorder_finish(tn_Recorder* recorder);
+
+/** The result of a call of tn_gpu_compact. */
+typedef struct tn_CompactionReport {
+    /** sizeof(tn_CompactionReport), set by the caller. */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Bytes that the GPU copies. */
+    uint64_t bytes;
+    /** Resources that have moved. */
+    uint64_t moves;
+    /** Resources that recordings or uploads use, or that the budget had no room for: a later call tries again. */
+    uint64_t waiting;
+    /** Resources without memory or descriptors to move to, or whose copy was refused: a later call tries again. */
+    uint64_t refused;
+    /** Nothing is left to do until a resource is created or released. */
+    tn_Bool is_done;
+    /** 0. */
+    uint32_t reserved;
+} tn_CompactionReport;
+
+/** Takes a resource that has moved: its number by tn_movable_id, and how often it has moved since it was created. Inside
+ * tn_gpu_take_moved. Must not unwind. May release handles, except a tn_Gpu; other functions return TN_ERROR_CALLBACK.
+ */
+typedef void(TN_CALL* tn_MovedFn)(void* user, uint64_t id, uint64_t moves);
+
+/** Moves resources with TN_RESOURCE_MOVABLE out of the emptiest blocks of memory, within the budget, and frees empty blocks. The
+ * GPU copies; no wait. Call it repeatedly, such as once a frame, until the report says that it is done. out may be null.
+ *
+ * Errors: TN_ERROR_DEVICE, and those of tn_gpu_flush_uploads.
+ */
+TN_API tn_Status TN_CALL tn_gpu_compact(tn_Gpu* gpu, const tn_CompactionBudget* budget, tn_CompactionReport* out);
+
+/** Calls moved for each resource that has moved since the last call, once, for programs that keep places of resources. Released
+ * resources are left out.
+ *
+ * Errors: TN_ERROR_POINTER.
+ */
+TN_API tn_Status TN_CALL tn_gpu_take_moved(tn_Gpu* gpu, tn_MovedFn moved, void* user);
+
+/** The number of a movable buffer or texture in tn_gpu_take_moved, unique within its manager; 0 for one that does not move, also
+ * because it has memory of its own.
+ */
+TN_API uint64_t TN_CALL tn_movable_id(void* handle);
+
+/** The place of a buffer or texture for the commands of a recording. A movable resource stays there until the recording is
+ * submitted, unlike after tn_place, which keeps it where it is for good.
+ *
+ * Errors: TN_ERROR_FOREIGN, TN_ERROR_POINTER; TN_ERROR_HANDLE for other handles.
+ */
+TN_API tn_Status TN_CALL tn_recording_place(tn_Recording* recording, void* resource, tn_Place* out);
 
 #ifdef __cplusplus
 }

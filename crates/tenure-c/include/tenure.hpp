@@ -224,10 +224,20 @@ public:
         check(tn_recording_native(raw(), &native));
         return native;
     }
+    /** The place of a resource, which may be movable, for the commands of this recording. */
+    tn_Place place(const Buffer& buffer) const { return place(buffer.raw()); }
+    tn_Place place(const Texture& texture) const { return place(texture.raw()); }
     tn_SyncPoint submit() && {
         tn_SyncPoint done{};
         check(tn_recording_submit(detach(), &done));
         return done;
+    }
+
+private:
+    tn_Place place(void* resource) const {
+        tn_Place place{};
+        check(tn_recording_place(raw(), resource, &place));
+        return place;
     }
 };
 
@@ -397,6 +407,23 @@ public:
         auto kept = std::make_unique<std::function<void()>>(std::move(destroy));
         check(tn_gpu_release_after(raw(), &point, run_destroy, nullptr, kept.get()));
         static_cast<void>(kept.release());
+    }
+    /** Resources that commands only read from now on, in these states. */
+    void make_read_only(const Buffer& buffer, tn_State states) const { check(tn_gpu_make_read_only(raw(), buffer.raw(), states)); }
+    void make_read_only(const Texture& texture, tn_State states) const { check(tn_gpu_make_read_only(raw(), texture.raw(), states)); }
+    tn_CompactionReport compact(const tn_CompactionBudget& budget) const {
+        Desc<tn_CompactionReport> report;
+        check(tn_gpu_compact(raw(), &budget, &report));
+        return report;
+    }
+    /** The numbers of resources that have moved, by tn_movable_id, and how often. */
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> take_moved() const {
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> moved;
+        const tn_MovedFn keep = [](void* user, std::uint64_t id, std::uint64_t moves) noexcept {
+            static_cast<std::vector<std::pair<std::uint64_t, std::uint64_t>>*>(user)->emplace_back(id, moves);
+        };
+        check(tn_gpu_take_moved(raw(), keep, &moved));
+        return moved;
     }
     /** Records all allocations to a file. flags: TN_RECORD_NAMES. */
     Recorder record_allocations(std::string_view path, std::uint32_t flags = 0) const {

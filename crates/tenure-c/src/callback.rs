@@ -62,6 +62,7 @@ pub(crate) enum Inside {
     Pressure,
     Submit,
     Heap,
+    Moved,
 }
 
 impl Inside {
@@ -73,6 +74,7 @@ impl Inside {
             Self::Pressure => "a tn_PressureFn",
             Self::Submit => "a tn_SubmitFn",
             Self::Heap => "a function of tn_HeapPools",
+            Self::Moved => "a tn_MovedFn",
         }
     }
 }

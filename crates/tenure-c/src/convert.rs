@@ -101,7 +101,7 @@ pub(crate) fn buffer_desc(desc: &tn_BufferDesc) -> Result<BufferDesc, Failure> {
     found.is_evictable = desc.flags & TN_RESOURCE_EVICTABLE != 0;
     found.name = desc.name.name()?;
     found.tag = desc.tag.name()?;
-    Ok(found)
+    Ok(if desc.flags & TN_RESOURCE_MOVABLE != 0 { found.movable() } else { found })
 }
 
 fn clear(clear: &tn_ClearValue) -> Result<Option<ClearValue>, Failure> {
@@ -134,7 +134,7 @@ pub(crate) fn texture_desc(desc: &tn_TextureDesc) -> Result<TextureDesc, Failure
     found.is_evictable = desc.flags & TN_RESOURCE_EVICTABLE != 0;
     found.name = desc.name.name()?;
     found.tag = desc.tag.name()?;
-    Ok(found)
+    Ok(if desc.flags & TN_RESOURCE_MOVABLE != 0 { found.movable() } else { found })
 }
 
 pub(crate) fn texels(texels: &tn_Texels) -> Result<TexelData<'_>, Failure> {

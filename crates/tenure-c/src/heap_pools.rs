@@ -4,9 +4,9 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use tenure_heap::{
-    BlockSizes, HeapBudget, HeapCategory, HeapDesc, HeapDevice, HeapError, HeapPoolsConfig, HeapProperties,
-    InvalidSetup, MAX_MEMORY_TYPES, MemoryError, MemoryFlags, MemoryHeap, MemoryRange, MemoryRequest,
-    MemoryType, MemoryTypeId, Spill,
+    BlockSizes, CompactionBudget, HeapBudget, HeapCategory, HeapDesc, HeapDevice, HeapError, HeapPoolsConfig,
+    HeapProperties, InvalidSetup, MAX_MEMORY_TYPES, MemoryError, MemoryFlags, MemoryHeap, MemoryRange,
+    MemoryRequest, MemoryType, MemoryTypeId, Spill,
 };
 
 use crate::call::{call, call_status};
@@ -236,7 +236,7 @@ pub struct tn_MemoryTotals {
     pub spilled: u64,
 }
 
-/// The most that a call of `tn_heap_pools_compact` may do.
+/// The most that a call of `tn_heap_pools_compact` or `tn_gpu_compact` may do.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_CompactionBudget {
@@ -425,6 +425,12 @@ fn properties(desc: &tn_HeapPoolsDesc) -> Result<HeapProperties, Failure> {
     })
 }
 
+pub(crate) fn budget(budget: &tn_CompactionBudget) -> CompactionBudget {
+    let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    let &tn_CompactionBudget { bytes, moves, pieces } = budget;
+    CompactionBudget { bytes, moves: count(moves), pieces: count(pieces) }
+}
+
 fn range_in_c(range: &MemoryRange, heap: tn_Native) -> tn_MemoryRange {
     tn_MemoryRange {
         heap,
@@ -599,10 +605,8 @@ extern "C" fn tn_heap_pools_compact(
     call_status(|| {
         count.check("a number")?;
         moves.check_array(room, "room for moves")?;
-        let budget = budget.value("a tn_CompactionBudget")?;
-        let most = usize::try_from(budget.moves).unwrap_or(usize::MAX).min(room);
-        let pieces = usize::try_from(budget.pieces).unwrap_or(usize::MAX);
-        let budget = tenure_heap::CompactionBudget { bytes: budget.bytes, moves: most, pieces };
+        let mut budget = self::budget(&budget.value("a tn_CompactionBudget")?);
+        budget.moves = budget.moves.min(room);
         let missing = || Failure::new(TN_ERROR_POINTER, "null, where a tn_IsMovableFn is needed");
         let is_movable = is_movable.ok_or_else(missing)?;
         let ask = |range: &MemoryRange| {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::mem::offset_of;
 
+use crate::compaction::tn_CompactionReport;
 use crate::heap_pools::*;
 use crate::library::tn_OutOfMemory;
 use crate::plan::*;
@@ -93,6 +94,7 @@ fn structures_have_the_layout_that_c_has() {
         }
         tn_CompactionBudget { bytes, moves, pieces }
         tn_MemoryMove { from, to }
+        tn_CompactionReport { struct_size, flags, next, bytes, moves, waiting, refused, is_done, reserved }
         tn_VkQueue { queue, family, kind }
         tn_VkDeviceDesc {
             struct_size, flags, next, get_instance_proc_addr, instance, physical_device, device, create_info,

@@ -5,8 +5,8 @@
 //! `status` has the results of calls, `pointer` all pointers of the caller, `slot` handles, `call` the one way into each
 //! function, `callback` the way back. `types` and `convert` have the values of the header in both languages, `settings` the
 //! configuration by name, `object` the objects on each backend. The functions are in `library`, `sim`, `vulkan`, `d3d12`, `gpu`,
-//! `object`, `resource`, `recording` and `transfer`; those of parts alone in `plan`, `suballocator`, `release_queue`, `heap_pools`
-//! and `recorder`, beside their structures. A new function needs a call in `tests/c`, a method in
+//! `object`, `resource`, `recording` and `transfer`; those of parts alone in `plan`, `suballocator`, `release_queue`, `heap_pools`,
+//! `recorder` and `compaction`, beside their structures. A new function needs a call in `tests/c`, a method in
 //! `include/tenure.hpp`, and `cargo xtask header`; a new structure also rows in `layouts` and `tests/layouts.txt`.
 
 #![allow(unreachable_pub, reason = "items of the header, of which Rust exports none")]
@@ -18,6 +18,7 @@ compile_error!("panics must not end the program of the caller: build tenure-c wi
 
 mod call;
 mod callback;
+mod compaction;
 mod convert;
 #[cfg(windows)]
 mod d3d12;

@@ -259,7 +259,8 @@ impl ApiHandles for D3d12 {
 }
 
 impl tn_Place {
-    const NONE: Self = Self { object: 0, offset: 0, size: 0, gpu_address: 0, mapped: std::ptr::null_mut() };
+    pub(crate) const NONE: Self =
+        Self { object: 0, offset: 0, size: 0, gpu_address: 0, mapped: std::ptr::null_mut() };
 }
 
 fn buffer_place<D: ApiHandles>(buffer: &tenure_core::Buffer<D>) -> tn_Place {
@@ -281,7 +282,7 @@ fn view_place<D: ApiHandles>(view: &tenure_core::View<D>) -> tn_Place {
     tn_Place { object, offset, size, ..tn_Place::NONE }
 }
 
-/// The place of constants.
+/// The place of constants, or of a buffer for a recording.
 pub(crate) fn slice_place<D: ApiHandles>(slice: &tenure_core::BufferSlice<'_, D>) -> tn_Place {
     tn_Place {
         object: D::resource(slice.raw()),
@@ -353,7 +354,8 @@ extern "C" fn tn_name(handle: AnyHandle) -> tn_Str {
     name
 }
 
-/// The place of a buffer, texture or view: object, offset, size and address in one call. It stays until the release. Of a view
+/// The place of a buffer, texture or view: object, offset, size and address in one call. It stays until the release: a movable
+/// resource does not move any more. Of a view
 /// of a texture the object is the `VkImageView`; of texels in a buffer the `VkBufferView`; of other bytes the `VkBuffer`, with
 /// offset and size; of any view on Direct3D 12 the CPU descriptor handle. The simulated device has no objects for views: the
 /// offset is the index of the descriptor.

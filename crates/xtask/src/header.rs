@@ -32,6 +32,7 @@ const HEADERS: [(&str, &[&str], &str, &str); 3] = [
             "release_queue",
             "heap_pools",
             "recorder",
+            "compaction",
         ],
         include_str!("header/tenure.head.h"),
         include_str!("header/tenure.tail.h"),

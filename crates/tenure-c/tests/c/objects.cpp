@@ -174,6 +174,22 @@ static void parts(const tn::Gpu& gpu) {
     pools.trim();
     CHECK(pools.totals().heaps == 0);
 
+    tn::Desc<tn_BufferDesc> movable_desc;
+    movable_desc.size = 4096;
+    movable_desc.usage = TN_USAGE_VERTEX;
+    movable_desc.flags = TN_RESOURCE_MOVABLE;
+    // The first of a kind may have memory of its own, which does not move.
+    const tn::Buffer first = gpu.create_buffer(movable_desc), movable = gpu.create_buffer(movable_desc);
+    CHECK(tn_movable_id(movable.raw()) != 0);
+    const tn_CompactionReport report = gpu.compact({1024, 4, 100});
+    CHECK(report.moves == 0 && report.refused == 0);
+    CHECK(gpu.take_moved().empty());
+    const tn::Recording list = gpu.record(TN_QUEUE_GRAPHICS, "place"_tn);
+    CHECK(list.place(movable).size == movable_desc.size);
+    movable_desc.flags = TN_RESOURCE_OWN;
+    const tn::Buffer constant = gpu.create_buffer(movable_desc);
+    gpu.make_read_only(constant, TN_STATE_VERTEX_OR_CONSTANT);
+
     const char* const path = "objects-recording.csv.gz";
     tn::Recorder recorder = gpu.record_allocations(path, TN_RECORD_NAMES);
     static_cast<void>(create_rock(gpu));

@@ -1,5 +1,5 @@
 /* The parts that need no device, as programs call them: plans, suballocators, release queues, heap pools. And recordings of
- * allocations. */
+ * allocations, movable and read-only resources. */
 #include "check.h"
 
 static void plans(void) {
@@ -94,6 +94,7 @@ static void suballocators(void) {
 }
 
 static int destroyed = 0;
+static uint64_t moved_rocks = 0;
 
 static void destroy(void* user, void* object) {
     CHECK(user == &destroyed);
@@ -300,11 +301,93 @@ static void recorders(void) {
     }
 }
 
+enum { ROCKS = 200 };
+
+static void take_moved(void* user, uint64_t id, uint64_t moves) {
+    tn_Buffer* const* rocks = user;
+    int found = 0;
+    for (int at = 0; at < ROCKS; at += 10) found += tn_movable_id(rocks[at]) == id;
+    CHECK(found == 1 && moves == 1);
+    moved_rocks += 1;
+}
+
+/* Nine of ten are released, and the rest moves together. */
+static void movables(tn_Gpu* gpu) {
+    static tn_Buffer* rocks[ROCKS];
+    tn_BufferDesc desc = DESC(tn_BufferDesc);
+    desc.size = 100 << 10;
+    desc.usage = TN_USAGE_VERTEX;
+    desc.flags = TN_RESOURCE_MOVABLE;
+    for (int at = 0; at < ROCKS; ++at) CHECK(tn_buffer_create(gpu, &desc, &rocks[at]) == TN_OK);
+    for (int at = 0; at < ROCKS; ++at) {
+        if (at % 10 != 0) CHECK(tn_release(rocks[at]) == TN_OK);
+    }
+    const tn_CompactionBudget budget = {16 << 20, 128, 1000};
+    tn_CompactionReport report = DESC(tn_CompactionReport);
+    uint64_t moves = 0;
+    for (int frames = 0; frames < 100 && !report.is_done; ++frames) {
+        tn_Frame* frame = NULL;
+        CHECK(tn_frame_begin(gpu, &frame) == TN_OK);
+        CHECK(tn_gpu_compact(gpu, &budget, &report) == TN_OK && report.refused == 0);
+        moves += report.moves;
+        CHECK(tn_frame_end(frame) == TN_OK);
+    }
+    CHECK(report.is_done && moves > 0 && tn_gpu_compact(gpu, &budget, NULL) == TN_OK);
+    CHECK(tn_gpu_take_moved(gpu, take_moved, rocks) == TN_OK && moved_rocks == moves);
+    CHECK(tn_gpu_take_moved(gpu, take_moved, rocks) == TN_OK && moved_rocks == moves);
+
+    tn_TextureDesc texture_desc = DESC(tn_TextureDesc);
+    texture_desc.format = TN_FORMAT_RGBA8_UNORM;
+    texture_desc.width = texture_desc.height = 16;
+    texture_desc.usage = TN_USAGE_SHADER_READ | TN_USAGE_RENDER_TARGET;
+    texture_desc.flags = TN_RESOURCE_MOVABLE;
+    tn_Texture* grass = NULL;
+    CHECK(tn_texture_create(gpu, &texture_desc, &grass) == TN_OK && tn_movable_id(grass) != 0);
+    tn_Recording* recording = NULL;
+    CHECK(tn_recording_begin(gpu, TN_QUEUE_GRAPHICS, TN_LIT("meadow"), &recording) == TN_OK);
+    tn_Place place, fixed;
+    CHECK(tn_recording_place(recording, rocks[0], &place) == TN_OK && place.size == desc.size && place.gpu_address != 0);
+    CHECK(tn_recording_place(recording, grass, &fixed) == TN_OK && fixed.object != 0 && fixed.size > 0);
+    CHECK(tn_recording_submit(recording, NULL) == TN_OK);
+    CHECK(tn_place(rocks[0], &fixed) == TN_OK);
+    CHECK(fixed.object == place.object && fixed.offset == place.offset && fixed.gpu_address == place.gpu_address);
+
+    /* Afterwards no recording names it. */
+    texture_desc.flags = 0;
+    tn_Texture* probe = NULL;
+    CHECK(tn_texture_create(gpu, &texture_desc, &probe) == TN_OK);
+    CHECK(tn_recording_begin(gpu, TN_QUEUE_GRAPHICS, TN_LIT("capture"), &recording) == TN_OK);
+    const tn_Use use = {probe, TN_STATE_RENDER_TARGET, TN_ALL};
+    CHECK(tn_recording_use(recording, &use, 1) == TN_OK && tn_recording_submit(recording, NULL) == TN_OK);
+    CHECK(tn_gpu_make_read_only(gpu, probe, TN_STATE_PIXEL_SHADER) == TN_OK);
+    CHECK(tn_recording_begin(gpu, TN_QUEUE_GRAPHICS, TN_LIT("scene"), &recording) == TN_OK);
+    FAILS(tn_recording_use(recording, &use, 1), TN_ERROR_STATE, "read-only");
+    CHECK(tn_release(recording) == TN_OK);
+    desc.flags = TN_RESOURCE_OWN;
+    tn_Buffer* table = NULL;
+    CHECK(tn_buffer_create(gpu, &desc, &table) == TN_OK && tn_movable_id(table) == 0);
+    CHECK(tn_gpu_make_read_only(gpu, table, TN_STATE_VERTEX_OR_CONSTANT) == TN_OK);
+    CHECK(tn_release(table) == TN_OK && tn_release(probe) == TN_OK && tn_release(grass) == TN_OK);
+    for (int at = 0; at < ROCKS; at += 10) CHECK(tn_release(rocks[at]) == TN_OK);
+}
+
+static void with_device(void) {
+    tn_Device* device = NULL;
+    tn_Gpu* gpu = NULL;
+    CHECK(tn_device_create_sim(NULL, &device) == TN_OK && tn_gpu_create(device, NULL, &gpu) == TN_OK);
+    movables(gpu);
+    CHECK(tn_gpu_shutdown(gpu, NULL, NULL) == TN_OK && tn_release(gpu) == TN_OK);
+    tn_Text* text = NULL;
+    CHECK(tn_sim_findings(device, &text) == TN_OK);
+    CHECK(tn_release(device) == TN_OK);
+}
+
 int main(void) {
     plans();
     suballocators();
     release_queues();
     heap_pools();
     recorders();
+    with_device();
     return 0;
 }

@@ -382,6 +382,43 @@ static void heap_pools(void) {
     FAILS(tn_heap_pools_free(pools, &range), TN_ERROR_HANDLE, "was released");
 }
 
+static void moved(void* user, uint64_t id, uint64_t moves) {
+    (void)user;
+    (void)id;
+    (void)moves;
+    CHECK(0);
+}
+
+static void movables(tn_Gpu* gpu) {
+    const tn_CompactionBudget budget = {UINT64_MAX, UINT32_MAX, UINT32_MAX};
+    tn_CompactionReport report = {0};
+    FAILS(tn_gpu_compact(gpu, &budget, &report), TN_ERROR_STRUCT_SIZE, "tn_CompactionReport");
+    FAILS(tn_gpu_compact(gpu, NULL, NULL), TN_ERROR_POINTER, "tn_CompactionBudget");
+    FAILS(tn_gpu_compact(NULL, &budget, NULL), TN_ERROR_HANDLE, "null");
+    CHECK(tn_gpu_compact(gpu, &budget, NULL) == TN_OK);
+    FAILS(tn_gpu_take_moved(gpu, NULL, NULL), TN_ERROR_POINTER, "tn_MovedFn");
+    CHECK(tn_gpu_take_moved(gpu, moved, NULL) == TN_OK);
+    CHECK(tn_movable_id(gpu) == 0 && tn_movable_id(NULL) == 0);
+
+    tn_BufferDesc desc = DESC(tn_BufferDesc);
+    desc.size = 64;
+    desc.usage = TN_USAGE_VERTEX;
+    desc.name = TN_LIT("rock");
+    tn_Buffer* rock = NULL;
+    CHECK(tn_buffer_create(gpu, &desc, &rock) == TN_OK);
+    FAILS(tn_gpu_make_read_only(gpu, gpu, TN_STATE_COPY_SRC), TN_ERROR_HANDLE, "buffer or texture");
+    FAILS(tn_gpu_make_read_only(gpu, rock, 1u << 31), TN_ERROR_ENUM, "state");
+    FAILS(tn_gpu_make_read_only(gpu, rock, TN_STATE_COPY_DST), TN_ERROR_STATE, "rock");
+    tn_Recording* recording = NULL;
+    CHECK(tn_recording_begin(gpu, TN_QUEUE_GRAPHICS, TN_LIT("x"), &recording) == TN_OK);
+    tn_Place place;
+    FAILS(tn_recording_place(recording, gpu, &place), TN_ERROR_HANDLE, "buffer or texture");
+    FAILS(tn_recording_place(recording, rock, NULL), TN_ERROR_POINTER, "tn_Place");
+    FAILS(tn_recording_place((tn_Recording*)(void*)rock, rock, &place), TN_ERROR_HANDLE, "tn_Recording");
+    CHECK(tn_recording_place(recording, rock, &place) == TN_OK);
+    CHECK(tn_release(recording) == TN_OK && tn_release(rock) == TN_OK);
+}
+
 static void recorders(void) {
     tn_Device* device = NULL;
     tn_Gpu* gpu = NULL;
@@ -394,6 +431,7 @@ static void recorders(void) {
     FAILS(tn_gpu_record(gpu, (tn_Str){NULL, 0}, 0, &recorder), TN_ERROR_FILE, "cannot open");
     CHECK(recorder == NULL);
     FAILS(tn_recorder_finish(NULL), TN_ERROR_HANDLE, "null");
+    movables(gpu);
     FAILS(tn_last_out_of_memory(NULL), TN_ERROR_POINTER, "tn_OutOfMemory");
     CHECK(tn_release(gpu) == TN_OK && tn_release(device) == TN_OK);
 }
