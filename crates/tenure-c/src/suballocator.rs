@@ -112,15 +112,16 @@ impl From<AllocError> for Failure {
     }
 }
 
-impl From<FreeError> for Failure {
-    #[cold]
-    fn from(error: FreeError) -> Self {
-        match error {
-            FreeError::Foreign => {
-                Self::new(TN_ERROR_FOREIGN, "the range was not allocated by this tn_Suballocator")
-            }
-            _ => Self::new(TN_ERROR_HANDLE, "the range is not allocated: it was freed before"),
+/// The error for a range that is not allocated.
+#[cold]
+fn not_allocated(error: FreeError, range: &tn_Range) -> Failure {
+    let offset = range.offset;
+    match error {
+        FreeError::Foreign => {
+            let text = format!("the range at {offset} was not allocated by this tn_Suballocator");
+            Failure::new(TN_ERROR_FOREIGN, text)
         }
+        _ => Failure::new(TN_ERROR_HANDLE, format!("the range at {offset} was freed before")),
     }
 }
 
@@ -236,22 +237,23 @@ extern "C" fn tn_suballocator_allocate(
 #[unsafe(no_mangle)]
 extern "C" fn tn_suballocator_free(suballocator: Handle<Suballocator>, range: In<tn_Range>) -> tn_Status {
     call(|| {
-        let raw = range.value("a tn_Range")?.handle;
-        match &mut *suballocator.alone()? {
+        let range = range.value("a tn_Range")?;
+        let raw = range.handle;
+        let freed = match &mut *suballocator.alone()? {
             Suballocator::General(general) => {
-                general.free(general.live_handle(raw)?)?;
+                general.live_handle(raw).and_then(|handle| general.free(handle)).map(drop)
             }
             Suballocator::Buddy(buddy) => {
-                buddy.free(buddy.live_handle(raw)?)?;
+                buddy.live_handle(raw).and_then(|handle| buddy.free(handle)).map(drop)
             }
             Suballocator::Slots(slots) => {
-                slots.free(slots.live_handle(raw)?)?;
+                slots.live_handle(raw).and_then(|handle| slots.free(handle)).map(drop)
             }
             Suballocator::Ring(_) => {
                 return Err(wrong_kind("a ring frees ranges by tn_suballocator_release_up_to alone"));
             }
-        }
-        Ok(())
+        };
+        freed.map_err(|error| not_allocated(error, &range))
     })
 }
 
