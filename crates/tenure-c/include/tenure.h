@@ -74,6 +74,10 @@ typedef struct tn_DescriptorTable tn_DescriptorTable;
 typedef struct tn_DescriptorSet tn_DescriptorSet;
 typedef struct tn_Graph tn_Graph;
 typedef struct tn_Swapchain tn_Swapchain;
+typedef struct tn_Suballocator tn_Suballocator;
+typedef struct tn_HeapPools tn_HeapPools;
+typedef struct tn_ReleaseQueue tn_ReleaseQueue;
+typedef struct tn_Recorder tn_Recorder;
 
 /** The result of a function: 0 or more is success, a negative number an error, whose text is in tn_last_error. A failed
  * function changes nothing, and leaves null in the handle that it would have created, unless its documentation says otherwise.
@@ -144,6 +148,10 @@ enum {
     TN_ERROR_DEVICE_LOST = -29,
     /** No device could be made. */
     TN_ERROR_CREATE_DEVICE = -80,
+    /** A number that the call does not take, such as a size of 0 or an alignment that is no power of two. */
+    TN_ERROR_ARGUMENT = -81,
+    /** A file could not be written. */
+    TN_ERROR_FILE = -82,
     /** A pointer is null or misaligned. */
     TN_ERROR_POINTER = -100,
     /** struct_size is not that of the structure. */
@@ -569,7 +577,11 @@ enum {
     /** Of tn_BufferDesc.flags: an API object of its own. */
     TN_RESOURCE_OWN = 1 << 0,
     /** Of flags of resources: it may be evicted while nothing uses it. */
-    TN_RESOURCE_EVICTABLE = 1 << 1
+    TN_RESOURCE_EVICTABLE = 1 << 1,
+    /** Of flags of resources: it may move in memory, at the ends of frames and in tn_gpu_compact. Each recording that uses it names
+     * it, and asks for its place by tn_recording_place. tn_place of it or of a view of it keeps it where it is for good.
+     */
+    TN_RESOURCE_MOVABLE = 1 << 2
 };
 
 /** A buffer. */
@@ -876,7 +888,7 @@ typedef struct tn_Texels {
 typedef struct tn_TextureDesc {
     /** sizeof(tn_TextureDesc). */
     uint32_t struct_size;
-    /** TN_RESOURCE_EVICTABLE. */
+    /** TN_RESOURCE_EVICTABLE, TN_RESOURCE_MOVABLE. */
     uint32_t flags;
     /** Null. */
     const tn_Chain* next;
@@ -1316,6 +1328,38 @@ TN_API tn_Bool TN_CALL tn_has_backend(tn_Backend backend);
  */
 TN_API tn_Str TN_CALL tn_last_error(void);
 
+/** The numbers of TN_ERROR_OUT_OF_MEMORY, in bytes. */
+typedef struct tn_OutOfMemory {
+    /** sizeof(tn_OutOfMemory), set by the caller. */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Requested. */
+    uint64_t size;
+    /** Requested. */
+    uint64_t alignment;
+    /** The largest free range of the pool or suballocator. */
+    uint64_t largest_free;
+    /** The budget of the memory heap; UINT64_MAX: unknown. */
+    uint64_t budget;
+    /** The usage of the memory heap. */
+    uint64_t usage;
+    /** Released objects that were not destroyed yet, because the GPU or an open recording may use them. */
+    uint64_t pending_bytes;
+    /** The preferred memory type; UINT32_MAX: none, of a suballocator. */
+    uint32_t memory_type;
+    /** Open recordings that delay the release of such objects, as far as the text names them. */
+    uint32_t open_recordings;
+} tn_OutOfMemory;
+
+/** The numbers of this thread's last error, if it was TN_ERROR_OUT_OF_MEMORY; otherwise TN_NOT_READY, and nothing is written.
+ *
+ * Errors: TN_ERROR_POINTER, TN_ERROR_STRUCT_SIZE, which are then the last error.
+ */
+TN_API tn_Status TN_CALL tn_last_out_of_memory(tn_OutOfMemory* out);
+
 /** The name of a status, such as TN_ERROR_STATE; it ends with NUL, and is never freed. */
 TN_API tn_Str TN_CALL tn_status_name(tn_Status status);
 
@@ -1400,6 +1444,14 @@ TN_API tn_Status TN_CALL tn_gpu_submit_external(tn_Gpu* gpu, tn_Queue queue, con
  * TN_ERROR_HANDLE for other handles.
  */
 TN_API tn_Status TN_CALL tn_gpu_declare_state(tn_Gpu* gpu, const tn_Use* states, size_t count, const tn_SyncPoint* at);
+
+/** Declares that commands only read a buffer or texture from now on, in these states: recordings need not name it any more. Those
+ * that write it must have been submitted. There is no way back; uploads stay possible.
+ *
+ * Errors: TN_ERROR_STATE for a write state, or with the reason why the resource cannot be read-only; TN_ERROR_FIXED_STATE,
+ * TN_ERROR_FOREIGN, TN_ERROR_DEVICE_LOST, TN_ERROR_ENUM; TN_ERROR_HANDLE for other handles.
+ */
+TN_API tn_Status TN_CALL tn_gpu_make_read_only(tn_Gpu* gpu, void* resource, tn_State states);
 
 /** Submits pending uploads, and destroys released objects that the GPU has finished with. For programs without frames; the end
  * of a frame does it, too.
@@ -1489,7 +1541,7 @@ TN_API tn_Status TN_CALL tn_release(void* handle);
 TN_API tn_Str TN_CALL tn_name(void* handle);
 
 /** The place of a buffer, texture, view, sampler, set layout, table or set: object, offset, size and address in one call. It stays
- * until the release. Of a view of a texture the object is the VkImageView; of texels in a buffer the VkBufferView; of other
+ * until the release: a movable resource does not move any more. Of a view of a texture the object is the VkImageView; of texels in a buffer the VkBufferView; of other
  * bytes the VkBuffer, with offset and size; of any view and sampler on Direct3D 12 the CPU descriptor handle. Of a table the
  * offset is the index of its first descriptor, by which shaders find it, and the size the number of descriptors; the object is
  * the VkDescriptorSet to bind, or the ID3D12DescriptorHeap* with the GPU descriptor handle as address. The simulated device
@@ -2078,6 +2130,640 @@ TN_API tn_Status TN_CALL tn_swapchain_set_modes(tn_Swapchain* swapchain, const t
  * Errors: TN_ERROR_DEVICE for values out of range, and on a device without HDR metadata.
  */
 TN_API tn_Status TN_CALL tn_swapchain_set_hdr_metadata(tn_Swapchain* swapchain, const tn_HdrMetadata* metadata);
+enum {
+    /** Of tn_PlanItem.has: previous counts. */
+    TN_PLAN_PREVIOUS = 1 << 0,
+    /** Of tn_PlanItem.has: pinned counts. */
+    TN_PLAN_PINNED = 1 << 1
+};
+
+/** An item to place. Two items may share bytes if their lifetimes do not overlap, or if their classes differ. */
+typedef struct tn_PlanItem {
+    /** The time of its first use, such as the number of a pass. */
+    uint64_t first;
+    /** The first time at which it is not used any more; later than first. */
+    uint64_t end;
+    /** Bytes. An item of 0 bytes shares with every other. */
+    uint64_t size;
+    /** A power of two; 0: 1. */
+    uint64_t alignment;
+    /** Its offset in the previous plan, with TN_PLAN_PREVIOUS. */
+    uint64_t previous;
+    /** The offset that it must have, with TN_PLAN_PINNED. */
+    uint64_t pinned;
+    /** The memory that it needs: each class has its own offsets, from 0. */
+    uint32_t memory_class;
+    /** TN_PLAN_PREVIOUS, TN_PLAN_PINNED. */
+    uint32_t has;
+} tn_PlanItem;
+enum {
+    /** Of tn_PlanDesc.flags: only the first pass, which takes some microseconds for a frame. */
+    TN_PLAN_QUICK = 1 << 0,
+    /** Of tn_PlanDesc.flags: items keep their previous offsets where that costs no more than stability allows. */
+    TN_PLAN_STABLE = 1 << 1
+};
+
+/** The goal and the budget of a plan. */
+typedef struct tn_PlanDesc {
+    /** sizeof(tn_PlanDesc). */
+    uint32_t struct_size;
+    /** TN_PLAN_QUICK, TN_PLAN_STABLE. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** The sufficient peak in bytes, over all classes; 0: as low as possible. */
+    uint64_t capacity;
+    /** The most placements to try after the first pass; 0: 500,000, or no limit with time_ns. */
+    uint64_t nodes;
+    /** Nanoseconds that the call should take at most; 0: no limit, and the same plan on every machine. */
+    uint64_t time_ns;
+    /** The seed of random choices. */
+    uint64_t seed;
+    /** Threads, up to 64; 0: 1. The call starts the others, and ends them. */
+    uint32_t threads;
+    /** With TN_PLAN_STABLE: thousandths by which the peak may rise. */
+    uint32_t stability;
+} tn_PlanDesc;
+
+/** The quality of a plan. */
+typedef struct tn_PlanResult {
+    /** sizeof(tn_PlanResult), set by the caller. */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** The highest end of an item in bytes, summed over all classes. */
+    uint64_t peak;
+    /** A lower bound of the peak of any plan. */
+    uint64_t lower_bound;
+    /** Items that are not at their previous offset. */
+    uint64_t moved;
+    /** The placements that were tried after the first pass. */
+    uint64_t nodes;
+    /** No plan has a lower peak. */
+    tn_Bool is_proven;
+    /** 0. */
+    uint32_t reserved;
+} tn_PlanResult;
+
+/** Places items with the lowest peak that is found within the budget: writes an offset for each. Every plan is valid. desc may
+ * be null for the defaults, out where its numbers are not needed.
+ *
+ * Errors: TN_ERROR_ARGUMENT for an item that cannot be planned: the text has its index. Nothing is written then.
+ */
+TN_API tn_Status TN_CALL tn_plan(const tn_PlanItem* items, size_t count, const tn_PlanDesc* desc, uint64_t* offsets,
+    tn_PlanResult* out);
+
+/** Checks that offsets, one for each item, are a valid plan: aligned, at the pinned offsets, without items that share bytes while
+ * both live. Shares no code with tn_plan. peak may be null.
+ *
+ * Errors: TN_ERROR_ARGUMENT with the first fault.
+ */
+TN_API tn_Status TN_CALL tn_plan_check(const tn_PlanItem* items, size_t count, const uint64_t* offsets, uint64_t* peak);
+
+/** The algorithm of a suballocator. */
+typedef uint32_t tn_SuballocatorKind;
+enum {
+    /** Any sizes, in constant time. */
+    TN_SUBALLOCATOR_GENERAL = 0,
+    /** Sizes that are powers of two; others are rounded up. */
+    TN_SUBALLOCATOR_BUDDY = 1,
+    /** Rows of indices, such as descriptors: exactly the size, with the alignment 1. */
+    TN_SUBALLOCATOR_SLOTS = 2,
+    /** Ranges that are freed in the order of their frames, by tn_suballocator_close and tn_suballocator_release_up_to. */
+    TN_SUBALLOCATOR_RING = 3
+};
+
+/** A suballocator of the offsets from 0 to capacity. */
+typedef struct tn_SuballocatorDesc {
+    /** sizeof(tn_SuballocatorDesc). */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Bytes; indices of TN_SUBALLOCATOR_SLOTS. */
+    uint64_t capacity;
+    /** The unit in bytes, a power of two. 0: 1, or 256 for TN_SUBALLOCATOR_BUDDY. For these two kinds alone. */
+    uint64_t granule;
+    /** TN_SUBALLOCATOR_.... */
+    tn_SuballocatorKind kind;
+    /** 0. */
+    uint32_t reserved;
+} tn_SuballocatorDesc;
+
+/** A range that was allocated. A plain value: copy it as you like. */
+typedef struct tn_Range {
+    /** The first byte, a multiple of the alignment. */
+    uint64_t offset;
+    /** The bytes that can be used: at least the requested ones. */
+    uint64_t size;
+    /** Bytes before offset that it takes as well. */
+    uint64_t padding;
+    /** Its identity; tenure's own. Zero for the ranges of a ring. */
+    uint64_t handle[2];
+} tn_Range;
+
+/** The state of a suballocator, in bytes, or in indices of TN_SUBALLOCATOR_SLOTS. */
+typedef struct tn_SuballocatorTotals {
+    /** sizeof(tn_SuballocatorTotals), set by the caller. */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** All that is managed; of TN_SUBALLOCATOR_BUDDY, whole blocks. */
+    uint64_t capacity;
+    /** Free, in all. */
+    uint64_t free;
+    /** The largest free range. */
+    uint64_t largest_free;
+} tn_SuballocatorTotals;
+
+/** Creates a suballocator. It is for one thread at a time.
+ *
+ * Errors: TN_ERROR_CONFIG for a capacity or granule that its kind cannot have, TN_ERROR_ENUM.
+ */
+TN_API tn_Status TN_CALL tn_suballocator_create(const tn_SuballocatorDesc* desc, tn_Suballocator** out);
+
+/** Allocates a range. The program keeps it for tn_suballocator_free, except for a ring's.
+ *
+ * Errors: TN_ERROR_OUT_OF_MEMORY where no free range fits now; TN_ERROR_TOO_LARGE where none ever does; TN_ERROR_ARGUMENT
+ * for a size of 0 or an alignment that is no power of two; TN_ERROR_BUSY. Nothing was changed then.
+ */
+TN_API tn_Status TN_CALL tn_suballocator_allocate(tn_Suballocator* suballocator, uint64_t size, uint64_t alignment,
+    tn_Range* out);
+
+/** Frees a range: its handle alone counts.
+ *
+ * Errors: TN_ERROR_HANDLE for a range that was freed before; TN_ERROR_FOREIGN for one of another suballocator, or of none;
+ * TN_ERROR_ARGUMENT for a ring; TN_ERROR_BUSY. Nothing was changed then.
+ */
+TN_API tn_Status TN_CALL tn_suballocator_free(tn_Suballocator* suballocator, const tn_Range* range);
+
+/** Frees all ranges; those that were allocated before are refused from then on.
+ *
+ * Errors: TN_ERROR_BUSY.
+ */
+TN_API tn_Status TN_CALL tn_suballocator_clear(tn_Suballocator* suballocator);
+
+/** Capacity, free bytes, and the largest free range. Quick.
+ *
+ * Errors: TN_ERROR_BUSY.
+ */
+TN_API tn_Status TN_CALL tn_suballocator_totals(tn_Suballocator* suballocator, tn_SuballocatorTotals* out);
+
+/** Of a ring: the ranges that were allocated since the last call are freed together, by tn_suballocator_release_up_to with this
+ * mark or a higher one. Marks rise: the number of a frame, the value of a fence.
+ *
+ * Errors: TN_ERROR_ARGUMENT for other kinds; TN_ERROR_BUSY.
+ */
+TN_API tn_Status TN_CALL tn_suballocator_close(tn_Suballocator* suballocator, uint64_t mark);
+
+/** Of a ring: frees what was closed with marks up to this one, from the oldest on.
+ *
+ * Errors: TN_ERROR_ARGUMENT for other kinds; TN_ERROR_BUSY.
+ */
+TN_API tn_Status TN_CALL tn_suballocator_release_up_to(tn_Suballocator* suballocator, uint64_t mark);
+
+/** Submits work of the program, and has the queue's fence signal serial when it is complete. Called once, inside
+ * tn_release_queue_submit. Returns TN_OK, or a negative number of its own where nothing was submitted. Must not unwind. May
+ * release handles, except a tn_Gpu; other functions return TN_ERROR_CALLBACK.
+ */
+typedef tn_Status(TN_CALL* tn_SerialFn)(void* user, uint64_t serial);
+
+/** The state of a release queue. */
+typedef struct tn_ReleaseTotals {
+    /** sizeof(tn_ReleaseTotals), set by the caller. */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Objects that wait. */
+    uint64_t pending;
+    /** Their bytes. */
+    uint64_t pending_bytes;
+    /** Submissions that are not known to be complete, on all queues. */
+    uint64_t incomplete;
+    /** Open recordings. */
+    uint64_t open_recordings;
+} tn_ReleaseTotals;
+
+/** Creates a release queue for a program with its own submissions, on 1 to 8 queues of the GPU, whose fences count from 0. Its
+ * functions may be called from any thread. tn_release of its handle destroys all objects that are left, at once: wait for the
+ * GPU before that.
+ *
+ * Errors: TN_ERROR_ARGUMENT.
+ */
+TN_API tn_Status TN_CALL tn_release_queue_create(uint32_t queues, tn_ReleaseQueue** out);
+
+/** Opens a recording: objects that are pushed from now on wait until it is closed, too. The number is for
+ * tn_release_queue_close.
+ *
+ * Errors: TN_ERROR_TEXT.
+ */
+TN_API tn_Status TN_CALL tn_release_queue_open(tn_ReleaseQueue* queue, tn_Str name, uint64_t* recording);
+
+/** Closes a recording: after its submission, or where it is discarded.
+ *
+ * Errors: TN_ERROR_HANDLE for a recording that is not open.
+ */
+TN_API tn_Status TN_CALL tn_release_queue_close(tn_ReleaseQueue* queue, uint64_t recording);
+
+/** Calls submit with the next serial of a queue, which counts from 1. done, which may be null, is its sync point. Other
+ * submissions to the same queue wait until submit returns.
+ *
+ * Errors: TN_ERROR_ARGUMENT for a queue that does not exist; TN_ERROR_POINTER; and what submit returns: the next call gets
+ * the serial then.
+ */
+TN_API tn_Status TN_CALL tn_release_queue_submit(tn_ReleaseQueue* queue, uint32_t index, tn_SerialFn submit, void* user,
+    tn_SyncPoint* done);
+
+/** Tells that a queue has completed all submissions up to this serial: the value of its fence. Lower ones are ignored.
+ *
+ * Errors: TN_ERROR_NEVER_SUBMITTED for a serial that no submission has; TN_ERROR_ARGUMENT for a queue that does not exist.
+ */
+TN_API tn_Status TN_CALL tn_release_queue_complete(tn_ReleaseQueue* queue, uint32_t index, uint64_t serial);
+
+/** Has destroy called with an object, once, by a later tn_release_queue_reclaim. Null for point: after the recordings that
+ * are open now, and all submissions until these are closed. Otherwise after this sync point, which must cover all uses. bytes
+ * is the memory of the object, for tn_release_queue_totals.
+ *
+ * Errors: TN_ERROR_NEVER_SUBMITTED, TN_ERROR_FOREIGN, TN_ERROR_POINTER, TN_ERROR_ARGUMENT. Then the object is still the
+ * caller's.
+ */
+TN_API tn_Status TN_CALL tn_release_queue_push(tn_ReleaseQueue* queue, const tn_SyncPoint* point, tn_DestroyFn destroy,
+    void* user, void* object, uint64_t bytes);
+
+/** Destroys the objects that nothing can use any more, by what tn_release_queue_complete has told. */
+TN_API tn_Status TN_CALL tn_release_queue_reclaim(tn_ReleaseQueue* queue);
+
+/** Counts of a release queue. Quick. */
+TN_API tn_Status TN_CALL tn_release_queue_totals(tn_ReleaseQueue* queue, tn_ReleaseTotals* out);
+
+/** The properties of a memory type. Bits: those of VkMemoryPropertyFlags. */
+typedef uint32_t tn_MemoryFlags;
+enum {
+    /** Fast for the GPU. */
+    TN_MEMORY_DEVICE_LOCAL = 1 << 0,
+    /** The CPU can map it. */
+    TN_MEMORY_HOST_VISIBLE = 1 << 1,
+    /** Needs no flush. */
+    TN_MEMORY_HOST_COHERENT = 1 << 2,
+    /** The CPU reads it quickly. */
+    TN_MEMORY_HOST_CACHED = 1 << 3,
+    /** Tile memory. */
+    TN_MEMORY_LAZILY_ALLOCATED = 1 << 4,
+    /** Memory for special purposes; so are those with a higher bit. */
+    TN_MEMORY_SPECIAL = 1 << 5
+};
+
+/** A memory type. */
+typedef struct tn_MemoryType {
+    /** TN_MEMORY_DEVICE_LOCAL, ... */
+    tn_MemoryFlags flags;
+    /** The index of its heap. */
+    uint32_t heap;
+} tn_MemoryType;
+
+/** A physical memory. */
+typedef struct tn_MemoryHeap {
+    /** Bytes. */
+    uint64_t size;
+    /** It is local to the GPU. */
+    tn_Bool is_device_local;
+    /** 0. */
+    uint32_t reserved;
+} tn_MemoryHeap;
+
+/** The kinds of resources in a heap. Ranges of different categories never share one. */
+typedef uint32_t tn_HeapCategory;
+enum {
+    /** All. */
+    TN_HEAP_ANY = 0,
+    /** Buffers and linear images. */
+    TN_HEAP_BUFFERS = 1,
+    /** Render targets and depth-stencil targets. */
+    TN_HEAP_TARGETS = 2,
+    /** Other textures, and optimal images. */
+    TN_HEAP_TEXTURES = 3
+};
+
+/** A heap to allocate from the driver. */
+typedef struct tn_HeapDesc {
+    /** Bytes. */
+    uint64_t size;
+    /** Bytes, a power of two. */
+    uint64_t alignment;
+    /** tn_MemoryRequest.resource of a dedicated heap; otherwise null. */
+    void* resource;
+    /** The index of the memory type. */
+    uint32_t memory_type;
+    /** TN_HEAP_.... */
+    tn_HeapCategory category;
+} tn_HeapDesc;
+
+/** Allocates a heap, and writes it to heap. Returns TN_OK; TN_ERROR_OUT_OF_MEMORY, after which smaller heaps and other memory
+ * are tried; or a negative number of its own, with which the call fails. Must not unwind. May release handles, except a tn_Gpu;
+ * other functions return TN_ERROR_CALLBACK.
+ */
+typedef tn_Status(TN_CALL* tn_CreateHeapFn)(void* user, tn_HeapDesc desc, tn_Native* heap);
+
+/** Frees a heap. As tn_CreateHeapFn. */
+typedef void(TN_CALL* tn_DestroyHeapFn)(void* user, tn_Native heap);
+
+/** Writes the budget and the usage of a memory heap, in bytes; both are 0 before the call, for unknown. As tn_CreateHeapFn. */
+typedef void(TN_CALL* tn_HeapBudgetFn)(void* user, uint32_t heap, uint64_t* budget, uint64_t* usage);
+enum {
+    /** Of tn_HeapPoolsDesc.flags: tn_heap_pools_compact can move ranges, at 8 bytes for each. */
+    TN_HEAP_POOLS_COMPACT = 1 << 0,
+    /** Of tn_HeapPoolsDesc.flags: heaps are freed as soon as they are empty. */
+    TN_HEAP_POOLS_KEEP_NONE = 1 << 1
+};
+
+/** Pools of heaps. */
+typedef struct tn_HeapPoolsDesc {
+    /** sizeof(tn_HeapPoolsDesc). */
+    uint32_t struct_size;
+    /** TN_HEAP_POOLS_.... */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Allocates a heap. */
+    tn_CreateHeapFn create_heap;
+    /** Frees a heap. */
+    tn_DestroyHeapFn destroy_heap;
+    /** Null: budgets are unknown. */
+    tn_HeapBudgetFn budget;
+    /** Passed to the three functions. */
+    void* user;
+    /** The memory types, 1 to 32. */
+    const tn_MemoryType* memory_types;
+    /** Memory types. */
+    size_t memory_type_count;
+    /** The memories that the types are in. */
+    const tn_MemoryHeap* memory_heaps;
+    /** Memories. */
+    size_t memory_heap_count;
+    /** The size of heaps is rounded up to this, a power of two; 0: 64 KiB. */
+    uint64_t heap_alignment;
+    /** The alignment of heaps for multisampled textures; 0: 4 MiB. */
+    uint64_t msaa_heap_alignment;
+    /** Flushes of memory that is not coherent are rounded to this, a power of two; 0: 1. */
+    uint64_t non_coherent_atom;
+    /** The most heaps at once; 0: no limit. */
+    uint64_t max_heaps;
+    /** The largest heap; 0: no limit. */
+    uint64_t max_heap_size;
+    /** The first block of memory that the CPU does not see; 0: 1 MiB. */
+    uint64_t device_block_min;
+    /** The largest block there; 0: 64 MiB. */
+    uint64_t device_block_max;
+    /** The first block of memory that the CPU can map; 0: 1 MiB. */
+    uint64_t host_block_min;
+    /** The largest block there; 0: 32 MiB. */
+    uint64_t host_block_max;
+    /** The granularity of ranges, a power of two; 0: 16. */
+    uint64_t granule;
+    /** A pool grows by its capacity divided by this; 0: 16. */
+    uint64_t growth_divisor;
+    /** Empty heaps that a pool keeps; 0: 1. */
+    uint32_t empty_blocks;
+    /** 0. */
+    uint32_t reserved;
+} tn_HeapPoolsDesc;
+
+/** Where a request may go when its memory is short. */
+typedef uint32_t tn_Spill;
+enum {
+    /** To other memory after the driver has refused. */
+    TN_SPILL_AFTER_REFUSAL = 0,
+    /** To other memory before the budget is exceeded. */
+    TN_SPILL_BEFORE_BUDGET = 1,
+    /** Nowhere: it fails. */
+    TN_SPILL_NEVER = 2,
+    /** Of tn_MemoryRequest.flags: a heap of its own. */
+    TN_MEMORY_DEDICATED = 1 << 0,
+    /** Of tn_MemoryRequest.flags: not beyond the budget. */
+    TN_MEMORY_WITHIN_BUDGET = 1 << 1
+};
+
+/** A range of a heap to allocate. */
+typedef struct tn_MemoryRequest {
+    /** sizeof(tn_MemoryRequest). */
+    uint32_t struct_size;
+    /** TN_MEMORY_DEDICATED, TN_MEMORY_WITHIN_BUDGET. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Bytes. */
+    uint64_t size;
+    /** A power of two; 0: 1. */
+    uint64_t alignment;
+    /** The indices of the memory types that will do, best first. */
+    const uint32_t* memory_types;
+    /** Memory types, 1 to 32. */
+    size_t memory_type_count;
+    /** With TN_MEMORY_DEDICATED: passed to create_heap. */
+    void* resource;
+    /** TN_HEAP_.... */
+    tn_HeapCategory category;
+    /** TN_SPILL_.... */
+    tn_Spill spill;
+    /** The name in messages. */
+    tn_Str name;
+} tn_MemoryRequest;
+
+/** A range of a heap. A plain value: copy it as you like. */
+typedef struct tn_MemoryRange {
+    /** What create_heap has written. */
+    tn_Native heap;
+    /** The first byte in the heap. */
+    uint64_t offset;
+    /** Bytes. */
+    uint64_t size;
+    /** Its identity; tenure's own. */
+    uint64_t id[3];
+    /** The memory type that it was found in. */
+    uint32_t memory_type;
+    /** The heap has nothing else. */
+    tn_Bool is_dedicated;
+} tn_MemoryRange;
+
+/** The state of pools. */
+typedef struct tn_MemoryTotals {
+    /** sizeof(tn_MemoryTotals), set by the caller. */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Bytes of all heaps. */
+    uint64_t reserved;
+    /** The most that they had. */
+    uint64_t peak_reserved;
+    /** Bytes of all ranges, as requested. */
+    uint64_t requested;
+    /** Ranges. */
+    uint64_t allocations;
+    /** Heaps. */
+    uint64_t heaps;
+    /** Heaps so far, with those that were freed. */
+    uint64_t heaps_created;
+    /** Bytes that went to other memory than the first choice, so far. */
+    uint64_t spilled;
+} tn_MemoryTotals;
+
+/** The most that a call of tn_heap_pools_compact or tn_gpu_compact may do. */
+typedef struct tn_CompactionBudget {
+    /** Bytes to copy. */
+    uint64_t bytes;
+    /** Moves. */
+    uint32_t moves;
+    /** Ranges and holes to look at. */
+    uint32_t pieces;
+} tn_CompactionBudget;
+
+/** A range that moves. */
+typedef struct tn_MemoryMove {
+    /** The old place: free it once the GPU does not use it any more. */
+    tn_MemoryRange from;
+    /** The new place, already allocated. */
+    tn_MemoryRange to;
+} tn_MemoryMove;
+
+/** 1 for a range that may move. As tn_CreateHeapFn. */
+typedef tn_Bool(TN_CALL* tn_IsMovableFn)(void* user, tn_MemoryRange range);
+
+/** Creates pools of heaps, which the program allocates and frees when it is asked to. They are for one thread at a time.
+ * tn_release of the handle frees all heaps.
+ *
+ * Errors: TN_ERROR_CONFIG for a number out of range, or memory types that contradict themselves; TN_ERROR_POINTER.
+ */
+TN_API tn_Status TN_CALL tn_heap_pools_create(const tn_HeapPoolsDesc* desc, tn_HeapPools** out);
+
+/** Allocates a range: in a heap with others, in a new heap, or in one of its own. The program binds its resource there.
+ *
+ * Errors: TN_ERROR_OUT_OF_MEMORY, after all memory types; TN_ERROR_ARGUMENT for a size, alignment or memory type that nothing
+ * serves; what create_heap returned; TN_ERROR_BUSY, TN_ERROR_ENUM, TN_ERROR_TEXT.
+ */
+TN_API tn_Status TN_CALL tn_heap_pools_allocate(tn_HeapPools* pools, const tn_MemoryRequest* request,
+    tn_MemoryRange* out);
+
+/** Frees a range: its id alone counts. The GPU must not use it any more.
+ *
+ * Errors: TN_ERROR_HANDLE for a range that was freed before; TN_ERROR_FOREIGN for one of other pools, or of none;
+ * TN_ERROR_BUSY. Nothing was changed then.
+ */
+TN_API tn_Status TN_CALL tn_heap_pools_free(tn_HeapPools* pools, const tn_MemoryRange* range);
+
+/** Counts of pools. Quick.
+ *
+ * Errors: TN_ERROR_BUSY.
+ */
+TN_API tn_Status TN_CALL tn_heap_pools_totals(tn_HeapPools* pools, tn_MemoryTotals* out);
+
+/** Frees every empty heap.
+ *
+ * Errors: TN_ERROR_BUSY.
+ */
+TN_API tn_Status TN_CALL tn_heap_pools_trim(tn_HeapPools* pools);
+
+/** Limits the memory that the pools take from a heap, in bytes; UINT64_MAX: no limit.
+ *
+ * Errors: TN_ERROR_ARGUMENT for a heap that does not exist; TN_ERROR_BUSY.
+ */
+TN_API tn_Status TN_CALL tn_heap_pools_set_cap(tn_HeapPools* pools, uint32_t heap, uint64_t bytes);
+
+/** Continues to empty sparse heaps, within the budget: writes up to room moves, and their number to count. The program copies
+ * each range to its new place, and frees from when the GPU does not use it any more; where it cannot, it frees to instead, and
+ * calls tn_heap_pools_stop_compaction. is_movable is asked once for each range. TN_NOT_READY: call it again, such as once a
+ * frame. Needs TN_HEAP_POOLS_COMPACT.
+ *
+ * Errors: TN_ERROR_POINTER, TN_ERROR_BUSY.
+ */
+TN_API tn_Status TN_CALL tn_heap_pools_compact(tn_HeapPools* pools, const tn_CompactionBudget* budget,
+    tn_IsMovableFn is_movable, void* user, tn_MemoryMove* moves, size_t room, size_t* count);
+
+/** Stops emptying heaps: their free bytes can be allocated again. Moves that were handed out go on.
+ *
+ * Errors: TN_ERROR_BUSY.
+ */
+TN_API tn_Status TN_CALL tn_heap_pools_stop_compaction(tn_HeapPools* pools);
+enum {
+    /** Of flags of tn_gpu_record: also the names of resources, which may tell more about a program than sizes do. */
+    TN_RECORD_NAMES = 1 << 0
+};
+
+/** Records allocations, releases, frames and submissions of a manager to a file, for the program tenure; best before anything
+ * is created. A file that exists is replaced; a name that ends in .gz is compressed. Once for a manager. The recording is
+ * complete after tn_recorder_finish.
+ *
+ * Errors: TN_ERROR_FILE; TN_ERROR_BUSY for a manager that has been recorded before; TN_ERROR_TEXT, TN_ERROR_ENUM.
+ */
+TN_API tn_Status TN_CALL tn_gpu_record(tn_Gpu* gpu, tn_Str path, uint32_t flags, tn_Recorder** out);
+
+/** Completes the file; what happens later is not recorded. The handle is over, whatever is returned, except for
+ * TN_ERROR_HANDLE, TN_ERROR_BUSY and TN_ERROR_CALLBACK. tn_release does the same, with errors in the log.
+ *
+ * Errors: TN_ERROR_FILE for the first error since the beginning: the file lacks events then, or is incomplete.
+ */
+TN_API tn_Status TN_CALL tn_recorder_finish(tn_Recorder* recorder);
+
+/** The result of a call of tn_gpu_compact. */
+typedef struct tn_CompactionReport {
+    /** sizeof(tn_CompactionReport), set by the caller. */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Bytes that the GPU copies. */
+    uint64_t bytes;
+    /** Resources that have moved. */
+    uint64_t moves;
+    /** Resources that recordings or uploads use, or that the budget had no room for: a later call tries again. */
+    uint64_t waiting;
+    /** Resources without memory or descriptors to move to, or whose copy was refused: a later call tries again. */
+    uint64_t refused;
+    /** Nothing is left to do until a resource is created or released. */
+    tn_Bool is_done;
+    /** 0. */
+    uint32_t reserved;
+} tn_CompactionReport;
+
+/** Takes a resource that has moved: its number by tn_movable_id, and how often it has moved since it was created. Inside
+ * tn_gpu_take_moved. Must not unwind. May release handles, except a tn_Gpu; other functions return TN_ERROR_CALLBACK.
+ */
+typedef void(TN_CALL* tn_MovedFn)(void* user, uint64_t id, uint64_t moves);
+
+/** Moves resources with TN_RESOURCE_MOVABLE out of the emptiest blocks of memory, within the budget, and frees empty blocks. The
+ * GPU copies; no wait. Call it repeatedly, such as once a frame, until the report says that it is done. out may be null.
+ *
+ * Errors: TN_ERROR_DEVICE, and those of tn_gpu_flush_uploads.
+ */
+TN_API tn_Status TN_CALL tn_gpu_compact(tn_Gpu* gpu, const tn_CompactionBudget* budget, tn_CompactionReport* out);
+
+/** Calls moved for each resource that has moved since the last call, once, for programs that keep places of resources. Released
+ * resources are left out.
+ *
+ * Errors: TN_ERROR_POINTER.
+ */
+TN_API tn_Status TN_CALL tn_gpu_take_moved(tn_Gpu* gpu, tn_MovedFn moved, void* user);
+
+/** The number of a movable buffer or texture in tn_gpu_take_moved, unique within its manager; 0 for one that does not move, also
+ * because it has memory of its own.
+ */
+TN_API uint64_t TN_CALL tn_movable_id(void* handle);
+
+/** The place of a buffer or texture for the commands of a recording. A movable resource stays there until the recording is
+ * submitted, unlike after tn_place, which keeps it where it is for good.
+ *
+ * Errors: TN_ERROR_FOREIGN, TN_ERROR_POINTER; TN_ERROR_HANDLE for other handles.
+ */
+TN_API tn_Status TN_CALL tn_recording_place(tn_Recording* recording, void* resource, tn_Place* out);
 
 #ifdef __cplusplus
 }

@@ -36,6 +36,12 @@ private:
     tn_Status status_;
 };
 
+/** A tn_DestroyFn for a function on the heap, which it frees. */
+inline void TN_CALL run_destroy(void*, void* object) noexcept {
+    const std::unique_ptr<std::function<void()>> destroy(static_cast<std::function<void()>*>(object));
+    (*destroy)();
+}
+
 inline std::string_view view(tn_Str text) noexcept { return {text.data, text.size}; }
 
 /** Throws for a status below 0. */
@@ -337,10 +343,20 @@ public:
         check(tn_recording_native(raw(), &native));
         return native;
     }
+    /** The place of a resource, which may be movable, for the commands of this recording. */
+    tn_Place place(const Buffer& buffer) const { return place(buffer.raw()); }
+    tn_Place place(const Texture& texture) const { return place(texture.raw()); }
     tn_SyncPoint submit() && {
         tn_SyncPoint done{};
         check(tn_recording_submit(detach(), &done));
         return done;
+    }
+
+private:
+    tn_Place place(void* resource) const {
+        tn_Place place{};
+        check(tn_recording_place(raw(), resource, &place));
+        return place;
     }
 };
 
@@ -424,6 +440,13 @@ public:
         return done;
     }
     void end() && { check(tn_frame_end(detach())); }
+};
+
+/** A recording of a manager's allocations; its destructor completes the file without an exception. */
+class Recorder : public Handle<tn_Recorder> {
+public:
+    using Handle::Handle;
+    void finish() && { check(tn_recorder_finish(detach())); }
 };
 
 class Device : public Handle<tn_Device> {
@@ -612,15 +635,38 @@ public:
     Deferred defer(tn_Str name, std::function<void()> destroy) const {
         auto kept = std::make_unique<std::function<void()>>(std::move(destroy));
         Deferred deferred;
-        check(tn_gpu_defer(raw(), name, run, nullptr, kept.get(), deferred.out()));
+        check(tn_gpu_defer(raw(), name, run_destroy, nullptr, kept.get(), deferred.out()));
         static_cast<void>(kept.release());
         return deferred;
     }
     /** Calls a function once after a sync point. An exception in it ends the program. */
     void release_after(const tn_SyncPoint& point, std::function<void()> destroy) const {
         auto kept = std::make_unique<std::function<void()>>(std::move(destroy));
-        check(tn_gpu_release_after(raw(), &point, run, nullptr, kept.get()));
+        check(tn_gpu_release_after(raw(), &point, run_destroy, nullptr, kept.get()));
         static_cast<void>(kept.release());
+    }
+    /** Resources that commands only read from now on, in these states. */
+    void make_read_only(const Buffer& buffer, tn_State states) const { check(tn_gpu_make_read_only(raw(), buffer.raw(), states)); }
+    void make_read_only(const Texture& texture, tn_State states) const { check(tn_gpu_make_read_only(raw(), texture.raw(), states)); }
+    tn_CompactionReport compact(const tn_CompactionBudget& budget) const {
+        Desc<tn_CompactionReport> report;
+        check(tn_gpu_compact(raw(), &budget, &report));
+        return report;
+    }
+    /** The numbers of resources that have moved, by tn_movable_id, and how often. */
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> take_moved() const {
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> moved;
+        const tn_MovedFn keep = [](void* user, std::uint64_t id, std::uint64_t moves) noexcept {
+            static_cast<std::vector<std::pair<std::uint64_t, std::uint64_t>>*>(user)->emplace_back(id, moves);
+        };
+        check(tn_gpu_take_moved(raw(), keep, &moved));
+        return moved;
+    }
+    /** Records all allocations to a file. flags: TN_RECORD_NAMES. */
+    Recorder record_allocations(std::string_view path, std::uint32_t flags = 0) const {
+        Recorder recorder;
+        check(tn_gpu_record(raw(), str(path), flags, recorder.out()));
+        return recorder;
     }
     /** The live objects and open recordings; empty: none. */
     std::string shutdown() const {
@@ -628,11 +674,106 @@ public:
         check(tn_gpu_shutdown(raw(), nullptr, text.out()));
         return std::string(text.get());
     }
+};
 
-private:
-    static void TN_CALL run(void*, void* object) noexcept {
-        const std::unique_ptr<std::function<void()>> destroy(static_cast<std::function<void()>*>(object));
-        (*destroy)();
+/** An offset for each item. desc: null for the defaults. */
+inline std::vector<std::uint64_t> plan(const std::vector<tn_PlanItem>& items, const tn_PlanDesc* desc = nullptr,
+                                       tn_PlanResult* out = nullptr) {
+    std::vector<std::uint64_t> offsets(items.size());
+    check(tn_plan(items.data(), items.size(), desc, offsets.data(), out));
+    return offsets;
+}
+/** The peak of a valid plan; throws for another. */
+inline std::uint64_t check_plan(const std::vector<tn_PlanItem>& items, const std::vector<std::uint64_t>& offsets) {
+    if (offsets.size() != items.size()) throw Error(TN_ERROR_ARGUMENT, "there must be one offset for each item");
+    std::uint64_t peak = 0;
+    check(tn_plan_check(items.data(), items.size(), offsets.data(), &peak));
+    return peak;
+}
+
+/** Divides a range of offsets, on one thread at a time. */
+class Suballocator : public Handle<tn_Suballocator> {
+public:
+    using Handle::Handle;
+    static Suballocator create(tn_SuballocatorKind kind, std::uint64_t capacity, std::uint64_t granule = 0) {
+        Desc<tn_SuballocatorDesc> desc;
+        desc.kind = kind;
+        desc.capacity = capacity;
+        desc.granule = granule;
+        Suballocator suballocator;
+        check(tn_suballocator_create(&desc, suballocator.out()));
+        return suballocator;
+    }
+    /** No value where no free range fits now. */
+    std::optional<tn_Range> allocate(std::uint64_t size, std::uint64_t alignment) const {
+        tn_Range range{};
+        const tn_Status status = tn_suballocator_allocate(raw(), size, alignment, &range);
+        if (status == TN_ERROR_OUT_OF_MEMORY) return std::nullopt;
+        check(status);
+        return range;
+    }
+    void free(const tn_Range& range) const { check(tn_suballocator_free(raw(), &range)); }
+    void clear() const { check(tn_suballocator_clear(raw())); }
+    tn_SuballocatorTotals totals() const {
+        Desc<tn_SuballocatorTotals> totals;
+        check(tn_suballocator_totals(raw(), &totals));
+        return totals;
+    }
+    /** Of a ring. */
+    void close(std::uint64_t mark) const { check(tn_suballocator_close(raw(), mark)); }
+    void release_up_to(std::uint64_t mark) const { check(tn_suballocator_release_up_to(raw(), mark)); }
+};
+
+/** Destroys objects of the program once its own submissions do not use them any more. */
+class ReleaseQueue : public Handle<tn_ReleaseQueue> {
+public:
+    using Handle::Handle;
+    static ReleaseQueue create(std::uint32_t queues) {
+        ReleaseQueue queue;
+        check(tn_release_queue_create(queues, queue.out()));
+        return queue;
+    }
+    std::uint64_t open(tn_Str name) const {
+        std::uint64_t recording = 0;
+        check(tn_release_queue_open(raw(), name, &recording));
+        return recording;
+    }
+    void close(std::uint64_t recording) const { check(tn_release_queue_close(raw(), recording)); }
+    /** Runs submit(std::uint64_t serial), and throws what it throws. */
+    template <class Submit>
+    tn_SyncPoint submit(std::uint32_t queue, Submit&& submit) const {
+        struct Call {
+            Submit& submit;
+            std::exception_ptr thrown;
+        } call{submit, nullptr};
+        const tn_SerialFn pass_on = [](void* user, std::uint64_t serial) noexcept -> tn_Status {
+            Call& inside = *static_cast<Call*>(user);
+            try {
+                inside.submit(serial);
+                return TN_OK;
+            } catch (...) {
+                inside.thrown = std::current_exception();
+                return TN_ERROR_CALLBACK;
+            }
+        };
+        tn_SyncPoint done{};
+        const tn_Status status = tn_release_queue_submit(raw(), queue, pass_on, &call, &done);
+        if (call.thrown) std::rethrow_exception(call.thrown);
+        check(status);
+        return done;
+    }
+    void complete(std::uint32_t queue, std::uint64_t serial) const { check(tn_release_queue_complete(raw(), queue, serial)); }
+    /** Calls a function once; after a sync point, if there is one. An exception in it ends the program. */
+    void push(std::function<void()> destroy, std::uint64_t bytes = 0, const tn_SyncPoint* point = nullptr) const {
+        auto kept = std::make_unique<std::function<void()>>(std::move(destroy));
+        check(tn_release_queue_push(raw(), point, run_destroy, nullptr, kept.get(), bytes));
+        static_cast<void>(kept.release());
+    }
+    void reclaim() const { check(tn_release_queue_reclaim(raw())); }
+    tn_ReleaseTotals totals() const {
+        Desc<tn_ReleaseTotals> totals;
+        check(tn_release_queue_totals(raw(), &totals));
+        return totals;
     }
 };
 
@@ -686,6 +827,49 @@ public:
         check(tn_swapchain_set_hdr_metadata(raw(), &metadata));
     }
 };
+
+/** Pools of heaps that functions of the program allocate, which must not throw. On one thread at a time. */
+class HeapPools : public Handle<tn_HeapPools> {
+public:
+    using Handle::Handle;
+    static HeapPools create(const tn_HeapPoolsDesc& desc) {
+        HeapPools pools;
+        check(tn_heap_pools_create(&desc, pools.out()));
+        return pools;
+    }
+    tn_MemoryRange allocate(const tn_MemoryRequest& request) const {
+        tn_MemoryRange range{};
+        check(tn_heap_pools_allocate(raw(), &request, &range));
+        return range;
+    }
+    void free(const tn_MemoryRange& range) const { check(tn_heap_pools_free(raw(), &range)); }
+    tn_MemoryTotals totals() const {
+        Desc<tn_MemoryTotals> totals;
+        check(tn_heap_pools_totals(raw(), &totals));
+        return totals;
+    }
+    void trim() const { check(tn_heap_pools_trim(raw())); }
+    /** Bytes; UINT64_MAX: no limit. */
+    void set_cap(std::uint32_t heap, std::uint64_t bytes) const { check(tn_heap_pools_set_cap(raw(), heap, bytes)); }
+    /** Up to budget.moves moves, with the function of is_movable; is_done: nothing is left to do. */
+    std::vector<tn_MemoryMove> compact(const tn_CompactionBudget& budget, tn_IsMovableFn is_movable, void* user,
+                                       bool& is_done) const {
+        std::vector<tn_MemoryMove> moves(budget.moves);
+        std::size_t count = 0;
+        const tn_Status status = tn_heap_pools_compact(raw(), &budget, is_movable, user, moves.data(), moves.size(), &count);
+        is_done = check(status) == TN_OK;
+        moves.resize(count);
+        return moves;
+    }
+    void stop_compaction() const { check(tn_heap_pools_stop_compaction(raw())); }
+};
+
+/** The numbers of this thread's last error, if it was TN_ERROR_OUT_OF_MEMORY. */
+inline std::optional<tn_OutOfMemory> last_out_of_memory() {
+    Desc<tn_OutOfMemory> numbers;
+    if (check(tn_last_out_of_memory(&numbers)) != TN_OK) return std::nullopt;
+    return numbers;
+}
 
 }  // namespace tn
 

@@ -81,30 +81,42 @@ pub(crate) fn call_to_release(body: impl FnOnce() -> Result<(), Failure>) -> tn_
     ATTENTION.run(|inside| inside != Inside::Log, || body().map(|()| TN_OK))
 }
 
+/// The last error of a thread.
+struct LastError {
+    /// With a NUL at its end.
+    text: String,
+    shortage: Option<Shortage>,
+}
+
 thread_local! {
-    /// The text of this thread's last error, with a NUL at its end.
-    static LAST_ERROR: RefCell<String> = const { RefCell::new(String::new()) };
+    static LAST_ERROR: RefCell<LastError> =
+        const { RefCell::new(LastError { text: String::new(), shortage: None }) };
 }
 
 #[cold]
 fn failed(failure: Failure) -> tn_Status {
-    let Reason { status, mut text } = failure.reason();
+    let Reason { status, mut text, shortage } = failure.reason();
     text.push('\0');
     // Fails only while the thread ends.
-    let _kept = LAST_ERROR.try_with(|last| *last.borrow_mut() = text);
+    let _kept = LAST_ERROR.try_with(|last| *last.borrow_mut() = LastError { text, shortage });
     status
 }
 
 /// The text of this thread's last error; empty without one.
 pub(crate) fn last_error() -> tn_Str {
     let text = LAST_ERROR.try_with(|last| {
-        let last = last.borrow();
-        tn_Str { data: Text::lent(&last), size: last.len().saturating_sub(1) }
+        let text = &last.borrow().text;
+        tn_Str { data: Text::lent(text), size: text.len().saturating_sub(1) }
     });
     match text {
         Ok(text) if text.size > 0 => text,
         _ => tn_Str::of(""),
     }
+}
+
+/// The numbers of this thread's last error, if it was `TN_ERROR_OUT_OF_MEMORY`.
+pub(crate) fn last_shortage() -> Option<Shortage> {
+    LAST_ERROR.try_with(|last| last.borrow().shortage).ok().flatten()
 }
 
 #[cfg(test)]

@@ -62,6 +62,8 @@ pub(crate) enum Inside {
     Pressure,
     Submit,
     Pass,
+    Heap,
+    Moved,
 }
 
 impl Inside {
@@ -73,6 +75,8 @@ impl Inside {
             Self::Pressure => "a tn_PressureFn",
             Self::Submit => "a tn_SubmitFn",
             Self::Pass => "a tn_PassFn",
+            Self::Heap => "a function of tn_HeapPools",
+            Self::Moved => "a tn_MovedFn",
         }
     }
 
@@ -139,6 +143,12 @@ impl Drop for Entered {
     }
 }
 
+/// Runs a callback of the program.
+pub(crate) fn during<T>(inside: Inside, callback: impl FnOnce() -> T) -> T {
+    let _entered = Entered::new(inside);
+    callback()
+}
+
 /// Calls the program's function when it is dropped.
 pub(crate) struct Destroy {
     function: tn_DestroyFn,
@@ -196,9 +206,7 @@ impl Listener {
 /// # Errors
 /// The status that the program returns.
 pub(crate) fn submit(function: tn_SubmitFn, user: *mut c_void, queue: tn_Native) -> Result<(), Failure> {
-    let entered = Entered::new(Inside::Submit);
-    let status = function(user, queue);
-    drop(entered);
+    let status = during(Inside::Submit, || function(user, queue));
     if status >= 0 {
         return Ok(());
     }

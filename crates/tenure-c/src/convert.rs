@@ -104,7 +104,7 @@ pub(crate) fn buffer_desc(desc: &tn_BufferDesc) -> Result<BufferDesc, Failure> {
     }
     found.name = desc.name.name()?;
     found.tag = desc.tag.name()?;
-    Ok(found)
+    Ok(if desc.flags & TN_RESOURCE_MOVABLE != 0 { found.movable() } else { found })
 }
 
 fn clear(clear: &tn_ClearValue) -> Result<Option<ClearValue>, Failure> {
@@ -140,7 +140,7 @@ pub(crate) fn texture_desc(desc: &tn_TextureDesc) -> Result<TextureDesc, Failure
     }
     found.name = desc.name.name()?;
     found.tag = desc.tag.name()?;
-    Ok(found)
+    Ok(if desc.flags & TN_RESOURCE_MOVABLE != 0 { found.movable() } else { found })
 }
 
 pub(crate) fn texels(texels: &tn_Texels) -> Result<TexelData<'_>, Failure> {

@@ -14,7 +14,7 @@ use crate::object::{
 };
 use crate::pointer::{In, Out};
 use crate::settings;
-use crate::slot::{Handle, Object as _, create};
+use crate::slot::{AnyHandle, Handle, Object as _, create};
 use crate::types::*;
 
 /// The properties of a device.
@@ -218,6 +218,30 @@ fn declare(gpu: &Gpu, one: &tn_Use, at: &SyncPoint) -> Result<(), Failure> {
         _ => return Err(one.resource.refused("a buffer or texture")),
     }
     Ok(())
+}
+
+/// Declares that commands only read a buffer or texture from now on, in these states: recordings need not name it any more. Those
+/// that write it must have been submitted. There is no way back; uploads stay possible.
+///
+/// Errors: `TN_ERROR_STATE` for a write state, or with the reason why the resource cannot be read-only; `TN_ERROR_FIXED_STATE`,
+/// `TN_ERROR_FOREIGN`, `TN_ERROR_DEVICE_LOST`, `TN_ERROR_ENUM`; `TN_ERROR_HANDLE` for other handles.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_make_read_only(gpu: Handle<Gpu>, resource: AnyHandle, states: tn_State) -> tn_Status {
+    call(|| {
+        let (gpu, states) = (gpu.get()?, state(states)?);
+        match resource.kind() {
+            Buffer::KIND => {
+                let buffer = resource.of::<Buffer>();
+                on!((gpu, buffer.get()?), (gpu, buffer) => gpu.make_read_only(buffer, states)?);
+            }
+            Texture::KIND => {
+                let texture = resource.of::<Texture>();
+                on!((gpu, texture.get()?), (gpu, texture) => gpu.make_read_only(texture, states)?);
+            }
+            _ => return Err(resource.refused("a buffer or texture")),
+        }
+        Ok(())
+    })
 }
 
 /// Submits pending uploads, and destroys released objects that the GPU has finished with. For programs without frames; the end

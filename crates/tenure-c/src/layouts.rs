@@ -3,12 +3,18 @@
 use std::fmt::Write as _;
 use std::mem::offset_of;
 
+use crate::compaction::tn_CompactionReport;
 use crate::descriptor_types::*;
 use crate::descriptor_vulkan::tn_VkTable;
 use crate::graph::{tn_GraphPlan, tn_Pass, tn_PassDesc, tn_PassUse};
+use crate::heap_pools::*;
+use crate::library::tn_OutOfMemory;
+use crate::plan::*;
 use crate::present::{
     tn_HdrMetadata, tn_SurfaceFormat, tn_SwapchainDesc, tn_SwapchainOffers, tn_SwapchainProperties,
 };
+use crate::release_queue::tn_ReleaseTotals;
+use crate::suballocator::*;
 use crate::swapchain::tn_SwapchainImage;
 use crate::types::*;
 use crate::vulkan::{tn_VkDeviceDesc, tn_VkQueue};
@@ -96,6 +102,37 @@ fn structures_have_the_layout_that_c_has() {
             primaries, white_point, min_luminance, max_luminance, max_content_light, max_frame_average_light
         }
         tn_SwapchainImage { texture, view, index, reserved }
+        tn_OutOfMemory {
+            struct_size, flags, next, size, alignment, largest_free, budget, usage, pending_bytes, memory_type,
+            open_recordings
+        }
+        tn_PlanItem { first, end, size, alignment, previous, pinned, memory_class, has }
+        tn_PlanDesc { struct_size, flags, next, capacity, nodes, time_ns, seed, threads, stability }
+        tn_PlanResult { struct_size, flags, next, peak, lower_bound, moved, nodes, is_proven, reserved }
+        tn_SuballocatorDesc { struct_size, flags, next, capacity, granule, kind, reserved }
+        tn_Range { offset, size, padding, handle }
+        tn_SuballocatorTotals { struct_size, flags, next, capacity, free, largest_free }
+        tn_ReleaseTotals { struct_size, flags, next, pending, pending_bytes, incomplete, open_recordings }
+        tn_MemoryType { flags, heap }
+        tn_MemoryHeap { size, is_device_local, reserved }
+        tn_HeapDesc { size, alignment, resource, memory_type, category }
+        tn_HeapPoolsDesc {
+            struct_size, flags, next, create_heap, destroy_heap, budget, user, memory_types, memory_type_count,
+            memory_heaps, memory_heap_count, heap_alignment, msaa_heap_alignment, non_coherent_atom, max_heaps,
+            max_heap_size, device_block_min, device_block_max, host_block_min, host_block_max, granule,
+            growth_divisor, empty_blocks, reserved
+        }
+        tn_MemoryRequest {
+            struct_size, flags, next, size, alignment, memory_types, memory_type_count, resource, category, spill,
+            name
+        }
+        tn_MemoryRange { heap, offset, size, id, memory_type, is_dedicated }
+        tn_MemoryTotals {
+            struct_size, flags, next, reserved, peak_reserved, requested, allocations, heaps, heaps_created, spilled
+        }
+        tn_CompactionBudget { bytes, moves, pieces }
+        tn_MemoryMove { from, to }
+        tn_CompactionReport { struct_size, flags, next, bytes, moves, waiting, refused, is_done, reserved }
         tn_VkQueue { queue, family, kind }
         tn_VkDeviceDesc {
             struct_size, flags, next, get_instance_proc_addr, instance, physical_device, device, create_info,

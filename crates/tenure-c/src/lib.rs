@@ -5,8 +5,9 @@
 //! `status` has the results of calls, `pointer` all pointers of the caller, `slot` handles, `call` the one way into each
 //! function, `callback` the way back. `types` and `convert` have the values of the header in both languages, `settings` the
 //! configuration by name, `object` the objects on each backend. The functions are in `library`, `sim`, `vulkan`, `d3d12`, `gpu`,
-//! `object`, `resource`, `descriptor`, `descriptor_vulkan`, `recording`, `transfer`, `graph` and `swapchain`; `held` has objects
-//! that a handle does not own alone. A new function needs a call in `tests/c`, a method in
+//! `object`, `resource`, `descriptor`, `descriptor_vulkan`, `recording`, `transfer`, `graph` and `swapchain`; those of parts alone
+//! in `plan`, `suballocator`, `release_queue`, `heap_pools`, `recorder` and `compaction`, beside their structures. `held` has
+//! objects that a handle does not own alone. A new function needs a call in `tests/c`, a method in
 //! `include/tenure.hpp`, and `cargo xtask header`; a new structure also rows in `layouts` and `tests/layouts.txt`.
 
 #![allow(unreachable_pub, reason = "items of the header, of which Rust exports none")]
@@ -18,6 +19,7 @@ compile_error!("panics must not end the program of the caller: build tenure-c wi
 
 mod call;
 mod callback;
+mod compaction;
 mod convert;
 #[cfg(windows)]
 mod d3d12;
@@ -27,20 +29,25 @@ mod descriptor_types;
 mod descriptor_vulkan;
 mod gpu;
 mod graph;
+mod heap_pools;
 mod held;
 #[cfg(test)]
 mod layouts;
 mod library;
 mod object;
+mod plan;
 mod pointer;
 mod present;
+mod recorder;
 mod recording;
+mod release_queue;
 mod resource;
 mod settings;
 mod sim;
 mod slot;
 #[allow(dead_code, reason = "the header has values that Rust only passes on")]
 mod status;
+mod suballocator;
 mod swapchain;
 mod transfer;
 #[allow(dead_code, reason = "the header has values that Rust only passes on")]

@@ -2,9 +2,10 @@
 
 use std::ffi::c_void;
 
-use crate::call::{call, call_to_release, last_error};
+use crate::call::{call, call_to_release, last_error, last_shortage};
 use crate::callback::Subscriber;
 use crate::object::OwnedText;
+use crate::pointer::{In, Out, Outcome};
 use crate::slot::Handle;
 use crate::types::*;
 
@@ -28,6 +29,72 @@ extern "C" fn tn_last_error() -> tn_Str {
     last_error()
 }
 
+/// The numbers of `TN_ERROR_OUT_OF_MEMORY`, in bytes.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct tn_OutOfMemory {
+    /// `sizeof(tn_OutOfMemory)`, set by the caller.
+    pub struct_size: u32,
+    /// 0.
+    pub flags: u32,
+    /// Null.
+    pub next: In<tn_Chain>,
+    /// Requested.
+    pub size: u64,
+    /// Requested.
+    pub alignment: u64,
+    /// The largest free range of the pool or suballocator.
+    pub largest_free: u64,
+    /// The budget of the memory heap; `UINT64_MAX`: unknown.
+    pub budget: u64,
+    /// The usage of the memory heap.
+    pub usage: u64,
+    /// Released objects that were not destroyed yet, because the GPU or an open recording may use them.
+    pub pending_bytes: u64,
+    /// The preferred memory type; `UINT32_MAX`: none, of a suballocator.
+    pub memory_type: u32,
+    /// Open recordings that delay the release of such objects, as far as the text names them.
+    pub open_recordings: u32,
+}
+
+descs! {
+    tn_OutOfMemory: 0,
+}
+
+impl Outcome for tn_OutOfMemory {}
+
+/// The numbers of this thread's last error, if it was `TN_ERROR_OUT_OF_MEMORY`; otherwise `TN_NOT_READY`, and nothing is written.
+///
+/// Errors: `TN_ERROR_POINTER`, `TN_ERROR_STRUCT_SIZE`, which are then the last error.
+#[unsafe(no_mangle)]
+extern "C" fn tn_last_out_of_memory(out: Out<tn_OutOfMemory>) -> tn_Status {
+    let mut status = TN_NOT_READY;
+    let called = call_to_release(|| {
+        out.check_head()?;
+        if let Some(shortage) = last_shortage() {
+            let Shortage { size, alignment, largest_free, budget, usage, pending_bytes, .. } = shortage;
+            let (struct_size, flags, next) = (out.size(), 0, In::NULL);
+            let Shortage { memory_type, open_recordings, .. } = shortage;
+            out.set(tn_OutOfMemory {
+                struct_size,
+                flags,
+                next,
+                size,
+                alignment,
+                largest_free,
+                budget,
+                usage,
+                pending_bytes,
+                memory_type,
+                open_recordings,
+            });
+            status = TN_OK;
+        }
+        Ok(())
+    });
+    if called < 0 { called } else { status }
+}
+
 /// The name of a status, such as `TN_ERROR_STATE`; it ends with NUL, and is never freed.
 #[unsafe(no_mangle)]
 extern "C" fn tn_status_name(status: tn_Status) -> tn_Str {
@@ -49,7 +116,7 @@ names! {
     TN_ERROR_NEVER_SUBMITTED TN_ERROR_DEVICE_IN_USE TN_ERROR_SHUT_DOWN TN_ERROR_FOREIGN TN_ERROR_QUERY TN_ERROR_DISCARDED
     TN_ERROR_TOO_LARGE TN_ERROR_HELD_BY_RECORDING TN_ERROR_OTHER_RECORDING TN_ERROR_NOT_ACQUIRED TN_ERROR_GRAPH
     TN_ERROR_TRANSIENT TN_ERROR_SWAPCHAIN TN_ERROR_ACCELERATION_STRUCTURE TN_ERROR_FIXED_STATE TN_ERROR_CONTRACT
-    TN_ERROR_INTERNAL TN_ERROR_TILES TN_ERROR_DEVICE_LOST TN_ERROR_CREATE_DEVICE TN_ERROR_POINTER TN_ERROR_STRUCT_SIZE
+    TN_ERROR_INTERNAL TN_ERROR_TILES TN_ERROR_DEVICE_LOST TN_ERROR_CREATE_DEVICE TN_ERROR_ARGUMENT TN_ERROR_FILE TN_ERROR_POINTER TN_ERROR_STRUCT_SIZE
     TN_ERROR_CHAIN TN_ERROR_ENUM TN_ERROR_HANDLE TN_ERROR_BUSY TN_ERROR_TEXT TN_ERROR_CALLBACK TN_ERROR_PANIC
 }
 

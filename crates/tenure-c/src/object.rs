@@ -1,18 +1,24 @@
 //! The objects behind the handles, and the functions for handles of any type.
 
+use std::fs::File;
+
 use ash::vk::Handle as _;
 use tenure_core::device::Device;
 use tenure_core::{Commands, Graph, Name};
 #[cfg(windows)]
 use tenure_d3d12::windows::core::Interface as _;
+use tenure_trace::{TraceError, TraceRecorder};
 use tenure_vulkan::{RawView as _, ash};
 
 use crate::call::{call, call_to_release};
 use crate::callback::{Destroy, release};
+use crate::heap_pools::HeapPools;
 use crate::held::{BufferOf, RecordingOf, TextureOf};
 use crate::pointer::Out;
 use crate::present::{Presented, SwapchainOf};
+use crate::release_queue::ReleaseQueue;
 use crate::slot::{AnyHandle, Object, Slots};
+use crate::suballocator::Suballocator;
 use crate::types::*;
 
 /// An object on one of the backends.
@@ -116,6 +122,28 @@ pub(crate) type Upload = tenure_core::Upload;
 /// `tn_Text`
 pub(crate) struct OwnedText(pub(crate) String);
 
+/// `tn_Recorder`
+pub(crate) struct Recorder(Option<TraceRecorder<File>>);
+
+impl Recorder {
+    pub(crate) fn new(recorder: TraceRecorder<File>) -> Self {
+        Self(Some(recorder))
+    }
+
+    /// Completes the file, once.
+    pub(crate) fn finish(&mut self) -> Result<(), TraceError> {
+        self.0.take().map_or(Ok(()), |recorder| recorder.finish().map(drop))
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        if let Err(error) = self.finish() {
+            tracing::warn!(target: "tenure", %error, "the recording is not complete");
+        }
+    }
+}
+
 slots! {
     DeviceObject: "tn_Device", 1;
     Buffer: "tn_Buffer", 3;
@@ -126,6 +154,10 @@ slots! {
     OwnedText: "tn_Text", 11;
     Graph: "tn_Graph", 20;
     Swapchain: "tn_Swapchain", 21;
+    Suballocator: "tn_Suballocator", 30;
+    HeapPools: "tn_HeapPools", 31;
+    ReleaseQueue: "tn_ReleaseQueue", 32;
+    Recorder: "tn_Recorder", 33;
 }
 
 /// A value on the backend of an object, or of several, which must be on the same one.
@@ -339,7 +371,8 @@ backend!(Vulkan: Vulkan);
 backend!(D3d12: D3d12);
 
 impl tn_Place {
-    const NONE: Self = Self { object: 0, offset: 0, size: 0, gpu_address: 0, mapped: std::ptr::null_mut() };
+    pub(crate) const NONE: Self =
+        Self { object: 0, offset: 0, size: 0, gpu_address: 0, mapped: std::ptr::null_mut() };
 }
 
 fn buffer_place<D: ApiHandles>(buffer: &tenure_core::Buffer<D>) -> tn_Place {
@@ -373,7 +406,7 @@ fn set_place<D: ApiHandles>(set: &tenure_core::DescriptorSet<D>) -> tn_Place {
     D::set(set.block(), set.index())
 }
 
-/// The place of constants.
+/// The place of constants, or of a buffer for a recording.
 pub(crate) fn slice_place<D: ApiHandles>(slice: &tenure_core::BufferSlice<'_, D>) -> tn_Place {
     tn_Place {
         object: D::resource(slice.raw()),
@@ -415,6 +448,10 @@ extern "C" fn tn_release(handle: AnyHandle) -> tn_Status {
             DescriptorSet::KIND => handle.of::<DescriptorSet>().end().map(release),
             Graph::KIND => handle.of::<Graph>().end().map(release),
             Swapchain::KIND => handle.of::<Swapchain>().end().map(release),
+            Suballocator::KIND => handle.of::<Suballocator>().end().map(release),
+            HeapPools::KIND => handle.of::<HeapPools>().end().map(release),
+            ReleaseQueue::KIND => handle.of::<ReleaseQueue>().end().map(release),
+            Recorder::KIND => handle.of::<Recorder>().end().map(release),
             _ => Err(handle.refused("this library")),
         }
     })
@@ -454,7 +491,7 @@ extern "C" fn tn_name(handle: AnyHandle) -> tn_Str {
 }
 
 /// The place of a buffer, texture, view, sampler, set layout, table or set: object, offset, size and address in one call. It stays
-/// until the release. Of a view of a texture the object is the `VkImageView`; of texels in a buffer the `VkBufferView`; of other
+/// until the release: a movable resource does not move any more. Of a view of a texture the object is the `VkImageView`; of texels in a buffer the `VkBufferView`; of other
 /// bytes the `VkBuffer`, with offset and size; of any view and sampler on Direct3D 12 the CPU descriptor handle. Of a table the
 /// offset is the index of its first descriptor, by which shaders find it, and the size the number of descriptors; the object is
 /// the `VkDescriptorSet` to bind, or the `ID3D12DescriptorHeap*` with the GPU descriptor handle as address. The simulated device

@@ -216,18 +216,26 @@ impl<T: Copy> In<T> {
 impl<T> In<T> {
     /// An array. Null is one without elements.
     pub(crate) fn array(&self, count: usize, what: &str) -> Result<&[T], Failure> {
+        self.check_array(count, what)?;
         if count == 0 {
             return Ok(&[]);
         }
-        let pointer = checked(self.0, what)?;
+        // SAFETY: a valid, aligned pointer to an array of this length, whose elements are not written during the call.
+        Ok(unsafe { std::slice::from_raw_parts(self.0, count) })
+    }
+
+    fn check_array(self, count: usize, what: &str) -> Result<(), Failure> {
+        if count == 0 {
+            return Ok(());
+        }
+        checked(self.0, what)?;
         if count > isize::MAX as usize / size_of::<T>().max(1) {
             return Err(Failure::new(
                 TN_ERROR_POINTER,
                 format!("{what}: {count} elements fit into no memory"),
             ));
         }
-        // SAFETY: a valid, aligned pointer to an array of this length, whose elements are not written during the call.
-        Ok(unsafe { std::slice::from_raw_parts(pointer, count) })
+        Ok(())
     }
 
     pub(crate) fn is_null(self) -> bool {
@@ -259,6 +267,19 @@ impl<T: Copy> Out<T> {
     /// As [`check`](Self::check); null is allowed.
     pub(crate) fn check_if_any(self, what: &str) -> Result<(), Failure> {
         if self.0.is_null() { Ok(()) } else { self.check(what) }
+    }
+
+    /// Fails where there is no room for this number of results.
+    pub(crate) fn check_array(self, count: usize, what: &str) -> Result<(), Failure> {
+        In(self.0.cast_const()).check_array(count, what)
+    }
+
+    /// Writes results, of which there are no more than [`check_array`](Self::check_array) has been told.
+    pub(crate) fn set_array(self, values: &[T]) {
+        if self.check_array(values.len(), "").is_ok() && !values.is_empty() {
+            // SAFETY: a valid, aligned pointer to room of the caller for these values.
+            unsafe { self.0.copy_from_nonoverlapping(values.as_ptr(), values.len()) };
+        }
     }
 
     /// Writes the result; nothing for null.

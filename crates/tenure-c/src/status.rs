@@ -73,6 +73,10 @@ pub const TN_ERROR_TILES: tn_Status = -28;
 pub const TN_ERROR_DEVICE_LOST: tn_Status = -29;
 /// No device could be made.
 pub const TN_ERROR_CREATE_DEVICE: tn_Status = -80;
+/// A number that the call does not take, such as a size of 0 or an alignment that is no power of two.
+pub const TN_ERROR_ARGUMENT: tn_Status = -81;
+/// A file could not be written.
+pub const TN_ERROR_FILE: tn_Status = -82;
 /// A pointer is null or misaligned.
 pub const TN_ERROR_POINTER: tn_Status = -100;
 /// `struct_size` is not that of the structure.
@@ -100,12 +104,47 @@ pub(crate) struct Failure(Box<Reason>);
 pub(crate) struct Reason {
     pub(crate) status: tn_Status,
     pub(crate) text: String,
+    /// With `TN_ERROR_OUT_OF_MEMORY`.
+    pub(crate) shortage: Option<Shortage>,
+}
+
+/// The numbers of `TN_ERROR_OUT_OF_MEMORY`; see `tn_OutOfMemory`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shortage {
+    pub(crate) size: u64,
+    pub(crate) alignment: u64,
+    pub(crate) largest_free: u64,
+    pub(crate) budget: u64,
+    pub(crate) usage: u64,
+    pub(crate) pending_bytes: u64,
+    pub(crate) memory_type: u32,
+    pub(crate) open_recordings: u32,
+}
+
+impl Default for Shortage {
+    fn default() -> Self {
+        Self {
+            size: 0,
+            alignment: 1,
+            largest_free: 0,
+            budget: u64::MAX,
+            usage: 0,
+            pending_bytes: 0,
+            memory_type: u32::MAX,
+            open_recordings: 0,
+        }
+    }
 }
 
 impl Failure {
     #[cold]
     pub(crate) fn new(status: tn_Status, text: impl Into<String>) -> Self {
-        Self(Box::new(Reason { status, text: text.into() }))
+        Self(Box::new(Reason { status, text: text.into(), shortage: None }))
+    }
+
+    pub(crate) fn with_numbers(mut self, shortage: Shortage) -> Self {
+        self.0.shortage = Some(shortage);
+        self
     }
 
     pub(crate) fn status(&self) -> tn_Status {
@@ -128,7 +167,21 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         // The numbers are the same, and stay: see `ErrorKind`.
         let kind = i32::try_from(error.kind() as u32).unwrap_or(i32::MAX);
-        Self::new(-kind, error.to_string())
+        let failure = Self::new(-kind, error.to_string());
+        if let Error::OutOfMemory(error) = error {
+            return failure.with_numbers(Shortage {
+                size: error.size,
+                alignment: error.alignment,
+                largest_free: error.largest_free,
+                // Drivers that do not know it say 0.
+                budget: if error.budget.budget == 0 { u64::MAX } else { error.budget.budget },
+                usage: error.budget.usage,
+                pending_bytes: error.pending_bytes,
+                memory_type: error.class.memory.0.into(),
+                open_recordings: u32::try_from(error.open_recordings.len()).unwrap_or(u32::MAX),
+            });
+        }
+        failure
     }
 }
 

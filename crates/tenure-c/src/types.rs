@@ -414,6 +414,9 @@ pub const TN_ALLOCATION_NEVER_WAIT: tn_Allocation = 1 << 3;
 pub const TN_RESOURCE_OWN: u32 = 1 << 0;
 /// Of `flags` of resources: it may be evicted while nothing uses it.
 pub const TN_RESOURCE_EVICTABLE: u32 = 1 << 1;
+/// Of `flags` of resources: it may move in memory, at the ends of frames and in `tn_gpu_compact`. Each recording that uses it names
+/// it, and asks for its place by `tn_recording_place`. `tn_place` of it or of a view of it keeps it where it is for good.
+pub const TN_RESOURCE_MOVABLE: u32 = 1 << 2;
 
 /// A buffer.
 #[derive(Clone, Copy)]
@@ -719,7 +722,7 @@ pub struct tn_Texels {
 pub struct tn_TextureDesc {
     /// `sizeof(tn_TextureDesc)`.
     pub struct_size: u32,
-    /// `TN_RESOURCE_EVICTABLE`.
+    /// `TN_RESOURCE_EVICTABLE`, `TN_RESOURCE_MOVABLE`.
     pub flags: u32,
     /// Null.
     pub next: In<tn_Chain>,
@@ -970,8 +973,8 @@ descs! {
     tn_GpuDesc: 0,
     tn_ShutdownReport: 0,
     tn_HeapMemory: 0,
-    tn_BufferDesc: TN_RESOURCE_OWN | TN_RESOURCE_EVICTABLE,
-    tn_TextureDesc: TN_RESOURCE_EVICTABLE,
+    tn_BufferDesc: TN_RESOURCE_OWN | TN_RESOURCE_EVICTABLE | TN_RESOURCE_MOVABLE,
+    tn_TextureDesc: TN_RESOURCE_EVICTABLE | TN_RESOURCE_MOVABLE,
     tn_BufferViewDesc: 0,
     tn_TextureViewDesc: 0,
 }

@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tenure_heap::{
     BlockShape, CompactionBudget, Growth, HeapBudget, HeapCategory, HeapDesc, HeapDevice, HeapError,
-    HeapPools, HeapPoolsConfig, HeapProperties, MemoryFlags, MemoryHeap, MemoryLimits, MemoryRequest,
-    MemoryType, MemoryTypeId, Pool, Round,
+    HeapPools, HeapPoolsConfig, HeapProperties, MemoryError, MemoryFlags, MemoryHeap, MemoryLimits,
+    MemoryRequest, MemoryType, MemoryTypeId, Pool, Round,
 };
 use tenure_suballoc::GeneralBlocks;
 
@@ -239,6 +239,30 @@ fn a_range_of_a_block_that_replaces_others_is_not_lost() {
     };
     let panicked = (1..8).filter(|panics_at| panics(*panics_at)).count();
     assert!(panicked > 2, "the heap, its name and the end of the empty one");
+}
+
+/// Identities as plain values, which a caller in another language may get wrong.
+#[test]
+fn values_of_no_live_range_are_refused() {
+    let card = Card::new(properties(8 << 30));
+    let mut pools = HeapPools::new(&card, HeapPoolsConfig::default()).expect("valid");
+    let mut allocate = |size| pools.allocate(request(size), |_| ()).expect("there is room").0;
+    let [freed, pooled, dedicated] = [4096, 4096, 1 << 30].map(&mut allocate);
+    pools.free(&freed).expect("it lives");
+    assert!(dedicated.is_dedicated() && !pooled.is_dedicated());
+    for range in [&pooled, &dedicated] {
+        assert_eq!(pools.live_range(range.to_raw()).as_ref(), Ok(range));
+    }
+    let [number, ..] = pooled.to_raw();
+    let mut accepted = 0;
+    for key in (0..1000).chain([u64::MAX]) {
+        for serial in (0..5).chain([u64::MAX]) {
+            accepted += u32::from(pools.live_range([number, key, serial]).is_ok());
+            assert_eq!(pools.live_range([number + 1, key, serial]), Err(MemoryError::Foreign));
+        }
+    }
+    assert_eq!(accepted, 2);
+    assert_eq!(pools.live_range(freed.to_raw()), Err(MemoryError::DoubleFree));
 }
 
 /// The caller's filter panics in a compaction, or the device does while it destroys heaps: no range of a move is lost.

@@ -141,6 +141,16 @@ impl Buddy {
         buddy
     }
 
+    /// The handle of a live allocation, as [`General::live_handle`](crate::General::live_handle). O(1).
+    ///
+    /// # Errors
+    /// [`FreeError`] for values that name no live allocation of this allocator.
+    #[inline]
+    pub fn live_handle(&self, raw: [u64; 2]) -> Result<Handle, FreeError> {
+        let handle = Handle::from_raw(raw, self.owner).ok_or(FreeError::Foreign)?;
+        self.get(handle).map(|range| range.handle).ok_or(FreeError::DoubleFree)
+    }
+
     /// The smallest block, in bytes.
     #[must_use]
     pub fn min_block(&self) -> u64 {

@@ -69,6 +69,21 @@ impl Handle {
         self.slot() as usize
     }
 
+    /// The handle as plain values, for other languages: [`General::live_handle`](crate::General::live_handle) and its
+    /// siblings take them back.
+    #[must_use]
+    #[inline]
+    pub const fn to_raw(self) -> [u64; 2] {
+        [self.place, self.proof.get()]
+    }
+
+    /// A handle of an allocator without blocks; `None` for values of another. The allocator must check that it is live.
+    #[inline]
+    pub(crate) fn from_raw([place, proof]: [u64; 2], owner: Owner) -> Option<Self> {
+        let handle = Self { place, proof: NonZeroU64::new(proof)? };
+        (handle.is_of(owner) && handle.block() == 0).then_some(handle)
+    }
+
     #[inline]
     pub(crate) fn in_block(self, block: u32) -> Self {
         Self { place: u64::from(block) << 32 | u64::from(self.slot()), ..self }

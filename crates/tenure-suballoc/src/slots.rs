@@ -94,6 +94,15 @@ impl Slots {
         self.general.get(handle).map(SlotRange::from)
     }
 
+    /// The handle of a live row, as [`General::live_handle`]. O(1).
+    ///
+    /// # Errors
+    /// [`FreeError`] for values that name no live row of this allocator.
+    #[inline]
+    pub fn live_handle(&self, raw: [u64; 2]) -> Result<Handle, FreeError> {
+        self.general.live_handle(raw)
+    }
+
     /// The rows that are allocated, in order of their indices. O(1) a row, allocated or free.
     ///
     /// ```

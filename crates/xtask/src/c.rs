@@ -38,7 +38,7 @@ const fn program(source: &'static str, compiler: &'static str, standard: &'stati
     Program { source, compiler, standard, is_static: false, sanitizers: &[] }
 }
 
-const PROGRAMS: [Program; 15] = [
+const PROGRAMS: [Program; 18] = [
     program("calls.c", "gcc", "-std=c11"),
     Program { sanitizers: &SANITIZERS, ..program("calls.c", "clang", "-std=c11") },
     Program { is_static: true, sanitizers: &SANITIZERS, ..program("calls.c", "gcc", "-std=c11") },
@@ -47,6 +47,9 @@ const PROGRAMS: [Program; 15] = [
     Program { sanitizers: &SANITIZERS, ..program("graphs.c", "clang", "-std=c11") },
     Program { sanitizers: &THREADS, ..program("graphs.c", "clang", "-std=c11") },
     Program { sanitizers: &SANITIZERS, ..program("swapchains.c", "clang", "-std=c11") },
+    Program { sanitizers: &SANITIZERS, ..program("parts.c", "clang", "-std=c11") },
+    Program { sanitizers: &SANITIZERS, ..program("parts_misuse.c", "clang", "-std=c11") },
+    Program { sanitizers: &THREADS, ..program("parts_misuse.c", "clang", "-std=c11") },
     Program { sanitizers: &SANITIZERS, ..program("objects.cpp", "clang++", "-std=c++17") },
     program("objects.cpp", "clang++", "-std=c++20"),
     program("objects.cpp", "g++", "-std=c++17"),
@@ -56,7 +59,8 @@ const PROGRAMS: [Program; 15] = [
     Program { sanitizers: &SANITIZERS, ..program("bindless.cpp", "clang++", "-std=c++17") },
 ];
 /// Of them those that call every function of C, on each system.
-const CALLERS: [&str; 5] = ["calls.c", "misuse.c", "descriptors.c", "graphs.c", "swapchains.c"];
+const CALLERS: [&str; 7] =
+    ["calls.c", "misuse.c", "descriptors.c", "graphs.c", "swapchains.c", "parts.c", "parts_misuse.c"];
 
 fn failed(reason: impl Into<String>) -> Trouble {
     Trouble::Failed(reason.into())

@@ -32,6 +32,12 @@ const HEADERS: [(&str, &[&str], &str, &str); 3] = [
             "graph",
             "present",
             "swapchain",
+            "plan",
+            "suballocator",
+            "release_queue",
+            "heap_pools",
+            "recorder",
+            "compaction",
         ],
         include_str!("header/tenure.head.h"),
         include_str!("header/tenure.tail.h"),
@@ -357,7 +363,7 @@ fn handle(object: &Type) -> Result<String, String> {
         "OwnedText" => "tn_Text".to_owned(),
         "Gpu" | "Buffer" | "Texture" | "View" | "Frame" | "Recording" | "Readback" | "Deferred"
         | "Upload" | "Sampler" | "SetLayout" | "DescriptorTable" | "DescriptorSet" | "Graph"
-        | "Swapchain" => {
+        | "Swapchain" | "Suballocator" | "HeapPools" | "ReleaseQueue" | "Recorder" => {
             format!("tn_{name}")
         }
         _ => return Err(format!("no handle of C for {name}")),

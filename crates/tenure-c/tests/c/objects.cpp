@@ -228,6 +228,98 @@ static void windows(const tn::Gpu& gpu) {
     }
 }
 
+static void parts(const tn::Gpu& gpu) {
+    std::vector<tn_PlanItem> items(2);
+    items[0].end = 1;
+    items[1].first = 1;
+    items[1].end = 2;
+    items[0].size = items[1].size = 64;
+    CHECK(tn::check_plan(items, tn::plan(items)) == 64);
+
+    const tn::Suballocator general = tn::Suballocator::create(TN_SUBALLOCATOR_GENERAL, 1024);
+    const std::optional<tn_Range> range = general.allocate(512, 256);
+    CHECK(range && !general.allocate(1024, 1) && tn::last_out_of_memory()->size == 1024);
+    general.free(*range);
+    CHECK(general.totals().free == 1024);
+    general.clear();
+    const tn::Suballocator ring = tn::Suballocator::create(TN_SUBALLOCATOR_RING, 1024);
+    CHECK(ring.allocate(1024, 1));
+    ring.close(1);
+    ring.release_up_to(1);
+    CHECK(ring.totals().free == 1024);
+
+    int destroyed = 0;
+    const tn::ReleaseQueue queue = tn::ReleaseQueue::create(1);
+    const std::uint64_t recording = queue.open("draw"_tn);
+    queue.push([&destroyed] { ++destroyed; }, 64);
+    std::uint64_t signalled = 0;
+    const tn_SyncPoint done = queue.submit(0, [&signalled](std::uint64_t serial) { signalled = serial; });
+    queue.push([&destroyed] { destroyed += 10; }, 0, &done);
+    queue.close(recording);
+    try {
+        queue.submit(0, [](std::uint64_t) { throw std::runtime_error("mine"); });
+        CHECK(false);
+    } catch (const std::runtime_error& error) {
+        CHECK(std::string_view(error.what()) == "mine");
+    }
+    queue.reclaim();
+    CHECK(signalled == 1 && destroyed == 0 && queue.totals().pending_bytes == 64);
+    queue.complete(0, signalled);
+    queue.reclaim();
+    CHECK(destroyed == 11);
+
+    const tn_MemoryType type{TN_MEMORY_DEVICE_LOCAL, 0};
+    const tn_MemoryHeap heap{1u << 30, 1, 0};
+    tn::Desc<tn_HeapPoolsDesc> desc;
+    std::uint64_t heaps = 0;
+    desc.user = &heaps;
+    desc.create_heap = [](void* user, tn_HeapDesc, tn_Native* created) -> tn_Status {
+        *created = ++*static_cast<std::uint64_t*>(user);
+        return TN_OK;
+    };
+    desc.destroy_heap = [](void*, tn_Native) {};
+    desc.memory_types = &type;
+    desc.memory_heaps = &heap;
+    desc.memory_type_count = desc.memory_heap_count = 1;
+    const tn::HeapPools pools = tn::HeapPools::create(desc);
+    const std::uint32_t order = 0;
+    tn::Desc<tn_MemoryRequest> request;
+    request.size = 4096;
+    request.memory_types = &order;
+    request.memory_type_count = 1;
+    const tn_MemoryRange memory = pools.allocate(request);
+    CHECK(memory.heap == 1 && pools.totals().allocations == 1);
+    bool is_done = false;
+    CHECK(pools.compact({1024, 4, 100}, [](void*, tn_MemoryRange) -> tn_Bool { return 1; }, nullptr, is_done).empty() && is_done);
+    pools.stop_compaction();
+    pools.set_cap(0, UINT64_MAX);
+    pools.free(memory);
+    pools.trim();
+    CHECK(pools.totals().heaps == 0);
+
+    tn::Desc<tn_BufferDesc> movable_desc;
+    movable_desc.size = 4096;
+    movable_desc.usage = TN_USAGE_VERTEX;
+    movable_desc.flags = TN_RESOURCE_MOVABLE;
+    // The first of a kind may have memory of its own, which does not move.
+    const tn::Buffer first = gpu.create_buffer(movable_desc), movable = gpu.create_buffer(movable_desc);
+    CHECK(tn_movable_id(movable.raw()) != 0);
+    const tn_CompactionReport report = gpu.compact({1024, 4, 100});
+    CHECK(report.moves == 0 && report.refused == 0);
+    CHECK(gpu.take_moved().empty());
+    const tn::Recording list = gpu.record(TN_QUEUE_GRAPHICS, "place"_tn);
+    CHECK(list.place(movable).size == movable_desc.size);
+    movable_desc.flags = TN_RESOURCE_OWN;
+    const tn::Buffer constant = gpu.create_buffer(movable_desc);
+    gpu.make_read_only(constant, TN_STATE_VERTEX_OR_CONSTANT);
+
+    const char* const path = "objects-recording.csv.gz";
+    tn::Recorder recorder = gpu.record_allocations(path, TN_RECORD_NAMES);
+    static_cast<void>(create_rock(gpu));
+    std::move(recorder).finish();
+    CHECK(std::remove(path) == 0);
+}
+
 static void vulkan() {
     int object = 0;
     const auto address = reinterpret_cast<std::uintptr_t>(&object);
@@ -257,6 +349,7 @@ int main() {
         external(gpu);
         graphs(gpu);
         windows(gpu);
+        parts(gpu);
         {
             const tn::Buffer rock = create_rock(gpu);
             CHECK(gpu.shutdown().find("rock") != std::string::npos);

@@ -636,6 +636,12 @@ impl<D: Device> Gpu<D> {
         context.recorder.set(recorder, context.device().properties())
     }
 
+    /// Whether a recorder was set, so that [`set_recorder`](Self::set_recorder) would return `false`.
+    #[must_use]
+    pub fn has_recorder(&self) -> bool {
+        self.shared.context.recorder.is_set()
+    }
+
     /// Waits for the GPU, for a bounded time, releases everything and reports leaks.
     ///
     /// Affects all clones: afterwards, calls that create objects, begin a frame, record or upload return [`Error::ShutDown`].

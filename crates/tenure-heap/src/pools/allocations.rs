@@ -5,8 +5,7 @@ use std::num::NonZeroU64;
 use slab::Slab;
 use tenure_suballoc::{BlockAllocation, BlockId, Handle};
 
-use super::HeapBlock;
-use super::MemoryRange;
+use super::{HeapBlock, MemoryError, MemoryRange};
 use crate::{MemoryTypeId, Name};
 
 /// A range of a block.
@@ -311,6 +310,29 @@ impl<H> AllocationTable<H> {
         if let Some(place) = of_pool.and_then(|of_pool| of_pool.get_mut(found.handle.index())) {
             place.key = u32::MAX;
         }
+    }
+
+    /// The live range with these pools, key and serial.
+    pub(super) fn live_range<E>(
+        &self,
+        [pools, key, serial]: [u64; 3],
+    ) -> Result<MemoryRange, MemoryError<E>> {
+        if pools != self.pools {
+            return Err(MemoryError::Foreign);
+        }
+        let key = usize::try_from(key).unwrap_or(usize::MAX);
+        let entry = self.entries.get(key).filter(|entry| entry.serial.map(NonZeroU64::get) == Some(serial));
+        let &Entry { serial: Some(serial), size, memory, location, .. } =
+            entry.ok_or(MemoryError::DoubleFree)?
+        else {
+            return Err(MemoryError::DoubleFree);
+        };
+        let (offset, is_dedicated) = match location {
+            Location::Pooled(suballocation) => (suballocation.offset, false),
+            Location::Dedicated(_) => (0, true),
+            Location::Vacant(_) => return Err(MemoryError::DoubleFree),
+        };
+        Ok(MemoryRange { pools, key, serial, offset, size, memory, is_dedicated })
     }
 
     /// The pool and block of a live range; `None` if it is not live or not in a block.

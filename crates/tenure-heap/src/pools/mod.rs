@@ -243,6 +243,15 @@ impl<D: HeapDevice> HeapPools<D> {
         Ok(())
     }
 
+    /// The live range with the values of [`MemoryRange::to_raw`]. Safe for any values: for callers in other languages, whose
+    /// values may be wrong. O(1).
+    ///
+    /// # Errors
+    /// [`MemoryError::DoubleFree`] or [`MemoryError::Foreign`] for values that name no live range of these pools.
+    pub fn live_range(&self, raw: [u64; 3]) -> Result<MemoryRange, MemoryError<D::Error>> {
+        self.allocations.live_range(raw)
+    }
+
     /// The heap of a live range; `None` if it is not live.
     #[must_use]
     pub fn heap(&self, range: &MemoryRange) -> Option<&D::Heap> {

@@ -175,6 +175,13 @@ impl MemoryRange {
         self.key
     }
 
+    /// The identity as plain values, for other languages: [`HeapPools::live_range`](super::HeapPools::live_range) takes it
+    /// back.
+    #[must_use]
+    pub const fn to_raw(&self) -> [u64; 3] {
+        [self.pools, self.key as u64, self.serial.get()]
+    }
+
     /// Counts allocations, from 1; never used again by the same pools.
     #[must_use]
     pub const fn serial(&self) -> NonZeroU64 {

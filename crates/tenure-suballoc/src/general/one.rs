@@ -143,6 +143,33 @@ impl General {
         }
     }
 
+    /// The handle of a live allocation, from the values of [`Handle::to_raw`]. Safe for any values: for callers in other
+    /// languages, whose values may be wrong. O(1).
+    ///
+    /// # Errors
+    /// [`FreeError`] for values that name no live allocation of this allocator.
+    ///
+    /// ```
+    /// use tenure_suballoc::{FreeError, General, Suballocator};
+    ///
+    /// let mut heap = General::new(4096, 256)?;
+    /// let mesh = heap.allocate(512, 256)?;
+    /// let raw = mesh.handle.to_raw();
+    /// assert_eq!(heap.live_handle(raw), Ok(mesh.handle));
+    /// heap.free(mesh.handle)?;
+    /// assert_eq!(heap.live_handle(raw), Err(FreeError::DoubleFree));
+    /// assert_eq!(heap.live_handle([0, 0]), Err(FreeError::Foreign));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn live_handle(&self, raw: [u64; 2]) -> Result<Handle, FreeError> {
+        let handle = Handle::from_raw(raw, self.owner).ok_or(FreeError::Foreign)?;
+        match self.ranges.is_in_use(handle.slot(), handle.tag()) {
+            true => Ok(handle),
+            false => Err(FreeError::DoubleFree),
+        }
+    }
+
     /// Granules managed.
     fn units(&self) -> u32 {
         (self.capacity / self.granule.size()) as u32

@@ -213,6 +213,13 @@ impl Ranges {
         (node.tag == tag).then(|| Placed { slot, tag, extent: Extent::of(node) })
     }
 
+    /// Whether `slot` and `tag`, which may be any, name a piece in use, and no hole or anchor.
+    #[inline]
+    pub(super) fn is_in_use(&self, slot: u32, tag: u32) -> bool {
+        let node = self.slab.nodes().get(slot as usize);
+        node.is_some_and(|node| node.tag == tag && !node.is_free() && node.size > 0)
+    }
+
     /// The pieces of an anchor's range, with their slots, in order of their offsets.
     pub(super) fn pieces_of(&self, anchor: u32) -> impl Iterator<Item = (u32, &Node)> {
         let piece = |slot: u32| (slot != NIL).then(|| (slot, self.slab.at(slot)));

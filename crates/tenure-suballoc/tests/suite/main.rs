@@ -8,6 +8,7 @@ mod determinism;
 mod general;
 mod linear;
 mod model;
+mod raw;
 mod ring;
 mod slots;
 mod strategy;

@@ -22,7 +22,9 @@ fn gpu() -> SimGpu {
 
 fn recorder(gpu: &SimGpu, encoding: Encoding) -> TraceRecorder<Vec<u8>> {
     let recorder = TraceRecorder::new(TraceWriter::new(Vec::new(), encoding).unwrap());
+    assert!(!gpu.has_recorder());
     assert!(gpu.set_recorder(recorder.hook()));
+    assert!(gpu.has_recorder());
     recorder
 }
 

@@ -74,3 +74,7 @@ typedef struct tn_DescriptorTable tn_DescriptorTable;
 typedef struct tn_DescriptorSet tn_DescriptorSet;
 typedef struct tn_Graph tn_Graph;
 typedef struct tn_Swapchain tn_Swapchain;
+typedef struct tn_Suballocator tn_Suballocator;
+typedef struct tn_HeapPools tn_HeapPools;
+typedef struct tn_ReleaseQueue tn_ReleaseQueue;
+typedef struct tn_Recorder tn_Recorder;

@@ -1,0 +1,146 @@
+//! Functions: movable resources, and compaction by the program.
+
+use std::ffi::c_void;
+
+use tenure_core::MovableId;
+
+use crate::call::{call, call_to_release};
+use crate::callback::{Inside, during};
+use crate::heap_pools::{self, tn_CompactionBudget};
+use crate::object::{ApiHandles, Buffer, Gpu, Recording, Texture, on, slice_place};
+use crate::pointer::{In, Out, Outcome};
+use crate::slot::{AnyHandle, Handle, Object as _};
+use crate::types::*;
+
+/// The result of a call of `tn_gpu_compact`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct tn_CompactionReport {
+    /// `sizeof(tn_CompactionReport)`, set by the caller.
+    pub struct_size: u32,
+    /// 0.
+    pub flags: u32,
+    /// Null.
+    pub next: In<tn_Chain>,
+    /// Bytes that the GPU copies.
+    pub bytes: u64,
+    /// Resources that have moved.
+    pub moves: u64,
+    /// Resources that recordings or uploads use, or that the budget had no room for: a later call tries again.
+    pub waiting: u64,
+    /// Resources without memory or descriptors to move to, or whose copy was refused: a later call tries again.
+    pub refused: u64,
+    /// Nothing is left to do until a resource is created or released.
+    pub is_done: tn_Bool,
+    /// 0.
+    pub reserved: u32,
+}
+
+descs! {
+    tn_CompactionReport: 0,
+}
+
+impl Outcome for tn_CompactionReport {}
+
+/// Takes a resource that has moved: its number by `tn_movable_id`, and how often it has moved since it was created. Inside
+/// `tn_gpu_take_moved`. Must not unwind. May release handles, except a `tn_Gpu`; other functions return `TN_ERROR_CALLBACK`.
+pub type tn_MovedFn = extern "C-unwind" fn(user: *mut c_void, id: u64, moves: u64);
+
+/// Moves resources with `TN_RESOURCE_MOVABLE` out of the emptiest blocks of memory, within the budget, and frees empty blocks. The
+/// GPU copies; no wait. Call it repeatedly, such as once a frame, until the report says that it is done. `out` may be null.
+///
+/// Errors: `TN_ERROR_DEVICE`, and those of `tn_gpu_flush_uploads`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_compact(
+    gpu: Handle<Gpu>,
+    budget: In<tn_CompactionBudget>,
+    out: Out<tn_CompactionReport>,
+) -> tn_Status {
+    call(|| {
+        if !out.is_null() {
+            out.check_head()?;
+        }
+        let budget = heap_pools::budget(&budget.value("a tn_CompactionBudget")?);
+        let report = on!(gpu.get()?, gpu => gpu.compact(budget)?);
+        out.set(tn_CompactionReport {
+            struct_size: out.size(),
+            flags: 0,
+            next: In::NULL,
+            bytes: report.bytes,
+            moves: report.moves as u64,
+            waiting: report.waiting as u64,
+            refused: report.refused as u64,
+            is_done: report.is_done.into(),
+            reserved: 0,
+        });
+        Ok(())
+    })
+}
+
+/// Calls `moved` for each resource that has moved since the last call, once, for programs that keep places of resources. Released
+/// resources are left out.
+///
+/// Errors: `TN_ERROR_POINTER`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_take_moved(gpu: Handle<Gpu>, moved: Option<tn_MovedFn>, user: *mut c_void) -> tn_Status {
+    call(|| {
+        let missing = || Failure::new(TN_ERROR_POINTER, "null, where a tn_MovedFn is needed");
+        let moved = moved.ok_or_else(missing)?;
+        for found in on!(gpu.get()?, gpu => gpu.take_moved()) {
+            during(Inside::Moved, || moved(user, found.id.get(), found.moves));
+        }
+        Ok(())
+    })
+}
+
+/// The number of a movable buffer or texture in `tn_gpu_take_moved`, unique within its manager; 0 for one that does not move, also
+/// because it has memory of its own.
+#[unsafe(no_mangle)]
+extern "C" fn tn_movable_id(handle: AnyHandle) -> u64 {
+    let mut id = None;
+    call_to_release(|| {
+        id = match handle.kind() {
+            Buffer::KIND => on!(handle.of::<Buffer>().get()?, buffer => buffer.movable_id()),
+            Texture::KIND => on!(handle.of::<Texture>().get()?, texture => texture.movable_id()),
+            _ => return Err(handle.refused("a buffer or texture")),
+        };
+        Ok(())
+    });
+    id.map_or(0, MovableId::get)
+}
+
+/// The place of a buffer or texture for the commands of a recording. A movable resource stays there until the recording is
+/// submitted, unlike after `tn_place`, which keeps it where it is for good.
+///
+/// Errors: `TN_ERROR_FOREIGN`, `TN_ERROR_POINTER`; `TN_ERROR_HANDLE` for other handles.
+#[unsafe(no_mangle)]
+extern "C" fn tn_recording_place(
+    recording: Handle<Recording>,
+    resource: AnyHandle,
+    out: Out<tn_Place>,
+) -> tn_Status {
+    call(|| {
+        out.check("a tn_Place")?;
+        let mut recording = recording.alone()?;
+        out.set(match resource.kind() {
+            Buffer::KIND => {
+                let buffer = resource.of::<Buffer>();
+                on!((&mut *recording, buffer.get()?), (list, buffer) => slice_place(&list.split().1.buffer(buffer)?))
+            }
+            Texture::KIND => {
+                let texture = resource.of::<Texture>();
+                on!((&mut *recording, texture.get()?), (list, texture) => texture_place(list, texture)?)
+            }
+            _ => return Err(resource.refused("a buffer or texture")),
+        });
+        Ok(())
+    })
+}
+
+fn texture_place<D: ApiHandles>(
+    recording: &mut tenure_core::Recording<D>,
+    texture: &tenure_core::Texture<D>,
+) -> Result<tn_Place, Failure> {
+    let object = D::resource(recording.split().1.texture(texture)?);
+    Ok(tn_Place { object, size: texture.size(), ..tn_Place::NONE })
+}
