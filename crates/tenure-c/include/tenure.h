@@ -1074,7 +1074,7 @@ typedef struct tn_Use {
      */
     void* resource;
     /** TN_STATE_.... Of views, tables and sets it names the shaders: TN_STATE_SHADER_READ, TN_STATE_NON_PIXEL_SHADER, or the
-     * read state of one kind; what they write gets its write state, constants and input attachments get theirs.
+     * read state of one kind; written resources get their write state, constants and input attachments get theirs.
      */
     tn_State state;
     /** The number of one subresource (mips of the first layer first), or TN_ALL. Unused with views, tables and sets. */
@@ -2321,7 +2321,7 @@ TN_API tn_Status TN_CALL tn_suballocator_totals(tn_Suballocator* suballocator, t
  */
 TN_API tn_Status TN_CALL tn_suballocator_close(tn_Suballocator* suballocator, uint64_t mark);
 
-/** Of a ring: frees what was closed with marks up to this one, from the oldest on.
+/** Of a ring: frees the ranges that were closed with marks up to this one, from the oldest on.
  *
  * Errors: TN_ERROR_ARGUMENT for other kinds; TN_ERROR_BUSY.
  */

@@ -416,7 +416,7 @@ class Frame : public Handle<tn_Frame> {
 public:
     using Handle::Handle;
     std::uint64_t number() const noexcept { return tn_frame_number(raw()); }
-    /** Runs record(const Pass&) for each pass, and throws what it throws. */
+    /** Runs record(const Pass&) for each pass, and passes its exceptions on. */
     template <class Record>
     tn_SyncPoint execute(const Graph& graph, Record&& record) const {
         struct Call {
@@ -589,7 +589,7 @@ public:
         check(tn_gpu_completed(raw(), &point));
         return point;
     }
-    /** Runs submit(tn_Native queue), and throws what it throws. */
+    /** Runs submit(tn_Native queue), and passes its exceptions on. */
     template <class Submit>
     tn_SyncPoint submit_external(tn_Queue queue, const tn_SyncPoint& wait, Submit&& submit) const {
         struct Call {
@@ -739,7 +739,7 @@ public:
         return recording;
     }
     void close(std::uint64_t recording) const { check(tn_release_queue_close(raw(), recording)); }
-    /** Runs submit(std::uint64_t serial), and throws what it throws. */
+    /** Runs submit(std::uint64_t serial), and passes its exceptions on. */
     template <class Submit>
     tn_SyncPoint submit(std::uint32_t queue, Submit&& submit) const {
         struct Call {

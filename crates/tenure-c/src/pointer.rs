@@ -274,7 +274,7 @@ impl<T: Copy> Out<T> {
         In(self.0.cast_const()).check_array(count, what)
     }
 
-    /// Writes results, of which there are no more than [`check_array`](Self::check_array) has been told.
+    /// Writes results: at most the number that [`check_array`](Self::check_array) was told.
     pub(crate) fn set_array(self, values: &[T]) {
         if self.check_array(values.len(), "").is_ok() && !values.is_empty() {
             // SAFETY: a valid, aligned pointer to room of the caller for these values.

@@ -309,7 +309,7 @@ extern "C" fn tn_suballocator_close(suballocator: Handle<Suballocator>, mark: u6
     })
 }
 
-/// Of a ring: frees what was closed with marks up to this one, from the oldest on.
+/// Of a ring: frees the ranges that were closed with marks up to this one, from the oldest on.
 ///
 /// Errors: `TN_ERROR_ARGUMENT` for other kinds; `TN_ERROR_BUSY`.
 #[unsafe(no_mangle)]

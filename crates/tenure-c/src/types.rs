@@ -911,7 +911,7 @@ pub struct tn_Use {
     /// that it shows.
     pub resource: AnyHandle,
     /// `TN_STATE_…`. Of views, tables and sets it names the shaders: `TN_STATE_SHADER_READ`, `TN_STATE_NON_PIXEL_SHADER`, or the
-    /// read state of one kind; what they write gets its write state, constants and input attachments get theirs.
+    /// read state of one kind; written resources get their write state, constants and input attachments get theirs.
     pub state: tn_State,
     /// The number of one subresource (mips of the first layer first), or `TN_ALL`. Unused with views, tables and sets.
     pub subresource: u32,

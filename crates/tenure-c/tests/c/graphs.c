@@ -262,7 +262,7 @@ static tn_Status record(void* user, const tn_Pass* pass) {
             tn_Pass copy = *pass;
             CHECK(pthread_create(&thread, NULL, use_on_another_thread, &copy) == 0);
             pthread_join(thread, NULL);
-            /* What is not of the graph can be created, used and released. */
+            /* Objects outside of the graph can be created, used and released. */
             tn_BufferDesc desc = buffer_desc();
             desc.flags = TN_RESOURCE_OWN;
             tn_Buffer* own = NULL;

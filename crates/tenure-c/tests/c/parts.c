@@ -131,7 +131,7 @@ static void release_queues(void) {
     CHECK(tn_release_queue_complete(queue, 1, 0) == TN_OK);
     totals = waiting(queue);
     CHECK(totals.pending == 0 && totals.pending_bytes == 0 && totals.incomplete == 0 && destroyed == 11);
-    /* What is left goes with the queue. */
+    /* The rest goes with the queue. */
     CHECK(tn_release_queue_submit(queue, 0, submit, &serial, NULL) == TN_OK && serial == 1);
     CHECK(tn_release_queue_push(queue, NULL, destroy, &destroyed, &hundred, 0) == TN_OK);
     CHECK(waiting(queue).pending == 1);

@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(vendor, DeviceFault::new(FaultAccess::Unknown, 0..0, " (code 3, data 0)"));
     }
 
-    /// The counts of a driver are no reason to run out of memory, or to read what it has not written.
+    /// The counts of a driver are no reason to run out of memory, or to read bytes that it has not written.
     #[test]
     fn counts_of_a_broken_driver_do_no_harm() {
         for counted in [(u32::MAX, u32::MAX), (u32::MAX, 0), (0, u32::MAX)] {
