@@ -1,5 +1,8 @@
-/* tenure.hpp: tenure.h for C++17 and later, header only. Handles are move-only, and released by their destructors; failed calls
- * throw tn::Error. Functions of tenure.h can be used beside it, with raw().
+/* tenure.hpp: tenure.h for C++17 and later, header only. Handles are move-only, and released by their destructors. Functions of
+ * tenure.h can be used beside it, with raw().
+ *
+ * Failed calls throw tn::Error, and tn::Result<T> is T. Without exceptions (-fno-exceptions, or TN_NO_EXCEPTIONS defined before
+ * this header) tn::Result<T> has the status beside the value.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */
@@ -23,8 +26,21 @@
 #include <utility>
 #include <vector>
 
-namespace tn {
+#if (defined(__cpp_exceptions) || defined(_CPPUNWIND)) && !defined(TN_NO_EXCEPTIONS)
+#define TN_EXCEPTIONS 1
+#define TN_ERRORS thrown_errors
+#else
+#define TN_EXCEPTIONS 0
+#define TN_ERRORS returned_errors
+#endif
 
+namespace tn {
+/* Files of a program can differ. */
+inline namespace TN_ERRORS {
+
+inline std::string_view view(tn_Str text) noexcept { return {text.data, text.size}; }
+
+#if TN_EXCEPTIONS
 /** A failed call. what() is the text of tn_last_error, with the remedy. */
 class Error : public std::runtime_error {
 public:
@@ -36,18 +52,115 @@ private:
     tn_Status status_;
 };
 
+/** The result of a call. */
+template <class T>
+using Result = T;
+
+/** Throws for a status below 0. */
+inline void checked(tn_Status status) {
+    if (status < 0) throw Error(status, std::string(view(tn_last_error())));
+}
+
+template <class T>
+Result<T> made(tn_Status status, T& value) {
+    checked(status);
+    return std::move(value);
+}
+#else
+/** The result of a call. The text of an error is in tn_last_error(), until the thread's next error. */
+template <class T>
+class [[nodiscard]] Result {
+public:
+    Result(tn_Status status, T&& value) : status_(status), value_(std::move(value)) {}
+    /** TN_OK, TN_NOT_READY or TN_ERROR_... */
+    tn_Status status() const noexcept { return status_; }
+    explicit operator bool() const noexcept { return status_ >= 0; }
+    /** After an error an empty value: each call with a null handle fails, too. */
+    T& operator*() & noexcept { return value_; }
+    const T& operator*() const& noexcept { return value_; }
+    T&& operator*() && noexcept { return std::move(value_); }
+    T* operator->() noexcept { return &value_; }
+    const T* operator->() const noexcept { return &value_; }
+
+private:
+    tn_Status status_;
+    T value_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+public:
+    Result(tn_Status status) noexcept : status_(status) {}
+    tn_Status status() const noexcept { return status_; }
+    explicit operator bool() const noexcept { return status_ >= 0; }
+
+private:
+    tn_Status status_;
+};
+
+inline Result<void> checked(tn_Status status) noexcept { return status; }
+
+template <class T>
+Result<T> made(tn_Status status, T& value) {
+    return {status, std::move(value)};
+}
+#endif
+
+template <class T>
+struct Desc;
+
+/** Without the size that the call has checked. */
+template <class T>
+Result<T> made(tn_Status status, Desc<T>& value) {
+    return made(status, static_cast<T&>(value));
+}
+
+/** A function of the program that a call calls back. It returns nothing, or a tn_Status; its exceptions wait for the end of the
+ * call.
+ */
+template <class Function>
+class Callback {
+public:
+    explicit Callback(Function& function) noexcept : function_(function) {}
+    template <class... Arguments>
+    tn_Status run(Arguments&&... arguments) noexcept {
+#if TN_EXCEPTIONS
+        try {
+            return call(std::forward<Arguments>(arguments)...);
+        } catch (...) {
+            thrown_ = std::current_exception();
+            return TN_ERROR_CALLBACK;
+        }
+#else
+        return call(std::forward<Arguments>(arguments)...);
+#endif
+    }
+    void rethrow() {
+#if TN_EXCEPTIONS
+        if (thrown_) std::rethrow_exception(thrown_);
+#endif
+    }
+
+private:
+    template <class... Arguments>
+    tn_Status call(Arguments&&... arguments) {
+        if constexpr (std::is_void_v<std::invoke_result_t<Function&, Arguments...>>) {
+            function_(std::forward<Arguments>(arguments)...);
+            return TN_OK;
+        } else {
+            return function_(std::forward<Arguments>(arguments)...);
+        }
+    }
+    Function& function_;
+#if TN_EXCEPTIONS
+    std::exception_ptr thrown_;
+#endif
+};
+
 /** A tn_DestroyFn for a function on the heap, which it frees. */
 inline void TN_CALL run_destroy(void*, void* object) noexcept {
     const std::unique_ptr<std::function<void()>> destroy(static_cast<std::function<void()>*>(object));
     (*destroy)();
-}
-
-inline std::string_view view(tn_Str text) noexcept { return {text.data, text.size}; }
-
-/** Throws for a status below 0. */
-inline tn_Status check(tn_Status status) {
-    if (status < 0) throw Error(status, std::string(view(tn_last_error())));
-    return status;
 }
 
 /** Text, which is copied where it is kept. It must live until the call that takes it. */
@@ -143,6 +256,14 @@ class Text : public Handle<tn_Text> {
 public:
     using Handle::Handle;
     std::string_view get() const noexcept { return view(tn_text(raw())); }
+
+private:
+    friend class Gpu;
+    /** A copy, after the call that has made it. */
+    Result<std::string> made_by(tn_Status status) const {
+        std::string copy(get());
+        return made(status, copy);
+    }
 };
 
 /** A resource or view with an API object. */
@@ -150,20 +271,21 @@ template <class T>
 class Placed : public Handle<T> {
 public:
     using Handle<T>::Handle;
-    tn_Place place() const {
+    Result<tn_Place> place() const {
         tn_Place place{};
-        check(tn_place(this->raw(), &place));
-        return place;
+        return made(tn_place(this->raw(), &place), place);
     }
 };
 
 class Buffer : public Placed<tn_Buffer> {
 public:
     using Placed::Placed;
-    void write(std::uint64_t offset, const void* data, std::size_t size) const {
-        check(tn_buffer_write(raw(), offset, data, size));
+    Result<void> write(std::uint64_t offset, const void* data, std::size_t size) const {
+        return checked(tn_buffer_write(raw(), offset, data, size));
     }
-    void read(std::uint64_t offset, void* out, std::size_t size) const { check(tn_buffer_read(raw(), offset, out, size)); }
+    Result<void> read(std::uint64_t offset, void* out, std::size_t size) const {
+        return checked(tn_buffer_read(raw(), offset, out, size));
+    }
 };
 
 class Texture : public Placed<tn_Texture> {
@@ -191,7 +313,12 @@ class DescriptorTable : public Placed<tn_DescriptorTable> {
 public:
     using Placed::Placed;
     /** The index of its first descriptor. */
-    std::uint32_t first() const { return static_cast<std::uint32_t>(place().offset); }
+    Result<std::uint32_t> first() const {
+        tn_Place place{};
+        const tn_Status status = tn_place(raw(), &place);
+        auto index = static_cast<std::uint32_t>(place.offset);
+        return made(status, index);
+    }
 };
 
 class DescriptorSet : public Placed<tn_DescriptorSet> {
@@ -225,10 +352,12 @@ public:
     using Handle::Handle;
     std::uint64_t size() const noexcept { return tn_readback_size(raw()); }
     /** The bytes; no value where they have not arrived within the timeout. */
-    std::optional<std::vector<unsigned char>> wait(Timeout timeout = std::nullopt) const {
+    Result<std::optional<std::vector<unsigned char>>> wait(Timeout timeout = std::nullopt) const {
         std::vector<unsigned char> bytes(static_cast<std::size_t>(size()));
-        const tn_Status status = check(tn_readback_wait(raw(), nanoseconds(timeout), bytes.data(), bytes.size()));
-        return status == TN_OK ? std::optional(std::move(bytes)) : std::nullopt;
+        const tn_Status status = tn_readback_wait(raw(), nanoseconds(timeout), bytes.data(), bytes.size());
+        std::optional<std::vector<unsigned char>> read;
+        if (status == TN_OK) read = std::move(bytes);
+        return made(status, read);
     }
 };
 
@@ -283,80 +412,72 @@ private:
 class Recording : public Handle<tn_Recording> {
 public:
     using Handle::Handle;
-    void use(Array<tn_Use> uses) const { check(tn_recording_use(raw(), uses.data(), uses.size())); }
-    void copy(Array<tn_Copy> copies) const { check(tn_recording_copy(raw(), copies.data(), copies.size())); }
-    void discard(const Texture& texture, std::uint32_t subresource = TN_ALL) const {
-        check(tn_recording_discard(raw(), texture.raw(), subresource));
+    Result<void> use(Array<tn_Use> uses) const { return checked(tn_recording_use(raw(), uses.data(), uses.size())); }
+    Result<void> copy(Array<tn_Copy> copies) const {
+        return checked(tn_recording_copy(raw(), copies.data(), copies.size()));
     }
-    void wait_for(const tn_SyncPoint& point) const { check(tn_recording_wait_for(raw(), &point)); }
-    tn_Place constants(const void* data, std::size_t size) const {
+    Result<void> discard(const Texture& texture, std::uint32_t subresource = TN_ALL) const {
+        return checked(tn_recording_discard(raw(), texture.raw(), subresource));
+    }
+    Result<void> wait_for(const tn_SyncPoint& point) const { return checked(tn_recording_wait_for(raw(), &point)); }
+    Result<tn_Place> constants(const void* data, std::size_t size) const {
         tn_Place place{};
-        check(tn_recording_constants(raw(), data, size, &place));
-        return place;
+        return made(tn_recording_constants(raw(), data, size, &place), place);
     }
-    void set_descriptor_heaps() const { check(tn_recording_set_descriptor_heaps(raw())); }
+    Result<void> set_descriptor_heaps() const { return checked(tn_recording_set_descriptor_heaps(raw())); }
     /** A row of descriptors of this recording. */
-    tn_Place descriptors(Array<tn_Bind> binds) const {
+    Result<tn_Place> descriptors(Array<tn_Bind> binds) const {
         tn_Place place{};
-        check(tn_recording_descriptors(raw(), binds.data(), binds.size(), &place));
-        return place;
+        return made(tn_recording_descriptors(raw(), binds.data(), binds.size(), &place), place);
     }
     /** A descriptor set of this recording. */
-    tn_Place descriptor_set(const SetLayout& layout, Array<tn_Bind> binds) const {
+    Result<tn_Place> descriptor_set(const SetLayout& layout, Array<tn_Bind> binds) const {
         tn_Place place{};
-        check(tn_recording_descriptor_set(raw(), layout.raw(), binds.data(), binds.size(), &place));
-        return place;
+        return made(tn_recording_descriptor_set(raw(), layout.raw(), binds.data(), binds.size(), &place), place);
     }
-    tn_Place dynamic_constants(const SetLayout& layout, const void* data, std::size_t size) const {
+    Result<tn_Place> dynamic_constants(const SetLayout& layout, const void* data, std::size_t size) const {
         tn_Place place{};
-        check(tn_recording_dynamic_constants(raw(), layout.raw(), data, size, &place));
-        return place;
+        return made(tn_recording_dynamic_constants(raw(), layout.raw(), data, size, &place), place);
     }
     /** Handles of buffers, textures, views, tables and sets. */
-    void make_resident(Array<void*> handles) const {
-        check(tn_recording_make_resident(raw(), handles.data(), handles.size()));
+    Result<void> make_resident(Array<void*> handles) const {
+        return checked(tn_recording_make_resident(raw(), handles.data(), handles.size()));
     }
     /** A value without pointers and padding. */
     template <class T, class = std::enable_if_t<std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>>>
     tn_Place constants(const T& value) const {
         return constants(&value, sizeof value);
     }
-    Readback read_back(const tn_Part& part) const {
+    Result<Readback> read_back(const tn_Part& part) const {
         Readback readback;
-        check(tn_read_back(raw(), &part, readback.out()));
-        return readback;
+        return made(tn_read_back(raw(), &part, readback.out()), readback);
     }
     /** A buffer for some commands, in memory that it shares with other transient resources. */
-    Buffer transient_buffer(const tn_BufferDesc& desc) const {
+    Result<Buffer> transient_buffer(const tn_BufferDesc& desc) const {
         Buffer buffer;
-        check(tn_recording_transient_buffer(raw(), &desc, buffer.out()));
-        return buffer;
+        return made(tn_recording_transient_buffer(raw(), &desc, buffer.out()), buffer);
     }
-    Texture transient_texture(const tn_TextureDesc& desc) const {
+    Result<Texture> transient_texture(const tn_TextureDesc& desc) const {
         Texture texture;
-        check(tn_recording_transient_texture(raw(), &desc, texture.out()));
-        return texture;
+        return made(tn_recording_transient_texture(raw(), &desc, texture.out()), texture);
     }
     /** The VkCommandBuffer, after the uses that the next commands need. */
-    tn_Native native() const {
+    Result<tn_Native> native() const {
         tn_Native native = 0;
-        check(tn_recording_native(raw(), &native));
-        return native;
+        return made(tn_recording_native(raw(), &native), native);
     }
     /** The place of a resource, which may be movable, for the commands of this recording. */
-    tn_Place place(const Buffer& buffer) const { return place(buffer.raw()); }
-    tn_Place place(const Texture& texture) const { return place(texture.raw()); }
-    tn_SyncPoint submit() && {
+    Result<tn_Place> place(const Buffer& buffer) const { return place(buffer.raw()); }
+    Result<tn_Place> place(const Texture& texture) const { return place(texture.raw()); }
+    Result<tn_SyncPoint> submit() && {
         tn_SyncPoint done{};
-        check(tn_recording_submit(detach(), &done));
-        return done;
+        return made(tn_recording_submit(detach(), &done), done);
     }
 
 private:
-    tn_Place place(void* resource) const {
+    Result<tn_Place> place(void* resource) const {
         tn_Place place{};
-        check(tn_recording_place(raw(), resource, &place));
-        return place;
+        return made(tn_recording_place(raw(), resource, &place), place);
     }
 };
 
@@ -364,29 +485,25 @@ private:
 class Graph : public Handle<tn_Graph> {
 public:
     using Handle::Handle;
-    static Graph create() {
+    static Result<Graph> create() {
         Graph graph;
-        check(tn_graph_create(graph.out()));
-        return graph;
+        return made(tn_graph_create(graph.out()), graph);
     }
-    void clear() const { check(tn_graph_clear(raw())); }
-    std::uint32_t buffer(const tn_BufferDesc& desc) const {
+    Result<void> clear() const { return checked(tn_graph_clear(raw())); }
+    Result<std::uint32_t> buffer(const tn_BufferDesc& desc) const {
         std::uint32_t number = 0;
-        check(tn_graph_buffer(raw(), &desc, &number));
-        return number;
+        return made(tn_graph_buffer(raw(), &desc, &number), number);
     }
-    std::uint32_t texture(const tn_TextureDesc& desc) const {
+    Result<std::uint32_t> texture(const tn_TextureDesc& desc) const {
         std::uint32_t number = 0;
-        check(tn_graph_texture(raw(), &desc, &number));
-        return number;
+        return made(tn_graph_texture(raw(), &desc, &number), number);
     }
     /** The uses of desc are replaced by these. */
-    std::uint32_t pass(tn_PassDesc desc, std::initializer_list<tn_PassUse> uses) const {
+    Result<std::uint32_t> pass(tn_PassDesc desc, std::initializer_list<tn_PassUse> uses) const {
         desc.uses = uses.begin();
         desc.use_count = uses.size();
         std::uint32_t number = 0;
-        check(tn_graph_pass(raw(), &desc, &number));
-        return number;
+        return made(tn_graph_pass(raw(), &desc, &number), number);
     }
 };
 
@@ -418,50 +535,37 @@ public:
     std::uint64_t number() const noexcept { return tn_frame_number(raw()); }
     /** Runs record(const Pass&) for each pass, and passes its exceptions on. */
     template <class Record>
-    tn_SyncPoint execute(const Graph& graph, Record&& record) const {
-        struct Call {
-            Record& record;
-            std::exception_ptr thrown;
-        } call{record, nullptr};
+    Result<tn_SyncPoint> execute(const Graph& graph, Record&& record) const {
+        Callback<Record> call(record);
         const tn_PassFn pass_on = [](void* user, const tn_Pass* pass) noexcept -> tn_Status {
-            Call& inside = *static_cast<Call*>(user);
-            try {
-                inside.record(Pass(*pass));
-                return TN_OK;
-            } catch (...) {
-                inside.thrown = std::current_exception();
-                return TN_ERROR_CALLBACK;
-            }
+            return static_cast<Callback<Record>*>(user)->run(Pass(*pass));
         };
         tn_SyncPoint done{};
         const tn_Status status = tn_frame_execute(raw(), graph.raw(), pass_on, &call, &done);
-        if (call.thrown) std::rethrow_exception(call.thrown);
-        check(status);
-        return done;
+        call.rethrow();
+        return made(status, done);
     }
-    void end() && { check(tn_frame_end(detach())); }
+    Result<void> end() && { return checked(tn_frame_end(detach())); }
 };
 
 /** A recording of a manager's allocations; its destructor completes the file without an exception. */
 class Recorder : public Handle<tn_Recorder> {
 public:
     using Handle::Handle;
-    void finish() && { check(tn_recorder_finish(detach())); }
+    Result<void> finish() && { return checked(tn_recorder_finish(detach())); }
 };
 
 class Device : public Handle<tn_Device> {
 public:
     using Handle::Handle;
     /** A GPU in software, for tests. */
-    static Device simulated(const tn_SimDesc* desc = nullptr) {
+    static Result<Device> simulated(const tn_SimDesc* desc = nullptr) {
         Device device;
-        check(tn_device_create_sim(desc, device.out()));
-        return device;
+        return made(tn_device_create_sim(desc, device.out()), device);
     }
-    tn_DeviceProperties properties() const {
+    Result<tn_DeviceProperties> properties() const {
         Desc<tn_DeviceProperties> properties;
-        check(tn_device_properties(raw(), &properties));
-        return properties;
+        return made(tn_device_properties(raw(), &properties), properties);
     }
 };
 
@@ -469,311 +573,275 @@ public:
 class Gpu : public Handle<tn_Gpu> {
 public:
     using Handle::Handle;
-    static Gpu create(const Device& device, std::initializer_list<tn_Setting> settings = {}) {
+    static Result<Gpu> create(const Device& device, std::initializer_list<tn_Setting> settings = {}) {
         Desc<tn_GpuDesc> desc;
         desc.settings = settings.begin();
         desc.setting_count = settings.size();
         Gpu gpu;
-        check(tn_gpu_create(device.raw(), &desc, gpu.out()));
-        return gpu;
+        return made(tn_gpu_create(device.raw(), &desc, gpu.out()), gpu);
     }
-    Buffer create_buffer(const tn_BufferDesc& desc) const {
+    Result<Buffer> create_buffer(const tn_BufferDesc& desc) const {
         Buffer buffer;
-        check(tn_buffer_create(raw(), &desc, buffer.out()));
-        return buffer;
+        return made(tn_buffer_create(raw(), &desc, buffer.out()), buffer);
     }
-    Texture create_texture(const tn_TextureDesc& desc) const {
+    Result<Texture> create_texture(const tn_TextureDesc& desc) const {
         Texture texture;
-        check(tn_texture_create(raw(), &desc, texture.out()));
-        return texture;
+        return made(tn_texture_create(raw(), &desc, texture.out()), texture);
     }
-    View create_view(const Buffer& buffer, const tn_BufferViewDesc& desc) const {
+    Result<View> create_view(const Buffer& buffer, const tn_BufferViewDesc& desc) const {
         View view;
-        check(tn_buffer_view_create(raw(), buffer.raw(), &desc, view.out()));
-        return view;
+        return made(tn_buffer_view_create(raw(), buffer.raw(), &desc, view.out()), view);
     }
-    View create_view(const Texture& texture, const tn_TextureViewDesc& desc = Desc<tn_TextureViewDesc>()) const {
+    Result<View> create_view(const Texture& texture, const tn_TextureViewDesc& desc = Desc<tn_TextureViewDesc>()) const {
         View view;
-        check(tn_texture_view_create(raw(), texture.raw(), &desc, view.out()));
-        return view;
+        return made(tn_texture_view_create(raw(), texture.raw(), &desc, view.out()), view);
     }
-    Sampler create_sampler(const tn_SamplerDesc& desc = Desc<tn_SamplerDesc>()) const {
+    Result<Sampler> create_sampler(const tn_SamplerDesc& desc = Desc<tn_SamplerDesc>()) const {
         Sampler sampler;
-        check(tn_sampler_create(raw(), &desc, sampler.out()));
-        return sampler;
+        return made(tn_sampler_create(raw(), &desc, sampler.out()), sampler);
     }
-    DescriptorTable create_descriptor_table(Array<tn_Bind> binds, tn_Str name) const {
+    Result<DescriptorTable> create_descriptor_table(Array<tn_Bind> binds, tn_Str name) const {
         Desc<tn_DescriptorTableDesc> desc;
         desc.binds = binds.data();
         desc.bind_count = binds.size();
         desc.name = name;
         DescriptorTable table;
-        check(tn_descriptor_table_create(raw(), &desc, table.out()));
-        return table;
+        return made(tn_descriptor_table_create(raw(), &desc, table.out()), table);
     }
-    SetLayout create_set_layout(Array<tn_SetBinding> bindings, tn_Str name) const {
+    Result<SetLayout> create_set_layout(Array<tn_SetBinding> bindings, tn_Str name) const {
         Desc<tn_SetLayoutDesc> desc;
         desc.bindings = bindings.data();
         desc.binding_count = bindings.size();
         desc.name = name;
         SetLayout layout;
-        check(tn_set_layout_create(raw(), &desc, layout.out()));
-        return layout;
+        return made(tn_set_layout_create(raw(), &desc, layout.out()), layout);
     }
-    DescriptorSet create_descriptor_set(const SetLayout& layout, Array<tn_Bind> binds, tn_Str name) const {
+    Result<DescriptorSet> create_descriptor_set(const SetLayout& layout, Array<tn_Bind> binds, tn_Str name) const {
         Desc<tn_DescriptorSetDesc> desc;
         desc.layout = layout.raw();
         desc.binds = binds.data();
         desc.bind_count = binds.size();
         desc.name = name;
         DescriptorSet set;
-        check(tn_descriptor_set_create(raw(), &desc, set.out()));
-        return set;
+        return made(tn_descriptor_set_create(raw(), &desc, set.out()), set);
     }
     /** The owner of an index of the descriptor heap, as text. */
-    std::string descriptor_owner(tn_DescriptorKind kind, std::uint32_t index) const {
+    Result<std::string> descriptor_owner(tn_DescriptorKind kind, std::uint32_t index) const {
         Text text;
-        check(tn_gpu_descriptor_owner(raw(), kind, index, text.out()));
-        return std::string(text.get());
+        return text.made_by(tn_gpu_descriptor_owner(raw(), kind, index, text.out()));
     }
     bool supports_format(tn_Format format, tn_Usage usage) const noexcept {
         return tn_gpu_supports_format(raw(), format, usage) != 0;
     }
-    tn_GraphPlan plan(const Graph& graph) const {
+    Result<tn_GraphPlan> plan(const Graph& graph) const {
         Desc<tn_GraphPlan> plan;
-        check(tn_gpu_plan_graph(raw(), graph.raw(), &plan));
-        return plan;
+        return made(tn_gpu_plan_graph(raw(), graph.raw(), &plan), plan);
     }
-    Frame begin_frame() const {
+    Result<Frame> begin_frame() const {
         Frame frame;
-        check(tn_frame_begin(raw(), frame.out()));
-        return frame;
+        return made(tn_frame_begin(raw(), frame.out()), frame);
     }
-    Recording record(tn_Queue queue, tn_Str name) const {
+    Result<Recording> record(tn_Queue queue, tn_Str name) const {
         Recording recording;
-        check(tn_recording_begin(raw(), queue, name, recording.out()));
-        return recording;
+        return made(tn_recording_begin(raw(), queue, name, recording.out()), recording);
     }
-    Upload upload(const Buffer& buffer, std::uint64_t offset, const void* data, std::size_t size) const {
+    Result<Upload> upload(const Buffer& buffer, std::uint64_t offset, const void* data, std::size_t size) const {
         const tn_Part where = part(buffer, offset, size);
         return upload(where, {data, size, 0, 0, 0});
     }
-    Upload upload(const tn_Part& where, const tn_Texels& texels) const {
+    Result<Upload> upload(const tn_Part& where, const tn_Texels& texels) const {
         Upload upload;
-        check(tn_upload(raw(), &where, &texels, upload.out()));
-        return upload;
+        return made(tn_upload(raw(), &where, &texels, upload.out()), upload);
     }
-    tn_SyncPoint flush_uploads() const {
+    Result<tn_SyncPoint> flush_uploads() const {
         tn_SyncPoint done{};
-        check(tn_gpu_flush_uploads(raw(), &done));
-        return done;
+        return made(tn_gpu_flush_uploads(raw(), &done), done);
     }
-    bool wait(const Upload& upload, Timeout timeout = std::nullopt) const {
-        return check(tn_upload_wait(raw(), upload.raw(), nanoseconds(timeout))) == TN_OK;
+    Result<bool> wait(const Upload& upload, Timeout timeout = std::nullopt) const {
+        const tn_Status status = tn_upload_wait(raw(), upload.raw(), nanoseconds(timeout));
+        bool is_complete = status == TN_OK;
+        return made(status, is_complete);
     }
-    bool wait(const tn_SyncPoint& point, Timeout timeout = std::nullopt) const {
-        return check(tn_gpu_wait(raw(), &point, nanoseconds(timeout))) == TN_OK;
+    Result<bool> wait(const tn_SyncPoint& point, Timeout timeout = std::nullopt) const {
+        const tn_Status status = tn_gpu_wait(raw(), &point, nanoseconds(timeout));
+        bool is_complete = status == TN_OK;
+        return made(status, is_complete);
     }
-    Readback read_back(const tn_Part& part) const {
+    Result<Readback> read_back(const tn_Part& part) const {
         Readback readback;
-        check(tn_read_back(raw(), &part, readback.out()));
-        return readback;
+        return made(tn_read_back(raw(), &part, readback.out()), readback);
     }
-    tn_SyncPoint submitted() const {
+    Result<tn_SyncPoint> submitted() const {
         tn_SyncPoint point{};
-        check(tn_gpu_submitted(raw(), &point));
-        return point;
+        return made(tn_gpu_submitted(raw(), &point), point);
     }
-    tn_SyncPoint completed() const {
+    Result<tn_SyncPoint> completed() const {
         tn_SyncPoint point{};
-        check(tn_gpu_completed(raw(), &point));
-        return point;
+        return made(tn_gpu_completed(raw(), &point), point);
     }
     /** Runs submit(tn_Native queue), and passes its exceptions on. */
     template <class Submit>
-    tn_SyncPoint submit_external(tn_Queue queue, const tn_SyncPoint& wait, Submit&& submit) const {
-        struct Call {
-            Submit& submit;
-            std::exception_ptr thrown;
-        } call{submit, nullptr};
+    Result<tn_SyncPoint> submit_external(tn_Queue queue, const tn_SyncPoint& wait, Submit&& submit) const {
+        Callback<Submit> call(submit);
         const tn_SubmitFn pass_on = [](void* user, tn_Native native) noexcept -> tn_Status {
-            Call& inside = *static_cast<Call*>(user);
-            try {
-                inside.submit(native);
-                return TN_OK;
-            } catch (...) {
-                inside.thrown = std::current_exception();
-                return TN_ERROR_CALLBACK;
-            }
+            return static_cast<Callback<Submit>*>(user)->run(native);
         };
         tn_SyncPoint done{};
         const tn_Status status = tn_gpu_submit_external(raw(), queue, &wait, pass_on, &call, &done);
-        if (call.thrown) std::rethrow_exception(call.thrown);
-        check(status);
-        return done;
+        call.rethrow();
+        return made(status, done);
     }
-    void declare_state(Array<tn_Use> states, const tn_SyncPoint& at) const {
-        check(tn_gpu_declare_state(raw(), states.data(), states.size(), &at));
+    Result<void> declare_state(Array<tn_Use> states, const tn_SyncPoint& at) const {
+        return checked(tn_gpu_declare_state(raw(), states.data(), states.size(), &at));
     }
-    void reclaim() const { check(tn_gpu_reclaim(raw())); }
-    void trim() const { check(tn_gpu_trim(raw())); }
+    Result<void> reclaim() const { return checked(tn_gpu_reclaim(raw())); }
+    Result<void> trim() const { return checked(tn_gpu_trim(raw())); }
     /** Bytes; UINT64_MAX: no limit. */
-    void set_memory_cap(std::uint32_t heap, std::uint64_t bytes) const { check(tn_gpu_set_memory_cap(raw(), heap, bytes)); }
-    tn_HeapMemory heap_memory(std::uint32_t heap) const {
+    Result<void> set_memory_cap(std::uint32_t heap, std::uint64_t bytes) const {
+        return checked(tn_gpu_set_memory_cap(raw(), heap, bytes));
+    }
+    Result<tn_HeapMemory> heap_memory(std::uint32_t heap) const {
         Desc<tn_HeapMemory> memory;
-        check(tn_gpu_heap_memory(raw(), heap, &memory));
-        return memory;
+        return made(tn_gpu_heap_memory(raw(), heap, &memory), memory);
     }
     /** The function must outlive the manager, and must not throw. */
-    void on_pressure(tn_PressureFn listener, void* user) const { check(tn_gpu_on_pressure(raw(), listener, user)); }
-    std::string report(tn_Report report) const {
+    Result<void> on_pressure(tn_PressureFn listener, void* user) const {
+        return checked(tn_gpu_on_pressure(raw(), listener, user));
+    }
+    Result<std::string> report(tn_Report report) const {
         Text text;
-        check(tn_gpu_report(raw(), report, text.out()));
-        return std::string(text.get());
+        return text.made_by(tn_gpu_report(raw(), report, text.out()));
     }
     /** Calls a function by the rule for all handles, once. An exception in it ends the program. */
-    Deferred defer(tn_Str name, std::function<void()> destroy) const {
+    Result<Deferred> defer(tn_Str name, std::function<void()> destroy) const {
         auto kept = std::make_unique<std::function<void()>>(std::move(destroy));
         Deferred deferred;
-        check(tn_gpu_defer(raw(), name, run_destroy, nullptr, kept.get(), deferred.out()));
-        static_cast<void>(kept.release());
-        return deferred;
+        const tn_Status status = tn_gpu_defer(raw(), name, run_destroy, nullptr, kept.get(), deferred.out());
+        if (status >= 0) static_cast<void>(kept.release());
+        return made(status, deferred);
     }
     /** Calls a function once after a sync point. An exception in it ends the program. */
-    void release_after(const tn_SyncPoint& point, std::function<void()> destroy) const {
+    Result<void> release_after(const tn_SyncPoint& point, std::function<void()> destroy) const {
         auto kept = std::make_unique<std::function<void()>>(std::move(destroy));
-        check(tn_gpu_release_after(raw(), &point, run_destroy, nullptr, kept.get()));
-        static_cast<void>(kept.release());
+        const tn_Status status = tn_gpu_release_after(raw(), &point, run_destroy, nullptr, kept.get());
+        if (status >= 0) static_cast<void>(kept.release());
+        return checked(status);
     }
     /** Resources that commands only read from now on, in these states. */
-    void make_read_only(const Buffer& buffer, tn_State states) const { check(tn_gpu_make_read_only(raw(), buffer.raw(), states)); }
-    void make_read_only(const Texture& texture, tn_State states) const { check(tn_gpu_make_read_only(raw(), texture.raw(), states)); }
-    tn_CompactionReport compact(const tn_CompactionBudget& budget) const {
+    Result<void> make_read_only(const Buffer& buffer, tn_State states) const {
+        return checked(tn_gpu_make_read_only(raw(), buffer.raw(), states));
+    }
+    Result<void> make_read_only(const Texture& texture, tn_State states) const {
+        return checked(tn_gpu_make_read_only(raw(), texture.raw(), states));
+    }
+    Result<tn_CompactionReport> compact(const tn_CompactionBudget& budget) const {
         Desc<tn_CompactionReport> report;
-        check(tn_gpu_compact(raw(), &budget, &report));
-        return report;
+        return made(tn_gpu_compact(raw(), &budget, &report), report);
     }
     /** The numbers of resources that have moved, by tn_movable_id, and how often. */
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> take_moved() const {
+    Result<std::vector<std::pair<std::uint64_t, std::uint64_t>>> take_moved() const {
         std::vector<std::pair<std::uint64_t, std::uint64_t>> moved;
         const tn_MovedFn keep = [](void* user, std::uint64_t id, std::uint64_t moves) noexcept {
             static_cast<std::vector<std::pair<std::uint64_t, std::uint64_t>>*>(user)->emplace_back(id, moves);
         };
-        check(tn_gpu_take_moved(raw(), keep, &moved));
-        return moved;
+        return made(tn_gpu_take_moved(raw(), keep, &moved), moved);
     }
     /** Records all allocations to a file. flags: TN_RECORD_NAMES. */
-    Recorder record_allocations(std::string_view path, std::uint32_t flags = 0) const {
+    Result<Recorder> record_allocations(std::string_view path, std::uint32_t flags = 0) const {
         Recorder recorder;
-        check(tn_gpu_record(raw(), str(path), flags, recorder.out()));
-        return recorder;
+        return made(tn_gpu_record(raw(), str(path), flags, recorder.out()), recorder);
     }
     /** The live objects and open recordings; empty: none. */
-    std::string shutdown() const {
+    Result<std::string> shutdown() const {
         Text text;
-        check(tn_gpu_shutdown(raw(), nullptr, text.out()));
-        return std::string(text.get());
+        return text.made_by(tn_gpu_shutdown(raw(), nullptr, text.out()));
     }
 };
 
 /** An offset for each item. desc: null for the defaults. */
-inline std::vector<std::uint64_t> plan(const std::vector<tn_PlanItem>& items, const tn_PlanDesc* desc = nullptr,
-                                       tn_PlanResult* out = nullptr) {
+inline Result<std::vector<std::uint64_t>> plan(const std::vector<tn_PlanItem>& items, const tn_PlanDesc* desc = nullptr,
+                                               tn_PlanResult* out = nullptr) {
     std::vector<std::uint64_t> offsets(items.size());
-    check(tn_plan(items.data(), items.size(), desc, offsets.data(), out));
-    return offsets;
+    return made(tn_plan(items.data(), items.size(), desc, offsets.data(), out), offsets);
 }
-/** The peak of a valid plan; throws for another. */
-inline std::uint64_t check_plan(const std::vector<tn_PlanItem>& items, const std::vector<std::uint64_t>& offsets) {
-    if (offsets.size() != items.size()) throw Error(TN_ERROR_ARGUMENT, "there must be one offset for each item");
+/** The peak of a valid plan, with an offset for each item. Other plans are an error. */
+inline Result<std::uint64_t> check_plan(const std::vector<tn_PlanItem>& items, std::vector<std::uint64_t> offsets) {
+    // A plan that is too short has no place for the rest.
+    offsets.resize(items.size(), UINT64_MAX);
     std::uint64_t peak = 0;
-    check(tn_plan_check(items.data(), items.size(), offsets.data(), &peak));
-    return peak;
+    return made(tn_plan_check(items.data(), items.size(), offsets.data(), &peak), peak);
 }
 
 /** Divides a range of offsets, on one thread at a time. */
 class Suballocator : public Handle<tn_Suballocator> {
 public:
     using Handle::Handle;
-    static Suballocator create(tn_SuballocatorKind kind, std::uint64_t capacity, std::uint64_t granule = 0) {
+    static Result<Suballocator> create(tn_SuballocatorKind kind, std::uint64_t capacity, std::uint64_t granule = 0) {
         Desc<tn_SuballocatorDesc> desc;
         desc.kind = kind;
         desc.capacity = capacity;
         desc.granule = granule;
         Suballocator suballocator;
-        check(tn_suballocator_create(&desc, suballocator.out()));
-        return suballocator;
+        return made(tn_suballocator_create(&desc, suballocator.out()), suballocator);
     }
     /** No value where no free range fits now. */
-    std::optional<tn_Range> allocate(std::uint64_t size, std::uint64_t alignment) const {
+    Result<std::optional<tn_Range>> allocate(std::uint64_t size, std::uint64_t alignment) const {
         tn_Range range{};
         const tn_Status status = tn_suballocator_allocate(raw(), size, alignment, &range);
-        if (status == TN_ERROR_OUT_OF_MEMORY) return std::nullopt;
-        check(status);
-        return range;
+        std::optional<tn_Range> found;
+        if (status == TN_OK) found = range;
+        return made(status == TN_ERROR_OUT_OF_MEMORY ? TN_NOT_READY : status, found);
     }
-    void free(const tn_Range& range) const { check(tn_suballocator_free(raw(), &range)); }
-    void clear() const { check(tn_suballocator_clear(raw())); }
-    tn_SuballocatorTotals totals() const {
+    Result<void> free(const tn_Range& range) const { return checked(tn_suballocator_free(raw(), &range)); }
+    Result<void> clear() const { return checked(tn_suballocator_clear(raw())); }
+    Result<tn_SuballocatorTotals> totals() const {
         Desc<tn_SuballocatorTotals> totals;
-        check(tn_suballocator_totals(raw(), &totals));
-        return totals;
+        return made(tn_suballocator_totals(raw(), &totals), totals);
     }
     /** Of a ring. */
-    void close(std::uint64_t mark) const { check(tn_suballocator_close(raw(), mark)); }
-    void release_up_to(std::uint64_t mark) const { check(tn_suballocator_release_up_to(raw(), mark)); }
+    Result<void> close(std::uint64_t mark) const { return checked(tn_suballocator_close(raw(), mark)); }
+    Result<void> release_up_to(std::uint64_t mark) const { return checked(tn_suballocator_release_up_to(raw(), mark)); }
 };
 
 /** Destroys objects of the program once its own submissions do not use them any more. */
 class ReleaseQueue : public Handle<tn_ReleaseQueue> {
 public:
     using Handle::Handle;
-    static ReleaseQueue create(std::uint32_t queues) {
+    static Result<ReleaseQueue> create(std::uint32_t queues) {
         ReleaseQueue queue;
-        check(tn_release_queue_create(queues, queue.out()));
-        return queue;
+        return made(tn_release_queue_create(queues, queue.out()), queue);
     }
-    std::uint64_t open(tn_Str name) const {
+    Result<std::uint64_t> open(tn_Str name) const {
         std::uint64_t recording = 0;
-        check(tn_release_queue_open(raw(), name, &recording));
-        return recording;
+        return made(tn_release_queue_open(raw(), name, &recording), recording);
     }
-    void close(std::uint64_t recording) const { check(tn_release_queue_close(raw(), recording)); }
+    Result<void> close(std::uint64_t recording) const { return checked(tn_release_queue_close(raw(), recording)); }
     /** Runs submit(std::uint64_t serial), and passes its exceptions on. */
     template <class Submit>
-    tn_SyncPoint submit(std::uint32_t queue, Submit&& submit) const {
-        struct Call {
-            Submit& submit;
-            std::exception_ptr thrown;
-        } call{submit, nullptr};
+    Result<tn_SyncPoint> submit(std::uint32_t queue, Submit&& submit) const {
+        Callback<Submit> call(submit);
         const tn_SerialFn pass_on = [](void* user, std::uint64_t serial) noexcept -> tn_Status {
-            Call& inside = *static_cast<Call*>(user);
-            try {
-                inside.submit(serial);
-                return TN_OK;
-            } catch (...) {
-                inside.thrown = std::current_exception();
-                return TN_ERROR_CALLBACK;
-            }
+            return static_cast<Callback<Submit>*>(user)->run(serial);
         };
         tn_SyncPoint done{};
         const tn_Status status = tn_release_queue_submit(raw(), queue, pass_on, &call, &done);
-        if (call.thrown) std::rethrow_exception(call.thrown);
-        check(status);
-        return done;
+        call.rethrow();
+        return made(status, done);
     }
-    void complete(std::uint32_t queue, std::uint64_t serial) const { check(tn_release_queue_complete(raw(), queue, serial)); }
+    Result<void> complete(std::uint32_t queue, std::uint64_t serial) const {
+        return checked(tn_release_queue_complete(raw(), queue, serial));
+    }
     /** Calls a function once; after a sync point, if there is one. An exception in it ends the program. */
-    void push(std::function<void()> destroy, std::uint64_t bytes = 0, const tn_SyncPoint* point = nullptr) const {
+    Result<void> push(std::function<void()> destroy, std::uint64_t bytes = 0, const tn_SyncPoint* point = nullptr) const {
         auto kept = std::make_unique<std::function<void()>>(std::move(destroy));
-        check(tn_release_queue_push(raw(), point, run_destroy, nullptr, kept.get(), bytes));
-        static_cast<void>(kept.release());
+        const tn_Status status = tn_release_queue_push(raw(), point, run_destroy, nullptr, kept.get(), bytes);
+        if (status >= 0) static_cast<void>(kept.release());
+        return checked(status);
     }
-    void reclaim() const { check(tn_release_queue_reclaim(raw())); }
-    tn_ReleaseTotals totals() const {
+    Result<void> reclaim() const { return checked(tn_release_queue_reclaim(raw())); }
+    Result<tn_ReleaseTotals> totals() const {
         Desc<tn_ReleaseTotals> totals;
-        check(tn_release_queue_totals(raw(), &totals));
-        return totals;
+        return made(tn_release_queue_totals(raw(), &totals), totals);
     }
 };
 
@@ -789,42 +857,48 @@ class Swapchain : public Handle<tn_Swapchain> {
 public:
     using Handle::Handle;
     /** Without a window, for tests. */
-    static Swapchain simulated(const Gpu& gpu, const tn_SwapchainDesc& desc) {
+    static Result<Swapchain> simulated(const Gpu& gpu, const tn_SwapchainDesc& desc) {
         Swapchain swapchain;
-        check(tn_swapchain_create_sim(gpu.raw(), &desc, swapchain.out()));
-        return swapchain;
+        return made(tn_swapchain_create_sim(gpu.raw(), &desc, swapchain.out()), swapchain);
     }
     /** No value while the window is minimised or changes. */
-    std::optional<SwapchainImage> acquire() const {
+    Result<std::optional<SwapchainImage>> acquire() const {
         tn_SwapchainImage image{};
-        if (check(tn_swapchain_acquire(raw(), &image)) != TN_OK) return std::nullopt;
-        return SwapchainImage{Lent<Texture, tn_Texture>(image.texture), Lent<View, tn_View>(image.view), image.index};
+        const tn_Status status = tn_swapchain_acquire(raw(), &image);
+        std::optional<SwapchainImage> found;
+        if (status == TN_OK) {
+            const Lent<Texture, tn_Texture> texture(image.texture);
+            found.emplace(SwapchainImage{texture, Lent<View, tn_View>(image.view), image.index});
+        }
+        return made(status, found);
     }
     /** The first recording that uses the image. */
-    void begin(const Recording& recording) const { check(tn_swapchain_begin(raw(), recording.raw())); }
+    Result<void> begin(const Recording& recording) const { return checked(tn_swapchain_begin(raw(), recording.raw())); }
     /** The last recording that uses the image. */
-    void finish(const Recording& recording) const { check(tn_swapchain_finish(raw(), recording.raw())); }
-    void present() const { check(tn_swapchain_present(raw())); }
-    void resize(std::uint32_t width, std::uint32_t height) const { check(tn_swapchain_resize(raw(), width, height)); }
-    tn_SwapchainProperties properties() const {
+    Result<void> finish(const Recording& recording) const {
+        return checked(tn_swapchain_finish(raw(), recording.raw()));
+    }
+    Result<void> present() const { return checked(tn_swapchain_present(raw())); }
+    Result<void> resize(std::uint32_t width, std::uint32_t height) const {
+        return checked(tn_swapchain_resize(raw(), width, height));
+    }
+    Result<tn_SwapchainProperties> properties() const {
         Desc<tn_SwapchainProperties> properties;
-        check(tn_swapchain_properties(raw(), &properties));
-        return properties;
+        return made(tn_swapchain_properties(raw(), &properties), properties);
     }
     /** Valid until the next call. */
-    tn_SwapchainOffers offers() const {
+    Result<tn_SwapchainOffers> offers() const {
         Desc<tn_SwapchainOffers> offers;
-        check(tn_swapchain_offers(raw(), &offers));
-        return offers;
+        return made(tn_swapchain_offers(raw(), &offers), offers);
     }
-    void set_formats(std::initializer_list<tn_SurfaceFormat> formats) const {
-        check(tn_swapchain_set_formats(raw(), formats.begin(), formats.size()));
+    Result<void> set_formats(std::initializer_list<tn_SurfaceFormat> formats) const {
+        return checked(tn_swapchain_set_formats(raw(), formats.begin(), formats.size()));
     }
-    void set_modes(std::initializer_list<tn_PresentMode> modes) const {
-        check(tn_swapchain_set_modes(raw(), modes.begin(), modes.size()));
+    Result<void> set_modes(std::initializer_list<tn_PresentMode> modes) const {
+        return checked(tn_swapchain_set_modes(raw(), modes.begin(), modes.size()));
     }
-    void set_hdr_metadata(const tn_HdrMetadata& metadata) const {
-        check(tn_swapchain_set_hdr_metadata(raw(), &metadata));
+    Result<void> set_hdr_metadata(const tn_HdrMetadata& metadata) const {
+        return checked(tn_swapchain_set_hdr_metadata(raw(), &metadata));
     }
 };
 
@@ -832,45 +906,45 @@ public:
 class HeapPools : public Handle<tn_HeapPools> {
 public:
     using Handle::Handle;
-    static HeapPools create(const tn_HeapPoolsDesc& desc) {
+    static Result<HeapPools> create(const tn_HeapPoolsDesc& desc) {
         HeapPools pools;
-        check(tn_heap_pools_create(&desc, pools.out()));
-        return pools;
+        return made(tn_heap_pools_create(&desc, pools.out()), pools);
     }
-    tn_MemoryRange allocate(const tn_MemoryRequest& request) const {
+    Result<tn_MemoryRange> allocate(const tn_MemoryRequest& request) const {
         tn_MemoryRange range{};
-        check(tn_heap_pools_allocate(raw(), &request, &range));
-        return range;
+        return made(tn_heap_pools_allocate(raw(), &request, &range), range);
     }
-    void free(const tn_MemoryRange& range) const { check(tn_heap_pools_free(raw(), &range)); }
-    tn_MemoryTotals totals() const {
+    Result<void> free(const tn_MemoryRange& range) const { return checked(tn_heap_pools_free(raw(), &range)); }
+    Result<tn_MemoryTotals> totals() const {
         Desc<tn_MemoryTotals> totals;
-        check(tn_heap_pools_totals(raw(), &totals));
-        return totals;
+        return made(tn_heap_pools_totals(raw(), &totals), totals);
     }
-    void trim() const { check(tn_heap_pools_trim(raw())); }
+    Result<void> trim() const { return checked(tn_heap_pools_trim(raw())); }
     /** Bytes; UINT64_MAX: no limit. */
-    void set_cap(std::uint32_t heap, std::uint64_t bytes) const { check(tn_heap_pools_set_cap(raw(), heap, bytes)); }
+    Result<void> set_cap(std::uint32_t heap, std::uint64_t bytes) const {
+        return checked(tn_heap_pools_set_cap(raw(), heap, bytes));
+    }
     /** Up to budget.moves moves, with the function of is_movable; is_done: nothing is left to do. */
-    std::vector<tn_MemoryMove> compact(const tn_CompactionBudget& budget, tn_IsMovableFn is_movable, void* user,
-                                       bool& is_done) const {
+    Result<std::vector<tn_MemoryMove>> compact(const tn_CompactionBudget& budget, tn_IsMovableFn is_movable, void* user,
+                                               bool& is_done) const {
         std::vector<tn_MemoryMove> moves(budget.moves);
         std::size_t count = 0;
         const tn_Status status = tn_heap_pools_compact(raw(), &budget, is_movable, user, moves.data(), moves.size(), &count);
-        is_done = check(status) == TN_OK;
+        is_done = status == TN_OK;
         moves.resize(count);
-        return moves;
+        return made(status, moves);
     }
-    void stop_compaction() const { check(tn_heap_pools_stop_compaction(raw())); }
+    Result<void> stop_compaction() const { return checked(tn_heap_pools_stop_compaction(raw())); }
 };
 
 /** The numbers of this thread's last error, if it was TN_ERROR_OUT_OF_MEMORY. */
 inline std::optional<tn_OutOfMemory> last_out_of_memory() {
     Desc<tn_OutOfMemory> numbers;
-    if (check(tn_last_out_of_memory(&numbers)) != TN_OK) return std::nullopt;
+    if (tn_last_out_of_memory(&numbers) != TN_OK) return std::nullopt;
     return numbers;
 }
 
+}  // namespace TN_ERRORS
 }  // namespace tn
 
 #endif

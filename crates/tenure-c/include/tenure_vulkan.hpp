@@ -11,31 +11,33 @@
 #include <type_traits>
 
 namespace tn {
+inline namespace TN_ERRORS {
 
 /** Wraps the Vulkan device of the program. */
-inline Device device_from_vk(const tn_VkDeviceDesc& desc) {
-    tn_Device* device = nullptr;
-    check(tn_device_from_vk(&desc, &device));
-    return Device(device);
+inline Result<Device> device_from_vk(const tn_VkDeviceDesc& desc) {
+    tn_Device* raw = nullptr;
+    const tn_Status status = tn_device_from_vk(&desc, &raw);
+    Device device(raw);
+    return made(status, device);
 }
 
 /** The descriptor set that shaders index for a table. */
-inline tn_VkTable table_vk(const DescriptorTable& table) {
+inline Result<tn_VkTable> table_vk(const DescriptorTable& table) {
     Desc<tn_VkTable> found;
-    check(tn_descriptor_table_vk(table.raw(), &found));
-    return found;
+    return made(tn_descriptor_table_vk(table.raw(), &found), found);
 }
 
 /** Gives a shader in SPIR-V the bindings that this device has for tables. */
-inline void renumber(const DescriptorTable& table, std::uint32_t set, std::uint32_t* words, std::size_t count) {
-    check(tn_descriptor_table_renumber(table.raw(), set, words, count));
+inline Result<void> renumber(const DescriptorTable& table, std::uint32_t set, std::uint32_t* words, std::size_t count) {
+    return checked(tn_descriptor_table_renumber(table.raw(), set, words, count));
 }
 
 /** A swap chain over a VkSurfaceKHR of the program: native(surface). */
-inline Swapchain create_swapchain_vk(const Gpu& gpu, tn_Native surface, const tn_SwapchainDesc& desc) {
-    tn_Swapchain* swapchain = nullptr;
-    check(tn_swapchain_create_vk(gpu.raw(), surface, &desc, &swapchain));
-    return Swapchain(swapchain);
+inline Result<Swapchain> create_swapchain_vk(const Gpu& gpu, tn_Native surface, const tn_SwapchainDesc& desc) {
+    tn_Swapchain* raw = nullptr;
+    const tn_Status status = tn_swapchain_create_vk(gpu.raw(), surface, &desc, &raw);
+    Swapchain swapchain(raw);
+    return made(status, swapchain);
 }
 
 /** A Vulkan handle: vk<VkBuffer>(buffer.place().object). */
@@ -58,6 +60,7 @@ tn_Native native(T handle) noexcept {
     }
 }
 
+}  // namespace TN_ERRORS
 }  // namespace tn
 
 #endif

@@ -15,6 +15,8 @@ use crate::{archive, c_random, debian, devices, header};
 /// Warnings that the headers and the programs must not cause.
 const WARNINGS: [&str; 6] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wconversion", "-Wshadow"];
 const SANITIZERS: [&str; 3] = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"];
+const WITHOUT_EXCEPTIONS: [&str; 4] =
+    ["-fno-exceptions", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"];
 const THREADS: [&str; 2] = ["-fsanitize=thread", "-g"];
 /// The libraries of the system that Rust's standard library needs.
 const SYSTEM: [&str; 4] = ["-lpthread", "-ldl", "-lm", "-lgcc_s"];
@@ -31,32 +33,34 @@ struct Program {
     compiler: &'static str,
     standard: &'static str,
     is_static: bool,
-    sanitizers: &'static [&'static str],
+    options: &'static [&'static str],
 }
 
 const fn program(source: &'static str, compiler: &'static str, standard: &'static str) -> Program {
-    Program { source, compiler, standard, is_static: false, sanitizers: &[] }
+    Program { source, compiler, standard, is_static: false, options: &[] }
 }
 
-const PROGRAMS: [Program; 18] = [
+const PROGRAMS: [Program; 20] = [
     program("calls.c", "gcc", "-std=c11"),
-    Program { sanitizers: &SANITIZERS, ..program("calls.c", "clang", "-std=c11") },
-    Program { is_static: true, sanitizers: &SANITIZERS, ..program("calls.c", "gcc", "-std=c11") },
-    Program { sanitizers: &SANITIZERS, ..program("misuse.c", "clang", "-std=c11") },
-    Program { sanitizers: &THREADS, ..program("misuse.c", "clang", "-std=c11") },
-    Program { sanitizers: &SANITIZERS, ..program("graphs.c", "clang", "-std=c11") },
-    Program { sanitizers: &THREADS, ..program("graphs.c", "clang", "-std=c11") },
-    Program { sanitizers: &SANITIZERS, ..program("swapchains.c", "clang", "-std=c11") },
-    Program { sanitizers: &SANITIZERS, ..program("parts.c", "clang", "-std=c11") },
-    Program { sanitizers: &SANITIZERS, ..program("parts_misuse.c", "clang", "-std=c11") },
-    Program { sanitizers: &THREADS, ..program("parts_misuse.c", "clang", "-std=c11") },
-    Program { sanitizers: &SANITIZERS, ..program("objects.cpp", "clang++", "-std=c++17") },
+    Program { options: &SANITIZERS, ..program("calls.c", "clang", "-std=c11") },
+    Program { is_static: true, options: &SANITIZERS, ..program("calls.c", "gcc", "-std=c11") },
+    Program { options: &SANITIZERS, ..program("misuse.c", "clang", "-std=c11") },
+    Program { options: &THREADS, ..program("misuse.c", "clang", "-std=c11") },
+    Program { options: &SANITIZERS, ..program("graphs.c", "clang", "-std=c11") },
+    Program { options: &THREADS, ..program("graphs.c", "clang", "-std=c11") },
+    Program { options: &SANITIZERS, ..program("swapchains.c", "clang", "-std=c11") },
+    Program { options: &SANITIZERS, ..program("parts.c", "clang", "-std=c11") },
+    Program { options: &SANITIZERS, ..program("parts_misuse.c", "clang", "-std=c11") },
+    Program { options: &THREADS, ..program("parts_misuse.c", "clang", "-std=c11") },
+    Program { options: &SANITIZERS, ..program("objects.cpp", "clang++", "-std=c++17") },
     program("objects.cpp", "clang++", "-std=c++20"),
     program("objects.cpp", "g++", "-std=c++17"),
     Program { is_static: true, ..program("objects.cpp", "g++", "-std=c++20") },
+    Program { options: &["-fno-exceptions"], ..program("results.cpp", "g++", "-std=c++17") },
+    Program { options: &WITHOUT_EXCEPTIONS, ..program("results.cpp", "clang++", "-std=c++20") },
     program("descriptors.c", "gcc", "-std=c11"),
-    Program { sanitizers: &SANITIZERS, ..program("descriptors.c", "clang", "-std=c11") },
-    Program { sanitizers: &SANITIZERS, ..program("bindless.cpp", "clang++", "-std=c++17") },
+    Program { options: &SANITIZERS, ..program("descriptors.c", "clang", "-std=c11") },
+    Program { options: &SANITIZERS, ..program("bindless.cpp", "clang++", "-std=c++17") },
 ];
 /// Of them those that call every function of C, on each system.
 const CALLERS: [&str; 7] =
@@ -140,6 +144,7 @@ fn fragments(folder: &Path) -> Outcome {
             )?;
             let mut command = Command::new(compiler);
             command.args([standard, "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]);
+            command.args(code.contains("tn::Result").then_some("-fno-exceptions"));
             command.arg("-I").arg(root().join("crates/tenure-c/include"));
             command.arg("-I").arg(root().join("crates/tenure-c/tests/c")).arg(&source);
             run(&mut command)
@@ -170,7 +175,7 @@ fn write(path: &Path, text: &str) -> Outcome {
 impl Program {
     fn build(&self, package: &Path, output: &Path) -> Outcome {
         let mut command = Command::new(self.compiler);
-        command.args([self.standard, "-O1"]).args(WARNINGS).args(self.sanitizers);
+        command.args([self.standard, "-O1"]).args(WARNINGS).args(self.options);
         command.arg(root().join("crates/tenure-c/tests/c").join(self.source)).arg("-o").arg(output);
         link(&mut command, package, self.is_static);
         run(&mut command)

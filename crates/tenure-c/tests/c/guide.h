@@ -15,7 +15,9 @@ extern const tn::View color, normal;
 extern const tn::Graph graph;
 extern const tn::Frame frame;
 extern std::uint32_t scene;
+extern const tn_BufferDesc desc;
 void draw(tn_Native list, tn_Place vertices);
+void log_error(tn_Status status, tn_Str text);
 #else
 typedef struct VkBuffer_T* VkBuffer;
 typedef struct VkCommandBuffer_T* VkCommandBuffer;

@@ -205,6 +205,7 @@ impl Objects {
         let view = TextureViewDesc { head: Head::of::<TextureViewDesc>(), rest: [0; 8], name: NO_TEXT };
         // SAFETY: structures of the header, valid for each call.
         let texture = self.make(|gpu, out| unsafe { tn_texture_create(gpu, &raw const desc, out) });
+        // SAFETY: likewise.
         let view =
             self.make(|gpu, out| unsafe { tn_texture_view_create(gpu, texture, &raw const view, out) });
         // SAFETY: the view keeps it.
