@@ -72,6 +72,7 @@ impl<T: Object> Handle<T> {
     ///
     /// # Errors
     /// `TN_ERROR_HANDLE`; `TN_ERROR_BUSY` where another call has it.
+    #[inline]
     pub(crate) fn alone(&self) -> Result<Alone<'_, T>, Failure> {
         let bits = self.bits.addr() as u64;
         let slot = T::slots().live(bits).ok_or_else(|| not_a_handle::<T>(bits))?;
