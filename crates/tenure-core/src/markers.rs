@@ -94,6 +94,11 @@ impl Markers {
         self.limits.in_passes
     }
 
+    /// Whether the device has words for markers.
+    pub(crate) const fn exist(&self) -> bool {
+        self.limits.words > 0
+    }
+
     /// The marks of a new recording; `None` without markers, and while other recordings use all words. O(queues).
     #[inline]
     pub(crate) fn take(&self, clock: &Clock) -> Option<Box<Marks>> {

@@ -286,10 +286,10 @@ pub struct UnfinishedRecording {
 /// A recording that was submitted: its serial, its name and its markers.
 type Submitted = (u64, Name, Option<Box<Marks>>);
 
-/// Recordings of a queue that are remembered although they are complete.
+/// Recordings that are kept for each queue although they are complete.
 const REMEMBERED: usize = 64;
 
-/// Recordings of a queue that are remembered: more than most programs have on the GPU at once.
+/// Recordings that are kept at most, for each queue.
 const MOST_REMEMBERED: usize = 1024;
 
 /// The newest submitted recordings of each queue.
@@ -304,19 +304,31 @@ impl SubmittedRecordings {
         (name, marks): (&Name, Option<Box<Marks>>),
         (clock, markers): (&Clock, &Markers),
     ) {
-        let Some(newest) = self.0.get(at.queue.index()) else { return };
+        let completed = clock.completed();
+        self.forget(at.queue, &completed, markers);
+        // A recording without marks: queues that are idle now may have all of them.
+        if marks.is_none() && markers.exist() {
+            (0..MAX_QUEUES as u8).for_each(|queue| self.forget(QueueId(queue), &completed, markers));
+        }
+        if let Some(newest) = self.0.get(at.queue.index()) {
+            newest.lock().push_back((at.serial, name.clone(), marks));
+        }
+    }
+
+    /// Makes room for one more recording of a queue.
+    fn forget(&self, queue: QueueId, completed: &SyncPoint, markers: &Markers) {
+        let Some(newest) = self.0.get(queue.index()) else { return };
         let mut newest = newest.lock();
-        let is_complete = |serial| serial <= clock.completed().serial(at.queue);
+        let completed = completed.serial(queue);
         while newest.len() >= REMEMBERED
             && let Some((serial, ..)) = newest.front()
-            && (newest.len() >= MOST_REMEMBERED || is_complete(*serial))
+            && (newest.len() >= MOST_REMEMBERED || *serial <= completed)
             && let Some((serial, _, marks)) = newest.pop_front()
         {
             if let Some(marks) = marks {
-                markers.give_back(*marks, Some(QueueSerial { serial, ..at }));
+                markers.give_back(*marks, Some(QueueSerial { queue, serial }));
             }
         }
-        newest.push_back((at.serial, name.clone(), marks));
     }
 
     fn unfinished<D: Device>(&self, queue: u8, serials: &Range<u64>, device: &D) -> Vec<UnfinishedRecording> {

@@ -40,8 +40,8 @@ impl fmt::Display for FaultAccess {
 pub struct DeviceFault {
     /// The access.
     pub access: FaultAccess,
-    /// The GPU addresses that contain the address of the access, as exactly as the driver knows it; `0..0` without one. The
-    /// highest address is the end of a range: `u64::MAX..u64::MAX`.
+    /// The GPU addresses that contain the address of the access, as exactly as the driver knows it; `0..0` without one. For
+    /// an access at `u64::MAX` this is `u64::MAX..u64::MAX`, because a range cannot end after it.
     pub addresses: Range<u64>,
     /// The driver's words; empty if it has none.
     pub description: String,

@@ -69,8 +69,8 @@ impl Handle {
         self.slot() as usize
     }
 
-    /// The handle as plain values, for other languages: [`General::live_handle`](crate::General::live_handle) and its
-    /// siblings take them back.
+    /// The handle as plain values, for other languages: `live_handle` of [`General`](crate::General), [`Buddy`](crate::Buddy) and
+    /// [`Slots`](crate::Slots) takes them back.
     #[must_use]
     #[inline]
     pub const fn to_raw(self) -> [u64; 2] {

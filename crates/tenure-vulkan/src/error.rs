@@ -61,8 +61,10 @@ pub enum CreateError {
         /// The number of adapters.
         found: usize,
     },
-    /// The device lacks a function of an extension or version that is enabled.
-    #[error("the device does not have {function}: the version or the features given are not those enabled")]
+    /// A function of the version, or of an extension that is enabled, is missing.
+    #[error(
+        "{function} is missing: the function, the handles, the version and the features given do not belong together"
+    )]
     NoFunction {
         /// Its name in the core.
         function: &'static str,

@@ -136,7 +136,7 @@ impl<D: Device> ViewInner<D> {
 }
 
 impl<D: Device> View<D> {
-    /// Another handle of this view. For the C interface, which has no borrows of the views that transient resources keep.
+    /// Another handle of this view. For the C interface, which cannot borrow the views that transient resources keep.
     #[doc(hidden)]
     #[must_use]
     pub fn share(&self) -> Self {

@@ -179,7 +179,7 @@ impl<D: Device> VisibleHeaps<D> {
         self.count(kind) > 0
     }
 
-    /// The descriptors of such a heap, once it is created.
+    /// The number of descriptors of such a heap, also before its creation; 0 without one.
     pub(crate) fn count(&self, kind: DescriptorKind) -> u32 {
         self.parts.get(kind as usize).map_or(0, |parts| parts.total())
     }

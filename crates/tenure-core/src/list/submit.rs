@@ -90,8 +90,8 @@ fn other_queues(point: &SyncPoint, queue: QueueId) -> Serials {
     point.iter().filter(|wait| wait.queue != queue).collect()
 }
 
-/// The waits of a submission with one more list, which delays the others only for submissions that are known to be complete: the
-/// waits for those make their writes visible. `None` if it would delay them for more.
+/// The waits of a submission after one more list joins it; `None` if that list waits for a submission that is not known to be
+/// complete. Waits for complete ones stay, because they make writes visible.
 fn joined_waits<D: Device>(
     context: &Context<D>,
     queue: QueueId,

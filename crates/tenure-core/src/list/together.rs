@@ -14,7 +14,7 @@ use crate::time::SyncPoint;
 /// A list to submit.
 struct Listed<D: Device> {
     queue: QueueId,
-    /// The list, until its end.
+    /// The list; `None` once it is submitted or discarded.
     closed: Option<Closed<D>>,
     submitted: Option<QueueSerial>,
 }

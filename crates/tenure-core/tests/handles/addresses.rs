@@ -372,6 +372,25 @@ fn a_slow_queue_leaves_markers_to_the_others() {
     assert_eq!((last.name.as_str(), last.progress), ("last", Some(RecordingProgress::NotBegun)));
 }
 
+/// Complete recordings of a queue that is idle keep no words from other queues.
+#[test]
+fn an_idle_queue_leaves_markers_to_the_others() {
+    let device = Device::with_config(DeviceConfig::new(PROFILE).lag(Lag::Manual).markers(true));
+    let gpu = gpu(&device);
+    for _ in 0..1100 {
+        gpu.record(Queue::Compute, "load").unwrap().submit().unwrap();
+    }
+    device.run_until_idle();
+    gpu.reclaim().unwrap();
+    for name in ["first", "second"] {
+        gpu.record(Queue::Graphics, name).unwrap().submit().unwrap();
+    }
+    device.faults().remove("hung");
+    gpu.reclaim().unwrap_err();
+    let second = gpu.loss().unwrap().unfinished[0].recordings.pop().unwrap();
+    assert_eq!((second.name.as_str(), second.progress), ("second", Some(RecordingProgress::NotBegun)));
+}
+
 /// A scope beyond those that are marked is part of its recording.
 #[test]
 fn only_the_first_scopes_of_a_recording_are_marked() {

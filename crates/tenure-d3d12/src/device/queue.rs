@@ -184,7 +184,7 @@ impl QueueDevice for Device {
         }
         // Handing a texture to another queue often changes no layout.
         let to_execute = lists.iter().filter(|list| list.may_have_commands());
-        // 64 lists, each behind one with its barriers, without an allocation.
+        // Room for 64 lists, each behind one with its barriers.
         let raw: SmallVec<[Option<ID3D12CommandList>; 128]> =
             to_execute.map(|list| Some(<&ID3D12CommandList>::from(&list.raw).clone())).collect();
         self.inner.in_order(queue, sync, |queue| {

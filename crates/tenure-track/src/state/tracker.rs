@@ -25,7 +25,7 @@ use crate::device::{QueueId, QueueKind, State, StateModel, Subresource};
 ///   activated in memory of other resources.
 ///
 /// A request takes O(1) for a subresource or a whole resource whose subresources agree, O(count) for a whole resource whose
-/// subresources differ. While more than eight trackers are live, the others hash the resource's id. No allocation after its
+/// subresources differ. Eight trackers at a time find resources by their slot; further ones hash the resource's id. No allocation after its
 /// largest recording.
 ///
 /// One thread at a time; many trackers may use the same resources at once.

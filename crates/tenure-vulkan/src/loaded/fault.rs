@@ -19,7 +19,7 @@ const MAX_FAULTS: u32 = 64;
 /// The coarsest precision of an address, in bytes: no GPU has larger pages.
 const MAX_PRECISION: u64 = 1 << 30;
 
-/// The most bytes of the vendor's data that are kept.
+/// The most bytes of the vendor's data that are kept. A part of it is of no use, so that more is not kept.
 const MAX_DATA: u64 = 64 << 20;
 
 impl Loaded {
@@ -43,7 +43,9 @@ fn query(calls: FaultCalls, device: vk::Device, folder: Option<&Path>) -> Vec<De
     counts.vendor_info_count = counts.vendor_info_count.min(MAX_FAULTS);
     let mut addresses = vec![vk::DeviceFaultAddressInfoEXT::default(); counts.address_info_count as usize];
     let mut words = vec![vk::DeviceFaultVendorInfoEXT::default(); counts.vendor_info_count as usize];
-    let mut data = folder.map(|_| zeroed(counts.vendor_binary_size.min(MAX_DATA))).unwrap_or_default();
+    let offered = counts.vendor_binary_size;
+    let mut data = folder.map(|_| zeroed(offered)).unwrap_or_default();
+    let is_too_much = folder.is_some() && data.is_empty() && offered > 0;
     // Without the feature for the vendor's data, its size must be 0.
     counts.vendor_binary_size = data.len() as u64;
     let mut info = vk::DeviceFaultInfoEXT {
@@ -65,8 +67,11 @@ fn query(calls: FaultCalls, device: vk::Device, folder: Option<&Path>) -> Vec<De
     let at =
         addresses.iter().map(|at| DeviceFault::new(access(at.address_type), reported(at), &*description));
     let mut faults: Vec<_> = at.collect();
-    if faults.is_empty() && words.is_empty() && !description.is_empty() {
+    if faults.is_empty() && !description.is_empty() {
         faults.push(without_address(description));
+    }
+    if is_too_much {
+        faults.push(without_address(format!("{offered} B of the vendor's data: too much to keep")));
     }
     if let Some(folder) = folder.filter(|_| !data.is_empty()) {
         faults.push(without_address(kept(folder, &data)));
@@ -79,10 +84,11 @@ fn query(calls: FaultCalls, device: vk::Device, folder: Option<&Path>) -> Vec<De
     faults
 }
 
-/// Room for the vendor's data; none without memory.
+/// Room for the vendor's data; none for too much of it, and without memory.
 fn zeroed(size: u64) -> Vec<u8> {
     let mut data = Vec::new();
-    if let Ok(size) = usize::try_from(size)
+    if size <= MAX_DATA
+        && let Ok(size) = usize::try_from(size)
         && data.try_reserve_exact(size).is_ok()
     {
         data.resize(size, 0);
@@ -112,7 +118,14 @@ fn write_new(folder: &Path, data: &[u8]) -> io::Result<PathBuf> {
     loop {
         let path = folder.join(format!("gpu-fault-{process}-{number}.bin"));
         match File::create_new(&path) {
-            Ok(mut file) => return file.write_all(data).map(|()| path),
+            Ok(mut file) => {
+                let written = file.write_all(data);
+                if written.is_err() {
+                    // A part of the data would mislead the vendor's tool.
+                    let _left = fs::remove_file(&path);
+                }
+                return written.map(|()| path);
+            }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
             Err(error) => return Err(error),
         }
@@ -227,7 +240,7 @@ mod tests {
         }
         counts.vendor_binary_size = driver.data[1];
         for (to, from) in info.description.iter_mut().zip(driver.description.bytes()) {
-            *to = from.cast_signed();
+            *to = c_char::from_ne_bytes([from]);
         }
         (counts.address_info_count, counts.vendor_info_count) = driver.filled;
         driver.results[1]
@@ -326,8 +339,10 @@ mod tests {
             words_about_data(driver, &folder).split(' ').next().unwrap().to_owned()
         };
         assert_eq!([kept([9, 5]), kept([5, u64::MAX])], ["5", "5"]);
-        assert_eq!(kept([u64::MAX, 3]), "3");
+        assert_eq!(kept([MAX_DATA, 3]), "3");
         assert_eq!(ROOM.take().2, MAX_DATA);
+        assert_eq!(kept([MAX_DATA + 1, 3]), (MAX_DATA + 1).to_string());
+        assert_eq!(ROOM.take().2, 0);
         let none = Driver { data: [5, 0], ..HONEST };
         assert_eq!(faults_with(none, Some(&folder.0)).len(), 2);
         assert_eq!(folder.files().len(), 3);
@@ -350,6 +365,8 @@ mod tests {
         let kind = vk::DeviceFaultAddressTypeEXT::NONE;
         let found = faults(Driver { kind, counted: (2, 0), filled: (2, 0), ..HONEST });
         assert_eq!(found, [DeviceFault::new(FaultAccess::Unknown, 0..0, "MMU fault")]);
+        let [described, _vendor] = faults(Driver { kind, ..HONEST }).try_into().unwrap();
+        assert_eq!(described.description, "MMU fault");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::features::ApiVersion;
 use crate::features::OptionalFeatures;
 
 /// The functions of an instance that are always called: `ash` aborts the program if a missing one is called.
-const CALLED: [&CStr; 10] = [
+const CALLED: [&CStr; 12] = [
     c"vkGetDeviceProcAddr",
     c"vkGetPhysicalDeviceProperties",
     c"vkGetPhysicalDeviceQueueFamilyProperties",
@@ -24,6 +24,8 @@ const CALLED: [&CStr; 10] = [
     c"vkGetPhysicalDeviceFormatProperties2",
     c"vkGetPhysicalDeviceImageFormatProperties2",
     c"vkGetPhysicalDeviceSparseImageFormatProperties2",
+    c"vkGetPhysicalDeviceExternalBufferProperties",
+    c"vkGetPhysicalDeviceExternalSemaphoreProperties",
 ];
 
 impl Raw {
