@@ -256,13 +256,13 @@ enum {
 typedef void(TN_CALL* tn_LogFn)(void* user, tn_LogLevel level, tn_Str text);
 
 /** Destroys an object of the program. Called once, on any thread, inside a call of this library. Must not unwind. May release
- * handles, except a tn_Gpu; other functions return TN_ERROR_CALLBACK.
+ * handles, except a tn_Gpu and a tn_Swapchain; other functions return TN_ERROR_CALLBACK.
  */
 typedef void(TN_CALL* tn_DestroyFn)(void* user, void* object);
 
 /** Submits work of the program to queue: the VkQueue or ID3D12CommandQueue*; a number on the simulated device. Called
  * once, inside tn_gpu_submit_external. Returns TN_OK, or a negative number of its own for an error. Must not unwind. May
- * release handles, except a tn_Gpu; other functions return TN_ERROR_CALLBACK.
+ * release handles, except a tn_Gpu and a tn_Swapchain; other functions return TN_ERROR_CALLBACK.
  */
 typedef tn_Status(TN_CALL* tn_SubmitFn)(void* user, tn_Native queue);
 
@@ -422,7 +422,7 @@ typedef struct tn_PressureChange {
 } tn_PressureChange;
 
 /** Takes a change of pressure, at the end of a frame or in tn_gpu_reclaim, on the thread of that call. Must not unwind. May
- * release handles, except a tn_Gpu; other functions return TN_ERROR_CALLBACK.
+ * release handles, except a tn_Gpu and a tn_Swapchain; other functions return TN_ERROR_CALLBACK.
  */
 typedef void(TN_CALL* tn_PressureFn)(void* user, tn_PressureChange change);
 
@@ -1503,7 +1503,7 @@ TN_API tn_Status TN_CALL tn_frame_begin(tn_Gpu* gpu, tn_Frame** out);
 TN_API uint64_t TN_CALL tn_frame_number(tn_Frame* frame);
 
 /** Ends a frame: pending uploads are submitted, and released objects are destroyed where the GPU has finished with them. The
- * handle is over, whatever is returned, except for TN_ERROR_HANDLE, TN_ERROR_BUSY and TN_ERROR_CALLBACK.
+ * handle is over, whatever is returned, except for TN_ERROR_HANDLE, TN_ERROR_BUSY, TN_ERROR_CALLBACK and TN_ERROR_PANIC.
  *
  * Errors: TN_ERROR_DEVICE_LOST, and those of pending uploads.
  */
@@ -1526,12 +1526,12 @@ TN_API tn_Status TN_CALL tn_gpu_release_after(tn_Gpu* gpu, const tn_SyncPoint* p
     void* object);
 
 /** Ends a handle of any type. Its object is destroyed once no open recording and no GPU work can use it; this function does not
- * wait, except for the last tn_Gpu of a manager, which waits for the GPU for a bounded time. Null does nothing. From any
- * thread at any time; no other thread may use the same handle during or after the call. A recording that was not submitted is
- * discarded, a frame ended. A handle that a graph or a swap chain has lent ends, and its object stays.
+ * wait, except for the last tn_Gpu of a manager and for a tn_Swapchain, which wait for the GPU for a bounded time. Null does
+ * nothing. From any thread at any time; no other thread may use the same handle during or after the call. Inside of a callback the
+ * object ends when the call around it is over. A recording that was not submitted is discarded, a frame ended.
  *
- * Errors: TN_ERROR_HANDLE for a handle that was released before, TN_ERROR_BUSY for an object for one thread that another
- * one uses.
+ * Errors: TN_ERROR_HANDLE for a handle that was released before, TN_ERROR_BUSY for an object that another call uses alone,
+ * TN_ERROR_CALLBACK for a tn_Gpu or tn_Swapchain inside of a callback.
  */
 TN_API tn_Status TN_CALL tn_release(void* handle);
 
@@ -1683,7 +1683,7 @@ TN_API tn_Status TN_CALL tn_recording_make_resident(tn_Recording* recording, voi
 TN_API tn_Status TN_CALL tn_recording_begin(tn_Gpu* gpu, tn_Queue queue, tn_Str name, tn_Recording** out);
 
 /** Submits a recording, after pending uploads. done may be null. The handle is over, whatever is returned, except for
- * TN_ERROR_HANDLE, TN_ERROR_BUSY, TN_ERROR_POINTER and TN_ERROR_CALLBACK.
+ * TN_ERROR_HANDLE, TN_ERROR_BUSY, TN_ERROR_POINTER, TN_ERROR_CALLBACK and TN_ERROR_PANIC.
  *
  * Errors: TN_ERROR_QUERY, TN_ERROR_OUT_OF_MEMORY, TN_ERROR_DEVICE_LOST.
  */
@@ -2329,7 +2329,7 @@ TN_API tn_Status TN_CALL tn_suballocator_release_up_to(tn_Suballocator* suballoc
 
 /** Submits work of the program, and has the queue's fence signal serial when it is complete. Called once, inside
  * tn_release_queue_submit. Returns TN_OK, or a negative number of its own where nothing was submitted. Must not unwind. May
- * release handles, except a tn_Gpu; other functions return TN_ERROR_CALLBACK.
+ * release handles, except a tn_Gpu and a tn_Swapchain; other functions return TN_ERROR_CALLBACK.
  */
 typedef tn_Status(TN_CALL* tn_SerialFn)(void* user, uint64_t serial);
 
@@ -2634,7 +2634,7 @@ typedef struct tn_MemoryMove {
     tn_MemoryRange to;
 } tn_MemoryMove;
 
-/** 1 for a range that may move. As tn_CreateHeapFn. */
+/** 1 for a range that may move; heap is 0 in it: find the range by its id. As tn_CreateHeapFn. */
 typedef tn_Bool(TN_CALL* tn_IsMovableFn)(void* user, tn_MemoryRange range);
 
 /** Creates pools of heaps, which the program allocates and frees when it is asked to. They are for one thread at a time.
@@ -2682,7 +2682,7 @@ TN_API tn_Status TN_CALL tn_heap_pools_set_cap(tn_HeapPools* pools, uint32_t hea
  * calls tn_heap_pools_stop_compaction. is_movable is asked once for each range. TN_NOT_READY: call it again, such as once a
  * frame. Needs TN_HEAP_POOLS_COMPACT.
  *
- * Errors: TN_ERROR_POINTER, TN_ERROR_BUSY.
+ * Errors: TN_ERROR_POINTER, TN_ERROR_BUSY; TN_ERROR_ARGUMENT without that flag.
  */
 TN_API tn_Status TN_CALL tn_heap_pools_compact(tn_HeapPools* pools, const tn_CompactionBudget* budget,
     tn_IsMovableFn is_movable, void* user, tn_MemoryMove* moves, size_t room, size_t* count);
@@ -2706,7 +2706,7 @@ enum {
 TN_API tn_Status TN_CALL tn_gpu_record(tn_Gpu* gpu, tn_Str path, uint32_t flags, tn_Recorder** out);
 
 /** Completes the file; what happens later is not recorded. The handle is over, whatever is returned, except for
- * TN_ERROR_HANDLE, TN_ERROR_BUSY and TN_ERROR_CALLBACK. tn_release does the same, with errors in the log.
+ * TN_ERROR_HANDLE, TN_ERROR_BUSY, TN_ERROR_CALLBACK and TN_ERROR_PANIC. tn_release does the same, with errors in the log.
  *
  * Errors: TN_ERROR_FILE for the first error since the beginning: the file lacks events then, or is incomplete.
  */
@@ -2735,7 +2735,7 @@ typedef struct tn_CompactionReport {
 } tn_CompactionReport;
 
 /** Takes a resource that has moved: its number by tn_movable_id, and how often it has moved since it was created. Inside
- * tn_gpu_take_moved. Must not unwind. May release handles, except a tn_Gpu; other functions return TN_ERROR_CALLBACK.
+ * tn_gpu_take_moved. Must not unwind. May release handles, except a tn_Gpu and a tn_Swapchain; other functions return TN_ERROR_CALLBACK.
  */
 typedef void(TN_CALL* tn_MovedFn)(void* user, uint64_t id, uint64_t moves);
 

@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -38,7 +37,7 @@ namespace tn {
 /* Files of a program can differ. */
 inline namespace TN_ERRORS {
 
-inline std::string_view view(tn_Str text) noexcept { return {text.data, text.size}; }
+inline std::string_view view(tn_Str text) noexcept { return {text.data, text.size & ~TN_STATIC}; }
 
 #if TN_EXCEPTIONS
 /** A failed call. what() is the text of tn_last_error, with the remedy. */
@@ -67,6 +66,12 @@ Result<T> made(tn_Status status, T& value) {
     return std::move(value);
 }
 #else
+/** Results that are questions: whether an event has happened, or a value is there. */
+template <class T>
+inline constexpr bool is_question = std::is_same_v<T, bool>;
+template <class T>
+inline constexpr bool is_question<std::optional<T>> = true;
+
 /** The result of a call. The text of an error is in tn_last_error(), until the thread's next error. */
 template <class T>
 class [[nodiscard]] Result {
@@ -74,7 +79,13 @@ public:
     Result(tn_Status status, T&& value) : status_(status), value_(std::move(value)) {}
     /** TN_OK, TN_NOT_READY or TN_ERROR_... */
     tn_Status status() const noexcept { return status_; }
-    explicit operator bool() const noexcept { return status_ >= 0; }
+    /** No error. */
+    bool ok() const noexcept { return status_ >= 0; }
+    /** As ok(); not for a bool or optional, with which it could be confused. */
+    template <class Value = T, class = std::enable_if_t<!is_question<Value>>>
+    explicit operator bool() const noexcept {
+        return ok();
+    }
     /** After an error an empty value: each call with a null handle fails, too. */
     T& operator*() & noexcept { return value_; }
     const T& operator*() const& noexcept { return value_; }
@@ -92,7 +103,8 @@ class [[nodiscard]] Result<void> {
 public:
     Result(tn_Status status) noexcept : status_(status) {}
     tn_Status status() const noexcept { return status_; }
-    explicit operator bool() const noexcept { return status_ >= 0; }
+    bool ok() const noexcept { return status_ >= 0; }
+    explicit operator bool() const noexcept { return ok(); }
 
 private:
     tn_Status status_;
@@ -115,8 +127,8 @@ Result<T> made(tn_Status status, Desc<T>& value) {
     return made(status, static_cast<T&>(value));
 }
 
-/** A function of the program that a call calls back. It returns nothing, or a tn_Status; its exceptions wait for the end of the
- * call.
+/** A function of the program that a call calls back. It returns nothing, a tn_Status, or a tn::Result<void>; its exceptions wait for
+ * the end of the call.
  */
 template <class Function>
 class Callback {
@@ -144,10 +156,14 @@ public:
 private:
     template <class... Arguments>
     tn_Status call(Arguments&&... arguments) {
-        if constexpr (std::is_void_v<std::invoke_result_t<Function&, Arguments...>>) {
+        using Returned = std::invoke_result_t<Function&, Arguments...>;
+        if constexpr (std::is_void_v<Returned>) {
             function_(std::forward<Arguments>(arguments)...);
             return TN_OK;
+        } else if constexpr (std::is_same_v<Returned, Result<void>>) {
+            return function_(std::forward<Arguments>(arguments)...).status();
         } else {
+            static_assert(std::is_same_v<Returned, tn_Status>, "nothing, a tn_Status or a tn::Result<void>");
             return function_(std::forward<Arguments>(arguments)...);
         }
     }
@@ -157,9 +173,10 @@ private:
 #endif
 };
 
-/** A tn_DestroyFn for a function on the heap, which it frees. */
-inline void TN_CALL run_destroy(void*, void* object) noexcept {
-    const std::unique_ptr<std::function<void()>> destroy(static_cast<std::function<void()>*>(object));
+/** A tn_DestroyFn for a function on the heap, which it frees. An exception in it ends the program. */
+template <class Function>
+void TN_CALL run_destroy(void*, void* object) noexcept {
+    const std::unique_ptr<Function> destroy(static_cast<Function*>(object));
     (*destroy)();
 }
 
@@ -187,7 +204,10 @@ public:
         data_ = values.begin();
         size_ = values.size();
     }
-    Array(const T* data, std::size_t size) noexcept : data_(data), size_(size) {}
+    template <class Pointer, class = std::enable_if_t<std::is_pointer_v<Pointer> && std::is_convertible_v<Pointer, const T*>>>
+    Array(Pointer data, std::size_t size) noexcept : data_(data), size_(size) {}
+    template <std::size_t size>
+    Array(const T (&values)[size]) noexcept : data_(values), size_(size) {}
     template <class Values, class = std::enable_if_t<std::is_convertible_v<decltype(std::declval<const Values&>().data()), const T*>>>
     Array(const Values& values) noexcept : data_(values.data()), size_(values.size()) {}
     const T* data() const noexcept { return data_; }
@@ -242,6 +262,11 @@ protected:
         reset();
         return &raw_;
     }
+    /** After a call that ends the handle, unless it was refused. */
+    tn_Status ended(tn_Status status) noexcept {
+        if (status != TN_ERROR_BUSY && status != TN_ERROR_CALLBACK && status != TN_ERROR_PANIC) detach();
+        return status;
+    }
 
 private:
     friend class Gpu;
@@ -261,7 +286,9 @@ private:
     friend class Gpu;
     /** A copy, after the call that has made it. */
     Result<std::string> made_by(tn_Status status) const {
-        std::string copy(get());
+        std::string copy;
+        // Without a text the question would be an error, in place of the reason.
+        if (raw()) copy = get();
         return made(status, copy);
     }
 };
@@ -338,7 +365,7 @@ inline tn_Bind bind(const View& view, const Sampler& sampler, std::uint32_t bind
     return {binding, element, view.raw(), sampler.raw(), nullptr, 0};
 }
 /** Constants, for descriptors and sets of a recording. */
-inline tn_Bind bind(const void* data, std::size_t size, std::uint32_t binding = 0, std::uint32_t element = 0) noexcept {
+inline tn_Bind bind_data(const void* data, std::size_t size, std::uint32_t binding = 0, std::uint32_t element = 0) noexcept {
     return {binding, element, nullptr, nullptr, data, size};
 }
 
@@ -394,18 +421,21 @@ inline tn_Part part(const Texture& texture, const tn_TextureRegion& region = {})
 
 /** A handle that a graph or a swap chain has lent, and ends. It is not released. */
 template <class Owner, class T>
-class Lent {
+class Lent : public Owner {
 public:
-    explicit Lent(T* raw) noexcept : owner_(raw) {}
-    Lent(const Lent& other) noexcept : owner_(other.owner_.raw()) {}
-    Lent& operator=(const Lent&) = delete;
-    ~Lent() { owner_.detach(); }
-    const Owner& operator*() const noexcept { return owner_; }
-    const Owner* operator->() const noexcept { return &owner_; }
-    operator const Owner&() const noexcept { return owner_; }
-
-private:
-    Owner owner_;
+    explicit Lent(T* raw) noexcept : Owner(raw) {}
+    Lent(const Lent& other) noexcept : Owner(other.raw()) {}
+    Lent& operator=(const Lent& other) noexcept {
+        T* const raw = other.raw();
+        this->detach();
+        static_cast<Owner&>(*this) = Owner(raw);
+        return *this;
+    }
+    ~Lent() { this->detach(); }
+    const Owner& operator*() const& noexcept { return *this; }
+    /** The result would end with this. */
+    const Owner& operator*() const&& = delete;
+    const Owner* operator->() const noexcept { return this; }
 };
 
 /** A command list being recorded, on one thread at a time. Discarded unless it is submitted. */
@@ -445,7 +475,7 @@ public:
     }
     /** A value without pointers and padding. */
     template <class T, class = std::enable_if_t<std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>>>
-    tn_Place constants(const T& value) const {
+    Result<tn_Place> constants(const T& value) const {
         return constants(&value, sizeof value);
     }
     Result<Readback> read_back(const tn_Part& part) const {
@@ -471,7 +501,7 @@ public:
     Result<tn_Place> place(const Texture& texture) const { return place(texture.raw()); }
     Result<tn_SyncPoint> submit() && {
         tn_SyncPoint done{};
-        return made(tn_recording_submit(detach(), &done), done);
+        return made(ended(tn_recording_submit(raw(), &done)), done);
     }
 
 private:
@@ -499,8 +529,8 @@ public:
         return made(tn_graph_texture(raw(), &desc, &number), number);
     }
     /** The uses of desc are replaced by these. */
-    Result<std::uint32_t> pass(tn_PassDesc desc, std::initializer_list<tn_PassUse> uses) const {
-        desc.uses = uses.begin();
+    Result<std::uint32_t> pass(tn_PassDesc desc, Array<tn_PassUse> uses) const {
+        desc.uses = uses.data();
         desc.use_count = uses.size();
         std::uint32_t number = 0;
         return made(tn_graph_pass(raw(), &desc, &number), number);
@@ -545,14 +575,14 @@ public:
         call.rethrow();
         return made(status, done);
     }
-    Result<void> end() && { return checked(tn_frame_end(detach())); }
+    Result<void> end() && { return checked(ended(tn_frame_end(raw()))); }
 };
 
 /** A recording of a manager's allocations; its destructor completes the file without an exception. */
 class Recorder : public Handle<tn_Recorder> {
 public:
     using Handle::Handle;
-    Result<void> finish() && { return checked(tn_recorder_finish(detach())); }
+    Result<void> finish() && { return checked(ended(tn_recorder_finish(raw()))); }
 };
 
 class Device : public Handle<tn_Device> {
@@ -573,9 +603,9 @@ public:
 class Gpu : public Handle<tn_Gpu> {
 public:
     using Handle::Handle;
-    static Result<Gpu> create(const Device& device, std::initializer_list<tn_Setting> settings = {}) {
+    static Result<Gpu> create(const Device& device, Array<tn_Setting> settings = {}) {
         Desc<tn_GpuDesc> desc;
-        desc.settings = settings.begin();
+        desc.settings = settings.data();
         desc.setting_count = settings.size();
         Gpu gpu;
         return made(tn_gpu_create(device.raw(), &desc, gpu.out()), gpu);
@@ -657,12 +687,12 @@ public:
         tn_SyncPoint done{};
         return made(tn_gpu_flush_uploads(raw(), &done), done);
     }
-    Result<bool> wait(const Upload& upload, Timeout timeout = std::nullopt) const {
+    [[nodiscard]] Result<bool> wait(const Upload& upload, Timeout timeout = std::nullopt) const {
         const tn_Status status = tn_upload_wait(raw(), upload.raw(), nanoseconds(timeout));
         bool is_complete = status == TN_OK;
         return made(status, is_complete);
     }
-    Result<bool> wait(const tn_SyncPoint& point, Timeout timeout = std::nullopt) const {
+    [[nodiscard]] Result<bool> wait(const tn_SyncPoint& point, Timeout timeout = std::nullopt) const {
         const tn_Status status = tn_gpu_wait(raw(), &point, nanoseconds(timeout));
         bool is_complete = status == TN_OK;
         return made(status, is_complete);
@@ -713,17 +743,19 @@ public:
         return text.made_by(tn_gpu_report(raw(), report, text.out()));
     }
     /** Calls a function by the rule for all handles, once. An exception in it ends the program. */
-    Result<Deferred> defer(tn_Str name, std::function<void()> destroy) const {
-        auto kept = std::make_unique<std::function<void()>>(std::move(destroy));
+    template <class Destroy>
+    Result<Deferred> defer(tn_Str name, Destroy destroy) const {
+        auto kept = std::make_unique<Destroy>(std::move(destroy));
         Deferred deferred;
-        const tn_Status status = tn_gpu_defer(raw(), name, run_destroy, nullptr, kept.get(), deferred.out());
+        const tn_Status status = tn_gpu_defer(raw(), name, run_destroy<Destroy>, nullptr, kept.get(), deferred.out());
         if (status >= 0) static_cast<void>(kept.release());
         return made(status, deferred);
     }
     /** Calls a function once after a sync point. An exception in it ends the program. */
-    Result<void> release_after(const tn_SyncPoint& point, std::function<void()> destroy) const {
-        auto kept = std::make_unique<std::function<void()>>(std::move(destroy));
-        const tn_Status status = tn_gpu_release_after(raw(), &point, run_destroy, nullptr, kept.get());
+    template <class Destroy>
+    Result<void> release_after(const tn_SyncPoint& point, Destroy destroy) const {
+        auto kept = std::make_unique<Destroy>(std::move(destroy));
+        const tn_Status status = tn_gpu_release_after(raw(), &point, run_destroy<Destroy>, nullptr, kept.get());
         if (status >= 0) static_cast<void>(kept.release());
         return checked(status);
     }
@@ -765,11 +797,11 @@ inline Result<std::vector<std::uint64_t>> plan(const std::vector<tn_PlanItem>& i
     return made(tn_plan(items.data(), items.size(), desc, offsets.data(), out), offsets);
 }
 /** The peak of a valid plan, with an offset for each item. Other plans are an error. */
-inline Result<std::uint64_t> check_plan(const std::vector<tn_PlanItem>& items, std::vector<std::uint64_t> offsets) {
-    // A plan that is too short has no place for the rest.
-    offsets.resize(items.size(), UINT64_MAX);
+inline Result<std::uint64_t> check_plan(const std::vector<tn_PlanItem>& items, const std::vector<std::uint64_t>& offsets) {
     std::uint64_t peak = 0;
-    return made(tn_plan_check(items.data(), items.size(), offsets.data(), &peak), peak);
+    // A plan of another length is none.
+    const std::uint64_t* const found = offsets.size() == items.size() ? offsets.data() : nullptr;
+    return made(tn_plan_check(items.data(), items.size(), found, &peak), peak);
 }
 
 /** Divides a range of offsets, on one thread at a time. */
@@ -792,7 +824,7 @@ public:
         if (status == TN_OK) found = range;
         return made(status == TN_ERROR_OUT_OF_MEMORY ? TN_NOT_READY : status, found);
     }
-    Result<void> free(const tn_Range& range) const { return checked(tn_suballocator_free(raw(), &range)); }
+    Result<void> deallocate(const tn_Range& range) const { return checked(tn_suballocator_free(raw(), &range)); }
     Result<void> clear() const { return checked(tn_suballocator_clear(raw())); }
     Result<tn_SuballocatorTotals> totals() const {
         Desc<tn_SuballocatorTotals> totals;
@@ -832,9 +864,10 @@ public:
         return checked(tn_release_queue_complete(raw(), queue, serial));
     }
     /** Calls a function once; after a sync point, if there is one. An exception in it ends the program. */
-    Result<void> push(std::function<void()> destroy, std::uint64_t bytes = 0, const tn_SyncPoint* point = nullptr) const {
-        auto kept = std::make_unique<std::function<void()>>(std::move(destroy));
-        const tn_Status status = tn_release_queue_push(raw(), point, run_destroy, nullptr, kept.get(), bytes);
+    template <class Destroy>
+    Result<void> push(Destroy destroy, std::uint64_t bytes = 0, const tn_SyncPoint* point = nullptr) const {
+        auto kept = std::make_unique<Destroy>(std::move(destroy));
+        const tn_Status status = tn_release_queue_push(raw(), point, run_destroy<Destroy>, nullptr, kept.get(), bytes);
         if (status >= 0) static_cast<void>(kept.release());
         return checked(status);
     }
@@ -891,11 +924,11 @@ public:
         Desc<tn_SwapchainOffers> offers;
         return made(tn_swapchain_offers(raw(), &offers), offers);
     }
-    Result<void> set_formats(std::initializer_list<tn_SurfaceFormat> formats) const {
-        return checked(tn_swapchain_set_formats(raw(), formats.begin(), formats.size()));
+    Result<void> set_formats(Array<tn_SurfaceFormat> formats) const {
+        return checked(tn_swapchain_set_formats(raw(), formats.data(), formats.size()));
     }
-    Result<void> set_modes(std::initializer_list<tn_PresentMode> modes) const {
-        return checked(tn_swapchain_set_modes(raw(), modes.begin(), modes.size()));
+    Result<void> set_modes(Array<tn_PresentMode> modes) const {
+        return checked(tn_swapchain_set_modes(raw(), modes.data(), modes.size()));
     }
     Result<void> set_hdr_metadata(const tn_HdrMetadata& metadata) const {
         return checked(tn_swapchain_set_hdr_metadata(raw(), &metadata));
@@ -914,7 +947,7 @@ public:
         tn_MemoryRange range{};
         return made(tn_heap_pools_allocate(raw(), &request, &range), range);
     }
-    Result<void> free(const tn_MemoryRange& range) const { return checked(tn_heap_pools_free(raw(), &range)); }
+    Result<void> deallocate(const tn_MemoryRange& range) const { return checked(tn_heap_pools_free(raw(), &range)); }
     Result<tn_MemoryTotals> totals() const {
         Desc<tn_MemoryTotals> totals;
         return made(tn_heap_pools_totals(raw(), &totals), totals);
@@ -924,10 +957,10 @@ public:
     Result<void> set_cap(std::uint32_t heap, std::uint64_t bytes) const {
         return checked(tn_heap_pools_set_cap(raw(), heap, bytes));
     }
-    /** Up to budget.moves moves, with the function of is_movable; is_done: nothing is left to do. */
+    /** Up to budget.moves moves, and at most 1,024, with the function of is_movable; is_done: nothing is left to do. */
     Result<std::vector<tn_MemoryMove>> compact(const tn_CompactionBudget& budget, tn_IsMovableFn is_movable, void* user,
                                                bool& is_done) const {
-        std::vector<tn_MemoryMove> moves(budget.moves);
+        std::vector<tn_MemoryMove> moves(budget.moves < 1024 ? budget.moves : 1024);
         std::size_t count = 0;
         const tn_Status status = tn_heap_pools_compact(raw(), &budget, is_movable, user, moves.data(), moves.size(), &count);
         is_done = status == TN_OK;

@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::callback::{self, ATTENTION, Attention, Inside};
-use crate::pointer::Text;
+use crate::pointer::{Out, Text};
+use crate::slot::{Handle, Object, create};
 use crate::types::*;
 
 impl Attention {
@@ -21,16 +22,16 @@ impl Attention {
         {
             return failed(failure);
         }
-        let status = match catch_unwind(AssertUnwindSafe(body)) {
+        let mut result = catch_unwind(AssertUnwindSafe(body));
+        // Before the error is kept: released objects may call the program, which may call functions that fail.
+        if !self.is_quiet()
+            && let Err(panic) = catch_unwind(callback::settle)
+        {
+            result = Err(panic);
+        }
+        match result {
             Ok(Ok(status)) => status,
             Ok(Err(failure)) => failed(failure),
-            Err(panic) => self.panicked(panic),
-        };
-        if self.is_quiet() {
-            return status;
-        }
-        match catch_unwind(callback::settle) {
-            Ok(()) => status,
             Err(panic) => self.panicked(panic),
         }
     }
@@ -67,6 +68,16 @@ impl Attention {
 #[inline]
 pub(crate) fn call(body: impl FnOnce() -> Result<(), Failure>) -> tn_Status {
     ATTENTION.run(Inside::is_free, || body().map(|()| TN_OK))
+}
+
+/// The body of a function that creates an object. Its handle is null after each failure, also where the call is refused.
+#[inline]
+pub(crate) fn call_create<T: Object>(
+    out: Out<Handle<T>>,
+    make: impl FnOnce() -> Result<T, Failure>,
+) -> tn_Status {
+    let cleared = out.clear();
+    call(|| cleared.and_then(|()| create(out, make)))
 }
 
 /// As [`call`], with the status of success.
@@ -110,7 +121,7 @@ pub(crate) fn last_error() -> tn_Str {
     });
     match text {
         Ok(text) if text.size > 0 => text,
-        _ => tn_Str::of(""),
+        _ => tn_Str::empty(),
     }
 }
 

@@ -43,7 +43,7 @@ descs! {
 impl Outcome for tn_CompactionReport {}
 
 /// Takes a resource that has moved: its number by `tn_movable_id`, and how often it has moved since it was created. Inside
-/// `tn_gpu_take_moved`. Must not unwind. May release handles, except a `tn_Gpu`; other functions return `TN_ERROR_CALLBACK`.
+/// `tn_gpu_take_moved`. Must not unwind. May release handles, except a `tn_Gpu` and a `tn_Swapchain`; other functions return `TN_ERROR_CALLBACK`.
 pub type tn_MovedFn = extern "C-unwind" fn(user: *mut c_void, id: u64, moves: u64);
 
 /// Moves resources with `TN_RESOURCE_MOVABLE` out of the emptiest blocks of memory, within the budget, and frees empty blocks. The

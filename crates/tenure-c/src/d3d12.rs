@@ -8,11 +8,11 @@ use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{ID3D12CommandQueue, ID3
 use tenure_d3d12::windows::core::{IUnknown, Interface};
 use tenure_d3d12::{Device, DeviceConfig};
 
-use crate::call::call;
+use crate::call::call_create;
 use crate::object::{DeviceObject, Gpu, On, Swapchain};
 use crate::pointer::{Desc, In, Out};
 use crate::present::{describe, tn_SwapchainDesc};
-use crate::slot::{Handle, create};
+use crate::slot::Handle;
 use crate::types::*;
 
 /// A COM object of the program. Null, or alive during the call.
@@ -72,17 +72,15 @@ extern "C" fn tn_device_from_d3d12(
     desc: In<tn_D3d12DeviceDesc>,
     out: Out<Handle<DeviceObject>>,
 ) -> tn_Status {
-    call(|| {
-        create(out, || {
-            let desc = desc.desc()?;
-            let device = desc.device.interface("device", "no ID3D12Device")?;
-            let queues = desc.queues.array(desc.queue_count, "queues")?;
-            let queues = queues.iter().map(|queue| queue.interface("a queue", "no ID3D12CommandQueue"));
-            let queues = queues.collect::<Result<Vec<_>, _>>()?;
-            let device = Device::new(&device, &queues, &DeviceConfig::default())
-                .map_err(|error| Failure::new(TN_ERROR_CREATE_DEVICE, error.to_string()))?;
-            Ok(On::D3d12(device))
-        })
+    call_create(out, || {
+        let desc = desc.desc()?;
+        let device = desc.device.interface("device", "no ID3D12Device")?;
+        let queues = desc.queues.array(desc.queue_count, "queues")?;
+        let queues = queues.iter().map(|queue| queue.interface("a queue", "no ID3D12CommandQueue"));
+        let queues = queues.collect::<Result<Vec<_>, _>>()?;
+        let device = Device::new(&device, &queues, &DeviceConfig::default())
+            .map_err(|error| Failure::new(TN_ERROR_CREATE_DEVICE, error.to_string()))?;
+        Ok(On::D3d12(device))
     })
 }
 
@@ -99,11 +97,9 @@ extern "C" fn tn_swapchain_create_d3d12(
     desc: In<tn_SwapchainDesc>,
     out: Out<Handle<Swapchain>>,
 ) -> tn_Status {
-    call(|| {
-        create(out, || {
-            let On::D3d12(gpu) = gpu.get()? else { return Err(Failure::foreign()) };
-            let make = |desc: &_| tenure_d3d12::Swapchain::new(gpu, HWND(window), desc);
-            Ok(On::D3d12(describe(gpu, desc, make)?))
-        })
+    call_create(out, || {
+        let On::D3d12(gpu) = gpu.get()? else { return Err(Failure::foreign()) };
+        let make = |desc: &_| tenure_d3d12::Swapchain::new(gpu, HWND(window), desc);
+        Ok(On::D3d12(describe(gpu, desc, make)?))
     })
 }

@@ -8,14 +8,14 @@ use tenure_core::{
     SetLayoutDesc,
 };
 
-use crate::call::call;
+use crate::call::{call, call_create};
 use crate::descriptor_types::*;
 use crate::object::{
     ApiHandles, Buffer, DescriptorSet, DescriptorTable, Gpu, On, OwnedText, Recording, Sampler, SetLayout,
     Texture, View, on, on_same,
 };
 use crate::pointer::{In, Out};
-use crate::slot::{AnyHandle, Handle, Object as _, create};
+use crate::slot::{AnyHandle, Handle, Object as _};
 use crate::types::*;
 
 /// Objects as those of one backend.
@@ -106,11 +106,9 @@ extern "C" fn tn_sampler_create(
     desc: In<tn_SamplerDesc>,
     out: Out<Handle<Sampler>>,
 ) -> tn_Status {
-    call(|| {
-        create(out, || {
-            let (gpu, desc) = (gpu.get()?, sampler_desc(desc.desc()?)?);
-            Ok(on_same!(gpu, gpu => gpu.create_sampler(&desc)?))
-        })
+    call_create(out, || {
+        let (gpu, desc) = (gpu.get()?, sampler_desc(desc.desc()?)?);
+        Ok(on_same!(gpu, gpu => gpu.create_sampler(&desc)?))
     })
 }
 
@@ -135,12 +133,10 @@ extern "C" fn tn_descriptor_table_create(
         let binds = table_binds(binds, None)?;
         Ok(gpu.create_descriptor_table(&DescriptorTableDesc::new(&binds).name(name))?)
     }
-    call(|| {
-        create(out, || {
-            let (gpu, desc) = (gpu.get()?, desc.desc()?);
-            let (binds, name) = (desc.binds.array(desc.bind_count, "binds")?, desc.name.name()?);
-            Ok(on_same!(gpu, gpu => make(gpu, binds, name)?))
-        })
+    call_create(out, || {
+        let (gpu, desc) = (gpu.get()?, desc.desc()?);
+        let (binds, name) = (desc.binds.array(desc.bind_count, "binds")?, desc.name.name()?);
+        Ok(on_same!(gpu, gpu => make(gpu, binds, name)?))
     })
 }
 
@@ -154,14 +150,12 @@ extern "C" fn tn_set_layout_create(
     desc: In<tn_SetLayoutDesc>,
     out: Out<Handle<SetLayout>>,
 ) -> tn_Status {
-    call(|| {
-        create(out, || {
-            let (gpu, desc) = (gpu.get()?, desc.desc()?);
-            let bindings = desc.bindings.array(desc.binding_count, "bindings")?;
-            let bindings = bindings.iter().map(set_binding).collect::<Result<Binds<_>, _>>()?;
-            let wanted = SetLayoutDesc::new(&bindings).name(desc.name.name()?);
-            Ok(on_same!(gpu, gpu => gpu.create_set_layout(&wanted)?))
-        })
+    call_create(out, || {
+        let (gpu, desc) = (gpu.get()?, desc.desc()?);
+        let bindings = desc.bindings.array(desc.binding_count, "bindings")?;
+        let bindings = bindings.iter().map(set_binding).collect::<Result<Binds<_>, _>>()?;
+        let wanted = SetLayoutDesc::new(&bindings).name(desc.name.name()?);
+        Ok(on_same!(gpu, gpu => gpu.create_set_layout(&wanted)?))
     })
 }
 
@@ -186,12 +180,10 @@ extern "C" fn tn_descriptor_set_create(
         let binds = set_binds(layout, binds, None)?;
         Ok(gpu.create_descriptor_set(&DescriptorSetDesc::new(layout, &binds).name(name))?)
     }
-    call(|| {
-        create(out, || {
-            let (gpu, desc) = (gpu.get()?, desc.desc()?);
-            let (binds, name) = (desc.binds.array(desc.bind_count, "binds")?, desc.name.name()?);
-            Ok(on_same!((gpu, desc.layout.get()?), (gpu, layout) => make(gpu, layout, binds, name)?))
-        })
+    call_create(out, || {
+        let (gpu, desc) = (gpu.get()?, desc.desc()?);
+        let (binds, name) = (desc.binds.array(desc.bind_count, "binds")?, desc.name.name()?);
+        Ok(on_same!((gpu, desc.layout.get()?), (gpu, layout) => make(gpu, layout, binds, name)?))
     })
 }
 
@@ -206,22 +198,20 @@ extern "C" fn tn_gpu_descriptor_owner(
     index: u32,
     out: Out<Handle<OwnedText>>,
 ) -> tn_Status {
-    call(|| {
-        create(out, || {
-            let kind = descriptor_kind(kind)?;
-            let text = match on!(gpu.get()?, gpu => gpu.descriptor_owner(kind, index)) {
-                DescriptorOwner::Static { name } => format!("table {name}"),
-                DescriptorOwner::Dynamic { recording } => format!("recording {recording}"),
-                DescriptorOwner::Freed { name } => format!("freed by {name}"),
-                DescriptorOwner::OutOfRange => {
-                    let text = format!("index {index}: the heap of kind {kind:?} does not have it");
-                    return Err(Failure::new(TN_ERROR_OUT_OF_RANGE, text));
-                }
-                // Also for kinds of owners that may be added.
-                _ => "free".to_owned(),
-            };
-            Ok(OwnedText(text))
-        })
+    call_create(out, || {
+        let kind = descriptor_kind(kind)?;
+        let text = match on!(gpu.get()?, gpu => gpu.descriptor_owner(kind, index)) {
+            DescriptorOwner::Static { name } => format!("table {name}"),
+            DescriptorOwner::Dynamic { recording } => format!("recording {recording}"),
+            DescriptorOwner::Freed { name } => format!("freed by {name}"),
+            DescriptorOwner::OutOfRange => {
+                let text = format!("index {index}: the heap of kind {kind:?} does not have it");
+                return Err(Failure::new(TN_ERROR_OUT_OF_RANGE, text));
+            }
+            // Also for kinds of owners that may be added.
+            _ => "free".to_owned(),
+        };
+        Ok(OwnedText(text))
     })
 }
 

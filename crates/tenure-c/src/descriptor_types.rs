@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_zeroed_sampler_is_the_default() {
-        let none = tn_Str::of("");
+        let none = tn_Str::empty();
         let zeroed = tn_SamplerDesc {
             struct_size: 0,
             flags: 0,

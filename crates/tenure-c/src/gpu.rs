@@ -6,7 +6,7 @@ use serde_json::to_string;
 use tenure_core::device::Device as _;
 use tenure_core::{Gpu as Manager, PressureChange, SyncPoint};
 
-use crate::call::{call, call_status};
+use crate::call::{call, call_create, call_status};
 use crate::callback::{self, Destroy, Listener};
 use crate::convert::{duration, format, pressure, queue, state, subresource, sync_point, unknown, usage};
 use crate::object::{
@@ -65,16 +65,14 @@ extern "C" fn tn_gpu_create(
     desc: In<tn_GpuDesc>,
     out: Out<Handle<Gpu>>,
 ) -> tn_Status {
-    call(|| {
-        create(out, || {
-            let desc = desc.desc_or_none()?;
-            let settings = match &desc {
-                Some(desc) => desc.settings.array(desc.setting_count, "settings")?,
-                None => &[],
-            };
-            let config = settings::config(settings)?;
-            Ok(on_same!(device.get()?, device => Manager::new(device.clone(), config)?))
-        })
+    call_create(out, || {
+        let desc = desc.desc_or_none()?;
+        let settings = match &desc {
+            Some(desc) => desc.settings.array(desc.setting_count, "settings")?,
+            None => &[],
+        };
+        let config = settings::config(settings)?;
+        Ok(on_same!(device.get()?, device => Manager::new(device.clone(), config)?))
     })
 }
 
@@ -87,8 +85,9 @@ extern "C" fn tn_gpu_shutdown(
     out: Out<tn_ShutdownReport>,
     text: Out<Handle<OwnedText>>,
 ) -> tn_Status {
+    let cleared = text.clear_if_any();
     call_status(|| {
-        text.clear_if_any()?;
+        cleared?;
         if !out.is_null() {
             out.check_head()?;
         }
@@ -340,18 +339,16 @@ extern "C" fn tn_gpu_on_pressure(
 /// Errors: `TN_ERROR_ENUM`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_gpu_report(gpu: Handle<Gpu>, report: tn_Report, out: Out<Handle<OwnedText>>) -> tn_Status {
-    call(|| {
-        create(out, || {
-            let gpu = gpu.get()?;
-            let json = match report {
-                TN_REPORT_STATS => on!(gpu, gpu => to_string(&gpu.stats())),
-                TN_REPORT_MEMORY => on!(gpu, gpu => to_string(&gpu.memory())),
-                TN_REPORT_ALL => on!(gpu, gpu => to_string(&gpu.report())),
-                TN_REPORT_SETTINGS => on!(gpu, gpu => Ok(settings::json(gpu.config()))),
-                _ => return unknown("report", report),
-            };
-            json.map(OwnedText).map_err(|error| Failure::new(TN_ERROR_INTERNAL, error.to_string()))
-        })
+    call_create(out, || {
+        let gpu = gpu.get()?;
+        let json = match report {
+            TN_REPORT_STATS => on!(gpu, gpu => to_string(&gpu.stats())),
+            TN_REPORT_MEMORY => on!(gpu, gpu => to_string(&gpu.memory())),
+            TN_REPORT_ALL => on!(gpu, gpu => to_string(&gpu.report())),
+            TN_REPORT_SETTINGS => on!(gpu, gpu => Ok(settings::json(gpu.config()))),
+            _ => return unknown("report", report),
+        };
+        json.map(OwnedText).map_err(|error| Failure::new(TN_ERROR_INTERNAL, error.to_string()))
     })
 }
 
@@ -373,7 +370,7 @@ extern "C" fn tn_gpu_supports_format(gpu: Handle<Gpu>, format: tn_Format, usage:
 /// Errors: `TN_ERROR_TIMEOUT`, `TN_ERROR_TOO_MANY_FRAMES`, `TN_ERROR_SHUT_DOWN`, `TN_ERROR_DEVICE_LOST`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_frame_begin(gpu: Handle<Gpu>, out: Out<Handle<Frame>>) -> tn_Status {
-    call(|| create(out, || Ok(on_same!(gpu.get()?, gpu => gpu.begin_frame()?))))
+    call_create(out, || Ok(on_same!(gpu.get()?, gpu => gpu.begin_frame()?)))
 }
 
 /// The number of a frame, from 1; 0 for an invalid handle.
@@ -388,7 +385,7 @@ extern "C" fn tn_frame_number(frame: Handle<Frame>) -> u64 {
 }
 
 /// Ends a frame: pending uploads are submitted, and released objects are destroyed where the GPU has finished with them. The
-/// handle is over, whatever is returned, except for `TN_ERROR_HANDLE`, `TN_ERROR_BUSY` and `TN_ERROR_CALLBACK`.
+/// handle is over, whatever is returned, except for `TN_ERROR_HANDLE`, `TN_ERROR_BUSY`, `TN_ERROR_CALLBACK` and `TN_ERROR_PANIC`.
 ///
 /// Errors: `TN_ERROR_DEVICE_LOST`, and those of pending uploads.
 #[unsafe(no_mangle)]
@@ -412,12 +409,10 @@ extern "C" fn tn_gpu_defer(
     object: *mut c_void,
     out: Out<Handle<Deferred>>,
 ) -> tn_Status {
-    call(|| {
-        create(out, || {
-            let (gpu, name) = (gpu.get()?, name.name()?);
-            let destroy = Destroy::new(destroy, user, object)?;
-            Ok(on_same!(gpu, gpu => gpu.defer(name, destroy)))
-        })
+    call_create(out, || {
+        let (gpu, name) = (gpu.get()?, name.name()?);
+        let destroy = Destroy::new(destroy, user, object)?;
+        Ok(on_same!(gpu, gpu => gpu.defer(name, destroy)))
     })
 }
 

@@ -6,13 +6,13 @@ use tenure_core::transient::Resources;
 use tenure_core::transient::graph::{PassId, ResourceId};
 use tenure_core::{Graph, GraphError};
 
-use crate::call::{call, last_error};
-use crate::callback::in_pass;
+use crate::call::{call, call_create, last_error, last_shortage};
+use crate::callback::{ATTENTION, in_pass};
 use crate::convert::{buffer_desc, queue, state, texture_desc};
 use crate::held::{Loans, ResourceOf, lent_buffer, lent_recording, lent_texture};
 use crate::object::{Backend, Buffer, Frame, Gpu, Recording, Texture, on, on_same};
 use crate::pointer::{Desc, In, Out, Outcome};
-use crate::slot::{AnyHandle, Handle, create};
+use crate::slot::{AnyHandle, Handle};
 use crate::types::*;
 
 /// A use of a resource by a pass.
@@ -110,13 +110,14 @@ unsafe impl Desc for tn_GraphPlan {
 
 impl Outcome for tn_GraphPlan {}
 
-/// Transient resources have undefined contents at first.
-fn check_empty(is_empty: bool, name: tn_Str) -> Result<(), Failure> {
-    if is_empty {
-        return Ok(());
-    }
-    let text = format!("{}: data: a transient resource has no initial contents", name.text()?);
-    Err(Failure::new(TN_ERROR_TRANSIENT, text))
+/// Transient resources have undefined contents at first, and commands write them.
+fn check_empty(is_empty: bool, read_only: tn_State, name: tn_Str) -> Result<(), Failure> {
+    let wrong = match (is_empty, read_only) {
+        (true, 0) => return Ok(()),
+        (false, _) => "data: a transient resource has no initial contents",
+        (true, _) => "read_only: commands write a transient resource",
+    };
+    Err(Failure::new(TN_ERROR_TRANSIENT, format!("{}: {wrong}", name.text()?)))
 }
 
 /// Acquires a buffer for some commands of this recording and later ones, with undefined contents, in memory that it shares with
@@ -130,13 +131,11 @@ extern "C" fn tn_recording_transient_buffer(
     desc: In<tn_BufferDesc>,
     out: Out<Handle<Buffer>>,
 ) -> tn_Status {
-    call(|| {
-        create(out, || {
-            let desc = desc.desc()?;
-            check_empty(desc.data.is_null(), desc.name)?;
-            let (recording, desc) = (recording.alone()?, buffer_desc(desc)?);
-            Ok(on_same!(&*recording, list => ResourceOf::Transient(list.transient_buffer(&desc)?)))
-        })
+    call_create(out, || {
+        let desc = desc.desc()?;
+        check_empty(desc.data.is_null(), desc.read_only, desc.name)?;
+        let (recording, desc) = (recording.alone()?, buffer_desc(desc)?);
+        Ok(on_same!(&*recording, list => ResourceOf::Transient(list.transient_buffer(&desc)?)))
     })
 }
 
@@ -149,13 +148,11 @@ extern "C" fn tn_recording_transient_texture(
     desc: In<tn_TextureDesc>,
     out: Out<Handle<Texture>>,
 ) -> tn_Status {
-    call(|| {
-        create(out, || {
-            let desc = desc.desc()?;
-            check_empty(desc.data.is_null(), desc.name)?;
-            let (recording, desc) = (recording.alone()?, texture_desc(desc)?);
-            Ok(on_same!(&*recording, list => ResourceOf::Transient(list.transient_texture(&desc)?)))
-        })
+    call_create(out, || {
+        let desc = desc.desc()?;
+        check_empty(desc.data.is_null(), desc.read_only, desc.name)?;
+        let (recording, desc) = (recording.alone()?, texture_desc(desc)?);
+        Ok(on_same!(&*recording, list => ResourceOf::Transient(list.transient_texture(&desc)?)))
     })
 }
 
@@ -165,7 +162,7 @@ extern "C" fn tn_recording_transient_texture(
 /// Errors: `TN_ERROR_POINTER`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_graph_create(out: Out<Handle<Graph>>) -> tn_Status {
-    call(|| create(out, || Ok(Graph::new())))
+    call_create(out, || Ok(Graph::new()))
 }
 
 /// Removes all declarations, and keeps the allocated memory for the next ones.
@@ -185,7 +182,7 @@ extern "C" fn tn_graph_buffer(graph: Handle<Graph>, desc: In<tn_BufferDesc>, num
     call(|| {
         number.check("room for a number")?;
         let desc = desc.desc()?;
-        check_empty(desc.data.is_null(), desc.name)?;
+        check_empty(desc.data.is_null(), desc.read_only, desc.name)?;
         let desc = buffer_desc(desc)?;
         number.set(as_number(graph.alone()?.buffer(desc).index()));
         Ok(())
@@ -204,7 +201,7 @@ extern "C" fn tn_graph_texture(
     call(|| {
         number.check("room for a number")?;
         let desc = desc.desc()?;
-        check_empty(desc.data.is_null(), desc.name)?;
+        check_empty(desc.data.is_null(), desc.read_only, desc.name)?;
         let desc = texture_desc(desc)?;
         number.set(as_number(graph.alone()?.texture(desc).index()));
         Ok(())
@@ -318,12 +315,20 @@ extern "C" fn tn_frame_execute(
 /// The status that the program returns, with the text of the thread's last error, which is often the reason.
 fn record_one(record: tn_PassFn, user: *mut c_void, pass: &tn_Pass) -> Result<(), Failure> {
     let status = in_pass(|| record(user, In::lent(std::slice::from_ref(pass))));
+    if ATTENTION.has_panicked() {
+        let text = "a call in the tn_PassFn met a bug of tenure (TN_ERROR_PANIC): its recording is discarded";
+        return Err(Failure::new(TN_ERROR_PANIC, text));
+    }
     if status >= 0 {
         return Ok(());
     }
     let (pass, last) = (pass.number, last_error());
     let text = format!("the tn_PassFn returned {status} in pass {pass}, after the error: {}", last.text()?);
-    Err(Failure::new(status, text))
+    let failure = Failure::new(status, text);
+    Err(match last_shortage().filter(|_| status == TN_ERROR_OUT_OF_MEMORY) {
+        Some(numbers) => failure.with_numbers(numbers),
+        None => failure,
+    })
 }
 
 /// Lends a pass to the program.

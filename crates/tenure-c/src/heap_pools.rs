@@ -9,11 +9,11 @@ use tenure_heap::{
     MemoryRequest, MemoryType, MemoryTypeId, Spill,
 };
 
-use crate::call::{call, call_status};
+use crate::call::{call, call_create, call_status};
 use crate::callback::{Inside, during};
 use crate::convert::unknown;
 use crate::pointer::{In, Out, Outcome};
-use crate::slot::{Handle, create};
+use crate::slot::Handle;
 use crate::types::*;
 
 /// The properties of a memory type. Bits: those of `VkMemoryPropertyFlags`.
@@ -258,7 +258,7 @@ pub struct tn_MemoryMove {
     pub to: tn_MemoryRange,
 }
 
-/// 1 for a range that may move. As `tn_CreateHeapFn`.
+/// 1 for a range that may move; `heap` is 0 in it: find the range by its `id`. As `tn_CreateHeapFn`.
 pub type tn_IsMovableFn = extern "C-unwind" fn(user: *mut c_void, range: tn_MemoryRange) -> tn_Bool;
 
 descs! {
@@ -280,6 +280,8 @@ pub(crate) struct Program {
     /// Only passed on.
     user: AtomicPtr<c_void>,
     properties: HeapProperties,
+    /// Whether the pools can be compacted.
+    compacts: bool,
 }
 
 impl Program {
@@ -467,20 +469,19 @@ fn spill(spill: tn_Spill) -> Result<Spill, Failure> {
 /// Errors: `TN_ERROR_CONFIG` for a number out of range, or memory types that contradict themselves; `TN_ERROR_POINTER`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_heap_pools_create(desc: In<tn_HeapPoolsDesc>, out: Out<Handle<HeapPools>>) -> tn_Status {
-    call(|| {
-        create(out, || {
-            let desc = desc.desc()?;
-            let missing =
-                || Failure::new(TN_ERROR_POINTER, "null, where create_heap and destroy_heap are needed");
-            let program = Program {
-                create_heap: desc.create_heap.ok_or_else(missing)?,
-                destroy_heap: desc.destroy_heap.ok_or_else(missing)?,
-                budget: desc.budget,
-                user: AtomicPtr::new(desc.user),
-                properties: properties(desc)?,
-            };
-            Ok(HeapPools::new(program, config(desc))?)
-        })
+    call_create(out, || {
+        let desc = desc.desc()?;
+        let missing =
+            || Failure::new(TN_ERROR_POINTER, "null, where create_heap and destroy_heap are needed");
+        let program = Program {
+            create_heap: desc.create_heap.ok_or_else(missing)?,
+            destroy_heap: desc.destroy_heap.ok_or_else(missing)?,
+            budget: desc.budget,
+            user: AtomicPtr::new(desc.user),
+            properties: properties(desc)?,
+            compacts: desc.flags & TN_HEAP_POOLS_COMPACT != 0,
+        };
+        Ok(HeapPools::new(program, config(desc))?)
     })
 }
 
@@ -591,7 +592,7 @@ extern "C" fn tn_heap_pools_set_cap(pools: Handle<HeapPools>, heap: u32, bytes: 
 /// calls `tn_heap_pools_stop_compaction`. `is_movable` is asked once for each range. `TN_NOT_READY`: call it again, such as once a
 /// frame. Needs `TN_HEAP_POOLS_COMPACT`.
 ///
-/// Errors: `TN_ERROR_POINTER`, `TN_ERROR_BUSY`.
+/// Errors: `TN_ERROR_POINTER`, `TN_ERROR_BUSY`; `TN_ERROR_ARGUMENT` without that flag.
 #[unsafe(no_mangle)]
 extern "C" fn tn_heap_pools_compact(
     pools: Handle<HeapPools>,
@@ -615,6 +616,12 @@ extern "C" fn tn_heap_pools_compact(
             during(Inside::Heap, || is_movable(user, range)) != 0
         };
         let mut pools = pools.alone()?;
+        if !pools.device().compacts {
+            return Err(Failure::new(
+                TN_ERROR_ARGUMENT,
+                "the pools were created without TN_HEAP_POOLS_COMPACT",
+            ));
+        }
         let mut found = Vec::new();
         let is_done = pools.compact(budget, ask, &mut found);
         let heap = |range: &MemoryRange| pools.heap(range).copied().unwrap_or(0);

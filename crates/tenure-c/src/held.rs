@@ -32,7 +32,13 @@ pub(crate) type TextureOf<D> = ResourceOf<D, Texture<D>>;
 
 impl<D: Device> BufferOf<D> {
     pub(crate) fn name(&self) -> &Name {
-        if let Self::Transient(transient) = self { transient.name() } else { (**self).name() }
+        match self {
+            Self::Transient(transient) => transient.name(),
+            Self::OfPass(resource, resources, id) => {
+                resources.name_of(*id).unwrap_or_else(|| resource.name())
+            }
+            Self::Own(_) | Self::OfSwapchain { .. } => (**self).name(),
+        }
     }
 }
 
@@ -44,7 +50,13 @@ impl<D: Device> TextureOf<D> {
     }
 
     pub(crate) fn name(&self) -> &Name {
-        if let Self::Transient(transient) = self { transient.name() } else { (**self).name() }
+        match self {
+            Self::Transient(transient) => transient.name(),
+            Self::OfPass(resource, resources, id) => {
+                resources.name_of(*id).unwrap_or_else(|| resource.name())
+            }
+            Self::Own(_) | Self::OfSwapchain { .. } => (**self).name(),
+        }
     }
 }
 

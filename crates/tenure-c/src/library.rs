@@ -136,7 +136,7 @@ extern "C" fn tn_set_log(most: tn_LogLevel, log: Option<tn_LogFn>, user: *mut c_
 /// The text; valid until the release of its handle. Empty for an invalid handle.
 #[unsafe(no_mangle)]
 extern "C" fn tn_text(text: Handle<OwnedText>) -> tn_Str {
-    let mut found = tn_Str::of("");
+    let mut found = tn_Str::empty();
     call_to_release(|| {
         found = tn_Str::lent(&text.get()?.0);
         Ok(())

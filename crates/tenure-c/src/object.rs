@@ -418,12 +418,12 @@ pub(crate) fn slice_place<D: ApiHandles>(slice: &tenure_core::BufferSlice<'_, D>
 }
 
 /// Ends a handle of any type. Its object is destroyed once no open recording and no GPU work can use it; this function does not
-/// wait, except for the last `tn_Gpu` of a manager, which waits for the GPU for a bounded time. Null does nothing. From any
-/// thread at any time; no other thread may use the same handle during or after the call. A recording that was not submitted is
-/// discarded, a frame ended. A handle that a graph or a swap chain has lent ends, and its object stays.
+/// wait, except for the last `tn_Gpu` of a manager and for a `tn_Swapchain`, which wait for the GPU for a bounded time. Null does
+/// nothing. From any thread at any time; no other thread may use the same handle during or after the call. Inside of a callback the
+/// object ends when the call around it is over. A recording that was not submitted is discarded, a frame ended.
 ///
-/// Errors: `TN_ERROR_HANDLE` for a handle that was released before, `TN_ERROR_BUSY` for an object for one thread that another
-/// one uses.
+/// Errors: `TN_ERROR_HANDLE` for a handle that was released before, `TN_ERROR_BUSY` for an object that another call uses alone,
+/// `TN_ERROR_CALLBACK` for a `tn_Gpu` or `tn_Swapchain` inside of a callback.
 #[unsafe(no_mangle)]
 extern "C" fn tn_release(handle: AnyHandle) -> tn_Status {
     call_to_release(|| {
@@ -447,7 +447,7 @@ extern "C" fn tn_release(handle: AnyHandle) -> tn_Status {
             DescriptorTable::KIND => handle.of::<DescriptorTable>().end().map(release),
             DescriptorSet::KIND => handle.of::<DescriptorSet>().end().map(release),
             Graph::KIND => handle.of::<Graph>().end().map(release),
-            Swapchain::KIND => handle.of::<Swapchain>().end().map(release),
+            Swapchain::KIND => release_swapchain(handle),
             Suballocator::KIND => handle.of::<Suballocator>().end().map(release),
             HeapPools::KIND => handle.of::<HeapPools>().end().map(release),
             ReleaseQueue::KIND => handle.of::<ReleaseQueue>().end().map(release),
@@ -455,6 +455,16 @@ extern "C" fn tn_release(handle: AnyHandle) -> tn_Status {
             _ => Err(handle.refused("this library")),
         }
     })
+}
+
+/// The window or surface may end after this call, and a release inside of a callback would be later.
+fn release_swapchain(handle: AnyHandle) -> Result<(), Failure> {
+    let inside = crate::callback::inside();
+    if !inside.is_free() {
+        let text = format!("a tn_Swapchain must not be released inside {}", inside.name());
+        return Err(Failure::new(TN_ERROR_CALLBACK, text));
+    }
+    handle.of::<Swapchain>().end().map(release)
 }
 
 fn release_gpu(handle: AnyHandle) -> Result<(), Failure> {
@@ -471,7 +481,7 @@ fn release_gpu(handle: AnyHandle) -> Result<(), Failure> {
 /// other handles. Equal samplers have the name of the first.
 #[unsafe(no_mangle)]
 extern "C" fn tn_name(handle: AnyHandle) -> tn_Str {
-    let mut name = tn_Str::of("");
+    let mut name = tn_Str::empty();
     let lent = |name: &Name| tn_Str::lent(name.as_str());
     call_to_release(|| {
         name = match handle.kind() {

@@ -332,8 +332,8 @@ impl Out<c_void> {
     pub(crate) fn fill(
         self,
         size: usize,
-        fill: impl FnOnce(&mut [u8]) -> Result<tn_Status, Failure>,
-    ) -> Result<tn_Status, Failure> {
+        fill: impl FnOnce(&mut [u8]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         if size == 0 {
             return fill(&mut []);
         }

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use tenure_trace::{TraceError, TraceRecorder};
 
-use crate::call::call;
+use crate::call::{call, call_create};
 use crate::convert::unknown;
 use crate::object::{Gpu, Recorder, on};
 use crate::pointer::Out;
-use crate::slot::{Handle, create};
+use crate::slot::Handle;
 use crate::types::*;
 
 /// Of `flags` of `tn_gpu_record`: also the names of resources, which may tell more about a program than sizes do.
@@ -33,29 +33,27 @@ extern "C" fn tn_gpu_record(
     flags: u32,
     out: Out<Handle<Recorder>>,
 ) -> tn_Status {
-    call(|| {
-        create(out, || {
-            if flags & !TN_RECORD_NAMES != 0 {
-                return unknown("flags", flags);
-            }
-            let (gpu, path) = (gpu.get()?, path.text()?);
-            let has_one = || Failure::new(TN_ERROR_BUSY, "this tn_Gpu has a recorder already, or had one");
-            // Before the file, which may be that of the other recorder.
-            if on!(gpu, gpu => gpu.has_recorder()) {
-                return Err(has_one());
-            }
-            let mut recorder = TraceRecorder::create(Path::new(path))?;
-            if flags & TN_RECORD_NAMES != 0 {
-                recorder = recorder.with_names();
-            }
-            let hook = recorder.hook();
-            if on!(gpu, gpu => gpu.set_recorder(hook)) { Ok(Recorder::new(recorder)) } else { Err(has_one()) }
-        })
+    call_create(out, || {
+        if flags & !TN_RECORD_NAMES != 0 {
+            return unknown("flags", flags);
+        }
+        let (gpu, path) = (gpu.get()?, path.text()?);
+        let has_one = || Failure::new(TN_ERROR_BUSY, "this tn_Gpu has a recorder already, or had one");
+        // Before the file, which may be that of the other recorder.
+        if on!(gpu, gpu => gpu.has_recorder()) {
+            return Err(has_one());
+        }
+        let mut recorder = TraceRecorder::create(Path::new(path))?;
+        if flags & TN_RECORD_NAMES != 0 {
+            recorder = recorder.with_names();
+        }
+        let hook = recorder.hook();
+        if on!(gpu, gpu => gpu.set_recorder(hook)) { Ok(Recorder::new(recorder)) } else { Err(has_one()) }
     })
 }
 
 /// Completes the file; what happens later is not recorded. The handle is over, whatever is returned, except for
-/// `TN_ERROR_HANDLE`, `TN_ERROR_BUSY` and `TN_ERROR_CALLBACK`. `tn_release` does the same, with errors in the log.
+/// `TN_ERROR_HANDLE`, `TN_ERROR_BUSY`, `TN_ERROR_CALLBACK` and `TN_ERROR_PANIC`. `tn_release` does the same, with errors in the log.
 ///
 /// Errors: `TN_ERROR_FILE` for the first error since the beginning: the file lacks events then, or is incomplete.
 #[unsafe(no_mangle)]

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use tenure_core::{BufferLayout, Commands};
 
-use crate::call::call;
+use crate::call::{call, call_create};
 use crate::convert::{queue, region, state, subresource, sync_point};
 use crate::descriptor_types::shaders;
 use crate::held::RecordingOf;
@@ -13,7 +13,7 @@ use crate::object::{
     slice_place,
 };
 use crate::pointer::{In, Out};
-use crate::slot::{Handle, Object as _, create};
+use crate::slot::{Handle, Object as _};
 use crate::types::*;
 
 /// Opens a recording on a queue, inside or outside of a frame. Objects released while it is open live until it is submitted
@@ -28,16 +28,14 @@ extern "C" fn tn_recording_begin(
     name: tn_Str,
     out: Out<Handle<Recording>>,
 ) -> tn_Status {
-    call(|| {
-        create(out, || {
-            let (gpu, queue, name) = (gpu.get()?, self::queue(queue)?, name.name()?);
-            Ok(on_same!(gpu, gpu => RecordingOf::Own(gpu.record(queue, name)?)))
-        })
+    call_create(out, || {
+        let (gpu, queue, name) = (gpu.get()?, self::queue(queue)?, name.name()?);
+        Ok(on_same!(gpu, gpu => RecordingOf::Own(gpu.record(queue, name)?)))
     })
 }
 
 /// Submits a recording, after pending uploads. `done` may be null. The handle is over, whatever is returned, except for
-/// `TN_ERROR_HANDLE`, `TN_ERROR_BUSY`, `TN_ERROR_POINTER` and `TN_ERROR_CALLBACK`.
+/// `TN_ERROR_HANDLE`, `TN_ERROR_BUSY`, `TN_ERROR_POINTER`, `TN_ERROR_CALLBACK` and `TN_ERROR_PANIC`.
 ///
 /// Errors: `TN_ERROR_QUERY`, `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_DEVICE_LOST`.
 #[unsafe(no_mangle)]

@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tenure_core::device::{DeviceError, QueueId};
 use tenure_track::time::{Clock, RecordingId, Recordings, Stamp};
 
-use crate::call::call;
+use crate::call::{call, call_create};
 use crate::callback::{Destroy, Inside, during};
 use crate::convert::sync_point;
 use crate::pointer::{In, Out, Outcome};
-use crate::slot::{Handle, create};
+use crate::slot::Handle;
 use crate::types::*;
 
 /// Submits work of the program, and has the queue's fence signal `serial` when it is complete. Called once, inside
 /// `tn_release_queue_submit`. Returns `TN_OK`, or a negative number of its own where nothing was submitted. Must not unwind. May
-/// release handles, except a `tn_Gpu`; other functions return `TN_ERROR_CALLBACK`.
+/// release handles, except a `tn_Gpu` and a `tn_Swapchain`; other functions return `TN_ERROR_CALLBACK`.
 pub type tn_SerialFn = extern "C-unwind" fn(user: *mut c_void, serial: u64) -> tn_Status;
 
 /// The state of a release queue.
@@ -81,17 +81,15 @@ fn argument(text: String) -> Failure {
 /// Errors: `TN_ERROR_ARGUMENT`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_release_queue_create(queues: u32, out: Out<Handle<ReleaseQueue>>) -> tn_Status {
-    call(|| {
-        create(out, || {
-            if !(1..=8).contains(&queues) {
-                return Err(argument(format!("queues = {queues}: must be 1 to 8")));
-            }
-            Ok(ReleaseQueue {
-                clock: Clock::new(queues as usize),
-                recordings: Recordings::new(),
-                releases: tenure_track::time::ReleaseQueue::new(),
-                bytes: AtomicU64::new(0),
-            })
+    call_create(out, || {
+        if !(1..=8).contains(&queues) {
+            return Err(argument(format!("queues = {queues}: must be 1 to 8")));
+        }
+        Ok(ReleaseQueue {
+            clock: Clock::new(queues as usize),
+            recordings: Recordings::new(),
+            releases: tenure_track::time::ReleaseQueue::new(),
+            bytes: AtomicU64::new(0),
         })
     })
 }
@@ -171,7 +169,13 @@ extern "C" fn tn_release_queue_complete(queue: Handle<ReleaseQueue>, index: u32,
     call(|| {
         let queue = queue.get()?;
         let index = queue.queue(index)?;
-        let newest = queue.clock.submitted().serial(index);
+        let mut newest = queue.clock.submitted().serial(index);
+        if serial == newest + 1 {
+            // The GPU may complete a submission before its call has returned on another thread: a turn in the queue's order waits
+            // for that.
+            let _refused = queue.clock.submit(index, |_| Err(DeviceError::broken_rule("no submission")));
+            newest = queue.clock.submitted().serial(index);
+        }
         if serial > newest {
             let text = format!("serial {serial} of queue {}: the newest submission has {newest}", index.0);
             return Err(Failure::new(TN_ERROR_NEVER_SUBMITTED, text));

@@ -5,12 +5,12 @@ use std::ffi::c_void;
 use tenure_core::device::Device;
 use tenure_core::{BufferViewDesc, TexelData, TextureViewDesc};
 
-use crate::call::{call, call_status};
+use crate::call::{call, call_create};
 use crate::convert::{buffer_desc, buffer_view_desc, texels, texture_desc, texture_view_desc};
 use crate::held::{BufferOf, ResourceOf, TextureOf};
 use crate::object::{Buffer, Gpu, Texture, View, on, on_same};
 use crate::pointer::{In, Out};
-use crate::slot::{Handle, create};
+use crate::slot::Handle;
 use crate::types::*;
 
 /// Creates a buffer, with contents where the description has them.
@@ -23,16 +23,14 @@ extern "C" fn tn_buffer_create(
     desc: In<tn_BufferDesc>,
     out: Out<Handle<Buffer>>,
 ) -> tn_Status {
-    call(|| {
-        create(out, || {
-            let (gpu, desc) = (gpu.get()?, desc.desc()?);
-            let wanted = buffer_desc(desc)?;
-            if desc.data.is_null() {
-                return Ok(on_same!(gpu, gpu => ResourceOf::Own(gpu.create_buffer(&wanted)?)));
-            }
-            let data = desc.data.bytes(desc.data_size)?;
-            Ok(on_same!(gpu, gpu => ResourceOf::Own(gpu.create_buffer_with(&wanted, data)?)))
-        })
+    call_create(out, || {
+        let (gpu, desc) = (gpu.get()?, desc.desc()?);
+        let wanted = buffer_desc(desc)?;
+        if desc.data.is_null() {
+            return Ok(on_same!(gpu, gpu => ResourceOf::Own(gpu.create_buffer(&wanted)?)));
+        }
+        let data = desc.data.bytes(desc.data_size)?;
+        Ok(on_same!(gpu, gpu => ResourceOf::Own(gpu.create_buffer_with(&wanted, data)?)))
     })
 }
 
@@ -62,11 +60,20 @@ extern "C" fn tn_buffer_read(
     out: Out<c_void>,
     size: usize,
 ) -> tn_Status {
-    call_status(|| {
+    call(|| {
         let buffer = buffer.get()?;
+        // A call that fails leaves the room as it was: these are the reasons.
+        let length = on!(buffer, buffer => {
+            buffer.read(offset, &mut [])?;
+            buffer.size()
+        });
+        if length.saturating_sub(offset) < size as u64 {
+            let text = format!("{size} bytes at {offset}: the buffer has {length} bytes");
+            return Err(Failure::new(TN_ERROR_OUT_OF_RANGE, text));
+        }
         out.fill(size, |bytes| {
             on!(buffer, buffer => buffer.read(offset, bytes)?);
-            Ok(TN_OK)
+            Ok(())
         })
     })
 }
@@ -80,17 +87,15 @@ extern "C" fn tn_texture_create(
     desc: In<tn_TextureDesc>,
     out: Out<Handle<Texture>>,
 ) -> tn_Status {
-    call(|| {
-        create(out, || {
-            let (gpu, desc) = (gpu.get()?, desc.desc()?);
-            let wanted = texture_desc(desc)?;
-            if desc.data.is_null() {
-                return Ok(on_same!(gpu, gpu => ResourceOf::Own(gpu.create_texture(&wanted)?)));
-            }
-            let data = desc.data.array(desc.data_count, "data")?;
-            let data: Vec<TexelData<'_>> = data.iter().map(texels).collect::<Result<_, _>>()?;
-            Ok(on_same!(gpu, gpu => ResourceOf::Own(gpu.create_texture_with(&wanted, &data)?)))
-        })
+    call_create(out, || {
+        let (gpu, desc) = (gpu.get()?, desc.desc()?);
+        let wanted = texture_desc(desc)?;
+        if desc.data.is_null() {
+            return Ok(on_same!(gpu, gpu => ResourceOf::Own(gpu.create_texture(&wanted)?)));
+        }
+        let data = desc.data.array(desc.data_count, "data")?;
+        let data: Vec<TexelData<'_>> = data.iter().map(texels).collect::<Result<_, _>>()?;
+        Ok(on_same!(gpu, gpu => ResourceOf::Own(gpu.create_texture_with(&wanted, &data)?)))
     })
 }
 
@@ -106,11 +111,9 @@ extern "C" fn tn_buffer_view_create(
     desc: In<tn_BufferViewDesc>,
     out: Out<Handle<View>>,
 ) -> tn_Status {
-    call(|| {
-        create(out, || {
-            let desc = buffer_view_desc(desc.desc()?)?;
-            Ok(on_same!((gpu.get()?, buffer.get()?), (gpu, buffer) => buffer_view(gpu, buffer, &desc)?))
-        })
+    call_create(out, || {
+        let desc = buffer_view_desc(desc.desc()?)?;
+        Ok(on_same!((gpu.get()?, buffer.get()?), (gpu, buffer) => buffer_view(gpu, buffer, &desc)?))
     })
 }
 
@@ -124,11 +127,9 @@ extern "C" fn tn_texture_view_create(
     desc: In<tn_TextureViewDesc>,
     out: Out<Handle<View>>,
 ) -> tn_Status {
-    call(|| {
-        create(out, || {
-            let desc = texture_view_desc(desc.desc()?)?;
-            Ok(on_same!((gpu.get()?, texture.get()?), (gpu, texture) => texture_view(gpu, texture, &desc)?))
-        })
+    call_create(out, || {
+        let desc = texture_view_desc(desc.desc()?)?;
+        Ok(on_same!((gpu.get()?, texture.get()?), (gpu, texture) => texture_view(gpu, texture, &desc)?))
     })
 }
 
@@ -137,6 +138,7 @@ fn buffer_view<D: Device>(
     buffer: &BufferOf<D>,
     desc: &BufferViewDesc,
 ) -> Result<tenure_core::View<D>, Failure> {
+    gpu.check_creates((&**buffer).into())?;
     match buffer {
         ResourceOf::Own(_) | ResourceOf::OfSwapchain { .. } => Ok(gpu.create_buffer_view(buffer, desc)?),
         ResourceOf::Transient(buffer) => Ok(buffer.view(desc)?.share()),
@@ -149,6 +151,7 @@ fn texture_view<D: Device>(
     texture: &TextureOf<D>,
     desc: &TextureViewDesc,
 ) -> Result<tenure_core::View<D>, Failure> {
+    gpu.check_creates((&**texture).into())?;
     match texture {
         ResourceOf::Own(_) | ResourceOf::OfSwapchain { .. } => Ok(gpu.create_texture_view(texture, desc)?),
         ResourceOf::Transient(texture) => Ok(texture.view(desc)?.share()),

@@ -3,7 +3,7 @@
 use tenure_core::device::Device as _;
 use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
-use crate::call::{call, call_status};
+use crate::call::{call_create, call_status};
 use crate::object::{DeviceObject, On, OwnedText, on};
 use crate::pointer::{In, Out};
 use crate::slot::{Handle, create};
@@ -15,19 +15,17 @@ use crate::types::*;
 /// Errors: `TN_ERROR_CREATE_DEVICE` for an unknown profile, with the names of all.
 #[unsafe(no_mangle)]
 extern "C" fn tn_device_create_sim(desc: In<tn_SimDesc>, out: Out<Handle<DeviceObject>>) -> tn_Status {
-    call(|| {
-        create(out, || {
-            let desc = desc.desc_or_none()?;
-            let (seed, lag) = desc.map_or((0, 0), |desc| (desc.seed, desc.lag));
-            let name = desc.as_ref().map_or(Ok(""), |desc| desc.profile.text())?;
-            let lag = match lag {
-                0 => Lag::None,
-                TN_ALL => Lag::Manual,
-                lag => Lag::Submissions(u64::from(lag)),
-            };
-            let config = DeviceConfig::new(profile(name)?).seed(seed).lag(lag);
-            Ok(On::Sim(Device::with_config(config)))
-        })
+    call_create(out, || {
+        let desc = desc.desc_or_none()?;
+        let (seed, lag) = desc.map_or((0, 0), |desc| (desc.seed, desc.lag));
+        let name = desc.as_ref().map_or(Ok(""), |desc| desc.profile.text())?;
+        let lag = match lag {
+            0 => Lag::None,
+            TN_ALL => Lag::Manual,
+            lag => Lag::Submissions(u64::from(lag)),
+        };
+        let config = DeviceConfig::new(profile(name)?).seed(seed).lag(lag);
+        Ok(On::Sim(Device::with_config(config)))
     })
 }
 
@@ -64,8 +62,9 @@ extern "C" fn tn_sim_run(device: Handle<DeviceObject>) -> tn_Status {
 /// Errors: `TN_ERROR_FOREIGN` for a device of another backend.
 #[unsafe(no_mangle)]
 extern "C" fn tn_sim_findings(device: Handle<DeviceObject>, out: Out<Handle<OwnedText>>) -> tn_Status {
+    let cleared = out.clear();
     call_status(|| {
-        out.clear()?;
+        cleared?;
         match simulated(device.get()?)?.check_clean() {
             Ok(()) => Ok(TN_OK),
             Err(findings) => {

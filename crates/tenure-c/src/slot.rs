@@ -382,13 +382,12 @@ impl<T: Object> Out<Handle<T>> {
     }
 }
 
-/// Creates an object, and writes its handle: null if that fails.
+/// Creates an object, and writes its handle to room that was cleared.
 #[inline]
 pub(crate) fn create<T: Object>(
     out: Out<Handle<T>>,
     make: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<(), Failure> {
-    out.clear()?;
     let reserved = T::slots().reserve()?;
     out.set(reserved.fill(make()?));
     Ok(())

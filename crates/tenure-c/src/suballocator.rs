@@ -4,10 +4,10 @@ use tenure_suballoc::{
     AllocError, Allocation, BlockError, Buddy, FreeError, General, Ring, SlotRange, Slots, Suballocator as _,
 };
 
-use crate::call::call;
+use crate::call::{call, call_create};
 use crate::convert::unknown;
 use crate::pointer::{In, Out, Outcome};
-use crate::slot::{Handle, create};
+use crate::slot::Handle;
 use crate::types::*;
 
 /// The algorithm of a suballocator.
@@ -180,27 +180,27 @@ extern "C" fn tn_suballocator_create(
     desc: In<tn_SuballocatorDesc>,
     out: Out<Handle<Suballocator>>,
 ) -> tn_Status {
-    call(|| {
-        create(out, || {
-            let tn_SuballocatorDesc { capacity, granule, kind, .. } = *desc.desc()?;
-            let or = |default: u64| if granule == 0 { default } else { granule };
-            if granule > 1 && matches!(kind, TN_SUBALLOCATOR_SLOTS | TN_SUBALLOCATOR_RING) {
-                return Err(BlockError::BadGranule { granule }.into());
+    call_create(out, || {
+        let tn_SuballocatorDesc { capacity, granule, kind, .. } = *desc.desc()?;
+        let or = |default: u64| if granule == 0 { default } else { granule };
+        if granule > 1 && matches!(kind, TN_SUBALLOCATOR_SLOTS | TN_SUBALLOCATOR_RING) {
+            return Err(BlockError::BadGranule { granule }.into());
+        }
+        Ok(match kind {
+            TN_SUBALLOCATOR_GENERAL => Suballocator::General(General::new(capacity, or(1))?),
+            TN_SUBALLOCATOR_BUDDY => {
+                Suballocator::Buddy(Buddy::with_min_block(capacity, or(Buddy::DEFAULT_MIN_BLOCK))?)
             }
-            Ok(match kind {
-                TN_SUBALLOCATOR_GENERAL => Suballocator::General(General::new(capacity, or(1))?),
-                TN_SUBALLOCATOR_BUDDY => {
-                    Suballocator::Buddy(Buddy::with_min_block(capacity, or(Buddy::DEFAULT_MIN_BLOCK))?)
-                }
-                TN_SUBALLOCATOR_SLOTS => {
-                    let max = 1 << 31;
-                    let indices =
-                        u32::try_from(capacity).map_err(|_| BlockError::TooLarge { capacity, max })?;
-                    Suballocator::Slots(Slots::new(indices)?)
-                }
-                TN_SUBALLOCATOR_RING => Suballocator::Ring(Ring::new(capacity)),
-                kind => return unknown("kind", kind),
-            })
+            TN_SUBALLOCATOR_SLOTS => {
+                let max = 1 << 31;
+                let indices = u32::try_from(capacity).map_err(|_| BlockError::TooLarge { capacity, max })?;
+                Suballocator::Slots(Slots::new(indices)?)
+            }
+            TN_SUBALLOCATOR_RING if capacity == 0 => {
+                return Err(BlockError::TooSmall { capacity, min: 1 }.into());
+            }
+            TN_SUBALLOCATOR_RING => Suballocator::Ring(Ring::new(capacity)),
+            kind => return unknown("kind", kind),
         })
     })
 }

@@ -1,6 +1,6 @@
 //! The functions of swap chains.
 
-use crate::call::{call, call_status};
+use crate::call::{call, call_create, call_status};
 use crate::held::{Loans, ResourceOf};
 use crate::object::{Backend, Gpu, On, Recording, Swapchain, Texture, View, on};
 use crate::pointer::{In, Out};
@@ -8,7 +8,7 @@ use crate::present::{
     SwapchainOf, describe, formats, hdr_metadata, modes, tn_HdrMetadata, tn_PresentMode, tn_SurfaceFormat,
     tn_SwapchainDesc, tn_SwapchainOffers, tn_SwapchainProperties,
 };
-use crate::slot::{Handle, create};
+use crate::slot::Handle;
 use crate::types::*;
 
 /// The image to draw to. Both handles belong to the swap chain, and end with its next `tn_swapchain_acquire`,
@@ -37,11 +37,9 @@ extern "C" fn tn_swapchain_create_sim(
     desc: In<tn_SwapchainDesc>,
     out: Out<Handle<Swapchain>>,
 ) -> tn_Status {
-    call(|| {
-        create(out, || match gpu.get()? {
-            On::Sim(gpu) => Ok(On::Sim(describe(gpu, desc, |desc| tenure_sim::Swapchain::new(gpu, desc))?)),
-            _ => Err(Failure::foreign()),
-        })
+    call_create(out, || match gpu.get()? {
+        On::Sim(gpu) => Ok(On::Sim(describe(gpu, desc, |desc| tenure_sim::Swapchain::new(gpu, desc))?)),
+        _ => Err(Failure::foreign()),
     })
 }
 
@@ -52,10 +50,10 @@ extern "C" fn tn_swapchain_create_sim(
 /// `tn_swapchain_resize`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_swapchain_acquire(swapchain: Handle<Swapchain>, out: Out<tn_SwapchainImage>) -> tn_Status {
+    let none = tn_SwapchainImage { texture: Handle::NULL, view: Handle::NULL, index: 0, reserved: 0 };
+    out.set(none);
     call_status(|| {
         out.check("a tn_SwapchainImage")?;
-        let none = tn_SwapchainImage { texture: Handle::NULL, view: Handle::NULL, index: 0, reserved: 0 };
-        out.set(none);
         let image = on!(&mut *swapchain.alone()?, swapchain => acquire(swapchain)?);
         out.set(image.unwrap_or(none));
         Ok(if image.is_some() { TN_OK } else { TN_NOT_READY })

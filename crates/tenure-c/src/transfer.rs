@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use tenure_core::Error;
 
-use crate::call::{call, call_status};
+use crate::call::{call, call_create, call_status};
 use crate::convert::{duration, region, texels};
 use crate::object::{Buffer, Gpu, Readback, Recording, Texture, Upload, on, on_same};
 use crate::pointer::{In, Out};
@@ -23,8 +23,9 @@ extern "C" fn tn_upload(
     data: In<tn_Texels>,
     out: Out<Handle<Upload>>,
 ) -> tn_Status {
+    let cleared = out.clear_if_any();
     call(|| {
-        out.clear_if_any()?;
+        cleared?;
         let (part, data) = (part.value("a tn_Part")?, data.value("a tn_Texels")?);
         let gpu = gpu.get()?;
         if out.is_null() {
@@ -83,15 +84,13 @@ extern "C" fn tn_upload_wait(gpu: Handle<Gpu>, upload: Handle<Upload>, timeout_n
 /// handles.
 #[unsafe(no_mangle)]
 extern "C" fn tn_read_back(on: AnyHandle, part: In<tn_Part>, out: Out<Handle<Readback>>) -> tn_Status {
-    call(|| {
-        create(out, || {
-            let part = part.value("a tn_Part")?;
-            match on.kind() {
-                Gpu::KIND => read_back(on.of::<Gpu>().get()?, &part),
-                Recording::KIND => record_read_back(&mut *on.of::<Recording>().alone()?, &part),
-                _ => Err(on.refused("a tn_Gpu or a tn_Recording")),
-            }
-        })
+    call_create(out, || {
+        let part = part.value("a tn_Part")?;
+        match on.kind() {
+            Gpu::KIND => read_back(on.of::<Gpu>().get()?, &part),
+            Recording::KIND => record_read_back(&mut *on.of::<Recording>().alone()?, &part),
+            _ => Err(on.refused("a tn_Gpu or a tn_Recording")),
+        }
     })
 }
 
@@ -154,18 +153,19 @@ extern "C" fn tn_readback_wait(
 ) -> tn_Status {
     call_status(|| {
         let readback = readback.get()?;
+        // A call that fails or is not ready leaves the room as it was.
+        let (needed, name) = on!(readback, readback => (readback.size(), readback.name()));
+        let given = size as u64;
+        if given != needed {
+            return Err(Error::WrongLength { name: name.clone(), given, needed }.into());
+        }
+        if !on!(readback, readback => readback.is_ready(duration(timeout_ns))?) {
+            return Ok(TN_NOT_READY);
+        }
         out.fill(size, |bytes| {
-            let is_complete = match timeout_ns {
-                0 => on!(readback, readback => readback.read(bytes)),
-                _ => {
-                    on!(readback, readback => readback.wait_into(bytes, duration(timeout_ns)).map(|()| true))
-                }
-            };
-            match is_complete {
-                Ok(true) => Ok(TN_OK),
-                Ok(false) | Err(Error::Timeout { .. }) => Ok(TN_NOT_READY),
-                Err(error) => Err(error.into()),
-            }
-        })
+            on!(readback, readback => readback.read(bytes)?);
+            Ok(())
+        })?;
+        Ok(TN_OK)
     })
 }

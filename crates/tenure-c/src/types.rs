@@ -93,12 +93,12 @@ pub const TN_LOG_TRACE: tn_LogLevel = 5;
 /// must not call this library, except for `tn_last_error` and `tn_status_name`: other functions return `TN_ERROR_CALLBACK`.
 pub type tn_LogFn = extern "C-unwind" fn(user: *mut c_void, level: tn_LogLevel, text: tn_Str);
 /// Destroys an object of the program. Called once, on any thread, inside a call of this library. Must not unwind. May release
-/// handles, except a `tn_Gpu`; other functions return `TN_ERROR_CALLBACK`.
+/// handles, except a `tn_Gpu` and a `tn_Swapchain`; other functions return `TN_ERROR_CALLBACK`.
 pub type tn_DestroyFn = extern "C-unwind" fn(user: *mut c_void, object: *mut c_void);
 
 /// Submits work of the program to `queue`: the `VkQueue` or `ID3D12CommandQueue*`; a number on the simulated device. Called
 /// once, inside `tn_gpu_submit_external`. Returns `TN_OK`, or a negative number of its own for an error. Must not unwind. May
-/// release handles, except a `tn_Gpu`; other functions return `TN_ERROR_CALLBACK`.
+/// release handles, except a `tn_Gpu` and a `tn_Swapchain`; other functions return `TN_ERROR_CALLBACK`.
 pub type tn_SubmitFn = extern "C-unwind" fn(user: *mut c_void, queue: tn_Native) -> tn_Status;
 
 /// A simulated device.
@@ -269,7 +269,7 @@ pub struct tn_PressureChange {
 }
 
 /// Takes a change of pressure, at the end of a frame or in `tn_gpu_reclaim`, on the thread of that call. Must not unwind. May
-/// release handles, except a `tn_Gpu`; other functions return `TN_ERROR_CALLBACK`.
+/// release handles, except a `tn_Gpu` and a `tn_Swapchain`; other functions return `TN_ERROR_CALLBACK`.
 pub type tn_PressureFn = extern "C-unwind" fn(user: *mut c_void, change: tn_PressureChange);
 
 /// The text that `tn_gpu_report` returns.
@@ -987,6 +987,11 @@ impl tn_Str {
     /// Text that is never freed.
     pub(crate) const fn of(text: &'static str) -> Self {
         Self { data: Text::of(text), size: text.len() }
+    }
+
+    /// No text, with a NUL at its end.
+    pub(crate) const fn empty() -> Self {
+        Self { data: Text::of("\0"), size: 0 }
     }
 
     /// Text that stays for as long as the documentation of the call says.

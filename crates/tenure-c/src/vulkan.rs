@@ -4,12 +4,12 @@ use tenure_core::device::QueueKind;
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{ApiVersion, Device, DeviceConfig, Raw, RawQueue};
 
-use crate::call::call;
+use crate::call::call_create;
 use crate::convert::unknown;
 use crate::object::{DeviceObject, Gpu, On, Swapchain};
 use crate::pointer::{Desc, In, Out};
 use crate::present::{describe, tn_SwapchainDesc};
-use crate::slot::{Handle, create};
+use crate::slot::Handle;
 use crate::types::*;
 
 /// The work of a queue.
@@ -82,14 +82,12 @@ unsafe impl Desc for tn_VkDeviceDesc {
 /// `TN_ERROR_ENUM`, `TN_ERROR_STRUCT_SIZE`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_device_from_vk(desc: In<tn_VkDeviceDesc>, out: Out<Handle<DeviceObject>>) -> tn_Status {
-    call(|| {
-        create(out, || {
-            let desc = desc.desc()?;
-            let raw = raw(desc)?;
-            // SAFETY: the header asks of the caller that its objects outlive the device, that the queues are used by this
-            // library alone, and that the device was created with `create_info`.
-            Ok(On::Vulkan(unsafe { Device::from_raw(raw, &DeviceConfig::default()) }?))
-        })
+    call_create(out, || {
+        let desc = desc.desc()?;
+        let raw = raw(desc)?;
+        // SAFETY: the header asks of the caller that its objects outlive the device, that the queues are used by this
+        // library alone, and that the device was created with `create_info`.
+        Ok(On::Vulkan(unsafe { Device::from_raw(raw, &DeviceConfig::default()) }?))
     })
 }
 
@@ -152,17 +150,15 @@ extern "C" fn tn_swapchain_create_vk(
     desc: In<tn_SwapchainDesc>,
     out: Out<Handle<Swapchain>>,
 ) -> tn_Status {
-    call(|| {
-        create(out, || {
-            let On::Vulkan(gpu) = gpu.get()? else { return Err(Failure::foreign()) };
-            if surface == 0 {
-                return Err(Failure::new(TN_ERROR_POINTER, "null, where a VkSurfaceKHR is needed"));
-            }
-            let surface = vk::Handle::from_raw(surface);
-            // SAFETY: the header asks of the caller that the surface is of the device's instance, not in use elsewhere, and
-            // outlives the swap chain.
-            let make = |desc: &_| unsafe { tenure_vulkan::Swapchain::new(gpu, surface, desc) };
-            Ok(On::Vulkan(describe(gpu, desc, make)?))
-        })
+    call_create(out, || {
+        let On::Vulkan(gpu) = gpu.get()? else { return Err(Failure::foreign()) };
+        if surface == 0 {
+            return Err(Failure::new(TN_ERROR_POINTER, "null, where a VkSurfaceKHR is needed"));
+        }
+        let surface = vk::Handle::from_raw(surface);
+        // SAFETY: the header asks of the caller that the surface is of the device's instance, not in use elsewhere, and
+        // outlives the swap chain.
+        let make = |desc: &_| unsafe { tenure_vulkan::Swapchain::new(gpu, surface, desc) };
+        Ok(On::Vulkan(describe(gpu, desc, make)?))
     })
 }

@@ -281,7 +281,13 @@ impl<D: Device> Resources<'_, D> {
         slot.map(|slot| &slot.object).ok_or_else(|| Error::Transient { name: self.name(id), rule })
     }
 
+    /// The name of a resource in the graph: the object of the API may have that of another. For the C interface.
+    #[doc(hidden)]
+    pub fn name_of(&self, id: ResourceId) -> Option<&Name> {
+        self.graph.desc(id).map(TransientDesc::name)
+    }
+
     fn name(&self, id: ResourceId) -> Name {
-        self.graph.desc(id).map(|desc| desc.name().clone()).unwrap_or_default()
+        self.name_of(id).cloned().unwrap_or_default()
     }
 }

@@ -209,6 +209,22 @@ impl<D: Device> Readback<D> {
         }
     }
 
+    /// Whether the bytes are there, after a wait for that. For the C interface, whose memory is only written then.
+    ///
+    /// # Errors
+    /// Those of [`poll`](Self::poll).
+    #[doc(hidden)]
+    pub fn is_ready(&self, timeout: Duration) -> Result<bool, Error> {
+        let _call = self.services.context.call();
+        if timeout.is_zero() {
+            return self.is_complete();
+        }
+        match self.wait_complete(timeout) {
+            Err(Error::Timeout { .. }) => Ok(false),
+            waited => waited.map(|()| true),
+        }
+    }
+
     fn wait_complete(&self, timeout: Duration) -> Result<(), Error> {
         self.services.context.clock.check().map_err(|source| self.refused(source))?;
         let begun = Instant::now();

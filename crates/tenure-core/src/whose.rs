@@ -12,7 +12,7 @@ use crate::device::{Device, DeviceFault, MAX_QUEUES, QueueId, QueueSerial};
 use crate::markers::{Markers, Marks, RecordingProgress};
 use crate::memory::RecordedLocation;
 use crate::registry::{ObjectKind, Registry, RegistryEntry, RegistryKey, RegistrySlot, Released};
-use crate::time::Clock;
+use crate::time::{Clock, SyncPoint};
 
 /// The end of an object at its addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

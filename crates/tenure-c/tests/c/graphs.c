@@ -146,6 +146,10 @@ static void transient_misuse(void) {
     bytes = buffer_desc();
     bytes.data = texels;
     FAILS(tn_recording_transient_buffer(recording, &bytes, &buffer), TN_ERROR_TRANSIENT, "lights: data");
+    bytes.data = NULL;
+    bytes.read_only = TN_STATE_SHADER_READ;
+    FAILS(tn_recording_transient_buffer(recording, &bytes, &buffer), TN_ERROR_TRANSIENT, "lights: read_only");
+    bytes.read_only = 0;
     tn_TextureDesc desc = texture_desc(TN_LIT("bright"));
     desc.usage = 1u << 31;
     tn_Texture* texture = NULL;
@@ -219,6 +223,9 @@ static void misuse_in_pass(Frame* frame, const tn_Pass* pass) {
     FAILS(tn_graph_clear(frame->graph), TN_ERROR_BUSY, "tn_Graph");
     FAILS(tn_release(frame->graph), TN_ERROR_BUSY, "tn_Graph");
     FAILS(tn_frame_execute(frame->frame, frame->graph, NULL, NULL, NULL), TN_ERROR_BUSY, "tn_Frame");
+    const tn_TextureViewDesc view_desc = DESC(tn_TextureViewDesc);
+    tn_View* view = NULL;
+    FAILS(tn_texture_view_create(other_gpu, pass->resources[frame->bright], &view_desc, &view), TN_ERROR_FOREIGN, "");
     tn_Recording* elsewhere = begin(other_gpu);
     const tn_Use foreign = {pass->resources[frame->bright], TN_STATE_COPY_DST, TN_ALL};
     FAILS(tn_recording_use(elsewhere, &foreign, 1), TN_ERROR_FOREIGN, "");

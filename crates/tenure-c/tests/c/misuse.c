@@ -109,6 +109,33 @@ static void other_manager(void) {
     FAILS(tn_gpu_create(devices[0], NULL, &(tn_Gpu*){NULL}), TN_ERROR_DEVICE_IN_USE, "already has");
 }
 
+/* A call that fails leaves the memory of the program as it was. */
+static void kept(void) {
+    unsigned char bytes[8] = "abcdefg";
+    tn_BufferDesc desc = buffer_desc();
+    desc.usage = TN_USAGE_COPY_DST;
+    desc.memory = TN_MEMORY_READBACK;
+    tn_Buffer* buffer = NULL;
+    CHECK(tn_buffer_create(gpu, &desc, &buffer) == TN_OK);
+    FAILS(tn_buffer_read(buffer, 250, bytes, 8), TN_ERROR_OUT_OF_RANGE, "256");
+    FAILS(tn_buffer_read(buffer, UINT64_MAX, bytes, 8), TN_ERROR_OUT_OF_RANGE, "");
+    CHECK(tn_release(buffer) == TN_OK);
+    buffer = create_buffer(gpu);
+    FAILS(tn_buffer_read(buffer, 0, bytes, 8), TN_ERROR_NOT_MAPPED, "rock");
+    tn_Recording* recording = begin();
+    tn_Part part = {0};
+    part.resource = buffer;
+    part.size = 8;
+    tn_Readback* readback = NULL;
+    CHECK(tn_read_back(recording, &part, &readback) == TN_OK);
+    CHECK(tn_readback_wait(readback, 0, bytes, 8) == TN_NOT_READY);
+    FAILS(tn_readback_wait(readback, 0, bytes, 4), TN_ERROR_WRONG_LENGTH, "8 B are needed");
+    CHECK(memcmp(bytes, "abcdefg", 8) == 0);
+    CHECK(tn_release(recording) == TN_OK && tn_release(readback) == TN_OK && tn_release(buffer) == TN_OK);
+    /* Also without an error. */
+    CHECK(tn_name(gpu).data[0] == '\0');
+}
+
 static void structures(void) {
     tn_BufferDesc desc = buffer_desc();
     tn_Buffer* buffer = NULL;
@@ -279,7 +306,9 @@ static void destroy(void* user, void* object) {
     (void)user;
     (void)object;
     ++calls_inside;
-    FAILS(tn_buffer_create(gpu, NULL, NULL), TN_ERROR_CALLBACK, "tn_DestroyFn");
+    tn_Buffer* made = (tn_Buffer*)(void*)&calls_inside;
+    FAILS(tn_buffer_create(gpu, NULL, &made), TN_ERROR_CALLBACK, "tn_DestroyFn");
+    CHECK(made == NULL);
     FAILS(tn_gpu_reclaim(gpu), TN_ERROR_CALLBACK, "tn_DestroyFn");
     FAILS(tn_gpu_wait(gpu, NULL, 0), TN_ERROR_CALLBACK, "tn_DestroyFn");
     FAILS(tn_release(gpu), TN_ERROR_CALLBACK, "tn_Gpu must not");
@@ -343,6 +372,7 @@ int main(void) {
     handles();
     other_manager();
     structures();
+    kept();
     texts();
     ranges();
     threads();

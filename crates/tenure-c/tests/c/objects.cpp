@@ -1,6 +1,7 @@
 // tenure.hpp on the simulated device.
 #include "tenure_vulkan.hpp"
 
+#include <memory>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -103,7 +104,7 @@ static void materials(const tn::Gpu& gpu) {
     recording.make_resident({material.textures.raw(), light.raw()});
     const std::array<std::uint32_t, 2> indices{material.textures.first(), samplers.first()};
     CHECK(recording.constants(indices.data(), sizeof indices).size == sizeof indices);
-    CHECK(recording.descriptors({tn::bind(light), tn::bind(indices.data(), sizeof indices)}).size == 2);
+    CHECK(recording.descriptors({tn::bind(light), tn::bind_data(indices.data(), sizeof indices)}).size == 2);
     static_cast<void>(recording.descriptor_set(layout, {tn::bind(light, smooth), tn::bind(light, 1)}));
     CHECK(recording.dynamic_constants(per_draw, indices.data(), sizeof indices).size == sizeof indices);
     recording.use({tn::use(material.set, TN_STATE_PIXEL_SHADER)});
@@ -174,7 +175,10 @@ static void graphs(const tn::Gpu& gpu) {
     tn::Frame frame = gpu.begin_frame();
     tn_Place kept{};
     const tn_SyncPoint done = frame.execute(graph, [&](const tn::Pass& now) {
-        CHECK(now.number() == draw && !*now.buffer(99));
+        CHECK(now.number() == draw && !now.buffer(99));
+        // A borrowed handle is as good as its owner.
+        const tn::Texture& target_of_pass = now.texture(scene);
+        CHECK(target_of_pass.place().object == now.texture(scene)->place().object);
         now.recording()->copy({{rock.raw(), now.buffer(list)->raw(), 0, 0, 4, 0, 0, 0, {}}});
         now.recording()->use({tn::use(now.texture(scene), TN_STATE_COPY_DST)});
         tn::Desc<tn_TextureViewDesc> view;
@@ -189,7 +193,18 @@ static void graphs(const tn::Gpu& gpu) {
     } catch (const std::runtime_error& error) {
         CHECK(std::string_view(error.what()) == "mine");
     }
+    // A call that is refused leaves the handle to the program.
+    tn_Status refused = TN_OK;
+    frame.execute(graph, [&](const tn::Pass&) {
+        try {
+            std::move(frame).end();
+        } catch (const tn::Error& error) {
+            refused = error.status();
+        }
+    });
+    CHECK(refused == TN_ERROR_BUSY && frame);
     std::move(frame).end();
+    CHECK(!frame);
 }
 
 static void windows(const tn::Gpu& gpu) {
@@ -204,7 +219,8 @@ static void windows(const tn::Gpu& gpu) {
     swapchain.resize(0, 4);
     CHECK(!swapchain.acquire());
     swapchain.resize(8, 4);
-    const std::optional<tn::SwapchainImage> image = swapchain.acquire();
+    std::optional<tn::SwapchainImage> image = swapchain.acquire();
+    image = swapchain.acquire();
     CHECK(image && image->index == 0 && image->texture->place().object != 0);
     static_cast<void>(image->view->place());
     CHECK(swapchain.properties().mode == TN_PRESENT_MAILBOX && swapchain.properties().width == 8);
@@ -235,11 +251,17 @@ static void parts(const tn::Gpu& gpu) {
     items[1].end = 2;
     items[0].size = items[1].size = 64;
     CHECK(tn::check_plan(items, tn::plan(items)) == 64);
+    try {
+        tn::check_plan(items, {0});
+        CHECK(false);
+    } catch (const tn::Error& error) {
+        CHECK(error.status() == TN_ERROR_POINTER);
+    }
 
     const tn::Suballocator general = tn::Suballocator::create(TN_SUBALLOCATOR_GENERAL, 1024);
     const std::optional<tn_Range> range = general.allocate(512, 256);
     CHECK(range && !general.allocate(1024, 1) && tn::last_out_of_memory()->size == 1024);
-    general.free(*range);
+    general.deallocate(*range);
     CHECK(general.totals().free == 1024);
     general.clear();
     const tn::Suballocator ring = tn::Suballocator::create(TN_SUBALLOCATOR_RING, 1024);
@@ -251,7 +273,8 @@ static void parts(const tn::Gpu& gpu) {
     int destroyed = 0;
     const tn::ReleaseQueue queue = tn::ReleaseQueue::create(1);
     const std::uint64_t recording = queue.open("draw"_tn);
-    queue.push([&destroyed] { ++destroyed; }, 64);
+    auto object = std::make_unique<int>(1);
+    queue.push([&destroyed, object = std::move(object)] { destroyed += *object; }, 64);
     std::uint64_t signalled = 0;
     const tn_SyncPoint done = queue.submit(0, [&signalled](std::uint64_t serial) { signalled = serial; });
     queue.push([&destroyed] { destroyed += 10; }, 0, &done);
@@ -281,6 +304,7 @@ static void parts(const tn::Gpu& gpu) {
     desc.memory_types = &type;
     desc.memory_heaps = &heap;
     desc.memory_type_count = desc.memory_heap_count = 1;
+    desc.flags = TN_HEAP_POOLS_COMPACT;
     const tn::HeapPools pools = tn::HeapPools::create(desc);
     const std::uint32_t order = 0;
     tn::Desc<tn_MemoryRequest> request;
@@ -293,7 +317,7 @@ static void parts(const tn::Gpu& gpu) {
     CHECK(pools.compact({1024, 4, 100}, [](void*, tn_MemoryRange) -> tn_Bool { return 1; }, nullptr, is_done).empty() && is_done);
     pools.stop_compaction();
     pools.set_cap(0, UINT64_MAX);
-    pools.free(memory);
+    pools.deallocate(memory);
     pools.trim();
     CHECK(pools.totals().heaps == 0);
 

@@ -19,16 +19,20 @@ static void resources(const tn::Gpu& gpu) {
 
     tn::Result<tn::Recording> recording = gpu.record(TN_QUEUE_GRAPHICS, "copy"_tn);
     CHECK(recording && recording->use({tn::use(rock, TN_STATE_COPY_SRC)}));
+    const std::uint32_t indices[] = {1, 2};
+    CHECK(recording->constants(indices)->size == sizeof indices);
     const tn::Result<tn::Readback> readback = recording->read_back(tn::part(rock, 0, 4));
     const tn::Result<tn_SyncPoint> done = std::move(*recording).submit();
     CHECK(done && *gpu.wait(*done));
     const auto bytes = readback->wait();
-    CHECK(bytes && *bytes && (**bytes)[3] == 'd');
+    CHECK(bytes.ok() && *bytes && (**bytes)[3] == 'd');
 }
 
 /* An error has its status and text, and an empty value, whose calls fail, too. */
 static void errors(const tn::Gpu& gpu) {
     tn::Desc<tn_BufferDesc> desc;
+    // The text is that of the call, also where it would have made a text.
+    CHECK(gpu.report(99).status() == TN_ERROR_ENUM && contains(tn_last_error(), "report"));
     const tn::Result<tn::Buffer> refused = gpu.create_buffer(desc);
     CHECK(!refused && refused.status() == TN_ERROR_DEVICE && !*refused);
     CHECK(tn::view(tn_last_error()).find("size") != std::string_view::npos);
@@ -53,6 +57,8 @@ static void errors(const tn::Gpu& gpu) {
 static void callbacks(const tn::Gpu& gpu) {
     int calls = 0;
     CHECK(gpu.submit_external(TN_QUEUE_GRAPHICS, tn_SyncPoint{}, [&](tn_Native) { ++calls; }));
+    const auto failed = gpu.submit_external(TN_QUEUE_GRAPHICS, tn_SyncPoint{}, [&](tn_Native) { return gpu.set_memory_cap(99, 0); });
+    CHECK(failed.status() == TN_ERROR_CALLBACK);
     const auto refused = gpu.submit_external(TN_QUEUE_GRAPHICS, tn_SyncPoint{}, [&](tn_Native) -> tn_Status {
         ++calls;
         return TN_ERROR_DEVICE;

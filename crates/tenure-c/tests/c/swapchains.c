@@ -196,7 +196,17 @@ static void graph(void) {
     CHECK(tn_release(window.swapchain) == TN_OK);
 }
 
+/* The window could end before the swap chain. */
+static void release_inside(void* user, void* object) {
+    (void)user;
+    FAILS(tn_release(object), TN_ERROR_CALLBACK, "a tn_Swapchain must not be released inside a tn_DestroyFn");
+}
+
 static void misuse(void) {
+    const tn_SwapchainDesc desc_of_one = swapchain_desc();
+    tn_Swapchain* one = create(&desc_of_one);
+    CHECK(tn_gpu_release_after(gpu, NULL, release_inside, NULL, one) == TN_OK);
+    CHECK(tn_gpu_reclaim(gpu) == TN_OK && tn_release(one) == TN_OK);
     tn_SwapchainDesc desc = swapchain_desc();
     tn_Swapchain* swapchain = NULL;
     FAILS(tn_swapchain_create_sim(NULL, &desc, &swapchain), TN_ERROR_HANDLE, "null, where a tn_Gpu");

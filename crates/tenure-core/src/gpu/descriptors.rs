@@ -5,7 +5,7 @@ use crate::device::{DescriptorKind, Device};
 use crate::{
     Buffer, BufferViewDesc, DescriptorOwner, DescriptorSet, DescriptorSetDesc, DescriptorTable,
     DescriptorTableDesc, Error, Sampler, SamplerDesc, SetLayout, SetLayoutDesc, Texture, TextureViewDesc,
-    View,
+    Used, View,
 };
 
 impl<D: Device> Gpu<D> {
@@ -35,6 +35,14 @@ impl<D: Device> Gpu<D> {
     ) -> Result<View<D>, Error> {
         let _call = self.shared.call()?;
         View::of_texture(&self.shared.services.descriptors, &*self.shared.services, texture, desc)
+    }
+
+    /// Fails after a shutdown, and for a resource of another manager. For the C interface, which passes the manager beside a
+    /// transient resource.
+    #[doc(hidden)]
+    pub fn check_creates(&self, resource: Used<'_, D>) -> Result<(), Error> {
+        self.shared.check_open()?;
+        resource.check_manager(&self.shared.context)
     }
 
     /// Creates a sampler, or shares an equal one. O(1); a lock and a look-up.

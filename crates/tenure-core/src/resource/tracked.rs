@@ -130,12 +130,17 @@ impl<D: Device> Used<'_, D> {
         Error::State { name: self.inner.name.clone(), source }
     }
 
+    /// Fails for a resource of another manager.
+    #[inline]
+    pub(crate) fn check_manager(&self, context: &Arc<Context<D>>) -> Result<(), Error> {
+        let is_own = Arc::ptr_eq(self.inner.context(), context);
+        if is_own { Ok(()) } else { Err(Error::Foreign { name: self.inner.name.clone() }) }
+    }
+
     #[inline]
     fn check_handle(&self, context: &Arc<Context<D>>, state: State) -> Result<(), Error> {
         let name = || self.inner.name.clone();
-        if !Arc::ptr_eq(self.inner.context(), context) {
-            return Err(Error::Foreign { name: name() });
-        }
+        self.check_manager(context)?;
         if !self.allowed.contains(state) {
             let source = StateError::NotAllowedForUsage { state, allowed: self.allowed };
             return Err(Error::State { name: name(), source });

@@ -240,7 +240,7 @@ mod tests {
         }
         counts.vendor_binary_size = driver.data[1];
         for (to, from) in info.description.iter_mut().zip(driver.description.bytes()) {
-            *to = c_char::from_ne_bytes([from]);
+            *to = core::ffi::c_char::from_ne_bytes([from]);
         }
         (counts.address_info_count, counts.vendor_info_count) = driver.filled;
         driver.results[1]
