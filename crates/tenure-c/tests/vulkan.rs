@@ -312,7 +312,9 @@ fn a_description_that_is_wrong_is_refused() {
         unsafe { (*at).p_next = at };
         let circle = vk::DeviceCreateInfo { p_next: at.cast(), ..*info };
         refused(&DeviceDesc { create_info: (&raw const circle).cast(), ..right() }, -80, "a chain ends");
-        let nameless = vk::DeviceCreateInfo { enabled_extension_count: 7, ..*info };
+        let names = ptr::null();
+        let nameless =
+            vk::DeviceCreateInfo { enabled_extension_count: 7, pp_enabled_extension_names: names, ..*info };
         refused(&DeviceDesc { create_info: (&raw const nameless).cast(), ..right() }, -80, "has a name (0)");
         refused(&DeviceDesc { get_instance_proc_addr: no_function, ..right() }, -80, "vkGetDeviceProcAddr");
         refused(&DeviceDesc { create_info: ptr::null(), ..right() }, -100, "create_info");

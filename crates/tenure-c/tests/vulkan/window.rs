@@ -34,6 +34,8 @@ struct TextureDesc {
     tag: Str,
     data: *const c_void,
     data_count: usize,
+    read_only: u32,
+    reserved: u32,
 }
 
 #[repr(C)]
