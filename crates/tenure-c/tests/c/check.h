@@ -28,6 +28,15 @@ static inline void check_failed(tn_Status status, tn_Status expected, const char
 }
 #define FAILS(call, status, part) check_failed((call), (status), (part), __FILE__, __LINE__)
 
+/* A simulated device has found no hazard, and all its objects are destroyed. */
+static inline void check_clean(tn_Device* device) {
+    tn_Text* text = NULL;
+    if (tn_sim_findings(device, &text) != TN_OK) {
+        fprintf(stderr, "%.*s\n", (int)tn_text(text).size, tn_text(text).data);
+        exit(1);
+    }
+}
+
 /* A text contains another. */
 static inline int contains(tn_Str text, const char* part) {
     const size_t size = strlen(part);

@@ -399,8 +399,7 @@ int main(void) {
     CHECK(tn_release(gpu) == TN_OK);
     CHECK(tn_release(other_gpu) == TN_OK);
     for (int at = 0; at < 2; ++at) {
-        tn_Text* text = NULL;
-        CHECK(tn_sim_findings(devices[at], &text) == TN_OK);
+        check_clean(devices[at]);
         CHECK(tn_release(devices[at]) == TN_OK);
     }
     return 0;

@@ -76,5 +76,6 @@ int main() {
         callbacks(*gpu);
         CHECK(gpu->shutdown()->empty());
     }
+    check_clean(device->raw());
     return 0;
 }
