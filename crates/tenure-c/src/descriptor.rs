@@ -11,43 +11,18 @@ use tenure_core::{
 use crate::call::{call, call_create};
 use crate::descriptor_types::*;
 use crate::object::{
-    ApiHandles, Buffer, DescriptorSet, DescriptorTable, Gpu, On, OwnedText, Recording, Sampler, SetLayout,
-    Texture, View, on, on_same,
+    ApiHandles, Backend, Buffer, DescriptorSet, DescriptorTable, Gpu, OwnedText, Recording, Sampler,
+    SetLayout, Texture, View, on, on_same,
 };
 use crate::pointer::{In, Out};
 use crate::slot::{AnyHandle, Handle, Object as _};
 use crate::types::*;
 
-/// Objects as those of one backend.
-trait OfBackend: ApiHandles {
-    fn view_of(view: &View) -> Result<&tenure_core::View<Self>, Failure>;
-    fn sampler_of(sampler: &Sampler) -> Result<&tenure_core::Sampler<Self>, Failure>;
-}
-
-macro_rules! of_backend {
-    ($Device:ty, $Case:ident) => {
-        impl OfBackend for $Device {
-            fn view_of(view: &View) -> Result<&tenure_core::View<Self>, Failure> {
-                if let On::$Case(view) = view { Ok(view) } else { Err(Failure::foreign()) }
-            }
-
-            fn sampler_of(sampler: &Sampler) -> Result<&tenure_core::Sampler<Self>, Failure> {
-                if let On::$Case(sampler) = sampler { Ok(sampler) } else { Err(Failure::foreign()) }
-            }
-        }
-    };
-}
-
-of_backend!(tenure_sim::Device, Sim);
-of_backend!(tenure_vulkan::Device, Vulkan);
-#[cfg(windows)]
-of_backend!(tenure_d3d12::Device, D3d12);
-
 /// Descriptors on the stack, as many as `tenure-core` keeps there.
 type Binds<T> = SmallVec<[T; 16]>;
 
 /// One descriptor; `scratch` is that of its recording.
-fn bind<'a, D: OfBackend>(
+fn bind<'a, D: Backend>(
     (at, one): (usize, &'a tn_Bind),
     scratch: Option<Scratch<'a, D>>,
 ) -> Result<Bind<'a, D>, Failure> {
@@ -70,14 +45,14 @@ fn bind<'a, D: OfBackend>(
     }
 }
 
-fn table_binds<'a, D: OfBackend>(
+fn table_binds<'a, D: Backend>(
     binds: &'a [tn_Bind],
     scratch: Option<Scratch<'a, D>>,
 ) -> Result<Binds<Bind<'a, D>>, Failure> {
     binds.iter().enumerate().map(|one| bind(one, scratch)).collect()
 }
 
-fn set_binds<'a, D: OfBackend>(
+fn set_binds<'a, D: Backend>(
     layout: &tenure_core::SetLayout<D>,
     binds: &'a [tn_Bind],
     scratch: Option<Scratch<'a, D>>,
@@ -125,7 +100,7 @@ extern "C" fn tn_descriptor_table_create(
     desc: In<tn_DescriptorTableDesc>,
     out: Out<Handle<DescriptorTable>>,
 ) -> tn_Status {
-    fn make<D: OfBackend>(
+    fn make<D: Backend>(
         gpu: &tenure_core::Gpu<D>,
         binds: &[tn_Bind],
         name: Name,
@@ -171,7 +146,7 @@ extern "C" fn tn_descriptor_set_create(
     desc: In<tn_DescriptorSetDesc>,
     out: Out<Handle<DescriptorSet>>,
 ) -> tn_Status {
-    fn make<D: OfBackend>(
+    fn make<D: Backend>(
         gpu: &tenure_core::Gpu<D>,
         layout: &tenure_core::SetLayout<D>,
         binds: &[tn_Bind],
@@ -238,7 +213,7 @@ extern "C" fn tn_recording_descriptors(
     count: usize,
     out: Out<tn_Place>,
 ) -> tn_Status {
-    fn make<D: OfBackend>(
+    fn make<D: Backend>(
         recording: &mut tenure_core::Recording<D>,
         binds: &[tn_Bind],
     ) -> Result<tn_Place, Failure> {
@@ -266,7 +241,7 @@ extern "C" fn tn_recording_descriptor_set(
     count: usize,
     out: Out<tn_Place>,
 ) -> tn_Status {
-    fn make<D: OfBackend>(
+    fn make<D: Backend>(
         recording: &mut tenure_core::Recording<D>,
         layout: &tenure_core::SetLayout<D>,
         binds: &[tn_Bind],

@@ -341,6 +341,9 @@ pub(crate) trait Backend: ApiHandles + Presented {
     fn texture(texture: TextureOf<Self>) -> Texture;
     fn view_object(view: tenure_core::View<Self>) -> View;
     fn recording(recording: RecordingOf<Self>) -> Recording;
+    /// The view and the sampler of this backend.
+    fn view_of(view: &View) -> Result<&tenure_core::View<Self>, Failure>;
+    fn sampler_of(sampler: &Sampler) -> Result<&tenure_core::Sampler<Self>, Failure>;
 }
 
 macro_rules! backend {
@@ -360,6 +363,14 @@ macro_rules! backend {
 
             fn recording(recording: RecordingOf<Self>) -> Recording {
                 On::$On(recording)
+            }
+
+            fn view_of(view: &View) -> Result<&tenure_core::View<Self>, Failure> {
+                if let On::$On(view) = view { Ok(view) } else { Err(Failure::foreign()) }
+            }
+
+            fn sampler_of(sampler: &Sampler) -> Result<&tenure_core::Sampler<Self>, Failure> {
+                if let On::$On(sampler) = sampler { Ok(sampler) } else { Err(Failure::foreign()) }
             }
         }
     };
