@@ -4,6 +4,10 @@
  * Failed calls throw tn::Error, and tn::Result<T> is T. Without exceptions (-fno-exceptions, or TN_NO_EXCEPTIONS defined before
  * this header) tn::Result<T> has the status beside the value.
  *
+ * An exception of a callback waits until the call that has run it returns, and is thrown again there, in place of the error. From a
+ * destructor or reset() of a handle nothing is thrown: the thread's next call throws it. Further exceptions in the meantime are
+ * dropped. Without exceptions a callback must not throw: the program ends.
+ *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */
 #ifndef TENURE_HPP
@@ -55,8 +59,28 @@ private:
 template <class T>
 using Result = T;
 
-/** Throws for a status below 0. */
+/** The exception of a callback, which waits on its thread for the end of the call that has run the callback. */
+class Thrown {
+public:
+    /** In a handler: keeps the current exception, unless another one waits. */
+    static void keep() noexcept {
+        if (!is_there) exception = std::current_exception();
+        is_there = true;
+    }
+    static void rethrow() {
+        if (!is_there) return;
+        is_there = false;
+        std::rethrow_exception(std::exchange(exception, nullptr));
+    }
+
+private:
+    static inline thread_local bool is_there = false;
+    static inline thread_local std::exception_ptr exception;
+};
+
+/** Throws the exception of a callback that has run in the call, and for a status below 0. */
 inline void checked(tn_Status status) {
+    Thrown::rethrow();
     if (status < 0) throw Error(status, std::string(view(tn_last_error())));
 }
 
@@ -127,57 +151,54 @@ Result<T> made(tn_Status status, Desc<T>& value) {
     return made(status, static_cast<T&>(value));
 }
 
-/** A function of the program that a call calls back. It returns nothing, a tn_Status, or a tn::Result<void>; its exceptions wait for
- * the end of the call.
+/** Runs a function of the program inside of a call. Its exception does not pass through the library: it waits for the end of the
+ * call, and the result is failed. Without exceptions (-fno-exceptions) one that comes here ends the program.
  */
-template <class Function>
-class Callback {
-public:
-    explicit Callback(Function& function) noexcept : function_(function) {}
-    template <class... Arguments>
-    tn_Status run(Arguments&&... arguments) noexcept {
+template <class T, class Function>
+T guarded(T failed, Function&& function) noexcept {
 #if TN_EXCEPTIONS
-        try {
-            return call(std::forward<Arguments>(arguments)...);
-        } catch (...) {
-            thrown_ = std::current_exception();
-            return TN_ERROR_CALLBACK;
-        }
+    try {
+        return function();
+    } catch (...) {
+        Thrown::keep();
+        return failed;
+    }
 #else
-        return call(std::forward<Arguments>(arguments)...);
+    static_cast<void>(failed);
+    return function();
 #endif
-    }
-    void rethrow() {
-#if TN_EXCEPTIONS
-        if (thrown_) std::rethrow_exception(thrown_);
-#endif
-    }
+}
 
-private:
-    template <class... Arguments>
-    tn_Status call(Arguments&&... arguments) {
+/** The user of a callback that is a function object. */
+template <class Function>
+void* user_of(Function& function) noexcept {
+    return const_cast<std::remove_const_t<Function>*>(std::addressof(function));
+}
+
+/** Calls a function object that returns nothing, a tn_Status, or a tn::Result<void>. */
+template <class Reference, class... Arguments>
+tn_Status run(void* user, Arguments&&... arguments) noexcept {
+    using Function = std::remove_reference_t<Reference>;
+    Function& function = *static_cast<Function*>(user);
+    return guarded(tn_Status{TN_ERROR_CALLBACK}, [&]() -> tn_Status {
         using Returned = std::invoke_result_t<Function&, Arguments...>;
         if constexpr (std::is_void_v<Returned>) {
-            function_(std::forward<Arguments>(arguments)...);
+            function(std::forward<Arguments>(arguments)...);
             return TN_OK;
         } else if constexpr (std::is_same_v<Returned, Result<void>>) {
-            return function_(std::forward<Arguments>(arguments)...).status();
+            return function(std::forward<Arguments>(arguments)...).status();
         } else {
             static_assert(std::is_same_v<Returned, tn_Status>, "nothing, a tn_Status or a tn::Result<void>");
-            return function_(std::forward<Arguments>(arguments)...);
+            return function(std::forward<Arguments>(arguments)...);
         }
-    }
-    Function& function_;
-#if TN_EXCEPTIONS
-    std::exception_ptr thrown_;
-#endif
-};
+    });
+}
 
-/** A tn_DestroyFn for a function on the heap, which it frees. An exception in it ends the program. */
+/** A tn_DestroyFn for a function on the heap, which it frees. */
 template <class Function>
 void TN_CALL run_destroy(void*, void* object) noexcept {
     const std::unique_ptr<Function> destroy(static_cast<Function*>(object));
-    (*destroy)();
+    static_cast<void>(run<Function>(destroy.get()));
 }
 
 /** Text, which is copied where it is kept. It must live until the call that takes it. */
@@ -566,14 +587,9 @@ public:
     /** Runs record(const Pass&) for each pass, and passes its exceptions on. */
     template <class Record>
     Result<tn_SyncPoint> execute(const Graph& graph, Record&& record) const {
-        Callback<Record> call(record);
-        const tn_PassFn pass_on = [](void* user, const tn_Pass* pass) noexcept -> tn_Status {
-            return static_cast<Callback<Record>*>(user)->run(Pass(*pass));
-        };
+        const tn_PassFn pass_on = [](void* user, const tn_Pass* pass) noexcept { return run<Record>(user, Pass(*pass)); };
         tn_SyncPoint done{};
-        const tn_Status status = tn_frame_execute(raw(), graph.raw(), pass_on, &call, &done);
-        call.rethrow();
-        return made(status, done);
+        return made(tn_frame_execute(raw(), graph.raw(), pass_on, user_of(record), &done), done);
     }
     Result<void> end() && { return checked(ended(tn_frame_end(raw()))); }
 };
@@ -712,14 +728,9 @@ public:
     /** Runs submit(tn_Native queue), and passes its exceptions on. */
     template <class Submit>
     Result<tn_SyncPoint> submit_external(tn_Queue queue, const tn_SyncPoint& wait, Submit&& submit) const {
-        Callback<Submit> call(submit);
-        const tn_SubmitFn pass_on = [](void* user, tn_Native native) noexcept -> tn_Status {
-            return static_cast<Callback<Submit>*>(user)->run(native);
-        };
+        const tn_SubmitFn pass_on = [](void* user, tn_Native native) noexcept { return run<Submit>(user, native); };
         tn_SyncPoint done{};
-        const tn_Status status = tn_gpu_submit_external(raw(), queue, &wait, pass_on, &call, &done);
-        call.rethrow();
-        return made(status, done);
+        return made(tn_gpu_submit_external(raw(), queue, &wait, pass_on, user_of(submit), &done), done);
     }
     Result<void> declare_state(Array<tn_Use> states, const tn_SyncPoint& at) const {
         return checked(tn_gpu_declare_state(raw(), states.data(), states.size(), &at));
@@ -734,15 +745,19 @@ public:
         Desc<tn_HeapMemory> memory;
         return made(tn_gpu_heap_memory(raw(), heap, &memory), memory);
     }
-    /** The function must outlive the manager, and must not throw. */
-    Result<void> on_pressure(tn_PressureFn listener, void* user) const {
-        return checked(tn_gpu_on_pressure(raw(), listener, user));
+    /** Runs listener(const tn_PressureChange&), which must outlive the manager, and passes its exceptions on. */
+    template <class Listener>
+    Result<void> on_pressure(Listener& listener) const {
+        const tn_PressureFn pass_on = [](void* user, tn_PressureChange change) noexcept {
+            static_cast<void>(run<Listener>(user, std::as_const(change)));
+        };
+        return checked(tn_gpu_on_pressure(raw(), pass_on, user_of(listener)));
     }
     Result<std::string> report(tn_Report report) const {
         Text text;
         return text.made_by(tn_gpu_report(raw(), report, text.out()));
     }
-    /** Calls a function by the rule for all handles, once. An exception in it ends the program. */
+    /** Calls a function by the rule for all handles, once. */
     template <class Destroy>
     Result<Deferred> defer(tn_Str name, Destroy destroy) const {
         auto kept = std::make_unique<Destroy>(std::move(destroy));
@@ -751,7 +766,7 @@ public:
         if (status >= 0) static_cast<void>(kept.release());
         return made(status, deferred);
     }
-    /** Calls a function once after a sync point. An exception in it ends the program. */
+    /** Calls a function once after a sync point. */
     template <class Destroy>
     Result<void> release_after(const tn_SyncPoint& point, Destroy destroy) const {
         auto kept = std::make_unique<Destroy>(std::move(destroy));
@@ -773,10 +788,11 @@ public:
     /** The numbers of resources that have moved, by tn_movable_id, and how often. */
     Result<std::vector<std::pair<std::uint64_t, std::uint64_t>>> take_moved() const {
         std::vector<std::pair<std::uint64_t, std::uint64_t>> moved;
-        const tn_MovedFn keep = [](void* user, std::uint64_t id, std::uint64_t moves) noexcept {
-            static_cast<std::vector<std::pair<std::uint64_t, std::uint64_t>>*>(user)->emplace_back(id, moves);
+        const auto keep = [&moved](std::uint64_t id, std::uint64_t moves) { moved.emplace_back(id, moves); };
+        const tn_MovedFn pass_on = [](void* user, std::uint64_t id, std::uint64_t moves) noexcept {
+            static_cast<void>(run<decltype(keep)>(user, id, moves));
         };
-        return made(tn_gpu_take_moved(raw(), keep, &moved), moved);
+        return made(tn_gpu_take_moved(raw(), pass_on, user_of(keep)), moved);
     }
     /** Records all allocations to a file. flags: TN_RECORD_NAMES. */
     Result<Recorder> record_allocations(std::string_view path, std::uint32_t flags = 0) const {
@@ -851,19 +867,14 @@ public:
     /** Runs submit(std::uint64_t serial), and passes its exceptions on. */
     template <class Submit>
     Result<tn_SyncPoint> submit(std::uint32_t queue, Submit&& submit) const {
-        Callback<Submit> call(submit);
-        const tn_SerialFn pass_on = [](void* user, std::uint64_t serial) noexcept -> tn_Status {
-            return static_cast<Callback<Submit>*>(user)->run(serial);
-        };
+        const tn_SerialFn pass_on = [](void* user, std::uint64_t serial) noexcept { return run<Submit>(user, serial); };
         tn_SyncPoint done{};
-        const tn_Status status = tn_release_queue_submit(raw(), queue, pass_on, &call, &done);
-        call.rethrow();
-        return made(status, done);
+        return made(tn_release_queue_submit(raw(), queue, pass_on, user_of(submit), &done), done);
     }
     Result<void> complete(std::uint32_t queue, std::uint64_t serial) const {
         return checked(tn_release_queue_complete(raw(), queue, serial));
     }
-    /** Calls a function once; after a sync point, if there is one. An exception in it ends the program. */
+    /** Calls a function once; after a sync point, if there is one. */
     template <class Destroy>
     Result<void> push(Destroy destroy, std::uint64_t bytes = 0, const tn_SyncPoint* point = nullptr) const {
         auto kept = std::make_unique<Destroy>(std::move(destroy));
@@ -935,7 +946,7 @@ public:
     }
 };
 
-/** Pools of heaps that functions of the program allocate, which must not throw. On one thread at a time. */
+/** Pools of heaps that functions of the program allocate; those of tn_HeapPoolsDesc must not throw. On one thread at a time. */
 class HeapPools : public Handle<tn_HeapPools> {
 public:
     using Handle::Handle;
@@ -957,7 +968,9 @@ public:
     Result<void> set_cap(std::uint32_t heap, std::uint64_t bytes) const {
         return checked(tn_heap_pools_set_cap(raw(), heap, bytes));
     }
-    /** Up to budget.moves moves, and at most 1,024, with the function of is_movable; is_done: nothing is left to do. */
+    /** Up to budget.moves moves, and at most 1,024, with the function of is_movable, which must not throw; is_done: nothing is left
+     * to do.
+     */
     Result<std::vector<tn_MemoryMove>> compact(const tn_CompactionBudget& budget, tn_IsMovableFn is_movable, void* user,
                                                bool& is_done) const {
         std::vector<tn_MemoryMove> moves(budget.moves < 1024 ? budget.moves : 1024);
@@ -969,6 +982,19 @@ public:
     }
     Result<void> stop_compaction() const { return checked(tn_heap_pools_stop_compaction(raw())); }
 };
+
+/** Sends the log lines of the process to log(tn_LogLevel, std::string_view), once and for good, on any thread. */
+template <class Log>
+Result<void> set_log(tn_LogLevel most, Log log) {
+    auto kept = std::make_unique<Log>(std::move(log));
+    const tn_LogFn pass_on = [](void* user, tn_LogLevel level, tn_Str text) noexcept {
+        static_cast<void>(run<Log>(user, level, view(text)));
+    };
+    const tn_Status status = tn_set_log(most, pass_on, kept.get());
+    // It is never freed.
+    if (status >= 0) static_cast<void>(kept.release());
+    return checked(status);
+}
 
 /** The numbers of this thread's last error, if it was TN_ERROR_OUT_OF_MEMORY. */
 inline std::optional<tn_OutOfMemory> last_out_of_memory() {

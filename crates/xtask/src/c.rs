@@ -13,7 +13,8 @@ use crate::outcome::{Outcome, Trouble};
 use crate::{archive, c_random, debian, devices, header};
 
 /// Warnings that the headers and the programs must not cause.
-const WARNINGS: [&str; 6] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wconversion", "-Wshadow"];
+pub(crate) const WARNINGS: [&str; 6] =
+    ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wconversion", "-Wshadow"];
 const SANITIZERS: [&str; 3] = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"];
 const WITHOUT_EXCEPTIONS: [&str; 4] =
     ["-fno-exceptions", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"];
@@ -40,7 +41,7 @@ const fn program(source: &'static str, compiler: &'static str, standard: &'stati
     Program { source, compiler, standard, is_static: false, options: &[] }
 }
 
-const PROGRAMS: [Program; 20] = [
+const PROGRAMS: [Program; 22] = [
     program("calls.c", "gcc", "-std=c11"),
     Program { options: &SANITIZERS, ..program("calls.c", "clang", "-std=c11") },
     Program { is_static: true, options: &SANITIZERS, ..program("calls.c", "gcc", "-std=c11") },
@@ -56,6 +57,8 @@ const PROGRAMS: [Program; 20] = [
     program("objects.cpp", "clang++", "-std=c++20"),
     program("objects.cpp", "g++", "-std=c++17"),
     Program { is_static: true, ..program("objects.cpp", "g++", "-std=c++20") },
+    Program { options: &SANITIZERS, ..program("callbacks.cpp", "clang++", "-std=c++17") },
+    Program { is_static: true, ..program("callbacks.cpp", "g++", "-std=c++20") },
     Program { options: &["-fno-exceptions"], ..program("results.cpp", "g++", "-std=c++17") },
     Program { options: &WITHOUT_EXCEPTIONS, ..program("results.cpp", "clang++", "-std=c++20") },
     program("descriptors.c", "gcc", "-std=c11"),
