@@ -84,6 +84,40 @@ fn every_chapter_is_run_and_listed_and_ends_with_its_errors() {
     }
 }
 
+/// The examples of `guide.cpp`, with the names of their chapters.
+fn examples_in_cpp(source: &str) -> Vec<(&str, String)> {
+    let mut found = Vec::new();
+    for part in source.split("    // guide: ").skip(1) {
+        let (name, rest) = part.split_once('\n').unwrap();
+        let (body, _) = rest.split_once("    // guide end\n").unwrap();
+        let lines = body.lines().map(|line| format!("{}\n", line.strip_prefix("    ").unwrap_or(line)));
+        found.push((name, lines.collect()));
+    }
+    found
+}
+
+/// The step `c` compiles and runs the file.
+#[test]
+fn the_examples_in_cpp_are_those_that_run() {
+    const FOLD: &str = "<details><summary>In C++</summary>\n\n```cpp\n";
+    let folder = root().join("docs/guide");
+    let source = fs::read_to_string(root().join("crates/tenure-c/tests/c/guide.cpp")).unwrap();
+    let examples = examples_in_cpp(&source);
+    assert!(examples.len() > 10, "{}", examples.len());
+    let mut chapters = Vec::new();
+    documents(&folder, &mut chapters);
+    for chapter in &chapters {
+        let name = chapter.file_stem().unwrap().to_string_lossy();
+        let text = fs::read_to_string(chapter).unwrap();
+        let shown: Vec<_> = text.split(FOLD).skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+        let run: Vec<_> =
+            examples.iter().filter(|(of, _)| *of == name).map(|(_, body)| body.as_str()).collect();
+        assert_eq!(shown, run, "{name}.md and guide.cpp");
+    }
+    let has_chapter = |(name, _): &(&str, String)| folder.join(format!("{name}.md")).exists();
+    assert!(examples.iter().all(has_chapter));
+}
+
 #[test]
 fn the_front_page_is_short() {
     let lines = fs::read_to_string(root().join("README.md")).unwrap().lines().count();

@@ -274,7 +274,7 @@ typedef struct tn_SimDesc {
     uint32_t flags;
     /** Null. */
     const tn_Chain* next;
-    /** The hardware: discrete, vulkan-nvidia, d3d12-uma, ...; without text discrete. */
+    /** The hardware: vulkan-nvidia, d3d12-uma, ...; without text a discrete card. */
     tn_Str profile;
     /** The seed of random numbers. */
     uint64_t seed;

@@ -304,6 +304,7 @@ public:
     std::string_view get() const noexcept { return view(tn_text(raw())); }
 
 private:
+    friend class Device;
     friend class Gpu;
     /** A copy, after the call that has made it. */
     Result<std::string> made_by(tn_Status status) const {
@@ -612,6 +613,13 @@ public:
     Result<tn_DeviceProperties> properties() const {
         Desc<tn_DeviceProperties> properties;
         return made(tn_device_properties(raw(), &properties), properties);
+    }
+    /** Completes all submissions of a simulated device. */
+    Result<void> run() const { return checked(tn_sim_run(raw())); }
+    /** The hazards that a simulated device has found, and objects that were not destroyed; empty: none. */
+    Result<std::string> findings() const {
+        Text text;
+        return text.made_by(tn_sim_findings(raw(), text.out()));
     }
 };
 

@@ -111,7 +111,7 @@ pub struct tn_SimDesc {
     pub flags: u32,
     /// Null.
     pub next: In<tn_Chain>,
-    /// The hardware: `discrete`, `vulkan-nvidia`, `d3d12-uma`, …; without text `discrete`.
+    /// The hardware: `vulkan-nvidia`, `d3d12-uma`, …; without text a discrete card.
     pub profile: tn_Str,
     /// The seed of random numbers.
     pub seed: u64,

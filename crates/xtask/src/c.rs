@@ -41,7 +41,7 @@ const fn program(source: &'static str, compiler: &'static str, standard: &'stati
     Program { source, compiler, standard, is_static: false, options: &[] }
 }
 
-const PROGRAMS: [Program; 22] = [
+const PROGRAMS: [Program; 23] = [
     program("calls.c", "gcc", "-std=c11"),
     Program { options: &SANITIZERS, ..program("calls.c", "clang", "-std=c11") },
     Program { is_static: true, options: &SANITIZERS, ..program("calls.c", "gcc", "-std=c11") },
@@ -59,6 +59,7 @@ const PROGRAMS: [Program; 22] = [
     Program { is_static: true, ..program("objects.cpp", "g++", "-std=c++20") },
     Program { options: &SANITIZERS, ..program("callbacks.cpp", "clang++", "-std=c++17") },
     Program { is_static: true, ..program("callbacks.cpp", "g++", "-std=c++20") },
+    Program { options: &SANITIZERS, ..program("guide.cpp", "clang++", "-std=c++17") },
     Program { options: &["-fno-exceptions"], ..program("results.cpp", "g++", "-std=c++17") },
     Program { options: &WITHOUT_EXCEPTIONS, ..program("results.cpp", "clang++", "-std=c++20") },
     program("descriptors.c", "gcc", "-std=c11"),

@@ -124,10 +124,8 @@ int main() {
         if (!left.empty()) std::fprintf(stderr, "%s\n", left.c_str());
         CHECK(left.empty());
         gpu.reset();
-        tn_Text* findings = nullptr;
-        if (tn_sim_findings(device.raw(), &findings) != TN_OK) {
-            std::fprintf(stderr, "%.*s\n", static_cast<int>(tn_text(findings).size), tn_text(findings).data);
-            return 1;
-        }
+        const std::string findings = device.findings();
+        std::fprintf(stderr, "%s", findings.c_str());
+        CHECK(findings.empty());
     }
 }

@@ -380,6 +380,6 @@ int main() {
         }
         CHECK(gpu.shutdown().empty());
     }
-    tn_Text* findings = nullptr;
-    CHECK(tn_sim_findings(device.raw(), &findings) == TN_OK);
+    device.run();
+    CHECK(device.findings().empty());
 }
