@@ -38,6 +38,9 @@ struct Arguments {
     /// Write the last frame to a PNG file
     #[arg(long)]
     picture: Option<PathBuf>,
+    /// Write the shaders as SPIR-V to a file, for `triangle-vulkan.cpp`
+    #[arg(long)]
+    write_shaders: Option<PathBuf>,
 }
 
 /// The resources of the frames. Dropped objects are destroyed when the GPU is done with them.
@@ -138,13 +141,18 @@ fn board(side: u32, mip: u32) -> Vec<u8> {
     (0..side).flat_map(|y| (0..side).flat_map(move |x| texel(x, y))).collect()
 }
 
-/// tenure does not manage pipelines: this is Vulkan's own.
-fn pipeline(device: &Device, set_layout: vk::DescriptorSetLayout) -> Result<Pipeline> {
-    use tenure::vulkan::ash::vk::*;
+/// The shaders in SPIR-V.
+fn shaders() -> Result<Vec<u32>> {
     let source = include_str!("triangle.wgsl");
     let module = naga::front::wgsl::parse_str(source).map_err(|error| error.emit_to_string(source))?;
     let info = naga::valid::Validator::new(Default::default(), Default::default()).validate(&module)?;
-    let code = naga::back::spv::write_vec(&module, &info, &Default::default(), None)?;
+    Ok(naga::back::spv::write_vec(&module, &info, &Default::default(), None)?)
+}
+
+/// tenure does not manage pipelines: this is Vulkan's own.
+fn pipeline(device: &Device, set_layout: vk::DescriptorSetLayout) -> Result<Pipeline> {
+    use tenure::vulkan::ash::vk::*;
+    let code = shaders()?;
     let module = ShaderModuleCreateInfo::default().code(&code);
     let layout = PipelineLayoutCreateInfo::default().set_layouts(std::slice::from_ref(&set_layout));
     // SAFETY: the set layout is alive, naga checked the shaders, and nothing else destroys these objects.
@@ -282,6 +290,9 @@ impl winit::application::ApplicationHandler for App<'_> {
 
 fn main() -> Result<()> {
     let arguments: Arguments = clap::Parser::parse();
+    if let Some(path) = &arguments.write_shaders {
+        std::fs::write(path, bytemuck::cast_slice(&shaders()?))?;
+    }
     let scene = Scene::new(arguments.headless)?;
     let gpu = scene.gpu.clone();
     if arguments.headless {

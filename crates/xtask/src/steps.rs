@@ -137,7 +137,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "triangles",
-        what: "the triangles, drawn by both APIs off screen and in a window",
+        what: "the triangles, drawn by both APIs off screen and in a window, and off screen in C++",
         lane: Workspace,
         run: |settings| triangles::check(settings.is_native),
     },

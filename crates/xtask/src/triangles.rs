@@ -5,10 +5,11 @@ use std::io::BufReader;
 use std::path::Path;
 use std::process::Command;
 
-use crate::command::root;
-use crate::devices::{build_in_lab, example, windows_in_lab};
-use crate::lab::System;
+use crate::command::{cargo, root, run, target};
+use crate::devices::{BUILD_ALL, C_VULKAN, build_in_lab, example, windows_in_lab};
+use crate::lab::{Lab, System};
 use crate::outcome::{Outcome, Trouble};
+use crate::{archive, c, debian};
 
 /// The frame that the picture shows.
 const FRAMES: &str = "30";
@@ -37,7 +38,48 @@ pub(crate) fn check(is_native: bool) -> Outcome {
         build_in_lab(system, &name)?;
         draw_both(api, &lab.command(&system.built(&format!("examples/{name}")), 300))?;
     }
-    Ok(())
+    draw_in_cpp(&lab)
+}
+
+/// The same picture off screen from C++, byte by byte, with the shaders that the example in Rust writes.
+fn draw_in_cpp(lab: &Lab) -> Outcome {
+    debian::packages(&["g++", "libvulkan-dev"])?;
+    cargo(&[&BUILD_ALL[..], &["--quiet"], &C_VULKAN].concat())?;
+    let folder = target().join("triangle");
+    archive::assemble(&target().join("debug/deps"), &folder)?;
+    let [program, shaders, drawn, picture] =
+        ["triangle", "triangle.spv", "triangle.pam", "triangle.png"].map(|name| folder.join(name));
+    let mut compiler = Command::new("g++");
+    compiler.args(["-std=c++17", "-O1", "examples/triangle-vulkan.cpp", "-lvulkan", "-o"]).arg(&program);
+    compiler.args(c::WARNINGS);
+    c::link(&mut compiler, &folder, false);
+    run(&mut compiler)?;
+
+    let rust = System::Linux.built("examples/triangle-vulkan");
+    let mut command = lab.command(&rust, 300);
+    command.args(["--headless", "--frames", FRAMES, "--picture"]).arg(&picture);
+    run_unreproached(command.arg("--write-shaders").arg(&shaders))?;
+    let mut command = lab.command(&program, 300);
+    command.args(["--frames", FRAMES, "--picture"]).arg(&drawn).arg("--shaders").arg(&shaders);
+    run_unreproached(validated(&mut command))?;
+    let failed = |reason: String| Trouble::Failed(format!("{}: {reason}", drawn.display()));
+    let expected = as_pam(&read(&picture).map_err(failed)?);
+    match fs::read(&drawn).map_err(|error| failed(error.to_string()))? == expected {
+        true => Ok(()),
+        false => Err(failed(format!("differs from {}", picture.display()))),
+    }
+}
+
+/// A picture as a file in the format that the program in C++ writes.
+fn as_pam((width, height, texels): &Picture) -> Vec<u8> {
+    let head =
+        format!("P7\nWIDTH {width}\nHEIGHT {height}\nDEPTH 4\nMAXVAL 255\nTUPLTYPE RGB_ALPHA\nENDHDR\n");
+    [head.as_bytes(), texels].concat()
+}
+
+/// With the validation layer and its checks of synchronisation.
+fn validated(command: &mut Command) -> &mut Command {
+    command.env("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation").env("VK_LAYER_VALIDATE_SYNC", "1")
 }
 
 /// Checks that the pictures off screen and in a window are the same.
@@ -52,9 +94,7 @@ fn draw_both(api: &str, program: &Command) -> Outcome {
             command.env(name, value.unwrap_or_default());
         }
         if api == "vulkan" {
-            command
-                .env("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation")
-                .env("VK_LAYER_VALIDATE_SYNC", "1");
+            validated(&mut command);
         }
         run_unreproached(&mut command)?;
         let percent = compare(&root().join(&picture), &root().join(EXPECTED))?;
