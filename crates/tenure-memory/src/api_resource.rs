@@ -54,10 +54,7 @@ impl<D: Device> ApiResource<D> {
         mapping: Option<D::Mapping>,
         state: Option<State>,
     ) -> Self {
-        let address = match desc {
-            ResourceDesc::Buffer(_) => device.gpu_address(&object),
-            ResourceDesc::Texture(_) => None,
-        };
+        let address = device.gpu_address(&object);
         let initial = state.unwrap_or_else(|| initial_state(device, desc));
         Self {
             object,

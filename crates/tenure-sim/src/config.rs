@@ -107,7 +107,8 @@ pub struct DeviceConfig {
     /// The paging simulation. *Default*: none, and memory over the budget works like any other.
     pub paging: Option<Paging>,
     /// An access of destroyed or evicted memory loses the device, as on a real one, and is no hazard:
-    /// [`Gpu::loss`](tenure_core::Gpu::loss) names the object. *Default*: no.
+    /// [`Gpu::loss`](tenure_core::Gpu::loss) names the object. Textures have addresses, too, as on Vulkan with
+    /// `DeviceConfig::address_reports`. *Default*: no.
     pub page_faults: bool,
     /// Recordings and their scopes write markers, so that [`Gpu::loss`](tenure_core::Gpu::loss) tells where the GPU was.
     /// *Default*: no.

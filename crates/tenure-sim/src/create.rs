@@ -303,7 +303,7 @@ impl Shared {
         (written, sharing): (Arc<Written>, Option<Arc<SharedMemory>>),
     ) -> Resource {
         let has_address = self.properties.features.contains(Features::DEVICE_ADDRESS)
-            && matches!(desc, ResourceDesc::Buffer(_));
+            && (matches!(desc, ResourceDesc::Buffer(_)) || self.page_faults);
         let states = match &memory {
             Memory::Placed { tenant, .. } => Arc::clone(&tenant.states),
             _ => Arc::new(Mutex::new(States::new(&self.properties, desc, flags))),

@@ -152,6 +152,9 @@ bitflags! {
         /// [`DEVICE_FAULT`](Self::DEVICE_FAULT) and [`DeviceConfig::fault_folder`](crate::DeviceConfig::fault_folder).
         /// Otherwise the driver is not asked for it.
         const DEVICE_FAULT_DATA = 1 << 30;
+        /// The addresses of textures (`VK_EXT_device_address_binding_report`), with [`DEBUG_NAMES`](Self::DEBUG_NAMES) and
+        /// [`DeviceConfig::address_reports`](crate::DeviceConfig::address_reports). Otherwise textures have none.
+        const ADDRESS_REPORTS = 1 << 31;
     }
 }
 
@@ -164,10 +167,11 @@ impl OptionalFeatures {
     /// tracing needs acceleration structures, changing priorities need allocation priorities, mutable descriptors
     /// need descriptor indexing, descriptor buffers need descriptor indexing, addresses and synchronization2,
     /// DMA-BUFs and foreign queue families need memory of file descriptors, shared semaphores need timeline
-    /// semaphores, waits for presentations need their numbers, and the vendor's data needs faults.
+    /// semaphores, waits for presentations need their numbers, the vendor's data needs faults, and reports of
+    /// addresses need a messenger.
     pub(crate) fn without_unmet(self) -> Self {
         // Ordered: required features come before the features that need them.
-        const NEEDED: [(OptionalFeatures, OptionalFeatures); 9] = [
+        const NEEDED: [(OptionalFeatures, OptionalFeatures); 10] = [
             (
                 OptionalFeatures::BUFFER_DEVICE_ADDRESS,
                 OptionalFeatures::ACCELERATION_STRUCTURES.union(OptionalFeatures::DESCRIPTOR_BUFFERS),
@@ -189,6 +193,7 @@ impl OptionalFeatures {
             (OptionalFeatures::TIMELINE_SEMAPHORES, OptionalFeatures::EXTERNAL_SEMAPHORE_FD),
             (OptionalFeatures::PRESENT_ID, OptionalFeatures::PRESENT_WAIT),
             (OptionalFeatures::DEVICE_FAULT, OptionalFeatures::DEVICE_FAULT_DATA),
+            (OptionalFeatures::DEBUG_NAMES, OptionalFeatures::ADDRESS_REPORTS),
         ];
         let without = |found: Self, (needed, by)| if found.contains(needed) { found } else { found - by };
         NEEDED.into_iter().fold(self, without)

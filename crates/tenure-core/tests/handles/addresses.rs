@@ -8,7 +8,8 @@ use tenure_core::device::{
 };
 use tenure_core::{
     AddressUse, BufferDesc, BufferInfo, BufferViewDesc, Commands, Config, Error, Format, Gpu, Graph,
-    ObjectKind, Queue, RecordingProgress, State, SyncPoint, TextureDesc, UnfinishedRecording, Usage,
+    ObjectKind, Queue, RecordingProgress, State, Subresource, SyncPoint, TextureDesc, UnfinishedRecording,
+    Usage,
 };
 use tenure_sim::{Device, DeviceConfig, Lag, NativeQueue, Profile};
 
@@ -202,6 +203,28 @@ fn a_page_fault_names_the_released_object() {
     assert_eq!(later.to_string(), format!("level: the device is lost: {reason}"));
     assert_eq!(gpu.shutdown().lost, Some(reason));
     assert!(device.take_hazards().is_empty());
+}
+
+/// A texture has an address on a device that reports it, and is found like a buffer.
+#[test]
+fn a_page_fault_names_the_released_texture() {
+    let device = Device::with_config(DeviceConfig::new(PROFILE).lag(Lag::None).page_faults(true));
+    let gpu = gpu(&device);
+    let desc = TextureDesc::d2(2048, 2048, Format::Rgba8Unorm, Usage::SHADER_READ).name("cliff");
+    let cliff = gpu.create_texture(&desc).unwrap();
+    let mut list = device.create_list(Permit::checked(), QueueId(0)).unwrap();
+    list.begin().unwrap();
+    list.use_texture(cliff.raw(), Subresource::All, State::PIXEL_SHADER);
+    list.close().unwrap();
+    drop(cliff);
+    gpu.trim();
+    let run = |mut queue: NativeQueue<'_>| queue.submit(&[&list], &[], &[]).map_err(Error::from);
+    let _lost_inside = gpu.submit_external(Queue::Graphics, &SyncPoint::NONE, run);
+    gpu.wait(&gpu.submitted(), SECOND).unwrap_err();
+    let loss = gpu.loss().unwrap();
+    let owner = &loss.faults[0].whose.as_ref().unwrap().owners[0];
+    assert_eq!((owner.name.as_str(), owner.kind), ("cliff", ObjectKind::Texture), "{loss}");
+    assert!(matches!(owner.state, AddressUse::Released { .. }), "{loss}");
 }
 
 /// Recordings that the GPU had not finished are named, by queue, up to a limit.

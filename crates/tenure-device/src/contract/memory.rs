@@ -131,7 +131,8 @@ pub trait MemoryDevice: Send + Sync + Sized + 'static {
         Err(DeviceError::Unsupported { feature: TEXTURE_WRITES })
     }
 
-    /// The GPU address of a buffer's byte 0, on APIs with addresses.
+    /// The GPU address of a buffer's byte 0, on APIs with addresses. The address of a texture where the device reports it, which
+    /// serves reports of faults alone.
     fn gpu_address(&self, resource: &Self::Resource) -> Option<u64>;
 
     /// Names a range of a buffer, for messages only, as [`set_name`](Device::set_name); an empty name removes it. Devices without

@@ -87,6 +87,10 @@ pub struct DeviceConfig {
     /// The folder for the vendor's data about the loss of the device, which is created when there is some: see
     /// [`OptionalFeatures::DEVICE_FAULT_DATA`]. *Default*: `None`, for no data.
     pub fault_folder: Option<PathBuf>,
+    /// The driver reports the addresses of textures, so that [`Gpu::whose`](tenure_core::Gpu::whose) and
+    /// [`Gpu::loss`](tenure_core::Gpu::loss) find them, too. It calls tenure for each object of the instance that gets or loses an
+    /// address: see [`OptionalFeatures::ADDRESS_REPORTS`]. *Default*: off.
+    pub address_reports: bool,
     /// The driver whose faults are worked around, instead of the device's own: see [`drivers`](crate::drivers).
     pub assumed_driver: Option<vk::DriverId>,
 }
@@ -95,6 +99,7 @@ tenure_core::setters!(DeviceConfig {
     instance_extensions: Vec<CString>,
     device_extensions: Vec<CString>,
     markers: bool,
+    address_reports: bool,
     assumed_driver: Option<vk::DriverId>,
 });
 
@@ -123,6 +128,7 @@ impl Default for DeviceConfig {
             descriptor_buffers: false,
             markers: false,
             fault_folder: None,
+            address_reports: false,
             assumed_driver: None,
         }
     }
@@ -198,6 +204,7 @@ impl DeviceConfig {
         unused.set(OptionalFeatures::DESCRIPTOR_BUFFERS, !self.descriptor_buffers);
         unused.set(OptionalFeatures::BUFFER_MARKERS, !self.markers);
         unused.set(OptionalFeatures::DEVICE_FAULT_DATA, self.fault_folder.is_none());
+        unused.set(OptionalFeatures::ADDRESS_REPORTS, !self.address_reports);
         self.optional.difference(unused)
     }
 

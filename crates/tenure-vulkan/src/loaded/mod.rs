@@ -1,5 +1,6 @@
 //! The loaded device: its handles, functions and properties, its loss, and its destruction.
 
+mod address;
 mod api;
 mod fault;
 mod marker;
@@ -14,6 +15,7 @@ use ash::vk;
 use tenure_core::device::{CallRule, DeviceError, DeviceFault, MemoryFlags, MemoryTypeId};
 use tenure_core::emit;
 
+pub(crate) use self::address::AddressReports;
 pub(crate) use self::api::{Api, Handles, HostImageCalls};
 #[cfg(unix)]
 pub(crate) use self::api::{MemoryFdCalls, SemaphoreFdCalls, TimelineCalls};
@@ -58,6 +60,8 @@ pub(crate) struct Loaded {
     /// The GPU did not finish in time: no object is destroyed.
     is_abandoned: AtomicBool,
     markers: Option<Markers>,
+    /// The addresses of images, if the driver reports them. Before `owner`, which has the instance.
+    addresses: Option<AddressReports>,
     owner: Owner,
 }
 
@@ -68,6 +72,7 @@ impl Loaded {
         mut tables: Tables,
         mut families: Vec<u32>,
         (owner, has_markers): (Owner, bool),
+        addresses: Option<AddressReports>,
     ) -> Self {
         families.sort_unstable();
         families.dedup();
@@ -76,7 +81,7 @@ impl Loaded {
         if markers.is_some() {
             tables.properties.markers = Markers::limits(&api);
         }
-        Self { api, tables, families, lost, faults, is_abandoned, markers, owner }
+        Self { api, tables, families, lost, faults, is_abandoned, markers, addresses, owner }
     }
 
     /// `Err` once the device is lost.
@@ -140,6 +145,11 @@ impl Loaded {
         let info = vk::DebugUtilsObjectNameInfoEXT::default().object_handle(handle).object_name(name);
         // SAFETY: the object is alive and of this device. A refused name has no consequences.
         let _refused = unsafe { functions.set_debug_utils_object_name(&info) };
+    }
+
+    /// The address of an image that was just created or bound, if the driver has reported it.
+    pub(crate) fn address_of_image(&self, image: vk::Image) -> Option<u64> {
+        self.addresses.as_ref()?.take(image)
     }
 
     /// Waits for the program's own submissions, which have no serial; false if the driver fails. On a wrapped

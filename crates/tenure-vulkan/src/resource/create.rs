@@ -175,9 +175,13 @@ impl Resources {
         }
     }
 
-    /// The GPU address of a buffer that was created for having one.
+    /// The GPU address of a buffer that was created for having one, or of an image whose address the driver reports.
     pub(crate) fn address_of(&self, object: Object) -> Option<u64> {
-        let (Object::Buffer(buffer), Some(calls)) = (object, self.api.address) else { return None };
+        let buffer = match object {
+            Object::Buffer(buffer) => buffer,
+            Object::Image(image) => return self.address_of_image(image),
+        };
+        let calls = self.api.address?;
         let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
         // SAFETY: the buffer has the usage for it, and memory unless it is sparse.
         let address = unsafe { (calls.get)(self.api.handle(), &raw const info) };

@@ -18,7 +18,7 @@ use crate::drivers::system_memory;
 use crate::error::CreateError;
 use crate::features::{ApiVersion, OptionalFeatures, Portability};
 use crate::instance::DeviceConfig;
-use crate::loaded::{Api, Facts, Handles, Loaded, Owner, Tables};
+use crate::loaded::{AddressReports, Api, Facts, Handles, Loaded, Owner, Tables};
 use crate::queue::{Clock, Family, Fences, OwnQueue, Queue, Queues, Timeline, create_timeline};
 use crate::stages::{QueueStages, ShaderStages};
 use crate::{query, structure};
@@ -64,7 +64,7 @@ pub(crate) unsafe fn create(
     let device =
         create_device(adapter, &planned, &extensions, with_tenures(program, support, enabled, features)?)?;
     if !instance.debug_utils {
-        enabled.remove(OptionalFeatures::DEBUG_NAMES);
+        enabled.remove(OptionalFeatures::DEBUG_NAMES | OptionalFeatures::ADDRESS_REPORTS);
     }
     let own_queues = own_queues(&device, &planned);
     let queues = chosen
@@ -236,6 +236,10 @@ pub(crate) fn assemble(
     families.extend(queues.iter().map(|queue| queue.properties.family));
     let (tables, descriptors) = tables(&handles, &queues);
     let has_markers = handles.has_markers;
+    let addresses = AddressReports::create(&handles);
+    if addresses.is_none() {
+        handles.enabled.remove(OptionalFeatures::ADDRESS_REPORTS);
+    }
     let api = Api::new(handles)?;
     let clocks = clocks(&api, queues.len())?;
     let shaders = ShaderStages::of(&api);
@@ -244,7 +248,7 @@ pub(crate) fn assemble(
         Queue::new((properties, family), QueueStages::new(shaders, family.flags), handle, clock)
     });
     let queues = queues.collect();
-    let loaded = Arc::new(Loaded::new(api, tables, families, (owner, has_markers)));
+    let loaded = Arc::new(Loaded::new(api, tables, families, (owner, has_markers), addresses));
     Ok(Device::new(Queues::new(loaded, queues, own_queues), descriptors))
 }
 

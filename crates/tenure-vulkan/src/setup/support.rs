@@ -13,7 +13,7 @@ use crate::instance::KHR_SWAPCHAIN_MAINTENANCE1;
 use crate::queue::Family;
 
 /// An optional feature: the version that includes it, and the extension that offers it before.
-const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 27] = [
+const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 28] = [
     (OptionalFeatures::TIMELINE_SEMAPHORES, Some(ApiVersion::V1_2), ash::khr::timeline_semaphore::NAME),
     (OptionalFeatures::SYNCHRONIZATION2, Some(ApiVersion::V1_3), ash::khr::synchronization2::NAME),
     (OptionalFeatures::BUFFER_DEVICE_ADDRESS, Some(ApiVersion::V1_2), ash::khr::buffer_device_address::NAME),
@@ -38,6 +38,7 @@ const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 27] = [
     (OptionalFeatures::QUEUE_FAMILY_FOREIGN, None, ash::ext::queue_family_foreign::NAME),
     (OptionalFeatures::DEVICE_FAULT, None, ash::ext::device_fault::NAME),
     (OptionalFeatures::DEVICE_FAULT_DATA, None, ash::ext::device_fault::NAME),
+    (OptionalFeatures::ADDRESS_REPORTS, None, ash::ext::device_address_binding_report::NAME),
     (OptionalFeatures::BUFFER_MARKERS, None, ash::amd::buffer_marker::NAME),
     (OptionalFeatures::PRESENT_ID, None, ash::khr::present_id::NAME),
     (OptionalFeatures::PRESENT_WAIT, None, ash::khr::present_wait::NAME),
@@ -149,6 +150,7 @@ chained! {
     host_copies: PhysicalDeviceHostImageCopyFeaturesEXT, host_image_copy = HOST_IMAGE_COPY;
     faults: PhysicalDeviceFaultFeaturesEXT, device_fault = DEVICE_FAULT,
         device_fault_vendor_binary = DEVICE_FAULT_DATA;
+    reports: PhysicalDeviceAddressBindingReportFeaturesEXT, report_address_binding = ADDRESS_REPORTS;
     present_id: PhysicalDevicePresentIdFeaturesKHR, present_id = PRESENT_ID;
     present_wait: PhysicalDevicePresentWaitFeaturesKHR, present_wait = PRESENT_WAIT;
 }

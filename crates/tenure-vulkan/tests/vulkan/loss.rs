@@ -7,12 +7,16 @@ use conformance::Harness as _;
 use tenure_core::device::{
     FaultAccess, HeapCategory, HeapDesc, MemoryFlags, MemoryTypeId, ObjectRef, Priority, prelude::*,
 };
-use tenure_core::{BufferDesc, Config, DeviceError, Gpu, LossReport, Queue, Usage};
+use tenure_core::{
+    AddressUse, BufferDesc, Config, DeviceError, Format, Gpu, LossReport, Queue, TextureDesc, Usage,
+};
+use tenure_vulkan::ash::vk::Handle as _;
 use tenure_vulkan::ash::{self, vk};
-use tenure_vulkan::{Device, DeviceConfig, OptionalFeatures};
+use tenure_vulkan::{Device, DeviceConfig, OptionalFeatures, Raw};
 
 use crate::basics::{COPIES, GRAPHICS, LONG, at, buffer, heap, mapped, memory_type};
-use crate::disguise::{Costume, faults};
+use crate::disguise::addresses::FIRST;
+use crate::disguise::{Costume, faults, hooked_entry};
 use crate::harness::Vulkan;
 
 fn is_lost<T: std::fmt::Debug>(answer: Result<T, DeviceError>) {
@@ -175,4 +179,80 @@ fn the_report_has_the_fault_and_the_file_of_the_vendors_data() {
     let words = format!("4 B of the vendor's data, in '{}'", file.display());
     assert_eq!(with.faults[1].fault.description, words);
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// The loader's functions are hooked, so that the driver reports addresses.
+fn with_addresses(options: DeviceConfig) -> Vulkan {
+    Vulkan::wearing(Costume::plain(), options, |raw| {
+        raw.entry = raw.entry.take().map(hooked_entry);
+        raw.extensions.push(ash::ext::device_address_binding_report::NAME.to_owned());
+        raw.extensions.push(ash::ext::device_fault::NAME.to_owned());
+        raw.enabled |= OptionalFeatures::ADDRESS_REPORTS | OptionalFeatures::DEVICE_FAULT;
+    })
+}
+
+/// A texture has the lowest address that the driver reports for it, whatever it reports of other objects.
+#[test]
+fn the_report_names_the_texture_whose_address_the_driver_has_reported() {
+    let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ);
+    let vulkan = with_addresses(DeviceConfig::default().address_reports(true));
+    let gpu = Gpu::new(vulkan.device(), Config::default()).unwrap();
+    assert!(gpu.device().optional_features().contains(OptionalFeatures::ADDRESS_REPORTS));
+    let rock = gpu.create_texture(&desc.clone().name("rock")).unwrap();
+    let handle = rock.raw().image().unwrap().as_raw();
+    vulkan.disguise().report(vk::ObjectType::IMAGE, handle, Some(16));
+    vulkan.disguise().report(vk::ObjectType::IMAGE, handle, None);
+    (1..1000).for_each(|other| vulkan.disguise().report(vk::ObjectType::BUFFER, other, Some(other)));
+    (1..1000).for_each(|other| vulkan.disguise().report(vk::ObjectType::IMAGE, other, Some(other)));
+    let tree = gpu.create_texture(&desc.name("tree")).unwrap();
+    for (owner, address) in [("rock", FIRST), ("tree", 2 * FIRST)] {
+        let report = gpu.whose(address + 8);
+        assert_eq!(report.owners[0].name, owner, "{report}");
+        assert_eq!(report.owners[0].addresses.start, address);
+    }
+    drop(rock);
+    gpu.trim();
+    vulkan.disguise().fault_at(FIRST + 16);
+    vulkan.disguise().fail("vkQueueSubmit2", LOST);
+    gpu.record(Queue::Graphics, "main").unwrap().submit().unwrap_err();
+    let loss = gpu.loss().unwrap();
+    let owner = &loss.faults[0].whose.as_ref().unwrap().owners[0];
+    assert_eq!((owner.name.as_str(), owner.addresses.start), ("rock", FIRST), "{loss}");
+    assert!(matches!(owner.state, AddressUse::Released { .. }), "{loss}");
+    drop((tree, gpu));
+    vulkan.close();
+    assert!(vulkan.log().problems().is_empty());
+}
+
+/// Without the option, or if the driver refuses the messenger, there are no addresses of textures, and no feature.
+#[test]
+fn reports_of_addresses_are_optional() {
+    let refused = |vulkan: &Vulkan| {
+        vulkan.disguise().fail("vkCreateDebugUtilsMessengerEXT", vk::Result::ERROR_OUT_OF_HOST_MEMORY);
+    };
+    let with_reports = DeviceConfig::default().address_reports(true);
+    for options in [DeviceConfig::default(), with_reports.clone().without(OptionalFeatures::DEBUG_NAMES)] {
+        let vulkan = with_addresses(options);
+        has_no_addresses(&vulkan, vulkan.device());
+        vulkan.close();
+    }
+    let vulkan = with_addresses(with_reports.clone());
+    refused(&vulkan);
+    let enable = |raw: &mut Raw| {
+        raw.entry = raw.entry.take().map(hooked_entry);
+        raw.extensions.push(ash::ext::device_address_binding_report::NAME.to_owned());
+        raw.enabled |= OptionalFeatures::ADDRESS_REPORTS;
+    };
+    let device = vulkan.disguise().wrap_with(&vulkan.host(), &with_reports, enable).unwrap();
+    has_no_addresses(&vulkan, device);
+    vulkan.close();
+}
+
+fn has_no_addresses(vulkan: &Vulkan, device: Device) {
+    assert!(!device.optional_features().contains(OptionalFeatures::ADDRESS_REPORTS));
+    let gpu = Gpu::new(device, Config::default()).unwrap();
+    let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ).name("rock");
+    let rock = gpu.create_texture(&desc).unwrap();
+    vulkan.disguise().report(vk::ObjectType::IMAGE, rock.raw().image().unwrap().as_raw(), Some(FIRST));
+    assert!(gpu.whose(FIRST).owners.is_empty());
 }

@@ -7,7 +7,7 @@ use core::ops::Range;
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::ash::vk::Handle as _;
 
-use super::{Hook, Stage, stage};
+use super::{Hook, Stage, addresses, stage};
 
 /// An allocation.
 pub(super) struct Block {
@@ -277,6 +277,7 @@ unsafe extern "system" fn destroy_buffer(device: vk::Device, buffer: vk::Buffer,
 unsafe extern "system" fn destroy_image(device: vk::Device, image: vk::Image, callbacks: Callbacks) {
     let stage = stage();
     forget(&stage, image.as_raw(), false);
+    addresses::unbound(&stage, image);
     stage.releases.lock().retain(|release| release.image != image);
     // SAFETY: as the API has it.
     unsafe { (stage.device.fp_v1_0().destroy_image)(device, image, callbacks) };
@@ -336,6 +337,7 @@ unsafe extern "system" fn bind_image(
     unsafe {
         let size = stage.device.get_image_memory_requirements(image).size;
         note_bound(&stage, memory, image.as_raw(), offset..offset + size, false);
+        addresses::bound(&stage, image);
         (stage.device.fp_v1_0().bind_image_memory)(device, image, memory, offset)
     }
 }

@@ -5,6 +5,7 @@
 //!
 //! Failures of calls can be injected.
 
+pub(crate) mod addresses;
 pub(crate) mod barriers;
 mod copies;
 mod descriptors;
@@ -56,6 +57,7 @@ struct Stage {
     markers: Mutex<Vec<markers::Marker>>,
     /// The address of the fault that the driver reports.
     fault: AtomicU64,
+    messengers: Mutex<addresses::Messengers>,
     lists: Mutex<HashMap<vk::CommandBuffer, queues::Recorded>>,
     releases: Mutex<Vec<barriers::Release>>,
     barriers: Mutex<Vec<barriers::Call>>,
@@ -141,6 +143,7 @@ impl Disguise {
             presentations: Mutex::default(),
             markers: Mutex::default(),
             fault: AtomicU64::new(0),
+            messengers: Mutex::default(),
             lists: Mutex::default(),
             releases: Mutex::default(),
             barriers: Mutex::default(),
@@ -199,6 +202,7 @@ impl Disguise {
         let mut problems = std::mem::take(&mut *self.0.problems.lock());
         problems.extend(left("allocations", self.0.memory.lock().len()));
         problems.extend(left("command pools", self.0.pools.lock().len()));
+        problems.extend(left("messengers", self.0.messengers.lock().count()));
         problems.extend(left("swap chains", self.0.chains.lock().len()));
         problems.extend(left("failures that never happened", self.0.failures.lock().len()));
         problems.extend(left("releases without an acquire", self.0.releases.lock().len()));
@@ -333,7 +337,7 @@ unsafe extern "system" fn device_function(
     }
 }
 
-/// A loader whose surfaces can offer more.
+/// A loader whose surfaces can offer more, and whose messengers get reports of addresses.
 pub(crate) fn hooked_entry(loader: ash::Entry) -> ash::Entry {
     let get_instance_proc_addr = present::instance_function;
     LOADER.lock().replace(loader);

@@ -6,7 +6,7 @@ use core::ffi::{CStr, c_char, c_void};
 
 use tenure_vulkan::ash::vk::{self, Handle as _};
 
-use super::{Hook, LOADER, Stage, hooked, stage};
+use super::{Hook, LOADER, Stage, addresses, hooked, stage};
 
 pub(super) fn hooks() -> Vec<Hook> {
     vec![
@@ -183,7 +183,8 @@ pub(super) unsafe extern "system" fn instance_function(
     name: *const c_char,
 ) -> vk::PFN_vkVoidFunction {
     let entry = LOADER.lock().clone().expect("the loader is known");
-    let hooks: [Hook; 1] = [(c"vkGetPhysicalDeviceSurfaceFormatsKHR", formats as *const c_void)];
+    let mut hooks: Vec<Hook> = vec![(c"vkGetPhysicalDeviceSurfaceFormatsKHR", formats as *const c_void)];
+    hooks.extend(addresses::hooks());
     // SAFETY: the name is a valid string; a hook has the signature of the hooked function.
     unsafe {
         let real = entry.get_instance_proc_addr(instance, name);
