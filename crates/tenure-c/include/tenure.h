@@ -266,12 +266,21 @@ typedef void(TN_CALL* tn_DestroyFn)(void* user, void* object);
  */
 typedef tn_Status(TN_CALL* tn_SubmitFn)(void* user, tn_Native queue);
 
+/** Options of the simulated device. Bits. */
+typedef uint32_t tn_SimFlags;
+enum {
+    /** An access of destroyed or evicted memory loses the device, as on a real one, and is no hazard. Textures have addresses, too. */
+    TN_SIM_PAGE_FAULTS = 1,
+    /** Recordings and passes write markers, so that TN_REPORT_LOSS tells where the GPU was. */
+    TN_SIM_MARKERS = 2
+};
+
 /** A simulated device. */
 typedef struct tn_SimDesc {
     /** sizeof(tn_SimDesc). */
     uint32_t struct_size;
-    /** 0. */
-    uint32_t flags;
+    /** TN_SIM_.... */
+    tn_SimFlags flags;
     /** Null. */
     const tn_Chain* next;
     /** The hardware: vulkan-nvidia, d3d12-uma, ...; without text a discrete card. */
@@ -436,7 +445,11 @@ enum {
     /** Every object, in time proportional to their number. */
     TN_REPORT_ALL = 2,
     /** Every setting with its value. */
-    TN_REPORT_SETTINGS = 3
+    TN_REPORT_SETTINGS = 3,
+    /** The loss of the device: its faults with the objects at their addresses, and the submissions that were not finished, with the
+     * progress of their recordings. null before the loss.
+     */
+    TN_REPORT_LOSS = 4
 };
 
 /** The uses of a resource, for its whole life. Bits. */
@@ -1393,6 +1406,12 @@ TN_API tn_Status TN_CALL tn_sim_run(tn_Device* device);
  */
 TN_API tn_Status TN_CALL tn_sim_findings(tn_Device* device, tn_Text** out);
 
+/** Loses a simulated device, as a driver that is reset: later calls return TN_ERROR_DEVICE_LOST with the reason.
+ *
+ * Errors: TN_ERROR_FOREIGN for a device of another backend.
+ */
+TN_API tn_Status TN_CALL tn_sim_lose(tn_Device* device, tn_Str reason);
+
 /** The properties of a device. */
 TN_API tn_Status TN_CALL tn_device_properties(tn_Device* device, tn_DeviceProperties* out);
 
@@ -1488,6 +1507,11 @@ TN_API tn_Status TN_CALL tn_gpu_on_pressure(tn_Gpu* gpu, tn_PressureFn listener,
  * Errors: TN_ERROR_ENUM.
  */
 TN_API tn_Status TN_CALL tn_gpu_report(tn_Gpu* gpu, tn_Report report, tn_Text** out);
+
+/** The objects that are, or were, at size bytes from a GPU address on, in words: name, offset, frame of the creation and of the
+ * release, and the nearest live object below where none is there. Takes time proportional to the number of objects.
+ */
+TN_API tn_Status TN_CALL tn_gpu_whose(tn_Gpu* gpu, uint64_t address, uint64_t size, tn_Text** out);
 
 /** 1 where textures of this format can have these uses; 0 also for unknown values. */
 TN_API tn_Bool TN_CALL tn_gpu_supports_format(tn_Gpu* gpu, tn_Format format, tn_Usage usage);

@@ -765,6 +765,11 @@ public:
         Text text;
         return text.made_by(tn_gpu_report(raw(), report, text.out()));
     }
+    /** The objects that are, or were, at these GPU addresses, in words. */
+    Result<std::string> whose(std::uint64_t address, std::uint64_t size = 1) const {
+        Text text;
+        return text.made_by(tn_gpu_whose(raw(), address, size, text.out()));
+    }
     /** Calls a function by the rule for all handles, once. */
     template <class Destroy>
     Result<Deferred> defer(tn_Str name, Destroy destroy) const {

@@ -44,12 +44,25 @@ typedef struct tn_VkQueue {
     tn_QueueKind kind;
 } tn_VkQueue;
 
+/** Options of a device. Bits. */
+typedef uint32_t tn_VkDeviceFlags;
+enum {
+    /** Recordings and passes write markers, at a cost of time on the GPU, so that TN_REPORT_LOSS tells where the GPU was; other
+     * scopes only if VK_AMD_buffer_marker is enabled.
+     */
+    TN_VK_DEVICE_MARKERS = 1,
+    /** The driver reports the addresses of textures, so that tn_gpu_whose and TN_REPORT_LOSS find them: if
+     * VK_EXT_device_address_binding_report and VK_EXT_debug_utils are enabled.
+     */
+    TN_VK_DEVICE_ADDRESS_REPORTS = 2
+};
+
 /** A device that the program made, and how it was made. */
 typedef struct tn_VkDeviceDesc {
     /** sizeof(tn_VkDeviceDesc). */
     uint32_t struct_size;
-    /** 0. */
-    uint32_t flags;
+    /** TN_VK_DEVICE_.... */
+    tn_VkDeviceFlags flags;
     /** Null. */
     const tn_Chain* next;
     /** vkGetInstanceProcAddr of the loader or layer that made the instance. */

@@ -346,9 +346,25 @@ extern "C" fn tn_gpu_report(gpu: Handle<Gpu>, report: tn_Report, out: Out<Handle
             TN_REPORT_MEMORY => on!(gpu, gpu => to_string(&gpu.memory())),
             TN_REPORT_ALL => on!(gpu, gpu => to_string(&gpu.report())),
             TN_REPORT_SETTINGS => on!(gpu, gpu => Ok(settings::json(gpu.config()))),
+            TN_REPORT_LOSS => on!(gpu, gpu => to_string(&gpu.loss())),
             _ => return unknown("report", report),
         };
         json.map(OwnedText).map_err(|error| Failure::new(TN_ERROR_INTERNAL, error.to_string()))
+    })
+}
+
+/// The objects that are, or were, at `size` bytes from a GPU address on, in words: name, offset, frame of the creation and of the
+/// release, and the nearest live object below where none is there. Takes time proportional to the number of objects.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_whose(
+    gpu: Handle<Gpu>,
+    address: u64,
+    size: u64,
+    out: Out<Handle<OwnedText>>,
+) -> tn_Status {
+    call_create(out, || {
+        let addresses = address..address.saturating_add(size.max(1));
+        Ok(OwnedText(on!(gpu.get()?, gpu => gpu.whose_range(addresses).to_string())))
     })
 }
 

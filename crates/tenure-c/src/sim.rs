@@ -3,7 +3,7 @@
 use tenure_core::device::Device as _;
 use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
-use crate::call::{call_create, call_status};
+use crate::call::{call, call_create, call_status};
 use crate::object::{DeviceObject, On, OwnedText, on};
 use crate::pointer::{In, Out};
 use crate::slot::{Handle, create};
@@ -17,14 +17,18 @@ use crate::types::*;
 extern "C" fn tn_device_create_sim(desc: In<tn_SimDesc>, out: Out<Handle<DeviceObject>>) -> tn_Status {
     call_create(out, || {
         let desc = desc.desc_or_none()?;
-        let (seed, lag) = desc.map_or((0, 0), |desc| (desc.seed, desc.lag));
+        let (seed, lag, flags) = desc.map_or((0, 0, 0), |desc| (desc.seed, desc.lag, desc.flags));
         let name = desc.as_ref().map_or(Ok(""), |desc| desc.profile.text())?;
         let lag = match lag {
             0 => Lag::None,
             TN_ALL => Lag::Manual,
             lag => Lag::Submissions(u64::from(lag)),
         };
-        let config = DeviceConfig::new(profile(name)?).seed(seed).lag(lag);
+        let config = DeviceConfig::new(profile(name)?)
+            .seed(seed)
+            .lag(lag)
+            .page_faults(flags & TN_SIM_PAGE_FAULTS != 0)
+            .markers(flags & TN_SIM_MARKERS != 0);
         Ok(On::Sim(Device::with_config(config)))
     })
 }
@@ -72,5 +76,17 @@ extern "C" fn tn_sim_findings(device: Handle<DeviceObject>, out: Out<Handle<Owne
                 Ok(TN_NOT_READY)
             }
         }
+    })
+}
+
+/// Loses a simulated device, as a driver that is reset: later calls return `TN_ERROR_DEVICE_LOST` with the reason.
+///
+/// Errors: `TN_ERROR_FOREIGN` for a device of another backend.
+#[unsafe(no_mangle)]
+extern "C" fn tn_sim_lose(device: Handle<DeviceObject>, reason: tn_Str) -> tn_Status {
+    call(|| {
+        let reason = reason.text()?;
+        simulated(device.get()?)?.faults().remove(reason);
+        Ok(())
     })
 }

@@ -101,14 +101,21 @@ pub type tn_DestroyFn = extern "C-unwind" fn(user: *mut c_void, object: *mut c_v
 /// release handles, except a `tn_Gpu` and a `tn_Swapchain`; other functions return `TN_ERROR_CALLBACK`.
 pub type tn_SubmitFn = extern "C-unwind" fn(user: *mut c_void, queue: tn_Native) -> tn_Status;
 
+/// Options of the simulated device. Bits.
+pub type tn_SimFlags = u32;
+/// An access of destroyed or evicted memory loses the device, as on a real one, and is no hazard. Textures have addresses, too.
+pub const TN_SIM_PAGE_FAULTS: tn_SimFlags = 1;
+/// Recordings and passes write markers, so that `TN_REPORT_LOSS` tells where the GPU was.
+pub const TN_SIM_MARKERS: tn_SimFlags = 2;
+
 /// A simulated device.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_SimDesc {
     /// `sizeof(tn_SimDesc)`.
     pub struct_size: u32,
-    /// 0.
-    pub flags: u32,
+    /// `TN_SIM_…`.
+    pub flags: tn_SimFlags,
     /// Null.
     pub next: In<tn_Chain>,
     /// The hardware: `vulkan-nvidia`, `d3d12-uma`, …; without text a discrete card.
@@ -282,6 +289,9 @@ pub const TN_REPORT_MEMORY: tn_Report = 1;
 pub const TN_REPORT_ALL: tn_Report = 2;
 /// Every setting with its value.
 pub const TN_REPORT_SETTINGS: tn_Report = 3;
+/// The loss of the device: its faults with the objects at their addresses, and the submissions that were not finished, with the
+/// progress of their recordings. `null` before the loss.
+pub const TN_REPORT_LOSS: tn_Report = 4;
 
 /// The uses of a resource, for its whole life. Bits.
 pub type tn_Usage = u32;
@@ -968,7 +978,7 @@ macro_rules! descs {
 pub(crate) use descs;
 
 descs! {
-    tn_SimDesc: 0,
+    tn_SimDesc: TN_SIM_PAGE_FAULTS | TN_SIM_MARKERS,
     tn_DeviceProperties: 0,
     tn_GpuDesc: 0,
     tn_ShutdownReport: 0,

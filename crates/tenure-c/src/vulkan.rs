@@ -35,14 +35,23 @@ pub struct tn_VkQueue {
     pub kind: tn_QueueKind,
 }
 
+/// Options of a device. Bits.
+pub type tn_VkDeviceFlags = u32;
+/// Recordings and passes write markers, at a cost of time on the GPU, so that `TN_REPORT_LOSS` tells where the GPU was; other
+/// scopes only if `VK_AMD_buffer_marker` is enabled.
+pub const TN_VK_DEVICE_MARKERS: tn_VkDeviceFlags = 1;
+/// The driver reports the addresses of textures, so that `tn_gpu_whose` and `TN_REPORT_LOSS` find them: if
+/// `VK_EXT_device_address_binding_report` and `VK_EXT_debug_utils` are enabled.
+pub const TN_VK_DEVICE_ADDRESS_REPORTS: tn_VkDeviceFlags = 2;
+
 /// A device that the program made, and how it was made.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_VkDeviceDesc {
     /// `sizeof(tn_VkDeviceDesc)`.
     pub struct_size: u32,
-    /// 0.
-    pub flags: u32,
+    /// `TN_VK_DEVICE_…`.
+    pub flags: tn_VkDeviceFlags,
     /// Null.
     pub next: In<tn_Chain>,
     /// `vkGetInstanceProcAddr` of the loader or layer that made the instance.
@@ -72,7 +81,7 @@ pub struct tn_VkDeviceDesc {
 // SAFETY: `repr(C)`, begins with the head, and has only numbers, pointers, handles and an optional function.
 unsafe impl Desc for tn_VkDeviceDesc {
     const TYPE: &'static str = "tn_VkDeviceDesc";
-    const FLAGS: u32 = 0;
+    const FLAGS: u32 = TN_VK_DEVICE_MARKERS | TN_VK_DEVICE_ADDRESS_REPORTS;
 }
 
 /// Wraps the Vulkan device of a program. What the program made stays its own: it must outlive the last object of this device and
@@ -85,9 +94,13 @@ extern "C" fn tn_device_from_vk(desc: In<tn_VkDeviceDesc>, out: Out<Handle<Devic
     call_create(out, || {
         let desc = desc.desc()?;
         let raw = raw(desc)?;
+        let has = |flag| desc.flags & flag != 0;
+        let config = DeviceConfig::default()
+            .markers(has(TN_VK_DEVICE_MARKERS))
+            .address_reports(has(TN_VK_DEVICE_ADDRESS_REPORTS));
         // SAFETY: the header asks of the caller that its objects outlive the device, that the queues are used by this
         // library alone, and that the device was created with `create_info`.
-        Ok(On::Vulkan(unsafe { Device::from_raw(raw, &DeviceConfig::default()) }?))
+        Ok(On::Vulkan(unsafe { Device::from_raw(raw, &config) }?))
     })
 }
 

@@ -339,6 +339,57 @@ static void reports(tn_Gpu* gpu) {
     CHECK(tn_gpu_set_memory_cap(gpu, 0, UINT64_MAX) == TN_OK);
 }
 
+static int text_contains(tn_Text* text, const char* wanted) {
+    const int found = contains(tn_text(text), wanted);
+    CHECK(tn_release(text) == TN_OK);
+    return found;
+}
+
+/* The objects at an address, and the loss of a device. */
+static void losses(void) {
+    tn_SimDesc sim = DESC(tn_SimDesc);
+    sim.profile = TN_LIT("vulkan-nvidia");
+    sim.lag = TN_ALL;
+    sim.flags = TN_SIM_PAGE_FAULTS | TN_SIM_MARKERS;
+    tn_Device* device = NULL;
+    CHECK(tn_device_create_sim(&sim, &device) == TN_OK);
+    tn_Gpu* gpu = NULL;
+    CHECK(tn_gpu_create(device, NULL, &gpu) == TN_OK);
+    tn_BufferDesc desc = DESC(tn_BufferDesc);
+    desc.size = 256;
+    desc.usage = TN_USAGE_VERTEX;
+    desc.name = TN_LIT("rock");
+    tn_Buffer* rock = NULL;
+    CHECK(tn_buffer_create(gpu, &desc, &rock) == TN_OK);
+    tn_Place place;
+    CHECK(tn_place(rock, &place) == TN_OK && place.gpu_address != 0);
+    tn_Text* text = NULL;
+    CHECK(tn_gpu_whose(gpu, place.gpu_address + 4, 1, &text) == TN_OK);
+    CHECK(text_contains(text, ": byte 4 of buffer 'rock' (256 B at "));
+    CHECK(tn_release(rock) == TN_OK);
+    CHECK(tn_gpu_trim(gpu) == TN_OK);
+    CHECK(tn_gpu_whose(gpu, place.gpu_address, UINT64_MAX, &text) == TN_OK);
+    CHECK(text_contains(text, "released in frame 0"));
+    CHECK(tn_gpu_report(gpu, TN_REPORT_LOSS, &text) == TN_OK);
+    CHECK(text_contains(text, "null"));
+
+    tn_Frame* frame = NULL;
+    CHECK(tn_frame_begin(gpu, &frame) == TN_OK);
+    tn_Recording* recording = NULL;
+    CHECK(tn_recording_begin(gpu, TN_QUEUE_GRAPHICS, TN_LIT("opaque"), &recording) == TN_OK);
+    CHECK(tn_recording_submit(recording, NULL) == TN_OK);
+    FAILS(tn_sim_lose(NULL, TN_LIT("hung")), TN_ERROR_HANDLE, "null");
+    CHECK(tn_sim_lose(device, TN_LIT("the cable was pulled")) == TN_OK);
+    FAILS(tn_frame_end(frame), TN_ERROR_DEVICE_LOST, "the cable was pulled");
+    FAILS(tn_frame_begin(gpu, &frame), TN_ERROR_DEVICE_LOST, "the cable was pulled");
+    CHECK(tn_gpu_report(gpu, TN_REPORT_LOSS, &text) == TN_OK);
+    CHECK(text_contains(text, "\"name\":\"opaque\""));
+    tn_ShutdownReport report = DESC(tn_ShutdownReport);
+    CHECK(tn_gpu_shutdown(gpu, &report, NULL) == TN_NOT_READY && report.is_lost);
+    CHECK(tn_release(gpu) == TN_OK);
+    CHECK(tn_release(device) == TN_OK);
+}
+
 int main(void) {
     CHECK(tn_abi_version() == TN_ABI_VERSION);
     CHECK(tn_has_backend(TN_BACKEND_SIM) && tn_has_backend(TN_BACKEND_VULKAN) && !tn_has_backend(7));
@@ -347,6 +398,8 @@ int main(void) {
     CHECK(tn_set_log(TN_LOG_WARN, log_line, &logged) == TN_OK);
     FAILS(tn_set_log(TN_LOG_WARN, log_line, &logged), TN_ERROR_BUSY, "already");
 
+    losses();
+    logged = 0;
     tn_Device* device = create_device();
     tn_Gpu* gpu = create_gpu(device);
     buffers(gpu);

@@ -364,6 +364,7 @@ int main() {
     CHECK(device.properties().backend == TN_BACKEND_SIM);
     {
         const tn::Gpu gpu = tn::Gpu::create(device, {{"frames.in_flight"_tn, 2}});
+        CHECK(gpu.whose(1).find("no object") != std::string::npos);
         CHECK(gpu.report(TN_REPORT_SETTINGS).find("\"frames.in_flight\":2") != std::string::npos);
         buffers(gpu);
         textures(gpu);
