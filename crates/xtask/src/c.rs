@@ -10,7 +10,7 @@ use std::process::Command;
 use crate::command::{cargo, root, run, succeeds, target};
 use crate::lab::System;
 use crate::outcome::{Outcome, Trouble};
-use crate::{archive, c_random, debian, devices, header};
+use crate::{archive, c_random, c_table, debian, devices, header};
 
 /// Warnings that the headers and the programs must not cause.
 pub(crate) const WARNINGS: [&str; 6] =
@@ -93,6 +93,7 @@ pub(crate) fn check() -> Outcome {
         run(Command::new(built).env("TSAN_OPTIONS", "ignore_noninstrumented_modules=1 halt_on_error=1"))?;
     }
     every_function_is_called(&package, &folder)?;
+    wrong_arguments(&package, &folder)?;
     random_calls(&package, &folder)?;
     strangers(&package, &folder)?;
     from_source(&folder.join("source"))
@@ -316,15 +317,27 @@ fn strangers(package: &Path, folder: &Path) -> Outcome {
     run(&mut Command::new(program))
 }
 
-/// Calls with random arguments, by the same seeds each time: no crash, no panic, no success for a handle that is none, no leak.
-fn random_calls(package: &Path, folder: &Path) -> Outcome {
-    let (source, built) = (folder.join("random.c"), folder.join("random"));
-    write(&source, &c_random::program()?)?;
+/// Each call with one wrong argument returns the status for it.
+fn wrong_arguments(package: &Path, folder: &Path) -> Outcome {
+    let built = generated(package, folder, "table", &c_table::program()?)?;
+    run(Command::new(built).current_dir(folder))
+}
+
+/// Builds a program that was written from the headers' code.
+fn generated(package: &Path, folder: &Path, name: &str, text: &str) -> Result<PathBuf, Trouble> {
+    let (source, built) = (folder.join(name).with_extension("c"), folder.join(name));
+    write(&source, text)?;
     let mut command = Command::new("clang");
     command.args(["-std=c11", "-O1"]).args(SANITIZERS).arg(&source).arg("-o").arg(&built);
     command.arg("-I").arg(root().join("crates/tenure-c/tests/c"));
     link(&mut command, package, false);
     run(&mut command)?;
+    Ok(built)
+}
+
+/// Calls with random arguments, by the same seeds each time: no crash, no panic, no success for a handle that is none, no leak.
+fn random_calls(package: &Path, folder: &Path) -> Outcome {
+    let built = generated(package, folder, "random", &c_random::program()?)?;
     RANDOM_SEEDS.into_iter().try_for_each(|seed| {
         println!("random calls, seed {seed}");
         run(Command::new(&built).arg(seed.to_string()).arg(RANDOM_CALLS.to_string()))

@@ -14,24 +14,24 @@ const COMMON: &str = include_str!("c_random.c");
 
 /// The functions and structures of a header.
 #[derive(Default)]
-struct Header {
-    functions: Vec<Function>,
-    structures: Vec<Structure>,
+pub(crate) struct Header {
+    pub(crate) functions: Vec<Function>,
+    pub(crate) structures: Vec<Structure>,
     /// The functions of the program, by their types.
-    callbacks: Vec<(String, Type)>,
+    pub(crate) callbacks: Vec<(String, Type)>,
     /// The handles, by the order of their first mention.
-    handles: Vec<String>,
+    pub(crate) handles: Vec<String>,
 }
 
-struct Function {
-    name: String,
-    inputs: Vec<(String, Type)>,
-    output: String,
+pub(crate) struct Function {
+    pub(crate) name: String,
+    pub(crate) inputs: Vec<(String, Type)>,
+    pub(crate) output: String,
 }
 
-struct Structure {
-    name: String,
-    fields: Vec<(String, Type)>,
+pub(crate) struct Structure {
+    pub(crate) name: String,
+    pub(crate) fields: Vec<(String, Type)>,
 }
 
 /// The program releases handles by itself, so that it knows them.
@@ -39,25 +39,30 @@ const RELEASE: &str = "tn_release";
 
 /// The program for `tenure.h`.
 pub(crate) fn program() -> Result<String, Trouble> {
-    let mut header = Header::default();
-    for code in code_of("tenure.h")? {
-        let parsed = syn::parse_file(&code).map_err(|error| Trouble::Failed(error.to_string()))?;
-        parsed.items.iter().try_for_each(|item| header.add(item)).map_err(Trouble::Failed)?;
-    }
-    header.program().map_err(Trouble::Failed)
+    Header::read()?.program().map_err(Trouble::Failed)
 }
 
 /// The type without spaces.
-fn code(kind: &Type) -> String {
+pub(crate) fn code(kind: &Type) -> String {
     kind.to_token_stream().to_string().replace(' ', "")
 }
 
 /// The argument of a generic type of this name.
-fn inside<'a>(code: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn inside<'a>(code: &'a str, name: &str) -> Option<&'a str> {
     code.strip_prefix(name)?.strip_prefix('<')?.strip_suffix('>')
 }
 
 impl Header {
+    /// That of `tenure.h`.
+    pub(crate) fn read() -> Result<Self, Trouble> {
+        let mut header = Self::default();
+        for code in code_of("tenure.h")? {
+            let parsed = syn::parse_file(&code).map_err(|error| Trouble::Failed(error.to_string()))?;
+            parsed.items.iter().try_for_each(|item| header.add(item)).map_err(Trouble::Failed)?;
+        }
+        Ok(header)
+    }
+
     fn add(&mut self, item: &Item) -> Result<(), String> {
         match item {
             Item::Fn(function) if is_exported(&function.attrs) => {
@@ -170,7 +175,7 @@ impl Header {
         Ok(())
     }
 
-    fn is_structure(&self, kind: &str) -> bool {
+    pub(crate) fn is_structure(&self, kind: &str) -> bool {
         self.structures.iter().any(|structure| structure.name == kind)
     }
 
@@ -247,7 +252,7 @@ impl Header {
         Ok(())
     }
 
-    fn has_size(&self, name: &str) -> bool {
+    pub(crate) fn has_size(&self, name: &str) -> bool {
         let structure = self.structures.iter().find(|structure| structure.name == name);
         structure.is_some_and(|structure| structure.fields.iter().any(|(field, _)| field == "struct_size"))
     }
@@ -287,22 +292,22 @@ int main(int count_of_arguments, char** arguments) {
 "#;
 
 /// A name with commas.
-fn list(parts: impl Iterator<Item = String>) -> String {
+pub(crate) fn list(parts: impl Iterator<Item = String>) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
 /// The number of a handle's type.
-fn kind(handle: &str) -> String {
+pub(crate) fn kind(handle: &str) -> String {
     format!("KIND_{handle}")
 }
 
 /// The name of a type in C.
-fn named(kind: &str) -> Result<String, String> {
+pub(crate) fn named(kind: &str) -> Result<String, String> {
     in_c(&syn::parse_str::<Type>(kind).map_err(|error| format!("{kind}: {error}"))?)
 }
 
 /// A function of the program that calls back.
-fn callback(text: &mut String, name: &str, function: &Type) -> Result<(), String> {
+pub(crate) fn callback(text: &mut String, name: &str, function: &Type) -> Result<(), String> {
     let Type::BareFn(function) = function else { return Err(format!("{name} is no function")) };
     let inputs = function.inputs.iter().enumerate();
     let inputs: Vec<_> = inputs

@@ -5,6 +5,7 @@ mod archive;
 mod c;
 mod c_instructions;
 mod c_random;
+mod c_table;
 mod command;
 mod compile_time;
 mod compiled;
