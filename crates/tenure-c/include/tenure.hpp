@@ -616,6 +616,8 @@ public:
     }
     /** Completes all submissions of a simulated device. */
     Result<void> run() const { return checked(tn_sim_run(raw())); }
+    /** Loses a simulated device. */
+    Result<void> lose(tn_Str reason) const { return checked(tn_sim_lose(raw(), reason)); }
     /** The hazards that a simulated device has found, and objects that were not destroyed; empty: none. */
     Result<std::string> findings() const {
         Text text;

@@ -212,6 +212,40 @@ static void lifetimes() {
     // guide end
 }
 
+static void device_loss() {
+    // guide: device-loss
+    // The objects of one device. The last is released first.
+    struct Renderer {
+        tn::Device device = tn::Device::simulated();
+        tn::Gpu gpu = tn::Gpu::create(device);
+        tn::Buffer rock = create_mesh(gpu);
+
+        void draw_frame() const {
+            tn::Frame frame = gpu.begin_frame();
+            tn::Recording list = gpu.record(TN_QUEUE_GRAPHICS, "opaque"_tn);
+            list.use({tn::use(rock, TN_STATE_VERTEX_OR_CONSTANT)});
+            std::move(list).submit();
+            std::move(frame).end();
+        }
+    };
+
+    std::optional<Renderer> renderer(std::in_place);
+    int losses = 0;
+    for (int number = 0; number < 10; ++number) {
+        if (number == 5) renderer->device.lose("the driver was updated"_tn);
+        try {
+            renderer->draw_frame();
+        } catch (const tn::Error& error) {
+            if (error.status() != TN_ERROR_DEVICE_LOST) throw;
+            ++losses;
+            renderer.reset();  // and then the API's device
+            renderer.emplace();
+        }
+    }
+    assert(losses == 1);
+    // guide end
+}
+
 static void render_graphs(const tn::Gpu& gpu) {
     // guide: render-graphs
     tn::Desc<tn_TextureDesc> target;
@@ -345,5 +379,6 @@ int main() {
     assert(device.findings().empty());
     out_of_memory();
     lifetimes();
+    device_loss();
     ci();
 }
