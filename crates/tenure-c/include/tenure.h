@@ -42,7 +42,11 @@ extern "C" {
 /** As tn_Str.size: the text ends with NUL. */
 #define TN_TO_NUL SIZE_MAX
 /** A bit of tn_Str.size: the text is never changed or freed, so it is not copied. */
+#ifdef __cplusplus
+#define TN_STATIC (size_t{1} << 63)
+#else
 #define TN_STATIC ((size_t)1 << 63)
+#endif
 /** Every subresource. */
 #define TN_ALL UINT32_MAX
 /** No limit of a wait. */

@@ -705,6 +705,10 @@ public:
         const tn_Part where = part(buffer, offset, size);
         return upload(where, {data, size, 0, 0, 0});
     }
+    /** The first mip of the first layer; rows of texels follow each other. */
+    Result<Upload> upload(const Texture& texture, const void* data, std::size_t size) const {
+        return upload(part(texture), {data, size, 0, 0, 0});
+    }
     Result<Upload> upload(const tn_Part& where, const tn_Texels& texels) const {
         Upload upload;
         return made(tn_upload(raw(), &where, &texels, upload.out()), upload);

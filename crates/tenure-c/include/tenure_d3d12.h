@@ -40,6 +40,14 @@ typedef struct tn_D3d12DeviceDesc {
  */
 TN_API tn_Status TN_CALL tn_device_from_d3d12(const tn_D3d12DeviceDesc* desc, tn_Device** out);
 
+/** The DXGI_FORMAT of a texel format, for pipelines and copies; 0, which is DXGI_FORMAT_UNKNOWN, for a format that Direct3D
+ * does not have, and for an unknown number.
+ */
+TN_API uint32_t TN_CALL tn_format_to_dxgi(tn_Format format);
+
+/** The texel format of a DXGI_FORMAT; TN_FORMAT_UNKNOWN for one that this library does not have. */
+TN_API tn_Format TN_CALL tn_format_from_dxgi(uint32_t dxgi_format);
+
 /** Creates the swap chain of a window, an HWND, which can have one. Create, resize and release it on the thread of the window,
  * and release it before the window is destroyed and before tn_gpu_shutdown. With a size of 0, the first
  * tn_swapchain_resize creates it.

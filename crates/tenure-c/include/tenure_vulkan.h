@@ -97,6 +97,12 @@ typedef struct tn_VkDeviceDesc {
  */
 TN_API tn_Status TN_CALL tn_device_from_vk(const tn_VkDeviceDesc* desc, tn_Device** out);
 
+/** The VkFormat of a texel format, for pipelines and copies; 0, which is VK_FORMAT_UNDEFINED, for an unknown number. */
+TN_API uint32_t TN_CALL tn_format_to_vk(tn_Format format);
+
+/** The texel format of a VkFormat; TN_FORMAT_UNKNOWN for one that this library does not have. */
+TN_API tn_Format TN_CALL tn_format_from_vk(uint32_t vk_format);
+
 /** Creates a swap chain over a VkSurfaceKHR of the program, which must outlive the swap chain and the recordings that use its
  * images; nothing else presents to it. The instance was created with the extensions of the surface, the device with
  * VK_KHR_swapchain. For one thread at a time. Its release waits for the GPU, for a bounded time.

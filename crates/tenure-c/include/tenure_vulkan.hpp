@@ -40,7 +40,7 @@ inline Result<Swapchain> create_swapchain_vk(const Gpu& gpu, tn_Native surface, 
     return made(status, swapchain);
 }
 
-/** A Vulkan handle: vk<VkBuffer>(buffer.place().object). */
+/** A Vulkan handle: vk<VkBuffer>(place.object), with place.offset. */
 template <class T>
 T vk(tn_Native native) noexcept {
     if constexpr (std::is_pointer_v<T>) {
@@ -48,6 +48,26 @@ T vk(tn_Native native) noexcept {
     } else {
         return static_cast<T>(native);
     }
+}
+
+/** The Vulkan handle of an object that needs no offset: vk<VkImage>(texture), vk<VkImageView>(view), vk<VkDescriptorSet>(set). */
+template <class T, class Raw>
+Result<T> vk(const Placed<Raw>& object) {
+    tn_Place place{};
+    const tn_Status status = tn_place(object.raw(), &place);
+    T handle = vk<T>(place.object);
+    return made(status, handle);
+}
+/** A buffer is a part of its VkBuffer: place() has the offset, too. */
+template <class T>
+Result<T> vk(const Buffer& buffer) = delete;
+/** The command buffer, with the barriers of the uses before: vk<VkCommandBuffer>(recording). */
+template <class T>
+Result<T> vk(const Recording& recording) {
+    tn_Native native = 0;
+    const tn_Status status = tn_recording_native(recording.raw(), &native);
+    T handle = vk<T>(native);
+    return made(status, handle);
 }
 
 /** The number of a Vulkan handle. */

@@ -3,15 +3,17 @@
 use std::ffi::c_void;
 use std::marker::PhantomData;
 
+use tenure_core::device::Format;
 use tenure_d3d12::windows::Win32::Foundation::HWND;
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{ID3D12CommandQueue, ID3D12Device};
 use tenure_d3d12::windows::core::{IUnknown, Interface};
-use tenure_d3d12::{Device, DeviceConfig};
+use tenure_d3d12::{Device, DeviceConfig, to_dxgi_format};
 
 use crate::call::call_create;
+use crate::convert::format_or_none;
 use crate::object::{DeviceObject, Gpu, On, Swapchain};
 use crate::pointer::{Desc, In, Out};
-use crate::present::{describe, tn_SwapchainDesc};
+use crate::present::{describe, format_number, tn_SwapchainDesc};
 use crate::slot::Handle;
 use crate::types::*;
 
@@ -82,6 +84,22 @@ extern "C" fn tn_device_from_d3d12(
             .map_err(|error| Failure::new(TN_ERROR_CREATE_DEVICE, error.to_string()))?;
         Ok(On::D3d12(device))
     })
+}
+
+/// The `DXGI_FORMAT` of a texel format, for pipelines and copies; 0, which is `DXGI_FORMAT_UNKNOWN`, for a format that Direct3D
+/// does not have, and for an unknown number.
+#[unsafe(no_mangle)]
+extern "C" fn tn_format_to_dxgi(format: tn_Format) -> u32 {
+    let known = format_or_none(format).ok().flatten();
+    known.map_or(0, |format| to_dxgi_format(format).0.cast_unsigned())
+}
+
+/// The texel format of a `DXGI_FORMAT`; `TN_FORMAT_UNKNOWN` for one that this library does not have.
+#[unsafe(no_mangle)]
+extern "C" fn tn_format_from_dxgi(dxgi_format: u32) -> tn_Format {
+    let known =
+        |format: &&Format| dxgi_format != 0 && to_dxgi_format(**format).0.cast_unsigned() == dxgi_format;
+    Format::ALL.iter().find(known).map_or(TN_FORMAT_UNKNOWN, |format| format_number(*format))
 }
 
 /// Creates the swap chain of a window, an `HWND`, which can have one. Create, resize and release it on the thread of the window,

@@ -359,7 +359,7 @@ fn color_space_number(space: ColorSpace) -> tn_ColorSpace {
     found.map_or(TN_COLOR_SPACE_BY_FORMAT, |(number, _)| *number)
 }
 
-fn format_number(format: Format) -> tn_Format {
+pub(crate) fn format_number(format: Format) -> tn_Format {
     let found = Format::ALL.iter().position(|known| *known == format);
     found.and_then(|index| u32::try_from(index + 1).ok()).unwrap_or(TN_FORMAT_UNKNOWN)
 }

@@ -112,8 +112,11 @@ extern "C" fn tn_buffer_view_create(
     out: Out<Handle<View>>,
 ) -> tn_Status {
     call_create(out, || {
-        let desc = buffer_view_desc(desc.desc()?)?;
-        Ok(on_same!((gpu.get()?, buffer.get()?), (gpu, buffer) => buffer_view(gpu, buffer, &desc)?))
+        let raw = desc.desc()?;
+        let desc = buffer_view_desc(raw)?;
+        let make =
+            || Ok(on_same!((gpu.get()?, buffer.get()?), (gpu, buffer) => buffer_view(gpu, buffer, &desc)?));
+        make().map_err(|failure: Failure| failure.of_access(raw.access, "TN_BUFFER_CONSTANTS"))
     })
 }
 
@@ -128,8 +131,12 @@ extern "C" fn tn_texture_view_create(
     out: Out<Handle<View>>,
 ) -> tn_Status {
     call_create(out, || {
-        let desc = texture_view_desc(desc.desc()?)?;
-        Ok(on_same!((gpu.get()?, texture.get()?), (gpu, texture) => texture_view(gpu, texture, &desc)?))
+        let raw = desc.desc()?;
+        let desc = texture_view_desc(raw)?;
+        let make = || {
+            Ok(on_same!((gpu.get()?, texture.get()?), (gpu, texture) => texture_view(gpu, texture, &desc)?))
+        };
+        make().map_err(|failure: Failure| failure.of_access(raw.access, "TN_TEXTURE_SAMPLED"))
     })
 }
 

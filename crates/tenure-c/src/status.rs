@@ -147,6 +147,16 @@ impl Failure {
         self
     }
 
+    /// Names the access that a zeroed description of a view has: the program may not have chosen it.
+    #[cold]
+    pub(crate) fn of_access(mut self, access: u32, zero: &str) -> Self {
+        if access == 0 && self.0.status == TN_ERROR_DEVICE {
+            self.0.text.push_str("; the access of the view is ");
+            self.0.text.push_str(zero);
+        }
+        self
+    }
+
     pub(crate) fn status(&self) -> tn_Status {
         self.0.status
     }

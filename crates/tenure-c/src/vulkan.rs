@@ -1,14 +1,14 @@
 //! A Vulkan device of the program: the header `tenure_vulkan.h`.
 
-use tenure_core::device::QueueKind;
+use tenure_core::device::{Format, QueueKind};
 use tenure_vulkan::ash::vk;
-use tenure_vulkan::{ApiVersion, Device, DeviceConfig, Raw, RawQueue};
+use tenure_vulkan::{ApiVersion, Device, DeviceConfig, Raw, RawQueue, to_vk_format};
 
 use crate::call::call_create;
-use crate::convert::unknown;
+use crate::convert::{format_or_none, unknown};
 use crate::object::{DeviceObject, Gpu, On, Swapchain};
 use crate::pointer::{Desc, In, Out};
-use crate::present::{describe, tn_SwapchainDesc};
+use crate::present::{describe, format_number, tn_SwapchainDesc};
 use crate::slot::Handle;
 use crate::types::*;
 
@@ -147,6 +147,21 @@ fn queue(queue: &tn_VkQueue) -> Result<RawQueue, Failure> {
         return Err(Failure::new(TN_ERROR_POINTER, "tn_VkDeviceDesc: a queue is null"));
     }
     Ok(RawQueue { queue: queue.queue, family: queue.family, kind })
+}
+
+/// The `VkFormat` of a texel format, for pipelines and copies; 0, which is `VK_FORMAT_UNDEFINED`, for an unknown number.
+#[unsafe(no_mangle)]
+extern "C" fn tn_format_to_vk(format: tn_Format) -> u32 {
+    let known = format_or_none(format).ok().flatten();
+    known.map_or(0, |format| to_vk_format(format).as_raw().cast_unsigned())
+}
+
+/// The texel format of a `VkFormat`; `TN_FORMAT_UNKNOWN` for one that this library does not have.
+#[unsafe(no_mangle)]
+extern "C" fn tn_format_from_vk(vk_format: u32) -> tn_Format {
+    let found =
+        Format::ALL.iter().find(|format| to_vk_format(**format).as_raw().cast_unsigned() == vk_format);
+    found.map_or(TN_FORMAT_UNKNOWN, |format| format_number(*format))
 }
 
 /// Creates a swap chain over a `VkSurfaceKHR` of the program, which must outlive the swap chain and the recordings that use its

@@ -124,6 +124,11 @@ static void textures(tn_Gpu* gpu) {
     for (int at = 0; at < TEXELS; ++at) texels[at] = (unsigned char)at;
     CHECK(tn_gpu_supports_format(gpu, TN_FORMAT_RGBA8_UNORM, TN_USAGE_SHADER_READ) == 1);
     CHECK(tn_gpu_supports_format(gpu, 5000, TN_USAGE_SHADER_READ) == 0);
+    CHECK(tn_format_to_vk(TN_FORMAT_RGBA8_UNORM) == 37 && tn_format_from_vk(126) == TN_FORMAT_D32_FLOAT);
+    for (tn_Format format = TN_FORMAT_UNKNOWN; format <= TN_FORMAT_ASTC_12X12_SRGB; ++format) {
+        CHECK(tn_format_from_vk(tn_format_to_vk(format)) == format);
+    }
+    CHECK(tn_format_to_vk(5000) == 0 && tn_format_to_vk(UINT32_MAX) == 0 && tn_format_from_vk(5000) == TN_FORMAT_UNKNOWN);
 
     const tn_Texels data = {texels, TEXELS, 0, 0, 0};
     tn_TextureDesc desc = DESC(tn_TextureDesc);
@@ -202,7 +207,13 @@ static void textures(tn_Gpu* gpu) {
     bytes_desc.access = TN_BUFFER_CONSTANTS;
     bytes_desc.size = 256;
     tn_View* refused = (tn_View*)&bytes_desc;
-    CHECK(tn_buffer_view_create(gpu, rows, &bytes_desc, &refused) < 0 && refused == NULL);
+    FAILS(tn_buffer_view_create(gpu, rows, &bytes_desc, &refused), TN_ERROR_DEVICE, "the access of the view is TN_BUFFER_CONSTANTS");
+    CHECK(refused == NULL);
+    desc.usage = TN_USAGE_RENDER_TARGET;
+    tn_Texture* target = NULL;
+    CHECK(tn_texture_create(gpu, &desc, &target) == TN_OK);
+    FAILS(tn_texture_view_create(gpu, target, &view_desc, &refused), TN_ERROR_DEVICE, "the access of the view is TN_TEXTURE_SAMPLED");
+    CHECK(tn_release(target) == TN_OK);
 
     tn_Upload* upload = NULL;
     part = (tn_Part){0};

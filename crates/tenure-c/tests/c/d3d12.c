@@ -126,6 +126,10 @@ static void buffers(tn_Gpu* gpu) {
 }
 
 static void textures(tn_Gpu* gpu) {
+    CHECK(tn_format_to_dxgi(TN_FORMAT_RGBA8_UNORM) == DXGI_FORMAT_R8G8B8A8_UNORM);
+    CHECK(tn_format_from_dxgi(DXGI_FORMAT_BC7_UNORM_SRGB) == TN_FORMAT_BC7_SRGB);
+    CHECK(tn_format_to_dxgi(TN_FORMAT_ASTC_4X4_UNORM) == DXGI_FORMAT_UNKNOWN && tn_format_to_dxgi(5000) == DXGI_FORMAT_UNKNOWN);
+    CHECK(tn_format_from_dxgi(DXGI_FORMAT_UNKNOWN) == TN_FORMAT_UNKNOWN && tn_format_from_dxgi(5000) == TN_FORMAT_UNKNOWN);
     tn_TextureDesc desc = DESC(tn_TextureDesc);
     desc.format = TN_FORMAT_RGBA8_UNORM;
     desc.width = desc.height = 4;

@@ -12,6 +12,11 @@ using namespace tn::literals;
 
 extern const tn::Gpu gpu;
 extern const tn::View color, normal;
+extern const tn::Texture brick;
+extern const std::vector<unsigned char> texels;
+typedef struct VkCommandBuffer_T* VkCommandBuffer;
+typedef struct VkImage_T* VkImage;
+void blit(VkCommandBuffer list, VkImage image, std::uint32_t to_mip);
 extern const tn::Graph graph;
 extern const tn::Frame frame;
 extern std::uint32_t scene;

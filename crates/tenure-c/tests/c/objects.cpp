@@ -63,8 +63,12 @@ static void textures(const tn::Gpu& gpu) {
     view_desc.access = TN_TEXTURE_RENDER_TARGET;
     const tn::View view = gpu.create_view(target, view_desc);
     static_cast<void>(view.place());
+    // Objects without an offset, and the list.
+    CHECK(tn::vk<std::uint64_t>(target) == target.place().object && tn::vk<std::uint64_t>(target) != 0);
+    const tn::Recording list = gpu.record(TN_QUEUE_GRAPHICS, "list"_tn);
+    CHECK(tn::vk<std::uint64_t>(list) == list.native());
     const std::array<unsigned char, 16> texels{7, 7};
-    CHECK(gpu.wait(gpu.upload(tn::part(target), {texels.data(), texels.size(), 0, 0, 0})));
+    CHECK(gpu.wait(gpu.upload(target, texels.data(), texels.size())));
     CHECK(gpu.read_back(tn::part(target)).wait()->at(1) == 7);
 }
 
@@ -343,6 +347,14 @@ static void parts(const tn::Gpu& gpu) {
     std::move(recorder).finish();
     CHECK(std::remove(path) == 0);
 }
+
+/** Whether tn::vk takes an object: a buffer has an offset that it would lose. */
+template <class Object, class = void>
+constexpr bool has_handle = false;
+template <class Object>
+constexpr bool has_handle<Object, std::void_t<decltype(tn::vk<std::uint64_t>(std::declval<const Object&>()))>> = true;
+static_assert(has_handle<tn::View> && has_handle<tn::Lent<tn::Texture, tn_Texture>> && has_handle<tn::Recording>);
+static_assert(!has_handle<tn::Buffer> && !has_handle<tn::Lent<tn::Buffer, tn_Buffer>>);
 
 static void vulkan() {
     int object = 0;

@@ -21,6 +21,7 @@ static void resources(const tn::Gpu& gpu) {
     CHECK(recording && recording->use({tn::use(rock, TN_STATE_COPY_SRC)}));
     const std::uint32_t indices[] = {1, 2};
     CHECK(recording->constants(indices)->size == sizeof indices);
+    CHECK(*tn::vk<std::uint64_t>(*recording) == *recording->native());
     const tn::Result<tn::Readback> readback = recording->read_back(tn::part(rock, 0, 4));
     const tn::Result<tn_SyncPoint> done = std::move(*recording).submit();
     CHECK(done && *gpu.wait(*done));
@@ -38,6 +39,7 @@ static void errors(const tn::Gpu& gpu) {
     CHECK(tn::view(tn_last_error()).find("size") != std::string_view::npos);
     CHECK(refused->place().status() == TN_ERROR_HANDLE);
     CHECK(refused->write(0, "x", 1).status() == TN_ERROR_HANDLE);
+    CHECK(tn::vk<std::uint64_t>(tn::Texture()).status() == TN_ERROR_HANDLE);
     CHECK(tn::device_from_vk(tn::Desc<tn_VkDeviceDesc>()).status() < 0);
 
     const auto general = tn::Suballocator::create(TN_SUBALLOCATOR_GENERAL, 1024);
