@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 
 use crate::Name;
 use crate::device::{
-    CommandList, DescriptorDevice, Device, MAX_QUEUES, MarkerLimits, MarkerPoint, QueryDevice, QueueId,
-    QueueSerial,
+    CommandList, DescriptorDevice, Device, MAX_QUEUES, Marker, MarkerLimits, MarkerPoint, QueryDevice,
+    QueueId, QueueSerial,
 };
 use crate::time::Clock;
 
@@ -154,7 +154,12 @@ impl Marks {
     ) {
         if self.scopes.len() < MOST_SCOPES {
             let begin = self.number();
-            list.write_marker(self.pair.index * 2, begin, MarkerPoint::Begun);
+            list.write_marker(Marker {
+                word: self.pair.index * 2,
+                value: begin,
+                point: MarkerPoint::Begun,
+                is_of_scope: scope.is_some(),
+            });
             self.scopes.push(MarkedScope { name, scope, begin, end: None });
         }
     }
@@ -169,7 +174,12 @@ impl Marks {
         if let Some(marked) = self.scopes.iter_mut().rev().find(|marked| marked.scope == scope) {
             marked.end = Some(number);
             self.number();
-            list.write_marker(self.pair.index * 2 + 1, number, MarkerPoint::Completed);
+            list.write_marker(Marker {
+                word: self.pair.index * 2 + 1,
+                value: number,
+                point: MarkerPoint::Completed,
+                is_of_scope: scope.is_some(),
+            });
         }
     }
 

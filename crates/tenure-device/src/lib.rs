@@ -77,7 +77,7 @@ pub use fault::{DeviceFault, FaultAccess};
 pub use features::Features;
 pub use format::{Compression, Format, Plane, TexelBlock};
 pub use heaps::DeviceHeaps;
-pub use marker::{MarkerLimits, MarkerPoint};
+pub use marker::{Marker, MarkerLimits, MarkerPoint};
 pub use properties::{Api, Properties, RayTracingLimits, StateModel};
 pub use query::{BegunQueries, QueryHeapDesc, QueryKind, QueryLimits, TimestampClock};
 pub use queue::{MAX_QUEUES, Queue, QueueId, QueueKind, QueueProperties, QueueSerial};

@@ -17,3 +17,16 @@ pub enum MarkerPoint {
     /// When it has completed the commands before the marker.
     Completed,
 }
+
+/// A marker of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Marker {
+    /// The word: an even one for [`MarkerPoint::Begun`], the one after it for [`MarkerPoint::Completed`].
+    pub word: u32,
+    /// The value. It is higher, with wrap-around, than all earlier ones of the two words.
+    pub value: u32,
+    /// The time at which the GPU writes it.
+    pub point: MarkerPoint,
+    /// It is of a scope, and may be in a render pass. Others are at the begin or the end of a list.
+    pub is_of_scope: bool,
+}

@@ -51,7 +51,7 @@ impl fmt::Display for ApiVersion {
 bitflags! {
     /// Features that tenure uses if the device has them, and does not require.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    pub struct OptionalFeatures: u32 {
+    pub struct OptionalFeatures: u64 {
         /// Timeline semaphores (1.2, `VK_KHR_timeline_semaphore`). Otherwise a pool of fences, and binary
         /// semaphores between queues.
         const TIMELINE_SEMAPHORES = 1 << 0;
@@ -155,6 +155,10 @@ bitflags! {
         /// The addresses of textures (`VK_EXT_device_address_binding_report`), with [`DEBUG_NAMES`](Self::DEBUG_NAMES) and
         /// [`DeviceConfig::address_reports`](crate::DeviceConfig::address_reports). Otherwise textures have none.
         const ADDRESS_REPORTS = 1 << 31;
+        /// Markers also in render passes (`VK_NV_device_diagnostic_checkpoints`), with
+        /// [`DeviceConfig::markers`](crate::DeviceConfig::markers) and without [`BUFFER_MARKERS`](Self::BUFFER_MARKERS). Each queue has
+        /// those of its newest recording.
+        const CHECKPOINTS = 1 << 32;
     }
 }
 

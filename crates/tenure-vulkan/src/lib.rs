@@ -49,7 +49,7 @@
 //! | `VK_EXT_device_fault` | no faults in [`Gpu::loss`](tenure_core::Gpu::loss) |
 //! | `deviceFaultVendorBinary` of that, with [`DeviceConfig::fault_folder`] | no file of the vendor's data |
 //! | `VK_EXT_device_address_binding_report`, with [`DeviceConfig::address_reports`] | textures have no addresses in [`Gpu::loss`](tenure_core::Gpu::loss) |
-//! | `VK_AMD_buffer_marker`, with [`DeviceConfig::markers`] | recordings and passes of graphs have markers, but no other scopes |
+//! | `VK_AMD_buffer_marker` or `VK_NV_device_diagnostic_checkpoints`, with [`DeviceConfig::markers`] | recordings and passes of graphs have markers, but no other scopes |
 //!
 //! [`DeviceConfig`] switch each off. The same device passes the same tests with all of them and with none.
 //!

@@ -3,9 +3,7 @@
 use std::ops::Range;
 
 use super::{DescriptorDevice, MemoryDevice, QueryDevice};
-use crate::{
-    BufferLayout, BufferRegion, DeviceError, MarkerPoint, QueueId, State, Subresource, TextureRegion,
-};
+use crate::{BufferLayout, BufferRegion, DeviceError, Marker, QueueId, State, Subresource, TextureRegion};
 
 /// A transfer of a texture between queue families (Vulkan). The same barrier is recorded on both queues: first on `from`
 /// (release), then on `to` (acquire). Buffers are never transferred between queues: see
@@ -243,7 +241,7 @@ pub trait CommandList<D: DescriptorDevice + QueryDevice>: Send {
     /// Writes a value to a word of [marker memory](crate::MarkerLimits), from which [`Device::marker`](super::Device::marker)
     /// reads it: in render passes only with [`MarkerLimits::in_passes`](crate::MarkerLimits::in_passes). Nothing is recorded for
     /// a word that the device does not have.
-    fn write_marker(&mut self, word: u32, value: u32, point: MarkerPoint) {
-        let _ = (word, value, point);
+    fn write_marker(&mut self, marker: Marker) {
+        let _ = marker;
     }
 }

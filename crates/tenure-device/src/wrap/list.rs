@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::{Inward, Wrap};
 use crate::{
-    Barrier, BufferLayout, BufferRegion, CommandList, DeviceError, MarkerPoint, QueueDevice, State,
-    Subresource, TextureRegion, forward_device,
+    Barrier, BufferLayout, BufferRegion, CommandList, DeviceError, Marker, QueueDevice, State, Subresource,
+    TextureRegion, forward_device,
 };
 
 /// A command list of a device that wraps another: it forwards each command to the inner list.
@@ -89,6 +89,6 @@ impl<W: Wrap> CommandList<W> for WrappedList<W> {
         fn copy_acceleration_structure(src: &W::AccelerationStructure, dst: &W::AccelerationStructure, compact: bool);
         fn write_compacted_size(structure: &W::AccelerationStructure, heap: &W::QueryHeap, query: u32);
         fn resolve_queries(heap: &W::QueryHeap, first: u32, count: u32, dst: &W::Resource = W::resource(dst), offset: u64);
-        fn write_marker(word: u32, value: u32, point: MarkerPoint);
+        fn write_marker(marker: Marker);
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tenure_core::device::{
-    Barrier, BufferLayout, CommandList, DeviceError, MarkerPoint, State, Subresource, TextureRegion, check,
+    Barrier, BufferLayout, CommandList, DeviceError, Marker, State, Subresource, TextureRegion, check,
 };
 
 use super::Device;
@@ -70,7 +70,7 @@ impl CommandList<Device> for List {
     }
 
     // The simulated GPU completes each command before the next.
-    fn write_marker(&mut self, word: u32, value: u32, _: MarkerPoint) {
+    fn write_marker(&mut self, Marker { word, value, .. }: Marker) {
         if word < self.queues.properties.markers.words {
             self.record(Ok(Command::WriteMarker { word, value }));
         }

@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use tenure_core::device::{
-    Barrier, BufferLayout, BufferRegion, CommandList, DeviceError, MarkerPoint, State, Subresource,
-    TextureRegion,
+    Barrier, BufferLayout, BufferRegion, CommandList, DeviceError, Marker, State, Subresource, TextureRegion,
 };
 
 use super::Device;
@@ -49,6 +48,6 @@ impl CommandList<Device> for List {
         copy_acceleration_structure(src: &AccelerationStructure, dst: &AccelerationStructure, compact: bool);
         write_compacted_size(structure: &AccelerationStructure, heap: &QueryHeap, query: u32);
         resolve_queries(heap: &QueryHeap, first: u32, count: u32, dst: &Resource, offset: u64);
-        write_marker(word: u32, value: u32, point: MarkerPoint);
+        write_marker(marker: Marker);
     }
 }

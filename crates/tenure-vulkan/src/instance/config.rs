@@ -202,7 +202,7 @@ impl DeviceConfig {
     pub(crate) fn usable(&self) -> OptionalFeatures {
         let mut unused = OptionalFeatures::empty();
         unused.set(OptionalFeatures::DESCRIPTOR_BUFFERS, !self.descriptor_buffers);
-        unused.set(OptionalFeatures::BUFFER_MARKERS, !self.markers);
+        unused.set(OptionalFeatures::BUFFER_MARKERS | OptionalFeatures::CHECKPOINTS, !self.markers);
         unused.set(OptionalFeatures::DEVICE_FAULT_DATA, self.fault_folder.is_none());
         unused.set(OptionalFeatures::ADDRESS_REPORTS, !self.address_reports);
         self.optional.difference(unused)

@@ -86,6 +86,12 @@ calls! {
         write: PFN_vkCmdWriteBufferMarkerAMD = c"vkCmdWriteBufferMarkerAMD";
     }
 
+    /// The functions of checkpoints, which are markers without memory of tenure's.
+    CheckpointCalls, CHECKPOINTS {
+        set: PFN_vkCmdSetCheckpointNV = c"vkCmdSetCheckpointNV";
+        data: PFN_vkGetQueueCheckpointDataNV = c"vkGetQueueCheckpointDataNV";
+    }
+
     /// The function that waits for an image to be shown.
     PresentWaitCalls, PRESENT_WAIT {
         wait: PFN_vkWaitForPresentKHR = c"vkWaitForPresentKHR";
@@ -175,6 +181,7 @@ pub(crate) struct Api {
     pub(crate) host_images: Option<HostImageCalls>,
     pub(crate) faults: Option<FaultCalls>,
     pub(crate) markers: Option<MarkerCalls>,
+    pub(crate) checkpoints: Option<CheckpointCalls>,
     pub(crate) present_wait: Option<PresentWaitCalls>,
     /// The folder for the vendor's data, if the device has that feature.
     pub(crate) fault_folder: Option<PathBuf>,
@@ -233,6 +240,8 @@ impl Api {
             host_images: HostImageCalls::find(&handles)?,
             faults: FaultCalls::find(&handles)?,
             markers: MarkerCalls::find(&handles)?,
+            // A checkpoint has two numbers of 32 bits in its pointer.
+            checkpoints: CheckpointCalls::find(&handles)?.filter(|_| usize::BITS >= 64),
             present_wait: PresentWaitCalls::find(&handles)?,
             fault_folder: handles
                 .fault_folder

@@ -1,11 +1,14 @@
-//! Markers of the GPU's progress (`VK_AMD_buffer_marker`, or fills of a buffer outside of render passes).
+//! Markers of the GPU's progress: `VK_AMD_buffer_marker`, or fills of a buffer outside of render passes, and there
+//! `VK_NV_device_diagnostic_checkpoints`.
 
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, Ordering};
+use std::sync::OnceLock;
 
 use ash::vk;
-use tenure_core::device::{MarkerLimits, MarkerPoint, MemoryFlags};
+use tenure_core::device::{Marker, MarkerLimits, MarkerPoint, MemoryFlags};
 
+use super::api::CheckpointCalls;
 use super::{Api, Loaded, Tables};
 
 /// The number of words: two for each recording in flight.
@@ -14,8 +17,21 @@ const WORDS: u32 = 2048;
 /// Bytes of a word.
 const WORD: u64 = 4;
 
+/// The most checkpoints of a queue that are read: drivers report one for each stage of the pipeline.
+const MAX_CHECKPOINTS: u32 = 64;
+
+/// The last marker of a queue that a stage has reached, after the loss.
+#[derive(Clone, Copy)]
+struct Checkpoint {
+    word: u32,
+    value: u32,
+}
+
 /// A mapped buffer of marker words.
 pub(crate) struct Markers {
+    /// The queues whose lists write markers.
+    queues: Vec<vk::Queue>,
+    checkpoints: OnceLock<Vec<Checkpoint>>,
     buffer: vk::Buffer,
     memory: vk::DeviceMemory,
     words: NonNull<AtomicU32>,
@@ -27,8 +43,16 @@ unsafe impl Send for Markers {}
 unsafe impl Sync for Markers {}
 
 impl Markers {
-    /// Makes the buffer, for queues of these families; `None` if the driver refuses.
-    pub(super) fn create(api: &Api, tables: &Tables, families: &[u32]) -> Option<Self> {
+    /// Makes the buffer, for these queues and their families; `None` without queues, or if the driver refuses.
+    pub(super) fn create(
+        api: &Api,
+        tables: &Tables,
+        families: &[u32],
+        queues: Vec<vk::Queue>,
+    ) -> Option<Self> {
+        if queues.is_empty() {
+            return None;
+        }
         let (device, size) = (&api.device, WORD * u64::from(WORDS));
         let mut info = vk::BufferCreateInfo::default().size(size).usage(vk::BufferUsageFlags::TRANSFER_DST);
         if families.len() > 1 {
@@ -36,7 +60,7 @@ impl Markers {
         }
         // SAFETY: the device is alive; the families, each once, are those of its queues.
         let buffer = unsafe { device.create_buffer(&info, None) }.ok()?;
-        let made = Self::in_memory(api, tables, buffer);
+        let made = Self::in_memory(api, tables, buffer, queues);
         if made.is_none() {
             // SAFETY: it is new, and unused.
             unsafe { device.destroy_buffer(buffer, None) };
@@ -44,7 +68,7 @@ impl Markers {
         made
     }
 
-    fn in_memory(api: &Api, tables: &Tables, buffer: vk::Buffer) -> Option<Self> {
+    fn in_memory(api: &Api, tables: &Tables, buffer: vk::Buffer, queues: Vec<vk::Queue>) -> Option<Self> {
         let device = &api.device;
         let info = vk::BufferMemoryRequirementsInfo2::default().buffer(buffer);
         let mut needs = vk::MemoryRequirements2::default();
@@ -72,7 +96,7 @@ impl Markers {
         };
         // SAFETY: the mapping has that many bytes, and the GPU does not use them yet.
         unsafe { words.as_ptr().write_bytes(0, WORDS as usize) };
-        Some(Self { buffer, memory, words })
+        Some(Self { queues, checkpoints: OnceLock::new(), buffer, memory, words })
     }
 
     /// Destroys the buffer.
@@ -88,7 +112,42 @@ impl Markers {
     }
 
     pub(super) const fn limits(api: &Api) -> MarkerLimits {
-        MarkerLimits { words: WORDS, in_passes: api.markers.is_some() }
+        MarkerLimits { words: WORDS, in_passes: api.markers.is_some() || api.checkpoints.is_some() }
+    }
+}
+
+impl Checkpoint {
+    /// The checkpoint's pointer, which nobody reads: the word and the value.
+    const fn pointer(marker: Marker) -> *const core::ffi::c_void {
+        ptr::without_provenance((((marker.word as u64) << 32) | marker.value as u64) as usize)
+    }
+
+    /// The word that has reached the value when this stage has reached the checkpoint; `None` for stages without a word. A marker of
+    /// the other word of the pair counts as well, because values rise in both together.
+    fn read(data: &vk::CheckpointDataNV<'_>) -> Option<Self> {
+        let pointer = data.p_checkpoint_marker.addr() as u64;
+        let (word, value) = (u32::try_from(pointer >> 32).ok()?, pointer as u32);
+        match data.stage {
+            vk::PipelineStageFlags::TOP_OF_PIPE => Some(Self { word: word & !1, value }),
+            vk::PipelineStageFlags::BOTTOM_OF_PIPE => Some(Self { word: word | 1, value }),
+            _ => None,
+        }
+    }
+
+    /// The checkpoints of the queues of a lost device.
+    fn query(calls: CheckpointCalls, queues: &[vk::Queue]) -> Vec<Self> {
+        let mut found = Vec::new();
+        for queue in queues {
+            let mut data = [vk::CheckpointDataNV::default(); MAX_CHECKPOINTS as usize];
+            let mut count = MAX_CHECKPOINTS;
+            // SAFETY: the device is lost, the queue is one of its, and the array has that length.
+            unsafe { (calls.data)(*queue, &raw mut count, data.as_mut_ptr()) };
+            let data = data.iter().take(count.min(MAX_CHECKPOINTS) as usize);
+            // A queue without checkpoints reports null.
+            let data = data.filter(|data| !data.p_checkpoint_marker.is_null());
+            found.extend(data.filter_map(Self::read));
+        }
+        found
     }
 }
 
@@ -97,19 +156,19 @@ impl Loaded {
     pub(crate) fn marker(&self, word: u32) -> u32 {
         let Some(markers) = self.markers.as_ref().filter(|_| word < WORDS) else { return 0 };
         // SAFETY: the word is inside the mapping, which is aligned to a page, and all accesses of the CPU are atomic.
-        unsafe { markers.words.add(word as usize).as_ref() }.load(Ordering::Acquire)
+        let value = unsafe { markers.words.add(word as usize).as_ref() }.load(Ordering::Acquire);
+        let (Some(calls), Some(_)) = (self.api.checkpoints, self.lost.get()) else { return value };
+        let checkpoints = markers.checkpoints.get_or_init(|| Checkpoint::query(calls, &markers.queues));
+        let reached = checkpoints.iter().filter(|checkpoint| checkpoint.word == word);
+        reached.fold(value, |value, reached| later(value, reached.value))
     }
 
     /// Records a marker.
     ///
     /// # Safety
-    /// The command buffer is open, and outside of a render pass without `VK_AMD_buffer_marker`.
-    pub(crate) unsafe fn record_marker(
-        &self,
-        list: vk::CommandBuffer,
-        (word, value): (u32, u32),
-        point: MarkerPoint,
-    ) {
+    /// The command buffer is open, and outside of a render pass unless markers may be in one.
+    pub(crate) unsafe fn record_marker(&self, list: vk::CommandBuffer, marker: Marker) {
+        let Marker { word, value, point, is_of_scope } = marker;
         let Some(markers) = self.markers.as_ref().filter(|_| word < WORDS) else { return };
         let offset = u64::from(word) * WORD;
         if let Some(calls) = self.api.markers {
@@ -120,6 +179,14 @@ impl Loaded {
             // SAFETY: the word is inside the buffer; the rest says the caller.
             unsafe { (calls.write)(list, stage, markers.buffer, offset, value) };
             return;
+        }
+        if let Some(calls) = self.api.checkpoints {
+            // SAFETY: the list is open; the pointer is a number.
+            unsafe { (calls.set)(list, Checkpoint::pointer(marker)) };
+            // Checkpoints know the newest recording of a queue, the words all recordings.
+            if is_of_scope {
+                return;
+            }
         }
         let before = match point {
             MarkerPoint::Begun => vk::PipelineStageFlags::TRANSFER,
@@ -137,4 +204,9 @@ impl Loaded {
             device.cmd_fill_buffer(list, markers.buffer, offset, WORD, value);
         }
     }
+}
+
+/// The later of two values of a word, which wrap around.
+const fn later(a: u32, b: u32) -> u32 {
+    if a.wrapping_sub(b) <= u32::MAX / 2 { a } else { b }
 }

@@ -66,18 +66,18 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    /// A device; `has_markers`: with memory for markers, unless the driver refuses it.
+    /// A device; `marked`: the queues whose lists write markers, unless the driver refuses the memory for them.
     pub(crate) fn new(
         api: Api,
         mut tables: Tables,
         mut families: Vec<u32>,
-        (owner, has_markers): (Owner, bool),
+        (owner, marked): (Owner, Vec<vk::Queue>),
         addresses: Option<AddressReports>,
     ) -> Self {
         families.sort_unstable();
         families.dedup();
         let (lost, faults, is_abandoned) = (OnceLock::new(), OnceLock::new(), AtomicBool::new(false));
-        let markers = has_markers.then(|| Markers::create(&api, &tables, &families)).flatten();
+        let markers = Markers::create(&api, &tables, &families, marked);
         if markers.is_some() {
             tables.properties.markers = Markers::limits(&api);
         }

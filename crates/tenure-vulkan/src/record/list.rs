@@ -7,8 +7,8 @@ use std::sync::Arc;
 use ash::vk;
 use smallvec::SmallVec;
 use tenure_core::device::{
-    Barrier, BegunQueries, CallRule, DescriptorKind, Device, DeviceError, MarkerPoint, QueueId, QueueKind,
-    State, Subresource, check,
+    Barrier, BegunQueries, CallRule, DescriptorKind, Device, DeviceError, Marker, QueueId, QueueKind, State,
+    Subresource, check,
 };
 
 use super::barrier::BarrierGroup;
@@ -287,10 +287,10 @@ impl List {
         self.record(checked, |_, ()| ());
     }
 
-    pub(crate) fn write_marker(&mut self, word: u32, value: u32, point: MarkerPoint) {
+    pub(crate) fn write_marker(&mut self, marker: Marker) {
         self.record(Ok(()), |list, ()| {
             // SAFETY: the list is open. By the contract it is outside of a render pass where that is necessary.
-            unsafe { list.queues.record_marker(list.buffer, (word, value), point) };
+            unsafe { list.queues.record_marker(list.buffer, marker) };
         });
     }
 

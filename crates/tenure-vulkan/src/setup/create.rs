@@ -235,7 +235,7 @@ pub(crate) fn assemble(
     let mut families = std::mem::take(&mut handles.other_families);
     families.extend(queues.iter().map(|queue| queue.properties.family));
     let (tables, descriptors) = tables(&handles, &queues);
-    let has_markers = handles.has_markers;
+    let marked = queues.iter().filter(|_| handles.has_markers).map(|queue| queue.handle).collect();
     let addresses = AddressReports::create(&handles);
     if addresses.is_none() {
         handles.enabled.remove(OptionalFeatures::ADDRESS_REPORTS);
@@ -248,7 +248,7 @@ pub(crate) fn assemble(
         Queue::new((properties, family), QueueStages::new(shaders, family.flags), handle, clock)
     });
     let queues = queues.collect();
-    let loaded = Arc::new(Loaded::new(api, tables, families, (owner, has_markers), addresses));
+    let loaded = Arc::new(Loaded::new(api, tables, families, (owner, marked), addresses));
     Ok(Device::new(Queues::new(loaded, queues, own_queues), descriptors))
 }
 

@@ -13,7 +13,7 @@ use crate::instance::KHR_SWAPCHAIN_MAINTENANCE1;
 use crate::queue::Family;
 
 /// An optional feature: the version that includes it, and the extension that offers it before.
-const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 28] = [
+const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 29] = [
     (OptionalFeatures::TIMELINE_SEMAPHORES, Some(ApiVersion::V1_2), ash::khr::timeline_semaphore::NAME),
     (OptionalFeatures::SYNCHRONIZATION2, Some(ApiVersion::V1_3), ash::khr::synchronization2::NAME),
     (OptionalFeatures::BUFFER_DEVICE_ADDRESS, Some(ApiVersion::V1_2), ash::khr::buffer_device_address::NAME),
@@ -40,6 +40,7 @@ const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 28] = [
     (OptionalFeatures::DEVICE_FAULT_DATA, None, ash::ext::device_fault::NAME),
     (OptionalFeatures::ADDRESS_REPORTS, None, ash::ext::device_address_binding_report::NAME),
     (OptionalFeatures::BUFFER_MARKERS, None, ash::amd::buffer_marker::NAME),
+    (OptionalFeatures::CHECKPOINTS, None, ash::nv::device_diagnostic_checkpoints::NAME),
     (OptionalFeatures::PRESENT_ID, None, ash::khr::present_id::NAME),
     (OptionalFeatures::PRESENT_WAIT, None, ash::khr::present_wait::NAME),
 ];

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use conformance::Harness as _;
 use tenure_core::device::{Device as _, MarkerLimits};
-use tenure_core::{Config, Error, Gpu, Queue};
+use tenure_core::{Config, Error, Gpu, Queue, RecordingProgress};
 use tenure_vulkan::ash::{self, vk};
 use tenure_vulkan::{ApiVersion, OptionalFeatures};
 
@@ -89,4 +89,74 @@ fn markers_are_an_option() {
     assert_eq!(words(&vulkan), [0; 3]);
     assert!(!vulkan.device().optional_features().contains(OptionalFeatures::BUFFER_MARKERS));
     vulkan.end();
+}
+
+/// Scopes have checkpoints, which are read after the loss; recordings have words as well.
+#[test]
+fn checkpoints_tell_the_scopes_that_were_running() {
+    let vulkan = Vulkan::wearing(Costume::plain(), validated().markers(true), |raw| {
+        raw.extensions.push(ash::nv::device_diagnostic_checkpoints::NAME.to_owned());
+        raw.enabled |= OptionalFeatures::CHECKPOINTS;
+    });
+    assert!(vulkan.device().properties().markers.in_passes);
+    let gpu = Gpu::new(vulkan.device(), Config::default()).unwrap();
+    let record = |name: &'static str| {
+        let mut recording = gpu.record(Queue::Graphics, name).unwrap();
+        recording
+            .gpu_time("shadows", |commands| commands.gpu_time("cascade", |_| Ok::<_, Error>(())))
+            .unwrap();
+        recording.gpu_time("lights", |_| Ok::<_, Error>(())).unwrap();
+        recording.submit()
+    };
+    let done = record("first").unwrap();
+    assert!(gpu.wait(&done, SECONDS).unwrap());
+    // The last word of the recording, by a fill; the checkpoints count only after the loss.
+    assert_eq!(vulkan.disguise().checkpoints(), 8);
+    vulkan.disguise().reach(&[(vk::PipelineStageFlags::TOP_OF_PIPE, 2)]);
+    assert_eq!([0, 1].map(|word| gpu.device().marker(word)), [1, 8]);
+
+    // Of the second: the begin of the cascade has passed the top, the begin of the recording the bottom.
+    vulkan.disguise().reach(&[
+        (vk::PipelineStageFlags::TOP_OF_PIPE, 8 + 2),
+        (vk::PipelineStageFlags::VERTEX_SHADER, 8 + 6),
+        (vk::PipelineStageFlags::BOTTOM_OF_PIPE, 8),
+    ]);
+    assert!(vulkan.hold());
+    record("second").unwrap();
+    vulkan.disguise().fail("vkQueueSubmit2", vk::Result::ERROR_DEVICE_LOST);
+    record("third").unwrap_err();
+    let loss = gpu.loss().unwrap();
+    let [recording] = loss.unfinished[0].recordings.as_slice() else { panic!("{loss}") };
+    let scopes = ["shadows", "cascade"].map(str::to_owned).into();
+    assert_eq!(recording.progress, Some(RecordingProgress::Running { scopes }), "{loss}");
+    vulkan.settle();
+    drop(gpu);
+    vulkan.close();
+}
+
+/// The end of a scope that has passed the top began it as well.
+#[test]
+fn a_checkpoint_at_the_end_of_a_scope_counts_for_its_begin() {
+    let vulkan = Vulkan::wearing(Costume::plain(), validated().markers(true), |raw| {
+        raw.extensions.push(ash::nv::device_diagnostic_checkpoints::NAME.to_owned());
+        raw.enabled |= OptionalFeatures::CHECKPOINTS;
+    });
+    let gpu = Gpu::new(vulkan.device(), Config::default()).unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "main").unwrap();
+    recording.gpu_time("shadows", |_| Ok::<_, Error>(())).unwrap();
+    recording.gpu_time("lights", |_| Ok::<_, Error>(())).unwrap();
+    let (top, bottom) = (vk::PipelineStageFlags::TOP_OF_PIPE, vk::PipelineStageFlags::BOTTOM_OF_PIPE);
+    // The end of the lights, and the end of the shadows.
+    vulkan.disguise().reach(&[(top, 4), (bottom, 2)]);
+    assert!(vulkan.hold());
+    recording.submit().unwrap();
+    vulkan.disguise().fail("vkQueueSubmit2", vk::Result::ERROR_DEVICE_LOST);
+    gpu.record(Queue::Graphics, "later").unwrap().submit().unwrap_err();
+    let loss = gpu.loss().unwrap();
+    let scopes = vec!["lights".to_owned()];
+    let progress = loss.unfinished[0].recordings[0].progress.clone();
+    assert_eq!(progress, Some(RecordingProgress::Running { scopes }), "{loss}");
+    vulkan.settle();
+    drop(gpu);
+    vulkan.close();
 }

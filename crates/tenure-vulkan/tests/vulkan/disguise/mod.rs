@@ -55,6 +55,7 @@ struct Stage {
     presentations: Mutex<Vec<present::Presentation>>,
     /// Markers, in the order of their recording.
     markers: Mutex<Vec<markers::Marker>>,
+    checkpoints: Mutex<markers::Checkpoints>,
     /// The address of the fault that the driver reports.
     fault: AtomicU64,
     messengers: Mutex<addresses::Messengers>,
@@ -142,6 +143,7 @@ impl Disguise {
             described: Mutex::default(),
             presentations: Mutex::default(),
             markers: Mutex::default(),
+            checkpoints: Mutex::default(),
             fault: AtomicU64::new(0),
             messengers: Mutex::default(),
             lists: Mutex::default(),
