@@ -159,6 +159,10 @@ bitflags! {
         /// [`DeviceConfig::markers`](crate::DeviceConfig::markers) and without [`BUFFER_MARKERS`](Self::BUFFER_MARKERS). Each queue has
         /// those of its newest recording.
         const CHECKPOINTS = 1 << 32;
+        /// As [`DEVICE_FAULT`](Self::DEVICE_FAULT), by `VK_KHR_device_fault`, which is used where a device has both.
+        const KHR_DEVICE_FAULT = 1 << 33;
+        /// As [`DEVICE_FAULT_DATA`](Self::DEVICE_FAULT_DATA), with [`KHR_DEVICE_FAULT`](Self::KHR_DEVICE_FAULT).
+        const KHR_DEVICE_FAULT_DATA = 1 << 34;
     }
 }
 
@@ -175,7 +179,7 @@ impl OptionalFeatures {
     /// addresses need a messenger.
     pub(crate) fn without_unmet(self) -> Self {
         // Ordered: required features come before the features that need them.
-        const NEEDED: [(OptionalFeatures, OptionalFeatures); 10] = [
+        const NEEDED: [(OptionalFeatures, OptionalFeatures); 11] = [
             (
                 OptionalFeatures::BUFFER_DEVICE_ADDRESS,
                 OptionalFeatures::ACCELERATION_STRUCTURES.union(OptionalFeatures::DESCRIPTOR_BUFFERS),
@@ -197,6 +201,7 @@ impl OptionalFeatures {
             (OptionalFeatures::TIMELINE_SEMAPHORES, OptionalFeatures::EXTERNAL_SEMAPHORE_FD),
             (OptionalFeatures::PRESENT_ID, OptionalFeatures::PRESENT_WAIT),
             (OptionalFeatures::DEVICE_FAULT, OptionalFeatures::DEVICE_FAULT_DATA),
+            (OptionalFeatures::KHR_DEVICE_FAULT, OptionalFeatures::KHR_DEVICE_FAULT_DATA),
             (OptionalFeatures::DEBUG_NAMES, OptionalFeatures::ADDRESS_REPORTS),
         ];
         let without = |found: Self, (needed, by)| if found.contains(needed) { found } else { found - by };

@@ -46,7 +46,7 @@
 //! | `VK_EXT_queue_family_foreign`, with that | resources shared across drivers are `Unsupported` |
 //! | `VK_KHR_external_semaphore_fd`, if it supports timeline semaphores | shared semaphores are `Unsupported` |
 //! | `VK_EXT_external_memory_host` | no buffers in the program's own memory |
-//! | `VK_EXT_device_fault` | no faults in [`Gpu::loss`](tenure_core::Gpu::loss) |
+//! | `VK_KHR_device_fault`, or `VK_EXT_device_fault` | no faults in [`Gpu::loss`](tenure_core::Gpu::loss) |
 //! | `deviceFaultVendorBinary` of that, with [`DeviceConfig::fault_folder`] | no file of the vendor's data |
 //! | `VK_EXT_device_address_binding_report`, with [`DeviceConfig::address_reports`] | textures have no addresses in [`Gpu::loss`](tenure_core::Gpu::loss) |
 //! | `VK_AMD_buffer_marker` or `VK_NV_device_diagnostic_checkpoints`, with [`DeviceConfig::markers`] | recordings and passes of graphs have markers, but no other scopes |
@@ -245,6 +245,7 @@ mod format;
 mod instance;
 mod loaded;
 mod memory;
+mod newer;
 mod present;
 mod query;
 mod queue;

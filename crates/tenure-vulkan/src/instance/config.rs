@@ -203,7 +203,8 @@ impl DeviceConfig {
         let mut unused = OptionalFeatures::empty();
         unused.set(OptionalFeatures::DESCRIPTOR_BUFFERS, !self.descriptor_buffers);
         unused.set(OptionalFeatures::BUFFER_MARKERS | OptionalFeatures::CHECKPOINTS, !self.markers);
-        unused.set(OptionalFeatures::DEVICE_FAULT_DATA, self.fault_folder.is_none());
+        let data = OptionalFeatures::DEVICE_FAULT_DATA | OptionalFeatures::KHR_DEVICE_FAULT_DATA;
+        unused.set(data, self.fault_folder.is_none());
         unused.set(OptionalFeatures::ADDRESS_REPORTS, !self.address_reports);
         self.optional.difference(unused)
     }

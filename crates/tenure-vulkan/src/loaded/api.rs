@@ -8,6 +8,7 @@ use ash::vk;
 
 use crate::error::CreateError;
 use crate::features::{ApiVersion, OptionalFeatures, Portability};
+use crate::newer;
 
 /// Functions that are called by pointer, by the feature that they need. Each is found by the first of its names
 /// that the device has: the core's and the extension's.
@@ -19,7 +20,7 @@ macro_rules! calls {
         $(#[$attribute])*
         #[derive(Clone, Copy)]
         pub(crate) struct $calls {
-            $(pub(crate) $field: vk::$kind,)*
+            $(pub(crate) $field: newer::$kind,)*
         }
 
         $(#[$attribute])*
@@ -31,7 +32,7 @@ macro_rules! calls {
                 $(
                     let found = handles.function(&[$core $(, $extension)?])?;
                     // SAFETY: the function of that name has this type, as all function pointers have one size.
-                    let $field = unsafe { core::mem::transmute::<unsafe extern "system" fn(), vk::$kind>(found) };
+                    let $field = unsafe { core::mem::transmute::<unsafe extern "system" fn(), newer::$kind>(found) };
                 )*
                 Ok(Some(Self { $($field),* }))
             }
@@ -79,6 +80,12 @@ calls! {
     /// The function that describes faults after the loss of the device.
     FaultCalls, DEVICE_FAULT {
         info: PFN_vkGetDeviceFaultInfoEXT = c"vkGetDeviceFaultInfoEXT";
+    }
+
+    /// The functions of the newer extension for that.
+    KhrFaultCalls, KHR_DEVICE_FAULT {
+        reports: PFN_vkGetDeviceFaultReportsKHR = c"vkGetDeviceFaultReportsKHR";
+        data: PFN_vkGetDeviceFaultDebugInfoKHR = c"vkGetDeviceFaultDebugInfoKHR";
     }
 
     /// The function that writes markers.
@@ -180,10 +187,11 @@ pub(crate) struct Api {
     pub(crate) host_pointer: Option<HostPointerCalls>,
     pub(crate) host_images: Option<HostImageCalls>,
     pub(crate) faults: Option<FaultCalls>,
+    pub(crate) khr_faults: Option<KhrFaultCalls>,
     pub(crate) markers: Option<MarkerCalls>,
     pub(crate) checkpoints: Option<CheckpointCalls>,
     pub(crate) present_wait: Option<PresentWaitCalls>,
-    /// The folder for the vendor's data, if the device has that feature.
+    /// The folder for the vendor's data.
     pub(crate) fault_folder: Option<PathBuf>,
 }
 
@@ -239,13 +247,12 @@ impl Api {
             host_pointer: HostPointerCalls::find(&handles)?,
             host_images: HostImageCalls::find(&handles)?,
             faults: FaultCalls::find(&handles)?,
+            khr_faults: KhrFaultCalls::find(&handles)?,
             markers: MarkerCalls::find(&handles)?,
             // A checkpoint has two numbers of 32 bits in its pointer.
             checkpoints: CheckpointCalls::find(&handles)?.filter(|_| usize::BITS >= 64),
             present_wait: PresentWaitCalls::find(&handles)?,
-            fault_folder: handles
-                .fault_folder
-                .filter(|_| enabled.contains(OptionalFeatures::DEVICE_FAULT_DATA)),
+            fault_folder: handles.fault_folder,
             entry: handles.entry,
             instance: handles.instance,
             physical: handles.physical,

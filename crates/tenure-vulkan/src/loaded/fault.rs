@@ -1,4 +1,4 @@
-//! The faults of the GPU after the loss of the device (`VK_EXT_device_fault`).
+//! The faults of the GPU after the loss of the device (`VK_KHR_device_fault`, `VK_EXT_device_fault`).
 
 use core::ffi::c_char;
 use core::ops::Range;
@@ -12,9 +12,11 @@ use tenure_core::device::{DeviceFault, FaultAccess};
 
 use super::Loaded;
 use super::api::FaultCalls;
+use super::khr_fault;
+use crate::features::OptionalFeatures;
 
 /// The most faults of each kind that are read. Drivers report a few; a broken one may count any number.
-const MAX_FAULTS: u32 = 64;
+pub(super) const MAX_FAULTS: u32 = 64;
 
 /// The coarsest precision of an address, in bytes: no GPU has larger pages.
 const MAX_PRECISION: u64 = 1 << 30;
@@ -25,15 +27,44 @@ const MAX_DATA: u64 = 64 << 20;
 impl Loaded {
     /// The faults that the driver reports; none before the loss of the device. The driver is asked once.
     pub(crate) fn faults(&self) -> Vec<DeviceFault> {
-        let (Some(calls), Some(_)) = (self.api.faults, self.lost.get()) else { return Vec::new() };
-        let folder = self.api.fault_folder.as_deref();
-        self.faults.get_or_init(|| query(calls, self.api.handle(), folder)).clone()
+        if self.lost.get().is_none() {
+            return Vec::new();
+        }
+        let device = self.api.handle();
+        let folder = |feature| self.api.fault_folder.as_deref().filter(|_| self.api.uses(feature));
+        let asked = || match (self.api.khr_faults, self.api.faults) {
+            (Some(calls), _) => {
+                khr_fault::query(calls, device, folder(OptionalFeatures::KHR_DEVICE_FAULT_DATA))
+            }
+            (None, Some(calls)) => query(calls, device, folder(OptionalFeatures::DEVICE_FAULT_DATA)),
+            (None, None) => Vec::new(),
+        };
+        self.faults.get_or_init(asked).clone()
     }
+}
+
+pub(super) const fn is_answer(result: vk::Result) -> bool {
+    matches!(result, vk::Result::SUCCESS | vk::Result::INCOMPLETE)
+}
+
+/// A fault without an address.
+pub(super) fn without_address(words: impl Into<String>) -> DeviceFault {
+    DeviceFault::new(FaultAccess::Unknown, 0..0, words.into())
+}
+
+/// The vendor's words about a fault.
+pub(super) fn vendors_words(words: &vk::DeviceFaultVendorInfoEXT) -> DeviceFault {
+    let vk::DeviceFaultVendorInfoEXT { vendor_fault_code, vendor_fault_data, .. } = words;
+    let description = text(&words.description);
+    without_address(format!("{description} (code {vendor_fault_code}, data {vendor_fault_data})"))
+}
+
+pub(super) fn too_much(offered: u64) -> DeviceFault {
+    without_address(format!("{offered} B of the vendor's data: too much to keep"))
 }
 
 /// Queries the faults of a lost device. The vendor's data goes to a file in `folder`; `None` without the feature for it.
 fn query(calls: FaultCalls, device: vk::Device, folder: Option<&Path>) -> Vec<DeviceFault> {
-    let is_answer = |result| matches!(result, vk::Result::SUCCESS | vk::Result::INCOMPLETE);
     let mut counts = vk::DeviceFaultCountsEXT::default();
     // SAFETY: the device is lost, and the structure is valid.
     if !is_answer(unsafe { (calls.info)(device, &raw mut counts, ptr::null_mut()) }) {
@@ -62,7 +93,6 @@ fn query(calls: FaultCalls, device: vk::Device, folder: Option<&Path>) -> Vec<De
     addresses.retain(|at| at.address_type != vk::DeviceFaultAddressTypeEXT::NONE);
     words.truncate(counts.vendor_info_count as usize);
     data.truncate(usize::try_from(counts.vendor_binary_size).unwrap_or(usize::MAX));
-    let without_address = |words: String| DeviceFault::new(FaultAccess::Unknown, 0..0, words);
     let description = text(&info.description);
     let at =
         addresses.iter().map(|at| DeviceFault::new(access(at.address_type), reported(at), &*description));
@@ -71,21 +101,17 @@ fn query(calls: FaultCalls, device: vk::Device, folder: Option<&Path>) -> Vec<De
         faults.push(without_address(description));
     }
     if is_too_much {
-        faults.push(without_address(format!("{offered} B of the vendor's data: too much to keep")));
+        faults.push(too_much(offered));
     }
     if let Some(folder) = folder.filter(|_| !data.is_empty()) {
         faults.push(without_address(kept(folder, &data)));
     }
-    faults.extend(words.iter().map(|word| {
-        let vk::DeviceFaultVendorInfoEXT { vendor_fault_code, vendor_fault_data, .. } = word;
-        let description = text(&word.description);
-        without_address(format!("{description} (code {vendor_fault_code}, data {vendor_fault_data})"))
-    }));
+    faults.extend(words.iter().map(vendors_words));
     faults
 }
 
 /// Room for the vendor's data; none for too much of it, and without memory.
-fn zeroed(size: u64) -> Vec<u8> {
+pub(super) fn zeroed(size: u64) -> Vec<u8> {
     let mut data = Vec::new();
     if size <= MAX_DATA
         && let Ok(size) = usize::try_from(size)
@@ -97,7 +123,7 @@ fn zeroed(size: u64) -> Vec<u8> {
 }
 
 /// Keeps the vendor's data as a file. Returns a text with its path.
-fn kept(folder: &Path, data: &[u8]) -> String {
+pub(super) fn kept(folder: &Path, data: &[u8]) -> String {
     let bytes = data.len();
     match write_new(folder, data) {
         Ok(path) => format!("{bytes} B of the vendor's data, in '{}'", path.display()),
@@ -132,7 +158,7 @@ fn write_new(folder: &Path, data: &[u8]) -> io::Result<PathBuf> {
     }
 }
 
-fn access(kind: vk::DeviceFaultAddressTypeEXT) -> FaultAccess {
+pub(super) fn access(kind: vk::DeviceFaultAddressTypeEXT) -> FaultAccess {
     match kind {
         vk::DeviceFaultAddressTypeEXT::READ_INVALID => FaultAccess::Read,
         vk::DeviceFaultAddressTypeEXT::WRITE_INVALID => FaultAccess::Write,
@@ -145,7 +171,7 @@ fn access(kind: vk::DeviceFaultAddressTypeEXT) -> FaultAccess {
 }
 
 /// The addresses that may have caused the fault: the driver reports one, and a power of two as its precision.
-fn reported(at: &vk::DeviceFaultAddressInfoEXT) -> Range<u64> {
+pub(super) fn reported(at: &vk::DeviceFaultAddressInfoEXT) -> Range<u64> {
     let precision = match at.address_precision {
         1..=MAX_PRECISION => at.address_precision.next_power_of_two(),
         // The driver does not know.
@@ -156,7 +182,7 @@ fn reported(at: &vk::DeviceFaultAddressInfoEXT) -> Range<u64> {
 }
 
 /// The text of an array that a driver has filled, with or without a zero at its end.
-fn text(chars: &[c_char]) -> String {
+pub(super) fn text(chars: &[c_char]) -> String {
     let bytes: Vec<u8> =
         chars.iter().flat_map(|char| char.to_ne_bytes()).take_while(|byte| *byte != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()

@@ -3,6 +3,7 @@
 mod address;
 mod api;
 mod fault;
+mod khr_fault;
 mod marker;
 mod tables;
 

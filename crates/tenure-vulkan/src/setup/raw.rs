@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(missing(OptionalFeatures::HOST_IMAGE_COPY, v13), ["VK_EXT_host_image_copy"]);
         assert_eq!(missing(OptionalFeatures::HOST_IMAGE_COPY, v12).len(), 3);
         assert_eq!(missing(OptionalFeatures::BUFFER_MARKERS, v13), ["VK_AMD_buffer_marker"]);
-        assert_eq!(missing(OptionalFeatures::all(), v13).len(), 22);
+        assert_eq!(missing(OptionalFeatures::all(), v13).len(), 25);
     }
 
     #[test]

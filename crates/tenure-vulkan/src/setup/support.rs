@@ -10,10 +10,11 @@ use crate::error::CreateError;
 use crate::features::ApiVersion;
 use crate::features::OptionalFeatures;
 use crate::instance::KHR_SWAPCHAIN_MAINTENANCE1;
+use crate::newer::{self, KHR_DEVICE_FAULT};
 use crate::queue::Family;
 
 /// An optional feature: the version that includes it, and the extension that offers it before.
-const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 29] = [
+const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 31] = [
     (OptionalFeatures::TIMELINE_SEMAPHORES, Some(ApiVersion::V1_2), ash::khr::timeline_semaphore::NAME),
     (OptionalFeatures::SYNCHRONIZATION2, Some(ApiVersion::V1_3), ash::khr::synchronization2::NAME),
     (OptionalFeatures::BUFFER_DEVICE_ADDRESS, Some(ApiVersion::V1_2), ash::khr::buffer_device_address::NAME),
@@ -38,6 +39,8 @@ const EXTENSIONS: [(OptionalFeatures, Option<ApiVersion>, &CStr); 29] = [
     (OptionalFeatures::QUEUE_FAMILY_FOREIGN, None, ash::ext::queue_family_foreign::NAME),
     (OptionalFeatures::DEVICE_FAULT, None, ash::ext::device_fault::NAME),
     (OptionalFeatures::DEVICE_FAULT_DATA, None, ash::ext::device_fault::NAME),
+    (OptionalFeatures::KHR_DEVICE_FAULT, None, KHR_DEVICE_FAULT),
+    (OptionalFeatures::KHR_DEVICE_FAULT_DATA, None, KHR_DEVICE_FAULT),
     (OptionalFeatures::ADDRESS_REPORTS, None, ash::ext::device_address_binding_report::NAME),
     (OptionalFeatures::BUFFER_MARKERS, None, ash::amd::buffer_marker::NAME),
     (OptionalFeatures::CHECKPOINTS, None, ash::nv::device_diagnostic_checkpoints::NAME),
@@ -81,7 +84,7 @@ macro_rules! chained {
         /// The structures for querying and enabling features.
         #[derive(Default)]
         pub(crate) struct FeatureChain {
-            $($field: vk::$structure<'static>,)*
+            $($field: newer::$structure<'static>,)*
             pub(super) indexing: vk::PhysicalDeviceDescriptorIndexingFeatures<'static>,
             /// Linked if the device is a portability subset.
             pub(super) portability: Option<PortabilityFeatures>,
@@ -151,6 +154,8 @@ chained! {
     host_copies: PhysicalDeviceHostImageCopyFeaturesEXT, host_image_copy = HOST_IMAGE_COPY;
     faults: PhysicalDeviceFaultFeaturesEXT, device_fault = DEVICE_FAULT,
         device_fault_vendor_binary = DEVICE_FAULT_DATA;
+    khr_faults: PhysicalDeviceFaultFeaturesKHR, device_fault = KHR_DEVICE_FAULT,
+        device_fault_vendor_binary = KHR_DEVICE_FAULT_DATA;
     reports: PhysicalDeviceAddressBindingReportFeaturesEXT, report_address_binding = ADDRESS_REPORTS;
     present_id: PhysicalDevicePresentIdFeaturesKHR, present_id = PRESENT_ID;
     present_wait: PhysicalDevicePresentWaitFeaturesKHR, present_wait = PRESENT_WAIT;

@@ -1,10 +1,11 @@
-//! The structures of features that `ash` declares, each with its features in order.
+//! The structures of features that `ash` declares, and newer ones, each with its features in order.
 
 use core::mem::{align_of, offset_of, size_of};
 
 use ash::vk;
 
 use super::FeatureCopy;
+use crate::newer;
 
 /// A structure of features: a header, then a `VkBool32` for each.
 pub(super) struct Structure {
@@ -18,7 +19,7 @@ macro_rules! structures {
     ($($name:ident { $($feature:ident)* })*) => {
         /// All but the first of a chain.
         const STRUCTURES: &[Structure] = &[$(Structure {
-            kind: <vk::$name<'static> as vk::TaggedStructure>::STRUCTURE_TYPE,
+            kind: <newer::$name<'static> as newer::TaggedStructure>::STRUCTURE_TYPE,
             name: concat!("Vk", stringify!($name)),
             features: &[$(stringify!($feature)),*],
         }),*];
@@ -27,10 +28,10 @@ macro_rules! structures {
         const _: () = {$(
             let mut at = offset_of!(FeatureCopy, flags);
             $(
-                assert!(offset_of!(vk::$name<'static>, $feature) == at);
+                assert!(offset_of!(newer::$name<'static>, $feature) == at);
                 at += size_of::<vk::Bool32>();
             )*
-            let size = size_of::<vk::$name<'static>>();
+            let size = size_of::<newer::$name<'static>>();
             assert!(at <= size && size < at + align_of::<usize>() && size <= size_of::<FeatureCopy>());
         )*};
     };
@@ -356,6 +357,9 @@ structures! {
     PhysicalDeviceAddressBindingReportFeaturesEXT { report_address_binding }
     PhysicalDeviceOpticalFlowFeaturesNV { optical_flow }
     PhysicalDeviceFaultFeaturesEXT { device_fault device_fault_vendor_binary }
+    PhysicalDeviceFaultFeaturesKHR {
+        device_fault device_fault_vendor_binary device_fault_report_masked device_fault_device_lost_on_masked
+    }
     PhysicalDevicePipelineLibraryGroupHandlesFeaturesEXT { pipeline_library_group_handles }
     PhysicalDeviceShaderCoreBuiltinsFeaturesARM { shader_core_builtins }
     PhysicalDeviceFrameBoundaryFeaturesEXT { frame_boundary }
