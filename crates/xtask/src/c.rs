@@ -356,17 +356,23 @@ fn from_source(built: &Path) -> Outcome {
     ["shared", "static"].iter().try_for_each(|program| run(&mut Command::new(built.join(program))))
 }
 
-/// Programs in C for Windows, in the lab: on the simulated device, and on Direct3D 12.
+/// Programs in C and C++ for Windows, in the lab: on the simulated device, and on Direct3D 12.
 pub(crate) fn on_windows() -> Outcome {
     let lab = devices::windows_in_lab()?;
     // With a test, which adds the features of dev-dependencies: nothing is built twice.
     cargo(&[&["build", "--quiet"][..], &devices::ON_WINDOWS, &devices::C_VULKAN].concat())?;
     let libraries = target().join(System::Windows.triple()).join("debug/deps");
-    for source in CALLERS.into_iter().chain(["d3d12.c"]) {
+    // That with threads.
+    debian::packages(&["g++-mingw-w64-x86-64-posix"])?;
+    for source in CALLERS.into_iter().chain(["d3d12.c", "d3d12.cpp", "callbacks.cpp"]) {
         // Beside the library, where it is found.
         let program = libraries.join(source).with_extension("exe");
-        let mut command = Command::new("x86_64-w64-mingw32-gcc");
-        command.args(["-std=c11", "-O1", "-DTN_SHARED"]).args(WARNINGS);
+        let (compiler, options): (_, &[&str]) = match source.ends_with(".cpp") {
+            true => ("g++-posix", &["-std=c++17", "-static"]),
+            false => ("gcc", &["-std=c11"]),
+        };
+        let mut command = Command::new(format!("x86_64-w64-mingw32-{compiler}"));
+        command.args(options).args(["-O1", "-DTN_SHARED"]).args(WARNINGS);
         command.arg("-I").arg(root().join("crates/tenure-c/include"));
         command.arg(root().join("crates/tenure-c/tests/c").join(source)).arg(libraries.join("tenure_c.dll"));
         command.args(["-ld3d12", "-ld3dcompiler", "-Wl,-Bstatic", "-lpthread"]).arg("-o").arg(&program);

@@ -106,7 +106,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "d3d12",
-        what: "the Direct3D 12 backend, and programs in C on it",
+        what: "the Direct3D 12 backend, and programs in C and C++ on it",
         lane: Workspace,
         run: |_| devices::d3d12().and_then(|()| if cfg!(windows) { Ok(()) } else { c::on_windows() }),
     },

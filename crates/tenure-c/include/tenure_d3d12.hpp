@@ -1,0 +1,75 @@
+/* tenure_d3d12.hpp: tenure_d3d12.h for C++17 and later. Suits Direct3D's own header in any order, and needs none.
+ *
+ * SPDX-License-Identifier: MIT OR Apache-2.0
+ */
+#ifndef TENURE_D3D12_HPP
+#define TENURE_D3D12_HPP
+
+#include "tenure.hpp"
+#include "tenure_d3d12.h"
+
+#include <type_traits>
+
+namespace tn {
+inline namespace TN_ERRORS {
+
+/** Wraps the Direct3D 12 device of the program, with the queues to use, a direct one first. Keeps references to them. */
+inline Result<Device> device_from_d3d12(ID3D12Device* device, Array<ID3D12CommandQueue*> queues) {
+    Desc<tn_D3d12DeviceDesc> desc;
+    desc.device = device;
+    desc.queues = queues.data();
+    desc.queue_count = queues.size();
+    tn_Device* raw = nullptr;
+    const tn_Status status = tn_device_from_d3d12(&desc, &raw);
+    Device wrapped(raw);
+    return made(status, wrapped);
+}
+
+/** The swap chain of a window, an HWND. */
+inline Result<Swapchain> create_swapchain_d3d12(const Gpu& gpu, void* window, const tn_SwapchainDesc& desc) {
+    tn_Swapchain* raw = nullptr;
+    const tn_Status status = tn_swapchain_create_d3d12(gpu.raw(), window, &desc, &raw);
+    Swapchain swapchain(raw);
+    return made(status, swapchain);
+}
+
+/** An interface or a descriptor handle: d3d12<ID3D12Resource*>(place.object), with place.offset;
+ * d3d12<D3D12_GPU_DESCRIPTOR_HANDLE>(place.gpu_address) of a table.
+ */
+template <class T>
+T d3d12(tn_Native native) noexcept {
+    if constexpr (std::is_pointer_v<T>) {
+        return reinterpret_cast<T>(static_cast<std::uintptr_t>(native));
+    } else {
+        T handle{};
+        handle.ptr = static_cast<decltype(handle.ptr)>(native);
+        return handle;
+    }
+}
+
+/** That of an object that needs no offset: d3d12<ID3D12Resource*>(texture), d3d12<D3D12_CPU_DESCRIPTOR_HANDLE>(view),
+ * d3d12<ID3D12DescriptorHeap*>(table).
+ */
+template <class T, class Raw>
+Result<T> d3d12(const Placed<Raw>& object) {
+    tn_Place place{};
+    const tn_Status status = tn_place(object.raw(), &place);
+    T handle = d3d12<T>(place.object);
+    return made(status, handle);
+}
+/** A buffer is a part of its ID3D12Resource: place() has the offset, too. */
+template <class T>
+Result<T> d3d12(const Buffer& buffer) = delete;
+/** The command list, with the barriers of the uses before: d3d12<ID3D12GraphicsCommandList*>(recording). */
+template <class T>
+Result<T> d3d12(const Recording& recording) {
+    tn_Native native = 0;
+    const tn_Status status = tn_recording_native(recording.raw(), &native);
+    T handle = d3d12<T>(native);
+    return made(status, handle);
+}
+
+}  // namespace TN_ERRORS
+}  // namespace tn
+
+#endif
