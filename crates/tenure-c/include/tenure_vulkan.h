@@ -48,7 +48,7 @@ typedef struct tn_VkQueue {
 typedef uint32_t tn_VkDeviceFlags;
 enum {
     /** Recordings and passes write markers, at a cost of time on the GPU, so that TN_REPORT_LOSS tells where the GPU was; other
-     * scopes only if VK_AMD_buffer_marker is enabled.
+     * scopes only if VK_AMD_buffer_marker or VK_NV_device_diagnostic_checkpoints is enabled.
      */
     TN_VK_DEVICE_MARKERS = 1,
     /** The driver reports the addresses of textures, so that tn_gpu_whose and TN_REPORT_LOSS find them: if
