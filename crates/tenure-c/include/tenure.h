@@ -76,6 +76,8 @@ typedef struct tn_Sampler tn_Sampler;
 typedef struct tn_SetLayout tn_SetLayout;
 typedef struct tn_DescriptorTable tn_DescriptorTable;
 typedef struct tn_DescriptorSet tn_DescriptorSet;
+typedef struct tn_Query tn_Query;
+typedef struct tn_UploadRing tn_UploadRing;
 typedef struct tn_Graph tn_Graph;
 typedef struct tn_Swapchain tn_Swapchain;
 typedef struct tn_Suballocator tn_Suballocator;
@@ -1793,6 +1795,248 @@ TN_API uint64_t TN_CALL tn_readback_size(tn_Readback* readback);
  * and not submitted; TN_ERROR_DEVICE_LOST.
  */
 TN_API tn_Status TN_CALL tn_readback_wait(tn_Readback* readback, uint64_t timeout_ns, void* out, size_t size);
+
+/** The measured property. */
+typedef uint32_t tn_QueryKind;
+enum {
+    /** The GPU time of a scope. */
+    TN_QUERY_GPU_TIME = 0,
+    /** The number of samples that pass the depth and stencil tests. */
+    TN_QUERY_OCCLUSION = 1,
+    /** Whether any samples pass them: cheaper on some GPUs, and on every graphics queue. */
+    TN_QUERY_BINARY_OCCLUSION = 2,
+    /** The work of each stage of the pipeline. */
+    TN_QUERY_PIPELINE_STATISTICS = 3
+};
+
+/** A query or scope that has begun in a recording. A plain value. */
+typedef struct tn_OpenQuery {
+    /** The recording, and the query in it; tenure's own. */
+    uint64_t numbers[2];
+    /** TN_QUERY_.... */
+    tn_QueryKind kind;
+    /** 0. */
+    uint32_t reserved;
+} tn_OpenQuery;
+
+/** The result of a query. The counts of stages are those of pipeline statistics, 0 for other kinds. GPUs count differently: some
+ * count skipped work, or batches of invocations.
+ */
+typedef struct tn_QueryResult {
+    /** sizeof(tn_QueryResult), set by the caller. */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Ticks of the queue's clock, from an arbitrary origin; samples; 0 or 1. See tn_query_between for times. */
+    uint64_t value;
+    /** Vertices read. */
+    uint64_t vertices;
+    /** Primitives read. */
+    uint64_t primitives;
+    /** Invocations of vertex shaders. */
+    uint64_t vertex_invocations;
+    /** Invocations of geometry shaders. */
+    uint64_t geometry_invocations;
+    /** Primitives out of geometry shaders. */
+    uint64_t geometry_primitives;
+    /** Primitives into clipping. */
+    uint64_t clipping_invocations;
+    /** Primitives out of clipping. */
+    uint64_t clipping_primitives;
+    /** Invocations of pixel shaders. */
+    uint64_t pixel_invocations;
+    /** Invocations of hull shaders; on Vulkan patches of tessellation control shaders. */
+    uint64_t hull_invocations;
+    /** Invocations of domain shaders. */
+    uint64_t domain_invocations;
+    /** Invocations of compute shaders. */
+    uint64_t compute_invocations;
+} tn_QueryResult;
+
+/** The GPU time of a scope. */
+typedef struct tn_GpuTime {
+    /** The name of the scope, valid for the call. */
+    tn_Str name;
+    /** The frame in which the scope began; 0 before the first frame. */
+    uint64_t frame;
+    /** Nanoseconds. */
+    uint64_t nanoseconds;
+    /** The number of the queue. */
+    uint32_t queue;
+    /** Enclosing scopes of the same recording. */
+    uint32_t depth;
+} tn_GpuTime;
+
+/** Takes a GPU time, inside tn_gpu_times. Must not unwind. May release handles, except a tn_Gpu and a tn_Swapchain; other
+ * functions return TN_ERROR_CALLBACK.
+ */
+typedef void(TN_CALL* tn_GpuTimeFn)(void* user, tn_GpuTime time);
+
+/** Writes the time at which the GPU has finished all commands before this one. The result is available when the submission is
+ * complete.
+ *
+ * Errors: TN_ERROR_DEVICE on a queue without timestamps; TN_ERROR_OUT_OF_MEMORY, TN_ERROR_DEVICE_LOST.
+ */
+TN_API tn_Status TN_CALL tn_recording_write_timestamp(tn_Recording* recording, tn_Query** out);
+
+/** Begins a query of the commands up to tn_recording_end_query, which must follow: a recording with an open query cannot be
+ * submitted. One query of samples and one of statistics may be open.
+ *
+ * TN_QUERY_GPU_TIME measures a scope with a name, which other kinds leave empty. Scopes nest, and end with their recording at
+ * the latest. On a queue without timestamps nothing is measured.
+ *
+ * Errors: TN_ERROR_QUERY while a query of this kind is open; TN_ERROR_DEVICE on a queue without such queries;
+ * TN_ERROR_OUT_OF_MEMORY, TN_ERROR_ENUM, TN_ERROR_TEXT.
+ */
+TN_API tn_Status TN_CALL tn_recording_begin_query(tn_Recording* recording, tn_QueryKind kind, tn_Str name,
+    tn_OpenQuery* out);
+
+/** Ends a query. Its result is available when the submission is complete. Of a scope, whose time arrives in tn_gpu_times, out is
+ * null.
+ *
+ * Errors: TN_ERROR_QUERY for a query of another recording, and for one that has ended; TN_ERROR_POINTER for the wrong out;
+ * TN_ERROR_ENUM.
+ */
+TN_API tn_Status TN_CALL tn_recording_end_query(tn_Recording* recording, const tn_OpenQuery* query, tn_Query** out);
+
+/** Waits for the result of a query; TN_NOT_READY where it has not arrived within the timeout. A timeout of 0 polls. It can be
+ * read again.
+ *
+ * Errors: TN_ERROR_DISCARDED where its recording was released and not submitted; TN_ERROR_STRUCT_SIZE,
+ * TN_ERROR_DEVICE_LOST.
+ */
+TN_API tn_Status TN_CALL tn_query_wait(tn_Query* query, uint64_t timeout_ns, tn_QueryResult* out);
+
+/** The nanoseconds between two timestamps of one queue, also across a wrap-around of its clock; 0 where begin is the later one.
+ * TN_NOT_READY where one has not arrived. Never blocks.
+ *
+ * Errors: TN_ERROR_QUERY for queries of other kinds; those of tn_query_wait; TN_ERROR_FOREIGN.
+ */
+TN_API tn_Status TN_CALL tn_query_between(tn_Query* begin, tn_Query* end, uint64_t* nanoseconds);
+
+/** Calls take for each GPU time that arrived at the end of the last frame, in programs without frames in the last
+ * tn_gpu_reclaim: of the submissions that were first known to be complete then. Each time is that of one frame.
+ *
+ * Errors: TN_ERROR_POINTER.
+ */
+TN_API tn_Status TN_CALL tn_gpu_times(tn_Gpu* gpu, tn_GpuTimeFn take, void* user);
+enum {
+    /** Of tn_UploadRingDesc.flags: an allocation larger than the ring gets a buffer of its own, until its submission is complete. */
+    TN_RING_DEDICATE = 1 << 0
+};
+
+/** An upload ring: one mapped buffer for data of one submission each, such as vertices of a frame. */
+typedef struct tn_UploadRingDesc {
+    /** sizeof(tn_UploadRingDesc). */
+    uint32_t struct_size;
+    /** TN_RING_.... */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Bytes, a multiple of the device's alignments of constants and copies. */
+    uint64_t size;
+    /** TN_USAGE_... of its bytes, all read-only; 0: all read-only uses. */
+    tn_Usage usage;
+    /** TN_MEMORY_UPLOAD or TN_MEMORY_GPU_UPLOAD; 0: the former. */
+    tn_Memory memory;
+    /** The timeout of the waits of an allocation for the GPU, in nanoseconds; 0: 10 seconds. */
+    uint64_t timeout_ns;
+    /** The name in debuggers, messages and reports. */
+    tn_Str name;
+} tn_UploadRingDesc;
+
+/** Bytes of an upload ring, for one recording. A plain value, which is over when the recording is submitted or released. */
+typedef struct tn_RingSlice {
+    /** The ring. */
+    tn_UploadRing* ring;
+    /** Buffer, offset, size, addresses for GPU and CPU. */
+    tn_Place place;
+    /** The recording, and the place in the ring; tenure's own. */
+    uint64_t numbers[5];
+} tn_RingSlice;
+
+/** The bytes of an upload ring. */
+typedef struct tn_UploadRingTotals {
+    /** sizeof(tn_UploadRingTotals), set by the caller. */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** The size of the ring. */
+    uint64_t capacity;
+    /** Bytes in use, with padding and the bytes skipped at the end. */
+    uint64_t used;
+    /** The peak of used. */
+    uint64_t peak_used;
+    /** Allocations so far. */
+    uint64_t allocations;
+    /** Bytes of all allocations so far. */
+    uint64_t bytes;
+    /** Waits for the GPU so far. */
+    uint64_t waits;
+    /** Nanoseconds of these waits. */
+    uint64_t waited_ns;
+    /** Allocations that were too large for the ring and got a buffer of their own. */
+    uint64_t dedicated;
+} tn_UploadRingTotals;
+
+/** Creates an upload ring. Its bytes are used again in the order of the frames that allocated them; nothing is freed by itself.
+ *
+ * Errors: TN_ERROR_DEVICE for a size, usage or memory that a ring cannot have; TN_ERROR_OUT_OF_MEMORY, TN_ERROR_ENUM,
+ * TN_ERROR_STRUCT_SIZE.
+ */
+TN_API tn_Status TN_CALL tn_upload_ring_create(tn_Gpu* gpu, const tn_UploadRingDesc* desc, tn_UploadRing** out);
+
+/** Allocates bytes of a ring for a recording. Waits while the GPU uses the oldest ones.
+ *
+ * Errors: TN_ERROR_TOO_LARGE for more than the ring holds, without TN_RING_DEDICATE; TN_ERROR_HELD_BY_RECORDING where an
+ * open recording may use the oldest bytes, as no wait would end that; TN_ERROR_TIMEOUT, TN_ERROR_OUT_OF_MEMORY,
+ * TN_ERROR_FOREIGN; TN_ERROR_DEVICE for a size of 0, and an alignment that is no power of two.
+ */
+TN_API tn_Status TN_CALL tn_upload_ring_allocate(tn_UploadRing* ring, tn_Recording* recording, uint64_t size,
+    uint64_t alignment, tn_RingSlice* out);
+
+/** Ends a frame of a ring, whose bytes become free together. The end of each frame does it, and tn_gpu_reclaim; call it between
+ * recordings where one frame needs more than the ring holds.
+ */
+TN_API tn_Status TN_CALL tn_upload_ring_close(tn_UploadRing* ring);
+
+/** The bytes of a ring.
+ *
+ * Errors: TN_ERROR_POINTER, TN_ERROR_STRUCT_SIZE.
+ */
+TN_API tn_Status TN_CALL tn_upload_ring_totals(tn_UploadRing* ring, tn_UploadRingTotals* out);
+
+/** Copies bytes to a slice of this recording, as its mapped address does, which the simulated device does not have.
+ *
+ * Errors: TN_ERROR_OTHER_RECORDING for a slice of another recording; TN_ERROR_OUT_OF_RANGE, TN_ERROR_FOREIGN.
+ */
+TN_API tn_Status TN_CALL tn_recording_write_slice(tn_Recording* recording, const tn_RingSlice* slice, uint64_t offset,
+    const void* data, size_t size);
+
+/** Records copies from a slice of this recording, with their barriers: src of each is unused, and src_offset counts from the first
+ * byte of the slice. Those before an error count.
+ *
+ * Errors: as tn_recording_write_slice, and those of tn_recording_copy.
+ */
+TN_API tn_Status TN_CALL tn_recording_copy_slice(tn_Recording* recording, const tn_RingSlice* slice,
+    const tn_Copy* copies, size_t count);
+
+/** Takes scratch memory for a build of an acceleration structure, of the size that the API reports for the build. Builds of a
+ * recording never share bytes, so that they need no barrier between them. The place is over when the recording is submitted
+ * or released.
+ *
+ * Errors: TN_ERROR_OUT_OF_MEMORY; TN_ERROR_DEVICE for a size of 0, or more than a buffer can hold.
+ */
+TN_API tn_Status TN_CALL tn_recording_build_scratch(tn_Recording* recording, uint64_t size, tn_Place* out);
+
+/** Makes the later builds of a recording use the scratch memory of the earlier ones again, after a barrier, for many builds in
+ * little memory.
+ */
+TN_API tn_Status TN_CALL tn_recording_reuse_build_scratch(tn_Recording* recording);
 
 /** A use of a resource by a pass. */
 typedef struct tn_PassUse {

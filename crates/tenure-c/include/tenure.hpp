@@ -441,6 +441,28 @@ inline tn_Part part(const Texture& texture, const tn_TextureRegion& region = {})
     return part;
 }
 
+/** The result of a query, which arrives when its submission is complete. */
+class Query : public Handle<tn_Query> {
+public:
+    using Handle::Handle;
+    /** No value where it has not arrived within the timeout. */
+    Result<std::optional<tn_QueryResult>> wait(Timeout timeout = std::nullopt) const {
+        Desc<tn_QueryResult> result;
+        const tn_Status status = tn_query_wait(raw(), nanoseconds(timeout), &result);
+        std::optional<tn_QueryResult> arrived;
+        if (status == TN_OK) arrived = result;
+        return made(status, arrived);
+    }
+    /** From an earlier timestamp of the same queue to this one; no value where one has not arrived. */
+    Result<std::optional<std::chrono::nanoseconds>> since(const Query& earlier) const {
+        std::uint64_t time = 0;
+        const tn_Status status = tn_query_between(earlier.raw(), raw(), &time);
+        std::optional<std::chrono::nanoseconds> arrived;
+        if (status == TN_OK) arrived = std::chrono::nanoseconds(static_cast<std::chrono::nanoseconds::rep>(time));
+        return made(status, arrived);
+    }
+};
+
 /** A handle that a graph or a swap chain has lent, and ends. It is not released. */
 template <class Owner, class T>
 class Lent : public Owner {
@@ -504,6 +526,37 @@ public:
         Readback readback;
         return made(tn_read_back(raw(), &part, readback.out()), readback);
     }
+    Result<Query> write_timestamp() const {
+        Query query;
+        return made(tn_recording_write_timestamp(raw(), query.out()), query);
+    }
+    /** The name is that of a scope of GPU time. */
+    Result<tn_OpenQuery> begin_query(tn_QueryKind kind, tn_Str name = {}) const {
+        tn_OpenQuery query{};
+        return made(tn_recording_begin_query(raw(), kind, name, &query), query);
+    }
+    Result<Query> end_query(const tn_OpenQuery& query) const {
+        Query ended;
+        return made(tn_recording_end_query(raw(), &query, ended.out()), ended);
+    }
+    Result<tn_OpenQuery> begin_gpu_time(tn_Str name) const { return begin_query(TN_QUERY_GPU_TIME, name); }
+    Result<void> end_gpu_time(const tn_OpenQuery& scope) const {
+        return checked(tn_recording_end_query(raw(), &scope, nullptr));
+    }
+    /** Copies bytes to a slice of an upload ring. */
+    Result<void> write(const tn_RingSlice& slice, std::uint64_t offset, const void* data, std::size_t size) const {
+        return checked(tn_recording_write_slice(raw(), &slice, offset, data, size));
+    }
+    /** The src of each is unused. */
+    Result<void> copy(const tn_RingSlice& slice, Array<tn_Copy> copies) const {
+        return checked(tn_recording_copy_slice(raw(), &slice, copies.data(), copies.size()));
+    }
+    /** Memory for a build of an acceleration structure. */
+    Result<tn_Place> build_scratch(std::uint64_t size) const {
+        tn_Place place{};
+        return made(tn_recording_build_scratch(raw(), size, &place), place);
+    }
+    Result<void> reuse_build_scratch() const { return checked(tn_recording_reuse_build_scratch(raw())); }
     /** A buffer for some commands, in memory that it shares with other transient resources. */
     Result<Buffer> transient_buffer(const tn_BufferDesc& desc) const {
         Buffer buffer;
@@ -530,6 +583,21 @@ private:
     Result<tn_Place> place(void* resource) const {
         tn_Place place{};
         return made(tn_recording_place(raw(), resource, &place), place);
+    }
+};
+
+/** One mapped buffer for data of one recording each. */
+class UploadRing : public Handle<tn_UploadRing> {
+public:
+    using Handle::Handle;
+    Result<tn_RingSlice> allocate(const Recording& recording, std::uint64_t size, std::uint64_t alignment) const {
+        tn_RingSlice slice{};
+        return made(tn_upload_ring_allocate(raw(), recording.raw(), size, alignment, &slice), slice);
+    }
+    Result<void> close() const { return checked(tn_upload_ring_close(raw())); }
+    Result<tn_UploadRingTotals> totals() const {
+        Desc<tn_UploadRingTotals> totals;
+        return made(tn_upload_ring_totals(raw(), &totals), totals);
     }
 };
 
@@ -700,6 +768,21 @@ public:
     Result<Recording> record(tn_Queue queue, tn_Str name) const {
         Recording recording;
         return made(tn_recording_begin(raw(), queue, name, recording.out()), recording);
+    }
+    /** The GPU times of scopes that arrived at the end of the last frame. */
+    Result<std::vector<std::pair<std::string, tn_GpuTime>>> gpu_times() const {
+        using Times = std::vector<std::pair<std::string, tn_GpuTime>>;
+        Times times;
+        const tn_GpuTimeFn keep = [](void* user, tn_GpuTime time) noexcept {
+            std::string name(view(time.name));
+            time.name = {};
+            static_cast<Times*>(user)->emplace_back(std::move(name), time);
+        };
+        return made(tn_gpu_times(raw(), keep, &times), times);
+    }
+    Result<UploadRing> create_upload_ring(const tn_UploadRingDesc& desc) const {
+        UploadRing ring;
+        return made(tn_upload_ring_create(raw(), &desc, ring.out()), ring);
     }
     Result<Upload> upload(const Buffer& buffer, std::uint64_t offset, const void* data, std::size_t size) const {
         const tn_Part where = part(buffer, offset, size);

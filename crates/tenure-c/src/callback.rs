@@ -64,6 +64,7 @@ pub(crate) enum Inside {
     Pass,
     Heap,
     Moved,
+    Times,
 }
 
 impl Inside {
@@ -77,6 +78,7 @@ impl Inside {
             Self::Pass => "a tn_PassFn",
             Self::Heap => "a function of tn_HeapPools",
             Self::Moved => "a tn_MovedFn",
+            Self::Times => "a tn_GpuTimeFn",
         }
     }
 

@@ -71,7 +71,7 @@ fn allocation(bits: tn_Allocation) -> Result<AllocationFlags, Failure> {
     known.map_or_else(|| unknown("allocation", bits), Ok)
 }
 
-fn memory(memory: tn_Memory) -> Result<MemoryUse, Failure> {
+pub(crate) fn memory(memory: tn_Memory) -> Result<MemoryUse, Failure> {
     match memory {
         TN_MEMORY_GPU_ONLY => Ok(MemoryUse::GpuOnly),
         TN_MEMORY_UPLOAD => Ok(MemoryUse::Upload),

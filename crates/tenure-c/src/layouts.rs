@@ -13,10 +13,12 @@ use crate::plan::*;
 use crate::present::{
     tn_HdrMetadata, tn_SurfaceFormat, tn_SwapchainDesc, tn_SwapchainOffers, tn_SwapchainProperties,
 };
+use crate::query_types::{tn_GpuTime, tn_OpenQuery, tn_QueryResult};
 use crate::release_queue::tn_ReleaseTotals;
 use crate::suballocator::*;
 use crate::swapchain::tn_SwapchainImage;
 use crate::types::*;
+use crate::upload_ring::{tn_RingSlice, tn_UploadRingDesc, tn_UploadRingTotals};
 use crate::vulkan::{tn_VkDeviceDesc, tn_VkQueue};
 
 macro_rules! layouts {
@@ -85,6 +87,18 @@ fn structures_have_the_layout_that_c_has() {
         tn_OutOfMemory {
             struct_size, flags, next, size, alignment, largest_free, budget, usage, pending_bytes, memory_type,
             open_recordings
+        }
+        tn_OpenQuery { numbers, kind, reserved }
+        tn_QueryResult {
+            struct_size, flags, next, value, vertices, primitives, vertex_invocations, geometry_invocations,
+            geometry_primitives, clipping_invocations, clipping_primitives, pixel_invocations, hull_invocations,
+            domain_invocations, compute_invocations
+        }
+        tn_GpuTime { name, frame, nanoseconds, queue, depth }
+        tn_UploadRingDesc { struct_size, flags, next, size, usage, memory, timeout_ns, name }
+        tn_RingSlice { ring, place, numbers }
+        tn_UploadRingTotals {
+            struct_size, flags, next, capacity, used, peak_used, allocations, bytes, waits, waited_ns, dedicated
         }
         tn_PassUse { resource, state }
         tn_PassDesc {

@@ -16,6 +16,7 @@ use crate::heap_pools::HeapPools;
 use crate::held::{BufferOf, RecordingOf, TextureOf};
 use crate::pointer::Out;
 use crate::present::{Presented, SwapchainOf};
+use crate::query_types::QueryOf;
 use crate::release_queue::ReleaseQueue;
 use crate::slot::{AnyHandle, Object, Slots};
 use crate::suballocator::Suballocator;
@@ -97,6 +98,8 @@ objects! {
     SetLayout = SetLayout, "tn_SetLayout", 13;
     /// `tn_DescriptorTable`
     DescriptorTable = DescriptorTable, "tn_DescriptorTable", 14;
+    /// `tn_UploadRing`
+    UploadRing = UploadRing, "tn_UploadRing", 23;
     /// `tn_DescriptorSet`
     DescriptorSet = DescriptorSet, "tn_DescriptorSet", 15;
 }
@@ -110,6 +113,8 @@ pub(crate) type Buffer = on_backends!(BufferOf);
 pub(crate) type Texture = on_backends!(TextureOf);
 /// `tn_Recording`
 pub(crate) type Recording = on_backends!(RecordingOf);
+/// `tn_Query`
+pub(crate) type Query = on_backends!(QueryOf);
 /// `tn_Swapchain`
 pub(crate) type Swapchain = on_backends!(SwapchainOf);
 /// `tn_Device`
@@ -154,6 +159,7 @@ slots! {
     OwnedText: "tn_Text", 11;
     Graph: "tn_Graph", 20;
     Swapchain: "tn_Swapchain", 21;
+    Query: "tn_Query", 22;
     Suballocator: "tn_Suballocator", 30;
     HeapPools: "tn_HeapPools", 31;
     ReleaseQueue: "tn_ReleaseQueue", 32;
@@ -458,6 +464,8 @@ extern "C" fn tn_release(handle: AnyHandle) -> tn_Status {
             DescriptorTable::KIND => handle.of::<DescriptorTable>().end().map(release),
             DescriptorSet::KIND => handle.of::<DescriptorSet>().end().map(release),
             Graph::KIND => handle.of::<Graph>().end().map(release),
+            UploadRing::KIND => handle.of::<UploadRing>().end().map(release),
+            Query::KIND => handle.of::<Query>().end().map(release),
             Swapchain::KIND => release_swapchain(handle),
             Suballocator::KIND => handle.of::<Suballocator>().end().map(release),
             HeapPools::KIND => handle.of::<HeapPools>().end().map(release),

@@ -168,7 +168,7 @@ fn copy_buffer(
 }
 
 /// The layout of texels in the buffer of a copy.
-fn layout(offset: u64, copy: &tn_Copy, extent: [u32; 3], block_height: u32) -> BufferLayout {
+pub(crate) fn layout(offset: u64, copy: &tn_Copy, extent: [u32; 3], block_height: u32) -> BufferLayout {
     let rows = if copy.rows == 0 { extent[1].div_ceil(block_height.max(1)) } else { copy.rows };
     BufferLayout { offset, row_pitch: copy.row_pitch, rows }
 }

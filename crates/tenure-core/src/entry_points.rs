@@ -118,6 +118,8 @@ fn resources<D: Device>() {
         PageAllocator::<D>::stats,
         drop::<PageAllocator<D>>,
         Gpu::<D>::create_upload_ring,
+        UploadRing::<D>::allocate_untyped,
+        UploadRing::<D>::find,
         UploadRing::<D>::close,
         UploadRing::<D>::stats,
         RingSlice::<'static, D>::write,

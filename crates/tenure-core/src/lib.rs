@@ -82,7 +82,8 @@ pub use resource::{
     NotReleased, ReadbackTexture, Rejected, SubresourceLayout, Subresources, Texture, TextureDesc, Used,
 };
 pub use scratch::{
-    DynamicConstant, RingSlice, Scratch, UntypedConstant, UploadRing, UploadRingDesc, WhenTooLarge,
+    DynamicConstant, RingSlice, Scratch, UntypedConstant, UntypedSlice, UploadRing, UploadRingDesc,
+    WhenTooLarge,
 };
 pub use staging::{BuildScratch, RingStats, TexelData};
 pub use stats::{

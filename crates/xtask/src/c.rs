@@ -41,7 +41,7 @@ const fn program(source: &'static str, compiler: &'static str, standard: &'stati
     Program { source, compiler, standard, is_static: false, options: &[] }
 }
 
-const PROGRAMS: [Program; 23] = [
+const PROGRAMS: [Program; 26] = [
     program("calls.c", "gcc", "-std=c11"),
     Program { options: &SANITIZERS, ..program("calls.c", "clang", "-std=c11") },
     Program { is_static: true, options: &SANITIZERS, ..program("calls.c", "gcc", "-std=c11") },
@@ -50,6 +50,9 @@ const PROGRAMS: [Program; 23] = [
     Program { options: &SANITIZERS, ..program("graphs.c", "clang", "-std=c11") },
     Program { options: &THREADS, ..program("graphs.c", "clang", "-std=c11") },
     Program { options: &SANITIZERS, ..program("swapchains.c", "clang", "-std=c11") },
+    Program { options: &SANITIZERS, ..program("recordings.c", "clang", "-std=c11") },
+    Program { options: &SANITIZERS, ..program("recordings.cpp", "clang++", "-std=c++17") },
+    Program { options: &WITHOUT_EXCEPTIONS, ..program("recordings.cpp", "clang++", "-std=c++20") },
     Program { options: &SANITIZERS, ..program("parts.c", "clang", "-std=c11") },
     Program { options: &SANITIZERS, ..program("parts_misuse.c", "clang", "-std=c11") },
     Program { options: &THREADS, ..program("parts_misuse.c", "clang", "-std=c11") },
@@ -68,8 +71,16 @@ const PROGRAMS: [Program; 23] = [
     Program { options: &SANITIZERS, ..program("bindless.cpp", "clang++", "-std=c++17") },
 ];
 /// Of them those that call every function of C, on each system.
-const CALLERS: [&str; 7] =
-    ["calls.c", "misuse.c", "descriptors.c", "graphs.c", "swapchains.c", "parts.c", "parts_misuse.c"];
+const CALLERS: [&str; 8] = [
+    "calls.c",
+    "misuse.c",
+    "descriptors.c",
+    "graphs.c",
+    "swapchains.c",
+    "recordings.c",
+    "parts.c",
+    "parts_misuse.c",
+];
 
 fn failed(reason: impl Into<String>) -> Trouble {
     Trouble::Failed(reason.into())

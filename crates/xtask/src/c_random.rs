@@ -231,6 +231,8 @@ impl Header {
                         let _ =
                             writeln!(text, "    made_{target}.next = NULL;\n    made_{target}.flags = 0;");
                     }
+                    // Room for one, where a count follows.
+                    text.push_str("    most_elements = 1;\n");
                     (format!("{target}*"), format!("is_wild && one_in(5) ? NULL : &made_{target}"))
                 }
                 Some(target) => (format!("{}*", named(target)?), format!("({}*)bytes_out()", named(target)?)),

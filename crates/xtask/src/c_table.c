@@ -69,6 +69,7 @@ static void good_tn_SurfaceFormat(tn_SurfaceFormat* out) { out->format = TN_FORM
 static void good_tn_MemoryHeap(tn_MemoryHeap* out) { out->size = 1 << 30; }
 static void good_tn_MemoryRequest(tn_MemoryRequest* out) { out->size = 64; }
 static void good_tn_SuballocatorDesc(tn_SuballocatorDesc* out) { out->capacity = 4096; }
+static void good_tn_UploadRingDesc(tn_UploadRingDesc* out) { out->size = 4096; }
 static void good_tn_SwapchainDesc(tn_SwapchainDesc* out) {
     out->width = out->height = 4;
     out->modes = NULL;
@@ -111,6 +112,9 @@ static void* create(int kind, tn_Device* device, tn_Gpu* gpu, void** sources) {
     pools.memory_heaps = &memory_heap;
     pools.memory_type_count = pools.memory_heap_count = 1;
     pools.flags = TN_HEAP_POOLS_COMPACT;
+    tn_UploadRingDesc ring = DESC(tn_UploadRingDesc);
+    good_tn_UploadRingDesc(&ring);
+    tn_Recording* recording = NULL;
     static uint32_t files;
     uint32_t number = 0;
     char path[32];
@@ -130,6 +134,11 @@ static void* create(int kind, tn_Device* device, tn_Gpu* gpu, void** sources) {
     case KIND_tn_DescriptorSet: CHECK(tn_descriptor_set_create(gpu, &set, (tn_DescriptorSet**)&created) == TN_OK); break;
     case KIND_tn_Frame: CHECK(tn_frame_begin(gpu, (tn_Frame**)&created) == TN_OK); break;
     case KIND_tn_Recording: CHECK(tn_recording_begin(gpu, 0, (tn_Str){0}, (tn_Recording**)&created) == TN_OK); break;
+    case KIND_tn_Query:
+        CHECK(tn_recording_begin(gpu, 0, (tn_Str){0}, &recording) == TN_OK);
+        CHECK(tn_recording_write_timestamp(recording, (tn_Query**)&created) == TN_OK && tn_release(recording) == TN_OK);
+        break;
+    case KIND_tn_UploadRing: CHECK(tn_upload_ring_create(gpu, &ring, (tn_UploadRing**)&created) == TN_OK); break;
     case KIND_tn_Upload: CHECK(tn_upload(gpu, &part, &texels, (tn_Upload**)&created) == TN_OK); break;
     case KIND_tn_Readback: CHECK(tn_read_back(gpu, &part, (tn_Readback**)&created) == TN_OK); break;
     case KIND_tn_Deferred:

@@ -108,7 +108,15 @@ const EXCEPTIONS: &[Exception] = &[
     except("tn_has_backend", "backend", UnknownNumber, "", "no error: this library does not have it"),
     except("tn_set_log", "most", UnknownNumber, "TN_ERROR_ENUM", "the text has no number"),
     except("", "tn_MemoryType.flags", UnknownBit, "", "a later bit is memory for special purposes"),
+    // Unused.
+    except("tn_recording_copy_slice", "tn_Copy.src", Null, "", "the slice is the source"),
+    except("tn_recording_copy_slice", "tn_Copy.src", Released, "", "the slice is the source"),
+    except("tn_recording_copy_slice", "tn_Copy.src", OtherType, "", "the slice is the source"),
+    except("tn_recording_copy_slice", "tn_Copy.src", Foreign, "", "the slice is the source"),
     // Another error comes first.
+    except("tn_recording_copy_slice", "tn_Copy.dst", Foreign, "TN_ERROR_OTHER_RECORDING", "no slice"),
+    except("tn_recording_end_query", "out", NoPointer, "TN_ERROR_QUERY", "a scope that has not begun"),
+    except("tn_query_between", "end", Foreign, "TN_ERROR_DISCARDED", "its recording was released"),
     except("tn_read_back", "on", Released, "TN_ERROR_HANDLE", "the text has both types"),
     except("tn_buffer_read", "out", NoPointer, "TN_ERROR_NOT_MAPPED", "the buffer is not mapped"),
     except("tn_swapchain_begin", "recording", Foreign, "TN_ERROR_SWAPCHAIN", "there is no image"),

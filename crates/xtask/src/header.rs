@@ -29,6 +29,9 @@ const HEADERS: [(&str, &[&str], &str, &str); 3] = [
             "descriptor",
             "recording",
             "transfer",
+            "query_types",
+            "query",
+            "upload_ring",
             "graph",
             "present",
             "swapchain",
@@ -362,8 +365,8 @@ fn handle(object: &Type) -> Result<String, String> {
         "DeviceObject" => "tn_Device".to_owned(),
         "OwnedText" => "tn_Text".to_owned(),
         "Gpu" | "Buffer" | "Texture" | "View" | "Frame" | "Recording" | "Readback" | "Deferred"
-        | "Upload" | "Sampler" | "SetLayout" | "DescriptorTable" | "DescriptorSet" | "Graph"
-        | "Swapchain" | "Suballocator" | "HeapPools" | "ReleaseQueue" | "Recorder" => {
+        | "Upload" | "Sampler" | "SetLayout" | "DescriptorTable" | "DescriptorSet" | "Graph" | "Query"
+        | "UploadRing" | "Swapchain" | "Suballocator" | "HeapPools" | "ReleaseQueue" | "Recorder" => {
             format!("tn_{name}")
         }
         _ => return Err(format!("no handle of C for {name}")),

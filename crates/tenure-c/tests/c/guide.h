@@ -8,6 +8,9 @@ static const float vertices[3] = {0};
 #ifdef __cplusplus
 #include "tenure_vulkan.hpp"
 
+#include <cstring>
+
+using namespace std::chrono_literals;
 using namespace tn::literals;
 
 extern const tn::Gpu gpu;
@@ -19,6 +22,9 @@ typedef struct VkImage_T* VkImage;
 void blit(VkCommandBuffer list, VkImage image, std::uint32_t to_mip);
 extern const tn::Graph graph;
 extern const tn::Frame frame;
+extern const tn::Recording list;
+extern const tn::UploadRing ring;
+extern const tn_Place place;
 extern std::uint32_t scene;
 extern const tn_BufferDesc desc;
 void draw(tn_Native list, tn_Place vertices);

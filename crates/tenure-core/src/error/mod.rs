@@ -262,10 +262,10 @@ pub enum Error {
         /// The frame in which it was opened.
         frame: u64,
     },
-    /// Constants or descriptors of one recording are used in another.
+    /// Constants, descriptors or slices of one recording are used in another.
     #[error(
-        "constants of recording {name} ({id}) are used in recording {used_name} ({used_id}): make them in the recording \
-         that uses them"
+        "constants or slices of recording {name} ({id}) are used in recording {used_name} ({used_id}): make them in \
+         the recording that uses them"
     )]
     OtherRecording {
         /// The recording for which they were made.

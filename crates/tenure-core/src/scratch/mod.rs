@@ -24,7 +24,7 @@ use crate::{BufferDesc, Error, MemoryUse, Name};
 
 pub use dynamic::DynamicConstant;
 pub use ring::{UploadRing, UploadRingDesc, WhenTooLarge};
-pub use slice::{RingSlice, UntypedConstant};
+pub use slice::{RingSlice, UntypedConstant, UntypedSlice};
 
 const NAME: &str = "constants";
 
@@ -150,8 +150,8 @@ impl<'r, D: Device> Scratch<'r, D> {
     ///
     /// let mut later = gpu.record(Queue::Graphics, "transparent")?;
     /// let error = later.split().1.find(camera).expect_err("they are gone");
-    /// let why = "constants of recording opaque (#1) are used in recording transparent (#2): make them in the recording \
-    ///            that uses them";
+    /// let why = "constants or slices of recording opaque (#1) are used in recording transparent (#2): make them in \
+    ///            the recording that uses them";
     /// assert_eq!(error.to_string(), why);
     /// # Ok::<(), tenure::Error>(())
     /// ```

@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::{RingSlice, Scratch};
+use super::{RingSlice, Scratch, UntypedSlice};
 use crate::context::Context;
 use crate::device::{Allowed, Device, DeviceError, Usage};
 use crate::duration::{milliseconds, nanoseconds};
 use crate::resource::{Buffer, BufferSlice};
 use crate::services::Services;
-use crate::staging::{Oldest, RingFrames, RingStats};
+use crate::staging::{Oldest, Page, RingFrames, RingStats};
+use crate::time::RecordingId;
 use crate::{Awaited, BufferDesc, Error, MemoryUse, Name};
 
 /// Behaviour of an [`UploadRing`] for an allocation larger than the ring.
@@ -198,13 +199,95 @@ impl<D: Device> UploadRing<D> {
         size: u64,
         align: u64,
     ) -> Result<RingSlice<'r, D>, Error> {
-        if !std::ptr::eq(&*scratch.services.context, Arc::as_ptr(self.context())) {
-            return Err(Error::Foreign { name: self.name().clone() });
-        }
+        self.check_manager(scratch)?;
         let offset = self.frames.lock().allocate(size, align);
         match offset {
             Some(offset) => self.slice(offset, size),
             None => self.allocate_later(scratch, size, align),
+        }
+    }
+
+    /// As [`allocate`](Self::allocate), for callers that cannot hold a borrow.
+    ///
+    /// # Errors
+    /// As [`allocate`](Self::allocate).
+    ///
+    /// ```
+    /// use tenure::{Config, Gpu, Queue, UploadRingDesc, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let ring = gpu.create_upload_ring(&UploadRingDesc::new(1 << 20).name("particles"))?;
+    /// let mut recording = gpu.record(Queue::Graphics, "first")?;
+    /// let particles = ring.allocate_untyped(recording.split().1, 64, 16)?;
+    /// ring.find(recording.split().1, particles)?.write(0, &[1; 64])?;
+    /// recording.submit()?;
+    /// let mut later = gpu.record(Queue::Graphics, "second")?;
+    /// assert!(ring.find(later.split().1, particles).is_err());
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[inline(never)]
+    pub fn allocate_untyped(
+        &self,
+        scratch: Scratch<'_, D>,
+        size: u64,
+        align: u64,
+    ) -> Result<UntypedSlice, Error> {
+        let slice = self.allocate(scratch, size, align)?;
+        let is_in_ring = std::ptr::eq(slice.raw(), &raw const self.buffer.api_resource().object);
+        // A page for one allocation is the last one of its recording.
+        let page = scratch.pages.get().filter(|_| !is_in_ring).and_then(|pages| pages.last());
+        let offset = if is_in_ring { slice.offset() - self.buffer.offset() } else { 0 };
+        Ok(UntypedSlice { recording: scratch.id, page, offset, size })
+    }
+
+    /// The location of a slice of this ring and recording.
+    ///
+    /// # Errors
+    /// [`Error::OtherRecording`], with the names, for a slice of another recording; [`Error::Foreign`] for a recording of
+    /// another manager; [`Error::OutOfRange`] for values that never were a slice.
+    #[inline(never)]
+    pub fn find<'r>(
+        &'r self,
+        scratch: Scratch<'r, D>,
+        slice: UntypedSlice,
+    ) -> Result<RingSlice<'r, D>, Error> {
+        self.check_manager(scratch)?;
+        let UntypedSlice { recording, page, offset, size } = slice;
+        let of_recording = |(index, id): (usize, u64)| {
+            let found = scratch.pages.get().and_then(|pages| pages.get(index));
+            found.filter(|page| page.id() == id).ok_or_else(|| self.of_another(recording, scratch))
+        };
+        if recording != scratch.id {
+            return Err(self.of_another(recording, scratch));
+        }
+        let page = page.map(of_recording).transpose()?;
+        let capacity = page.map_or_else(|| self.size(), Page::size);
+        if offset.checked_add(size).is_none_or(|end| end > capacity) {
+            return Err(Error::OutOfRange { name: self.name().clone(), offset, size, capacity });
+        }
+        match page {
+            Some(page) => self.dedicated(page, size),
+            None => self.slice(offset, size),
+        }
+    }
+
+    /// The error for a slice of another recording.
+    #[cold]
+    fn of_another(&self, id: RecordingId, scratch: Scratch<'_, D>) -> Error {
+        Error::OtherRecording {
+            name: self.context().recordings.name(id).unwrap_or_default(),
+            id,
+            used_name: scratch.name.clone(),
+            used_id: scratch.id,
+        }
+    }
+
+    /// Refuses recordings of another manager.
+    #[inline]
+    fn check_manager(&self, scratch: Scratch<'_, D>) -> Result<(), Error> {
+        match std::ptr::eq(&*scratch.services.context, Arc::as_ptr(self.context())) {
+            true => Ok(()),
+            false => Err(Error::Foreign { name: self.name().clone() }),
         }
     }
 
@@ -345,12 +428,19 @@ impl<D: Device> UploadRing<D> {
         let (usage, memory) = (self.buffer.usage(), self.buffer.memory());
         let desc = BufferDesc { usage, ..BufferDesc::new(size, usage) };
         let page = scratch.dedicate(&desc.memory(memory).alignment(align).name(name.clone()))?;
-        let mapping = page.mapping().ok_or_else(|| Error::NotMapped { name: name.clone() })?;
+        let slice = self.dedicated(page, size)?;
         let mut frames = self.frames.lock();
         frames.stats.allocations += 1;
         frames.stats.bytes += size;
         frames.stats.dedicated += 1;
         drop(frames);
+        Ok(slice)
+    }
+
+    /// The slice of a page that was made for it alone.
+    fn dedicated<'r>(&'r self, page: &'r Page<D>, size: u64) -> Result<RingSlice<'r, D>, Error> {
+        let (name, usage) = (self.name(), self.buffer.usage());
+        let mapping = page.mapping().ok_or_else(|| Error::NotMapped { name: name.clone() })?;
         let (resource, offset, address) = (page.resource(), page.base(), page.address());
         let bytes = BufferSlice { context: self.context(), resource, offset, size, address };
         Ok(RingSlice { bytes, name, usage, mapping })

@@ -35,6 +35,38 @@ impl UntypedConstant {
     }
 }
 
+/// A slice of an upload ring without a borrow, for callers that cannot hold one, as behind a C interface: from
+/// [`UploadRing::allocate_untyped`](super::UploadRing::allocate_untyped).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UntypedSlice {
+    pub(super) recording: RecordingId,
+    /// The index and the id of a page that was made for it alone.
+    pub(super) page: Option<(usize, u64)>,
+    /// From the first byte of the ring.
+    pub(super) offset: u64,
+    pub(super) size: u64,
+}
+
+impl UntypedSlice {
+    /// Plain values for other languages: give them to [`from_raw`](Self::from_raw).
+    #[must_use]
+    pub const fn into_raw(self) -> [u64; 5] {
+        let (page, id) = match self.page {
+            Some((page, id)) => (page as u64, id),
+            None => (0, 0),
+        };
+        [self.recording.get(), page, id, self.offset, self.size]
+    }
+
+    /// A slice from the values of [`into_raw`](Self::into_raw). Other values are safe:
+    /// [`UploadRing::find`](super::UploadRing::find) refuses those outside of the ring and of the recording.
+    #[must_use]
+    pub const fn from_raw([recording, page, id, offset, size]: [u64; 5]) -> Self {
+        let page = if id == 0 { None } else { Some((page as usize, id)) };
+        Self { recording: RecordingId::from_raw(recording), page, offset, size }
+    }
+}
+
 /// Mapped bytes for one submission: from [`UploadRing::allocate`](super::UploadRing::allocate).
 ///
 /// It borrows its recording, so that it cannot be used after the submission; its bytes stay unchanged until that has completed.

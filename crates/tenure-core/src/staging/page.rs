@@ -234,6 +234,12 @@ impl<D: Device> Pages<D> {
         (self.pages.len(), self.pages.push(page))
     }
 
+    /// The index and the id of the last page.
+    pub(crate) fn last(&self) -> Option<(usize, u64)> {
+        let index = self.pages.len().checked_sub(1)?;
+        Some((index, self.get(index)?.id()))
+    }
+
     /// Ends the recording, submitted as `submission`, or discarded: frees every page made for a single allocation, and makes
     /// the current page the first.
     pub(super) fn end_recording(&mut self, context: &Context<D>, submission: SyncPoint) {

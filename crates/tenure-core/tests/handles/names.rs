@@ -30,7 +30,7 @@ fn constants_of_open_recordings_are_distinguished() {
     let error = second.split().1.find(constants).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "constants of recording first (#1) are used in recording second (#2): make them in the recording that uses them"
+        "constants or slices of recording first (#1) are used in recording second (#2): make them in the recording that uses them"
     );
     first.submit().unwrap();
     let Error::OtherRecording { name, id, used_name, .. } = second.split().1.find(constants).unwrap_err()

@@ -10,8 +10,8 @@ use tenure_core::memory::PoolKind;
 use tenure_core::time::RecordingId;
 use tenure_core::{
     BufferDesc, BufferLayout, Config, DeviceError, Error, Format, Frame, FrameConfig, Gpu, MemoryUse, Plane,
-    Queue, QueueId, Recording, RingStats, State, TextureDesc, TextureRegion, UploadRing, UploadRingDesc,
-    Usage,
+    Queue, QueueId, Recording, RingStats, State, TextureDesc, TextureRegion, UntypedSlice, UploadRing,
+    UploadRingDesc, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
@@ -23,6 +23,50 @@ const KIB: u64 = 1 << 10;
 
 fn ring(gpu: &Gpu<Device>, size: u64) -> UploadRing<Device> {
     gpu.create_upload_ring(&UploadRingDesc::new(size).name("ring")).unwrap()
+}
+
+/// Other recordings refuse a slice without a borrow, and values that never were one are an error.
+#[test]
+fn untyped_slices_are_of_one_recording() {
+    let devices = [(); 2].map(|()| device(Profile::DISCRETE, Lag::None));
+    let [mine, other] = devices.each_ref().map(|device| gpu(device, Config::default()));
+    let ring = mine.create_upload_ring(&UploadRingDesc::new(4 * KIB).dedicate().name("ring")).unwrap();
+    let mut first = mine.record(Queue::Graphics, "first").unwrap();
+    // In the ring, behind other bytes, and beside it.
+    let sizes = [100, 200, 64 * KIB];
+    let slices = sizes.map(|size| ring.allocate_untyped(first.split().1, size, 16).unwrap());
+    for ((untyped, size), byte) in slices.into_iter().zip(sizes).zip(7..) {
+        assert_eq!(UntypedSlice::from_raw(untyped.into_raw()), untyped);
+        let (commands, scratch) = first.split();
+        let found = ring.find(scratch, untyped).unwrap();
+        assert_eq!(found.size(), size);
+        let bytes = vec![byte; usize::try_from(size).unwrap()];
+        found.write(0, &bytes).unwrap();
+        commands.raw().expect_bytes(found.raw(), found.offset(), &bytes);
+        assert!(found.write(size, &[0]).is_err());
+    }
+    let mut open = mine.record(Queue::Graphics, "open").unwrap();
+    let mut elsewhere = other.record(Queue::Graphics, "elsewhere").unwrap();
+    for untyped in slices {
+        let refused = ring.find(open.split().1, untyped).err();
+        assert!(matches!(refused, Some(Error::OtherRecording { name, .. }) if name.as_str() == "first"));
+        assert!(matches!(ring.find(elsewhere.split().1, untyped), Err(Error::Foreign { .. })));
+        for word in 0..5 {
+            for value in [0, 1, 5000, u64::MAX] {
+                let mut raw = untyped.into_raw();
+                raw[word] = value;
+                // Never a panic, and nothing outside of the ring and the page.
+                if let Ok(found) = ring.find(first.split().1, UntypedSlice::from_raw(raw)) {
+                    assert!(found.size() <= 64 * KIB);
+                    found.write(0, &[0]).ok();
+                }
+            }
+        }
+    }
+    drop((first, open, elsewhere));
+    drop(ring);
+    end(other, &devices[1]);
+    end(mine, &devices[0]);
 }
 
 /// Allocates bytes, fills them, and has the GPU read them; returns the offset.

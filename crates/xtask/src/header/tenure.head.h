@@ -76,6 +76,8 @@ typedef struct tn_Sampler tn_Sampler;
 typedef struct tn_SetLayout tn_SetLayout;
 typedef struct tn_DescriptorTable tn_DescriptorTable;
 typedef struct tn_DescriptorSet tn_DescriptorSet;
+typedef struct tn_Query tn_Query;
+typedef struct tn_UploadRing tn_UploadRing;
 typedef struct tn_Graph tn_Graph;
 typedef struct tn_Swapchain tn_Swapchain;
 typedef struct tn_Suballocator tn_Suballocator;

@@ -1,0 +1,165 @@
+//! Queries, and GPU times of scopes.
+
+use std::ffi::c_void;
+
+use tenure_core::device::Device;
+use tenure_core::{Commands, GpuTimeScope, OpenQuery};
+
+use crate::call::{call, call_create, call_status};
+use crate::callback::{Inside, during};
+use crate::convert::unknown;
+use crate::object::{Gpu, Query, Recording, on, on_same};
+use crate::pointer::{In, Out};
+use crate::query_types::*;
+use crate::slot::{Handle, create};
+use crate::types::*;
+
+/// Writes the time at which the GPU has finished all commands before this one. The result is available when the submission is
+/// complete.
+///
+/// Errors: `TN_ERROR_DEVICE` on a queue without timestamps; `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_DEVICE_LOST`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_recording_write_timestamp(
+    recording: Handle<Recording>,
+    out: Out<Handle<Query>>,
+) -> tn_Status {
+    call_create(out, || {
+        Ok(on_same!(&mut *recording.alone()?, list => QueryOf::Timestamp(list.write_timestamp()?)))
+    })
+}
+
+/// Begins a query of the commands up to `tn_recording_end_query`, which must follow: a recording with an open query cannot be
+/// submitted. One query of samples and one of statistics may be open.
+///
+/// `TN_QUERY_GPU_TIME` measures a scope with a name, which other kinds leave empty. Scopes nest, and end with their recording at
+/// the latest. On a queue without timestamps nothing is measured.
+///
+/// Errors: `TN_ERROR_QUERY` while a query of this kind is open; `TN_ERROR_DEVICE` on a queue without such queries;
+/// `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_ENUM`, `TN_ERROR_TEXT`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_recording_begin_query(
+    recording: Handle<Recording>,
+    kind: tn_QueryKind,
+    name: tn_Str,
+    out: Out<tn_OpenQuery>,
+) -> tn_Status {
+    fn begin<D: Device>(
+        commands: &mut Commands<D>,
+        kind: tn_QueryKind,
+        name: tn_Str,
+    ) -> Result<[u64; 2], Failure> {
+        Ok(match kind {
+            TN_QUERY_OCCLUSION => commands.begin_occlusion()?.into_raw(),
+            TN_QUERY_BINARY_OCCLUSION => commands.begin_binary_occlusion()?.into_raw(),
+            TN_QUERY_PIPELINE_STATISTICS => commands.begin_pipeline_statistics()?.into_raw(),
+            TN_QUERY_GPU_TIME => commands.begin_gpu_time(name.name()?)?.into_raw(),
+            _ => return unknown("kind", kind),
+        })
+    }
+    call(|| {
+        out.check("a tn_OpenQuery")?;
+        let numbers = on!(&mut *recording.alone()?, list => begin(list, kind, name)?);
+        out.set(tn_OpenQuery { numbers, kind, reserved: 0 });
+        Ok(())
+    })
+}
+
+/// Ends a query. Its result is available when the submission is complete. Of a scope, whose time arrives in `tn_gpu_times`, `out` is
+/// null.
+///
+/// Errors: `TN_ERROR_QUERY` for a query of another recording, and for one that has ended; `TN_ERROR_POINTER` for the wrong `out`;
+/// `TN_ERROR_ENUM`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_recording_end_query(
+    recording: Handle<Recording>,
+    query: In<tn_OpenQuery>,
+    out: Out<Handle<Query>>,
+) -> tn_Status {
+    fn end<D: Device>(commands: &mut Commands<D>, query: &tn_OpenQuery) -> Result<QueryOf<D>, Failure> {
+        let numbers = query.numbers;
+        Ok(match query.kind {
+            TN_QUERY_OCCLUSION => QueryOf::Samples(commands.end_query(OpenQuery::from_raw(numbers))?),
+            TN_QUERY_BINARY_OCCLUSION => {
+                QueryOf::AnySamples(commands.end_query(OpenQuery::from_raw(numbers))?)
+            }
+            TN_QUERY_PIPELINE_STATISTICS => {
+                QueryOf::Statistics(commands.end_query(OpenQuery::from_raw(numbers))?)
+            }
+            kind => return unknown("kind", kind),
+        })
+    }
+    let cleared = out.clear_if_any();
+    call(|| {
+        cleared?;
+        let query = query.value("a tn_OpenQuery")?;
+        let mut recording = recording.alone()?;
+        if query.kind != TN_QUERY_GPU_TIME {
+            out.clear()?;
+            return create(out, || Ok(on_same!(&mut *recording, list => end(list, &query)?)));
+        }
+        if !out.is_null() {
+            return Err(Failure::new(TN_ERROR_POINTER, "out: a scope has no tn_Query: see tn_gpu_times"));
+        }
+        on!(&mut *recording, list => list.end_gpu_time(GpuTimeScope::from_raw(query.numbers))?);
+        Ok(())
+    })
+}
+
+/// Waits for the result of a query; `TN_NOT_READY` where it has not arrived within the timeout. A timeout of 0 polls. It can be
+/// read again.
+///
+/// Errors: `TN_ERROR_DISCARDED` where its recording was released and not submitted; `TN_ERROR_STRUCT_SIZE`,
+/// `TN_ERROR_DEVICE_LOST`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_query_wait(query: Handle<Query>, timeout_ns: u64, out: Out<tn_QueryResult>) -> tn_Status {
+    call_status(|| {
+        out.check_head()?;
+        match on!(query.get()?, query => query.result(timeout_ns)?) {
+            Some(result) => {
+                out.set(result);
+                Ok(TN_OK)
+            }
+            None => Ok(TN_NOT_READY),
+        }
+    })
+}
+
+/// The nanoseconds between two timestamps of one queue, also across a wrap-around of its clock; 0 where `begin` is the later one.
+/// `TN_NOT_READY` where one has not arrived. Never blocks.
+///
+/// Errors: `TN_ERROR_QUERY` for queries of other kinds; those of `tn_query_wait`; `TN_ERROR_FOREIGN`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_query_between(begin: Handle<Query>, end: Handle<Query>, nanoseconds: Out<u64>) -> tn_Status {
+    call_status(|| {
+        nanoseconds.check("room for a time")?;
+        let times = on!((begin.get()?, end.get()?), (begin, end) => {
+            (begin.timestamp()?.poll()?, end.timestamp()?.poll()?)
+        });
+        let (Some(begin), Some(end)) = times else { return Ok(TN_NOT_READY) };
+        nanoseconds.set(u64::try_from(end.since(&begin).as_nanos()).unwrap_or(u64::MAX));
+        Ok(TN_OK)
+    })
+}
+
+/// Calls `take` for each GPU time that arrived at the end of the last frame, in programs without frames in the last
+/// `tn_gpu_reclaim`: of the submissions that were first known to be complete then. Each time is that of one frame.
+///
+/// Errors: `TN_ERROR_POINTER`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_times(gpu: Handle<Gpu>, take: Option<tn_GpuTimeFn>, user: *mut c_void) -> tn_Status {
+    call(|| {
+        let missing = || Failure::new(TN_ERROR_POINTER, "null, where a tn_GpuTimeFn is needed");
+        let take = take.ok_or_else(missing)?;
+        for time in on!(gpu.get()?, gpu => gpu.stats()).gpu_times {
+            let found = tn_GpuTime {
+                name: tn_Str::lent(&time.name),
+                frame: time.frame,
+                nanoseconds: time.nanoseconds,
+                queue: time.queue.into(),
+                depth: time.depth,
+            };
+            during(Inside::Times, || take(user, found));
+        }
+        Ok(())
+    })
+}

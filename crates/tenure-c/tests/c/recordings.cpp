@@ -1,0 +1,88 @@
+/* Queries and upload rings in C++, with exceptions and without. */
+#include "check.h"
+
+#include "tenure.hpp"
+
+using namespace tn::literals;
+
+#if TN_EXCEPTIONS
+template <class T>
+static T got(T value) {
+    return value;
+}
+#else
+static void got(tn::Result<void> result) { CHECK(result.ok()); }
+template <class T>
+static T got(tn::Result<T> result) {
+    CHECK(result.ok());
+    return *std::move(result);
+}
+#endif
+
+static void queries(const tn::Gpu& gpu) {
+    const tn::Frame frame = got(gpu.begin_frame());
+    tn::Recording list = got(gpu.record(TN_QUEUE_GRAPHICS, "boxes"_tn));
+    const tn_OpenQuery scope = got(list.begin_gpu_time("all boxes"_tn));
+    const tn::Query begin = got(list.write_timestamp());
+    const tn_OpenQuery open = got(list.begin_query(TN_QUERY_OCCLUSION));
+    const tn::Query samples = got(list.end_query(open));
+    const tn::Query end = got(list.write_timestamp());
+#if TN_EXCEPTIONS
+    list.end_gpu_time(scope);
+#else
+    got(list.end_gpu_time(scope));
+#endif
+    CHECK(!got(samples.wait(std::chrono::nanoseconds(0))) && !got(end.since(begin)));
+    const tn_SyncPoint done = got(std::move(list).submit());
+    CHECK(got(gpu.wait(done)));
+    CHECK(got(samples.wait())->value == 0 && got(end.wait())->value > got(begin.wait())->value);
+    CHECK(got(end.since(begin))->count() > 0 && got(begin.since(end))->count() == 0);
+}
+
+static void rings(const tn::Gpu& gpu) {
+    tn::Desc<tn_BufferDesc> desc;
+    desc.size = 256;
+    desc.usage = TN_USAGE_COPY_SRC | TN_USAGE_COPY_DST;
+    const tn::Buffer rock = got(gpu.create_buffer(desc));
+    tn::Desc<tn_UploadRingDesc> ring_desc;
+    ring_desc.size = 4096;
+    const tn::UploadRing ring = got(gpu.create_upload_ring(ring_desc));
+    tn::Recording list = got(gpu.record(TN_QUEUE_GRAPHICS, "particles"_tn));
+    const tn_RingSlice slice = got(ring.allocate(list, 64, 16));
+    tn_Copy copy{};
+    copy.dst = rock.raw();
+    copy.size = 8;
+#if TN_EXCEPTIONS
+    list.write(slice, 0, "particle", 8);
+    list.copy(slice, {copy});
+    list.reuse_build_scratch();
+    ring.close();
+#else
+    got(list.write(slice, 0, "particle", 8));
+    got(list.copy(slice, {copy}));
+    got(list.reuse_build_scratch());
+    got(ring.close());
+#endif
+    CHECK(got(list.build_scratch(100)).size == 100);
+    const tn::Readback readback = got(list.read_back(tn::part(rock, 0, 8)));
+    got(std::move(list).submit());
+    CHECK(got(ring.totals()).allocations == 1);
+    const auto bytes = got(readback.wait());
+    CHECK(bytes && (*bytes)[7] == 'e');
+}
+
+int main() {
+    tn::Desc<tn_SimDesc> desc;
+    desc.profile = "vulkan-nvidia"_tn;
+    const tn::Device device = got(tn::Device::simulated(&desc));
+    {
+        const tn::Gpu gpu = got(tn::Gpu::create(device));
+        queries(gpu);
+        const auto times = got(gpu.gpu_times());
+        CHECK(times.size() == 1 && times[0].first == "all boxes" && times[0].second.nanoseconds > 0);
+        rings(gpu);
+        CHECK(got(gpu.shutdown()).empty());
+    }
+    check_clean(device.raw());
+    return 0;
+}
