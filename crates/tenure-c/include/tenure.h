@@ -1112,7 +1112,7 @@ typedef struct tn_Copy {
     uint64_t dst_offset;
     /** Bytes, between two buffers. */
     uint64_t size;
-    /** Bytes from row to row in the buffer, between buffer and texture. */
+    /** Bytes from one row of blocks to the next in the buffer, between buffer and texture; 0: rows follow each other. */
     uint64_t row_pitch;
     /** Rows from slice to slice in the buffer, between buffer and texture; 0: those of the region. */
     uint32_t rows;

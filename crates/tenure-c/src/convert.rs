@@ -41,7 +41,8 @@ pub(crate) fn format_or_none(number: tn_Format) -> Result<Option<Format>, Failur
 }
 
 pub(crate) fn format(number: tn_Format) -> Result<Format, Failure> {
-    format_or_none(number)?.map_or_else(|| unknown("format", number), Ok)
+    let none = || Failure::new(TN_ERROR_ENUM, "format = 0, TN_FORMAT_UNKNOWN: must be a format");
+    format_or_none(number)?.ok_or_else(none)
 }
 
 pub(crate) fn queue(queue: tn_Queue) -> Result<Queue, Failure> {

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use tenure_core::{BufferLayout, Commands};
+use tenure_core::{BufferLayout, Commands, TexelBlock};
 
 use crate::call::{call, call_create};
 use crate::convert::{queue, region, state, subresource, sync_point};
@@ -168,9 +168,15 @@ fn copy_buffer(
 }
 
 /// The layout of texels in the buffer of a copy.
-pub(crate) fn layout(offset: u64, copy: &tn_Copy, extent: [u32; 3], block_height: u32) -> BufferLayout {
-    let rows = if copy.rows == 0 { extent[1].div_ceil(block_height.max(1)) } else { copy.rows };
-    BufferLayout { offset, row_pitch: copy.row_pitch, rows }
+pub(crate) fn layout(
+    offset: u64,
+    copy: &tn_Copy,
+    [width, height, _]: [u32; 3],
+    block: TexelBlock,
+) -> BufferLayout {
+    let rows = if copy.rows == 0 { height.div_ceil(block.height.max(1)) } else { copy.rows };
+    let tight = u64::from(width.div_ceil(block.width.max(1))) * u64::from(block.bytes);
+    BufferLayout { offset, row_pitch: if copy.row_pitch == 0 { tight } else { copy.row_pitch }, rows }
 }
 
 fn copy_to_texture(
@@ -186,7 +192,7 @@ fn copy_to_texture(
         copy: &tn_Copy,
     ) -> Result<(), Failure> {
         let region = region(&copy.region, dst.info())?;
-        let layout = layout(copy.src_offset, copy, region.extent, region.block(dst.info().format).height);
+        let layout = layout(copy.src_offset, copy, region.extent, region.block(dst.info().format));
         commands.copy_buffer_to_texture(src, layout, dst, region)?;
         Ok(())
     }
@@ -206,7 +212,7 @@ fn copy_to_buffer(
         copy: &tn_Copy,
     ) -> Result<(), Failure> {
         let region = region(&copy.region, src.info())?;
-        let layout = layout(copy.dst_offset, copy, region.extent, region.block(src.info().format).height);
+        let layout = layout(copy.dst_offset, copy, region.extent, region.block(src.info().format));
         commands.copy_texture_to_buffer(src, region, dst, layout)?;
         Ok(())
     }

@@ -29,7 +29,7 @@ extern "C" fn tn_buffer_create(
         if desc.data.is_null() {
             return Ok(on_same!(gpu, gpu => ResourceOf::Own(gpu.create_buffer(&wanted)?)));
         }
-        let data = desc.data.bytes(desc.data_size)?;
+        let data = some(desc.data.bytes(desc.data_size)?, "data_size")?;
         Ok(on_same!(gpu, gpu => ResourceOf::Own(gpu.create_buffer_with(&wanted, data)?)))
     })
 }
@@ -93,7 +93,7 @@ extern "C" fn tn_texture_create(
         if desc.data.is_null() {
             return Ok(on_same!(gpu, gpu => ResourceOf::Own(gpu.create_texture(&wanted)?)));
         }
-        let data = desc.data.array(desc.data_count, "data")?;
+        let data = some(desc.data.array(desc.data_count, "data")?, "data_count")?;
         let data: Vec<TexelData<'_>> = data.iter().map(texels).collect::<Result<_, _>>()?;
         Ok(on_same!(gpu, gpu => ResourceOf::Own(gpu.create_texture_with(&wanted, &data)?)))
     })
@@ -138,6 +138,17 @@ extern "C" fn tn_texture_view_create(
         };
         make().map_err(|failure: Failure| failure.of_access(raw.access, "TN_TEXTURE_SAMPLED"))
     })
+}
+
+/// Contents with a number that was not forgotten.
+fn some<'a, T>(data: &'a [T], count: &str) -> Result<&'a [T], Failure> {
+    if data.is_empty() {
+        return Err(Failure::new(
+            TN_ERROR_WRONG_LENGTH,
+            format!("{count} = 0, and data is not null: set both, or none"),
+        ));
+    }
+    Ok(data)
 }
 
 fn buffer_view<D: Device>(

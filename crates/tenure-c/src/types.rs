@@ -941,7 +941,7 @@ pub struct tn_Copy {
     pub dst_offset: u64,
     /// Bytes, between two buffers.
     pub size: u64,
-    /// Bytes from row to row in the buffer, between buffer and texture.
+    /// Bytes from one row of blocks to the next in the buffer, between buffer and texture; 0: rows follow each other.
     pub row_pitch: u64,
     /// Rows from slice to slice in the buffer, between buffer and texture; 0: those of the region.
     pub rows: u32,

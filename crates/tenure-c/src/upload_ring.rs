@@ -237,8 +237,8 @@ fn copy_one(recording: &mut Recording, slice: &tn_RingSlice, copy: &tn_Copy) -> 
         let region = region(&copy.region, dst.info())?;
         let (commands, scratch) = recording.split();
         let slice = ring.find(scratch, UntypedSlice::from_raw(numbers))?;
-        let height = region.block(dst.info().format).height;
-        let layout: BufferLayout = crate::recording::layout(copy.src_offset, copy, region.extent, height);
+        let block = region.block(dst.info().format);
+        let layout: BufferLayout = crate::recording::layout(copy.src_offset, copy, region.extent, block);
         commands.copy_slice_to_texture(&slice, layout, dst, region)?;
         Ok(())
     }

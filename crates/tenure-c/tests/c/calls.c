@@ -56,6 +56,9 @@ static void buffers(tn_Gpu* gpu) {
     desc.data = bytes;
     desc.data_size = sizeof bytes;
     tn_Buffer* rock = NULL;
+    desc.data_size = 0;
+    FAILS(tn_buffer_create(gpu, &desc, &rock), TN_ERROR_WRONG_LENGTH, "data_size = 0");
+    desc.data_size = sizeof bytes;
     CHECK(tn_buffer_create(gpu, &desc, &rock) == TN_OK);
     /* It was copied. */
     memset(name, 'x', sizeof name - 1);
@@ -141,9 +144,10 @@ static void textures(tn_Gpu* gpu) {
     desc.data_count = 1;
     tn_Texture* board = NULL;
     CHECK(tn_texture_create(gpu, &desc, &board) == TN_OK);
-    desc.data = NULL;
     desc.data_count = 0;
     tn_Texture* copy = NULL;
+    FAILS(tn_texture_create(gpu, &desc, &copy), TN_ERROR_WRONG_LENGTH, "data_count = 0");
+    desc.data = NULL;
     CHECK(tn_texture_create(gpu, &desc, &copy) == TN_OK);
 
     tn_TextureViewDesc view_desc = DESC(tn_TextureViewDesc);

@@ -184,13 +184,13 @@ static void structures(void) {
     FAILS(tn_gpu_submit_external(gpu, 0, NULL, NULL, NULL, NULL), TN_ERROR_POINTER, "tn_SubmitFn");
     const tn_Use no_resource = {gpu, TN_STATE_COPY_SRC, TN_ALL};
     FAILS(tn_gpu_declare_state(gpu, &no_resource, 1, NULL), TN_ERROR_HANDLE, "buffer or texture");
-    FAILS(tn_gpu_report(gpu, 4, &(tn_Text*){NULL}), TN_ERROR_ENUM, "report = 4");
+    FAILS(tn_gpu_report(gpu, 99, &(tn_Text*){NULL}), TN_ERROR_ENUM, "report = 99");
     FAILS(tn_set_log(6, NULL, NULL), TN_ERROR_ENUM, "tn_LogLevel");
 
     tn_TextureDesc texture = DESC(tn_TextureDesc);
     texture.width = texture.height = 4;
     texture.usage = TN_USAGE_SHADER_READ;
-    FAILS(tn_texture_create(gpu, &texture, &(tn_Texture*){NULL}), TN_ERROR_ENUM, "format = 0");
+    FAILS(tn_texture_create(gpu, &texture, &(tn_Texture*){NULL}), TN_ERROR_ENUM, "format = 0, TN_FORMAT_UNKNOWN: must be");
     texture.format = TN_FORMAT_RGBA8_UNORM;
     texture.dimension = 2;
     FAILS(tn_texture_create(gpu, &texture, &(tn_Texture*){NULL}), TN_ERROR_ENUM, "dimension = 2");

@@ -70,6 +70,23 @@ static void textures(const tn::Gpu& gpu) {
     const std::array<unsigned char, 16> texels{7, 7};
     CHECK(gpu.wait(gpu.upload(target, texels.data(), texels.size())));
     CHECK(gpu.read_back(tn::part(target)).wait()->at(1) == 7);
+
+    // A copy without a row pitch: rows follow each other.
+    std::array<unsigned char, 16> rows{};
+    for (std::size_t at = 0; at < rows.size(); ++at) rows[at] = static_cast<unsigned char>(at);
+    tn::Desc<tn_BufferDesc> staging_desc;
+    staging_desc.size = rows.size();
+    staging_desc.usage = TN_USAGE_COPY_SRC | TN_USAGE_COPY_DST;
+    staging_desc.data = rows.data();
+    staging_desc.data_size = rows.size();
+    const tn::Buffer staging = gpu.create_buffer(staging_desc);
+    tn_Copy copy{};
+    copy.src = staging.raw();
+    copy.dst = target.raw();
+    tn::Recording copies = gpu.record(TN_QUEUE_GRAPHICS, "copies"_tn);
+    copies.copy({copy});
+    std::move(copies).submit();
+    CHECK((gpu.read_back(tn::part(target)).wait() == std::vector<unsigned char>(rows.begin(), rows.end())));
 }
 
 static tn::View create_view(const tn::Gpu& gpu, tn_Str name) {
