@@ -7,7 +7,6 @@ use super::PoolKind;
 use super::block::{Block, HeapBlock, Source, Store};
 use super::pools::Pools;
 use super::shard::PoolShard;
-use super::sharding::Shards;
 use crate::device::Device;
 
 /// Minimum of the bytes of idle blocks that are freed before a new peak. The size of new blocks grows with
@@ -22,9 +21,14 @@ const MAKE_WAY_FRAMES: u32 = 3;
 impl<D: Device> Pools<D> {
     /// Ends a frame: destroys the blocks that were idle long enough for their pool.
     pub fn end_frame(&self, device: &D) {
-        self.each_class(Shards::end_frame);
         self.objects.end_frame(device);
-        self.destroy_chosen(device, PoolShard::end_frame);
+        self.destroy_left_blocks(device);
+        let mut retired = Vec::new();
+        self.each_class(|shards| {
+            shards.end_frame();
+            shards.each().for_each(|pool| pool.end_frame(&mut retired));
+        });
+        self.destroy_blocks(device, retired);
     }
 
     /// Gives back every idle block, except the last of each pool if it ran empty lately.
@@ -95,7 +99,12 @@ impl<D: Device> Pools<D> {
 
     /// Destroys blocks that could not be destroyed before; true when it destroyed any.
     fn destroy_left_blocks(&self, device: &D) -> bool {
-        let left = std::mem::take(&mut *self.leaving.lock());
+        let mut leaving = self.leaving.lock();
+        if leaving.is_empty() {
+            return false;
+        }
+        let left = std::mem::take(&mut *leaving);
+        drop(leaving);
         self.destroy_blocks(device, left)
     }
 

@@ -98,6 +98,11 @@ impl<D: Device> Pools<D> {
         MovableId(self.movable_ids.fetch_add(1, Ordering::Relaxed))
     }
 
+    /// Whether any resource was ever made movable. One atomic load.
+    pub fn had_movables(&self) -> bool {
+        self.movable_ids.load(Ordering::Relaxed) != 0
+    }
+
     /// The device's properties that pools need.
     pub const fn heap_properties(&self) -> &HeapProperties {
         &self.heap_properties

@@ -167,15 +167,15 @@ impl<D: Device> PoolShard<D> {
         self.growing.lock()
     }
 
-    /// Removes the blocks that were empty for longer than the pool keeps them; true when there were any.
-    pub(super) fn end_frame(&self, retired: &mut Vec<Block<D>>) -> bool {
+    /// Removes the blocks that were empty for longer than the pool keeps them.
+    pub(super) fn end_frame(&self, retired: &mut Vec<Block<D>>) {
         let blocks = &mut *self.blocks.lock();
         blocks.quiet_frames = blocks.quiet_frames.saturating_add(1);
         // The shard's own thread has a frame's time to carry out remote frees itself.
         if self.remote_frees.has_some() && std::mem::replace(&mut blocks.has_old_remote_frees, true) {
             blocks.free_remotes(&self.remote_frees, usize::MAX);
         }
-        blocks.remove(retired, Pool::end_frame)
+        blocks.remove(retired, Pool::end_frame);
     }
 
     /// Removes every empty block, except the last one if it ran empty lately, and all empty lent pieces; true

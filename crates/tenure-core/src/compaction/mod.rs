@@ -166,6 +166,10 @@ impl<D: Device> Compactor<D> {
     /// Ends a frame: continues compaction where worthwhile, unless another thread is compacting.
     pub(crate) fn end_frame(&self, services: &Services<D>) {
         let context = &*services.context;
+        // Most programs have none, and the rest visits every pool.
+        if !context.pools.had_movables() {
+            return;
+        }
         let config = &context.config.compaction;
         let is_over = context.clock.loss().is_some() || context.is_shut_down.load(Ordering::Acquire);
         let frame = context.current_frame();

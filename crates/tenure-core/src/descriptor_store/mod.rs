@@ -131,6 +131,10 @@ impl<D: Device> DescriptorStore<D> {
     }
 
     fn trim_older(&self, device: &D, oldest: u64) {
+        // The rest locks each kind of heap.
+        if self.made() == 0 {
+            return;
+        }
         self.cpu.trim_older(device, oldest);
         self.destroy_blocks(device, |layout_inner, retired| layout_inner.trim_older(oldest, retired));
     }
@@ -166,6 +170,10 @@ impl<D: Device> DescriptorStore<D> {
     /// Frees the dropped descriptors, of handles and of recordings, that nothing can use any more as far as
     /// `clock` knows; all, once the device is lost.
     pub(crate) fn reclaim(&self, device: &D, frame: u64, recordings: &Recordings, clock: &Clock) {
+        // Without heaps and layouts nothing was dropped.
+        if self.made() == 0 {
+            return;
+        }
         let mut ready = Batches::new();
         // Refused while the device works and commands are in flight; the rest is freed later then.
         if clock.loss().is_none() || self.releases.reclaim_all_batches(recordings, clock, &mut ready).is_err()

@@ -72,7 +72,8 @@ impl<D: Device> PagePool<D> {
     /// The threads that may have pages.
     fn stocked(&self) -> impl Iterator<Item = usize> + use<D> {
         let stocked = self.stocked.load(Ordering::Acquire);
-        (0..THREADS).filter(move |thread_pages| stocked & (1 << thread_pages) != 0)
+        let left = std::iter::successors(Some(stocked), |left| Some(left & left.wrapping_sub(1)));
+        left.take_while(|left| *left != 0).map(|left| left.trailing_zeros() as usize)
     }
 
     /// Takes the pages of a recording, submitted as `submission`, or discarded.

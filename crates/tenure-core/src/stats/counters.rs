@@ -164,7 +164,7 @@ impl FrameMeter {
             created: objects.resources_made,
             destroyed: objects.resources_destroyed,
             driver_allocations: objects.allocations_made,
-            released: context.release_stats().released,
+            released: context.releases.released() + context.descriptors.releases.released(),
             waited_ns: context.waits.nanoseconds.load(Ordering::Relaxed),
         };
         let before = std::mem::replace(&mut self.totals, now);

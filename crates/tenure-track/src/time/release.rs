@@ -264,6 +264,13 @@ impl<T> ReleaseQueue<T> {
         stages.note_released(&ready[before..]);
     }
 
+    /// [`ReleaseStats::released`] alone, in O(1).
+    #[doc(hidden)]
+    #[must_use]
+    pub fn released(&self) -> u64 {
+        self.stages.lock().released
+    }
+
     /// Counts, in O(lanes).
     #[must_use]
     pub fn stats(&self) -> ReleaseStats {
