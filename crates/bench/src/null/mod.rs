@@ -33,6 +33,8 @@ pub struct Device {
     completed: [AtomicU64; MAX_QUEUES],
     heaps_made: AtomicU64,
     unused: Arc<Unused>,
+    /// The memory of resources without a mapping: none.
+    none: Arc<Memory>,
     /// Whether it names budgets.
     has_budgets: bool,
 }
@@ -46,6 +48,7 @@ impl Device {
             completed: Default::default(),
             heaps_made: AtomicU64::new(0),
             unused: Arc::default(),
+            none: Arc::new(Memory::new(0)),
             has_budgets: true,
         }
     }
@@ -69,11 +72,10 @@ impl Device {
     }
 
     fn resource(&self, desc: &ResourceDesc, is_mapped: bool) -> Resource {
-        let size = match desc {
-            ResourceDesc::Buffer(info) if is_mapped => info.size,
-            _ => 0,
-        };
-        Resource(Arc::new(self.unused.take(size)))
+        Resource(match desc {
+            ResourceDesc::Buffer(info) if is_mapped => Arc::new(self.unused.take(info.size)),
+            _ => Arc::clone(&self.none),
+        })
     }
 }
 
