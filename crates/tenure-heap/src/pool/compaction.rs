@@ -290,7 +290,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         let number = compaction.numbers.get(block.index()).copied().flatten();
         if let Some(number) = number {
             self.lent += compaction.victims[number as usize].refill(offset, &mut self.suballocator);
-        } else if compaction.told.remove(&(block, offset)) {
+        } else if compaction.watches && compaction.told.remove(&(block, offset)) {
             compaction.watches = !(compaction.told.is_empty() && compaction.victims.is_empty());
         }
     }
