@@ -8,7 +8,7 @@ use tenure_heap::{HeapProperties, InvalidProperties};
 use tenure_suballoc::BlockId;
 
 use super::api_objects::Objects;
-use super::block::{Block, PoolId};
+use super::block::{Block, FreeToken, PoolId};
 use super::class::{bit, lazy_types};
 use super::in_place::InPlace;
 use super::location::{AdoptedOwner, Backing, Location, SharedHeap, StructureLocation};
@@ -262,8 +262,8 @@ impl<D: Device> Pools<D> {
         self.each_class(|shards| shards.each().for_each(&mut visit));
     }
 
-    /// Frees a backing that the GPU has finished with. `tell` is called before any of its memory can be reused.
-    /// Returns the owner of an adopted resource's memory: dropping it runs code of the program.
+    /// Destroys a backing that the GPU has finished with. `tell` is called before any of its memory can be reused, and
+    /// `free` for its range of a pool, which the caller frees. Returns the owner of an adopted resource's memory: dropping it runs code of the program.
     ///
     /// # Errors
     /// The backing, while another thread still holds a reference to the API object for a moment.
@@ -272,6 +272,7 @@ impl<D: Device> Pools<D> {
         device: &D,
         backing: Backing<D>,
         tell: impl FnOnce(),
+        free: impl FnOnce(FreeToken),
     ) -> Result<Option<AdoptedOwner>, Backing<D>> {
         let Backing { api_resource, location } = backing;
         let location = match location {
@@ -285,7 +286,7 @@ impl<D: Device> Pools<D> {
         if let Location::Range(suballocation) = location {
             tell();
             drop(api_resource);
-            self.free(suballocation.free_token());
+            free(suballocation.free_token());
             return Ok(None);
         }
         let parts = match api_resource.take_apart() {
@@ -301,7 +302,7 @@ impl<D: Device> Pools<D> {
             }
             Location::Placed(suballocation) => {
                 self.objects.destroy_resource(device, parts);
-                self.free(suballocation.free_token());
+                free(suballocation.free_token());
             }
             Location::Page(aliased) => {
                 self.objects.destroy_resource(device, parts);

@@ -4,10 +4,12 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use smallvec::SmallVec;
+
 use super::{Context, Retired};
 use crate::callback::end_panic;
 use crate::device::{Device, QueueSerial};
-use crate::memory::{Backing, RUN};
+use crate::memory::{Backing, FreeToken, RUN};
 use crate::time::{Batch, Batches, NotIdle, SyncPoint};
 
 /// Submissions of a queue between two reclaims in a program without frames. Objects wait for the submissions before the first
@@ -195,9 +197,18 @@ impl<D: Device> Context<D> {
             ready.iter_mut().for_each(Batch::clear);
             return;
         }
+        // Their objects are destroyed without a lock; their ranges are then freed together.
+        let mut freed = SmallVec::<[FreeToken; RUN]>::new();
         for batch in ready {
-            batch.take_items(|retired| self.reclaim_other(retired));
+            batch.take_items(|retired| {
+                self.reclaim_other(retired, &mut freed);
+                if freed.len() == RUN {
+                    self.pools.freeing().free_run(freed.iter());
+                    freed.clear();
+                }
+            });
         }
+        self.pools.freeing().free_run(freed.iter());
     }
 
     /// Reports the reclaimed ranges to the recorder, if there is one.
@@ -209,19 +220,20 @@ impl<D: Device> Context<D> {
         ranges.for_each(|range| self.recorder.release(range.key()));
     }
 
-    fn reclaim_other(&self, retired: Retired<D>) {
+    /// Destroys an object; `freed` gets its range of a pool.
+    fn reclaim_other(&self, retired: Retired<D>, freed: &mut SmallVec<[FreeToken; RUN]>) {
         match retired {
             // Ranges were given back above.
             Retired::Range(_) => {}
-            Retired::Backing(backing) => self.reclaim_backing(backing),
+            Retired::Backing(backing) => self.reclaim_backing(backing, freed),
             Retired::User(object) => self.users.push(object),
         }
     }
 
-    fn reclaim_backing(&self, backing: Backing<D>) {
+    fn reclaim_backing(&self, backing: Backing<D>, freed: &mut SmallVec<[FreeToken; RUN]>) {
         let key = backing.key();
         let tell = || self.recorder.release(key);
-        match self.pools.release(self.device(), backing, tell) {
+        match self.pools.release(self.device(), backing, tell, |range| freed.push(range)) {
             Ok(owner) => owner.into_iter().for_each(|owner| self.users.push(owner)),
             // A recording that was just submitted still holds a reference for a moment: retry next time.
             Err(backing) => self.releases.push_after(Retired::Backing(backing), SyncPoint::NONE, 0),

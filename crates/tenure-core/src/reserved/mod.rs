@@ -365,5 +365,6 @@ fn discard<D: Device>(context: &Context<D>, api_resource: Arc<ApiResource<D>>) {
         context.device(),
         Backing { api_resource, location: Location::Reserved },
         || {},
+        |range| context.pools.free(range),
     );
 }

@@ -109,7 +109,8 @@ impl<D: Device> AccelerationStructure<D> {
             Err(source) => {
                 let backing = Backing { api_resource, location: place };
                 // Nothing else references a separate buffer, so it is destroyed at once.
-                let _given_back = context.pools.release(device, backing, || {});
+                let _given_back =
+                    context.pools.release(device, backing, || {}, |range| context.pools.free(range));
                 return Err(context.refused(name, source));
             }
         };
