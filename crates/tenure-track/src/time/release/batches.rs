@@ -54,7 +54,7 @@ impl<T> Batch<T> {
         Self { entries: self.entries, ..Self::of_lane(lane) }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, entry: Entry<T>) {
         self.oldest_tag = self.oldest_tag.min(entry.tag);
         self.newest_tag = self.newest_tag.max(entry.tag);
@@ -199,7 +199,7 @@ impl<T> Lane<T> {
         Self { contents: Mutex::new(contents), has_entries: HasEntries(AtomicBool::new(false)) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&self, mut contents: MutexGuard<'_, LaneContents<T>>, entry: Entry<T>) {
         if contents.batch.is_empty() {
             self.has_entries.0.store(true, Ordering::Release);
@@ -236,7 +236,7 @@ impl<T> Inbox<T> {
         Self { lanes: std::array::from_fn(Lane::new), used: AtomicU64::new(0) }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&self, entry: Entry<T>) {
         let own = own_lane();
         let lane = &self.lanes[own];
@@ -246,7 +246,7 @@ impl<T> Inbox<T> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn push_into(&self, number: usize, contents: MutexGuard<'_, LaneContents<T>>, entry: Entry<T>) {
         if contents.batch.is_empty() {
             let bit = 1 << number;
