@@ -152,13 +152,9 @@ struct NewObject<D: Device> {
 impl<D: Device> NewObject<D> {
     /// Inlined, so that the large result is constructed in place.
     #[inline(always)]
-    fn finish(self, device: &D, desc: &ResourceDesc) -> ApiResource<D> {
+    fn finish(self, device: &D, desc: &ResourceDesc, block: Option<BlockKey>) -> ApiResource<D> {
         let Self { object, mapping, mapped } = self;
-        let mut api_resource = ApiResource::new(device, object, desc, mapping, None);
-        if let Some(memory) = mapped {
-            api_resource.set_memory(device.properties(), memory);
-        }
-        api_resource
+        ApiResource::new(device, object, desc, mapping, None, (mapped, block))
     }
 }
 
@@ -287,7 +283,7 @@ impl<D: Device> Objects<D> {
         } else {
             device.create_committed_with_priority(self.permit, desc, own.memory, own.priority)
         }?;
-        let api_resource = self.take_in(device, object, own.wish, name)?.finish(device, desc);
+        let api_resource = self.take_in(device, object, own.wish, name)?.finish(device, desc, None);
         self.committed.fetch_add(1, Ordering::Relaxed);
         let counted = self.count_memoryless(own.size, own.is_memoryless, AtomicU64::fetch_add);
         self.budgets.note_allocation(own.memory, counted);
@@ -337,9 +333,7 @@ impl<D: Device> Objects<D> {
         name: &Name,
     ) -> Result<Arc<ApiResource<D>>, DeviceError> {
         let object = device.create_placed(self.permit, desc, place.heap, place.offset)?;
-        let mut made = self.take_in(device, object, place.wish, name)?.finish(device, desc);
-        made.block = place.block;
-        Ok(Arc::new(made))
+        Ok(Arc::new(self.take_in(device, object, place.wish, name)?.finish(device, desc, place.block)))
     }
 
     pub fn create_reserved(
@@ -349,7 +343,7 @@ impl<D: Device> Objects<D> {
         name: &Name,
     ) -> Result<Arc<ApiResource<D>>, DeviceError> {
         let object = device.create_reserved(desc)?;
-        Ok(Arc::new(self.take_in(device, object, MapWish::No, name)?.finish(device, desc)))
+        Ok(Arc::new(self.take_in(device, object, MapWish::No, name)?.finish(device, desc, None)))
     }
 
     /// Names a new API object, counts it, and maps it if wished.

@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::block_set::BlockKey;
-use crate::device::{
-    Api, Device, MemoryFlags, MemoryTypeId, Properties, ResourceDesc, State, StateModel, Usage,
-};
+use crate::device::{Api, Device, MemoryFlags, MemoryTypeId, ResourceDesc, State, StateModel, Usage};
 use crate::state::StateCell;
 
 /// An API resource, its usage states, and its mapping and address if it has them.
@@ -43,7 +41,8 @@ fn next_serial() -> u64 {
 }
 
 impl<D: Device> ApiResource<D> {
-    /// Wraps an API resource. `state`: its present state; `None` for a newly created one.
+    /// Wraps an API resource. `state`: its present state; `None` for a newly created one. `mapped`: the memory type in
+    /// which it is mapped. `block`: the evictable block that contains its memory.
     ///
     /// Inlined, so that the large result is constructed in place.
     #[inline(always)]
@@ -53,6 +52,7 @@ impl<D: Device> ApiResource<D> {
         desc: &ResourceDesc,
         mapping: Option<D::Mapping>,
         state: Option<State>,
+        (mapped, block): (Option<MemoryTypeId>, Option<BlockKey>),
     ) -> Self {
         let address = device.gpu_address(&object);
         let initial = state.unwrap_or_else(|| initial_state(device, desc));
@@ -62,8 +62,8 @@ impl<D: Device> ApiResource<D> {
             is_read_by_cpu: mapping.is_some(),
             mapping,
             address,
-            possible: possible_states(device, desc),
-            block: None,
+            possible: possible_states(device, desc, mapped),
+            block,
             serial: next_serial(),
             is_dropped: AtomicBool::new(false),
         }
@@ -88,29 +88,29 @@ impl<D: Device> ApiResource<D> {
         let Self { object, mapping, block, .. } = Arc::try_unwrap(self)?;
         Ok(ApiParts { object, mapping, block })
     }
-
-    /// Restricts the possible states for its memory: on Direct3D 12, resources in upload heaps stay readable,
-    /// and those in readback heaps stay copy destinations, for life.
-    pub fn set_memory(&mut self, properties: &Properties, memory: MemoryTypeId) {
-        let flags = properties.memory_types.get(usize::from(memory.0)).map(|found| found.flags);
-        let is_fixed = |flags: &MemoryFlags| {
-            let is_host = flags.contains(MemoryFlags::HOST_VISIBLE);
-            properties.api == Api::Direct3D12 && is_host && !flags.contains(MemoryFlags::DEVICE_LOCAL)
-        };
-        let states = match flags.filter(is_fixed) {
-            Some(flags) if flags.contains(MemoryFlags::HOST_CACHED) => State::COPY_DST,
-            Some(_) => State::all().difference(State::WRITES),
-            None => State::all(),
-        };
-        self.possible &= states;
-    }
 }
 
-/// The states that a resource can have. On Direct3D 12 the buffer of an acceleration structure has a single one.
-fn possible_states<D: Device>(device: &D, desc: &ResourceDesc) -> State {
+/// The states that a resource can have. On Direct3D 12 the buffer of an acceleration structure has a single one. Its memory
+/// restricts them there, too: resources in upload heaps stay readable, and those in readback heaps stay copy destinations,
+/// for life.
+#[inline]
+fn possible_states<D: Device>(device: &D, desc: &ResourceDesc, mapped: Option<MemoryTypeId>) -> State {
+    let properties = device.properties();
+    if properties.api != Api::Direct3D12 {
+        return State::all();
+    }
     let is_structure = desc.usage().contains(Usage::ACCELERATION_STRUCTURE);
-    let is_fixed = device.properties().api == Api::Direct3D12;
-    if is_structure && is_fixed { State::ACCELERATION_STRUCTURE } else { State::all() }
+    let of_usage = if is_structure { State::ACCELERATION_STRUCTURE } else { State::all() };
+    let found = mapped.and_then(|memory| properties.memory_types.get(usize::from(memory.0)));
+    let is_fixed = |flags: &MemoryFlags| {
+        flags.contains(MemoryFlags::HOST_VISIBLE) && !flags.contains(MemoryFlags::DEVICE_LOCAL)
+    };
+    let of_memory = match found.map(|found| found.flags).filter(is_fixed) {
+        Some(flags) if flags.contains(MemoryFlags::HOST_CACHED) => State::COPY_DST,
+        Some(_) => State::all().difference(State::WRITES),
+        None => State::all(),
+    };
+    of_usage & of_memory
 }
 
 /// The state of a new resource. Direct3D 12 creates the buffer of an acceleration structure in its only state.

@@ -61,7 +61,7 @@ impl<D: Device> Engine<'_, D> {
     }
 
     /// A range of the blocks of the current thread's shard.
-    #[inline]
+    #[inline(always)]
     pub(super) fn in_existing_block(self, shards: &Shards<D>, size: u64, align: u64) -> Option<Found<'_, D>> {
         let found = self.shard_of_thread(shards, size, align).lock().allocate(size, align);
         found.map(|found| Found::existing(shards, found))

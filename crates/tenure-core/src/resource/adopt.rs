@@ -98,8 +98,14 @@ impl Adoption<'_> {
             context.device().set_name(Permit::own(), ObjectRef::Resource(&object), self.name.as_str());
         }
         context.pools.objects.note_adopted();
-        let mut api_resource =
-            ApiResource::new(context.device(), object, &self.resource, mapping, Some(self.state));
+        let mut api_resource = ApiResource::new(
+            context.device(),
+            object,
+            &self.resource,
+            mapping,
+            Some(self.state),
+            (None, None),
+        );
         api_resource.is_read_by_cpu |= self.has_owner;
         Ok(Backing { api_resource: Arc::new(api_resource), location: Location::Adopted(None) })
     }

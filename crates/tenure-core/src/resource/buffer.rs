@@ -55,7 +55,7 @@ impl<D: Device> Buffer<D> {
             context.device().name_range(&backing.api_resource.object, offset, desc.size, desc.name.as_str());
         }
         let trace = context.recorder.allocate(desc.size, align, desc.memory, false);
-        let inner = HandleInner::new(
+        let mut inner = HandleInner::new(
             context,
             Labels::of(&desc.name, &desc.tag),
             ObjectKind::Buffer,
@@ -63,7 +63,7 @@ impl<D: Device> Buffer<D> {
             desc.size,
             trace,
         );
-        let inner = if desc.traits(context).is_movable {
+        if desc.traits(context).is_movable {
             let resource = ResourceDesc::Buffer(BufferInfo::new(desc.size, desc.usage));
             // A buffer that now has dedicated memory may become a placed resource or a range when it moves
             // back.
@@ -78,7 +78,7 @@ impl<D: Device> Buffer<D> {
                 }
             };
             let (step, traits) = (step.unwrap_or(1), desc.traits(context));
-            inner.movable(memory_types, |range| PlaceNeeds {
+            inner.make_movable(memory_types, |range| PlaceNeeds {
                 desc: resource,
                 // For a range, the size including room to begin at a multiple of its step.
                 size: if matches!(placement, PlacementKind::Range(_)) { size } else { range },
@@ -87,10 +87,8 @@ impl<D: Device> Buffer<D> {
                 placement,
                 traits,
                 memory_types,
-            })
-        } else {
-            inner
-        };
+            });
+        }
         Ok(Self { inner, offset, usage: desc.usage, memory: desc.memory })
     }
 

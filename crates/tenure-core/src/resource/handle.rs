@@ -193,15 +193,15 @@ impl<D: Device> HandleInner<D> {
 
     /// Makes the resource movable, if it is in a pool, or in slow memory and may move back. A resource with
     /// dedicated memory of its best type stays fixed.
-    pub(super) fn movable(mut self, memory_types: u32, needs: impl FnOnce(u64) -> PlaceNeeds) -> Self {
+    pub(super) fn make_movable(&mut self, memory_types: u32, needs: impl FnOnce(u64) -> PlaceNeeds) {
         let pools = &self.context().pools;
         let size = match &self.held {
             Some(HandleBacking::Fixed(Backing { location, .. })) => match location {
                 Location::Range(found) | Location::Placed(found) => found.size,
                 Location::Committed { own, .. } if pools.is_slow(Some(location), memory_types) => own.size,
-                _ => return self,
+                _ => return,
             },
-            _ => return self,
+            _ => return,
         };
         if let Some(HandleBacking::Fixed(backing)) = self.held.take() {
             let pools = &self.context().pools;
@@ -212,7 +212,6 @@ impl<D: Device> HandleInner<D> {
             pools.note_spilled(&movable);
             self.held = Some(HandleBacking::Movable(movable));
         }
-        self
     }
 
     #[inline]

@@ -247,20 +247,18 @@ impl TextureDesc {
     /// with the usage for that, if in-place writes are possible.
     fn resolve<D: Device>(&self, context: &Context<D>) -> Result<(ResourceDesc, Requirements, State), Error> {
         self.check_moves().map_err(|source| Error::device(&self.name, source))?;
-        let mut info = self.info.clone();
-        let plain = ResourceDesc::Texture(info.clone());
+        let plain = ResourceDesc::Texture(self.info.clone());
         let needs = context.requirements(&self.name, &plain)?;
-        let is_filled = self.is_filled || info.usage.contains(Usage::CPU_WRITE);
+        let is_filled = self.is_filled || self.info.usage.contains(Usage::CPU_WRITE);
         if !is_filled {
             return Ok((plain, needs, State::COMMON));
         }
         let (device, (traits, _)) = (context.device(), self.place(context, &needs));
-        let states = context.pools.in_place.texture_states(device, &info, traits);
+        let states = context.pools.in_place.texture_states(device, &self.info, traits);
         if states.is_empty() {
             return Ok((plain, needs, states));
         }
-        info.usage |= Usage::CPU_WRITE;
-        let writable = ResourceDesc::Texture(info);
+        let writable = ResourceDesc::Texture(self.info.clone().usage(self.info.usage | Usage::CPU_WRITE));
         match context.requirements(&self.name, &writable) {
             // Only if it does not exclude memory types that the texture could use otherwise.
             Ok(found) if needs.memory_types & !found.memory_types == 0 => Ok((writable, found, states)),
@@ -337,7 +335,7 @@ impl<D: Device> Texture<D> {
             backing.api_resource.states.set_read_only(desc.read_only);
         }
         let trace = context.recorder.allocate(needs.size, needs.alignment, MemoryUse::GpuOnly, true);
-        let inner = HandleInner::new(
+        let mut inner = HandleInner::new(
             context,
             Labels::of(&desc.name, &desc.tag),
             ObjectKind::Texture,
@@ -345,12 +343,13 @@ impl<D: Device> Texture<D> {
             needs.size,
             trace,
         );
-        let (alignment, memory_types) = (needs.alignment, needs.memory_types);
-        let place = |size| {
-            let desc = ResourceDesc::Texture(desc.info.clone());
-            PlaceNeeds { desc, size, alignment, step: 1, placement, traits, memory_types }
-        };
-        let inner = if desc.can_move() { inner.movable(memory_types, place) } else { inner };
+        if desc.can_move() {
+            let (alignment, memory_types) = (needs.alignment, needs.memory_types);
+            inner.make_movable(memory_types, |size| {
+                let desc = ResourceDesc::Texture(desc.info.clone());
+                PlaceNeeds { desc, size, alignment, step: 1, placement, traits, memory_types }
+            });
+        }
         let info = match resource {
             ResourceDesc::Texture(info) if write_states.is_empty() => info,
             // The usage for CPU writes was not requested by the program, and is not reported.
