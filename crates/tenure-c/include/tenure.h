@@ -78,6 +78,9 @@ typedef struct tn_DescriptorTable tn_DescriptorTable;
 typedef struct tn_DescriptorSet tn_DescriptorSet;
 typedef struct tn_Query tn_Query;
 typedef struct tn_UploadRing tn_UploadRing;
+typedef struct tn_AccelerationStructure tn_AccelerationStructure;
+typedef struct tn_Reserved tn_Reserved;
+typedef struct tn_Pages tn_Pages;
 typedef struct tn_Graph tn_Graph;
 typedef struct tn_Swapchain tn_Swapchain;
 typedef struct tn_Suballocator tn_Suballocator;
@@ -600,7 +603,11 @@ enum {
     /** Of flags of resources: it may move in memory, at the ends of frames and in tn_gpu_compact. Each recording that uses it names
      * it, and asks for its place by tn_recording_place. tn_place of it or of a view of it keeps it where it is for good.
      */
-    TN_RESOURCE_MOVABLE = 1 << 2
+    TN_RESOURCE_MOVABLE = 1 << 2,
+    /** Of flags of resources: its contents come soon after its creation, before commands use it, and seldom change. Where the CPU
+     * can write such a resource without making it slower for the GPU, uploads write it in place. data implies it.
+     */
+    TN_RESOURCE_FILLED = 1 << 3
 };
 
 /** A buffer. */
@@ -907,7 +914,7 @@ typedef struct tn_Texels {
 typedef struct tn_TextureDesc {
     /** sizeof(tn_TextureDesc). */
     uint32_t struct_size;
-    /** TN_RESOURCE_EVICTABLE, TN_RESOURCE_MOVABLE. */
+    /** TN_RESOURCE_EVICTABLE, TN_RESOURCE_MOVABLE, TN_RESOURCE_FILLED. */
     uint32_t flags;
     /** Null. */
     const tn_Chain* next;
@@ -1088,8 +1095,8 @@ typedef struct tn_TextureViewDesc {
 
 /** A resource and the state in which the next commands use it. */
 typedef struct tn_Use {
-    /** A tn_Buffer or tn_Texture. In tn_recording_use also a tn_View, tn_DescriptorTable or tn_DescriptorSet, for all
-     * that it shows.
+    /** A tn_Buffer or tn_Texture. In tn_recording_use also a tn_Reserved or tn_AccelerationStructure, and a tn_View,
+     * tn_DescriptorTable or tn_DescriptorSet, for all that it shows.
      */
     void* resource;
     /** TN_STATE_.... Of views, tables and sets it names the shaders: TN_STATE_SHADER_READ, TN_STATE_NON_PIXEL_SHADER, or the
@@ -1277,7 +1284,7 @@ typedef struct tn_SetLayoutDesc {
     tn_Str name;
 } tn_SetLayoutDesc;
 
-/** A descriptor: a view, a sampler, in sets also both together, or constants of a recording. */
+/** A descriptor: a view, a sampler, in sets also both together, constants of a recording, or an acceleration structure. */
 typedef struct tn_Bind {
     /** The binding of a set; unused in tables. */
     uint32_t binding;
@@ -1291,6 +1298,8 @@ typedef struct tn_Bind {
     const void* data;
     /** Bytes of data. */
     size_t data_size;
+    /** An acceleration structure, in sets and in tables of Direct3D 12. */
+    tn_AccelerationStructure* structure;
 } tn_Bind;
 
 /** A table: a row of descriptors that shaders find by index. */
@@ -1522,6 +1531,9 @@ TN_API tn_Status TN_CALL tn_gpu_whose(tn_Gpu* gpu, uint64_t address, uint64_t si
 /** 1 where textures of this format can have these uses; 0 also for unknown values. */
 TN_API tn_Bool TN_CALL tn_gpu_supports_format(tn_Gpu* gpu, tn_Format format, tn_Usage usage);
 
+/** 1 where tn_recording_generate_mips can fill textures of this format; 0 also for unknown values. */
+TN_API tn_Bool TN_CALL tn_gpu_generates_mips(tn_Gpu* gpu, tn_Format format);
+
 /** Begins a frame. Waits only while more frames are in flight than the setting frames.in_flight allows. A frame belongs to one
  * thread at a time.
  *
@@ -1565,12 +1577,12 @@ TN_API tn_Status TN_CALL tn_gpu_release_after(tn_Gpu* gpu, const tn_SyncPoint* p
  */
 TN_API tn_Status TN_CALL tn_release(void* handle);
 
-/** The name of a buffer, texture, view, readback, sampler, set layout, table or set. Valid until its release; an empty text for
+/** The name of a buffer, texture, view, readback, sampler, set layout, table, set, reserved resource or acceleration structure. Valid until its release; an empty text for
  * other handles. Equal samplers have the name of the first.
  */
 TN_API tn_Str TN_CALL tn_name(void* handle);
 
-/** The place of a buffer, texture, view, sampler, set layout, table or set: object, offset, size and address in one call. It stays
+/** The place of a buffer, texture, view, sampler, set layout, table, set, reserved resource or acceleration structure: object, offset, size and address in one call. It stays
  * until the release: a movable resource does not move any more. Of a view of a texture the object is the VkImageView; of texels in a buffer the VkBufferView; of other
  * bytes the VkBuffer, with offset and size; of any view and sampler on Direct3D 12 the CPU descriptor handle. Of a table the
  * offset is the index of its first descriptor, by which shaders find it, and the size the number of descriptors; the object is
@@ -1750,6 +1762,14 @@ TN_API tn_Status TN_CALL tn_recording_discard(tn_Recording* recording, tn_Textur
  */
 TN_API tn_Status TN_CALL tn_recording_copy(tn_Recording* recording, const tn_Copy* copies, size_t count);
 
+/** Fills the mips of a texture behind the first one, each from the one before, with a linear filter, barriers included: of a
+ * layer, or of all with TN_ALL. The texture needs TN_USAGE_COPY_SRC and TN_USAGE_COPY_DST. Not on Direct3D 12, where a
+ * compute pass does it: ask tn_gpu_generates_mips.
+ *
+ * Errors: TN_ERROR_DEVICE for a format or a queue that cannot do it; those of tn_recording_use.
+ */
+TN_API tn_Status TN_CALL tn_recording_generate_mips(tn_Recording* recording, tn_Texture* texture, uint32_t layer);
+
 /** Copies constants to memory of the recording, aligned for constants. The place is over when the recording is submitted or
  * released.
  *
@@ -1829,7 +1849,7 @@ typedef struct tn_QueryResult {
     uint32_t flags;
     /** Null. */
     const tn_Chain* next;
-    /** Ticks of the queue's clock, from an arbitrary origin; samples; 0 or 1. See tn_query_between for times. */
+    /** Ticks of the queue's clock, from an arbitrary origin; samples; 0 or 1; bytes of a compacted structure. See tn_query_between for times. */
     uint64_t value;
     /** Vertices read. */
     uint64_t vertices;
@@ -2037,6 +2057,230 @@ TN_API tn_Status TN_CALL tn_recording_build_scratch(tn_Recording* recording, uin
  * little memory.
  */
 TN_API tn_Status TN_CALL tn_recording_reuse_build_scratch(tn_Recording* recording);
+
+/** The level of an acceleration structure. */
+typedef uint32_t tn_StructureKind;
+enum {
+    /** Of geometry (BLAS). */
+    TN_STRUCTURE_BOTTOM = 0,
+    /** Of instances (TLAS). */
+    TN_STRUCTURE_TOP = 1
+};
+
+/** An acceleration structure. */
+typedef struct tn_AccelerationStructureDesc {
+    /** sizeof(tn_AccelerationStructureDesc). */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Bytes: the size that the API reports for the build (vkGetAccelerationStructureBuildSizesKHR,
+     * GetRaytracingAccelerationStructurePrebuildInfo), or a compacted size.
+     */
+    uint64_t size;
+    /** TN_STRUCTURE_.... */
+    tn_StructureKind kind;
+    /** 0. */
+    uint32_t reserved;
+    /** The name in debuggers, messages and reports. */
+    tn_Str name;
+    /** A group in statistics. */
+    tn_Str tag;
+} tn_AccelerationStructureDesc;
+
+/** Creates an acceleration structure. The program records its build, with tn_recording_build_scratch, after
+ * tn_recording_use of all structures that the build writes or reads, in TN_STATE_ACCELERATION_STRUCTURE. tn_place has the
+ * VkAccelerationStructureKHR, or the ID3D12Resource* with the offset, and the address. A structure of instances refers to
+ * the others by address, and does not keep them.
+ *
+ * Errors: TN_ERROR_DEVICE on a device without acceleration structures; TN_ERROR_OUT_OF_MEMORY, TN_ERROR_ENUM,
+ * TN_ERROR_STRUCT_SIZE.
+ */
+TN_API tn_Status TN_CALL tn_acceleration_structure_create(tn_Gpu* gpu, const tn_AccelerationStructureDesc* desc,
+    tn_AccelerationStructure** out);
+
+/** Asks for the bytes that a structure needs when it is compacted, after its build, which has to allow compaction.
+ *
+ * Errors: TN_ERROR_FOREIGN, TN_ERROR_DEVICE, TN_ERROR_OUT_OF_MEMORY.
+ */
+TN_API tn_Status TN_CALL tn_recording_compacted_size(tn_Recording* recording, tn_AccelerationStructure* structure,
+    tn_Query** out);
+
+/** Creates a structure of a compacted size, with the kind and the name of another one, and records its copy there. The other one can
+ * be released after the call.
+ *
+ * Errors: TN_ERROR_ACCELERATION_STRUCTURE for more bytes than the other has; TN_ERROR_FOREIGN; those of
+ * tn_acceleration_structure_create.
+ */
+TN_API tn_Status TN_CALL tn_recording_compact(tn_Recording* recording, tn_AccelerationStructure* structure,
+    uint64_t size, tn_AccelerationStructure** out);
+
+/** Records a copy between structures of one kind.
+ *
+ * Errors: TN_ERROR_ACCELERATION_STRUCTURE for different kinds, one structure twice, and a destination that is too small;
+ * TN_ERROR_FOREIGN.
+ */
+TN_API tn_Status TN_CALL tn_recording_copy_structure(tn_Recording* recording, tn_AccelerationStructure* src,
+    tn_AccelerationStructure* dst);
+
+/** A box of tiles of one subresource. */
+typedef struct tn_TileRegion {
+    /** The number of the subresource; 0 for a buffer. The packed mips of a layer are those of the first of them. */
+    uint32_t subresource;
+    /** The first tile. */
+    uint32_t origin[3];
+    /** Tiles. */
+    uint32_t extent[3];
+    /** 0. */
+    uint32_t reserved;
+} tn_TileRegion;
+
+/** A change of mappings. */
+typedef uint32_t tn_TileAction;
+enum {
+    /** New memory, with undefined contents. */
+    TN_TILES_MAP = 0,
+    /** No memory. */
+    TN_TILES_UNMAP = 1,
+    /** The memory of tiles of another resource, which both share then. */
+    TN_TILES_SHARE = 2
+};
+
+/** A change of the memory behind tiles. */
+typedef struct tn_TileUpdate {
+    /** sizeof(tn_TileUpdate). */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** TN_TILES_.... */
+    tn_TileAction action;
+    /** TN_QUEUE_..., in whose order the mappings change. */
+    tn_Queue queue;
+    /** The tiles. */
+    tn_TileRegion region;
+    /** With TN_TILES_SHARE: the other resource, and its tiles, in a box of the same shape. */
+    tn_Reserved* source;
+    /** Its tiles. */
+    tn_TileRegion source_region;
+    /** The uses to wait for, on other queues; null: none. */
+    const tn_SyncPoint* after;
+} tn_TileUpdate;
+
+/** The tiles of a reserved resource. */
+typedef struct tn_TileLayout {
+    /** sizeof(tn_TileLayout), set by the caller. */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Bytes of a tile. */
+    uint64_t tile_size;
+    /** Texels of a tile; bytes of a buffer. */
+    uint32_t tile_extent[3];
+    /** Tiles of the subresource; 0 for packed mips. */
+    uint32_t tiles[3];
+    /** The first of the mips that are packed together in each layer. */
+    uint32_t first_packed_mip;
+    /** Tiles of the packed mips of a layer, in a row. */
+    uint32_t packed_tiles;
+    /** Tiles of all subresources with memory. */
+    uint64_t mapped_tiles;
+} tn_TileLayout;
+
+/** A page allocator. */
+typedef struct tn_PagesDesc {
+    /** sizeof(tn_PagesDesc). */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Bytes of a page. A larger resource gets a page of its own. */
+    uint64_t page_size;
+    /** The name in messages and reports. */
+    tn_Str name;
+} tn_PagesDesc;
+
+/** The pages of a page allocator. */
+typedef struct tn_PageTotals {
+    /** sizeof(tn_PageTotals), set by the caller. */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Pages. */
+    uint64_t pages;
+    /** Bytes of the pages. */
+    uint64_t reserved;
+    /** Bytes allocated since each page was last empty. */
+    uint64_t used;
+    /** Resources, with released ones that the GPU uses. */
+    uint64_t live;
+} tn_PageTotals;
+
+/** Creates a reserved (sparse) buffer, without memory: tn_reserved_update maps its tiles. Of the description it takes size, usage,
+ * name and tag. Commands use it by tn_recording_use and tn_place, as a buffer.
+ *
+ * Errors: TN_ERROR_DEVICE on a device without reserved resources; TN_ERROR_ARGUMENT for other fields; TN_ERROR_ENUM,
+ * TN_ERROR_STRUCT_SIZE.
+ */
+TN_API tn_Status TN_CALL tn_reserved_buffer_create(tn_Gpu* gpu, const tn_BufferDesc* desc, tn_Reserved** out);
+
+/** Creates a reserved (sparse) texture, as tn_reserved_buffer_create. Of the description it takes all that describes texels, the
+ * usage, name and tag.
+ *
+ * Errors: as tn_reserved_buffer_create.
+ */
+TN_API tn_Status TN_CALL tn_reserved_texture_create(tn_Gpu* gpu, const tn_TextureDesc* desc, tn_Reserved** out);
+
+/** Changes the memory behind tiles, in the order of a queue's submissions, after all earlier changes. Memory that no tile needs
+ * becomes free when the GPU has finished with it; the memory of the tiles that one call has mapped, together. done may be
+ * null: the sync point of the change.
+ *
+ * Before the next use as a target, new tiles of targets are cleared, discarded or copied to. Tiles without memory read as zero
+ * only on some devices.
+ *
+ * Errors: TN_ERROR_TILES for tiles that the resource does not have, and for boxes of different shapes; TN_ERROR_OUT_OF_MEMORY,
+ * TN_ERROR_NEVER_SUBMITTED, TN_ERROR_FOREIGN, TN_ERROR_ENUM; TN_ERROR_ARGUMENT for a source that the action does not
+ * take.
+ */
+TN_API tn_Status TN_CALL tn_reserved_update(tn_Reserved* reserved, const tn_TileUpdate* update, tn_SyncPoint* done);
+
+/** The tiles of a reserved resource, of one subresource.
+ *
+ * Errors: TN_ERROR_OUT_OF_RANGE for a subresource that it does not have; TN_ERROR_STRUCT_SIZE.
+ */
+TN_API tn_Status TN_CALL tn_reserved_layout(tn_Reserved* reserved, uint32_t subresource, tn_TileLayout* out);
+
+/** Creates a page allocator: it places resources one behind the other in pages, for resources that are created and released
+ * together, such as those of a level. A page becomes free when all its resources are released.
+ *
+ * Errors: TN_ERROR_POINTER, TN_ERROR_STRUCT_SIZE, TN_ERROR_TEXT.
+ */
+TN_API tn_Status TN_CALL tn_pages_create(tn_Gpu* gpu, const tn_PagesDesc* desc, tn_Pages** out);
+
+/** Creates a buffer in a page, without contents.
+ *
+ * Errors: as tn_buffer_create; TN_ERROR_ARGUMENT for data; TN_ERROR_STATE for a read-only buffer.
+ */
+TN_API tn_Status TN_CALL tn_pages_buffer_create(tn_Pages* pages, const tn_BufferDesc* desc, tn_Buffer** out);
+
+/** Creates a texture in a page, without contents.
+ *
+ * Errors: as tn_pages_buffer_create.
+ */
+TN_API tn_Status TN_CALL tn_pages_texture_create(tn_Pages* pages, const tn_TextureDesc* desc, tn_Texture** out);
+
+/** The pages of a page allocator, in time proportional to their number.
+ *
+ * Errors: TN_ERROR_POINTER, TN_ERROR_STRUCT_SIZE.
+ */
+TN_API tn_Status TN_CALL tn_pages_totals(tn_Pages* pages, tn_PageTotals* out);
 
 /** A use of a resource by a pass. */
 typedef struct tn_PassUse {

@@ -377,19 +377,63 @@ public:
 
 /** Descriptors of tables; with a binding those of sets. */
 inline tn_Bind bind(const View& view, std::uint32_t binding = 0, std::uint32_t element = 0) noexcept {
-    return {binding, element, view.raw(), nullptr, nullptr, 0};
+    return {binding, element, view.raw(), nullptr, nullptr, 0, nullptr};
 }
 inline tn_Bind bind(const Sampler& sampler, std::uint32_t binding = 0, std::uint32_t element = 0) noexcept {
-    return {binding, element, nullptr, sampler.raw(), nullptr, 0};
+    return {binding, element, nullptr, sampler.raw(), nullptr, 0, nullptr};
 }
 /** A texture with its sampler, for sets. */
 inline tn_Bind bind(const View& view, const Sampler& sampler, std::uint32_t binding = 0, std::uint32_t element = 0) noexcept {
-    return {binding, element, view.raw(), sampler.raw(), nullptr, 0};
+    return {binding, element, view.raw(), sampler.raw(), nullptr, 0, nullptr};
 }
 /** Constants, for descriptors and sets of a recording. */
 inline tn_Bind bind_data(const void* data, std::size_t size, std::uint32_t binding = 0, std::uint32_t element = 0) noexcept {
-    return {binding, element, nullptr, nullptr, data, size};
+    return {binding, element, nullptr, nullptr, data, size, nullptr};
 }
+
+class AccelerationStructure : public Placed<tn_AccelerationStructure> {
+public:
+    using Placed::Placed;
+};
+inline tn_Bind bind(const AccelerationStructure& structure, std::uint32_t binding = 0, std::uint32_t element = 0) noexcept {
+    return {binding, element, nullptr, nullptr, nullptr, 0, structure.raw()};
+}
+
+/** A sparse buffer or texture. */
+class Reserved : public Placed<tn_Reserved> {
+public:
+    using Placed::Placed;
+    Result<tn_SyncPoint> update(const tn_TileUpdate& update) const {
+        tn_SyncPoint done{};
+        return made(tn_reserved_update(raw(), &update, &done), done);
+    }
+    Result<tn_TileLayout> layout(std::uint32_t subresource = 0) const {
+        Desc<tn_TileLayout> layout;
+        return made(tn_reserved_layout(raw(), subresource, &layout), layout);
+    }
+};
+
+/** Resources that are created and released together. */
+class Pages : public Handle<tn_Pages> {
+public:
+    using Handle::Handle;
+    Result<Buffer> create_buffer(const tn_BufferDesc& desc) const {
+        tn_Buffer* raw_buffer = nullptr;
+        const tn_Status status = tn_pages_buffer_create(raw(), &desc, &raw_buffer);
+        Buffer buffer(raw_buffer);
+        return made(status, buffer);
+    }
+    Result<Texture> create_texture(const tn_TextureDesc& desc) const {
+        tn_Texture* raw_texture = nullptr;
+        const tn_Status status = tn_pages_texture_create(raw(), &desc, &raw_texture);
+        Texture texture(raw_texture);
+        return made(status, texture);
+    }
+    Result<tn_PageTotals> totals() const {
+        Desc<tn_PageTotals> totals;
+        return made(tn_pages_totals(raw(), &totals), totals);
+    }
+};
 
 class Upload : public Handle<tn_Upload> {
 public:
@@ -419,6 +463,13 @@ public:
 inline tn_Use use(const Buffer& buffer, tn_State state) noexcept { return {buffer.raw(), state, TN_ALL}; }
 inline tn_Use use(const Texture& texture, tn_State state, std::uint32_t subresource = TN_ALL) noexcept {
     return {texture.raw(), state, subresource};
+}
+
+inline tn_Use use(const Reserved& reserved, tn_State state, std::uint32_t subresource = TN_ALL) noexcept {
+    return {reserved.raw(), state, subresource};
+}
+inline tn_Use use(const AccelerationStructure& structure) noexcept {
+    return {structure.raw(), TN_STATE_ACCELERATION_STRUCTURE, TN_ALL};
 }
 
 /** All that a view, table or set shows, in the read state of the shaders: TN_STATE_SHADER_READ, or of one kind. */
@@ -555,6 +606,22 @@ public:
     Result<tn_Place> build_scratch(std::uint64_t size) const {
         tn_Place place{};
         return made(tn_recording_build_scratch(raw(), size, &place), place);
+    }
+    /** The value of the result is the number of bytes. */
+    Result<Query> compacted_size(const AccelerationStructure& structure) const {
+        Query query;
+        return made(tn_recording_compacted_size(raw(), structure.raw(), query.out()), query);
+    }
+    Result<AccelerationStructure> compact(const AccelerationStructure& structure, std::uint64_t size) const {
+        AccelerationStructure compacted;
+        return made(tn_recording_compact(raw(), structure.raw(), size, compacted.out()), compacted);
+    }
+    Result<void> copy(const AccelerationStructure& src, const AccelerationStructure& dst) const {
+        return checked(tn_recording_copy_structure(raw(), src.raw(), dst.raw()));
+    }
+    /** Of one layer, or of all. */
+    Result<void> generate_mips(const Texture& texture, std::uint32_t layer = TN_ALL) const {
+        return checked(tn_recording_generate_mips(raw(), texture.raw(), layer));
     }
     Result<void> reuse_build_scratch() const { return checked(tn_recording_reuse_build_scratch(raw())); }
     /** A buffer for some commands, in memory that it shares with other transient resources. */
@@ -779,6 +846,27 @@ public:
             static_cast<Times*>(user)->emplace_back(std::move(name), time);
         };
         return made(tn_gpu_times(raw(), keep, &times), times);
+    }
+    bool generates_mips(tn_Format format) const noexcept { return tn_gpu_generates_mips(raw(), format) != 0; }
+    Result<AccelerationStructure> create_acceleration_structure(const tn_AccelerationStructureDesc& desc) const {
+        AccelerationStructure structure;
+        return made(tn_acceleration_structure_create(raw(), &desc, structure.out()), structure);
+    }
+    /** Size, usage, name and tag of desc. */
+    Result<Reserved> create_reserved(const tn_BufferDesc& desc) const {
+        Reserved reserved;
+        return made(tn_reserved_buffer_create(raw(), &desc, reserved.out()), reserved);
+    }
+    Result<Reserved> create_reserved(const tn_TextureDesc& desc) const {
+        Reserved reserved;
+        return made(tn_reserved_texture_create(raw(), &desc, reserved.out()), reserved);
+    }
+    Result<Pages> create_pages(std::uint64_t page_size, tn_Str name) const {
+        Desc<tn_PagesDesc> desc;
+        desc.page_size = page_size;
+        desc.name = name;
+        Pages pages;
+        return made(tn_pages_create(raw(), &desc, pages.out()), pages);
     }
     Result<UploadRing> create_upload_ring(const tn_UploadRingDesc& desc) const {
         UploadRing ring;

@@ -100,6 +100,7 @@ pub(crate) fn buffer_desc(desc: &tn_BufferDesc) -> Result<BufferDesc, Failure> {
     found.priority = priority(desc.priority)?;
     found.own_resource = desc.flags & TN_RESOURCE_OWN != 0;
     found.is_evictable = desc.flags & TN_RESOURCE_EVICTABLE != 0;
+    found.is_filled = desc.flags & TN_RESOURCE_FILLED != 0;
     if desc.read_only != 0 {
         found = found.read_only(state(desc.read_only)?);
     }
@@ -136,6 +137,7 @@ pub(crate) fn texture_desc(desc: &tn_TextureDesc) -> Result<TextureDesc, Failure
     found.allocation = allocation(desc.allocation)?;
     found.priority = priority(desc.priority)?;
     found.is_evictable = desc.flags & TN_RESOURCE_EVICTABLE != 0;
+    found.is_filled = desc.flags & TN_RESOURCE_FILLED != 0;
     if desc.read_only != 0 {
         found = found.read_only(state(desc.read_only)?);
     }

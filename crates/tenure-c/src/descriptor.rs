@@ -26,6 +26,13 @@ fn bind<'a, D: Backend>(
     (at, one): (usize, &'a tn_Bind),
     scratch: Option<Scratch<'a, D>>,
 ) -> Result<Bind<'a, D>, Failure> {
+    if !one.structure.is_null() {
+        if one.view.is_null() && one.sampler.is_null() && one.data.is_null() {
+            return Ok(D::structure_of(one.structure.get()?)?.into());
+        }
+        let text = format!("binds[{at}]: an acceleration structure stands alone");
+        return Err(Failure::new(TN_ERROR_POINTER, text));
+    }
     match (one.view.is_null(), one.sampler.is_null(), one.data.is_null()) {
         (false, true, true) => Ok(D::view_of(one.view.get()?)?.into()),
         (true, false, true) => Ok(D::sampler_of(one.sampler.get()?)?.into()),
@@ -39,7 +46,7 @@ fn bind<'a, D: Backend>(
             }
         },
         _ => {
-            let text = format!("binds[{at}]: must be a view, a sampler, both of them, or data");
+            let text = format!("binds[{at}]: must be a view, a sampler, both of them, data, or a structure");
             Err(Failure::new(TN_ERROR_POINTER, text))
         }
     }

@@ -8,7 +8,7 @@ use tenure_core::{
 };
 
 use crate::convert::unknown;
-use crate::object::{Sampler, SetLayout, View};
+use crate::object::{AccelerationStructure, Sampler, SetLayout, View};
 use crate::pointer::In;
 use crate::slot::Handle;
 use crate::types::*;
@@ -153,7 +153,7 @@ pub struct tn_SetLayoutDesc {
     pub name: tn_Str,
 }
 
-/// A descriptor: a view, a sampler, in sets also both together, or constants of a recording.
+/// A descriptor: a view, a sampler, in sets also both together, constants of a recording, or an acceleration structure.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_Bind {
@@ -169,6 +169,8 @@ pub struct tn_Bind {
     pub data: In<c_void>,
     /// Bytes of `data`.
     pub data_size: usize,
+    /// An acceleration structure, in sets and in tables of Direct3D 12.
+    pub structure: Handle<AccelerationStructure>,
 }
 
 /// A table: a row of descriptors that shaders find by index.

@@ -380,6 +380,18 @@ extern "C" fn tn_gpu_supports_format(gpu: Handle<Gpu>, format: tn_Format, usage:
     is_supported.into()
 }
 
+/// 1 where `tn_recording_generate_mips` can fill textures of this format; 0 also for unknown values.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_generates_mips(gpu: Handle<Gpu>, format: tn_Format) -> tn_Bool {
+    let mut does = false;
+    call(|| {
+        let format = self::format(format)?;
+        does = on!(gpu.get()?, gpu => gpu.generates_mips(format));
+        Ok(())
+    });
+    does.into()
+}
+
 /// Begins a frame. Waits only while more frames are in flight than the setting `frames.in_flight` allows. A frame belongs to one
 /// thread at a time.
 ///

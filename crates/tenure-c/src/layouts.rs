@@ -15,6 +15,8 @@ use crate::present::{
 };
 use crate::query_types::{tn_GpuTime, tn_OpenQuery, tn_QueryResult};
 use crate::release_queue::tn_ReleaseTotals;
+use crate::reserved::*;
+use crate::structure::tn_AccelerationStructureDesc;
 use crate::suballocator::*;
 use crate::swapchain::tn_SwapchainImage;
 use crate::types::*;
@@ -81,7 +83,7 @@ fn structures_have_the_layout_that_c_has() {
         }
         tn_SetBinding { binding, kind, count }
         tn_SetLayoutDesc { struct_size, flags, next, bindings, binding_count, name }
-        tn_Bind { binding, element, view, sampler, data, data_size }
+        tn_Bind { binding, element, view, sampler, data, data_size, structure }
         tn_DescriptorTableDesc { struct_size, flags, next, binds, bind_count, name }
         tn_DescriptorSetDesc { struct_size, flags, next, layout, binds, bind_count, name }
         tn_OutOfMemory {
@@ -100,6 +102,14 @@ fn structures_have_the_layout_that_c_has() {
         tn_UploadRingTotals {
             struct_size, flags, next, capacity, used, peak_used, allocations, bytes, waits, waited_ns, dedicated
         }
+        tn_AccelerationStructureDesc { struct_size, flags, next, size, kind, reserved, name, tag }
+        tn_TileRegion { subresource, origin, extent, reserved }
+        tn_TileUpdate { struct_size, flags, next, action, queue, region, source, source_region, after }
+        tn_TileLayout {
+            struct_size, flags, next, tile_size, tile_extent, tiles, first_packed_mip, packed_tiles, mapped_tiles
+        }
+        tn_PagesDesc { struct_size, flags, next, page_size, name }
+        tn_PageTotals { struct_size, flags, next, pages, reserved, used, live }
         tn_PassUse { resource, state }
         tn_PassDesc {
             struct_size, flags, next, queue, reserved, uses, use_count, after, after_count, name

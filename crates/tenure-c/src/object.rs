@@ -100,6 +100,12 @@ objects! {
     DescriptorTable = DescriptorTable, "tn_DescriptorTable", 14;
     /// `tn_UploadRing`
     UploadRing = UploadRing, "tn_UploadRing", 23;
+    /// `tn_AccelerationStructure`
+    AccelerationStructure = AccelerationStructure, "tn_AccelerationStructure", 24;
+    /// `tn_Reserved`
+    Reserved = Reserved, "tn_Reserved", 25;
+    /// `tn_Pages`
+    Pages = PageAllocator, "tn_Pages", 26;
     /// `tn_DescriptorSet`
     DescriptorSet = DescriptorSet, "tn_DescriptorSet", 15;
 }
@@ -218,6 +224,10 @@ pub(crate) trait ApiHandles: Device {
     /// Object, offset and size of a view.
     fn view(view: &tenure_core::View<Self>) -> (tn_Native, u64, u64);
     fn sampler(sampler: &tenure_core::Sampler<Self>) -> tn_Place;
+    /// Without an object of its own, the buffer.
+    fn structure(structure: &tenure_core::AccelerationStructure<Self>) -> tn_Native {
+        Self::resource(structure.raw_buffer())
+    }
     fn set_layout(layout: &Self::SetLayout) -> tn_Native;
     /// Descriptors of a shader-visible heap.
     fn descriptors(heap: &Self::DescriptorHeap, first: u32, count: u32) -> tn_Place;
@@ -286,6 +296,10 @@ impl ApiHandles for Vulkan {
         tn_Place { object: tenure_vulkan::RawHandle::raw(sampler).as_raw(), ..tn_Place::NONE }
     }
 
+    fn structure(structure: &tenure_core::AccelerationStructure<Self>) -> tn_Native {
+        structure.raw().raw().as_raw()
+    }
+
     fn set_layout(layout: &Self::SetLayout) -> tn_Native {
         layout.raw().as_raw()
     }
@@ -350,6 +364,9 @@ pub(crate) trait Backend: ApiHandles + Presented {
     /// The view and the sampler of this backend.
     fn view_of(view: &View) -> Result<&tenure_core::View<Self>, Failure>;
     fn sampler_of(sampler: &Sampler) -> Result<&tenure_core::Sampler<Self>, Failure>;
+    fn structure_of(
+        structure: &AccelerationStructure,
+    ) -> Result<&tenure_core::AccelerationStructure<Self>, Failure>;
 }
 
 macro_rules! backend {
@@ -373,6 +390,12 @@ macro_rules! backend {
 
             fn view_of(view: &View) -> Result<&tenure_core::View<Self>, Failure> {
                 if let On::$On(view) = view { Ok(view) } else { Err(Failure::foreign()) }
+            }
+
+            fn structure_of(
+                structure: &AccelerationStructure,
+            ) -> Result<&tenure_core::AccelerationStructure<Self>, Failure> {
+                if let On::$On(structure) = structure { Ok(structure) } else { Err(Failure::foreign()) }
             }
 
             fn sampler_of(sampler: &Sampler) -> Result<&tenure_core::Sampler<Self>, Failure> {
@@ -404,6 +427,20 @@ fn buffer_place<D: ApiHandles>(buffer: &tenure_core::Buffer<D>) -> tn_Place {
 
 fn texture_place<D: ApiHandles>(texture: &tenure_core::Texture<D>) -> tn_Place {
     tn_Place { object: D::resource(texture.raw()), size: texture.size(), ..tn_Place::NONE }
+}
+
+fn reserved_place<D: ApiHandles>(reserved: &tenure_core::Reserved<D>) -> tn_Place {
+    tn_Place { object: D::resource(reserved.raw()), ..tn_Place::NONE }
+}
+
+fn structure_place<D: ApiHandles>(structure: &tenure_core::AccelerationStructure<D>) -> tn_Place {
+    tn_Place {
+        object: D::structure(structure),
+        offset: structure.offset(),
+        size: structure.size(),
+        gpu_address: structure.gpu_address(),
+        ..tn_Place::NONE
+    }
 }
 
 fn view_place<D: ApiHandles>(view: &tenure_core::View<D>) -> tn_Place {
@@ -465,6 +502,9 @@ extern "C" fn tn_release(handle: AnyHandle) -> tn_Status {
             DescriptorSet::KIND => handle.of::<DescriptorSet>().end().map(release),
             Graph::KIND => handle.of::<Graph>().end().map(release),
             UploadRing::KIND => handle.of::<UploadRing>().end().map(release),
+            AccelerationStructure::KIND => handle.of::<AccelerationStructure>().end().map(release),
+            Reserved::KIND => handle.of::<Reserved>().end().map(release),
+            Pages::KIND => handle.of::<Pages>().end().map(release),
             Query::KIND => handle.of::<Query>().end().map(release),
             Swapchain::KIND => release_swapchain(handle),
             Suballocator::KIND => handle.of::<Suballocator>().end().map(release),
@@ -496,7 +536,7 @@ fn release_gpu(handle: AnyHandle) -> Result<(), Failure> {
     handle.of::<Gpu>().end().map(release)
 }
 
-/// The name of a buffer, texture, view, readback, sampler, set layout, table or set. Valid until its release; an empty text for
+/// The name of a buffer, texture, view, readback, sampler, set layout, table, set, reserved resource or acceleration structure. Valid until its release; an empty text for
 /// other handles. Equal samplers have the name of the first.
 #[unsafe(no_mangle)]
 extern "C" fn tn_name(handle: AnyHandle) -> tn_Str {
@@ -512,6 +552,10 @@ extern "C" fn tn_name(handle: AnyHandle) -> tn_Str {
             SetLayout::KIND => on!(handle.of::<SetLayout>().get()?, layout => lent(layout.name())),
             DescriptorTable::KIND => on!(handle.of::<DescriptorTable>().get()?, table => lent(table.name())),
             DescriptorSet::KIND => on!(handle.of::<DescriptorSet>().get()?, set => lent(set.name())),
+            Reserved::KIND => on!(handle.of::<Reserved>().get()?, reserved => lent(reserved.name())),
+            AccelerationStructure::KIND => {
+                on!(handle.of::<AccelerationStructure>().get()?, structure => lent(structure.name()))
+            }
             _ => return Err(handle.refused("an object with a name")),
         };
         Ok(())
@@ -519,7 +563,7 @@ extern "C" fn tn_name(handle: AnyHandle) -> tn_Str {
     name
 }
 
-/// The place of a buffer, texture, view, sampler, set layout, table or set: object, offset, size and address in one call. It stays
+/// The place of a buffer, texture, view, sampler, set layout, table, set, reserved resource or acceleration structure: object, offset, size and address in one call. It stays
 /// until the release: a movable resource does not move any more. Of a view of a texture the object is the `VkImageView`; of texels in a buffer the `VkBufferView`; of other
 /// bytes the `VkBuffer`, with offset and size; of any view and sampler on Direct3D 12 the CPU descriptor handle. Of a table the
 /// offset is the index of its first descriptor, by which shaders find it, and the size the number of descriptors; the object is
@@ -541,6 +585,12 @@ extern "C" fn tn_place(handle: AnyHandle, out: Out<tn_Place>) -> tn_Status {
                 on!(handle.of::<DescriptorTable>().get()?, table => table_place(table))
             }
             DescriptorSet::KIND => on!(handle.of::<DescriptorSet>().get()?, set => set_place(set)),
+            Reserved::KIND => {
+                on!(handle.of::<Reserved>().get()?, reserved => reserved_place(reserved))
+            }
+            AccelerationStructure::KIND => {
+                on!(handle.of::<AccelerationStructure>().get()?, structure => structure_place(structure))
+            }
             _ => return Err(handle.refused("an object with a place")),
         });
         Ok(())

@@ -3,7 +3,9 @@
 use std::ffi::c_void;
 
 use tenure_core::device::Device;
-use tenure_core::{AnySamples, Error, PipelineStatistics, QueryTicket, QueryValue, SampleCount, Timestamp};
+use tenure_core::{
+    AnySamples, CompactedSize, Error, PipelineStatistics, QueryTicket, QueryValue, SampleCount, Timestamp,
+};
 
 use crate::convert::duration;
 use crate::pointer::{In, Outcome};
@@ -43,7 +45,7 @@ pub struct tn_QueryResult {
     pub flags: u32,
     /// Null.
     pub next: In<tn_Chain>,
-    /// Ticks of the queue's clock, from an arbitrary origin; samples; 0 or 1. See `tn_query_between` for times.
+    /// Ticks of the queue's clock, from an arbitrary origin; samples; 0 or 1; bytes of a compacted structure. See `tn_query_between` for times.
     pub value: u64,
     /// Vertices read.
     pub vertices: u64,
@@ -101,6 +103,7 @@ pub(crate) enum QueryOf<D: Device> {
     Samples(QueryTicket<D, SampleCount>),
     AnySamples(QueryTicket<D, AnySamples>),
     Statistics(QueryTicket<D, PipelineStatistics>),
+    CompactedSize(QueryTicket<D, CompactedSize>),
 }
 
 /// The result, `None` where it has not arrived in time.
@@ -125,6 +128,7 @@ impl<D: Device> QueryOf<D> {
             Self::Timestamp(ticket) => arrived(ticket, timeout_ns)?.map(|time| plain(time.ticks())),
             Self::Samples(ticket) => arrived(ticket, timeout_ns)?.map(|count| plain(count.0)),
             Self::AnySamples(ticket) => arrived(ticket, timeout_ns)?.map(|any| plain(any.0.into())),
+            Self::CompactedSize(ticket) => arrived(ticket, timeout_ns)?.map(|size| plain(size.0)),
             Self::Statistics(ticket) => arrived(ticket, timeout_ns)?.map(statistics),
         })
     }

@@ -2,15 +2,15 @@
 
 use std::ffi::c_void;
 
-use tenure_core::{BufferLayout, Commands, TexelBlock};
+use tenure_core::{BufferLayout, Commands, Subresources, TexelBlock};
 
 use crate::call::{call, call_create};
 use crate::convert::{queue, region, state, subresource, sync_point};
 use crate::descriptor_types::shaders;
 use crate::held::RecordingOf;
 use crate::object::{
-    ApiHandles, Buffer, DescriptorSet, DescriptorTable, Gpu, Recording, Texture, View, on, on_same,
-    slice_place,
+    AccelerationStructure, ApiHandles, Buffer, DescriptorSet, DescriptorTable, Gpu, Recording, Reserved,
+    Texture, View, on, on_same, slice_place,
 };
 use crate::pointer::{In, Out};
 use crate::slot::{Handle, Object as _};
@@ -95,6 +95,14 @@ fn use_one(recording: &mut Recording, one: &tn_Use) -> Result<(), Failure> {
             let texture = one.resource.of::<Texture>();
             on!((recording, texture.get()?), (list, texture) => list.use_resource(texture, part, state)?);
         }
+        Reserved::KIND => {
+            let found = one.resource.of::<Reserved>();
+            on!((recording, found.get()?), (list, found) => list.use_resource(found, part, state)?);
+        }
+        AccelerationStructure::KIND => {
+            let found = one.resource.of::<AccelerationStructure>();
+            on!((recording, found.get()?), (list, found) => list.use_resource(found, part, state)?);
+        }
         View::KIND => {
             let (view, shaders) = (one.resource.of::<View>(), shaders(one.state)?);
             on!((recording, view.get()?), (list, view) => list.use_binds([view], shaders)?);
@@ -107,7 +115,11 @@ fn use_one(recording: &mut Recording, one: &tn_Use) -> Result<(), Failure> {
             let (set, shaders) = (one.resource.of::<DescriptorSet>(), shaders(one.state)?);
             on!((recording, set.get()?), (list, set) => list.use_set(set, shaders)?);
         }
-        _ => return Err(one.resource.refused("a buffer, texture, view, table or set")),
+        _ => {
+            return Err(one.resource.refused(
+                "a buffer, texture, view, table, set, reserved resource or acceleration structure",
+            ));
+        }
     }
     Ok(())
 }
@@ -228,6 +240,25 @@ fn copy_texture(
     let part = subresource(copy.subresource);
     on!((recording, src.get()?, dst.get()?), (list, src, dst) => list.copy_texture(src, dst, part)?);
     Ok(())
+}
+
+/// Fills the mips of a texture behind the first one, each from the one before, with a linear filter, barriers included: of a
+/// layer, or of all with `TN_ALL`. The texture needs `TN_USAGE_COPY_SRC` and `TN_USAGE_COPY_DST`. Not on Direct3D 12, where a
+/// compute pass does it: ask `tn_gpu_generates_mips`.
+///
+/// Errors: `TN_ERROR_DEVICE` for a format or a queue that cannot do it; those of `tn_recording_use`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_recording_generate_mips(
+    recording: Handle<Recording>,
+    texture: Handle<Texture>,
+    layer: u32,
+) -> tn_Status {
+    call(|| {
+        let part = if layer == TN_ALL { Subresources::ALL } else { Subresources::layer(layer) };
+        let mut recording = recording.alone()?;
+        on!((&mut *recording, texture.get()?), (list, texture) => list.generate_mips(texture, part)?);
+        Ok(())
+    })
 }
 
 /// Copies constants to memory of the recording, aligned for constants. The place is over when the recording is submitted or

@@ -428,6 +428,10 @@ pub const TN_RESOURCE_EVICTABLE: u32 = 1 << 1;
 /// it, and asks for its place by `tn_recording_place`. `tn_place` of it or of a view of it keeps it where it is for good.
 pub const TN_RESOURCE_MOVABLE: u32 = 1 << 2;
 
+/// Of `flags` of resources: its contents come soon after its creation, before commands use it, and seldom change. Where the CPU
+/// can write such a resource without making it slower for the GPU, uploads write it in place. `data` implies it.
+pub const TN_RESOURCE_FILLED: u32 = 1 << 3;
+
 /// A buffer.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -732,7 +736,7 @@ pub struct tn_Texels {
 pub struct tn_TextureDesc {
     /// `sizeof(tn_TextureDesc)`.
     pub struct_size: u32,
-    /// `TN_RESOURCE_EVICTABLE`, `TN_RESOURCE_MOVABLE`.
+    /// `TN_RESOURCE_EVICTABLE`, `TN_RESOURCE_MOVABLE`, `TN_RESOURCE_FILLED`.
     pub flags: u32,
     /// Null.
     pub next: In<tn_Chain>,
@@ -917,8 +921,8 @@ pub struct tn_TextureViewDesc {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_Use {
-    /// A `tn_Buffer` or `tn_Texture`. In `tn_recording_use` also a `tn_View`, `tn_DescriptorTable` or `tn_DescriptorSet`, for all
-    /// that it shows.
+    /// A `tn_Buffer` or `tn_Texture`. In `tn_recording_use` also a `tn_Reserved` or `tn_AccelerationStructure`, and a `tn_View`,
+    /// `tn_DescriptorTable` or `tn_DescriptorSet`, for all that it shows.
     pub resource: AnyHandle,
     /// `TN_STATE_…`. Of views, tables and sets it names the shaders: `TN_STATE_SHADER_READ`, `TN_STATE_NON_PIXEL_SHADER`, or the
     /// read state of one kind; written resources get their write state, constants and input attachments get theirs.
@@ -983,8 +987,8 @@ descs! {
     tn_GpuDesc: 0,
     tn_ShutdownReport: 0,
     tn_HeapMemory: 0,
-    tn_BufferDesc: TN_RESOURCE_OWN | TN_RESOURCE_EVICTABLE | TN_RESOURCE_MOVABLE,
-    tn_TextureDesc: TN_RESOURCE_EVICTABLE | TN_RESOURCE_MOVABLE,
+    tn_BufferDesc: TN_RESOURCE_OWN | TN_RESOURCE_EVICTABLE | TN_RESOURCE_MOVABLE | TN_RESOURCE_FILLED,
+    tn_TextureDesc: TN_RESOURCE_EVICTABLE | TN_RESOURCE_MOVABLE | TN_RESOURCE_FILLED,
     tn_BufferViewDesc: 0,
     tn_TextureViewDesc: 0,
 }

@@ -41,7 +41,7 @@ const fn program(source: &'static str, compiler: &'static str, standard: &'stati
     Program { source, compiler, standard, is_static: false, options: &[] }
 }
 
-const PROGRAMS: [Program; 26] = [
+const PROGRAMS: [Program; 27] = [
     program("calls.c", "gcc", "-std=c11"),
     Program { options: &SANITIZERS, ..program("calls.c", "clang", "-std=c11") },
     Program { is_static: true, options: &SANITIZERS, ..program("calls.c", "gcc", "-std=c11") },
@@ -51,6 +51,7 @@ const PROGRAMS: [Program; 26] = [
     Program { options: &THREADS, ..program("graphs.c", "clang", "-std=c11") },
     Program { options: &SANITIZERS, ..program("swapchains.c", "clang", "-std=c11") },
     Program { options: &SANITIZERS, ..program("recordings.c", "clang", "-std=c11") },
+    Program { options: &SANITIZERS, ..program("structures.c", "clang", "-std=c11") },
     Program { options: &SANITIZERS, ..program("recordings.cpp", "clang++", "-std=c++17") },
     Program { options: &WITHOUT_EXCEPTIONS, ..program("recordings.cpp", "clang++", "-std=c++20") },
     Program { options: &SANITIZERS, ..program("parts.c", "clang", "-std=c11") },
@@ -71,13 +72,14 @@ const PROGRAMS: [Program; 26] = [
     Program { options: &SANITIZERS, ..program("bindless.cpp", "clang++", "-std=c++17") },
 ];
 /// Of them those that call every function of C, on each system.
-const CALLERS: [&str; 8] = [
+const CALLERS: [&str; 9] = [
     "calls.c",
     "misuse.c",
     "descriptors.c",
     "graphs.c",
     "swapchains.c",
     "recordings.c",
+    "structures.c",
     "parts.c",
     "parts_misuse.c",
 ];

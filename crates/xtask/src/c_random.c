@@ -205,7 +205,7 @@ static void provide(void) {
     if (tn_set_layout_create(gpu, &layout_desc, &layout) == TN_OK) keep("provide", TN_OK, KIND_tn_SetLayout, layout);
     /* One of both, or both. */
     const uint32_t parts = 1 + below(3);
-    const tn_Bind bind = {0, 0, parts & 1 ? known_of(KIND_tn_View) : NULL, parts & 2 ? known_of(KIND_tn_Sampler) : NULL, NULL, 0};
+    const tn_Bind bind = {0, 0, parts & 1 ? known_of(KIND_tn_View) : NULL, parts & 2 ? known_of(KIND_tn_Sampler) : NULL, NULL, 0, NULL};
     tn_DescriptorTableDesc table_desc = DESC(tn_DescriptorTableDesc);
     table_desc.binds = &bind;
     table_desc.bind_count = 1;

@@ -51,6 +51,7 @@ static void good_tn_Bind(tn_Bind* out) {
     out->sampler = NULL;
     out->data = NULL;
     out->data_size = 0;
+    out->structure = NULL;
 }
 static void good_tn_Part(tn_Part* out) {
     out->resource = objects[KIND_tn_Texture][MINE];
@@ -69,6 +70,9 @@ static void good_tn_SurfaceFormat(tn_SurfaceFormat* out) { out->format = TN_FORM
 static void good_tn_MemoryHeap(tn_MemoryHeap* out) { out->size = 1 << 30; }
 static void good_tn_MemoryRequest(tn_MemoryRequest* out) { out->size = 64; }
 static void good_tn_SuballocatorDesc(tn_SuballocatorDesc* out) { out->capacity = 4096; }
+static void good_tn_AccelerationStructureDesc(tn_AccelerationStructureDesc* out) { out->size = 4096; }
+static void good_tn_PagesDesc(tn_PagesDesc* out) { out->page_size = 1 << 16; }
+static void good_tn_TileUpdate(tn_TileUpdate* out) { out->action = TN_TILES_SHARE; }
 static void good_tn_UploadRingDesc(tn_UploadRingDesc* out) { out->size = 4096; }
 static void good_tn_SwapchainDesc(tn_SwapchainDesc* out) {
     out->width = out->height = 4;
@@ -86,7 +90,7 @@ static void* create(int kind, tn_Device* device, tn_Gpu* gpu, void** sources) {
     const tn_TextureViewDesc view = DESC(tn_TextureViewDesc);
     const tn_SamplerDesc sampler = DESC(tn_SamplerDesc);
     const tn_SetBinding binding = {0, TN_BINDING_TEXTURE, 1};
-    const tn_Bind bind = {0, 0, sources[KIND_tn_View], NULL, NULL, 0};
+    const tn_Bind bind = {0, 0, sources[KIND_tn_View], NULL, NULL, 0, NULL};
     tn_Part part = {0};
     part.resource = sources[KIND_tn_Buffer];
     part.size = 16;
@@ -114,6 +118,10 @@ static void* create(int kind, tn_Device* device, tn_Gpu* gpu, void** sources) {
     pools.flags = TN_HEAP_POOLS_COMPACT;
     tn_UploadRingDesc ring = DESC(tn_UploadRingDesc);
     good_tn_UploadRingDesc(&ring);
+    tn_AccelerationStructureDesc structure = DESC(tn_AccelerationStructureDesc);
+    good_tn_AccelerationStructureDesc(&structure);
+    tn_PagesDesc pages_desc = DESC(tn_PagesDesc);
+    good_tn_PagesDesc(&pages_desc);
     tn_Recording* recording = NULL;
     static uint32_t files;
     uint32_t number = 0;
@@ -138,6 +146,11 @@ static void* create(int kind, tn_Device* device, tn_Gpu* gpu, void** sources) {
         CHECK(tn_recording_begin(gpu, 0, (tn_Str){0}, &recording) == TN_OK);
         CHECK(tn_recording_write_timestamp(recording, (tn_Query**)&created) == TN_OK && tn_release(recording) == TN_OK);
         break;
+    case KIND_tn_AccelerationStructure:
+        CHECK(tn_acceleration_structure_create(gpu, &structure, (tn_AccelerationStructure**)&created) == TN_OK);
+        break;
+    case KIND_tn_Reserved: CHECK(tn_reserved_buffer_create(gpu, &buffer, (tn_Reserved**)&created) == TN_OK); break;
+    case KIND_tn_Pages: CHECK(tn_pages_create(gpu, &pages_desc, (tn_Pages**)&created) == TN_OK); break;
     case KIND_tn_UploadRing: CHECK(tn_upload_ring_create(gpu, &ring, (tn_UploadRing**)&created) == TN_OK); break;
     case KIND_tn_Upload: CHECK(tn_upload(gpu, &part, &texels, (tn_Upload**)&created) == TN_OK); break;
     case KIND_tn_Readback: CHECK(tn_read_back(gpu, &part, (tn_Readback**)&created) == TN_OK); break;

@@ -104,6 +104,12 @@ const EXCEPTIONS: &[Exception] = &[
     except("", "tn_Bind.data", NoPointer, "", "a descriptor without constants"),
     except("", "tn_Bind.sampler", Null, "", "may be null"),
     except("", "tn_Bind.view", Null, "TN_ERROR_POINTER", "a descriptor of nothing"),
+    except("", "tn_Bind.structure", Null, "", "may be null"),
+    except("", "tn_Bind.structure", Released, "TN_ERROR_POINTER", "beside a view"),
+    except("", "tn_Bind.structure", OtherType, "TN_ERROR_POINTER", "beside a view"),
+    except("", "tn_Bind.structure", Foreign, "TN_ERROR_POINTER", "beside a view"),
+    except("tn_recording_generate_mips", "texture", Foreign, "", "of one mip there is nothing to fill"),
+    except("tn_reserved_update", "tn_TileUpdate.after", NoPointer, "", "may be null"),
     // Numbers.
     except("tn_has_backend", "backend", UnknownNumber, "", "no error: this library does not have it"),
     except("tn_set_log", "most", UnknownNumber, "TN_ERROR_ENUM", "the text has no number"),
@@ -114,6 +120,8 @@ const EXCEPTIONS: &[Exception] = &[
     except("tn_recording_copy_slice", "tn_Copy.src", OtherType, "", "the slice is the source"),
     except("tn_recording_copy_slice", "tn_Copy.src", Foreign, "", "the slice is the source"),
     // Another error comes first.
+    except("tn_reserved_texture_create", "tn_Texels.data", NoPointer, "TN_ERROR_ARGUMENT", "no contents"),
+    except("tn_pages_texture_create", "tn_Texels.data", NoPointer, "TN_ERROR_ARGUMENT", "no contents"),
     except("tn_recording_copy_slice", "tn_Copy.dst", Foreign, "TN_ERROR_OTHER_RECORDING", "no slice"),
     except("tn_recording_end_query", "out", NoPointer, "TN_ERROR_QUERY", "a scope that has not begun"),
     except("tn_query_between", "end", Foreign, "TN_ERROR_DISCARDED", "its recording was released"),

@@ -32,6 +32,8 @@ const HEADERS: [(&str, &[&str], &str, &str); 3] = [
             "query_types",
             "query",
             "upload_ring",
+            "structure",
+            "reserved",
             "graph",
             "present",
             "swapchain",
@@ -364,9 +366,30 @@ fn handle(object: &Type) -> Result<String, String> {
     Ok(match name.as_str() {
         "DeviceObject" => "tn_Device".to_owned(),
         "OwnedText" => "tn_Text".to_owned(),
-        "Gpu" | "Buffer" | "Texture" | "View" | "Frame" | "Recording" | "Readback" | "Deferred"
-        | "Upload" | "Sampler" | "SetLayout" | "DescriptorTable" | "DescriptorSet" | "Graph" | "Query"
-        | "UploadRing" | "Swapchain" | "Suballocator" | "HeapPools" | "ReleaseQueue" | "Recorder" => {
+        "Gpu"
+        | "Buffer"
+        | "Texture"
+        | "View"
+        | "Frame"
+        | "Recording"
+        | "Readback"
+        | "Deferred"
+        | "Upload"
+        | "Sampler"
+        | "SetLayout"
+        | "DescriptorTable"
+        | "DescriptorSet"
+        | "Graph"
+        | "Query"
+        | "UploadRing"
+        | "AccelerationStructure"
+        | "Reserved"
+        | "Pages"
+        | "Swapchain"
+        | "Suballocator"
+        | "HeapPools"
+        | "ReleaseQueue"
+        | "Recorder" => {
             format!("tn_{name}")
         }
         _ => return Err(format!("no handle of C for {name}")),

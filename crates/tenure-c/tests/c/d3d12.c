@@ -261,7 +261,7 @@ static void release_object(void* user, void* object) {
 }
 
 static tn_DescriptorTable* create_table(tn_Gpu* gpu, tn_View* view, tn_Sampler* sampler) {
-    const tn_Bind bind = {0, 0, view, sampler, NULL, 0};
+    const tn_Bind bind = {0, 0, view, sampler, NULL, 0, NULL};
     tn_DescriptorTableDesc desc = DESC(tn_DescriptorTableDesc);
     desc.binds = &bind;
     desc.bind_count = 1;
@@ -312,7 +312,7 @@ static void descriptors(tn_Gpu* gpu, ID3D12Device* own) {
         CHECK(tn_recording_begin(gpu, TN_QUEUE_GRAPHICS, TN_LIT("sample"), &recording) == TN_OK);
         CHECK(tn_recording_set_descriptor_heaps(recording) == TN_OK);
         tn_Place place = places[0];
-        const tn_Bind bind = {0, 0, views[1], NULL, NULL, 0};
+        const tn_Bind bind = {0, 0, views[1], NULL, NULL, 0, NULL};
         if (at == 1) CHECK(tn_recording_descriptors(recording, &bind, 1, &place) == TN_OK);
         const tn_Use uses[] = {{at == 0 ? (void*)color : (void*)views[1], TN_STATE_COMPUTE_SHADER, TN_ALL},
                                {seen, TN_STATE_UNORDERED_ACCESS, TN_ALL}};

@@ -169,7 +169,7 @@ static void sets(void) {
     CHECK(place_of(layout).size == 0);
     tn_View *grass = create_texture_view(gpu, 0), *lights = create_buffer_view();
     tn_Sampler* smooth = create_sampler(gpu);
-    const tn_Bind binds[] = {{0, 0, grass, smooth, NULL, 0}, {2, 1, lights, NULL, NULL, 0}};
+    const tn_Bind binds[] = {{0, 0, grass, smooth, NULL, 0, NULL}, {2, 1, lights, NULL, NULL, 0, NULL}};
     tn_DescriptorSetDesc desc = DESC(tn_DescriptorSetDesc);
     desc.layout = layout;
     desc.binds = binds;
@@ -328,9 +328,9 @@ static void bad_tables(void) {
     FAILS(tn_descriptor_table_create(gpu, &desc, &table), TN_ERROR_POINTER, "binds[1]");
     binds[1].sampler = smooth;
     FAILS(tn_descriptor_table_create(gpu, &desc, &table), TN_ERROR_DEVICE, "meadow");
-    binds[1] = (tn_Bind){0, 0, grass, smooth, NULL, 0};
+    binds[1] = (tn_Bind){0, 0, grass, smooth, NULL, 0, NULL};
     FAILS(tn_descriptor_table_create(gpu, &desc, &table), TN_ERROR_DEVICE, "meadow");
-    binds[1] = (tn_Bind){0, 0, NULL, NULL, "constants", 9};
+    binds[1] = (tn_Bind){0, 0, NULL, NULL, "constants", 9, NULL};
     FAILS(tn_descriptor_table_create(gpu, &desc, &table), TN_ERROR_DEVICE, "binds[1]: data");
     binds[1].view = grass;
     FAILS(tn_descriptor_table_create(gpu, &desc, &table), TN_ERROR_POINTER, "binds[1]");
@@ -387,7 +387,7 @@ static void bad_tables(void) {
     FAILS(tn_recording_descriptors(recording, NULL, 2, &place), TN_ERROR_POINTER, "binds");
     FAILS(tn_recording_descriptors(recording, binds, 0, &place), TN_ERROR_DEVICE, "opaque");
     FAILS(tn_recording_descriptors(NULL, binds, 2, &place), TN_ERROR_HANDLE, "tn_Recording");
-    binds[0] = (tn_Bind){0, 0, NULL, NULL, "constants", 0};
+    binds[0] = (tn_Bind){0, 0, NULL, NULL, "constants", 0, NULL};
     FAILS(tn_recording_descriptors(recording, binds, 1, &place), TN_ERROR_DEVICE, "constants");
     CHECK(tn_release(recording) == TN_OK);
     FAILS(tn_recording_set_descriptor_heaps(recording), TN_ERROR_HANDLE, "was released");
@@ -399,7 +399,7 @@ static void bad_sets(void) {
     const tn_SetBinding binding = {1, TN_BINDING_TEXTURE, 2};
     tn_SetLayout* layout = create_layout(&binding, 1);
     tn_View* grass = create_texture_view(gpu, 0);
-    tn_Bind binds[2] = {{1, 2, grass, NULL, NULL, 0}, {1, 0, grass, NULL, NULL, 0}};
+    tn_Bind binds[2] = {{1, 2, grass, NULL, NULL, 0, NULL}, {1, 0, grass, NULL, NULL, 0, NULL}};
     tn_DescriptorSetDesc desc = DESC(tn_DescriptorSetDesc);
     desc.binds = binds;
     desc.bind_count = 1;
@@ -411,7 +411,7 @@ static void bad_sets(void) {
     binds[0].element = 0;
     desc.bind_count = 2;
     FAILS(tn_descriptor_set_create(gpu, &desc, &set), TN_ERROR_DEVICE, "");
-    binds[0] = (tn_Bind){1, 0, NULL, NULL, "constants", 9};
+    binds[0] = (tn_Bind){1, 0, NULL, NULL, "constants", 9, NULL};
     FAILS(tn_descriptor_set_create(gpu, &desc, &set), TN_ERROR_DEVICE, "binds[0]: data");
     CHECK(set == NULL);
     tn_Recording* recording = begin();

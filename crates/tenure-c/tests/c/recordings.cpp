@@ -71,6 +71,45 @@ static void rings(const tn::Gpu& gpu) {
     CHECK(bytes && (*bytes)[7] == 'e');
 }
 
+static void structures(const tn::Gpu& gpu) {
+    tn::Desc<tn_AccelerationStructureDesc> desc;
+    desc.size = 4096;
+    desc.name = "rock"_tn;
+    const tn::AccelerationStructure rock = got(gpu.create_acceleration_structure(desc));
+    const tn::AccelerationStructure copy = got(gpu.create_acceleration_structure(desc));
+    const tn::Recording list = got(gpu.record(TN_QUEUE_GRAPHICS, "never submitted"_tn));
+    const tn::Query size = got(list.compacted_size(rock));
+    const tn::AccelerationStructure compacted = got(list.compact(rock, 1024));
+    CHECK(compacted.name() == "rock" && got(compacted.place()).size == 1024 && tn::bind(rock, 3).structure == rock.raw());
+
+    tn::Desc<tn_BufferDesc> world_desc;
+    world_desc.size = 1 << 20;
+    world_desc.usage = TN_USAGE_SHADER_READ;
+    const tn::Reserved world = got(gpu.create_reserved(world_desc));
+    tn::Desc<tn_TileUpdate> update;
+    update.region.extent[0] = update.region.extent[1] = update.region.extent[2] = 1;
+    got(world.update(update));
+    CHECK(got(world.layout()).mapped_tiles == 1);
+    const tn::Pages level = got(gpu.create_pages(1 << 20, "level"_tn));
+    world_desc.size = 4096;
+    const tn::Buffer buffer = got(level.create_buffer(world_desc));
+    tn::Desc<tn_TextureDesc> board_desc;
+    board_desc.format = TN_FORMAT_RGBA8_UNORM;
+    board_desc.width = board_desc.height = 4;
+    board_desc.usage = TN_USAGE_COPY_SRC | TN_USAGE_COPY_DST;
+    const tn::Texture board = got(level.create_texture(board_desc));
+    CHECK(got(level.totals()).live == 2 && gpu.generates_mips(TN_FORMAT_RGBA8_UNORM));
+#if TN_EXCEPTIONS
+    list.copy(rock, copy);
+    list.use({tn::use(rock), tn::use(world, TN_STATE_SHADER_READ)});
+    list.generate_mips(board);
+#else
+    got(list.copy(rock, copy));
+    got(list.use({tn::use(rock), tn::use(world, TN_STATE_SHADER_READ)}));
+    got(list.generate_mips(board));
+#endif
+}
+
 int main() {
     tn::Desc<tn_SimDesc> desc;
     desc.profile = "vulkan-nvidia"_tn;
@@ -81,6 +120,7 @@ int main() {
         const auto times = got(gpu.gpu_times());
         CHECK(times.size() == 1 && times[0].first == "all boxes" && times[0].second.nanoseconds > 0);
         rings(gpu);
+        structures(gpu);
         CHECK(got(gpu.shutdown()).empty());
     }
     check_clean(device.raw());

@@ -95,6 +95,7 @@ struct Bind {
     sampler: *mut c_void,
     data: *const c_void,
     data_size: usize,
+    structure: *mut c_void,
 }
 
 #[repr(C)]
@@ -259,7 +260,7 @@ impl Objects {
 
 fn of_view(view: *mut c_void) -> Bind {
     let (sampler, data) = (ptr::null_mut(), ptr::null());
-    Bind { binding: 0, element: 0, view, sampler, data, data_size: 0 }
+    Bind { binding: 0, element: 0, view, sampler, data, data_size: 0, structure: ptr::null_mut() }
 }
 
 fn place(handle: *mut c_void) -> Location {

@@ -1,0 +1,209 @@
+/* Acceleration structures, reserved resources, pages and mips on the simulated device, and their misuse. */
+#include "check.h"
+
+static tn_Gpu* gpu;
+
+static tn_Recording* begin(const char* name) {
+    tn_Recording* recording = NULL;
+    CHECK(tn_recording_begin(gpu, TN_QUEUE_GRAPHICS, (tn_Str){name, TN_TO_NUL}, &recording) == TN_OK);
+    return recording;
+}
+
+static tn_AccelerationStructure* create_structure(tn_StructureKind kind, const char* name) {
+    tn_AccelerationStructureDesc desc = DESC(tn_AccelerationStructureDesc);
+    desc.kind = kind;
+    desc.size = 4096;
+    desc.name = (tn_Str){name, TN_TO_NUL};
+    tn_AccelerationStructure* structure = NULL;
+    CHECK(tn_acceleration_structure_create(gpu, &desc, &structure) == TN_OK);
+    return structure;
+}
+
+static void structures(void) {
+    tn_AccelerationStructure* rock = create_structure(TN_STRUCTURE_BOTTOM, "rock");
+    tn_AccelerationStructure* world = create_structure(TN_STRUCTURE_TOP, "world");
+    tn_Place place;
+    CHECK(tn_place(rock, &place) == TN_OK && place.object != 0 && place.size == 4096 && place.gpu_address != 0);
+    CHECK(contains(tn_name(world), "world"));
+
+    const tn_SetBinding binding = {0, TN_BINDING_ACCELERATION_STRUCTURE, 1};
+    tn_SetLayoutDesc layout_desc = DESC(tn_SetLayoutDesc);
+    layout_desc.bindings = &binding;
+    layout_desc.binding_count = 1;
+    tn_SetLayout* layout = NULL;
+    CHECK(tn_set_layout_create(gpu, &layout_desc, &layout) == TN_OK);
+    tn_Bind bind = {0};
+    bind.structure = world;
+    tn_DescriptorSetDesc set_desc = DESC(tn_DescriptorSetDesc);
+    set_desc.layout = layout;
+    set_desc.binds = &bind;
+    set_desc.bind_count = 1;
+    tn_DescriptorSet* set = NULL;
+    CHECK(tn_descriptor_set_create(gpu, &set_desc, &set) == TN_OK);
+    bind.data = "x";
+    bind.data_size = 1;
+    FAILS(tn_descriptor_set_create(gpu, &set_desc, &(tn_DescriptorSet*){NULL}), TN_ERROR_POINTER, "alone");
+
+    tn_Recording* recording = begin("build");
+    const tn_Use uses[] = {{rock, TN_STATE_ACCELERATION_STRUCTURE, TN_ALL}, {world, TN_STATE_ACCELERATION_STRUCTURE, TN_ALL}};
+    CHECK(tn_recording_use(recording, uses, 2) == TN_OK);
+    const tn_Use wrong = {rock, TN_STATE_COPY_DST, TN_ALL};
+    FAILS(tn_recording_use(recording, &wrong, 1), TN_ERROR_STATE, "rock");
+    tn_AccelerationStructure *copy = create_structure(TN_STRUCTURE_BOTTOM, "copy"), *compacted = NULL;
+    FAILS(tn_recording_copy_structure(recording, rock, rock), TN_ERROR_ACCELERATION_STRUCTURE, "rock");
+    FAILS(tn_recording_copy_structure(recording, rock, world), TN_ERROR_ACCELERATION_STRUCTURE, "world");
+    FAILS(tn_recording_compact(recording, rock, 8192, &compacted), TN_ERROR_ACCELERATION_STRUCTURE, "rock");
+    CHECK(compacted == NULL);
+    tn_Query* size = NULL;
+    /* The simulated device finds that nothing was built: the recording is released. */
+    CHECK(tn_recording_compacted_size(recording, rock, &size) == TN_OK);
+    CHECK(tn_recording_compact(recording, rock, 1024, &compacted) == TN_OK);
+    CHECK(contains(tn_name(compacted), "rock") && tn_place(compacted, &place) == TN_OK && place.size == 1024);
+    CHECK(tn_release(compacted) == TN_OK);
+    CHECK(tn_recording_copy_structure(recording, rock, copy) == TN_OK);
+    CHECK(tn_release(recording) == TN_OK);
+    tn_QueryResult result = DESC(tn_QueryResult);
+    FAILS(tn_query_wait(size, 0, &result), TN_ERROR_DISCARDED, "build");
+
+    tn_AccelerationStructureDesc desc = DESC(tn_AccelerationStructureDesc);
+    desc.kind = 2;
+    desc.size = 64;
+    FAILS(tn_acceleration_structure_create(gpu, &desc, &compacted), TN_ERROR_ENUM, "kind = 2");
+    CHECK(tn_release(size) == TN_OK && tn_release(set) == TN_OK && tn_release(layout) == TN_OK);
+    CHECK(tn_release(rock) == TN_OK && tn_release(world) == TN_OK && tn_release(copy) == TN_OK);
+}
+
+static void reserved(void) {
+    tn_BufferDesc desc = DESC(tn_BufferDesc);
+    desc.size = 1 << 20;
+    desc.usage = TN_USAGE_COPY_SRC | TN_USAGE_SHADER_READ;
+    desc.name = TN_LIT("world");
+    tn_Reserved *world = NULL, *other = NULL, *pages = NULL;
+    CHECK(tn_reserved_buffer_create(gpu, &desc, &world) == TN_OK);
+    CHECK(tn_reserved_buffer_create(gpu, &desc, &other) == TN_OK);
+    CHECK(contains(tn_name(world), "world"));
+    tn_TileLayout layout = DESC(tn_TileLayout);
+    CHECK(tn_reserved_layout(world, 0, &layout) == TN_OK);
+    CHECK(layout.tile_size == 65536 && layout.tiles[0] == 16 && layout.mapped_tiles == 0);
+    FAILS(tn_reserved_layout(world, 1, &layout), TN_ERROR_OUT_OF_RANGE, "subresource 1");
+
+    tn_TileUpdate update = DESC(tn_TileUpdate);
+    update.region.extent[0] = 4;
+    update.region.extent[1] = update.region.extent[2] = 1;
+    tn_SyncPoint done;
+    CHECK(tn_reserved_update(world, &update, &done) == TN_OK);
+    CHECK(tn_reserved_layout(world, 0, &layout) == TN_OK && layout.mapped_tiles == 4);
+    update.action = TN_TILES_SHARE;
+    update.source = world;
+    update.source_region = update.region;
+    update.after = &done;
+    CHECK(tn_reserved_update(other, &update, NULL) == TN_OK);
+    FAILS(tn_reserved_update(world, &update, NULL), TN_ERROR_TILES, "world");
+    update.source_region.extent[0] = 3;
+    FAILS(tn_reserved_update(other, &update, NULL), TN_ERROR_TILES, "world");
+    update.action = TN_TILES_UNMAP;
+    FAILS(tn_reserved_update(world, &update, NULL), TN_ERROR_ARGUMENT, "source");
+    update.source = NULL;
+    CHECK(tn_reserved_update(world, &update, &done) == TN_OK);
+    CHECK(tn_reserved_layout(world, 0, &layout) == TN_OK && layout.mapped_tiles == 0);
+    CHECK(tn_reserved_layout(other, 0, &layout) == TN_OK && layout.mapped_tiles == 4);
+    update.region.origin[0] = 14;
+    FAILS(tn_reserved_update(world, &update, NULL), TN_ERROR_TILES, "world");
+    update.action = 3;
+    FAILS(tn_reserved_update(world, &update, NULL), TN_ERROR_ENUM, "action = 3");
+
+    tn_Recording* recording = begin("reads");
+    const tn_Use use = {other, TN_STATE_SHADER_READ, TN_ALL};
+    CHECK(tn_recording_use(recording, &use, 1) == TN_OK);
+    tn_Place place;
+    CHECK(tn_place(other, &place) == TN_OK && place.object != 0);
+    CHECK(tn_recording_submit(recording, NULL) == TN_OK);
+
+    tn_TextureDesc texture = DESC(tn_TextureDesc);
+    texture.format = TN_FORMAT_RGBA8_UNORM;
+    texture.width = texture.height = 512;
+    texture.mips = 10;
+    texture.usage = TN_USAGE_SHADER_READ | TN_USAGE_COPY_DST;
+    CHECK(tn_reserved_texture_create(gpu, &texture, &pages) == TN_OK);
+    CHECK(tn_reserved_layout(pages, 0, &layout) == TN_OK && layout.tiles[0] * layout.tile_extent[0] >= 512);
+    CHECK(layout.first_packed_mip <= 10 && tn_release(pages) == TN_OK);
+    texture.flags = TN_RESOURCE_MOVABLE;
+    FAILS(tn_reserved_texture_create(gpu, &texture, &pages), TN_ERROR_ARGUMENT, "flags");
+    desc.data = "x";
+    FAILS(tn_reserved_buffer_create(gpu, &desc, &pages), TN_ERROR_ARGUMENT, "world");
+    CHECK(pages == NULL && tn_release(world) == TN_OK && tn_release(other) == TN_OK);
+}
+
+static void pages(void) {
+    tn_PagesDesc desc = DESC(tn_PagesDesc);
+    desc.page_size = 1 << 20;
+    desc.name = TN_LIT("level");
+    tn_Pages* level = NULL;
+    CHECK(tn_pages_create(gpu, &desc, &level) == TN_OK);
+    tn_BufferDesc buffer_desc = DESC(tn_BufferDesc);
+    buffer_desc.size = 4096;
+    buffer_desc.usage = TN_USAGE_VERTEX;
+    tn_Buffer* buffer = NULL;
+    CHECK(tn_pages_buffer_create(level, &buffer_desc, &buffer) == TN_OK);
+    tn_TextureDesc texture_desc = DESC(tn_TextureDesc);
+    texture_desc.format = TN_FORMAT_RGBA8_UNORM;
+    texture_desc.width = texture_desc.height = 64;
+    texture_desc.usage = TN_USAGE_SHADER_READ | TN_USAGE_COPY_DST;
+    tn_Texture* texture = NULL;
+    CHECK(tn_pages_texture_create(level, &texture_desc, &texture) == TN_OK);
+    tn_PageTotals totals = DESC(tn_PageTotals);
+    CHECK(tn_pages_totals(level, &totals) == TN_OK);
+    CHECK(totals.live == 2 && totals.pages >= 1 && totals.used >= 4096 + 64 * 64 * 4 && totals.reserved >= totals.used);
+    buffer_desc.data = "x";
+    buffer_desc.data_size = 1;
+    FAILS(tn_pages_buffer_create(level, &buffer_desc, &(tn_Buffer*){NULL}), TN_ERROR_ARGUMENT, "data");
+    /* The resources keep their pages. */
+    CHECK(tn_release(level) == TN_OK && tn_release(buffer) == TN_OK && tn_release(texture) == TN_OK);
+}
+
+static void mips(void) {
+    CHECK(tn_gpu_generates_mips(gpu, TN_FORMAT_RGBA8_UNORM) == 1);
+    CHECK(tn_gpu_generates_mips(gpu, TN_FORMAT_D32_FLOAT) == 0 && tn_gpu_generates_mips(gpu, 5000) == 0);
+    tn_TextureDesc desc = DESC(tn_TextureDesc);
+    desc.format = TN_FORMAT_RGBA8_UNORM;
+    desc.width = desc.height = 2;
+    desc.mips = 2;
+    desc.depth_or_layers = 2;
+    desc.usage = TN_USAGE_SHADER_READ | TN_USAGE_COPY_SRC | TN_USAGE_COPY_DST;
+    desc.flags = TN_RESOURCE_FILLED;
+    desc.name = TN_LIT("board");
+    tn_Texture* board = NULL;
+    CHECK(tn_texture_create(gpu, &desc, &board) == TN_OK);
+    const unsigned char texels[16] = {10, 0, 0, 0, 20, 0, 0, 0, 30, 0, 0, 0, 40, 0, 0, 0};
+    tn_Part part = {0};
+    part.resource = board;
+    const tn_Texels data = {texels, sizeof texels, 0, 0, 0};
+    for (part.region.layer = 0; part.region.layer < 2; ++part.region.layer)
+        CHECK(tn_upload(gpu, &part, &data, NULL) == TN_OK);
+    tn_Recording* recording = begin("mips");
+    CHECK(tn_recording_generate_mips(recording, board, 0) == TN_OK);
+    CHECK(tn_recording_generate_mips(recording, board, TN_ALL) == TN_OK);
+    FAILS(tn_recording_generate_mips(recording, board, 2), TN_ERROR_STATE, "board");
+    part.region.layer = 1;
+    part.region.mip = 1;
+    tn_Readback* readback = NULL;
+    CHECK(tn_read_back(recording, &part, &readback) == TN_OK && tn_recording_submit(recording, NULL) == TN_OK);
+    unsigned char found[4];
+    CHECK(tn_readback_wait(readback, TN_FOREVER, found, sizeof found) == TN_OK && found[0] == 25);
+    CHECK(tn_release(readback) == TN_OK && tn_release(board) == TN_OK);
+}
+
+int main(void) {
+    tn_SimDesc desc = DESC(tn_SimDesc);
+    desc.profile = TN_LIT("vulkan-nvidia");
+    tn_Device* device = NULL;
+    CHECK(tn_device_create_sim(&desc, &device) == TN_OK && tn_gpu_create(device, NULL, &gpu) == TN_OK);
+    structures();
+    reserved();
+    pages();
+    mips();
+    CHECK(tn_gpu_shutdown(gpu, NULL, NULL) == TN_OK && tn_release(gpu) == TN_OK);
+    check_clean(device);
+    CHECK(tn_release(device) == TN_OK);
+    return 0;
+}
