@@ -117,7 +117,7 @@ fn use_one(recording: &mut Recording, one: &tn_Use) -> Result<(), Failure> {
         }
         _ => {
             return Err(one.resource.refused(
-                "a buffer, texture, view, table, set, reserved resource or acceleration structure",
+                "a reserved resource, acceleration structure, buffer, texture, view, table or set",
             ));
         }
     }
