@@ -838,14 +838,15 @@ public:
     }
     /** The GPU times of scopes that arrived at the end of the last frame. */
     Result<std::vector<std::pair<std::string, tn_GpuTime>>> gpu_times() const {
-        using Times = std::vector<std::pair<std::string, tn_GpuTime>>;
-        Times times;
-        const tn_GpuTimeFn keep = [](void* user, tn_GpuTime time) noexcept {
-            std::string name(view(time.name));
-            time.name = {};
-            static_cast<Times*>(user)->emplace_back(std::move(name), time);
+        std::vector<std::pair<std::string, tn_GpuTime>> times;
+        const auto keep = [&times](const tn_GpuTime& time) {
+            times.emplace_back(view(time.name), time);
+            times.back().second.name = {};
         };
-        return made(tn_gpu_times(raw(), keep, &times), times);
+        const tn_GpuTimeFn pass_on = [](void* user, tn_GpuTime time) noexcept {
+            static_cast<void>(run<decltype(keep)>(user, std::as_const(time)));
+        };
+        return made(tn_gpu_times(raw(), pass_on, user_of(keep)), times);
     }
     bool generates_mips(tn_Format format) const noexcept { return tn_gpu_generates_mips(raw(), format) != 0; }
     Result<AccelerationStructure> create_acceleration_structure(const tn_AccelerationStructureDesc& desc) const {

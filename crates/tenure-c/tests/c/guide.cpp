@@ -276,6 +276,27 @@ static void render_graphs(const tn::Gpu& gpu) {
     // guide end
 }
 
+static void gpu_time(const tn::Gpu& gpu) {
+    // guide: gpu-time
+    for (int count = 0; count < 10; ++count) {
+        tn::Frame frame = gpu.begin_frame();
+        tn::Recording list = gpu.record(TN_QUEUE_GRAPHICS, "main"_tn);
+        const tn_OpenQuery shadows = list.begin_gpu_time("shadow pass"_tn);
+        const tn_OpenQuery cascade = list.begin_gpu_time("cascade 0"_tn);  // scopes nest
+        draw(list.native());
+        list.end_gpu_time(cascade);
+        list.end_gpu_time(shadows);
+        std::move(list).submit();
+        std::move(frame).end();
+        for (const auto& [name, time] : gpu.gpu_times()) {
+            const int indent = 2 * static_cast<int>(time.depth);
+            std::printf("frame %ju: %*s%s %ju ns\n", std::uintmax_t{time.frame}, indent, "", name.c_str(),
+                        std::uintmax_t{time.nanoseconds});
+        }
+    }
+    // guide end
+}
+
 static void threads(const tn::Gpu& gpu) {
     const tn::Buffer mesh = create_mesh(gpu);
     // guide: threads
@@ -371,6 +392,7 @@ int main() {
         constants_per_draw(gpu);
         descriptors(gpu);
         render_graphs(gpu);
+        gpu_time(gpu);
         threads(gpu);
         window(gpu);
         observing(gpu);
