@@ -52,7 +52,7 @@ fn in_rust() -> Result<u64, Trouble> {
     })
 }
 
-const COLLECT: [&str; 2] = ["--callgrind-out-file=/dev/null", "--toggle-collect=*measured*"];
+pub(crate) const COLLECT: [&str; 2] = ["--callgrind-out-file=/dev/null", "--toggle-collect=*measured*"];
 
 /// The instructions of a round.
 fn per_round(command: impl Fn(&str) -> Command) -> Result<u64, Trouble> {
@@ -65,7 +65,7 @@ fn per_round(command: impl Fn(&str) -> Command) -> Result<u64, Trouble> {
 }
 
 /// The instructions of a run, by the last line of callgrind.
-fn counted(command: &mut Command) -> Result<u64, Trouble> {
+pub(crate) fn counted(command: &mut Command) -> Result<u64, Trouble> {
     let output = command.output().map_err(|error| Trouble::Failed(format!("{error}: {command:?}")))?;
     let said = String::from_utf8_lossy(&output.stderr);
     let count = said.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse::<u64>().ok());

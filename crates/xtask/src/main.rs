@@ -4,6 +4,7 @@ mod architecture;
 mod archive;
 mod c;
 mod c_instructions;
+mod c_managers;
 mod c_random;
 mod c_table;
 mod command;
@@ -105,6 +106,9 @@ enum Command {
     Archive,
     /// Counts the instructions of a buffer that is created and released through C, and in Rust. Needs valgrind.
     CInstructions,
+    /// Measures buffers and textures that are created and released in C++, by tenure and by VMA, on the first Vulkan device. Needs
+    /// valgrind.
+    CManagers,
     /// Records the public surface of the original `gpu-allocator`.
     Surface,
     /// Runs real programs on wgpu with the original gpu-allocator and with tenure's, and prints both side by
@@ -190,6 +194,7 @@ fn main() -> ExitCode {
         Command::Header => header::write().map_err(|trouble| trouble.to_string()),
         Command::Archive => archive::write().map_err(|trouble| trouble.to_string()),
         Command::CInstructions => c_instructions::check().map_err(|trouble| trouble.to_string()),
+        Command::CManagers => c_managers::run_and_print().map_err(|trouble| trouble.to_string()),
         Command::Surface => surface::write().map_err(|trouble| trouble.to_string()),
         Command::Wgpu { programs, rounds, native } => {
             wgpu::programs(&programs, rounds, native).map_err(|trouble| trouble.to_string())
