@@ -26,14 +26,15 @@ fn bind<'a, D: Backend>(
     (at, one): (usize, &'a tn_Bind),
     scratch: Option<Scratch<'a, D>>,
 ) -> Result<Bind<'a, D>, Failure> {
+    let has_no_data = one.data.is_null() && one.data_size == 0;
     if !one.structure.is_null() {
-        if one.view.is_null() && one.sampler.is_null() && one.data.is_null() {
+        if one.view.is_null() && one.sampler.is_null() && has_no_data {
             return Ok(D::structure_of(one.structure.get()?)?.into());
         }
         let text = format!("binds[{at}]: an acceleration structure stands alone");
         return Err(Failure::new(TN_ERROR_POINTER, text));
     }
-    match (one.view.is_null(), one.sampler.is_null(), one.data.is_null()) {
+    match (one.view.is_null(), one.sampler.is_null(), has_no_data) {
         (false, true, true) => Ok(D::view_of(one.view.get()?)?.into()),
         (true, false, true) => Ok(D::sampler_of(one.sampler.get()?)?.into()),
         (false, false, true) => Ok((D::view_of(one.view.get()?)?, D::sampler_of(one.sampler.get()?)?).into()),

@@ -133,7 +133,7 @@ extern "C" fn tn_recording_transient_buffer(
 ) -> tn_Status {
     call_create(out, || {
         let desc = desc.desc()?;
-        check_empty(desc.data.is_null(), desc.read_only, desc.name)?;
+        check_empty(desc.data.is_null() && desc.data_size == 0, desc.read_only, desc.name)?;
         let (recording, desc) = (recording.alone()?, buffer_desc(desc)?);
         Ok(on_same!(&*recording, list => ResourceOf::Transient(list.transient_buffer(&desc)?)))
     })
@@ -150,7 +150,7 @@ extern "C" fn tn_recording_transient_texture(
 ) -> tn_Status {
     call_create(out, || {
         let desc = desc.desc()?;
-        check_empty(desc.data.is_null(), desc.read_only, desc.name)?;
+        check_empty(desc.data.is_null() && desc.data_count == 0, desc.read_only, desc.name)?;
         let (recording, desc) = (recording.alone()?, texture_desc(desc)?);
         Ok(on_same!(&*recording, list => ResourceOf::Transient(list.transient_texture(&desc)?)))
     })
@@ -182,7 +182,7 @@ extern "C" fn tn_graph_buffer(graph: Handle<Graph>, desc: In<tn_BufferDesc>, num
     call(|| {
         number.check("room for a number")?;
         let desc = desc.desc()?;
-        check_empty(desc.data.is_null(), desc.read_only, desc.name)?;
+        check_empty(desc.data.is_null() && desc.data_size == 0, desc.read_only, desc.name)?;
         let desc = buffer_desc(desc)?;
         number.set(as_number(graph.alone()?.buffer(desc).index()));
         Ok(())
@@ -201,7 +201,7 @@ extern "C" fn tn_graph_texture(
     call(|| {
         number.check("room for a number")?;
         let desc = desc.desc()?;
-        check_empty(desc.data.is_null(), desc.read_only, desc.name)?;
+        check_empty(desc.data.is_null() && desc.data_count == 0, desc.read_only, desc.name)?;
         let desc = texture_desc(desc)?;
         number.set(as_number(graph.alone()?.texture(desc).index()));
         Ok(())

@@ -158,7 +158,7 @@ extern "C" fn tn_reserved_buffer_create(
         let (gpu, desc) = (gpu.get()?, desc.desc()?);
         let found = buffer_desc(desc)?;
         let others = [desc.flags, desc.memory, desc.stride, desc.allocation, desc.priority, desc.read_only];
-        let is_plain = others == [0; 6] && desc.alignment == 0 && desc.data.is_null();
+        let is_plain = others == [0; 6] && desc.alignment == 0 && desc.data.is_null() && desc.data_size == 0;
         check_plain(is_plain, desc.name, OF_RESERVED)?;
         let wanted = ReservedDesc::buffer(found.size, found.usage).name(found.name).tag(found.tag);
         Ok(on_same!(gpu, gpu => gpu.create_reserved(&wanted)?))
@@ -179,7 +179,7 @@ extern "C" fn tn_reserved_texture_create(
         let (gpu, desc) = (gpu.get()?, desc.desc()?);
         let found = texture_desc(desc)?;
         let others = [desc.flags, desc.allocation, desc.priority, desc.read_only];
-        check_plain(others == [0; 4] && desc.data.is_null(), desc.name, OF_RESERVED)?;
+        check_plain(others == [0; 4] && desc.data.is_null() && desc.data_count == 0, desc.name, OF_RESERVED)?;
         let wanted = ReservedDesc::texture(found.info).name(found.name).tag(found.tag);
         Ok(on_same!(gpu, gpu => gpu.create_reserved(&wanted)?))
     })
@@ -290,7 +290,7 @@ extern "C" fn tn_pages_buffer_create(
     call_create(out, || {
         let (pages, desc) = (pages.get()?, desc.desc()?);
         let wanted = buffer_desc(desc)?;
-        check_plain(desc.data.is_null(), desc.name, OF_PAGES)?;
+        check_plain(desc.data.is_null() && desc.data_size == 0, desc.name, OF_PAGES)?;
         Ok(on_same!(pages, pages => ResourceOf::Own(pages.create_buffer(&wanted)?)))
     })
 }
@@ -307,7 +307,7 @@ extern "C" fn tn_pages_texture_create(
     call_create(out, || {
         let (pages, desc) = (pages.get()?, desc.desc()?);
         let wanted = texture_desc(desc)?;
-        check_plain(desc.data.is_null(), desc.name, OF_PAGES)?;
+        check_plain(desc.data.is_null() && desc.data_count == 0, desc.name, OF_PAGES)?;
         Ok(on_same!(pages, pages => ResourceOf::Own(pages.create_texture(&wanted)?)))
     })
 }

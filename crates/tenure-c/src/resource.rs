@@ -26,7 +26,7 @@ extern "C" fn tn_buffer_create(
     call_create(out, || {
         let (gpu, desc) = (gpu.get()?, desc.desc()?);
         let wanted = buffer_desc(desc)?;
-        if desc.data.is_null() {
+        if desc.data.is_null() && desc.data_size == 0 {
             return Ok(on_same!(gpu, gpu => ResourceOf::Own(gpu.create_buffer(&wanted)?)));
         }
         let data = some(desc.data.bytes(desc.data_size)?, "data_size")?;
@@ -90,7 +90,7 @@ extern "C" fn tn_texture_create(
     call_create(out, || {
         let (gpu, desc) = (gpu.get()?, desc.desc()?);
         let wanted = texture_desc(desc)?;
-        if desc.data.is_null() {
+        if desc.data.is_null() && desc.data_count == 0 {
             return Ok(on_same!(gpu, gpu => ResourceOf::Own(gpu.create_texture(&wanted)?)));
         }
         let data = some(desc.data.array(desc.data_count, "data")?, "data_count")?;

@@ -62,7 +62,7 @@ impl Misuse {
 
 /// A call that returns something else.
 struct Exception {
-    /// Of each function without a name.
+    /// The name, or its beginning, which ends with `_`; each function without one.
     function: &'static str,
     place: &'static str,
     misuse: Misuse,
@@ -70,6 +70,13 @@ struct Exception {
     status: &'static str,
     #[expect(dead_code, reason = "for the reader")]
     reason: &'static str,
+}
+
+impl Exception {
+    fn is_of(&self, name: &str) -> bool {
+        let is_beginning = self.function.is_empty() || self.function.ends_with('_');
+        if is_beginning { name.starts_with(self.function) } else { name == self.function }
+    }
 }
 
 const fn except(
@@ -81,6 +88,8 @@ const fn except(
 ) -> Exception {
     Exception { function, place, misuse, status, reason }
 }
+
+const TRANSIENT: &str = "TN_ERROR_TRANSIENT";
 
 const EXCEPTIONS: &[Exception] = &[
     // Pointers that may be null.
@@ -99,10 +108,8 @@ const EXCEPTIONS: &[Exception] = &[
     except("tn_plan_check", "peak", NoPointer, "", "may be null"),
     except("tn_gpu_compact", "out", NoPointer, "", "may be null"),
     except("", "tn_HeapPoolsDesc.budget", NoPointer, "", "may be null"),
-    except("", "tn_BufferDesc.data", NoPointer, "", "without contents"),
-    except("", "tn_TextureDesc.data", NoPointer, "", "without contents"),
-    except("", "tn_Bind.data", NoPointer, "", "a descriptor without constants"),
     except("", "tn_Bind.sampler", Null, "", "may be null"),
+    except("", "tn_Bind.data", NoPointer, "TN_ERROR_POINTER", "a view beside data"),
     except("", "tn_Bind.view", Null, "TN_ERROR_POINTER", "a descriptor of nothing"),
     except("", "tn_Bind.structure", Null, "", "may be null"),
     except("", "tn_Bind.structure", Released, "TN_ERROR_POINTER", "beside a view"),
@@ -120,6 +127,10 @@ const EXCEPTIONS: &[Exception] = &[
     except("tn_recording_copy_slice", "tn_Copy.src", OtherType, "", "the slice is the source"),
     except("tn_recording_copy_slice", "tn_Copy.src", Foreign, "", "the slice is the source"),
     // Another error comes first.
+    except("tn_reserved_", "tn_BufferDesc.data", NoPointer, "TN_ERROR_ARGUMENT", "no contents"),
+    except("tn_reserved_", "tn_TextureDesc.data", NoPointer, "TN_ERROR_ARGUMENT", "no contents"),
+    except("tn_pages_", "tn_BufferDesc.data", NoPointer, "TN_ERROR_ARGUMENT", "no contents"),
+    except("tn_pages_", "tn_TextureDesc.data", NoPointer, "TN_ERROR_ARGUMENT", "no contents"),
     except("tn_reserved_texture_create", "tn_Texels.data", NoPointer, "TN_ERROR_ARGUMENT", "no contents"),
     except("tn_pages_texture_create", "tn_Texels.data", NoPointer, "TN_ERROR_ARGUMENT", "no contents"),
     except("tn_recording_copy_slice", "tn_Copy.dst", Foreign, "TN_ERROR_OTHER_RECORDING", "no slice"),
@@ -129,42 +140,16 @@ const EXCEPTIONS: &[Exception] = &[
     except("tn_buffer_read", "out", NoPointer, "TN_ERROR_NOT_MAPPED", "the buffer is not mapped"),
     except("tn_swapchain_begin", "recording", Foreign, "TN_ERROR_SWAPCHAIN", "there is no image"),
     except("tn_swapchain_finish", "recording", Foreign, "TN_ERROR_SWAPCHAIN", "there is no image"),
-    except(
-        "tn_recording_transient_buffer",
-        "tn_BufferDesc.read_only",
-        UnknownBit,
-        "TN_ERROR_TRANSIENT",
-        "commands write it",
-    ),
-    except(
-        "tn_recording_transient_texture",
-        "tn_TextureDesc.read_only",
-        UnknownBit,
-        "TN_ERROR_TRANSIENT",
-        "commands write it",
-    ),
-    except(
-        "tn_recording_transient_texture",
-        "tn_Texels.data",
-        NoPointer,
-        "TN_ERROR_TRANSIENT",
-        "it has no contents",
-    ),
-    except(
-        "tn_graph_buffer",
-        "tn_BufferDesc.read_only",
-        UnknownBit,
-        "TN_ERROR_TRANSIENT",
-        "commands write it",
-    ),
-    except(
-        "tn_graph_texture",
-        "tn_TextureDesc.read_only",
-        UnknownBit,
-        "TN_ERROR_TRANSIENT",
-        "commands write it",
-    ),
-    except("tn_graph_texture", "tn_Texels.data", NoPointer, "TN_ERROR_TRANSIENT", "it has no contents"),
+    except("tn_recording_transient_", "tn_BufferDesc.read_only", UnknownBit, TRANSIENT, "commands write it"),
+    except("tn_recording_transient_", "tn_BufferDesc.data", NoPointer, TRANSIENT, "it has no contents"),
+    except("tn_recording_transient_", "tn_TextureDesc.read_only", UnknownBit, TRANSIENT, "commands write it"),
+    except("tn_recording_transient_", "tn_TextureDesc.data", NoPointer, TRANSIENT, "it has no contents"),
+    except("tn_recording_transient_", "tn_Texels.data", NoPointer, TRANSIENT, "it has no contents"),
+    except("tn_graph_", "tn_BufferDesc.read_only", UnknownBit, TRANSIENT, "commands write it"),
+    except("tn_graph_", "tn_BufferDesc.data", NoPointer, TRANSIENT, "it has no contents"),
+    except("tn_graph_", "tn_TextureDesc.read_only", UnknownBit, TRANSIENT, "commands write it"),
+    except("tn_graph_", "tn_TextureDesc.data", NoPointer, TRANSIENT, "it has no contents"),
+    except("tn_graph_", "tn_Texels.data", NoPointer, TRANSIENT, "it has no contents"),
 ];
 
 /// A misuse, as a statement.
@@ -379,9 +364,7 @@ impl Table {
         let mut made = 0;
         for Call { place, misuse, statement } in calls {
             let found = EXCEPTIONS.iter().position(|exception| {
-                (exception.function == name || exception.function.is_empty())
-                    && exception.place == place
-                    && exception.misuse == misuse
+                exception.is_of(name) && exception.place == place && exception.misuse == misuse
             });
             let (mut status, part) = misuse.expected();
             if let Some(at) = found {
