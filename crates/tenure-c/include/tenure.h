@@ -1634,6 +1634,76 @@ TN_API tn_Status TN_CALL tn_buffer_view_create(tn_Gpu* gpu, tn_Buffer* buffer, c
 TN_API tn_Status TN_CALL tn_texture_view_create(tn_Gpu* gpu, tn_Texture* texture, const tn_TextureViewDesc* desc,
     tn_View** out);
 
+/** The kind of place that a resource has in memory. */
+typedef uint32_t tn_Location;
+enum {
+    /** Memory of its own. */
+    TN_LOCATION_COMMITTED = 1,
+    /** No memory, as the driver offers for targets that stay within a render pass. */
+    TN_LOCATION_MEMORYLESS = 2,
+    /** A place in a heap, with an object of its own. */
+    TN_LOCATION_PLACED = 3,
+    /** A range of a buffer that others use, too. */
+    TN_LOCATION_RANGE = 4
+};
+
+/** The cost of a resource, as far as it is known now: another thread may take the room, and the driver may refuse. */
+typedef struct tn_Cost {
+    /** sizeof(tn_Cost), set by the caller. */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** Bytes of the resource. */
+    uint64_t size;
+    /** The alignment of its place, in bytes. */
+    uint64_t alignment;
+    /** Bytes to request from the driver; 0: a block has room. */
+    uint64_t new_bytes;
+    /** TN_LOCATION_.... */
+    tn_Location location;
+    /** The memory type. */
+    uint32_t memory_type;
+    /** The memory heap of that type. */
+    uint32_t heap;
+    /** The budget and the memory cap have room for it. */
+    tn_Bool is_within_budget;
+} tn_Cost;
+
+/** The layout of a subresource in a buffer. */
+typedef struct tn_SubresourceLayout {
+    /** The first byte. */
+    uint64_t offset;
+    /** Bytes from one row of blocks to the next. */
+    uint64_t row_pitch;
+    /** Rows of blocks in a slice. */
+    uint32_t rows;
+    /** Slices. */
+    uint32_t depth;
+} tn_SubresourceLayout;
+
+/** The cost of tn_buffer_create, without the creation.
+ *
+ * Errors: as tn_buffer_create, except for a shortage.
+ */
+TN_API tn_Status TN_CALL tn_gpu_buffer_cost(tn_Gpu* gpu, const tn_BufferDesc* desc, tn_Cost* out);
+
+/** The cost of tn_texture_create, without the creation.
+ *
+ * Errors: as tn_texture_create, except for a shortage.
+ */
+TN_API tn_Status TN_CALL tn_gpu_texture_cost(tn_Gpu* gpu, const tn_TextureDesc* desc, tn_Cost* out);
+
+/** Creates a buffer for the CPU to read a texture: with room for all subresources, in the layouts that tn_recording_copy needs. They
+ * are written to layouts, which has room for count: for each subresource, mips of the first layer first, and then for each
+ * stencil plane. Of the description it takes all that describes texels, name and tag.
+ *
+ * Errors: TN_ERROR_WRONG_LENGTH for another number of layouts; as tn_buffer_create.
+ */
+TN_API tn_Status TN_CALL tn_readback_texture_create(tn_Gpu* gpu, const tn_TextureDesc* desc,
+    tn_SubresourceLayout* layouts, size_t count, tn_Buffer** out);
+
 /** Creates a sampler. Equal samplers share one descriptor of the API, so that a sampler for each material costs little.
  *
  * Errors: TN_ERROR_NO_DESCRIPTORS at the device's maximum of different samplers; TN_ERROR_DEVICE for a field out of range;

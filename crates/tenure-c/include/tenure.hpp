@@ -848,6 +848,19 @@ public:
         };
         return made(tn_gpu_times(raw(), pass_on, user_of(keep)), times);
     }
+    Result<tn_Cost> cost(const tn_BufferDesc& desc) const {
+        Desc<tn_Cost> cost;
+        return made(tn_gpu_buffer_cost(raw(), &desc, &cost), cost);
+    }
+    Result<tn_Cost> cost(const tn_TextureDesc& desc) const {
+        Desc<tn_Cost> cost;
+        return made(tn_gpu_texture_cost(raw(), &desc, &cost), cost);
+    }
+    /** A buffer for the CPU to read a texture; layouts has room for one of each subresource. */
+    Result<Buffer> create_readback_texture(const tn_TextureDesc& desc, std::vector<tn_SubresourceLayout>& layouts) const {
+        Buffer buffer;
+        return made(tn_readback_texture_create(raw(), &desc, layouts.data(), layouts.size(), buffer.out()), buffer);
+    }
     bool generates_mips(tn_Format format) const noexcept { return tn_gpu_generates_mips(raw(), format) != 0; }
     Result<AccelerationStructure> create_acceleration_structure(const tn_AccelerationStructureDesc& desc) const {
         AccelerationStructure structure;

@@ -103,6 +103,30 @@ TN_API uint32_t TN_CALL tn_format_to_vk(tn_Format format);
 /** The texel format of a VkFormat; TN_FORMAT_UNKNOWN for one that this library does not have. */
 TN_API tn_Format TN_CALL tn_format_from_vk(uint32_t vk_format);
 
+/** A point of a semaphore of the program. */
+typedef struct tn_VkPoint {
+    /** The VkSemaphore, which lives until the submissions that use it are complete. */
+    tn_Native semaphore;
+    /** The value of a timeline semaphore. */
+    uint64_t value;
+    /** VkPipelineStageFlags2 that wait, or that are done before the signal; 0: all. */
+    uint64_t stages;
+    /** A binary semaphore. */
+    tn_Bool is_binary;
+    /** 0. */
+    uint32_t reserved;
+} tn_VkPoint;
+
+/** Makes the submission of a recording wait on the GPU for semaphores of the program's device, and signal some when it is done. Both
+ * add to those of earlier calls. Each wait for a binary semaphore has its own signal, submitted before the wait; the values of a
+ * timeline semaphore increase.
+ *
+ * Errors: TN_ERROR_POINTER for a semaphore that is null; then nothing was added. TN_ERROR_FOREIGN for a recording of another
+ * backend.
+ */
+TN_API tn_Status TN_CALL tn_recording_semaphores_vk(tn_Recording* recording, const tn_VkPoint* waits, size_t wait_count,
+    const tn_VkPoint* signals, size_t signal_count);
+
 /** Creates a swap chain over a VkSurfaceKHR of the program, which must outlive the swap chain and the recordings that use its
  * images; nothing else presents to it. The instance was created with the extensions of the surface, the device with
  * VK_KHR_swapchain. For one thread at a time. Its release waits for the GPU, for a bounded time.

@@ -13,6 +13,11 @@
 namespace tn {
 inline namespace TN_ERRORS {
 
+/** Semaphores that the submission of a recording waits for, and signals. */
+inline Result<void> add_semaphores(const Recording& recording, Array<tn_VkPoint> waits, Array<tn_VkPoint> signals) {
+    return checked(tn_recording_semaphores_vk(recording.raw(), waits.data(), waits.size(), signals.data(), signals.size()));
+}
+
 /** Wraps the Vulkan device of the program. */
 inline Result<Device> device_from_vk(const tn_VkDeviceDesc& desc) {
     tn_Device* raw = nullptr;

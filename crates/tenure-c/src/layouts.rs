@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::mem::offset_of;
 
 use crate::compaction::tn_CompactionReport;
+use crate::cost::{tn_Cost, tn_SubresourceLayout};
 use crate::descriptor_types::*;
 use crate::descriptor_vulkan::tn_VkTable;
 use crate::graph::{tn_GraphPlan, tn_Pass, tn_PassDesc, tn_PassUse};
@@ -90,6 +91,10 @@ fn structures_have_the_layout_that_c_has() {
             struct_size, flags, next, size, alignment, largest_free, budget, usage, pending_bytes, memory_type,
             open_recordings
         }
+        tn_Cost {
+            struct_size, flags, next, size, alignment, new_bytes, location, memory_type, heap, is_within_budget
+        }
+        tn_SubresourceLayout { offset, row_pitch, rows, depth }
         tn_OpenQuery { numbers, kind, reserved }
         tn_QueryResult {
             struct_size, flags, next, value, vertices, primitives, vertex_invocations, geometry_invocations,

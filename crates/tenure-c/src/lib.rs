@@ -5,7 +5,7 @@
 //! `status` has the results of calls, `pointer` all pointers of the caller, `slot` handles, `call` the one way into each
 //! function, `callback` the way back. `types` and `convert` have the values of the header in both languages, `settings` the
 //! configuration by name, `object` the objects on each backend. The functions are in `library`, `sim`, `vulkan`, `d3d12`, `gpu`,
-//! `object`, `resource`, `descriptor`, `descriptor_vulkan`, `recording`, `query`, `upload_ring`, `structure`, `reserved`, `transfer`, `graph` and `swapchain`; those of parts alone
+//! `object`, `resource`, `cost`, `descriptor`, `descriptor_vulkan`, `recording`, `query`, `upload_ring`, `structure`, `reserved`, `transfer`, `graph` and `swapchain`; those of parts alone
 //! in `plan`, `suballocator`, `release_queue`, `heap_pools`, `recorder` and `compaction`, beside their structures. `held` has
 //! objects that a handle does not own alone. A new function needs a call in `tests/c`, a method in
 //! `include/tenure.hpp`, and `cargo xtask header`; a new structure also rows in `layouts` and `tests/layouts.txt`.
@@ -21,6 +21,7 @@ mod call;
 mod callback;
 mod compaction;
 mod convert;
+mod cost;
 #[cfg(windows)]
 mod d3d12;
 mod descriptor;

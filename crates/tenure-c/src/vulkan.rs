@@ -2,11 +2,11 @@
 
 use tenure_core::device::{Format, QueueKind};
 use tenure_vulkan::ash::vk;
-use tenure_vulkan::{ApiVersion, Device, DeviceConfig, Raw, RawQueue, to_vk_format};
+use tenure_vulkan::{ApiVersion, Device, DeviceConfig, ExternalSemaphore, Raw, RawQueue, to_vk_format};
 
-use crate::call::call_create;
+use crate::call::{call, call_create};
 use crate::convert::{format_or_none, unknown};
-use crate::object::{DeviceObject, Gpu, On, Swapchain};
+use crate::object::{DeviceObject, Gpu, On, Recording, Swapchain};
 use crate::pointer::{Desc, In, Out};
 use crate::present::{describe, format_number, tn_SwapchainDesc};
 use crate::slot::Handle;
@@ -162,6 +162,66 @@ extern "C" fn tn_format_from_vk(vk_format: u32) -> tn_Format {
     let found =
         Format::ALL.iter().find(|format| to_vk_format(**format).as_raw().cast_unsigned() == vk_format);
     found.map_or(TN_FORMAT_UNKNOWN, |format| format_number(*format))
+}
+
+/// A point of a semaphore of the program.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct tn_VkPoint {
+    /// The `VkSemaphore`, which lives until the submissions that use it are complete.
+    pub semaphore: tn_Native,
+    /// The value of a timeline semaphore.
+    pub value: u64,
+    /// `VkPipelineStageFlags2` that wait, or that are done before the signal; 0: all.
+    pub stages: u64,
+    /// A binary semaphore.
+    pub is_binary: tn_Bool,
+    /// 0.
+    pub reserved: u32,
+}
+
+fn semaphore(point: &tn_VkPoint) -> Result<ExternalSemaphore, Failure> {
+    let semaphore = <vk::Semaphore as vk::Handle>::from_raw(point.semaphore);
+    if point.semaphore == 0 {
+        return Err(Failure::new(TN_ERROR_POINTER, "tn_VkPoint: semaphore is null"));
+    }
+    // SAFETY: the header asks of the caller that the semaphore is of this device and outlives its submissions.
+    let found = unsafe {
+        match point.is_binary {
+            0 => ExternalSemaphore::timeline(semaphore, point.value),
+            _ => ExternalSemaphore::binary(semaphore),
+        }
+    };
+    match point.stages {
+        0 => Ok(found),
+        stages => Ok(found.at_stages(vk::PipelineStageFlags2::from_raw(stages))),
+    }
+}
+
+/// Makes the submission of a recording wait on the GPU for semaphores of the program's device, and signal some when it is done. Both
+/// add to those of earlier calls. Each wait for a binary semaphore has its own signal, submitted before the wait; the values of a
+/// timeline semaphore increase.
+///
+/// Errors: `TN_ERROR_POINTER` for a semaphore that is null; then nothing was added. `TN_ERROR_FOREIGN` for a recording of another
+/// backend.
+#[unsafe(no_mangle)]
+extern "C" fn tn_recording_semaphores_vk(
+    recording: Handle<Recording>,
+    waits: In<tn_VkPoint>,
+    wait_count: usize,
+    signals: In<tn_VkPoint>,
+    signal_count: usize,
+) -> tn_Status {
+    call(|| {
+        let points = |points: &[tn_VkPoint]| points.iter().map(semaphore).collect::<Result<Vec<_>, _>>();
+        let waits = points(waits.array(wait_count, "waits")?)?;
+        let signals = points(signals.array(signal_count, "signals")?)?;
+        let mut recording = recording.alone()?;
+        let On::Vulkan(recording) = &mut *recording else { return Err(Failure::foreign()) };
+        waits.into_iter().for_each(|point| recording.wait_for_external(point));
+        signals.into_iter().for_each(|point| recording.signal_external(point));
+        Ok(())
+    })
 }
 
 /// Creates a swap chain over a `VkSurfaceKHR` of the program, which must outlive the swap chain and the recordings that use its

@@ -10,6 +10,8 @@ use tenure_c as _;
 use tenure_core::{State, Usage};
 use tenure_vulkan::ash::{self, vk};
 
+#[path = "vulkan/semaphores.rs"]
+mod semaphores;
 #[path = "vulkan/window.rs"]
 mod window;
 
@@ -327,6 +329,6 @@ fn a_description_that_is_wrong_is_refused() {
         refused(&DeviceDesc { api_version: 0, ..right() }, -80, "older than 1.1");
         refused(&DeviceDesc { struct_size: 8, ..right() }, -101, "struct_size = 8");
         refused(&DeviceDesc { next: at.cast(), ..right() }, -102, "no structure");
-        refused(&DeviceDesc { flags: 1, ..right() }, -103, "0x1");
+        refused(&DeviceDesc { flags: 1 << 31, ..right() }, -103, "0x80000000");
     });
 }

@@ -26,6 +26,7 @@ const HEADERS: [(&str, &[&str], &str, &str); 3] = [
             "gpu",
             "object",
             "resource",
+            "cost",
             "descriptor",
             "recording",
             "transfer",

@@ -193,6 +193,79 @@ static void mips(void) {
     CHECK(tn_release(readback) == TN_OK && tn_release(board) == TN_OK);
 }
 
+static void costs(void) {
+    tn_BufferDesc desc = DESC(tn_BufferDesc);
+    desc.size = 48 << 20;
+    desc.usage = TN_USAGE_VERTEX;
+    desc.name = TN_LIT("mountain");
+    tn_Cost cost = DESC(tn_Cost);
+    CHECK(tn_gpu_buffer_cost(gpu, &desc, &cost) == TN_OK);
+    CHECK(cost.size == 48 << 20 && cost.new_bytes >= cost.size && cost.is_within_budget && cost.location != 0);
+    tn_Buffer* mountain = NULL;
+    CHECK(tn_buffer_create(gpu, &desc, &mountain) == TN_OK && tn_release(mountain) == TN_OK);
+    desc.size = 0;
+    FAILS(tn_gpu_buffer_cost(gpu, &desc, &cost), TN_ERROR_DEVICE, "mountain");
+    tn_TextureDesc texture = DESC(tn_TextureDesc);
+    texture.format = TN_FORMAT_RGBA8_UNORM;
+    texture.width = texture.height = 1024;
+    texture.usage = TN_USAGE_RENDER_TARGET;
+    CHECK(tn_gpu_texture_cost(gpu, &texture, &cost) == TN_OK && cost.size >= 4 << 20);
+    CHECK(tn_gpu_set_memory_cap(gpu, cost.heap, 1 << 20) == TN_OK);
+    CHECK(tn_gpu_texture_cost(gpu, &texture, &cost) == TN_OK && !cost.is_within_budget);
+    CHECK(tn_gpu_set_memory_cap(gpu, cost.heap, UINT64_MAX) == TN_OK);
+}
+
+static void readback_textures(void) {
+    tn_TextureDesc desc = DESC(tn_TextureDesc);
+    desc.format = TN_FORMAT_RGBA8_UNORM;
+    desc.width = desc.height = 4;
+    desc.mips = 2;
+    desc.usage = TN_USAGE_COPY_SRC | TN_USAGE_COPY_DST;
+    desc.name = TN_LIT("board");
+    tn_Texture* board = NULL;
+    CHECK(tn_texture_create(gpu, &desc, &board) == TN_OK);
+    unsigned char texels[16], found[16];
+    memset(texels, 7, sizeof texels);
+    tn_Part part = {0};
+    part.resource = board;
+    part.region.mip = 1;
+    const tn_Texels data = {texels, sizeof texels, 0, 0, 0};
+    CHECK(tn_upload(gpu, &part, &data, NULL) == TN_OK);
+    tn_SubresourceLayout layouts[2];
+    tn_Buffer* pixels = NULL;
+    FAILS(tn_readback_texture_create(gpu, &desc, layouts, 1, &pixels), TN_ERROR_WRONG_LENGTH, "must be 2");
+    CHECK(pixels == NULL);
+    CHECK(tn_readback_texture_create(gpu, &desc, layouts, 2, &pixels) == TN_OK);
+    CHECK(layouts[0].rows == 4 && layouts[1].rows == 2 && layouts[1].depth == 1);
+    CHECK(layouts[0].row_pitch >= 16 && layouts[1].offset >= layouts[0].row_pitch * 4);
+    tn_Recording* recording = begin("picture");
+    tn_Copy copy = {0};
+    copy.src = board;
+    copy.dst = pixels;
+    copy.dst_offset = layouts[1].offset;
+    copy.row_pitch = layouts[1].row_pitch;
+    copy.region.mip = 1;
+    CHECK(tn_recording_copy(recording, &copy, 1) == TN_OK);
+    tn_SyncPoint done;
+    CHECK(tn_recording_submit(recording, &done) == TN_OK && tn_gpu_wait(gpu, &done, TN_FOREVER) == TN_OK);
+    for (uint64_t row = 0; row < 2; ++row) {
+        CHECK(tn_buffer_read(pixels, layouts[1].offset + row * layouts[1].row_pitch, found, 8) == TN_OK);
+        CHECK(memcmp(found, texels, 8) == 0);
+    }
+    CHECK(tn_release(pixels) == TN_OK && tn_release(board) == TN_OK);
+}
+
+/* Those of Vulkan are in tests/vulkan. */
+static void semaphores(void) {
+    tn_Recording* recording = begin("waits");
+    tn_VkPoint point = {1, 7, 0, 0, 0};
+    FAILS(tn_recording_semaphores_vk(recording, &point, 1, NULL, 0), TN_ERROR_FOREIGN, "another backend");
+    point.semaphore = 0;
+    FAILS(tn_recording_semaphores_vk(recording, NULL, 0, &point, 1), TN_ERROR_POINTER, "semaphore is null");
+    FAILS(tn_recording_semaphores_vk(recording, NULL, 1, NULL, 0), TN_ERROR_POINTER, "waits");
+    CHECK(tn_release(recording) == TN_OK);
+}
+
 int main(void) {
     tn_SimDesc desc = DESC(tn_SimDesc);
     desc.profile = TN_LIT("vulkan-nvidia");
@@ -202,6 +275,9 @@ int main(void) {
     reserved();
     pages();
     mips();
+    costs();
+    readback_textures();
+    semaphores();
     CHECK(tn_gpu_shutdown(gpu, NULL, NULL) == TN_OK && tn_release(gpu) == TN_OK);
     check_clean(device);
     CHECK(tn_release(device) == TN_OK);

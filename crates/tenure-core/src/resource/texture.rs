@@ -509,6 +509,12 @@ impl<D: Device> ReadbackTexture<D> {
         &self.buffer
     }
 
+    /// The buffer alone, for callers that keep the layouts.
+    #[must_use]
+    pub fn into_buffer(self) -> Buffer<D> {
+        self.buffer
+    }
+
     /// The layout of subresource `mip + layer * mips`, followed by the stencil planes of all subresources;
     /// `None` beyond.
     #[must_use]

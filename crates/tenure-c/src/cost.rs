@@ -1,0 +1,160 @@
+//! Costs of resources without their creation, and textures for the CPU.
+
+use tenure_core::memory::{Cost, LocationKind};
+
+use crate::call::{call, call_create};
+use crate::convert::{buffer_desc, texture_desc};
+use crate::held::ResourceOf;
+use crate::object::{Buffer, Gpu, on, on_same};
+use crate::pointer::{In, Out, Outcome};
+use crate::slot::Handle;
+use crate::types::*;
+
+/// The kind of place that a resource has in memory.
+pub type tn_Location = u32;
+/// Memory of its own.
+pub const TN_LOCATION_COMMITTED: tn_Location = 1;
+/// No memory, as the driver offers for targets that stay within a render pass.
+pub const TN_LOCATION_MEMORYLESS: tn_Location = 2;
+/// A place in a heap, with an object of its own.
+pub const TN_LOCATION_PLACED: tn_Location = 3;
+/// A range of a buffer that others use, too.
+pub const TN_LOCATION_RANGE: tn_Location = 4;
+
+/// The cost of a resource, as far as it is known now: another thread may take the room, and the driver may refuse.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct tn_Cost {
+    /// `sizeof(tn_Cost)`, set by the caller.
+    pub struct_size: u32,
+    /// 0.
+    pub flags: u32,
+    /// Null.
+    pub next: In<tn_Chain>,
+    /// Bytes of the resource.
+    pub size: u64,
+    /// The alignment of its place, in bytes.
+    pub alignment: u64,
+    /// Bytes to request from the driver; 0: a block has room.
+    pub new_bytes: u64,
+    /// `TN_LOCATION_…`.
+    pub location: tn_Location,
+    /// The memory type.
+    pub memory_type: u32,
+    /// The memory heap of that type.
+    pub heap: u32,
+    /// The budget and the memory cap have room for it.
+    pub is_within_budget: tn_Bool,
+}
+
+/// The layout of a subresource in a buffer.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct tn_SubresourceLayout {
+    /// The first byte.
+    pub offset: u64,
+    /// Bytes from one row of blocks to the next.
+    pub row_pitch: u64,
+    /// Rows of blocks in a slice.
+    pub rows: u32,
+    /// Slices.
+    pub depth: u32,
+}
+
+descs! {
+    tn_Cost: 0,
+}
+
+impl Outcome for tn_Cost {}
+
+fn in_c(cost: &Cost) -> tn_Cost {
+    tn_Cost {
+        struct_size: size_of::<tn_Cost>() as u32,
+        flags: 0,
+        next: In::NULL,
+        size: cost.size,
+        alignment: cost.alignment,
+        new_bytes: cost.new_bytes,
+        location: match cost.location {
+            LocationKind::Committed => TN_LOCATION_COMMITTED,
+            LocationKind::Memoryless => TN_LOCATION_MEMORYLESS,
+            LocationKind::Range => TN_LOCATION_RANGE,
+            // A new resource has no other.
+            _ => TN_LOCATION_PLACED,
+        },
+        memory_type: cost.memory_type.into(),
+        heap: u32::try_from(cost.heap).unwrap_or(u32::MAX),
+        is_within_budget: cost.is_within_budget.into(),
+    }
+}
+
+/// The cost of `tn_buffer_create`, without the creation.
+///
+/// Errors: as `tn_buffer_create`, except for a shortage.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_buffer_cost(gpu: Handle<Gpu>, desc: In<tn_BufferDesc>, out: Out<tn_Cost>) -> tn_Status {
+    call(|| {
+        out.check_head()?;
+        let desc = buffer_desc(desc.desc()?)?;
+        out.set(in_c(&on!(gpu.get()?, gpu => gpu.buffer_cost(&desc)?)));
+        Ok(())
+    })
+}
+
+/// The cost of `tn_texture_create`, without the creation.
+///
+/// Errors: as `tn_texture_create`, except for a shortage.
+#[unsafe(no_mangle)]
+extern "C" fn tn_gpu_texture_cost(
+    gpu: Handle<Gpu>,
+    desc: In<tn_TextureDesc>,
+    out: Out<tn_Cost>,
+) -> tn_Status {
+    call(|| {
+        out.check_head()?;
+        let desc = texture_desc(desc.desc()?)?;
+        out.set(in_c(&on!(gpu.get()?, gpu => gpu.texture_cost(&desc)?)));
+        Ok(())
+    })
+}
+
+/// Creates a buffer for the CPU to read a texture: with room for all subresources, in the layouts that `tn_recording_copy` needs. They
+/// are written to `layouts`, which has room for `count`: for each subresource, mips of the first layer first, and then for each
+/// stencil plane. Of the description it takes all that describes texels, name and tag.
+///
+/// Errors: `TN_ERROR_WRONG_LENGTH` for another number of layouts; as `tn_buffer_create`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_readback_texture_create(
+    gpu: Handle<Gpu>,
+    desc: In<tn_TextureDesc>,
+    layouts: Out<tn_SubresourceLayout>,
+    count: usize,
+    out: Out<Handle<Buffer>>,
+) -> tn_Status {
+    call_create(out, || {
+        layouts.check_array(count, "layouts")?;
+        let (gpu, desc) = (gpu.get()?, desc.desc()?);
+        let wanted = texture_desc(desc)?;
+        let mut found = Vec::new();
+        let created = on_same!(gpu, gpu => {
+            let texture = gpu.create_readback_texture(&wanted)?;
+            found.extend((0..).map_while(|number| texture.layout(number)));
+            ResourceOf::Own(texture.into_buffer())
+        });
+        if found.len() != count {
+            let text = format!("{}: {count} layouts: must be {}", desc.name.text()?, found.len());
+            return Err(Failure::new(TN_ERROR_WRONG_LENGTH, text));
+        }
+        let found: Vec<_> = found
+            .iter()
+            .map(|layout| tn_SubresourceLayout {
+                offset: layout.offset,
+                row_pitch: layout.row_pitch,
+                rows: layout.rows,
+                depth: layout.depth,
+            })
+            .collect();
+        layouts.set_array(&found);
+        Ok(created)
+    })
+}
