@@ -338,12 +338,14 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
 
     fn remove(&mut self, retired: &mut Vec<B>, choose: impl FnOnce(&mut S, &mut Vec<BlockId>)) -> bool {
         choose(&mut self.suballocator, &mut self.leaving);
-        let has_some = !self.leaving.is_empty();
+        if self.leaving.is_empty() {
+            return false;
+        }
         self.large.forget(&self.leaving, &self.suballocator);
         let blocks = &mut self.blocks;
         let block_of = |id: BlockId| blocks.get_mut(id.index()).and_then(Option::take);
         retired.extend(self.leaving.drain(..).filter_map(block_of));
-        has_some
+        true
     }
 
     /// Removes a block if it is empty.

@@ -45,7 +45,7 @@ impl<'a, D: Device> Freeing<'a, D> {
     }
 
     /// Frees a range.
-    #[inline]
+    #[inline(always)]
     pub fn free(&mut self, free_token: &FreeToken) {
         match &mut self.open {
             Some(open) if open.id == free_token.pool => open.free(free_token),

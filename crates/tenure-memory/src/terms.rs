@@ -132,6 +132,7 @@ impl<D: Device> Request<D> for ResourceRequest<'_> {
         })
     }
 
+    #[inline(always)]
     fn in_block(&self, engine: Engine<'_, D>, found: Found<'_, D>) -> Result<Backing<D>, DeviceError> {
         let (api_resource, suballocation) = self.create_placed(engine, found)?;
         Ok(Backing { api_resource, location: Location::Placed(suballocation) })

@@ -170,7 +170,8 @@ pub(crate) struct HandleInner<D: Device> {
 }
 
 impl<D: Device> HandleInner<D> {
-    #[inline]
+    /// Inlined, so that it is constructed in place: it is large.
+    #[inline(always)]
     pub(crate) fn new(
         context: &Arc<Context<D>>,
         labels: Labels<'_>,
