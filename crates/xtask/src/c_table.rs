@@ -117,6 +117,9 @@ const EXCEPTIONS: &[Exception] = &[
     except("", "tn_Bind.structure", Foreign, "TN_ERROR_POINTER", "beside a view"),
     except("tn_recording_generate_mips", "texture", Foreign, "", "of one mip there is nothing to fill"),
     except("tn_reserved_update", "tn_TileUpdate.after", NoPointer, "", "may be null"),
+    except("tn_gpu_buffer_cost", "tn_BufferDesc.data", NoPointer, "", "contents do not matter"),
+    except("tn_gpu_texture_cost", "tn_TextureDesc.data", NoPointer, "", "contents do not matter"),
+    except("tn_readback_texture_create", "tn_TextureDesc.data", NoPointer, "", "contents do not matter"),
     except("tn_gpu_texture_cost", "tn_Texels.data", NoPointer, "", "contents do not matter"),
     except("tn_readback_texture_create", "tn_Texels.data", NoPointer, "", "contents do not matter"),
     // Numbers.
