@@ -17,9 +17,21 @@ const WITH_VERSION: [(&str, &str); 3] = [
     ("tenure.pc", "lib/pkgconfig"),
 ];
 
+/// Builds the libraries alone: with the third kind of the crate, for tests, cargo optimises none of them as a whole.
+const BUILD: [&str; 7] =
+    ["rustc", "--release", "--package", "tenure-c", "--lib", "--crate-type", "cdylib,staticlib"];
+/// Access to variables of a thread without a call, also in a shared library; on other processors that is the default.
+const WITHOUT_TLS_CALLS: [&str; 3] = ["--", "-C", "llvm-args=-enable-tlsdesc"];
+
+/// Builds the libraries of the archive.
+pub(crate) fn build() -> Outcome {
+    let is_call = cfg!(all(target_os = "linux", target_arch = "x86_64"));
+    cargo(&[&BUILD[..], if is_call { &WITHOUT_TLS_CALLS } else { &[] }].concat())
+}
+
 /// Builds the libraries, and packs the archive.
 pub(crate) fn write() -> Outcome {
-    cargo(&["build", "--release", "--package", "tenure-c", "--lib"])?;
+    build()?;
     let name = format!("tenure-{VERSION}-{}-{}", std::env::consts::ARCH, std::env::consts::OS);
     let folder = target().join("archive");
     assemble(&target().join("release"), &folder.join(&name))?;

@@ -360,7 +360,7 @@ fn random_calls(package: &Path, folder: &Path) -> Outcome {
 
 /// A project that builds the crate by CMake. The arguments for cargo name the crates that are built already.
 fn from_source(built: &Path) -> Outcome {
-    let arguments = [&devices::BUILD_ALL[1..], &["--quiet", "--lib"], &devices::C_VULKAN].concat().join(";");
+    let arguments = [&devices::BUILD_ALL[..], &["--quiet", "--lib"], &devices::C_VULKAN].concat().join(";");
     let mut configure = Command::new("cmake");
     configure.arg("-S").arg(root().join("crates/tenure-c/tests/package/source")).arg("-B").arg(built);
     configure.arg(format!("-DTENURE_TARGET_DIR={}", target().display())).arg("-DTENURE_PROFILE=dev");

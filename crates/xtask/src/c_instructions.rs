@@ -3,7 +3,7 @@
 use std::env;
 use std::process::Command;
 
-use crate::command::{cargo, root, run, succeeds, target};
+use crate::command::{root, run, succeeds, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::{archive, c, debian};
 
@@ -18,7 +18,7 @@ pub(crate) fn check() -> Outcome {
         debian::packages(&["valgrind"])?;
     }
     let folder = target().join("c-instructions");
-    cargo(&["build", "--release", "--package", "tenure-c", "--lib"])?;
+    archive::build()?;
     archive::assemble(&target().join("release"), &folder.join("package"))?;
     let rust = in_rust()?;
     println!("Rust: {rust} instructions");
