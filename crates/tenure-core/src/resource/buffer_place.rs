@@ -123,6 +123,8 @@ pub(crate) fn place_page<D: Device>(
 }
 
 /// Memory for a buffer, where the policy places it; `size` bytes for a range.
+// Always, whatever the number of callers in a program, so that arguments and the result are not copied.
+#[inline(always)]
 pub(super) fn place_buffer_bytes<D: Device>(
     context: &Context<D>,
     room: &dyn MakeRoom,
