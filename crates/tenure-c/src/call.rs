@@ -6,21 +6,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::callback::{self, ATTENTION, Attention, Inside};
 use crate::pointer::{Out, Text};
-use crate::slot::{Handle, Object, create};
+use crate::slot::{Handle, Object, Reserved, create, create_in};
 use crate::types::*;
 
 impl Attention {
     /// Runs the body of a function, and turns a panic into a status.
     #[inline]
-    fn run(
+    fn run<R>(
         &self,
         is_allowed: fn(Inside) -> bool,
-        body: impl FnOnce() -> Result<tn_Status, Failure>,
-    ) -> tn_Status {
+        body: impl FnOnce() -> Result<R, Failure>,
+    ) -> Result<R, tn_Status> {
         if !self.is_quiet()
             && let Err(failure) = self.check(is_allowed)
         {
-            return failed(failure);
+            return Err(failed(failure));
         }
         let mut result = catch_unwind(AssertUnwindSafe(body));
         // Before the error is kept: released objects may call the program, which may call functions that fail.
@@ -30,9 +30,9 @@ impl Attention {
             result = Err(panic);
         }
         match result {
-            Ok(Ok(status)) => status,
-            Ok(Err(failure)) => failed(failure),
-            Err(panic) => self.panicked(panic),
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(failure)) => Err(failed(failure)),
+            Err(panic) => Err(self.panicked(panic)),
         }
     }
 
@@ -67,7 +67,7 @@ impl Attention {
 /// The body of a function that must not be called inside a callback, except for that of a pass.
 #[inline]
 pub(crate) fn call(body: impl FnOnce() -> Result<(), Failure>) -> tn_Status {
-    ATTENTION.run(Inside::is_free, || body().map(|()| TN_OK))
+    ATTENTION.run(Inside::is_free, body).map_or_else(|status| status, |()| TN_OK)
 }
 
 /// The body of a function that creates an object. Its handle is null after each failure, also where the call is refused.
@@ -80,16 +80,26 @@ pub(crate) fn call_create<T: Object>(
     call(|| cleared.and_then(|()| create(out, make)))
 }
 
+/// As [`call_create`], for an object that is not moved before it is in its slot.
+#[inline]
+pub(crate) fn call_create_in<T: Object>(
+    out: Out<Handle<T>>,
+    fill: impl FnOnce(Reserved<T>) -> Result<Handle<T>, Failure>,
+) -> tn_Status {
+    let cleared = out.clear();
+    call(|| cleared.and_then(|()| create_in(out, fill)))
+}
+
 /// As [`call`], with the status of success.
 #[inline]
 pub(crate) fn call_status(body: impl FnOnce() -> Result<tn_Status, Failure>) -> tn_Status {
-    ATTENTION.run(Inside::is_free, body)
+    ATTENTION.run(Inside::is_free, body).unwrap_or_else(|status| status)
 }
 
 /// The body of a function that callbacks may call, except for that of the log.
 #[inline]
 pub(crate) fn call_to_release(body: impl FnOnce() -> Result<(), Failure>) -> tn_Status {
-    ATTENTION.run(|inside| inside != Inside::Log, || body().map(|()| TN_OK))
+    ATTENTION.run(|inside| inside != Inside::Log, body).map_or_else(|status| status, |()| TN_OK)
 }
 
 /// The last error of a thread.
@@ -134,18 +144,18 @@ pub(crate) fn last_shortage() -> Option<Shortage> {
 mod tests {
     #![allow(clippy::panic, reason = "the test is about panics")]
 
-    use super::{Attention, Inside, TN_ERROR_PANIC, TN_OK, last_error};
+    use super::{Attention, Inside, TN_ERROR_PANIC, last_error};
 
     #[test]
     fn panics_end_in_the_call_and_only_releases_work_after_that() {
         let attention = Attention::new();
         let plain: fn(Inside) -> bool = Inside::is_free;
         let release: fn(Inside) -> bool = |inside| inside != Inside::Log;
-        assert_eq!(attention.run(plain, || Ok(TN_OK)), TN_OK);
-        assert_eq!(attention.run(plain, || panic!("table {}", 7)), TN_ERROR_PANIC);
+        assert_eq!(attention.run(plain, || Ok(())), Ok(()));
+        assert_eq!(attention.run(plain, || -> Result<(), _> { panic!("table {}", 7) }), Err(TN_ERROR_PANIC));
         assert!(last_error().text().is_ok_and(|text| text.contains("table 7")));
-        assert_eq!(attention.run(plain, || Ok(TN_OK)), TN_ERROR_PANIC);
+        assert_eq!(attention.run(plain, || Ok(())), Err(TN_ERROR_PANIC));
         assert!(last_error().text().is_ok_and(|text| text.contains("earlier call")));
-        assert_eq!(attention.run(release, || Ok(TN_OK)), TN_OK);
+        assert_eq!(attention.run(release, || Ok(())), Ok(()));
     }
 }

@@ -95,8 +95,14 @@ thread_local! {
 }
 
 /// Drops an object, inside of a callback only when the call around it is over.
+#[inline]
 pub(crate) fn release(object: Ended) {
-    if ATTENTION.is_quiet() || inside().is_free() {
+    if ATTENTION.is_quiet() { drop(object) } else { release_in_callback(object) }
+}
+
+#[cold]
+fn release_in_callback(object: Ended) {
+    if inside().is_free() {
         return drop(object);
     }
     let mut object = Some(object);

@@ -11,9 +11,14 @@ use tenure_core::{
 
 use crate::types::*;
 
-#[cold]
+#[inline]
 pub(crate) fn unknown<T>(what: &str, value: u32) -> Result<T, Failure> {
-    Err(Failure::new(TN_ERROR_ENUM, format!("{what} = {value}: unknown in this version")))
+    Err(unknown_value(what, value))
+}
+
+#[cold]
+fn unknown_value(what: &str, value: u32) -> Failure {
+    Failure::new(TN_ERROR_ENUM, format!("{what} = {value}: unknown in this version"))
 }
 
 /// `max` for times that no clock counts.
@@ -57,6 +62,7 @@ pub(crate) fn queue(queue: tn_Queue) -> Result<Queue, Failure> {
     }
 }
 
+#[inline]
 fn priority(priority: tn_Priority) -> Result<Option<Priority>, Failure> {
     match priority {
         TN_PRIORITY_BY_USAGE => Ok(None),
@@ -91,7 +97,20 @@ fn plane(plane: tn_Plane) -> Result<Plane, Failure> {
 }
 
 pub(crate) fn buffer_desc(desc: &tn_BufferDesc) -> Result<BufferDesc, Failure> {
-    let mut found = BufferDesc::new(desc.size, usage(desc.usage)?);
+    let mut found = new_buffer_desc(desc)?;
+    complete_buffer_desc(&mut found, desc)?;
+    Ok(found)
+}
+
+/// A description for [`complete_buffer_desc`].
+#[inline]
+pub(crate) fn new_buffer_desc(desc: &tn_BufferDesc) -> Result<BufferDesc, Failure> {
+    Ok(BufferDesc::new(desc.size, usage(desc.usage)?))
+}
+
+/// The second half of [`buffer_desc`], in place, so that the description is not moved.
+#[inline]
+pub(crate) fn complete_buffer_desc(found: &mut BufferDesc, desc: &tn_BufferDesc) -> Result<(), Failure> {
     found.memory = memory(desc.memory)?;
     // 0 and 1 both mean no more than the usage needs.
     found.alignment = desc.alignment.max(found.alignment);
@@ -102,11 +121,14 @@ pub(crate) fn buffer_desc(desc: &tn_BufferDesc) -> Result<BufferDesc, Failure> {
     found.is_evictable = desc.flags & TN_RESOURCE_EVICTABLE != 0;
     found.is_filled = desc.flags & TN_RESOURCE_FILLED != 0;
     if desc.read_only != 0 {
-        found = found.read_only(state(desc.read_only)?);
+        *found = found.clone().read_only(state(desc.read_only)?);
+    }
+    if desc.flags & TN_RESOURCE_MOVABLE != 0 {
+        *found = found.clone().movable();
     }
     found.name = desc.name.name()?;
     found.tag = desc.tag.name()?;
-    Ok(if desc.flags & TN_RESOURCE_MOVABLE != 0 { found.movable() } else { found })
+    Ok(())
 }
 
 fn clear(clear: &tn_ClearValue) -> Result<Option<ClearValue>, Failure> {

@@ -193,7 +193,7 @@ macro_rules! on {
     };
 }
 
-/// An object on the backend of another one, or of several, which must be on the same one.
+/// An object on the backend of another one, or of several, which must be on the same one; or its handle, `in` a slot.
 macro_rules! on_same {
     (($($object:expr),+), ($($name:ident),+) => $value:expr) => {
         match ($($object),+) {
@@ -210,6 +210,20 @@ macro_rules! on_same {
             $crate::object::On::Vulkan($name) => $crate::object::On::Vulkan($value),
             #[cfg(windows)]
             $crate::object::On::D3d12($name) => $crate::object::On::D3d12($value),
+        }
+    };
+    ($object:expr, $name:ident => $made:expr, $of:path, in $slot:expr) => {
+        match $object {
+            $crate::object::On::Sim($name) => {
+                $slot.fill_with($made, |made| $crate::object::On::Sim($of(made)))
+            }
+            $crate::object::On::Vulkan($name) => {
+                $slot.fill_with($made, |made| $crate::object::On::Vulkan($of(made)))
+            }
+            #[cfg(windows)]
+            $crate::object::On::D3d12($name) => {
+                $slot.fill_with($made, |made| $crate::object::On::D3d12($of(made)))
+            }
         }
     };
 }

@@ -52,46 +52,46 @@ impl Text {
         Self(text.as_ptr())
     }
 
-    /// The text, and whether it is never freed.
-    fn read(&self, size: usize) -> Result<(&str, bool), Failure> {
+    /// The text of this size, for the call; also `TN_TO_NUL`, and with `TN_STATIC`.
+    #[inline]
+    pub(crate) fn text(&self, size: usize) -> Result<&str, Failure> {
         if size == TN_TO_NUL {
             if self.0.is_null() {
-                return Ok(("", true));
+                return Ok("");
             }
             // SAFETY: the caller says that the text ends with NUL.
             let text = unsafe { std::ffi::CStr::from_ptr(self.0.cast()) };
-            return Ok((utf8(text.to_bytes())?, false));
+            return utf8(text.to_bytes());
         }
-        let (is_static, size) = (size & TN_STATIC != 0, size & !TN_STATIC);
+        let size = size & !TN_STATIC;
         if size == 0 {
-            return Ok(("", true));
+            return Ok("");
         }
         let bytes = In(self.0.cast::<c_void>());
         let bytes =
             bytes.bytes(size).map_err(|_| Failure::new(TN_ERROR_POINTER, "text: null with a size"))?;
         // SAFETY: the text is valid for the call, in which the result is used.
-        Ok((utf8(unsafe { std::slice::from_raw_parts(bytes.as_ptr(), size) })?, is_static))
-    }
-
-    /// The text of this size, for the call; also `TN_TO_NUL`, and with `TN_STATIC`.
-    pub(crate) fn text(&self, size: usize) -> Result<&str, Failure> {
-        self.read(size).map(|(text, _)| text)
+        utf8(unsafe { std::slice::from_raw_parts(bytes.as_ptr(), size) })
     }
 
     /// A name: copied, except for a literal.
     #[inline]
     pub(crate) fn name(&self, size: usize) -> Result<Name, Failure> {
-        if size == 0 { Ok(Name::default()) } else { self.some_name(size) }
-    }
-
-    fn some_name(&self, size: usize) -> Result<Name, Failure> {
-        let (text, is_static) = self.read(size)?;
-        if !is_static {
-            return Ok(Name::copied(text));
+        if size == 0 {
+            return Ok(Name::default());
+        }
+        if size & TN_STATIC == 0 || size == TN_TO_NUL {
+            return self.copied_name(size);
         }
         // SAFETY: with `TN_STATIC` the caller says that the text is never freed or changed; empty text is of this library.
-        let text: &'static str = unsafe { std::mem::transmute::<&str, &'static str>(text) };
+        let text: &'static str = unsafe { std::mem::transmute::<&str, &'static str>(self.text(size)?) };
         Ok(Name::from(text))
+    }
+
+    #[inline(never)]
+    fn copied_name(&self, size: usize) -> Result<Name, Failure> {
+        let text = self.text(size)?;
+        Ok(if text.is_empty() { Name::default() } else { Name::copied(text) })
     }
 }
 
@@ -166,10 +166,10 @@ impl<T: Desc> In<T> {
 
 #[inline]
 fn check_head<T: Desc>(pointer: *const T) -> Result<(), Failure> {
-    // SAFETY: a valid pointer to a structure that begins with a head.
-    let head = unsafe { pointer.cast::<Head>().read() };
+    // SAFETY: a valid pointer to a structure that begins with a head, which nobody writes during the call.
+    let head = unsafe { &*pointer.cast::<Head>() };
     let is_plain = head.struct_size as usize == size_of::<T>() && head.flags & !T::FLAGS == 0;
-    if is_plain && head.next.0.is_null() { Ok(()) } else { check_other_head(pointer, head) }
+    if is_plain && head.next.0.is_null() { Ok(()) } else { check_other_head(pointer, *head) }
 }
 
 /// Accepts the head of a later version with the meaning of this one.
@@ -351,14 +351,60 @@ impl Out<c_void> {
     }
 }
 
+#[inline]
 fn utf8(bytes: &[u8]) -> Result<&str, Failure> {
     // Names are short, and almost always ASCII.
-    if bytes.is_ascii() {
-        // SAFETY: ASCII is UTF-8.
-        return Ok(unsafe { std::str::from_utf8_unchecked(bytes) });
+    match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        (Some(first), Some(last))
+            if bytes.len() <= 8
+                && (u32::from_ne_bytes(*first) | u32::from_ne_bytes(*last)) & 0x8080_8080 == 0 =>
+        {
+            // SAFETY: ASCII is UTF-8.
+            Ok(unsafe { std::str::from_utf8_unchecked(bytes) })
+        }
+        _ => any_utf8(bytes),
     }
+}
+
+#[inline(never)]
+fn any_utf8(bytes: &[u8]) -> Result<&str, Failure> {
     std::str::from_utf8(bytes).map_err(|error| {
         let text = format!("text of {} bytes is not UTF-8 from byte {} on", bytes.len(), error.valid_up_to());
         Failure::new(TN_ERROR_TEXT, text)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+
+    use super::{TN_STATIC, TN_TO_NUL, Text};
+
+    #[test]
+    fn each_byte_of_a_name_is_checked() {
+        for length in 1..20 {
+            let bytes = vec![b'a'; length];
+            assert_eq!(Text(bytes.as_ptr()).name(length).unwrap().as_str().as_bytes(), bytes);
+            for wrong in 0..length {
+                let mut bytes = bytes.clone();
+                bytes[wrong] = 0xff;
+                let text = Text(bytes.as_ptr());
+                assert!(text.name(length).is_err() && text.name(length | TN_STATIC).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn literals_are_not_copied() {
+        for literal in ["a", "rock", "grüne Wiese", "a name of many bytes"] {
+            let name = Text::of(literal).name(literal.len() | TN_STATIC).unwrap();
+            assert_eq!(name.as_static().map(str::as_ptr), Some(literal.as_ptr()));
+            assert_eq!(name, literal);
+            let copied = Text::of(literal).name(literal.len()).unwrap();
+            assert_eq!((copied.as_static(), copied.as_str()), (None, literal));
+        }
+        let text = c"rock";
+        assert_eq!(Text(text.as_ptr().cast()).name(TN_TO_NUL).unwrap(), "rock");
+        assert!(Text(std::ptr::null()).name(4 | TN_STATIC).is_err());
+    }
 }

@@ -5,8 +5,10 @@ use std::ffi::c_void;
 use tenure_core::device::Device;
 use tenure_core::{BufferViewDesc, TexelData, TextureViewDesc};
 
-use crate::call::{call, call_create};
-use crate::convert::{buffer_desc, buffer_view_desc, texels, texture_desc, texture_view_desc};
+use crate::call::{call, call_create, call_create_in};
+use crate::convert::{
+    buffer_view_desc, complete_buffer_desc, new_buffer_desc, texels, texture_desc, texture_view_desc,
+};
 use crate::held::{BufferOf, ResourceOf, TextureOf};
 use crate::object::{Buffer, Gpu, Texture, View, on, on_same};
 use crate::pointer::{In, Out};
@@ -23,14 +25,15 @@ extern "C" fn tn_buffer_create(
     desc: In<tn_BufferDesc>,
     out: Out<Handle<Buffer>>,
 ) -> tn_Status {
-    call_create(out, || {
+    call_create_in(out, |slot| {
         let (gpu, desc) = (gpu.get()?, desc.desc()?);
-        let wanted = buffer_desc(desc)?;
+        let mut wanted = new_buffer_desc(desc)?;
+        complete_buffer_desc(&mut wanted, desc)?;
         if desc.data.is_null() && desc.data_size == 0 {
-            return Ok(on_same!(gpu, gpu => ResourceOf::Own(gpu.create_buffer(&wanted)?)));
+            return on_same!(gpu, gpu => gpu.create_buffer(&wanted), ResourceOf::Own, in slot);
         }
         let data = some(desc.data.bytes(desc.data_size)?, "data_size")?;
-        Ok(on_same!(gpu, gpu => ResourceOf::Own(gpu.create_buffer_with(&wanted, data)?)))
+        on_same!(gpu, gpu => gpu.create_buffer_with(&wanted, data), ResourceOf::Own, in slot)
     })
 }
 
@@ -87,15 +90,15 @@ extern "C" fn tn_texture_create(
     desc: In<tn_TextureDesc>,
     out: Out<Handle<Texture>>,
 ) -> tn_Status {
-    call_create(out, || {
+    call_create_in(out, |slot| {
         let (gpu, desc) = (gpu.get()?, desc.desc()?);
         let wanted = texture_desc(desc)?;
         if desc.data.is_null() && desc.data_count == 0 {
-            return Ok(on_same!(gpu, gpu => ResourceOf::Own(gpu.create_texture(&wanted)?)));
+            return on_same!(gpu, gpu => gpu.create_texture(&wanted), ResourceOf::Own, in slot);
         }
         let data = some(desc.data.array(desc.data_count, "data")?, "data_count")?;
         let data: Vec<TexelData<'_>> = data.iter().map(texels).collect::<Result<_, _>>()?;
-        Ok(on_same!(gpu, gpu => ResourceOf::Own(gpu.create_texture_with(&wanted, &data)?)))
+        on_same!(gpu, gpu => gpu.create_texture_with(&wanted, &data), ResourceOf::Own, in slot)
     })
 }
 

@@ -3,28 +3,33 @@
 //! A handle is a pointer for the compiler of C alone. Its bits are the kind of the object, the index of a slot, and the slot's
 //! generation at that time. So a handle is checked without following a pointer: one that was released, that belongs to another
 //! kind, or that was never a handle, is found by comparisons. Slots are never freed, and a slot's generation rises with each
-//! creation and each release.
+//! release.
 
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::pointer::Out;
 use crate::status::{Failure, TN_ERROR_BUSY, TN_ERROR_HANDLE};
 
 const KIND_BITS: u32 = 6;
+const KIND_MASK: u64 = (1 << KIND_BITS) - 1;
+/// In place of the kind while a call has the object alone.
+const ALONE: u64 = 63;
 const INDEX_BITS: u32 = 26;
 /// Slots of the first slab; each further slab has twice the slots of the one before.
 const FIRST_SLAB: u32 = 64;
-const SLABS: usize = (INDEX_BITS - FIRST_SLAB.ilog2()) as usize;
-const MOST_SLOTS: u32 = (FIRST_SLAB << SLABS) - FIRST_SLAB;
+const SLABS: usize = INDEX_BITS as usize + 1;
+const MOST_SLOTS: u32 = (1 << INDEX_BITS) - FIRST_SLAB;
 
 /// An object with handles of its own type.
 pub(crate) trait Object: Sized + Send + 'static {
-    /// From 1 to 63, different for each type.
+    /// From 1 to 62, different for each type.
     const KIND: u32;
     /// The name of the handle's type in C.
     const TYPE: &'static str;
@@ -50,7 +55,7 @@ impl<T: Object> Handle<T> {
     pub(crate) fn is_null(self) -> bool {
         self.bits.is_null()
     }
-    pub(crate) const NULL: Self = Self { bits: std::ptr::null_mut() };
+    pub(crate) const NULL: Self = Self { bits: ptr::null_mut() };
 
     /// The object, which other threads may use at the same time.
     ///
@@ -61,11 +66,10 @@ impl<T: Object> Handle<T> {
     where
         T: Sync,
     {
-        let bits = self.bits.addr() as u64;
-        match T::slots().live(bits).and_then(Slot::value) {
-            Some(value) => Ok(value),
-            None => Err(not_a_handle::<T>(bits)),
-        }
+        let bits = self.number();
+        let slot = T::slots().of(bits)?;
+        let state = slot.state.load(Ordering::Acquire);
+        if state == bits { Ok(slot.value()) } else { Err(refused::<T>(bits, state)) }
     }
 
     /// The object for one thread alone, until the guard is dropped.
@@ -74,29 +78,33 @@ impl<T: Object> Handle<T> {
     /// `TN_ERROR_HANDLE`; `TN_ERROR_BUSY` where another call has it.
     #[inline]
     pub(crate) fn alone(&self) -> Result<Alone<'_, T>, Failure> {
-        let bits = self.bits.addr() as u64;
-        let slot = T::slots().live(bits).ok_or_else(|| not_a_handle::<T>(bits))?;
-        if slot.is_busy.swap(true, Ordering::Acquire) {
-            return Err(busy::<T>());
-        }
-        let alone = Alone { slot, _handle: PhantomData };
-        // The other call may have been the release.
-        if slot.generation.load(Ordering::Acquire) != generation(bits) {
-            return Err(not_a_handle::<T>(bits));
-        }
-        Ok(alone)
+        let bits = self.number();
+        let slot = self.exchange(bits & !KIND_MASK | ALONE)?;
+        Ok(Alone { slot, bits, _handle: PhantomData })
     }
 
     /// Ends the handle. The object stays until the result is dropped.
     ///
     /// # Errors
     /// As [`alone`](Self::alone). Then the handle stays as it was.
+    #[inline]
     pub(crate) fn end(self) -> Result<Ended, Failure> {
-        let bits = self.bits.addr() as u64;
-        let alone = self.alone()?;
-        // No other call has the slot, and its generation is this handle's: this is the one release.
-        alone.slot.generation.store(generation(bits).wrapping_add(1), Ordering::Release);
-        Ok(Ended { index: index(bits), free: free::<T> })
+        Ok(Ended(self.exchange(next_state(self.number()))?))
+    }
+
+    fn number(self) -> u64 {
+        self.bits.addr() as u64
+    }
+
+    /// The slot, whose state is another one from now on. No other call has the object alone, or has ended the handle.
+    #[inline]
+    fn exchange(self, state: u64) -> Result<&'static Slot<T>, Failure> {
+        let bits = self.number();
+        let slot = T::slots().of(bits)?;
+        match slot.state.compare_exchange(bits, state, Ordering::AcqRel, Ordering::Relaxed) {
+            Ok(_) => Ok(slot),
+            Err(state) => Err(refused::<T>(bits, state)),
+        }
     }
 
     /// Ends the handle of a lent object, unless the program has released it. Waits for a call of another thread that uses it alone.
@@ -111,36 +119,35 @@ impl<T: Object> Handle<T> {
     /// # Errors
     /// As [`end`](Self::end).
     pub(crate) fn take(self) -> Result<T, Failure> {
-        let ended = self.end()?;
-        T::slots().slot(ended.index).and_then(take).ok_or_else(|| not_a_handle::<T>(self.bits.addr() as u64))
+        let reserved = Reserved(self.exchange(next_state(self.number()))?);
+        // SAFETY: the slot has no handle any more, and is not free before the end of this function, which moves the object.
+        Ok(unsafe { (*reserved.0.value.get()).assume_init_read() })
     }
 }
 
-/// An object of any type without a handle; its slot becomes free when this is dropped.
-pub(crate) struct Ended {
-    index: u32,
-    /// Of the object's type, which is known where its handle ends.
-    free: fn(u32),
-}
+/// An object of any type without a handle, dropped with this.
+pub(crate) struct Ended(&'static dyn AnySlot);
 
 impl Drop for Ended {
+    #[inline]
     fn drop(&mut self) {
-        (self.free)(self.index);
+        self.0.free();
     }
 }
 
-/// Makes the slot of an [`Ended`] free, and drops the object if it is still there.
-fn free<T: Object>(index: u32) {
-    let Some(slot) = T::slots().slot(index) else { return };
-    let value = take(slot);
-    T::slots().put_back(index, slot);
-    drop(value);
+/// A slot with an object of any type.
+trait AnySlot {
+    /// Drops the object of an [`Ended`], and makes the slot free.
+    fn free(&'static self);
 }
 
-/// The object of an [`Ended`].
-fn take<T>(slot: &Slot<T>) -> Option<T> {
-    // SAFETY: an `Ended` has the slot: it has no handle any more, and is not free yet. Nobody else has it.
-    unsafe { (*slot.value.get()).take() }
+impl<T: Object> AnySlot for Slot<T> {
+    fn free(&'static self) {
+        // Also where the object's destructor panics.
+        let reserved = Reserved(self);
+        // SAFETY: an `Ended` has the slot: it has no handle any more, and is not free before the end of this function.
+        unsafe { (*reserved.0.value.get()).assume_init_drop() };
+    }
 }
 
 /// A handle of any type.
@@ -160,7 +167,7 @@ impl<T> From<Handle<T>> for AnyHandle {
 }
 
 impl AnyHandle {
-    pub(crate) const NULL: Self = Self { bits: std::ptr::null_mut() };
+    pub(crate) const NULL: Self = Self { bits: ptr::null_mut() };
 
     pub(crate) fn is_null(self) -> bool {
         self.bits.is_null()
@@ -168,7 +175,7 @@ impl AnyHandle {
 
     /// The kind in its bits, whether or not it is a handle.
     pub(crate) fn kind(self) -> u32 {
-        self.bits.addr() as u32 & ((1 << KIND_BITS) - 1)
+        kind(self.bits.addr() as u64) as u32
     }
 
     pub(crate) fn of<T>(self) -> Handle<T> {
@@ -193,35 +200,40 @@ fn index(bits: u64) -> u32 {
     bits as u32 >> KIND_BITS
 }
 
-#[cold]
-fn busy<T: Object>() -> Failure {
-    Failure::new(
-        TN_ERROR_BUSY,
-        format!("another call uses this {} now: it is for one thread at a time", T::TYPE),
-    )
+fn kind(bits: u64) -> u64 {
+    bits & KIND_MASK
 }
 
-/// The error for an invalid handle.
+/// The state of a slot after the end of its handle, with the generation of the next one.
+fn next_state(bits: u64) -> u64 {
+    (bits & !KIND_MASK).wrapping_add(1 << 32)
+}
+
+/// The error for a handle that is invalid, or used alone: the slot had this state, or 0 without a slot. Another call may have
+/// changed it since.
 #[cold]
-fn not_a_handle<T: Object>(bits: u64) -> Failure {
-    let kind = bits as u32 & ((1 << KIND_BITS) - 1);
-    let was_one = || T::slots().slot(index(bits)).map(|slot| slot.generation.load(Ordering::Acquire));
+fn refused<T: Object>(bits: u64, state: u64) -> Failure {
     let text = match () {
         () if bits == 0 => format!("null, where a {} is needed", T::TYPE),
-        () if kind != T::KIND => format!("{bits:#x} is not a {}: it has another type", T::TYPE),
-        () => match was_one() {
-            Some(now) if generation(bits) < now => {
-                format!("{bits:#x}: this {} was released, and used after that", T::TYPE)
-            }
-            _ => format!("{bits:#x} is not a {}", T::TYPE),
-        },
+        () if kind(bits) != u64::from(T::KIND) => {
+            format!("{bits:#x} is not a {}: it has another type", T::TYPE)
+        }
+        () if generation(bits) == generation(state) && kind(state) == ALONE => {
+            let text = format!("another call uses this {} now: it is for one thread at a time", T::TYPE);
+            return Failure::new(TN_ERROR_BUSY, text);
+        }
+        () if generation(bits) < generation(state) => {
+            format!("{bits:#x}: this {} was released, and used after that", T::TYPE)
+        }
+        () => format!("{bits:#x} is not a {}", T::TYPE),
     };
     Failure::new(TN_ERROR_HANDLE, text)
 }
 
 /// Slots in slabs that stay for the rest of the process.
 pub(crate) struct Slots<T> {
-    slabs: [OnceLock<Box<[Slot<T>]>>; SLABS],
+    /// The first slot of each, by the highest bit of its slots' indices plus [`FIRST_SLAB`]; null before it is needed.
+    slabs: [AtomicPtr<Slot<T>>; SLABS],
     /// Slots that were handed out at least once.
     used: Mutex<u32>,
     /// The first free slot's index plus 1, and a count of changes, so that a stale value is noticed.
@@ -229,64 +241,80 @@ pub(crate) struct Slots<T> {
 }
 
 pub(crate) struct Slot<T> {
-    /// Odd while an object is in it.
-    generation: AtomicU32,
-    /// The next free slot's index plus 1.
+    /// The bits of the handle while it can be used; else they have [`ALONE`] or 0 as kind, which no valid handle has.
+    state: AtomicU64,
+    /// The next free slot's index plus 1, in a free slot.
     next: AtomicU32,
-    is_busy: AtomicBool,
-    value: UnsafeCell<Option<T>>,
+    /// Initialised unless the slot is free.
+    value: UnsafeCell<MaybeUninit<T>>,
 }
 
-// SAFETY: a slot's value is written by the thread that took the slot out of the list of free slots, or that has `is_busy`, and by
-// no other at that time. Two threads refer to it at once only if it is `Sync`: see `Handle::get`. Everything else is atomic.
+// SAFETY: a slot's value is written by the thread that took the slot out of the list of free slots, that has it alone or has
+// ended its handle, and by no other at that time. Two threads refer to it at once only if it is `Sync`: see `Handle::get`.
+// Everything else is atomic.
 unsafe impl<T: Send> Sync for Slot<T> {}
 
 impl<T> Slot<T> {
-    const fn new() -> Self {
-        let (generation, next) = (AtomicU32::new(0), AtomicU32::new(0));
-        Self { generation, next, is_busy: AtomicBool::new(false), value: UnsafeCell::new(None) }
+    fn new(index: u32) -> Self {
+        let state = next_state(u64::from(index) << KIND_BITS);
+        Self {
+            state: AtomicU64::new(state),
+            next: AtomicU32::new(0),
+            value: UnsafeCell::new(MaybeUninit::uninit()),
+        }
     }
 
-    fn value(&self) -> Option<&T> {
-        // SAFETY: a handle of the slot's generation is alive. The contract of the header is that no other thread releases a
-        // handle while a call uses it; what a callback inside of the call releases stays until the end of the call.
-        unsafe { (*self.value.get()).as_ref() }
+    fn value(&self) -> &T {
+        // SAFETY: its handle was valid in this call. The contract of the header is that no other thread releases a handle while
+        // a call uses it; what a callback inside of the call releases stays until the end of the call.
+        unsafe { (*self.value.get()).assume_init_ref() }
     }
 }
 
-impl<T> Slots<T> {
+impl<T: Object> Slots<T> {
     pub(crate) const fn new() -> Self {
-        Self { slabs: [const { OnceLock::new() }; SLABS], used: Mutex::new(0), free: AtomicU64::new(0) }
+        let slabs = [const { AtomicPtr::new(ptr::null_mut()) }; SLABS];
+        Self { slabs, used: Mutex::new(0), free: AtomicU64::new(0) }
     }
 
+    /// The slot of an index of at most [`INDEX_BITS`] bits.
+    #[inline]
     fn slot(&self, index: u32) -> Option<&Slot<T>> {
         let position = index + FIRST_SLAB;
-        let slab = position.ilog2() - FIRST_SLAB.ilog2();
-        let start = FIRST_SLAB << slab;
-        self.slabs.get(slab as usize)?.get()?.get((position - start) as usize)
+        let slab = position.ilog2();
+        let first = self.slabs.get(slab as usize)?.load(Ordering::Acquire);
+        // SAFETY: the slab is not null, has as many slots as the index of its first one in `position`, and stays.
+        (!first.is_null()).then(|| unsafe { &*first.add((position ^ 1 << slab) as usize) })
+    }
+
+    /// The slot of a handle of this kind.
+    #[inline]
+    fn of(&self, bits: u64) -> Result<&Slot<T>, Failure> {
+        let slot = if kind(bits) == u64::from(T::KIND) { self.slot(index(bits)) } else { None };
+        slot.ok_or_else(|| refused::<T>(bits, 0))
     }
 
     /// A free slot, taken out of the list.
-    fn pop(&self) -> Option<(u32, &Slot<T>)> {
+    #[inline]
+    fn pop(&self) -> Option<&Slot<T>> {
         let mut head = self.free.load(Ordering::Acquire);
         loop {
-            let index = (head as u32).checked_sub(1)?;
-            let slot = self.slot(index)?;
-            let changes = (head >> 32).wrapping_add(1);
-            let next = u64::from(slot.next.load(Ordering::Relaxed)) | changes << 32;
+            let slot = self.slot((head as u32).checked_sub(1)?)?;
+            let next = changed(head, slot.next.load(Ordering::Relaxed));
             match self.free.compare_exchange_weak(head, next, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return Some((index, slot)),
+                Ok(_) => return Some(slot),
                 Err(now) => head = now,
             }
         }
     }
 
-    fn put_back(&self, index: u32, slot: &Slot<T>) {
+    #[inline]
+    fn put_back(&self, slot: &Slot<T>) {
+        let index = index(slot.state.load(Ordering::Relaxed));
         let mut head = self.free.load(Ordering::Relaxed);
         loop {
             slot.next.store(head as u32, Ordering::Relaxed);
-            let changes = (head >> 32).wrapping_add(1);
-            let first = u64::from(index + 1) | changes << 32;
+            let first = changed(head, index + 1);
             match self.free.compare_exchange_weak(head, first, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return,
                 Err(now) => head = now,
@@ -295,30 +323,21 @@ impl<T> Slots<T> {
     }
 
     #[cold]
-    fn grow(&self) -> Option<(u32, &Slot<T>)> {
+    fn grow(&self) -> Option<&Slot<T>> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let index = *used;
         if index >= MOST_SLOTS {
             return None;
         }
-        let slab = (index + FIRST_SLAB).ilog2() - FIRST_SLAB.ilog2();
-        let slots = FIRST_SLAB << slab;
-        self.slabs.get(slab as usize)?.get_or_init(|| (0..slots).map(|_| Slot::new()).collect());
+        if (index + FIRST_SLAB).is_power_of_two() {
+            let slots: Box<[_]> = (index..index + index + FIRST_SLAB).map(Slot::new).collect();
+            let slab = (index + FIRST_SLAB).ilog2();
+            let first = Box::leak(slots).as_mut_ptr();
+            self.slabs.get(slab as usize)?.store(first, Ordering::Release);
+        }
         *used += 1;
         drop(used);
-        Some((index, self.slot(index)?))
-    }
-}
-
-impl<T: Object> Slots<T> {
-    /// The slot of a living handle.
-    #[inline]
-    fn live(&self, bits: u64) -> Option<&Slot<T>> {
-        let is_kind = bits as u32 & ((1 << KIND_BITS) - 1) == T::KIND;
-        let slot = if is_kind { self.slot(index(bits))? } else { return None };
-        let generation = generation(bits);
-        // Free slots have even generations, and no handle has one.
-        (slot.generation.load(Ordering::Acquire) == generation && generation % 2 == 1).then_some(slot)
+        self.slot(index)
     }
 
     /// A slot for an object that is about to be created.
@@ -327,44 +346,52 @@ impl<T: Object> Slots<T> {
     /// `TN_ERROR_HANDLE` where all slots are in use.
     #[inline]
     pub(crate) fn reserve(&'static self) -> Result<Reserved<T>, Failure> {
-        match self.pop().or_else(|| self.grow()) {
-            Some((index, slot)) => Ok(Reserved { slots: self, slot, index, is_filled: false }),
-            None => {
-                let text = format!("all {MOST_SLOTS} handles of the type {} are in use", T::TYPE);
-                Err(Failure::new(TN_ERROR_HANDLE, text))
-            }
-        }
+        let slot = self.pop().or_else(|| self.grow());
+        slot.map(Reserved).ok_or_else(|| {
+            let text = format!("all {MOST_SLOTS} handles of the type {} are in use", T::TYPE);
+            Failure::new(TN_ERROR_HANDLE, text)
+        })
     }
 }
 
-/// A slot without an object; it becomes free again unless it is filled.
-pub(crate) struct Reserved<T: Object> {
-    slots: &'static Slots<T>,
-    slot: &'static Slot<T>,
-    index: u32,
-    is_filled: bool,
+/// The list of free slots that begins with another one: its index plus 1, and the count of changes.
+fn changed(list: u64, first: u32) -> u64 {
+    (list & !u64::from(u32::MAX)).wrapping_add(1 << 32) | u64::from(first)
 }
+
+/// A slot without a handle, which becomes free when this is dropped.
+pub(crate) struct Reserved<T: Object>(&'static Slot<T>);
 
 impl<T: Object> Reserved<T> {
     /// The handle of the object.
     #[inline]
-    pub(crate) fn fill(mut self, value: T) -> Handle<T> {
-        self.is_filled = true;
+    pub(crate) fn fill(self, value: T) -> Handle<T> {
+        let slot = ManuallyDrop::new(self).0;
         // SAFETY: the slot was free, and this call has taken it out of the list: nobody else has it.
-        unsafe { *self.slot.value.get() = Some(value) };
-        let generation = self.slot.generation.load(Ordering::Relaxed).wrapping_add(1);
-        self.slot.generation.store(generation, Ordering::Release);
-        let bits = u64::from(generation) << 32 | u64::from(self.index << KIND_BITS | T::KIND);
-        Handle { bits: std::ptr::without_provenance_mut(bits as usize) }
+        unsafe { slot.value.get().cast::<T>().write(value) };
+        let bits = slot.state.load(Ordering::Relaxed) | u64::from(T::KIND);
+        slot.state.store(bits, Ordering::Release);
+        Handle { bits: ptr::without_provenance_mut(bits as usize) }
+    }
+
+    /// The handle of an object around what was made. Not by `?`, which would move that once more.
+    #[inline]
+    pub(crate) fn fill_with<M, E: Into<Failure>>(
+        self,
+        made: Result<M, E>,
+        object: impl FnOnce(M) -> T,
+    ) -> Result<Handle<T>, Failure> {
+        match made {
+            Ok(made) => Ok(self.fill(object(made))),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 
 impl<T: Object> Drop for Reserved<T> {
     #[inline]
     fn drop(&mut self) {
-        if !self.is_filled {
-            self.slots.put_back(self.index, self.slot);
-        }
+        T::slots().put_back(self.0);
     }
 }
 
@@ -372,7 +399,7 @@ impl<T: Object> Out<Handle<T>> {
     /// Writes null, so that a failed call leaves no handle, and fails where there is no room.
     pub(crate) fn clear(self) -> Result<(), Failure> {
         self.check("room for a handle")?;
-        self.set(Handle { bits: std::ptr::null_mut() });
+        self.set(Handle { bits: ptr::null_mut() });
         Ok(())
     }
 
@@ -388,36 +415,47 @@ pub(crate) fn create<T: Object>(
     out: Out<Handle<T>>,
     make: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<(), Failure> {
-    let reserved = T::slots().reserve()?;
-    out.set(reserved.fill(make()?));
+    create_in(out, |slot| Ok(slot.fill(make()?)))
+}
+
+/// As [`create`], for an object that is not moved before it is in its slot.
+#[inline]
+pub(crate) fn create_in<T: Object>(
+    out: Out<Handle<T>>,
+    fill: impl FnOnce(Reserved<T>) -> Result<Handle<T>, Failure>,
+) -> Result<(), Failure> {
+    out.set(fill(T::slots().reserve()?)?);
     Ok(())
 }
 
 /// An object that one call has alone.
 pub(crate) struct Alone<'a, T: 'static> {
     slot: &'static Slot<T>,
+    bits: u64,
     _handle: PhantomData<&'a mut T>,
 }
 
-impl<T: Object> Deref for Alone<'_, T> {
+impl<T> Deref for Alone<'_, T> {
     type Target = T;
 
+    #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: `is_busy` is this guard's, and the value stays until the release, which needs it.
-        unsafe { (*self.slot.value.get()).as_ref().unwrap_unchecked() }
+        self.slot.value()
     }
 }
 
-impl<T: Object> DerefMut for Alone<'_, T> {
+impl<T> DerefMut for Alone<'_, T> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as in `deref`.
-        unsafe { (*self.slot.value.get()).as_mut().unwrap_unchecked() }
+        // SAFETY: the state of the slot has made sure that no other call has the object, and that its handle does not end.
+        unsafe { (*self.slot.value.get()).assume_init_mut() }
     }
 }
 
 impl<T> Drop for Alone<'_, T> {
+    #[inline]
     fn drop(&mut self) {
-        self.slot.is_busy.store(false, Ordering::Release);
+        self.slot.state.store(self.bits, Ordering::Release);
     }
 }
 
@@ -435,10 +473,11 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
     use std::collections::BTreeSet;
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
     use std::sync::{Arc, PoisonError};
     use std::thread;
 
-    use super::{Handle, Object, Slots};
+    use super::{ALONE, Handle, KIND_MASK, Object, Slots, next_state, ptr};
     use crate::status::TN_ERROR_BUSY;
 
     struct Thing(Arc<()>);
@@ -489,6 +528,23 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_that_finds_an_object_in_use_is_told_so() {
+        let handle = thing(&Arc::new(()));
+        let bits = handle.number();
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(move || {
+                    for _ in 0..if cfg!(miri) { 20 } else { 200_000 } {
+                        let failure = forged(bits).alone().err();
+                        assert!(failure.is_none_or(|failure| failure.status() == TN_ERROR_BUSY));
+                    }
+                });
+            }
+        });
+        drop(handle.take().unwrap());
+    }
+
+    #[test]
     fn an_object_stays_until_its_end_is_dropped() {
         let alive = Arc::new(());
         let handle = thing(&alive);
@@ -498,6 +554,58 @@ mod tests {
         assert_eq!(Arc::strong_count(&used.0), 2);
         drop(ended);
         assert_eq!(Arc::strong_count(&alive), 1);
+    }
+
+    fn forged(bits: u64) -> Handle<Thing> {
+        Handle { bits: ptr::without_provenance_mut(bits as usize) }
+    }
+
+    #[test]
+    fn states_of_slots_are_no_handles() {
+        let is_refused = |bits| {
+            let handle = forged(bits);
+            handle.get().is_err() && handle.alone().is_err() && handle.end().is_err()
+        };
+        let handle = thing(&Arc::new(()));
+        let bits = handle.number();
+        let alone = handle.alone().unwrap();
+        assert!([bits & !KIND_MASK, bits & !KIND_MASK | ALONE].into_iter().all(is_refused));
+        drop(alone);
+        assert!(handle.get().is_ok());
+        drop(handle.take().unwrap());
+        assert!([next_state(bits), bits].into_iter().all(is_refused));
+        // Of slots that do not exist.
+        let thing = u64::from(Thing::KIND);
+        assert!([u64::from(u32::MAX) & !KIND_MASK | thing, 1 << 30 | thing].into_iter().all(is_refused));
+    }
+
+    struct Unwilling;
+
+    impl Object for Unwilling {
+        const KIND: u32 = 62;
+        const TYPE: &'static str = "Unwilling";
+
+        fn slots() -> &'static Slots<Self> {
+            static SLOTS: Slots<Unwilling> = Slots::new();
+            &SLOTS
+        }
+    }
+
+    impl Drop for Unwilling {
+        fn drop(&mut self) {
+            resume_unwind(Box::new(()));
+        }
+    }
+
+    #[test]
+    fn a_panic_of_a_destructor_leaves_the_slot_free() {
+        for _ in 0..2 {
+            let handle = Unwilling::slots().reserve().unwrap().fill(Unwilling);
+            let ended = handle.end().unwrap();
+            assert!(catch_unwind(AssertUnwindSafe(|| drop(ended))).is_err());
+            assert!(handle.end().is_err());
+        }
+        assert_eq!(*Unwilling::slots().used.lock().unwrap_or_else(PoisonError::into_inner), 1);
     }
 
     /// Of a type of its own, so that no other test takes the free slot.
