@@ -207,6 +207,10 @@ pub trait BlockSuballocator {
     /// As [`end_frame`](Self::end_frame), but in the middle of a frame, which continues, and only until the
     /// removed blocks have a capacity of at least `bytes`. Removes the blocks that were empty for longest first;
     /// on a tie the smallest. Returns their capacity. O(n log n) in the empty blocks.
+    ///
+    /// `idle_frames` protects new blocks, and those that are used in turns of fewer than
+    /// [`DEFAULT_IDLE_FRAMES`](crate::DEFAULT_IDLE_FRAMES) frames, such as blocks that each frame fills and empties. Others can be
+    /// removed as soon as they are empty.
     fn trim_oldest(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64;
 
     /// Removes all empty blocks now and appends them to `retired`. If that would remove the last block, the one

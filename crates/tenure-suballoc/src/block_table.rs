@@ -10,6 +10,9 @@ use crate::{BlockError, BlockId, Inconsistency};
 /// The default number of frames for which a block stays empty before it is removed.
 pub const DEFAULT_IDLE_FRAMES: u32 = 16;
 
+/// A block that is used for fewer frames, after it was empty for fewer, is used in turns.
+const SOON: u64 = DEFAULT_IDLE_FRAMES as u64;
+
 /// The [`idle_place`](Block::idle_place) of a block in use, which is not in the list of empty blocks.
 const BUSY: u32 = u32::MAX;
 
@@ -36,6 +39,10 @@ pub(crate) struct BlockTable {
 struct Block {
     capacity: u64,
     used: u64,
+    /// The frame in which its last use began, when it was empty; `None` for a new block.
+    used_since: Option<u64>,
+    /// That use began soon after another one had ended.
+    is_used_again: bool,
     /// The frame in which it ran empty.
     idle_since: u64,
     /// Its place in the list of empty blocks, or [`BUSY`].
@@ -58,7 +65,14 @@ impl BlockTable {
             return Err(BlockError::TooLarge { capacity, max });
         }
         self.capacity += capacity;
-        let block = Some(Block { capacity, used: 0, idle_since: 0, idle_place: BUSY });
+        let block = Some(Block {
+            capacity,
+            used: 0,
+            used_since: None,
+            is_used_again: false,
+            idle_since: 0,
+            idle_place: BUSY,
+        });
         if self.vacant.pop().is_some() {
             self.blocks[id as usize] = block;
         } else {
@@ -140,6 +154,9 @@ impl BlockTable {
         let Some(block) = &mut self.blocks[id as usize] else {
             return;
         };
+        let is_soon = self.frame - block.idle_since < SOON;
+        block.is_used_again = block.used_since.is_some() && is_soon;
+        block.used_since = Some(self.frame);
         let place = core::mem::replace(&mut block.idle_place, BUSY) as usize;
         self.idle.swap_remove(place);
         if let Some(&moved) = self.idle.get(place)
@@ -171,11 +188,11 @@ impl BlockTable {
         self.idle_since = self.frame - oldest.unwrap_or(0);
     }
 
-    /// Removes blocks that have been empty for `idle_frames` until they have `bytes` or more; returns their
+    /// Removes blocks that have been empty for `idle_frames`, or are not used in turns, until they have `bytes` or more; returns their
     /// capacity. The longest empty go first; on a tie the smallest, so that few excess bytes are removed.
     pub(crate) fn trim_oldest(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64 {
         let before = retired.len();
-        let old = |id: &BlockId| self.idle_age(*id) >= u64::from(idle_frames);
+        let old = |id: &BlockId| self.idle_age(*id) >= u64::from(idle_frames) || !self.is_in_turns(*id);
         retired.extend(self.idle.iter().map(|&id| BlockId(id)).filter(old));
         let order = |id: &BlockId| (Reverse(self.idle_age(*id)), self.block_capacity(*id));
         retired[before..].sort_unstable_by_key(order);
@@ -190,6 +207,14 @@ impl BlockTable {
         }
         retired.truncate(gone);
         removed
+    }
+
+    /// Whether an empty block is new, or filled and emptied in turns of a few frames: then it will be used again soon.
+    fn is_in_turns(&self, id: BlockId) -> bool {
+        self.get(id).is_none_or(|block| {
+            let was_short = |since| block.idle_since - since < SOON;
+            block.used_since.is_none_or(|since| block.is_used_again && was_short(since))
+        })
     }
 
     /// Removes all empty blocks but, if there were no other left, the youngest within the idle frames.

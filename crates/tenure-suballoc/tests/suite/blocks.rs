@@ -95,6 +95,50 @@ fn an_idle_block_goes_after_its_frames() {
     }
 }
 
+fn end_frames(set: &mut dyn BlockSuballocator, count: u32) {
+    (0..count).for_each(|_| set.end_frame(u32::MAX, &mut Vec::new()));
+}
+
+/// Uses the only block for some frames.
+fn use_for(set: &mut dyn BlockSuballocator, count: u32) {
+    let range = set.allocate(64, 1).unwrap();
+    end_frames(set, count);
+    set.free(range.handle).unwrap();
+}
+
+/// A block that each frame fills and empties is protected by the idle frames. One that was used once, or for long, is not.
+#[test]
+fn idle_frames_protect_blocks_that_are_used_in_turns() {
+    let goes = |set: &mut dyn BlockSuballocator| {
+        let bytes = set.trim_oldest(3, u64::MAX, &mut Vec::new());
+        assert!(bytes == 0 || bytes == 1 << 20);
+        bytes > 0
+    };
+    for (first, between, second, is_protected) in [
+        (0, 0, 0, true),
+        (0, 1, 2, true),
+        (200, DEFAULT_IDLE_FRAMES - 1, DEFAULT_IDLE_FRAMES - 1, true),
+        (0, DEFAULT_IDLE_FRAMES, 0, false),
+        (0, 1, DEFAULT_IDLE_FRAMES, false),
+    ] {
+        for mut set in both() {
+            set.add_block(1 << 20).unwrap();
+            assert!(!goes(&mut *set), "a new block is about to be used");
+            use_for(&mut *set, first);
+            end_frames(&mut *set, between);
+            use_for(&mut *set, second);
+            assert_eq!(!goes(&mut *set), is_protected, "{first} {between} {second}");
+            end_frames(&mut *set, 3);
+            assert_eq!(goes(&mut *set), is_protected, "only for these frames");
+        }
+    }
+    for mut set in both() {
+        set.add_block(1 << 20).unwrap();
+        use_for(&mut *set, 0);
+        assert!(goes(&mut *set), "one use is no sign of another");
+    }
+}
+
 #[test]
 fn fuller_blocks_are_preferred_so_that_others_run_empty() {
     for mut set in both() {

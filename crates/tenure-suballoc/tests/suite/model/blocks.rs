@@ -87,6 +87,30 @@ struct Block<R> {
     idle: u32,
     /// Whether it ran empty in this frame.
     fresh: bool,
+    /// Frames since it was last empty, while it is in use, and then those of its last use; `None` for a new block.
+    used: Option<u32>,
+    /// Whether that use began soon after another one.
+    again: bool,
+}
+
+impl<R> Block<R> {
+    /// Frames since it ran empty or was added.
+    fn age(&self) -> u32 {
+        if self.fresh { 0 } else { self.idle + 1 }
+    }
+
+    /// Notes that a range of it is used.
+    fn note_use(&mut self) {
+        if self.live.len() == 0 {
+            self.again = self.used.is_some() && self.age() < DEFAULT_IDLE_FRAMES;
+            self.used = Some(0);
+        }
+    }
+
+    /// Whether it is new, or used for short times one after the other.
+    fn is_in_turns(&self) -> bool {
+        self.used.is_none_or(|frames| self.again && frames < DEFAULT_IDLE_FRAMES)
+    }
 }
 
 /// Plays the operations, checks each, and returns the results of the allocations.
@@ -202,7 +226,14 @@ impl<R: BlockRules> Player<'_, R> {
         let vacant = self.blocks.iter().position(Option::is_none);
         assert_eq!(index, vacant.unwrap_or(self.blocks.len()), "the lowest number is used");
         let rules = self.rules.one(capacity);
-        let block = Some(Block { live: Ranges::new(rules.capacity()), rules, idle: 0, fresh: true });
+        let block = Some(Block {
+            live: Ranges::new(rules.capacity()),
+            rules,
+            idle: 0,
+            fresh: true,
+            used: None,
+            again: false,
+        });
         if index == self.blocks.len() {
             self.blocks.push(block);
         } else {
@@ -265,6 +296,7 @@ impl<R: BlockRules> Player<'_, R> {
         let (least, most) = block.rules.reserved(size, align);
         let taken = allocation.size + allocation.padding;
         assert!(allocation.size >= least && taken <= most, "{allocation:?} for {size}");
+        block.note_use();
         block.live.insert(live(allocation));
         assert_eq!(self.allocator.get(allocation.handle), Some(allocation));
         let block = allocation.block.index();
@@ -363,6 +395,9 @@ impl<R: BlockRules> Player<'_, R> {
         let filled = fillers.iter().map(|filler| filler.offset..filler.offset + filler.size);
         assert!(filled.eq(holes) && fillers.iter().all(|filler| filler.block == id));
         let block = self.blocks[id.index()].as_mut().unwrap();
+        if !fillers.is_empty() {
+            block.note_use();
+        }
         for filler in fillers {
             assert_eq!(self.allocator.get(filler.handle), Some(filler));
             block.live.insert(live(filler));
@@ -388,6 +423,7 @@ impl<R: BlockRules> Player<'_, R> {
         for (id, place) in self.blocks.iter_mut().enumerate() {
             let Some(block) = place else { continue };
             if block.live.len() > 0 {
+                block.used = block.used.map(|frames| frames + 1);
                 continue;
             }
             if !std::mem::take(&mut block.fresh) {
@@ -403,12 +439,12 @@ impl<R: BlockRules> Player<'_, R> {
         assert_eq!(sorted(&retired), expected);
     }
 
-    /// Only blocks that were empty for that long are removed, the oldest first, then the smallest; no more of
+    /// Only blocks that were empty for that long, or are not used in turns, are removed, the oldest first, then the smallest; no more of
     /// them than are enough, and all where they are not enough.
     fn trim_oldest(&mut self, idle_frames: u32, bytes: u64) {
-        let age = |block: &Block<R::One>| if block.fresh { 0 } else { block.idle + 1 };
-        let is_old = |block: &&Block<R::One>| block.live.len() == 0 && age(block) >= idle_frames;
-        let order = |block: &Block<R::One>| (Reverse(age(block)), block.live.capacity());
+        let is_old = |block: &Block<R::One>| block.age() >= idle_frames || !block.is_in_turns();
+        let is_old = |block: &&Block<R::One>| block.live.len() == 0 && is_old(block);
+        let order = |block: &Block<R::One>| (Reverse(block.age()), block.live.capacity());
         let mut old: Vec<_> = self.present().filter(is_old).map(order).collect();
         old.sort_unstable();
         let mut expected = 0;
@@ -446,7 +482,7 @@ impl<R: BlockRules> Player<'_, R> {
     /// Checks which block stays when all are empty: the youngest within the idle frames.
     fn check_kept(&self, kept: &[usize]) {
         // The number of frames since it ran empty.
-        let idle = |block: &Block<R::One>| if block.fresh { 0 } else { block.idle + 1 };
+        let idle = Block::<R::One>::age;
         let youngest = self.present().map(idle).min().unwrap_or(0);
         if youngest <= DEFAULT_IDLE_FRAMES {
             assert_eq!(kept.len(), 1);
