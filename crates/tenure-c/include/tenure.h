@@ -1523,8 +1523,9 @@ TN_API tn_Status TN_CALL tn_gpu_on_pressure(tn_Gpu* gpu, tn_PressureFn listener,
  */
 TN_API tn_Status TN_CALL tn_gpu_report(tn_Gpu* gpu, tn_Report report, tn_Text** out);
 
-/** The objects that are, or were, at size bytes from a GPU address on, in words: name, offset, frame of the creation and of the
- * release, and the nearest live object below where none is there. Takes time proportional to the number of objects.
+/** The objects that are, or were, at size bytes (at least 1) from a GPU address on, in words: name, offset, frame of the creation
+ * and of the release, and the nearest live object below where none is there. The first 8 live and the first 8 former objects.
+ * Takes time proportional to the number of objects.
  */
 TN_API tn_Status TN_CALL tn_gpu_whose(tn_Gpu* gpu, uint64_t address, uint64_t size, tn_Text** out);
 

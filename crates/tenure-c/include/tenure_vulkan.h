@@ -51,8 +51,9 @@ enum {
      * scopes only if VK_AMD_buffer_marker or VK_NV_device_diagnostic_checkpoints is enabled.
      */
     TN_VK_DEVICE_MARKERS = 1,
-    /** The driver reports the addresses of textures, so that tn_gpu_whose and TN_REPORT_LOSS find them: if
-     * VK_EXT_device_address_binding_report and VK_EXT_debug_utils are enabled.
+    /** The driver reports the addresses of textures that this library creates, so that tn_gpu_whose and TN_REPORT_LOSS find them: if
+     * VK_EXT_debug_utils, VK_EXT_device_address_binding_report and its feature reportAddressBinding are enabled. No other
+     * thread may use the instance or its devices during tn_device_from_vk, and during the release of the last object of the device.
      */
     TN_VK_DEVICE_ADDRESS_REPORTS = 2
 };

@@ -353,8 +353,9 @@ extern "C" fn tn_gpu_report(gpu: Handle<Gpu>, report: tn_Report, out: Out<Handle
     })
 }
 
-/// The objects that are, or were, at `size` bytes from a GPU address on, in words: name, offset, frame of the creation and of the
-/// release, and the nearest live object below where none is there. Takes time proportional to the number of objects.
+/// The objects that are, or were, at `size` bytes (at least 1) from a GPU address on, in words: name, offset, frame of the creation
+/// and of the release, and the nearest live object below where none is there. The first 8 live and the first 8 former objects.
+/// Takes time proportional to the number of objects.
 #[unsafe(no_mangle)]
 extern "C" fn tn_gpu_whose(
     gpu: Handle<Gpu>,

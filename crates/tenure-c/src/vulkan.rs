@@ -40,8 +40,9 @@ pub type tn_VkDeviceFlags = u32;
 /// Recordings and passes write markers, at a cost of time on the GPU, so that `TN_REPORT_LOSS` tells where the GPU was; other
 /// scopes only if `VK_AMD_buffer_marker` or `VK_NV_device_diagnostic_checkpoints` is enabled.
 pub const TN_VK_DEVICE_MARKERS: tn_VkDeviceFlags = 1;
-/// The driver reports the addresses of textures, so that `tn_gpu_whose` and `TN_REPORT_LOSS` find them: if
-/// `VK_EXT_device_address_binding_report` and `VK_EXT_debug_utils` are enabled.
+/// The driver reports the addresses of textures that this library creates, so that `tn_gpu_whose` and `TN_REPORT_LOSS` find them: if
+/// `VK_EXT_debug_utils`, `VK_EXT_device_address_binding_report` and its feature `reportAddressBinding` are enabled. No other
+/// thread may use the instance or its devices during `tn_device_from_vk`, and during the release of the last object of the device.
 pub const TN_VK_DEVICE_ADDRESS_REPORTS: tn_VkDeviceFlags = 2;
 
 /// A device that the program made, and how it was made.

@@ -194,10 +194,10 @@ impl Marks {
         number
     }
 
-    /// The progress of the GPU.
-    pub(crate) fn progress<D: Device>(&self, device: &D) -> RecordingProgress {
+    /// The progress of the GPU; `is_followed`: it has begun a later recording, and so all of this one.
+    pub(crate) fn progress<D: Device>(&self, device: &D, is_followed: bool) -> RecordingProgress {
         let [begun, completed] = words(device, self.pair.index);
-        let has_begun = |scope: &MarkedScope| has_reached(begun, scope.begin);
+        let has_begun = |scope: &MarkedScope| is_followed || has_reached(begun, scope.begin);
         let is_complete = |scope: &MarkedScope| scope.end.is_some_and(|end| has_reached(completed, end));
         match self.scopes.split_first() {
             Some((recording, _)) if !has_begun(recording) => RecordingProgress::NotBegun,

@@ -335,13 +335,17 @@ impl SubmittedRecordings {
         let Some(newest) = self.0.get(usize::from(queue)) else { return Vec::new() };
         let newest = newest.lock();
         let unfinished = newest.iter().filter(|(serial, ..)| serials.contains(serial));
-        let named = |(serial, name, marks): &Submitted| UnfinishedRecording {
-            serial: *serial,
-            name: name.as_str().to_owned(),
-            progress: marks.as_ref().map(|marks| marks.progress(device)),
+        let mut unfinished: Vec<&Submitted> = unfinished.collect();
+        unfinished.sort_by_key(|(serial, ..)| std::cmp::Reverse(*serial));
+        // The GPU begins the recordings of a queue in order.
+        let mut has_begun = false;
+        let named = |(serial, name, marks): &Submitted| {
+            let progress = marks.as_ref().map(|marks| marks.progress(device, has_begun));
+            has_begun |= progress.as_ref().is_some_and(|progress| *progress != RecordingProgress::NotBegun);
+            UnfinishedRecording { serial: *serial, name: name.as_str().to_owned(), progress }
         };
-        let mut found: Vec<_> = unfinished.map(named).collect();
-        found.sort_by_key(|recording| recording.serial);
+        let mut found: Vec<_> = unfinished.into_iter().map(named).collect();
+        found.reverse();
         found
     }
 }

@@ -136,7 +136,7 @@ bitflags! {
         /// [`Usage::SHARED_ACROSS_DRIVERS`](tenure_core::device::Usage::SHARED_ACROSS_DRIVERS) are `Unsupported`.
         const QUEUE_FAMILY_FOREIGN = 1 << 25;
         /// The faults of the GPU that caused the loss of the device (`VK_EXT_device_fault`): see
-        /// [`Gpu::loss`](tenure_core::Gpu::loss). Otherwise none is known.
+        /// [`Gpu::loss`](tenure_core::Gpu::loss). Without it, and without [`KHR_DEVICE_FAULT`](Self::KHR_DEVICE_FAULT), none is known.
         const DEVICE_FAULT = 1 << 26;
         /// Numbers of presentations (`VK_KHR_present_id`), with
         /// [`DeviceConfig::presentation`](crate::DeviceConfig::presentation), for [`PRESENT_WAIT`](Self::PRESENT_WAIT).
@@ -150,16 +150,16 @@ bitflags! {
         const BUFFER_MARKERS = 1 << 29;
         /// The vendor's data about the loss of the device, as a file (`deviceFaultVendorBinary` of `VK_EXT_device_fault`), with
         /// [`DEVICE_FAULT`](Self::DEVICE_FAULT) and [`DeviceConfig::fault_folder`](crate::DeviceConfig::fault_folder).
-        /// Otherwise the driver is not asked for it.
         const DEVICE_FAULT_DATA = 1 << 30;
-        /// The addresses of textures (`VK_EXT_device_address_binding_report`), with [`DEBUG_NAMES`](Self::DEBUG_NAMES) and
+        /// The addresses of textures that tenure creates (`VK_EXT_device_address_binding_report`), with [`DEBUG_NAMES`](Self::DEBUG_NAMES) and
         /// [`DeviceConfig::address_reports`](crate::DeviceConfig::address_reports). Otherwise textures have none.
         const ADDRESS_REPORTS = 1 << 31;
         /// Markers also in render passes (`VK_NV_device_diagnostic_checkpoints`), with
-        /// [`DeviceConfig::markers`](crate::DeviceConfig::markers) and without [`BUFFER_MARKERS`](Self::BUFFER_MARKERS). Each queue has
-        /// those of its newest recording.
+        /// [`DeviceConfig::markers`](crate::DeviceConfig::markers) and without [`BUFFER_MARKERS`](Self::BUFFER_MARKERS). On 64-bit
+        /// systems. Scopes of a recording that a later one of its queue has followed count as begun.
         const CHECKPOINTS = 1 << 32;
-        /// As [`DEVICE_FAULT`](Self::DEVICE_FAULT), by `VK_KHR_device_fault`, which is used where a device has both.
+        /// As [`DEVICE_FAULT`](Self::DEVICE_FAULT), by `VK_KHR_device_fault`, which is asked first where a device has both. A driver
+        /// gives each report once, to tenure or to the program.
         const KHR_DEVICE_FAULT = 1 << 33;
         /// As [`DEVICE_FAULT_DATA`](Self::DEVICE_FAULT_DATA), with [`KHR_DEVICE_FAULT`](Self::KHR_DEVICE_FAULT).
         const KHR_DEVICE_FAULT_DATA = 1 << 34;
@@ -205,7 +205,12 @@ impl OptionalFeatures {
             (OptionalFeatures::DEBUG_NAMES, OptionalFeatures::ADDRESS_REPORTS),
         ];
         let without = |found: Self, (needed, by)| if found.contains(needed) { found } else { found - by };
-        NEEDED.into_iter().fold(self, without)
+        let mut met = NEEDED.into_iter().fold(self, without);
+        // A checkpoint has two numbers of 32 bits in its pointer.
+        if met.contains(OptionalFeatures::BUFFER_MARKERS) || usize::BITS < 64 {
+            met.remove(OptionalFeatures::CHECKPOINTS);
+        }
+        met
     }
 }
 

@@ -57,12 +57,27 @@ pub(crate) struct DeviceFaultInfoKHR {
     pub(crate) vendor: DeviceFaultVendorInfoEXT,
 }
 
+/// The fault caused the loss of the device.
+pub(crate) const FAULT_LOST_DEVICE: u32 = 1;
 /// The fault has a memory address.
 pub(crate) const FAULT_HAS_ADDRESS: u32 = 2;
 /// The fault has the address of an instruction.
 pub(crate) const FAULT_HAS_INSTRUCTION: u32 = 4;
 /// The fault has words of the vendor's.
 pub(crate) const FAULT_HAS_VENDOR: u32 = 8;
+/// A watchdog has ended the work.
+pub(crate) const FAULT_WAS_TIMEOUT: u32 = 16;
+/// Reports of earlier faults were lost.
+pub(crate) const FAULTS_ARE_MISSING: u32 = 32;
+
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    use core::mem::{offset_of, size_of};
+    assert!(size_of::<DeviceFaultInfoKHR>() == 608 && size_of::<DeviceFaultDebugInfoKHR>() == 32);
+    assert!(offset_of!(DeviceFaultInfoKHR, group_id) == 24);
+    assert!(offset_of!(DeviceFaultInfoKHR, fault_address) == 288);
+    assert!(offset_of!(DeviceFaultInfoKHR, vendor) == 336);
+};
 
 impl Default for DeviceFaultInfoKHR {
     fn default() -> Self {

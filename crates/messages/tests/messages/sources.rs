@@ -56,6 +56,7 @@ error: a swap chain is left alone: the GPU did not finish with it
 error: a swap chain is left alone: its images are still presented
 error: the GPU did not finish; its device is left alone
 error: a heap is destroyed before what is placed in it
+warn: addresses of textures are not reported
 warn: no Direct3D 12 device on this adapter
 warn: the driver does not signal the fence of a presentation: presentations have none from now on
 error, warn, debug, trace: {text}

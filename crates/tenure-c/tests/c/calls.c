@@ -386,7 +386,17 @@ static void losses(void) {
     CHECK(tn_gpu_whose(gpu, place.gpu_address, UINT64_MAX, &text) == TN_OK);
     CHECK(text_contains(text, "released in frame 0"));
     CHECK(tn_gpu_report(gpu, TN_REPORT_LOSS, &text) == TN_OK);
-    CHECK(text_contains(text, "null"));
+    CHECK(tn_text(text).size == 4 && text_contains(text, "null"));
+    tn_TextureDesc cliff = DESC(tn_TextureDesc);
+    cliff.format = TN_FORMAT_RGBA8_UNORM;
+    cliff.width = cliff.height = 64;
+    cliff.usage = TN_USAGE_SHADER_READ;
+    cliff.name = TN_LIT("cliff");
+    tn_Texture* texture = NULL;
+    CHECK(tn_texture_create(gpu, &cliff, &texture) == TN_OK);
+    CHECK(tn_gpu_whose(gpu, 0, UINT64_MAX, &text) == TN_OK);
+    CHECK(text_contains(text, "texture 'cliff'"));
+    CHECK(tn_release(texture) == TN_OK);
 
     tn_Frame* frame = NULL;
     CHECK(tn_frame_begin(gpu, &frame) == TN_OK);
@@ -398,7 +408,8 @@ static void losses(void) {
     FAILS(tn_frame_end(frame), TN_ERROR_DEVICE_LOST, "the cable was pulled");
     FAILS(tn_frame_begin(gpu, &frame), TN_ERROR_DEVICE_LOST, "the cable was pulled");
     CHECK(tn_gpu_report(gpu, TN_REPORT_LOSS, &text) == TN_OK);
-    CHECK(text_contains(text, "\"name\":\"opaque\""));
+    CHECK(contains(tn_text(text), "\"name\":\"opaque\""));
+    CHECK(text_contains(text, "\"progress\":\"not_begun\""));
     tn_ShutdownReport report = DESC(tn_ShutdownReport);
     CHECK(tn_gpu_shutdown(gpu, &report, NULL) == TN_NOT_READY && report.is_lost);
     CHECK(tn_release(gpu) == TN_OK);

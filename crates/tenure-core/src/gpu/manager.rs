@@ -589,7 +589,7 @@ impl<D: Device> Gpu<D> {
     /// The objects that are, or were, at a GPU address: for faults that a driver, a debugger or a capture reports. Released objects
     /// are among the last [`Config::released_history`](crate::Config::released_history) of the thread that created them.
     ///
-    /// Textures have no address on Vulkan and Direct3D 12. Constants, staging memory and other memory of the manager have no owner
+    /// Textures have addresses on Vulkan with `DeviceConfig::address_reports`, and none on Direct3D 12. Constants, staging memory and other memory of the manager have no owner
     /// here. O(live and remembered objects); any thread may call it, also after the loss of the device.
     ///
     /// ```
@@ -621,7 +621,7 @@ impl<D: Device> Gpu<D> {
     /// and for other threads while the first call after the loss makes the report.
     /// The report is made, and its faults are logged, when the manager first notes the loss, before the program drops its handles.
     ///
-    /// Vulkan reports faults with `VK_EXT_device_fault` where the driver has it, Direct3D 12 with
+    /// Vulkan reports faults with `VK_KHR_device_fault` or `VK_EXT_device_fault` where the driver has it, Direct3D 12 with
     /// `DeviceConfig::records_faults`.
     #[must_use]
     #[inline(never)]

@@ -82,14 +82,17 @@ pub struct DeviceConfig {
     /// Make shader-visible heaps buffers instead of descriptor sets, if the device supports it. *Default*: off.
     pub descriptor_buffers: bool,
     /// Recordings and their scopes write markers, so that [`Gpu::loss`](tenure_core::Gpu::loss) tells where the GPU was. They cost
-    /// time on the GPU. *Default*: off.
+    /// time on the GPU. With [`OptionalFeatures::CHECKPOINTS`] the checkpoints of a queue are tenure's, also for the program that
+    /// asks for them, and scopes do not begin or end between suspended instances of a render pass. *Default*: off.
     pub markers: bool,
     /// The folder for the vendor's data about the loss of the device, which is created when there is some: see
     /// [`OptionalFeatures::DEVICE_FAULT_DATA`]. *Default*: `None`, for no data.
     pub fault_folder: Option<PathBuf>,
-    /// The driver reports the addresses of textures, so that [`Gpu::whose`](tenure_core::Gpu::whose) and
-    /// [`Gpu::loss`](tenure_core::Gpu::loss) find them, too. It calls tenure for each object of the instance that gets or loses an
-    /// address: see [`OptionalFeatures::ADDRESS_REPORTS`]. *Default*: off.
+    /// The driver reports the addresses of textures that tenure creates, so that [`Gpu::whose`](tenure_core::Gpu::whose) and
+    /// [`Gpu::loss`](tenure_core::Gpu::loss) find them, too: see [`OptionalFeatures::ADDRESS_REPORTS`]. The driver calls tenure for
+    /// each object of the instance that gets or loses an address. Released textures count in
+    /// [`Config::released_history`](tenure_core::Config::released_history) then. For an own device, the options of its
+    /// [`Adapter`](crate::Adapter) decide. *Default*: off.
     pub address_reports: bool,
     /// The driver whose faults are worked around, instead of the device's own: see [`drivers`](crate::drivers).
     pub assumed_driver: Option<vk::DriverId>,

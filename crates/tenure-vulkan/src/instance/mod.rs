@@ -1,14 +1,17 @@
 //! Instances that tenure makes, and the options of instances and devices.
 
+mod address;
 mod config;
 mod message;
 
 use core::ffi::CStr;
 use core::fmt;
 use std::ffi::CString;
+use std::sync::Arc;
 
 use ash::vk;
 
+pub(crate) use self::address::AddressReports;
 use self::message::messenger_info;
 use crate::error::CreateError;
 use crate::features::{ApiVersion, OptionalFeatures};
@@ -56,6 +59,8 @@ pub(crate) struct Instance {
     /// The extensions that are enabled.
     extensions: Vec<CString>,
     messenger: Option<Messenger>,
+    /// The addresses of images, on request.
+    pub(crate) addresses: Option<Arc<AddressReports>>,
     /// Boxed: the messenger has its address.
     sink: Box<MessageSink>,
 }
@@ -82,10 +87,15 @@ impl Instance {
         let sink = Box::new(options.sink.clone().unwrap_or_default());
         let raw = plan.create(&entry, version, &sink)?;
         let Plan { debug_utils, extensions, .. } = plan;
-        let mut instance = Self { entry, raw, version, debug_utils, extensions, messenger: None, sink };
+        let mut instance =
+            Self { entry, raw, version, debug_utils, extensions, messenger: None, addresses: None, sink };
         // Layers may also come from the environment, as VK_INSTANCE_LAYERS.
         if instance.debug_utils && (options.validation.enabled || options.sink.is_some()) {
             instance.listen()?;
+        }
+        if instance.debug_utils && options.address_reports {
+            // SAFETY: the instance is new.
+            instance.addresses = unsafe { AddressReports::create(&instance.entry, &instance.raw) };
         }
         Ok(instance)
     }
@@ -114,6 +124,7 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
+        drop(self.addresses.take());
         if let Some(messenger) = self.messenger.take() {
             // SAFETY: it is ours, and no other code uses it.
             unsafe { messenger.functions.destroy_debug_utils_messenger(messenger.handle, None) };

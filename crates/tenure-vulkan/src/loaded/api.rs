@@ -93,7 +93,7 @@ calls! {
         write: PFN_vkCmdWriteBufferMarkerAMD = c"vkCmdWriteBufferMarkerAMD";
     }
 
-    /// The functions of checkpoints, which are markers without memory of tenure's.
+    /// The functions of checkpoints: markers that the driver stores.
     CheckpointCalls, CHECKPOINTS {
         set: PFN_vkCmdSetCheckpointNV = c"vkCmdSetCheckpointNV";
         data: PFN_vkGetQueueCheckpointDataNV = c"vkGetQueueCheckpointDataNV";
@@ -249,8 +249,7 @@ impl Api {
             faults: FaultCalls::find(&handles)?,
             khr_faults: KhrFaultCalls::find(&handles)?,
             markers: MarkerCalls::find(&handles)?,
-            // A checkpoint has two numbers of 32 bits in its pointer.
-            checkpoints: CheckpointCalls::find(&handles)?.filter(|_| usize::BITS >= 64),
+            checkpoints: CheckpointCalls::find(&handles)?,
             present_wait: PresentWaitCalls::find(&handles)?,
             fault_folder: handles.fault_folder,
             entry: handles.entry,

@@ -27,17 +27,19 @@ const MAX_DATA: u64 = 64 << 20;
 impl Loaded {
     /// The faults that the driver reports; none before the loss of the device. The driver is asked once.
     pub(crate) fn faults(&self) -> Vec<DeviceFault> {
-        if self.lost.get().is_none() {
+        if !self.is_lost_for_driver() {
             return Vec::new();
         }
         let device = self.api.handle();
         let folder = |feature| self.api.fault_folder.as_deref().filter(|_| self.api.uses(feature));
-        let asked = || match (self.api.khr_faults, self.api.faults) {
-            (Some(calls), _) => {
-                khr_fault::query(calls, device, folder(OptionalFeatures::KHR_DEVICE_FAULT_DATA))
-            }
-            (None, Some(calls)) => query(calls, device, folder(OptionalFeatures::DEVICE_FAULT_DATA)),
-            (None, None) => Vec::new(),
+        let khr_folder = folder(OptionalFeatures::KHR_DEVICE_FAULT_DATA);
+        let ext_folder = folder(OptionalFeatures::DEVICE_FAULT_DATA);
+        let khr = || self.api.khr_faults.map(|calls| khr_fault::query(calls, device, khr_folder));
+        let ext = || self.api.faults.map(|calls| query(calls, device, ext_folder));
+        // The newer extension, unless only the older one has data that is asked for, or reports.
+        let asked = || {
+            let first = if khr_folder.is_none() && ext_folder.is_some() { ext() } else { khr() };
+            first.filter(|faults| !faults.is_empty()).or_else(ext).unwrap_or_default()
         };
         self.faults.get_or_init(asked).clone()
     }

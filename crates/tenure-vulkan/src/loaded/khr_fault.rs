@@ -1,6 +1,7 @@
 //! The faults of the GPU after the loss of the device, by `VK_KHR_device_fault`.
 
 use core::ptr;
+use std::collections::VecDeque;
 use std::path::Path;
 
 use ash::vk;
@@ -12,39 +13,69 @@ use super::fault::{
 };
 use crate::newer;
 
+/// The most times that the driver is asked for reports: a broken one may always have more.
+const MAX_ROUNDS: u32 = 64;
+
 /// Queries the faults of a lost device. The vendor's data goes to a file in `folder`; `None` without the feature for it.
 pub(super) fn query(calls: KhrFaultCalls, device: vk::Device, folder: Option<&Path>) -> Vec<DeviceFault> {
-    let mut count = 0;
-    // SAFETY: the device is lost. The call does not wait.
-    if !is_answer(unsafe { (calls.reports)(device, 0, &raw mut count, ptr::null_mut()) }) {
-        count = 0;
-    }
-    count = count.min(MAX_FAULTS);
-    let mut reports = vec![newer::DeviceFaultInfoKHR::default(); count as usize];
-    // SAFETY: the array has the length of `count`.
-    if count > 0 && !is_answer(unsafe { (calls.reports)(device, 0, &raw mut count, reports.as_mut_ptr()) }) {
-        count = 0;
-    }
-    let mut faults = Vec::new();
-    for report in reports.iter().take(count as usize) {
-        let has = |flag| report.flags & flag != 0;
-        let description = text(&report.description);
-        let at = [
-            (newer::FAULT_HAS_ADDRESS, &report.fault_address),
-            (newer::FAULT_HAS_INSTRUCTION, &report.instruction_address),
-        ];
-        let before = faults.len();
-        for (_, at) in at.into_iter().filter(|(flag, _)| has(*flag)) {
-            if at.address_type != vk::DeviceFaultAddressTypeEXT::NONE {
-                faults.push(DeviceFault::new(access(at.address_type), reported(at), &*description));
-            }
-        }
-        if faults.len() == before && !description.is_empty() {
-            faults.push(without_address(description));
-        }
-        faults.extend(has(newer::FAULT_HAS_VENDOR).then(|| vendors_words(&report.vendor)));
-    }
+    let mut reports = reports(calls, device);
+    // The report of the fault that caused the loss is the last one: it and those of its group come first.
+    let cause = reports.iter().rfind(|report| report.flags & newer::FAULT_LOST_DEVICE != 0);
+    let cause = cause.map(|report| report.group_id);
+    reports.sort_by_key(|report| Some(report.group_id) != cause);
+    let mut faults: Vec<_> = reports.iter().flat_map(faults_of).collect();
     faults.extend(folder.and_then(|folder| vendors_data(calls, device, folder)));
+    faults
+}
+
+/// The newest reports. The driver gives each report once, the oldest first.
+fn reports(calls: KhrFaultCalls, device: vk::Device) -> Vec<newer::DeviceFaultInfoKHR> {
+    let mut newest = VecDeque::new();
+    for _ in 0..MAX_ROUNDS {
+        let mut count = 0;
+        // SAFETY: the device is lost. The call does not wait.
+        let counted = unsafe { (calls.reports)(device, 0, &raw mut count, ptr::null_mut()) };
+        if !is_answer(counted) || count == 0 {
+            break;
+        }
+        count = count.min(MAX_FAULTS);
+        let mut some = vec![newer::DeviceFaultInfoKHR::default(); count as usize];
+        // SAFETY: the array has the length of `count`.
+        if !is_answer(unsafe { (calls.reports)(device, 0, &raw mut count, some.as_mut_ptr()) }) {
+            break;
+        }
+        newest.extend(some.into_iter().take(count as usize));
+        let left = newest.len().saturating_sub(MAX_FAULTS as usize);
+        newest.drain(..left);
+    }
+    newest.into()
+}
+
+/// The faults of a report.
+fn faults_of(report: &newer::DeviceFaultInfoKHR) -> Vec<DeviceFault> {
+    let has = |flag| report.flags & flag != 0;
+    let mut words = text(&report.description);
+    let notes = [
+        (newer::FAULT_WAS_TIMEOUT, "the GPU did not finish in time"),
+        (newer::FAULTS_ARE_MISSING, "the driver has lost earlier reports"),
+    ];
+    for (_, note) in notes.iter().filter(|(flag, _)| has(*flag)) {
+        let comma = if words.is_empty() { "" } else { ", " };
+        words = format!("{words}{comma}{note}");
+    }
+    let at = [
+        (newer::FAULT_HAS_ADDRESS, &report.fault_address),
+        (newer::FAULT_HAS_INSTRUCTION, &report.instruction_address),
+    ];
+    let at = at
+        .into_iter()
+        .filter(|(flag, at)| has(*flag) && at.address_type != vk::DeviceFaultAddressTypeEXT::NONE);
+    let mut faults: Vec<_> =
+        at.map(|(_, at)| DeviceFault::new(access(at.address_type), reported(at), &*words)).collect();
+    if faults.is_empty() && !words.is_empty() {
+        faults.push(without_address(words));
+    }
+    faults.extend(has(newer::FAULT_HAS_VENDOR).then(|| vendors_words(&report.vendor)));
     faults
 }
 
@@ -62,7 +93,7 @@ fn vendors_data(calls: KhrFaultCalls, device: vk::Device, folder: &Path) -> Opti
     }
     let mut info = newer::DeviceFaultDebugInfoKHR::new(offered, data.as_mut_ptr().cast());
     // SAFETY: the room has the size of the structure.
-    if !is_answer(unsafe { (calls.data)(device, &raw mut info) }) {
+    if unsafe { (calls.data)(device, &raw mut info) } != vk::Result::SUCCESS || info.vendor_binary_size == 0 {
         return None;
     }
     data.truncate(info.vendor_binary_size as usize);
@@ -84,6 +115,8 @@ mod tests {
         static REPORTS: RefCell<Vec<newer::DeviceFaultInfoKHR>> = const { RefCell::new(Vec::new()) };
         /// The result of the second call, and its count in place of the number of reports.
         static SECOND: Cell<(vk::Result, Option<u32>)> = const { Cell::new((vk::Result::SUCCESS, None)) };
+        /// The driver gives the same reports again and again.
+        static IS_ENDLESS: Cell<bool> = const { Cell::new(false) };
         static DATA: Cell<u32> = const { Cell::new(0) };
     }
 
@@ -94,20 +127,24 @@ mod tests {
         out: *mut newer::DeviceFaultInfoKHR,
     ) -> vk::Result {
         assert_eq!(timeout, 0, "the device is lost: nothing to wait for");
-        REPORTS.with_borrow(|reports| {
+        REPORTS.with_borrow_mut(|reports| {
+            let all = u32::try_from(reports.len()).unwrap();
             // SAFETY: as the API has it.
             unsafe {
-                let all = u32::try_from(reports.len()).unwrap();
                 if out.is_null() {
                     *count = all;
                     return if all == 0 { vk::Result::TIMEOUT } else { vk::Result::SUCCESS };
                 }
-                for (index, report) in reports.iter().take(*count as usize).enumerate() {
+                let given = (*count).min(all);
+                for (index, report) in reports.iter().take(given as usize).enumerate() {
                     assert_eq!((*out.add(index)).s_type, report.s_type);
                     out.add(index).write(*report);
                 }
                 let (result, counted) = SECOND.get();
-                *count = counted.unwrap_or(all);
+                *count = counted.unwrap_or(given);
+                if !IS_ENDLESS.get() {
+                    reports.drain(..given as usize);
+                }
                 result
             }
         })
@@ -154,24 +191,42 @@ mod tests {
     fn a_report_has_the_parts_that_its_flags_name() {
         assert!(faults(&[], None).is_empty(), "the driver has timed out");
         let both = newer::FAULT_HAS_ADDRESS | newer::FAULT_HAS_INSTRUCTION;
-        let all = [report(both, b"MMU fault"), report(newer::FAULT_HAS_VENDOR, b""), report(1, b"watchdog")];
+        let mut timeout = report(newer::FAULT_LOST_DEVICE | newer::FAULT_WAS_TIMEOUT, b"");
+        timeout.group_id = 7;
+        let all = [report(both, b"MMU fault"), report(newer::FAULT_HAS_VENDOR, b""), timeout];
         let found = faults(&all, None);
         let kinds: Vec<_> = found.iter().map(|fault| (fault.access, fault.addresses.clone())).collect();
         let none = (FaultAccess::Unknown, 0..0);
         assert_eq!(
             kinds,
-            [(FaultAccess::Write, 0x1200..0x1300), (FaultAccess::Instruction, 64..65), none.clone(), none]
+            [none.clone(), (FaultAccess::Write, 0x1200..0x1300), (FaultAccess::Instruction, 64..65), none]
         );
         let words: Vec<_> = found.iter().map(|fault| fault.description.as_str()).collect();
-        assert_eq!(words, ["MMU fault", "MMU fault", " (code 3, data 0)", "watchdog"]);
+        assert_eq!(words, ["the GPU did not finish in time", "MMU fault", "MMU fault", " (code 3, data 0)"]);
+        let missing = faults(&[report(newer::FAULTS_ARE_MISSING, b"fault")], None);
+        assert_eq!(missing[0].description, "fault, the driver has lost earlier reports");
+    }
+
+    #[test]
+    fn the_newest_reports_are_kept() {
+        let numbered = |number: u64| {
+            let mut report = report(newer::FAULT_HAS_ADDRESS, b"");
+            report.fault_address.address_precision = 1;
+            report.fault_address.reported_address = number;
+            report
+        };
+        let all: Vec<_> = (0..1000).map(numbered).collect();
+        let found = faults(&all, None);
+        assert!(found.iter().map(|fault| fault.addresses.start).eq(936..1000));
     }
 
     #[test]
     fn counts_of_a_broken_driver_are_bounded() {
-        let all = vec![report(1, b"fault"); 1000];
-        assert_eq!(faults(&all, None).len(), MAX_FAULTS as usize);
+        let all = vec![report(1, b"fault"); 3];
         SECOND.set((vk::Result::INCOMPLETE, Some(u32::MAX)));
-        assert_eq!(faults(&all[..3], None).len(), 3);
+        assert_eq!(faults(&all, None).len(), 3);
+        IS_ENDLESS.set(true);
+        assert_eq!(faults(&all, None).len(), MAX_FAULTS as usize);
         SECOND.set((vk::Result::ERROR_OUT_OF_HOST_MEMORY, None));
         assert!(faults(&all, None).is_empty());
     }

@@ -1,5 +1,5 @@
-//! Markers of the GPU's progress: `VK_AMD_buffer_marker`, or fills of a buffer outside of render passes, and there
-//! `VK_NV_device_diagnostic_checkpoints`.
+//! Markers of the GPU's progress: `VK_AMD_buffer_marker`; otherwise fills of a buffer outside of render passes, with
+//! `VK_NV_device_diagnostic_checkpoints` for scopes.
 
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -19,6 +19,9 @@ const WORD: u64 = 4;
 
 /// The most checkpoints of a queue that are read: drivers report one for each stage of the pipeline.
 const MAX_CHECKPOINTS: u32 = 64;
+
+/// The upper bits of tenure's checkpoints: no address of a program.
+const OURS: u64 = 0x7E4E_0000_0000_0000;
 
 /// The last marker of a queue that a stage has reached, after the loss.
 #[derive(Clone, Copy)]
@@ -117,16 +120,18 @@ impl Markers {
 }
 
 impl Checkpoint {
-    /// The checkpoint's pointer, which nobody reads: the word and the value.
+    /// The checkpoint's pointer, which nobody reads: the word and the value, marked as tenure's.
     const fn pointer(marker: Marker) -> *const core::ffi::c_void {
-        ptr::without_provenance((((marker.word as u64) << 32) | marker.value as u64) as usize)
+        ptr::without_provenance((OURS | ((marker.word as u64) << 32) | marker.value as u64) as usize)
     }
 
     /// The word that has reached the value when this stage has reached the checkpoint; `None` for stages without a word. A marker of
     /// the other word of the pair counts as well, because values rise in both together.
     fn read(data: &vk::CheckpointDataNV<'_>) -> Option<Self> {
         let pointer = data.p_checkpoint_marker.addr() as u64;
-        let (word, value) = (u32::try_from(pointer >> 32).ok()?, pointer as u32);
+        // Others are the program's own.
+        let number = pointer.checked_sub(OURS).filter(|number| *number < u64::from(WORDS) << 32)?;
+        let (word, value) = ((number >> 32) as u32, number as u32);
         match data.stage {
             vk::PipelineStageFlags::TOP_OF_PIPE => Some(Self { word: word & !1, value }),
             vk::PipelineStageFlags::BOTTOM_OF_PIPE => Some(Self { word: word | 1, value }),
@@ -143,8 +148,6 @@ impl Checkpoint {
             // SAFETY: the device is lost, the queue is one of its, and the array has that length.
             unsafe { (calls.data)(*queue, &raw mut count, data.as_mut_ptr()) };
             let data = data.iter().take(count.min(MAX_CHECKPOINTS) as usize);
-            // A queue without checkpoints reports null.
-            let data = data.filter(|data| !data.p_checkpoint_marker.is_null());
             found.extend(data.filter_map(Self::read));
         }
         found
@@ -157,7 +160,7 @@ impl Loaded {
         let Some(markers) = self.markers.as_ref().filter(|_| word < WORDS) else { return 0 };
         // SAFETY: the word is inside the mapping, which is aligned to a page, and all accesses of the CPU are atomic.
         let value = unsafe { markers.words.add(word as usize).as_ref() }.load(Ordering::Acquire);
-        let (Some(calls), Some(_)) = (self.api.checkpoints, self.lost.get()) else { return value };
+        let Some(calls) = self.api.checkpoints.filter(|_| self.is_lost_for_driver()) else { return value };
         let checkpoints = markers.checkpoints.get_or_init(|| Checkpoint::query(calls, &markers.queues));
         let reached = checkpoints.iter().filter(|checkpoint| checkpoint.word == word);
         reached.fold(value, |value, reached| later(value, reached.value))

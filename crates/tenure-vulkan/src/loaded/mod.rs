@@ -1,6 +1,5 @@
 //! The loaded device: its handles, functions and properties, its loss, and its destruction.
 
-mod address;
 mod api;
 mod fault;
 mod khr_fault;
@@ -16,14 +15,13 @@ use ash::vk;
 use tenure_core::device::{CallRule, DeviceError, DeviceFault, MemoryFlags, MemoryTypeId};
 use tenure_core::emit;
 
-pub(crate) use self::address::AddressReports;
 pub(crate) use self::api::{Api, Handles, HostImageCalls};
 #[cfg(unix)]
 pub(crate) use self::api::{MemoryFdCalls, SemaphoreFdCalls, TimelineCalls};
 use self::marker::Markers;
 pub(crate) use self::tables::{Facts, TILE, Tables, power_of_two};
 use crate::error::meaning;
-use crate::instance::Instance;
+use crate::instance::{AddressReports, Instance};
 
 /// Lets a part of the backend deref to its device.
 macro_rules! part_of_device {
@@ -56,13 +54,15 @@ pub(crate) struct Loaded {
     /// The families of all queues that use buffers of tenure's, each once: they share all buffers.
     pub(crate) families: Vec<u32>,
     lost: OnceLock<String>,
+    /// A call has returned that the device is lost: other failures, after which tenure can do nothing more, count as a loss, too.
+    is_lost_for_driver: AtomicBool,
     /// The faults that caused the loss, once they were asked for.
     faults: OnceLock<Vec<DeviceFault>>,
     /// The GPU did not finish in time: no object is destroyed.
     is_abandoned: AtomicBool,
     markers: Option<Markers>,
     /// The addresses of images, if the driver reports them. Before `owner`, which has the instance.
-    addresses: Option<AddressReports>,
+    addresses: Option<Arc<AddressReports>>,
     owner: Owner,
 }
 
@@ -73,7 +73,7 @@ impl Loaded {
         mut tables: Tables,
         mut families: Vec<u32>,
         (owner, marked): (Owner, Vec<vk::Queue>),
-        addresses: Option<AddressReports>,
+        addresses: Option<Arc<AddressReports>>,
     ) -> Self {
         families.sort_unstable();
         families.dedup();
@@ -82,7 +82,18 @@ impl Loaded {
         if markers.is_some() {
             tables.properties.markers = Markers::limits(&api);
         }
-        Self { api, tables, families, lost, faults, is_abandoned, markers, addresses, owner }
+        Self {
+            api,
+            tables,
+            families,
+            lost,
+            faults,
+            is_abandoned,
+            markers,
+            addresses,
+            owner,
+            is_lost_for_driver: AtomicBool::new(false),
+        }
     }
 
     /// `Err` once the device is lost.
@@ -106,8 +117,15 @@ impl Loaded {
         asked: Option<(u64, MemoryTypeId)>,
     ) -> DeviceError {
         let max_allocations = self.tables.properties.max_allocations;
-        meaning(call, result, asked, max_allocations)
-            .unwrap_or_else(|| self.lose(format!("{call} returned {result:?}")))
+        meaning(call, result, asked, max_allocations).unwrap_or_else(|| {
+            self.is_lost_for_driver.store(true, Ordering::Relaxed);
+            self.lose(format!("{call} returned {result:?}"))
+        })
+    }
+
+    /// Whether the driver may be asked for the reasons of a loss.
+    fn is_lost_for_driver(&self) -> bool {
+        self.is_lost_for_driver.load(Ordering::Relaxed)
     }
 
     /// Converts the result of a function called by pointer; success is `Ok`.

@@ -17,8 +17,8 @@ use crate::device::Device;
 use crate::drivers::system_memory;
 use crate::error::CreateError;
 use crate::features::{ApiVersion, OptionalFeatures, Portability};
-use crate::instance::DeviceConfig;
-use crate::loaded::{AddressReports, Api, Facts, Handles, Loaded, Owner, Tables};
+use crate::instance::{AddressReports, DeviceConfig};
+use crate::loaded::{Api, Facts, Handles, Loaded, Owner, Tables};
 use crate::queue::{Clock, Family, Fences, OwnQueue, Queue, Queues, Timeline, create_timeline};
 use crate::stages::{QueueStages, ShaderStages};
 use crate::{query, structure};
@@ -52,6 +52,9 @@ pub(crate) unsafe fn create(
     }
     program.check_device(&instance.raw, *physical, version)?;
     let mut enabled = wanted(support, options, version);
+    if instance.addresses.is_none() {
+        enabled.remove(OptionalFeatures::ADDRESS_REPORTS);
+    }
     let maintenance = instance.swapchain_maintenance(|name| support.has_extension(name));
     if !options.presentation {
         enabled.remove(OptionalFeatures::PRESENTATION);
@@ -64,7 +67,7 @@ pub(crate) unsafe fn create(
     let device =
         create_device(adapter, &planned, &extensions, with_tenures(program, support, enabled, features)?)?;
     if !instance.debug_utils {
-        enabled.remove(OptionalFeatures::DEBUG_NAMES | OptionalFeatures::ADDRESS_REPORTS);
+        enabled.remove(OptionalFeatures::DEBUG_NAMES);
     }
     let own_queues = own_queues(&device, &planned);
     let queues = chosen
@@ -93,10 +96,14 @@ pub(crate) unsafe fn create(
         fault_folder: options.fault_folder.clone(),
     };
     let device = handles.device.clone();
-    assemble(handles, queues, own_queues, Owner::Tenure(Arc::clone(instance))).inspect_err(|_| {
-        // SAFETY: it was just created, and none of its objects are left.
-        unsafe { device.destroy_device(None) };
-    })
+    let addresses =
+        instance.addresses.clone().filter(|_| enabled.contains(OptionalFeatures::ADDRESS_REPORTS));
+    assemble(handles, queues, own_queues, (Owner::Tenure(Arc::clone(instance)), addresses)).inspect_err(
+        |_| {
+            // SAFETY: it was just created, and none of its objects are left.
+            unsafe { device.destroy_device(None) };
+        },
+    )
 }
 
 fn own_queues(device: &ash::Device, planned: &[Planned]) -> Vec<OwnQueue> {
@@ -226,7 +233,7 @@ pub(crate) fn assemble(
     mut handles: Handles,
     queues: Vec<QueueHandle>,
     own_queues: Vec<OwnQueue>,
-    owner: Owner,
+    (owner, addresses): (Owner, Option<Arc<AddressReports>>),
 ) -> Result<Device, CreateError> {
     let binds = |queue: &QueueHandle| queue.family.flags.contains(vk::QueueFlags::SPARSE_BINDING);
     if !queues.iter().any(binds) {
@@ -236,10 +243,6 @@ pub(crate) fn assemble(
     families.extend(queues.iter().map(|queue| queue.properties.family));
     let (tables, descriptors) = tables(&handles, &queues);
     let marked = queues.iter().filter(|_| handles.has_markers).map(|queue| queue.handle).collect();
-    let addresses = AddressReports::create(&handles);
-    if addresses.is_none() {
-        handles.enabled.remove(OptionalFeatures::ADDRESS_REPORTS);
-    }
     let api = Api::new(handles)?;
     let clocks = clocks(&api, queues.len())?;
     let shaders = ShaderStages::of(&api);
@@ -440,7 +443,9 @@ impl Device {
     /// `raw` is correct: the objects belong together, and they were created with these versions, features and
     /// extensions. They stay valid until this device, its clones and all objects made with it are dropped. Until
     /// then the program uses the queues only inside [`Gpu::submit_external`](tenure_core::Gpu::submit_external)
-    /// or [`with_queue`](Self::with_queue). `vkDeviceWaitIdle` uses all queues.
+    /// or [`with_queue`](Self::with_queue). `vkDeviceWaitIdle` uses all queues. With [`DeviceConfig::address_reports`], the program
+    /// does not use the instance or its devices on another thread during this call, and while the last object of this device is
+    /// dropped: Vulkan does not allow that for messengers.
     pub unsafe fn from_raw(raw: Raw, options: &DeviceConfig) -> Result<Self, CreateError> {
         // SAFETY: the caller guarantees the requirements of the call.
         unsafe { wrap(raw, options) }

@@ -13,7 +13,7 @@ use super::support::{extensions_for, is_enough, other_name, sparse};
 use crate::device::Device;
 use crate::error::CreateError;
 use crate::features::{ApiVersion, OptionalFeatures, Portability};
-use crate::instance::DeviceConfig;
+use crate::instance::{AddressReports, DeviceConfig};
 use crate::loaded::{Handles, Owner};
 use crate::queue::Family;
 
@@ -53,7 +53,8 @@ pub struct RawQueue {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Raw {
-    /// The loader, for [`Device::entry`](crate::Device::entry); tenure does not need it.
+    /// The loader, for [`Device::entry`](crate::Device::entry) and [`DeviceConfig::address_reports`]; tenure does not need it
+    /// otherwise.
     pub entry: Option<ash::Entry>,
     /// The instance.
     pub instance: ash::Instance,
@@ -164,13 +165,18 @@ pub(crate) unsafe fn wrap(raw: Raw, options: &DeviceConfig) -> Result<Device, Cr
     // A portability device without its feature structure is assumed to lack all features of the subset.
     let is_subset = raw.extensions.iter().any(|name| name.as_c_str() == ash::khr::portability_subset::NAME);
     let portability = raw.portability.or_else(|| is_subset.then(Default::default));
+    let mut enabled = usable(enabled, &raw.features, &raw.descriptor_indexing);
+    let entry_for_reports = entry.as_ref().filter(|_| enabled.contains(OptionalFeatures::ADDRESS_REPORTS));
+    // SAFETY: `enabled` has names only with `VK_EXT_debug_utils`; the caller promises not to use the instance now.
+    let addresses = entry_for_reports.and_then(|entry| unsafe { AddressReports::create(entry, &instance) });
+    enabled.set(OptionalFeatures::ADDRESS_REPORTS, addresses.is_some());
     let handles = Handles {
         entry,
         instance,
         physical: physical_device,
         device,
         version: api_version.min(options.api_version).min(ApiVersion::V1_3),
-        enabled: usable(enabled, &raw.features, &raw.descriptor_indexing),
+        enabled,
         features: raw.features,
         extensions: raw.extensions,
         indexing: raw.descriptor_indexing,
@@ -180,7 +186,7 @@ pub(crate) unsafe fn wrap(raw: Raw, options: &DeviceConfig) -> Result<Device, Cr
         has_markers: options.markers,
         fault_folder: options.fault_folder.clone(),
     };
-    assemble(handles, queues, Vec::new(), Owner::Caller)
+    assemble(handles, queues, Vec::new(), (Owner::Caller, addresses))
 }
 
 /// The enabled features without the ones that have an unmet requirement.

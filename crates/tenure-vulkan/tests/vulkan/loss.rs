@@ -8,7 +8,8 @@ use tenure_core::device::{
     FaultAccess, HeapCategory, HeapDesc, MemoryFlags, MemoryTypeId, ObjectRef, Priority, prelude::*,
 };
 use tenure_core::{
-    AddressUse, BufferDesc, Config, DeviceError, Format, Gpu, LossReport, Queue, TextureDesc, Usage,
+    AddressUse, BufferDesc, Config, DeviceError, Error, Format, Gpu, LossReport, Queue, SyncPoint,
+    TextureDesc, Usage,
 };
 use tenure_vulkan::ash::vk::Handle as _;
 use tenure_vulkan::ash::{self, vk};
@@ -191,7 +192,7 @@ fn with_addresses(options: DeviceConfig) -> Vulkan {
     })
 }
 
-/// A texture has the lowest address that the driver reports for it, whatever it reports of other objects.
+/// A texture has the address of the largest range that the driver reports for it, whatever it reports of other objects.
 #[test]
 fn the_report_names_the_texture_whose_address_the_driver_has_reported() {
     let desc = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ);
@@ -203,7 +204,7 @@ fn the_report_names_the_texture_whose_address_the_driver_has_reported() {
     vulkan.disguise().report(vk::ObjectType::IMAGE, handle, Some(16));
     vulkan.disguise().report(vk::ObjectType::IMAGE, handle, None);
     (1..1000).for_each(|other| vulkan.disguise().report(vk::ObjectType::BUFFER, other, Some(other)));
-    (1..1000).for_each(|other| vulkan.disguise().report(vk::ObjectType::IMAGE, other, Some(other)));
+    (1..5000).for_each(|other| vulkan.disguise().report(vk::ObjectType::IMAGE, other, Some(other)));
     let tree = gpu.create_texture(&desc.name("tree")).unwrap();
     for (owner, address) in [("rock", FIRST), ("tree", 2 * FIRST)] {
         let report = gpu.whose(address + 8);
@@ -255,4 +256,47 @@ fn has_no_addresses(vulkan: &Vulkan, device: Device) {
     let rock = gpu.create_texture(&desc).unwrap();
     vulkan.disguise().report(vk::ObjectType::IMAGE, rock.raw().image().unwrap().as_raw(), Some(FIRST));
     assert!(gpu.whose(FIRST).owners.is_empty());
+}
+
+/// Where a device has both extensions, the newer one is asked first, and the older one if that has no report.
+#[test]
+fn the_newer_extension_is_asked_for_faults_first() {
+    for has_report in [true, false] {
+        let vulkan = Vulkan::wearing(Costume::plain(), DeviceConfig::default(), |raw| {
+            raw.extensions.extend([c"VK_KHR_device_fault", ash::ext::device_fault::NAME].map(Into::into));
+            raw.enabled |= OptionalFeatures::KHR_DEVICE_FAULT | OptionalFeatures::DEVICE_FAULT;
+        });
+        let gpu = Gpu::new(vulkan.device(), Config::default()).unwrap();
+        let rock = gpu.create_buffer(&BufferDesc::new(256, Usage::VERTEX).name("rock")).unwrap();
+        vulkan.disguise().fault_at(rock.gpu_address().unwrap() + 16);
+        if has_report {
+            vulkan.disguise().has_khr_report();
+        }
+        vulkan.disguise().fail("vkQueueSubmit2", LOST);
+        gpu.record(Queue::Graphics, "main").unwrap().submit().unwrap_err();
+        let loss = gpu.loss().unwrap();
+        assert_eq!(loss.faults[0].whose.as_ref().unwrap().owners[0].name, "rock", "{loss}");
+        let words = if has_report { faults::KHR_WORDS } else { b"" };
+        assert_eq!(loss.faults[0].fault.description.as_bytes(), words, "{loss}");
+        drop((rock, gpu));
+        vulkan.close();
+    }
+}
+
+/// A loss that only tenure has noted is not the driver's, which must not be asked for its reasons.
+#[test]
+fn only_a_driver_that_has_lost_the_device_is_asked_for_faults() {
+    let vulkan = Vulkan::wearing(Costume::plain(), DeviceConfig::default(), |raw| {
+        raw.extensions.push(c"VK_KHR_device_fault".into());
+        raw.enabled |= OptionalFeatures::KHR_DEVICE_FAULT;
+    });
+    let gpu = Gpu::new(vulkan.device(), Config::default()).unwrap();
+    vulkan.disguise().has_khr_report();
+    vulkan.disguise().fail("vkQueueSubmit2", vk::Result::ERROR_OUT_OF_HOST_MEMORY);
+    let submitted = gpu.submit_external(Queue::Graphics, &SyncPoint::NONE, |_| Ok::<_, Error>(()));
+    assert!(submitted.unwrap_err().is_device_lost());
+    let loss = gpu.loss().unwrap();
+    assert!(loss.faults.is_empty(), "{loss}");
+    drop(gpu);
+    vulkan.close();
 }

@@ -160,3 +160,31 @@ fn a_checkpoint_at_the_end_of_a_scope_counts_for_its_begin() {
     drop(gpu);
     vulkan.close();
 }
+
+/// The begin of a recording means that the GPU has begun all scopes of the one before, whose checkpoints the queue has forgotten.
+#[test]
+fn a_recording_that_was_followed_has_begun_all_of_its_scopes() {
+    let vulkan = Vulkan::wearing(Costume::plain(), validated().markers(true), |raw| {
+        raw.extensions.push(ash::nv::device_diagnostic_checkpoints::NAME.to_owned());
+        raw.enabled |= OptionalFeatures::CHECKPOINTS;
+    });
+    let gpu = Gpu::new(vulkan.device(), Config::default()).unwrap();
+    assert!(vulkan.hold());
+    for name in ["first", "second"] {
+        let mut recording = gpu.record(Queue::Graphics, name).unwrap();
+        recording.gpu_time(name, |_| Ok::<_, Error>(())).unwrap();
+        recording.submit().unwrap();
+    }
+    // The top has begun the second, the bottom has begun the scope of the first.
+    let (top, bottom) = (vk::PipelineStageFlags::TOP_OF_PIPE, vk::PipelineStageFlags::BOTTOM_OF_PIPE);
+    vulkan.disguise().reach(&[(top, 4), (bottom, 1)]);
+    vulkan.disguise().fail("vkQueueSubmit2", vk::Result::ERROR_DEVICE_LOST);
+    gpu.record(Queue::Graphics, "later").unwrap().submit().unwrap_err();
+    let loss = gpu.loss().unwrap();
+    let of = |index: usize| loss.unfinished[0].recordings[index].progress.clone();
+    assert_eq!(of(0), Some(RecordingProgress::Running { scopes: vec!["first".to_owned()] }), "{loss}");
+    assert_eq!(of(1), Some(RecordingProgress::Running { scopes: Vec::new() }), "{loss}");
+    vulkan.settle();
+    drop(gpu);
+    vulkan.close();
+}

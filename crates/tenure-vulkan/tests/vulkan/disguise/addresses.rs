@@ -29,7 +29,7 @@ impl Disguise {
     /// Reports a binding that is not of an image that was just bound: of another object, or incomplete.
     pub(crate) fn report(&self, kind: vk::ObjectType, handle: u64, address: Option<u64>) {
         let binding = vk::DeviceAddressBindingTypeEXT::BIND;
-        send(&self.0, (kind, handle), address.map(|address| (binding, address)));
+        send(&self.0, (kind, handle), address.map(|address| (binding, address, 16)));
     }
 }
 
@@ -71,34 +71,34 @@ unsafe extern "system" fn destroy(
     stage().messengers.lock().alive.retain(|(handle, ..)| *handle != messenger.as_raw());
 }
 
-/// Reports that an image is bound, in two pieces, the upper one first.
+/// Reports that an image is bound: first a small range below, as of other data of the driver, then the texels.
 pub(super) fn bound(stage: &Stage, image: vk::Image) {
     let base = {
         let mut messengers = stage.messengers.lock();
         messengers.next += FIRST;
         messengers.next
     };
-    for address in [base + 65_536, base] {
-        let binding = (vk::DeviceAddressBindingTypeEXT::BIND, address);
+    for (address, size) in [(base - 65_536, 256), (base, 65_536), (base + 65_536, 256)] {
+        let binding = (vk::DeviceAddressBindingTypeEXT::BIND, address, size);
         send(stage, (vk::ObjectType::IMAGE, image.as_raw()), Some(binding));
     }
 }
 
 /// Reports that an image is destroyed.
 pub(super) fn unbound(stage: &Stage, image: vk::Image) {
-    let binding = (vk::DeviceAddressBindingTypeEXT::UNBIND, 0);
+    let binding = (vk::DeviceAddressBindingTypeEXT::UNBIND, 0, 0);
     send(stage, (vk::ObjectType::IMAGE, image.as_raw()), Some(binding));
 }
 
 fn send(
     stage: &Stage,
     (kind, handle): (vk::ObjectType, u64),
-    binding: Option<(vk::DeviceAddressBindingTypeEXT, u64)>,
+    binding: Option<(vk::DeviceAddressBindingTypeEXT, u64, u64)>,
 ) {
     let alive = stage.messengers.lock().alive.clone();
-    let (binding_type, base_address) = binding.unwrap_or_default();
+    let (binding_type, base_address, size) = binding.unwrap_or_default();
     let reported =
-        vk::DeviceAddressBindingCallbackDataEXT { binding_type, base_address, ..Default::default() };
+        vk::DeviceAddressBindingCallbackDataEXT { binding_type, base_address, size, ..Default::default() };
     let first = vk::BaseInStructure {
         s_type: vk::StructureType::APPLICATION_INFO,
         p_next: if binding.is_some() { (&raw const reported).cast() } else { core::ptr::null() },

@@ -10,7 +10,15 @@ use super::{Disguise, Hook, stage};
 /// The vendor's data.
 pub(crate) const DATA: [u8; 4] = *b"dump";
 
+/// The words of the report of `VK_KHR_device_fault`.
+pub(crate) const KHR_WORDS: &[u8] = b"the newer extension";
+
 impl Disguise {
+    /// The driver has a report of `VK_KHR_device_fault`, which it gives once.
+    pub(crate) fn has_khr_report(&self) {
+        self.0.has_khr_report.store(true, Ordering::Relaxed);
+    }
+
     /// The driver reports an invalid read of this address.
     pub(crate) fn fault_at(&self, address: u64) {
         self.0.fault.store(address, Ordering::Relaxed);
@@ -18,7 +26,11 @@ impl Disguise {
 }
 
 pub(super) fn hooks() -> Vec<Hook> {
-    vec![(c"vkGetDeviceFaultInfoEXT", info as *const c_void)]
+    vec![
+        (c"vkGetDeviceFaultInfoEXT", info as *const c_void),
+        (c"vkGetDeviceFaultReportsKHR", khr_reports as *const c_void),
+        (c"vkGetDeviceFaultDebugInfoKHR", khr_data as *const c_void),
+    ]
 }
 
 unsafe extern "system" fn info(
@@ -44,5 +56,44 @@ unsafe extern "system" fn info(
             *counts = vk::DeviceFaultCountsEXT::default().address_info_count(1).vendor_binary_size(4);
         }
     }
+    vk::Result::SUCCESS
+}
+
+/// A `VkDeviceFaultInfoKHR`.
+type KhrReport = [u8; 608];
+
+unsafe extern "system" fn khr_reports(
+    _: vk::Device,
+    _: u64,
+    count: *mut u32,
+    reports: *mut KhrReport,
+) -> vk::Result {
+    let stage = stage();
+    // SAFETY: as the API has it.
+    unsafe {
+        *count = u32::from(stage.has_khr_report.load(Ordering::Relaxed));
+        if *count == 0 {
+            return vk::Result::TIMEOUT;
+        }
+        if !reports.is_null() {
+            stage.has_khr_report.store(false, Ordering::Relaxed);
+            let report = &mut *reports;
+            let address = stage.fault.load(Ordering::Relaxed);
+            // The flags: a lost device, with an address. Then the words, the kind of access, the address and its precision.
+            report[16..20].copy_from_slice(&3_u32.to_ne_bytes());
+            report[32..32 + KHR_WORDS.len()].copy_from_slice(KHR_WORDS);
+            let kind = vk::DeviceFaultAddressTypeEXT::READ_INVALID.as_raw();
+            report[288..292].copy_from_slice(&kind.to_ne_bytes());
+            report[296..304].copy_from_slice(&address.to_ne_bytes());
+            report[304..312].copy_from_slice(&1_u64.to_ne_bytes());
+        }
+    }
+    vk::Result::SUCCESS
+}
+
+/// A `VkDeviceFaultDebugInfoKHR` without data.
+unsafe extern "system" fn khr_data(_: vk::Device, info: *mut [u32; 8]) -> vk::Result {
+    // SAFETY: as the API has it.
+    unsafe { (&mut *info)[4] = 0 };
     vk::Result::SUCCESS
 }

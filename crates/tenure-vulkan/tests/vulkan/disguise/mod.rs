@@ -58,6 +58,7 @@ struct Stage {
     checkpoints: Mutex<markers::Checkpoints>,
     /// The address of the fault that the driver reports.
     fault: AtomicU64,
+    has_khr_report: AtomicBool,
     messengers: Mutex<addresses::Messengers>,
     lists: Mutex<HashMap<vk::CommandBuffer, queues::Recorded>>,
     releases: Mutex<Vec<barriers::Release>>,
@@ -145,6 +146,7 @@ impl Disguise {
             markers: Mutex::default(),
             checkpoints: Mutex::default(),
             fault: AtomicU64::new(0),
+            has_khr_report: AtomicBool::new(false),
             messengers: Mutex::default(),
             lists: Mutex::default(),
             releases: Mutex::default(),
