@@ -354,7 +354,8 @@ fn random_calls(package: &Path, folder: &Path) -> Outcome {
     let built = generated(package, folder, "random", &c_random::program()?)?;
     RANDOM_SEEDS.into_iter().try_for_each(|seed| {
         println!("random calls, seed {seed}");
-        run(Command::new(&built).arg(seed.to_string()).arg(RANDOM_CALLS.to_string()))
+        // Calls that record allocations write files.
+        run(Command::new(&built).arg(seed.to_string()).arg(RANDOM_CALLS.to_string()).current_dir(folder))
     })
 }
 

@@ -31,8 +31,8 @@ pub(crate) fn target() -> PathBuf {
     TARGET.clone()
 }
 
-/// Runs a command, which passes if its exit status is 0. Its output is passed on; names and messages of failing
-/// tests are also part of the trouble.
+/// Runs a command, which passes if its exit status is 0, at the workspace's root unless it names a folder. Its output is
+/// passed on; names and messages of failing tests are also part of the trouble.
 pub(crate) fn run(command: &mut Command) -> Outcome {
     judged(command, |_| true)
 }
@@ -45,7 +45,10 @@ pub(crate) fn run_named_tests(command: &mut Command) -> Outcome {
 /// Runs a command, which must succeed and print the expected text.
 fn judged(command: &mut Command, is_fine: impl FnOnce(&Failures) -> bool) -> Outcome {
     let shown = format!("{command:?}");
-    match watched(command.current_dir(root())) {
+    if command.get_current_dir().is_none() {
+        command.current_dir(root());
+    }
+    match watched(command) {
         Ok((status, found)) if status.success() => match is_fine(&found) {
             true => Ok(()),
             false => Err(Trouble::Failed(format!("no test has this name: {shown}"))),
@@ -122,4 +125,23 @@ pub(crate) fn cargo_printed(arguments: &[&str]) -> Result<String, String> {
     let last: Vec<_> = said.lines().rev().take(10).collect();
     let last: Vec<_> = last.into_iter().rev().collect();
     Err(format!("cargo {}: {}\n{}", arguments.join(" "), ran.status, last.join("\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::env;
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::{root, run};
+
+    #[cfg(unix)]
+    #[test]
+    fn a_command_runs_in_its_own_folder_or_at_the_root() {
+        let folder = env::temp_dir();
+        let is_at = |path: &Path| ["-c".into(), format!("test . -ef '{}'", path.display())];
+        assert!(run(Command::new("sh").args(is_at(&folder)).current_dir(&folder)).is_ok());
+        assert!(run(Command::new("sh").args(is_at(&root()))).is_ok());
+        assert!(run(Command::new("sh").args(is_at(&folder))).is_err());
+    }
 }
