@@ -5,8 +5,11 @@
  * this header) tn::Result<T> has the status beside the value.
  *
  * An exception of a callback waits until the call that has run it returns, and is thrown again there, in place of the error. From a
- * destructor or reset() of a handle nothing is thrown: the thread's next call throws it. Further exceptions in the meantime are
- * dropped. Without exceptions a callback must not throw: the program ends.
+ * destructor or reset() of a handle, and from functions of tenure.h, nothing is thrown: the thread's next call throws it, and does
+ * nothing else. tn::Thrown::rethrow() throws it at once; without either it is lost. Further exceptions in the meantime are dropped.
+ * Each module of a program (a DLL, a shared library with hidden symbols) has exceptions of its own: one of a callback that another
+ * module's call has run is thrown by the next call of its own module on that thread. Without exceptions a callback must not throw:
+ * the program ends.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */
@@ -20,6 +23,7 @@
 #include <cstdint>
 #include <exception>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -59,7 +63,9 @@ private:
 template <class T>
 using Result = T;
 
-/** The exception of a callback, which waits on its thread for the end of the call that has run the callback. */
+/** The exception of a callback, which waits on its thread for the end of the call that has run the callback, or for the next
+ * call.
+ */
 class Thrown {
 public:
     /** In a handler: keeps the current exception, unless another one waits. */
@@ -67,6 +73,7 @@ public:
         if (!is_there) exception = std::current_exception();
         is_there = true;
     }
+    /** Throws the exception that waits on this thread, if there is one. */
     static void rethrow() {
         if (!is_there) return;
         is_there = false;
@@ -151,6 +158,15 @@ Result<T> made(tn_Status status, Desc<T>& value) {
     return made(status, static_cast<T&>(value));
 }
 
+/** Calls a function of tenure.h. An exception that has waited since an earlier call is thrown instead. */
+template <class Function, class... Arguments>
+tn_Status call(Function* function, Arguments&&... arguments) {
+#if TN_EXCEPTIONS
+    Thrown::rethrow();
+#endif
+    return function(std::forward<Arguments>(arguments)...);
+}
+
 /** Runs a function of the program inside of a call. Its exception does not pass through the library: it waits for the end of the
  * call, and the result is failed. Without exceptions (-fno-exceptions) one that comes here ends the program.
  */
@@ -169,17 +185,31 @@ T guarded(T failed, Function&& function) noexcept {
 #endif
 }
 
-/** The user of a callback that is a function object. */
+/** The user of a callback that is a function or a function object. */
 template <class Function>
 void* user_of(Function& function) noexcept {
-    return const_cast<std::remove_const_t<Function>*>(std::addressof(function));
+    if constexpr (std::is_function_v<Function>) {
+        return reinterpret_cast<void*>(&function);
+    } else {
+        return const_cast<std::remove_const_t<Function>*>(std::addressof(function));
+    }
 }
 
-/** Calls a function object that returns nothing, a tn_Status, or a tn::Result<void>. */
+/** The function or function object of user_of. */
+template <class Function>
+Function& function_of(void* user) noexcept {
+    if constexpr (std::is_function_v<Function>) {
+        return *reinterpret_cast<Function*>(user);
+    } else {
+        return *static_cast<Function*>(user);
+    }
+}
+
+/** Calls a function that returns nothing, a tn_Status, or a tn::Result<void>. */
 template <class Reference, class... Arguments>
 tn_Status run(void* user, Arguments&&... arguments) noexcept {
     using Function = std::remove_reference_t<Reference>;
-    Function& function = *static_cast<Function*>(user);
+    Function& function = function_of<Function>(user);
     return guarded(tn_Status{TN_ERROR_CALLBACK}, [&]() -> tn_Status {
         using Returned = std::invoke_result_t<Function&, Arguments...>;
         if constexpr (std::is_void_v<Returned>) {
@@ -215,6 +245,13 @@ struct Desc : T {
     Desc() noexcept : T{} { this->struct_size = sizeof(T); }
 };
 
+/** Pointers to elements of just this size. */
+template <class Pointer, class T>
+inline constexpr bool is_row = false;
+template <class Element, class T>
+inline constexpr bool is_row<Element*, T> =
+    std::is_same_v<std::remove_const_t<Element>, T> || std::is_same_v<std::remove_const_t<Element>, Desc<T>>;
+
 /** Values in braces, a container with data() and size(), or a pointer and a number. They must live until the call that takes
  * them.
  */
@@ -225,11 +262,11 @@ public:
         data_ = values.begin();
         size_ = values.size();
     }
-    template <class Pointer, class = std::enable_if_t<std::is_pointer_v<Pointer> && std::is_convertible_v<Pointer, const T*>>>
+    template <class Pointer, class = std::enable_if_t<is_row<Pointer, T>>>
     Array(Pointer data, std::size_t size) noexcept : data_(data), size_(size) {}
     template <std::size_t size>
     Array(const T (&values)[size]) noexcept : data_(values), size_(size) {}
-    template <class Values, class = std::enable_if_t<std::is_convertible_v<decltype(std::declval<const Values&>().data()), const T*>>>
+    template <class Values, class = std::enable_if_t<is_row<decltype(std::declval<const Values&>().data()), T>>>
     Array(const Values& values) noexcept : data_(values.data()), size_(values.size()) {}
     const T* data() const noexcept { return data_; }
     std::size_t size() const noexcept { return size_; }
@@ -247,12 +284,20 @@ inline std::uint64_t nanoseconds(Timeout timeout) noexcept {
     return timeout->count() < 0 ? 0 : static_cast<std::uint64_t>(timeout->count());
 }
 
-/** The owner of a handle. */
+template <class Owner, class T>
+class Lent;
+
+/** The owner of a handle. const is about the handle alone: functions that record commands are const, too. The comment of each
+ * class says where its functions are for one thread at a time.
+ */
 template <class T>
 class Handle {
 public:
     Handle() noexcept = default;
     explicit Handle(T* raw) noexcept : raw_(raw) {}
+    /** Those are not for the program to release. */
+    template <class Owner>
+    Handle(Lent<Owner, T>&&) = delete;
     Handle(Handle&& other) noexcept : raw_(other.detach()) {}
     Handle& operator=(Handle&& other) noexcept {
         if (this != &other) {
@@ -322,55 +367,61 @@ public:
     using Handle<T>::Handle;
     Result<tn_Place> place() const {
         tn_Place place{};
-        return made(tn_place(this->raw(), &place), place);
+        return made(call(tn_place, this->raw(), &place), place);
     }
 };
 
-class Buffer : public Placed<tn_Buffer> {
+class [[nodiscard]] Buffer : public Placed<tn_Buffer> {
 public:
     using Placed::Placed;
+    template <class Owner>
+    Buffer& operator=(Lent<Owner, tn_Buffer>&&) = delete;
     Result<void> write(std::uint64_t offset, const void* data, std::size_t size) const {
-        return checked(tn_buffer_write(raw(), offset, data, size));
+        return checked(call(tn_buffer_write, raw(), offset, data, size));
     }
     Result<void> read(std::uint64_t offset, void* out, std::size_t size) const {
-        return checked(tn_buffer_read(raw(), offset, out, size));
+        return checked(call(tn_buffer_read, raw(), offset, out, size));
     }
 };
 
-class Texture : public Placed<tn_Texture> {
+class [[nodiscard]] Texture : public Placed<tn_Texture> {
+public:
+    using Placed::Placed;
+    template <class Owner>
+    Texture& operator=(Lent<Owner, tn_Texture>&&) = delete;
+};
+
+class [[nodiscard]] View : public Placed<tn_View> {
+public:
+    using Placed::Placed;
+    template <class Owner>
+    View& operator=(Lent<Owner, tn_View>&&) = delete;
+};
+
+class [[nodiscard]] Sampler : public Placed<tn_Sampler> {
 public:
     using Placed::Placed;
 };
 
-class View : public Placed<tn_View> {
-public:
-    using Placed::Placed;
-};
-
-class Sampler : public Placed<tn_Sampler> {
-public:
-    using Placed::Placed;
-};
-
-class SetLayout : public Placed<tn_SetLayout> {
+class [[nodiscard]] SetLayout : public Placed<tn_SetLayout> {
 public:
     using Placed::Placed;
 };
 
 /** A row of descriptors that shaders find by index. */
-class DescriptorTable : public Placed<tn_DescriptorTable> {
+class [[nodiscard]] DescriptorTable : public Placed<tn_DescriptorTable> {
 public:
     using Placed::Placed;
     /** The index of its first descriptor. */
     Result<std::uint32_t> first() const {
         tn_Place place{};
-        const tn_Status status = tn_place(raw(), &place);
+        const tn_Status status = call(tn_place, raw(), &place);
         auto index = static_cast<std::uint32_t>(place.offset);
         return made(status, index);
     }
 };
 
-class DescriptorSet : public Placed<tn_DescriptorSet> {
+class [[nodiscard]] DescriptorSet : public Placed<tn_DescriptorSet> {
 public:
     using Placed::Placed;
 };
@@ -391,7 +442,7 @@ inline tn_Bind bind_data(const void* data, std::size_t size, std::uint32_t bindi
     return {binding, element, nullptr, nullptr, data, size, nullptr};
 }
 
-class AccelerationStructure : public Placed<tn_AccelerationStructure> {
+class [[nodiscard]] AccelerationStructure : public Placed<tn_AccelerationStructure> {
 public:
     using Placed::Placed;
 };
@@ -400,54 +451,55 @@ inline tn_Bind bind(const AccelerationStructure& structure, std::uint32_t bindin
 }
 
 /** A sparse buffer or texture. */
-class Reserved : public Placed<tn_Reserved> {
+class [[nodiscard]] Reserved : public Placed<tn_Reserved> {
 public:
     using Placed::Placed;
     Result<tn_SyncPoint> update(const tn_TileUpdate& update) const {
         tn_SyncPoint done{};
-        return made(tn_reserved_update(raw(), &update, &done), done);
+        return made(call(tn_reserved_update, raw(), &update, &done), done);
     }
     Result<tn_TileLayout> layout(std::uint32_t subresource = 0) const {
         Desc<tn_TileLayout> layout;
-        return made(tn_reserved_layout(raw(), subresource, &layout), layout);
+        return made(call(tn_reserved_layout, raw(), subresource, &layout), layout);
     }
 };
 
 /** Resources that are created and released together. */
-class Pages : public Handle<tn_Pages> {
+class [[nodiscard]] Pages : public Handle<tn_Pages> {
 public:
     using Handle::Handle;
     Result<Buffer> create_buffer(const tn_BufferDesc& desc) const {
         tn_Buffer* raw_buffer = nullptr;
-        const tn_Status status = tn_pages_buffer_create(raw(), &desc, &raw_buffer);
+        const tn_Status status = call(tn_pages_buffer_create, raw(), &desc, &raw_buffer);
         Buffer buffer(raw_buffer);
         return made(status, buffer);
     }
     Result<Texture> create_texture(const tn_TextureDesc& desc) const {
         tn_Texture* raw_texture = nullptr;
-        const tn_Status status = tn_pages_texture_create(raw(), &desc, &raw_texture);
+        const tn_Status status = call(tn_pages_texture_create, raw(), &desc, &raw_texture);
         Texture texture(raw_texture);
         return made(status, texture);
     }
     Result<tn_PageTotals> totals() const {
         Desc<tn_PageTotals> totals;
-        return made(tn_pages_totals(raw(), &totals), totals);
+        return made(call(tn_pages_totals, raw(), &totals), totals);
     }
 };
 
+/** For a wait. The upload does not end with it. */
 class Upload : public Handle<tn_Upload> {
 public:
     using Handle::Handle;
 };
 
-class Readback : public Handle<tn_Readback> {
+class [[nodiscard]] Readback : public Handle<tn_Readback> {
 public:
     using Handle::Handle;
     std::uint64_t size() const noexcept { return tn_readback_size(raw()); }
     /** The bytes; no value where they have not arrived within the timeout. */
     Result<std::optional<std::vector<unsigned char>>> wait(Timeout timeout = std::nullopt) const {
         std::vector<unsigned char> bytes(static_cast<std::size_t>(size()));
-        const tn_Status status = tn_readback_wait(raw(), nanoseconds(timeout), bytes.data(), bytes.size());
+        const tn_Status status = call(tn_readback_wait, raw(), nanoseconds(timeout), bytes.data(), bytes.size());
         std::optional<std::vector<unsigned char>> read;
         if (status == TN_OK) read = std::move(bytes);
         return made(status, read);
@@ -455,7 +507,7 @@ public:
 };
 
 /** Runs a function of the program when it was released, and the GPU cannot use its object any more. */
-class Deferred : public Handle<tn_Deferred> {
+class [[nodiscard]] Deferred : public Handle<tn_Deferred> {
 public:
     using Handle::Handle;
 };
@@ -493,13 +545,13 @@ inline tn_Part part(const Texture& texture, const tn_TextureRegion& region = {})
 }
 
 /** The result of a query, which arrives when its submission is complete. */
-class Query : public Handle<tn_Query> {
+class [[nodiscard]] Query : public Handle<tn_Query> {
 public:
     using Handle::Handle;
     /** No value where it has not arrived within the timeout. */
     Result<std::optional<tn_QueryResult>> wait(Timeout timeout = std::nullopt) const {
         Desc<tn_QueryResult> result;
-        const tn_Status status = tn_query_wait(raw(), nanoseconds(timeout), &result);
+        const tn_Status status = call(tn_query_wait, raw(), nanoseconds(timeout), &result);
         std::optional<tn_QueryResult> arrived;
         if (status == TN_OK) arrived = result;
         return made(status, arrived);
@@ -507,7 +559,7 @@ public:
     /** From an earlier timestamp of the same queue to this one; no value where one has not arrived. */
     Result<std::optional<std::chrono::nanoseconds>> since(const Query& earlier) const {
         std::uint64_t time = 0;
-        const tn_Status status = tn_query_between(earlier.raw(), raw(), &time);
+        const tn_Status status = call(tn_query_between, earlier.raw(), raw(), &time);
         std::optional<std::chrono::nanoseconds> arrived;
         if (status == TN_OK) arrived = std::chrono::nanoseconds(static_cast<std::chrono::nanoseconds::rep>(time));
         return made(status, arrived);
@@ -522,175 +574,198 @@ public:
     Lent(const Lent& other) noexcept : Owner(other.raw()) {}
     Lent& operator=(const Lent& other) noexcept {
         T* const raw = other.raw();
-        this->detach();
+        Owner::detach();
         static_cast<Owner&>(*this) = Owner(raw);
         return *this;
     }
-    ~Lent() { this->detach(); }
+    ~Lent() { Owner::detach(); }
+    /** For its owner. */
+    void reset() = delete;
+    void detach() = delete;
+    void submit() = delete;
     const Owner& operator*() const& noexcept { return *this; }
     /** The result would end with this. */
     const Owner& operator*() const&& = delete;
     const Owner* operator->() const noexcept { return this; }
 };
 
+/** Whether std::data has the elements of a value. */
+template <class T, class = void>
+inline constexpr bool has_data = false;
+template <class T>
+inline constexpr bool has_data<T, std::void_t<decltype(std::data(std::declval<const T&>()))>> = true;
+
+/** Whether a value is no more than its bytes. */
+template <class T>
+inline constexpr bool is_plain = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>;
+
 /** A command list being recorded, on one thread at a time. Discarded unless it is submitted. */
-class Recording : public Handle<tn_Recording> {
+class [[nodiscard]] Recording : public Handle<tn_Recording> {
 public:
     using Handle::Handle;
-    Result<void> use(Array<tn_Use> uses) const { return checked(tn_recording_use(raw(), uses.data(), uses.size())); }
+    template <class Owner>
+    Recording& operator=(Lent<Owner, tn_Recording>&&) = delete;
+    Result<void> use(Array<tn_Use> uses) const { return checked(call(tn_recording_use, raw(), uses.data(), uses.size())); }
     Result<void> copy(Array<tn_Copy> copies) const {
-        return checked(tn_recording_copy(raw(), copies.data(), copies.size()));
+        return checked(call(tn_recording_copy, raw(), copies.data(), copies.size()));
     }
     Result<void> discard(const Texture& texture, std::uint32_t subresource = TN_ALL) const {
-        return checked(tn_recording_discard(raw(), texture.raw(), subresource));
+        return checked(call(tn_recording_discard, raw(), texture.raw(), subresource));
     }
-    Result<void> wait_for(const tn_SyncPoint& point) const { return checked(tn_recording_wait_for(raw(), &point)); }
+    Result<void> wait_for(const tn_SyncPoint& point) const { return checked(call(tn_recording_wait_for, raw(), &point)); }
     Result<tn_Place> constants(const void* data, std::size_t size) const {
         tn_Place place{};
-        return made(tn_recording_constants(raw(), data, size, &place), place);
+        return made(call(tn_recording_constants, raw(), data, size, &place), place);
     }
-    Result<void> set_descriptor_heaps() const { return checked(tn_recording_set_descriptor_heaps(raw())); }
+    Result<void> set_descriptor_heaps() const { return checked(call(tn_recording_set_descriptor_heaps, raw())); }
     /** A row of descriptors of this recording. */
     Result<tn_Place> descriptors(Array<tn_Bind> binds) const {
         tn_Place place{};
-        return made(tn_recording_descriptors(raw(), binds.data(), binds.size(), &place), place);
+        return made(call(tn_recording_descriptors, raw(), binds.data(), binds.size(), &place), place);
     }
     /** A descriptor set of this recording. */
     Result<tn_Place> descriptor_set(const SetLayout& layout, Array<tn_Bind> binds) const {
         tn_Place place{};
-        return made(tn_recording_descriptor_set(raw(), layout.raw(), binds.data(), binds.size(), &place), place);
+        return made(call(tn_recording_descriptor_set, raw(), layout.raw(), binds.data(), binds.size(), &place), place);
     }
     Result<tn_Place> dynamic_constants(const SetLayout& layout, const void* data, std::size_t size) const {
         tn_Place place{};
-        return made(tn_recording_dynamic_constants(raw(), layout.raw(), data, size, &place), place);
+        return made(call(tn_recording_dynamic_constants, raw(), layout.raw(), data, size, &place), place);
     }
     /** Handles of buffers, textures, views, tables and sets. */
     Result<void> make_resident(Array<void*> handles) const {
-        return checked(tn_recording_make_resident(raw(), handles.data(), handles.size()));
+        return checked(call(tn_recording_make_resident, raw(), handles.data(), handles.size()));
     }
-    /** A value without pointers and padding. */
-    template <class T, class = std::enable_if_t<std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>>>
+    /** A value without pointers and padding, or the elements of an array, container or view. */
+    template <class T>
     Result<tn_Place> constants(const T& value) const {
-        return constants(&value, sizeof value);
+        if constexpr (has_data<T>) {
+            using Element = std::remove_reference_t<decltype(*std::data(value))>;
+            static_assert(is_plain<Element>, "the GPU reads the bytes of the elements");
+            return constants(std::data(value), std::size(value) * sizeof(Element));
+        } else {
+            static_assert(is_plain<T>, "the GPU reads the bytes of the value");
+            return constants(&value, sizeof value);
+        }
     }
     Result<Readback> read_back(const tn_Part& part) const {
         Readback readback;
-        return made(tn_read_back(raw(), &part, readback.out()), readback);
+        return made(call(tn_read_back, raw(), &part, readback.out()), readback);
     }
     Result<Query> write_timestamp() const {
         Query query;
-        return made(tn_recording_write_timestamp(raw(), query.out()), query);
+        return made(call(tn_recording_write_timestamp, raw(), query.out()), query);
     }
     /** The name is that of a scope of GPU time. */
     Result<tn_OpenQuery> begin_query(tn_QueryKind kind, tn_Str name = {}) const {
         tn_OpenQuery query{};
-        return made(tn_recording_begin_query(raw(), kind, name, &query), query);
+        return made(call(tn_recording_begin_query, raw(), kind, name, &query), query);
     }
     Result<Query> end_query(const tn_OpenQuery& query) const {
         Query ended;
-        return made(tn_recording_end_query(raw(), &query, ended.out()), ended);
+        return made(call(tn_recording_end_query, raw(), &query, ended.out()), ended);
     }
     Result<tn_OpenQuery> begin_gpu_time(tn_Str name) const { return begin_query(TN_QUERY_GPU_TIME, name); }
     Result<void> end_gpu_time(const tn_OpenQuery& scope) const {
-        return checked(tn_recording_end_query(raw(), &scope, nullptr));
+        return checked(call(tn_recording_end_query, raw(), &scope, nullptr));
     }
     /** Copies bytes to a slice of an upload ring. */
     Result<void> write(const tn_RingSlice& slice, std::uint64_t offset, const void* data, std::size_t size) const {
-        return checked(tn_recording_write_slice(raw(), &slice, offset, data, size));
+        return checked(call(tn_recording_write_slice, raw(), &slice, offset, data, size));
     }
     /** The src of each is unused. */
     Result<void> copy(const tn_RingSlice& slice, Array<tn_Copy> copies) const {
-        return checked(tn_recording_copy_slice(raw(), &slice, copies.data(), copies.size()));
+        return checked(call(tn_recording_copy_slice, raw(), &slice, copies.data(), copies.size()));
     }
     /** Memory for a build of an acceleration structure. */
     Result<tn_Place> build_scratch(std::uint64_t size) const {
         tn_Place place{};
-        return made(tn_recording_build_scratch(raw(), size, &place), place);
+        return made(call(tn_recording_build_scratch, raw(), size, &place), place);
     }
     /** The value of the result is the number of bytes. */
     Result<Query> compacted_size(const AccelerationStructure& structure) const {
         Query query;
-        return made(tn_recording_compacted_size(raw(), structure.raw(), query.out()), query);
+        return made(call(tn_recording_compacted_size, raw(), structure.raw(), query.out()), query);
     }
     Result<AccelerationStructure> compact(const AccelerationStructure& structure, std::uint64_t size) const {
         AccelerationStructure compacted;
-        return made(tn_recording_compact(raw(), structure.raw(), size, compacted.out()), compacted);
+        return made(call(tn_recording_compact, raw(), structure.raw(), size, compacted.out()), compacted);
     }
     Result<void> copy(const AccelerationStructure& src, const AccelerationStructure& dst) const {
-        return checked(tn_recording_copy_structure(raw(), src.raw(), dst.raw()));
+        return checked(call(tn_recording_copy_structure, raw(), src.raw(), dst.raw()));
     }
     /** Of one layer, or of all. */
     Result<void> generate_mips(const Texture& texture, std::uint32_t layer = TN_ALL) const {
-        return checked(tn_recording_generate_mips(raw(), texture.raw(), layer));
+        return checked(call(tn_recording_generate_mips, raw(), texture.raw(), layer));
     }
-    Result<void> reuse_build_scratch() const { return checked(tn_recording_reuse_build_scratch(raw())); }
+    Result<void> reuse_build_scratch() const { return checked(call(tn_recording_reuse_build_scratch, raw())); }
     /** A buffer for some commands, in memory that it shares with other transient resources. */
     Result<Buffer> transient_buffer(const tn_BufferDesc& desc) const {
         Buffer buffer;
-        return made(tn_recording_transient_buffer(raw(), &desc, buffer.out()), buffer);
+        return made(call(tn_recording_transient_buffer, raw(), &desc, buffer.out()), buffer);
     }
     Result<Texture> transient_texture(const tn_TextureDesc& desc) const {
         Texture texture;
-        return made(tn_recording_transient_texture(raw(), &desc, texture.out()), texture);
+        return made(call(tn_recording_transient_texture, raw(), &desc, texture.out()), texture);
     }
     /** The VkCommandBuffer, after the uses that the next commands need. */
     Result<tn_Native> native() const {
         tn_Native native = 0;
-        return made(tn_recording_native(raw(), &native), native);
+        return made(call(tn_recording_native, raw(), &native), native);
     }
     /** The place of a resource, which may be movable, for the commands of this recording. */
     Result<tn_Place> place(const Buffer& buffer) const { return place(buffer.raw()); }
     Result<tn_Place> place(const Texture& texture) const { return place(texture.raw()); }
     Result<tn_SyncPoint> submit() && {
         tn_SyncPoint done{};
-        return made(ended(tn_recording_submit(raw(), &done)), done);
+        return made(ended(call(tn_recording_submit, raw(), &done)), done);
     }
 
 private:
     Result<tn_Place> place(void* resource) const {
         tn_Place place{};
-        return made(tn_recording_place(raw(), resource, &place), place);
+        return made(call(tn_recording_place, raw(), resource, &place), place);
     }
 };
 
 /** One mapped buffer for data of one recording each. */
-class UploadRing : public Handle<tn_UploadRing> {
+class [[nodiscard]] UploadRing : public Handle<tn_UploadRing> {
 public:
     using Handle::Handle;
     Result<tn_RingSlice> allocate(const Recording& recording, std::uint64_t size, std::uint64_t alignment) const {
         tn_RingSlice slice{};
-        return made(tn_upload_ring_allocate(raw(), recording.raw(), size, alignment, &slice), slice);
+        return made(call(tn_upload_ring_allocate, raw(), recording.raw(), size, alignment, &slice), slice);
     }
-    Result<void> close() const { return checked(tn_upload_ring_close(raw())); }
+    Result<void> close() const { return checked(call(tn_upload_ring_close, raw())); }
     Result<tn_UploadRingTotals> totals() const {
         Desc<tn_UploadRingTotals> totals;
-        return made(tn_upload_ring_totals(raw(), &totals), totals);
+        return made(call(tn_upload_ring_totals, raw(), &totals), totals);
     }
 };
 
 /** The passes of a frame, and the transient resources that they use. */
-class Graph : public Handle<tn_Graph> {
+class [[nodiscard]] Graph : public Handle<tn_Graph> {
 public:
     using Handle::Handle;
     static Result<Graph> create() {
         Graph graph;
-        return made(tn_graph_create(graph.out()), graph);
+        return made(call(tn_graph_create, graph.out()), graph);
     }
-    Result<void> clear() const { return checked(tn_graph_clear(raw())); }
+    Result<void> clear() const { return checked(call(tn_graph_clear, raw())); }
     Result<std::uint32_t> buffer(const tn_BufferDesc& desc) const {
         std::uint32_t number = 0;
-        return made(tn_graph_buffer(raw(), &desc, &number), number);
+        return made(call(tn_graph_buffer, raw(), &desc, &number), number);
     }
     Result<std::uint32_t> texture(const tn_TextureDesc& desc) const {
         std::uint32_t number = 0;
-        return made(tn_graph_texture(raw(), &desc, &number), number);
+        return made(call(tn_graph_texture, raw(), &desc, &number), number);
     }
     /** The uses of desc are replaced by these. */
     Result<std::uint32_t> pass(tn_PassDesc desc, Array<tn_PassUse> uses) const {
         desc.uses = uses.data();
         desc.use_count = uses.size();
         std::uint32_t number = 0;
-        return made(tn_graph_pass(raw(), &desc, &number), number);
+        return made(call(tn_graph_pass, raw(), &desc, &number), number);
     }
 };
 
@@ -699,12 +774,12 @@ class Pass {
 public:
     explicit Pass(const tn_Pass& raw) noexcept : raw_(raw) {}
     std::uint32_t number() const noexcept { return raw_.number; }
-    Lent<Recording, tn_Recording> recording() const noexcept { return Lent<Recording, tn_Recording>(raw_.recording); }
+    const Lent<Recording, tn_Recording> recording() const noexcept { return Lent<Recording, tn_Recording>(raw_.recording); }
     /** A resource that the pass declared, by its number in the graph. */
-    Lent<Buffer, tn_Buffer> buffer(std::uint32_t number) const noexcept {
+    const Lent<Buffer, tn_Buffer> buffer(std::uint32_t number) const noexcept {
         return Lent<Buffer, tn_Buffer>(static_cast<tn_Buffer*>(at(number)));
     }
-    Lent<Texture, tn_Texture> texture(std::uint32_t number) const noexcept {
+    const Lent<Texture, tn_Texture> texture(std::uint32_t number) const noexcept {
         return Lent<Texture, tn_Texture>(static_cast<tn_Texture*>(at(number)));
     }
 
@@ -716,7 +791,7 @@ private:
 };
 
 /** A frame; its destructor ends it without an exception. */
-class Frame : public Handle<tn_Frame> {
+class [[nodiscard]] Frame : public Handle<tn_Frame> {
 public:
     using Handle::Handle;
     std::uint64_t number() const noexcept { return tn_frame_number(raw()); }
@@ -725,43 +800,43 @@ public:
     Result<tn_SyncPoint> execute(const Graph& graph, Record&& record) const {
         const tn_PassFn pass_on = [](void* user, const tn_Pass* pass) noexcept { return run<Record>(user, Pass(*pass)); };
         tn_SyncPoint done{};
-        return made(tn_frame_execute(raw(), graph.raw(), pass_on, user_of(record), &done), done);
+        return made(call(tn_frame_execute, raw(), graph.raw(), pass_on, user_of(record), &done), done);
     }
-    Result<void> end() && { return checked(ended(tn_frame_end(raw()))); }
+    Result<void> end() && { return checked(ended(call(tn_frame_end, raw()))); }
 };
 
 /** A recording of a manager's allocations; its destructor completes the file without an exception. */
-class Recorder : public Handle<tn_Recorder> {
+class [[nodiscard]] Recorder : public Handle<tn_Recorder> {
 public:
     using Handle::Handle;
-    Result<void> finish() && { return checked(ended(tn_recorder_finish(raw()))); }
+    Result<void> finish() && { return checked(ended(call(tn_recorder_finish, raw()))); }
 };
 
-class Device : public Handle<tn_Device> {
+class [[nodiscard]] Device : public Handle<tn_Device> {
 public:
     using Handle::Handle;
     /** A GPU in software, for tests. */
     static Result<Device> simulated(const tn_SimDesc* desc = nullptr) {
         Device device;
-        return made(tn_device_create_sim(desc, device.out()), device);
+        return made(call(tn_device_create_sim, desc, device.out()), device);
     }
     Result<tn_DeviceProperties> properties() const {
         Desc<tn_DeviceProperties> properties;
-        return made(tn_device_properties(raw(), &properties), properties);
+        return made(call(tn_device_properties, raw(), &properties), properties);
     }
     /** Completes all submissions of a simulated device. */
-    Result<void> run() const { return checked(tn_sim_run(raw())); }
+    Result<void> run() const { return checked(call(tn_sim_run, raw())); }
     /** Loses a simulated device. */
-    Result<void> lose(tn_Str reason) const { return checked(tn_sim_lose(raw(), reason)); }
+    Result<void> lose(tn_Str reason) const { return checked(call(tn_sim_lose, raw(), reason)); }
     /** The hazards that a simulated device has found, and objects that were not destroyed; empty: none. */
     Result<std::string> findings() const {
         Text text;
-        return text.made_by(tn_sim_findings(raw(), text.out()));
+        return text.made_by(call(tn_sim_findings, raw(), text.out()));
     }
 };
 
 /** The manager of a device. */
-class Gpu : public Handle<tn_Gpu> {
+class [[nodiscard]] Gpu : public Handle<tn_Gpu> {
 public:
     using Handle::Handle;
     static Result<Gpu> create(const Device& device, Array<tn_Setting> settings = {}) {
@@ -769,27 +844,27 @@ public:
         desc.settings = settings.data();
         desc.setting_count = settings.size();
         Gpu gpu;
-        return made(tn_gpu_create(device.raw(), &desc, gpu.out()), gpu);
+        return made(call(tn_gpu_create, device.raw(), &desc, gpu.out()), gpu);
     }
     Result<Buffer> create_buffer(const tn_BufferDesc& desc) const {
         Buffer buffer;
-        return made(tn_buffer_create(raw(), &desc, buffer.out()), buffer);
+        return made(call(tn_buffer_create, raw(), &desc, buffer.out()), buffer);
     }
     Result<Texture> create_texture(const tn_TextureDesc& desc) const {
         Texture texture;
-        return made(tn_texture_create(raw(), &desc, texture.out()), texture);
+        return made(call(tn_texture_create, raw(), &desc, texture.out()), texture);
     }
     Result<View> create_view(const Buffer& buffer, const tn_BufferViewDesc& desc) const {
         View view;
-        return made(tn_buffer_view_create(raw(), buffer.raw(), &desc, view.out()), view);
+        return made(call(tn_buffer_view_create, raw(), buffer.raw(), &desc, view.out()), view);
     }
     Result<View> create_view(const Texture& texture, const tn_TextureViewDesc& desc = Desc<tn_TextureViewDesc>()) const {
         View view;
-        return made(tn_texture_view_create(raw(), texture.raw(), &desc, view.out()), view);
+        return made(call(tn_texture_view_create, raw(), texture.raw(), &desc, view.out()), view);
     }
     Result<Sampler> create_sampler(const tn_SamplerDesc& desc = Desc<tn_SamplerDesc>()) const {
         Sampler sampler;
-        return made(tn_sampler_create(raw(), &desc, sampler.out()), sampler);
+        return made(call(tn_sampler_create, raw(), &desc, sampler.out()), sampler);
     }
     Result<DescriptorTable> create_descriptor_table(Array<tn_Bind> binds, tn_Str name) const {
         Desc<tn_DescriptorTableDesc> desc;
@@ -797,7 +872,7 @@ public:
         desc.bind_count = binds.size();
         desc.name = name;
         DescriptorTable table;
-        return made(tn_descriptor_table_create(raw(), &desc, table.out()), table);
+        return made(call(tn_descriptor_table_create, raw(), &desc, table.out()), table);
     }
     Result<SetLayout> create_set_layout(Array<tn_SetBinding> bindings, tn_Str name) const {
         Desc<tn_SetLayoutDesc> desc;
@@ -805,7 +880,7 @@ public:
         desc.binding_count = bindings.size();
         desc.name = name;
         SetLayout layout;
-        return made(tn_set_layout_create(raw(), &desc, layout.out()), layout);
+        return made(call(tn_set_layout_create, raw(), &desc, layout.out()), layout);
     }
     Result<DescriptorSet> create_descriptor_set(const SetLayout& layout, Array<tn_Bind> binds, tn_Str name) const {
         Desc<tn_DescriptorSetDesc> desc;
@@ -814,27 +889,27 @@ public:
         desc.bind_count = binds.size();
         desc.name = name;
         DescriptorSet set;
-        return made(tn_descriptor_set_create(raw(), &desc, set.out()), set);
+        return made(call(tn_descriptor_set_create, raw(), &desc, set.out()), set);
     }
     /** The owner of an index of the descriptor heap, as text. */
     Result<std::string> descriptor_owner(tn_DescriptorKind kind, std::uint32_t index) const {
         Text text;
-        return text.made_by(tn_gpu_descriptor_owner(raw(), kind, index, text.out()));
+        return text.made_by(call(tn_gpu_descriptor_owner, raw(), kind, index, text.out()));
     }
     bool supports_format(tn_Format format, tn_Usage usage) const noexcept {
         return tn_gpu_supports_format(raw(), format, usage) != 0;
     }
     Result<tn_GraphPlan> plan(const Graph& graph) const {
         Desc<tn_GraphPlan> plan;
-        return made(tn_gpu_plan_graph(raw(), graph.raw(), &plan), plan);
+        return made(call(tn_gpu_plan_graph, raw(), graph.raw(), &plan), plan);
     }
     Result<Frame> begin_frame() const {
         Frame frame;
-        return made(tn_frame_begin(raw(), frame.out()), frame);
+        return made(call(tn_frame_begin, raw(), frame.out()), frame);
     }
     Result<Recording> record(tn_Queue queue, tn_Str name) const {
         Recording recording;
-        return made(tn_recording_begin(raw(), queue, name, recording.out()), recording);
+        return made(call(tn_recording_begin, raw(), queue, name, recording.out()), recording);
     }
     /** The GPU times of scopes that arrived at the end of the last frame. */
     Result<std::vector<std::pair<std::string, tn_GpuTime>>> gpu_times() const {
@@ -846,45 +921,45 @@ public:
         const tn_GpuTimeFn pass_on = [](void* user, tn_GpuTime time) noexcept {
             static_cast<void>(run<decltype(keep)>(user, std::as_const(time)));
         };
-        return made(tn_gpu_times(raw(), pass_on, user_of(keep)), times);
+        return made(call(tn_gpu_times, raw(), pass_on, user_of(keep)), times);
     }
     Result<tn_Cost> cost(const tn_BufferDesc& desc) const {
         Desc<tn_Cost> cost;
-        return made(tn_gpu_buffer_cost(raw(), &desc, &cost), cost);
+        return made(call(tn_gpu_buffer_cost, raw(), &desc, &cost), cost);
     }
     Result<tn_Cost> cost(const tn_TextureDesc& desc) const {
         Desc<tn_Cost> cost;
-        return made(tn_gpu_texture_cost(raw(), &desc, &cost), cost);
+        return made(call(tn_gpu_texture_cost, raw(), &desc, &cost), cost);
     }
     /** A buffer for the CPU to read a texture; layouts has room for one of each subresource. */
     Result<Buffer> create_readback_texture(const tn_TextureDesc& desc, std::vector<tn_SubresourceLayout>& layouts) const {
         Buffer buffer;
-        return made(tn_readback_texture_create(raw(), &desc, layouts.data(), layouts.size(), buffer.out()), buffer);
+        return made(call(tn_readback_texture_create, raw(), &desc, layouts.data(), layouts.size(), buffer.out()), buffer);
     }
     bool generates_mips(tn_Format format) const noexcept { return tn_gpu_generates_mips(raw(), format) != 0; }
     Result<AccelerationStructure> create_acceleration_structure(const tn_AccelerationStructureDesc& desc) const {
         AccelerationStructure structure;
-        return made(tn_acceleration_structure_create(raw(), &desc, structure.out()), structure);
+        return made(call(tn_acceleration_structure_create, raw(), &desc, structure.out()), structure);
     }
     /** Size, usage, name and tag of desc. */
     Result<Reserved> create_reserved(const tn_BufferDesc& desc) const {
         Reserved reserved;
-        return made(tn_reserved_buffer_create(raw(), &desc, reserved.out()), reserved);
+        return made(call(tn_reserved_buffer_create, raw(), &desc, reserved.out()), reserved);
     }
     Result<Reserved> create_reserved(const tn_TextureDesc& desc) const {
         Reserved reserved;
-        return made(tn_reserved_texture_create(raw(), &desc, reserved.out()), reserved);
+        return made(call(tn_reserved_texture_create, raw(), &desc, reserved.out()), reserved);
     }
     Result<Pages> create_pages(std::uint64_t page_size, tn_Str name) const {
         Desc<tn_PagesDesc> desc;
         desc.page_size = page_size;
         desc.name = name;
         Pages pages;
-        return made(tn_pages_create(raw(), &desc, pages.out()), pages);
+        return made(call(tn_pages_create, raw(), &desc, pages.out()), pages);
     }
     Result<UploadRing> create_upload_ring(const tn_UploadRingDesc& desc) const {
         UploadRing ring;
-        return made(tn_upload_ring_create(raw(), &desc, ring.out()), ring);
+        return made(call(tn_upload_ring_create, raw(), &desc, ring.out()), ring);
     }
     Result<Upload> upload(const Buffer& buffer, std::uint64_t offset, const void* data, std::size_t size) const {
         const tn_Part where = part(buffer, offset, size);
@@ -896,53 +971,53 @@ public:
     }
     Result<Upload> upload(const tn_Part& where, const tn_Texels& texels) const {
         Upload upload;
-        return made(tn_upload(raw(), &where, &texels, upload.out()), upload);
+        return made(call(tn_upload, raw(), &where, &texels, upload.out()), upload);
     }
     Result<tn_SyncPoint> flush_uploads() const {
         tn_SyncPoint done{};
-        return made(tn_gpu_flush_uploads(raw(), &done), done);
+        return made(call(tn_gpu_flush_uploads, raw(), &done), done);
     }
     [[nodiscard]] Result<bool> wait(const Upload& upload, Timeout timeout = std::nullopt) const {
-        const tn_Status status = tn_upload_wait(raw(), upload.raw(), nanoseconds(timeout));
+        const tn_Status status = call(tn_upload_wait, raw(), upload.raw(), nanoseconds(timeout));
         bool is_complete = status == TN_OK;
         return made(status, is_complete);
     }
     [[nodiscard]] Result<bool> wait(const tn_SyncPoint& point, Timeout timeout = std::nullopt) const {
-        const tn_Status status = tn_gpu_wait(raw(), &point, nanoseconds(timeout));
+        const tn_Status status = call(tn_gpu_wait, raw(), &point, nanoseconds(timeout));
         bool is_complete = status == TN_OK;
         return made(status, is_complete);
     }
     Result<Readback> read_back(const tn_Part& part) const {
         Readback readback;
-        return made(tn_read_back(raw(), &part, readback.out()), readback);
+        return made(call(tn_read_back, raw(), &part, readback.out()), readback);
     }
     Result<tn_SyncPoint> submitted() const {
         tn_SyncPoint point{};
-        return made(tn_gpu_submitted(raw(), &point), point);
+        return made(call(tn_gpu_submitted, raw(), &point), point);
     }
     Result<tn_SyncPoint> completed() const {
         tn_SyncPoint point{};
-        return made(tn_gpu_completed(raw(), &point), point);
+        return made(call(tn_gpu_completed, raw(), &point), point);
     }
     /** Runs submit(tn_Native queue), and passes its exceptions on. */
     template <class Submit>
     Result<tn_SyncPoint> submit_external(tn_Queue queue, const tn_SyncPoint& wait, Submit&& submit) const {
         const tn_SubmitFn pass_on = [](void* user, tn_Native native) noexcept { return run<Submit>(user, native); };
         tn_SyncPoint done{};
-        return made(tn_gpu_submit_external(raw(), queue, &wait, pass_on, user_of(submit), &done), done);
+        return made(call(tn_gpu_submit_external, raw(), queue, &wait, pass_on, user_of(submit), &done), done);
     }
     Result<void> declare_state(Array<tn_Use> states, const tn_SyncPoint& at) const {
-        return checked(tn_gpu_declare_state(raw(), states.data(), states.size(), &at));
+        return checked(call(tn_gpu_declare_state, raw(), states.data(), states.size(), &at));
     }
-    Result<void> reclaim() const { return checked(tn_gpu_reclaim(raw())); }
-    Result<void> trim() const { return checked(tn_gpu_trim(raw())); }
+    Result<void> reclaim() const { return checked(call(tn_gpu_reclaim, raw())); }
+    Result<void> trim() const { return checked(call(tn_gpu_trim, raw())); }
     /** Bytes; UINT64_MAX: no limit. */
     Result<void> set_memory_cap(std::uint32_t heap, std::uint64_t bytes) const {
-        return checked(tn_gpu_set_memory_cap(raw(), heap, bytes));
+        return checked(call(tn_gpu_set_memory_cap, raw(), heap, bytes));
     }
     Result<tn_HeapMemory> heap_memory(std::uint32_t heap) const {
         Desc<tn_HeapMemory> memory;
-        return made(tn_gpu_heap_memory(raw(), heap, &memory), memory);
+        return made(call(tn_gpu_heap_memory, raw(), heap, &memory), memory);
     }
     /** Runs listener(const tn_PressureChange&), which must outlive the manager, and passes its exceptions on. */
     template <class Listener>
@@ -950,23 +1025,23 @@ public:
         const tn_PressureFn pass_on = [](void* user, tn_PressureChange change) noexcept {
             static_cast<void>(run<Listener>(user, std::as_const(change)));
         };
-        return checked(tn_gpu_on_pressure(raw(), pass_on, user_of(listener)));
+        return checked(call(tn_gpu_on_pressure, raw(), pass_on, user_of(listener)));
     }
     Result<std::string> report(tn_Report report) const {
         Text text;
-        return text.made_by(tn_gpu_report(raw(), report, text.out()));
+        return text.made_by(call(tn_gpu_report, raw(), report, text.out()));
     }
     /** The objects that are, or were, at these GPU addresses, in words. */
     Result<std::string> whose(std::uint64_t address, std::uint64_t size = 1) const {
         Text text;
-        return text.made_by(tn_gpu_whose(raw(), address, size, text.out()));
+        return text.made_by(call(tn_gpu_whose, raw(), address, size, text.out()));
     }
     /** Calls a function by the rule for all handles, once. */
     template <class Destroy>
     Result<Deferred> defer(tn_Str name, Destroy destroy) const {
         auto kept = std::make_unique<Destroy>(std::move(destroy));
         Deferred deferred;
-        const tn_Status status = tn_gpu_defer(raw(), name, run_destroy<Destroy>, nullptr, kept.get(), deferred.out());
+        const tn_Status status = call(tn_gpu_defer, raw(), name, run_destroy<Destroy>, nullptr, kept.get(), deferred.out());
         if (status >= 0) static_cast<void>(kept.release());
         return made(status, deferred);
     }
@@ -974,20 +1049,20 @@ public:
     template <class Destroy>
     Result<void> release_after(const tn_SyncPoint& point, Destroy destroy) const {
         auto kept = std::make_unique<Destroy>(std::move(destroy));
-        const tn_Status status = tn_gpu_release_after(raw(), &point, run_destroy<Destroy>, nullptr, kept.get());
+        const tn_Status status = call(tn_gpu_release_after, raw(), &point, run_destroy<Destroy>, nullptr, kept.get());
         if (status >= 0) static_cast<void>(kept.release());
         return checked(status);
     }
     /** Resources that commands only read from now on, in these states. */
     Result<void> make_read_only(const Buffer& buffer, tn_State states) const {
-        return checked(tn_gpu_make_read_only(raw(), buffer.raw(), states));
+        return checked(call(tn_gpu_make_read_only, raw(), buffer.raw(), states));
     }
     Result<void> make_read_only(const Texture& texture, tn_State states) const {
-        return checked(tn_gpu_make_read_only(raw(), texture.raw(), states));
+        return checked(call(tn_gpu_make_read_only, raw(), texture.raw(), states));
     }
     Result<tn_CompactionReport> compact(const tn_CompactionBudget& budget) const {
         Desc<tn_CompactionReport> report;
-        return made(tn_gpu_compact(raw(), &budget, &report), report);
+        return made(call(tn_gpu_compact, raw(), &budget, &report), report);
     }
     /** The numbers of resources that have moved, by tn_movable_id, and how often. */
     Result<std::vector<std::pair<std::uint64_t, std::uint64_t>>> take_moved() const {
@@ -996,17 +1071,17 @@ public:
         const tn_MovedFn pass_on = [](void* user, std::uint64_t id, std::uint64_t moves) noexcept {
             static_cast<void>(run<decltype(keep)>(user, id, moves));
         };
-        return made(tn_gpu_take_moved(raw(), pass_on, user_of(keep)), moved);
+        return made(call(tn_gpu_take_moved, raw(), pass_on, user_of(keep)), moved);
     }
     /** Records all allocations to a file. flags: TN_RECORD_NAMES. */
     Result<Recorder> record_allocations(std::string_view path, std::uint32_t flags = 0) const {
         Recorder recorder;
-        return made(tn_gpu_record(raw(), str(path), flags, recorder.out()), recorder);
+        return made(call(tn_gpu_record, raw(), str(path), flags, recorder.out()), recorder);
     }
     /** The live objects and open recordings; empty: none. */
     Result<std::string> shutdown() const {
         Text text;
-        return text.made_by(tn_gpu_shutdown(raw(), nullptr, text.out()));
+        return text.made_by(call(tn_gpu_shutdown, raw(), nullptr, text.out()));
     }
 };
 
@@ -1014,18 +1089,18 @@ public:
 inline Result<std::vector<std::uint64_t>> plan(const std::vector<tn_PlanItem>& items, const tn_PlanDesc* desc = nullptr,
                                                tn_PlanResult* out = nullptr) {
     std::vector<std::uint64_t> offsets(items.size());
-    return made(tn_plan(items.data(), items.size(), desc, offsets.data(), out), offsets);
+    return made(call(tn_plan, items.data(), items.size(), desc, offsets.data(), out), offsets);
 }
 /** The peak of a valid plan, with an offset for each item. Other plans are an error. */
 inline Result<std::uint64_t> check_plan(const std::vector<tn_PlanItem>& items, const std::vector<std::uint64_t>& offsets) {
     std::uint64_t peak = 0;
     // A plan of another length is none.
     const std::uint64_t* const found = offsets.size() == items.size() ? offsets.data() : nullptr;
-    return made(tn_plan_check(items.data(), items.size(), found, &peak), peak);
+    return made(call(tn_plan_check, items.data(), items.size(), found, &peak), peak);
 }
 
 /** Divides a range of offsets, on one thread at a time. */
-class Suballocator : public Handle<tn_Suballocator> {
+class [[nodiscard]] Suballocator : public Handle<tn_Suballocator> {
 public:
     using Handle::Handle;
     static Result<Suballocator> create(tn_SuballocatorKind kind, std::uint64_t capacity, std::uint64_t granule = 0) {
@@ -1034,62 +1109,62 @@ public:
         desc.capacity = capacity;
         desc.granule = granule;
         Suballocator suballocator;
-        return made(tn_suballocator_create(&desc, suballocator.out()), suballocator);
+        return made(call(tn_suballocator_create, &desc, suballocator.out()), suballocator);
     }
     /** No value where no free range fits now. */
     Result<std::optional<tn_Range>> allocate(std::uint64_t size, std::uint64_t alignment) const {
         tn_Range range{};
-        const tn_Status status = tn_suballocator_allocate(raw(), size, alignment, &range);
+        const tn_Status status = call(tn_suballocator_allocate, raw(), size, alignment, &range);
         std::optional<tn_Range> found;
         if (status == TN_OK) found = range;
         return made(status == TN_ERROR_OUT_OF_MEMORY ? TN_NOT_READY : status, found);
     }
-    Result<void> deallocate(const tn_Range& range) const { return checked(tn_suballocator_free(raw(), &range)); }
-    Result<void> clear() const { return checked(tn_suballocator_clear(raw())); }
+    Result<void> deallocate(const tn_Range& range) const { return checked(call(tn_suballocator_free, raw(), &range)); }
+    Result<void> clear() const { return checked(call(tn_suballocator_clear, raw())); }
     Result<tn_SuballocatorTotals> totals() const {
         Desc<tn_SuballocatorTotals> totals;
-        return made(tn_suballocator_totals(raw(), &totals), totals);
+        return made(call(tn_suballocator_totals, raw(), &totals), totals);
     }
     /** Of a ring. */
-    Result<void> close(std::uint64_t mark) const { return checked(tn_suballocator_close(raw(), mark)); }
-    Result<void> release_up_to(std::uint64_t mark) const { return checked(tn_suballocator_release_up_to(raw(), mark)); }
+    Result<void> close(std::uint64_t mark) const { return checked(call(tn_suballocator_close, raw(), mark)); }
+    Result<void> release_up_to(std::uint64_t mark) const { return checked(call(tn_suballocator_release_up_to, raw(), mark)); }
 };
 
 /** Destroys objects of the program once its own submissions do not use them any more. */
-class ReleaseQueue : public Handle<tn_ReleaseQueue> {
+class [[nodiscard]] ReleaseQueue : public Handle<tn_ReleaseQueue> {
 public:
     using Handle::Handle;
     static Result<ReleaseQueue> create(std::uint32_t queues) {
         ReleaseQueue queue;
-        return made(tn_release_queue_create(queues, queue.out()), queue);
+        return made(call(tn_release_queue_create, queues, queue.out()), queue);
     }
     Result<std::uint64_t> open(tn_Str name) const {
         std::uint64_t recording = 0;
-        return made(tn_release_queue_open(raw(), name, &recording), recording);
+        return made(call(tn_release_queue_open, raw(), name, &recording), recording);
     }
-    Result<void> close(std::uint64_t recording) const { return checked(tn_release_queue_close(raw(), recording)); }
+    Result<void> close(std::uint64_t recording) const { return checked(call(tn_release_queue_close, raw(), recording)); }
     /** Runs submit(std::uint64_t serial), and passes its exceptions on. */
     template <class Submit>
     Result<tn_SyncPoint> submit(std::uint32_t queue, Submit&& submit) const {
         const tn_SerialFn pass_on = [](void* user, std::uint64_t serial) noexcept { return run<Submit>(user, serial); };
         tn_SyncPoint done{};
-        return made(tn_release_queue_submit(raw(), queue, pass_on, user_of(submit), &done), done);
+        return made(call(tn_release_queue_submit, raw(), queue, pass_on, user_of(submit), &done), done);
     }
     Result<void> complete(std::uint32_t queue, std::uint64_t serial) const {
-        return checked(tn_release_queue_complete(raw(), queue, serial));
+        return checked(call(tn_release_queue_complete, raw(), queue, serial));
     }
     /** Calls a function once; after a sync point, if there is one. */
     template <class Destroy>
     Result<void> push(Destroy destroy, std::uint64_t bytes = 0, const tn_SyncPoint* point = nullptr) const {
         auto kept = std::make_unique<Destroy>(std::move(destroy));
-        const tn_Status status = tn_release_queue_push(raw(), point, run_destroy<Destroy>, nullptr, kept.get(), bytes);
+        const tn_Status status = call(tn_release_queue_push, raw(), point, run_destroy<Destroy>, nullptr, kept.get(), bytes);
         if (status >= 0) static_cast<void>(kept.release());
         return checked(status);
     }
-    Result<void> reclaim() const { return checked(tn_release_queue_reclaim(raw())); }
+    Result<void> reclaim() const { return checked(call(tn_release_queue_reclaim, raw())); }
     Result<tn_ReleaseTotals> totals() const {
         Desc<tn_ReleaseTotals> totals;
-        return made(tn_release_queue_totals(raw(), &totals), totals);
+        return made(call(tn_release_queue_totals, raw(), &totals), totals);
     }
 };
 
@@ -1101,18 +1176,18 @@ struct SwapchainImage {
 };
 
 /** The images of a window, for one thread at a time. Ends before its window and its manager do. */
-class Swapchain : public Handle<tn_Swapchain> {
+class [[nodiscard]] Swapchain : public Handle<tn_Swapchain> {
 public:
     using Handle::Handle;
     /** Without a window, for tests. */
     static Result<Swapchain> simulated(const Gpu& gpu, const tn_SwapchainDesc& desc) {
         Swapchain swapchain;
-        return made(tn_swapchain_create_sim(gpu.raw(), &desc, swapchain.out()), swapchain);
+        return made(call(tn_swapchain_create_sim, gpu.raw(), &desc, swapchain.out()), swapchain);
     }
     /** No value while the window is minimised or changes. */
     Result<std::optional<SwapchainImage>> acquire() const {
         tn_SwapchainImage image{};
-        const tn_Status status = tn_swapchain_acquire(raw(), &image);
+        const tn_Status status = call(tn_swapchain_acquire, raw(), &image);
         std::optional<SwapchainImage> found;
         if (status == TN_OK) {
             const Lent<Texture, tn_Texture> texture(image.texture);
@@ -1121,56 +1196,56 @@ public:
         return made(status, found);
     }
     /** The first recording that uses the image. */
-    Result<void> begin(const Recording& recording) const { return checked(tn_swapchain_begin(raw(), recording.raw())); }
+    Result<void> begin(const Recording& recording) const { return checked(call(tn_swapchain_begin, raw(), recording.raw())); }
     /** The last recording that uses the image. */
     Result<void> finish(const Recording& recording) const {
-        return checked(tn_swapchain_finish(raw(), recording.raw()));
+        return checked(call(tn_swapchain_finish, raw(), recording.raw()));
     }
-    Result<void> present() const { return checked(tn_swapchain_present(raw())); }
+    Result<void> present() const { return checked(call(tn_swapchain_present, raw())); }
     Result<void> resize(std::uint32_t width, std::uint32_t height) const {
-        return checked(tn_swapchain_resize(raw(), width, height));
+        return checked(call(tn_swapchain_resize, raw(), width, height));
     }
     Result<tn_SwapchainProperties> properties() const {
         Desc<tn_SwapchainProperties> properties;
-        return made(tn_swapchain_properties(raw(), &properties), properties);
+        return made(call(tn_swapchain_properties, raw(), &properties), properties);
     }
     /** Valid until the next call. */
     Result<tn_SwapchainOffers> offers() const {
         Desc<tn_SwapchainOffers> offers;
-        return made(tn_swapchain_offers(raw(), &offers), offers);
+        return made(call(tn_swapchain_offers, raw(), &offers), offers);
     }
     Result<void> set_formats(Array<tn_SurfaceFormat> formats) const {
-        return checked(tn_swapchain_set_formats(raw(), formats.data(), formats.size()));
+        return checked(call(tn_swapchain_set_formats, raw(), formats.data(), formats.size()));
     }
     Result<void> set_modes(Array<tn_PresentMode> modes) const {
-        return checked(tn_swapchain_set_modes(raw(), modes.data(), modes.size()));
+        return checked(call(tn_swapchain_set_modes, raw(), modes.data(), modes.size()));
     }
     Result<void> set_hdr_metadata(const tn_HdrMetadata& metadata) const {
-        return checked(tn_swapchain_set_hdr_metadata(raw(), &metadata));
+        return checked(call(tn_swapchain_set_hdr_metadata, raw(), &metadata));
     }
 };
 
 /** Pools of heaps that functions of the program allocate; those of tn_HeapPoolsDesc must not throw. On one thread at a time. */
-class HeapPools : public Handle<tn_HeapPools> {
+class [[nodiscard]] HeapPools : public Handle<tn_HeapPools> {
 public:
     using Handle::Handle;
     static Result<HeapPools> create(const tn_HeapPoolsDesc& desc) {
         HeapPools pools;
-        return made(tn_heap_pools_create(&desc, pools.out()), pools);
+        return made(call(tn_heap_pools_create, &desc, pools.out()), pools);
     }
     Result<tn_MemoryRange> allocate(const tn_MemoryRequest& request) const {
         tn_MemoryRange range{};
-        return made(tn_heap_pools_allocate(raw(), &request, &range), range);
+        return made(call(tn_heap_pools_allocate, raw(), &request, &range), range);
     }
-    Result<void> deallocate(const tn_MemoryRange& range) const { return checked(tn_heap_pools_free(raw(), &range)); }
+    Result<void> deallocate(const tn_MemoryRange& range) const { return checked(call(tn_heap_pools_free, raw(), &range)); }
     Result<tn_MemoryTotals> totals() const {
         Desc<tn_MemoryTotals> totals;
-        return made(tn_heap_pools_totals(raw(), &totals), totals);
+        return made(call(tn_heap_pools_totals, raw(), &totals), totals);
     }
-    Result<void> trim() const { return checked(tn_heap_pools_trim(raw())); }
+    Result<void> trim() const { return checked(call(tn_heap_pools_trim, raw())); }
     /** Bytes; UINT64_MAX: no limit. */
     Result<void> set_cap(std::uint32_t heap, std::uint64_t bytes) const {
-        return checked(tn_heap_pools_set_cap(raw(), heap, bytes));
+        return checked(call(tn_heap_pools_set_cap, raw(), heap, bytes));
     }
     /** Up to budget.moves moves, and at most 1,024, with the function of is_movable, which must not throw; is_done: nothing is left
      * to do.
@@ -1179,12 +1254,12 @@ public:
                                                bool& is_done) const {
         std::vector<tn_MemoryMove> moves(budget.moves < 1024 ? budget.moves : 1024);
         std::size_t count = 0;
-        const tn_Status status = tn_heap_pools_compact(raw(), &budget, is_movable, user, moves.data(), moves.size(), &count);
+        const tn_Status status = call(tn_heap_pools_compact, raw(), &budget, is_movable, user, moves.data(), moves.size(), &count);
         is_done = status == TN_OK;
         moves.resize(count);
         return made(status, moves);
     }
-    Result<void> stop_compaction() const { return checked(tn_heap_pools_stop_compaction(raw())); }
+    Result<void> stop_compaction() const { return checked(call(tn_heap_pools_stop_compaction, raw())); }
 };
 
 /** Sends the log lines of the process to log(tn_LogLevel, std::string_view), once and for good, on any thread. */
@@ -1194,7 +1269,7 @@ Result<void> set_log(tn_LogLevel most, Log log) {
     const tn_LogFn pass_on = [](void* user, tn_LogLevel level, tn_Str text) noexcept {
         static_cast<void>(run<Log>(user, level, view(text)));
     };
-    const tn_Status status = tn_set_log(most, pass_on, kept.get());
+    const tn_Status status = call(tn_set_log, most, pass_on, kept.get());
     // It is never freed.
     if (status >= 0) static_cast<void>(kept.release());
     return checked(status);

@@ -10,6 +10,11 @@
 
 #include <type_traits>
 
+struct ID3D12DescriptorHeap;
+struct ID3D12GraphicsCommandList;
+struct ID3D12Resource;
+struct D3D12_CPU_DESCRIPTOR_HANDLE;
+
 namespace tn {
 inline namespace TN_ERRORS {
 
@@ -20,7 +25,7 @@ inline Result<Device> device_from_d3d12(ID3D12Device* device, Array<ID3D12Comman
     desc.queues = queues.data();
     desc.queue_count = queues.size();
     tn_Device* raw = nullptr;
-    const tn_Status status = tn_device_from_d3d12(&desc, &raw);
+    const tn_Status status = call(tn_device_from_d3d12, &desc, &raw);
     Device wrapped(raw);
     return made(status, wrapped);
 }
@@ -28,7 +33,7 @@ inline Result<Device> device_from_d3d12(ID3D12Device* device, Array<ID3D12Comman
 /** The swap chain of a window, an HWND. */
 inline Result<Swapchain> create_swapchain_d3d12(const Gpu& gpu, void* window, const tn_SwapchainDesc& desc) {
     tn_Swapchain* raw = nullptr;
-    const tn_Status status = tn_swapchain_create_d3d12(gpu.raw(), window, &desc, &raw);
+    const tn_Status status = call(tn_swapchain_create_d3d12, gpu.raw(), window, &desc, &raw);
     Swapchain swapchain(raw);
     return made(status, swapchain);
 }
@@ -47,24 +52,46 @@ T d3d12(tn_Native native) noexcept {
     }
 }
 
-/** That of an object that needs no offset: d3d12<ID3D12Resource*>(texture), d3d12<D3D12_CPU_DESCRIPTOR_HANDLE>(view),
- * d3d12<ID3D12DescriptorHeap*>(table).
- */
+/** Whether T is the type of the API for an object. */
 template <class T, class Raw>
+inline constexpr bool is_d3d12 = false;
+template <>
+inline constexpr bool is_d3d12<ID3D12Resource*, tn_Texture> = true;
+template <>
+inline constexpr bool is_d3d12<ID3D12Resource*, tn_Reserved> = true;
+template <>
+inline constexpr bool is_d3d12<D3D12_CPU_DESCRIPTOR_HANDLE, tn_View> = true;
+template <>
+inline constexpr bool is_d3d12<D3D12_CPU_DESCRIPTOR_HANDLE, tn_Sampler> = true;
+template <>
+inline constexpr bool is_d3d12<ID3D12DescriptorHeap*, tn_DescriptorTable> = true;
+
+/** That of an object that needs no offset: d3d12<ID3D12Resource*>(texture), d3d12<D3D12_CPU_DESCRIPTOR_HANDLE>(view),
+ * d3d12<ID3D12DescriptorHeap*>(table). A movable texture does not move any more: give the recording, too.
+ */
+template <class T, class Raw, class = std::enable_if_t<is_d3d12<T, Raw>>>
 Result<T> d3d12(const Placed<Raw>& object) {
     tn_Place place{};
-    const tn_Status status = tn_place(object.raw(), &place);
+    const tn_Status status = call(tn_place, object.raw(), &place);
     T handle = d3d12<T>(place.object);
     return made(status, handle);
 }
 /** A buffer is a part of its ID3D12Resource: place() has the offset, too. */
 template <class T>
 Result<T> d3d12(const Buffer& buffer) = delete;
+/** The resource of a texture, which may be movable, for the commands of a recording. */
+template <class T, class = std::enable_if_t<is_d3d12<T, tn_Texture>>>
+Result<T> d3d12(const Recording& recording, const Texture& texture) {
+    tn_Place place{};
+    const tn_Status status = call(tn_recording_place, recording.raw(), texture.raw(), &place);
+    T handle = d3d12<T>(place.object);
+    return made(status, handle);
+}
 /** The command list, with the barriers of the uses before: d3d12<ID3D12GraphicsCommandList*>(recording). */
-template <class T>
+template <class T, class = std::enable_if_t<std::is_same_v<T, ID3D12GraphicsCommandList*>>>
 Result<T> d3d12(const Recording& recording) {
     tn_Native native = 0;
-    const tn_Status status = tn_recording_native(recording.raw(), &native);
+    const tn_Status status = call(tn_recording_native, recording.raw(), &native);
     T handle = d3d12<T>(native);
     return made(status, handle);
 }

@@ -10,6 +10,16 @@
 
 #include <type_traits>
 
+struct VkAccelerationStructureKHR_T;
+struct VkBuffer_T;
+struct VkBufferView_T;
+struct VkCommandBuffer_T;
+struct VkDescriptorSet_T;
+struct VkDescriptorSetLayout_T;
+struct VkImage_T;
+struct VkImageView_T;
+struct VkSampler_T;
+
 namespace tn {
 inline namespace TN_ERRORS {
 
@@ -21,7 +31,7 @@ inline Result<void> add_semaphores(const Recording& recording, Array<tn_VkPoint>
 /** Wraps the Vulkan device of the program. */
 inline Result<Device> device_from_vk(const tn_VkDeviceDesc& desc) {
     tn_Device* raw = nullptr;
-    const tn_Status status = tn_device_from_vk(&desc, &raw);
+    const tn_Status status = call(tn_device_from_vk, &desc, &raw);
     Device device(raw);
     return made(status, device);
 }
@@ -29,18 +39,18 @@ inline Result<Device> device_from_vk(const tn_VkDeviceDesc& desc) {
 /** The descriptor set that shaders index for a table. */
 inline Result<tn_VkTable> table_vk(const DescriptorTable& table) {
     Desc<tn_VkTable> found;
-    return made(tn_descriptor_table_vk(table.raw(), &found), found);
+    return made(call(tn_descriptor_table_vk, table.raw(), &found), found);
 }
 
 /** Gives a shader in SPIR-V the bindings that this device has for tables. */
 inline Result<void> renumber(const DescriptorTable& table, std::uint32_t set, std::uint32_t* words, std::size_t count) {
-    return checked(tn_descriptor_table_renumber(table.raw(), set, words, count));
+    return checked(call(tn_descriptor_table_renumber, table.raw(), set, words, count));
 }
 
 /** A swap chain over a VkSurfaceKHR of the program: native(surface). */
 inline Result<Swapchain> create_swapchain_vk(const Gpu& gpu, tn_Native surface, const tn_SwapchainDesc& desc) {
     tn_Swapchain* raw = nullptr;
-    const tn_Status status = tn_swapchain_create_vk(gpu.raw(), surface, &desc, &raw);
+    const tn_Status status = call(tn_swapchain_create_vk, gpu.raw(), surface, &desc, &raw);
     Swapchain swapchain(raw);
     return made(status, swapchain);
 }
@@ -48,29 +58,63 @@ inline Result<Swapchain> create_swapchain_vk(const Gpu& gpu, tn_Native surface, 
 /** A Vulkan handle: vk<VkBuffer>(place.object), with place.offset. */
 template <class T>
 T vk(tn_Native native) noexcept {
+    static_assert(std::is_pointer_v<T> || std::is_same_v<T, std::uint64_t>, "a Vulkan handle");
     if constexpr (std::is_pointer_v<T>) {
         return reinterpret_cast<T>(static_cast<std::uintptr_t>(native));
     } else {
-        return static_cast<T>(native);
+        return native;
     }
 }
 
-/** The Vulkan handle of an object that needs no offset: vk<VkImage>(texture), vk<VkImageView>(view), vk<VkDescriptorSet>(set). */
+/** Whether T is the type of the Vulkan handle of an object. Vulkan's header has numbers in place of pointers on some systems. */
 template <class T, class Raw>
+inline constexpr bool is_vk = false;
+template <class T>
+inline constexpr bool is_vk<T*, tn_Texture> = std::is_same_v<T, VkImage_T>;
+template <class T>
+inline constexpr bool is_vk<T*, tn_View> = std::is_same_v<T, VkImageView_T> || std::is_same_v<T, VkBufferView_T>;
+template <class T>
+inline constexpr bool is_vk<T*, tn_Sampler> = std::is_same_v<T, VkSampler_T>;
+template <class T>
+inline constexpr bool is_vk<T*, tn_SetLayout> = std::is_same_v<T, VkDescriptorSetLayout_T>;
+template <class T>
+inline constexpr bool is_vk<T*, tn_DescriptorTable> = std::is_same_v<T, VkDescriptorSet_T>;
+template <class T>
+inline constexpr bool is_vk<T*, tn_DescriptorSet> = std::is_same_v<T, VkDescriptorSet_T>;
+template <class T>
+inline constexpr bool is_vk<T*, tn_AccelerationStructure> = std::is_same_v<T, VkAccelerationStructureKHR_T>;
+template <class T>
+inline constexpr bool is_vk<T*, tn_Reserved> = std::is_same_v<T, VkBuffer_T> || std::is_same_v<T, VkImage_T>;
+template <class Raw>
+inline constexpr bool is_vk<std::uint64_t, Raw> = true;
+
+/** The Vulkan handle of an object that needs no offset: vk<VkImage>(texture), vk<VkImageView>(view), vk<VkDescriptorSet>(set). A
+ * view of texels in a buffer has a VkBufferView; one of other bytes has none: use place(). A movable texture does not move any
+ * more: give the recording, too.
+ */
+template <class T, class Raw, class = std::enable_if_t<is_vk<T, Raw>>>
 Result<T> vk(const Placed<Raw>& object) {
     tn_Place place{};
-    const tn_Status status = tn_place(object.raw(), &place);
+    const tn_Status status = call(tn_place, object.raw(), &place);
     T handle = vk<T>(place.object);
     return made(status, handle);
 }
 /** A buffer is a part of its VkBuffer: place() has the offset, too. */
 template <class T>
 Result<T> vk(const Buffer& buffer) = delete;
+/** The image of a texture, which may be movable, for the commands of a recording. */
+template <class T, class = std::enable_if_t<is_vk<T, tn_Texture>>>
+Result<T> vk(const Recording& recording, const Texture& texture) {
+    tn_Place place{};
+    const tn_Status status = call(tn_recording_place, recording.raw(), texture.raw(), &place);
+    T handle = vk<T>(place.object);
+    return made(status, handle);
+}
 /** The command buffer, with the barriers of the uses before: vk<VkCommandBuffer>(recording). */
-template <class T>
+template <class T, class = std::enable_if_t<std::is_same_v<T, VkCommandBuffer_T*> || std::is_same_v<T, std::uint64_t>>>
 Result<T> vk(const Recording& recording) {
     tn_Native native = 0;
-    const tn_Status status = tn_recording_native(recording.raw(), &native);
+    const tn_Status status = call(tn_recording_native, recording.raw(), &native);
     T handle = vk<T>(native);
     return made(status, handle);
 }

@@ -95,6 +95,7 @@ pub(crate) fn check() -> Outcome {
     fs::create_dir_all(&folder).map_err(|error| failed(format!("{}: {error}", folder.display())))?;
     tools(&folder)?;
     fragments(&folder)?;
+    refusals()?;
     layouts(&folder)?;
     // A test needs what tests depend on: so the crates below are those that other steps build.
     cargo(&[&devices::BUILD_ALL[..], &["--quiet", "--test", "c_vulkan"]].concat())?;
@@ -171,6 +172,34 @@ fn fragments(folder: &Path) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// The compilers have messages for the lines of a program that are mistakes, and for no other.
+fn refusals() -> Outcome {
+    let source = root().join("crates/tenure-c/tests/c/refused.cpp");
+    let expected: BTreeSet<usize> = (1..)
+        .zip(read(&source)?.lines())
+        .filter(|(_, line)| line.contains("// refused"))
+        .map(|(at, _)| at)
+        .collect();
+    for (compiler, every_message) in [("g++", "-fmax-errors=0"), ("clang++", "-ferror-limit=0")] {
+        let mut command = Command::new(compiler);
+        command.args(["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", every_message]);
+        command.arg("-I").arg(root().join("crates/tenure-c/include")).arg(&source);
+        let output = command.output().map_err(|error| failed(format!("{error}: {command:?}")))?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let found = said.lines().filter_map(|line| line_of(line, &source)).collect();
+        if expected != found {
+            let wrong: Vec<_> = expected.symmetric_difference(&found).collect();
+            return Err(failed(format!("{said}{}: lines {wrong:?}: {command:?}", source.display())));
+        }
+    }
+    Ok(())
+}
+
+/// The line of a source that a compiler's message is about.
+fn line_of(message: &str, source: &Path) -> Option<usize> {
+    message.strip_prefix(source.to_str()?)?.strip_prefix(':')?.split(':').next()?.parse().ok()
 }
 
 /// The blocks of C and C++ in a document, with their language.
@@ -405,13 +434,23 @@ fn bound(line: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{blocks, bound};
+    use std::path::Path;
+
+    use super::{blocks, bound, line_of};
 
     #[test]
     fn blocks_have_their_language() {
         let text = "# C\n\n```c\nint a;\n```\n\n```sh\ncc\n```\n```cpp\nint b;\nint c;\n```\n";
         assert_eq!(blocks(text), [("c", "int a;\n"), ("cpp", "int b;\nint c;\n")]);
         assert_eq!(blocks("none\n"), []);
+    }
+
+    #[test]
+    fn messages_have_the_line_of_the_source() {
+        let line = |message| line_of(message, Path::new("/a/b.cpp"));
+        assert_eq!(line("/a/b.cpp:27:5: error: no"), Some(27));
+        assert_eq!(line("In file included from /a/b.cpp:2:"), None);
+        assert_eq!(line("/a/b.hpp:27:5: error: no"), None);
     }
 
     #[test]

@@ -121,6 +121,67 @@ static void destruction(const tn::Gpu& gpu) {
         std::thread([&] { static_cast<void>(gpu.submitted()); }).join();
         static_cast<void>(create_buffer(gpu, 64));
     });
+    throws("at once", [] {
+        tn::ReleaseQueue::create(1).push([] { fail("at once"); });
+        tn::Thrown::rethrow();
+    });
+    tn::Thrown::rethrow();
+}
+
+/** The call that throws the exception of an earlier one does nothing. */
+static void late(const tn::Gpu& gpu) {
+    const auto leave = [](const char* text) { tn::ReleaseQueue::create(1).push([text] { fail(text); }); };
+    tn::Recording list = gpu.record(TN_QUEUE_GRAPHICS, "late"_tn);
+    throws("submit", [&] {
+        leave("submit");
+        std::move(list).submit();
+    });
+    CHECK(list);
+    const tn_SyncPoint before = gpu.submitted();
+    const tn_SyncPoint done = std::move(list).submit();
+    CHECK(memcmp(&before, &done, sizeof done) != 0);
+    bool is_destroyed = false;
+    throws("defer", [&] {
+        leave("defer");
+        static_cast<void>(gpu.defer("pipeline"_tn, [&is_destroyed] { is_destroyed = true; }));
+    });
+    gpu.reclaim();
+    CHECK(!is_destroyed);
+}
+
+static int calls = 0;
+static void record(const tn::Pass&) { ++calls; }
+static void submit(tn_Native) { ++calls; }
+static void signal_serial(std::uint64_t) { ++calls; }
+static void destroy() { ++calls; }
+static void listen(const tn_PressureChange&) { ++calls; }
+static void no_listener(const tn_PressureChange&) {}
+
+/** Functions are as good as function objects. */
+static void functions(const tn::Gpu& gpu) {
+    const tn::Graph graph = tn::Graph::create();
+    graph.pass(tn::Desc<tn_PassDesc>(), {});
+    tn::Frame frame = gpu.begin_frame();
+    frame.execute(graph, record);
+    frame.execute(graph, &record);
+    std::move(frame).end();
+    CHECK(calls == 2);
+    CHECK(gpu.wait(gpu.submit_external(TN_QUEUE_GRAPHICS, {}, submit)));
+    tn::ReleaseQueue::create(1).submit(0, signal_serial);
+    gpu.release_after(gpu.submitted(), destroy);
+    static_cast<void>(gpu.defer("pipeline"_tn, destroy));
+    gpu.reclaim();
+    CHECK(calls == 6);
+    gpu.on_pressure(listen);
+    const tn::Buffer level = create_buffer(gpu, 7 << 20);
+    gpu.set_memory_cap(0, 8 << 20);
+    for (int count = 0; count < 64; ++count) {
+        frame = gpu.begin_frame();
+        std::move(frame).end();
+    }
+    CHECK(calls > 6);
+    gpu.set_memory_cap(0, UINT64_MAX);
+    gpu.on_pressure(no_listener);
 }
 
 static void pressure(const tn::Gpu& gpu) {
@@ -158,6 +219,8 @@ int main() {
         submissions(gpu);
         passes(gpu);
         destruction(gpu);
+        late(gpu);
+        functions(tn::Gpu::create(tn::Device::simulated()));
         pressure(gpu);
         throws("shutdown", [&] {
             gpu.release_after(gpu.submitted(), [] { fail("shutdown"); });

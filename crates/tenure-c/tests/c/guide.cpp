@@ -4,7 +4,7 @@
 #undef NDEBUG
 #include <cassert>
 #include <cstdio>
-#include <thread>
+#include <future>
 
 using namespace tn::literals;
 
@@ -27,7 +27,8 @@ static void quick_start() {
     draw(place.object, place.offset);
 
     rock.reset();
-    assert(gpu.shutdown().empty());
+    const std::string left = gpu.shutdown();
+    assert(left.empty());
     // guide end
 }
 
@@ -56,11 +57,12 @@ static void memory(const tn::Gpu& gpu) {
 }
 
 static void out_of_memory() {
+    // guide: out-of-memory
+    // A device with one heap. On others a cap for each is needed, because buffers go to the next one.
     tn::Desc<tn_SimDesc> sim;
     sim.profile = "vulkan-lavapipe"_tn;
     const tn::Gpu gpu = tn::Gpu::create(tn::Device::simulated(&sim));
-    // guide: out-of-memory
-    gpu.set_memory_cap(0, 16 << 20);  // this device has one heap
+    gpu.set_memory_cap(0, 16 << 20);
     tn::Desc<tn_BufferDesc> desc;
     desc.size = 1 << 20;
     desc.usage = TN_USAGE_UNORDERED_ACCESS;
@@ -86,7 +88,7 @@ static void uploading(const tn::Gpu& gpu) {
     const std::vector<unsigned char> vertices(4096, 7), changed(512, 8), mip0(64 * 64 * 4, 1), mip1(32 * 32 * 4, 2);
     tn::Desc<tn_BufferDesc> desc;
     desc.size = vertices.size();
-    desc.usage = TN_USAGE_VERTEX;
+    desc.usage = TN_USAGE_VERTEX;  // COPY_DST is added to the usage
     desc.name = "rock"_tn;
     desc.data = vertices.data();
     desc.data_size = vertices.size();
@@ -110,7 +112,8 @@ static void uploading(const tn::Gpu& gpu) {
     const tn::Upload upload = gpu.upload(tn::part(grass, region), {changed.data(), 4 * 128, 128, 0, 0});
 
     // No wait is needed: later submissions read the new bytes. To wait on the CPU nevertheless:
-    assert(gpu.wait(upload, std::chrono::seconds(1)));
+    const bool is_complete = gpu.wait(upload, std::chrono::seconds(1));
+    assert(is_complete);
     // guide end
 }
 
@@ -127,8 +130,15 @@ static void barriers(const tn::Gpu& gpu) {
     list.use({tn::use(bloom, TN_STATE_RENDER_TARGET, 0)});
     draw(list.native());
     for (std::uint32_t mip = 1; mip < desc.mips; ++mip) {
+        // Views of one mip: the source of this pass, and its target.
+        tn::Desc<tn_TextureViewDesc> source_desc, target_desc;
+        source_desc.first_mip = mip - 1;
+        target_desc.first_mip = mip;
+        source_desc.mips = target_desc.mips = 1;
+        target_desc.access = TN_TEXTURE_RENDER_TARGET;
+        const tn::View source = gpu.create_view(bloom, source_desc), target = gpu.create_view(bloom, target_desc);
         list.use({tn::use(bloom, TN_STATE_PIXEL_SHADER, mip - 1), tn::use(bloom, TN_STATE_RENDER_TARGET, mip)});
-        draw(list.native());  // your pass of one triangle
+        draw(list.native(), source.place(), target.place());  // your pass of one triangle
     }
     list.use({tn::use(bloom, TN_STATE_PIXEL_SHADER)});  // one barrier, for the last mip
     draw(list.native());
@@ -179,7 +189,7 @@ static void descriptors(const tn::Gpu& gpu) {
     list.set_descriptor_heaps();  // once per list that uses tables
     list.use({tn::use(lights, TN_STATE_PIXEL_SHADER)});
     const float camera[16] = {1.0f};
-    // Of this recording.
+    // Descriptors that live as long as this recording.
     const tn_Place table = list.descriptors({tn::bind(lights), tn::bind_data(camera, sizeof camera)});
     draw(list.native(), table.offset, samplers.first());
     std::move(list).submit();
@@ -238,7 +248,7 @@ static void device_loss() {
         } catch (const tn::Error& error) {
             if (error.status() != TN_ERROR_DEVICE_LOST) throw;
             ++losses;
-            renderer.reset();  // and then the API's device
+            renderer.reset();  // destroy your VkDevice here
             renderer.emplace();
         }
     }
@@ -253,18 +263,26 @@ static void render_graphs(const tn::Gpu& gpu) {
     target.height = 1080;
     target.format = TN_FORMAT_RGBA16_FLOAT;
     target.usage = TN_USAGE_RENDER_TARGET | TN_USAGE_SHADER_READ;
-    tn::Desc<tn_PassDesc> pass;
     const tn::Graph graph = tn::Graph::create();
+    const auto texture = [&](tn_Str name) {
+        target.name = name;
+        return graph.texture(target);
+    };
+    const auto pass = [&](tn_Str name, tn::Array<tn_PassUse> uses) {
+        tn::Desc<tn_PassDesc> desc;
+        desc.name = name;
+        return graph.pass(desc, uses);
+    };
     for (int count = 0; count < 3; ++count) {
         tn::Frame frame = gpu.begin_frame();
         graph.clear();  // anew each frame: equal graphs share a plan
-        const std::uint32_t scene = graph.texture(target), bloom = graph.texture(target), lens = graph.texture(target);
-        graph.pass(pass, {{scene, TN_STATE_RENDER_TARGET}});
-        const std::uint32_t blur = graph.pass(pass, {{scene, TN_STATE_PIXEL_SHADER}, {bloom, TN_STATE_RENDER_TARGET}});
-        graph.pass(pass, {{bloom, TN_STATE_PIXEL_SHADER}, {lens, TN_STATE_RENDER_TARGET}});
+        const std::uint32_t scene = texture("scene"_tn), bloom = texture("bloom"_tn), lens = texture("lens"_tn);
+        pass("scene"_tn, {{scene, TN_STATE_RENDER_TARGET}});
+        const std::uint32_t blur = pass("bloom"_tn, {{scene, TN_STATE_PIXEL_SHADER}, {bloom, TN_STATE_RENDER_TARGET}});
+        pass("lens"_tn, {{bloom, TN_STATE_PIXEL_SHADER}, {lens, TN_STATE_RENDER_TARGET}});
 
         frame.execute(graph, [&](const tn::Pass& now) {
-            // Barriers, waits between queues and submissions are done; record the pass.
+            // tenure records the barriers and waits, and submits.
             if (now.number() == blur) {
                 draw(now.recording()->native(), now.texture(scene)->place(), now.texture(bloom)->place());
             }
@@ -300,19 +318,21 @@ static void gpu_time(const tn::Gpu& gpu) {
 static void threads(const tn::Gpu& gpu) {
     const tn::Buffer mesh = create_mesh(gpu);
     // guide: threads
-    std::vector<tn::Recording> lists(4);
-    std::vector<std::thread> workers;
-    for (tn::Recording& list : lists) {
-        workers.emplace_back([&] {
-            list = gpu.record(TN_QUEUE_GRAPHICS, "opaque"_tn);
-            list.use({tn::use(mesh, TN_STATE_VERTEX_OR_CONSTANT)});
-            const float matrix[16] = {1.0f};
-            draw(list.native(), list.constants(matrix));
-        });
+    const auto record = [&](tn_Str name) {
+        tn::Recording list = gpu.record(TN_QUEUE_GRAPHICS, name);
+        list.use({tn::use(mesh, TN_STATE_VERTEX_OR_CONSTANT)});
+        const float matrix[16] = {1.0f};
+        draw(list.native(), list.constants(matrix));
+        return list;
+    };
+    tn::Frame frame = gpu.begin_frame();
+    std::vector<std::future<tn::Recording>> workers;
+    for (const auto name : {"west"_tn, "north"_tn, "east"_tn, "south"_tn}) {
+        workers.push_back(std::async(std::launch::async, record, name));
     }
-    for (std::thread& worker : workers) worker.join();
-    // The order of the submissions is the order on the GPU.
-    for (tn::Recording& list : lists) std::move(list).submit();
+    // The order of the submissions is the order on the GPU. get() throws the error of its thread.
+    for (std::future<tn::Recording>& worker : workers) worker.get().submit();
+    std::move(frame).end();
     // guide end
 }
 
@@ -371,12 +391,15 @@ static void ci() {
                 tn::Recording list = gpu.record(TN_QUEUE_GRAPHICS, "opaque"_tn);
                 const tn::Readback readback = list.read_back(tn::part(mesh, 0, desc.size));
                 std::move(list).submit();
-                assert(readback.wait() == bytes);
+                const auto read = readback.wait();
+                assert(read == bytes);
                 std::move(frame).end();
             }
-            assert(gpu.shutdown().empty());
+            const std::string left = gpu.shutdown();
+            assert(left.empty());
         }
-        assert(device.findings().empty());  // no hazards, no leaks
+        const std::string findings = device.findings();
+        assert(findings.empty());  // no hazards, no leaks
     }
     // guide end
 }

@@ -42,6 +42,11 @@ static void buffers(const tn::Gpu& gpu) {
     recording.use({tn::use(moved, TN_STATE_VERTEX_OR_CONSTANT)});
     const float matrix[16] = {1};
     CHECK(recording.constants(matrix, sizeof matrix).size == sizeof matrix);
+    // The elements, not the view of them.
+    CHECK(recording.constants(matrix).size == sizeof matrix && recording.constants(std::vector<float>(3)).size == 12);
+    CHECK(recording.constants(std::string_view("rocks")).size == 5);
+    CHECK(recording.constants(tn::Array<float>({1.0f, 2.0f, 3.0f})).size == 12);
+    CHECK(recording.constants(std::array<std::array<float, 4>, 2>()).size == 32);
     const tn::Readback readback = recording.read_back(tn::part(moved, 0, 4));
     CHECK(!readback.wait(std::chrono::nanoseconds(0)));
     CHECK(recording.native() != 0);
@@ -67,6 +72,7 @@ static void textures(const tn::Gpu& gpu) {
     CHECK(tn::vk<std::uint64_t>(target) == target.place().object && tn::vk<std::uint64_t>(target) != 0);
     const tn::Recording list = gpu.record(TN_QUEUE_GRAPHICS, "list"_tn);
     CHECK(tn::vk<std::uint64_t>(list) == list.native());
+    CHECK(tn::vk<std::uint64_t>(list, target) == list.place(target).object);
     const std::array<unsigned char, 16> texels{7, 7};
     CHECK(gpu.wait(gpu.upload(target, texels.data(), texels.size())));
     CHECK(gpu.read_back(tn::part(target)).wait()->at(1) == 7);

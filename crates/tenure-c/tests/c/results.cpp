@@ -55,6 +55,9 @@ static void errors(const tn::Gpu& gpu) {
     CHECK(is_destroyed);
 }
 
+static int submissions = 0;
+static void submit(tn_Native) { ++submissions; }
+
 /* A callback returns nothing or a status. */
 static void callbacks(const tn::Gpu& gpu) {
     int calls = 0;
@@ -66,6 +69,7 @@ static void callbacks(const tn::Gpu& gpu) {
         return TN_ERROR_DEVICE;
     });
     CHECK(calls == 2 && refused.status() == TN_ERROR_DEVICE);
+    CHECK(gpu.submit_external(TN_QUEUE_GRAPHICS, tn_SyncPoint{}, submit) && submissions == 1);
 }
 
 int main() {
