@@ -1,7 +1,10 @@
 // Two triangles off screen, on a Vulkan 1.3 device of the program: triangle-vulkan.rs in C++17, with the same picture.
 //
 //     cargo run --example triangle-vulkan -- --headless --write-shaders triangle.spv
-//     c++ -std=c++17 triangle-vulkan.cpp $(pkg-config --cflags --libs tenure vulkan) -o triangle
+//     cargo xtask archive
+//     tar -xf target/archive/tenure-0.1.0-x86_64-linux.tar.gz
+//     export PKG_CONFIG_PATH=tenure-0.1.0-x86_64-linux/lib/pkgconfig LD_LIBRARY_PATH=tenure-0.1.0-x86_64-linux/lib
+//     c++ -std=c++17 examples/triangle-vulkan.cpp $(pkg-config --cflags --libs tenure vulkan) -o triangle
 //     ./triangle --shaders triangle.spv --frames 30 --picture triangle.pam
 
 #include <vulkan/vulkan.h>
@@ -35,13 +38,61 @@ static void check(VkResult result) {
     if (result != VK_SUCCESS) throw std::runtime_error("Vulkan returned " + std::to_string(result));
 }
 
+/** The features of Vulkan that the program and tenure use. */
+struct Features {
+    VkPhysicalDeviceVulkan13Features version_1_3{};
+    VkPhysicalDeviceVulkan12Features version_1_2{};
+    VkPhysicalDeviceFeatures2 all{};
+
+    Features() {
+        version_1_3.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES;
+        version_1_2.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+        version_1_2.pNext = &version_1_3;
+        all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+        all.pNext = &version_1_2;
+    }
+    Features(const Features&) = delete;
+    Features& operator=(const Features&) = delete;
+};
+
+/** The number of a family of queues with graphics, on a device that the program can use. */
+static std::optional<std::uint32_t> usable_family(VkPhysicalDevice device) {
+    VkPhysicalDeviceProperties properties;
+    vkGetPhysicalDeviceProperties(device, &properties);
+    if (properties.apiVersion < VK_API_VERSION_1_3) return std::nullopt;
+    Features has;
+    vkGetPhysicalDeviceFeatures2(device, &has.all);
+    if (!has.version_1_3.dynamicRendering || !has.version_1_3.synchronization2) return std::nullopt;
+    std::uint32_t count = 0;
+    vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
+    std::vector<VkQueueFamilyProperties> families(count);
+    vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families.data());
+    const VkQueueFlags all = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
+    for (std::uint32_t family = 0; family < count; ++family) {
+        if ((families[family].queueFlags & all) == all) return family;
+    }
+    return std::nullopt;
+}
+
+static bool has_extension(VkPhysicalDevice device, const char* name) {
+    std::uint32_t count = 0;
+    check(vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr));
+    std::vector<VkExtensionProperties> extensions(count);
+    check(vkEnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data()));
+    for (const VkExtensionProperties& extension : extensions) {
+        if (std::strcmp(extension.extensionName, name) == 0) return true;
+    }
+    return false;
+}
+
 /** A device as an engine makes it. tenure destroys none of it. */
 struct Engine {
     VkInstance instance = VK_NULL_HANDLE;
     VkDevice device = VK_NULL_HANDLE;
     tn::Device wrapped;
 
-    Engine() {
+    /** Objects that were created before an exception are destroyed by the destructor. */
+    Engine() : Engine(nullptr) {
         VkApplicationInfo application{};
         application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
         application.apiVersion = VK_API_VERSION_1_3;
@@ -49,35 +100,47 @@ struct Engine {
         instance_info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
         instance_info.pApplicationInfo = &application;
         check(vkCreateInstance(&instance_info, nullptr, &instance));
-        std::uint32_t count = 1;
-        VkPhysicalDevice physical_device = VK_NULL_HANDLE;
-        // VK_INCOMPLETE where there are more.
-        vkEnumeratePhysicalDevices(instance, &count, &physical_device);
-        if (count == 0) throw std::runtime_error("no Vulkan device");
+        std::uint32_t count = 0;
+        check(vkEnumeratePhysicalDevices(instance, &count, nullptr));
+        std::vector<VkPhysicalDevice> devices(count);
+        check(vkEnumeratePhysicalDevices(instance, &count, devices.data()));
+        for (const VkPhysicalDevice physical_device : devices) {
+            if (const auto family = usable_family(physical_device)) {
+                create(physical_device, *family);
+                return;
+            }
+        }
+        throw std::runtime_error("no device with Vulkan 1.3, dynamic rendering, synchronization2 and graphics");
+    }
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+    ~Engine() {
+        wrapped.reset();
+        vkDestroyDevice(device, nullptr);
+        vkDestroyInstance(instance, nullptr);
+    }
 
-        std::vector<VkQueueFamilyProperties> families(16);
-        count = static_cast<std::uint32_t>(families.size());
-        vkGetPhysicalDeviceQueueFamilyProperties(physical_device, &count, families.data());
-        std::uint32_t family = 0;
-        while (family + 1 < count && !(families[family].queueFlags & VK_QUEUE_GRAPHICS_BIT)) ++family;
+private:
+    explicit Engine(std::nullptr_t) {}
+
+    void create(VkPhysicalDevice physical_device, std::uint32_t family) {
         const float priority = 1.0f;
         VkDeviceQueueCreateInfo queue_info{};
         queue_info.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
         queue_info.queueFamilyIndex = family;
         queue_info.queueCount = 1;
         queue_info.pQueuePriorities = &priority;
-        VkPhysicalDeviceVulkan13Features rendering{};
-        rendering.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES;
-        rendering.dynamicRendering = VK_TRUE;
-        VkPhysicalDeviceVulkan12Features semaphores{};
-        semaphores.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
-        semaphores.pNext = &rendering;
-        semaphores.timelineSemaphore = VK_TRUE;
+        Features features;
+        features.version_1_3.dynamicRendering = features.version_1_3.synchronization2 = VK_TRUE;
+        features.version_1_2.timelineSemaphore = VK_TRUE;
+        const char* const extension = VK_EXT_MEMORY_BUDGET_EXTENSION_NAME;
         VkDeviceCreateInfo info{};
         info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
-        info.pNext = &semaphores;
+        info.pNext = &features.all;
         info.queueCreateInfoCount = 1;
         info.pQueueCreateInfos = &queue_info;
+        info.enabledExtensionCount = has_extension(physical_device, extension) ? 1 : 0;
+        info.ppEnabledExtensionNames = &extension;
         check(vkCreateDevice(physical_device, &info, nullptr, &device));
 
         tn_VkQueue queue{nullptr, family, TN_QUEUE_KIND_ALL};
@@ -93,13 +156,6 @@ struct Engine {
         desc.api_version = VK_API_VERSION_1_3;
         wrapped = tn::device_from_vk(desc);
     }
-    Engine(const Engine&) = delete;
-    Engine& operator=(const Engine&) = delete;
-    ~Engine() {
-        wrapped.reset();
-        vkDestroyDevice(device, nullptr);
-        vkDestroyInstance(instance, nullptr);
-    }
 };
 
 /** tenure does not manage pipelines: this is Vulkan's own. */
@@ -109,7 +165,7 @@ struct Pipeline {
     VkPipelineLayout layout = VK_NULL_HANDLE;
     VkPipeline pipeline = VK_NULL_HANDLE;
 
-    Pipeline(VkDevice on, VkDescriptorSetLayout set_layout, const char* path) : device(on) {
+    Pipeline(VkDevice on, VkDescriptorSetLayout set_layout, const char* path) : Pipeline(on) {
         std::ifstream file(path, std::ios::binary);
         const Bytes code{std::istreambuf_iterator<char>(file), {}};
         std::vector<std::uint32_t> words(code.size() / sizeof(std::uint32_t));
@@ -201,6 +257,9 @@ struct Pipeline {
         vkDestroyPipelineLayout(device, layout, nullptr);
         vkDestroyShaderModule(device, shaders, nullptr);
     }
+
+private:
+    explicit Pipeline(VkDevice on) : device(on) {}
 };
 
 static tn::Desc<tn_TextureDesc> describe_texture(std::uint32_t width, std::uint32_t height, tn_Format format, tn_Usage usage,
@@ -252,9 +311,9 @@ public:
         sampler_ = gpu.create_sampler();
         set_layout_ =
             gpu.create_set_layout({{0, TN_BINDING_CONSTANTS, 1}, {1, TN_BINDING_TEXTURE, 1}, {2, TN_BINDING_SAMPLER, 1}}, "frame"_tn);
-        auto pipeline = std::make_unique<Pipeline>(device, tn::vk<VkDescriptorSetLayout>(set_layout_.place().object), shaders);
+        auto pipeline = std::make_unique<Pipeline>(device, tn::vk<VkDescriptorSetLayout>(set_layout_), shaders);
         pipeline_ = pipeline.get();
-        // The end of the function destroys the pipeline.
+        // The destructor of the lambda destroys the pipeline.
         pipeline_owner_ = gpu.defer("pipeline"_tn, [pipeline = std::move(pipeline)] {});
     }
 
@@ -275,13 +334,15 @@ public:
                 .object);
         VkRenderingAttachmentInfo color{};
         color.sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO;
-        color.imageView = tn::vk<VkImageView>(view.place().object);
+        color.imageView = tn::vk<VkImageView>(view);
         color.imageLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL;
         color.loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR;
+        color.storeOp = VK_ATTACHMENT_STORE_OP_STORE;
         color.clearValue.color = {{0.4f, 0.5f, 0.6f, 1.0f}};
         VkRenderingAttachmentInfo depths = color;
-        depths.imageView = tn::vk<VkImageView>(depth_view.place().object);
+        depths.imageView = tn::vk<VkImageView>(depth_view);
         depths.imageLayout = VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL;
+        depths.storeOp = VK_ATTACHMENT_STORE_OP_DONT_CARE;
         depths.clearValue.depthStencil = {1.0f, 0};
         VkRenderingInfo rendering{};
         rendering.sType = VK_STRUCTURE_TYPE_RENDERING_INFO;
@@ -294,7 +355,7 @@ public:
         const tn_Place vertices = vertices_.place();
         const auto buffer = tn::vk<VkBuffer>(vertices.object);
         // After the uses, so that their barriers are recorded.
-        const auto commands = tn::vk<VkCommandBuffer>(list.native());
+        const auto commands = tn::vk<VkCommandBuffer>(list);
         vkCmdBeginRendering(commands, &rendering);
         vkCmdSetViewport(commands, 0, 1, &viewport);
         vkCmdSetScissor(commands, 0, 1, &rendering.renderArea);
@@ -343,8 +404,9 @@ static void draw(const tn::Gpu& gpu, const Scene& scene, const Arguments& argume
 
 static Arguments parse(int count, char** values) {
     Arguments arguments;
-    for (int at = 1; at + 1 < count; at += 2) {
+    for (int at = 1; at < count; at += 2) {
         const std::string_view name = values[at];
+        if (at + 1 == count) throw std::runtime_error("without a value: " + std::string(name));
         if (name == "--frames") arguments.frames = std::strtoull(values[at + 1], nullptr, 10);
         else if (name == "--picture") arguments.picture = values[at + 1];
         else if (name == "--shaders") arguments.shaders = values[at + 1];
