@@ -335,7 +335,8 @@ impl SubmittedRecordings {
         let Some(newest) = self.0.get(usize::from(queue)) else { return Vec::new() };
         let newest = newest.lock();
         let unfinished = newest.iter().filter(|(serial, ..)| serials.contains(serial));
-        let mut unfinished: Vec<&Submitted> = unfinished.collect();
+        // The newest first; several may have one serial, in the order of their submission.
+        let mut unfinished: Vec<&Submitted> = unfinished.rev().collect();
         unfinished.sort_by_key(|(serial, ..)| std::cmp::Reverse(*serial));
         // The GPU begins the recordings of a queue in order.
         let mut has_begun = false;

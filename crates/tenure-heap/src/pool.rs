@@ -194,7 +194,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     fn unless_begun(&mut self, found: BlockAllocation, most: u64) -> Option<BlockAllocation> {
         let Some(capacity) = self.large.begun_by(&found, &self.suballocator) else { return Some(found) };
         if capacity > most && !self.large.are_shared() {
-            let freed = self.suballocator.free(found.handle);
+            let freed = self.suballocator.take_back(found.handle);
             debug_assert!(freed.is_ok(), "it was allocated a moment ago");
             return None;
         }
@@ -224,6 +224,12 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         let found = self.place(size, align, 0)?;
         self.lent += found.size + found.padding;
         Some(found)
+    }
+
+    /// Whether the blocks have room for a range. Nothing is changed.
+    pub fn has_room(&mut self, size: u64, align: u64) -> bool {
+        let found = self.place(size, align, 0);
+        found.is_some_and(|found| self.suballocator.take_back(found.handle).is_ok())
     }
 
     /// Frees a range that [`lend`](Self::lend) returned. Allocated ranges must use [`free`](Self::free).
@@ -263,7 +269,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.large.note_new(id, capacity, size);
         let before = self.suballocator.capacity();
         if self.large.are_shared() {
-            self.make_way(0, before.saturating_sub(self.peak_capacity), retired);
+            self.trim_oldest(0, 0, before.saturating_sub(self.peak_capacity), retired);
         } else {
             self.take_empty(retired);
         }
@@ -320,13 +326,26 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.remove(retired, |suballocator, leaving| suballocator.trim(leaving))
     }
 
-    /// Moves blocks that have been empty for `idle_frames` whole frames to `retired`, in the middle of a frame,
-    /// until they have at least `bytes`. For use before the program's memory reaches a new peak. Returns their
-    /// bytes.
-    pub fn make_way(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<B>) -> u64 {
+    /// Moves empty blocks to `retired`, in the middle of a frame, until they have at least `bytes`: those that have been empty for
+    /// `idle_frames` whole frames, and unless `all_wait` those that are not used in turns shorter than the time for which the pool
+    /// keeps empty blocks. A pool that has missed such a block soon after it made way keeps all for their idle frames for some
+    /// time. For use before the program's memory reaches a new peak. Returns their bytes.
+    pub fn make_way(&mut self, idle_frames: u32, all_wait: bool, bytes: u64, retired: &mut Vec<B>) -> u64 {
+        let moved = self.trim_oldest(idle_frames, u32::MAX, bytes, retired);
+        if moved >= bytes || all_wait || self.retention.is_extended() {
+            return moved;
+        }
+        let young = self.trim_oldest(idle_frames, self.retention.frames(), bytes - moved, retired);
+        if young > 0 {
+            self.retention.note_release();
+        }
+        moved + young
+    }
+
+    fn trim_oldest(&mut self, idle_frames: u32, turn_frames: u32, bytes: u64, retired: &mut Vec<B>) -> u64 {
         let mut moved = 0;
         self.remove(retired, |suballocator, leaving| {
-            moved = suballocator.trim_oldest(idle_frames, bytes, leaving);
+            moved = suballocator.trim_oldest(idle_frames, turn_frames, bytes, leaving);
         });
         moved
     }

@@ -33,6 +33,11 @@ impl BlockRetention {
         self.base.saturating_mul(1 << self.doublings)
     }
 
+    /// Whether blocks are kept for longer now, because one was freed too early.
+    pub(crate) const fn is_extended(&self) -> bool {
+        self.doublings > 0
+    }
+
     /// Notes the end of a frame.
     pub(crate) fn end_frame(&mut self) {
         self.frame += 1;
@@ -43,7 +48,7 @@ impl BlockRetention {
         }
     }
 
-    /// Notes that blocks were freed because they had been empty for long enough.
+    /// Notes that blocks were freed because they had been empty for long enough, or made way for others.
     pub(crate) fn note_release(&mut self) {
         self.released = Some(self.frame);
     }

@@ -88,6 +88,10 @@ impl BlockSuballocator for PoolSuballocator {
         delegate!(self, ranges => ranges.free(handle))
     }
 
+    fn take_back(&mut self, handle: Handle) -> Result<BlockFreed, FreeError> {
+        delegate!(self, ranges => ranges.take_back(handle))
+    }
+
     fn fill_block(
         &mut self,
         block: BlockId,
@@ -146,8 +150,14 @@ impl BlockSuballocator for PoolSuballocator {
         delegate!(self, ranges => ranges.end_frame(idle_frames, retired));
     }
 
-    fn trim_oldest(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64 {
-        delegate!(self, ranges => ranges.trim_oldest(idle_frames, bytes, retired))
+    fn trim_oldest(
+        &mut self,
+        idle_frames: u32,
+        turn_frames: u32,
+        bytes: u64,
+        retired: &mut Vec<BlockId>,
+    ) -> u64 {
+        delegate!(self, ranges => ranges.trim_oldest(idle_frames, turn_frames, bytes, retired))
     }
 
     fn trim(&mut self, retired: &mut Vec<BlockId>) {

@@ -14,8 +14,8 @@ use crate::device::Device;
 /// peak, larger.
 const MAKE_WAY_AT_LEAST: u64 = 4 << 20;
 
-/// Frames for which a block must be empty before it makes way for others: blocks that each frame fills and
-/// empties stay.
+/// Frames for which a block that is used in turns must be empty before it makes way for others: blocks that each frame fills
+/// and empties stay.
 const MAKE_WAY_FRAMES: u32 = 3;
 
 impl<D: Device> Pools<D> {
@@ -51,7 +51,7 @@ impl<D: Device> Pools<D> {
         has_some
     }
 
-    /// Gives back blocks that were idle for some frames, because the next `bytes` would exceed the peak: memory
+    /// Gives back idle blocks, because the next `bytes` would exceed the peak: memory
     /// kept for reuse must not raise the peak. Below the peak, kept blocks save driver calls and cost nothing,
     /// so not much more is freed than needed.
     ///
@@ -65,25 +65,26 @@ impl<D: Device> Pools<D> {
         self.destroy_left_blocks(device);
         let mut missing = over.max(MAKE_WAY_AT_LEAST);
         if let Some(pool) = growing {
-            missing = missing.saturating_sub(self.destroy_idle(device, pool, missing));
+            missing = missing.saturating_sub(self.destroy_idle(device, pool, false, missing));
         }
         // Blocks that lie in blocks of other pools or shards come last: the driver gets memory back for them
-        // only when the outer block is otherwise empty.
+        // only when the outer block is otherwise empty. Many may have to go for that, so all wait for their idle frames.
         for lies_in_others in [false, true] {
             self.each(|pool| {
                 if missing > 0 && lies_in_others_blocks(pool) == lies_in_others {
                     let bytes = if lies_in_others { u64::MAX } else { missing };
-                    missing = missing.saturating_sub(self.destroy_idle(device, pool, bytes));
+                    missing = missing.saturating_sub(self.destroy_idle(device, pool, lies_in_others, bytes));
                 }
             });
         }
     }
 
-    /// Destroys blocks of a pool that were idle for some frames, until `bytes` are covered; returns the bytes
+    /// Destroys blocks of a pool that make way for others, until `bytes` are covered; returns the bytes
     /// that the driver gets back.
-    fn destroy_idle(&self, device: &D, pool: &PoolShard<D>, bytes: u64) -> u64 {
+    fn destroy_idle(&self, device: &D, pool: &PoolShard<D>, all_wait: bool, bytes: u64) -> u64 {
         let mut retired = Vec::new();
-        pool.lock().remove(&mut retired, |pool, blocks| pool.make_way(MAKE_WAY_FRAMES, bytes, blocks));
+        pool.lock()
+            .remove(&mut retired, |pool, blocks| pool.make_way(MAKE_WAY_FRAMES, all_wait, bytes, blocks));
         retired.into_iter().map(|block| self.destroy_with_outer(device, block)).sum()
     }
 

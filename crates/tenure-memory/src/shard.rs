@@ -394,8 +394,7 @@ impl<D: Device> ShardBlocks<D> {
 
     /// Whether a block has room for a range of this size and alignment.
     pub(super) fn has_room(&mut self, size: u64, align: u64) -> bool {
-        let found = self.pool.lend(size, align);
-        found.is_some_and(|found| self.pool.free_lent(found.handle).is_ok())
+        self.pool.has_room(size, align)
     }
 
     /// Notes the movable resource in a range.

@@ -95,6 +95,12 @@ pub trait BlockSuballocator {
     /// [`FreeError`] when it was freed before or comes from elsewhere; the state is then unchanged.
     fn free(&mut self, handle: Handle) -> Result<BlockFreed, FreeError>;
 
+    /// Frees the newest allocation, which was not used: if its block was empty before, it has run empty when it had.
+    ///
+    /// # Errors
+    /// As [`free`](Self::free).
+    fn take_back(&mut self, handle: Handle) -> Result<BlockFreed, FreeError>;
+
     /// Allocates all free bytes of a block, each free range as one allocation: nothing is placed in the block
     /// until these are freed, while other allocations can still be freed. For emptying a block on purpose,
     /// without a check in `allocate`. Bytes freed after this call can be allocated again, and another call fills
@@ -208,10 +214,16 @@ pub trait BlockSuballocator {
     /// removed blocks have a capacity of at least `bytes`. Removes the blocks that were empty for longest first;
     /// on a tie the smallest. Returns their capacity. O(n log n) in the empty blocks.
     ///
-    /// `idle_frames` protects new blocks, and those that are used in turns of fewer than
-    /// [`DEFAULT_IDLE_FRAMES`](crate::DEFAULT_IDLE_FRAMES) frames, such as blocks that each frame fills and empties. Others can be
-    /// removed as soon as they are empty.
-    fn trim_oldest(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64;
+    /// `idle_frames` protects new blocks, and those that are used in turns: filled and emptied again and again, in use and empty for
+    /// fewer than `turn_frames` each time. Other empty blocks are removed whatever their age. Once that happens, a new block counts
+    /// as the next turn of the removed one. With `u32::MAX` all blocks are protected.
+    fn trim_oldest(
+        &mut self,
+        idle_frames: u32,
+        turn_frames: u32,
+        bytes: u64,
+        retired: &mut Vec<BlockId>,
+    ) -> u64;
 
     /// Removes all empty blocks now and appends them to `retired`. If that would remove the last block, the one
     /// that ran empty last stays, until it has been empty for [`DEFAULT_IDLE_FRAMES`](crate::DEFAULT_IDLE_FRAMES)

@@ -10,9 +10,6 @@ use crate::{BlockError, BlockId, Inconsistency};
 /// The default number of frames for which a block stays empty before it is removed.
 pub const DEFAULT_IDLE_FRAMES: u32 = 16;
 
-/// A block that is used for fewer frames, after it was empty for fewer, is used in turns.
-const SOON: u64 = DEFAULT_IDLE_FRAMES as u64;
-
 /// The [`idle_place`](Block::idle_place) of a block in use, which is not in the list of empty blocks.
 const BUSY: u32 = u32::MAX;
 
@@ -29,6 +26,8 @@ pub(crate) struct BlockTable {
     idle: Vec<u32>,
     /// No block has been empty since an earlier frame.
     idle_since: u64,
+    /// The frame in which a block made way before its idle frames were over.
+    made_way: Option<u64>,
     capacity: u64,
     used: u64,
     /// Frames ended so far.
@@ -39,14 +38,23 @@ pub(crate) struct BlockTable {
 struct Block {
     capacity: u64,
     used: u64,
-    /// The frame in which its last use began, when it was empty; `None` for a new block.
-    used_since: Option<u64>,
-    /// That use began soon after another one had ended.
-    is_used_again: bool,
+    /// Its last use.
+    last_use: Option<Use>,
+    /// Its age and last use before that one began.
+    before: (u64, Option<Use>),
     /// The frame in which it ran empty.
     idle_since: u64,
     /// Its place in the list of empty blocks, or [`BUSY`].
     idle_place: u32,
+}
+
+/// A time without an empty block: from the first range in it to the free of the last one.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    /// The frame in which it began.
+    since: u64,
+    /// The frames for which the block was empty before. For a new block those since another one made way; `None` if none did.
+    after: Option<u64>,
 }
 
 impl BlockTable {
@@ -68,8 +76,8 @@ impl BlockTable {
         let block = Some(Block {
             capacity,
             used: 0,
-            used_since: None,
-            is_used_again: false,
+            last_use: None,
+            before: (0, None),
             idle_since: 0,
             idle_place: BUSY,
         });
@@ -154,9 +162,12 @@ impl BlockTable {
         let Some(block) = &mut self.blocks[id as usize] else {
             return;
         };
-        let is_soon = self.frame - block.idle_since < SOON;
-        block.is_used_again = block.used_since.is_some() && is_soon;
-        block.used_since = Some(self.frame);
+        block.before = (block.idle_since, block.last_use);
+        let after = match block.last_use {
+            Some(_) => Some(self.frame - block.idle_since),
+            None => self.made_way.map(|at| self.frame - at),
+        };
+        block.last_use = Some(Use { since: self.frame, after });
         let place = core::mem::replace(&mut block.idle_place, BUSY) as usize;
         self.idle.swap_remove(place);
         if let Some(&moved) = self.idle.get(place)
@@ -188,11 +199,18 @@ impl BlockTable {
         self.idle_since = self.frame - oldest.unwrap_or(0);
     }
 
-    /// Removes blocks that have been empty for `idle_frames`, or are not used in turns, until they have `bytes` or more; returns their
-    /// capacity. The longest empty go first; on a tie the smallest, so that few excess bytes are removed.
-    pub(crate) fn trim_oldest(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64 {
+    /// Removes blocks that have been empty for `idle_frames`, or are not used in turns of `turn_frames`, until they have `bytes` or
+    /// more; returns their capacity. The longest empty go first; on a tie the smallest, so that few excess bytes are removed.
+    pub(crate) fn trim_oldest(
+        &mut self,
+        idle_frames: u32,
+        turn_frames: u32,
+        bytes: u64,
+        retired: &mut Vec<BlockId>,
+    ) -> u64 {
         let before = retired.len();
-        let old = |id: &BlockId| self.idle_age(*id) >= u64::from(idle_frames) || !self.is_in_turns(*id);
+        let is_old = |id: &BlockId| self.idle_age(*id) >= u64::from(idle_frames);
+        let old = |id: &BlockId| is_old(id) || !self.is_in_turns(*id, turn_frames);
         retired.extend(self.idle.iter().map(|&id| BlockId(id)).filter(old));
         let order = |id: &BlockId| (Reverse(self.idle_age(*id)), self.block_capacity(*id));
         retired[before..].sort_unstable_by_key(order);
@@ -201,6 +219,9 @@ impl BlockTable {
             && let Some(&id) = retired.get(gone)
         {
             removed = removed.saturating_add(self.block_capacity(id).unwrap_or(0));
+            if self.idle_age(id) < u64::from(idle_frames) {
+                self.made_way = Some(self.frame);
+            }
             // Idle blocks are empty.
             let _removed = self.remove(id);
             gone += 1;
@@ -209,12 +230,23 @@ impl BlockTable {
         removed
     }
 
-    /// Whether an empty block is new, or filled and emptied in turns of a few frames: then it will be used again soon.
-    fn is_in_turns(&self, id: BlockId) -> bool {
-        self.get(id).is_none_or(|block| {
-            let was_short = |since| block.idle_since - since < SOON;
-            block.used_since.is_none_or(|since| block.is_used_again && was_short(since))
-        })
+    /// Whether an empty block is new, or filled and emptied in turns: both its last use and the time without one before it were
+    /// shorter than `frames`. `u32::MAX`: always.
+    fn is_in_turns(&self, id: BlockId, frames: u32) -> bool {
+        let is_short = |time: u64| time < u64::from(frames);
+        let block = self.get(id);
+        frames == u32::MAX
+            || block.and_then(|block| Some((block, block.last_use?))).is_none_or(|(block, last)| {
+                is_short(block.idle_since - last.since) && last.after.is_some_and(is_short)
+            })
+    }
+
+    /// Forgets the last use of a block that is empty again: it has the age from before.
+    pub(crate) fn undo_use(&mut self, id: BlockId) {
+        if let Some(Some(block)) = self.blocks.get_mut(id.index()) {
+            (block.idle_since, block.last_use) = block.before;
+            self.idle_since = self.idle_since.min(block.idle_since);
+        }
     }
 
     /// Removes all empty blocks but, if there were no other left, the youngest within the idle frames.

@@ -503,7 +503,7 @@ impl<D: Device> Gpu<D> {
     /// frame does this; call it in programs without frames, where otherwise every 16th submission of a queue and full memory
     /// blocks release objects, except the [deferred](Self::defer) ones. There, each reclaim after a submission counts as a frame
     /// for the lifetime of transient resources, and each reclaim counts as one for the age of a budget query. Empty memory blocks
-    /// and pages do not age there: [`trim`](Self::trim) releases them.
+    /// and pages do not age there: [`trim`](Self::trim) releases them, and a new peak of memory some of the blocks.
     ///
     /// Pending uploads count as an open recording, and would hold back everything dropped since.
     ///

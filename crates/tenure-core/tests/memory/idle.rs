@@ -144,3 +144,72 @@ fn a_pool_that_grows_makes_way_itself() {
     drop(larger);
     assert!(gpu.shutdown().is_clean());
 }
+
+/// A manager that keeps idle blocks for the default number of frames.
+fn default_manager() -> Gpu<Device> {
+    Gpu::new(Device::with_config(DeviceConfig::new(Profile::DISCRETE)), Config::default()).unwrap()
+}
+
+/// A block that was used once makes way in the frame in which it runs empty.
+#[test]
+fn a_block_that_was_used_once_makes_way_at_once() {
+    let gpu = default_manager();
+    drop(buffers(&gpu, 1, 8 * MIB, Usage::CONSTANT));
+    gpu.reclaim().unwrap();
+    let constants = gpu.stats().reserved;
+    assert!(constants >= 8 * MIB);
+    let _indirect = buffers(&gpu, 1, 8 * MIB, Usage::INDIRECT);
+    assert_eq!(gpu.stats().peak_reserved, constants);
+}
+
+/// Two pools that take turns raise the peak once, and allocate nothing from then on: without frames, with a turn in each, and
+/// with turns of many frames.
+#[test]
+fn pools_that_take_turns_keep_their_blocks() {
+    for frames in [0, 1, 3, 15, 16, 20, 40] {
+        let gpu = default_manager();
+        let mut settled = 0;
+        for turn in 0..60 {
+            let usage = if turn % 2 == 0 { Usage::CONSTANT } else { Usage::INDIRECT };
+            let used = buffers(&gpu, 1, 8 * MIB, usage);
+            (0..frames).for_each(|_| gpu.begin_frame().unwrap().end().unwrap());
+            drop(used);
+            gpu.reclaim().unwrap();
+            if turn == 29 {
+                settled = gpu.stats().driver_allocations;
+            }
+        }
+        let now = gpu.stats();
+        assert_eq!(now.driver_allocations, settled, "turns of {frames} frames");
+        assert!(settled <= 12, "{settled} allocations with turns of {frames} frames");
+        assert!(now.peak_reserved <= 17 * MIB, "{}", now.peak_reserved);
+    }
+}
+
+/// Memory of its own takes no block from a pool again and again.
+#[test]
+fn memory_of_its_own_and_a_pool_that_take_turns_keep_the_block() {
+    let gpu = manager(DeviceConfig::new(Profile::DISCRETE), large_alone());
+    let mut blocks = Vec::new();
+    for _ in 0..50 {
+        drop(buffers(&gpu, 100, 64 * KIB, Usage::VERTEX));
+        drop(buffers(&gpu, 1, 64 * MIB, Usage::VERTEX));
+        gpu.reclaim().unwrap();
+        blocks.push(gpu.stats().driver_allocations);
+    }
+    let own = 25;
+    assert_eq!(blocks[49] - blocks[24], own, "one for each resource with memory of its own");
+}
+
+/// Asking for a cost does not keep idle memory.
+#[test]
+fn questions_about_costs_do_not_keep_idle_blocks() {
+    let gpu = default_manager();
+    let desc = BufferDesc::new(8 * MIB, Usage::CONSTANT);
+    drop(gpu.create_buffer(&desc).unwrap());
+    for _ in 0..40 {
+        gpu.buffer_cost(&desc).unwrap();
+        gpu.begin_frame().unwrap().end().unwrap();
+    }
+    assert_eq!(gpu.stats().reserved, 0);
+}

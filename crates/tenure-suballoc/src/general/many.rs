@@ -261,6 +261,14 @@ impl BlockSuballocator for GeneralBlocks {
         })
     }
 
+    fn take_back(&mut self, handle: Handle) -> Result<BlockFreed, FreeError> {
+        let freed = self.free(handle)?;
+        if freed.block_is_empty {
+            self.table.undo_use(freed.block);
+        }
+        Ok(freed)
+    }
+
     fn fill_block(
         &mut self,
         block: BlockId,
@@ -337,9 +345,15 @@ impl BlockSuballocator for GeneralBlocks {
         self.forget(&retired[before..]);
     }
 
-    fn trim_oldest(&mut self, idle_frames: u32, bytes: u64, retired: &mut Vec<BlockId>) -> u64 {
+    fn trim_oldest(
+        &mut self,
+        idle_frames: u32,
+        turn_frames: u32,
+        bytes: u64,
+        retired: &mut Vec<BlockId>,
+    ) -> u64 {
         let before = retired.len();
-        let removed = self.table.trim_oldest(idle_frames, bytes, retired);
+        let removed = self.table.trim_oldest(idle_frames, turn_frames, bytes, retired);
         self.forget(&retired[before..]);
         removed
     }

@@ -110,7 +110,7 @@ fn use_for(set: &mut dyn BlockSuballocator, count: u32) {
 #[test]
 fn idle_frames_protect_blocks_that_are_used_in_turns() {
     let goes = |set: &mut dyn BlockSuballocator| {
-        let bytes = set.trim_oldest(3, u64::MAX, &mut Vec::new());
+        let bytes = set.trim_oldest(3, DEFAULT_IDLE_FRAMES, u64::MAX, &mut Vec::new());
         assert!(bytes == 0 || bytes == 1 << 20);
         bytes > 0
     };
@@ -135,7 +135,41 @@ fn idle_frames_protect_blocks_that_are_used_in_turns() {
     for mut set in both() {
         set.add_block(1 << 20).unwrap();
         use_for(&mut *set, 0);
+        assert_eq!(set.trim_oldest(3, u32::MAX, u64::MAX, &mut Vec::new()), 0, "all are protected");
         assert!(goes(&mut *set), "one use is no sign of another");
+        set.add_block(1 << 20).unwrap();
+        use_for(&mut *set, 0);
+        assert!(!goes(&mut *set), "the next turn of the block that made way");
+        end_frames(&mut *set, 100);
+        assert!(goes(&mut *set));
+        set.add_block(1 << 20).unwrap();
+        use_for(&mut *set, 0);
+        assert!(goes(&mut *set), "too long ago");
+    }
+}
+
+/// An allocation that is taken back leaves no trace in the age of its block.
+#[test]
+fn what_is_taken_back_was_never_there() {
+    for mut set in both() {
+        let id = set.add_block(1 << 20).unwrap();
+        use_for(&mut *set, 200);
+        end_frames(&mut *set, 2);
+        for _ in 0..3 {
+            let range = set.allocate(64, 1).unwrap();
+            assert!(set.take_back(range.handle).unwrap().block_is_empty);
+            assert!(set.take_back(range.handle).is_err());
+        }
+        let kept = set.allocate(64, 1).unwrap();
+        let range = set.allocate(64, 1).unwrap();
+        assert!(!set.take_back(range.handle).unwrap().block_is_empty);
+        set.take_back(kept.handle).unwrap();
+        set.validate().unwrap();
+        let mut retired = Vec::new();
+        set.end_frame(3, &mut retired);
+        assert_eq!(retired, [], "empty for two whole frames");
+        set.end_frame(3, &mut retired);
+        assert_eq!(retired, [id], "as if nothing had been placed in it");
     }
 }
 

@@ -87,10 +87,10 @@ struct Block<R> {
     idle: u32,
     /// Whether it ran empty in this frame.
     fresh: bool,
-    /// Frames since it was last empty, while it is in use, and then those of its last use; `None` for a new block.
+    /// Frames of its last use so far; `None` for a new block.
     used: Option<u32>,
-    /// Whether that use began soon after another one.
-    again: bool,
+    /// Frames without a block before that use.
+    after: Option<u32>,
 }
 
 impl<R> Block<R> {
@@ -99,17 +99,18 @@ impl<R> Block<R> {
         if self.fresh { 0 } else { self.idle + 1 }
     }
 
-    /// Notes that a range of it is used.
-    fn note_use(&mut self) {
+    /// Notes that a range of it is used; `made_way`: the frames since another block made way.
+    fn note_use(&mut self, made_way: Option<u32>) {
         if self.live.len() == 0 {
-            self.again = self.used.is_some() && self.age() < DEFAULT_IDLE_FRAMES;
+            self.after = if self.used.is_some() { Some(self.age()) } else { made_way };
             self.used = Some(0);
         }
     }
 
     /// Whether it is new, or used for short times one after the other.
     fn is_in_turns(&self) -> bool {
-        self.used.is_none_or(|frames| self.again && frames < DEFAULT_IDLE_FRAMES)
+        let is_short = |frames| frames < DEFAULT_IDLE_FRAMES;
+        self.used.is_none_or(|frames| is_short(frames) && self.after.is_some_and(is_short))
     }
 }
 
@@ -133,6 +134,7 @@ pub(crate) fn play_long<R: BlockRules>(
         freed: Vec::new(),
         foreign: foreign.map(|allocation| allocation.handle),
         clock: 0,
+        made_way: None,
         results: Vec::new(),
     };
     for op in ops {
@@ -159,6 +161,8 @@ struct Player<'a, R: BlockRules> {
     freed: Vec<Handle>,
     foreign: Option<Handle>,
     clock: usize,
+    /// Frames since a block made way before its idle frames were over.
+    made_way: Option<u32>,
     results: Vec<Option<(usize, u64, u64)>>,
 }
 
@@ -232,7 +236,7 @@ impl<R: BlockRules> Player<'_, R> {
             idle: 0,
             fresh: true,
             used: None,
-            again: false,
+            after: None,
         });
         if index == self.blocks.len() {
             self.blocks.push(block);
@@ -296,7 +300,7 @@ impl<R: BlockRules> Player<'_, R> {
         let (least, most) = block.rules.reserved(size, align);
         let taken = allocation.size + allocation.padding;
         assert!(allocation.size >= least && taken <= most, "{allocation:?} for {size}");
-        block.note_use();
+        block.note_use(self.made_way);
         block.live.insert(live(allocation));
         assert_eq!(self.allocator.get(allocation.handle), Some(allocation));
         let block = allocation.block.index();
@@ -396,7 +400,7 @@ impl<R: BlockRules> Player<'_, R> {
         assert!(filled.eq(holes) && fillers.iter().all(|filler| filler.block == id));
         let block = self.blocks[id.index()].as_mut().unwrap();
         if !fillers.is_empty() {
-            block.note_use();
+            block.note_use(self.made_way);
         }
         for filler in fillers {
             assert_eq!(self.allocator.get(filler.handle), Some(filler));
@@ -419,6 +423,7 @@ impl<R: BlockRules> Player<'_, R> {
     }
 
     fn end_frame(&mut self, idle_frames: u32) {
+        self.made_way = self.made_way.map(|frames| frames + 1);
         let mut expected = Vec::new();
         for (id, place) in self.blocks.iter_mut().enumerate() {
             let Some(block) = place else { continue };
@@ -455,10 +460,13 @@ impl<R: BlockRules> Player<'_, R> {
         };
         old = old.into_iter().take_while(is_missing).collect();
         let mut retired = Vec::new();
-        let removed = self.allocator.trim_oldest(idle_frames, bytes, &mut retired);
+        let removed = self.allocator.trim_oldest(idle_frames, DEFAULT_IDLE_FRAMES, bytes, &mut retired);
         assert_eq!(removed, expected);
-        let went = retired.iter().map(|id| order(&self.blocks[id.index()].take().unwrap()));
-        assert_eq!(went.collect::<Vec<_>>(), old);
+        let went: Vec<_> = retired.iter().map(|id| order(&self.blocks[id.index()].take().unwrap())).collect();
+        assert_eq!(went, old);
+        if went.iter().any(|(Reverse(age), _)| *age < idle_frames) {
+            self.made_way = Some(0);
+        }
     }
 
     fn trim(&mut self) {
