@@ -245,7 +245,7 @@ pub(crate) struct Slot<T> {
     state: AtomicU64,
     /// The next free slot's index plus 1, in a free slot.
     next: AtomicU32,
-    /// Initialised unless the slot is free.
+    /// Initialised from [`Reserved::fill`] until the end of its [`Ended`].
     value: UnsafeCell<MaybeUninit<T>>,
 }
 

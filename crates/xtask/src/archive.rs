@@ -20,13 +20,13 @@ const WITH_VERSION: [(&str, &str); 3] = [
 /// Builds the libraries alone: with the third kind of the crate, for tests, cargo optimises none of them as a whole.
 const BUILD: [&str; 7] =
     ["rustc", "--release", "--package", "tenure-c", "--lib", "--crate-type", "cdylib,staticlib"];
-/// Access to variables of a thread without a call, also in a shared library; on other processors that is the default.
-const WITHOUT_TLS_CALLS: [&str; 3] = ["--", "-C", "llvm-args=-enable-tlsdesc"];
 
 /// Builds the libraries of the archive.
+///
+/// Access to variables of a thread stays a call in the shared one: with descriptors in place of calls (`-enable-tlsdesc`), glibc
+/// before 2.40 may change vector registers that the compiler expects to keep.
 pub(crate) fn build() -> Outcome {
-    let is_call = cfg!(all(target_os = "linux", target_arch = "x86_64"));
-    cargo(&[&BUILD[..], if is_call { &WITHOUT_TLS_CALLS } else { &[] }].concat())
+    cargo(&BUILD)
 }
 
 /// Builds the libraries, and packs the archive.

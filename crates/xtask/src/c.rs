@@ -394,7 +394,7 @@ fn from_source(built: &Path) -> Outcome {
     let mut configure = Command::new("cmake");
     configure.arg("-S").arg(root().join("crates/tenure-c/tests/package/source")).arg("-B").arg(built);
     configure.arg(format!("-DTENURE_TARGET_DIR={}", target().display())).arg("-DTENURE_PROFILE=dev");
-    run(configure.arg(format!("-DTENURE_ARGUMENTS={arguments}")))?;
+    run(configure.arg(format!("-DTENURE_CARGO_COMMAND={arguments}")))?;
     run(Command::new("cmake").arg("--build").arg(built))?;
     ["shared", "static"].iter().try_for_each(|program| run(&mut Command::new(built.join(program))))
 }

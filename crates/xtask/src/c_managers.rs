@@ -6,7 +6,7 @@ use std::process::Command;
 use comfy_table::{Table, presets};
 use serde_json::Value;
 
-use crate::command::{cargo, cargo_printed, root, run, succeeds, target};
+use crate::command::{cargo_printed, root, run, succeeds, target};
 use crate::outcome::{Outcome, Trouble};
 use crate::{archive, c, c_instructions, debian};
 
@@ -28,7 +28,7 @@ pub(crate) fn run_and_print() -> Outcome {
         debian::packages(&["valgrind"])?;
     }
     let folder = target().join("c-managers");
-    cargo(&["build", "--release", "--package", "tenure-c", "--lib"])?;
+    archive::build()?;
     archive::assemble(&target().join("release"), &folder.join("package"))?;
     let program = folder.join("managers");
     let vendor = vendor()?;
