@@ -183,11 +183,6 @@ impl Marks {
         }
     }
 
-    /// The number of marked scopes, with the recording itself.
-    pub(crate) fn count(&self) -> u32 {
-        u32::try_from(self.scopes.len()).unwrap_or(u32::MAX >> 1)
-    }
-
     const fn number(&mut self) -> u32 {
         let number = self.pair.next;
         self.pair.next = number.wrapping_add(1);

@@ -396,6 +396,13 @@ impl Registry {
         }
     }
 
+    /// The tag of a live object.
+    pub(crate) fn tag(&self, key: RegistryKey) -> Name {
+        let table = self.shards.get(usize::from(key.shard)).map(|shard| shard.table.lock());
+        let found = table.as_ref().and_then(|table| table.entries.get(key.index as usize));
+        found.map(|entry| entry.tag.clone()).unwrap_or_default()
+    }
+
     /// Updates the place and the address of an object that has moved.
     pub(crate) fn set_place(&self, key: RegistryKey, to: (RecordedLocation, u64), left: DropTime) {
         let Some(shard) = self.shards.get(usize::from(key.shard)) else { return };

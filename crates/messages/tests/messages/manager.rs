@@ -189,6 +189,7 @@ fn rules(table: &mut Table, id: RecordingId) {
         QueryRule::AlreadyBegun { kind: QueryKind::Occlusion, begun: QueryKind::PipelineStatistics },
         QueryRule::NotBegun,
         QueryRule::OtherRecording { begun_in: id },
+        QueryRule::OtherQueue { queue: QueueId(2), earlier: QueueId(0) },
     ] {
         table.error(&Error::Query { recording: "draw".into(), id, rule });
     }

@@ -10,7 +10,7 @@ use crate::query::{
 };
 use crate::{Error, Name};
 
-/// The first index of scopes on a queue without timestamps: they only have markers.
+/// The first index of scopes on a queue without timestamps.
 const NOT_MEASURED: u32 = 1 << 31;
 
 impl<D: Device> Commands<D> {
@@ -135,16 +135,15 @@ impl<D: Device> Commands<D> {
     #[inline(never)]
     pub(crate) fn begin_scope(&mut self, name: Name, is_marked: bool) -> Result<GpuTimeScope, Error> {
         let context = &self.services.context;
-        let marks = self.open.marks.as_ref().filter(|_| is_marked);
-        let marked = marks.map(|marks| (name.clone(), marks.count()));
+        let marked = self.open.marks.as_ref().filter(|_| is_marked).map(|_| name.clone());
         let index = if self.measures() {
             let frame = context.current_frame();
             let slot = self.timestamp()?;
             self.recorded().begin_scope(name, frame, slot)
         } else {
-            NOT_MEASURED + marked.as_ref().map_or(0, |(_, count)| *count)
+            NOT_MEASURED.saturating_add(self.recorded().begin_unmeasured())
         };
-        if let Some((name, _)) = marked {
+        if let Some(name) = marked {
             self.open.mark_begin(&name, Some(index));
         }
         Ok(GpuTimeScope { recording: self.id, index })
@@ -153,7 +152,7 @@ impl<D: Device> Commands<D> {
     /// Ends a scope of this recording.
     ///
     /// # Errors
-    /// As [`begin_gpu_time`](Self::begin_gpu_time); [`Error::Query`] for a scope of another recording.
+    /// As [`begin_gpu_time`](Self::begin_gpu_time); [`Error::Query`] for a scope of another recording, or one that has ended.
     #[inline(never)]
     pub fn end_gpu_time(&mut self, scope: GpuTimeScope) -> Result<(), Error> {
         let GpuTimeScope { recording, index } = scope;
@@ -164,6 +163,9 @@ impl<D: Device> Commands<D> {
             }
             let slot = self.timestamp()?;
             self.recorded().end_scope(index, slot);
+        } else if !index.checked_sub(NOT_MEASURED).is_some_and(|index| self.recorded().end_unmeasured(index))
+        {
+            return Err(self.broken(QueryRule::NotBegun));
         }
         self.open.mark_end(Some(index));
         Ok(())
@@ -222,7 +224,7 @@ impl<D: Device> Commands<D> {
     pub(super) fn ticket<V: QueryValue>(&mut self, slot: Slot) -> Result<QueryTicket<D, V>, Error> {
         let what = "a query of a recording is in none of its chunks";
         let queries = self.open.queries.as_mut();
-        let lease = queries.and_then(|queries| queries.lease(slot, &self.services.queries));
+        let lease = queries.and_then(|queries| queries.lease(slot, self.id, &self.services.queries));
         Ok(QueryTicket::new(lease.ok_or(Error::Internal { what })?, slot.query))
     }
 

@@ -165,7 +165,8 @@ impl<D: Device> Commands<D> {
         let _call = self.services.context.call();
         self.check_own(src)?;
         check_compacted(src, size)?;
-        let desc = AccelerationStructureDesc::new(src.kind(), size.0).name(src.name().clone());
+        let desc = AccelerationStructureDesc::new(src.kind(), size.0);
+        let desc = desc.name(src.name().clone()).tag(src.inner.tag());
         AccelerationStructure::create(&self.services.context, &*self.services, &desc)
     }
 

@@ -2,7 +2,7 @@
 
 use tenure_heap::InvalidProperties;
 
-use crate::device::{AccelerationStructureKind, QueryKind};
+use crate::device::{AccelerationStructureKind, QueryKind, QueueId};
 use crate::memory::MemoryUse;
 use crate::time::RecordingId;
 
@@ -108,6 +108,14 @@ pub enum QueryRule {
     OtherRecording {
         /// The recording in which it began.
         begun_in: RecordingId,
+    },
+    /// The time between timestamps of two queues, which have different clocks.
+    #[error("timestamps of the queues {} and {} have different clocks", .earlier.0, .queue.0)]
+    OtherQueue {
+        /// The queue of the later timestamp.
+        queue: QueueId,
+        /// The queue of the earlier one.
+        earlier: QueueId,
     },
 }
 

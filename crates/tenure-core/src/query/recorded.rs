@@ -7,7 +7,7 @@ use super::pool::{Chunk, KINDS, QueryStore};
 use super::times::{PendingTimes, Scope};
 use crate::device::{Device, QueryKind, QueueSerial};
 use crate::ticket::Progress;
-use crate::time::SyncPoint;
+use crate::time::{RecordingId, SyncPoint};
 
 /// A chunk that a recording has taken.
 pub(crate) struct Used<D: Device> {
@@ -20,6 +20,7 @@ pub(crate) struct Used<D: Device> {
 
 /// The state shared by the tickets of one chunk: keeps the chunk from being reused, and the manager's services alive.
 pub(crate) struct Lease<D: Device> {
+    pub(super) recording: RecordingId,
     pub(super) chunk: Arc<Chunk<D>>,
     /// Declared last, as in every handle.
     pub(super) service: Arc<QueryService<D>>,
@@ -41,11 +42,19 @@ pub(crate) struct RecordedQueries<D: Device> {
     pub(super) scopes: Vec<Scope>,
     /// Scopes that have begun and not ended.
     pub(super) open_scopes: u32,
+    /// Of a queue without timestamps: whether each scope is open.
+    pub(super) unmeasured: Vec<bool>,
 }
 
 impl<D: Device> Default for RecordedQueries<D> {
     fn default() -> Self {
-        Self { used: Default::default(), begun: [None; 2], scopes: Vec::new(), open_scopes: 0 }
+        Self {
+            used: Default::default(),
+            begun: [None; 2],
+            scopes: Vec::new(),
+            open_scopes: 0,
+            unmeasured: Vec::new(),
+        }
     }
 }
 
@@ -77,9 +86,14 @@ impl<D: Device> RecordedQueries<D> {
 
     /// The reference that a ticket of a query keeps.
     #[inline]
-    pub(crate) fn lease(&mut self, slot: Slot, service: &Arc<QueryService<D>>) -> Option<Arc<Lease<D>>> {
+    pub(crate) fn lease(
+        &mut self,
+        slot: Slot,
+        recording: RecordingId,
+        service: &Arc<QueryService<D>>,
+    ) -> Option<Arc<Lease<D>>> {
         let Used { chunk, lease, .. } = self.used[slot.kind as usize % KINDS].get_mut(slot.chunk as usize)?;
-        let new = || Arc::new(Lease { chunk: chunk.clone(), service: service.clone() });
+        let new = || Arc::new(Lease { recording, chunk: chunk.clone(), service: service.clone() });
         Some(lease.get_or_insert_with(new).clone())
     }
 
@@ -119,6 +133,7 @@ impl<D: Device> RecordedQueries<D> {
     pub(super) fn keep(mut self: Box<Self>, store: &QueryStore<D>) {
         self.used.iter_mut().for_each(Vec::clear);
         self.scopes.clear();
+        self.unmeasured.clear();
         store.keep_recorded(self);
     }
 }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::recorded::{Lease, Slot};
-use super::value::QueryValue;
+use super::value::{QueryValue, Timestamp};
 use crate::device::{Device, DeviceError};
 use crate::duration::milliseconds;
 use crate::ticket::Progress;
 use crate::time::RecordingId;
-use crate::{Awaited, Error, Name};
+use crate::{Awaited, Error, Name, QueryRule};
 
 /// An open query of a recording: [`Commands::end_query`](crate::Commands::end_query) ends it.
 ///
@@ -139,6 +139,46 @@ impl<D: Device, V: QueryValue> QueryTicket<D, V> {
 
 fn name<V: QueryValue>() -> Name {
     Name::from(V::KIND.text())
+}
+
+impl<D: Device> QueryTicket<D, Timestamp> {
+    /// The time since an earlier timestamp of the same queue, if both have arrived: see [`Timestamp::since`]. Asks the driver,
+    /// never blocks.
+    ///
+    /// # Errors
+    /// [`Error::Foreign`] for a timestamp of another manager; [`Error::Query`] for one of another queue; the errors of
+    /// [`poll`](Self::poll).
+    ///
+    /// ```
+    /// use tenure::{Config, Gpu, Queue, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::DISCRETE), Config::default())?;
+    /// let mut recording = gpu.record(Queue::Graphics, "shadows")?;
+    /// let (begin, end) = (recording.write_timestamp()?, recording.write_timestamp()?);
+    /// assert_eq!(end.since(&begin)?, None);
+    /// let done = recording.submit()?;
+    /// gpu.wait(&done, std::time::Duration::from_secs(1))?;
+    /// assert!(end.since(&begin)?.is_some_and(|time| !time.is_zero()));
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[inline(never)]
+    pub fn since(&self, earlier: &Self) -> Result<Option<Duration>, Error> {
+        let [mine, other] = [&*self.lease, &*earlier.lease];
+        if !Arc::ptr_eq(&mine.service, &other.service) {
+            return Err(Error::Foreign { name: name::<Timestamp>() });
+        }
+        let [queue, earlier_queue] = [mine, other].map(|lease| lease.chunk.queue());
+        if queue != earlier_queue {
+            let rule = QueryRule::OtherQueue { queue, earlier: earlier_queue };
+            return Err(Error::Query {
+                recording: mine.chunk.ticket.recording.clone(),
+                id: mine.recording,
+                rule,
+            });
+        }
+        let (begin, end) = (earlier.poll()?, self.poll()?);
+        Ok(begin.zip(end).map(|(begin, end)| end.since(&begin)))
+    }
 }
 
 impl<D: Device, V: QueryValue> fmt::Debug for QueryTicket<D, V> {

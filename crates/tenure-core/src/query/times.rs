@@ -88,6 +88,18 @@ impl<D: Device> RecordedQueries<D> {
         }
     }
 
+    /// Begins a scope on a queue without timestamps. Returns its index among such scopes.
+    pub(crate) fn begin_unmeasured(&mut self) -> u32 {
+        let index = u32::try_from(self.unmeasured.len()).unwrap_or(u32::MAX);
+        self.unmeasured.push(true);
+        index
+    }
+
+    /// Ends a scope on a queue without timestamps. Returns whether it was open.
+    pub(crate) fn end_unmeasured(&mut self, index: u32) -> bool {
+        self.unmeasured.get_mut(index as usize).is_some_and(std::mem::take)
+    }
+
     /// Whether any scope is open.
     pub(crate) const fn has_open_scopes(&self) -> bool {
         self.open_scopes > 0

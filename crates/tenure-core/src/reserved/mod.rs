@@ -199,6 +199,18 @@ impl<D: Device> Reserved<D> {
         &self.inner.api_resource().object
     }
 
+    /// The GPU address of its first tile, if it is a buffer and the API has GPU addresses.
+    #[must_use]
+    pub fn gpu_address(&self) -> Option<u64> {
+        self.inner.api_resource().address
+    }
+
+    /// Bytes of its address range.
+    #[must_use]
+    pub const fn size(&self) -> u64 {
+        self.needs.size
+    }
+
     /// Its name.
     #[must_use]
     pub const fn name(&self) -> &Name {

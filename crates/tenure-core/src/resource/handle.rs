@@ -215,6 +215,11 @@ impl<D: Device> HandleInner<D> {
         }
     }
 
+    /// Its tag.
+    pub(crate) fn tag(&self) -> Name {
+        self.context().registry.tag(self.registry_key)
+    }
+
     #[inline]
     const fn held(&self) -> &HandleBacking<D> {
         match &self.held {

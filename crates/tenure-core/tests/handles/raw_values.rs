@@ -57,6 +57,52 @@ fn a_scope_ends_once() {
     assert_eq!(times, [("outer".to_owned(), 0), ("inner".to_owned(), 1)]);
 }
 
+/// Vulkan's copy-only queues have no timestamps.
+#[test]
+fn a_scope_that_is_not_measured_ends_once() {
+    let gpu = Gpu::new(Device::new(Profile::VULKAN_NVIDIA), Config::default()).unwrap();
+    let mut recording = gpu.record(Queue::Copy, "uploads").unwrap();
+    assert!(recording.write_timestamp().is_err());
+    let [id, outer] = recording.begin_gpu_time("outer").unwrap().into_raw();
+    let [_, inner] = recording.begin_gpu_time("inner").unwrap().into_raw();
+    assert_ne!(outer, inner);
+    for wrong in [[id, 0], [id, inner + 1], [id, u64::MAX]] {
+        assert!(is_not_begun(recording.end_gpu_time(GpuTimeScope::from_raw(wrong))), "{wrong:?}");
+    }
+    for scope in [outer, inner] {
+        recording.end_gpu_time(GpuTimeScope::from_raw([id, scope])).unwrap();
+        assert!(is_not_begun(recording.end_gpu_time(GpuTimeScope::from_raw([id, scope]))));
+    }
+    recording.submit().unwrap();
+    let mut later = gpu.record(Queue::Copy, "more uploads").unwrap();
+    let id = later.id().get();
+    assert!(is_not_begun(later.end_gpu_time(GpuTimeScope::from_raw([id, outer]))));
+    later.submit().unwrap();
+}
+
+#[test]
+fn timestamps_of_one_queue_have_a_time_between_them() {
+    let (gpu, other) = (gpu(), gpu());
+    let mut recording = gpu.record(Queue::Graphics, "main").unwrap();
+    let [begin, end] = [(); 2].map(|()| recording.write_timestamp().unwrap());
+    assert_eq!(end.since(&begin), Ok(None));
+    let done = recording.submit().unwrap();
+    gpu.wait(&done, Duration::from_secs(1)).unwrap();
+    assert!(end.since(&begin).unwrap().unwrap() > Duration::ZERO);
+    assert_eq!(begin.since(&end), Ok(Some(Duration::ZERO)));
+
+    // Refused at once, and not only when both have arrived.
+    let mut compute = gpu.record(Queue::Compute, "compute").unwrap();
+    let late = compute.write_timestamp().unwrap();
+    let rule = QueryRule::OtherQueue { queue: QueueId(1), earlier: QueueId(0) };
+    let refused = Error::Query { recording: "compute".into(), id: compute.id(), rule };
+    assert_eq!(late.since(&begin), Err(refused));
+    let mut elsewhere = other.record(Queue::Graphics, "elsewhere").unwrap();
+    let foreign = elsewhere.write_timestamp().unwrap();
+    assert!(matches!(foreign.since(&begin), Err(Error::Foreign { .. })));
+    assert!(matches!(begin.since(&foreign), Err(Error::Foreign { .. })));
+}
+
 #[test]
 fn a_sync_point_keeps_its_manager() {
     let (gpu, other) = (gpu(), gpu());

@@ -22,6 +22,14 @@ pub(crate) fn reserved<D: device::Checked>(gpu: &Gpu<D>, name: &'static str) -> 
     gpu.create_reserved(&desc).unwrap()
 }
 
+#[test]
+fn a_reserved_buffer_has_an_address_range() {
+    let gpu = Gpu::new(device(Profile::VULKAN_NVIDIA, Lag::None), Config::default()).unwrap();
+    let [first, second] = ["first", "second"].map(|name| reserved(&gpu, name));
+    let [one, other] = [&first, &second].map(|world| world.gpu_address().unwrap());
+    assert!(one.abs_diff(other) >= 1 << 20 && first.size() == 1 << 20);
+}
+
 /// Bytes of the tile pools that are given out.
 pub(crate) fn tiles_used<D: device::Checked>(gpu: &Gpu<D>) -> u64 {
     let stats = gpu.stats();

@@ -42,6 +42,22 @@ fn a_structure_is_compacted_and_traced() {
     }
 }
 
+#[test]
+fn a_compacted_structure_keeps_name_and_tag() {
+    let device = late(Profile::D3D12_TIER2);
+    let gpu = gpu_of(&device, Config::default());
+    let desc = AccelerationStructureDesc::bottom(4096).name("rock").tag("terrain");
+    let rock = gpu.create_acceleration_structure(&desc).unwrap();
+    let mut recording = gpu.record(Queue::Graphics, "compact").unwrap();
+    let small = recording.compact(&rock, CompactedSize(1024)).unwrap();
+    let objects = gpu.report().objects;
+    let found: Vec<_> =
+        objects.iter().filter(|object| object.tag == "terrain").map(|object| object.bytes).collect();
+    assert_eq!((found.len(), small.name().as_str()), (2, "rock"));
+    drop((recording, rock, small));
+    end(&device, gpu);
+}
+
 /// A copy to a structure that is too small is detected on the GPU.
 #[test]
 fn too_little_room_is_found() {
