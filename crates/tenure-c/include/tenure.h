@@ -127,13 +127,13 @@ enum {
     TN_ERROR_FOREIGN = -14,
     /** Queries that do not begin and end in pairs. */
     TN_ERROR_QUERY = -15,
-    /** The recording that should read bytes back was not submitted. */
+    /** The recording that should read bytes back, or has the query, was not submitted. */
     TN_ERROR_DISCARDED = -16,
-    /** More than an upload ring holds. */
+    /** More than an upload ring or a suballocator holds. */
     TN_ERROR_TOO_LARGE = -17,
     /** An upload ring is full, and an open recording may use its oldest bytes. */
     TN_ERROR_HELD_BY_RECORDING = -18,
-    /** Constants of another recording. */
+    /** Constants or slices of another recording. */
     TN_ERROR_OTHER_RECORDING = -19,
     /** A transient resource of a recording that is still open. */
     TN_ERROR_NOT_ACQUIRED = -20,
@@ -1475,7 +1475,7 @@ TN_API tn_Status TN_CALL tn_gpu_submit_external(tn_Gpu* gpu, tn_Queue queue, con
  * continue from there. Null for at: all earlier uses are known to be complete. Those before an error count.
  *
  * Errors: TN_ERROR_STATE, TN_ERROR_FIXED_STATE, TN_ERROR_FOREIGN, TN_ERROR_NEVER_SUBMITTED, TN_ERROR_ENUM;
- * TN_ERROR_HANDLE for other handles.
+ * TN_ERROR_HANDLE for handles that are no buffer, texture, reserved resource or acceleration structure.
  */
 TN_API tn_Status TN_CALL tn_gpu_declare_state(tn_Gpu* gpu, const tn_Use* states, size_t count, const tn_SyncPoint* at);
 
@@ -1684,13 +1684,13 @@ typedef struct tn_SubresourceLayout {
     uint32_t depth;
 } tn_SubresourceLayout;
 
-/** The cost of tn_buffer_create, without the creation.
+/** The cost of tn_buffer_create, without the creation. Contents are counted, and not read.
  *
  * Errors: as tn_buffer_create, except for a shortage.
  */
 TN_API tn_Status TN_CALL tn_gpu_buffer_cost(tn_Gpu* gpu, const tn_BufferDesc* desc, tn_Cost* out);
 
-/** The cost of tn_texture_create, without the creation.
+/** The cost of tn_texture_create, without the creation. Contents are counted, and not read.
  *
  * Errors: as tn_texture_create, except for a shortage.
  */
@@ -1698,9 +1698,9 @@ TN_API tn_Status TN_CALL tn_gpu_texture_cost(tn_Gpu* gpu, const tn_TextureDesc* 
 
 /** Creates a buffer for the CPU to read a texture: with room for all subresources, in the layouts that tn_recording_copy needs. They
  * are written to layouts, which has room for count: for each subresource, mips of the first layer first, and then for each
- * stencil plane. Of the description it takes all that describes texels, name and tag.
+ * stencil plane. A count of 0: only the buffer. Of the description it takes all that describes texels, name and tag.
  *
- * Errors: TN_ERROR_WRONG_LENGTH for another number of layouts; as tn_buffer_create.
+ * Errors: TN_ERROR_WRONG_LENGTH for another number of layouts; TN_ERROR_ARGUMENT for other fields; as tn_buffer_create.
  */
 TN_API tn_Status TN_CALL tn_readback_texture_create(tn_Gpu* gpu, const tn_TextureDesc* desc,
     tn_SubresourceLayout* layouts, size_t count, tn_Buffer** out);
@@ -1954,7 +1954,7 @@ typedef struct tn_GpuTime {
     uint64_t frame;
     /** Nanoseconds. */
     uint64_t nanoseconds;
-    /** The number of the queue. */
+    /** The number of the queue: n of TN_QUEUE_FIRST + n. */
     uint32_t queue;
     /** Enclosing scopes of the same recording. */
     uint32_t depth;
@@ -1979,7 +1979,7 @@ TN_API tn_Status TN_CALL tn_recording_write_timestamp(tn_Recording* recording, t
  * the latest. On a queue without timestamps nothing is measured.
  *
  * Errors: TN_ERROR_QUERY while a query of this kind is open; TN_ERROR_DEVICE on a queue without such queries;
- * TN_ERROR_OUT_OF_MEMORY, TN_ERROR_ENUM, TN_ERROR_TEXT.
+ * TN_ERROR_ARGUMENT for a name of another kind; TN_ERROR_OUT_OF_MEMORY, TN_ERROR_ENUM, TN_ERROR_TEXT.
  */
 TN_API tn_Status TN_CALL tn_recording_begin_query(tn_Recording* recording, tn_QueryKind kind, tn_Str name,
     tn_OpenQuery* out);
@@ -2003,12 +2003,14 @@ TN_API tn_Status TN_CALL tn_query_wait(tn_Query* query, uint64_t timeout_ns, tn_
 /** The nanoseconds between two timestamps of one queue, also across a wrap-around of its clock; 0 where begin is the later one.
  * TN_NOT_READY where one has not arrived. Never blocks.
  *
- * Errors: TN_ERROR_QUERY for queries of other kinds; those of tn_query_wait; TN_ERROR_FOREIGN.
+ * Errors: TN_ERROR_QUERY for queries of other kinds, and timestamps of two queues; TN_ERROR_FOREIGN for those of two managers;
+ * those of tn_query_wait.
  */
 TN_API tn_Status TN_CALL tn_query_between(tn_Query* begin, tn_Query* end, uint64_t* nanoseconds);
 
 /** Calls take for each GPU time that arrived at the end of the last frame, in programs without frames in the last
- * tn_gpu_reclaim: of the submissions that were first known to be complete then. Each time is that of one frame.
+ * tn_gpu_reclaim: of the submissions that were first known to be complete then. Each time is that of one frame. Until the next
+ * end of a frame, every call delivers the same times.
  *
  * Errors: TN_ERROR_POINTER.
  */
@@ -2038,14 +2040,18 @@ typedef struct tn_UploadRingDesc {
     tn_Str name;
 } tn_UploadRingDesc;
 
-/** Bytes of an upload ring, for one recording. A plain value, which is over when the recording is submitted or released. */
+/** Bytes of an upload ring, for one recording. A plain value, which is over when the recording is submitted or
+ * released, or the ring is released.
+ */
 typedef struct tn_RingSlice {
     /** The ring. */
     tn_UploadRing* ring;
-    /** Buffer, offset, size, addresses for GPU and CPU. */
+    /** Buffer, offset, size, addresses for GPU and CPU. mapped is null on the simulated device, and in memory whose writes have to be
+     * flushed: tn_recording_write_slice writes there, too.
+     */
     tn_Place place;
     /** The recording, and the place in the ring; tenure's own. */
-    uint64_t numbers[5];
+    uint64_t numbers[6];
 } tn_RingSlice;
 
 /** The bytes of an upload ring. */
@@ -2074,18 +2080,18 @@ typedef struct tn_UploadRingTotals {
     uint64_t dedicated;
 } tn_UploadRingTotals;
 
-/** Creates an upload ring. Its bytes are used again in the order of the frames that allocated them; nothing is freed by itself.
+/** Creates an upload ring. Its bytes are used again in the order of the frames that allocated them; nothing is freed individually.
  *
  * Errors: TN_ERROR_DEVICE for a size, usage or memory that a ring cannot have; TN_ERROR_OUT_OF_MEMORY, TN_ERROR_ENUM,
  * TN_ERROR_STRUCT_SIZE.
  */
 TN_API tn_Status TN_CALL tn_upload_ring_create(tn_Gpu* gpu, const tn_UploadRingDesc* desc, tn_UploadRing** out);
 
-/** Allocates bytes of a ring for a recording. Waits while the GPU uses the oldest ones.
+/** Allocates bytes of a ring for a recording, at a multiple of alignment in the buffer. Waits while the GPU uses the oldest ones.
  *
  * Errors: TN_ERROR_TOO_LARGE for more than the ring holds, without TN_RING_DEDICATE; TN_ERROR_HELD_BY_RECORDING where an
- * open recording may use the oldest bytes, as no wait would end that; TN_ERROR_TIMEOUT, TN_ERROR_OUT_OF_MEMORY,
- * TN_ERROR_FOREIGN; TN_ERROR_DEVICE for a size of 0, and an alignment that is no power of two.
+ * open recording may use the oldest bytes, as no wait would end that: submit it, and call tn_upload_ring_close between the
+ * recordings of a frame; TN_ERROR_TIMEOUT, TN_ERROR_OUT_OF_MEMORY, TN_ERROR_FOREIGN; TN_ERROR_DEVICE for a size of 0, and an alignment that is no power of two.
  */
 TN_API tn_Status TN_CALL tn_upload_ring_allocate(tn_UploadRing* ring, tn_Recording* recording, uint64_t size,
     uint64_t alignment, tn_RingSlice* out);
@@ -2101,9 +2107,10 @@ TN_API tn_Status TN_CALL tn_upload_ring_close(tn_UploadRing* ring);
  */
 TN_API tn_Status TN_CALL tn_upload_ring_totals(tn_UploadRing* ring, tn_UploadRingTotals* out);
 
-/** Copies bytes to a slice of this recording, as its mapped address does, which the simulated device does not have.
+/** Copies bytes to a slice of this recording, also where its mapped address is null.
  *
- * Errors: TN_ERROR_OTHER_RECORDING for a slice of another recording; TN_ERROR_OUT_OF_RANGE, TN_ERROR_FOREIGN.
+ * Errors: TN_ERROR_OTHER_RECORDING for a slice of another recording; TN_ERROR_DEVICE for one with the handle of another ring;
+ * TN_ERROR_OUT_OF_RANGE, TN_ERROR_FOREIGN.
  */
 TN_API tn_Status TN_CALL tn_recording_write_slice(tn_Recording* recording, const tn_RingSlice* slice, uint64_t offset,
     const void* data, size_t size);
@@ -2117,15 +2124,15 @@ TN_API tn_Status TN_CALL tn_recording_copy_slice(tn_Recording* recording, const 
     const tn_Copy* copies, size_t count);
 
 /** Takes scratch memory for a build of an acceleration structure, of the size that the API reports for the build. Builds of a
- * recording never share bytes, so that they need no barrier between them. The place is over when the recording is submitted
- * or released.
+ * recording never share bytes, so that they need no barrier between them, until tn_recording_reuse_build_scratch. Places taken
+ * before that call must not be used by builds recorded after it. The place is over when the recording is submitted or released.
  *
  * Errors: TN_ERROR_OUT_OF_MEMORY; TN_ERROR_DEVICE for a size of 0, or more than a buffer can hold.
  */
 TN_API tn_Status TN_CALL tn_recording_build_scratch(tn_Recording* recording, uint64_t size, tn_Place* out);
 
 /** Makes the later builds of a recording use the scratch memory of the earlier ones again, after a barrier, for many builds in
- * little memory.
+ * little memory. Places taken before this call must not be used by builds recorded after it.
  */
 TN_API tn_Status TN_CALL tn_recording_reuse_build_scratch(tn_Recording* recording);
 
@@ -2163,7 +2170,7 @@ typedef struct tn_AccelerationStructureDesc {
 /** Creates an acceleration structure. The program records its build, with tn_recording_build_scratch, after
  * tn_recording_use of all structures that the build writes or reads, in TN_STATE_ACCELERATION_STRUCTURE. tn_place has the
  * VkAccelerationStructureKHR, or the ID3D12Resource* with the offset, and the address. A structure of instances refers to
- * the others by address, and does not keep them.
+ * the others by address, and does not keep them; descriptor tables and sets keep theirs.
  *
  * Errors: TN_ERROR_DEVICE on a device without acceleration structures; TN_ERROR_OUT_OF_MEMORY, TN_ERROR_ENUM,
  * TN_ERROR_STRUCT_SIZE.
@@ -2178,8 +2185,8 @@ TN_API tn_Status TN_CALL tn_acceleration_structure_create(tn_Gpu* gpu, const tn_
 TN_API tn_Status TN_CALL tn_recording_compacted_size(tn_Recording* recording, tn_AccelerationStructure* structure,
     tn_Query** out);
 
-/** Creates a structure of a compacted size, with the kind and the name of another one, and records its copy there. The other one can
- * be released after the call.
+/** Creates a structure of a compacted size, with kind, name and tag of another one, and records its copy there. The other one can be
+ * released after the call. size is the value of its query: tn_recording_compacted_size.
  *
  * Errors: TN_ERROR_ACCELERATION_STRUCTURE for more bytes than the other has; TN_ERROR_FOREIGN; those of
  * tn_acceleration_structure_create.
@@ -2214,7 +2221,7 @@ enum {
     TN_TILES_MAP = 0,
     /** No memory. */
     TN_TILES_UNMAP = 1,
-    /** The memory of tiles of another resource, which both share then. */
+    /** The memory of tiles of another resource, which both share then. Both have tiles of the same size, in memory of the same types. */
     TN_TILES_SHARE = 2
 };
 
@@ -2270,7 +2277,7 @@ typedef struct tn_PagesDesc {
     uint32_t flags;
     /** Null. */
     const tn_Chain* next;
-    /** Bytes of a page. A larger resource gets a page of its own. */
+    /** Bytes of a page, at least 1. A larger resource gets a page of its own. */
     uint64_t page_size;
     /** The name in messages and reports. */
     tn_Str name;
@@ -2287,7 +2294,7 @@ typedef struct tn_PageTotals {
     /** Pages. */
     uint64_t pages;
     /** Bytes of the pages. */
-    uint64_t reserved;
+    uint64_t page_bytes;
     /** Bytes allocated since each page was last empty. */
     uint64_t used;
     /** Resources, with released ones that the GPU uses. */
@@ -2317,8 +2324,8 @@ TN_API tn_Status TN_CALL tn_reserved_texture_create(tn_Gpu* gpu, const tn_Textur
  * only on some devices.
  *
  * Errors: TN_ERROR_TILES for tiles that the resource does not have, and for boxes of different shapes; TN_ERROR_OUT_OF_MEMORY,
- * TN_ERROR_NEVER_SUBMITTED, TN_ERROR_FOREIGN, TN_ERROR_ENUM; TN_ERROR_ARGUMENT for a source that the action does not
- * take.
+ * TN_ERROR_NEVER_SUBMITTED, TN_ERROR_FOREIGN, TN_ERROR_ENUM, TN_ERROR_DEVICE, TN_ERROR_DEVICE_LOST; TN_ERROR_ARGUMENT
+ * for a source that the action does not take.
  */
 TN_API tn_Status TN_CALL tn_reserved_update(tn_Reserved* reserved, const tn_TileUpdate* update, tn_SyncPoint* done);
 
@@ -2329,15 +2336,16 @@ TN_API tn_Status TN_CALL tn_reserved_update(tn_Reserved* reserved, const tn_Tile
 TN_API tn_Status TN_CALL tn_reserved_layout(tn_Reserved* reserved, uint32_t subresource, tn_TileLayout* out);
 
 /** Creates a page allocator: it places resources one behind the other in pages, for resources that are created and released
- * together, such as those of a level. A page becomes free when all its resources are released.
+ * together, such as those of a level. A page can be filled again when all its resources are released; its memory goes back to the
+ * system when the tn_Pages is released, too.
  *
- * Errors: TN_ERROR_POINTER, TN_ERROR_STRUCT_SIZE, TN_ERROR_TEXT.
+ * Errors: TN_ERROR_ARGUMENT for pages of 0 bytes; TN_ERROR_SHUT_DOWN, TN_ERROR_POINTER, TN_ERROR_STRUCT_SIZE, TN_ERROR_TEXT.
  */
 TN_API tn_Status TN_CALL tn_pages_create(tn_Gpu* gpu, const tn_PagesDesc* desc, tn_Pages** out);
 
 /** Creates a buffer in a page, without contents.
  *
- * Errors: as tn_buffer_create; TN_ERROR_ARGUMENT for data; TN_ERROR_STATE for a read-only buffer.
+ * Errors: as tn_buffer_create; TN_ERROR_ARGUMENT for flags, priority and data; TN_ERROR_STATE for a read-only buffer.
  */
 TN_API tn_Status TN_CALL tn_pages_buffer_create(tn_Pages* pages, const tn_BufferDesc* desc, tn_Buffer** out);
 
@@ -3188,7 +3196,7 @@ typedef struct tn_MemoryTotals {
     /** Null. */
     const tn_Chain* next;
     /** Bytes of all heaps. */
-    uint64_t reserved;
+    uint64_t reserved_bytes;
     /** The most that they had. */
     uint64_t peak_reserved;
     /** Bytes of all ranges, as requested. */

@@ -557,11 +557,13 @@ public:
         return made(status, arrived);
     }
     /** From an earlier timestamp of the same queue to this one; no value where one has not arrived. */
-    Result<std::optional<std::chrono::nanoseconds>> since(const Query& earlier) const {
+    [[nodiscard]] Result<std::optional<std::chrono::nanoseconds>> since(const Query& earlier) const {
         std::uint64_t time = 0;
         const tn_Status status = call(tn_query_between, earlier.raw(), raw(), &time);
         std::optional<std::chrono::nanoseconds> arrived;
-        if (status == TN_OK) arrived = std::chrono::nanoseconds(static_cast<std::chrono::nanoseconds::rep>(time));
+        const std::chrono::nanoseconds::rep most = (std::chrono::nanoseconds::max)().count();
+        const bool fits = time < static_cast<std::uint64_t>(most);
+        if (status == TN_OK) arrived = std::chrono::nanoseconds(fits ? static_cast<std::chrono::nanoseconds::rep>(time) : most);
         return made(status, arrived);
     }
 };
@@ -657,7 +659,7 @@ public:
         return made(call(tn_recording_write_timestamp, raw(), query.out()), query);
     }
     /** The name is that of a scope of GPU time. */
-    Result<tn_OpenQuery> begin_query(tn_QueryKind kind, tn_Str name = {}) const {
+    [[nodiscard]] Result<tn_OpenQuery> begin_query(tn_QueryKind kind, tn_Str name = {}) const {
         tn_OpenQuery query{};
         return made(call(tn_recording_begin_query, raw(), kind, name, &query), query);
     }
@@ -665,7 +667,7 @@ public:
         Query ended;
         return made(call(tn_recording_end_query, raw(), &query, ended.out()), ended);
     }
-    Result<tn_OpenQuery> begin_gpu_time(tn_Str name) const { return begin_query(TN_QUERY_GPU_TIME, name); }
+    [[nodiscard]] Result<tn_OpenQuery> begin_gpu_time(tn_Str name) const { return begin_query(TN_QUERY_GPU_TIME, name); }
     Result<void> end_gpu_time(const tn_OpenQuery& scope) const {
         return checked(call(tn_recording_end_query, raw(), &scope, nullptr));
     }
@@ -677,8 +679,8 @@ public:
     Result<void> copy(const tn_RingSlice& slice, Array<tn_Copy> copies) const {
         return checked(call(tn_recording_copy_slice, raw(), &slice, copies.data(), copies.size()));
     }
-    /** Memory for a build of an acceleration structure. */
-    Result<tn_Place> build_scratch(std::uint64_t size) const {
+    /** Memory for a build of an acceleration structure, until reuse_build_scratch. */
+    [[nodiscard]] Result<tn_Place> build_scratch(std::uint64_t size) const {
         tn_Place place{};
         return made(call(tn_recording_build_scratch, raw(), size, &place), place);
     }
@@ -732,7 +734,7 @@ private:
 class [[nodiscard]] UploadRing : public Handle<tn_UploadRing> {
 public:
     using Handle::Handle;
-    Result<tn_RingSlice> allocate(const Recording& recording, std::uint64_t size, std::uint64_t alignment) const {
+    [[nodiscard]] Result<tn_RingSlice> allocate(const Recording& recording, std::uint64_t size, std::uint64_t alignment) const {
         tn_RingSlice slice{};
         return made(call(tn_upload_ring_allocate, raw(), recording.raw(), size, alignment, &slice), slice);
     }
@@ -923,16 +925,22 @@ public:
         };
         return made(call(tn_gpu_times, raw(), pass_on, user_of(keep)), times);
     }
-    Result<tn_Cost> cost(const tn_BufferDesc& desc) const {
+    [[nodiscard]] Result<tn_Cost> cost(const tn_BufferDesc& desc) const {
         Desc<tn_Cost> cost;
         return made(call(tn_gpu_buffer_cost, raw(), &desc, &cost), cost);
     }
-    Result<tn_Cost> cost(const tn_TextureDesc& desc) const {
+    [[nodiscard]] Result<tn_Cost> cost(const tn_TextureDesc& desc) const {
         Desc<tn_Cost> cost;
         return made(call(tn_gpu_texture_cost, raw(), &desc, &cost), cost);
     }
-    /** A buffer for the CPU to read a texture; layouts has room for one of each subresource. */
+    /** A buffer for the CPU to read a texture; layouts gets one element for each subresource. */
     Result<Buffer> create_readback_texture(const tn_TextureDesc& desc, std::vector<tn_SubresourceLayout>& layouts) const {
+        const bool is_3d = desc.dimension == TN_DIMENSION_3D;
+        const bool has_stencil = desc.format == TN_FORMAT_D24_UNORM_S8_UINT || desc.format == TN_FORMAT_D32_FLOAT_S8_UINT;
+        const std::size_t mips = desc.mips == 0 ? 1 : desc.mips;
+        const std::size_t layers = is_3d || desc.depth_or_layers == 0 ? 1 : desc.depth_or_layers;
+        // The call refuses others.
+        if (mips <= 32 && layers <= 1 << 16) layouts.resize(mips * layers * (has_stencil ? 2 : 1));
         Buffer buffer;
         return made(call(tn_readback_texture_create, raw(), &desc, layouts.data(), layouts.size(), buffer.out()), buffer);
     }

@@ -110,7 +110,9 @@ typedef struct tn_VkPoint {
     tn_Native semaphore;
     /** The value of a timeline semaphore. */
     uint64_t value;
-    /** VkPipelineStageFlags2 that wait, or that are done before the signal; 0: all. */
+    /** VkPipelineStageFlags2 that wait, or that are done before the signal; 0: all. On a device without the feature synchronization2
+     * all stages, whatever this is.
+     */
     uint64_t stages;
     /** A binary semaphore. */
     tn_Bool is_binary;
@@ -120,13 +122,16 @@ typedef struct tn_VkPoint {
 
 /** Makes the submission of a recording wait on the GPU for semaphores of the program's device, and signal some when it is done. Both
  * add to those of earlier calls. Each wait for a binary semaphore has its own signal, submitted before the wait; the values of a
- * timeline semaphore increase.
+ * timeline semaphore increase. Nothing waits, and nothing is signalled, when the recording is released or its submission refused.
+ *
+ * Barriers that another queue has to record first do not wait: the release of a texture by the queue that used it last. Where the
+ * semaphore guards such a texture, make the last recording of that queue wait, or declare the state: tn_gpu_declare_state.
  *
  * Errors: TN_ERROR_POINTER for a semaphore that is null; then nothing was added. TN_ERROR_FOREIGN for a recording of another
  * backend.
  */
-TN_API tn_Status TN_CALL tn_recording_semaphores_vk(tn_Recording* recording, const tn_VkPoint* waits, size_t wait_count,
-    const tn_VkPoint* signals, size_t signal_count);
+TN_API tn_Status TN_CALL tn_recording_add_semaphores_vk(tn_Recording* recording, const tn_VkPoint* waits,
+    size_t wait_count, const tn_VkPoint* signals, size_t signal_count);
 
 /** Creates a swap chain over a VkSurfaceKHR of the program, which must outlive the swap chain and the recordings that use its
  * images; nothing else presents to it. The instance was created with the extensions of the surface, the device with

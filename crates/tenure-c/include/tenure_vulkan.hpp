@@ -24,8 +24,9 @@ namespace tn {
 inline namespace TN_ERRORS {
 
 /** Semaphores that the submission of a recording waits for, and signals. */
-inline Result<void> add_semaphores(const Recording& recording, Array<tn_VkPoint> waits, Array<tn_VkPoint> signals) {
-    return checked(tn_recording_semaphores_vk(recording.raw(), waits.data(), waits.size(), signals.data(), signals.size()));
+inline Result<void> add_semaphores_vk(const Recording& recording, Array<tn_VkPoint> waits, Array<tn_VkPoint> signals) {
+    return checked(
+        call(tn_recording_add_semaphores_vk, recording.raw(), waits.data(), waits.size(), signals.data(), signals.size()));
 }
 
 /** Wraps the Vulkan device of the program. */

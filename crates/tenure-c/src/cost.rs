@@ -1,5 +1,6 @@
 //! Costs of resources without their creation, and textures for the CPU.
 
+use tenure_core::Usage;
 use tenure_core::memory::{Cost, LocationKind};
 
 use crate::call::{call, call_create};
@@ -7,6 +8,8 @@ use crate::convert::{buffer_desc, texture_desc};
 use crate::held::ResourceOf;
 use crate::object::{Buffer, Gpu, on, on_same};
 use crate::pointer::{In, Out, Outcome};
+use crate::reserved::check_plain;
+use crate::resource::{bytes_of, texels_of};
 use crate::slot::Handle;
 use crate::types::*;
 
@@ -88,20 +91,26 @@ fn in_c(cost: &Cost) -> tn_Cost {
     }
 }
 
-/// The cost of `tn_buffer_create`, without the creation.
+/// The cost of `tn_buffer_create`, without the creation. Contents are counted, and not read.
 ///
 /// Errors: as `tn_buffer_create`, except for a shortage.
 #[unsafe(no_mangle)]
 extern "C" fn tn_gpu_buffer_cost(gpu: Handle<Gpu>, desc: In<tn_BufferDesc>, out: Out<tn_Cost>) -> tn_Status {
     call(|| {
         out.check_head()?;
-        let desc = buffer_desc(desc.desc()?)?;
-        out.set(in_c(&on!(gpu.get()?, gpu => gpu.buffer_cost(&desc)?)));
+        let desc = desc.desc()?;
+        let mut wanted = buffer_desc(desc)?;
+        // As the creation does.
+        if bytes_of(desc)?.is_some() && !wanted.memory.is_mapped() {
+            wanted = wanted.filled();
+            wanted.usage |= Usage::COPY_DST;
+        }
+        out.set(in_c(&on!(gpu.get()?, gpu => gpu.buffer_cost(&wanted)?)));
         Ok(())
     })
 }
 
-/// The cost of `tn_texture_create`, without the creation.
+/// The cost of `tn_texture_create`, without the creation. Contents are counted, and not read.
 ///
 /// Errors: as `tn_texture_create`, except for a shortage.
 #[unsafe(no_mangle)]
@@ -112,17 +121,22 @@ extern "C" fn tn_gpu_texture_cost(
 ) -> tn_Status {
     call(|| {
         out.check_head()?;
-        let desc = texture_desc(desc.desc()?)?;
-        out.set(in_c(&on!(gpu.get()?, gpu => gpu.texture_cost(&desc)?)));
+        let desc = desc.desc()?;
+        let mut wanted = texture_desc(desc)?;
+        if texels_of(desc)?.is_some() {
+            wanted = wanted.filled();
+            wanted.info.usage |= Usage::COPY_DST;
+        }
+        out.set(in_c(&on!(gpu.get()?, gpu => gpu.texture_cost(&wanted)?)));
         Ok(())
     })
 }
 
 /// Creates a buffer for the CPU to read a texture: with room for all subresources, in the layouts that `tn_recording_copy` needs. They
 /// are written to `layouts`, which has room for `count`: for each subresource, mips of the first layer first, and then for each
-/// stencil plane. Of the description it takes all that describes texels, name and tag.
+/// stencil plane. A `count` of 0: only the buffer. Of the description it takes all that describes texels, name and tag.
 ///
-/// Errors: `TN_ERROR_WRONG_LENGTH` for another number of layouts; as `tn_buffer_create`.
+/// Errors: `TN_ERROR_WRONG_LENGTH` for another number of layouts; `TN_ERROR_ARGUMENT` for other fields; as `tn_buffer_create`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_readback_texture_create(
     gpu: Handle<Gpu>,
@@ -135,16 +149,26 @@ extern "C" fn tn_readback_texture_create(
         layouts.check_array(count, "layouts")?;
         let (gpu, desc) = (gpu.get()?, desc.desc()?);
         let wanted = texture_desc(desc)?;
+        let others = [desc.flags, desc.allocation, desc.priority, desc.read_only];
+        let is_plain = others == [0; 4] && desc.data.is_null() && desc.data_count == 0;
+        check_plain(
+            is_plain,
+            desc.name,
+            "flags, allocation, priority, read_only and data of a readback texture",
+        )?;
+        let info = &wanted.info;
+        let planes = info.format.planes().len() as u64;
+        let needed = u64::from(info.mips).saturating_mul(u64::from(info.layers())).saturating_mul(planes);
+        if count != 0 && count as u64 != needed {
+            let text = format!("{}: {count} layouts: must be {needed}, or 0", wanted.name);
+            return Err(Failure::new(TN_ERROR_WRONG_LENGTH, text));
+        }
         let mut found = Vec::new();
         let created = on_same!(gpu, gpu => {
             let texture = gpu.create_readback_texture(&wanted)?;
-            found.extend((0..).map_while(|number| texture.layout(number)));
+            found.extend((0..).map_while(|number| texture.layout(number)).take(count));
             ResourceOf::Own(texture.into_buffer())
         });
-        if found.len() != count {
-            let text = format!("{}: {count} layouts: must be {}", desc.name.text()?, found.len());
-            return Err(Failure::new(TN_ERROR_WRONG_LENGTH, text));
-        }
         let found: Vec<_> = found
             .iter()
             .map(|layout| tn_SubresourceLayout {

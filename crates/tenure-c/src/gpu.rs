@@ -10,7 +10,8 @@ use crate::call::{call, call_create, call_status};
 use crate::callback::{self, Destroy, Listener};
 use crate::convert::{duration, format, pressure, queue, state, subresource, sync_point, unknown, usage};
 use crate::object::{
-    ApiHandles, Buffer, Deferred, DeviceObject, Frame, Gpu, On, OwnedText, Texture, on, on_same,
+    AccelerationStructure, ApiHandles, Buffer, Deferred, DeviceObject, Frame, Gpu, On, OwnedText, Reserved,
+    Texture, on, on_same,
 };
 use crate::pointer::{In, Out};
 use crate::settings;
@@ -188,7 +189,7 @@ fn api_queue<D: ApiHandles>(_: &Manager<D>, queue: D::NativeQueue<'_>) -> tn_Nat
 /// continue from there. Null for `at`: all earlier uses are known to be complete. Those before an error count.
 ///
 /// Errors: `TN_ERROR_STATE`, `TN_ERROR_FIXED_STATE`, `TN_ERROR_FOREIGN`, `TN_ERROR_NEVER_SUBMITTED`, `TN_ERROR_ENUM`;
-/// `TN_ERROR_HANDLE` for other handles.
+/// `TN_ERROR_HANDLE` for handles that are no buffer, texture, reserved resource or acceleration structure.
 #[unsafe(no_mangle)]
 extern "C" fn tn_gpu_declare_state(
     gpu: Handle<Gpu>,
@@ -214,7 +215,18 @@ fn declare(gpu: &Gpu, one: &tn_Use, at: &SyncPoint) -> Result<(), Failure> {
             let texture = one.resource.of::<Texture>();
             on!((gpu, texture.get()?), (gpu, texture) => gpu.declare_state(texture, part, state, at)?);
         }
-        _ => return Err(one.resource.refused("a buffer or texture")),
+        Reserved::KIND => {
+            let found = one.resource.of::<Reserved>();
+            on!((gpu, found.get()?), (gpu, found) => gpu.declare_state(found, part, state, at)?);
+        }
+        AccelerationStructure::KIND => {
+            let found = one.resource.of::<AccelerationStructure>();
+            on!((gpu, found.get()?), (gpu, found) => gpu.declare_state(found, part, state, at)?);
+        }
+        _ => {
+            let kinds = "a reserved resource, acceleration structure, buffer or texture";
+            return Err(one.resource.refused(kinds));
+        }
     }
     Ok(())
 }

@@ -221,7 +221,7 @@ pub struct tn_MemoryTotals {
     /// Null.
     pub next: In<tn_Chain>,
     /// Bytes of all heaps.
-    pub reserved: u64,
+    pub reserved_bytes: u64,
     /// The most that they had.
     pub peak_reserved: u64,
     /// Bytes of all ranges, as requested.
@@ -550,7 +550,7 @@ extern "C" fn tn_heap_pools_totals(pools: Handle<HeapPools>, out: Out<tn_MemoryT
             struct_size: out.size(),
             flags: 0,
             next: In::NULL,
-            reserved: totals.reserved,
+            reserved_bytes: totals.reserved,
             peak_reserved: totals.peak_reserved,
             requested: totals.requested,
             allocations: totals.allocations,

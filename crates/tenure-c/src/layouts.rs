@@ -114,7 +114,7 @@ fn structures_have_the_layout_that_c_has() {
             struct_size, flags, next, tile_size, tile_extent, tiles, first_packed_mip, packed_tiles, mapped_tiles
         }
         tn_PagesDesc { struct_size, flags, next, page_size, name }
-        tn_PageTotals { struct_size, flags, next, pages, reserved, used, live }
+        tn_PageTotals { struct_size, flags, next, pages, page_bytes, used, live }
         tn_PassUse { resource, state }
         tn_PassDesc {
             struct_size, flags, next, queue, reserved, uses, use_count, after, after_count, name
@@ -157,7 +157,7 @@ fn structures_have_the_layout_that_c_has() {
         }
         tn_MemoryRange { heap, offset, size, id, memory_type, is_dedicated }
         tn_MemoryTotals {
-            struct_size, flags, next, reserved, peak_reserved, requested, allocations, heaps, heaps_created, spilled
+            struct_size, flags, next, reserved_bytes, peak_reserved, requested, allocations, heaps, heaps_created, spilled
         }
         tn_CompactionBudget { bytes, moves, pieces }
         tn_MemoryMove { from, to }

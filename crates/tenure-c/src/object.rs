@@ -444,7 +444,12 @@ fn texture_place<D: ApiHandles>(texture: &tenure_core::Texture<D>) -> tn_Place {
 }
 
 fn reserved_place<D: ApiHandles>(reserved: &tenure_core::Reserved<D>) -> tn_Place {
-    tn_Place { object: D::resource(reserved.raw()), ..tn_Place::NONE }
+    tn_Place {
+        object: D::resource(reserved.raw()),
+        size: reserved.size(),
+        gpu_address: reserved.gpu_address().unwrap_or(0),
+        ..tn_Place::NONE
+    }
 }
 
 fn structure_place<D: ApiHandles>(structure: &tenure_core::AccelerationStructure<D>) -> tn_Place {

@@ -35,7 +35,7 @@ extern "C" fn tn_recording_write_timestamp(
 /// the latest. On a queue without timestamps nothing is measured.
 ///
 /// Errors: `TN_ERROR_QUERY` while a query of this kind is open; `TN_ERROR_DEVICE` on a queue without such queries;
-/// `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_ENUM`, `TN_ERROR_TEXT`.
+/// `TN_ERROR_ARGUMENT` for a name of another kind; `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_ENUM`, `TN_ERROR_TEXT`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_recording_begin_query(
     recording: Handle<Recording>,
@@ -48,11 +48,17 @@ extern "C" fn tn_recording_begin_query(
         kind: tn_QueryKind,
         name: tn_Str,
     ) -> Result<[u64; 2], Failure> {
+        let scope = name.name()?;
+        let is_of_range = (TN_QUERY_OCCLUSION..=TN_QUERY_PIPELINE_STATISTICS).contains(&kind);
+        if is_of_range && !scope.as_str().is_empty() {
+            let text = format!("name: {scope}: is for TN_QUERY_GPU_TIME: must be empty");
+            return Err(Failure::new(TN_ERROR_ARGUMENT, text));
+        }
         Ok(match kind {
             TN_QUERY_OCCLUSION => commands.begin_occlusion()?.into_raw(),
             TN_QUERY_BINARY_OCCLUSION => commands.begin_binary_occlusion()?.into_raw(),
             TN_QUERY_PIPELINE_STATISTICS => commands.begin_pipeline_statistics()?.into_raw(),
-            TN_QUERY_GPU_TIME => commands.begin_gpu_time(name.name()?)?.into_raw(),
+            TN_QUERY_GPU_TIME => commands.begin_gpu_time(scope)?.into_raw(),
             _ => return unknown("kind", kind),
         })
     }
@@ -127,22 +133,24 @@ extern "C" fn tn_query_wait(query: Handle<Query>, timeout_ns: u64, out: Out<tn_Q
 /// The nanoseconds between two timestamps of one queue, also across a wrap-around of its clock; 0 where `begin` is the later one.
 /// `TN_NOT_READY` where one has not arrived. Never blocks.
 ///
-/// Errors: `TN_ERROR_QUERY` for queries of other kinds; those of `tn_query_wait`; `TN_ERROR_FOREIGN`.
+/// Errors: `TN_ERROR_QUERY` for queries of other kinds, and timestamps of two queues; `TN_ERROR_FOREIGN` for those of two managers;
+/// those of `tn_query_wait`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_query_between(begin: Handle<Query>, end: Handle<Query>, nanoseconds: Out<u64>) -> tn_Status {
     call_status(|| {
         nanoseconds.check("room for a time")?;
-        let times = on!((begin.get()?, end.get()?), (begin, end) => {
-            (begin.timestamp()?.poll()?, end.timestamp()?.poll()?)
+        let time = on!((begin.get()?, end.get()?), (begin, end) => {
+            end.timestamp()?.since(begin.timestamp()?)?
         });
-        let (Some(begin), Some(end)) = times else { return Ok(TN_NOT_READY) };
-        nanoseconds.set(u64::try_from(end.since(&begin).as_nanos()).unwrap_or(u64::MAX));
+        let Some(time) = time else { return Ok(TN_NOT_READY) };
+        nanoseconds.set(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         Ok(TN_OK)
     })
 }
 
 /// Calls `take` for each GPU time that arrived at the end of the last frame, in programs without frames in the last
-/// `tn_gpu_reclaim`: of the submissions that were first known to be complete then. Each time is that of one frame.
+/// `tn_gpu_reclaim`: of the submissions that were first known to be complete then. Each time is that of one frame. Until the next
+/// end of a frame, every call delivers the same times.
 ///
 /// Errors: `TN_ERROR_POINTER`.
 #[unsafe(no_mangle)]

@@ -81,7 +81,7 @@ pub struct tn_GpuTime {
     pub frame: u64,
     /// Nanoseconds.
     pub nanoseconds: u64,
-    /// The number of the queue.
+    /// The number of the queue: `n` of `TN_QUEUE_FIRST + n`.
     pub queue: u32,
     /// Enclosing scopes of the same recording.
     pub depth: u32,
@@ -176,4 +176,41 @@ impl tn_QueryResult {
         domain_invocations: 0,
         compute_invocations: 0,
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_stage_has_its_own_count() {
+        let mut found = PipelineStatistics::default();
+        found.vertices = 1;
+        found.primitives = 2;
+        found.vertex_invocations = 3;
+        found.geometry_invocations = 4;
+        found.geometry_primitives = 5;
+        found.clipping_invocations = 6;
+        found.clipping_primitives = 7;
+        found.pixel_invocations = 8;
+        found.hull_invocations = 9;
+        found.domain_invocations = 10;
+        found.compute_invocations = 11;
+        let in_c = statistics(found);
+        let counts = [
+            in_c.value,
+            in_c.vertices,
+            in_c.primitives,
+            in_c.vertex_invocations,
+            in_c.geometry_invocations,
+            in_c.geometry_primitives,
+            in_c.clipping_invocations,
+            in_c.clipping_primitives,
+            in_c.pixel_invocations,
+            in_c.hull_invocations,
+            in_c.domain_invocations,
+            in_c.compute_invocations,
+        ];
+        assert_eq!(counts, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    }
 }

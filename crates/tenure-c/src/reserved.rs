@@ -30,7 +30,7 @@ pub type tn_TileAction = u32;
 pub const TN_TILES_MAP: tn_TileAction = 0;
 /// No memory.
 pub const TN_TILES_UNMAP: tn_TileAction = 1;
-/// The memory of tiles of another resource, which both share then.
+/// The memory of tiles of another resource, which both share then. Both have tiles of the same size, in memory of the same types.
 pub const TN_TILES_SHARE: tn_TileAction = 2;
 
 /// A change of the memory behind tiles.
@@ -91,7 +91,7 @@ pub struct tn_PagesDesc {
     pub flags: u32,
     /// Null.
     pub next: In<tn_Chain>,
-    /// Bytes of a page. A larger resource gets a page of its own.
+    /// Bytes of a page, at least 1. A larger resource gets a page of its own.
     pub page_size: u64,
     /// The name in messages and reports.
     pub name: tn_Str,
@@ -110,7 +110,7 @@ pub struct tn_PageTotals {
     /// Pages.
     pub pages: u64,
     /// Bytes of the pages.
-    pub reserved: u64,
+    pub page_bytes: u64,
     /// Bytes allocated since each page was last empty.
     pub used: u64,
     /// Resources, with released ones that the GPU uses.
@@ -133,7 +133,7 @@ fn tile_region(region: &tn_TileRegion) -> TileRegion {
 }
 
 /// Refuses fields that a creation would not look at.
-fn check_plain(is_plain: bool, name: tn_Str, fields: &str) -> Result<(), Failure> {
+pub(crate) fn check_plain(is_plain: bool, name: tn_Str, fields: &str) -> Result<(), Failure> {
     match is_plain {
         true => Ok(()),
         false => Err(Failure::new(TN_ERROR_ARGUMENT, format!("{}: {fields}: must be 0", name.text()?))),
@@ -193,8 +193,8 @@ extern "C" fn tn_reserved_texture_create(
 /// only on some devices.
 ///
 /// Errors: `TN_ERROR_TILES` for tiles that the resource does not have, and for boxes of different shapes; `TN_ERROR_OUT_OF_MEMORY`,
-/// `TN_ERROR_NEVER_SUBMITTED`, `TN_ERROR_FOREIGN`, `TN_ERROR_ENUM`; `TN_ERROR_ARGUMENT` for a source that the action does not
-/// take.
+/// `TN_ERROR_NEVER_SUBMITTED`, `TN_ERROR_FOREIGN`, `TN_ERROR_ENUM`, `TN_ERROR_DEVICE`, `TN_ERROR_DEVICE_LOST`; `TN_ERROR_ARGUMENT`
+/// for a source that the action does not take.
 #[unsafe(no_mangle)]
 extern "C" fn tn_reserved_update(
     reserved: Handle<Reserved>,
@@ -260,9 +260,10 @@ extern "C" fn tn_reserved_layout(
 }
 
 /// Creates a page allocator: it places resources one behind the other in pages, for resources that are created and released
-/// together, such as those of a level. A page becomes free when all its resources are released.
+/// together, such as those of a level. A page can be filled again when all its resources are released; its memory goes back to the
+/// system when the `tn_Pages` is released, too.
 ///
-/// Errors: `TN_ERROR_POINTER`, `TN_ERROR_STRUCT_SIZE`, `TN_ERROR_TEXT`.
+/// Errors: `TN_ERROR_ARGUMENT` for pages of 0 bytes; `TN_ERROR_SHUT_DOWN`, `TN_ERROR_POINTER`, `TN_ERROR_STRUCT_SIZE`, `TN_ERROR_TEXT`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_pages_create(
     gpu: Handle<Gpu>,
@@ -272,15 +273,20 @@ extern "C" fn tn_pages_create(
     call_create(out, || {
         let (gpu, desc) = (gpu.get()?, desc.desc()?);
         let wanted = tenure_core::PageAllocatorDesc::new(desc.page_size).name(desc.name.name()?);
+        if desc.page_size == 0 {
+            let text = format!("{}: page_size = 0: must be at least 1", wanted.name);
+            return Err(Failure::new(TN_ERROR_ARGUMENT, text));
+        }
+        on!(gpu, gpu => gpu.check_creates(None)?);
         Ok(on_same!(gpu, gpu => gpu.create_pages(&wanted)))
     })
 }
 
-const OF_PAGES: &str = "data of a resource in a page";
+const OF_PAGES: &str = "flags, priority and data of a resource in a page";
 
 /// Creates a buffer in a page, without contents.
 ///
-/// Errors: as `tn_buffer_create`; `TN_ERROR_ARGUMENT` for `data`; `TN_ERROR_STATE` for a read-only buffer.
+/// Errors: as `tn_buffer_create`; `TN_ERROR_ARGUMENT` for flags, `priority` and `data`; `TN_ERROR_STATE` for a read-only buffer.
 #[unsafe(no_mangle)]
 extern "C" fn tn_pages_buffer_create(
     pages: Handle<Pages>,
@@ -290,7 +296,8 @@ extern "C" fn tn_pages_buffer_create(
     call_create(out, || {
         let (pages, desc) = (pages.get()?, desc.desc()?);
         let wanted = buffer_desc(desc)?;
-        check_plain(desc.data.is_null() && desc.data_size == 0, desc.name, OF_PAGES)?;
+        let is_plain = [desc.flags, desc.priority] == [0; 2] && desc.data.is_null() && desc.data_size == 0;
+        check_plain(is_plain, desc.name, OF_PAGES)?;
         Ok(on_same!(pages, pages => ResourceOf::Own(pages.create_buffer(&wanted)?)))
     })
 }
@@ -307,7 +314,8 @@ extern "C" fn tn_pages_texture_create(
     call_create(out, || {
         let (pages, desc) = (pages.get()?, desc.desc()?);
         let wanted = texture_desc(desc)?;
-        check_plain(desc.data.is_null() && desc.data_count == 0, desc.name, OF_PAGES)?;
+        let is_plain = [desc.flags, desc.priority] == [0; 2] && desc.data.is_null() && desc.data_count == 0;
+        check_plain(is_plain, desc.name, OF_PAGES)?;
         Ok(on_same!(pages, pages => ResourceOf::Own(pages.create_texture(&wanted)?)))
     })
 }
@@ -325,7 +333,7 @@ extern "C" fn tn_pages_totals(pages: Handle<Pages>, out: Out<tn_PageTotals>) -> 
             flags: 0,
             next: In::NULL,
             pages: stats.pages,
-            reserved: stats.reserved,
+            page_bytes: stats.reserved,
             used: stats.used,
             live: stats.live,
         });

@@ -29,10 +29,9 @@ extern "C" fn tn_buffer_create(
         let (gpu, desc) = (gpu.get()?, desc.desc()?);
         let mut wanted = new_buffer_desc(desc)?;
         complete_buffer_desc(&mut wanted, desc)?;
-        if desc.data.is_null() && desc.data_size == 0 {
+        let Some(data) = bytes_of(desc)? else {
             return on_same!(gpu, gpu => gpu.create_buffer(&wanted), ResourceOf::Own, in slot);
-        }
-        let data = some(desc.data.bytes(desc.data_size)?, "data_size")?;
+        };
         on_same!(gpu, gpu => gpu.create_buffer_with(&wanted, data), ResourceOf::Own, in slot)
     })
 }
@@ -93,11 +92,9 @@ extern "C" fn tn_texture_create(
     call_create_in(out, |slot| {
         let (gpu, desc) = (gpu.get()?, desc.desc()?);
         let wanted = texture_desc(desc)?;
-        if desc.data.is_null() && desc.data_count == 0 {
+        let Some(data) = texels_of(desc)? else {
             return on_same!(gpu, gpu => gpu.create_texture(&wanted), ResourceOf::Own, in slot);
-        }
-        let data = some(desc.data.array(desc.data_count, "data")?, "data_count")?;
-        let data: Vec<TexelData<'_>> = data.iter().map(texels).collect::<Result<_, _>>()?;
+        };
         on_same!(gpu, gpu => gpu.create_texture_with(&wanted, &data), ResourceOf::Own, in slot)
     })
 }
@@ -143,6 +140,25 @@ extern "C" fn tn_texture_view_create(
     })
 }
 
+/// The contents of a new buffer, if it has any.
+#[inline]
+pub(crate) fn bytes_of(desc: &tn_BufferDesc) -> Result<Option<&[u8]>, Failure> {
+    if desc.data.is_null() && desc.data_size == 0 {
+        return Ok(None);
+    }
+    some(desc.data.bytes(desc.data_size)?, "data_size").map(Some)
+}
+
+/// The contents of a new texture, if it has any.
+#[inline]
+pub(crate) fn texels_of(desc: &tn_TextureDesc) -> Result<Option<Vec<TexelData<'_>>>, Failure> {
+    if desc.data.is_null() && desc.data_count == 0 {
+        return Ok(None);
+    }
+    let data = some(desc.data.array(desc.data_count, "data")?, "data_count")?;
+    data.iter().map(texels).collect::<Result<_, _>>().map(Some)
+}
+
 /// Contents with a number that was not forgotten.
 fn some<'a, T>(data: &'a [T], count: &str) -> Result<&'a [T], Failure> {
     if data.is_empty() {
@@ -159,7 +175,7 @@ fn buffer_view<D: Device>(
     buffer: &BufferOf<D>,
     desc: &BufferViewDesc,
 ) -> Result<tenure_core::View<D>, Failure> {
-    gpu.check_creates((&**buffer).into())?;
+    gpu.check_creates(Some((&**buffer).into()))?;
     match buffer {
         ResourceOf::Own(_) | ResourceOf::OfSwapchain { .. } => Ok(gpu.create_buffer_view(buffer, desc)?),
         ResourceOf::Transient(buffer) => Ok(buffer.view(desc)?.share()),
@@ -172,7 +188,7 @@ fn texture_view<D: Device>(
     texture: &TextureOf<D>,
     desc: &TextureViewDesc,
 ) -> Result<tenure_core::View<D>, Failure> {
-    gpu.check_creates((&**texture).into())?;
+    gpu.check_creates(Some((&**texture).into()))?;
     match texture {
         ResourceOf::Own(_) | ResourceOf::OfSwapchain { .. } => Ok(gpu.create_texture_view(texture, desc)?),
         ResourceOf::Transient(texture) => Ok(texture.view(desc)?.share()),

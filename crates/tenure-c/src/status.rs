@@ -43,13 +43,13 @@ pub const TN_ERROR_SHUT_DOWN: tn_Status = -13;
 pub const TN_ERROR_FOREIGN: tn_Status = -14;
 /// Queries that do not begin and end in pairs.
 pub const TN_ERROR_QUERY: tn_Status = -15;
-/// The recording that should read bytes back was not submitted.
+/// The recording that should read bytes back, or has the query, was not submitted.
 pub const TN_ERROR_DISCARDED: tn_Status = -16;
-/// More than an upload ring holds.
+/// More than an upload ring or a suballocator holds.
 pub const TN_ERROR_TOO_LARGE: tn_Status = -17;
 /// An upload ring is full, and an open recording may use its oldest bytes.
 pub const TN_ERROR_HELD_BY_RECORDING: tn_Status = -18;
-/// Constants of another recording.
+/// Constants or slices of another recording.
 pub const TN_ERROR_OTHER_RECORDING: tn_Status = -19;
 /// A transient resource of a recording that is still open.
 pub const TN_ERROR_NOT_ACQUIRED: tn_Status = -20;

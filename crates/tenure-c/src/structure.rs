@@ -47,7 +47,7 @@ descs! {
 /// Creates an acceleration structure. The program records its build, with `tn_recording_build_scratch`, after
 /// `tn_recording_use` of all structures that the build writes or reads, in `TN_STATE_ACCELERATION_STRUCTURE`. `tn_place` has the
 /// `VkAccelerationStructureKHR`, or the `ID3D12Resource*` with the offset, and the address. A structure of instances refers to
-/// the others by address, and does not keep them.
+/// the others by address, and does not keep them; descriptor tables and sets keep theirs.
 ///
 /// Errors: `TN_ERROR_DEVICE` on a device without acceleration structures; `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_ENUM`,
 /// `TN_ERROR_STRUCT_SIZE`.
@@ -87,8 +87,8 @@ extern "C" fn tn_recording_compacted_size(
     })
 }
 
-/// Creates a structure of a compacted size, with the kind and the name of another one, and records its copy there. The other one can
-/// be released after the call.
+/// Creates a structure of a compacted size, with kind, name and tag of another one, and records its copy there. The other one can be
+/// released after the call. `size` is the value of its query: `tn_recording_compacted_size`.
 ///
 /// Errors: `TN_ERROR_ACCELERATION_STRUCTURE` for more bytes than the other has; `TN_ERROR_FOREIGN`; those of
 /// `tn_acceleration_structure_create`.

@@ -36,16 +36,18 @@ pub struct tn_UploadRingDesc {
     pub name: tn_Str,
 }
 
-/// Bytes of an upload ring, for one recording. A plain value, which is over when the recording is submitted or released.
+/// Bytes of an upload ring, for one recording. A plain value, which is over when the recording is submitted or
+/// released, or the ring is released.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_RingSlice {
     /// The ring.
     pub ring: Handle<UploadRing>,
-    /// Buffer, offset, size, addresses for GPU and CPU.
+    /// Buffer, offset, size, addresses for GPU and CPU. `mapped` is null on the simulated device, and in memory whose writes have to be
+    /// flushed: `tn_recording_write_slice` writes there, too.
     pub place: tn_Place,
     /// The recording, and the place in the ring; tenure's own.
-    pub numbers: [u64; 5],
+    pub numbers: [u64; 6],
 }
 
 /// The bytes of an upload ring.
@@ -97,7 +99,7 @@ fn ring_desc(desc: &tn_UploadRingDesc) -> Result<UploadRingDesc, Failure> {
     Ok(if desc.flags & TN_RING_DEDICATE != 0 { found.dedicate() } else { found })
 }
 
-/// Creates an upload ring. Its bytes are used again in the order of the frames that allocated them; nothing is freed by itself.
+/// Creates an upload ring. Its bytes are used again in the order of the frames that allocated them; nothing is freed individually.
 ///
 /// Errors: `TN_ERROR_DEVICE` for a size, usage or memory that a ring cannot have; `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_ENUM`,
 /// `TN_ERROR_STRUCT_SIZE`.
@@ -113,11 +115,11 @@ extern "C" fn tn_upload_ring_create(
     })
 }
 
-/// Allocates bytes of a ring for a recording. Waits while the GPU uses the oldest ones.
+/// Allocates bytes of a ring for a recording, at a multiple of `alignment` in the buffer. Waits while the GPU uses the oldest ones.
 ///
 /// Errors: `TN_ERROR_TOO_LARGE` for more than the ring holds, without `TN_RING_DEDICATE`; `TN_ERROR_HELD_BY_RECORDING` where an
-/// open recording may use the oldest bytes, as no wait would end that; `TN_ERROR_TIMEOUT`, `TN_ERROR_OUT_OF_MEMORY`,
-/// `TN_ERROR_FOREIGN`; `TN_ERROR_DEVICE` for a size of 0, and an alignment that is no power of two.
+/// open recording may use the oldest bytes, as no wait would end that: submit it, and call `tn_upload_ring_close` between the
+/// recordings of a frame; `TN_ERROR_TIMEOUT`, `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_FOREIGN`; `TN_ERROR_DEVICE` for a size of 0, and an alignment that is no power of two.
 #[unsafe(no_mangle)]
 extern "C" fn tn_upload_ring_allocate(
     ring: Handle<UploadRing>,
@@ -176,9 +178,10 @@ extern "C" fn tn_upload_ring_totals(ring: Handle<UploadRing>, out: Out<tn_Upload
     })
 }
 
-/// Copies bytes to a slice of this recording, as its mapped address does, which the simulated device does not have.
+/// Copies bytes to a slice of this recording, also where its mapped address is null.
 ///
-/// Errors: `TN_ERROR_OTHER_RECORDING` for a slice of another recording; `TN_ERROR_OUT_OF_RANGE`, `TN_ERROR_FOREIGN`.
+/// Errors: `TN_ERROR_OTHER_RECORDING` for a slice of another recording; `TN_ERROR_DEVICE` for one with the handle of another ring;
+/// `TN_ERROR_OUT_OF_RANGE`, `TN_ERROR_FOREIGN`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_recording_write_slice(
     recording: Handle<Recording>,
@@ -221,7 +224,7 @@ fn copy_one(recording: &mut Recording, slice: &tn_RingSlice, copy: &tn_Copy) -> 
         ring: &tenure_core::UploadRing<D>,
         recording: &mut tenure_core::Recording<D>,
         dst: &tenure_core::Buffer<D>,
-        (numbers, copy): ([u64; 5], &tn_Copy),
+        (numbers, copy): ([u64; 6], &tn_Copy),
     ) -> Result<(), Failure> {
         let (commands, scratch) = recording.split();
         let slice = ring.find(scratch, UntypedSlice::from_raw(numbers))?;
@@ -232,7 +235,7 @@ fn copy_one(recording: &mut Recording, slice: &tn_RingSlice, copy: &tn_Copy) -> 
         ring: &tenure_core::UploadRing<D>,
         recording: &mut tenure_core::Recording<D>,
         dst: &tenure_core::Texture<D>,
-        (numbers, copy): ([u64; 5], &tn_Copy),
+        (numbers, copy): ([u64; 6], &tn_Copy),
     ) -> Result<(), Failure> {
         let region = region(&copy.region, dst.info())?;
         let (commands, scratch) = recording.split();
@@ -267,8 +270,8 @@ fn scratch_place<D: ApiHandles>(scratch: &tenure_core::BuildScratch<'_, D>) -> t
 }
 
 /// Takes scratch memory for a build of an acceleration structure, of the size that the API reports for the build. Builds of a
-/// recording never share bytes, so that they need no barrier between them. The place is over when the recording is submitted
-/// or released.
+/// recording never share bytes, so that they need no barrier between them, until `tn_recording_reuse_build_scratch`. Places taken
+/// before that call must not be used by builds recorded after it. The place is over when the recording is submitted or released.
 ///
 /// Errors: `TN_ERROR_OUT_OF_MEMORY`; `TN_ERROR_DEVICE` for a size of 0, or more than a buffer can hold.
 #[unsafe(no_mangle)]
@@ -285,7 +288,7 @@ extern "C" fn tn_recording_build_scratch(
 }
 
 /// Makes the later builds of a recording use the scratch memory of the earlier ones again, after a barrier, for many builds in
-/// little memory.
+/// little memory. Places taken before this call must not be used by builds recorded after it.
 #[unsafe(no_mangle)]
 extern "C" fn tn_recording_reuse_build_scratch(recording: Handle<Recording>) -> tn_Status {
     call(|| {

@@ -173,7 +173,8 @@ pub struct tn_VkPoint {
     pub semaphore: tn_Native,
     /// The value of a timeline semaphore.
     pub value: u64,
-    /// `VkPipelineStageFlags2` that wait, or that are done before the signal; 0: all.
+    /// `VkPipelineStageFlags2` that wait, or that are done before the signal; 0: all. On a device without the feature `synchronization2`
+    /// all stages, whatever this is.
     pub stages: u64,
     /// A binary semaphore.
     pub is_binary: tn_Bool,
@@ -201,12 +202,15 @@ fn semaphore(point: &tn_VkPoint) -> Result<ExternalSemaphore, Failure> {
 
 /// Makes the submission of a recording wait on the GPU for semaphores of the program's device, and signal some when it is done. Both
 /// add to those of earlier calls. Each wait for a binary semaphore has its own signal, submitted before the wait; the values of a
-/// timeline semaphore increase.
+/// timeline semaphore increase. Nothing waits, and nothing is signalled, when the recording is released or its submission refused.
+///
+/// Barriers that another queue has to record first do not wait: the release of a texture by the queue that used it last. Where the
+/// semaphore guards such a texture, make the last recording of that queue wait, or declare the state: `tn_gpu_declare_state`.
 ///
 /// Errors: `TN_ERROR_POINTER` for a semaphore that is null; then nothing was added. `TN_ERROR_FOREIGN` for a recording of another
 /// backend.
 #[unsafe(no_mangle)]
-extern "C" fn tn_recording_semaphores_vk(
+extern "C" fn tn_recording_add_semaphores_vk(
     recording: Handle<Recording>,
     waits: In<tn_VkPoint>,
     wait_count: usize,

@@ -47,6 +47,17 @@ static void timestamps(void) {
     FAILS(tn_query_wait(first, 0, NULL), TN_ERROR_POINTER, "tn_QueryResult");
     result.struct_size = 8;
     FAILS(tn_query_wait(first, 0, &result), TN_ERROR_STRUCT_SIZE, "tn_QueryResult");
+    /* Refused at once, and not only when both have arrived. */
+    tn_Query *late = NULL, *foreign = NULL;
+    tn_Recording *compute = NULL, *elsewhere = begin(other_gpu, "elsewhere");
+    CHECK(tn_recording_begin(gpu, TN_QUEUE_COMPUTE, TN_LIT("compute"), &compute) == TN_OK);
+    CHECK(tn_recording_write_timestamp(compute, &late) == TN_OK);
+    CHECK(tn_recording_write_timestamp(elsewhere, &foreign) == TN_OK);
+    FAILS(tn_query_between(first, late, &time), TN_ERROR_QUERY, "different clocks");
+    FAILS(tn_query_between(first, foreign, &time), TN_ERROR_FOREIGN, "timestamp");
+    FAILS(tn_query_between(foreign, first, &time), TN_ERROR_FOREIGN, "timestamp");
+    CHECK(tn_release(compute) == TN_OK && tn_release(elsewhere) == TN_OK);
+    CHECK(tn_release(late) == TN_OK && tn_release(foreign) == TN_OK);
     CHECK(tn_release(first) == TN_OK && tn_release(last) == TN_OK && tn_release(discarded) == TN_OK);
     result.struct_size = sizeof result;
     FAILS(tn_query_wait(first, 0, &result), TN_ERROR_HANDLE, "tn_Query was released");
@@ -65,6 +76,7 @@ static void ranges(void) {
         FAILS(tn_recording_begin_query(recording, kinds[at], (tn_Str){NULL, 0}, &(tn_OpenQuery){{0}, 0, 0}), TN_ERROR_QUERY, "");
     }
     FAILS(tn_recording_begin_query(recording, 9, (tn_Str){NULL, 0}, &open[2]), TN_ERROR_ENUM, "kind = 9");
+    FAILS(tn_recording_begin_query(recording, TN_QUERY_OCCLUSION, TN_LIT("box"), &open[2]), TN_ERROR_ARGUMENT, "box");
     tn_Recording* other = begin(gpu, "elsewhere");
     FAILS(tn_recording_end_query(other, &open[2], &queries[2]), TN_ERROR_QUERY, "elsewhere");
     CHECK(queries[2] == NULL && tn_release(other) == TN_OK);
@@ -121,6 +133,16 @@ static void scopes(void) {
     CHECK(tn_frame_end(frame) == TN_OK);
     CHECK(tn_gpu_times(gpu, take_time, &times) == TN_OK && times == 2);
     FAILS(tn_gpu_times(gpu, NULL, NULL), TN_ERROR_POINTER, "tn_GpuTimeFn");
+    CHECK(tn_gpu_times(gpu, take_time, &times) == TN_OK && times == 4);
+
+    /* Without timestamps. */
+    CHECK(tn_recording_begin(gpu, TN_QUEUE_COPY, TN_LIT("uploads"), &recording) == TN_OK);
+    FAILS(tn_recording_write_timestamp(recording, &none), TN_ERROR_DEVICE, "timestamp");
+    CHECK(tn_recording_begin_query(recording, TN_QUERY_GPU_TIME, TN_LIT("outer"), &outer) == TN_OK);
+    CHECK(tn_recording_begin_query(recording, TN_QUERY_GPU_TIME, TN_LIT("inner"), &inner) == TN_OK);
+    CHECK(tn_recording_end_query(recording, &inner, NULL) == TN_OK);
+    FAILS(tn_recording_end_query(recording, &inner, NULL), TN_ERROR_QUERY, "uploads");
+    CHECK(tn_recording_end_query(recording, &outer, NULL) == TN_OK && tn_recording_submit(recording, NULL) == TN_OK);
 }
 
 /* What the GPU has copied. */
@@ -176,6 +198,9 @@ static void rings(void) {
         FAILS(tn_recording_write_slice(other, &slices[at], 0, "x", 1), TN_ERROR_OTHER_RECORDING, "recording first");
         FAILS(tn_recording_copy_slice(other, &slices[at], &copy, 1), TN_ERROR_OTHER_RECORDING, "recording second");
         FAILS(tn_recording_write_slice(foreign, &slices[at], 0, "x", 1), TN_ERROR_FOREIGN, "particles");
+        tn_RingSlice wrong = slices[at];
+        wrong.ring = at == 2 ? ring : large;
+        FAILS(tn_recording_write_slice(recording, &wrong, 0, "x", 1), TN_ERROR_DEVICE, "that has allocated it");
         FAILS(tn_recording_write_slice(recording, &slices[at], slices[at].place.size, "x", 1), TN_ERROR_OUT_OF_RANGE, "");
     }
     tn_Copy texels = {0};

@@ -60,6 +60,19 @@ void dropped(const tn::Gpu& gpu, const tn::Buffer& buffer, const tn::Recording& 
     tn::Graph::create();                            // refused
 }
 
+// A query would never end, and bytes would never be used.
+void forgotten(const tn::Gpu& gpu, const tn::Recording& list, const tn::Query& query, const tn::UploadRing& ring);
+void forgotten(const tn::Gpu& gpu, const tn::Recording& list, const tn::Query& query, const tn::UploadRing& ring) {
+    ring.close();
+    list.begin_query(TN_QUERY_OCCLUSION);      // refused
+    list.begin_gpu_time("draws"_tn);           // refused
+    list.build_scratch(64);                    // refused
+    query.since(query);                        // refused
+    ring.allocate(list, 64, 16);               // refused
+    gpu.cost(tn::Desc<tn_BufferDesc>());       // refused
+    gpu.cost(tn::Desc<tn_TextureDesc>());      // refused
+}
+
 // The GPU would read pointers, or the numbers of handles.
 void constants(const tn::Recording& list, const tn::Buffer& buffer);
 void constants(const tn::Recording& list, const tn::Buffer& buffer) {

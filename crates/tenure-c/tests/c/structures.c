@@ -49,6 +49,7 @@ static void structures(void) {
     CHECK(tn_recording_use(recording, uses, 2) == TN_OK);
     const tn_Use wrong = {rock, TN_STATE_COPY_DST, TN_ALL};
     FAILS(tn_recording_use(recording, &wrong, 1), TN_ERROR_STATE, "rock");
+    FAILS(tn_gpu_declare_state(gpu, &wrong, 1, NULL), TN_ERROR_STATE, "rock");
     tn_AccelerationStructure *copy = create_structure(TN_STRUCTURE_BOTTOM, "copy"), *compacted = NULL;
     FAILS(tn_recording_copy_structure(recording, rock, rock), TN_ERROR_ACCELERATION_STRUCTURE, "rock");
     FAILS(tn_recording_copy_structure(recording, rock, world), TN_ERROR_ACCELERATION_STRUCTURE, "world");
@@ -116,7 +117,8 @@ static void reserved(void) {
     const tn_Use use = {other, TN_STATE_SHADER_READ, TN_ALL};
     CHECK(tn_recording_use(recording, &use, 1) == TN_OK);
     tn_Place place;
-    CHECK(tn_place(other, &place) == TN_OK && place.object != 0);
+    CHECK(tn_place(other, &place) == TN_OK && place.object != 0 && place.size == 1 << 20 && place.gpu_address != 0);
+    CHECK(tn_gpu_declare_state(gpu, &use, 1, NULL) == TN_OK);
     CHECK(tn_recording_submit(recording, NULL) == TN_OK);
 
     tn_TextureDesc texture = DESC(tn_TextureDesc);
@@ -153,7 +155,20 @@ static void pages(void) {
     CHECK(tn_pages_texture_create(level, &texture_desc, &texture) == TN_OK);
     tn_PageTotals totals = DESC(tn_PageTotals);
     CHECK(tn_pages_totals(level, &totals) == TN_OK);
-    CHECK(totals.live == 2 && totals.pages >= 1 && totals.used >= 4096 + 64 * 64 * 4 && totals.reserved >= totals.used);
+    CHECK(totals.live == 2 && totals.pages >= 1 && totals.used >= 4096 + 64 * 64 * 4 && totals.page_bytes >= totals.used);
+    static const uint32_t flags[] = {TN_RESOURCE_OWN, TN_RESOURCE_EVICTABLE, TN_RESOURCE_MOVABLE, TN_RESOURCE_FILLED};
+    for (int at = 0; at < 5; ++at) {
+        tn_BufferDesc with_flags = buffer_desc;
+        with_flags.flags = at < 4 ? flags[at] : 0;
+        with_flags.priority = at < 4 ? 0 : 1;
+        FAILS(tn_pages_buffer_create(level, &with_flags, &(tn_Buffer*){NULL}), TN_ERROR_ARGUMENT, "flags, priority");
+        tn_TextureDesc of_texture = texture_desc;
+        of_texture.flags = at == 0 ? TN_RESOURCE_FILLED : with_flags.flags;
+        of_texture.priority = with_flags.priority;
+        FAILS(tn_pages_texture_create(level, &of_texture, &(tn_Texture*){NULL}), TN_ERROR_ARGUMENT, "flags, priority");
+    }
+    desc.page_size = 0;
+    FAILS(tn_pages_create(gpu, &desc, &(tn_Pages*){NULL}), TN_ERROR_ARGUMENT, "page_size");
     buffer_desc.data = "x";
     buffer_desc.data_size = 1;
     FAILS(tn_pages_buffer_create(level, &buffer_desc, &(tn_Buffer*){NULL}), TN_ERROR_ARGUMENT, "data");
@@ -203,6 +218,27 @@ static void costs(void) {
     CHECK(cost.size == 48 << 20 && cost.new_bytes >= cost.size && cost.is_within_budget && cost.location != 0);
     tn_Buffer* mountain = NULL;
     CHECK(tn_buffer_create(gpu, &desc, &mountain) == TN_OK && tn_release(mountain) == TN_OK);
+    desc.data_size = 4;
+    FAILS(tn_gpu_buffer_cost(gpu, &desc, &cost), TN_ERROR_POINTER, "null");
+    desc.data_size = 0;
+    desc.data = "rock";
+    FAILS(tn_gpu_buffer_cost(gpu, &desc, &cost), TN_ERROR_WRONG_LENGTH, "data_size");
+    desc.data = NULL;
+    /* Contents add TN_USAGE_COPY_DST, and a place that the CPU writes. */
+    desc.size = 4096;
+    desc.usage = TN_USAGE_SHADER_READ | TN_USAGE_UNORDERED_ACCESS;
+    tn_Cost filled = DESC(tn_Cost), with_data = DESC(tn_Cost);
+    static const char contents[4096];
+    desc.flags = TN_RESOURCE_FILLED | TN_RESOURCE_OWN;
+    desc.usage |= TN_USAGE_COPY_DST;
+    CHECK(tn_gpu_buffer_cost(gpu, &desc, &filled) == TN_OK);
+    desc.flags = TN_RESOURCE_OWN;
+    desc.usage &= ~(tn_Usage)TN_USAGE_COPY_DST;
+    desc.data = contents;
+    desc.data_size = sizeof contents;
+    CHECK(tn_gpu_buffer_cost(gpu, &desc, &with_data) == TN_OK && memcmp(&filled, &with_data, sizeof filled) == 0);
+    desc.data = NULL;
+    desc.data_size = 0;
     desc.size = 0;
     FAILS(tn_gpu_buffer_cost(gpu, &desc, &cost), TN_ERROR_DEVICE, "mountain");
     tn_TextureDesc texture = DESC(tn_TextureDesc);
@@ -235,6 +271,10 @@ static void readback_textures(void) {
     tn_Buffer* pixels = NULL;
     FAILS(tn_readback_texture_create(gpu, &desc, layouts, 1, &pixels), TN_ERROR_WRONG_LENGTH, "must be 2");
     CHECK(pixels == NULL);
+    desc.flags = TN_RESOURCE_FILLED;
+    FAILS(tn_readback_texture_create(gpu, &desc, layouts, 2, &pixels), TN_ERROR_ARGUMENT, "flags");
+    desc.flags = 0;
+    CHECK(tn_readback_texture_create(gpu, &desc, NULL, 0, &pixels) == TN_OK && tn_release(pixels) == TN_OK);
     CHECK(tn_readback_texture_create(gpu, &desc, layouts, 2, &pixels) == TN_OK);
     CHECK(layouts[0].rows == 4 && layouts[1].rows == 2 && layouts[1].depth == 1);
     CHECK(layouts[0].row_pitch >= 16 && layouts[1].offset >= layouts[0].row_pitch * 4);
@@ -259,10 +299,10 @@ static void readback_textures(void) {
 static void semaphores(void) {
     tn_Recording* recording = begin("waits");
     tn_VkPoint point = {1, 7, 0, 0, 0};
-    FAILS(tn_recording_semaphores_vk(recording, &point, 1, NULL, 0), TN_ERROR_FOREIGN, "another backend");
+    FAILS(tn_recording_add_semaphores_vk(recording, &point, 1, NULL, 0), TN_ERROR_FOREIGN, "another backend");
     point.semaphore = 0;
-    FAILS(tn_recording_semaphores_vk(recording, NULL, 0, &point, 1), TN_ERROR_POINTER, "semaphore is null");
-    FAILS(tn_recording_semaphores_vk(recording, NULL, 1, NULL, 0), TN_ERROR_POINTER, "waits");
+    FAILS(tn_recording_add_semaphores_vk(recording, NULL, 0, &point, 1), TN_ERROR_POINTER, "semaphore is null");
+    FAILS(tn_recording_add_semaphores_vk(recording, NULL, 1, NULL, 0), TN_ERROR_POINTER, "waits");
     CHECK(tn_release(recording) == TN_OK);
 }
 
@@ -278,7 +318,11 @@ int main(void) {
     costs();
     readback_textures();
     semaphores();
-    CHECK(tn_gpu_shutdown(gpu, NULL, NULL) == TN_OK && tn_release(gpu) == TN_OK);
+    CHECK(tn_gpu_shutdown(gpu, NULL, NULL) == TN_OK);
+    tn_PagesDesc pages_desc = DESC(tn_PagesDesc);
+    pages_desc.page_size = 1 << 20;
+    FAILS(tn_pages_create(gpu, &pages_desc, &(tn_Pages*){NULL}), TN_ERROR_SHUT_DOWN, "shut down");
+    CHECK(tn_release(gpu) == TN_OK);
     check_clean(device);
     CHECK(tn_release(device) == TN_OK);
     return 0;

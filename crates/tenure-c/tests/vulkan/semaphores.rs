@@ -20,7 +20,7 @@ struct Point {
 }
 
 unsafe extern "C" {
-    fn tn_recording_semaphores_vk(
+    fn tn_recording_add_semaphores_vk(
         recording: *mut c_void,
         waits: *const Point,
         wait_count: usize,
@@ -54,16 +54,18 @@ fn a_recording_waits_for_the_programs_semaphore_and_signals_it() {
             };
             done(tn_recording_begin(gpu, 0, NO_TEXT, &raw mut recording));
             let (waits, signals) = ([at(1)], [at(2)]);
-            done(tn_recording_semaphores_vk(recording, waits.as_ptr(), 1, signals.as_ptr(), 1));
+            done(tn_recording_add_semaphores_vk(recording, waits.as_ptr(), 1, signals.as_ptr(), 1));
             let none = [Point { semaphore: 0, ..at(3) }];
-            let refused = tn_recording_semaphores_vk(recording, none.as_ptr(), 1, ptr::null(), 0);
+            let refused = tn_recording_add_semaphores_vk(recording, none.as_ptr(), 1, ptr::null(), 0);
             assert_eq!(refused, -100, "{}", last_error());
             done(tn_recording_submit(recording, ptr::null_mut()));
             assert_eq!(value(), 0);
-            let signal = vk::SemaphoreSignalInfo::default().semaphore(semaphore).value(1);
-            engine.device.signal_semaphore(&signal).expect("a signal");
             let (semaphores, values) = ([semaphore], [2]);
             let wait = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
+            let early = engine.device.wait_semaphores(&wait, 100_000_000);
+            assert_eq!(early, Err(vk::Result::TIMEOUT), "the submission waits for the program");
+            let signal = vk::SemaphoreSignalInfo::default().semaphore(semaphore).value(1);
+            engine.device.signal_semaphore(&signal).expect("a signal");
             engine.device.wait_semaphores(&wait, 10_000_000_000).expect("the signal of the submission");
             done(tn_gpu_shutdown(gpu, ptr::null_mut(), ptr::null_mut()));
             done(tn_release(gpu));

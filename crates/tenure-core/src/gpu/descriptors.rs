@@ -38,11 +38,11 @@ impl<D: Device> Gpu<D> {
     }
 
     /// Fails after a shutdown, and for a resource of another manager. For the C interface, which passes the manager beside a
-    /// transient resource.
+    /// transient resource, and whose creations all fail after a shutdown.
     #[doc(hidden)]
-    pub fn check_creates(&self, resource: Used<'_, D>) -> Result<(), Error> {
+    pub fn check_creates(&self, resource: Option<Used<'_, D>>) -> Result<(), Error> {
         self.shared.check_open()?;
-        resource.check_manager(&self.shared.context)
+        resource.map_or(Ok(()), |resource| resource.check_manager(&self.shared.context))
     }
 
     /// Creates a sampler, or shares an equal one. O(1); a lock and a look-up.

@@ -1,6 +1,7 @@
 //! Upload rings.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -14,6 +15,9 @@ use crate::services::Services;
 use crate::staging::{Oldest, Page, RingFrames, RingStats};
 use crate::time::RecordingId;
 use crate::{Awaited, BufferDesc, Error, MemoryUse, Name};
+
+/// The id of the last ring of the process.
+static LAST_ID: AtomicU64 = AtomicU64::new(0);
 
 /// Behaviour of an [`UploadRing`] for an allocation larger than the ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -130,6 +134,7 @@ impl UploadRingDesc {
 ///
 /// `Send` and `Sync`; methods may be called from any thread.
 pub struct UploadRing<D: Device> {
+    id: u64,
     buffer: Buffer<D>,
     frames: Arc<Mutex<RingFrames>>,
     when_too_large: WhenTooLarge,
@@ -147,7 +152,8 @@ impl<D: Device> UploadRing<D> {
         let buffer = Buffer::create(&services.context, services, &buffer)?;
         let frames = Arc::new(Mutex::new(RingFrames::new(desc.size, services.context.clock.stamp())));
         services.rings.add(&frames);
-        Ok(Self { buffer, frames, when_too_large: desc.when_too_large, timeout: desc.timeout })
+        let id = LAST_ID.fetch_add(1, Ordering::Relaxed) + 1;
+        Ok(Self { id, buffer, frames, when_too_large: desc.when_too_large, timeout: desc.timeout })
     }
 
     /// Allocates `size` bytes at a multiple of `align` in the API buffer, for the recording of `scratch`.
@@ -237,14 +243,14 @@ impl<D: Device> UploadRing<D> {
         // A page for one allocation is the last one of its recording.
         let page = scratch.pages.get().filter(|_| !is_in_ring).and_then(|pages| pages.last());
         let offset = if is_in_ring { slice.offset() - self.buffer.offset() } else { 0 };
-        Ok(UntypedSlice { recording: scratch.id, page, offset, size })
+        Ok(UntypedSlice { recording: scratch.id, ring: self.id, page, offset, size })
     }
 
     /// The location of a slice of this ring and recording.
     ///
     /// # Errors
     /// [`Error::OtherRecording`], with the names, for a slice of another recording; [`Error::Foreign`] for a recording of
-    /// another manager; [`Error::OutOfRange`] for values that never were a slice.
+    /// another manager; [`Error::Device`] for a slice of another ring; [`Error::OutOfRange`] for values that never were a slice.
     #[inline(never)]
     pub fn find<'r>(
         &'r self,
@@ -252,7 +258,7 @@ impl<D: Device> UploadRing<D> {
         slice: UntypedSlice,
     ) -> Result<RingSlice<'r, D>, Error> {
         self.check_manager(scratch)?;
-        let UntypedSlice { recording, page, offset, size } = slice;
+        let UntypedSlice { recording, ring, page, offset, size } = slice;
         let of_recording = |(index, id): (usize, u64)| {
             let found = scratch.pages.get().and_then(|pages| pages.get(index));
             found.filter(|page| page.id() == id).ok_or_else(|| self.of_another(recording, scratch))
@@ -260,9 +266,13 @@ impl<D: Device> UploadRing<D> {
         if recording != scratch.id {
             return Err(self.of_another(recording, scratch));
         }
+        if ring != self.id {
+            let rule = "a slice is found by the upload ring that has allocated it";
+            return Err(Error::device(self.name(), DeviceError::invalid_call(rule, ring, self.id)));
+        }
         let page = page.map(of_recording).transpose()?;
-        let capacity = page.map_or_else(|| self.size(), Page::size);
-        if offset.checked_add(size).is_none_or(|end| end > capacity) {
+        let (capacity, last) = page.map_or((self.size(), u64::MAX), |page| (page.size(), 0));
+        if offset > last || offset.checked_add(size).is_none_or(|end| end > capacity) {
             return Err(Error::OutOfRange { name: self.name().clone(), offset, size, capacity });
         }
         match page {

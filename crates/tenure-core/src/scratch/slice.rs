@@ -40,6 +40,8 @@ impl UntypedConstant {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UntypedSlice {
     pub(super) recording: RecordingId,
+    /// The id of the ring.
+    pub(super) ring: u64,
     /// The index and the id of a page that was made for it alone.
     pub(super) page: Option<(usize, u64)>,
     /// From the first byte of the ring.
@@ -50,20 +52,20 @@ pub struct UntypedSlice {
 impl UntypedSlice {
     /// Plain values for other languages: give them to [`from_raw`](Self::from_raw).
     #[must_use]
-    pub const fn into_raw(self) -> [u64; 5] {
+    pub const fn into_raw(self) -> [u64; 6] {
         let (page, id) = match self.page {
             Some((page, id)) => (page as u64, id),
             None => (0, 0),
         };
-        [self.recording.get(), page, id, self.offset, self.size]
+        [self.recording.get(), self.ring, page, id, self.offset, self.size]
     }
 
     /// A slice from the values of [`into_raw`](Self::into_raw). Other values are safe:
-    /// [`UploadRing::find`](super::UploadRing::find) refuses those outside of the ring and of the recording.
+    /// [`UploadRing::find`](super::UploadRing::find) refuses those of another ring or recording, and those outside of the ring.
     #[must_use]
-    pub const fn from_raw([recording, page, id, offset, size]: [u64; 5]) -> Self {
+    pub const fn from_raw([recording, ring, page, id, offset, size]: [u64; 6]) -> Self {
         let page = if id == 0 { None } else { Some((page as usize, id)) };
-        Self { recording: RecordingId::from_raw(recording), page, offset, size }
+        Self { recording: RecordingId::from_raw(recording), ring, page, offset, size }
     }
 }
 

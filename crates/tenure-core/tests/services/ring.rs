@@ -47,11 +47,17 @@ fn untyped_slices_are_of_one_recording() {
     }
     let mut open = mine.record(Queue::Graphics, "open").unwrap();
     let mut elsewhere = other.record(Queue::Graphics, "elsewhere").unwrap();
+    let second = mine.create_upload_ring(&UploadRingDesc::new(4 * KIB).dedicate().name("second")).unwrap();
     for untyped in slices {
+        let refused = second.find(first.split().1, untyped).err();
+        let is_other_ring = |source: &DeviceError| source.to_string().contains("that has allocated it");
+        assert!(
+            matches!(refused, Some(Error::Device { name, source }) if name.as_str() == "second" && is_other_ring(&source))
+        );
         let refused = ring.find(open.split().1, untyped).err();
         assert!(matches!(refused, Some(Error::OtherRecording { name, .. }) if name.as_str() == "first"));
         assert!(matches!(ring.find(elsewhere.split().1, untyped), Err(Error::Foreign { .. })));
-        for word in 0..5 {
+        for word in 0..6 {
             for value in [0, 1, 5000, u64::MAX] {
                 let mut raw = untyped.into_raw();
                 raw[word] = value;
@@ -63,8 +69,12 @@ fn untyped_slices_are_of_one_recording() {
             }
         }
     }
+    // A buffer for one slice has no bytes before it.
+    let [recording, id, page, page_id, _, size] = slices[2].into_raw();
+    let shifted = UntypedSlice::from_raw([recording, id, page, page_id, 16, size - 16]);
+    assert!(matches!(ring.find(first.split().1, shifted), Err(Error::OutOfRange { offset: 16, .. })));
     drop((first, open, elsewhere));
-    drop(ring);
+    drop((ring, second));
     end(other, &devices[1]);
     end(mine, &devices[0]);
 }
