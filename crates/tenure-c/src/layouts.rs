@@ -22,7 +22,7 @@ use crate::suballocator::*;
 use crate::swapchain::tn_SwapchainImage;
 use crate::types::*;
 use crate::upload_ring::{tn_RingSlice, tn_UploadRingDesc, tn_UploadRingTotals};
-use crate::vulkan::{tn_VkDeviceDesc, tn_VkQueue};
+use crate::vulkan::{tn_VkDeviceDesc, tn_VkPoint, tn_VkQueue};
 
 macro_rules! layouts {
     ($($Structure:ident { $($field:ident),* })*) => {{
@@ -167,6 +167,7 @@ fn structures_have_the_layout_that_c_has() {
             struct_size, flags, next, get_instance_proc_addr, instance, physical_device, device, create_info,
             queues, queue_count, other_families, other_family_count, api_version, reserved
         }
+        tn_VkPoint { semaphore, value, stages, is_binary, reserved }
         tn_VkTable { struct_size, flags, next, layout, bindings, constants, reserved }
     };
     let expected = include_str!("../tests/layouts.txt");
