@@ -24,7 +24,7 @@ impl Attention {
         }
         let mut result = catch_unwind(AssertUnwindSafe(body));
         // Before the error is kept: released objects may call the program, which may call functions that fail.
-        if !self.is_quiet()
+        while !self.is_quiet()
             && let Err(panic) = catch_unwind(callback::settle)
         {
             result = Err(panic);
@@ -144,7 +144,56 @@ pub(crate) fn last_shortage() -> Option<Shortage> {
 mod tests {
     #![allow(clippy::panic, reason = "the test is about panics")]
 
-    use super::{Attention, Inside, TN_ERROR_PANIC, last_error};
+    use std::panic::resume_unwind;
+    use std::sync::Arc;
+
+    use super::{ATTENTION, Attention, Inside, Object, TN_ERROR_PANIC, callback, last_error};
+    use crate::slot::Slots;
+
+    /// Its destructor panics, where its number is odd.
+    struct Unwilling {
+        number: u32,
+        _alive: Arc<()>,
+    }
+
+    impl Object for Unwilling {
+        const KIND: u32 = 62;
+        const TYPE: &'static str = "Unwilling";
+
+        fn slots() -> &'static Slots<Self> {
+            static SLOTS: Slots<Unwilling> = Slots::new();
+            &SLOTS
+        }
+    }
+
+    impl Drop for Unwilling {
+        fn drop(&mut self) {
+            if self.number % 2 == 1 {
+                resume_unwind(Box::new(format!("number {}", self.number)));
+            }
+        }
+    }
+
+    #[test]
+    fn all_that_a_callback_has_released_is_dropped_where_destructors_panic() {
+        let (attention, alive) = (Attention::new(), Arc::new(()));
+        // As a callback has it.
+        attention.begin();
+        let body = || {
+            for number in 0..5 {
+                let object = Unwilling { number, _alive: alive.clone() };
+                let handle = Unwilling::slots().reserve()?.fill(object);
+                // SAFETY: nothing refers to the object.
+                callback::during(Inside::Destroy, || unsafe { handle.end() }.map(callback::release))?;
+            }
+            assert_eq!(Arc::strong_count(&alive), 6);
+            Ok(())
+        };
+        assert_eq!(attention.run(Inside::is_free, body), Err(TN_ERROR_PANIC));
+        assert_eq!(Arc::strong_count(&alive), 1);
+        assert!(last_error().text().is_ok_and(|text| text.contains("number 3")));
+        assert!(ATTENTION.is_quiet() && attention.has_panicked());
+    }
 
     #[test]
     fn panics_end_in_the_call_and_only_releases_work_after_that() {

@@ -1,6 +1,7 @@
 //! Callbacks of the program.
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -91,7 +92,7 @@ impl Inside {
 thread_local! {
     static INSIDE: Cell<Inside> = const { Cell::new(Inside::Nothing) };
     /// What callbacks have released: the call around them may still use it.
-    static RELEASED: RefCell<Vec<Ended>> = const { RefCell::new(Vec::new()) };
+    static RELEASED: RefCell<VecDeque<Ended>> = const { RefCell::new(VecDeque::new()) };
 }
 
 /// Drops an object, inside of a callback only when the call around it is over.
@@ -112,19 +113,16 @@ fn release_in_callback(object: Ended) {
     }
 }
 
-/// Drops what callbacks have released in the call that is over now.
+/// Drops what callbacks have released in the call that is over now. Where a destructor panics, the other objects stay for a
+/// further call of this function.
 #[cold]
 pub(crate) fn settle() {
-    while inside().is_free() {
-        let objects = RELEASED.try_with(RefCell::take).unwrap_or_default();
-        if objects.is_empty() {
-            return;
-        }
-        for object in objects {
-            ATTENTION.end();
-            // Its end may call further callbacks.
-            drop(object);
-        }
+    while inside().is_free()
+        && let Ok(Some(object)) = RELEASED.try_with(|released| released.borrow_mut().pop_front())
+    {
+        ATTENTION.end();
+        // Its end may call further callbacks.
+        drop(object);
     }
 }
 

@@ -432,7 +432,9 @@ extern "C" fn tn_frame_number(frame: Handle<Frame>) -> u64 {
 #[unsafe(no_mangle)]
 extern "C" fn tn_frame_end(frame: Handle<Frame>) -> tn_Status {
     call(|| {
-        on!(frame.take()?, frame => frame.end()?);
+        // SAFETY: nothing refers to the frame here, and the call around a tn_PassFn has it alone.
+        let frame = unsafe { frame.take() }?;
+        on!(frame, frame => frame.end()?);
         Ok(())
     })
 }

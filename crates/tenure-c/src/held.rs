@@ -205,7 +205,8 @@ impl Loans {
     /// `TN_ERROR_HANDLE` where all slots are in use.
     pub(crate) fn lend<T: Object>(&mut self, object: T) -> Result<Handle<T>, Failure> {
         let handle = T::slots().reserve()?.fill(object);
-        self.0.push((handle.into(), |handle| handle.of::<T>().end_loan()));
+        // SAFETY: the loans end when the calls of the pass are over.
+        self.0.push((handle.into(), |handle| unsafe { handle.of::<T>().end_loan() }));
         Ok(handle)
     }
 }

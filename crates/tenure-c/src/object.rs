@@ -505,34 +505,39 @@ extern "C" fn tn_release(handle: AnyHandle) -> tn_Status {
         }
         match handle.kind() {
             Gpu::KIND => release_gpu(handle),
-            Buffer::KIND => handle.of::<Buffer>().end().map(release),
-            Texture::KIND => handle.of::<Texture>().end().map(release),
-            View::KIND => handle.of::<View>().end().map(release),
-            Frame::KIND => handle.of::<Frame>().end().map(release),
-            Recording::KIND => handle.of::<Recording>().end().map(release),
-            Readback::KIND => handle.of::<Readback>().end().map(release),
-            DeviceObject::KIND => handle.of::<DeviceObject>().end().map(release),
-            Deferred::KIND => handle.of::<Deferred>().end().map(release),
-            Upload::KIND => handle.of::<Upload>().end().map(release),
-            OwnedText::KIND => handle.of::<OwnedText>().end().map(release),
-            Sampler::KIND => handle.of::<Sampler>().end().map(release),
-            SetLayout::KIND => handle.of::<SetLayout>().end().map(release),
-            DescriptorTable::KIND => handle.of::<DescriptorTable>().end().map(release),
-            DescriptorSet::KIND => handle.of::<DescriptorSet>().end().map(release),
-            Graph::KIND => handle.of::<Graph>().end().map(release),
-            UploadRing::KIND => handle.of::<UploadRing>().end().map(release),
-            AccelerationStructure::KIND => handle.of::<AccelerationStructure>().end().map(release),
-            Reserved::KIND => handle.of::<Reserved>().end().map(release),
-            Pages::KIND => handle.of::<Pages>().end().map(release),
-            Query::KIND => handle.of::<Query>().end().map(release),
+            Buffer::KIND => end::<Buffer>(handle),
+            Texture::KIND => end::<Texture>(handle),
+            View::KIND => end::<View>(handle),
+            Frame::KIND => end::<Frame>(handle),
+            Recording::KIND => end::<Recording>(handle),
+            Readback::KIND => end::<Readback>(handle),
+            DeviceObject::KIND => end::<DeviceObject>(handle),
+            Deferred::KIND => end::<Deferred>(handle),
+            Upload::KIND => end::<Upload>(handle),
+            OwnedText::KIND => end::<OwnedText>(handle),
+            Sampler::KIND => end::<Sampler>(handle),
+            SetLayout::KIND => end::<SetLayout>(handle),
+            DescriptorTable::KIND => end::<DescriptorTable>(handle),
+            DescriptorSet::KIND => end::<DescriptorSet>(handle),
+            Graph::KIND => end::<Graph>(handle),
+            UploadRing::KIND => end::<UploadRing>(handle),
+            AccelerationStructure::KIND => end::<AccelerationStructure>(handle),
+            Reserved::KIND => end::<Reserved>(handle),
+            Pages::KIND => end::<Pages>(handle),
+            Query::KIND => end::<Query>(handle),
             Swapchain::KIND => release_swapchain(handle),
-            Suballocator::KIND => handle.of::<Suballocator>().end().map(release),
-            HeapPools::KIND => handle.of::<HeapPools>().end().map(release),
-            ReleaseQueue::KIND => handle.of::<ReleaseQueue>().end().map(release),
-            Recorder::KIND => handle.of::<Recorder>().end().map(release),
+            Suballocator::KIND => end::<Suballocator>(handle),
+            HeapPools::KIND => end::<HeapPools>(handle),
+            ReleaseQueue::KIND => end::<ReleaseQueue>(handle),
+            Recorder::KIND => end::<Recorder>(handle),
             _ => Err(handle.refused("this library")),
         }
     })
+}
+
+fn end<T: Object>(handle: AnyHandle) -> Result<(), Failure> {
+    // SAFETY: `release` keeps the object until the call around a callback is over, and the call around this uses no other.
+    unsafe { handle.of::<T>().end() }.map(release)
 }
 
 /// The window or surface may end after this call, and a release inside of a callback would be later.
@@ -542,7 +547,7 @@ fn release_swapchain(handle: AnyHandle) -> Result<(), Failure> {
         let text = format!("a tn_Swapchain must not be released inside {}", inside.name());
         return Err(Failure::new(TN_ERROR_CALLBACK, text));
     }
-    handle.of::<Swapchain>().end().map(release)
+    end::<Swapchain>(handle)
 }
 
 fn release_gpu(handle: AnyHandle) -> Result<(), Failure> {
@@ -552,7 +557,7 @@ fn release_gpu(handle: AnyHandle) -> Result<(), Failure> {
             format!("a tn_Gpu must not be released inside {}: the call around it may use it", inside.name());
         return Err(Failure::new(TN_ERROR_CALLBACK, text));
     }
-    handle.of::<Gpu>().end().map(release)
+    end::<Gpu>(handle)
 }
 
 /// The name of a buffer, texture, view, readback, sampler, set layout, table, set, reserved resource or acceleration structure. Valid until its release; an empty text for

@@ -58,5 +58,6 @@ extern "C" fn tn_gpu_record(
 /// Errors: `TN_ERROR_FILE` for the first error since the beginning: the file lacks events then, or is incomplete.
 #[unsafe(no_mangle)]
 extern "C" fn tn_recorder_finish(recorder: Handle<Recorder>) -> tn_Status {
-    call(|| Ok(recorder.take()?.finish()?))
+    // SAFETY: no function refers to a recorder.
+    call(|| Ok(unsafe { recorder.take() }?.finish()?))
 }

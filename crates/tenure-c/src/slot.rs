@@ -3,10 +3,12 @@
 //! A handle is a pointer for the compiler of C alone. Its bits are the kind of the object, the index of a slot, and the slot's
 //! generation at that time. So a handle is checked without following a pointer: one that was released, that belongs to another
 //! kind, or that was never a handle, is found by comparisons. Slots are never freed, and a slot's generation rises with each
-//! release.
+//! release. It begins at a random number, because a process may have several copies of the library, and a slot that has reached
+//! the last one is not used again.
 
 use std::cell::UnsafeCell;
 use std::fmt;
+use std::hash::{BuildHasher as _, RandomState};
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::{Deref, DerefMut};
@@ -26,6 +28,8 @@ const INDEX_BITS: u32 = 26;
 const FIRST_SLAB: u32 = 64;
 const SLABS: usize = INDEX_BITS as usize + 1;
 const MOST_SLOTS: u32 = (1 << INDEX_BITS) - FIRST_SLAB;
+/// Of slots that are not used again. No handle has it.
+const LAST_GENERATION: u32 = u32::MAX;
 
 /// An object with handles of its own type.
 pub(crate) trait Object: Sized + Send + 'static {
@@ -69,7 +73,12 @@ impl<T: Object> Handle<T> {
         let bits = self.number();
         let slot = T::slots().of(bits)?;
         let state = slot.state.load(Ordering::Acquire);
-        if state == bits { Ok(slot.value()) } else { Err(refused::<T>(bits, state)) }
+        if state != bits {
+            return Err(refused(bits, Some((slot, state))));
+        }
+        // SAFETY: the object stays until the end of this call: the contract of the header is that no other thread releases a
+        // handle while a call uses it, and that of `end` and `take` covers this thread.
+        Ok(unsafe { slot.value() })
     }
 
     /// The object for one thread alone, until the guard is dropped.
@@ -85,10 +94,13 @@ impl<T: Object> Handle<T> {
 
     /// Ends the handle. The object stays until the result is dropped.
     ///
+    /// # Safety
+    /// No reference from [`get`](Self::get) is used after the result is dropped, in this call or one around it.
+    ///
     /// # Errors
     /// As [`alone`](Self::alone). Then the handle stays as it was.
     #[inline]
-    pub(crate) fn end(self) -> Result<Ended, Failure> {
+    pub(crate) unsafe fn end(self) -> Result<Ended, Failure> {
         Ok(Ended(self.exchange(next_state(self.number()))?))
     }
 
@@ -103,49 +115,67 @@ impl<T: Object> Handle<T> {
         let slot = T::slots().of(bits)?;
         match slot.state.compare_exchange(bits, state, Ordering::AcqRel, Ordering::Relaxed) {
             Ok(_) => Ok(slot),
-            Err(state) => Err(refused::<T>(bits, state)),
+            Err(state) => Err(refused(bits, Some((slot, state)))),
         }
     }
 
     /// Ends the handle of a lent object, unless the program has released it. Waits for a call of another thread that uses it alone.
-    pub(crate) fn end_loan(self) {
-        while self.end().is_err_and(|failure| failure.status() == TN_ERROR_BUSY) {
+    ///
+    /// # Safety
+    /// No reference from [`get`](Self::get) is used after this, in this call or one around it.
+    pub(crate) unsafe fn end_loan(self) {
+        let bits = self.number();
+        let Some(slot) = T::slots().find(bits) else { return };
+        let exchange =
+            || slot.state.compare_exchange(bits, next_state(bits), Ordering::AcqRel, Ordering::Relaxed);
+        while let Err(state) = exchange() {
+            if state != bits & !KIND_MASK | ALONE {
+                return;
+            }
             std::thread::yield_now();
         }
+        drop(Ended(slot));
     }
 
     /// Ends the handle, and returns the object.
     ///
+    /// # Safety
+    /// No reference from [`get`](Self::get) is used after this, in this call or one around it.
+    ///
     /// # Errors
     /// As [`end`](Self::end).
-    pub(crate) fn take(self) -> Result<T, Failure> {
+    pub(crate) unsafe fn take(self) -> Result<T, Failure> {
         let reserved = Reserved(self.exchange(next_state(self.number()))?);
         // SAFETY: the slot has no handle any more, and is not free before the end of this function, which moves the object.
         Ok(unsafe { (*reserved.0.value.get()).assume_init_read() })
     }
 }
 
-/// An object of any type without a handle, dropped with this.
+/// An object of any type without a handle, dropped with this. No other one has the same slot.
 pub(crate) struct Ended(&'static dyn AnySlot);
 
 impl Drop for Ended {
     #[inline]
     fn drop(&mut self) {
-        self.0.free();
+        // SAFETY: the slot had a handle until this was made, and is not used by anything else.
+        unsafe { self.0.free() };
     }
 }
 
 /// A slot with an object of any type.
 trait AnySlot {
-    /// Drops the object of an [`Ended`], and makes the slot free.
-    fn free(&'static self);
+    /// Drops the object, and makes the slot free.
+    ///
+    /// # Safety
+    /// The slot has an object and no handle, and the caller alone uses it.
+    unsafe fn free(&'static self);
 }
 
 impl<T: Object> AnySlot for Slot<T> {
-    fn free(&'static self) {
+    unsafe fn free(&'static self) {
         // Also where the object's destructor panics.
         let reserved = Reserved(self);
-        // SAFETY: an `Ended` has the slot: it has no handle any more, and is not free before the end of this function.
+        // SAFETY: by the contract of this function. The slot is not free before its end.
         unsafe { (*reserved.0.value.get()).assume_init_drop() };
     }
 }
@@ -209,23 +239,23 @@ fn next_state(bits: u64) -> u64 {
     (bits & !KIND_MASK).wrapping_add(1 << 32)
 }
 
-/// The error for a handle that is invalid, or used alone: the slot had this state, or 0 without a slot. Another call may have
+/// The error for a handle that is invalid, or used alone: its slot, if there is one, had this state. Another call may have
 /// changed it since.
 #[cold]
-fn refused<T: Object>(bits: u64, state: u64) -> Failure {
-    let text = match () {
-        () if bits == 0 => format!("null, where a {} is needed", T::TYPE),
-        () if kind(bits) != u64::from(T::KIND) => {
+fn refused<T: Object>(bits: u64, found: Option<(&Slot<T>, u64)>) -> Failure {
+    let text = match found {
+        _ if bits == 0 => format!("null, where a {} is needed", T::TYPE),
+        _ if kind(bits) != u64::from(T::KIND) => {
             format!("{bits:#x} is not a {}: it has another type", T::TYPE)
         }
-        () if generation(bits) == generation(state) && kind(state) == ALONE => {
+        Some((_, state)) if generation(bits) == generation(state) && kind(state) == ALONE => {
             let text = format!("another call uses this {} now: it is for one thread at a time", T::TYPE);
             return Failure::new(TN_ERROR_BUSY, text);
         }
-        () if generation(bits) < generation(state) => {
+        Some((slot, state)) if (slot.first_generation..generation(state)).contains(&generation(bits)) => {
             format!("{bits:#x}: this {} was released, and used after that", T::TYPE)
         }
-        () => format!("{bits:#x} is not a {}", T::TYPE),
+        _ => format!("{bits:#x} is not a {} of this copy of the library", T::TYPE),
     };
     Failure::new(TN_ERROR_HANDLE, text)
 }
@@ -245,6 +275,7 @@ pub(crate) struct Slot<T> {
     state: AtomicU64,
     /// The next free slot's index plus 1, in a free slot.
     next: AtomicU32,
+    first_generation: u32,
     /// Initialised from [`Reserved::fill`] until the end of its [`Ended`].
     value: UnsafeCell<MaybeUninit<T>>,
 }
@@ -255,18 +286,21 @@ pub(crate) struct Slot<T> {
 unsafe impl<T: Send> Sync for Slot<T> {}
 
 impl<T> Slot<T> {
-    fn new(index: u32) -> Self {
-        let state = next_state(u64::from(index) << KIND_BITS);
+    fn new(index: u32, first_generation: u32) -> Self {
         Self {
-            state: AtomicU64::new(state),
+            state: AtomicU64::new(u64::from(first_generation) << 32 | u64::from(index << KIND_BITS)),
             next: AtomicU32::new(0),
+            first_generation,
             value: UnsafeCell::new(MaybeUninit::uninit()),
         }
     }
 
-    fn value(&self) -> &T {
-        // SAFETY: its handle was valid in this call. The contract of the header is that no other thread releases a handle while
-        // a call uses it; what a callback inside of the call releases stays until the end of the call.
+    /// The object.
+    ///
+    /// # Safety
+    /// The slot has an object, which stays, and nothing changes it while the result is used.
+    unsafe fn value(&self) -> &T {
+        // SAFETY: by the contract of this function.
         unsafe { (*self.value.get()).assume_init_ref() }
     }
 }
@@ -289,9 +323,17 @@ impl<T: Object> Slots<T> {
 
     /// The slot of a handle of this kind.
     #[inline]
+    fn find(&self, bits: u64) -> Option<&Slot<T>> {
+        if kind(bits) == u64::from(T::KIND) { self.slot(index(bits)) } else { None }
+    }
+
+    /// As [`find`](Self::find).
+    ///
+    /// # Errors
+    /// `TN_ERROR_HANDLE`.
+    #[inline]
     fn of(&self, bits: u64) -> Result<&Slot<T>, Failure> {
-        let slot = if kind(bits) == u64::from(T::KIND) { self.slot(index(bits)) } else { None };
-        slot.ok_or_else(|| refused::<T>(bits, 0))
+        self.find(bits).ok_or_else(|| refused::<T>(bits, None))
     }
 
     /// A free slot, taken out of the list.
@@ -310,7 +352,11 @@ impl<T: Object> Slots<T> {
 
     #[inline]
     fn put_back(&self, slot: &Slot<T>) {
-        let index = index(slot.state.load(Ordering::Relaxed));
+        let state = slot.state.load(Ordering::Relaxed);
+        if generation(state) == LAST_GENERATION {
+            return;
+        }
+        let index = index(state);
         let mut head = self.free.load(Ordering::Relaxed);
         loop {
             slot.next.store(head as u32, Ordering::Relaxed);
@@ -330,7 +376,11 @@ impl<T: Object> Slots<T> {
             return None;
         }
         if (index + FIRST_SLAB).is_power_of_two() {
-            let slots: Box<[_]> = (index..index + index + FIRST_SLAB).map(Slot::new).collect();
+            // The process may have further copies of the library, whose slots have other numbers. Half of all generations are
+            // left at least.
+            let generation = RandomState::new().hash_one(index) as u32 >> 1;
+            let slots: Box<[_]> =
+                (index..index + index + FIRST_SLAB).map(|index| Slot::new(index, generation)).collect();
             let slab = (index + FIRST_SLAB).ilog2();
             let first = Box::leak(slots).as_mut_ptr();
             self.slabs.get(slab as usize)?.store(first, Ordering::Release);
@@ -366,6 +416,7 @@ impl<T: Object> Reserved<T> {
     /// The handle of the object.
     #[inline]
     pub(crate) fn fill(self, value: T) -> Handle<T> {
+        const { assert!(T::KIND > 0 && (T::KIND as u64) < ALONE) };
         let slot = ManuallyDrop::new(self).0;
         // SAFETY: the slot was free, and this call has taken it out of the list: nobody else has it.
         unsafe { slot.value.get().cast::<T>().write(value) };
@@ -440,7 +491,8 @@ impl<T> Deref for Alone<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        self.slot.value()
+        // SAFETY: as in `deref_mut`.
+        unsafe { self.slot.value() }
     }
 }
 
@@ -474,46 +526,78 @@ mod tests {
 
     use std::collections::BTreeSet;
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-    use std::sync::{Arc, PoisonError};
+    use std::sync::{Arc, Barrier, PoisonError};
     use std::thread;
 
-    use super::{ALONE, Handle, KIND_MASK, Object, Slots, next_state, ptr};
-    use crate::status::TN_ERROR_BUSY;
+    use super::{
+        ALONE, AnyHandle, Ended, Handle, KIND_MASK, LAST_GENERATION, Object, Ordering, Slots, generation,
+        index, next_state, ptr,
+    };
+    use crate::status::{Failure, TN_ERROR_BUSY};
 
     struct Thing(Arc<()>);
 
-    impl Object for Thing {
-        const KIND: u32 = 60;
-        const TYPE: &'static str = "Thing";
+    /// Types of their own for tests that need the slots for themselves.
+    macro_rules! objects {
+        ($($Type:ident: $kind:literal;)*) => {$(
+            impl Object for $Type {
+                const KIND: u32 = $kind;
+                const TYPE: &'static str = stringify!($Type);
 
-        fn slots() -> &'static Slots<Self> {
-            static SLOTS: Slots<Thing> = Slots::new();
-            &SLOTS
-        }
+                fn slots() -> &'static Slots<Self> {
+                    static SLOTS: Slots<$Type> = Slots::new();
+                    &SLOTS
+                }
+            }
+        )*};
+    }
+
+    objects! {
+        Thing: 62;
+        Unwilling: 61;
+        Lonely: 60;
+        Lasting: 59;
+        Releasing: 58;
+        Lent: 57;
+    }
+
+    fn used<T: Object>() -> u32 {
+        *T::slots().used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn thing(alive: &Arc<()>) -> Handle<Thing> {
         Thing::slots().reserve().unwrap().fill(Thing(alive.clone()))
     }
 
+    fn end<T: Object>(handle: Handle<T>) -> Result<Ended, Failure> {
+        // SAFETY: no test uses a reference to the object after the result is dropped.
+        unsafe { handle.end() }
+    }
+
+    fn take<T: Object>(handle: Handle<T>) -> Result<T, Failure> {
+        // SAFETY: no test uses a reference to the object after this.
+        unsafe { handle.take() }
+    }
+
     #[test]
     fn handles_are_found_until_they_are_taken() {
         let alive = Arc::new(());
         // More than a slab, so that slabs are added.
-        let handles: Vec<_> = (0..500).map(|_| thing(&alive)).collect();
-        assert_eq!(handles.iter().map(|handle| handle.bits.addr()).collect::<BTreeSet<_>>().len(), 500);
+        let count = if cfg!(miri) { 70 } else { 500 };
+        let handles: Vec<_> = (0..count).map(|_| thing(&alive)).collect();
+        assert_eq!(handles.iter().map(|handle| handle.bits.addr()).collect::<BTreeSet<_>>().len(), count);
         assert!(handles.iter().all(|handle| handle.get().is_ok()));
-        assert_eq!(Arc::strong_count(&alive), 501);
-        for handle in &handles {
-            drop(handle.take().unwrap());
-            assert!(handle.get().is_err() && handle.alone().is_err() && handle.take().is_err());
+        assert_eq!(Arc::strong_count(&alive), count + 1);
+        for &handle in &handles {
+            drop(take(handle).unwrap());
+            assert!(handle.get().is_err() && handle.alone().is_err() && take(handle).is_err());
         }
         assert_eq!(Arc::strong_count(&alive), 1);
         let again = thing(&alive);
         assert!(
             handles.iter().all(|handle| handle.bits.addr() != again.bits.addr() && handle.get().is_err())
         );
-        drop(again.take().unwrap());
+        drop(take(again).unwrap());
     }
 
     #[test]
@@ -522,9 +606,9 @@ mod tests {
         let alone = handle.alone().unwrap();
         assert_eq!(Arc::strong_count(&alone.0), 1);
         assert!(handle.alone().is_err_and(|failure| failure.status() == TN_ERROR_BUSY));
-        assert!(handle.take().is_err_and(|failure| failure.status() == TN_ERROR_BUSY));
+        assert!(take(handle).is_err_and(|failure| failure.status() == TN_ERROR_BUSY));
         drop(alone);
-        drop(handle.take().unwrap());
+        drop(take(handle).unwrap());
     }
 
     #[test]
@@ -541,7 +625,7 @@ mod tests {
                 });
             }
         });
-        drop(handle.take().unwrap());
+        drop(take(handle).unwrap());
     }
 
     #[test]
@@ -549,8 +633,8 @@ mod tests {
         let alive = Arc::new(());
         let handle = thing(&alive);
         let used = handle.get().unwrap();
-        let ended = handle.end().unwrap();
-        assert!(handle.get().is_err() && handle.alone().is_err() && handle.end().is_err());
+        let ended = end(handle).unwrap();
+        assert!(handle.get().is_err() && handle.alone().is_err() && end(handle).is_err());
         assert_eq!(Arc::strong_count(&used.0), 2);
         drop(ended);
         assert_eq!(Arc::strong_count(&alive), 1);
@@ -564,7 +648,7 @@ mod tests {
     fn states_of_slots_are_no_handles() {
         let is_refused = |bits| {
             let handle = forged(bits);
-            handle.get().is_err() && handle.alone().is_err() && handle.end().is_err()
+            handle.get().is_err() && handle.alone().is_err() && end(handle).is_err()
         };
         let handle = thing(&Arc::new(()));
         let bits = handle.number();
@@ -572,7 +656,7 @@ mod tests {
         assert!([bits & !KIND_MASK, bits & !KIND_MASK | ALONE].into_iter().all(is_refused));
         drop(alone);
         assert!(handle.get().is_ok());
-        drop(handle.take().unwrap());
+        drop(take(handle).unwrap());
         assert!([next_state(bits), bits].into_iter().all(is_refused));
         // Of slots that do not exist.
         let thing = u64::from(Thing::KIND);
@@ -580,16 +664,6 @@ mod tests {
     }
 
     struct Unwilling;
-
-    impl Object for Unwilling {
-        const KIND: u32 = 62;
-        const TYPE: &'static str = "Unwilling";
-
-        fn slots() -> &'static Slots<Self> {
-            static SLOTS: Slots<Unwilling> = Slots::new();
-            &SLOTS
-        }
-    }
 
     impl Drop for Unwilling {
         fn drop(&mut self) {
@@ -601,25 +675,14 @@ mod tests {
     fn a_panic_of_a_destructor_leaves_the_slot_free() {
         for _ in 0..2 {
             let handle = Unwilling::slots().reserve().unwrap().fill(Unwilling);
-            let ended = handle.end().unwrap();
+            let ended = end(handle).unwrap();
             assert!(catch_unwind(AssertUnwindSafe(|| drop(ended))).is_err());
-            assert!(handle.end().is_err());
+            assert!(end(handle).is_err());
         }
-        assert_eq!(*Unwilling::slots().used.lock().unwrap_or_else(PoisonError::into_inner), 1);
+        assert_eq!(used::<Unwilling>(), 1);
     }
 
-    /// Of a type of its own, so that no other test takes the free slot.
     struct Lonely;
-
-    impl Object for Lonely {
-        const KIND: u32 = 61;
-        const TYPE: &'static str = "Lonely";
-
-        fn slots() -> &'static Slots<Self> {
-            static SLOTS: Slots<Lonely> = Slots::new();
-            &SLOTS
-        }
-    }
 
     #[test]
     fn an_object_that_was_not_created_leaves_its_slot_free() {
@@ -627,9 +690,98 @@ mod tests {
             drop(Lonely::slots().reserve().unwrap());
         }
         let handle = Lonely::slots().reserve().unwrap().fill(Lonely);
-        assert_eq!(super::index(handle.bits.addr() as u64), 0);
-        assert!(handle.take().is_ok());
-        assert_eq!(*Lonely::slots().used.lock().unwrap_or_else(PoisonError::into_inner), 1);
+        assert_eq!(index(handle.number()), 0);
+        assert!(take(handle).is_ok());
+        assert_eq!(used::<Lonely>(), 1);
+    }
+
+    #[test]
+    fn copies_of_the_library_refuse_the_handles_of_each_other() {
+        static COPIES: [Slots<Thing>; 8] = [const { Slots::new() }; 8];
+        let first = |slots: &Slots<Thing>| generation(slots.grow().unwrap().state.load(Ordering::Relaxed));
+        let copies: BTreeSet<_> = COPIES.iter().map(first).collect();
+        assert_eq!(copies.len(), 8);
+        assert!(copies.iter().all(|first| *first < LAST_GENERATION / 2 + 1));
+    }
+
+    struct Lasting;
+
+    #[test]
+    fn a_slot_with_the_last_generation_is_not_used_again() {
+        let handles = [2, 1].map(|left| {
+            let reserved = Lasting::slots().reserve().unwrap();
+            let state = u64::from(LAST_GENERATION - left) << 32;
+            if left == 2 {
+                reserved.0.state.store(state, Ordering::Relaxed);
+            }
+            assert_eq!(reserved.0.state.load(Ordering::Relaxed), state);
+            let handle = reserved.fill(Lasting);
+            drop(end(handle).unwrap());
+            handle
+        });
+        let other = Lasting::slots().reserve().unwrap().fill(Lasting);
+        assert_eq!((index(other.number()), used::<Lasting>()), (1, 2));
+        for handle in handles {
+            assert!(handle.get().is_err() && handle.alone().is_err() && end(handle).is_err());
+        }
+        drop(end(other).unwrap());
+    }
+
+    /// Its destructor releases itself and another object, and creates a third one.
+    struct Releasing(AnyHandle, AnyHandle);
+
+    impl Drop for Releasing {
+        fn drop(&mut self) {
+            if self.1.is_null() {
+                return;
+            }
+            assert!(end(self.0.of::<Self>()).is_err() && self.0.of::<Self>().alone().is_err());
+            drop(end(self.1.of::<Self>()).unwrap());
+            let third = Self::slots().reserve().unwrap().fill(Self(AnyHandle::NULL, AnyHandle::NULL));
+            assert_eq!(index(third.number()), index(self.1.of::<Self>().number()));
+            drop(end(third).unwrap());
+        }
+    }
+
+    #[test]
+    fn destructors_release_and_create_objects_of_the_same_type() {
+        let [one, other] = [(); 2].map(|()| {
+            Releasing::slots().reserve().unwrap().fill(Releasing(AnyHandle::NULL, AnyHandle::NULL))
+        });
+        let mut object = one.alone().unwrap();
+        (object.0, object.1) = (one.into(), other.into());
+        drop(object);
+        drop(end(one).unwrap());
+        assert!(one.alone().is_err() && other.alone().is_err());
+        assert_eq!(used::<Releasing>(), 2);
+    }
+
+    struct Lent;
+
+    #[test]
+    fn the_end_of_a_loan_waits_for_calls_and_accepts_a_release() {
+        let lend = || Lent::slots().reserve().unwrap().fill(Lent);
+        // SAFETY: no reference to the object is used after this.
+        let end_loan = |handle: Handle<Lent>| unsafe { handle.end_loan() };
+        let handle = lend();
+        let (bits, barrier) = (handle.number(), Barrier::new(2));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let handle = Handle::<Lent> { bits: ptr::without_provenance_mut(bits as usize) };
+                let alone = handle.alone().unwrap();
+                barrier.wait();
+                thread::yield_now();
+                drop(alone);
+            });
+            barrier.wait();
+            end_loan(handle);
+            assert!(handle.get().is_err());
+        });
+        let handle = lend();
+        drop(end(handle).unwrap());
+        end_loan(handle);
+        end_loan(Handle::NULL);
+        assert_eq!(used::<Lent>(), 1);
     }
 
     #[test]
@@ -642,7 +794,7 @@ mod tests {
                         let handles = [thing(&alive), thing(&alive)];
                         assert!(handles.iter().all(|handle| handle.get().is_ok()));
                         for handle in handles {
-                            drop(handle.take().unwrap());
+                            drop(take(handle).unwrap());
                         }
                     }
                 });

@@ -318,7 +318,7 @@ fn bindings(program: &Path, folder: &Path) -> Result<String, Trouble> {
 }
 
 /// Programs that have nothing but the archive, with CMake and with pkg-config; and one with a second static library that is
-/// written in Rust.
+/// written in Rust, and a second copy of tenure.
 fn strangers(package: &Path, folder: &Path) -> Outcome {
     let sources = root().join("crates/tenure-c/tests/package");
     let built = folder.join("cmake");
@@ -357,7 +357,7 @@ fn strangers(package: &Path, folder: &Path) -> Outcome {
     command.arg(sources.join("second.c")).arg("-o").arg(&program).arg(&second);
     link(&mut command, package, true);
     run(&mut command)?;
-    run(&mut Command::new(program))
+    run(Command::new(program).arg(package.join("lib/libtenure.so")))
 }
 
 /// Each call with one wrong argument returns the status for it.
