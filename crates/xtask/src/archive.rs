@@ -29,12 +29,13 @@ pub(crate) fn build() -> Outcome {
     cargo(&BUILD)
 }
 
-/// Builds the libraries, and packs the archive.
-pub(crate) fn write() -> Outcome {
+/// Builds the libraries, and packs the archive if they pass the check.
+pub(crate) fn write(check: impl FnOnce(&Path) -> Outcome) -> Outcome {
     build()?;
     let name = format!("tenure-{VERSION}-{}-{}", std::env::consts::ARCH, std::env::consts::OS);
     let folder = target().join("archive");
     assemble(&target().join("release"), &folder.join(&name))?;
+    check(&folder.join(&name))?;
     let archive = folder.join(format!("{name}.tar.gz"));
     run(Command::new("tar").arg("-C").arg(&folder).arg("-czf").arg(&archive).arg(&name))?;
     println!("{}", archive.display());

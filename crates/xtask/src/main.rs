@@ -102,7 +102,7 @@ enum Command {
     Interface,
     /// Writes the headers of `tenure-c` from its code.
     Header,
-    /// Packs headers and libraries of `tenure-c` for programs in C and C++: `target/archive`.
+    /// Packs headers and libraries of `tenure-c` for programs in C and C++, if the test programs pass: `target/archive`.
     Archive,
     /// Counts the instructions of a buffer that is created and released through C, and in Rust. Needs valgrind.
     CInstructions,
@@ -192,7 +192,7 @@ fn main() -> ExitCode {
         }
         Command::Interface => interface::write().map_err(|trouble| trouble.to_string()),
         Command::Header => header::write().map_err(|trouble| trouble.to_string()),
-        Command::Archive => archive::write().map_err(|trouble| trouble.to_string()),
+        Command::Archive => archive::write(c::check_archive).map_err(|trouble| trouble.to_string()),
         Command::CInstructions => c_instructions::check().map_err(|trouble| trouble.to_string()),
         Command::CManagers => c_managers::run_and_print().map_err(|trouble| trouble.to_string()),
         Command::Surface => surface::write().map_err(|trouble| trouble.to_string()),
