@@ -24,8 +24,8 @@ impl Attention {
         }
         let mut result = catch_unwind(AssertUnwindSafe(body));
         // Before the error is kept: released objects may call the program, which may call functions that fail.
-        while !self.is_quiet()
-            && let Err(panic) = catch_unwind(callback::settle)
+        if !self.is_quiet()
+            && let Err(panic) = callback::settle()
         {
             result = Err(panic);
         }

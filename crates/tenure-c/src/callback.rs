@@ -4,7 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::fmt::{self, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::thread;
 
 use tracing::field::{Field, Visit};
 use tracing::span;
@@ -113,17 +115,22 @@ fn release_in_callback(object: Ended) {
     }
 }
 
-/// Drops what callbacks have released in the call that is over now. Where a destructor panics, the other objects stay for a
-/// further call of this function.
+/// Drops what callbacks have released in the call that is over now.
+///
+/// # Errors
+/// A panic of a destructor.
 #[cold]
-pub(crate) fn settle() {
+#[inline(never)]
+pub(crate) fn settle() -> thread::Result<()> {
+    let mut result = Ok(());
     while inside().is_free()
         && let Ok(Some(object)) = RELEASED.try_with(|released| released.borrow_mut().pop_front())
     {
         ATTENTION.end();
-        // Its end may call further callbacks.
-        drop(object);
+        // Its end may call further callbacks. Where it panics, the other objects are dropped all the same.
+        result = catch_unwind(AssertUnwindSafe(|| drop(object))).and(result);
     }
+    result
 }
 
 pub(crate) fn inside() -> Inside {

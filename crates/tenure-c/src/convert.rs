@@ -120,14 +120,24 @@ pub(crate) fn complete_buffer_desc(found: &mut BufferDesc, desc: &tn_BufferDesc)
     found.own_resource = desc.flags & TN_RESOURCE_OWN != 0;
     found.is_evictable = desc.flags & TN_RESOURCE_EVICTABLE != 0;
     found.is_filled = desc.flags & TN_RESOURCE_FILLED != 0;
+    if desc.read_only != 0 || desc.flags & TN_RESOURCE_MOVABLE != 0 {
+        with_rare_settings(found, desc)?;
+    }
+    found.name = desc.name.name()?;
+    if desc.tag.size > 0 {
+        found.tag = desc.tag.name()?;
+    }
+    Ok(())
+}
+
+#[cold]
+fn with_rare_settings(found: &mut BufferDesc, desc: &tn_BufferDesc) -> Result<(), Failure> {
     if desc.read_only != 0 {
         *found = found.clone().read_only(state(desc.read_only)?);
     }
     if desc.flags & TN_RESOURCE_MOVABLE != 0 {
         *found = found.clone().movable();
     }
-    found.name = desc.name.name()?;
-    found.tag = desc.tag.name()?;
     Ok(())
 }
 
