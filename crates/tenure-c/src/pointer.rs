@@ -63,7 +63,12 @@ impl Text {
             let text = unsafe { std::ffi::CStr::from_ptr(self.0.cast()) };
             return utf8(text.to_bytes());
         }
-        let size = size & !TN_STATIC;
+        self.sized(size & !TN_STATIC)
+    }
+
+    /// As [`text`](Self::text), for a number of bytes.
+    #[inline]
+    fn sized(&self, size: usize) -> Result<&str, Failure> {
         if size == 0 {
             return Ok("");
         }
@@ -84,7 +89,8 @@ impl Text {
             return self.copied_name(size);
         }
         // SAFETY: with `TN_STATIC` the caller says that the text is never freed or changed; empty text is of this library.
-        let text: &'static str = unsafe { std::mem::transmute::<&str, &'static str>(self.text(size)?) };
+        let text: &'static str =
+            unsafe { std::mem::transmute::<&str, &'static str>(self.sized(size & !TN_STATIC)?) };
         Ok(Name::from(text))
     }
 
