@@ -404,6 +404,126 @@ static void ci() {
     // guide end
 }
 
+static void reserved(const tn::Gpu& gpu) {
+    // guide: reserved
+    tn::Desc<tn_TextureDesc> desc;
+    desc.width = 512;
+    desc.height = 256;
+    desc.mips = 8;
+    desc.format = TN_FORMAT_RGBA8_UNORM;
+    desc.usage = TN_USAGE_SHADER_READ;
+    desc.name = "land"_tn;
+    const tn::Reserved land = gpu.create_reserved(desc);  // no memory yet
+    const tn_TileLayout layout = land.layout();
+    assert(layout.tile_size == 64 << 10 && layout.tiles[0] == 4 && layout.first_packed_mip == 2);
+
+    // The mips below a tile's size share tiles. Map them once, as a whole.
+    tn::Desc<tn_TileUpdate> packed;
+    packed.region = {layout.first_packed_mip, {0, 0, 0}, {layout.packed_tiles, 1, 1}, 0};
+    land.update(packed);
+    // Two tiles of mip 0, which the camera sees.
+    tn::Desc<tn_TileUpdate> seen;
+    seen.region = {0, {1, 0, 0}, {2, 1, 1}, 0};
+    land.update(seen);
+    assert(land.layout().mapped_tiles == 3);
+
+    // Uses are declared as for textures. New tiles have undefined contents: fill them first.
+    tn::Recording list = gpu.record(TN_QUEUE_GRAPHICS, "land"_tn);
+    list.use({tn::use(land, TN_STATE_COPY_DST, layout.first_packed_mip)});
+    draw(list.native(), land.place());  // stands for your copy
+    list.use({tn::use(land, TN_STATE_PIXEL_SHADER, layout.first_packed_mip)});
+    draw(list.native(), land.place());
+    const tn_SyncPoint drawn = std::move(list).submit();
+
+    // The camera moves on. The copy queue changes the mapping, after the draw on the other queue.
+    seen.action = TN_TILES_UNMAP;
+    seen.queue = TN_QUEUE_COPY;
+    seen.after = &drawn;
+    land.update(seen);
+    assert(land.layout().mapped_tiles == 1);
+    // guide end
+}
+
+static void ray_tracing(const tn::Gpu& gpu) {
+    // guide: ray-tracing
+    tn::Desc<tn_AccelerationStructureDesc> desc;
+    desc.kind = TN_STRUCTURE_BOTTOM;
+    desc.size = 4096;  // from the API's function for build sizes
+    desc.name = "rock"_tn;
+    std::vector<tn::AccelerationStructure> rocks;
+    std::vector<tn_Use> uses;
+    for (int count = 0; count < 1000; ++count) {
+        rocks.push_back(gpu.create_acceleration_structure(desc));
+        uses.push_back(tn::use(rocks.back()));
+    }
+    desc.kind = TN_STRUCTURE_TOP;
+    desc.size = 65536;
+    desc.name = "world"_tn;
+    const tn::AccelerationStructure world = gpu.create_acceleration_structure(desc);
+
+    tn::Recording list = gpu.record(TN_QUEUE_GRAPHICS, "load"_tn);
+    list.use(uses);  // before the builds
+    for (std::size_t number = 0; number < rocks.size(); ++number) {
+        if (number % 100 == 0) list.reuse_build_scratch();  // a barrier, and the same bytes again
+        const tn_Place room = list.build_scratch(8192);
+        draw(list.native(), rocks[number].place(), room.gpu_address);  // stands for the build
+    }
+    list.use(uses);  // between the builds and the build over them
+    list.use({tn::use(world)});
+    const tn_Place room = list.build_scratch(16384);
+    draw(list.native(), world.place(), room.gpu_address);
+    list.use({tn::use(world)});  // between the build and the trace
+    draw(list.native(), world.place());
+    std::move(list).submit();
+    // guide end
+}
+
+/** Stands for vkAllocateMemory. */
+static tn_Native allocate_memory(std::uint64_t) {
+    static tn_Native last = 0;
+    return ++last;
+}
+
+static void migrating() {
+    // guide: migrating
+    // The memory alone: the program creates its objects, and binds them.
+    const tn_MemoryType type{TN_MEMORY_DEVICE_LOCAL, 0};
+    const tn_MemoryHeap heap{std::uint64_t{1} << 30, 1, 0};
+    tn::Desc<tn_HeapPoolsDesc> desc;
+    desc.create_heap = [](void*, tn_HeapDesc wanted, tn_Native* created) -> tn_Status {
+        *created = allocate_memory(wanted.size);  // your vkAllocateMemory, or CreateHeap
+        return TN_OK;
+    };
+    desc.destroy_heap = [](void*, tn_Native) {};
+    desc.memory_types = &type;
+    desc.memory_heaps = &heap;
+    desc.memory_type_count = desc.memory_heap_count = 1;
+    const tn::HeapPools pools = tn::HeapPools::create(desc);
+
+    const std::uint32_t order[] = {0};  // from memoryTypeBits, best first
+    tn::Desc<tn_MemoryRequest> request;
+    request.size = 48 << 10;
+    request.alignment = 256;
+    request.memory_types = order;
+    request.memory_type_count = 1;
+    const tn_MemoryRange rock = pools.allocate(request);
+    std::printf("%ju B at %ju\n", std::uintmax_t{rock.size}, std::uintmax_t{rock.offset});
+    pools.deallocate(rock);  // when the GPU is done with it
+    // guide end
+}
+
+static void seeing_memory(const tn::Gpu& gpu) {
+    // guide: seeing-memory
+    std::FILE* const snapshots = std::fopen("snapshots.jsonl", "w");
+    assert(snapshots != nullptr);
+    for (int count = 0; count < 3; ++count) {  // once a minute, in a program that runs for hours
+        const std::string line = gpu.report(TN_REPORT_ALL);
+        std::fprintf(snapshots, "%s\n", line.c_str());
+    }
+    std::fclose(snapshots);
+    // guide end
+}
+
 int main() {
     quick_start();
     const tn::Device device = tn::Device::simulated();
@@ -419,6 +539,7 @@ int main() {
         threads(gpu);
         window(gpu);
         observing(gpu);
+        seeing_memory(gpu);
         assert(gpu.shutdown().empty());
     }
     assert(device.findings().empty());
@@ -426,4 +547,13 @@ int main() {
     lifetimes();
     device_loss();
     ci();
+    migrating();
+    // On Direct3D 12 the draws of a texture's first use would change its state, and here are none.
+    tn::Desc<tn_SimDesc> sim;
+    sim.profile = "vulkan-nvidia"_tn;
+    const tn::Device vulkan = tn::Device::simulated(&sim);
+    reserved(tn::Gpu::create(vulkan));
+    assert(vulkan.findings().empty());
+    // The simulated device would find that nothing is built.
+    ray_tracing(tn::Gpu::create(tn::Device::simulated()));
 }
