@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::command::{cargo, root, run, target};
+use crate::licenses;
 use crate::outcome::{Outcome, Trouble};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -44,8 +45,9 @@ pub(crate) fn write(check: impl FnOnce(&Path) -> Outcome) -> Outcome {
 
 /// Makes the folder that the archive has, with libraries that are built.
 pub(crate) fn assemble(libraries: &Path, folder: &Path) -> Outcome {
-    copy_files(libraries, folder)
-        .map_err(|error| Trouble::Failed(format!("{}: {error}", folder.display())))?;
+    let failed = |error| Trouble::Failed(format!("{}: {error}", folder.display()));
+    copy_files(libraries, folder).map_err(failed)?;
+    fs::write(folder.join("LICENSES-OF-DEPENDENCIES.txt"), licenses::text()?).map_err(failed)?;
     static_library(&libraries.join("libtenure_c.a"), &folder.join("lib"))
 }
 

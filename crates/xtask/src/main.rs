@@ -22,6 +22,7 @@ mod instances;
 mod interface;
 mod lab;
 mod lab_packages;
+mod licenses;
 mod main_job;
 mod outcome;
 mod package;
