@@ -326,7 +326,22 @@ impl<D: Device> Gpu<D> {
         desc: &TextureDesc,
         state: State,
     ) -> Result<Texture<D>, Rejected<D>> {
-        Texture::adopt(&self.shared.context, object, desc, state)
+        Texture::adopt(&self.shared.context, object, desc, state, None)
+    }
+
+    /// As [`adopt_texture`](Self::adopt_texture), with an owner as in [`adopt_buffer_in`](Self::adopt_buffer_in): it is dropped when
+    /// nothing uses the texture and its views any more, so it can destroy the program's object.
+    ///
+    /// # Errors
+    /// As [`adopt_buffer`](Self::adopt_buffer).
+    pub fn adopt_texture_in(
+        &self,
+        owner: impl Any + Send + Sync,
+        object: D::Resource,
+        desc: &TextureDesc,
+        state: State,
+    ) -> Result<Texture<D>, Rejected<D>> {
+        Texture::adopt(&self.shared.context, object, desc, state, Some(Box::new(owner)))
     }
 
     /// Creates a page allocator. Takes no memory yet.

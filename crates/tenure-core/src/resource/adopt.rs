@@ -49,8 +49,8 @@ struct Adoption<'a> {
     name: &'a Name,
     resource: ResourceDesc,
     is_mapped: bool,
-    /// Whether its memory belongs to the program, which may read it through a pointer of its own.
-    has_owner: bool,
+    /// Whether the program may read its memory through a pointer of its own.
+    is_read_by_cpu: bool,
     /// The state in which its last use before the adoption left it.
     state: State,
 }
@@ -73,6 +73,28 @@ impl Adoption<'_> {
             return refuse(StateError::NotAllowedForUsage { state: self.state, allowed });
         }
         Ok(())
+    }
+
+    /// The object with its owner, which is dropped if the object is rejected.
+    fn take<D: Device>(
+        &self,
+        context: &Context<D>,
+        object: D::Resource,
+        read_only: State,
+        owner: Option<AdoptedOwner>,
+    ) -> Result<Backing<D>, Rejected<D>> {
+        let taken = match refuse_read_only(self.name, read_only, ADOPTED) {
+            Ok(()) => self.take_in(context, object),
+            Err(error) => Err((error, object)),
+        };
+        match taken {
+            Ok(backing) => Ok(Backing { location: Location::Adopted(owner), ..backing }),
+            Err((error, object)) => {
+                // Its destructor may panic, and the program must get the object back.
+                run_caught("an owner's destructor", || drop(owner));
+                Err(Rejected { error, object })
+            }
+        }
     }
 
     fn take_in<D: Device>(
@@ -106,7 +128,7 @@ impl Adoption<'_> {
             Some(self.state),
             (None, None),
         );
-        api_resource.is_read_by_cpu |= self.has_owner;
+        api_resource.is_read_by_cpu |= self.is_read_by_cpu;
         Ok(Backing { api_resource: Arc::new(api_resource), location: Location::Adopted(None) })
     }
 }
@@ -122,22 +144,10 @@ impl<D: Device> Buffer<D> {
         state: State,
         owner: Option<AdoptedOwner>,
     ) -> Result<Self, Rejected<D>> {
-        if let Err(error) = refuse_read_only(&desc.name, desc.read_only, ADOPTED) {
-            run_caught("an owner's destructor", || drop(owner));
-            return Err(Rejected { error, object });
-        }
         let resource = ResourceDesc::Buffer(BufferInfo::new(desc.size, desc.usage));
-        let (is_mapped, has_owner) = (desc.memory.is_mapped(), owner.is_some());
-        let adoption = Adoption { name: &desc.name, resource, is_mapped, has_owner, state };
-        let mut backing = match adoption.take_in(context, object) {
-            Ok(backing) => backing,
-            Err((error, object)) => {
-                // Its destructor may panic, and the program must get the buffer back.
-                run_caught("an owner's destructor", || drop(owner));
-                return Err(Rejected { error, object });
-            }
-        };
-        backing.location = Location::Adopted(owner);
+        let (is_mapped, is_read_by_cpu) = (desc.memory.is_mapped(), owner.is_some());
+        let adoption = Adoption { name: &desc.name, resource, is_mapped, is_read_by_cpu, state };
+        let backing = adoption.take(context, object, desc.read_only, owner)?;
         let inner = HandleInner::new(
             context,
             Labels::of(&desc.name, &desc.tag),
@@ -158,14 +168,12 @@ impl<D: Device> Texture<D> {
         object: D::Resource,
         desc: &TextureDesc,
         state: State,
+        owner: Option<AdoptedOwner>,
     ) -> Result<Self, Rejected<D>> {
-        if let Err(error) = refuse_read_only(&desc.name, desc.read_only, ADOPTED) {
-            return Err(Rejected { error, object });
-        }
         let resource = ResourceDesc::Texture(desc.info.clone());
-        let adoption = Adoption { name: &desc.name, resource, is_mapped: false, has_owner: false, state };
-        let backing =
-            adoption.take_in(context, object).map_err(|(error, object)| Rejected { error, object })?;
+        let adoption =
+            Adoption { name: &desc.name, resource, is_mapped: false, is_read_by_cpu: false, state };
+        let backing = adoption.take(context, object, desc.read_only, owner)?;
         let size = desc.info.packed_bytes().unwrap_or(u64::MAX);
         let inner = HandleInner::new(
             context,

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tenure_core::device::{BufferInfo, MemoryTypeId, Permit, ResourceDesc, prelude::*};
-use tenure_core::{Buffer, BufferDesc, Config, FrameConfig, Gpu, PressureConfig, Queue, State, Usage};
+use tenure_core::{
+    Buffer, BufferDesc, Config, Format, FrameConfig, Gpu, PressureConfig, Queue, State, TextureDesc,
+    TextureViewDesc, Usage,
+};
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
 use super::{Counted, count, device, gpu, mesh};
@@ -208,6 +211,38 @@ fn owners_of_adopted_memory_are_dropped_by_a_reclaim() {
     assert_eq!(count(&dropped), 0);
     drop(at_the_end);
     assert_eq!(count(&dropped), 1);
+    device.check_clean().unwrap();
+}
+
+/// The owner of an adopted texture, which may destroy the program's object, is dropped after the views and the GPU's uses.
+#[test]
+fn owners_of_adopted_textures_outlive_their_views() {
+    let device = device(Profile::DISCRETE, Lag::None);
+    let gpu = gpu(&device);
+    let desc =
+        TextureDesc::d2(16, 16, Format::Rgba8Unorm, Usage::SHADER_READ | Usage::COPY_DST).name("grass");
+    let create =
+        || device.create_committed(&ResourceDesc::Texture(desc.info.clone()), MemoryTypeId(0)).unwrap();
+    let (counted, dropped) = Counted::new();
+    let grass = gpu.adopt_texture_in(counted, create(), &desc, State::COMMON).unwrap();
+    let view = gpu.create_texture_view(&grass, &TextureViewDesc::sampled()).unwrap();
+    drop(grass);
+    gpu.reclaim().unwrap();
+    assert_eq!(count(&dropped), 0, "the view keeps it");
+    let recording = gpu.record(Queue::Graphics, "open").unwrap();
+    drop(view);
+    gpu.reclaim().unwrap();
+    assert_eq!(count(&dropped), 0, "the recording may use it");
+    drop(recording);
+    gpu.reclaim().unwrap();
+    assert_eq!(count(&dropped), 1);
+
+    let (counted, rejected) = Counted::new();
+    let refused = gpu.adopt_texture_in(counted, create(), &desc, State::RENDER_TARGET).unwrap_err();
+    assert!(refused.error.to_string().starts_with("grass: "), "{}", refused.error);
+    assert_eq!(count(&rejected), 1);
+    device.destroy_resource(Permit::checked(), refused.object);
+    drop(gpu);
     device.check_clean().unwrap();
 }
 
