@@ -30,6 +30,22 @@ inline Result<Device> device_from_d3d12(ID3D12Device* device, Array<ID3D12Comman
     return made(status, wrapped);
 }
 
+/** Adopts a buffer of the program, whose last use was in this state. */
+inline Result<Buffer> adopt_buffer_d3d12(const Gpu& gpu, const tn_BufferDesc& desc, ID3D12Resource* resource, tn_State last) {
+    tn_Buffer* raw = nullptr;
+    const tn_Status status = call(tn_buffer_adopt_d3d12, gpu.raw(), &desc, resource, last, &raw);
+    Buffer buffer(raw);
+    return made(status, buffer);
+}
+
+/** Adopts a texture of the program, whose last use was in this state. */
+inline Result<Texture> adopt_texture_d3d12(const Gpu& gpu, const tn_TextureDesc& desc, ID3D12Resource* resource, tn_State last) {
+    tn_Texture* raw = nullptr;
+    const tn_Status status = call(tn_texture_adopt_d3d12, gpu.raw(), &desc, resource, last, &raw);
+    Texture texture(raw);
+    return made(status, texture);
+}
+
 /** The swap chain of a window, an HWND. */
 inline Result<Swapchain> create_swapchain_d3d12(const Gpu& gpu, void* window, const tn_SwapchainDesc& desc) {
     tn_Swapchain* raw = nullptr;

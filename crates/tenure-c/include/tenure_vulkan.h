@@ -180,6 +180,66 @@ TN_API tn_Status TN_CALL tn_descriptor_table_vk(tn_DescriptorTable* table, tn_Vk
 TN_API tn_Status TN_CALL tn_descriptor_table_renumber(tn_DescriptorTable* table, uint32_t set, uint32_t* words,
     size_t count);
 
+/** A VkBuffer or VkImage that the program created and bound to memory, and how it was created. */
+typedef struct tn_VkAdoption {
+    /** sizeof(tn_VkAdoption). */
+    uint32_t struct_size;
+    /** 0. */
+    uint32_t flags;
+    /** Null. */
+    const tn_Chain* next;
+    /** The VkBuffer or VkImage. If the device uses queues of several families, buffers are shared by all of them
+     * (VK_SHARING_MODE_CONCURRENT), and images by none, unless their usage has TN_USAGE_ALL_QUEUES. Images have optimal tiling.
+     */
+    tn_Native object;
+    /** Its VkBufferUsageFlags or VkImageUsageFlags. */
+    uint32_t vk_usage;
+    /** The VkImageCreateFlags of an image; 0 for a buffer. */
+    uint32_t vk_flags;
+    /** The VkFormat of an image; 0: that of the description. */
+    uint32_t vk_format;
+    /** The state of its last use. TN_STATE_COMMON: none; an image has undefined contents. */
+    tn_State state;
+    /** The VkDeviceMemory of a buffer that the CPU accesses; 0 otherwise, and the next four fields are 0, too. */
+    tn_Native memory;
+    /** Bytes of the whole allocation. */
+    uint64_t memory_size;
+    /** The byte at which the buffer is bound. */
+    uint64_t memory_offset;
+    /** The address of the first byte of the allocation. The program has mapped the whole allocation. */
+    void* mapped;
+    /** The memory type. */
+    uint32_t memory_type;
+    /** 0. */
+    uint32_t reserved;
+    /** Called once when nothing uses the object any more: it may destroy the object and free its memory. Null: nothing is called. */
+    tn_DestroyFn destroy;
+    /** Passed to destroy. */
+    void* destroy_user;
+    /** Passed to destroy. */
+    void* destroy_object;
+} tn_VkAdoption;
+
+/** Adopts a VkBuffer of the program: the manager tracks its states, and keeps it from the end of its handle until no open recording
+ * and no GPU work can use it. Its memory does not count as the manager's. Of the description it takes size, usage, memory, name and
+ * tag; memory other than TN_MEMORY_GPU_ONLY needs the memory of the object. What the program has submitted with the object must be
+ * complete, or precede the manager's work in the same queue.
+ *
+ * Errors: TN_ERROR_STATE for a state that the usage does not allow; TN_ERROR_DEVICE for a description that no buffer has, and
+ * memory that does not contain the buffer; TN_ERROR_POINTER, TN_ERROR_ENUM, TN_ERROR_STRUCT_SIZE, TN_ERROR_FOREIGN. Then the
+ * object is still the program's, and destroy is not called.
+ */
+TN_API tn_Status TN_CALL tn_buffer_adopt_vk(tn_Gpu* gpu, const tn_BufferDesc* desc, const tn_VkAdoption* adoption,
+    tn_Buffer** out);
+
+/** Adopts a VkImage of the program, as tn_buffer_adopt_vk. Of the description it takes all that describes texels, the usage, name
+ * and tag.
+ *
+ * Errors: as tn_buffer_adopt_vk.
+ */
+TN_API tn_Status TN_CALL tn_texture_adopt_vk(tn_Gpu* gpu, const tn_TextureDesc* desc, const tn_VkAdoption* adoption,
+    tn_Texture** out);
+
 #ifdef __cplusplus
 }
 #endif

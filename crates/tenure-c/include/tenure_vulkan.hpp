@@ -29,6 +29,22 @@ inline Result<void> add_semaphores_vk(const Recording& recording, Array<tn_VkPoi
         call(tn_recording_add_semaphores_vk, recording.raw(), waits.data(), waits.size(), signals.data(), signals.size()));
 }
 
+/** Adopts a VkBuffer of the program. */
+inline Result<Buffer> adopt_buffer_vk(const Gpu& gpu, const tn_BufferDesc& desc, const tn_VkAdoption& adoption) {
+    tn_Buffer* raw = nullptr;
+    const tn_Status status = call(tn_buffer_adopt_vk, gpu.raw(), &desc, &adoption, &raw);
+    Buffer buffer(raw);
+    return made(status, buffer);
+}
+
+/** Adopts a VkImage of the program. */
+inline Result<Texture> adopt_texture_vk(const Gpu& gpu, const tn_TextureDesc& desc, const tn_VkAdoption& adoption) {
+    tn_Texture* raw = nullptr;
+    const tn_Status status = call(tn_texture_adopt_vk, gpu.raw(), &desc, &adoption, &raw);
+    Texture texture(raw);
+    return made(status, texture);
+}
+
 /** Wraps the Vulkan device of the program. */
 inline Result<Device> device_from_vk(const tn_VkDeviceDesc& desc) {
     tn_Device* raw = nullptr;

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::fmt::{self, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::thread;
 
 use tracing::field::{Field, Visit};
@@ -193,6 +194,41 @@ impl Drop for Destroy {
     fn drop(&mut self) {
         let _entered = Entered::new(Inside::Destroy);
         (self.function)(self.user.load(Ordering::Relaxed), self.object.load(Ordering::Relaxed));
+    }
+}
+
+/// Calls the program's function, if there is one, when it is dropped and the object was taken over before.
+pub(crate) struct Owner {
+    destroy: Option<Destroy>,
+    is_taken: Arc<AtomicBool>,
+}
+
+/// Notes that an object was taken over.
+pub(crate) struct Taken(Arc<AtomicBool>);
+
+impl Owner {
+    pub(crate) fn new(
+        function: Option<tn_DestroyFn>,
+        user: *mut c_void,
+        object: *mut c_void,
+    ) -> (Self, Taken) {
+        let is_taken = Arc::new(AtomicBool::new(false));
+        let destroy = Destroy::new(function, user, object).ok();
+        (Self { destroy, is_taken: is_taken.clone() }, Taken(is_taken))
+    }
+}
+
+impl Taken {
+    pub(crate) fn note(self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        if !self.is_taken.load(Ordering::Acquire) {
+            self.destroy.take().into_iter().for_each(Destroy::keep);
+        }
     }
 }
 

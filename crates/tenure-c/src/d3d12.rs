@@ -3,17 +3,20 @@
 use std::ffi::c_void;
 use std::marker::PhantomData;
 
-use tenure_core::device::Format;
+use tenure_core::device::{BufferInfo, DeviceError, Format, ResourceDesc};
+use tenure_core::{Error, Gpu as Manager, Name};
 use tenure_d3d12::windows::Win32::Foundation::HWND;
-use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{ID3D12CommandQueue, ID3D12Device};
+use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{ID3D12CommandQueue, ID3D12Device, ID3D12Resource};
 use tenure_d3d12::windows::core::{IUnknown, Interface};
-use tenure_d3d12::{Device, DeviceConfig, to_dxgi_format};
+use tenure_d3d12::{Device, DeviceConfig, Resource, to_dxgi_format};
 
 use crate::call::call_create;
-use crate::convert::format_or_none;
-use crate::object::{DeviceObject, Gpu, On, Swapchain};
+use crate::convert::{buffer_desc, format_or_none, state, texture_desc, usage};
+use crate::held::ResourceOf;
+use crate::object::{Buffer, DeviceObject, Gpu, On, Swapchain, Texture};
 use crate::pointer::{Desc, In, Out};
 use crate::present::{describe, format_number, tn_SwapchainDesc};
+use crate::reserved::{OF_ADOPTED, check_plain, is_plain_buffer, is_plain_texture};
 use crate::slot::Handle;
 use crate::types::*;
 
@@ -32,7 +35,7 @@ impl<T> Copy for Com<T> {}
 impl<T: Interface> Com<T> {
     /// The interface, which the object is asked for: a pointer to another one is an error.
     fn interface(self, field: &str, kind: &str) -> Result<T, Failure> {
-        let failure = |text| Failure::new(TN_ERROR_POINTER, format!("tn_D3d12DeviceDesc: {field} is {text}"));
+        let failure = |text| Failure::new(TN_ERROR_POINTER, format!("{field} is {text}"));
         // SAFETY: the header asks the caller for null, or a living COM object.
         let object = unsafe { IUnknown::from_raw_borrowed(&self.0) };
         let object = object.ok_or_else(|| failure("null"))?;
@@ -76,9 +79,11 @@ extern "C" fn tn_device_from_d3d12(
 ) -> tn_Status {
     call_create(out, || {
         let desc = desc.desc()?;
-        let device = desc.device.interface("device", "no ID3D12Device")?;
+        let device = desc.device.interface("tn_D3d12DeviceDesc: device", "no ID3D12Device")?;
         let queues = desc.queues.array(desc.queue_count, "queues")?;
-        let queues = queues.iter().map(|queue| queue.interface("a queue", "no ID3D12CommandQueue"));
+        let queues = queues
+            .iter()
+            .map(|queue| queue.interface("tn_D3d12DeviceDesc: a queue", "no ID3D12CommandQueue"));
         let queues = queues.collect::<Result<Vec<_>, _>>()?;
         let device = Device::new(&device, &queues, &DeviceConfig::default())
             .map_err(|error| Failure::new(TN_ERROR_CREATE_DEVICE, error.to_string()))?;
@@ -120,4 +125,73 @@ extern "C" fn tn_swapchain_create_d3d12(
         let make = |desc: &_| tenure_d3d12::Swapchain::new(gpu, HWND(window), desc);
         Ok(On::D3d12(describe(gpu, desc, make)?))
     })
+}
+
+/// Adopts a buffer of the program: the manager tracks its states, and holds a reference from the end of its handle until no open
+/// recording and no GPU work can use it. Its memory does not count as the manager's. Of the description it takes size, usage, memory,
+/// name and tag. `last` is the state of its last use. What the program has submitted with the buffer must be complete, or precede the
+/// manager's work in the same queue.
+///
+/// Errors: `TN_ERROR_STATE` for a state that the usage does not allow; `TN_ERROR_DEVICE` for a description that does not match the
+/// resource; `TN_ERROR_ARGUMENT` for other fields; `TN_ERROR_POINTER` for an interface that is null or of another kind;
+/// `TN_ERROR_ENUM`, `TN_ERROR_STRUCT_SIZE`, `TN_ERROR_FOREIGN`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_buffer_adopt_d3d12(
+    gpu: Handle<Gpu>,
+    desc: In<tn_BufferDesc>,
+    resource: Com<ID3D12Resource>,
+    last: tn_State,
+    out: Out<Handle<Buffer>>,
+) -> tn_Status {
+    call_create(out, || {
+        let (gpu, desc, last) = (d3d12(&gpu)?, desc.desc()?, state(last)?);
+        check_plain(is_plain_buffer(desc), desc.name, OF_ADOPTED)?;
+        // As it is, without the uses that creation adds.
+        let wanted = buffer_desc(desc)?.usage(usage(desc.usage)?);
+        let described = ResourceDesc::Buffer(BufferInfo::new(wanted.size, wanted.usage));
+        let resource = wrapped(gpu, resource, described, &wanted.name)?;
+        let adopted = gpu.adopt_buffer(resource, &wanted, last).map_err(|rejected| rejected.error)?;
+        Ok(On::D3d12(ResourceOf::Own(adopted)))
+    })
+}
+
+/// Adopts a texture of the program, as `tn_buffer_adopt_d3d12`. Of the description it takes all that describes texels, the usage, name
+/// and tag. `last` is the state of all subresources. Without enhanced barriers, a target must have been cleared, discarded or copied to.
+///
+/// Errors: as `tn_buffer_adopt_d3d12`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_texture_adopt_d3d12(
+    gpu: Handle<Gpu>,
+    desc: In<tn_TextureDesc>,
+    resource: Com<ID3D12Resource>,
+    last: tn_State,
+    out: Out<Handle<Texture>>,
+) -> tn_Status {
+    call_create(out, || {
+        let (gpu, desc, last) = (d3d12(&gpu)?, desc.desc()?, state(last)?);
+        check_plain(is_plain_texture(desc), desc.name, OF_ADOPTED)?;
+        let mut wanted = texture_desc(desc)?;
+        wanted.info.usage = usage(desc.usage)?;
+        let resource = wrapped(gpu, resource, ResourceDesc::Texture(wanted.info.clone()), &wanted.name)?;
+        let adopted = gpu.adopt_texture(resource, &wanted, last).map_err(|rejected| rejected.error)?;
+        Ok(On::D3d12(ResourceOf::Own(adopted)))
+    })
+}
+
+fn d3d12(gpu: &Handle<Gpu>) -> Result<&Manager<Device>, Failure> {
+    match gpu.get()? {
+        On::D3d12(gpu) => Ok(gpu),
+        _ => Err(Failure::foreign()),
+    }
+}
+
+fn wrapped(
+    gpu: &Manager<Device>,
+    resource: Com<ID3D12Resource>,
+    described: ResourceDesc,
+    name: &Name,
+) -> Result<Resource, Failure> {
+    let resource = resource.interface("the resource", "no ID3D12Resource")?;
+    let refused = |source: DeviceError| Error::Device { name: name.clone(), source };
+    Ok(Resource::from_raw(gpu.device(), resource, described).map_err(refused)?)
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::mem::offset_of;
 
+use crate::adopt_vulkan::tn_VkAdoption;
 use crate::compaction::tn_CompactionReport;
 use crate::cost::{tn_Cost, tn_SubresourceLayout};
 use crate::descriptor_types::*;
@@ -169,6 +170,10 @@ fn structures_have_the_layout_that_c_has() {
         }
         tn_VkPoint { semaphore, value, stages, is_binary, reserved }
         tn_VkTable { struct_size, flags, next, layout, bindings, constants, reserved }
+        tn_VkAdoption {
+            struct_size, flags, next, object, vk_usage, vk_flags, vk_format, state, memory, memory_size, memory_offset,
+            mapped, memory_type, reserved, destroy, destroy_user, destroy_object
+        }
     };
     let expected = include_str!("../tests/layouts.txt");
     assert_eq!(found.lines().zip(expected.lines()).find(|(found, expected)| found != expected), None);

@@ -17,6 +17,7 @@
 #[cfg(panic = "abort")]
 compile_error!("panics must not end the program of the caller: build tenure-c with panic = \"unwind\"");
 
+mod adopt_vulkan;
 mod call;
 mod callback;
 mod compaction;

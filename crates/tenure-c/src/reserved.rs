@@ -140,6 +140,21 @@ pub(crate) fn check_plain(is_plain: bool, name: tn_Str, fields: &str) -> Result<
     }
 }
 
+/// Whether a description has size, usage, memory, name and tag alone.
+pub(crate) fn is_plain_buffer(desc: &tn_BufferDesc) -> bool {
+    let others = [desc.flags, desc.stride, desc.allocation, desc.priority, desc.read_only];
+    others == [0; 5] && desc.alignment == 0 && desc.data.is_null() && desc.data_size == 0
+}
+
+/// Whether a description has only fields that describe texels, usage, name and tag.
+pub(crate) fn is_plain_texture(desc: &tn_TextureDesc) -> bool {
+    let others = [desc.flags, desc.allocation, desc.priority, desc.read_only];
+    others == [0; 4] && desc.data.is_null() && desc.data_count == 0
+}
+
+/// The fields that an adoption does not look at.
+pub(crate) const OF_ADOPTED: &str =
+    "flags, alignment, stride, allocation, priority, read_only and data of an adopted resource";
 const OF_RESERVED: &str =
     "flags, memory, alignment, stride, allocation, priority, read_only and data of a reserved resource";
 
@@ -157,9 +172,7 @@ extern "C" fn tn_reserved_buffer_create(
     call_create(out, || {
         let (gpu, desc) = (gpu.get()?, desc.desc()?);
         let found = buffer_desc(desc)?;
-        let others = [desc.flags, desc.memory, desc.stride, desc.allocation, desc.priority, desc.read_only];
-        let is_plain = others == [0; 6] && desc.alignment == 0 && desc.data.is_null() && desc.data_size == 0;
-        check_plain(is_plain, desc.name, OF_RESERVED)?;
+        check_plain(desc.memory == 0 && is_plain_buffer(desc), desc.name, OF_RESERVED)?;
         let wanted = ReservedDesc::buffer(found.size, found.usage).name(found.name).tag(found.tag);
         Ok(on_same!(gpu, gpu => gpu.create_reserved(&wanted)?))
     })
@@ -178,8 +191,7 @@ extern "C" fn tn_reserved_texture_create(
     call_create(out, || {
         let (gpu, desc) = (gpu.get()?, desc.desc()?);
         let found = texture_desc(desc)?;
-        let others = [desc.flags, desc.allocation, desc.priority, desc.read_only];
-        check_plain(others == [0; 4] && desc.data.is_null() && desc.data_count == 0, desc.name, OF_RESERVED)?;
+        check_plain(is_plain_texture(desc), desc.name, OF_RESERVED)?;
         let wanted = ReservedDesc::texture(found.info).name(found.name).tag(found.tag);
         Ok(on_same!(gpu, gpu => gpu.create_reserved(&wanted)?))
     })

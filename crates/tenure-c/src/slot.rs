@@ -425,7 +425,7 @@ impl<T: Object> Reserved<T> {
         Handle { bits: ptr::without_provenance_mut(bits as usize) }
     }
 
-    /// The handle of an object around what was made. Not by `?`, which would move that once more.
+    /// The handle of an object that is made from a result. Not by `?`, which would move the result once more.
     #[inline]
     pub(crate) fn fill_with<M, E: Into<Failure>>(
         self,

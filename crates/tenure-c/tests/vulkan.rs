@@ -1,5 +1,7 @@
 //! The C interface on a Vulkan device that a program made: as C calls it, but with `ash` as the program's own Vulkan.
 
+#[path = "vulkan/adopt.rs"]
+mod adopt;
 #[path = "vulkan/descriptors.rs"]
 mod descriptors;
 

@@ -50,7 +50,7 @@ const HEADERS: [(&str, &[&str], &str, &str); 3] = [
     ),
     (
         "tenure_vulkan.h",
-        &["vulkan", "descriptor_vulkan"],
+        &["vulkan", "descriptor_vulkan", "adopt_vulkan"],
         include_str!("header/tenure_vulkan.head.h"),
         include_str!("header/tenure_vulkan.tail.h"),
     ),

@@ -95,6 +95,70 @@ static void objects(const tn::Gpu& gpu, ID3D12Device& device, ID3D12CommandQueue
     gpu.reclaim();
 }
 
+static Owned<ID3D12Resource> create_committed(ID3D12Device& device, const D3D12_RESOURCE_DESC& desc, D3D12_HEAP_TYPE type) {
+    D3D12_HEAP_PROPERTIES heap{};
+    heap.Type = type;
+    const D3D12_RESOURCE_STATES state = type == D3D12_HEAP_TYPE_UPLOAD ? D3D12_RESOURCE_STATE_GENERIC_READ : D3D12_RESOURCE_STATE_COMMON;
+    ID3D12Resource* resource = nullptr;
+    CHECK(SUCCEEDED(device.CreateCommittedResource(&heap, D3D12_HEAP_FLAG_NONE, &desc, state, nullptr, IID_PPV_ARGS(&resource))));
+    return Owned<ID3D12Resource>(resource);
+}
+
+// Resources of the program that the manager adopts, with a reference until the GPU is done.
+static void adopted(const tn::Gpu& gpu, ID3D12Device& device) {
+    D3D12_RESOURCE_DESC own{};
+    own.Dimension = D3D12_RESOURCE_DIMENSION_BUFFER;
+    own.Width = 256;
+    own.Height = own.DepthOrArraySize = own.MipLevels = 1;
+    own.SampleDesc.Count = 1;
+    own.Layout = D3D12_TEXTURE_LAYOUT_ROW_MAJOR;
+    Owned<ID3D12Resource> buffer = create_committed(device, own, D3D12_HEAP_TYPE_UPLOAD);
+    tn::Desc<tn_BufferDesc> desc;
+    desc.size = 256;
+    desc.usage = TN_USAGE_COPY_SRC | TN_USAGE_VERTEX;
+    desc.memory = TN_MEMORY_UPLOAD;
+    desc.name = "mine"_tn;
+    const auto refused = [&](ID3D12Resource* resource, tn_State last, tn_Status status) {
+        try {
+            static_cast<void>(tn::adopt_buffer_d3d12(gpu, desc, resource, last));
+            CHECK(false);
+        } catch (const tn::Error& error) {
+            CHECK(error.status() == status);
+        }
+    };
+    refused(nullptr, TN_STATE_COMMON, TN_ERROR_POINTER);
+    refused(reinterpret_cast<ID3D12Resource*>(&device), TN_STATE_COMMON, TN_ERROR_POINTER);
+    refused(buffer.get(), TN_STATE_RENDER_TARGET, TN_ERROR_STATE);
+    desc.size = 512;
+    refused(buffer.get(), TN_STATE_COMMON, TN_ERROR_DEVICE);
+    desc.size = 256;
+    {
+        const tn::Buffer mine = tn::adopt_buffer_d3d12(gpu, desc, buffer.get(), TN_STATE_COPY_SRC);
+        const std::vector<unsigned char> bytes(256, 9);
+        mine.write(0, bytes.data(), bytes.size());
+        const tn::Readback read = gpu.read_back(tn::part(mine, 0, bytes.size()));
+        CHECK(read.wait() == bytes);
+    }
+    own.Dimension = D3D12_RESOURCE_DIMENSION_TEXTURE2D;
+    own.Width = own.Height = 16;
+    own.Format = DXGI_FORMAT_R8G8B8A8_UNORM;
+    own.Layout = D3D12_TEXTURE_LAYOUT_UNKNOWN;
+    Owned<ID3D12Resource> image = create_committed(device, own, D3D12_HEAP_TYPE_DEFAULT);
+    tn::Desc<tn_TextureDesc> texture_desc;
+    texture_desc.width = texture_desc.height = 16;
+    texture_desc.format = TN_FORMAT_RGBA8_UNORM;
+    texture_desc.usage = TN_USAGE_SHADER_READ | TN_USAGE_COPY_DST;
+    {
+        const tn::Texture grass = tn::adopt_texture_d3d12(gpu, texture_desc, image.get(), TN_STATE_COMMON);
+        const std::vector<unsigned char> texels(16 * 16 * 4, 3);
+        CHECK(gpu.wait(gpu.upload(tn::part(grass), {texels.data(), texels.size(), 0, 0, 0}), std::chrono::seconds(10)));
+    }
+    CHECK(gpu.wait(gpu.submitted()));
+    gpu.reclaim();
+    // The manager holds no reference any more.
+    CHECK(buffer.release()->Release() == 0 && image.release()->Release() == 0);
+}
+
 static void window(const tn::Gpu& gpu) {
     const HWND window =
         CreateWindowExA(WS_EX_TOPMOST, "STATIC", "tenure", WS_POPUP | WS_VISIBLE, 0, 0, 64, 32, nullptr, nullptr, nullptr, nullptr);
@@ -130,6 +194,7 @@ int main() {
         const tn::Gpu gpu = tn::Gpu::create(wrapped);
         commands(gpu);
         objects(gpu, *device, direct.get());
+        adopted(gpu, *device);
         window(gpu);
         CHECK(gpu.shutdown().empty());
     }

@@ -15,3 +15,4 @@ extern "C" {
 
 struct ID3D12Device;
 struct ID3D12CommandQueue;
+struct ID3D12Resource;
