@@ -96,26 +96,69 @@ fn examples_in_cpp(source: &str) -> Vec<(&str, String)> {
     found
 }
 
-/// The step `c` compiles and runs the file.
+/// The blocks of C++ in a chapter. Each is a fold with nothing else in it, as each fold is one of them.
+///
+/// # Errors
+/// The fold or block that is something else.
+fn shown_in_cpp(text: &str) -> Result<Vec<&str>, String> {
+    const BEGIN: &str = "<details><summary>In C++</summary>\n\n```cpp\n";
+    const END: &str = "```\n\n</details>\n";
+    let mut shown = Vec::new();
+    for (at, _) in text.match_indices("<details") {
+        let fold = text[at..].strip_prefix(BEGIN).and_then(|rest| rest.split_once(END));
+        let code = fold.map(|(code, _)| code).filter(|code| !code.contains("```"));
+        shown.push(code.ok_or_else(|| text[at..].lines().next().unwrap_or_default().to_owned())?);
+    }
+    let others = |language: &&str| ["sh", "text"].contains(language) || language.starts_with("rust");
+    let blocks = text.split("```").skip(1).step_by(2);
+    let languages: Vec<_> = blocks.map(|block| block.lines().next().unwrap_or_default()).collect();
+    match languages.iter().filter(|language| !others(language)).count() == shown.len()
+        && !text.contains("~~~")
+    {
+        true => Ok(shown),
+        false => Err(format!("blocks in {languages:?}, and {} folds", shown.len())),
+    }
+}
+
+/// The step `c` compiles and runs the file, and compiles the blocks of `c.md`.
 #[test]
 fn the_examples_in_cpp_are_those_that_run() {
-    const FOLD: &str = "<details><summary>In C++</summary>\n\n```cpp\n";
     let folder = root().join("docs/guide");
     let source = fs::read_to_string(root().join("crates/tenure-c/tests/c/guide.cpp")).unwrap();
+    assert!(!source.contains("#if"), "the compiler sees every line");
     let examples = examples_in_cpp(&source);
     assert!(examples.len() > 10, "{}", examples.len());
     let mut chapters = Vec::new();
     documents(&folder, &mut chapters);
-    for chapter in &chapters {
+    for chapter in chapters.iter().filter(|chapter| !chapter.ends_with("c.md")) {
         let name = chapter.file_stem().unwrap().to_string_lossy();
         let text = fs::read_to_string(chapter).unwrap();
-        let shown: Vec<_> = text.split(FOLD).skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+        let shown = shown_in_cpp(&text);
         let run: Vec<_> =
             examples.iter().filter(|(of, _)| *of == name).map(|(_, body)| body.as_str()).collect();
-        assert_eq!(shown, run, "{name}.md and guide.cpp");
+        assert_eq!(shown, Ok(run), "{name}.md and guide.cpp");
     }
-    let has_chapter = |(name, _): &(&str, String)| folder.join(format!("{name}.md")).exists();
+    let has_chapter = |(name, _): &(&str, String)| *name != "c" && folder.join(format!("{name}.md")).exists();
     assert!(examples.iter().all(has_chapter));
+}
+
+#[test]
+fn no_block_of_cpp_is_left_out() {
+    let fold = "<details><summary>In C++</summary>\n\n```cpp\nint a;\n```\n\n</details>\n";
+    let rust = "```rust\nfn main() {}\n```\n";
+    assert_eq!(shown_in_cpp(&format!("{rust}{fold}")), Ok(vec!["int a;\n"]));
+    for (part, other) in [
+        ("In C++", "In C++17"),
+        ("<summary>", "\n<summary>"),
+        ("<details>", "<details open>"),
+        ("```cpp", "```c++"),
+        ("```cpp", "~~~cpp"),
+        ("```\n\n</details>", "```\n\n```cpp\nint b;\n```\n\n</details>"),
+    ] {
+        let other = fold.replace(part, other);
+        assert!(shown_in_cpp(&format!("{rust}{other}")).is_err(), "{other}");
+    }
+    assert!(shown_in_cpp(&format!("{fold}```cpp\nint b;\n```\n")).is_err(), "a block without a fold");
 }
 
 #[test]

@@ -154,7 +154,7 @@ fn tools(folder: &Path) -> Outcome {
 fn fragments(folder: &Path) -> Outcome {
     for document in ["docs/guide/c.md", "crates/tenure-c/README.md"] {
         let text = read(&root().join(document))?;
-        let found = blocks(&text);
+        let found = blocks(&text).map_err(|language| failed(format!("{document}: code in {language}")))?;
         if found.is_empty() {
             return Err(failed(format!("{document} has no code in C")));
         }
@@ -209,13 +209,20 @@ fn line_of(message: &str, source: &Path) -> Option<usize> {
 }
 
 /// The blocks of C and C++ in a document, with their language.
-fn blocks(text: &str) -> Vec<(&str, &str)> {
+///
+/// # Errors
+/// A language whose code is not compiled.
+fn blocks(text: &str) -> Result<Vec<(&str, &str)>, &str> {
     let mut found = Vec::new();
     // Every second part is inside of a block.
     for block in text.split("```").skip(1).step_by(2) {
-        found.extend(block.split_once('\n').filter(|(language, _)| ["c", "cpp"].contains(language)));
+        match block.split_once('\n') {
+            Some((language @ ("c" | "cpp"), code)) => found.push((language, code)),
+            Some(("sh" | "cmake", _)) => {}
+            other => return Err(other.map_or(block, |(language, _)| language)),
+        }
     }
-    found
+    Ok(found)
 }
 
 fn read(path: &Path) -> Result<String, Trouble> {
@@ -455,8 +462,9 @@ mod tests {
     #[test]
     fn blocks_have_their_language() {
         let text = "# C\n\n```c\nint a;\n```\n\n```sh\ncc\n```\n```cpp\nint b;\nint c;\n```\n";
-        assert_eq!(blocks(text), [("c", "int a;\n"), ("cpp", "int b;\nint c;\n")]);
-        assert_eq!(blocks("none\n"), []);
+        assert_eq!(blocks(text), Ok(vec![("c", "int a;\n"), ("cpp", "int b;\nint c;\n")]));
+        assert_eq!(blocks("none\n"), Ok(vec![]));
+        assert_eq!(blocks("```c++\nint a;\n```\n"), Err("c++"));
     }
 
     #[test]
