@@ -61,7 +61,7 @@ fn draw_in_cpp(lab: &Lab) -> Outcome {
     run_unreproached(command.arg("--write-shaders").arg(&shaders))?;
     let mut command = lab.command(&program, 300);
     command.args(["--frames", FRAMES, "--picture"]).arg(&drawn).arg("--shaders").arg(&shaders);
-    run_unreproached(validated(&mut command))?;
+    run_validated(&mut command)?;
     let failed = |reason: String| Trouble::Failed(format!("{}: {reason}", drawn.display()));
     let expected = as_pam(&read(&picture).map_err(failed)?);
     match fs::read(&drawn).map_err(|error| failed(error.to_string()))? == expected {
@@ -77,9 +77,29 @@ fn as_pam((width, height, texels): &Picture) -> Vec<u8> {
     [head.as_bytes(), texels].concat()
 }
 
-/// With the validation layer and its checks of synchronisation.
-fn validated(command: &mut Command) -> &mut Command {
-    command.env("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation").env("VK_LAYER_VALIDATE_SYNC", "1")
+const LAYER: &str = "VK_LAYER_KHRONOS_validation";
+
+/// The beginning of the lines of Vulkan's loader about the layers.
+const LOADER: &str = "[Vulkan Loader]";
+
+/// Runs a program with the validation layer and its checks of synchronisation. The loader says whether it has the layer: without
+/// it, it would only warn.
+fn run_validated(command: &mut Command) -> Outcome {
+    command
+        .env("VK_INSTANCE_LAYERS", LAYER)
+        .env("VK_LAYER_VALIDATE_SYNC", "1")
+        .env("VK_LOADER_DEBUG", "layer");
+    let said = run_unreproached(command)?;
+    match has_layer(&said) {
+        true => Ok(()),
+        false => Err(Trouble::Failed(format!("without {LAYER}: {command:?}"))),
+    }
+}
+
+/// True where the loader of Vulkan says that it has inserted the layer.
+fn has_layer(said: &str) -> bool {
+    let inserted = format!("Insert instance layer \"{LAYER}\"");
+    said.lines().any(|line| line.starts_with(LOADER) && line.contains(&inserted))
 }
 
 /// Checks that the pictures off screen and in a window are the same.
@@ -93,26 +113,26 @@ fn draw_both(api: &str, program: &Command) -> Outcome {
         for (name, value) in program.get_envs() {
             command.env(name, value.unwrap_or_default());
         }
-        if api == "vulkan" {
-            validated(&mut command);
+        match api {
+            "vulkan" => run_validated(&mut command)?,
+            _ => run_unreproached(&mut command).map(drop)?,
         }
-        run_unreproached(&mut command)?;
         let percent = compare(&root().join(&picture), &root().join(EXPECTED))?;
         println!("{picture}: {percent:.3} % of its pixels differ from {EXPECTED}");
     }
     Ok(())
 }
 
-/// Runs a program, which prints the messages of the validation layers: there must be none.
-fn run_unreproached(command: &mut Command) -> Outcome {
+/// Runs a program, which prints the messages of the validation layers: there must be none. Returns its output.
+fn run_unreproached(command: &mut Command) -> Result<String, Trouble> {
     let output = command.current_dir(root()).output();
     let output = output.map_err(|error| Trouble::Failed(format!("{error}: {command:?}")))?;
     let said =
         [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
-    print!("{said}");
+    said.lines().filter(|line| !line.starts_with(LOADER)).for_each(|line| println!("{line}"));
     let is_reproached = ["Validation Error", "VUID-", "SYNC-HAZARD"].iter().any(|word| said.contains(word));
     match output.status.success() && !is_reproached {
-        true => Ok(()),
+        true => Ok(said),
         false => Err(Trouble::Failed(format!("{}, with messages above: {command:?}", output.status))),
     }
 }
@@ -156,10 +176,20 @@ fn difference(drawn: &Picture, expected: &Picture) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Picture, difference};
+    use super::{Picture, difference, has_layer};
 
     fn grey(width: u32, light: u8) -> Picture {
         (width, 1, vec![light; width as usize * 4])
+    }
+
+    #[test]
+    fn the_loader_says_whether_it_has_the_layer() {
+        assert!(has_layer(
+            "a\n[Vulkan Loader] INFO | LAYER:   Insert instance layer \"VK_LAYER_KHRONOS_validation\" (lib.so)"
+        ));
+        let missing = "[Vulkan Loader] ERROR | LAYER:  Layer \"VK_LAYER_KHRONOS_validation\" was not found but was requested by env \
+            var VK_INSTANCE_LAYERS!\n[Vulkan Loader] INFO | LAYER:   Insert instance layer \"VK_LAYER_MESA_device_select\" (lib.so)";
+        assert!(!has_layer(missing) && !has_layer(""));
     }
 
     #[test]
