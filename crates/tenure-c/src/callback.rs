@@ -290,11 +290,11 @@ impl Subscriber {
         function: Option<tn_LogFn>,
         user: *mut c_void,
     ) -> Result<Self, Failure> {
-        let most = LEVELS.iter().find(|(level, _)| *level == most);
-        let unknown = || Failure::new(TN_ERROR_ENUM, "most is no tn_LogLevel");
+        let level = LEVELS.iter().find(|(level, _)| *level == most);
+        let unknown = || Failure::new(TN_ERROR_ENUM, format!("most = {most}: unknown in this version"));
         let missing = || Failure::new(TN_ERROR_POINTER, "null, where a tn_LogFn is needed");
         Ok(Self {
-            most: most.ok_or_else(unknown)?.1,
+            most: level.ok_or_else(unknown)?.1,
             function: function.ok_or_else(missing)?,
             user: AtomicPtr::new(user),
         })

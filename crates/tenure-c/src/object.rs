@@ -18,7 +18,7 @@ use crate::pointer::Out;
 use crate::present::{Presented, SwapchainOf};
 use crate::query_types::QueryOf;
 use crate::release_queue::ReleaseQueue;
-use crate::slot::{AnyHandle, Object, Slots};
+use crate::slot::{AnyHandle, Object, Slots, TYPES};
 use crate::suballocator::Suballocator;
 use crate::types::*;
 
@@ -59,10 +59,10 @@ macro_rules! on_backends {
 }
 
 macro_rules! slots {
-    ($($Type:ident: $C:literal, $kind:literal;)*) => {$(
+    ($($Type:ident: $kind:literal;)*) => {$(
         impl Object for $Type {
             const KIND: u32 = $kind;
-            const TYPE: &'static str = $C;
+            const TYPE: &'static str = TYPES[$kind];
 
             fn slots() -> &'static Slots<Self> {
                 static SLOTS: Slots<$Type> = Slots::new();
@@ -73,41 +73,41 @@ macro_rules! slots {
 }
 
 macro_rules! objects {
-    ($($(#[$doc:meta])* $Type:ident = $Rust:ident, $C:literal, $kind:literal;)*) => {
+    ($($(#[$doc:meta])* $Type:ident = $Rust:ident, $kind:literal;)*) => {
         $(
             $(#[$doc])*
             pub(crate) type $Type = on_backends!(tenure_core::$Rust);
 
-            slots! { $Type: $C, $kind; }
+            slots! { $Type: $kind; }
         )*
     };
 }
 
 objects! {
     /// `tn_Gpu`
-    Gpu = Gpu, "tn_Gpu", 2;
+    Gpu = Gpu, 2;
     /// `tn_View`
-    View = View, "tn_View", 5;
+    View = View, 5;
     /// `tn_Frame`
-    Frame = Frame, "tn_Frame", 6;
+    Frame = Frame, 6;
     /// `tn_Readback`
-    Readback = Readback, "tn_Readback", 8;
+    Readback = Readback, 8;
     /// `tn_Sampler`
-    Sampler = Sampler, "tn_Sampler", 12;
+    Sampler = Sampler, 12;
     /// `tn_SetLayout`
-    SetLayout = SetLayout, "tn_SetLayout", 13;
+    SetLayout = SetLayout, 13;
     /// `tn_DescriptorTable`
-    DescriptorTable = DescriptorTable, "tn_DescriptorTable", 14;
+    DescriptorTable = DescriptorTable, 14;
     /// `tn_UploadRing`
-    UploadRing = UploadRing, "tn_UploadRing", 23;
+    UploadRing = UploadRing, 23;
     /// `tn_AccelerationStructure`
-    AccelerationStructure = AccelerationStructure, "tn_AccelerationStructure", 24;
+    AccelerationStructure = AccelerationStructure, 24;
     /// `tn_Reserved`
-    Reserved = Reserved, "tn_Reserved", 25;
+    Reserved = Reserved, 25;
     /// `tn_Pages`
-    Pages = PageAllocator, "tn_Pages", 26;
+    Pages = PageAllocator, 26;
     /// `tn_DescriptorSet`
-    DescriptorSet = DescriptorSet, "tn_DescriptorSet", 15;
+    DescriptorSet = DescriptorSet, 15;
 }
 
 /// Itself, so that a device is an object of a device.
@@ -156,20 +156,20 @@ impl Drop for Recorder {
 }
 
 slots! {
-    DeviceObject: "tn_Device", 1;
-    Buffer: "tn_Buffer", 3;
-    Texture: "tn_Texture", 4;
-    Recording: "tn_Recording", 7;
-    Deferred: "tn_Deferred", 9;
-    Upload: "tn_Upload", 10;
-    OwnedText: "tn_Text", 11;
-    Graph: "tn_Graph", 20;
-    Swapchain: "tn_Swapchain", 21;
-    Query: "tn_Query", 22;
-    Suballocator: "tn_Suballocator", 30;
-    HeapPools: "tn_HeapPools", 31;
-    ReleaseQueue: "tn_ReleaseQueue", 32;
-    Recorder: "tn_Recorder", 33;
+    DeviceObject: 1;
+    Buffer: 3;
+    Texture: 4;
+    Recording: 7;
+    Deferred: 9;
+    Upload: 10;
+    OwnedText: 11;
+    Graph: 20;
+    Swapchain: 21;
+    Query: 22;
+    Suballocator: 30;
+    HeapPools: 31;
+    ReleaseQueue: 32;
+    Recorder: 33;
 }
 
 /// A value on the backend of an object, or of several, which must be on the same one.

@@ -31,6 +31,44 @@ const MOST_SLOTS: u32 = (1 << INDEX_BITS) - FIRST_SLAB;
 /// Of slots that are not used again. No handle has it.
 const LAST_GENERATION: u32 = u32::MAX;
 
+/// The names of the handles' types in C, by their kinds.
+pub(crate) const TYPES: [&str; 34] = [
+    "",
+    "tn_Device",
+    "tn_Gpu",
+    "tn_Buffer",
+    "tn_Texture",
+    "tn_View",
+    "tn_Frame",
+    "tn_Recording",
+    "tn_Readback",
+    "tn_Deferred",
+    "tn_Upload",
+    "tn_Text",
+    "tn_Sampler",
+    "tn_SetLayout",
+    "tn_DescriptorTable",
+    "tn_DescriptorSet",
+    "",
+    "",
+    "",
+    "",
+    "tn_Graph",
+    "tn_Swapchain",
+    "tn_Query",
+    "tn_UploadRing",
+    "tn_AccelerationStructure",
+    "tn_Reserved",
+    "tn_Pages",
+    "",
+    "",
+    "",
+    "tn_Suballocator",
+    "tn_HeapPools",
+    "tn_ReleaseQueue",
+    "tn_Recorder",
+];
+
 /// An object with handles of its own type.
 pub(crate) trait Object: Sized + Send + 'static {
     /// From 1 to 62, different for each type.
@@ -216,7 +254,10 @@ impl AnyHandle {
     pub(crate) fn refused(self, wanted: &str) -> Failure {
         let text = match self.is_null() {
             true => format!("null, where a handle of {wanted} is needed"),
-            false => format!("{:p} is no handle of {wanted}", self.bits),
+            false => match type_of(self.bits.addr() as u64) {
+                Some(name) => format!("{:p} is no handle of {wanted}: it has the type {name}", self.bits),
+                None => format!("{:p} is no handle of {wanted}", self.bits),
+            },
         };
         Failure::new(TN_ERROR_HANDLE, text)
     }
@@ -245,9 +286,10 @@ fn next_state(bits: u64) -> u64 {
 fn refused<T: Object>(bits: u64, found: Option<(&Slot<T>, u64)>) -> Failure {
     let text = match found {
         _ if bits == 0 => format!("null, where a {} is needed", T::TYPE),
-        _ if kind(bits) != u64::from(T::KIND) => {
-            format!("{bits:#x} is not a {}: it has another type", T::TYPE)
-        }
+        _ if kind(bits) != u64::from(T::KIND) => match type_of(bits) {
+            Some(name) => format!("{bits:#x} is not a {}: it has the type {name}", T::TYPE),
+            None => format!("{bits:#x} is not a {}", T::TYPE),
+        },
         Some((_, state)) if generation(bits) == generation(state) && kind(state) == ALONE => {
             let text = format!("another call uses this {} now: it is for one thread at a time", T::TYPE);
             return Failure::new(TN_ERROR_BUSY, text);
@@ -258,6 +300,11 @@ fn refused<T: Object>(bits: u64, found: Option<(&Slot<T>, u64)>) -> Failure {
         _ => format!("{bits:#x} is not a {} of this copy of the library", T::TYPE),
     };
     Failure::new(TN_ERROR_HANDLE, text)
+}
+
+/// The type in the bits of a handle.
+fn type_of(bits: u64) -> Option<&'static str> {
+    TYPES.get(kind(bits) as usize).copied().filter(|name| !name.is_empty())
 }
 
 /// Slots in slabs that stay for the rest of the process.

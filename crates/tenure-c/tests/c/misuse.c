@@ -60,7 +60,7 @@ static void pointers(void) {
 static void handles(void) {
     tn_Buffer* buffer = create_buffer(gpu);
     tn_Place place;
-    FAILS(tn_buffer_write((tn_Buffer*)(void*)gpu, 0, "x", 1), TN_ERROR_HANDLE, "is not a tn_Buffer");
+    FAILS(tn_buffer_write((tn_Buffer*)(void*)gpu, 0, "x", 1), TN_ERROR_HANDLE, "is not a tn_Buffer: it has the type tn_Gpu");
     FAILS(tn_place(gpu, &place), TN_ERROR_HANDLE, "an object with a place");
     FAILS(tn_place(NULL, &place), TN_ERROR_HANDLE, "null, where a handle of an object");
     CHECK(tn_release(buffer) == TN_OK);
@@ -185,7 +185,7 @@ static void structures(void) {
     const tn_Use no_resource = {gpu, TN_STATE_COPY_SRC, TN_ALL};
     FAILS(tn_gpu_declare_state(gpu, &no_resource, 1, NULL), TN_ERROR_HANDLE, "buffer or texture");
     FAILS(tn_gpu_report(gpu, 99, &(tn_Text*){NULL}), TN_ERROR_ENUM, "report = 99");
-    FAILS(tn_set_log(6, NULL, NULL), TN_ERROR_ENUM, "tn_LogLevel");
+    FAILS(tn_set_log(6, NULL, NULL), TN_ERROR_ENUM, "most = 6");
 
     tn_TextureDesc texture = DESC(tn_TextureDesc);
     texture.width = texture.height = 4;
