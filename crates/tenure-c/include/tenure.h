@@ -1421,6 +1421,16 @@ TN_API tn_Status TN_CALL tn_sim_run(tn_Device* device);
  */
 TN_API tn_Status TN_CALL tn_sim_findings(tn_Device* device, tn_Text** out);
 
+/** Records, on the simulated device, a draw or dispatch that accesses buffers and textures in these states: it finds the accesses
+ * that tn_recording_use has not declared, released resources, and races. A read state reads everything, a write state writes it;
+ * no byte changes. The simulated device has no draws of its own.
+ *
+ * Errors: TN_ERROR_FOREIGN for a recording of another backend or a resource of another manager; TN_ERROR_ENUM;
+ * TN_ERROR_HANDLE for other handles. Accesses before an error count. A subresource that does not exist, and a state that the
+ * queue does not have, are errors of tn_recording_submit.
+ */
+TN_API tn_Status TN_CALL tn_sim_access(tn_Recording* recording, const tn_Use* uses, size_t count);
+
 /** Loses a simulated device, as a driver that is reset: later calls return TN_ERROR_DEVICE_LOST with the reason.
  *
  * Errors: TN_ERROR_FOREIGN for a device of another backend.

@@ -608,6 +608,8 @@ public:
     template <class Owner>
     Recording& operator=(Lent<Owner, tn_Recording>&&) = delete;
     Result<void> use(Array<tn_Use> uses) const { return checked(call(tn_recording_use, raw(), uses.data(), uses.size())); }
+    /** On the simulated device: a draw or dispatch that accesses buffers and textures in these states. */
+    Result<void> sim_access(Array<tn_Use> uses) const { return checked(call(tn_sim_access, raw(), uses.data(), uses.size())); }
     Result<void> copy(Array<tn_Copy> copies) const {
         return checked(call(tn_recording_copy, raw(), copies.data(), copies.size()));
     }

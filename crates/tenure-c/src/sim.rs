@@ -4,9 +4,10 @@ use tenure_core::device::Device as _;
 use tenure_sim::{Device, DeviceConfig, Lag, Profile};
 
 use crate::call::{call, call_create, call_status};
-use crate::object::{DeviceObject, On, OwnedText, on};
+use crate::convert::{state, subresource};
+use crate::object::{Buffer, DeviceObject, On, OwnedText, Recording, Texture, on};
 use crate::pointer::{In, Out};
-use crate::slot::{Handle, create};
+use crate::slot::{Handle, Object as _, create};
 use crate::types::*;
 
 /// Creates a simulated device, for tests: a GPU in software that finds use after free, missing barriers and races between
@@ -77,6 +78,46 @@ extern "C" fn tn_sim_findings(device: Handle<DeviceObject>, out: Out<Handle<Owne
             }
         }
     })
+}
+
+/// Records, on the simulated device, a draw or dispatch that accesses buffers and textures in these states: it finds the accesses
+/// that `tn_recording_use` has not declared, released resources, and races. A read state reads everything, a write state writes it;
+/// no byte changes. The simulated device has no draws of its own.
+///
+/// Errors: `TN_ERROR_FOREIGN` for a recording of another backend or a resource of another manager; `TN_ERROR_ENUM`;
+/// `TN_ERROR_HANDLE` for other handles. Accesses before an error count. A subresource that does not exist, and a state that the
+/// queue does not have, are errors of `tn_recording_submit`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_sim_access(recording: Handle<Recording>, uses: In<tn_Use>, count: usize) -> tn_Status {
+    call(|| {
+        let mut recording = recording.alone()?;
+        let On::Sim(list) = &mut *recording else {
+            let text = "the device of the recording is not a simulated device";
+            return Err(Failure::new(TN_ERROR_FOREIGN, text));
+        };
+        uses.array(count, "uses")?.iter().try_for_each(|one| access(list, one))
+    })
+}
+
+fn access(list: &mut tenure_core::Recording<Device>, one: &tn_Use) -> Result<(), Failure> {
+    let state = state(one.state)?;
+    match one.resource.kind() {
+        Buffer::KIND => {
+            let buffer = one.resource.of::<Buffer>();
+            let On::Sim(buffer) = buffer.get()? else { return Err(Failure::foreign()) };
+            let (commands, scratch) = list.split();
+            let bytes = scratch.buffer(buffer)?;
+            commands.raw().use_buffer(bytes.raw(), bytes.offset(), bytes.size(), state);
+        }
+        Texture::KIND => {
+            let texture = one.resource.of::<Texture>();
+            let On::Sim(texture) = texture.get()? else { return Err(Failure::foreign()) };
+            let (commands, scratch) = list.split();
+            commands.raw().use_texture(scratch.texture(texture)?, subresource(one.subresource), state);
+        }
+        _ => return Err(one.resource.refused("a buffer or texture")),
+    }
+    Ok(())
 }
 
 /// Loses a simulated device, as a driver that is reset: later calls return `TN_ERROR_DEVICE_LOST` with the reason.

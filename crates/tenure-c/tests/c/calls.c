@@ -416,6 +416,52 @@ static void losses(void) {
     CHECK(tn_release(device) == TN_OK);
 }
 
+/* The simulated device names the resource that a draw accesses and no recording has declared. */
+static void missing_barriers(void) {
+    tn_Device* device = create_device();
+    tn_Gpu* gpu = create_gpu(device);
+    tn_TextureDesc texture_desc = DESC(tn_TextureDesc);
+    texture_desc.format = TN_FORMAT_RGBA8_UNORM;
+    texture_desc.width = texture_desc.height = SIDE;
+    texture_desc.usage = TN_USAGE_RENDER_TARGET | TN_USAGE_SHADER_READ;
+    texture_desc.name = TN_LIT("bloom");
+    tn_Texture* bloom = NULL;
+    CHECK(tn_texture_create(gpu, &texture_desc, &bloom) == TN_OK);
+    tn_BufferDesc desc = DESC(tn_BufferDesc);
+    desc.size = BYTES;
+    desc.usage = TN_USAGE_UNORDERED_ACCESS | TN_USAGE_VERTEX;
+    desc.name = TN_LIT("particles");
+    tn_Buffer* particles = NULL;
+    CHECK(tn_buffer_create(gpu, &desc, &particles) == TN_OK);
+    const tn_Use written[] = {{bloom, TN_STATE_RENDER_TARGET, TN_ALL}, {particles, TN_STATE_UNORDERED_ACCESS, TN_ALL}};
+    const tn_Use read[] = {{bloom, TN_STATE_PIXEL_SHADER, 0}, {particles, TN_STATE_VERTEX_OR_CONSTANT, TN_ALL}};
+    for (size_t forgotten = 0; forgotten < 3; ++forgotten) {
+        tn_Recording* list = NULL;
+        CHECK(tn_recording_begin(gpu, TN_QUEUE_GRAPHICS, TN_LIT("list"), &list) == TN_OK);
+        CHECK(tn_recording_use(list, written, 2) == TN_OK && tn_sim_access(list, written, 2) == TN_OK);
+        for (size_t at = 0; at < 2; ++at) CHECK(at == forgotten || tn_recording_use(list, &read[at], 1) == TN_OK);
+        CHECK(tn_sim_access(list, read, 2) == TN_OK);
+        CHECK(tn_recording_submit(list, NULL) == TN_OK);
+        tn_Text* text = NULL;
+        if (forgotten == 2) {
+            /* The hazards are those of the recordings before. */
+            CHECK(tn_sim_findings(device, &text) == TN_NOT_READY);
+            const tn_Str found = tn_text(text);
+            CHECK(contains(found, "texture 'bloom'") && contains(found, "as PIXEL_SHADER while in state RENDER_TARGET"));
+            CHECK(contains(found, "'particles'"));
+            CHECK(contains(found, "submission 1") && contains(found, "submission 2") && !contains(found, "submission 3"));
+            CHECK(tn_release(text) == TN_OK);
+        }
+    }
+    tn_Recording* list = NULL;
+    CHECK(tn_recording_begin(gpu, TN_QUEUE_GRAPHICS, TN_LIT("list"), &list) == TN_OK);
+    const tn_Use missing_mip = {bloom, TN_STATE_PIXEL_SHADER, 7};
+    CHECK(tn_sim_access(list, &missing_mip, 1) == TN_OK);
+    FAILS(tn_recording_submit(list, NULL), TN_ERROR_DEVICE, "");
+    CHECK(tn_release(bloom) == TN_OK && tn_release(particles) == TN_OK);
+    CHECK(tn_release(gpu) == TN_OK && tn_release(device) == TN_OK);
+}
+
 int main(void) {
     CHECK(tn_abi_version() == TN_ABI_VERSION);
     CHECK(tn_has_backend(TN_BACKEND_SIM) && tn_has_backend(TN_BACKEND_VULKAN) && !tn_has_backend(7));
@@ -425,6 +471,7 @@ int main(void) {
     FAILS(tn_set_log(TN_LOG_WARN, log_line, &logged), TN_ERROR_BUSY, "already");
 
     losses();
+    missing_barriers();
     logged = 0;
     tn_Device* device = create_device();
     tn_Gpu* gpu = create_gpu(device);

@@ -389,6 +389,8 @@ static void ci() {
                 tn::Frame frame = gpu.begin_frame();
                 const tn::Buffer mesh = gpu.create_buffer(desc);
                 tn::Recording list = gpu.record(TN_QUEUE_GRAPHICS, "opaque"_tn);
+                list.use({tn::use(mesh, TN_STATE_VERTEX_OR_CONSTANT)});
+                list.sim_access({tn::use(mesh, TN_STATE_VERTEX_OR_CONSTANT)});  // your draw
                 const tn::Readback readback = list.read_back(tn::part(mesh, 0, desc.size));
                 std::move(list).submit();
                 const auto read = readback.wait();
