@@ -105,12 +105,22 @@ impl<D: Device> Engine<'_, D> {
         if let Some(found) = again.or_else(|| in_large_block(next.unwrap_or(u64::MAX))) {
             return Ok(Found::existing(shards, found));
         }
+        // Taken before the new block is made, for which empty blocks make way: it is the answer to a refusal.
+        let spare = in_large_block(u64::MAX);
         let allowed = flags.check_allocates(size, first.class.memory);
         match allowed.and_then(|()| self.make_block(shards, sizes, size, round)) {
-            Ok(block) => self.add_block(shards, block, size, align),
-            Err(error) => in_large_block(u64::MAX).map(|found| Found::existing(shards, found)).ok_or(error),
+            Ok(block) => {
+                if let Some((range, store)) = spare {
+                    // The block can be destroyed only without this reference.
+                    drop(store);
+                    first.lock().free(&range.free_token());
+                }
+                self.add_block(shards, block, size, align)
+            }
+            Err(error) => spare.map(|found| Found::existing(shards, found)).ok_or(error),
         }
     }
+
     /// A range of the existing blocks, or of a piece that the first shard lends.
     fn borrow(
         self,
