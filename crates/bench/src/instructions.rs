@@ -1,4 +1,4 @@
-//! Instructions and cache misses per call, counted by callgrind: the same on a busy machine as on a quiet one.
+//! Instructions, cache misses and mispredicted jumps per call, counted by callgrind: the same on a busy machine as on a quiet one.
 
 use std::process::{Command, Stdio};
 
@@ -45,8 +45,10 @@ pub fn run(args: &Args) -> Result {
         let peers = peers_named(&args.only)?;
         let counts = peers.iter().filter(|peer| (peer.can_replay)(&trace));
         let rows = counts.map(|peer| count(peer, &trace)).collect::<Result<Vec<_>>>()?;
-        let table =
-            table("peer | memory | allocate | free | both | data misses of L1 | of the last level", rows);
+        let table = table(
+            "peer | memory | allocate | free | both | data misses of L1 | of the last level | mispredicted jumps",
+            rows,
+        );
         println!("{}, {} calls: instructions per call\n\n{table}", trace.name, trace.ops.len());
     }
     Ok(())
@@ -59,23 +61,27 @@ fn count(peer: &Contender, trace: &Trace) -> Result<String> {
     let [allocations, frees] = [ALLOCATE, FREE].map(|function| events(&replay, function, true));
     let (allocations, frees) = (allocations?, frees?);
     let [of_one, of_other] = [calls(Kind::Allocate), calls(Kind::Free)];
-    // In callgrind's order: instructions, reads and writes of data, misses of L1 by each, misses of the last level by each.
+    // In callgrind's order: instructions, reads and writes of data, misses of L1 by instructions and by each of them, of the last
+    // level likewise, then conditional jumps and how many were mispredicted, indirect jumps likewise.
     let per_call = |event: usize| {
         let of = |events: &[u64]| events.get(event).copied().unwrap_or(0) as f64;
         (of(&allocations) / of_one, of(&frees) / of_other)
     };
     let (allocation, free) = per_call(0);
-    let misses = |read: usize, write: usize| {
-        let [reads, writes] = [per_call(read), per_call(write)];
-        reads.0 + reads.1 + writes.0 + writes.1
+    let both_of = |one: usize, other: usize| {
+        let [one, other] = [per_call(one), per_call(other)];
+        format!("{:.2} + {:.2}", one.0 + other.0, one.1 + other.1)
     };
     let space = match peer.space {
         Space::One => "one range",
         Space::Blocks => "blocks",
         Space::None => "–",
     };
-    let (both, first, last) = (allocation + free, misses(4, 5), misses(7, 8));
-    Ok(format!("{} | {space} | {allocation:.0} | {free:.0} | {both:.0} | {first:.2} | {last:.2}", peer.name))
+    let (both, first, last, jumps) = (allocation + free, both_of(4, 5), both_of(7, 8), both_of(10, 12));
+    Ok(format!(
+        "{} | {space} | {allocation:.0} | {free:.0} | {both:.0} | {first} | {last} | {jumps}",
+        peer.name
+    ))
 }
 
 /// The instructions of this program with the arguments inside the functions whose names contain `function`.
@@ -86,13 +92,13 @@ pub(crate) fn collected(arguments: &[&str], function: &str) -> Result<u64> {
     Ok(events(arguments, function, false)?.first().copied().unwrap_or(0))
 }
 
-/// As [`collected`], with the accesses of data and their cache misses if `caches`.
-fn events(arguments: &[&str], function: &str, caches: bool) -> Result<Vec<u64>> {
+/// As [`collected`], with the accesses of data, their cache misses and jumps if `all`.
+fn events(arguments: &[&str], function: &str, all: bool) -> Result<Vec<u64>> {
     let mut command = Command::new("valgrind");
     command
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(format!("--toggle-collect=*{function}*"))
-        .arg(if caches { "--cache-sim=yes" } else { "--cache-sim=no" })
+        .args(["cache", "branch"].map(|part| format!("--{part}-sim={}", if all { "yes" } else { "no" })))
         .arg(std::env::current_exe()?)
         .args(arguments)
         .stdout(Stdio::null());
