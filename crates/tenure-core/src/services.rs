@@ -1,6 +1,7 @@
 //! The services of a manager, and their order in ageing, releasing memory and ending.
 
 use std::sync::Arc;
+use std::thread;
 use std::time::Instant;
 
 use crate::context::Context;
@@ -131,14 +132,18 @@ impl<D: Device> MakeRoom for Services<D> {
         let has_trimmed = self.transients.try_trim(IdleHeaps::All);
         let is_awaited =
             || wanted.is_some_and(|wanted| context.pools.residency.is_room_in_use(&context.paging(), wanted));
-        if !has_trimmed && context.releases.stats().pending_bytes == 0 && !is_awaited() {
+        // A thread that gives objects back takes them out of the queue after it is counted, so the queue is read first.
+        let is_dropped = context.releases.stats().pending_bytes > 0 || context.is_reclaiming();
+        if !has_trimmed && !is_dropped && !is_awaited() {
             return false;
         }
         let submitted = context.clock.submitted();
-        let start = Instant::now();
+        let (start, max_wait) = (Instant::now(), context.config.pools.max_wait);
         // The clock notes a loss of the device, and the next call reports it.
-        let is_complete =
-            context.clock.wait(context.device(), &submitted, context.config.pools.max_wait) == Ok(true);
+        let is_complete = context.clock.wait(context.device(), &submitted, max_wait) == Ok(true);
+        while context.is_reclaiming() && start.elapsed() < max_wait {
+            thread::yield_now();
+        }
         if let Some(times) = context.waits.allocations.note() {
             event!(debug, waited = ?start.elapsed(), is_complete, times, "an allocation waited for the GPU to finish with memory");
         }

@@ -8,9 +8,10 @@ use super::api_objects::{CommittedMemory, HeapPlace, MapWish, MemoryOwner, Memor
 use super::block::{HeapBlock, Store, Suballocation};
 use super::engine::Engine;
 use super::location::{Backing, Location};
-use super::new_blocks::Found;
+use super::new_blocks::{Found, Origin};
 use super::policy::{PlacementKind, shared_pool};
 use super::request::{RangeRequest, ResourceRequest, TileRequest};
+use super::sharding::Shards;
 use super::{AllocationFlags, BlockTraits, MemoryUse, PoolKind};
 use crate::Strategy;
 use crate::api_resource::ApiResource;
@@ -148,6 +149,21 @@ impl<D: Device> Request<D> for ResourceRequest<'_> {
     }
 }
 
+/// Undoes a suballocation when it is dropped, after an error or a panic of the device.
+struct Undo<'a, D: Device> {
+    engine: Engine<'a, D>,
+    shards: &'a Shards<D>,
+    suballocation: Suballocation,
+    origin: Origin,
+}
+
+impl<D: Device> Drop for Undo<'_, D> {
+    #[cold]
+    fn drop(&mut self) {
+        self.engine.undo_suballocation(self.shards, self.suballocation, self.origin);
+    }
+}
+
 impl ResourceRequest<'_> {
     /// Creates the resource in a range of a heap. Inlined, so that the result is copied less often.
     #[inline(always)]
@@ -159,12 +175,12 @@ impl ResourceRequest<'_> {
         let Store::Heap(heap) = store else { return Err(engine.refuse_store(shards, &suballocation)) };
         let wish = self.map_wish(engine, shards.first().class.memory);
         let place = HeapPlace { heap: &heap.heap, offset: suballocation.offset, wish, block: heap.block };
+        let undo = Undo { engine, shards, suballocation, origin };
         let made = engine.pools.objects.create_placed(engine.device, self.desc, &place, self.name);
         drop(heap);
-        if made.is_err() {
-            engine.undo_suballocation(shards, suballocation, origin);
-        }
-        made.map(|api_resource| (api_resource, suballocation))
+        let api_resource = made?;
+        std::mem::forget(undo);
+        Ok((api_resource, suballocation))
     }
 
     /// Creates the resource with dedicated memory.

@@ -83,6 +83,33 @@ impl Drop for Reclaiming<'_> {
     }
 }
 
+/// What a thread has taken out of the release queue. A panic of the device leaks the object that it was destroying; the others
+/// return to the queue.
+struct Reclaimed<'a, D: Device> {
+    context: &'a Context<D>,
+    ready: &'a mut [Batch<Retired<D>>],
+    /// The ranges of shared buffers in `ready` are not free yet.
+    has_ranges: bool,
+    /// Ranges of destroyed objects.
+    freed: SmallVec<[FreeToken; RUN]>,
+}
+
+impl<D: Device> Drop for Reclaimed<'_, D> {
+    fn drop(&mut self) {
+        self.context.pools.freeing().free_run(self.freed.iter());
+        if !std::thread::panicking() {
+            return;
+        }
+        for batch in &mut *self.ready {
+            batch.take_items(|retired| {
+                if self.has_ranges || retired.as_range().is_none() {
+                    self.context.releases.push_after(retired, SyncPoint::NONE, 0);
+                }
+            });
+        }
+    }
+}
+
 impl<D: Device> Context<D> {
     /// Whether any thread is reclaiming objects that it has taken out of the release queue.
     pub(crate) fn is_reclaiming(&self) -> bool {
@@ -182,7 +209,9 @@ impl<D: Device> Context<D> {
     /// between may delay the view alone. That is harmless, because nothing uses either any more.
     fn reclaim_ready(&self, ready: &mut [Batch<Retired<D>>]) {
         self.record_ranges(ready);
+        let mut reclaimed = Reclaimed { context: self, ready, has_ranges: true, freed: SmallVec::new() };
         self.descriptors.reclaim(self.device(), self.current_frame(), &self.recordings, &self.clock);
+        let Reclaimed { ready, has_ranges, freed, .. } = &mut reclaimed;
         if ready.is_empty() {
             return;
         }
@@ -197,18 +226,17 @@ impl<D: Device> Context<D> {
             ready.iter_mut().for_each(Batch::clear);
             return;
         }
+        *has_ranges = false;
         // Their objects are destroyed without a lock; their ranges are then freed together.
-        let mut freed = SmallVec::<[FreeToken; RUN]>::new();
-        for batch in ready {
+        for batch in &mut **ready {
             batch.take_items(|retired| {
-                self.reclaim_other(retired, &mut freed);
+                self.reclaim_other(retired, freed);
                 if freed.len() == RUN {
                     self.pools.freeing().free_run(freed.iter());
                     freed.clear();
                 }
             });
         }
-        self.pools.freeing().free_run(freed.iter());
     }
 
     /// Reports the reclaimed ranges to the recorder, if there is one.

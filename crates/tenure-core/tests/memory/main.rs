@@ -22,6 +22,7 @@ mod shards;
 mod signals;
 mod small_buffers;
 mod sums;
+mod unruly_devices;
 mod untrue_budgets;
 
 /// `memory`, but for buffers that shaders write on Direct3D 12, whose upload heaps cannot hold them: `GpuOnly`.

@@ -1,5 +1,7 @@
 //! Batches of dropped entries, the inboxes that threads push entries into, and the store of empty batches.
 
+use std::vec::Drain;
+
 use super::Entry;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
 use crate::time::{Stamp, Submissions, SyncPoint};
@@ -94,10 +96,12 @@ impl<T> Batch<T> {
         self.bytes
     }
 
-    /// Takes out every entry. The batch is then empty and keeps its capacity.
+    /// Takes out every entry. The batch is then empty and keeps its capacity. If `take` panics, the entries after that one stay.
     pub(super) fn take_entries(&mut self, take: impl FnMut(Entry<T>)) {
         let mut entries = std::mem::take(&mut self.entries);
-        entries.drain(..).for_each(take);
+        let mut left = Left { entries: entries.drain(..), batch: &mut self.entries };
+        left.entries.by_ref().for_each(take);
+        drop(left);
         *self = Self { entries, lane: self.lane, ..Self::new() };
     }
 
@@ -122,6 +126,18 @@ impl<T> Batch<T> {
     /// The items, in runs of up to `most`.
     pub fn runs(&self, most: usize) -> impl Iterator<Item = impl Iterator<Item = &T> + Clone> {
         self.entries.chunks(most).map(|run| run.iter().map(|entry| &entry.item))
+    }
+}
+
+/// The entries that are still to be taken out of a batch. They return to it when this is dropped by a panic.
+struct Left<'a, T> {
+    entries: Drain<'a, Entry<T>>,
+    batch: &'a mut Vec<Entry<T>>,
+}
+
+impl<T> Drop for Left<'_, T> {
+    fn drop(&mut self) {
+        self.batch.extend(&mut self.entries);
     }
 }
 

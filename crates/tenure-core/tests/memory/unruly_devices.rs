@@ -1,0 +1,145 @@
+//! Devices that panic in a call, or take long for one: memory is not lost, and other threads do not fail.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use tenure_core::device::{Permit, ResourceDesc, forward_device};
+use tenure_core::{Config, DeviceError, Format, Gpu, PoolConfig, Texture, TextureDesc, Usage};
+use tenure_sim as sim;
+
+type Call = Box<dyn FnMut() + Send>;
+
+/// Calls something before the call of the device.
+#[derive(Clone, Default)]
+struct Hook(Arc<Mutex<Option<Call>>>);
+
+impl Hook {
+    fn set(&self, call: impl FnMut() + Send + 'static) {
+        *self.0.lock().unwrap() = Some(Box::new(call));
+    }
+
+    /// Panics at this call from now on, and at no other.
+    fn panic_at(&self, number: u32) {
+        let mut calls = 0;
+        self.set(move || {
+            calls += 1;
+            assert_ne!(calls, number, "the device panics");
+        });
+    }
+
+    fn run(&self) {
+        // Taken out, so that a panic or a wait holds no lock.
+        let call = self.0.lock().unwrap().take();
+        if let Some(mut call) = call {
+            call();
+            self.0.lock().unwrap().get_or_insert(call);
+        }
+    }
+}
+
+struct Unruly {
+    inner: sim::Device,
+    creates: Hook,
+    destroys: Hook,
+}
+
+forward_device! {
+    impl Device for Unruly {
+        type Inner = sim::Device;
+        fn inner(&self) -> &sim::Device { &self.inner }
+        fn permit(_: Permit<Self>) -> Permit<sim::Device> { Permit::checked() }
+        fn create_placed(
+            &self, permit: Permit<Self>, desc: &ResourceDesc, heap: &Self::Heap, offset: u64,
+        ) -> Result<Self::Resource, DeviceError> {
+            self.creates.run();
+            self.inner.create_placed(Self::permit(permit), desc, heap, offset)
+        }
+        fn destroy_resource(&self, permit: Permit<Self>, resource: Self::Resource) {
+            self.destroys.run();
+            self.inner.destroy_resource(Self::permit(permit), resource);
+        }
+    }
+}
+
+const TEXTURE: u64 = 64 << 10;
+
+fn texture(gpu: &Gpu<Unruly>) -> Result<Texture<Unruly>, tenure_core::Error> {
+    gpu.create_texture(&TextureDesc::d2(128, 128, Format::Rgba8Unorm, Usage::SHADER_READ))
+}
+
+fn textures(gpu: &Gpu<Unruly>, count: usize) -> Vec<Texture<Unruly>> {
+    (0..count).map(|_| texture(gpu).unwrap()).collect()
+}
+
+fn manager(config: Config) -> (Gpu<Unruly>, Hook, Hook) {
+    let (creates, destroys) = (Hook::default(), Hook::default());
+    let inner = sim::Device::new(sim::Profile::DISCRETE);
+    let device = Unruly { inner, creates: creates.clone(), destroys: destroys.clone() };
+    (Gpu::new(device, config).unwrap(), creates, destroys)
+}
+
+fn used(gpu: &Gpu<Unruly>) -> u64 {
+    gpu.stats().pools.iter().map(|pool| pool.used).sum()
+}
+
+/// Only the range of the object that the device was destroying is lost: it may still be there.
+#[test]
+fn a_panic_among_destroyed_textures_loses_one_range() {
+    for number in [1, 40, 64, 65, 100] {
+        let (gpu, _, destroys) = manager(Config::default());
+        let kept = texture(&gpu).unwrap();
+        drop(textures(&gpu, 100));
+        destroys.panic_at(number);
+        assert!(catch_unwind(AssertUnwindSafe(|| gpu.reclaim())).is_err());
+        gpu.reclaim().unwrap();
+        assert_eq!(used(&gpu), 2 * TEXTURE, "{number}");
+        drop(kept);
+        gpu.reclaim().unwrap();
+        assert_eq!(used(&gpu), TEXTURE, "{number}");
+    }
+}
+
+#[test]
+fn a_panic_while_a_texture_is_created_loses_nothing() {
+    let (gpu, creates, _) = manager(Config::default());
+    // The first is placed in a block that is made for it, the second in one that is there.
+    for kept in [0, 1] {
+        let _kept = textures(&gpu, kept);
+        creates.panic_at(1);
+        assert!(catch_unwind(AssertUnwindSafe(|| texture(&gpu))).is_err());
+        assert_eq!(used(&gpu), kept as u64 * TEXTURE);
+    }
+}
+
+/// Memory that another thread has taken out of the release queue, to give it back in a moment, is worth a wait.
+#[test]
+fn an_allocation_waits_for_another_thread_that_gives_memory_back() {
+    let max_wait = Duration::from_secs(60);
+    let (gpu, _, destroys) = manager(Config::from(PoolConfig::default().max_wait(max_wait)));
+    let mut all = textures(&gpu, 1);
+    gpu.set_memory_cap(0, Some(gpu.stats().reserved)).unwrap();
+    while let Ok(next) = texture(&gpu) {
+        all.push(next);
+    }
+    let (reached, is_destroying) = channel();
+    let (go_on, may_go_on) = channel();
+    destroys.set(move || {
+        // Later calls, at the end of the test, find nobody who waits for them.
+        if reached.send(()).is_ok() {
+            let _has_ended = may_go_on.recv();
+        }
+    });
+    all.pop();
+    thread::scope(|scope| {
+        scope.spawn(|| gpu.reclaim().unwrap());
+        is_destroying.recv().unwrap();
+        let other = scope.spawn(|| texture(&gpu).map(drop));
+        // Enough for the other thread to give up, if it does.
+        thread::sleep(Duration::from_millis(100));
+        go_on.send(()).unwrap();
+        other.join().unwrap().unwrap();
+    });
+}
