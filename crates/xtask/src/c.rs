@@ -381,7 +381,7 @@ fn strangers(package: &Path, folder: &Path) -> Outcome {
     run(Command::new(program).arg(package.join("lib/libtenure.so")))
 }
 
-/// Each call with one wrong argument returns the status for it.
+/// Each call with one wrong argument returns the status for it and changes nothing; with valid ones it succeeds.
 fn wrong_arguments(package: &Path, folder: &Path) -> Outcome {
     let built = generated(package, folder, "table", &c_table::program()?)?;
     run(Command::new(built).current_dir(folder))

@@ -1,5 +1,6 @@
-//! A program in C, written from the headers' code, with each misuse that a look at one argument finds, and the status for it.
-//! Other statuses are exceptions, with their reasons.
+//! A program in C, written from the headers' code, with each misuse that a look at one argument finds, the status and the text
+//! for it, and what a refused call must leave as it was. Then the same call with valid arguments succeeds: nothing else was
+//! wrong. What differs is an exception, with its reason.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -43,127 +44,404 @@ use Misuse::{
     UnknownNumber, WrongText,
 };
 
-impl Misuse {
-    /// The status, and a part of the text; without one the text has the wrong number.
-    const fn expected(self) -> (&'static str, Option<&'static str>) {
-        match self {
-            Null => ("TN_ERROR_HANDLE", Some("null")),
-            Released => ("TN_ERROR_HANDLE", Some("was released")),
-            OtherType => ("TN_ERROR_HANDLE", Some("is no")),
-            Foreign => ("TN_ERROR_FOREIGN", Some("different")),
-            NoPointer => ("TN_ERROR_POINTER", Some("null")),
-            TooSmall | TooLarge => ("TN_ERROR_STRUCT_SIZE", Some("struct_size")),
-            UnknownChain => ("TN_ERROR_CHAIN", Some("next")),
-            UnknownNumber | UnknownBit => ("TN_ERROR_ENUM", None),
-            WrongText => ("TN_ERROR_TEXT", Some("UTF-8")),
-        }
+/// The error of a misuse.
+struct Expected {
+    status: String,
+    /// A part of the text, as whole words; `*` stands for any words.
+    text: String,
+}
+
+impl Expected {
+    fn new(status: &str, text: impl Into<String>) -> Self {
+        Self { status: status.to_owned(), text: text.into() }
     }
 }
 
-/// A call that returns something else.
+/// A misuse with another result.
 struct Exception {
-    /// The name, or its beginning, which ends with `_`; each function without one.
-    function: &'static str,
+    functions: &'static [&'static str],
     place: &'static str,
     misuse: Misuse,
-    /// Without one the argument is valid, and the call is left out.
+    /// Empty where the argument is valid.
     status: &'static str,
-    #[expect(dead_code, reason = "for the reader")]
-    reason: &'static str,
-}
-
-impl Exception {
-    fn is_of(&self, name: &str) -> bool {
-        let is_beginning = self.function.is_empty() || self.function.ends_with('_');
-        if is_beginning { name.starts_with(self.function) } else { name == self.function }
-    }
+    /// A part of the text: the reason.
+    text: &'static str,
 }
 
 const fn except(
-    function: &'static str,
+    functions: &'static [&'static str],
     place: &'static str,
     misuse: Misuse,
     status: &'static str,
-    reason: &'static str,
+    text: &'static str,
 ) -> Exception {
-    Exception { function, place, misuse, status, reason }
+    Exception { functions, place, misuse, status, text }
 }
 
-const TRANSIENT: &str = "TN_ERROR_TRANSIENT";
+/// An argument that is valid, for this reason.
+const fn valid(
+    functions: &'static [&'static str],
+    place: &'static str,
+    misuse: Misuse,
+    _reason: &'static str,
+) -> Exception {
+    except(functions, place, misuse, "", "")
+}
+
+/// The calls that make descriptors.
+const BINDS: &[&str] = &[
+    "tn_descriptor_set_create",
+    "tn_descriptor_table_create",
+    "tn_recording_descriptor_set",
+    "tn_recording_descriptors",
+];
 
 const EXCEPTIONS: &[Exception] = &[
     // Pointers that may be null.
-    except("", "done", NoPointer, "", "may be null"),
-    except("", "point", NoPointer, "", "may be null"),
-    except("tn_device_create_sim", "desc", NoPointer, "", "may be null"),
-    except("tn_gpu_create", "desc", NoPointer, "", "may be null"),
-    except("tn_gpu_shutdown", "out", NoPointer, "", "may be null"),
-    except("tn_gpu_shutdown", "text", NoPointer, "", "may be null"),
-    except("tn_gpu_submit_external", "wait", NoPointer, "", "may be null"),
-    except("tn_gpu_declare_state", "at", NoPointer, "", "may be null"),
-    except("tn_upload", "out", NoPointer, "", "may be null"),
-    except("tn_graph_pass", "number", NoPointer, "", "may be null"),
-    except("tn_plan", "desc", NoPointer, "", "may be null"),
-    except("tn_plan", "out", NoPointer, "", "may be null"),
-    except("tn_plan_check", "peak", NoPointer, "", "may be null"),
-    except("tn_gpu_compact", "out", NoPointer, "", "may be null"),
-    except("", "tn_HeapPoolsDesc.budget", NoPointer, "", "may be null"),
-    except("", "tn_Bind.sampler", Null, "", "may be null"),
-    except("", "tn_Bind.data", NoPointer, "TN_ERROR_POINTER", "a view beside data"),
-    except("", "tn_Bind.view", Null, "TN_ERROR_POINTER", "a descriptor of nothing"),
-    except("", "tn_Bind.structure", Null, "", "may be null"),
-    except("", "tn_Bind.structure", Released, "TN_ERROR_POINTER", "beside a view"),
-    except("", "tn_Bind.structure", OtherType, "TN_ERROR_POINTER", "beside a view"),
-    except("", "tn_Bind.structure", Foreign, "TN_ERROR_POINTER", "beside a view"),
-    except("tn_recording_generate_mips", "texture", Foreign, "", "of one mip there is nothing to fill"),
-    except("tn_reserved_update", "tn_TileUpdate.after", NoPointer, "", "may be null"),
-    // Numbers.
-    except("tn_has_backend", "backend", UnknownNumber, "", "no error: this library does not have it"),
-    except("tn_set_log", "most", UnknownNumber, "TN_ERROR_ENUM", "the text has no number"),
-    except("", "tn_MemoryType.flags", UnknownBit, "", "a later bit is memory for special purposes"),
-    // Unused.
-    except("tn_recording_copy_slice", "tn_Copy.src", Null, "", "the slice is the source"),
-    except("tn_recording_copy_slice", "tn_Copy.src", Released, "", "the slice is the source"),
-    except("tn_recording_copy_slice", "tn_Copy.src", OtherType, "", "the slice is the source"),
-    except("tn_recording_copy_slice", "tn_Copy.src", Foreign, "", "the slice is the source"),
+    valid(
+        &[
+            "tn_frame_execute",
+            "tn_gpu_flush_uploads",
+            "tn_gpu_submit_external",
+            "tn_recording_submit",
+            "tn_release_queue_submit",
+            "tn_reserved_update",
+        ],
+        "done",
+        NoPointer,
+        "may be null",
+    ),
+    valid(&["tn_gpu_release_after", "tn_release_queue_push"], "point", NoPointer, "may be null"),
+    valid(&["tn_device_create_sim", "tn_gpu_create", "tn_plan"], "desc", NoPointer, "may be null"),
+    valid(&["tn_gpu_compact", "tn_gpu_shutdown", "tn_plan", "tn_upload"], "out", NoPointer, "may be null"),
+    valid(&["tn_gpu_shutdown"], "text", NoPointer, "may be null"),
+    valid(&["tn_gpu_submit_external"], "wait", NoPointer, "may be null"),
+    valid(&["tn_gpu_declare_state"], "at", NoPointer, "may be null"),
+    valid(&["tn_graph_pass"], "number", NoPointer, "may be null"),
+    valid(&["tn_plan_check"], "peak", NoPointer, "may be null"),
+    valid(&["tn_heap_pools_create"], "tn_HeapPoolsDesc.budget", NoPointer, "may be null"),
+    valid(&["tn_reserved_update"], "tn_TileUpdate.after", NoPointer, "may be null"),
+    valid(BINDS, "tn_Bind.sampler", Null, "may be null"),
+    valid(BINDS, "tn_Bind.structure", Null, "may be null"),
+    // Of no interest to the call.
+    valid(&["tn_has_backend"], "backend", UnknownNumber, "this library does not have it"),
+    valid(
+        &["tn_heap_pools_create"],
+        "tn_MemoryType.flags",
+        UnknownBit,
+        "a later bit is memory for special purposes",
+    ),
+    valid(&["tn_recording_generate_mips"], "texture", Foreign, "of one mip there is nothing to fill"),
+    valid(&["tn_recording_copy_slice"], "tn_Copy.src", Null, "the slice is the source"),
+    valid(&["tn_recording_copy_slice"], "tn_Copy.src", Released, "the slice is the source"),
+    valid(&["tn_recording_copy_slice"], "tn_Copy.src", OtherType, "the slice is the source"),
+    valid(&["tn_recording_copy_slice"], "tn_Copy.src", Foreign, "the slice is the source"),
     // Another error comes first.
-    except("tn_reserved_", "tn_BufferDesc.data", NoPointer, "TN_ERROR_ARGUMENT", "no contents"),
-    except("tn_reserved_", "tn_TextureDesc.data", NoPointer, "TN_ERROR_ARGUMENT", "no contents"),
     except(
-        "tn_readback_texture_create",
+        BINDS,
+        "tn_Bind.view",
+        Null,
+        "TN_ERROR_POINTER",
+        "binds[0]: must be a view, a sampler, both of them, data, or a structure",
+    ),
+    except(
+        BINDS,
+        "tn_Bind.data",
+        NoPointer,
+        "TN_ERROR_POINTER",
+        "binds[0]: must be a view, a sampler, both of them, data, or a structure",
+    ),
+    except(
+        BINDS,
+        "tn_Bind.structure",
+        Released,
+        "TN_ERROR_POINTER",
+        "binds[0]: an acceleration structure stands alone",
+    ),
+    except(
+        BINDS,
+        "tn_Bind.structure",
+        OtherType,
+        "TN_ERROR_POINTER",
+        "binds[0]: an acceleration structure stands alone",
+    ),
+    except(
+        BINDS,
+        "tn_Bind.structure",
+        Foreign,
+        "TN_ERROR_POINTER",
+        "binds[0]: an acceleration structure stands alone",
+    ),
+    except(
+        &["tn_reserved_buffer_create"],
+        "tn_BufferDesc.data",
+        NoPointer,
+        "TN_ERROR_ARGUMENT",
+        "data of a reserved resource: must be 0",
+    ),
+    except(
+        &["tn_reserved_texture_create"],
         "tn_TextureDesc.data",
         NoPointer,
         "TN_ERROR_ARGUMENT",
-        "no contents",
+        "data of a reserved resource: must be 0",
     ),
-    except("tn_readback_texture_create", "tn_Texels.data", NoPointer, "TN_ERROR_ARGUMENT", "no contents"),
-    except("tn_pages_", "tn_BufferDesc.data", NoPointer, "TN_ERROR_ARGUMENT", "no contents"),
-    except("tn_pages_", "tn_TextureDesc.data", NoPointer, "TN_ERROR_ARGUMENT", "no contents"),
-    except("tn_reserved_texture_create", "tn_Texels.data", NoPointer, "TN_ERROR_ARGUMENT", "no contents"),
-    except("tn_pages_texture_create", "tn_Texels.data", NoPointer, "TN_ERROR_ARGUMENT", "no contents"),
-    except("tn_recording_copy_slice", "tn_Copy.dst", Foreign, "TN_ERROR_OTHER_RECORDING", "no slice"),
-    except("tn_recording_end_query", "out", NoPointer, "TN_ERROR_QUERY", "a scope that has not begun"),
-    except("tn_read_back", "on", Released, "TN_ERROR_HANDLE", "the text has both types"),
-    except("tn_buffer_read", "out", NoPointer, "TN_ERROR_NOT_MAPPED", "the buffer is not mapped"),
-    except("tn_swapchain_begin", "recording", Foreign, "TN_ERROR_SWAPCHAIN", "there is no image"),
-    except("tn_swapchain_finish", "recording", Foreign, "TN_ERROR_SWAPCHAIN", "there is no image"),
-    except("tn_recording_transient_", "tn_BufferDesc.read_only", UnknownBit, TRANSIENT, "commands write it"),
-    except("tn_recording_transient_", "tn_BufferDesc.data", NoPointer, TRANSIENT, "it has no contents"),
-    except("tn_recording_transient_", "tn_TextureDesc.read_only", UnknownBit, TRANSIENT, "commands write it"),
-    except("tn_recording_transient_", "tn_TextureDesc.data", NoPointer, TRANSIENT, "it has no contents"),
-    except("tn_recording_transient_", "tn_Texels.data", NoPointer, TRANSIENT, "it has no contents"),
-    except("tn_graph_", "tn_BufferDesc.read_only", UnknownBit, TRANSIENT, "commands write it"),
-    except("tn_graph_", "tn_BufferDesc.data", NoPointer, TRANSIENT, "it has no contents"),
-    except("tn_graph_", "tn_TextureDesc.read_only", UnknownBit, TRANSIENT, "commands write it"),
-    except("tn_graph_", "tn_TextureDesc.data", NoPointer, TRANSIENT, "it has no contents"),
-    except("tn_graph_", "tn_Texels.data", NoPointer, TRANSIENT, "it has no contents"),
+    except(
+        &["tn_reserved_texture_create"],
+        "tn_Texels.data",
+        NoPointer,
+        "TN_ERROR_ARGUMENT",
+        "data of a reserved resource: must be 0",
+    ),
+    except(
+        &["tn_readback_texture_create"],
+        "tn_TextureDesc.data",
+        NoPointer,
+        "TN_ERROR_ARGUMENT",
+        "must be 0",
+    ),
+    except(&["tn_readback_texture_create"], "tn_Texels.data", NoPointer, "TN_ERROR_ARGUMENT", "must be 0"),
+    except(
+        &["tn_pages_buffer_create"],
+        "tn_BufferDesc.data",
+        NoPointer,
+        "TN_ERROR_ARGUMENT",
+        "data of a resource in a page: must be 0",
+    ),
+    except(
+        &["tn_pages_texture_create"],
+        "tn_TextureDesc.data",
+        NoPointer,
+        "TN_ERROR_ARGUMENT",
+        "data of a resource in a page: must be 0",
+    ),
+    except(
+        &["tn_pages_texture_create"],
+        "tn_Texels.data",
+        NoPointer,
+        "TN_ERROR_ARGUMENT",
+        "data of a resource in a page: must be 0",
+    ),
+    except(
+        &["tn_graph_buffer", "tn_recording_transient_buffer"],
+        "tn_BufferDesc.data",
+        NoPointer,
+        "TN_ERROR_TRANSIENT",
+        "data: a transient resource has no initial contents",
+    ),
+    except(
+        &["tn_graph_texture", "tn_recording_transient_texture"],
+        "tn_TextureDesc.data",
+        NoPointer,
+        "TN_ERROR_TRANSIENT",
+        "data: a transient resource has no initial contents",
+    ),
+    except(
+        &["tn_graph_texture", "tn_recording_transient_texture"],
+        "tn_Texels.data",
+        NoPointer,
+        "TN_ERROR_TRANSIENT",
+        "data: a transient resource has no initial contents",
+    ),
+    except(
+        &["tn_graph_buffer", "tn_recording_transient_buffer"],
+        "tn_BufferDesc.read_only",
+        UnknownBit,
+        "TN_ERROR_TRANSIENT",
+        "read_only: commands write a transient resource",
+    ),
+    except(
+        &["tn_graph_texture", "tn_recording_transient_texture"],
+        "tn_TextureDesc.read_only",
+        UnknownBit,
+        "TN_ERROR_TRANSIENT",
+        "read_only: commands write a transient resource",
+    ),
 ];
 
-/// A misuse, as a statement.
+/// Arguments whose valid values do not follow from their types.
+const VALUES: &[(&str, &str, &str)] = &[
+    ("tn_gpu_create", "device", "more.device"),
+    ("tn_gpu_record", "gpu", "more.gpu"),
+    ("tn_gpu_record", "path", "TN_LIT(\"misuse.csv\")"),
+    ("tn_gpu_make_read_only", "states", "TN_STATE_COPY_SRC"),
+    ("tn_buffer_read", "buffer", "more.readable"),
+    ("tn_buffer_write", "buffer", "more.writable"),
+    ("tn_upload_ring_allocate", "size", "16"),
+    ("tn_upload_ring_allocate", "alignment", "16"),
+    ("tn_recording_build_scratch", "size", "256"),
+    ("tn_recording_compact", "size", "256"),
+    ("tn_recording_copy_structure", "dst", "more.structure"),
+    ("tn_recording_dynamic_constants", "layout", "more.dynamic"),
+    (
+        "tn_recording_write_slice",
+        "slice",
+        "(memory.tn_RingSlice.value = more.slice, &memory.tn_RingSlice.value)",
+    ),
+    (
+        "tn_recording_copy_slice",
+        "slice",
+        "(memory.tn_RingSlice.value = more.slice, &memory.tn_RingSlice.value)",
+    ),
+    (
+        "tn_recording_end_query",
+        "query",
+        "(memory.tn_OpenQuery.value = open_query(), &memory.tn_OpenQuery.value)",
+    ),
+    ("tn_swapchain_begin", "swapchain", "swapchain(0, 0)"),
+    ("tn_swapchain_finish", "swapchain", "swapchain(1, 0)"),
+    ("tn_swapchain_present", "swapchain", "swapchain(1, 1)"),
+    ("tn_suballocator_allocate", "size", "16"),
+    ("tn_suballocator_allocate", "alignment", "16"),
+    ("tn_suballocator_free", "range", "(memory.tn_Range.value = more.range, &memory.tn_Range.value)"),
+    ("tn_suballocator_close", "suballocator", "more.ring"),
+    ("tn_suballocator_release_up_to", "suballocator", "more.ring"),
+    (
+        "tn_heap_pools_free",
+        "range",
+        "(memory.tn_MemoryRange.value = more.memory_range, &memory.tn_MemoryRange.value)",
+    ),
+    ("tn_release_queue_create", "queues", "1"),
+    ("tn_release_queue_close", "recording", "open_recording()"),
+];
+
+/// Structures with handles that no call owns: after an error they are empty, and not as before.
+const EMPTIED: [&str; 1] = ["tn_SwapchainImage"];
+
+/// A call without a misuse that is refused nevertheless, because the program gives it no valid arguments.
+struct Refused {
+    function: &'static str,
+    /// The field whose array has an element; empty for none.
+    given: &'static str,
+    status: &'static str,
+    /// A part of the text: the reason.
+    text: &'static str,
+}
+
+const fn refused(
+    function: &'static str,
+    given: &'static str,
+    status: &'static str,
+    text: &'static str,
+) -> Refused {
+    Refused { function, given, status, text }
+}
+
+const REFUSED: &[Refused] = &[
+    refused(
+        "tn_descriptor_set_create",
+        "tn_Bind.data",
+        "TN_ERROR_POINTER",
+        "binds[0]: must be a view, a sampler, both of them, data, or a structure",
+    ),
+    refused(
+        "tn_descriptor_table_create",
+        "tn_Bind.data",
+        "TN_ERROR_POINTER",
+        "binds[0]: must be a view, a sampler, both of them, data, or a structure",
+    ),
+    refused(
+        "tn_recording_descriptor_set",
+        "tn_Bind.data",
+        "TN_ERROR_POINTER",
+        "binds[0]: must be a view, a sampler, both of them, data, or a structure",
+    ),
+    refused(
+        "tn_recording_descriptors",
+        "tn_Bind.data",
+        "TN_ERROR_POINTER",
+        "binds[0]: must be a view, a sampler, both of them, data, or a structure",
+    ),
+    refused("tn_readback_texture_create", "tn_TextureDesc.data", "TN_ERROR_ARGUMENT", "must be 0"),
+    refused("tn_readback_texture_create", "tn_Texels.data", "TN_ERROR_ARGUMENT", "must be 0"),
+    refused(
+        "tn_reserved_buffer_create",
+        "tn_BufferDesc.data",
+        "TN_ERROR_ARGUMENT",
+        "data of a reserved resource: must be 0",
+    ),
+    refused(
+        "tn_reserved_texture_create",
+        "tn_TextureDesc.data",
+        "TN_ERROR_ARGUMENT",
+        "data of a reserved resource: must be 0",
+    ),
+    refused(
+        "tn_reserved_texture_create",
+        "tn_Texels.data",
+        "TN_ERROR_ARGUMENT",
+        "data of a reserved resource: must be 0",
+    ),
+    refused(
+        "tn_pages_buffer_create",
+        "tn_BufferDesc.data",
+        "TN_ERROR_ARGUMENT",
+        "data of a resource in a page: must be 0",
+    ),
+    refused(
+        "tn_pages_texture_create",
+        "tn_TextureDesc.data",
+        "TN_ERROR_ARGUMENT",
+        "data of a resource in a page: must be 0",
+    ),
+    refused(
+        "tn_pages_texture_create",
+        "tn_Texels.data",
+        "TN_ERROR_ARGUMENT",
+        "data of a resource in a page: must be 0",
+    ),
+    refused(
+        "tn_graph_buffer",
+        "tn_BufferDesc.data",
+        "TN_ERROR_TRANSIENT",
+        "data: a transient resource has no initial contents",
+    ),
+    refused(
+        "tn_graph_texture",
+        "tn_TextureDesc.data",
+        "TN_ERROR_TRANSIENT",
+        "data: a transient resource has no initial contents",
+    ),
+    refused(
+        "tn_graph_texture",
+        "tn_Texels.data",
+        "TN_ERROR_TRANSIENT",
+        "data: a transient resource has no initial contents",
+    ),
+    refused(
+        "tn_recording_transient_buffer",
+        "tn_BufferDesc.data",
+        "TN_ERROR_TRANSIENT",
+        "data: a transient resource has no initial contents",
+    ),
+    refused(
+        "tn_recording_transient_texture",
+        "tn_TextureDesc.data",
+        "TN_ERROR_TRANSIENT",
+        "data: a transient resource has no initial contents",
+    ),
+    refused(
+        "tn_recording_transient_texture",
+        "tn_Texels.data",
+        "TN_ERROR_TRANSIENT",
+        "data: a transient resource has no initial contents",
+    ),
+];
+
+/// Statements that give an argument or field, and the fields among them that the valid description leaves empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Given {
+    field: String,
+    statements: String,
+}
+
+/// A misuse, as a statement after others.
 struct Call {
     place: String,
     misuse: Misuse,
+    given: Given,
     statement: String,
+    expected: Expected,
 }
 
 /// The numbers of an enumeration.
@@ -180,20 +458,32 @@ struct Table {
     enumerations: Vec<Enumeration>,
     text: String,
     calls: usize,
-    /// The exceptions that a call has needed.
-    needed: BTreeSet<usize>,
+    /// Calls that are checked with valid arguments, too.
+    confirmed: usize,
+    /// The exceptions that a call has needed, with the function.
+    needed: BTreeSet<(usize, String)>,
+    /// The valid calls that are refused.
+    refused: BTreeSet<usize>,
 }
 
 /// The program for `tenure.h`.
 pub(crate) fn program() -> Result<String, Trouble> {
     let (header, enumerations) = (Header::read()?, enumerations()?);
-    let mut table = Table { header, enumerations, text: String::new(), calls: 0, needed: BTreeSet::new() };
+    let mut table = Table {
+        header,
+        enumerations,
+        text: String::new(),
+        calls: 0,
+        confirmed: 0,
+        needed: BTreeSet::new(),
+        refused: BTreeSet::new(),
+    };
     table.write().map_err(Trouble::Failed)?;
-    if let Some(at) = (0..EXCEPTIONS.len()).find(|at| !table.needed.contains(at)) {
-        let Exception { function, place, misuse, .. } = &EXCEPTIONS[at];
-        return Err(Trouble::Failed(format!("no call needs the exception {function}, {place}, {misuse:?}")));
+    let unneeded: Vec<_> = table.unneeded().collect();
+    if !unneeded.is_empty() {
+        return Err(Trouble::Failed(format!("no call needs the exceptions {}", unneeded.join("; "))));
     }
-    println!("{} calls with one wrong argument", table.calls);
+    println!("{} calls with one wrong argument, {} confirmed by a valid call", table.calls, table.confirmed);
     Ok(table.text)
 }
 
@@ -243,13 +533,10 @@ impl Table {
         for (name, function) in &self.header.callbacks {
             callback(&mut self.text, name, function)?;
         }
+        self.memory();
         self.text.push_str(COMMON);
         for structure in &self.header.structures {
-            let name = &structure.name;
-            let _ = writeln!(
-                self.text,
-                "static struct {{ {name} value; uint64_t more; }} a_{name};\nstatic void reset_{name}(void);"
-            );
+            let _ = writeln!(self.text, "static void reset_{}(void);", structure.name);
         }
         for number in 0..self.header.structures.len() {
             self.structure(number)?;
@@ -259,16 +546,44 @@ impl Table {
             self.function(number)?;
             tables.push(format!("table_{}();", self.header.functions[number].name));
         }
-        let _ = writeln!(self.text, "static void tables(void) {{\n    {}\n}}", tables.join("\n    "));
-        self.text.push_str(MAIN);
+        let _ = writeln!(
+            self.text,
+            "int main(void) {{\n    first();\n    {}\n    return last();\n}}",
+            tables.join("\n    ")
+        );
         Ok(())
+    }
+
+    /// The memory that calls are given: each structure as an argument and as a result.
+    fn memory(&mut self) {
+        let mut parts = Vec::new();
+        self.text.push_str("static struct Memory {\n");
+        for structure in &self.header.structures {
+            let name = &structure.name;
+            for part in [name.clone(), format!("out_{name}")] {
+                let _ = writeln!(self.text, "    struct {{ {name} value; uint64_t more; }} {part};");
+                parts.push(part);
+            }
+        }
+        self.text.push_str(
+            "    uint64_t room[64];\n    uint64_t numbers[64];\n    tn_Format formats[1];\n    void* handles[1];\n    void* made[2];\n} memory, before;\n",
+        );
+        parts.extend(["room", "numbers", "formats", "handles", "made"].map(str::to_owned));
+        let rows =
+            list(parts.iter().map(|part| {
+                format!("{{ \"{part}\", offsetof(struct Memory, {part}), sizeof memory.{part} }}")
+            }));
+        let _ = writeln!(
+            self.text,
+            "static const struct {{ const char* name; size_t first, size; }} parts[] = {{ {rows} }};"
+        );
     }
 
     /// A function that fills a structure with valid values.
     fn structure(&mut self, number: usize) -> Result<(), String> {
         let structure = &self.header.structures[number];
         let name = &structure.name;
-        let mut body = format!("    memset(&a_{name}, 0, sizeof a_{name});\n");
+        let mut body = format!("    memset(&memory.{name}, 0, sizeof memory.{name});\n");
         let mut is_array = false;
         for (field, of_rust) in &structure.fields {
             if matches!(of_rust, Type::Array(_)) {
@@ -280,15 +595,15 @@ impl Table {
                 "next" => continue,
                 _ if self.header.is_structure(&kind) => {
                     let _ = writeln!(body, "    reset_{kind}();");
-                    format!("a_{kind}.value")
+                    format!("memory.{kind}.value")
                 }
                 _ => self.value(&mut body, &kind, field, is_array)?,
             };
             is_array = kind.starts_with("In<");
-            let _ = writeln!(body, "    a_{name}.value.{field} = {value};");
+            let _ = writeln!(body, "    memory.{name}.value.{field} = {value};");
         }
         if COMMON.contains(&format!("void good_{name}(")) {
-            let _ = writeln!(body, "    good_{name}(&a_{name}.value);");
+            let _ = writeln!(body, "    good_{name}(&memory.{name}.value);");
         }
         let _ = writeln!(self.text, "static void reset_{name}(void) {{\n{body}}}\n");
         Ok(())
@@ -296,22 +611,35 @@ impl Table {
 
     /// A valid value of a type, after the statements in `body`.
     fn value(&self, body: &mut String, kind: &str, name: &str, is_array: bool) -> Result<String, String> {
-        let reset = |body: &mut String, target: &str| {
-            let _ = writeln!(body, "    reset_{target}();");
-            format!("&a_{target}.value")
-        };
+        if let Some(target) = inside(kind, "Out").filter(|target| self.header.is_structure(target)) {
+            // Room, with bytes that a refused call leaves.
+            let _ = writeln!(body, "    memset(&memory.out_{target}, 0x5a, sizeof memory.out_{target});");
+            if self.header.has_size(target) {
+                for (field, value) in [
+                    ("struct_size", format!("sizeof({target})")),
+                    ("flags", "0".into()),
+                    ("next", "NULL".into()),
+                ] {
+                    let _ = writeln!(body, "    memory.out_{target}.value.{field} = {value};");
+                }
+            }
+            return Ok(format!("&memory.out_{target}.value"));
+        }
         if let Some(target) = inside(kind, "In").or_else(|| inside(kind, "Out")) {
             return Ok(match target {
-                "c_void" => "room".to_owned(),
+                "c_void" => "memory.room".to_owned(),
                 "AnyHandle" => {
-                    body.push_str("    handles[0] = objects[KIND_tn_Buffer][MINE];\n");
-                    "handles".to_owned()
+                    body.push_str("    memory.handles[0] = objects[KIND_tn_Buffer][MINE];\n");
+                    "memory.handles".to_owned()
                 }
                 "tn_Chain" => "NULL".to_owned(),
-                target if self.header.is_structure(target) => reset(body, target),
-                target if target.starts_with("Handle<") => format!("({}*)&made", named(target)?),
-                target if kind.starts_with("Out<") => format!("({}*)room", named(target)?),
-                target => format!("(const {}*)numbers", named(target)?),
+                "tn_Format" => "memory.formats".to_owned(),
+                target if self.header.is_structure(target) => {
+                    let _ = writeln!(body, "    reset_{target}();");
+                    format!("&memory.{target}.value")
+                }
+                target if kind.starts_with("Out<") => format!("({}*)memory.room", named(target)?),
+                target => format!("(const {}*)memory.numbers", named(target)?),
             });
         }
         if inside(kind, "Handle").is_some() {
@@ -329,10 +657,8 @@ impl Table {
             });
         }
         Ok(match kind {
-            // The first argument of a readback.
-            "AnyHandle" if name == "its_on" => "objects[KIND_tn_Gpu][MINE]".to_owned(),
-            "AnyHandle" => "objects[KIND_tn_Buffer][MINE]".to_owned(),
-            "*mutc_void" => "room".to_owned(),
+            "AnyHandle" => format!("objects[{}][MINE]", self::kind(any(name))),
+            "*mutc_void" => "memory.room".to_owned(),
             "tn_Str" => "(tn_Str){NULL, 0}".to_owned(),
             "usize" if name == "its_size" => "16".to_owned(),
             "usize" if is_array => "1".to_owned(),
@@ -340,117 +666,198 @@ impl Table {
         })
     }
 
-    /// A function that makes each call with one wrong argument.
+    /// A function that makes each call with one wrong argument, and then with valid ones.
     fn function(&mut self, number: usize) -> Result<(), String> {
         let function = &self.header.functions[number];
         let Function { name, inputs, output } = function;
-        let (mut declared, mut body) = (String::new(), String::new());
+        let (mut text, mut body, mut prepared) = (String::new(), String::new(), String::new());
         let mut calls = Vec::new();
-        let (mut is_array, mut is_bound) = (false, false);
+        let (mut is_array, mut is_bound, mut made) = (false, false, 0);
         for (input, of_rust) in inputs {
             let kind = code(of_rust);
             let place = format!("{name}_{input}");
             let shown = input.trim_start_matches("its_");
-            let _ = writeln!(declared, "static {} {place};", in_c(of_rust)?);
-            let value = self.value(&mut body, &kind, input, is_array)?;
+            let _ = writeln!(text, "static {} {place};", in_c(of_rust)?);
+            let value = match inside(&kind, "Out").filter(|target| target.starts_with("Handle<")) {
+                Some(target) => {
+                    let _ = writeln!(prepared, "    if ({place} != NULL) before.made[{made}] = NULL;");
+                    made += 1;
+                    format!("({}*)&memory.made[{}]", named(target)?, made - 1)
+                }
+                None => self.value(&mut body, &kind, input, is_array)?,
+            };
+            for target in EMPTIED.iter().filter(|target| inside(&kind, "Out") == Some(target)) {
+                let _ = writeln!(
+                    prepared,
+                    "    if ({place} != NULL) memset(&before.out_{target}.value, 0, sizeof before.out_{target}.value);"
+                );
+            }
+            let special =
+                VALUES.iter().find(|(function, argument, _)| function == name && *argument == shown);
+            let value = special.map_or(value, |(.., value)| (*value).to_owned());
             let _ = writeln!(body, "    {place} = {value};");
-            self.misuses(&mut calls, &kind, (shown, &place), "", is_bound)?;
+            self.misuses(&mut calls, &kind, (shown, &place), &Given::default(), is_bound)?;
             is_array = kind.starts_with("In<") || kind.starts_with("Out<");
             is_bound |= kind == "AnyHandle" || inside(&kind, "Handle").is_some();
+        }
+        if calls.is_empty() {
+            let _ = writeln!(self.text, "static void table_{name}(void) {{}}\n");
+            return Ok(());
         }
         let arguments = list(inputs.iter().map(|(input, _)| format!("{name}_{input}")));
         let run = match output.as_str() {
             "tn_Status" => format!("return {name}({arguments});"),
-            _ => format!("(void){name}({arguments});\n    return 0;"),
+            "tn_Str" => format!("return answered({name}({arguments}).size != 0);"),
+            _ => format!("return answered({name}({arguments}) != 0);"),
         };
         let _ = writeln!(
-            declared,
+            text,
             "static void reset_args_{name}(void) {{\n{body}}}\n\nstatic tn_Status call_{name}(void) {{\n    \
-             {run}\n}}\n\nstatic void table_{name}(void) {{"
+             prepare();\n{prepared}    {run}\n}}\n\nstatic void table_{name}(void) {{"
         );
-        let mut made = 0;
-        for Call { place, misuse, statement } in calls {
-            let found = EXCEPTIONS.iter().position(|exception| {
-                exception.is_of(name) && exception.place == place && exception.misuse == misuse
-            });
-            let (mut status, part) = misuse.expected();
-            if let Some(at) = found {
-                status = EXCEPTIONS[at].status;
-                self.needed.insert(at);
+        let (name, mut groups) = (&name.clone(), Vec::<&Given>::new());
+        for Call { given, .. } in &calls {
+            if !groups.contains(&given) {
+                groups.push(given);
             }
-            if status.is_empty() {
-                continue;
-            }
-            // The text of other errors is of no interest.
-            let part = if found.is_some() { Some("") } else { part };
-            let part = match part {
-                Some(part) => part.to_owned(),
-                None if place.ends_with(".flags") => "flags".to_owned(),
-                None => number_of(&statement),
-            };
-            let returned = if output == "tn_Status" {
-                format!("call_{name}()")
-            } else {
-                format!("(call_{name}(), {status})")
-            };
-            let _ = writeln!(
-                declared,
-                "    reset_args_{name}();\n    forget_error();\n    {statement}\n    \
-                 expect(\"{name}\", \"{place}\", \"{misuse:?}\", {returned}, {status}, \"{part}\");"
-            );
-            made += 1;
         }
-        declared.push_str("}\n\n");
-        self.text.push_str(&declared);
-        self.calls += made;
+        for given in groups {
+            self.group(&mut text, name, given, calls.iter().filter(|call| call.given == *given));
+        }
+        text.push_str("}\n\n");
+        self.text.push_str(&text);
         Ok(())
     }
 
-    /// The misuses of an argument or field, after a statement that gives it.
+    /// The calls that are given the same, and the valid one.
+    fn group<'a>(
+        &mut self,
+        text: &mut String,
+        name: &str,
+        given: &Given,
+        calls: impl Iterator<Item = &'a Call>,
+    ) {
+        let reset = format!("    reset_args_{name}();\n    {}", given.statements);
+        let is_refused = |refused: &Refused| refused.function == name && refused.given == given.field;
+        let without = REFUSED.iter().position(is_refused);
+        self.refused.extend(without);
+        let result = match without {
+            Some(at) => format!("{}, \"{}\"", REFUSED[at].status, REFUSED[at].text),
+            None => "TN_OK, \"\"".to_owned(),
+        };
+        let confirm = |text: &mut String, place: &str, misuse: &str| {
+            let _ = writeln!(
+                text,
+                "    confirm(\"{name}\", \"{place}\", \"{misuse}\", call_{name}(), {result});\n    end(MINE);"
+            );
+        };
+        text.push_str("    begin(MINE);\n");
+        let mut accepted = String::new();
+        for Call { place, misuse, statement, expected, .. } in calls {
+            let found = EXCEPTIONS.iter().position(|exception| {
+                exception.functions.contains(&name) && exception.place == place && exception.misuse == *misuse
+            });
+            self.calls += 1;
+            self.confirmed += usize::from(without.is_none());
+            let misused = format!("\"{name}\", \"{place}\", \"{misuse:?}\"");
+            let Expected { status, text: part } = expected;
+            let Some(at) = found else {
+                let _ = writeln!(
+                    text,
+                    "{reset}{statement}\n    expect({misused}, call_{name}(), {status}, \"{part}\");"
+                );
+                continue;
+            };
+            self.needed.insert((at, name.to_owned()));
+            let exception = &EXCEPTIONS[at];
+            if exception.status.is_empty() {
+                let _ = writeln!(accepted, "    begin(MINE);\n{reset}{statement}");
+                confirm(&mut accepted, place, &format!("{misuse:?}"));
+                continue;
+            }
+            let _ = writeln!(
+                text,
+                "{reset}{statement}\n    except({misused}, call_{name}(), {}, \"{}\", {status}, \"{part}\");",
+                exception.status, exception.text
+            );
+        }
+        let _ = writeln!(text, "{reset}");
+        confirm(text, &given.field, "");
+        text.push_str(&accepted);
+    }
+
+    /// The exceptions that no call has needed.
+    fn unneeded(&self) -> impl Iterator<Item = String> {
+        let exceptions = EXCEPTIONS.iter().enumerate().flat_map(move |(at, exception)| {
+            let Exception { functions, place, misuse, .. } = exception;
+            let unneeded =
+                functions.iter().filter(move |name| !self.needed.contains(&(at, (**name).to_owned())));
+            unneeded.map(move |name| format!("{name}, {place}, {misuse:?}"))
+        });
+        let refused = REFUSED.iter().enumerate().filter(|(at, _)| !self.refused.contains(at));
+        exceptions.chain(refused.map(|(_, refused)| format!("{}, {}", refused.function, refused.given)))
+    }
+
+    /// The misuses of an argument or field, after statements that give it.
     fn misuses(
         &self,
         calls: &mut Vec<Call>,
         kind: &str,
         (shown, place): (&str, &str),
-        given: &str,
+        given: &Given,
         is_bound: bool,
     ) -> Result<(), String> {
-        let mut add = |misuse, value: &str| {
-            let statement = format!("{given}{place} = {value};");
-            calls.push(Call { place: shown.to_owned(), misuse, statement });
+        let mut add = |misuse, value: &str, status: &str, text: &str| {
+            let statement = format!("    {place} = {value};");
+            let (place, given) = (shown.to_owned(), given.clone());
+            calls.push(Call { place, misuse, given, statement, expected: Expected::new(status, text) });
         };
-        let handle = match inside(kind, "Handle") {
-            Some(_) => Some(named(kind)?.trim_end_matches('*').to_owned()),
-            None => (kind == "AnyHandle").then(|| "tn_Buffer".to_owned()),
-        };
-        if let Some(handle) = handle {
+        let is_any = kind == "AnyHandle";
+        if is_any || inside(kind, "Handle").is_some() {
+            let handle =
+                if is_any { any(place).to_owned() } else { named(kind)?.trim_end_matches('*').to_owned() };
             let object = |index| format!("objects[{}][{index}]", self::kind(&handle));
-            add(Null, "NULL");
-            add(Released, &object("RELEASED"));
             let other = if handle == "tn_Text" { "tn_Device" } else { "tn_Text" };
-            add(OtherType, &format!("objects[{}][MINE]", self::kind(other)));
+            let (wanted, refused) = match is_any {
+                true => ("null, where a handle of".to_owned(), "is no handle of*".to_owned()),
+                false => (format!("null, where a {handle} is needed"), format!("is not a {handle}: ")),
+            };
+            add(Null, "NULL", "TN_ERROR_HANDLE", &wanted);
+            add(Released, &object("RELEASED"), "TN_ERROR_HANDLE", &format!("this {handle} was released"));
+            let text = format!("{refused}it has the type {other}");
+            add(OtherType, &format!("objects[{}][MINE]", self::kind(other)), "TN_ERROR_HANDLE", &text);
             if is_bound && !FREE.contains(&handle.as_str()) {
-                add(Foreign, &object("OTHERS"));
+                add(Foreign, &object("OTHERS"), "TN_ERROR_FOREIGN", "belongs to a different");
             }
             return Ok(());
         }
+        let unknown = |number: u32| format!("= {number}: unknown in this version");
         if inside(kind, "Option").is_some() {
-            add(NoPointer, "NULL");
+            add(NoPointer, "NULL", "TN_ERROR_POINTER", "null, where");
         } else if let Some(found) = self.enumerations.iter().find(|found| found.name == kind) {
-            match found.is_mask {
-                true => add(UnknownBit, "UINT32_C(1) << 31"),
-                false => add(UnknownNumber, &found.next.to_string()),
-            }
+            let (misuse, number) =
+                if found.is_mask { (UnknownBit, 1 << 31) } else { (UnknownNumber, found.next) };
+            add(misuse, &number.to_string(), "TN_ERROR_ENUM", &unknown(number));
         } else if kind == "tn_Str" {
-            add(WrongText, "wrong_text");
+            add(WrongText, "wrong_text", "TN_ERROR_TEXT", "text of 1 bytes is not UTF-8 from byte 0 on");
         } else if let Some(target) = inside(kind, "In").or_else(|| inside(kind, "Out")) {
-            add(NoPointer, "NULL");
+            add(NoPointer, "NULL", "TN_ERROR_POINTER", "null, where");
             if target == "AnyHandle" {
-                self.misuses(calls, target, (&format!("{shown}[]"), "handles[0]"), given, true)?;
+                let place = "memory.handles[0]";
+                self.misuses(calls, target, (&format!("{shown}[]"), place), given, true)?;
             } else if self.header.is_structure(target) {
-                let given = format!("{given}{place} = &a_{target}.value;\n    ");
-                let value = format!("a_{target}.value");
-                self.fields(calls, target, (target, &value), &given, kind.starts_with("In<"))?;
+                let is_in = kind.starts_with("In<");
+                let value = if is_in {
+                    format!("memory.{target}.value")
+                } else {
+                    format!("memory.out_{target}.value")
+                };
+                let mut given = given.clone();
+                if shown.contains('.') && given.field != shown {
+                    given.field = shown.to_owned();
+                    let _ = writeln!(given.statements, "    {place} = &{value};");
+                }
+                self.fields(calls, target, (target, &value), &given, is_in)?;
             }
         }
         Ok(())
@@ -461,7 +868,7 @@ impl Table {
         calls: &mut Vec<Call>,
         name: &str,
         (shown, place): (&str, &str),
-        given: &str,
+        given: &Given,
         is_in: bool,
     ) -> Result<(), String> {
         let structure = self.header.structures.iter().find(|structure| structure.name == name);
@@ -470,17 +877,32 @@ impl Table {
         for (at, (field, of_rust)) in fields.iter().enumerate() {
             let (shown, of) = (format!("{shown}.{field}"), place);
             let place = format!("{place}.{field}");
-            let mut add = |misuse, statement| {
-                calls.push(Call { place: shown.clone(), misuse, statement: format!("{given}{statement}") });
+            let mut add = |misuse, statement, status: &str, text: &str| {
+                let (place, given) = (shown.clone(), given.clone());
+                let expected = Expected::new(status, format!("{name}: {text}"));
+                calls.push(Call { place, misuse, given, statement, expected });
             };
             let kind = code(of_rust);
             match field.as_str() {
                 "struct_size" => {
-                    add(TooSmall, format!("{place} = 0;"));
-                    add(TooLarge, format!("{place} = sizeof a_{name};\n    a_{name}.more = 1;"));
+                    let whole = of.trim_end_matches(".value");
+                    let status = "TN_ERROR_STRUCT_SIZE";
+                    add(TooSmall, format!("    {place} = 0;"), status, "struct_size = 0: must be sizeof");
+                    let statement = format!("    {place} = sizeof {whole};\n    {whole}.more = 1;");
+                    add(TooLarge, statement, status, "struct_size = *: must be sizeof");
                 }
-                "flags" if has_size => add(UnknownBit, format!("{place} = UINT32_C(1) << 31;")),
-                "next" => add(UnknownChain, format!("{place} = &unknown.chain;")),
+                "flags" if has_size => {
+                    let statement = format!("    {place} = UINT32_C(1) << 31;");
+                    add(UnknownBit, statement, "TN_ERROR_ENUM", "flags has unknown bits: 0x80000000");
+                }
+                "next" => {
+                    add(
+                        UnknownChain,
+                        format!("    {place} = &unknown.chain;"),
+                        "TN_ERROR_CHAIN",
+                        "next: no structure",
+                    );
+                }
                 _ if !is_in || matches!(of_rust, Type::Array(_)) => {}
                 _ if self.header.is_structure(&kind) => {
                     self.fields(calls, &kind, (&shown, &place), given, true)?;
@@ -488,10 +910,15 @@ impl Table {
                 _ => {
                     // An array is there with its count.
                     let count = fields.get(at + 1).filter(|(_, next)| code(next) == "usize");
-                    let given = match count {
-                        Some((count, _)) => format!("{given}{of}.{count} = 1;\n    "),
-                        None => given.to_owned(),
-                    };
+                    let mut given = given.clone();
+                    if let Some((count, _)) = count {
+                        given.field.clone_from(&shown);
+                        let value = self.value(&mut given.statements, &kind, field, false)?;
+                        let _ = writeln!(
+                            given.statements,
+                            "    {place} = {value};\n    if ({of}.{count} == 0) {of}.{count} = 1;"
+                        );
+                    }
                     self.misuses(calls, &kind, (&shown, &place), &given, true)?;
                 }
             }
@@ -500,67 +927,23 @@ impl Table {
     }
 }
 
-/// The number that a statement assigns, as texts of errors have it.
-fn number_of(statement: &str) -> String {
-    let number = statement.rsplit("= ").next().unwrap_or_default().trim_end_matches(';');
-    if number.contains("<<") { (1_u32 << 31).to_string() } else { number.to_owned() }
+/// The type of the handle that an argument or field for several types is given.
+fn any(name: &str) -> &'static str {
+    // The first argument of a readback.
+    if name.ends_with("its_on") { "tn_Gpu" } else { "tn_Buffer" }
 }
 
 /// What the callbacks of the program use.
 const CALLBACKS: &str = "
-static void* made;
-
 /* Callbacks do nothing. */
 #define one_in(most) 0
 static void inside(void) {}
 
 ";
 
-const MAIN: &str = r#"
-int main(void) {
-    tn_Device* devices[3];
-    tn_Gpu* gpus[3];
-    tn_SimDesc sim = DESC(tn_SimDesc);
-    /* With tables and sets. */
-    sim.profile = TN_LIT("vulkan-nvidia");
-    for (int at = 0; at < 3; ++at) {
-        CHECK(tn_device_create_sim(&sim, &devices[at]) == TN_OK && tn_gpu_create(devices[at], NULL, &gpus[at]) == TN_OK);
-    }
-    void* sources[3][KINDS] = {{NULL}};
-    for (int owner = 0; owner < 3; ++owner) {
-        /* Resources first, for what is made of them. */
-        for (int again = 0; again < 2; ++again) {
-            for (int kind = 0; kind < KINDS; ++kind) {
-                const int is_source = kind == KIND_tn_Buffer || kind == KIND_tn_Texture || kind == KIND_tn_SetLayout;
-                if (is_source != (again == 0) || kind == KIND_tn_View) continue;
-                if (again == 1 && sources[owner][KIND_tn_View] == NULL)
-                    sources[owner][KIND_tn_View] = objects[KIND_tn_View][owner] =
-                        create(KIND_tn_View, devices[owner], gpus[owner], sources[owner]);
-                sources[owner][kind] = objects[kind][owner] = create(kind, devices[owner], gpus[owner], sources[owner]);
-            }
-        }
-    }
-    for (int kind = KINDS; kind-- > 0;) {
-        if (kind != KIND_tn_Gpu && kind != KIND_tn_Device) CHECK(tn_release(objects[kind][RELEASED]) == TN_OK);
-    }
-    CHECK(tn_release(gpus[RELEASED]) == TN_OK && tn_release(devices[RELEASED]) == TN_OK);
-    tables();
-    for (int owner = 0; owner < 2; ++owner) {
-        for (int kind = KINDS; kind-- > 0;) {
-            if (kind != KIND_tn_Gpu && kind != KIND_tn_Device) CHECK(tn_release(objects[kind][owner]) == TN_OK);
-        }
-        CHECK(tn_release(gpus[owner]) == TN_OK);
-        check_clean(devices[owner]);
-        CHECK(tn_release(devices[owner]) == TN_OK);
-    }
-    if (failures != 0) fprintf(stderr, "%d calls return something else\n", failures);
-    return failures != 0;
-}
-"#;
-
 #[cfg(test)]
 mod tests {
-    use super::{enumerations, number_of, program};
+    use super::{enumerations, program};
 
     #[test]
     fn enumerations_have_a_next_number() {
@@ -568,12 +951,6 @@ mod tests {
         let next = |name: &str| found.iter().find(|found| found.name == name).map(|found| found.next);
         assert_eq!((next("tn_Queue"), next("tn_Backend"), next("tn_Filter")), (Some(3), Some(4), Some(2)));
         assert!(found.iter().any(|found| found.name == "tn_Usage" && found.is_mask));
-    }
-
-    #[test]
-    fn texts_of_errors_have_the_number() {
-        assert_eq!(number_of("a.kind = &b;\n    a.count = 1;\n    a.kind = 12;"), "12");
-        assert_eq!(number_of("usage = UINT32_C(1) << 31;"), "2147483648");
     }
 
     #[test]
