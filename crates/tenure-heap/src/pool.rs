@@ -226,10 +226,27 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         Some(found)
     }
 
-    /// Whether the blocks have room for a range. Nothing is changed.
+    /// Whether [`allocate`](Self::allocate) would find a range. Nothing is changed.
     pub fn has_room(&mut self, size: u64, align: u64) -> bool {
-        let found = self.place(size, align, 0);
-        found.is_some_and(|found| self.suballocator.take_back(found.handle).is_ok())
+        self.has_room_in(size, align, 0)
+    }
+
+    /// Whether [`allocate_anywhere`](Self::allocate_anywhere) would find a range in a block of any size. Nothing is changed.
+    pub fn has_room_anywhere(&mut self, size: u64, align: u64) -> bool {
+        self.has_room_in(size, align, u64::MAX)
+    }
+
+    fn has_room_in(&mut self, size: u64, align: u64, most: u64) -> bool {
+        let Ok(found) = self.suballocator.allocate(size, align) else { return false };
+        let begun = self.large.begun_by(&found, &self.suballocator);
+        let has_room = begun.is_none_or(|capacity| capacity <= most || self.large.are_shared());
+        self.suballocator.take_back(found.handle).is_ok() && has_room
+    }
+
+    /// Bytes of the empty blocks, in time proportional to the number of blocks.
+    #[must_use]
+    pub fn empty_bytes(&self) -> u64 {
+        self.blocks().filter(|(.., used)| *used == 0).map(|(_, _, capacity, _)| capacity).sum()
     }
 
     /// Frees a range that [`lend`](Self::lend) returned. Allocated ranges must use [`free`](Self::free).
@@ -326,20 +343,20 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.remove(retired, |suballocator, leaving| suballocator.trim(leaving))
     }
 
-    /// Moves empty blocks to `retired`, in the middle of a frame, until they have at least `bytes`: those that have been empty for
-    /// `idle_frames` whole frames, and unless `all_wait` those that are not used in turns shorter than the time for which the pool
-    /// keeps empty blocks. A pool that has missed such a block soon after it made way keeps all for their idle frames for some
-    /// time. For use before the program's memory reaches a new peak. Returns their bytes.
+    /// Moves empty blocks to `retired`, in the middle of a frame, until they have at least `bytes`. First those that have been empty
+    /// for `idle_frames` whole frames. Then, unless `all_wait`, those that are not used in turns; a turn is shorter than the time for
+    /// which the pool keeps empty blocks. A pool that has missed such a block soon after it made way keeps all for their idle frames
+    /// for some time. For use before the program's memory reaches a new peak. Returns their bytes.
     pub fn make_way(&mut self, idle_frames: u32, all_wait: bool, bytes: u64, retired: &mut Vec<B>) -> u64 {
-        let moved = self.trim_oldest(idle_frames, u32::MAX, bytes, retired);
-        if moved >= bytes || all_wait || self.retention.is_extended() {
-            return moved;
+        let idle = self.trim_oldest(idle_frames, u32::MAX, bytes, retired);
+        if idle >= bytes || all_wait || self.retention.is_extended() {
+            return idle;
         }
-        let young = self.trim_oldest(idle_frames, self.retention.frames(), bytes - moved, retired);
+        let young = self.trim_oldest(idle_frames, self.retention.frames(), bytes - idle, retired);
         if young > 0 {
             self.retention.note_release();
         }
-        moved + young
+        idle + young
     }
 
     fn trim_oldest(&mut self, idle_frames: u32, turn_frames: u32, bytes: u64, retired: &mut Vec<B>) -> u64 {

@@ -1,6 +1,7 @@
 //! Blocks that leave their pools: after some idle frames, when memory is short, before a new peak of memory, and at
 //! the shutdown.
 
+use std::ptr;
 use std::sync::Arc;
 
 use super::PoolKind;
@@ -17,6 +18,21 @@ const MAKE_WAY_AT_LEAST: u64 = 4 << 20;
 /// Frames for which a block that is used in turns must be empty before it makes way for others: blocks that each frame fills
 /// and empties stay.
 const MAKE_WAY_FRAMES: u32 = 3;
+
+/// A pool that takes memory for a block.
+pub(super) struct Growing<'a, D: Device> {
+    pub(super) pool: &'a PoolShard<D>,
+    /// Its empty blocks stay until it has grown, because one of them serves the request if the driver refuses.
+    pub(super) keeps_empty: bool,
+}
+
+impl<D: Device> Clone for Growing<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: Device> Copy for Growing<'_, D> {}
 
 impl<D: Device> Pools<D> {
     /// Ends a frame: destroys the blocks that were idle long enough for their pool.
@@ -56,22 +72,26 @@ impl<D: Device> Pools<D> {
     /// so not much more is freed than needed.
     ///
     /// `growing` is the pool that takes the bytes. It usually releases its empty blocks once it has grown, so they go
-    /// first.
-    pub(super) fn make_way(&self, device: &D, bytes: u64, growing: Option<&PoolShard<D>>) {
+    /// first; those of [`Growing::keeps_empty`] go then, and count as given back.
+    pub(super) fn make_way(&self, device: &D, bytes: u64, growing: Option<Growing<'_, D>>) {
         let over = self.objects.limits.memory().over_peak(bytes);
         if over == 0 {
             return;
         }
         self.destroy_left_blocks(device);
         let mut missing = over.max(MAKE_WAY_AT_LEAST);
-        if let Some(pool) = growing {
-            missing = missing.saturating_sub(self.destroy_idle(device, pool, false, missing));
+        if let Some(Growing { pool, keeps_empty }) = growing {
+            missing = missing.saturating_sub(match keeps_empty {
+                true => pool.lock().pool.empty_bytes(),
+                false => self.destroy_idle(device, pool, false, missing),
+            });
         }
+        let is_growing = |pool: &PoolShard<D>| growing.is_some_and(|growing| ptr::eq(growing.pool, pool));
         // Blocks that lie in blocks of other pools or shards come last: the driver gets memory back for them
         // only when the outer block is otherwise empty. Many may have to go for that, so all wait for their idle frames.
         for lies_in_others in [false, true] {
             self.each(|pool| {
-                if missing > 0 && lies_in_others_blocks(pool) == lies_in_others {
+                if missing > 0 && lies_in_others_blocks(pool) == lies_in_others && !is_growing(pool) {
                     let bytes = if lies_in_others { u64::MAX } else { missing };
                     missing = missing.saturating_sub(self.destroy_idle(device, pool, lies_in_others, bytes));
                 }

@@ -7,6 +7,7 @@ use tenure_heap::{Round, Unfit};
 use super::api_objects::{CommittedMemory, MapWish};
 use super::block::{Block, HeapBlock, PoolId, Source, Store, Suballocation};
 use super::engine::Engine;
+use super::idle_blocks::Growing;
 use super::policy::PlacementKind;
 use super::pool_settings::{buffer_usage, is_mapped, is_range_pool, make_pool};
 use super::request::ResourceRequest;
@@ -105,19 +106,12 @@ impl<D: Device> Engine<'_, D> {
         if let Some(found) = again.or_else(|| in_large_block(next.unwrap_or(u64::MAX))) {
             return Ok(Found::existing(shards, found));
         }
-        // Taken before the new block is made, for which empty blocks make way: it is the answer to a refusal.
-        let spare = in_large_block(u64::MAX);
+        // An empty block that was too large for the request serves it if the driver refuses a new one.
+        let keeps_empty = first.lock().pool.has_room_anywhere(size, align);
         let allowed = flags.check_allocates(size, first.class.memory);
-        match allowed.and_then(|()| self.make_block(shards, sizes, size, round)) {
-            Ok(block) => {
-                if let Some((range, store)) = spare {
-                    // The block can be destroyed only without this reference.
-                    drop(store);
-                    first.lock().free(&range.free_token());
-                }
-                self.add_block(shards, block, size, align)
-            }
-            Err(error) => spare.map(|found| Found::existing(shards, found)).ok_or(error),
+        match allowed.and_then(|()| self.make_block(shards, sizes, size, (round, keeps_empty))) {
+            Ok(block) => self.add_block(shards, block, size, align),
+            Err(error) => in_large_block(u64::MAX).map(|found| Found::existing(shards, found)).ok_or(error),
         }
     }
 
@@ -161,7 +155,7 @@ impl<D: Device> Engine<'_, D> {
         shards: &Shards<D>,
         mut sizes: impl Iterator<Item = u64> + Clone,
         requested: u64,
-        round: Round,
+        (round, keeps_empty): (Round, bool),
     ) -> Result<Block<D>, DeviceError> {
         let first = shards.first();
         let Class { memory, kind, .. } = first.class;
@@ -171,7 +165,7 @@ impl<D: Device> Engine<'_, D> {
             return self.make_slot(shards, size, round);
         }
         if let Some(size) = sizes.clone().next() {
-            self.pools.make_way(self.device, size, Some(first));
+            self.pools.make_way(self.device, size, Some(Growing { pool: first, keeps_empty }));
         }
         let make = |size| match is_range_pool(kind) {
             true => self.make_buffer(shards, size),
@@ -240,7 +234,7 @@ impl<D: Device> Engine<'_, D> {
         let needs = self.device.requirements(&desc)?;
         if needs.wants_dedicated() {
             let make = || {
-                self.pools.make_way(self.device, size, Some(pool));
+                self.pools.make_way(self.device, size, Some(Growing { pool, keeps_empty: false }));
                 self.make_buffer(shards, size)
             };
             return self.limits().make_alone(pool.class.memory, size, round, || self.budget(), make);

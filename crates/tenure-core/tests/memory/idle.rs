@@ -162,6 +162,20 @@ fn a_block_that_was_used_once_makes_way_at_once() {
     assert_eq!(gpu.stats().peak_reserved, constants);
 }
 
+/// A request that an empty block of its pool could serve, if the driver refused a new one, costs no block of another pool.
+#[test]
+fn a_small_request_beside_an_empty_large_block_costs_no_other_pool_a_block() {
+    let gpu = default_manager();
+    drop((buffers(&gpu, 1, 8 * MIB, Usage::INDIRECT), buffers(&gpu, 1, 16 * MIB, Usage::UNORDERED_ACCESS)));
+    gpu.reclaim().unwrap();
+    let before = gpu.stats();
+    let _small = buffers(&gpu, 1, 128 << 10, Usage::UNORDERED_ACCESS);
+    let now = gpu.stats();
+    assert!(now.reserved < before.reserved - 8 * MIB, "the large block makes way: {}", now.reserved);
+    drop(buffers(&gpu, 1, 8 * MIB, Usage::INDIRECT));
+    assert_eq!(gpu.stats().driver_allocations, now.driver_allocations, "the other pool has its block");
+}
+
 /// Two pools that take turns raise the peak once, and allocate nothing from then on: without frames, with a turn in each, and
 /// with turns of many frames.
 #[test]
