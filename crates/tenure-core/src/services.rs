@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::context::Context;
 use crate::descriptor::DescriptorService;
@@ -16,6 +16,9 @@ use crate::service::Service;
 use crate::staging::{BuildScratchPool, PagePool, Purpose, Rings, SharedPages};
 use crate::transient_heaps::{IdleHeaps, Transients};
 use crate::upload::Uploads;
+
+/// The time between two looks at threads that give memory back. They call the driver, which takes longer.
+const BETWEEN_LOOKS: Duration = Duration::from_micros(100);
 
 /// The services of a manager, which its recordings and some handles share.
 pub(crate) struct Services<D: Device> {
@@ -141,8 +144,8 @@ impl<D: Device> MakeRoom for Services<D> {
         let (start, max_wait) = (Instant::now(), context.config.pools.max_wait);
         // The clock notes a loss of the device, and the next call reports it.
         let is_complete = context.clock.wait(context.device(), &submitted, max_wait) == Ok(true);
-        while context.is_reclaiming() && start.elapsed() < max_wait {
-            thread::yield_now();
+        while context.is_reclaiming() && context.clock.loss().is_none() && start.elapsed() < max_wait {
+            thread::sleep(BETWEEN_LOOKS);
         }
         if let Some(times) = context.waits.allocations.note() {
             event!(debug, waited = ?start.elapsed(), is_complete, times, "an allocation waited for the GPU to finish with memory");

@@ -95,7 +95,7 @@ pub trait BlockSuballocator {
     /// [`FreeError`] when it was freed before or comes from elsewhere; the state is then unchanged.
     fn free(&mut self, handle: Handle) -> Result<BlockFreed, FreeError>;
 
-    /// Frees the newest allocation, which was not used: if its block was empty before, it has run empty when it had.
+    /// Frees the newest allocation, which was not used. A block that was empty before it keeps the age that it had.
     ///
     /// # Errors
     /// As [`free`](Self::free).

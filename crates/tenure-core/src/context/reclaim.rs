@@ -208,13 +208,13 @@ impl<D: Device> Context<D> {
     /// already in its queue when the resource is taken out of `releases`. A submission of another thread in
     /// between may delay the view alone. That is harmless, because nothing uses either any more.
     fn reclaim_ready(&self, ready: &mut [Batch<Retired<D>>]) {
-        self.record_ranges(ready);
         let mut reclaimed = Reclaimed { context: self, ready, has_ranges: true, freed: SmallVec::new() };
         self.descriptors.reclaim(self.device(), self.current_frame(), &self.recordings, &self.clock);
         let Reclaimed { ready, has_ranges, freed, .. } = &mut reclaimed;
         if ready.is_empty() {
             return;
         }
+        self.record_ranges(ready);
         let mut ranges = self.pools.freeing();
         let mut has_others = false;
         for mut run in ready.iter().flat_map(|batch| batch.runs(RUN)) {

@@ -330,7 +330,8 @@ impl<D: Device> Gpu<D> {
     }
 
     /// As [`adopt_texture`](Self::adopt_texture), with an owner as in [`adopt_buffer_in`](Self::adopt_buffer_in): it is dropped when
-    /// nothing uses the texture and its views any more, so it can destroy the program's object.
+    /// nothing uses the texture and its views any more. When the texture is rejected, it is dropped as well: an owner that destroys
+    /// the program's object must do so only after a success.
     ///
     /// # Errors
     /// As [`adopt_buffer`](Self::adopt_buffer).

@@ -271,8 +271,12 @@ impl<D: Device> UploadRing<D> {
             return Err(Error::device(self.name(), DeviceError::invalid_call(rule, ring, self.id)));
         }
         let page = page.map(of_recording).transpose()?;
-        let (capacity, last) = page.map_or((self.size(), u64::MAX), |page| (page.size(), 0));
-        if offset > last || offset.checked_add(size).is_none_or(|end| end > capacity) {
+        if page.is_some() && offset != 0 {
+            let rule = "a slice with a buffer of its own begins at 0";
+            return Err(Error::device(self.name(), DeviceError::invalid_call(rule, offset, 0_u64)));
+        }
+        let capacity = page.map_or(self.size(), |page| page.size());
+        if offset.checked_add(size).is_none_or(|end| end > capacity) {
             return Err(Error::OutOfRange { name: self.name().clone(), offset, size, capacity });
         }
         match page {

@@ -157,7 +157,9 @@ fn threads_wait_for_one_another_where_memory_is_short() {
     for profile in [Profile::VULKAN_AMD_SMALL_BAR, Profile::D3D12_TIER2] {
         for host in [MIB, 256 * KIB] {
             let device = small_host(profile, host, Lag::Random { max: 4 });
-            let gpu = gpu(&device, config(64 * MIB));
+            // A machine with other work must not end the waits.
+            let patient = FrameConfig::default().timeout(60 * SECOND);
+            let gpu = gpu(&device, config(64 * MIB).frames(patient));
             let volumes: Vec<_> = (0..4).map(|_| filled(&gpu, 2 * MIB)).collect();
             thread::scope(|scope| {
                 for (volume, seed) in volumes.iter().zip(0..) {
