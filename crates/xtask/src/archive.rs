@@ -32,12 +32,20 @@ pub(crate) fn build() -> Outcome {
 
 /// Builds the libraries, and packs the archive if they pass the check.
 pub(crate) fn write(check: impl FnOnce(&Path) -> Outcome) -> Outcome {
-    build()?;
     let name = format!("tenure-{VERSION}-{}-{}", std::env::consts::ARCH, std::env::consts::OS);
     let folder = target().join("archive");
-    assemble(&target().join("release"), &folder.join(&name))?;
-    check(&folder.join(&name))?;
     let archive = folder.join(format!("{name}.tar.gz"));
+    let failed = |path: &Path, error: io::Error| Trouble::Failed(format!("{}: {error}", path.display()));
+    if archive.exists() {
+        // If a check fails, none is left that could be taken for a new one.
+        fs::remove_file(&archive).map_err(|error| failed(&archive, error))?;
+    }
+    build()?;
+    assemble(&target().join("release"), &folder.join(&name))?;
+    let of_rust = licenses::of_rust()?;
+    fs::copy(&of_rust, folder.join(&name).join("LICENSES-OF-RUST.html"))
+        .map_err(|error| failed(&of_rust, error))?;
+    check(&folder.join(&name))?;
     run(Command::new("tar").arg("-C").arg(&folder).arg("-czf").arg(&archive).arg(&name))?;
     println!("{}", archive.display());
     Ok(())

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde::Deserialize;
 
@@ -59,6 +60,14 @@ pub(crate) fn text() -> Result<String, Trouble> {
         let _ = write!(text, "\n{}\n{}\n\n{license}\n", "=".repeat(100), packages.join("\n"));
     }
     Ok(text)
+}
+
+/// The file with the licences of Rust's standard library and its dependencies, which each toolchain has.
+pub(crate) fn of_rust() -> Result<PathBuf, Trouble> {
+    let output = Command::new("rustc").args(["--print", "sysroot"]).output();
+    let output = output.map_err(|error| Trouble::Failed(format!("rustc --print sysroot: {error}")))?;
+    let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    Ok(Path::new(&sysroot).join("share/doc/rust/COPYRIGHT-library.html"))
 }
 
 /// Of a line such as `ash v0.38.0+1.3.281`.
