@@ -1422,7 +1422,7 @@ TN_API tn_Status TN_CALL tn_sim_run(tn_Device* device);
 TN_API tn_Status TN_CALL tn_sim_findings(tn_Device* device, tn_Text** out);
 
 /** Records, on the simulated device, a draw or dispatch that accesses buffers and textures in these states: it finds the accesses
- * that tn_recording_use has not declared, released resources, and races. A read state reads everything, a write state writes it;
+ * that tn_recording_use has not declared, and races. Not for reserved resources and acceleration structures. A read state reads everything, a write state writes it;
  * no byte changes. The simulated device has no draws of its own.
  *
  * Errors: TN_ERROR_FOREIGN for a recording of another backend or a resource of another manager; TN_ERROR_ENUM;

@@ -59,20 +59,22 @@ TN_API tn_Format TN_CALL tn_format_from_dxgi(uint32_t dxgi_format);
 TN_API tn_Status TN_CALL tn_swapchain_create_d3d12(tn_Gpu* gpu, void* window, const tn_SwapchainDesc* desc,
     tn_Swapchain** out);
 
-/** Adopts a buffer of the program: the manager tracks its states, and holds a reference from the end of its handle until no open
+/** Adopts a buffer of the program: the manager tracks its states, and holds a reference until the handle is released and no open
  * recording and no GPU work can use it. Its memory does not count as the manager's. Of the description it takes size, usage, memory,
- * name and tag. last is the state of its last use. What the program has submitted with the buffer must be complete, or precede the
- * manager's work in the same queue.
+ * name and tag; memory is that of its heap. last is the state in which its last use left it. Work that the program has submitted
+ * with the buffer is complete, or precedes the manager's work in the same queue.
  *
  * Errors: TN_ERROR_STATE for a state that the usage does not allow; TN_ERROR_DEVICE for a description that does not match the
  * resource; TN_ERROR_ARGUMENT for other fields; TN_ERROR_POINTER for an interface that is null or of another kind;
- * TN_ERROR_ENUM, TN_ERROR_STRUCT_SIZE, TN_ERROR_FOREIGN.
+ * TN_ERROR_ENUM, TN_ERROR_TEXT, TN_ERROR_STRUCT_SIZE, TN_ERROR_FOREIGN, TN_ERROR_SHUT_DOWN.
  */
 TN_API tn_Status TN_CALL tn_buffer_adopt_d3d12(tn_Gpu* gpu, const tn_BufferDesc* desc, struct ID3D12Resource* resource,
     tn_State last, tn_Buffer** out);
 
 /** Adopts a texture of the program, as tn_buffer_adopt_d3d12. Of the description it takes all that describes texels, the usage, name
- * and tag. last is the state of all subresources. Without enhanced barriers, a target must have been cleared, discarded or copied to.
+ * and tag. last is the state of all subresources. With enhanced barriers the texture is in the layout of the state:
+ * COMMON for reads by shaders, copies and presentation, otherwise the layout of that name. Without them, a target must have been
+ * cleared, discarded or copied to.
  *
  * Errors: as tn_buffer_adopt_d3d12.
  */

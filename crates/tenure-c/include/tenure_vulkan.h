@@ -188,31 +188,41 @@ typedef struct tn_VkAdoption {
     uint32_t flags;
     /** Null. */
     const tn_Chain* next;
-    /** The VkBuffer or VkImage. If the device uses queues of several families, buffers are shared by all of them
-     * (VK_SHARING_MODE_CONCURRENT), and images by none, unless their usage has TN_USAGE_ALL_QUEUES. Images have optimal tiling.
+    /** The VkBuffer or VkImage. If the device has several queue families (queues and other_families of the device), all share a
+     * buffer (VK_SHARING_MODE_CONCURRENT), and one owns an image, unless its usage has TN_USAGE_ALL_QUEUES. Images have optimal
+     * tiling.
      */
     tn_Native object;
-    /** Its VkBufferUsageFlags or VkImageUsageFlags. */
+    /** The VkBufferUsageFlags or VkImageUsageFlags that it was created with: at least those that the usage of the description needs. */
     uint32_t vk_usage;
     /** The VkImageCreateFlags of an image; 0 for a buffer. */
     uint32_t vk_flags;
-    /** The VkFormat of an image; 0: that of the description. */
+    /** The VkFormat of an image; 0: that of the description. 0 for a buffer. */
     uint32_t vk_format;
-    /** The state of its last use. TN_STATE_COMMON: none; an image has undefined contents. */
+    /** The state in which its last use left it. TN_STATE_COMMON: none; an image has undefined contents. An image is in the layout of
+     * the state: SHADER_READ_ONLY_OPTIMAL for reads by shaders, TRANSFER_SRC_OPTIMAL, TRANSFER_DST_OPTIMAL,
+     * COLOR_ATTACHMENT_OPTIMAL, DEPTH_STENCIL_ATTACHMENT_OPTIMAL for TN_STATE_DEPTH_WRITE, DEPTH_STENCIL_READ_ONLY_OPTIMAL for
+     * TN_STATE_DEPTH_READ, also with reads by shaders, PRESENT_SRC_KHR; GENERAL for unordered access and other combinations.
+     */
     tn_State state;
-    /** The VkDeviceMemory of a buffer that the CPU accesses; 0 otherwise, and the next four fields are 0, too. */
+    /** The whole VkDeviceMemory that a buffer for the CPU is bound to; 0 otherwise, as the next four fields, and for an image. */
     tn_Native memory;
-    /** Bytes of the whole allocation. */
+    /** Bytes of the whole VkDeviceMemory. */
     uint64_t memory_size;
-    /** The byte at which the buffer is bound. */
+    /** The byte of it at which the buffer is bound. */
     uint64_t memory_offset;
-    /** The address of the first byte of the allocation. The program has mapped the whole allocation. */
+    /** The address of its byte 0. The program has mapped all of it. In memory that is not coherent, the CPU writes nothing else in the
+     * units of nonCoherentAtomSize that the buffer touches.
+     */
     void* mapped;
     /** The memory type. */
     uint32_t memory_type;
     /** 0. */
     uint32_t reserved;
-    /** Called once when nothing uses the object any more: it may destroy the object and free its memory. Null: nothing is called. */
+    /** Called once when the handle and all views are released and no open recording and no GPU work can use the object, in the calls
+     * that tn_gpu_defer names; not for a GPU that never finishes. It may destroy the object and free its memory. Null: destroy them
+     * after the release of the handle and the views, tn_gpu_wait for all submissions, and tn_gpu_reclaim.
+     */
     tn_DestroyFn destroy;
     /** Passed to destroy. */
     void* destroy_user;
@@ -220,20 +230,21 @@ typedef struct tn_VkAdoption {
     void* destroy_object;
 } tn_VkAdoption;
 
-/** Adopts a VkBuffer of the program: the manager tracks its states, and keeps it from the end of its handle until no open recording
- * and no GPU work can use it. Its memory does not count as the manager's. Of the description it takes size, usage, memory, name and
- * tag; memory other than TN_MEMORY_GPU_ONLY needs the memory of the object. What the program has submitted with the object must be
- * complete, or precede the manager's work in the same queue.
+/** Adopts a VkBuffer of the program: the manager tracks its states, and tells when nothing uses it any more. Until then the object
+ * lives. Its memory does not count as the manager's. Of the description it takes size, usage, memory, name and tag; memory other than
+ * TN_MEMORY_GPU_ONLY needs the memory of the object. Work that the program has submitted with the object is complete, or was
+ * submitted in tn_gpu_submit_external to the queue that uses it next.
  *
  * Errors: TN_ERROR_STATE for a state that the usage does not allow; TN_ERROR_DEVICE for a description that no buffer has, and
- * memory that does not contain the buffer; TN_ERROR_POINTER, TN_ERROR_ENUM, TN_ERROR_STRUCT_SIZE, TN_ERROR_FOREIGN. Then the
- * object is still the program's, and destroy is not called.
+ * memory that does not contain the buffer; TN_ERROR_ARGUMENT for other fields; TN_ERROR_POINTER, TN_ERROR_ENUM,
+ * TN_ERROR_TEXT, TN_ERROR_STRUCT_SIZE, TN_ERROR_FOREIGN, TN_ERROR_SHUT_DOWN. Then the object is still the program's, and
+ * destroy is not called.
  */
 TN_API tn_Status TN_CALL tn_buffer_adopt_vk(tn_Gpu* gpu, const tn_BufferDesc* desc, const tn_VkAdoption* adoption,
     tn_Buffer** out);
 
 /** Adopts a VkImage of the program, as tn_buffer_adopt_vk. Of the description it takes all that describes texels, the usage, name
- * and tag.
+ * and tag. The first use of an image with contents is on a queue of the family that owns it.
  *
  * Errors: as tn_buffer_adopt_vk.
  */

@@ -29,7 +29,7 @@ inline Result<void> add_semaphores_vk(const Recording& recording, Array<tn_VkPoi
         call(tn_recording_add_semaphores_vk, recording.raw(), waits.data(), waits.size(), signals.data(), signals.size()));
 }
 
-/** Adopts a VkBuffer of the program. */
+/** Adopts a VkBuffer of the program. destroy must not throw. */
 inline Result<Buffer> adopt_buffer_vk(const Gpu& gpu, const tn_BufferDesc& desc, const tn_VkAdoption& adoption) {
     tn_Buffer* raw = nullptr;
     const tn_Status status = call(tn_buffer_adopt_vk, gpu.raw(), &desc, &adoption, &raw);
@@ -37,7 +37,7 @@ inline Result<Buffer> adopt_buffer_vk(const Gpu& gpu, const tn_BufferDesc& desc,
     return made(status, buffer);
 }
 
-/** Adopts a VkImage of the program. */
+/** Adopts a VkImage of the program. destroy must not throw. */
 inline Result<Texture> adopt_texture_vk(const Gpu& gpu, const tn_TextureDesc& desc, const tn_VkAdoption& adoption) {
     tn_Texture* raw = nullptr;
     const tn_Status status = call(tn_texture_adopt_vk, gpu.raw(), &desc, &adoption, &raw);

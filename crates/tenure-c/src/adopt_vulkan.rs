@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-use tenure_core::device::{BufferInfo, DeviceError, MemoryTypeId};
+use tenure_core::device::{BufferInfo, DeviceError, MemoryTypeId, Usage};
 use tenure_core::{Error, Name};
 use tenure_vulkan::ash::vk;
 use tenure_vulkan::{Device, Ownership, RawBuffer, RawImage, RawMemory, Resource, to_vk_format};
@@ -28,30 +28,37 @@ pub struct tn_VkAdoption {
     pub flags: u32,
     /// Null.
     pub next: In<tn_Chain>,
-    /// The `VkBuffer` or `VkImage`. If the device uses queues of several families, buffers are shared by all of them
-    /// (`VK_SHARING_MODE_CONCURRENT`), and images by none, unless their usage has `TN_USAGE_ALL_QUEUES`. Images have optimal tiling.
+    /// The `VkBuffer` or `VkImage`. If the device has several queue families (`queues` and `other_families` of the device), all share a
+    /// buffer (`VK_SHARING_MODE_CONCURRENT`), and one owns an image, unless its usage has `TN_USAGE_ALL_QUEUES`. Images have optimal
+    /// tiling.
     pub object: tn_Native,
-    /// Its `VkBufferUsageFlags` or `VkImageUsageFlags`.
+    /// The `VkBufferUsageFlags` or `VkImageUsageFlags` that it was created with: at least those that the usage of the description needs.
     pub vk_usage: u32,
     /// The `VkImageCreateFlags` of an image; 0 for a buffer.
     pub vk_flags: u32,
-    /// The `VkFormat` of an image; 0: that of the description.
+    /// The `VkFormat` of an image; 0: that of the description. 0 for a buffer.
     pub vk_format: u32,
-    /// The state of its last use. `TN_STATE_COMMON`: none; an image has undefined contents.
+    /// The state in which its last use left it. `TN_STATE_COMMON`: none; an image has undefined contents. An image is in the layout of
+    /// the state: `SHADER_READ_ONLY_OPTIMAL` for reads by shaders, `TRANSFER_SRC_OPTIMAL`, `TRANSFER_DST_OPTIMAL`,
+    /// `COLOR_ATTACHMENT_OPTIMAL`, `DEPTH_STENCIL_ATTACHMENT_OPTIMAL` for `TN_STATE_DEPTH_WRITE`, `DEPTH_STENCIL_READ_ONLY_OPTIMAL` for
+    /// `TN_STATE_DEPTH_READ`, also with reads by shaders, `PRESENT_SRC_KHR`; `GENERAL` for unordered access and other combinations.
     pub state: tn_State,
-    /// The `VkDeviceMemory` of a buffer that the CPU accesses; 0 otherwise, and the next four fields are 0, too.
+    /// The whole `VkDeviceMemory` that a buffer for the CPU is bound to; 0 otherwise, as the next four fields, and for an image.
     pub memory: tn_Native,
-    /// Bytes of the whole allocation.
+    /// Bytes of the whole `VkDeviceMemory`.
     pub memory_size: u64,
-    /// The byte at which the buffer is bound.
+    /// The byte of it at which the buffer is bound.
     pub memory_offset: u64,
-    /// The address of the first byte of the allocation. The program has mapped the whole allocation.
+    /// The address of its byte 0. The program has mapped all of it. In memory that is not coherent, the CPU writes nothing else in the
+    /// units of `nonCoherentAtomSize` that the buffer touches.
     pub mapped: *mut c_void,
     /// The memory type.
     pub memory_type: u32,
     /// 0.
     pub reserved: u32,
-    /// Called once when nothing uses the object any more: it may destroy the object and free its memory. Null: nothing is called.
+    /// Called once when the handle and all views are released and no open recording and no GPU work can use the object, in the calls
+    /// that `tn_gpu_defer` names; not for a GPU that never finishes. It may destroy the object and free its memory. Null: destroy them
+    /// after the release of the handle and the views, `tn_gpu_wait` for all submissions, and `tn_gpu_reclaim`.
     pub destroy: Option<tn_DestroyFn>,
     /// Passed to `destroy`.
     pub destroy_user: *mut c_void,
@@ -65,14 +72,15 @@ unsafe impl Desc for tn_VkAdoption {
     const FLAGS: u32 = 0;
 }
 
-/// Adopts a `VkBuffer` of the program: the manager tracks its states, and keeps it from the end of its handle until no open recording
-/// and no GPU work can use it. Its memory does not count as the manager's. Of the description it takes size, usage, memory, name and
-/// tag; memory other than `TN_MEMORY_GPU_ONLY` needs the memory of the object. What the program has submitted with the object must be
-/// complete, or precede the manager's work in the same queue.
+/// Adopts a `VkBuffer` of the program: the manager tracks its states, and tells when nothing uses it any more. Until then the object
+/// lives. Its memory does not count as the manager's. Of the description it takes size, usage, memory, name and tag; memory other than
+/// `TN_MEMORY_GPU_ONLY` needs the memory of the object. Work that the program has submitted with the object is complete, or was
+/// submitted in `tn_gpu_submit_external` to the queue that uses it next.
 ///
 /// Errors: `TN_ERROR_STATE` for a state that the usage does not allow; `TN_ERROR_DEVICE` for a description that no buffer has, and
-/// memory that does not contain the buffer; `TN_ERROR_POINTER`, `TN_ERROR_ENUM`, `TN_ERROR_STRUCT_SIZE`, `TN_ERROR_FOREIGN`. Then the
-/// object is still the program's, and `destroy` is not called.
+/// memory that does not contain the buffer; `TN_ERROR_ARGUMENT` for other fields; `TN_ERROR_POINTER`, `TN_ERROR_ENUM`,
+/// `TN_ERROR_TEXT`, `TN_ERROR_STRUCT_SIZE`, `TN_ERROR_FOREIGN`, `TN_ERROR_SHUT_DOWN`. Then the object is still the program's, and
+/// `destroy` is not called.
 #[unsafe(no_mangle)]
 extern "C" fn tn_buffer_adopt_vk(
     gpu: Handle<Gpu>,
@@ -83,6 +91,8 @@ extern "C" fn tn_buffer_adopt_vk(
     call_create(out, || {
         let (gpu, desc, adoption) = (vulkan(&gpu)?, desc.desc()?, adoption.desc()?);
         check_plain(is_plain_buffer(desc), desc.name, OF_ADOPTED)?;
+        let is_plain = [adoption.vk_flags, adoption.vk_format, adoption.reserved] == [0; 3];
+        check_plain(is_plain, desc.name, "vk_flags, vk_format and reserved of an adopted buffer")?;
         // As it is, without the uses that creation adds.
         let wanted = buffer_desc(desc)?.usage(usage(desc.usage)?);
         let buffer = object(adoption)?;
@@ -102,7 +112,7 @@ extern "C" fn tn_buffer_adopt_vk(
 }
 
 /// Adopts a `VkImage` of the program, as `tn_buffer_adopt_vk`. Of the description it takes all that describes texels, the usage, name
-/// and tag.
+/// and tag. The first use of an image with contents is on a queue of the family that owns it.
 ///
 /// Errors: as `tn_buffer_adopt_vk`.
 #[unsafe(no_mangle)]
@@ -115,8 +125,14 @@ extern "C" fn tn_texture_adopt_vk(
     call_create(out, || {
         let (gpu, desc, adoption) = (vulkan(&gpu)?, desc.desc()?, adoption.desc()?);
         check_plain(is_plain_texture(desc), desc.name, OF_ADOPTED)?;
+        let is_plain = adoption.memory == 0 && !has_place(adoption) && adoption.reserved == 0;
+        check_plain(is_plain, desc.name, "memory, its fields and reserved of an adopted image")?;
         let mut wanted = texture_desc(desc)?;
         wanted.info.usage = usage(desc.usage)?;
+        // The manager hands images over between queue families, unless all share them.
+        if !wanted.info.usage.contains(Usage::ALL_QUEUES) {
+            wanted.info.usage |= Usage::EXCLUSIVE;
+        }
         let format = match adoption.vk_format {
             0 => to_vk_format(wanted.info.format),
             format => vk::Format::from_raw(format.cast_signed()),
@@ -124,8 +140,7 @@ extern "C" fn tn_texture_adopt_vk(
         let image = object(adoption)?;
         let bits = vk::ImageUsageFlags::from_raw(adoption.vk_usage);
         let raw = RawImage::new(image, wanted.info.clone(), format, bits, Ownership::Caller)
-            .flags(vk::ImageCreateFlags::from_raw(adoption.vk_flags))
-            .memory(memory(adoption)?);
+            .flags(vk::ImageCreateFlags::from_raw(adoption.vk_flags));
         // SAFETY: as in `tn_buffer_adopt_vk`.
         let resource = unsafe { Resource::from_raw_image(gpu.device(), raw) };
         let resource = resource.map_err(|error| refused(&wanted.name, error))?;
@@ -152,12 +167,11 @@ fn object<T: vk::Handle>(adoption: &tn_VkAdoption) -> Result<T, Failure> {
 }
 
 fn memory(adoption: &tn_VkAdoption) -> Result<Option<RawMemory>, Failure> {
-    let has_others = adoption.memory_size != 0 || adoption.memory_offset != 0 || !adoption.mapped.is_null();
     if adoption.memory == 0 {
-        return match has_others {
+        return match has_place(adoption) {
             true => Err(Failure::new(
                 TN_ERROR_POINTER,
-                "tn_VkAdoption: memory is null, and its size, offset or address is not 0",
+                "tn_VkAdoption: memory is null, and its size, offset, address or type is not 0",
             )),
             false => Ok(None),
         };
@@ -169,6 +183,12 @@ fn memory(adoption: &tn_VkAdoption) -> Result<Option<RawMemory>, Failure> {
         MemoryTypeId(u8::try_from(adoption.memory_type).unwrap_or(u8::MAX)),
     );
     Ok(Some(found.offset(adoption.memory_offset).mapped(NonNull::new(adoption.mapped.cast()))))
+}
+
+/// Whether any field describes the memory of an object.
+fn has_place(adoption: &tn_VkAdoption) -> bool {
+    [adoption.memory_size, adoption.memory_offset, adoption.memory_type.into()] != [0; 3]
+        || !adoption.mapped.is_null()
 }
 
 fn refused(name: &Name, source: DeviceError) -> Error {

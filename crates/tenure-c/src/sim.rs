@@ -81,7 +81,7 @@ extern "C" fn tn_sim_findings(device: Handle<DeviceObject>, out: Out<Handle<Owne
 }
 
 /// Records, on the simulated device, a draw or dispatch that accesses buffers and textures in these states: it finds the accesses
-/// that `tn_recording_use` has not declared, released resources, and races. A read state reads everything, a write state writes it;
+/// that `tn_recording_use` has not declared, and races. Not for reserved resources and acceleration structures. A read state reads everything, a write state writes it;
 /// no byte changes. The simulated device has no draws of its own.
 ///
 /// Errors: `TN_ERROR_FOREIGN` for a recording of another backend or a resource of another manager; `TN_ERROR_ENUM`;

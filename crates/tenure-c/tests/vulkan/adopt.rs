@@ -191,6 +191,14 @@ fn buffers_and_images_of_the_program_are_adopted() {
                 -5,
                 "mine",
             );
+            refused(
+                &Adoption { memory_type: 1, ..adoption(buffer, usage.as_raw()) },
+                &upload,
+                -100,
+                "memory is null",
+            );
+            refused(&Adoption { vk_flags: 1, ..with_memory }, &upload, -81, "vk_flags");
+            refused(&Adoption { vk_usage: 0, ..with_memory }, &upload, -4, "mine");
             refused(&with_memory, &BufferDesc { stride: 4, ..buffer_desc(1) }, -81, "must be 0");
             assert_eq!(DESTROYED.load(Ordering::Relaxed), 0, "the object is still the program's");
 
@@ -250,6 +258,11 @@ fn buffers_and_images_of_the_program_are_adopted() {
             let of_image = adoption(image, usage.as_raw());
             let unknown = Adoption { struct_size: 8, ..of_image };
             assert_eq!(tn_texture_adopt_vk(gpu, &raw const desc, &raw const unknown, &raw mut texture), -101);
+            let in_memory = Adoption { memory: 1, ..of_image };
+            assert_eq!(
+                tn_texture_adopt_vk(gpu, &raw const desc, &raw const in_memory, &raw mut texture),
+                -81
+            );
             done(tn_texture_adopt_vk(gpu, &raw const desc, &raw const of_image, &raw mut texture));
             done(tn_release(texture));
             done(tn_gpu_reclaim(gpu));

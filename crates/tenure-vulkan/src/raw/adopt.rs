@@ -124,8 +124,8 @@ impl Resource {
     /// tenure, and memory of the caller's is not: `InvalidCall`, as without `memory`.
     ///
     /// # Errors
-    /// [`DeviceError::InvalidDesc`] for a description no buffer has, [`DeviceError::InvalidCall`]
-    /// when it does not lie within its memory, or the memory type does not exist,
+    /// [`DeviceError::InvalidDesc`] for a description no buffer has, [`DeviceError::MissingUsage`] for copies that the buffer was
+    /// not created for, [`DeviceError::InvalidCall`] when it does not lie within its memory, or the memory type does not exist,
     /// [`DeviceError::Unsupported`] for one shared across drivers without
     /// [`QUEUE_FAMILY_FOREIGN`](crate::OptionalFeatures::QUEUE_FAMILY_FOREIGN). Then nothing is destroyed.
     ///
@@ -142,6 +142,8 @@ impl Resource {
         let desc = ResourceDesc::Buffer(info);
         desc.validate()?;
         owner.check_peers(desc.usage())?;
+        let is_src = usage.contains(vk::BufferUsageFlags::TRANSFER_SRC);
+        check_copies(desc.usage(), is_src, usage.contains(vk::BufferUsageFlags::TRANSFER_DST))?;
         let object = Object::Buffer(buffer);
         let backing = backing(owner, memory, ownership, least)?;
         let has_address = usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
@@ -164,7 +166,8 @@ impl Resource {
     /// # Safety
     /// As [`from_raw_buffer`](Self::from_raw_buffer), except that images are created with exclusive
     /// sharing, unless `info` has [`Usage::ALL_QUEUES`](tenure_core::device::Usage::ALL_QUEUES). Without it,
-    /// [`Usage::EXCLUSIVE`](tenure_core::device::Usage::EXCLUSIVE) is added.
+    /// [`Usage::EXCLUSIVE`](tenure_core::device::Usage::EXCLUSIVE) is added. The description of the adoption needs the same flags:
+    /// without them the manager takes an image that is only sampled and copied for one that all queue families share.
     pub unsafe fn from_raw_image(device: &Device, raw: RawImage) -> Result<Self, DeviceError> {
         let RawImage { image, mut info, usage, format, flags, memory, ownership } = raw;
         let owner = device.resources();
@@ -173,6 +176,8 @@ impl Resource {
             info.usage |= Usage::EXCLUSIVE;
         }
         owner.check_peers(info.usage)?;
+        let is_src = usage.contains(vk::ImageUsageFlags::TRANSFER_SRC);
+        check_copies(info.usage, is_src, usage.contains(vk::ImageUsageFlags::TRANSFER_DST))?;
         let desc = ResourceDesc::Texture(info);
         let object = Object::Image(image);
         let least = owner.needs_of(object).memory.size;
@@ -209,6 +214,14 @@ impl SetLayout {
     ) -> Result<Self, DeviceError> {
         Self::adopted(device.descriptors(), layout, bindings, ownership == Ownership::Tenure)
     }
+}
+
+/// Copies are recorded by the manager itself, so their usages are checked.
+fn check_copies(described: Usage, is_src: bool, is_dst: bool) -> Result<(), DeviceError> {
+    let needs = described & (Usage::COPY_SRC | Usage::COPY_DST);
+    let copies = [(Usage::COPY_SRC, is_src), (Usage::COPY_DST, is_dst)];
+    let has = copies.into_iter().filter(|(_, has)| *has).fold(Usage::empty(), |all, (usage, _)| all | usage);
+    if has.contains(needs) { Ok(()) } else { Err(DeviceError::MissingUsage { needs, has }) }
 }
 
 /// `least`: bytes that it takes from its offset on.
