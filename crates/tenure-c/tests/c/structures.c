@@ -299,6 +299,12 @@ static void readback_textures(void) {
 static void semaphores(void) {
     tn_Recording* recording = begin("waits");
     tn_VkPoint point = {1, 7, 0, 0, 0};
+    tn_BufferDesc buffer_desc = DESC(tn_BufferDesc);
+    tn_TextureDesc texture_desc = DESC(tn_TextureDesc);
+    tn_VkAdoption adoption = DESC(tn_VkAdoption);
+    adoption.object = 1;
+    FAILS(tn_buffer_adopt_vk(gpu, &buffer_desc, &adoption, &(tn_Buffer*){NULL}), TN_ERROR_FOREIGN, "another backend");
+    FAILS(tn_texture_adopt_vk(gpu, &texture_desc, &adoption, &(tn_Texture*){NULL}), TN_ERROR_FOREIGN, "another backend");
     FAILS(tn_recording_add_semaphores_vk(recording, &point, 1, NULL, 0), TN_ERROR_FOREIGN, "another backend");
     point.semaphore = 0;
     FAILS(tn_recording_add_semaphores_vk(recording, NULL, 0, &point, 1), TN_ERROR_POINTER, "semaphore is null");
