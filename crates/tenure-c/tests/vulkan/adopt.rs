@@ -123,8 +123,7 @@ fn adoption(object: impl vk::Handle, vk_usage: u32) -> Adoption {
     }
 }
 
-/// The manager reads the program's buffer, keeps it while the GPU uses it, and then calls the program. What it refuses stays the
-/// program's.
+/// A manager reads an adopted buffer and calls `destroy` when the GPU has finished with it. A refused adoption calls nothing.
 #[test]
 fn buffers_and_images_of_the_program_are_adopted() {
     with_engine(|engine, info| {
