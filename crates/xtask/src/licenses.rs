@@ -6,29 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde::Deserialize;
-
 use crate::command::cargo_printed;
 use crate::outcome::Trouble;
+use crate::supply::{self, Package};
 
 const HEAD: &str = "The libraries contain Rust's standard library (MIT OR Apache-2.0, https://github.com/rust-lang/rust)\nand these \
                     packages. The text of each licence follows the packages that have it.\n";
-
-/// The output of `cargo metadata`.
-#[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
-}
-
-#[derive(Deserialize)]
-struct Package {
-    name: String,
-    version: String,
-    license: Option<String>,
-    /// `None` for those of the workspace.
-    source: Option<String>,
-    manifest_path: String,
-}
 
 /// The text of the file: each licence once, below the packages that have it.
 pub(crate) fn text() -> Result<String, Trouble> {
@@ -36,9 +19,7 @@ pub(crate) fn text() -> Result<String, Trouble> {
     let linked =
         cargo_printed(&[&tree[..], &["--no-dedupe", "--format", "{p}"]].concat()).map_err(Trouble::Failed)?;
     let linked: BTreeSet<_> = linked.lines().filter_map(name_and_version).collect();
-    let metadata = cargo_printed(&["metadata", "--format-version", "1"]).map_err(Trouble::Failed)?;
-    let metadata: Metadata = serde_json::from_str(&metadata)
-        .map_err(|error| Trouble::Failed(format!("cargo metadata: {error}")))?;
+    let metadata = supply::metadata("Cargo.toml")?;
 
     let mut packages = BTreeMap::<_, Vec<_>>::new();
     for package in &metadata.packages {

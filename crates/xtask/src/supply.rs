@@ -59,17 +59,18 @@ struct Sources {
 
 /// The output of `cargo metadata`.
 #[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
+pub(crate) struct Metadata {
+    pub(crate) packages: Vec<Package>,
 }
 
 #[derive(Deserialize)]
-struct Package {
-    name: String,
-    version: String,
-    license: Option<String>,
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) license: Option<String>,
     /// `None` for those of the workspace.
-    source: Option<String>,
+    pub(crate) source: Option<String>,
+    pub(crate) manifest_path: String,
     dependencies: Vec<Dependency>,
 }
 
@@ -119,7 +120,8 @@ fn by_cargo_deny(manifest: &str) -> Outcome {
     if is_reachable { run(&mut deny(&["advisories"])) } else { Ok(()) }
 }
 
-fn metadata(manifest: &str) -> Result<Metadata, Trouble> {
+/// The packages of a workspace, with all features.
+pub(crate) fn metadata(manifest: &str) -> Result<Metadata, Trouble> {
     let arguments =
         ["metadata", "--format-version", "1", "--all-features", "--locked", "--manifest-path", manifest];
     let said = cargo_printed(&arguments).map_err(Trouble::Failed)?;
@@ -191,6 +193,7 @@ mod tests {
             version: "1.0.0".to_owned(),
             license: Some(license.to_owned()),
             source: source.map(str::to_owned),
+            manifest_path: String::new(),
             dependencies: Vec::new(),
         }
     }
