@@ -71,6 +71,32 @@ struct BufferDesc {
 }
 
 #[repr(C)]
+struct TextureDesc {
+    struct_size: u32,
+    flags: u32,
+    next: *const c_void,
+    dimension: u32,
+    format: u32,
+    width: u32,
+    height: u32,
+    depth_or_layers: u32,
+    mips: u32,
+    samples: u32,
+    usage: u32,
+    allocation: u32,
+    priority: u32,
+    clear: [u32; 8],
+    view_formats: *const u32,
+    view_format_count: usize,
+    name: Str,
+    tag: Str,
+    data: *const c_void,
+    data_count: usize,
+    read_only: u32,
+    reserved: u32,
+}
+
+#[repr(C)]
 #[derive(Clone, Copy)]
 struct Location {
     object: u64,

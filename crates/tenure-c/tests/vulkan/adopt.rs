@@ -1,15 +1,15 @@
 //! Buffers and images of the program that a manager adopts.
 
 use std::ffi::c_void;
-use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::{mem, ptr};
 
 use tenure_vulkan::ash::vk;
 
 use crate::{
-    BufferDesc, COPY_DST, COPY_SRC, NO_TEXT, Part, Str, done, last_error, tn_device_from_vk, tn_gpu_create,
-    tn_gpu_shutdown, tn_read_back, tn_readback_wait, tn_recording_begin, tn_recording_submit, tn_release,
-    with_engine,
+    BufferDesc, COPY_DST, COPY_SRC, NO_TEXT, Part, Str, TextureDesc, done, last_error, tn_device_from_vk,
+    tn_gpu_create, tn_gpu_shutdown, tn_read_back, tn_readback_wait, tn_recording_begin, tn_recording_submit,
+    tn_release, with_engine,
 };
 
 #[derive(Clone, Copy)]
@@ -32,26 +32,6 @@ struct Adoption {
     destroy: Option<extern "C" fn(*mut c_void, *mut c_void)>,
     destroy_user: *mut c_void,
     destroy_object: *mut c_void,
-}
-
-#[repr(C)]
-struct TextureDesc {
-    struct_size: u32,
-    flags: u32,
-    next: *const c_void,
-    dimension: u32,
-    format: u32,
-    width: u32,
-    height: u32,
-    depth_or_layers: u32,
-    mips: u32,
-    samples: u32,
-    usage: u32,
-    /// Allocation, priority, clear value and formats of views.
-    none: [u64; 7],
-    name: Str,
-    /// Tag, data and the states of a read-only texture.
-    nothing: [u64; 5],
 }
 
 unsafe extern "C" {
@@ -104,22 +84,12 @@ fn buffer_desc(memory: u32) -> BufferDesc {
 fn adoption(object: impl vk::Handle, vk_usage: u32) -> Adoption {
     Adoption {
         struct_size: size_of::<Adoption>() as u32,
-        flags: 0,
-        next: ptr::null(),
         object: object.as_raw(),
         vk_usage,
-        vk_flags: 0,
-        vk_format: 0,
-        state: 0,
-        memory: 0,
-        memory_size: 0,
-        memory_offset: 0,
-        mapped: ptr::null_mut(),
-        memory_type: 0,
-        reserved: 0,
         destroy: Some(destroy),
-        destroy_user: ptr::null_mut(),
         destroy_object: ptr::without_provenance_mut(7),
+        // SAFETY: null pointers and zeros are valid in all fields.
+        ..unsafe { mem::zeroed() }
     }
 }
 
@@ -240,19 +210,12 @@ fn buffers_and_images_of_the_program_are_adopted() {
             engine.device.bind_image_memory(image, memory, 0).expect("bound");
             let desc = TextureDesc {
                 struct_size: size_of::<TextureDesc>() as u32,
-                flags: 0,
-                next: ptr::null(),
-                dimension: 0,
                 format: 9,
                 width: 16,
                 height: 16,
-                depth_or_layers: 0,
-                mips: 0,
-                samples: 0,
                 usage: (tenure_core::Usage::SHADER_READ | tenure_core::Usage::COPY_SRC).bits(),
-                none: [0; 7],
                 name: Str { data: c"grass".as_ptr(), size: usize::MAX },
-                nothing: [0; 5],
+                ..mem::zeroed()
             };
             let of_image = adoption(image, usage.as_raw());
             let unknown = Adoption { struct_size: 8, ..of_image };

@@ -7,36 +7,10 @@ use tenure_core::{State, Usage};
 use tenure_vulkan::ash::{self, vk};
 
 use super::{
-    ALL, COPY_DST, COPY_SRC, Engine, Location, NO_TEXT, Part, STATE_COPY_DST, Str, VERSION, done, last_error,
-    tn_device_from_vk, tn_gpu_create, tn_gpu_shutdown, tn_place, tn_read_back, tn_readback_wait,
-    tn_recording_native, tn_release, with_extensions,
+    ALL, COPY_DST, COPY_SRC, Engine, Location, NO_TEXT, Part, STATE_COPY_DST, Str, TextureDesc, VERSION,
+    done, last_error, tn_device_from_vk, tn_gpu_create, tn_gpu_shutdown, tn_place, tn_read_back,
+    tn_readback_wait, tn_recording_native, tn_release, with_extensions,
 };
-
-#[repr(C)]
-struct TextureDesc {
-    struct_size: u32,
-    flags: u32,
-    next: *const c_void,
-    dimension: u32,
-    format: u32,
-    width: u32,
-    height: u32,
-    depth_or_layers: u32,
-    mips: u32,
-    samples: u32,
-    usage: u32,
-    allocation: u32,
-    priority: u32,
-    clear: [u32; 8],
-    view_formats: *const u32,
-    view_format_count: usize,
-    name: Str,
-    tag: Str,
-    data: *const c_void,
-    data_count: usize,
-    read_only: u32,
-    reserved: u32,
-}
 
 #[repr(C)]
 struct Copy {
