@@ -1,15 +1,15 @@
 /* tenure.hpp: tenure.h for C++17 and later, header only. Handles are move-only, and released by their destructors. Functions of
- * tenure.h can be used beside it, with raw().
+ * tenure.h can be used with raw().
  *
  * Failed calls throw tn::Error, and tn::Result<T> is T. Without exceptions (-fno-exceptions, or TN_NO_EXCEPTIONS defined before
- * this header) tn::Result<T> has the status beside the value.
+ * this header), tn::Result<T> contains the status and the value.
  *
- * An exception of a callback waits until the call that has run it returns, and is thrown again there, in place of the error. From a
- * destructor or reset() of a handle, and from functions of tenure.h, nothing is thrown: the thread's next call throws it, and does
- * nothing else. tn::Thrown::rethrow() throws it at once; without either it is lost. Further exceptions in the meantime are dropped.
- * Each module of a program (a DLL, a shared library with hidden symbols) has exceptions of its own: one of a callback that another
- * module's call has run is thrown by the next call of its own module on that thread. Without exceptions a callback must not throw:
- * the program ends.
+ * An exception thrown by a callback is stored until the call that runs the callback returns, and is rethrown there in place of the
+ * error. Destructors and reset() of handles, and functions of tenure.h, do not throw: the thread's next call rethrows the
+ * exception, and does nothing else. tn::Thrown::rethrow() rethrows it immediately; without either it is lost. Further exceptions in
+ * the meantime are dropped. Each module of a program (a DLL, a shared library with hidden symbols) stores its own exceptions: if
+ * another module's call runs the callback, the next call of the callback's own module on that thread rethrows it. Without
+ * exceptions, a callback must not throw: the program terminates.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */
@@ -42,13 +42,13 @@
 #endif
 
 namespace tn {
-/* Files of a program can differ. */
+/* Files of a program can have different settings. */
 inline namespace TN_ERRORS {
 
 inline std::string_view view(tn_Str text) noexcept { return {text.data, text.size & ~TN_STATIC}; }
 
 #if TN_EXCEPTIONS
-/** A failed call. what() is the text of tn_last_error, with the remedy. */
+/** A failed call. what() is the text of tn_last_error, with a suggested fix. */
 class Error : public std::runtime_error {
 public:
     Error(tn_Status status, const std::string& text) : std::runtime_error(text), status_(status) {}
@@ -63,17 +63,15 @@ private:
 template <class T>
 using Result = T;
 
-/** The exception of a callback, which waits on its thread for the end of the call that has run the callback, or for the next
- * call.
- */
+/** The exception of a callback, stored per thread until the call that runs the callback returns, or until the next call. */
 class Thrown {
 public:
-    /** In a handler: keeps the current exception, unless another one waits. */
+    /** In a handler: stores the current exception, unless one is already stored. */
     static void keep() noexcept {
         if (!is_there) exception = std::current_exception();
         is_there = true;
     }
-    /** Throws the exception that waits on this thread, if there is one. */
+    /** Throws the stored exception of this thread, if any. */
     static void rethrow() {
         if (!is_there) return;
         is_there = false;
@@ -85,7 +83,7 @@ private:
     static inline thread_local std::exception_ptr exception;
 };
 
-/** Throws the exception of a callback that has run in the call, and for a status below 0. */
+/** Throws the stored exception of a callback of this call, or an Error for a status below 0. */
 inline void checked(tn_Status status) {
     Thrown::rethrow();
     if (status < 0) throw Error(status, std::string(view(tn_last_error())));
@@ -97,7 +95,7 @@ Result<T> made(tn_Status status, T& value) {
     return std::move(value);
 }
 #else
-/** Results that are questions: whether an event has happened, or a value is there. */
+/** Results that answer a question: whether an event has happened, or a value is available. */
 template <class T>
 inline constexpr bool is_question = std::is_same_v<T, bool>;
 template <class T>
@@ -110,14 +108,14 @@ public:
     Result(tn_Status status, T&& value) : status_(status), value_(std::move(value)) {}
     /** TN_OK, TN_NOT_READY or TN_ERROR_... */
     tn_Status status() const noexcept { return status_; }
-    /** No error. */
+    /** Whether the call succeeded. */
     bool ok() const noexcept { return status_ >= 0; }
-    /** As ok(); not for a bool or optional, with which it could be confused. */
+    /** Same as ok(); not available for a bool or optional, with which it could be confused. */
     template <class Value = T, class = std::enable_if_t<!is_question<Value>>>
     explicit operator bool() const noexcept {
         return ok();
     }
-    /** After an error an empty value: each call with a null handle fails, too. */
+    /** The value; empty after an error. Calls with a null handle fail, too. */
     T& operator*() & noexcept { return value_; }
     const T& operator*() const& noexcept { return value_; }
     T&& operator*() && noexcept { return std::move(value_); }
@@ -152,13 +150,13 @@ Result<T> made(tn_Status status, T& value) {
 template <class T>
 struct Desc;
 
-/** Without the size that the call has checked. */
+/** Returns the structure of a Desc, whose size the call has checked. */
 template <class T>
 Result<T> made(tn_Status status, Desc<T>& value) {
     return made(status, static_cast<T&>(value));
 }
 
-/** Calls a function of tenure.h. An exception that has waited since an earlier call is thrown instead. */
+/** Calls a function of tenure.h, or throws the exception stored since an earlier call instead. */
 template <class Function, class... Arguments>
 tn_Status call(Function* function, Arguments&&... arguments) {
 #if TN_EXCEPTIONS
@@ -167,8 +165,8 @@ tn_Status call(Function* function, Arguments&&... arguments) {
     return function(std::forward<Arguments>(arguments)...);
 }
 
-/** Runs a function of the program inside of a call. Its exception does not pass through the library: it waits for the end of the
- * call, and the result is failed. Without exceptions (-fno-exceptions) one that comes here ends the program.
+/** Runs a function of the program inside a call. Its exception does not pass through the library: it is stored until the call
+ * returns, and the result is failed. Without exceptions (-fno-exceptions), an exception that arrives here terminates the program.
  */
 template <class T, class Function>
 T guarded(T failed, Function&& function) noexcept {
@@ -185,7 +183,7 @@ T guarded(T failed, Function&& function) noexcept {
 #endif
 }
 
-/** The user of a callback that is a function or a function object. */
+/** The user pointer of a callback that is a function or a function object. */
 template <class Function>
 void* user_of(Function& function) noexcept {
     if constexpr (std::is_function_v<Function>) {
@@ -195,7 +193,7 @@ void* user_of(Function& function) noexcept {
     }
 }
 
-/** The function or function object of user_of. */
+/** The function or function object behind a pointer of user_of. */
 template <class Function>
 Function& function_of(void* user) noexcept {
     if constexpr (std::is_function_v<Function>) {
@@ -231,7 +229,7 @@ void TN_CALL run_destroy(void*, void* object) noexcept {
     static_cast<void>(run<Function>(destroy.get()));
 }
 
-/** Text, which is copied where it is kept. It must live until the call that takes it. */
+/** Text, which is copied if it is stored. It must be valid until the end of the call that receives it. */
 inline tn_Str str(std::string_view text) noexcept { return {text.data(), text.size()}; }
 
 inline namespace literals {
@@ -245,15 +243,15 @@ struct Desc : T {
     Desc() noexcept : T{} { this->struct_size = sizeof(T); }
 };
 
-/** Pointers to elements of just this size. */
+/** Pointers to elements of exactly this size. */
 template <class Pointer, class T>
 inline constexpr bool is_row = false;
 template <class Element, class T>
 inline constexpr bool is_row<Element*, T> =
     std::is_same_v<std::remove_const_t<Element>, T> || std::is_same_v<std::remove_const_t<Element>, Desc<T>>;
 
-/** Values in braces, a container with data() and size(), or a pointer and a number. They must live until the call that takes
- * them.
+/** Values in braces, a container with data() and size(), or a pointer and a count. They must be valid until the end of the call
+ * that receives them.
  */
 template <class T>
 class Array {
@@ -276,7 +274,7 @@ private:
     std::size_t size_ = 0;
 };
 
-/** Nanoseconds; without a value no limit. */
+/** A duration in nanoseconds; without a value, no limit. */
 using Timeout = std::optional<std::chrono::nanoseconds>;
 
 inline std::uint64_t nanoseconds(Timeout timeout) noexcept {
@@ -287,15 +285,15 @@ inline std::uint64_t nanoseconds(Timeout timeout) noexcept {
 template <class Owner, class T>
 class Lent;
 
-/** The owner of a handle. const is about the handle alone: functions that record commands are const, too. The comment of each
- * class says where its functions are for one thread at a time.
+/** The owner of a handle. const refers only to the handle: functions that record commands are const, too. The comment of a class
+ * says if its functions must be called by one thread at a time.
  */
 template <class T>
 class Handle {
 public:
     Handle() noexcept = default;
     explicit Handle(T* raw) noexcept : raw_(raw) {}
-    /** Those are not for the program to release. */
+    /** Deleted: borrowed handles must not be released. */
     template <class Owner>
     Handle(Lent<Owner, T>&&) = delete;
     Handle(Handle&& other) noexcept : raw_(other.detach()) {}
@@ -310,25 +308,25 @@ public:
     Handle& operator=(const Handle&) = delete;
     ~Handle() { reset(); }
 
-    /** For functions of tenure.h; still owned. */
+    /** The raw handle, for functions of tenure.h; still owned. */
     T* raw() const noexcept { return raw_; }
     explicit operator bool() const noexcept { return raw_ != nullptr; }
-    /** Gives the handle to the caller. */
+    /** Transfers ownership of the handle to the caller. */
     T* detach() noexcept { return std::exchange(raw_, nullptr); }
-    /** Releases it. */
+    /** Releases the handle. */
     void reset() noexcept {
         if (raw_) tn_release(detach());
     }
-    /** As tn_name. */
+    /** Same as tn_name. */
     std::string_view name() const noexcept { return view(tn_name(raw_)); }
 
 protected:
-    /** The place that a creating function writes to. */
+    /** The handle variable that a creating function writes to. */
     T** out() noexcept {
         reset();
         return &raw_;
     }
-    /** After a call that ends the handle, unless it was refused. */
+    /** Clears the handle after a call that ends it, unless the call was refused. */
     tn_Status ended(tn_Status status) noexcept {
         if (status != TN_ERROR_BUSY && status != TN_ERROR_CALLBACK && status != TN_ERROR_PANIC) detach();
         return status;
@@ -342,7 +340,7 @@ private:
     T* raw_ = nullptr;
 };
 
-/** Text that the library made. */
+/** Text created by the library. */
 class Text : public Handle<tn_Text> {
 public:
     using Handle::Handle;
@@ -351,10 +349,10 @@ public:
 private:
     friend class Device;
     friend class Gpu;
-    /** A copy, after the call that has made it. */
+    /** A copy, made after the call that creates the text. */
     Result<std::string> made_by(tn_Status status) const {
         std::string copy;
-        // Without a text the question would be an error, in place of the reason.
+        // A call with a null text would be an error that hides the reason.
         if (raw()) copy = get();
         return made(status, copy);
     }
@@ -408,11 +406,11 @@ public:
     using Placed::Placed;
 };
 
-/** A row of descriptors that shaders find by index. */
+/** Consecutive descriptors that shaders access by index. */
 class [[nodiscard]] DescriptorTable : public Placed<tn_DescriptorTable> {
 public:
     using Placed::Placed;
-    /** The index of its first descriptor. */
+    /** The index of the first descriptor. */
     Result<std::uint32_t> first() const {
         tn_Place place{};
         const tn_Status status = call(tn_place, raw(), &place);
@@ -426,7 +424,7 @@ public:
     using Placed::Placed;
 };
 
-/** Descriptors of tables; with a binding those of sets. */
+/** Descriptors of tables or, with a binding, of sets. */
 inline tn_Bind bind(const View& view, std::uint32_t binding = 0, std::uint32_t element = 0) noexcept {
     return {binding, element, view.raw(), nullptr, nullptr, 0, nullptr};
 }
@@ -464,7 +462,7 @@ public:
     }
 };
 
-/** Resources that are created and released together. */
+/** A page allocator for resources that are created and released together. */
 class [[nodiscard]] Pages : public Handle<tn_Pages> {
 public:
     using Handle::Handle;
@@ -486,7 +484,7 @@ public:
     }
 };
 
-/** For a wait. The upload does not end with it. */
+/** An upload to wait for. It continues after this object is destroyed. */
 class Upload : public Handle<tn_Upload> {
 public:
     using Handle::Handle;
@@ -496,7 +494,7 @@ class [[nodiscard]] Readback : public Handle<tn_Readback> {
 public:
     using Handle::Handle;
     std::uint64_t size() const noexcept { return tn_readback_size(raw()); }
-    /** The bytes; no value where they have not arrived within the timeout. */
+    /** The bytes; no value after the timeout. */
     Result<std::optional<std::vector<unsigned char>>> wait(Timeout timeout = std::nullopt) const {
         std::vector<unsigned char> bytes(static_cast<std::size_t>(size()));
         const tn_Status status = call(tn_readback_wait, raw(), nanoseconds(timeout), bytes.data(), bytes.size());
@@ -506,7 +504,7 @@ public:
     }
 };
 
-/** Runs a function of the program when it was released, and the GPU cannot use its object any more. */
+/** Runs a function of the program when this is released and the GPU cannot use its object any more. */
 class [[nodiscard]] Deferred : public Handle<tn_Deferred> {
 public:
     using Handle::Handle;
@@ -524,12 +522,12 @@ inline tn_Use use(const AccelerationStructure& structure) noexcept {
     return {structure.raw(), TN_STATE_ACCELERATION_STRUCTURE, TN_ALL};
 }
 
-/** All that a view, table or set shows, in the read state of the shaders: TN_STATE_SHADER_READ, or of one kind. */
+/** All resources of a view, table or set, in the read state of some shader stages: TN_STATE_SHADER_READ, or one stage. */
 inline tn_Use use(const View& view, tn_State shaders) noexcept { return {view.raw(), shaders, TN_ALL}; }
 inline tn_Use use(const DescriptorTable& table, tn_State shaders) noexcept { return {table.raw(), shaders, TN_ALL}; }
 inline tn_Use use(const DescriptorSet& set, tn_State shaders) noexcept { return {set.raw(), shaders, TN_ALL}; }
 
-/** All of a texture, or some bytes of a buffer. */
+/** An entire texture, or a range of a buffer. */
 inline tn_Part part(const Buffer& buffer, std::uint64_t offset, std::uint64_t size) noexcept {
     tn_Part part{};
     part.resource = buffer.raw();
@@ -544,11 +542,11 @@ inline tn_Part part(const Texture& texture, const tn_TextureRegion& region = {})
     return part;
 }
 
-/** The result of a query, which arrives when its submission is complete. */
+/** The result of a query, available when its submission is complete. */
 class [[nodiscard]] Query : public Handle<tn_Query> {
 public:
     using Handle::Handle;
-    /** No value where it has not arrived within the timeout. */
+    /** The result; no value after the timeout. */
     Result<std::optional<tn_QueryResult>> wait(Timeout timeout = std::nullopt) const {
         Desc<tn_QueryResult> result;
         const tn_Status status = call(tn_query_wait, raw(), nanoseconds(timeout), &result);
@@ -556,7 +554,7 @@ public:
         if (status == TN_OK) arrived = result;
         return made(status, arrived);
     }
-    /** From an earlier timestamp of the same queue to this one; no value where one has not arrived. */
+    /** The time from an earlier timestamp of the same queue to this one; no value if a result has not arrived. */
     [[nodiscard]] Result<std::optional<std::chrono::nanoseconds>> since(const Query& earlier) const {
         std::uint64_t time = 0;
         const tn_Status status = call(tn_query_between, earlier.raw(), raw(), &time);
@@ -568,7 +566,7 @@ public:
     }
 };
 
-/** A handle that a graph or a swap chain has lent, and ends. It is not released. */
+/** A handle borrowed from a graph or a swap chain, which releases it. */
 template <class Owner, class T>
 class Lent : public Owner {
 public:
@@ -581,34 +579,34 @@ public:
         return *this;
     }
     ~Lent() { Owner::detach(); }
-    /** For its owner. */
+    /** Deleted: only the owner ends the handle. */
     void reset() = delete;
     void detach() = delete;
     void submit() = delete;
     const Owner& operator*() const& noexcept { return *this; }
-    /** The result would end with this. */
+    /** Deleted: the result would be dangling. */
     const Owner& operator*() const&& = delete;
     const Owner* operator->() const noexcept { return this; }
 };
 
-/** Whether std::data has the elements of a value. */
+/** Whether std::data gives the elements of a value. */
 template <class T, class = void>
 inline constexpr bool has_data = false;
 template <class T>
 inline constexpr bool has_data<T, std::void_t<decltype(std::data(std::declval<const T&>()))>> = true;
 
-/** Whether a value is no more than its bytes. */
+/** Whether a value can be copied as bytes. */
 template <class T>
 inline constexpr bool is_plain = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>;
 
-/** A command list being recorded, on one thread at a time. Discarded unless it is submitted. */
+/** A command list being recorded, by one thread at a time. Discarded unless submitted. */
 class [[nodiscard]] Recording : public Handle<tn_Recording> {
 public:
     using Handle::Handle;
     template <class Owner>
     Recording& operator=(Lent<Owner, tn_Recording>&&) = delete;
     Result<void> use(Array<tn_Use> uses) const { return checked(call(tn_recording_use, raw(), uses.data(), uses.size())); }
-    /** On the simulated device: a draw or dispatch that accesses buffers and textures in these states. */
+    /** On the simulated device: records a draw or dispatch that accesses buffers and textures in these states. */
     Result<void> sim_access(Array<tn_Use> uses) const { return checked(call(tn_sim_access, raw(), uses.data(), uses.size())); }
     Result<void> copy(Array<tn_Copy> copies) const {
         return checked(call(tn_recording_copy, raw(), copies.data(), copies.size()));
@@ -622,7 +620,7 @@ public:
         return made(call(tn_recording_constants, raw(), data, size, &place), place);
     }
     Result<void> set_descriptor_heaps() const { return checked(call(tn_recording_set_descriptor_heaps, raw())); }
-    /** A row of descriptors of this recording. */
+    /** Consecutive descriptors of this recording. */
     Result<tn_Place> descriptors(Array<tn_Bind> binds) const {
         tn_Place place{};
         return made(call(tn_recording_descriptors, raw(), binds.data(), binds.size(), &place), place);
@@ -636,7 +634,7 @@ public:
         tn_Place place{};
         return made(call(tn_recording_dynamic_constants, raw(), layout.raw(), data, size, &place), place);
     }
-    /** Handles of buffers, textures, views, tables and sets. */
+    /** Makes the resources of buffers, textures, views, tables and sets resident. */
     Result<void> make_resident(Array<void*> handles) const {
         return checked(call(tn_recording_make_resident, raw(), handles.data(), handles.size()));
     }
@@ -660,7 +658,7 @@ public:
         Query query;
         return made(call(tn_recording_write_timestamp, raw(), query.out()), query);
     }
-    /** The name is that of a scope of GPU time. */
+    /** Begins a query; name is for scopes of GPU time. */
     [[nodiscard]] Result<tn_OpenQuery> begin_query(tn_QueryKind kind, tn_Str name = {}) const {
         tn_OpenQuery query{};
         return made(call(tn_recording_begin_query, raw(), kind, name, &query), query);
@@ -677,16 +675,16 @@ public:
     Result<void> write(const tn_RingSlice& slice, std::uint64_t offset, const void* data, std::size_t size) const {
         return checked(call(tn_recording_write_slice, raw(), &slice, offset, data, size));
     }
-    /** The src of each is unused. */
+    /** Copies from a slice; the src of each copy is ignored. */
     Result<void> copy(const tn_RingSlice& slice, Array<tn_Copy> copies) const {
         return checked(call(tn_recording_copy_slice, raw(), &slice, copies.data(), copies.size()));
     }
-    /** Memory for a build of an acceleration structure, until reuse_build_scratch. */
+    /** Scratch memory for a build of an acceleration structure, until reuse_build_scratch. */
     [[nodiscard]] Result<tn_Place> build_scratch(std::uint64_t size) const {
         tn_Place place{};
         return made(call(tn_recording_build_scratch, raw(), size, &place), place);
     }
-    /** The value of the result is the number of bytes. */
+    /** The value of the result is the compacted size in bytes. */
     Result<Query> compacted_size(const AccelerationStructure& structure) const {
         Query query;
         return made(call(tn_recording_compacted_size, raw(), structure.raw(), query.out()), query);
@@ -698,12 +696,12 @@ public:
     Result<void> copy(const AccelerationStructure& src, const AccelerationStructure& dst) const {
         return checked(call(tn_recording_copy_structure, raw(), src.raw(), dst.raw()));
     }
-    /** Of one layer, or of all. */
+    /** Generates the mips of one layer, or of all. */
     Result<void> generate_mips(const Texture& texture, std::uint32_t layer = TN_ALL) const {
         return checked(call(tn_recording_generate_mips, raw(), texture.raw(), layer));
     }
     Result<void> reuse_build_scratch() const { return checked(call(tn_recording_reuse_build_scratch, raw())); }
-    /** A buffer for some commands, in memory that it shares with other transient resources. */
+    /** A buffer for some commands, in memory shared with other transient resources. */
     Result<Buffer> transient_buffer(const tn_BufferDesc& desc) const {
         Buffer buffer;
         return made(call(tn_recording_transient_buffer, raw(), &desc, buffer.out()), buffer);
@@ -712,12 +710,12 @@ public:
         Texture texture;
         return made(call(tn_recording_transient_texture, raw(), &desc, texture.out()), texture);
     }
-    /** The VkCommandBuffer, after the uses that the next commands need. */
+    /** The VkCommandBuffer, with the barriers of the uses declared so far. */
     Result<tn_Native> native() const {
         tn_Native native = 0;
         return made(call(tn_recording_native, raw(), &native), native);
     }
-    /** The place of a resource, which may be movable, for the commands of this recording. */
+    /** The location of a resource, which may be movable, for the commands of this recording. */
     Result<tn_Place> place(const Buffer& buffer) const { return place(buffer.raw()); }
     Result<tn_Place> place(const Texture& texture) const { return place(texture.raw()); }
     Result<tn_SyncPoint> submit() && {
@@ -732,7 +730,7 @@ private:
     }
 };
 
-/** One mapped buffer for data of one recording each. */
+/** One mapped buffer for data used by one recording each. */
 class [[nodiscard]] UploadRing : public Handle<tn_UploadRing> {
 public:
     using Handle::Handle;
@@ -747,7 +745,7 @@ public:
     }
 };
 
-/** The passes of a frame, and the transient resources that they use. */
+/** The passes of a frame, and their transient resources. */
 class [[nodiscard]] Graph : public Handle<tn_Graph> {
 public:
     using Handle::Handle;
@@ -764,7 +762,7 @@ public:
         std::uint32_t number = 0;
         return made(call(tn_graph_texture, raw(), &desc, &number), number);
     }
-    /** The uses of desc are replaced by these. */
+    /** Declares a pass with these uses, which replace those of desc. */
     Result<std::uint32_t> pass(tn_PassDesc desc, Array<tn_PassUse> uses) const {
         desc.uses = uses.data();
         desc.use_count = uses.size();
@@ -773,13 +771,13 @@ public:
     }
 };
 
-/** A pass while it is recorded. */
+/** A pass during recording. */
 class Pass {
 public:
     explicit Pass(const tn_Pass& raw) noexcept : raw_(raw) {}
     std::uint32_t number() const noexcept { return raw_.number; }
     const Lent<Recording, tn_Recording> recording() const noexcept { return Lent<Recording, tn_Recording>(raw_.recording); }
-    /** A resource that the pass declared, by its number in the graph. */
+    /** A resource declared by the pass, by its number in the graph. */
     const Lent<Buffer, tn_Buffer> buffer(std::uint32_t number) const noexcept {
         return Lent<Buffer, tn_Buffer>(static_cast<tn_Buffer*>(at(number)));
     }
@@ -794,12 +792,12 @@ private:
     const tn_Pass& raw_;
 };
 
-/** A frame; its destructor ends it without an exception. */
+/** A frame; its destructor ends it without exceptions. */
 class [[nodiscard]] Frame : public Handle<tn_Frame> {
 public:
     using Handle::Handle;
     std::uint64_t number() const noexcept { return tn_frame_number(raw()); }
-    /** Runs record(const Pass&) for each pass, and passes its exceptions on. */
+    /** Runs record(const Pass&) for each pass, and rethrows its exceptions. */
     template <class Record>
     Result<tn_SyncPoint> execute(const Graph& graph, Record&& record) const {
         const tn_PassFn pass_on = [](void* user, const tn_Pass* pass) noexcept { return run<Record>(user, Pass(*pass)); };
@@ -809,7 +807,7 @@ public:
     Result<void> end() && { return checked(ended(call(tn_frame_end, raw()))); }
 };
 
-/** A recording of a manager's allocations; its destructor completes the file without an exception. */
+/** A recording of a manager's allocations; its destructor completes the file without exceptions. */
 class [[nodiscard]] Recorder : public Handle<tn_Recorder> {
 public:
     using Handle::Handle;
@@ -830,9 +828,9 @@ public:
     }
     /** Completes all submissions of a simulated device. */
     Result<void> run() const { return checked(call(tn_sim_run, raw())); }
-    /** Loses a simulated device. */
+    /** Simulates the loss of a device. */
     Result<void> lose(tn_Str reason) const { return checked(call(tn_sim_lose, raw(), reason)); }
-    /** The hazards that a simulated device has found, and objects that were not destroyed; empty: none. */
+    /** The hazards that a simulated device has found, and the objects that were not destroyed; empty: none. */
     Result<std::string> findings() const {
         Text text;
         return text.made_by(call(tn_sim_findings, raw(), text.out()));
@@ -895,7 +893,7 @@ public:
         DescriptorSet set;
         return made(call(tn_descriptor_set_create, raw(), &desc, set.out()), set);
     }
-    /** The owner of an index of the descriptor heap, as text. */
+    /** The owner of a descriptor heap index, as text. */
     Result<std::string> descriptor_owner(tn_DescriptorKind kind, std::uint32_t index) const {
         Text text;
         return text.made_by(call(tn_gpu_descriptor_owner, raw(), kind, index, text.out()));
@@ -935,13 +933,13 @@ public:
         Desc<tn_Cost> cost;
         return made(call(tn_gpu_texture_cost, raw(), &desc, &cost), cost);
     }
-    /** A buffer for the CPU to read a texture; layouts gets one element for each subresource. */
+    /** A CPU-readable buffer for a texture; layouts receives one element per subresource. */
     Result<Buffer> create_readback_texture(const tn_TextureDesc& desc, std::vector<tn_SubresourceLayout>& layouts) const {
         const bool is_3d = desc.dimension == TN_DIMENSION_3D;
         const bool has_stencil = desc.format == TN_FORMAT_D24_UNORM_S8_UINT || desc.format == TN_FORMAT_D32_FLOAT_S8_UINT;
         const std::size_t mips = desc.mips == 0 ? 1 : desc.mips;
         const std::size_t layers = is_3d || desc.depth_or_layers == 0 ? 1 : desc.depth_or_layers;
-        // The call refuses others.
+        // The call rejects larger textures.
         if (mips <= 32 && layers <= 1 << 16) layouts.resize(mips * layers * (has_stencil ? 2 : 1));
         Buffer buffer;
         return made(call(tn_readback_texture_create, raw(), &desc, layouts.data(), layouts.size(), buffer.out()), buffer);
@@ -951,7 +949,7 @@ public:
         AccelerationStructure structure;
         return made(call(tn_acceleration_structure_create, raw(), &desc, structure.out()), structure);
     }
-    /** Size, usage, name and tag of desc. */
+    /** Uses size, usage, name and tag of desc. */
     Result<Reserved> create_reserved(const tn_BufferDesc& desc) const {
         Reserved reserved;
         return made(call(tn_reserved_buffer_create, raw(), &desc, reserved.out()), reserved);
@@ -975,7 +973,7 @@ public:
         const tn_Part where = part(buffer, offset, size);
         return upload(where, {data, size, 0, 0, 0});
     }
-    /** The first mip of the first layer; rows of texels follow each other. */
+    /** Uploads the first mip of the first layer, from tightly packed rows of texels. */
     Result<Upload> upload(const Texture& texture, const void* data, std::size_t size) const {
         return upload(part(texture), {data, size, 0, 0, 0});
     }
@@ -1009,7 +1007,7 @@ public:
         tn_SyncPoint point{};
         return made(call(tn_gpu_completed, raw(), &point), point);
     }
-    /** Runs submit(tn_Native queue), and passes its exceptions on. */
+    /** Runs submit(tn_Native queue), and rethrows its exceptions. */
     template <class Submit>
     Result<tn_SyncPoint> submit_external(tn_Queue queue, const tn_SyncPoint& wait, Submit&& submit) const {
         const tn_SubmitFn pass_on = [](void* user, tn_Native native) noexcept { return run<Submit>(user, native); };
@@ -1021,7 +1019,7 @@ public:
     }
     Result<void> reclaim() const { return checked(call(tn_gpu_reclaim, raw())); }
     Result<void> trim() const { return checked(call(tn_gpu_trim, raw())); }
-    /** Bytes; UINT64_MAX: no limit. */
+    /** Sets the cap in bytes; UINT64_MAX: no limit. */
     Result<void> set_memory_cap(std::uint32_t heap, std::uint64_t bytes) const {
         return checked(call(tn_gpu_set_memory_cap, raw(), heap, bytes));
     }
@@ -1029,7 +1027,7 @@ public:
         Desc<tn_HeapMemory> memory;
         return made(call(tn_gpu_heap_memory, raw(), heap, &memory), memory);
     }
-    /** Runs listener(const tn_PressureChange&), which must outlive the manager, and passes its exceptions on. */
+    /** Runs listener(const tn_PressureChange&), which must outlive the manager, and rethrows its exceptions. */
     template <class Listener>
     Result<void> on_pressure(Listener& listener) const {
         const tn_PressureFn pass_on = [](void* user, tn_PressureChange change) noexcept {
@@ -1041,12 +1039,12 @@ public:
         Text text;
         return text.made_by(call(tn_gpu_report, raw(), report, text.out()));
     }
-    /** The objects that are, or were, at these GPU addresses, in words. */
+    /** The current and former objects at these GPU addresses, as text. */
     Result<std::string> whose(std::uint64_t address, std::uint64_t size = 1) const {
         Text text;
         return text.made_by(call(tn_gpu_whose, raw(), address, size, text.out()));
     }
-    /** Calls a function by the rule for all handles, once. */
+    /** Calls a function once, by the same rule as the destruction of all handles. */
     template <class Destroy>
     Result<Deferred> defer(tn_Str name, Destroy destroy) const {
         auto kept = std::make_unique<Destroy>(std::move(destroy));
@@ -1063,7 +1061,7 @@ public:
         if (status >= 0) static_cast<void>(kept.release());
         return checked(status);
     }
-    /** Resources that commands only read from now on, in these states. */
+    /** Declares that commands only read these resources from now on, in these states. */
     Result<void> make_read_only(const Buffer& buffer, tn_State states) const {
         return checked(call(tn_gpu_make_read_only, raw(), buffer.raw(), states));
     }
@@ -1074,7 +1072,7 @@ public:
         Desc<tn_CompactionReport> report;
         return made(call(tn_gpu_compact, raw(), &budget, &report), report);
     }
-    /** The numbers of resources that have moved, by tn_movable_id, and how often. */
+    /** The ids of moved resources, from tn_movable_id, and the number of their moves. */
     Result<std::vector<std::pair<std::uint64_t, std::uint64_t>>> take_moved() const {
         std::vector<std::pair<std::uint64_t, std::uint64_t>> moved;
         const auto keep = [&moved](std::uint64_t id, std::uint64_t moves) { moved.emplace_back(id, moves); };
@@ -1101,15 +1099,15 @@ inline Result<std::vector<std::uint64_t>> plan(const std::vector<tn_PlanItem>& i
     std::vector<std::uint64_t> offsets(items.size());
     return made(call(tn_plan, items.data(), items.size(), desc, offsets.data(), out), offsets);
 }
-/** The peak of a valid plan, with an offset for each item. Other plans are an error. */
+/** The peak of a valid plan with one offset per item. An invalid plan is an error. */
 inline Result<std::uint64_t> check_plan(const std::vector<tn_PlanItem>& items, const std::vector<std::uint64_t>& offsets) {
     std::uint64_t peak = 0;
-    // A plan of another length is none.
+    // A plan with the wrong number of offsets is invalid.
     const std::uint64_t* const found = offsets.size() == items.size() ? offsets.data() : nullptr;
     return made(call(tn_plan_check, items.data(), items.size(), found, &peak), peak);
 }
 
-/** Divides a range of offsets, on one thread at a time. */
+/** Divides a range of offsets, by one thread at a time. */
 class [[nodiscard]] Suballocator : public Handle<tn_Suballocator> {
 public:
     using Handle::Handle;
@@ -1121,7 +1119,7 @@ public:
         Suballocator suballocator;
         return made(call(tn_suballocator_create, &desc, suballocator.out()), suballocator);
     }
-    /** No value where no free range fits now. */
+    /** The range; no value if no free range fits now. */
     Result<std::optional<tn_Range>> allocate(std::uint64_t size, std::uint64_t alignment) const {
         tn_Range range{};
         const tn_Status status = call(tn_suballocator_allocate, raw(), size, alignment, &range);
@@ -1135,12 +1133,12 @@ public:
         Desc<tn_SuballocatorTotals> totals;
         return made(call(tn_suballocator_totals, raw(), &totals), totals);
     }
-    /** Of a ring. */
+    /** For a ring. */
     Result<void> close(std::uint64_t mark) const { return checked(call(tn_suballocator_close, raw(), mark)); }
     Result<void> release_up_to(std::uint64_t mark) const { return checked(call(tn_suballocator_release_up_to, raw(), mark)); }
 };
 
-/** Destroys objects of the program once its own submissions do not use them any more. */
+/** Destroys objects of the program when its own submissions no longer use them. */
 class [[nodiscard]] ReleaseQueue : public Handle<tn_ReleaseQueue> {
 public:
     using Handle::Handle;
@@ -1153,7 +1151,7 @@ public:
         return made(call(tn_release_queue_open, raw(), name, &recording), recording);
     }
     Result<void> close(std::uint64_t recording) const { return checked(call(tn_release_queue_close, raw(), recording)); }
-    /** Runs submit(std::uint64_t serial), and passes its exceptions on. */
+    /** Runs submit(std::uint64_t serial), and rethrows its exceptions. */
     template <class Submit>
     Result<tn_SyncPoint> submit(std::uint32_t queue, Submit&& submit) const {
         const tn_SerialFn pass_on = [](void* user, std::uint64_t serial) noexcept { return run<Submit>(user, serial); };
@@ -1163,7 +1161,7 @@ public:
     Result<void> complete(std::uint32_t queue, std::uint64_t serial) const {
         return checked(call(tn_release_queue_complete, raw(), queue, serial));
     }
-    /** Calls a function once; after a sync point, if there is one. */
+    /** Calls a function once, after a sync point if one is given. */
     template <class Destroy>
     Result<void> push(Destroy destroy, std::uint64_t bytes = 0, const tn_SyncPoint* point = nullptr) const {
         auto kept = std::make_unique<Destroy>(std::move(destroy));
@@ -1178,14 +1176,14 @@ public:
     }
 };
 
-/** The image to draw to, until the next acquire(), present() or resize() of its swap chain. */
+/** An acquired image, valid until the next acquire(), present() or resize() of its swap chain. */
 struct SwapchainImage {
     Lent<Texture, tn_Texture> texture;
     Lent<View, tn_View> view;
     std::uint32_t index;
 };
 
-/** The images of a window, for one thread at a time. Ends before its window and its manager do. */
+/** The images of a window, used by one thread at a time. Must be destroyed before its window and its manager. */
 class [[nodiscard]] Swapchain : public Handle<tn_Swapchain> {
 public:
     using Handle::Handle;
@@ -1219,7 +1217,7 @@ public:
         Desc<tn_SwapchainProperties> properties;
         return made(call(tn_swapchain_properties, raw(), &properties), properties);
     }
-    /** Valid until the next call. */
+    /** The supported formats and modes, valid until the next call. */
     Result<tn_SwapchainOffers> offers() const {
         Desc<tn_SwapchainOffers> offers;
         return made(call(tn_swapchain_offers, raw(), &offers), offers);
@@ -1235,7 +1233,7 @@ public:
     }
 };
 
-/** Pools of heaps that functions of the program allocate; those of tn_HeapPoolsDesc must not throw. On one thread at a time. */
+/** Pools of heaps allocated by functions of the program; those of tn_HeapPoolsDesc must not throw. Used by one thread at a time. */
 class [[nodiscard]] HeapPools : public Handle<tn_HeapPools> {
 public:
     using Handle::Handle;
@@ -1253,12 +1251,12 @@ public:
         return made(call(tn_heap_pools_totals, raw(), &totals), totals);
     }
     Result<void> trim() const { return checked(call(tn_heap_pools_trim, raw())); }
-    /** Bytes; UINT64_MAX: no limit. */
+    /** Sets the cap in bytes; UINT64_MAX: no limit. */
     Result<void> set_cap(std::uint32_t heap, std::uint64_t bytes) const {
         return checked(call(tn_heap_pools_set_cap, raw(), heap, bytes));
     }
-    /** Up to budget.moves moves, and at most 1,024, with the function of is_movable, which must not throw; is_done: nothing is left
-     * to do.
+    /** Returns up to budget.moves moves, and at most 1,024, chosen with the function is_movable, which must not throw; is_done:
+     * nothing is left to do.
      */
     Result<std::vector<tn_MemoryMove>> compact(const tn_CompactionBudget& budget, tn_IsMovableFn is_movable, void* user,
                                                bool& is_done) const {
@@ -1272,7 +1270,7 @@ public:
     Result<void> stop_compaction() const { return checked(call(tn_heap_pools_stop_compaction, raw())); }
 };
 
-/** Sends the log lines of the process to log(tn_LogLevel, std::string_view), once and for good, on any thread. */
+/** Sends the log lines of the process to log(tn_LogLevel, std::string_view), on any thread. Can be set once, and not removed. */
 template <class Log>
 Result<void> set_log(tn_LogLevel most, Log log) {
     auto kept = std::make_unique<Log>(std::move(log));
@@ -1280,12 +1278,12 @@ Result<void> set_log(tn_LogLevel most, Log log) {
         static_cast<void>(run<Log>(user, level, view(text)));
     };
     const tn_Status status = call(tn_set_log, most, pass_on, kept.get());
-    // It is never freed.
+    // The log function is never freed.
     if (status >= 0) static_cast<void>(kept.release());
     return checked(status);
 }
 
-/** The numbers of this thread's last error, if it was TN_ERROR_OUT_OF_MEMORY. */
+/** The numbers of this thread's last error if it was TN_ERROR_OUT_OF_MEMORY. */
 inline std::optional<tn_OutOfMemory> last_out_of_memory() {
     Desc<tn_OutOfMemory> numbers;
     if (tn_last_out_of_memory(&numbers) != TN_OK) return std::nullopt;

@@ -17,52 +17,52 @@ struct ID3D12Device;
 struct ID3D12CommandQueue;
 struct ID3D12Resource;
 
-/** A device that the program made. */
+/** A Direct3D 12 device created by the program. */
 typedef struct tn_D3d12DeviceDesc {
     /** sizeof(tn_D3d12DeviceDesc). */
     uint32_t struct_size;
-    /** 0. */
+    /** Must be 0. */
     uint32_t flags;
-    /** Null. */
+    /** Must be null. */
     const tn_Chain* next;
     /** The device. */
     struct ID3D12Device* device;
-    /** The queues to use, each once, a direct one first. The program may submit to them, too. */
+    /** The queues to use, each once, a direct queue first. The program may submit to them, too. */
     struct ID3D12CommandQueue* const* queues;
-    /** Queues. */
+    /** Number of queues. */
     size_t queue_count;
 } tn_D3d12DeviceDesc;
 
 /** Wraps the Direct3D 12 device of a program, and keeps references to the device and the queues. desc is not needed after the
  * call.
  *
- * Errors: TN_ERROR_CREATE_DEVICE with the broken rule; TN_ERROR_POINTER for an interface that is null
- * or of another kind, TN_ERROR_STRUCT_SIZE.
+ * Errors: TN_ERROR_CREATE_DEVICE with the violated rule; TN_ERROR_POINTER for an interface that is null or of another type,
+ * TN_ERROR_STRUCT_SIZE.
  */
 TN_API tn_Status TN_CALL tn_device_from_d3d12(const tn_D3d12DeviceDesc* desc, tn_Device** out);
 
-/** The DXGI_FORMAT of a texel format, for pipelines and copies; 0, which is DXGI_FORMAT_UNKNOWN, for a format that Direct3D
- * does not have, and for an unknown number.
+/** The DXGI_FORMAT of a texel format, for pipelines and copies; 0 (DXGI_FORMAT_UNKNOWN) for a format that Direct3D does not
+ * have, and for an unknown number.
  */
 TN_API uint32_t TN_CALL tn_format_to_dxgi(tn_Format format);
 
-/** The texel format of a DXGI_FORMAT; TN_FORMAT_UNKNOWN for one that this library does not have. */
+/** The texel format of a DXGI_FORMAT; TN_FORMAT_UNKNOWN for an unsupported one. */
 TN_API tn_Format TN_CALL tn_format_from_dxgi(uint32_t dxgi_format);
 
-/** Creates the swap chain of a window, an HWND, which can have one. Create, resize and release it on the thread of the window,
- * and release it before the window is destroyed and before tn_gpu_shutdown. With a size of 0, the first
- * tn_swapchain_resize creates it.
+/** Creates the swap chain of a window (HWND); a window can have one. Create, resize and release it on the thread of the window,
+ * and release it before the window is destroyed and before tn_gpu_shutdown. If the size is 0, it is created by the first
+ * tn_swapchain_resize.
  *
- * Errors: TN_ERROR_SWAPCHAIN for a window that is gone or has a swap chain, for a format or a number of images that it does
- * not have; TN_ERROR_DEVICE; TN_ERROR_FOREIGN for a device of another backend.
+ * Errors: TN_ERROR_SWAPCHAIN for a window that was destroyed or already has a swap chain, and for an unsupported format or
+ * number of images; TN_ERROR_DEVICE; TN_ERROR_FOREIGN for a device of another backend.
  */
 TN_API tn_Status TN_CALL tn_swapchain_create_d3d12(tn_Gpu* gpu, void* window, const tn_SwapchainDesc* desc,
     tn_Swapchain** out);
 
 /** Adopts a buffer of the program: the manager tracks its states, and holds a reference until the handle is released and no open
- * recording and no GPU work can use it. Its memory does not count as the manager's. Of the description it takes size, usage, memory,
- * name and tag; memory is that of its heap. last is the state in which its last use left it. Work that the program has submitted
- * with the buffer is complete, or precedes the manager's work in the same queue.
+ * recording and no GPU work can use it. Its memory is not counted as the manager's. The description provides size, usage, memory,
+ * name and tag; memory must be that of its heap. last is the state after its last use. Earlier submissions of the program that
+ * use the buffer must be complete, or precede the manager's work in the same queue.
  *
  * Errors: TN_ERROR_STATE for a state that the usage does not allow; TN_ERROR_DEVICE for a description that does not match the
  * resource; TN_ERROR_ARGUMENT for other fields; TN_ERROR_POINTER for an interface that is null or of another kind;
@@ -71,10 +71,10 @@ TN_API tn_Status TN_CALL tn_swapchain_create_d3d12(tn_Gpu* gpu, void* window, co
 TN_API tn_Status TN_CALL tn_buffer_adopt_d3d12(tn_Gpu* gpu, const tn_BufferDesc* desc, struct ID3D12Resource* resource,
     tn_State last, tn_Buffer** out);
 
-/** Adopts a texture of the program, as tn_buffer_adopt_d3d12. Of the description it takes all that describes texels, the usage, name
- * and tag. last is the state of all subresources. With enhanced barriers the texture is in the layout of the state:
- * COMMON for reads by shaders, copies and presentation, otherwise the layout of that name. Without them, a target must have been
- * cleared, discarded or copied to.
+/** Adopts a texture of the program, as tn_buffer_adopt_d3d12. The description provides all texel fields, usage, name and tag.
+ * last is the state of all subresources. With enhanced barriers, the texture must be in the layout of the state: COMMON for
+ * shader reads, copies and presentation, otherwise the layout of that name. Without them, a target must have been cleared,
+ * discarded or copied to.
  *
  * Errors: as tn_buffer_adopt_d3d12.
  */

@@ -18,7 +18,7 @@ struct D3D12_CPU_DESCRIPTOR_HANDLE;
 namespace tn {
 inline namespace TN_ERRORS {
 
-/** Wraps the Direct3D 12 device of the program, with the queues to use, a direct one first. Keeps references to them. */
+/** Wraps the Direct3D 12 device of the program, with the queues to use, a direct queue first. Keeps references to them. */
 inline Result<Device> device_from_d3d12(ID3D12Device* device, Array<ID3D12CommandQueue*> queues) {
     Desc<tn_D3d12DeviceDesc> desc;
     desc.device = device;
@@ -30,7 +30,7 @@ inline Result<Device> device_from_d3d12(ID3D12Device* device, Array<ID3D12Comman
     return made(status, wrapped);
 }
 
-/** Adopts a buffer of the program, whose last use was in this state. */
+/** Adopts a buffer of the program, with the state after its last use. */
 inline Result<Buffer> adopt_buffer_d3d12(const Gpu& gpu, const tn_BufferDesc& desc, ID3D12Resource* resource, tn_State last) {
     tn_Buffer* raw = nullptr;
     const tn_Status status = call(tn_buffer_adopt_d3d12, gpu.raw(), &desc, resource, last, &raw);
@@ -38,7 +38,7 @@ inline Result<Buffer> adopt_buffer_d3d12(const Gpu& gpu, const tn_BufferDesc& de
     return made(status, buffer);
 }
 
-/** Adopts a texture of the program, whose last use was in this state. */
+/** Adopts a texture of the program, with the state after its last use. */
 inline Result<Texture> adopt_texture_d3d12(const Gpu& gpu, const tn_TextureDesc& desc, ID3D12Resource* resource, tn_State last) {
     tn_Texture* raw = nullptr;
     const tn_Status status = call(tn_texture_adopt_d3d12, gpu.raw(), &desc, resource, last, &raw);
@@ -46,7 +46,7 @@ inline Result<Texture> adopt_texture_d3d12(const Gpu& gpu, const tn_TextureDesc&
     return made(status, texture);
 }
 
-/** The swap chain of a window, an HWND. */
+/** The swap chain of a window (HWND). */
 inline Result<Swapchain> create_swapchain_d3d12(const Gpu& gpu, void* window, const tn_SwapchainDesc& desc) {
     tn_Swapchain* raw = nullptr;
     const tn_Status status = call(tn_swapchain_create_d3d12, gpu.raw(), window, &desc, &raw);
@@ -82,8 +82,8 @@ inline constexpr bool is_d3d12<D3D12_CPU_DESCRIPTOR_HANDLE, tn_Sampler> = true;
 template <>
 inline constexpr bool is_d3d12<ID3D12DescriptorHeap*, tn_DescriptorTable> = true;
 
-/** That of an object that needs no offset: d3d12<ID3D12Resource*>(texture), d3d12<D3D12_CPU_DESCRIPTOR_HANDLE>(view),
- * d3d12<ID3D12DescriptorHeap*>(table). A movable texture does not move any more: give the recording, too.
+/** The API object of an object without an offset: d3d12<ID3D12Resource*>(texture), d3d12<D3D12_CPU_DESCRIPTOR_HANDLE>(view),
+ * d3d12<ID3D12DescriptorHeap*>(table). Pins a movable texture: pass the recording to avoid that.
  */
 template <class T, class Raw, class = std::enable_if_t<is_d3d12<T, Raw>>>
 Result<T> d3d12(const Placed<Raw>& object) {
@@ -92,7 +92,7 @@ Result<T> d3d12(const Placed<Raw>& object) {
     T handle = d3d12<T>(place.object);
     return made(status, handle);
 }
-/** A buffer is a part of its ID3D12Resource: place() has the offset, too. */
+/** Deleted: a buffer is a range of its ID3D12Resource, so use place(), which has the offset. */
 template <class T>
 Result<T> d3d12(const Buffer& buffer) = delete;
 /** The resource of a texture, which may be movable, for the commands of a recording. */
@@ -103,7 +103,7 @@ Result<T> d3d12(const Recording& recording, const Texture& texture) {
     T handle = d3d12<T>(place.object);
     return made(status, handle);
 }
-/** The command list, with the barriers of the uses before: d3d12<ID3D12GraphicsCommandList*>(recording). */
+/** The command list, with the barriers of the uses declared so far: d3d12<ID3D12GraphicsCommandList*>(recording). */
 template <class T, class = std::enable_if_t<std::is_same_v<T, ID3D12GraphicsCommandList*>>>
 Result<T> d3d12(const Recording& recording) {
     tn_Native native = 0;

@@ -23,7 +23,7 @@ struct VkSampler_T;
 namespace tn {
 inline namespace TN_ERRORS {
 
-/** Semaphores that the submission of a recording waits for, and signals. */
+/** Semaphores that the submission of a recording waits for and signals. */
 inline Result<void> add_semaphores_vk(const Recording& recording, Array<tn_VkPoint> waits, Array<tn_VkPoint> signals) {
     return checked(
         call(tn_recording_add_semaphores_vk, recording.raw(), waits.data(), waits.size(), signals.data(), signals.size()));
@@ -59,12 +59,12 @@ inline Result<tn_VkTable> table_vk(const DescriptorTable& table) {
     return made(call(tn_descriptor_table_vk, table.raw(), &found), found);
 }
 
-/** Gives a shader in SPIR-V the bindings that this device has for tables. */
+/** Renumbers the bindings of a SPIR-V shader to those that this device uses for tables. */
 inline Result<void> renumber(const DescriptorTable& table, std::uint32_t set, std::uint32_t* words, std::size_t count) {
     return checked(call(tn_descriptor_table_renumber, table.raw(), set, words, count));
 }
 
-/** A swap chain over a VkSurfaceKHR of the program: native(surface). */
+/** A swap chain for a VkSurfaceKHR of the program: native(surface). */
 inline Result<Swapchain> create_swapchain_vk(const Gpu& gpu, tn_Native surface, const tn_SwapchainDesc& desc) {
     tn_Swapchain* raw = nullptr;
     const tn_Status status = call(tn_swapchain_create_vk, gpu.raw(), surface, &desc, &raw);
@@ -83,7 +83,7 @@ T vk(tn_Native native) noexcept {
     }
 }
 
-/** Whether T is the type of the Vulkan handle of an object. Vulkan's header has numbers in place of pointers on some systems. */
+/** Whether T is the type of the Vulkan handle of an object. On some systems, Vulkan's header uses numbers instead of pointers. */
 template <class T, class Raw>
 inline constexpr bool is_vk = false;
 template <class T>
@@ -105,9 +105,9 @@ inline constexpr bool is_vk<T*, tn_Reserved> = std::is_same_v<T, VkBuffer_T> || 
 template <class Raw>
 inline constexpr bool is_vk<std::uint64_t, Raw> = true;
 
-/** The Vulkan handle of an object that needs no offset: vk<VkImage>(texture), vk<VkImageView>(view), vk<VkDescriptorSet>(set). A
- * view of texels in a buffer has a VkBufferView; one of other bytes has none: use place(). A movable texture does not move any
- * more: give the recording, too.
+/** The Vulkan handle of an object without an offset: vk<VkImage>(texture), vk<VkImageView>(view), vk<VkDescriptorSet>(set). A view
+ * of texels in a buffer has a VkBufferView; other buffer views have none: use place(). Pins a movable texture: pass the recording
+ * to avoid that.
  */
 template <class T, class Raw, class = std::enable_if_t<is_vk<T, Raw>>>
 Result<T> vk(const Placed<Raw>& object) {
@@ -116,7 +116,7 @@ Result<T> vk(const Placed<Raw>& object) {
     T handle = vk<T>(place.object);
     return made(status, handle);
 }
-/** A buffer is a part of its VkBuffer: place() has the offset, too. */
+/** Deleted: a buffer is a range of its VkBuffer, so use place(), which has the offset. */
 template <class T>
 Result<T> vk(const Buffer& buffer) = delete;
 /** The image of a texture, which may be movable, for the commands of a recording. */
@@ -127,7 +127,7 @@ Result<T> vk(const Recording& recording, const Texture& texture) {
     T handle = vk<T>(place.object);
     return made(status, handle);
 }
-/** The command buffer, with the barriers of the uses before: vk<VkCommandBuffer>(recording). */
+/** The command buffer, with the barriers of the uses declared so far: vk<VkCommandBuffer>(recording). */
 template <class T, class = std::enable_if_t<std::is_same_v<T, VkCommandBuffer_T*> || std::is_same_v<T, std::uint64_t>>>
 Result<T> vk(const Recording& recording) {
     tn_Native native = 0;
@@ -136,7 +136,7 @@ Result<T> vk(const Recording& recording) {
     return made(status, handle);
 }
 
-/** The number of a Vulkan handle. */
+/** A Vulkan handle as a number. */
 template <class T>
 tn_Native native(T handle) noexcept {
     if constexpr (std::is_pointer_v<T>) {

@@ -18,47 +18,50 @@ use crate::reserved::{OF_ADOPTED, check_plain, is_plain_buffer, is_plain_texture
 use crate::slot::Handle;
 use crate::types::*;
 
-/// A `VkBuffer` or `VkImage` that the program created and bound to memory, and how it was created.
+/// A `VkBuffer` or `VkImage` that the program created and bound to memory, with its creation parameters.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_VkAdoption {
     /// `sizeof(tn_VkAdoption)`.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
-    /// The `VkBuffer` or `VkImage`. If the device has several queue families (`queues` and `other_families` of the device), all share a
-    /// buffer (`VK_SHARING_MODE_CONCURRENT`), and one owns an image, unless its usage has `TN_USAGE_ALL_QUEUES`. Images have optimal
-    /// tiling.
+    /// The `VkBuffer` or `VkImage`. On a device with several queue families (`queues` and `other_families` of the device), a buffer
+    /// must be shared by all of them (`VK_SHARING_MODE_CONCURRENT`), and an image must be exclusive unless its usage has
+    /// `TN_USAGE_ALL_QUEUES`. Images must have optimal tiling.
     pub object: tn_Native,
-    /// The `VkBufferUsageFlags` or `VkImageUsageFlags` that it was created with: at least those that the usage of the description needs.
+    /// The `VkBufferUsageFlags` or `VkImageUsageFlags` of its creation: at least those required by the usage of the description.
     pub vk_usage: u32,
     /// The `VkImageCreateFlags` of an image; 0 for a buffer.
     pub vk_flags: u32,
-    /// The `VkFormat` of an image; 0: that of the description. 0 for a buffer.
+    /// The `VkFormat` of an image; 0: the format of the description. 0 for a buffer.
     pub vk_format: u32,
-    /// The state in which its last use left it. `TN_STATE_COMMON`: none; an image has undefined contents. An image is in the layout of
-    /// the state: `SHADER_READ_ONLY_OPTIMAL` for reads by shaders, `TRANSFER_SRC_OPTIMAL`, `TRANSFER_DST_OPTIMAL`,
-    /// `COLOR_ATTACHMENT_OPTIMAL`, `DEPTH_STENCIL_ATTACHMENT_OPTIMAL` for `TN_STATE_DEPTH_WRITE`, `DEPTH_STENCIL_READ_ONLY_OPTIMAL` for
-    /// `TN_STATE_DEPTH_READ`, also with reads by shaders, `PRESENT_SRC_KHR`; `GENERAL` for unordered access and other combinations.
+    /// The state after its last use. `TN_STATE_COMMON`: no use yet; the contents of an image are undefined. An image must be in the
+    /// layout of the state: `SHADER_READ_ONLY_OPTIMAL` for shader reads, `TRANSFER_SRC_OPTIMAL`, `TRANSFER_DST_OPTIMAL`,
+    /// `COLOR_ATTACHMENT_OPTIMAL`, `DEPTH_STENCIL_ATTACHMENT_OPTIMAL` for `TN_STATE_DEPTH_WRITE`, `DEPTH_STENCIL_READ_ONLY_OPTIMAL`
+    /// for `TN_STATE_DEPTH_READ`, also combined with shader reads, `PRESENT_SRC_KHR`; `GENERAL` for unordered access and other
+    /// combinations.
     pub state: tn_State,
-    /// The whole `VkDeviceMemory` that a buffer for the CPU is bound to; 0 otherwise, as the next four fields, and for an image.
+    /// The whole `VkDeviceMemory` bound to a CPU-visible buffer. For other buffers and for images, this and the next four fields
+    /// are 0.
     pub memory: tn_Native,
-    /// Bytes of the whole `VkDeviceMemory`.
+    /// The size of the whole `VkDeviceMemory` in bytes.
     pub memory_size: u64,
-    /// The byte of it at which the buffer is bound.
+    /// The offset of the buffer in that memory.
     pub memory_offset: u64,
-    /// The address of its byte 0. The program has mapped all of it. In memory that is not coherent, the CPU writes nothing else in the
-    /// units of `nonCoherentAtomSize` that the buffer touches.
+    /// The CPU address of the first byte of that memory, which the program has mapped entirely. In memory that is not coherent, the
+    /// CPU must not write anything else within the units of `nonCoherentAtomSize` that the buffer touches.
     pub mapped: *mut c_void,
     /// The memory type.
     pub memory_type: u32,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
-    /// Called once when the handle and all views are released and no open recording and no GPU work can use the object, in the calls
-    /// that `tn_gpu_defer` names; not for a GPU that never finishes. It may destroy the object and free its memory. Null: destroy them
-    /// after the release of the handle and the views, `tn_gpu_wait` for all submissions, and `tn_gpu_reclaim`.
+    /// Called once, after the handle and all views are released and no open recording and no GPU work can use the object, in the
+    /// calls listed at `tn_gpu_defer`; never called if the GPU does not finish. It may destroy the object and free its memory.
+    /// Null: the program destroys them itself, after releasing the handle and the views, `tn_gpu_wait` for all submissions, and
+    /// `tn_gpu_reclaim`.
     pub destroy: Option<tn_DestroyFn>,
     /// Passed to `destroy`.
     pub destroy_user: *mut c_void,
@@ -72,15 +75,15 @@ unsafe impl Desc for tn_VkAdoption {
     const FLAGS: u32 = 0;
 }
 
-/// Adopts a `VkBuffer` of the program: the manager tracks its states, and tells when nothing uses it any more. Until then the object
-/// lives. Its memory does not count as the manager's. Of the description it takes size, usage, memory, name and tag; memory other than
-/// `TN_MEMORY_GPU_ONLY` needs the memory of the object. Work that the program has submitted with the object is complete, or was
-/// submitted in `tn_gpu_submit_external` to the queue that uses it next.
+/// Adopts a `VkBuffer` of the program: the manager tracks its states, and reports when nothing uses it any more. The object must
+/// exist until then. Its memory is not counted as the manager's. The description provides size, usage, memory, name and tag; memory
+/// other than `TN_MEMORY_GPU_ONLY` requires the memory of the object. Earlier submissions of the program that use the object must
+/// be complete, or submitted in `tn_gpu_submit_external` to the queue that uses it next.
 ///
-/// Errors: `TN_ERROR_STATE` for a state that the usage does not allow; `TN_ERROR_DEVICE` for a description that no buffer has, and
-/// memory that does not contain the buffer; `TN_ERROR_ARGUMENT` for other fields; `TN_ERROR_POINTER`, `TN_ERROR_ENUM`,
-/// `TN_ERROR_TEXT`, `TN_ERROR_STRUCT_SIZE`, `TN_ERROR_FOREIGN`, `TN_ERROR_SHUT_DOWN`. Then the object is still the program's, and
-/// `destroy` is not called.
+/// Errors: `TN_ERROR_STATE` for a state that the usage does not allow; `TN_ERROR_DEVICE` for an invalid description, and memory
+/// that does not contain the buffer; `TN_ERROR_ARGUMENT` for other fields; `TN_ERROR_POINTER`, `TN_ERROR_ENUM`, `TN_ERROR_TEXT`,
+/// `TN_ERROR_STRUCT_SIZE`, `TN_ERROR_FOREIGN`, `TN_ERROR_SHUT_DOWN`. On error the program still owns the object, and `destroy` is
+/// not called.
 #[unsafe(no_mangle)]
 extern "C" fn tn_buffer_adopt_vk(
     gpu: Handle<Gpu>,
@@ -93,14 +96,13 @@ extern "C" fn tn_buffer_adopt_vk(
         check_plain(is_plain_buffer(desc), desc.name, OF_ADOPTED)?;
         let is_plain = [adoption.vk_flags, adoption.vk_format, adoption.reserved] == [0; 3];
         check_plain(is_plain, desc.name, "vk_flags, vk_format and reserved of an adopted buffer")?;
-        // As it is, without the uses that creation adds.
+        // Without the usages that a creation would add.
         let wanted = buffer_desc(desc)?.usage(usage(desc.usage)?);
         let buffer = object(adoption)?;
         let info = BufferInfo::new(wanted.size, wanted.usage);
         let bits = vk::BufferUsageFlags::from_raw(adoption.vk_usage);
         let raw = RawBuffer::new(buffer, info, bits, Ownership::Caller).memory(memory(adoption)?);
-        // SAFETY: the header asks of the caller that the buffer is of this device, was created as described, and outlives the adopted
-        // one.
+        // SAFETY: the header requires that the buffer is of this device, was created as described, and outlives the adopted one.
         let resource = unsafe { Resource::from_raw_buffer(gpu.device(), raw) };
         let resource = resource.map_err(|error| refused(&wanted.name, error))?;
         let (owner, taken) = Owner::new(adoption.destroy, adoption.destroy_user, adoption.destroy_object);
@@ -111,8 +113,8 @@ extern "C" fn tn_buffer_adopt_vk(
     })
 }
 
-/// Adopts a `VkImage` of the program, as `tn_buffer_adopt_vk`. Of the description it takes all that describes texels, the usage, name
-/// and tag. The first use of an image with contents is on a queue of the family that owns it.
+/// Adopts a `VkImage` of the program, as `tn_buffer_adopt_vk`. The description provides all texel fields, usage, name and tag. An
+/// image with contents must be used first on a queue of the family that owns it.
 ///
 /// Errors: as `tn_buffer_adopt_vk`.
 #[unsafe(no_mangle)]
@@ -129,7 +131,7 @@ extern "C" fn tn_texture_adopt_vk(
         check_plain(is_plain, desc.name, "memory, its fields and reserved of an adopted image")?;
         let mut wanted = texture_desc(desc)?;
         wanted.info.usage = usage(desc.usage)?;
-        // The manager hands images over between queue families, unless all share them.
+        // Images change the queue family by ownership transfers, unless all families share them.
         if !wanted.info.usage.contains(Usage::ALL_QUEUES) {
             wanted.info.usage |= Usage::EXCLUSIVE;
         }

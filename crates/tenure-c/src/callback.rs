@@ -15,8 +15,8 @@ use tracing::span;
 use crate::slot::Ended;
 use crate::types::*;
 
-/// What calls must look at before anything else, in one number, so that the usual case is one comparison: callbacks that run
-/// and the objects that they have released, and whether a call has panicked.
+/// The state that every call must check first, packed in one number so that the usual case is one comparison: running
+/// callbacks, objects released by them, and whether a call has panicked.
 pub(crate) struct Attention(AtomicU32);
 
 const PANICKED: u32 = 1 << 31;
@@ -26,23 +26,23 @@ impl Attention {
         Self(AtomicU32::new(0))
     }
 
-    /// A callback begins.
+    /// Counts a callback as running.
     pub(crate) fn begin(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A callback is over.
+    /// Counts a callback as finished.
     pub(crate) fn end(&self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// No callback runs, none has released anything in a call that is not over, and no call has panicked.
+    /// Whether no callback runs, no object released by a callback waits for the end of a call, and no call has panicked.
     #[inline]
     pub(crate) fn is_quiet(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
     }
 
-    /// A call has panicked.
+    /// Notes that a call has panicked.
     #[cold]
     pub(crate) fn note_panic(&self) {
         self.0.fetch_or(PANICKED, Ordering::Relaxed);
@@ -54,10 +54,10 @@ impl Attention {
     }
 }
 
-/// Of the process.
+/// The state of this process.
 pub(crate) static ATTENTION: Attention = Attention::new();
 
-/// The callback in which a thread is.
+/// The kind of callback that runs on a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Inside {
     Nothing,
@@ -86,7 +86,7 @@ impl Inside {
         }
     }
 
-    /// All functions can be called. The call around a `tn_PassFn` uses the frame and the graph alone, and no other handle.
+    /// Whether all functions can be called. The call around a `tn_PassFn` uses only the frame and the graph.
     pub(crate) fn is_free(self) -> bool {
         matches!(self, Self::Nothing | Self::Pass)
     }
@@ -94,11 +94,11 @@ impl Inside {
 
 thread_local! {
     static INSIDE: Cell<Inside> = const { Cell::new(Inside::Nothing) };
-    /// What callbacks have released: the call around them may still use it.
+    /// Objects released by callbacks, which the call around them may still use.
     static RELEASED: RefCell<VecDeque<Ended>> = const { RefCell::new(VecDeque::new()) };
 }
 
-/// Drops an object, inside of a callback only when the call around it is over.
+/// Drops an object; inside a callback, it is dropped at the end of the call around it.
 #[inline]
 pub(crate) fn release(object: Ended) {
     if ATTENTION.is_quiet() { drop(object) } else { release_in_callback(object) }
@@ -110,16 +110,16 @@ fn release_in_callback(object: Ended) {
         return drop(object);
     }
     let mut object = Some(object);
-    // So that the end of the call looks for it. Without a list, while the thread ends, the object is dropped here.
+    // Makes the end of the call drop it. While the thread ends, the list is gone: the object is dropped here.
     if RELEASED.try_with(|released| released.borrow_mut().extend(object.take())).is_ok() {
         ATTENTION.begin();
     }
 }
 
-/// Drops what callbacks have released in the call that is over now.
+/// Drops the objects that callbacks have released in the call that ends now.
 ///
 /// # Errors
-/// A panic of a destructor.
+/// A destructor panicked.
 #[cold]
 #[inline(never)]
 pub(crate) fn settle() -> thread::Result<()> {
@@ -128,7 +128,7 @@ pub(crate) fn settle() -> thread::Result<()> {
         && let Ok(Some(object)) = RELEASED.try_with(|released| released.borrow_mut().pop_front())
     {
         ATTENTION.end();
-        // Its end may call further callbacks. Where it panics, the other objects are dropped all the same.
+        // Destructors may call further callbacks. If one panics, the other objects are still dropped.
         result = catch_unwind(AssertUnwindSafe(|| drop(object))).and(result);
     }
     result
@@ -138,7 +138,7 @@ pub(crate) fn inside() -> Inside {
     INSIDE.get()
 }
 
-/// The time of a callback.
+/// Marks a running callback until it is dropped.
 struct Entered {
     before: Inside,
 }
@@ -163,10 +163,10 @@ pub(crate) fn during<T>(inside: Inside, callback: impl FnOnce() -> T) -> T {
     callback()
 }
 
-/// Calls the program's function when it is dropped.
+/// Calls the program's destroy function when dropped.
 pub(crate) struct Destroy {
     function: tn_DestroyFn,
-    /// Only passed on.
+    /// Passed to the function unchanged.
     user: AtomicPtr<c_void>,
     object: AtomicPtr<c_void>,
 }
@@ -184,7 +184,7 @@ impl Destroy {
 }
 
 impl Destroy {
-    /// Leaves the object to the program, without a call.
+    /// Returns the object to the program without calling the function.
     pub(crate) fn keep(self) {
         std::mem::forget(self);
     }
@@ -197,13 +197,13 @@ impl Drop for Destroy {
     }
 }
 
-/// Calls the program's function, if there is one, when it is dropped and the object was taken over before.
+/// Calls the program's destroy function, if any, when dropped, provided that the object was taken over.
 pub(crate) struct Owner {
     destroy: Option<Destroy>,
     is_taken: Arc<AtomicBool>,
 }
 
-/// Notes that an object was taken over.
+/// Notes that the object was taken over.
 pub(crate) struct Taken(Arc<AtomicBool>);
 
 impl Owner {
@@ -232,7 +232,7 @@ impl Drop for Owner {
     }
 }
 
-/// Passes changes of pressure on to the program.
+/// Forwards pressure changes to the program.
 pub(crate) struct Listener {
     function: tn_PressureFn,
     user: AtomicPtr<c_void>,
@@ -250,10 +250,10 @@ impl Listener {
     }
 }
 
-/// Has the program submit to a queue.
+/// Calls the program's function to submit to a queue.
 ///
 /// # Errors
-/// The status that the program returns.
+/// The status returned by the program.
 pub(crate) fn submit(function: tn_SubmitFn, user: *mut c_void, queue: tn_Native) -> Result<(), Failure> {
     let status = during(Inside::Submit, || function(user, queue));
     if status >= 0 {
@@ -262,13 +262,13 @@ pub(crate) fn submit(function: tn_SubmitFn, user: *mut c_void, queue: tn_Native)
     Err(Failure::new(status, format!("the tn_SubmitFn returned {status}")))
 }
 
-/// Runs a function of the program that records a pass.
+/// Calls the program's function to record a pass.
 pub(crate) fn in_pass<R>(record: impl FnOnce() -> R) -> R {
     let _entered = Entered::new(Inside::Pass);
     record()
 }
 
-/// Passes events on to the program.
+/// Forwards log events to the program.
 pub(crate) struct Subscriber {
     most: tracing::Level,
     function: tn_LogFn,

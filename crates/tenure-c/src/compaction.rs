@@ -18,21 +18,21 @@ use crate::types::*;
 pub struct tn_CompactionReport {
     /// `sizeof(tn_CompactionReport)`, set by the caller.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
-    /// Bytes that the GPU copies.
+    /// Bytes copied by the GPU.
     pub bytes: u64,
-    /// Resources that have moved.
+    /// Resources moved.
     pub moves: u64,
-    /// Resources that recordings or uploads use, or that the budget had no room for: a later call tries again.
+    /// Resources postponed to a later call, because recordings or uploads use them or the budget was spent.
     pub waiting: u64,
-    /// Resources without memory or descriptors to move to, or whose copy was refused: a later call tries again.
+    /// Resources postponed to a later call, because no memory or descriptors were available or their copy was refused.
     pub refused: u64,
-    /// Nothing is left to do until a resource is created or released.
+    /// Whether nothing is left to do until a resource is created or released.
     pub is_done: tn_Bool,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
@@ -42,12 +42,14 @@ descs! {
 
 impl Outcome for tn_CompactionReport {}
 
-/// Takes a resource that has moved: its number by `tn_movable_id`, and how often it has moved since it was created. Inside
-/// `tn_gpu_take_moved`. Must not unwind. May release handles, except a `tn_Gpu` and a `tn_Swapchain`; other functions return `TN_ERROR_CALLBACK`.
+/// Receives a moved resource: its id from `tn_movable_id`, and the number of its moves since its creation. Called inside
+/// `tn_gpu_take_moved`. Must not unwind. May release handles, except a `tn_Gpu` and a `tn_Swapchain`; other functions return
+/// `TN_ERROR_CALLBACK`.
 pub type tn_MovedFn = extern "C-unwind" fn(user: *mut c_void, id: u64, moves: u64);
 
-/// Moves resources with `TN_RESOURCE_MOVABLE` out of the emptiest blocks of memory, within the budget, and frees empty blocks. The
-/// GPU copies; no wait. Call it repeatedly, such as once a frame, until the report says that it is done. `out` may be null.
+/// Moves resources with `TN_RESOURCE_MOVABLE` out of the emptiest memory blocks, within the budget, and frees empty blocks. The GPU
+/// copies them; the call does not wait. Call it repeatedly, for example once per frame, until the report says that it is done.
+/// `out` may be null.
 ///
 /// Errors: `TN_ERROR_DEVICE`, and those of `tn_gpu_flush_uploads`.
 #[unsafe(no_mangle)]
@@ -77,8 +79,8 @@ extern "C" fn tn_gpu_compact(
     })
 }
 
-/// Calls `moved` for each resource that has moved since the last call, once, for programs that keep places of resources. Released
-/// resources are left out.
+/// Calls `moved` once for each resource moved since the last call, for programs that store the locations of resources. Released
+/// resources are omitted.
 ///
 /// Errors: `TN_ERROR_POINTER`.
 #[unsafe(no_mangle)]
@@ -93,8 +95,8 @@ extern "C" fn tn_gpu_take_moved(gpu: Handle<Gpu>, moved: Option<tn_MovedFn>, use
     })
 }
 
-/// The number of a movable buffer or texture in `tn_gpu_take_moved`, unique within its manager; 0 for one that does not move, also
-/// because it has memory of its own.
+/// The id of a movable buffer or texture in `tn_gpu_take_moved`, unique within its manager; 0 for a resource that cannot move,
+/// including those with dedicated memory.
 #[unsafe(no_mangle)]
 extern "C" fn tn_movable_id(handle: AnyHandle) -> u64 {
     let mut id = None;
@@ -109,8 +111,8 @@ extern "C" fn tn_movable_id(handle: AnyHandle) -> u64 {
     id.map_or(0, MovableId::get)
 }
 
-/// The place of a buffer or texture for the commands of a recording. A movable resource stays there until the recording is
-/// submitted, unlike after `tn_place`, which keeps it where it is for good.
+/// The location of a buffer or texture for the commands of a recording. A movable resource stays there until the recording is
+/// submitted, whereas `tn_place` pins it permanently.
 ///
 /// Errors: `TN_ERROR_FOREIGN`, `TN_ERROR_POINTER`; `TN_ERROR_HANDLE` for other handles.
 #[unsafe(no_mangle)]

@@ -1,4 +1,4 @@
-//! Costs of resources without their creation, and textures for the CPU.
+//! Costs of resources, computed without creating them, and CPU-readable textures.
 
 use tenure_core::Usage;
 use tenure_core::memory::{Cost, LocationKind};
@@ -13,32 +13,32 @@ use crate::resource::{bytes_of, texels_of};
 use crate::slot::Handle;
 use crate::types::*;
 
-/// The kind of place that a resource has in memory.
+/// The kind of memory allocation of a resource.
 pub type tn_Location = u32;
-/// Memory of its own.
+/// Dedicated memory.
 pub const TN_LOCATION_COMMITTED: tn_Location = 1;
-/// No memory, as the driver offers for targets that stay within a render pass.
+/// No memory: the driver offers this for targets that stay within a render pass.
 pub const TN_LOCATION_MEMORYLESS: tn_Location = 2;
-/// A place in a heap, with an object of its own.
+/// An object of its own, placed in a shared heap.
 pub const TN_LOCATION_PLACED: tn_Location = 3;
-/// A range of a buffer that others use, too.
+/// A range of a shared buffer.
 pub const TN_LOCATION_RANGE: tn_Location = 4;
 
-/// The cost of a resource, as far as it is known now: another thread may take the room, and the driver may refuse.
+/// The cost of a resource at this moment: another thread may take the free memory, and the driver may refuse.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_Cost {
     /// `sizeof(tn_Cost)`, set by the caller.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
     /// Bytes of the resource.
     pub size: u64,
-    /// The alignment of its place, in bytes.
+    /// The alignment of its location, in bytes.
     pub alignment: u64,
-    /// Bytes to request from the driver; 0: a block has room.
+    /// Bytes to request from the driver; 0 if an existing block has room.
     pub new_bytes: u64,
     /// `TN_LOCATION_…`.
     pub location: tn_Location,
@@ -46,7 +46,7 @@ pub struct tn_Cost {
     pub memory_type: u32,
     /// The memory heap of that type.
     pub heap: u32,
-    /// The budget and the memory cap have room for it.
+    /// Whether the budget and the memory cap have room for it.
     pub is_within_budget: tn_Bool,
 }
 
@@ -91,7 +91,7 @@ fn in_c(cost: &Cost) -> tn_Cost {
     }
 }
 
-/// The cost of `tn_buffer_create`, without the creation. Contents are counted, and not read.
+/// The cost of `tn_buffer_create`, without creating the buffer. Initial contents are included in the cost, but not read.
 ///
 /// Errors: as `tn_buffer_create`, except for a shortage.
 #[unsafe(no_mangle)]
@@ -110,7 +110,7 @@ extern "C" fn tn_gpu_buffer_cost(gpu: Handle<Gpu>, desc: In<tn_BufferDesc>, out:
     })
 }
 
-/// The cost of `tn_texture_create`, without the creation. Contents are counted, and not read.
+/// The cost of `tn_texture_create`, without creating the texture. Initial contents are included in the cost, but not read.
 ///
 /// Errors: as `tn_texture_create`, except for a shortage.
 #[unsafe(no_mangle)]
@@ -132,9 +132,9 @@ extern "C" fn tn_gpu_texture_cost(
     })
 }
 
-/// Creates a buffer for the CPU to read a texture: with room for all subresources, in the layouts that `tn_recording_copy` needs. They
-/// are written to `layouts`, which has room for `count`: for each subresource, mips of the first layer first, and then for each
-/// stencil plane. A `count` of 0: only the buffer. Of the description it takes all that describes texels, name and tag.
+/// Creates a CPU-readable buffer with room for all subresources of a texture, in the layouts required by `tn_recording_copy`. The
+/// layouts are written to `layouts`, which has room for `count`: one per subresource, mips of the first layer first, followed by
+/// those of the stencil plane. With a `count` of 0, none are written. The description provides all texel fields, name and tag.
 ///
 /// Errors: `TN_ERROR_WRONG_LENGTH` for another number of layouts; `TN_ERROR_ARGUMENT` for other fields; as `tn_buffer_create`.
 #[unsafe(no_mangle)]

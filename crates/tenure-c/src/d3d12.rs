@@ -20,7 +20,7 @@ use crate::reserved::{OF_ADOPTED, check_plain, is_plain_buffer, is_plain_texture
 use crate::slot::Handle;
 use crate::types::*;
 
-/// A COM object of the program. Null, or alive during the call.
+/// A COM object of the program: null, or valid during the call.
 #[repr(transparent)]
 pub struct Com<T>(*mut c_void, PhantomData<T>);
 
@@ -33,31 +33,31 @@ impl<T> Clone for Com<T> {
 impl<T> Copy for Com<T> {}
 
 impl<T: Interface> Com<T> {
-    /// The interface, which the object is asked for: a pointer to another one is an error.
+    /// The interface, by `QueryInterface`: a pointer to another interface is an error.
     fn interface(self, field: &str, kind: &str) -> Result<T, Failure> {
         let failure = |text| Failure::new(TN_ERROR_POINTER, format!("{field} is {text}"));
-        // SAFETY: the header asks the caller for null, or a living COM object.
+        // SAFETY: the header requires null, or a valid COM object.
         let object = unsafe { IUnknown::from_raw_borrowed(&self.0) };
         let object = object.ok_or_else(|| failure("null"))?;
         object.cast().map_err(|_| failure(kind))
     }
 }
 
-/// A device that the program made.
+/// A Direct3D 12 device created by the program.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_D3d12DeviceDesc {
     /// `sizeof(tn_D3d12DeviceDesc)`.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
     /// The device.
     pub device: Com<ID3D12Device>,
-    /// The queues to use, each once, a direct one first. The program may submit to them, too.
+    /// The queues to use, each once, a direct queue first. The program may submit to them, too.
     pub queues: In<Com<ID3D12CommandQueue>>,
-    /// Queues.
+    /// Number of queues.
     pub queue_count: usize,
 }
 
@@ -70,8 +70,8 @@ unsafe impl Desc for tn_D3d12DeviceDesc {
 /// Wraps the Direct3D 12 device of a program, and keeps references to the device and the queues. `desc` is not needed after the
 /// call.
 ///
-/// Errors: `TN_ERROR_CREATE_DEVICE` with the broken rule; `TN_ERROR_POINTER` for an interface that is null
-/// or of another kind, `TN_ERROR_STRUCT_SIZE`.
+/// Errors: `TN_ERROR_CREATE_DEVICE` with the violated rule; `TN_ERROR_POINTER` for an interface that is null or of another type,
+/// `TN_ERROR_STRUCT_SIZE`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_device_from_d3d12(
     desc: In<tn_D3d12DeviceDesc>,
@@ -91,15 +91,15 @@ extern "C" fn tn_device_from_d3d12(
     })
 }
 
-/// The `DXGI_FORMAT` of a texel format, for pipelines and copies; 0, which is `DXGI_FORMAT_UNKNOWN`, for a format that Direct3D
-/// does not have, and for an unknown number.
+/// The `DXGI_FORMAT` of a texel format, for pipelines and copies; 0 (`DXGI_FORMAT_UNKNOWN`) for a format that Direct3D does not
+/// have, and for an unknown number.
 #[unsafe(no_mangle)]
 extern "C" fn tn_format_to_dxgi(format: tn_Format) -> u32 {
     let known = format_or_none(format).ok().flatten();
     known.map_or(0, |format| to_dxgi_format(format).0.cast_unsigned())
 }
 
-/// The texel format of a `DXGI_FORMAT`; `TN_FORMAT_UNKNOWN` for one that this library does not have.
+/// The texel format of a `DXGI_FORMAT`; `TN_FORMAT_UNKNOWN` for an unsupported one.
 #[unsafe(no_mangle)]
 extern "C" fn tn_format_from_dxgi(dxgi_format: u32) -> tn_Format {
     let known =
@@ -107,12 +107,12 @@ extern "C" fn tn_format_from_dxgi(dxgi_format: u32) -> tn_Format {
     Format::ALL.iter().find(known).map_or(TN_FORMAT_UNKNOWN, |format| format_number(*format))
 }
 
-/// Creates the swap chain of a window, an `HWND`, which can have one. Create, resize and release it on the thread of the window,
-/// and release it before the window is destroyed and before `tn_gpu_shutdown`. With a size of 0, the first
-/// `tn_swapchain_resize` creates it.
+/// Creates the swap chain of a window (`HWND`); a window can have one. Create, resize and release it on the thread of the window,
+/// and release it before the window is destroyed and before `tn_gpu_shutdown`. If the size is 0, it is created by the first
+/// `tn_swapchain_resize`.
 ///
-/// Errors: `TN_ERROR_SWAPCHAIN` for a window that is gone or has a swap chain, for a format or a number of images that it does
-/// not have; `TN_ERROR_DEVICE`; `TN_ERROR_FOREIGN` for a device of another backend.
+/// Errors: `TN_ERROR_SWAPCHAIN` for a window that was destroyed or already has a swap chain, and for an unsupported format or
+/// number of images; `TN_ERROR_DEVICE`; `TN_ERROR_FOREIGN` for a device of another backend.
 #[unsafe(no_mangle)]
 extern "C" fn tn_swapchain_create_d3d12(
     gpu: Handle<Gpu>,
@@ -128,9 +128,9 @@ extern "C" fn tn_swapchain_create_d3d12(
 }
 
 /// Adopts a buffer of the program: the manager tracks its states, and holds a reference until the handle is released and no open
-/// recording and no GPU work can use it. Its memory does not count as the manager's. Of the description it takes size, usage, memory,
-/// name and tag; memory is that of its heap. `last` is the state in which its last use left it. Work that the program has submitted
-/// with the buffer is complete, or precedes the manager's work in the same queue.
+/// recording and no GPU work can use it. Its memory is not counted as the manager's. The description provides size, usage, memory,
+/// name and tag; memory must be that of its heap. `last` is the state after its last use. Earlier submissions of the program that
+/// use the buffer must be complete, or precede the manager's work in the same queue.
 ///
 /// Errors: `TN_ERROR_STATE` for a state that the usage does not allow; `TN_ERROR_DEVICE` for a description that does not match the
 /// resource; `TN_ERROR_ARGUMENT` for other fields; `TN_ERROR_POINTER` for an interface that is null or of another kind;
@@ -146,7 +146,7 @@ extern "C" fn tn_buffer_adopt_d3d12(
     call_create(out, || {
         let (gpu, desc, last) = (d3d12(&gpu)?, desc.desc()?, state(last)?);
         check_plain(is_plain_buffer(desc), desc.name, OF_ADOPTED)?;
-        // As it is, without the uses that creation adds.
+        // Without the usages that a creation would add.
         let wanted = buffer_desc(desc)?.usage(usage(desc.usage)?);
         let described = ResourceDesc::Buffer(BufferInfo::new(wanted.size, wanted.usage));
         let resource = wrapped(gpu, resource, described, &wanted.name)?;
@@ -155,10 +155,10 @@ extern "C" fn tn_buffer_adopt_d3d12(
     })
 }
 
-/// Adopts a texture of the program, as `tn_buffer_adopt_d3d12`. Of the description it takes all that describes texels, the usage, name
-/// and tag. `last` is the state of all subresources. With enhanced barriers the texture is in the layout of the state:
-/// `COMMON` for reads by shaders, copies and presentation, otherwise the layout of that name. Without them, a target must have been
-/// cleared, discarded or copied to.
+/// Adopts a texture of the program, as `tn_buffer_adopt_d3d12`. The description provides all texel fields, usage, name and tag.
+/// `last` is the state of all subresources. With enhanced barriers, the texture must be in the layout of the state: `COMMON` for
+/// shader reads, copies and presentation, otherwise the layout of that name. Without them, a target must have been cleared,
+/// discarded or copied to.
 ///
 /// Errors: as `tn_buffer_adopt_d3d12`.
 #[unsafe(no_mangle)]

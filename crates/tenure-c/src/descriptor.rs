@@ -18,10 +18,10 @@ use crate::pointer::{In, Out};
 use crate::slot::{AnyHandle, Handle, Object as _};
 use crate::types::*;
 
-/// Descriptors on the stack, as many as `tenure-core` keeps there.
+/// Descriptors on the stack: the same number as in `tenure-core`.
 type Binds<T> = SmallVec<[T; 16]>;
 
-/// One descriptor; `scratch` is that of its recording.
+/// Converts one descriptor; `scratch` is the scratch memory of its recording.
 fn bind<'a, D: Backend>(
     (at, one): (usize, &'a tn_Bind),
     scratch: Option<Scratch<'a, D>>,
@@ -79,9 +79,9 @@ fn set_binds<'a, D: Backend>(
     binds.iter().enumerate().map(descriptor).collect()
 }
 
-/// Creates a sampler. Equal samplers share one descriptor of the API, so that a sampler for each material costs little.
+/// Creates a sampler. Equal samplers share one descriptor of the API, so one sampler per material is cheap.
 ///
-/// Errors: `TN_ERROR_NO_DESCRIPTORS` at the device's maximum of different samplers; `TN_ERROR_DEVICE` for a field out of range;
+/// Errors: `TN_ERROR_NO_DESCRIPTORS` at the device's maximum of distinct samplers; `TN_ERROR_DEVICE` for a field out of range;
 /// `TN_ERROR_ENUM`, `TN_ERROR_STRUCT_SIZE`, `TN_ERROR_SHUT_DOWN`, `TN_ERROR_DEVICE_LOST`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_sampler_create(
@@ -95,12 +95,12 @@ extern "C" fn tn_sampler_create(
     })
 }
 
-/// Creates a table: a row of descriptors that shaders find by index. It never changes: to change it, create another one, and
-/// release this one. A slot of a bindless array is a table of one descriptor: its index is the `offset` of `tn_place`, and stays
-/// until the release. The table keeps its views and samplers, whose handles can be released.
+/// Creates a descriptor table: consecutive descriptors that shaders access by index. Tables are immutable: to change one, create
+/// another and release the old one. A slot of a bindless array is a table with one descriptor: its index is the `offset` of
+/// `tn_place`, and stays the same until the release. The table keeps its views and samplers alive, whose handles can be released.
 ///
-/// Errors: `TN_ERROR_NO_DESCRIPTORS`; `TN_ERROR_DEVICE` for no descriptors, views beside samplers, views of targets, `data`, and
-/// on Vulkan without descriptor indexing; `TN_ERROR_POINTER` for a descriptor that is none or several;
+/// Errors: `TN_ERROR_NO_DESCRIPTORS`; `TN_ERROR_DEVICE` for an empty table, a mix of views and samplers, views of targets, `data`,
+/// and on Vulkan without descriptor indexing; `TN_ERROR_POINTER` for an entry that sets none or several of its objects;
 /// `TN_ERROR_HANDLE`, `TN_ERROR_FOREIGN`, `TN_ERROR_STRUCT_SIZE`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_descriptor_table_create(
@@ -123,9 +123,9 @@ extern "C" fn tn_descriptor_table_create(
     })
 }
 
-/// Creates a layout of descriptor sets; `tn_place` has the `VkDescriptorSetLayout`. Sets keep it.
+/// Creates a descriptor set layout; `tn_place` returns the `VkDescriptorSetLayout`. Sets keep it alive.
 ///
-/// Errors: `TN_ERROR_DEVICE` for no bindings, a number that two of them have, and on a device without sets; `TN_ERROR_ENUM`,
+/// Errors: `TN_ERROR_DEVICE` for an empty layout, a duplicate binding number, and on a device without sets; `TN_ERROR_ENUM`,
 /// `TN_ERROR_STRUCT_SIZE`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_set_layout_create(
@@ -142,11 +142,11 @@ extern "C" fn tn_set_layout_create(
     })
 }
 
-/// Creates a descriptor set; `tn_place` has the `VkDescriptorSet`. It never changes: to change it, create another
-/// one, and release this one. It keeps its layout, views and samplers, whose handles can be released.
+/// Creates a descriptor set; `tn_place` returns the `VkDescriptorSet`. Sets are immutable: to change one, create another and
+/// release the old one. The set keeps its layout, views and samplers alive, whose handles can be released.
 ///
-/// Errors: `TN_ERROR_DEVICE` for a binding, an element or a kind that the layout does not have, a descriptor that is given twice,
-/// and `data`; `TN_ERROR_POINTER` for a descriptor that is none or several; `TN_ERROR_HANDLE`, `TN_ERROR_FOREIGN`,
+/// Errors: `TN_ERROR_DEVICE` for a binding, an element or a kind that the layout does not have, a duplicate descriptor, and `data`;
+/// `TN_ERROR_POINTER` for an entry that sets none or several of its objects; `TN_ERROR_HANDLE`, `TN_ERROR_FOREIGN`,
 /// `TN_ERROR_STRUCT_SIZE`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_descriptor_set_create(
@@ -170,10 +170,10 @@ extern "C" fn tn_descriptor_set_create(
     })
 }
 
-/// The owner of an index of the descriptor heap, as text for messages: the name of a table or recording. Of a freed index the name
-/// is known with the setting `descriptors.poison`.
+/// The owner of a descriptor heap index, as text for messages: the name of a table or recording. For a freed index, the name of the
+/// former owner is known with the setting `descriptors.poison`.
 ///
-/// Errors: `TN_ERROR_OUT_OF_RANGE` for an index that the heap does not have, `TN_ERROR_ENUM`.
+/// Errors: `TN_ERROR_OUT_OF_RANGE` for an index outside the heap, `TN_ERROR_ENUM`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_gpu_descriptor_owner(
     gpu: Handle<Gpu>,
@@ -199,9 +199,9 @@ extern "C" fn tn_gpu_descriptor_owner(
 }
 
 /// Sets the descriptor heaps for the next commands: once in each recording that uses tables or descriptors of a recording, and
-/// again after heaps of the program. Does nothing where the program binds descriptors by sets.
+/// again after the program has set its own heaps. No effect on APIs with descriptor sets.
 ///
-/// Errors: `TN_ERROR_DEVICE` on a queue for copies alone.
+/// Errors: `TN_ERROR_DEVICE` on a copy queue.
 #[unsafe(no_mangle)]
 extern "C" fn tn_recording_set_descriptor_heaps(recording: Handle<Recording>) -> tn_Status {
     call(|| {
@@ -210,8 +210,8 @@ extern "C" fn tn_recording_set_descriptor_heaps(recording: Handle<Recording>) ->
     })
 }
 
-/// Takes descriptors for this submission: a row that shaders find by index, as of a table, with the same place. It is over when the
-/// recording is submitted or released; the views may be released after the call.
+/// Allocates descriptors for this submission: consecutive descriptors that shaders access by index, with the same location as a
+/// table. They are invalid once the recording is submitted or released; the views may be released after the call.
 ///
 /// Errors: `TN_ERROR_NO_DESCRIPTORS`, and those of `tn_descriptor_table_create`; `TN_ERROR_OUT_OF_MEMORY` for `data`.
 #[unsafe(no_mangle)]
@@ -237,8 +237,8 @@ extern "C" fn tn_recording_descriptors(
     })
 }
 
-/// Takes a descriptor set for this submission, with the place of a set. It is over when the recording is submitted or released;
-/// the layout and the views may be released after the call.
+/// Allocates a descriptor set for this submission, with the location of a set. It is invalid once the recording is submitted or
+/// released; the layout and the views may be released after the call.
 ///
 /// Errors: those of `tn_descriptor_set_create`; `TN_ERROR_OUT_OF_MEMORY` for `data`.
 #[unsafe(no_mangle)]
@@ -269,11 +269,11 @@ extern "C" fn tn_recording_descriptor_set(
     })
 }
 
-/// Copies constants to memory of the recording, with the set that shows their page: bind it with the `offset` as the dynamic
-/// offset of `vkCmdBindDescriptorSets`. The constants of a page share one set. The layout has one binding,
-/// `TN_BINDING_DYNAMIC_CONSTANTS`. On Direct3D 12, `tn_recording_constants` and a root descriptor do the same.
+/// Copies constants to memory of the recording, and returns the set of their page: bind it with `offset` as the dynamic offset of
+/// `vkCmdBindDescriptorSets`. The constants of a page share one set. The layout must have one binding,
+/// `TN_BINDING_DYNAMIC_CONSTANTS`. On Direct3D 12, use `tn_recording_constants` and a root descriptor instead.
 ///
-/// Errors: `TN_ERROR_DEVICE` for another layout, and for more bytes than `tn_DeviceProperties.constant_size`;
+/// Errors: `TN_ERROR_DEVICE` for another layout, and for more than `tn_DeviceProperties.constant_size` bytes;
 /// `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_FOREIGN`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_recording_dynamic_constants(
@@ -307,8 +307,9 @@ extern "C" fn tn_recording_dynamic_constants(
     })
 }
 
-/// Makes evictable resources resident for the submission of a recording: buffers, textures, and all that views, tables and sets
-/// show. Needed where shaders reach them without `tn_recording_use`, as by an index. Those before an error count.
+/// Makes evictable resources resident for the submission of a recording: buffers, textures, and all resources of views, tables and
+/// sets. Needed if shaders access them without `tn_recording_use`, for example by index. On error, earlier entries remain in
+/// effect.
 ///
 /// Errors: `TN_ERROR_FOREIGN`; `TN_ERROR_HANDLE` for other handles.
 #[unsafe(no_mangle)]

@@ -1,4 +1,4 @@
-//! The values and structures of the header for samplers, tables and sets, and their values in Rust.
+//! Values and structures of the header for samplers, tables and sets, with conversions to Rust.
 
 use std::ffi::c_void;
 
@@ -20,7 +20,7 @@ pub const TN_FILTER_LINEAR: tn_Filter = 0;
 /// The nearest texel or mip.
 pub const TN_FILTER_NEAREST: tn_Filter = 1;
 
-/// Addressing outside of a texture.
+/// Addressing outside the texture.
 pub type tn_AddressMode = u32;
 /// Repeats the texture.
 pub const TN_ADDRESS_REPEAT: tn_AddressMode = 0;
@@ -61,7 +61,7 @@ pub const TN_BORDER_OPAQUE_BLACK: tn_BorderColor = 1;
 /// White.
 pub const TN_BORDER_OPAQUE_WHITE: tn_BorderColor = 2;
 
-/// Of `tn_SamplerDesc.flags`: a `max_lod` of 0 is a limit, so that only the first mip is read.
+/// Flag of `tn_SamplerDesc`: a `max_lod` of 0 is a limit, so that only the first mip is read.
 pub const TN_SAMPLER_MAX_LOD: u32 = 1 << 0;
 
 /// A sampler. Zeroed: trilinear, repeating, all mips.
@@ -72,7 +72,7 @@ pub struct tn_SamplerDesc {
     pub struct_size: u32,
     /// `TN_SAMPLER_MAX_LOD`.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
     /// The filter for magnification, `TN_FILTER_…`.
     pub mag: tn_Filter,
@@ -84,7 +84,7 @@ pub struct tn_SamplerDesc {
     pub address: [tn_AddressMode; 3],
     /// Added to the mip level; -16 to 15.99.
     pub mip_bias: f32,
-    /// Up to `tn_DeviceProperties.anisotropy`; 0 and 1: none.
+    /// The maximum anisotropy, up to `tn_DeviceProperties.anisotropy`; 0 or 1: off.
     pub anisotropy: u32,
     /// `TN_COMPARE_…`.
     pub compare: tn_Compare,
@@ -98,13 +98,13 @@ pub struct tn_SamplerDesc {
     pub name: tn_Str,
 }
 
-/// The kind of the descriptors of a set's binding.
+/// The type of the descriptors of a binding.
 pub type tn_BindingKind = u32;
 /// Constants (uniform buffers).
 pub const TN_BINDING_CONSTANTS: tn_BindingKind = 1;
-/// Constants with an offset given each time the set is bound (dynamic uniform buffers).
+/// Constants with an offset passed when the set is bound (dynamic uniform buffers).
 pub const TN_BINDING_DYNAMIC_CONSTANTS: tn_BindingKind = 2;
-/// Raw or structured buffers, read or written (storage buffers).
+/// Raw or structured buffers, read-only or writable (storage buffers).
 pub const TN_BINDING_BUFFER: tn_BindingKind = 3;
 /// Typed buffers, read.
 pub const TN_BINDING_TYPED_BUFFER: tn_BindingKind = 4;
@@ -116,7 +116,7 @@ pub const TN_BINDING_TEXTURE: tn_BindingKind = 6;
 pub const TN_BINDING_STORAGE_TEXTURE: tn_BindingKind = 7;
 /// Samplers.
 pub const TN_BINDING_SAMPLER: tn_BindingKind = 8;
-/// Textures, read, each with its sampler (combined image samplers).
+/// Textures, each combined with its sampler (combined image samplers).
 pub const TN_BINDING_COMBINED_SAMPLER: tn_BindingKind = 9;
 /// Texels of the pass's own targets, for pixel shaders.
 pub const TN_BINDING_INPUT_ATTACHMENT: tn_BindingKind = 10;
@@ -131,7 +131,7 @@ pub struct tn_SetBinding {
     pub binding: u32,
     /// `TN_BINDING_…`.
     pub kind: tn_BindingKind,
-    /// Descriptors of the array; 0: 1.
+    /// The array size; 0: 1.
     pub count: u32,
 }
 
@@ -141,19 +141,19 @@ pub struct tn_SetBinding {
 pub struct tn_SetLayoutDesc {
     /// `sizeof(tn_SetLayoutDesc)`.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
     /// The bindings, in any order.
     pub bindings: In<tn_SetBinding>,
-    /// Bindings; at least 1.
+    /// Number of bindings; at least 1.
     pub binding_count: usize,
     /// The name in messages and reports.
     pub name: tn_Str,
 }
 
-/// A descriptor: a view, a sampler, in sets also both together, constants of a recording, or an acceleration structure.
+/// A descriptor: a view, a sampler, both (in sets only), constants of a recording, or an acceleration structure.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_Bind {
@@ -173,19 +173,19 @@ pub struct tn_Bind {
     pub structure: Handle<AccelerationStructure>,
 }
 
-/// A table: a row of descriptors that shaders find by index.
+/// A descriptor table: consecutive descriptors that shaders access by index.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_DescriptorTableDesc {
     /// `sizeof(tn_DescriptorTableDesc)`.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
-    /// The descriptors in order, all of views or all of samplers.
+    /// The descriptors in order: either all views or all samplers.
     pub binds: In<tn_Bind>,
-    /// Descriptors; at least 1.
+    /// Number of descriptors; at least 1.
     pub bind_count: usize,
     /// The name in messages and reports.
     pub name: tn_Str,
@@ -197,21 +197,21 @@ pub struct tn_DescriptorTableDesc {
 pub struct tn_DescriptorSetDesc {
     /// `sizeof(tn_DescriptorSetDesc)`.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
     /// The layout.
     pub layout: Handle<SetLayout>,
-    /// The descriptors. Others of the layout must not be used by a shader.
+    /// The descriptors. Shaders must not use other descriptors of the layout.
     pub binds: In<tn_Bind>,
-    /// Descriptors.
+    /// Number of descriptors.
     pub bind_count: usize,
     /// The name in messages and reports.
     pub name: tn_Str,
 }
 
-/// The descriptors of a shader-visible heap.
+/// The kind of a shader-visible descriptor heap.
 pub type tn_DescriptorKind = u32;
 /// Views.
 pub const TN_DESCRIPTOR_RESOURCE: tn_DescriptorKind = 0;
@@ -278,7 +278,7 @@ pub(crate) fn sampler_desc(desc: &tn_SamplerDesc) -> Result<SamplerDesc, Failure
     info.anisotropy = desc.anisotropy.max(1);
     info.compare = compare(desc.compare)?;
     info.min_lod = desc.min_lod;
-    // Also for -0.
+    // Also true for -0.
     if desc.max_lod != 0.0 || desc.flags & TN_SAMPLER_MAX_LOD != 0 {
         info.max_lod = desc.max_lod;
     }
@@ -304,7 +304,7 @@ pub(crate) fn descriptor_kind(kind: tn_DescriptorKind) -> Result<DescriptorKind,
     }
 }
 
-/// The shaders that a read state names.
+/// The shader stages of a read state.
 pub(crate) fn shaders(bits: tn_State) -> Result<ShaderStages, Failure> {
     let known = [
         (State::SHADER_READ, ShaderStages::All),

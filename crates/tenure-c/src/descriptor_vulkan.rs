@@ -10,24 +10,24 @@ use crate::pointer::{In, Out, Outcome};
 use crate::slot::Handle;
 use crate::types::*;
 
-/// The descriptor set that shaders index for a table, and its layout. It is the same for all tables of views, and for all tables
-/// of samplers.
+/// The descriptor set that shaders index for a table, and its layout. All tables of views share one, and all tables of samplers
+/// another.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_VkTable {
     /// `sizeof(tn_VkTable)`, set by the caller.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
     /// The `VkDescriptorSetLayout`, for pipelines. tenure destroys it.
     pub layout: tn_Native,
-    /// The binding of the array for each `tn_BindingKind`; `UINT32_MAX`: none.
+    /// The binding of the array for each `tn_BindingKind`; `UINT32_MAX`: no such array.
     pub bindings: [u32; 12],
-    /// The indices from 0 on that may be constants.
+    /// The number of indices, from 0 on, that can hold constants.
     pub constants: u32,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
@@ -45,7 +45,7 @@ fn on_vulkan(table: &DescriptorTable) -> Result<&Table<Device>, Failure> {
     Err(Failure::new(TN_ERROR_FOREIGN, format!("{name}: is not on a Vulkan device")))
 }
 
-/// The set that shaders index for a table.
+/// The descriptor set that shaders index for a table.
 ///
 /// Errors: `TN_ERROR_FOREIGN` for a table of another backend; `TN_ERROR_POINTER`, `TN_ERROR_STRUCT_SIZE`.
 #[unsafe(no_mangle)]
@@ -72,12 +72,13 @@ extern "C" fn tn_descriptor_table_vk(table: Handle<DescriptorTable>, out: Out<tn
     })
 }
 
-/// Gives a shader the bindings that this device has for tables. The shader, in SPIR-V, declares the tables of views as
-/// descriptor set `set` with the bindings 0 sampled images, 1 storage images, 2 uniform buffers, 3 storage buffers, 4 uniform
-/// texel buffers and 5 storage texel buffers, or those of samplers with the binding 0. `words` are changed in place.
+/// Renumbers the bindings of a SPIR-V shader to those that this device uses for tables. The shader must declare the tables of
+/// views as descriptor set `set` with the bindings 0 sampled images, 1 storage images, 2 uniform buffers, 3 storage buffers, 4
+/// uniform texel buffers and 5 storage texel buffers, or the tables of samplers with the binding 0. `words` are changed in
+/// place.
 ///
-/// Errors: `TN_ERROR_DEVICE` for other words than SPIR-V, and for a binding that no table has; then nothing was changed.
-/// `TN_ERROR_FOREIGN` for a table of another backend.
+/// Errors: `TN_ERROR_DEVICE` for invalid SPIR-V, and for an unknown binding; nothing is changed then. `TN_ERROR_FOREIGN` for a
+/// table of another backend.
 #[unsafe(no_mangle)]
 extern "C" fn tn_descriptor_table_renumber(
     table: Handle<DescriptorTable>,

@@ -56,8 +56,8 @@ extern "C" fn tn_device_properties(device: Handle<DeviceObject>, out: Out<tn_Dev
     })
 }
 
-/// Creates the manager of a device, which can have one at a time. `desc` may be null for the defaults. The manager keeps the
-/// device: its handle can be released.
+/// Creates the manager of a device; a device can have one at a time. `desc` may be null for the defaults. The manager keeps the
+/// device alive: its handle can be released.
 ///
 /// Errors: `TN_ERROR_DEVICE_IN_USE`; `TN_ERROR_CONFIG` for a setting that is unknown or out of range; `TN_ERROR_CONTRACT`.
 #[unsafe(no_mangle)]
@@ -77,9 +77,9 @@ extern "C" fn tn_gpu_create(
     })
 }
 
-/// Waits for the GPU, for a bounded time, releases everything and reports the rest. `TN_OK`: nothing. `TN_NOT_READY`: see
-/// `*out` and `*text`, each may be null; without room for it, the text is a warning in the log. After that the manager creates
-/// nothing more; handles that are left stay valid, and can be released. A second call reports the rest.
+/// Waits for the GPU, for a bounded time, releases everything and reports leaks. `TN_OK`: nothing to report. `TN_NOT_READY`: see
+/// `*out` and `*text`, each may be null; if `text` is null, the text is logged as a warning. After that the manager creates nothing
+/// more; remaining handles stay valid, and can be released. A second call reports the remaining objects.
 #[unsafe(no_mangle)]
 extern "C" fn tn_gpu_shutdown(
     gpu: Handle<Gpu>,
@@ -137,9 +137,9 @@ extern "C" fn tn_gpu_completed(gpu: Handle<Gpu>, out: Out<tn_SyncPoint>) -> tn_S
     })
 }
 
-/// Waits until a sync point is complete; `TN_NOT_READY` where it is not within the timeout. A timeout of 0 polls.
+/// Waits until a sync point is complete; `TN_NOT_READY` after the timeout. A timeout of 0 polls.
 ///
-/// Errors: `TN_ERROR_NEVER_SUBMITTED` for a sync point that would never be complete, `TN_ERROR_FOREIGN` for one of another
+/// Errors: `TN_ERROR_NEVER_SUBMITTED` for a sync point that can never be complete, `TN_ERROR_FOREIGN` for a sync point of another
 /// manager, `TN_ERROR_DEVICE_LOST`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_gpu_wait(gpu: Handle<Gpu>, point: In<tn_SyncPoint>, timeout_ns: u64) -> tn_Status {
@@ -150,14 +150,14 @@ extern "C" fn tn_gpu_wait(gpu: Handle<Gpu>, point: In<tn_SyncPoint>, timeout_ns:
     })
 }
 
-/// Calls `submit` with a queue of the API, which may submit any number of times, or present, and counts that as a submission of the
-/// manager: objects released from now on outlive it, and `done`, which may be null, waits for it. Its work begins after `wait`;
-/// null: after everything submitted to the same queue. Every object that it uses must be alive when this is called. It has
-/// barriers of its own: it finds a resource in the state of the last submission, and `tn_gpu_declare_state` says in which state
-/// it leaves it. Other threads that submit to the queue wait until `submit` returns.
+/// Calls `submit` with a queue of the API, to which it may submit or present any number of times, and counts that as a submission
+/// of the manager: objects released from now on outlive it, and `done`, which may be null, waits for it. Its work begins after
+/// `wait`; null: after everything submitted to the same queue. Every object that it uses must be alive when this function is
+/// called. The program records its own barriers: it finds a resource in the state of the last submission, and declares the state
+/// afterwards with `tn_gpu_declare_state`. Other threads that submit to the queue wait until `submit` returns.
 ///
-/// Errors: `TN_ERROR_NEVER_SUBMITTED`, `TN_ERROR_FOREIGN`, `TN_ERROR_DEVICE`, `TN_ERROR_DEVICE_LOST`, and what `submit` returns,
-/// whose submissions are counted all the same.
+/// Errors: `TN_ERROR_NEVER_SUBMITTED`, `TN_ERROR_FOREIGN`, `TN_ERROR_DEVICE`, `TN_ERROR_DEVICE_LOST`, and the error returned by
+/// `submit`, whose submissions are counted nevertheless.
 #[unsafe(no_mangle)]
 extern "C" fn tn_gpu_submit_external(
     gpu: Handle<Gpu>,
@@ -185,11 +185,11 @@ fn api_queue<D: ApiHandles>(_: &Manager<D>, queue: D::NativeQueue<'_>) -> tn_Nat
     D::queue(queue)
 }
 
-/// Declares the states in which work of the program itself has left resources, with the submissions `at`: later recordings
-/// continue from there. Null for `at`: all earlier uses are known to be complete. Those before an error count.
+/// Declares the states of resources after work submitted by the program itself, with the submissions `at`: later recordings
+/// continue from there. Null for `at`: all earlier uses are known to be complete. On error, earlier entries remain in effect.
 ///
 /// Errors: `TN_ERROR_STATE`, `TN_ERROR_FIXED_STATE`, `TN_ERROR_FOREIGN`, `TN_ERROR_NEVER_SUBMITTED`, `TN_ERROR_ENUM`;
-/// `TN_ERROR_HANDLE` for handles that are no buffer, texture, reserved resource or acceleration structure.
+/// `TN_ERROR_HANDLE` for handles other than buffers, textures, reserved resources and acceleration structures.
 #[unsafe(no_mangle)]
 extern "C" fn tn_gpu_declare_state(
     gpu: Handle<Gpu>,
@@ -231,11 +231,11 @@ fn declare(gpu: &Gpu, one: &tn_Use, at: &SyncPoint) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Declares that commands only read a buffer or texture from now on, in these states: recordings need not name it any more. Those
-/// that write it must have been submitted. There is no way back; uploads stay possible.
+/// Declares that commands only read a buffer or texture from now on, in these states: recordings need not declare its uses any
+/// more. Recordings that write it must have been submitted. This cannot be undone; uploads stay possible.
 ///
-/// Errors: `TN_ERROR_STATE` for a write state, or with the reason why the resource cannot be read-only; `TN_ERROR_FIXED_STATE`,
-/// `TN_ERROR_FOREIGN`, `TN_ERROR_DEVICE_LOST`, `TN_ERROR_ENUM`; `TN_ERROR_HANDLE` for other handles.
+/// Errors: `TN_ERROR_STATE` for a write state, and for a resource that cannot be read-only, with the reason;
+/// `TN_ERROR_FIXED_STATE`, `TN_ERROR_FOREIGN`, `TN_ERROR_DEVICE_LOST`, `TN_ERROR_ENUM`; `TN_ERROR_HANDLE` for other handles.
 #[unsafe(no_mangle)]
 extern "C" fn tn_gpu_make_read_only(gpu: Handle<Gpu>, resource: AnyHandle, states: tn_State) -> tn_Status {
     call(|| {
@@ -255,8 +255,8 @@ extern "C" fn tn_gpu_make_read_only(gpu: Handle<Gpu>, resource: AnyHandle, state
     })
 }
 
-/// Submits pending uploads, and destroys released objects that the GPU has finished with. For programs without frames; the end
-/// of a frame does it, too.
+/// Submits pending uploads, and destroys released objects that the GPU no longer uses. For programs without frames; `tn_frame_end`
+/// includes it.
 ///
 /// Errors: `TN_ERROR_DEVICE_LOST`, and those of pending uploads.
 #[unsafe(no_mangle)]
@@ -267,7 +267,7 @@ extern "C" fn tn_gpu_reclaim(gpu: Handle<Gpu>) -> tn_Status {
     })
 }
 
-/// Gives idle memory back to the operating system at once, instead of after some frames.
+/// Returns idle memory to the operating system immediately, instead of after some frames.
 #[unsafe(no_mangle)]
 extern "C" fn tn_gpu_trim(gpu: Handle<Gpu>) -> tn_Status {
     call(|| {
@@ -288,8 +288,8 @@ extern "C" fn tn_gpu_set_memory_cap(gpu: Handle<Gpu>, heap: u32, bytes: u64) -> 
     })
 }
 
-/// Budget and usage of a memory heap; heaps count from 0, as far as `tn_DeviceProperties.memory_heaps`. Asks the operating
-/// system.
+/// Budget and usage of a memory heap, from the operating system; heaps are numbered from 0 to `tn_DeviceProperties.memory_heaps` -
+/// 1.
 ///
 /// Errors: `TN_ERROR_OUT_OF_RANGE` for a heap that the device does not have; `TN_ERROR_POINTER`, `TN_ERROR_STRUCT_SIZE`.
 #[unsafe(no_mangle)]
@@ -319,8 +319,8 @@ extern "C" fn tn_gpu_heap_memory(gpu: Handle<Gpu>, heap: u32, out: Out<tn_HeapMe
     })
 }
 
-/// Sets the listener for changes of the pressure on a memory heap, in place of the previous listener. It may be called until the
-/// manager is shut down.
+/// Sets the listener for pressure changes of memory heaps, replacing the previous one. It may be called until the manager is shut
+/// down.
 ///
 /// Errors: `TN_ERROR_POINTER`.
 #[unsafe(no_mangle)]
@@ -365,8 +365,8 @@ extern "C" fn tn_gpu_report(gpu: Handle<Gpu>, report: tn_Report, out: Out<Handle
     })
 }
 
-/// The objects that are, or were, at `size` bytes (at least 1) from a GPU address on, in words: name, offset, frame of the creation
-/// and of the release, and the nearest live object below where none is there. The first 8 live and the first 8 former objects.
+/// The current and former objects in `size` bytes (at least 1) from a GPU address on, as text: name, offset, frames of creation and
+/// release, and the nearest live object below if no object is there. Limited to the first 8 live and the first 8 former objects.
 /// Takes time proportional to the number of objects.
 #[unsafe(no_mangle)]
 extern "C" fn tn_gpu_whose(
@@ -381,7 +381,7 @@ extern "C" fn tn_gpu_whose(
     })
 }
 
-/// 1 where textures of this format can have these uses; 0 also for unknown values.
+/// 1 if textures of this format support these usages; 0 also for unknown values.
 #[unsafe(no_mangle)]
 extern "C" fn tn_gpu_supports_format(gpu: Handle<Gpu>, format: tn_Format, usage: tn_Usage) -> tn_Bool {
     let mut is_supported = false;
@@ -393,7 +393,7 @@ extern "C" fn tn_gpu_supports_format(gpu: Handle<Gpu>, format: tn_Format, usage:
     is_supported.into()
 }
 
-/// 1 where `tn_recording_generate_mips` can fill textures of this format; 0 also for unknown values.
+/// 1 if `tn_recording_generate_mips` supports this format; 0 also for unknown values.
 #[unsafe(no_mangle)]
 extern "C" fn tn_gpu_generates_mips(gpu: Handle<Gpu>, format: tn_Format) -> tn_Bool {
     let mut does = false;
@@ -405,8 +405,8 @@ extern "C" fn tn_gpu_generates_mips(gpu: Handle<Gpu>, format: tn_Format) -> tn_B
     does.into()
 }
 
-/// Begins a frame. Waits only while more frames are in flight than the setting `frames.in_flight` allows. A frame belongs to one
-/// thread at a time.
+/// Begins a frame. Waits only while more frames are in flight than the setting `frames.in_flight` allows. A frame must be used by
+/// one thread at a time.
 ///
 /// Errors: `TN_ERROR_TIMEOUT`, `TN_ERROR_TOO_MANY_FRAMES`, `TN_ERROR_SHUT_DOWN`, `TN_ERROR_DEVICE_LOST`.
 #[unsafe(no_mangle)]
@@ -425,24 +425,25 @@ extern "C" fn tn_frame_number(frame: Handle<Frame>) -> u64 {
     number
 }
 
-/// Ends a frame: pending uploads are submitted, and released objects are destroyed where the GPU has finished with them. The
-/// handle is over, whatever is returned, except for `TN_ERROR_HANDLE`, `TN_ERROR_BUSY`, `TN_ERROR_CALLBACK` and `TN_ERROR_PANIC`.
+/// Ends a frame: submits pending uploads, and destroys released objects that the GPU no longer uses. The handle is invalid
+/// afterwards, also on error, except for `TN_ERROR_HANDLE`, `TN_ERROR_BUSY`, `TN_ERROR_CALLBACK` and `TN_ERROR_PANIC`.
 ///
 /// Errors: `TN_ERROR_DEVICE_LOST`, and those of pending uploads.
 #[unsafe(no_mangle)]
 extern "C" fn tn_frame_end(frame: Handle<Frame>) -> tn_Status {
     call(|| {
-        // SAFETY: nothing refers to the frame here, and the call around a tn_PassFn has it alone.
+        // SAFETY: nothing refers to the frame here, and the call around a tn_PassFn has exclusive access to it.
         let frame = unsafe { frame.take() }?;
         on!(frame, frame => frame.end()?);
         Ok(())
     })
 }
 
-/// Keeps an object of the program until the handle is released, and the GPU cannot use it any more: by the rule for all handles.
-/// Then `destroy` is called once, at the end of a frame, in `tn_gpu_reclaim`, in `tn_gpu_shutdown`, or in a release after that.
+/// Defers the destruction of a program's object until the handle is released and the GPU cannot use it any more, by the same rule
+/// as all handles. Then `destroy` is called once, at the end of a frame, in `tn_gpu_reclaim`, in `tn_gpu_shutdown`, or in a release
+/// after the shutdown.
 ///
-/// Errors: `TN_ERROR_POINTER` without `destroy`; `TN_ERROR_TEXT`. Then the object is still the caller's.
+/// Errors: `TN_ERROR_POINTER` without `destroy`; `TN_ERROR_TEXT`. On error the caller still owns the object.
 #[unsafe(no_mangle)]
 extern "C" fn tn_gpu_defer(
     gpu: Handle<Gpu>,
@@ -462,7 +463,7 @@ extern "C" fn tn_gpu_defer(
 /// Calls `destroy` once after a sync point is complete, which must cover all uses of the object. Null for `point`: after all
 /// submissions so far.
 ///
-/// Errors: `TN_ERROR_NEVER_SUBMITTED`, `TN_ERROR_FOREIGN`, `TN_ERROR_POINTER`. Then the object is still the caller's.
+/// Errors: `TN_ERROR_NEVER_SUBMITTED`, `TN_ERROR_FOREIGN`, `TN_ERROR_POINTER`. On error the caller still owns the object.
 #[unsafe(no_mangle)]
 extern "C" fn tn_gpu_release_after(
     gpu: Handle<Gpu>,

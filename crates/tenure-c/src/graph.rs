@@ -15,7 +15,7 @@ use crate::pointer::{Desc, In, Out, Outcome};
 use crate::slot::{AnyHandle, Handle};
 use crate::types::*;
 
-/// A use of a resource by a pass.
+/// The use of a resource by a pass.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_PassUse {
@@ -25,7 +25,7 @@ pub struct tn_PassUse {
     pub state: tn_State,
 }
 
-/// Of `tn_PassDesc.flags`: the pass begins a recording, so that earlier passes of its queue are submitted before it.
+/// Flag of `tn_PassDesc`: the pass begins a recording, so that earlier passes of its queue are submitted before it.
 pub const TN_PASS_BEGINS_RECORDING: u32 = 1 << 0;
 
 /// A pass of a graph.
@@ -36,59 +36,59 @@ pub struct tn_PassDesc {
     pub struct_size: u32,
     /// `TN_PASS_…`.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
     /// `TN_QUEUE_…`.
     pub queue: tn_Queue,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
-    /// The uses. Of a resource with several uses, all states are reads, or the pass itself calls `tn_recording_use`.
+    /// The uses. If a resource has several, all their states are reads, or the pass itself calls `tn_recording_use`.
     pub uses: In<tn_PassUse>,
-    /// Uses.
+    /// Number of uses.
     pub use_count: usize,
-    /// The numbers of earlier passes that it runs after, beside those whose resources it uses.
+    /// The numbers of earlier passes to run after, in addition to the dependencies given by its resources.
     pub after: In<u32>,
-    /// Passes.
+    /// Number of passes.
     pub after_count: usize,
     /// The name in debuggers, messages and reports.
     pub name: tn_Str,
 }
 
-/// A pass while it is recorded. Its handles end with the call of the `tn_PassFn`, and no thread may use them when it returns.
+/// A pass during recording. Its handles end with the call of the `tn_PassFn`; no thread may use them after it returns.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_Pass {
     /// Its number.
     pub number: u32,
-    /// Resources of the graph.
+    /// Number of resources of the graph.
     pub resource_count: u32,
     /// The recording of the pass. The graph submits it.
     pub recording: Handle<Recording>,
-    /// By the number of the resource: the `tn_Buffer` or `tn_Texture`, in its declared state; null for a resource that the pass
-    /// does not use.
+    /// The `tn_Buffer` or `tn_Texture` of each resource number, in its declared state; null for a resource that the pass does
+    /// not use.
     pub resources: In<AnyHandle>,
 }
 
-/// Records a pass, on the thread of `tn_frame_execute`. Returns `TN_OK`, or a negative number, which ends the graph. Must not
-/// unwind. May call all functions, except for the release of a `tn_Gpu` and the submission of the recording of the pass
+/// Records a pass, on the thread of `tn_frame_execute`. Returns `TN_OK`, or a negative number, which cancels the graph. Must
+/// not unwind. May call all functions, except for the release of a `tn_Gpu` and the submission of the recording of the pass
 /// (`TN_ERROR_CALLBACK`). The frame and the graph are in use (`TN_ERROR_BUSY`).
 pub type tn_PassFn = extern "C-unwind" fn(user: *mut c_void, pass: In<tn_Pass>) -> tn_Status;
 
-/// The memory of a graph.
+/// The memory requirements of a graph.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_GraphPlan {
     /// `sizeof(tn_GraphPlan)`, set by the caller.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
-    /// Bytes of all heaps together.
+    /// Bytes of all heaps in total.
     pub peak: u64,
     /// A lower bound of the peak of any plan of this graph, in bytes.
     pub lower_bound: u64,
-    /// Bytes of all resources if none shared memory.
+    /// Bytes of all resources without memory sharing.
     pub bytes_apart: u64,
     /// Heaps.
     pub heaps: u32,
@@ -110,7 +110,8 @@ unsafe impl Desc for tn_GraphPlan {
 
 impl Outcome for tn_GraphPlan {}
 
-/// Transient resources have undefined contents at first, and commands write them.
+/// Rejects initial contents and read-only states: the contents of transient resources are undefined at first, and commands
+/// write them.
 fn check_empty(is_empty: bool, read_only: tn_State, name: tn_Str) -> Result<(), Failure> {
     let wrong = match (is_empty, read_only) {
         (true, 0) => return Ok(()),
@@ -120,9 +121,9 @@ fn check_empty(is_empty: bool, read_only: tn_State, name: tn_Str) -> Result<(), 
     Err(Failure::new(TN_ERROR_TRANSIENT, format!("{}: {wrong}", name.text()?)))
 }
 
-/// Acquires a buffer for some commands of this recording and later ones, with undefined contents, in memory that it shares with
-/// earlier and later transient resources. `tn_release` gives its bytes to the next ones, also while views of it are left. No
-/// other recording may use it until this one is submitted.
+/// Acquires a buffer for some commands of this recording and later ones, with undefined contents, in memory shared with earlier
+/// and later transient resources. `tn_release` makes its bytes available to later ones, even while views of it exist. No other
+/// recording may use it until this one is submitted.
 ///
 /// Errors: `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_DEVICE`; `TN_ERROR_TRANSIENT` for memory that the CPU can access, or `data`.
 #[unsafe(no_mangle)]
@@ -139,7 +140,7 @@ extern "C" fn tn_recording_transient_buffer(
     })
 }
 
-/// Acquires a texture, as `tn_recording_transient_buffer`. Its first use must clear or write all of it.
+/// Acquires a texture, as `tn_recording_transient_buffer`. Its first use must clear or write it entirely.
 ///
 /// Errors: as `tn_recording_transient_buffer`.
 #[unsafe(no_mangle)]
@@ -156,8 +157,8 @@ extern "C" fn tn_recording_transient_texture(
     })
 }
 
-/// Creates an empty graph: the passes of a frame in a valid order, and the transient resources that they share memory for. It
-/// belongs to no manager, and to one thread at a time. Declare it anew each frame: equal graphs have one plan.
+/// Creates an empty graph: the passes of a frame in a valid order, and the transient resources that share memory. It is
+/// independent of managers, and must be used by one thread at a time. Declare it again each frame: equal graphs share one plan.
 ///
 /// Errors: `TN_ERROR_POINTER`.
 #[unsafe(no_mangle)]
@@ -165,7 +166,7 @@ extern "C" fn tn_graph_create(out: Out<Handle<Graph>>) -> tn_Status {
     call_create(out, || Ok(Graph::new()))
 }
 
-/// Removes all declarations, and keeps the allocated memory for the next ones.
+/// Removes all declarations, and keeps the allocated memory for reuse.
 #[unsafe(no_mangle)]
 extern "C" fn tn_graph_clear(graph: Handle<Graph>) -> tn_Status {
     call(|| {
@@ -174,7 +175,7 @@ extern "C" fn tn_graph_clear(graph: Handle<Graph>) -> tn_Status {
     })
 }
 
-/// Declares a buffer. Its number counts buffers and textures from 0.
+/// Declares a buffer. Buffers and textures are numbered together, from 0.
 ///
 /// Errors: `TN_ERROR_TRANSIENT` for `data`; `TN_ERROR_ENUM`, `TN_ERROR_POINTER`, `TN_ERROR_STRUCT_SIZE`.
 #[unsafe(no_mangle)]
@@ -189,7 +190,7 @@ extern "C" fn tn_graph_buffer(graph: Handle<Graph>, desc: In<tn_BufferDesc>, num
     })
 }
 
-/// Declares a texture, as `tn_graph_buffer`. The first pass that uses it must clear or write all of it.
+/// Declares a texture, as `tn_graph_buffer`. The first pass that uses it must clear or write it entirely.
 ///
 /// Errors: as `tn_graph_buffer`.
 #[unsafe(no_mangle)]
@@ -212,10 +213,10 @@ fn as_number(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 
-/// Declares the next pass. Its number, for which `number` may be null, counts passes from 0. Passes of one queue run in this
-/// order; passes of different queues in parallel, unless one writes a resource that both use.
+/// Declares the next pass. Its number, counted from 0, is written to `number`, which may be null. Passes of one queue run in
+/// this order; passes of different queues run in parallel, unless one writes a resource that both use.
 ///
-/// Errors: `TN_ERROR_GRAPH` for a number that no resource or pass has; `TN_ERROR_ENUM`, `TN_ERROR_POINTER`,
+/// Errors: `TN_ERROR_GRAPH` for an unknown resource or pass number; `TN_ERROR_ENUM`, `TN_ERROR_POINTER`,
 /// `TN_ERROR_STRUCT_SIZE`. Other rules are checked when the graph is planned or executed.
 #[unsafe(no_mangle)]
 extern "C" fn tn_graph_pass(graph: Handle<Graph>, desc: In<tn_PassDesc>, number: Out<u32>) -> tn_Status {
@@ -259,7 +260,7 @@ fn refused(error: GraphError) -> Failure {
     tenure_core::Error::from(error).into()
 }
 
-/// The memory that a graph takes. The plan is kept for equal graphs.
+/// The memory requirements of a graph. The plan is reused for equal graphs.
 ///
 /// Errors: `TN_ERROR_GRAPH` for an invalid graph; `TN_ERROR_DEVICE` for a description that the device does not support.
 #[unsafe(no_mangle)]
@@ -283,11 +284,11 @@ extern "C" fn tn_gpu_plan_graph(gpu: Handle<Gpu>, graph: Handle<Graph>, out: Out
 }
 
 /// Records and submits the passes of a graph: calls `record` for each, with its recording and its resources in their declared
-/// states, and without any pass after an error. Barriers, waits between queues and submissions follow from the declared uses.
-/// `done` may be null: the sync point of all passes.
+/// states; no further pass is recorded after an error. Barriers, waits between queues and submissions are derived from the
+/// declared uses. `done` may be null: the sync point of all passes.
 ///
-/// Errors: as `tn_gpu_plan_graph`, `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_DEVICE_LOST`, and what `record` returns. The current
-/// recording is discarded then; earlier ones have been submitted.
+/// Errors: as `tn_gpu_plan_graph`, `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_DEVICE_LOST`, and the error returned by `record`. The
+/// current recording is discarded then; earlier ones have been submitted.
 #[unsafe(no_mangle)]
 extern "C" fn tn_frame_execute(
     frame: Handle<Frame>,
@@ -309,10 +310,10 @@ extern "C" fn tn_frame_execute(
     })
 }
 
-/// Has the program record a pass.
+/// Calls the program's function to record a pass.
 ///
 /// # Errors
-/// The status that the program returns, with the text of the thread's last error, which is often the reason.
+/// The status returned by the program, with the text of the thread's last error, which is often the reason.
 fn record_one(record: tn_PassFn, user: *mut c_void, pass: &tn_Pass) -> Result<(), Failure> {
     let status = in_pass(|| record(user, In::lent(std::slice::from_ref(pass))));
     if ATTENTION.has_panicked() {
@@ -340,7 +341,7 @@ fn record_pass<D: Backend>(
     record: impl FnOnce(&tn_Pass) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut handles = vec![AnyHandle::NULL; graph.resources()];
-    // Dropped before the borrows are over, which ends the handles.
+    // Dropped before the borrows end, which releases the handles.
     let mut loans = Loans::default();
     for id in resources.declared() {
         let is_texture = graph.desc(id).is_some_and(|desc| desc.is_texture());

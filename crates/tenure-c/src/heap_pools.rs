@@ -16,19 +16,19 @@ use crate::pointer::{In, Out, Outcome};
 use crate::slot::Handle;
 use crate::types::*;
 
-/// The properties of a memory type. Bits: those of `VkMemoryPropertyFlags`.
+/// The properties of a memory type, with the bits of `VkMemoryPropertyFlags`.
 pub type tn_MemoryFlags = u32;
 /// Fast for the GPU.
 pub const TN_MEMORY_DEVICE_LOCAL: tn_MemoryFlags = 1 << 0;
 /// The CPU can map it.
 pub const TN_MEMORY_HOST_VISIBLE: tn_MemoryFlags = 1 << 1;
-/// Needs no flush.
+/// Does not need flushes.
 pub const TN_MEMORY_HOST_COHERENT: tn_MemoryFlags = 1 << 2;
-/// The CPU reads it quickly.
+/// Fast to read for the CPU.
 pub const TN_MEMORY_HOST_CACHED: tn_MemoryFlags = 1 << 3;
 /// Tile memory.
 pub const TN_MEMORY_LAZILY_ALLOCATED: tn_MemoryFlags = 1 << 4;
-/// Memory for special purposes; so are those with a higher bit.
+/// Memory for special purposes; all higher bits have the same meaning.
 pub const TN_MEMORY_SPECIAL: tn_MemoryFlags = 1 << 5;
 
 /// A memory type.
@@ -41,21 +41,21 @@ pub struct tn_MemoryType {
     pub heap: u32,
 }
 
-/// A physical memory.
+/// A physical memory heap.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_MemoryHeap {
     /// Bytes.
     pub size: u64,
-    /// It is local to the GPU.
+    /// Whether the heap is local to the GPU.
     pub is_device_local: tn_Bool,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
-/// The kinds of resources in a heap. Ranges of different categories never share one.
+/// The kind of resources in a heap. Ranges of different categories never share a heap.
 pub type tn_HeapCategory = u32;
-/// All.
+/// All resources.
 pub const TN_HEAP_ANY: tn_HeapCategory = 0;
 /// Buffers and linear images.
 pub const TN_HEAP_BUFFERS: tn_HeapCategory = 1;
@@ -72,7 +72,7 @@ pub struct tn_HeapDesc {
     pub size: u64,
     /// Bytes, a power of two.
     pub alignment: u64,
-    /// `tn_MemoryRequest.resource` of a dedicated heap; otherwise null.
+    /// `tn_MemoryRequest.resource` for a dedicated heap; otherwise null.
     pub resource: *mut c_void,
     /// The index of the memory type.
     pub memory_type: u32,
@@ -80,20 +80,20 @@ pub struct tn_HeapDesc {
     pub category: tn_HeapCategory,
 }
 
-/// Allocates a heap, and writes it to `heap`. Returns `TN_OK`; `TN_ERROR_OUT_OF_MEMORY`, after which smaller heaps and other memory
-/// are tried; or a negative number of its own, with which the call fails. Must not unwind. May release handles, except a `tn_Gpu`;
+/// Allocates a heap, and writes it to `heap`. Returns `TN_OK`; `TN_ERROR_OUT_OF_MEMORY`, to retry with smaller heaps and other
+/// memory; or a program-defined negative number, which the call returns. Must not unwind. May release handles, except a `tn_Gpu`;
 /// other functions return `TN_ERROR_CALLBACK`.
 pub type tn_CreateHeapFn =
     extern "C-unwind" fn(user: *mut c_void, desc: tn_HeapDesc, heap: *mut tn_Native) -> tn_Status;
-/// Frees a heap. As `tn_CreateHeapFn`.
+/// Frees a heap. Same rules as `tn_CreateHeapFn`.
 pub type tn_DestroyHeapFn = extern "C-unwind" fn(user: *mut c_void, heap: tn_Native);
-/// Writes the budget and the usage of a memory heap, in bytes; both are 0 before the call, for unknown. As `tn_CreateHeapFn`.
+/// Writes the budget and the usage of a memory heap, in bytes; both are preset to 0, for unknown. Same rules as `tn_CreateHeapFn`.
 pub type tn_HeapBudgetFn =
     extern "C-unwind" fn(user: *mut c_void, heap: u32, budget: *mut u64, usage: *mut u64);
 
-/// Of `tn_HeapPoolsDesc.flags`: `tn_heap_pools_compact` can move ranges, at 8 bytes for each.
+/// Flag of `tn_HeapPoolsDesc`: enables `tn_heap_pools_compact`, at a cost of 8 bytes per range.
 pub const TN_HEAP_POOLS_COMPACT: u32 = 1 << 0;
-/// Of `tn_HeapPoolsDesc.flags`: heaps are freed as soon as they are empty.
+/// Flag of `tn_HeapPoolsDesc`: heaps are freed as soon as they are empty.
 pub const TN_HEAP_POOLS_KEEP_NONE: u32 = 1 << 1;
 
 /// Pools of heaps.
@@ -104,67 +104,67 @@ pub struct tn_HeapPoolsDesc {
     pub struct_size: u32,
     /// `TN_HEAP_POOLS_…`.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
     /// Allocates a heap.
     pub create_heap: Option<tn_CreateHeapFn>,
     /// Frees a heap.
     pub destroy_heap: Option<tn_DestroyHeapFn>,
-    /// Null: budgets are unknown.
+    /// The budget function; null: budgets are unknown.
     pub budget: Option<tn_HeapBudgetFn>,
     /// Passed to the three functions.
     pub user: *mut c_void,
     /// The memory types, 1 to 32.
     pub memory_types: In<tn_MemoryType>,
-    /// Memory types.
+    /// Number of memory types.
     pub memory_type_count: usize,
-    /// The memories that the types are in.
+    /// The memory heaps that the types refer to.
     pub memory_heaps: In<tn_MemoryHeap>,
-    /// Memories.
+    /// Number of memory heaps.
     pub memory_heap_count: usize,
-    /// The size of heaps is rounded up to this, a power of two; 0: 64 KiB.
+    /// Heap sizes are rounded up to a multiple of this power of two; 0: 64 KiB.
     pub heap_alignment: u64,
     /// The alignment of heaps for multisampled textures; 0: 4 MiB.
     pub msaa_heap_alignment: u64,
-    /// Flushes of memory that is not coherent are rounded to this, a power of two; 0: 1.
+    /// Flushes of memory that is not coherent are rounded to a multiple of this power of two; 0: 1.
     pub non_coherent_atom: u64,
-    /// The most heaps at once; 0: no limit.
+    /// The maximum number of heaps; 0: no limit.
     pub max_heaps: u64,
-    /// The largest heap; 0: no limit.
+    /// The maximum size of a heap; 0: no limit.
     pub max_heap_size: u64,
-    /// The first block of memory that the CPU does not see; 0: 1 MiB.
+    /// The size of the first block in memory that is not CPU-visible; 0: 1 MiB.
     pub device_block_min: u64,
-    /// The largest block there; 0: 64 MiB.
+    /// The maximum block size there; 0: 64 MiB.
     pub device_block_max: u64,
-    /// The first block of memory that the CPU can map; 0: 1 MiB.
+    /// The size of the first block in CPU-visible memory; 0: 1 MiB.
     pub host_block_min: u64,
-    /// The largest block there; 0: 32 MiB.
+    /// The maximum block size there; 0: 32 MiB.
     pub host_block_max: u64,
     /// The granularity of ranges, a power of two; 0: 16.
     pub granule: u64,
-    /// A pool grows by its capacity divided by this; 0: 16.
+    /// The divisor for growth: a new block is a pool's capacity divided by this; 0: 16.
     pub growth_divisor: u64,
-    /// Empty heaps that a pool keeps; 0: 1.
+    /// The number of empty heaps that a pool keeps; 0: 1.
     pub empty_blocks: u32,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
-/// Where a request may go when its memory is short.
+/// The fallback of a request when its memory is short.
 pub type tn_Spill = u32;
-/// To other memory after the driver has refused.
+/// Other memory after a refusal by the driver.
 pub const TN_SPILL_AFTER_REFUSAL: tn_Spill = 0;
-/// To other memory before the budget is exceeded.
+/// Other memory before the budget is exceeded.
 pub const TN_SPILL_BEFORE_BUDGET: tn_Spill = 1;
-/// Nowhere: it fails.
+/// None: the request fails.
 pub const TN_SPILL_NEVER: tn_Spill = 2;
 
-/// Of `tn_MemoryRequest.flags`: a heap of its own.
+/// Flag of `tn_MemoryRequest`: a dedicated heap.
 pub const TN_MEMORY_DEDICATED: u32 = 1 << 0;
-/// Of `tn_MemoryRequest.flags`: not beyond the budget.
+/// Flag of `tn_MemoryRequest`: the budget must not be exceeded.
 pub const TN_MEMORY_WITHIN_BUDGET: u32 = 1 << 1;
 
-/// A range of a heap to allocate.
+/// A request for a range of a heap.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_MemoryRequest {
@@ -172,17 +172,17 @@ pub struct tn_MemoryRequest {
     pub struct_size: u32,
     /// `TN_MEMORY_DEDICATED`, `TN_MEMORY_WITHIN_BUDGET`.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
     /// Bytes.
     pub size: u64,
     /// A power of two; 0: 1.
     pub alignment: u64,
-    /// The indices of the memory types that will do, best first.
+    /// The indices of the acceptable memory types, best first.
     pub memory_types: In<u32>,
-    /// Memory types, 1 to 32.
+    /// Number of memory types, 1 to 32.
     pub memory_type_count: usize,
-    /// With `TN_MEMORY_DEDICATED`: passed to `create_heap`.
+    /// Passed to `create_heap` with `TN_MEMORY_DEDICATED`.
     pub resource: *mut c_void,
     /// `TN_HEAP_…`.
     pub category: tn_HeapCategory,
@@ -192,73 +192,73 @@ pub struct tn_MemoryRequest {
     pub name: tn_Str,
 }
 
-/// A range of a heap. A plain value: copy it as you like.
+/// A range of a heap. A plain value that can be copied.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_MemoryRange {
-    /// What `create_heap` has written.
+    /// The heap, as written by `create_heap`.
     pub heap: tn_Native,
     /// The first byte in the heap.
     pub offset: u64,
     /// Bytes.
     pub size: u64,
-    /// Its identity; tenure's own.
+    /// Internal identity of the range.
     pub id: [u64; 3],
-    /// The memory type that it was found in.
+    /// The memory type of the heap.
     pub memory_type: u32,
-    /// The heap has nothing else.
+    /// Whether the range is the only one of its heap.
     pub is_dedicated: tn_Bool,
 }
 
-/// The state of pools.
+/// Statistics of pools.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_MemoryTotals {
     /// `sizeof(tn_MemoryTotals)`, set by the caller.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
     /// Bytes of all heaps.
     pub reserved_bytes: u64,
-    /// The most that they had.
+    /// The peak of `reserved_bytes`.
     pub peak_reserved: u64,
     /// Bytes of all ranges, as requested.
     pub requested: u64,
-    /// Ranges.
+    /// Number of ranges.
     pub allocations: u64,
-    /// Heaps.
+    /// Number of heaps.
     pub heaps: u64,
-    /// Heaps so far, with those that were freed.
+    /// Heaps created so far, including freed ones.
     pub heaps_created: u64,
-    /// Bytes that went to other memory than the first choice, so far.
+    /// Bytes allocated so far in other memory than the first choice.
     pub spilled: u64,
 }
 
-/// The most that a call of `tn_heap_pools_compact` or `tn_gpu_compact` may do.
+/// The limits of one call of `tn_heap_pools_compact` or `tn_gpu_compact`.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_CompactionBudget {
-    /// Bytes to copy.
+    /// Maximum bytes to copy.
     pub bytes: u64,
-    /// Moves.
+    /// Maximum number of moves.
     pub moves: u32,
-    /// Ranges and holes to look at.
+    /// Maximum number of ranges and holes to examine.
     pub pieces: u32,
 }
 
-/// A range that moves.
+/// A move of a range.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_MemoryMove {
-    /// The old place: free it once the GPU does not use it any more.
+    /// The old location: free it once the GPU no longer uses it.
     pub from: tn_MemoryRange,
-    /// The new place, already allocated.
+    /// The new location, already allocated.
     pub to: tn_MemoryRange,
 }
 
-/// 1 for a range that may move; `heap` is 0 in it: find the range by its `id`. As `tn_CreateHeapFn`.
+/// Returns 1 for a range that can be moved; `heap` is 0 in it: identify the range by its `id`. Same rules as `tn_CreateHeapFn`.
 pub type tn_IsMovableFn = extern "C-unwind" fn(user: *mut c_void, range: tn_MemoryRange) -> tn_Bool;
 
 descs! {
@@ -269,15 +269,15 @@ descs! {
 
 impl Outcome for tn_MemoryTotals {}
 
-/// `tn_HeapPools`
+/// The object behind a `tn_HeapPools`.
 pub(crate) type HeapPools = tenure_heap::HeapPools<Program>;
 
-/// The heaps of the program, by its functions.
+/// Heaps allocated by the functions of the program.
 pub(crate) struct Program {
     create_heap: tn_CreateHeapFn,
     destroy_heap: tn_DestroyHeapFn,
     budget: Option<tn_HeapBudgetFn>,
-    /// Only passed on.
+    /// Passed to the functions unchanged.
     user: AtomicPtr<c_void>,
     properties: HeapProperties,
     /// Whether the pools can be compacted.
@@ -351,7 +351,7 @@ impl From<MemoryError<HeapError>> for Failure {
     fn from(error: MemoryError<HeapError>) -> Self {
         let status = match &error {
             MemoryError::OutOfMemory { .. } => TN_ERROR_OUT_OF_MEMORY,
-            // The number that the program returned.
+            // The number returned by the program.
             MemoryError::Device { source: HeapError::Failed { code, .. }, .. } => {
                 i32::try_from(-i64::try_from(*code).unwrap_or(i64::MAX)).unwrap_or(TN_ERROR_DEVICE)
             }
@@ -404,7 +404,7 @@ fn properties(desc: &tn_HeapPoolsDesc) -> Result<HeapProperties, Failure> {
         let in_rust = FLAGS.iter().filter(|(flag, _)| found.flags & flag != 0);
         let mut flags = in_rust.fold(MemoryFlags::empty(), |all, (_, flag)| all | *flag);
         flags.set(MemoryFlags::SPECIAL, found.flags >= TN_MEMORY_SPECIAL);
-        // No heap has this number: refused later.
+        // No heap has this number: rejected later.
         MemoryType { flags, heap: u8::try_from(found.heap).unwrap_or(u8::MAX) }
     };
     let memory_heap =
@@ -463,10 +463,10 @@ fn spill(spill: tn_Spill) -> Result<Spill, Failure> {
     }
 }
 
-/// Creates pools of heaps, which the program allocates and frees when it is asked to. They are for one thread at a time.
+/// Creates pools of heaps; the program's functions allocate and free the heaps. Pools must be used by one thread at a time.
 /// `tn_release` of the handle frees all heaps.
 ///
-/// Errors: `TN_ERROR_CONFIG` for a number out of range, or memory types that contradict themselves; `TN_ERROR_POINTER`.
+/// Errors: `TN_ERROR_CONFIG` for a number out of range, and inconsistent memory types; `TN_ERROR_POINTER`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_heap_pools_create(desc: In<tn_HeapPoolsDesc>, out: Out<Handle<HeapPools>>) -> tn_Status {
     call_create(out, || {
@@ -485,10 +485,10 @@ extern "C" fn tn_heap_pools_create(desc: In<tn_HeapPoolsDesc>, out: Out<Handle<H
     })
 }
 
-/// Allocates a range: in a heap with others, in a new heap, or in one of its own. The program binds its resource there.
+/// Allocates a range: in a shared heap, in a new heap, or in a dedicated one. The program binds its resource there.
 ///
-/// Errors: `TN_ERROR_OUT_OF_MEMORY`, after all memory types; `TN_ERROR_ARGUMENT` for a size, alignment or memory type that nothing
-/// serves; what `create_heap` returned; `TN_ERROR_BUSY`, `TN_ERROR_ENUM`, `TN_ERROR_TEXT`.
+/// Errors: `TN_ERROR_OUT_OF_MEMORY` after all memory types failed; `TN_ERROR_ARGUMENT` for an unsupported size, alignment or memory
+/// type; the error returned by `create_heap`; `TN_ERROR_BUSY`, `TN_ERROR_ENUM`, `TN_ERROR_TEXT`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_heap_pools_allocate(
     pools: Handle<HeapPools>,
@@ -524,10 +524,10 @@ extern "C" fn tn_heap_pools_allocate(
     })
 }
 
-/// Frees a range: its `id` alone counts. The GPU must not use it any more.
+/// Frees a range, identified by its `id`. The GPU must not use it any more.
 ///
-/// Errors: `TN_ERROR_HANDLE` for a range that was freed before; `TN_ERROR_FOREIGN` for one of other pools, or of none;
-/// `TN_ERROR_BUSY`. Nothing was changed then.
+/// Errors: `TN_ERROR_HANDLE` for a range that was already freed; `TN_ERROR_FOREIGN` for a range of other pools; `TN_ERROR_BUSY`.
+/// Nothing is changed then.
 #[unsafe(no_mangle)]
 extern "C" fn tn_heap_pools_free(pools: Handle<HeapPools>, range: In<tn_MemoryRange>) -> tn_Status {
     call(|| {
@@ -538,7 +538,7 @@ extern "C" fn tn_heap_pools_free(pools: Handle<HeapPools>, range: In<tn_MemoryRa
     })
 }
 
-/// Counts of pools. Quick.
+/// Statistics of pools, in constant time.
 ///
 /// Errors: `TN_ERROR_BUSY`.
 #[unsafe(no_mangle)]
@@ -573,7 +573,7 @@ extern "C" fn tn_heap_pools_trim(pools: Handle<HeapPools>) -> tn_Status {
     })
 }
 
-/// Limits the memory that the pools take from a heap, in bytes; `UINT64_MAX`: no limit.
+/// Limits the memory that the pools allocate from a memory heap, in bytes; `UINT64_MAX`: no limit.
 ///
 /// Errors: `TN_ERROR_ARGUMENT` for a heap that does not exist; `TN_ERROR_BUSY`.
 #[unsafe(no_mangle)]
@@ -588,9 +588,9 @@ extern "C" fn tn_heap_pools_set_cap(pools: Handle<HeapPools>, heap: u32, bytes: 
 }
 
 /// Continues to empty sparse heaps, within the budget: writes up to `room` moves, and their number to `count`. The program copies
-/// each range to its new place, and frees `from` when the GPU does not use it any more; where it cannot, it frees `to` instead, and
-/// calls `tn_heap_pools_stop_compaction`. `is_movable` is asked once for each range. `TN_NOT_READY`: call it again, such as once a
-/// frame. Needs `TN_HEAP_POOLS_COMPACT`.
+/// each range to its new location, and frees `from` when the GPU no longer uses it; if it cannot copy, it frees `to` instead, and
+/// calls `tn_heap_pools_stop_compaction`. `is_movable` is called once for each range. `TN_NOT_READY`: call it again, for example
+/// once per frame. Requires `TN_HEAP_POOLS_COMPACT`.
 ///
 /// Errors: `TN_ERROR_POINTER`, `TN_ERROR_BUSY`; `TN_ERROR_ARGUMENT` without that flag.
 #[unsafe(no_mangle)]
@@ -611,7 +611,7 @@ extern "C" fn tn_heap_pools_compact(
         let missing = || Failure::new(TN_ERROR_POINTER, "null, where a tn_IsMovableFn is needed");
         let is_movable = is_movable.ok_or_else(missing)?;
         let ask = |range: &MemoryRange| {
-            // Its heap cannot be looked up now: the pools are in use.
+            // The heap cannot be looked up here: the pools are in use.
             let range = range_in_c(range, 0);
             during(Inside::Heap, || is_movable(user, range)) != 0
         };
@@ -626,7 +626,7 @@ extern "C" fn tn_heap_pools_compact(
         let is_done = pools.compact(budget, ask, &mut found);
         let heap = |range: &MemoryRange| pools.heap(range).copied().unwrap_or(0);
         let in_c = |range: &MemoryRange| range_in_c(range, heap(range));
-        // The budget has no more moves than there is room.
+        // The budget allows no more moves than there is room for.
         let found: Vec<tn_MemoryMove> = found
             .iter()
             .take(room)
@@ -638,7 +638,7 @@ extern "C" fn tn_heap_pools_compact(
     })
 }
 
-/// Stops emptying heaps: their free bytes can be allocated again. Moves that were handed out go on.
+/// Stops emptying heaps: their free bytes can be allocated again. Moves already returned stay valid.
 ///
 /// Errors: `TN_ERROR_BUSY`.
 #[unsafe(no_mangle)]

@@ -1,4 +1,5 @@
-//! Objects behind handles that are not always the handle's own: transient resources, and loans of graphs and swap chains.
+//! Objects behind handles that the handle does not always own: transient resources, and borrowed resources of graphs and swap
+//! chains.
 
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -15,19 +16,19 @@ use crate::types::*;
 
 /// A buffer or texture.
 pub(crate) enum ResourceOf<D: Device, R: TransientResource<D>> {
-    /// The handle owns it.
+    /// Owned by the handle.
     Own(R),
-    /// The handle owns its place in the memory of transient resources.
+    /// A transient resource, whose memory the handle owns.
     Transient(Transient<D, R>),
-    /// A graph has lent it to a pass, with the resources of the pass for views.
+    /// Borrowed by a pass from its graph, with the resources of the pass for views.
     OfPass(Lent<R>, Lent<Resources<'static, D>>, ResourceId),
-    /// An image of a swap chain, which has the texture.
+    /// An image of a swap chain, which owns the texture.
     OfSwapchain { resource: Lent<R>, _owner: Arc<SharedImage<D>> },
 }
 
-/// Behind a `tn_Buffer`.
+/// The object behind a `tn_Buffer`.
 pub(crate) type BufferOf<D> = ResourceOf<D, Buffer<D>>;
-/// Behind a `tn_Texture`.
+/// The object behind a `tn_Texture`.
 pub(crate) type TextureOf<D> = ResourceOf<D, Texture<D>>;
 
 impl<D: Device> BufferOf<D> {
@@ -43,7 +44,7 @@ impl<D: Device> BufferOf<D> {
 }
 
 impl<D: Device> TextureOf<D> {
-    /// The texture of an image, beside a share of the image.
+    /// The texture of an image, with a reference to the image.
     pub(crate) fn of_image(image: &SwapchainImage<D>) -> Self {
         let resource = Lent(NonNull::from(image.texture()));
         Self::OfSwapchain { resource, _owner: image.shared().clone() }
@@ -97,17 +98,17 @@ impl<'a, D: Device> From<&'a TextureOf<D>> for Needed<'a, D> {
     }
 }
 
-/// Behind a `tn_Recording`.
+/// The object behind a `tn_Recording`.
 #[expect(clippy::large_enum_variant, reason = "nearly all are the large one, and slots have room for it")]
 pub(crate) enum RecordingOf<D: Device> {
-    /// The handle owns it.
+    /// Owned by the handle.
     Own(Recording<D>),
-    /// A graph has lent it to a pass.
+    /// Borrowed by a pass from its graph.
     OfPass(LentMut<Recording<D>>),
 }
 
 impl<D: Device> RecordingOf<D> {
-    /// Submits it, after [`check_own`](Self::check_own).
+    /// Submits the recording, after [`check_own`](Self::check_own).
     pub(crate) fn submit(self) -> Result<SyncPoint, Failure> {
         match self {
             Self::Own(recording) => Ok(recording.submit()?),
@@ -149,7 +150,7 @@ impl<D: Device> DerefMut for RecordingOf<D> {
     }
 }
 
-/// A shared borrow, in an object behind a handle of [`Loans`], or beside the owner.
+/// A shared borrow without a lifetime, in an object behind a handle of [`Loans`], or beside the owner.
 pub(crate) struct Lent<T>(NonNull<T>);
 
 // SAFETY: as `&T`.
@@ -162,13 +163,13 @@ impl<T> Deref for Lent<T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: who made it says that the borrow lasts. The contract of the header is that no other thread uses a handle of a
-        // pass when its callback returns.
+        // SAFETY: the creator guarantees that the borrow is valid. The header requires that no other thread uses a handle of a
+        // pass after its callback returns.
         unsafe { self.0.as_ref() }
     }
 }
 
-/// A borrow for changes, in an object behind a handle of [`Loans`].
+/// A mutable borrow without a lifetime, in an object behind a handle of [`Loans`].
 pub(crate) struct LentMut<T>(NonNull<T>);
 
 // SAFETY: as `&mut T`.
@@ -181,7 +182,7 @@ impl<T> Deref for LentMut<T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: who made it says that the borrow lasts, and that nothing else uses the value.
+        // SAFETY: the creator guarantees that the borrow is valid, and that nothing else uses the value.
         unsafe { self.0.as_ref() }
     }
 }
@@ -194,15 +195,15 @@ impl<T> DerefMut for LentMut<T> {
     }
 }
 
-/// Handles that end when this is dropped, unless the program has released them.
+/// Handles that are released when this is dropped, unless the program has already released them.
 #[derive(Default)]
 pub(crate) struct Loans(Vec<(AnyHandle, fn(AnyHandle))>);
 
 impl Loans {
-    /// A handle of an object.
+    /// Creates a handle of an object.
     ///
     /// # Errors
-    /// `TN_ERROR_HANDLE` where all slots are in use.
+    /// `TN_ERROR_HANDLE` if all slots are in use.
     pub(crate) fn lend<T: Object>(&mut self, object: T) -> Result<Handle<T>, Failure> {
         let handle = T::slots().reserve()?.fill(object);
         // SAFETY: the loans end when the calls of the pass are over.
@@ -219,18 +220,18 @@ impl Drop for Loans {
     }
 }
 
-/// A recording that is lent to a pass.
+/// A recording borrowed by a pass.
 ///
 /// # Safety
-/// The result is dropped before the borrow is over, and nothing else uses the recording until then.
+/// The result must be dropped before the borrow ends, and nothing else may use the recording until then.
 pub(crate) unsafe fn lent_recording<D: Device>(recording: &mut Recording<D>) -> RecordingOf<D> {
     RecordingOf::OfPass(LentMut(NonNull::from(recording)))
 }
 
-/// A texture that is lent to a pass.
+/// A texture borrowed by a pass.
 ///
 /// # Safety
-/// The result is dropped before the borrow is over.
+/// The result must be dropped before the borrow ends.
 ///
 /// # Errors
 /// `TN_ERROR_TRANSIENT` unless the pass has declared it as a texture.
@@ -242,7 +243,7 @@ pub(crate) unsafe fn lent_texture<D: Device>(
     Ok(ResourceOf::OfPass(texture, Lent(NonNull::from(resources).cast()), id))
 }
 
-/// A buffer that is lent to a pass.
+/// A buffer borrowed by a pass.
 ///
 /// # Safety
 /// As [`lent_texture`].

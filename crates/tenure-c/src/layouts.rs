@@ -1,4 +1,4 @@
-//! Sizes and offsets of the structures, as Rust has them: a program in C prints its own, and `cargo xtask test c` compares.
+//! Sizes and offsets of the structures in Rust: a C program prints its own, and `cargo xtask test c` compares them.
 
 use std::fmt::Write as _;
 use std::mem::offset_of;

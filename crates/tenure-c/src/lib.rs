@@ -1,14 +1,15 @@
 //! The C interface of tenure: the header is `include/tenure.h`.
 //!
-//! Programs in Rust use the crate `tenure`. The functions here are for C and C++ alone, so nothing is public in Rust.
+//! Programs in Rust use the crate `tenure`. The functions here are only for C and C++, so nothing is public in Rust.
 //!
-//! `status` has the results of calls, `pointer` all pointers of the caller, `slot` handles, `call` the one way into each
-//! function, `callback` the way back. `types` and `convert` have the values of the header in both languages, `settings` the
-//! configuration by name, `object` the objects on each backend. The functions are in `library`, `sim`, `vulkan`, `d3d12`, `gpu`,
-//! `object`, `resource`, `cost`, `descriptor`, `descriptor_vulkan`, `recording`, `query`, `upload_ring`, `structure`, `reserved`, `transfer`, `graph` and `swapchain`; those of parts alone
-//! in `plan`, `suballocator`, `release_queue`, `heap_pools`, `recorder` and `compaction`, beside their structures. `held` has
-//! objects that a handle does not own alone. A new function needs a call in `tests/c`, a method in
-//! `include/tenure.hpp`, and `cargo xtask header`; a new structure also rows in `layouts` and `tests/layouts.txt`.
+//! `status` has the results of calls, `pointer` all pointers of the caller, `slot` handles, `call` the wrapper of each function,
+//! `callback` the calls into the program. `types` and `convert` have the values of the header in both languages, `settings` the
+//! configuration by name, `object` the objects of each backend. The functions are in `library`, `sim`, `vulkan`, `d3d12`, `gpu`,
+//! `object`, `resource`, `cost`, `descriptor`, `descriptor_vulkan`, `recording`, `query`, `upload_ring`, `structure`, `reserved`,
+//! `transfer`, `graph` and `swapchain`; those of independent parts, with their structures, in `plan`, `suballocator`,
+//! `release_queue`, `heap_pools`, `recorder` and `compaction`. `held` has objects that a handle borrows. A new function needs a
+//! call in `tests/c`, a method in `include/tenure.hpp`, and `cargo xtask header`; a new structure also rows in `layouts` and
+//! `tests/layouts.txt`.
 
 #![allow(unreachable_pub, reason = "items of the header, of which Rust exports none")]
 #![expect(non_camel_case_types, reason = "the names of the header")]

@@ -1,4 +1,4 @@
-//! The library as a whole: versions, errors, log, texts.
+//! Functions of the library as a whole: versions, errors, log, texts.
 
 use std::ffi::c_void;
 
@@ -9,39 +9,39 @@ use crate::pointer::{In, Out, Outcome};
 use crate::slot::Handle;
 use crate::types::*;
 
-/// The version of the binary interface of the library. Compare it with `TN_ABI_VERSION` before anything else.
+/// The version of the library's binary interface. Compare it with `TN_ABI_VERSION` before any other call.
 #[unsafe(no_mangle)]
 extern "C" fn tn_abi_version() -> u32 {
     TN_ABI_VERSION
 }
 
-/// 1 for backends in this library.
+/// 1 if the library includes this backend.
 #[unsafe(no_mangle)]
 extern "C" fn tn_has_backend(backend: tn_Backend) -> tn_Bool {
     (matches!(backend, TN_BACKEND_SIM | TN_BACKEND_VULKAN) || cfg!(windows) && backend == TN_BACKEND_D3D12)
         .into()
 }
 
-/// The text of this thread's last error, with the numbers and the remedy; it ends with NUL. Valid until this thread's next
-/// error. Success does not change it.
+/// The text of this thread's last error, with numbers and a suggested fix, NUL-terminated. Valid until this thread's next error.
+/// Success does not change it.
 #[unsafe(no_mangle)]
 extern "C" fn tn_last_error() -> tn_Str {
     last_error()
 }
 
-/// The numbers of `TN_ERROR_OUT_OF_MEMORY`, in bytes.
+/// The numbers of a `TN_ERROR_OUT_OF_MEMORY`, in bytes.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_OutOfMemory {
     /// `sizeof(tn_OutOfMemory)`, set by the caller.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
-    /// Requested.
+    /// The requested size.
     pub size: u64,
-    /// Requested.
+    /// The requested alignment.
     pub alignment: u64,
     /// The largest free range of the pool or suballocator.
     pub largest_free: u64,
@@ -49,11 +49,11 @@ pub struct tn_OutOfMemory {
     pub budget: u64,
     /// The usage of the memory heap.
     pub usage: u64,
-    /// Released objects that were not destroyed yet, because the GPU or an open recording may use them.
+    /// Bytes of released objects that are not destroyed yet, because the GPU or an open recording may use them.
     pub pending_bytes: u64,
-    /// The preferred memory type; `UINT32_MAX`: none, of a suballocator.
+    /// The preferred memory type; `UINT32_MAX` for a suballocator.
     pub memory_type: u32,
-    /// Open recordings that delay the release of such objects, as far as the text names them.
+    /// Open recordings that delay the destruction of such objects: the number of those that the text names.
     pub open_recordings: u32,
 }
 
@@ -63,9 +63,9 @@ descs! {
 
 impl Outcome for tn_OutOfMemory {}
 
-/// The numbers of this thread's last error, if it was `TN_ERROR_OUT_OF_MEMORY`; otherwise `TN_NOT_READY`, and nothing is written.
+/// The numbers of this thread's last error if it was `TN_ERROR_OUT_OF_MEMORY`; otherwise `TN_NOT_READY`, and nothing is written.
 ///
-/// Errors: `TN_ERROR_POINTER`, `TN_ERROR_STRUCT_SIZE`, which are then the last error.
+/// Errors: `TN_ERROR_POINTER`, `TN_ERROR_STRUCT_SIZE`, which replace the last error.
 #[unsafe(no_mangle)]
 extern "C" fn tn_last_out_of_memory(out: Out<tn_OutOfMemory>) -> tn_Status {
     let mut status = TN_NOT_READY;
@@ -95,7 +95,7 @@ extern "C" fn tn_last_out_of_memory(out: Out<tn_OutOfMemory>) -> tn_Status {
     if called < 0 { called } else { status }
 }
 
-/// The name of a status, such as `TN_ERROR_STATE`; it ends with NUL, and is never freed.
+/// The name of a status, such as `TN_ERROR_STATE`, NUL-terminated and static.
 #[unsafe(no_mangle)]
 extern "C" fn tn_status_name(status: tn_Status) -> tn_Str {
     let name = STATUS_NAMES.iter().find(|(number, _)| *number == status).map(|(_, name)| *name);
@@ -105,7 +105,7 @@ extern "C" fn tn_status_name(status: tn_Status) -> tn_Str {
 
 macro_rules! names {
     ($($status:ident)*) => {
-        /// Each status with its name and a NUL.
+        /// Each status with its NUL-terminated name.
         const STATUS_NAMES: &[(tn_Status, &str)] = &[$(($status, concat!(stringify!($status), "\0")),)*];
     };
 }
@@ -120,9 +120,10 @@ names! {
     TN_ERROR_CHAIN TN_ERROR_ENUM TN_ERROR_HANDLE TN_ERROR_BUSY TN_ERROR_TEXT TN_ERROR_CALLBACK TN_ERROR_PANIC
 }
 
-/// Sends the log lines of the process up to a level to a callback, which is called on any thread. Once, and for good.
+/// Sends the log lines of the process up to a level to a callback, which is called on any thread. Can be set once, and not
+/// removed.
 ///
-/// Errors: `TN_ERROR_BUSY` where a log is already set, also by Rust code of a program that has tenure as a static library;
+/// Errors: `TN_ERROR_BUSY` if a log is already set, also by Rust code of a program that links tenure statically;
 /// `TN_ERROR_POINTER`, `TN_ERROR_ENUM`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_set_log(most: tn_LogLevel, log: Option<tn_LogFn>, user: *mut c_void) -> tn_Status {

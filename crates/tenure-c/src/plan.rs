@@ -1,4 +1,4 @@
-//! Functions: plans, which place items with known lifetimes in little memory. They need no device.
+//! Functions: plans, which place items with known lifetimes so that they share memory. They need no device.
 
 use std::time::Duration;
 
@@ -9,39 +9,39 @@ use crate::convert::unknown;
 use crate::pointer::{In, Out, Outcome};
 use crate::types::*;
 
-/// Of `tn_PlanItem.has`: `previous` counts.
+/// Flag of `tn_PlanItem.has`: `previous` is set.
 pub const TN_PLAN_PREVIOUS: u32 = 1 << 0;
-/// Of `tn_PlanItem.has`: `pinned` counts.
+/// Flag of `tn_PlanItem.has`: `pinned` is set.
 pub const TN_PLAN_PINNED: u32 = 1 << 1;
 
 /// An item to place. Two items may share bytes if their lifetimes do not overlap, or if their classes differ.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_PlanItem {
-    /// The time of its first use, such as the number of a pass.
+    /// The time of its first use, such as a pass number.
     pub first: u64,
-    /// The first time at which it is not used any more; later than `first`.
+    /// The end of its lifetime (exclusive); greater than `first`.
     pub end: u64,
-    /// Bytes. An item of 0 bytes shares with every other.
+    /// Bytes. An item of 0 bytes can share memory with every other.
     pub size: u64,
     /// A power of two; 0: 1.
     pub alignment: u64,
-    /// Its offset in the previous plan, with `TN_PLAN_PREVIOUS`.
+    /// The offset in the previous plan, with `TN_PLAN_PREVIOUS`.
     pub previous: u64,
-    /// The offset that it must have, with `TN_PLAN_PINNED`.
+    /// The required offset, with `TN_PLAN_PINNED`.
     pub pinned: u64,
-    /// The memory that it needs: each class has its own offsets, from 0.
+    /// The memory class: each class has its own offsets, from 0.
     pub memory_class: u32,
     /// `TN_PLAN_PREVIOUS`, `TN_PLAN_PINNED`.
     pub has: u32,
 }
 
-/// Of `tn_PlanDesc.flags`: only the first pass, which takes some microseconds for a frame.
+/// Flag of `tn_PlanDesc`: only the first pass, which takes a few microseconds for a frame.
 pub const TN_PLAN_QUICK: u32 = 1 << 0;
-/// Of `tn_PlanDesc.flags`: items keep their previous offsets where that costs no more than `stability` allows.
+/// Flag of `tn_PlanDesc`: items keep their previous offsets if the cost is within `stability`.
 pub const TN_PLAN_STABLE: u32 = 1 << 1;
 
-/// The goal and the budget of a plan.
+/// The target and the search budget of a plan.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_PlanDesc {
@@ -49,19 +49,19 @@ pub struct tn_PlanDesc {
     pub struct_size: u32,
     /// `TN_PLAN_QUICK`, `TN_PLAN_STABLE`.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
-    /// The sufficient peak in bytes, over all classes; 0: as low as possible.
+    /// A sufficient peak in bytes, over all classes, at which the search stops; 0: as low as possible.
     pub capacity: u64,
-    /// The most placements to try after the first pass; 0: 500,000, or no limit with `time_ns`.
+    /// The maximum number of placements to try after the first pass; 0: 500,000, or no limit with `time_ns`.
     pub nodes: u64,
-    /// Nanoseconds that the call should take at most; 0: no limit, and the same plan on every machine.
+    /// The time limit of the call in nanoseconds; 0: no limit, and the same plan on every machine.
     pub time_ns: u64,
     /// The seed of random choices.
     pub seed: u64,
-    /// Threads, up to 64; 0: 1. The call starts the others, and ends them.
+    /// Number of threads, up to 64; 0: 1. The call starts and joins the additional ones.
     pub threads: u32,
-    /// With `TN_PLAN_STABLE`: thousandths by which the peak may rise.
+    /// With `TN_PLAN_STABLE`: the accepted rise of the peak, in thousandths.
     pub stability: u32,
 }
 
@@ -71,21 +71,21 @@ pub struct tn_PlanDesc {
 pub struct tn_PlanResult {
     /// `sizeof(tn_PlanResult)`, set by the caller.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
     /// The highest end of an item in bytes, summed over all classes.
     pub peak: u64,
     /// A lower bound of the peak of any plan.
     pub lower_bound: u64,
-    /// Items that are not at their previous offset.
+    /// Number of items that are not at their previous offset.
     pub moved: u64,
-    /// The placements that were tried after the first pass.
+    /// Number of placements tried after the first pass.
     pub nodes: u64,
-    /// No plan has a lower peak.
+    /// Whether the peak is proven to be minimal.
     pub is_proven: tn_Bool,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
@@ -143,10 +143,10 @@ fn config(desc: &tn_PlanDesc) -> PlanConfig {
     config
 }
 
-/// Places items with the lowest peak that is found within the budget: writes an offset for each. Every plan is valid. `desc` may
-/// be null for the defaults, `out` where its numbers are not needed.
+/// Places items with the lowest peak found within the budget, and writes one offset per item. Every plan is valid. `desc` may be
+/// null for the defaults; `out` may be null.
 ///
-/// Errors: `TN_ERROR_ARGUMENT` for an item that cannot be planned: the text has its index. Nothing is written then.
+/// Errors: `TN_ERROR_ARGUMENT` for an invalid item, whose index is in the text. Nothing is written then.
 #[unsafe(no_mangle)]
 extern "C" fn tn_plan(
     items: In<tn_PlanItem>,
@@ -178,10 +178,10 @@ extern "C" fn tn_plan(
     })
 }
 
-/// Checks that offsets, one for each item, are a valid plan: aligned, at the pinned offsets, without items that share bytes while
-/// both live. Shares no code with `tn_plan`. `peak` may be null.
+/// Checks that offsets, one per item, are a valid plan: aligned, at the pinned offsets, and without overlap of items that are
+/// alive at the same time. Shares no code with `tn_plan`. `peak` may be null.
 ///
-/// Errors: `TN_ERROR_ARGUMENT` with the first fault.
+/// Errors: `TN_ERROR_ARGUMENT` with the first violation.
 #[unsafe(no_mangle)]
 extern "C" fn tn_plan_check(
     items: In<tn_PlanItem>,

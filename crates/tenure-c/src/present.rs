@@ -12,24 +12,24 @@ use crate::held::Loans;
 use crate::pointer::{Desc, In, Outcome};
 use crate::types::*;
 
-/// The order of images on the way to the screen.
+/// The presentation mode.
 pub type tn_PresentMode = u32;
-/// In order, at the screen's rate. Every window has it.
+/// In order, at the screen's refresh rate. Every window supports it.
 pub const TN_PRESENT_FIFO: tn_PresentMode = 0;
-/// In order, at the screen's rate; a late image is shown at once, with tearing.
+/// In order, at the screen's refresh rate; a late image is shown immediately, with tearing.
 pub const TN_PRESENT_FIFO_RELAXED: tn_PresentMode = 1;
 /// The newest image, without tearing.
 pub const TN_PRESENT_MAILBOX: tn_PresentMode = 2;
-/// At once, with tearing.
+/// Immediately, with tearing.
 pub const TN_PRESENT_IMMEDIATE: tn_PresentMode = 3;
 
-/// The meaning of the values in an image for the screen.
+/// The colour space of images for the screen.
 pub type tn_ColorSpace = u32;
-/// By the format: scRGB for `TN_FORMAT_RGBA16_FLOAT`, sRGB for all others.
+/// Chosen by the format: scRGB for `TN_FORMAT_RGBA16_FLOAT`, sRGB for all others.
 pub const TN_COLOR_SPACE_BY_FORMAT: tn_ColorSpace = 0;
 /// sRGB.
 pub const TN_COLOR_SPACE_SRGB: tn_ColorSpace = 1;
-/// scRGB: linear, beyond 0 to 1.
+/// scRGB: linear, with values outside 0 to 1.
 pub const TN_COLOR_SPACE_EXTENDED_SRGB_LINEAR: tn_ColorSpace = 2;
 /// HDR10: primaries of BT.2020, curve of ST 2084.
 pub const TN_COLOR_SPACE_HDR10: tn_ColorSpace = 3;
@@ -54,99 +54,100 @@ pub struct tn_SurfaceFormat {
 pub struct tn_SwapchainDesc {
     /// `sizeof(tn_SwapchainDesc)`.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
-    /// Pixels; 0 while the window is minimised.
+    /// Width in pixels; 0 while the window is minimised.
     pub width: u32,
-    /// Pixels; 0 while the window is minimised.
+    /// Height in pixels; 0 while the window is minimised.
     pub height: u32,
-    /// Preferred formats, the best first: the first that the window offers is used.
+    /// Preferred formats, best first: the first one that the window supports is used.
     pub formats: In<tn_SurfaceFormat>,
-    /// Formats.
+    /// Number of formats.
     pub format_count: usize,
-    /// Preferred modes, the best first; `TN_PRESENT_FIFO` where the window offers none of them.
+    /// Preferred modes, best first; `TN_PRESENT_FIFO` if the window supports none of them.
     pub modes: In<tn_PresentMode>,
-    /// Modes.
+    /// Number of modes.
     pub mode_count: usize,
-    /// The format where the window offers none of `formats`; zeroed: an 8-bit sRGB format that it offers.
+    /// The format if the window supports none of `formats`; zeroed: an 8-bit sRGB format that it supports.
     pub format: tn_SurfaceFormat,
-    /// The least number of images; 0: 3.
+    /// The minimum number of images; 0: 3.
     pub images: u32,
-    /// Uses beside rendering and presenting, such as `TN_USAGE_COPY_SRC`.
+    /// Usages in addition to rendering and presenting, such as `TN_USAGE_COPY_SRC`.
     pub usage: tn_Usage,
-    /// Images that may wait to be shown, 1 to 16; 0: the setting `frames.in_flight`.
+    /// The maximum number of images queued for presentation, 1 to 16; 0: the setting `frames.in_flight`.
     pub frame_latency: u32,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
     /// The name in messages and reports.
     pub name: tn_Str,
 }
 
-/// A swap chain at this moment.
+/// The current properties of a swap chain.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_SwapchainProperties {
     /// `sizeof(tn_SwapchainProperties)`, set by the caller.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
-    /// Pixels; 0 while the window is minimised.
+    /// Width in pixels; 0 while the window is minimised.
     pub width: u32,
-    /// Pixels; 0 while the window is minimised.
+    /// Height in pixels; 0 while the window is minimised.
     pub height: u32,
-    /// The format of the view of an image.
+    /// The format of the image views.
     pub format: tn_Format,
     /// `TN_COLOR_SPACE_…`.
     pub color_space: tn_ColorSpace,
     /// `TN_PRESENT_…`.
     pub mode: tn_PresentMode,
-    /// Images.
+    /// Number of images.
     pub images: u32,
-    /// The images do not match the window any more: call `tn_swapchain_resize`.
+    /// Whether the images no longer match the window: call `tn_swapchain_resize`.
     pub is_outdated: tn_Bool,
-    /// The window is covered, so that the program may draw less often. Direct3D 12 alone reports it.
+    /// Whether the window is covered, so that the program may draw less often. Reported only on Direct3D 12.
     pub is_occluded: tn_Bool,
-    /// Bit n: images finished on queue n of the device can be presented.
+    /// A bit mask of queues: images finished on queue n of the device can be presented if bit n is set.
     pub queues: u32,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
-/// The formats and modes that the window of a swap chain offers.
+/// The formats and modes supported by the window of a swap chain.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_SwapchainOffers {
     /// `sizeof(tn_SwapchainOffers)`, set by the caller.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
     /// Formats with their colour spaces; valid until the next call for this swap chain, or its release.
     pub formats: In<tn_SurfaceFormat>,
-    /// Formats.
+    /// Number of formats.
     pub format_count: usize,
-    /// Modes; valid as the formats.
+    /// Modes; valid as long as `formats`.
     pub modes: In<tn_PresentMode>,
-    /// Modes.
+    /// Number of modes.
     pub mode_count: usize,
 }
 
-/// The screen that HDR images were mastered on, and their brightness. Luminances are in nits, chromaticities x and y of CIE 1931.
+/// The display on which HDR images were mastered, and their brightness. Luminances are in nits, chromaticities are CIE 1931 x and
+/// y.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_HdrMetadata {
-    /// x and y of red, green and blue; all zero: those of BT.2020.
+    /// x and y of red, green and blue; all zero: the primaries of BT.2020.
     pub primaries: [f32; 6],
-    /// x and y of white; zero: that of sRGB and BT.2020.
+    /// x and y of white; zero: the white point of sRGB and BT.2020.
     pub white_point: [f32; 2],
-    /// The darkest luminance, less than the brightest.
+    /// The minimum luminance; less than the maximum.
     pub min_luminance: f32,
-    /// The brightest luminance.
+    /// The maximum luminance.
     pub max_luminance: f32,
     /// The luminance of the brightest pixel of all images; 0: unknown.
     pub max_content_light: f32,
@@ -169,7 +170,7 @@ descs! { tn_SwapchainDesc tn_SwapchainProperties tn_SwapchainOffers }
 impl Outcome for tn_SwapchainProperties {}
 impl Outcome for tn_SwapchainOffers {}
 
-/// A swap chain of a backend, beside its common trait.
+/// A swap chain of a backend: the functions that its common trait does not have.
 pub(crate) trait Presents: tenure_core::present::Swapchain + Sized + Send + 'static {
     fn set_latency(&mut self, frames: u32) -> Result<(), Error>;
     fn can_present_on(&self, queue: Queue) -> bool;
@@ -177,7 +178,7 @@ pub(crate) trait Presents: tenure_core::present::Swapchain + Sized + Send + 'sta
 }
 
 impl Presents for tenure_sim::Swapchain {
-    /// Without effect: it shows images at once.
+    /// No effect: it shows images immediately.
     fn set_latency(&mut self, _frames: u32) -> Result<(), Error> {
         Ok(())
     }
@@ -211,7 +212,7 @@ impl Presents for tenure_d3d12::Swapchain {
         self.set_frame_latency(frames)
     }
 
-    /// Presenting is a submission to the graphics queue, which waits for others.
+    /// Presenting is a submission to the graphics queue, which waits for other queues.
     fn can_present_on(&self, _queue: Queue) -> bool {
         true
     }
@@ -239,9 +240,9 @@ impl Presented for tenure_d3d12::Device {
     type Swapchain = tenure_d3d12::Swapchain;
 }
 
-/// Behind a `tn_Swapchain`.
+/// The object behind a `tn_Swapchain`.
 pub(crate) struct SwapchainOf<D: Presented> {
-    /// The image that the program draws to.
+    /// The acquired image.
     acquired: Option<Acquired<D>>,
     pub(crate) chain: D::Swapchain,
     queues: u32,
@@ -249,7 +250,7 @@ pub(crate) struct SwapchainOf<D: Presented> {
     modes: Vec<tn_PresentMode>,
 }
 
-/// An image with its handles, which end before it is dropped.
+/// An acquired image with its handles, which are released before it is dropped.
 type Acquired<D> = (Loans, SwapchainImage<D>);
 
 impl<D: Presented> SwapchainOf<D> {
@@ -268,13 +269,13 @@ impl<D: Presented> SwapchainOf<D> {
         self.acquired.as_ref().map(|(_, image)| image).ok_or_else(no_image)
     }
 
-    /// Acquires an image; one that was not presented again.
+    /// Acquires an image, or returns the acquired one that was not presented.
     pub(crate) fn acquire(&mut self) -> Result<Option<SwapchainImage<D>>, Failure> {
         self.acquired = None;
         Ok(self.chain.acquire()?)
     }
 
-    /// Keeps an image until it is presented, with its handles.
+    /// Keeps an image with its handles until it is presented.
     pub(crate) fn keep(&mut self, handles: Loans, image: SwapchainImage<D>) {
         self.acquired = Some((handles, image));
     }
@@ -419,7 +420,7 @@ pub(crate) fn hdr_metadata(given: &tn_HdrMetadata) -> HdrMetadata {
     metadata
 }
 
-/// A swap chain that `make` makes by a description.
+/// Creates a swap chain with `make` from a description.
 pub(crate) fn describe<D: Presented>(
     gpu: &Gpu<D>,
     desc: In<tn_SwapchainDesc>,

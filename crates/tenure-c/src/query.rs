@@ -14,8 +14,7 @@ use crate::query_types::*;
 use crate::slot::{Handle, create};
 use crate::types::*;
 
-/// Writes the time at which the GPU has finished all commands before this one. The result is available when the submission is
-/// complete.
+/// Writes a timestamp when the GPU has finished all earlier commands. The result is available when the submission is complete.
 ///
 /// Errors: `TN_ERROR_DEVICE` on a queue without timestamps; `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_DEVICE_LOST`.
 #[unsafe(no_mangle)]
@@ -28,14 +27,14 @@ extern "C" fn tn_recording_write_timestamp(
     })
 }
 
-/// Begins a query of the commands up to `tn_recording_end_query`, which must follow: a recording with an open query cannot be
-/// submitted. One query of samples and one of statistics may be open.
+/// Begins a query of the commands up to `tn_recording_end_query`, which is required: a recording with an open query cannot be
+/// submitted. One occlusion query and one query of pipeline statistics can be open at a time.
 ///
-/// `TN_QUERY_GPU_TIME` measures a scope with a name, which other kinds leave empty. Scopes nest, and end with their recording at
-/// the latest. On a queue without timestamps nothing is measured.
+/// `TN_QUERY_GPU_TIME` measures a scope with a name; other kinds have no name. Scopes can be nested, and end at the latest with
+/// their recording. On a queue without timestamps, nothing is measured.
 ///
 /// Errors: `TN_ERROR_QUERY` while a query of this kind is open; `TN_ERROR_DEVICE` on a queue without such queries;
-/// `TN_ERROR_ARGUMENT` for a name of another kind; `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_ENUM`, `TN_ERROR_TEXT`.
+/// `TN_ERROR_ARGUMENT` for a name with another kind; `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_ENUM`, `TN_ERROR_TEXT`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_recording_begin_query(
     recording: Handle<Recording>,
@@ -70,10 +69,10 @@ extern "C" fn tn_recording_begin_query(
     })
 }
 
-/// Ends a query. Its result is available when the submission is complete. Of a scope, whose time arrives in `tn_gpu_times`, `out` is
-/// null.
+/// Ends a query. Its result is available when the submission is complete. For a scope, `out` must be null: `tn_gpu_times` returns
+/// its time.
 ///
-/// Errors: `TN_ERROR_QUERY` for a query of another recording, and for one that has ended; `TN_ERROR_POINTER` for the wrong `out`;
+/// Errors: `TN_ERROR_QUERY` for a query of another recording, and for one that has ended; `TN_ERROR_POINTER` for an invalid `out`;
 /// `TN_ERROR_ENUM`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_recording_end_query(
@@ -111,11 +110,9 @@ extern "C" fn tn_recording_end_query(
     })
 }
 
-/// Waits for the result of a query; `TN_NOT_READY` where it has not arrived within the timeout. A timeout of 0 polls. It can be
-/// read again.
+/// Waits for the result of a query; `TN_NOT_READY` after the timeout. A timeout of 0 polls. The result can be read repeatedly.
 ///
-/// Errors: `TN_ERROR_DISCARDED` where its recording was released and not submitted; `TN_ERROR_STRUCT_SIZE`,
-/// `TN_ERROR_DEVICE_LOST`.
+/// Errors: `TN_ERROR_DISCARDED` if its recording was released without submission; `TN_ERROR_STRUCT_SIZE`, `TN_ERROR_DEVICE_LOST`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_query_wait(query: Handle<Query>, timeout_ns: u64, out: Out<tn_QueryResult>) -> tn_Status {
     call_status(|| {
@@ -130,11 +127,11 @@ extern "C" fn tn_query_wait(query: Handle<Query>, timeout_ns: u64, out: Out<tn_Q
     })
 }
 
-/// The nanoseconds between two timestamps of one queue, also across a wrap-around of its clock; 0 where `begin` is the later one.
-/// `TN_NOT_READY` where one has not arrived. Never blocks.
+/// The nanoseconds between two timestamps of one queue, correct across a wrap-around of its clock; 0 if `begin` is the later one.
+/// `TN_NOT_READY` if a result has not arrived. Never blocks.
 ///
-/// Errors: `TN_ERROR_QUERY` for queries of other kinds, and timestamps of two queues; `TN_ERROR_FOREIGN` for those of two managers;
-/// those of `tn_query_wait`.
+/// Errors: `TN_ERROR_QUERY` for queries of other kinds, and timestamps of two queues; `TN_ERROR_FOREIGN` for queries of two
+/// managers; and the errors of `tn_query_wait`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_query_between(begin: Handle<Query>, end: Handle<Query>, nanoseconds: Out<u64>) -> tn_Status {
     call_status(|| {
@@ -148,9 +145,9 @@ extern "C" fn tn_query_between(begin: Handle<Query>, end: Handle<Query>, nanosec
     })
 }
 
-/// Calls `take` for each GPU time that arrived at the end of the last frame, in programs without frames in the last
-/// `tn_gpu_reclaim`: of the submissions that were first known to be complete then. Each time is that of one frame. Until the next
-/// end of a frame, every call delivers the same times.
+/// Calls `take` for each GPU time that arrived at the end of the last frame or, in programs without frames, in the last
+/// `tn_gpu_reclaim`: the times of the submissions found complete then. Each time belongs to one frame. Until the next end of a
+/// frame, every call delivers the same times.
 ///
 /// Errors: `TN_ERROR_POINTER`.
 #[unsafe(no_mangle)]

@@ -1,4 +1,4 @@
-//! The values and structures of the header for queries, and the object behind a `tn_Query`.
+//! Values and structures of the header for queries, and the object behind a `tn_Query`.
 
 use std::ffi::c_void;
 
@@ -11,41 +11,42 @@ use crate::convert::duration;
 use crate::pointer::{In, Outcome};
 use crate::types::*;
 
-/// The measured property.
+/// The property measured by a query.
 pub type tn_QueryKind = u32;
 /// The GPU time of a scope.
 pub const TN_QUERY_GPU_TIME: tn_QueryKind = 0;
 /// The number of samples that pass the depth and stencil tests.
 pub const TN_QUERY_OCCLUSION: tn_QueryKind = 1;
-/// Whether any samples pass them: cheaper on some GPUs, and on every graphics queue.
+/// Whether any samples pass the depth and stencil tests: cheaper on some GPUs, and available on every graphics queue.
 pub const TN_QUERY_BINARY_OCCLUSION: tn_QueryKind = 2;
-/// The work of each stage of the pipeline.
+/// The number of invocations of each pipeline stage.
 pub const TN_QUERY_PIPELINE_STATISTICS: tn_QueryKind = 3;
 
-/// A query or scope that has begun in a recording. A plain value.
+/// An open query or scope of a recording. A plain value.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_OpenQuery {
-    /// The recording, and the query in it; tenure's own.
+    /// Internal numbers of the recording and the query.
     pub numbers: [u64; 2],
     /// `TN_QUERY_…`.
     pub kind: tn_QueryKind,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
-/// The result of a query. The counts of stages are those of pipeline statistics, 0 for other kinds. GPUs count differently: some
-/// count skipped work, or batches of invocations.
+/// The result of a query. The counts of stages are set by pipeline statistics, and 0 for other kinds. GPUs count differently: some
+/// include skipped work, or count batches of invocations.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_QueryResult {
     /// `sizeof(tn_QueryResult)`, set by the caller.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
-    /// Ticks of the queue's clock, from an arbitrary origin; samples; 0 or 1; bytes of a compacted structure. See `tn_query_between` for times.
+    /// Ticks of the queue's clock from an arbitrary origin, samples, 0 or 1, or bytes of a compacted structure. Use
+    /// `tn_query_between` for times.
     pub value: u64,
     /// Vertices read.
     pub vertices: u64,
@@ -55,11 +56,11 @@ pub struct tn_QueryResult {
     pub vertex_invocations: u64,
     /// Invocations of geometry shaders.
     pub geometry_invocations: u64,
-    /// Primitives out of geometry shaders.
+    /// Primitives output by geometry shaders.
     pub geometry_primitives: u64,
-    /// Primitives into clipping.
+    /// Primitives input to clipping.
     pub clipping_invocations: u64,
-    /// Primitives out of clipping.
+    /// Primitives output by clipping.
     pub clipping_primitives: u64,
     /// Invocations of pixel shaders.
     pub pixel_invocations: u64,
@@ -75,7 +76,7 @@ pub struct tn_QueryResult {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_GpuTime {
-    /// The name of the scope, valid for the call.
+    /// The name of the scope, valid during the call.
     pub name: tn_Str,
     /// The frame in which the scope began; 0 before the first frame.
     pub frame: u64,
@@ -83,11 +84,11 @@ pub struct tn_GpuTime {
     pub nanoseconds: u64,
     /// The number of the queue: `n` of `TN_QUEUE_FIRST + n`.
     pub queue: u32,
-    /// Enclosing scopes of the same recording.
+    /// The number of enclosing scopes of the same recording.
     pub depth: u32,
 }
 
-/// Takes a GPU time, inside `tn_gpu_times`. Must not unwind. May release handles, except a `tn_Gpu` and a `tn_Swapchain`; other
+/// Receives a GPU time, inside `tn_gpu_times`. Must not unwind. May release handles, except a `tn_Gpu` and a `tn_Swapchain`; other
 /// functions return `TN_ERROR_CALLBACK`.
 pub type tn_GpuTimeFn = extern "C-unwind" fn(user: *mut c_void, time: tn_GpuTime);
 
@@ -97,7 +98,7 @@ descs! {
 
 impl Outcome for tn_QueryResult {}
 
-/// Behind a `tn_Query`.
+/// The object behind a `tn_Query`.
 pub(crate) enum QueryOf<D: Device> {
     Timestamp(QueryTicket<D, Timestamp>),
     Samples(QueryTicket<D, SampleCount>),
@@ -106,7 +107,7 @@ pub(crate) enum QueryOf<D: Device> {
     CompactedSize(QueryTicket<D, CompactedSize>),
 }
 
-/// The result, `None` where it has not arrived in time.
+/// The result, or `None` after the timeout.
 fn arrived<D: Device, V: QueryValue>(
     ticket: &QueryTicket<D, V>,
     timeout_ns: u64,

@@ -11,7 +11,7 @@ use crate::pointer::Out;
 use crate::slot::Handle;
 use crate::types::*;
 
-/// Of `flags` of `tn_gpu_record`: also the names of resources, which may tell more about a program than sizes do.
+/// Flag of `tn_gpu_record`: records the names of resources, too, which may reveal more about a program than sizes do.
 pub const TN_RECORD_NAMES: u32 = 1 << 0;
 
 impl From<TraceError> for Failure {
@@ -21,11 +21,11 @@ impl From<TraceError> for Failure {
     }
 }
 
-/// Records allocations, releases, frames and submissions of a manager to a file, for the program `tenure`; best before anything
-/// is created. A file that exists is replaced; a name that ends in `.gz` is compressed. Once for a manager. The recording is
-/// complete after `tn_recorder_finish`.
+/// Records the allocations, releases, frames and submissions of a manager to a file for the program `tenure`; best called before
+/// anything is created. An existing file is replaced; a file with a name ending in `.gz` is compressed. Can be called once per
+/// manager. The file is complete after `tn_recorder_finish`.
 ///
-/// Errors: `TN_ERROR_FILE`; `TN_ERROR_BUSY` for a manager that has been recorded before; `TN_ERROR_TEXT`, `TN_ERROR_ENUM`.
+/// Errors: `TN_ERROR_FILE`; `TN_ERROR_BUSY` for a manager that has already been recorded; `TN_ERROR_TEXT`, `TN_ERROR_ENUM`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_gpu_record(
     gpu: Handle<Gpu>,
@@ -39,7 +39,7 @@ extern "C" fn tn_gpu_record(
         }
         let (gpu, path) = (gpu.get()?, path.text()?);
         let has_one = || Failure::new(TN_ERROR_BUSY, "this tn_Gpu has a recorder already, or had one");
-        // Before the file, which may be that of the other recorder.
+        // Checked before the file is opened, which may be that of the other recorder.
         if on!(gpu, gpu => gpu.has_recorder()) {
             return Err(has_one());
         }
@@ -52,10 +52,10 @@ extern "C" fn tn_gpu_record(
     })
 }
 
-/// Completes the file; what happens later is not recorded. The handle is over, whatever is returned, except for
-/// `TN_ERROR_HANDLE`, `TN_ERROR_BUSY`, `TN_ERROR_CALLBACK` and `TN_ERROR_PANIC`. `tn_release` does the same, with errors in the log.
+/// Completes the file; later events are not recorded. The handle is invalid afterwards, also on error, except for
+/// `TN_ERROR_HANDLE`, `TN_ERROR_BUSY`, `TN_ERROR_CALLBACK` and `TN_ERROR_PANIC`. `tn_release` does the same, and logs errors.
 ///
-/// Errors: `TN_ERROR_FILE` for the first error since the beginning: the file lacks events then, or is incomplete.
+/// Errors: `TN_ERROR_FILE` for the first error since the beginning: the file then lacks events, or is incomplete.
 #[unsafe(no_mangle)]
 extern "C" fn tn_recorder_finish(recorder: Handle<Recorder>) -> tn_Status {
     // SAFETY: no function refers to a recorder.

@@ -16,8 +16,8 @@ use crate::pointer::{In, Out};
 use crate::slot::{Handle, Object as _};
 use crate::types::*;
 
-/// Opens a recording on a queue, inside or outside of a frame. Objects released while it is open live until it is submitted
-/// and complete, or released. A recording belongs to one thread at a time.
+/// Opens a recording on a queue, inside or outside of a frame. Objects released while it is open live until it is submitted and
+/// complete, or released. A recording must be used by one thread at a time.
 ///
 /// Errors: `TN_ERROR_DEVICE` for a queue that the device does not have; `TN_ERROR_SHUT_DOWN`, `TN_ERROR_DEVICE_LOST`,
 /// `TN_ERROR_ENUM`.
@@ -34,7 +34,7 @@ extern "C" fn tn_recording_begin(
     })
 }
 
-/// Submits a recording, after pending uploads. `done` may be null. The handle is over, whatever is returned, except for
+/// Submits a recording, after pending uploads. `done` may be null. The handle is invalid afterwards, also on error, except for
 /// `TN_ERROR_HANDLE`, `TN_ERROR_BUSY`, `TN_ERROR_POINTER`, `TN_ERROR_CALLBACK` and `TN_ERROR_PANIC`.
 ///
 /// Errors: `TN_ERROR_QUERY`, `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_DEVICE_LOST`.
@@ -43,7 +43,7 @@ extern "C" fn tn_recording_submit(recording: Handle<Recording>, done: Out<tn_Syn
     call(|| {
         done.check_if_any("a tn_SyncPoint")?;
         on!(&*recording.alone()?, recording => recording.check_own()?);
-        // SAFETY: nothing refers to the recording here, and calls around a callback have no shared one.
+        // SAFETY: nothing refers to the recording here, and calls around a callback have no shared reference to it.
         let recording = unsafe { recording.take() }?;
         let point = on!(recording, recording => recording.submit()?);
         done.set(point.into());
@@ -63,8 +63,8 @@ extern "C" fn tn_recording_wait_for(recording: Handle<Recording>, point: In<tn_S
     })
 }
 
-/// The `VkCommandBuffer` or `ID3D12GraphicsCommandList` of a recording, with the barriers for the uses so far recorded: ask for it after the uses, before the
-/// commands that need them. The simulated device has a number.
+/// The `VkCommandBuffer` or `ID3D12GraphicsCommandList` of a recording, with the barriers for the uses recorded so far: call this
+/// after declaring the uses, and before recording the commands that need them. On the simulated device, a number.
 #[unsafe(no_mangle)]
 extern "C" fn tn_recording_native(recording: Handle<Recording>, out: Out<tn_Native>) -> tn_Status {
     call(|| {
@@ -74,7 +74,7 @@ extern "C" fn tn_recording_native(recording: Handle<Recording>, out: Out<tn_Nati
     })
 }
 
-/// Says how the next commands use some resources: barriers follow from that. Those before an error count.
+/// Declares how the next commands use resources: barriers are derived from it. On error, earlier entries remain in effect.
 ///
 /// Errors: `TN_ERROR_STATE` for a state that the usage or the queue does not allow; `TN_ERROR_FIXED_STATE`,
 /// `TN_ERROR_FOREIGN`, `TN_ERROR_ENUM`; `TN_ERROR_HANDLE` for other handles.
@@ -126,7 +126,7 @@ fn use_one(recording: &mut Recording, one: &tn_Use) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says that the contents of a texture, or of one subresource, are not needed any more: the next use may overwrite them.
+/// Declares that the contents of a texture, or of one subresource, are no longer needed: the next use may overwrite them.
 ///
 /// Errors: as `tn_recording_use`.
 #[unsafe(no_mangle)]
@@ -142,7 +142,7 @@ extern "C" fn tn_recording_discard(
     })
 }
 
-/// Records copies, with their barriers. Those before an error count.
+/// Records copies, with their barriers. On error, earlier copies remain recorded.
 ///
 /// Errors: `TN_ERROR_OUT_OF_RANGE`, `TN_ERROR_STATE`, `TN_ERROR_DEVICE`, `TN_ERROR_FOREIGN`, `TN_ERROR_ENUM`; `TN_ERROR_HANDLE`
 /// for other handles.
@@ -181,7 +181,7 @@ fn copy_buffer(
     Ok(())
 }
 
-/// The layout of texels in the buffer of a copy.
+/// The layout of the texels in the buffer of a copy.
 pub(crate) fn layout(
     offset: u64,
     copy: &tn_Copy,
@@ -244,11 +244,11 @@ fn copy_texture(
     Ok(())
 }
 
-/// Fills the mips of a texture behind the first one, each from the one before, with a linear filter, barriers included: of a
-/// layer, or of all with `TN_ALL`. The texture needs `TN_USAGE_COPY_SRC` and `TN_USAGE_COPY_DST`. Not on Direct3D 12, where a
-/// compute pass does it: ask `tn_gpu_generates_mips`.
+/// Fills the mips of a texture after the first, each from the previous one, with a linear filter, including barriers: of one layer,
+/// or of all with `TN_ALL`. The texture needs `TN_USAGE_COPY_SRC` and `TN_USAGE_COPY_DST`. Not supported on Direct3D 12, where it
+/// takes a compute pass: see `tn_gpu_generates_mips`.
 ///
-/// Errors: `TN_ERROR_DEVICE` for a format or a queue that cannot do it; those of `tn_recording_use`.
+/// Errors: `TN_ERROR_DEVICE` for an unsupported format or queue; those of `tn_recording_use`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_recording_generate_mips(
     recording: Handle<Recording>,
@@ -263,7 +263,7 @@ extern "C" fn tn_recording_generate_mips(
     })
 }
 
-/// Copies constants to memory of the recording, aligned for constants. The place is over when the recording is submitted or
+/// Copies constants to memory of the recording, aligned for constants. The location is invalid once the recording is submitted or
 /// released.
 ///
 /// Errors: `TN_ERROR_OUT_OF_MEMORY`; `TN_ERROR_DEVICE` for a size of 0, or more than a buffer can hold.

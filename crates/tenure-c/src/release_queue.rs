@@ -1,4 +1,4 @@
-//! Functions: release queues, which destroy objects of the program once nothing uses them. They need no device.
+//! Functions: release queues, which destroy objects of the program when nothing uses them any more. They need no device.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,28 +13,28 @@ use crate::pointer::{In, Out, Outcome};
 use crate::slot::Handle;
 use crate::types::*;
 
-/// Submits work of the program, and has the queue's fence signal `serial` when it is complete. Called once, inside
-/// `tn_release_queue_submit`. Returns `TN_OK`, or a negative number of its own where nothing was submitted. Must not unwind. May
-/// release handles, except a `tn_Gpu` and a `tn_Swapchain`; other functions return `TN_ERROR_CALLBACK`.
+/// Submits work of the program, and makes the queue's fence signal `serial` on completion. Called once, inside
+/// `tn_release_queue_submit`. Returns `TN_OK`, or a program-defined negative number if nothing was submitted. Must not unwind.
+/// May release handles, except a `tn_Gpu` and a `tn_Swapchain`; other functions return `TN_ERROR_CALLBACK`.
 pub type tn_SerialFn = extern "C-unwind" fn(user: *mut c_void, serial: u64) -> tn_Status;
 
-/// The state of a release queue.
+/// Statistics of a release queue.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_ReleaseTotals {
     /// `sizeof(tn_ReleaseTotals)`, set by the caller.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
-    /// Objects that wait.
+    /// Number of objects in the queue.
     pub pending: u64,
-    /// Their bytes.
+    /// Bytes of the objects in the queue.
     pub pending_bytes: u64,
-    /// Submissions that are not known to be complete, on all queues.
+    /// Submissions not known to be complete, on all queues.
     pub incomplete: u64,
-    /// Open recordings.
+    /// Number of open recordings.
     pub open_recordings: u64,
 }
 
@@ -44,12 +44,12 @@ descs! {
 
 impl Outcome for tn_ReleaseTotals {}
 
-/// `tn_ReleaseQueue`
+/// The object behind a `tn_ReleaseQueue`.
 pub(crate) struct ReleaseQueue {
     clock: Clock,
     recordings: Recordings,
     releases: tenure_track::time::ReleaseQueue<Destroy>,
-    /// The bytes of all objects so far.
+    /// Bytes of all objects pushed so far.
     bytes: AtomicU64,
 }
 
@@ -61,7 +61,7 @@ impl ReleaseQueue {
         queue.map(QueueId).ok_or_else(unknown)
     }
 
-    /// Counts the bytes of an object.
+    /// Adds the bytes of an object.
     fn count(&self, bytes: u64) -> Result<(), Failure> {
         let sum = self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |sum| sum.checked_add(bytes));
         sum.map(|_| ())
@@ -74,9 +74,9 @@ fn argument(text: String) -> Failure {
     Failure::new(TN_ERROR_ARGUMENT, text)
 }
 
-/// Creates a release queue for a program with its own submissions, on 1 to 8 queues of the GPU, whose fences count from 0. Its
-/// functions may be called from any thread. `tn_release` of its handle destroys all objects that are left, at once: wait for the
-/// GPU before that.
+/// Creates a release queue for a program with its own submissions, on 1 to 8 GPU queues, numbered from 0, with one fence each.
+/// Its functions may be called from any thread. `tn_release` of its handle immediately destroys all remaining objects: wait for
+/// the GPU first.
 ///
 /// Errors: `TN_ERROR_ARGUMENT`.
 #[unsafe(no_mangle)]
@@ -94,8 +94,7 @@ extern "C" fn tn_release_queue_create(queues: u32, out: Out<Handle<ReleaseQueue>
     })
 }
 
-/// Opens a recording: objects that are pushed from now on wait until it is closed, too. The number is for
-/// `tn_release_queue_close`.
+/// Opens a recording: objects pushed from now on also wait until it is closed. The number is for `tn_release_queue_close`.
 ///
 /// Errors: `TN_ERROR_TEXT`.
 #[unsafe(no_mangle)]
@@ -111,7 +110,7 @@ extern "C" fn tn_release_queue_open(
     })
 }
 
-/// Closes a recording: after its submission, or where it is discarded.
+/// Closes a recording, after its submission or when it is discarded.
 ///
 /// Errors: `TN_ERROR_HANDLE` for a recording that is not open.
 #[unsafe(no_mangle)]
@@ -126,11 +125,11 @@ extern "C" fn tn_release_queue_close(queue: Handle<ReleaseQueue>, recording: u64
     })
 }
 
-/// Calls `submit` with the next serial of a queue, which counts from 1. `done`, which may be null, is its sync point. Other
+/// Calls `submit` with the next serial of a queue, counted from 1. `done`, which may be null, is its sync point. Other
 /// submissions to the same queue wait until `submit` returns.
 ///
-/// Errors: `TN_ERROR_ARGUMENT` for a queue that does not exist; `TN_ERROR_POINTER`; and what `submit` returns: the next call gets
-/// the serial then.
+/// Errors: `TN_ERROR_ARGUMENT` for a queue that does not exist; `TN_ERROR_POINTER`; and the error returned by `submit`, after
+/// which the next call gets the same serial.
 #[unsafe(no_mangle)]
 extern "C" fn tn_release_queue_submit(
     queue: Handle<ReleaseQueue>,
@@ -161,9 +160,9 @@ extern "C" fn tn_release_queue_submit(
     })
 }
 
-/// Tells that a queue has completed all submissions up to this serial: the value of its fence. Lower ones are ignored.
+/// Reports that a queue has completed all submissions up to this serial, the value of its fence. Lower values are ignored.
 ///
-/// Errors: `TN_ERROR_NEVER_SUBMITTED` for a serial that no submission has; `TN_ERROR_ARGUMENT` for a queue that does not exist.
+/// Errors: `TN_ERROR_NEVER_SUBMITTED` for a serial that was never submitted; `TN_ERROR_ARGUMENT` for a queue that does not exist.
 #[unsafe(no_mangle)]
 extern "C" fn tn_release_queue_complete(queue: Handle<ReleaseQueue>, index: u32, serial: u64) -> tn_Status {
     call(|| {
@@ -171,8 +170,8 @@ extern "C" fn tn_release_queue_complete(queue: Handle<ReleaseQueue>, index: u32,
         let index = queue.queue(index)?;
         let mut newest = queue.clock.submitted().serial(index);
         if serial == newest + 1 {
-            // The GPU may complete a submission before its call has returned on another thread: a turn in the queue's order waits
-            // for that.
+            // The GPU may complete a submission before its call has returned on another thread: an empty submission to the queue
+            // waits for that call.
             let _refused = queue.clock.submit(index, |_| Err(DeviceError::broken_rule("no submission")));
             newest = queue.clock.submitted().serial(index);
         }
@@ -185,12 +184,12 @@ extern "C" fn tn_release_queue_complete(queue: Handle<ReleaseQueue>, index: u32,
     })
 }
 
-/// Has `destroy` called with an object, once, by a later `tn_release_queue_reclaim`. Null for `point`: after the recordings that
-/// are open now, and all submissions until these are closed. Otherwise after this sync point, which must cover all uses. `bytes`
-/// is the memory of the object, for `tn_release_queue_totals`.
+/// Pushes an object: a later `tn_release_queue_reclaim` calls `destroy` with it, once. Null for `point`: after the currently open
+/// recordings, and all submissions until these are closed. Otherwise after this sync point, which must cover all uses. `bytes` is
+/// the memory of the object, for `tn_release_queue_totals`.
 ///
-/// Errors: `TN_ERROR_NEVER_SUBMITTED`, `TN_ERROR_FOREIGN`, `TN_ERROR_POINTER`, `TN_ERROR_ARGUMENT`. Then the object is still the
-/// caller's.
+/// Errors: `TN_ERROR_NEVER_SUBMITTED`, `TN_ERROR_FOREIGN`, `TN_ERROR_POINTER`, `TN_ERROR_ARGUMENT`. On error the caller still
+/// owns the object.
 #[unsafe(no_mangle)]
 extern "C" fn tn_release_queue_push(
     queue: Handle<ReleaseQueue>,
@@ -224,20 +223,20 @@ extern "C" fn tn_release_queue_push(
     })
 }
 
-/// Destroys the objects that nothing can use any more, by what `tn_release_queue_complete` has told.
+/// Destroys the objects that nothing can use any more, according to the serials reported to `tn_release_queue_complete`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_release_queue_reclaim(queue: Handle<ReleaseQueue>) -> tn_Status {
     call(|| {
         let queue = queue.get()?;
         let mut ready = Vec::new();
         queue.releases.reclaim(&queue.recordings, &queue.clock, &mut ready);
-        // Calls the program, without a lock.
+        // Calls the program, without holding a lock.
         drop(ready);
         Ok(())
     })
 }
 
-/// Counts of a release queue. Quick.
+/// Statistics of a release queue, in constant time.
 #[unsafe(no_mangle)]
 extern "C" fn tn_release_queue_totals(queue: Handle<ReleaseQueue>, out: Out<tn_ReleaseTotals>) -> tn_Status {
     call(|| {

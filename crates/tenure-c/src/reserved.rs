@@ -14,46 +14,47 @@ use crate::types::*;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_TileRegion {
-    /// The number of the subresource; 0 for a buffer. The packed mips of a layer are those of the first of them.
+    /// The index of the subresource; 0 for a buffer. The packed mips of a layer have the index of the first of them.
     pub subresource: u32,
     /// The first tile.
     pub origin: [u32; 3],
-    /// Tiles.
+    /// The size in tiles.
     pub extent: [u32; 3],
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
 /// A change of mappings.
 pub type tn_TileAction = u32;
-/// New memory, with undefined contents.
+/// Maps new memory, with undefined contents.
 pub const TN_TILES_MAP: tn_TileAction = 0;
-/// No memory.
+/// Unmaps memory.
 pub const TN_TILES_UNMAP: tn_TileAction = 1;
-/// The memory of tiles of another resource, which both share then. Both have tiles of the same size, in memory of the same types.
+/// Maps the memory of tiles of another resource, which both share then. Both must have tiles of the same size, in memory of the
+/// same types.
 pub const TN_TILES_SHARE: tn_TileAction = 2;
 
-/// A change of the memory behind tiles.
+/// A change of tile mappings.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_TileUpdate {
     /// `sizeof(tn_TileUpdate)`.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
     /// `TN_TILES_…`.
     pub action: tn_TileAction,
-    /// `TN_QUEUE_…`, in whose order the mappings change.
+    /// The queue, `TN_QUEUE_…`, whose order determines when the mappings change.
     pub queue: tn_Queue,
     /// The tiles.
     pub region: tn_TileRegion,
-    /// With `TN_TILES_SHARE`: the other resource, and its tiles, in a box of the same shape.
+    /// With `TN_TILES_SHARE`: the other resource.
     pub source: Handle<Reserved>,
-    /// Its tiles.
+    /// With `TN_TILES_SHARE`: its tiles, in a box of the same shape.
     pub source_region: tn_TileRegion,
-    /// The uses to wait for, on other queues; null: none.
+    /// Uses on other queues to wait for; null: none.
     pub after: In<tn_SyncPoint>,
 }
 
@@ -63,21 +64,21 @@ pub struct tn_TileUpdate {
 pub struct tn_TileLayout {
     /// `sizeof(tn_TileLayout)`, set by the caller.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
-    /// Bytes of a tile.
+    /// Size of a tile in bytes.
     pub tile_size: u64,
-    /// Texels of a tile; bytes of a buffer.
+    /// Texels per tile; bytes for a buffer.
     pub tile_extent: [u32; 3],
     /// Tiles of the subresource; 0 for packed mips.
     pub tiles: [u32; 3],
-    /// The first of the mips that are packed together in each layer.
+    /// The first of the mips packed together in each layer.
     pub first_packed_mip: u32,
-    /// Tiles of the packed mips of a layer, in a row.
+    /// Number of tiles of the packed mips of a layer, consecutive.
     pub packed_tiles: u32,
-    /// Tiles of all subresources with memory.
+    /// Number of tiles with memory, in all subresources.
     pub mapped_tiles: u64,
 }
 
@@ -87,33 +88,33 @@ pub struct tn_TileLayout {
 pub struct tn_PagesDesc {
     /// `sizeof(tn_PagesDesc)`.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
-    /// Bytes of a page, at least 1. A larger resource gets a page of its own.
+    /// Page size in bytes, at least 1. A larger resource gets a page of its own.
     pub page_size: u64,
     /// The name in messages and reports.
     pub name: tn_Str,
 }
 
-/// The pages of a page allocator.
+/// Statistics of a page allocator.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_PageTotals {
     /// `sizeof(tn_PageTotals)`, set by the caller.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
-    /// Pages.
+    /// Number of pages.
     pub pages: u64,
-    /// Bytes of the pages.
+    /// Bytes of all pages.
     pub page_bytes: u64,
     /// Bytes allocated since each page was last empty.
     pub used: u64,
-    /// Resources, with released ones that the GPU uses.
+    /// Number of resources, including released ones still used by the GPU.
     pub live: u64,
 }
 
@@ -132,7 +133,7 @@ fn tile_region(region: &tn_TileRegion) -> TileRegion {
     TileRegion { subresource, origin, extent }
 }
 
-/// Refuses fields that a creation would not look at.
+/// Rejects fields that the creation does not read.
 pub(crate) fn check_plain(is_plain: bool, name: tn_Str, fields: &str) -> Result<(), Failure> {
     match is_plain {
         true => Ok(()),
@@ -140,26 +141,26 @@ pub(crate) fn check_plain(is_plain: bool, name: tn_Str, fields: &str) -> Result<
     }
 }
 
-/// Whether a description has size, usage, memory, name and tag alone.
+/// Whether a description sets only size, usage, memory, name and tag.
 pub(crate) fn is_plain_buffer(desc: &tn_BufferDesc) -> bool {
     let others = [desc.flags, desc.stride, desc.allocation, desc.priority, desc.read_only];
     others == [0; 5] && desc.alignment == 0 && desc.data.is_null() && desc.data_size == 0
 }
 
-/// Whether a description has only fields that describe texels, usage, name and tag.
+/// Whether a description sets only texel fields, usage, name and tag.
 pub(crate) fn is_plain_texture(desc: &tn_TextureDesc) -> bool {
     let others = [desc.flags, desc.allocation, desc.priority, desc.read_only];
     others == [0; 4] && desc.data.is_null() && desc.data_count == 0
 }
 
-/// The fields that an adoption does not look at.
+/// The fields that an adoption does not read.
 pub(crate) const OF_ADOPTED: &str =
     "flags, alignment, stride, allocation, priority, read_only and data of an adopted resource";
 const OF_RESERVED: &str =
     "flags, memory, alignment, stride, allocation, priority, read_only and data of a reserved resource";
 
-/// Creates a reserved (sparse) buffer, without memory: `tn_reserved_update` maps its tiles. Of the description it takes size, usage,
-/// name and tag. Commands use it by `tn_recording_use` and `tn_place`, as a buffer.
+/// Creates a reserved (sparse) buffer, without memory: `tn_reserved_update` maps its tiles. The description provides size, usage,
+/// name and tag. Commands use it with `tn_recording_use` and `tn_place`, as a buffer.
 ///
 /// Errors: `TN_ERROR_DEVICE` on a device without reserved resources; `TN_ERROR_ARGUMENT` for other fields; `TN_ERROR_ENUM`,
 /// `TN_ERROR_STRUCT_SIZE`.
@@ -178,8 +179,8 @@ extern "C" fn tn_reserved_buffer_create(
     })
 }
 
-/// Creates a reserved (sparse) texture, as `tn_reserved_buffer_create`. Of the description it takes all that describes texels, the
-/// usage, name and tag.
+/// Creates a reserved (sparse) texture, as `tn_reserved_buffer_create`. The description provides all texel fields, usage, name and
+/// tag.
 ///
 /// Errors: as `tn_reserved_buffer_create`.
 #[unsafe(no_mangle)]
@@ -197,16 +198,16 @@ extern "C" fn tn_reserved_texture_create(
     })
 }
 
-/// Changes the memory behind tiles, in the order of a queue's submissions, after all earlier changes. Memory that no tile needs
-/// becomes free when the GPU has finished with it; the memory of the tiles that one call has mapped, together. `done` may be
-/// null: the sync point of the change.
+/// Changes the tile mappings, in the order of a queue's submissions, after all earlier changes. Memory no longer used by any tile
+/// is freed when the GPU has finished with it; memory mapped by one call is freed as a whole. `done` may be null: the sync point of
+/// the change.
 ///
-/// Before the next use as a target, new tiles of targets are cleared, discarded or copied to. Tiles without memory read as zero
-/// only on some devices.
+/// New tiles of targets must be cleared, discarded or copied to before their next use as a target. Tiles without memory read as
+/// zero only on some devices.
 ///
 /// Errors: `TN_ERROR_TILES` for tiles that the resource does not have, and for boxes of different shapes; `TN_ERROR_OUT_OF_MEMORY`,
 /// `TN_ERROR_NEVER_SUBMITTED`, `TN_ERROR_FOREIGN`, `TN_ERROR_ENUM`, `TN_ERROR_DEVICE`, `TN_ERROR_DEVICE_LOST`; `TN_ERROR_ARGUMENT`
-/// for a source that the action does not take.
+/// for a source with another action.
 #[unsafe(no_mangle)]
 extern "C" fn tn_reserved_update(
     reserved: Handle<Reserved>,
@@ -238,7 +239,7 @@ extern "C" fn tn_reserved_update(
     })
 }
 
-/// The tiles of a reserved resource, of one subresource.
+/// The tile layout of one subresource of a reserved resource.
 ///
 /// Errors: `TN_ERROR_OUT_OF_RANGE` for a subresource that it does not have; `TN_ERROR_STRUCT_SIZE`.
 #[unsafe(no_mangle)]
@@ -271,9 +272,9 @@ extern "C" fn tn_reserved_layout(
     })
 }
 
-/// Creates a page allocator: it places resources one behind the other in pages, for resources that are created and released
-/// together, such as those of a level. A page can be filled again when all its resources are released; its memory goes back to the
-/// system when the `tn_Pages` is released, too.
+/// Creates a page allocator: it places resources consecutively in pages, for resources that are created and released together, such
+/// as those of a level. A page is reused when all its resources are released; its memory is returned to the system when the
+/// `tn_Pages` is released, too.
 ///
 /// Errors: `TN_ERROR_ARGUMENT` for pages of 0 bytes; `TN_ERROR_SHUT_DOWN`, `TN_ERROR_POINTER`, `TN_ERROR_STRUCT_SIZE`, `TN_ERROR_TEXT`.
 #[unsafe(no_mangle)]
@@ -332,7 +333,7 @@ extern "C" fn tn_pages_texture_create(
     })
 }
 
-/// The pages of a page allocator, in time proportional to their number.
+/// Statistics of a page allocator, in time proportional to the number of its pages.
 ///
 /// Errors: `TN_ERROR_POINTER`, `TN_ERROR_STRUCT_SIZE`.
 #[unsafe(no_mangle)]

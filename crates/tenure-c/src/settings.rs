@@ -6,15 +6,15 @@ use tenure_core::{Config, Strategy, UploadSuballocator};
 
 use crate::types::{Failure, TN_ERROR_CONFIG, tn_Setting};
 
-/// A field of the configuration.
+/// A setting.
 struct Row {
     name: &'static str,
     get: fn(&Config) -> u64,
-    /// False for a number that is no value of the field.
+    /// Sets the field; false for a number out of range.
     set: fn(&mut Config, u64) -> bool,
 }
 
-/// A type of fields.
+/// A type of a field that a number can set.
 trait Number: Sized {
     fn number(&self) -> u64;
     fn of(number: u64) -> Option<Self>;
@@ -60,7 +60,7 @@ impl Number for Duration {
     }
 }
 
-/// `UINT64_MAX`: the device's own number.
+/// `UINT64_MAX`: the default of the device.
 impl Number for Option<u32> {
     fn number(&self) -> u64 {
         self.map_or(u64::MAX, u64::from)
@@ -71,7 +71,7 @@ impl Number for Option<u32> {
     }
 }
 
-/// Numbers of enumerations: positions.
+/// Enumerations are numbered by position.
 macro_rules! positions {
     ($($Type:ident: $($value:ident),+;)*) => {$(
         impl Number for $Type {
@@ -133,7 +133,7 @@ const ROWS: &[Row] = rows! {
     leak_backtraces; released_history;
 };
 
-/// The defaults with some settings changed.
+/// The default configuration with some settings changed.
 pub(crate) fn config(settings: &[tn_Setting]) -> Result<Config, Failure> {
     let mut config = Config::default();
     for setting in settings {

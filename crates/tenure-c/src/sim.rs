@@ -10,10 +10,10 @@ use crate::pointer::{In, Out};
 use crate::slot::{Handle, Object as _, create};
 use crate::types::*;
 
-/// Creates a simulated device, for tests: a GPU in software that finds use after free, missing barriers and races between
-/// queues. `desc` may be null.
+/// Creates a simulated device, for tests: a GPU in software that detects use after free, missing barriers and races between queues.
+/// `desc` may be null.
 ///
-/// Errors: `TN_ERROR_CREATE_DEVICE` for an unknown profile, with the names of all.
+/// Errors: `TN_ERROR_CREATE_DEVICE` for an unknown profile, with the names of all profiles.
 #[unsafe(no_mangle)]
 extern "C" fn tn_device_create_sim(desc: In<tn_SimDesc>, out: Out<Handle<DeviceObject>>) -> tn_Status {
     call_create(out, || {
@@ -53,7 +53,7 @@ fn simulated(device: &DeviceObject) -> Result<&Device, Failure> {
     Err(Failure::new(TN_ERROR_FOREIGN, format!("{name}: is not a simulated device")))
 }
 
-/// Completes all submissions of a simulated device. `TN_NOT_READY` where some wait for others that were never made.
+/// Completes all submissions of a simulated device. `TN_NOT_READY` if some wait for submissions that were never made.
 ///
 /// Errors: `TN_ERROR_FOREIGN` for a device of another backend.
 #[unsafe(no_mangle)]
@@ -61,8 +61,8 @@ extern "C" fn tn_sim_run(device: Handle<DeviceObject>) -> tn_Status {
     call_status(|| Ok(if simulated(device.get()?)?.run_until_idle() { TN_OK } else { TN_NOT_READY }))
 }
 
-/// The hazards that a simulated device has found, and the objects that were not destroyed, one a line. `TN_OK`: none, and
-/// `*out` is null; `TN_NOT_READY`: see `*out`. Call it after the release of everything else.
+/// The hazards that a simulated device has found, and the objects that were not destroyed, one per line. `TN_OK`: none, and `*out`
+/// is null; `TN_NOT_READY`: see `*out`. Call it after releasing everything else.
 ///
 /// Errors: `TN_ERROR_FOREIGN` for a device of another backend.
 #[unsafe(no_mangle)]
@@ -80,13 +80,13 @@ extern "C" fn tn_sim_findings(device: Handle<DeviceObject>, out: Out<Handle<Owne
     })
 }
 
-/// Records, on the simulated device, a draw or dispatch that accesses buffers and textures in these states: it finds the accesses
-/// that `tn_recording_use` has not declared, and races. Not for reserved resources and acceleration structures. A read state reads everything, a write state writes it;
-/// no byte changes. The simulated device has no draws of its own.
+/// Records, on the simulated device, a draw or dispatch that accesses buffers and textures in these states: the device reports
+/// accesses that `tn_recording_use` has not declared, and races. Does not support reserved resources and acceleration structures. A
+/// read state reads the entire resource, a write state writes it; no byte changes. The simulated device has no draws of its own.
 ///
 /// Errors: `TN_ERROR_FOREIGN` for a recording of another backend or a resource of another manager; `TN_ERROR_ENUM`;
-/// `TN_ERROR_HANDLE` for other handles. Accesses before an error count. A subresource that does not exist, and a state that the
-/// queue does not have, are errors of `tn_recording_submit`.
+/// `TN_ERROR_HANDLE` for other handles. On error, earlier accesses remain recorded. A subresource that does not exist, and a state
+/// that the queue does not support, are errors of `tn_recording_submit`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_sim_access(recording: Handle<Recording>, uses: In<tn_Use>, count: usize) -> tn_Status {
     call(|| {
@@ -120,7 +120,7 @@ fn access(list: &mut tenure_core::Recording<Device>, one: &tn_Use) -> Result<(),
     Ok(())
 }
 
-/// Loses a simulated device, as a driver that is reset: later calls return `TN_ERROR_DEVICE_LOST` with the reason.
+/// Simulates the loss of a device, as after a driver reset: later calls return `TN_ERROR_DEVICE_LOST` with the reason.
 ///
 /// Errors: `TN_ERROR_FOREIGN` for a device of another backend.
 #[unsafe(no_mangle)]

@@ -6,8 +6,8 @@ use tenure_vulkan::CreateError;
 /// The version of the binary interface: equal in the header and in the library.
 pub const TN_ABI_VERSION: u32 = 0;
 
-/// The result of a function: 0 or more is success, a negative number an error, whose text is in `tn_last_error`. A failed
-/// function changes nothing, and leaves null in the handle that it would have created, unless its documentation says otherwise.
+/// The result of a function: 0 or more is success, a negative number an error with a text in `tn_last_error`. A failed function
+/// changes nothing, and sets the handle to be created to null, unless its documentation says otherwise.
 pub type tn_Status = i32;
 /// Success.
 pub const TN_OK: tn_Status = 0;
@@ -15,13 +15,13 @@ pub const TN_OK: tn_Status = 0;
 pub const TN_NOT_READY: tn_Status = 1;
 /// A setting is unknown or out of range.
 pub const TN_ERROR_CONFIG: tn_Status = -1;
-/// No memory, after every step of the fallback chain.
+/// Out of memory, after all steps of the fallback chain.
 pub const TN_ERROR_OUT_OF_MEMORY: tn_Status = -2;
-/// No descriptors.
+/// Out of descriptors.
 pub const TN_ERROR_NO_DESCRIPTORS: tn_Status = -3;
-/// The device refused.
+/// The device rejected the call.
 pub const TN_ERROR_DEVICE: tn_Status = -4;
-/// A resource cannot be used in the requested state.
+/// The state is not allowed for the resource.
 pub const TN_ERROR_STATE: tn_Status = -5;
 /// An access outside a resource.
 pub const TN_ERROR_OUT_OF_RANGE: tn_Status = -6;
@@ -31,21 +31,21 @@ pub const TN_ERROR_WRONG_LENGTH: tn_Status = -7;
 pub const TN_ERROR_NOT_MAPPED: tn_Status = -8;
 /// The GPU did not finish in time.
 pub const TN_ERROR_TIMEOUT: tn_Status = -9;
-/// The maximum of frames in flight has begun and not ended.
+/// The maximum number of frames is already in flight.
 pub const TN_ERROR_TOO_MANY_FRAMES: tn_Status = -10;
 /// A wait for a submission that was never made.
 pub const TN_ERROR_NEVER_SUBMITTED: tn_Status = -11;
-/// The device has a manager, or objects of an earlier one are left.
+/// The device already has a manager, or objects of an earlier one.
 pub const TN_ERROR_DEVICE_IN_USE: tn_Status = -12;
 /// The manager was shut down.
 pub const TN_ERROR_SHUT_DOWN: tn_Status = -13;
 /// An object of another manager.
 pub const TN_ERROR_FOREIGN: tn_Status = -14;
-/// Queries that do not begin and end in pairs.
+/// Queries that are not properly begun and ended.
 pub const TN_ERROR_QUERY: tn_Status = -15;
-/// The recording that should read bytes back, or has the query, was not submitted.
+/// The recording of the readback or query was not submitted.
 pub const TN_ERROR_DISCARDED: tn_Status = -16;
-/// More than an upload ring or a suballocator holds.
+/// Larger than an upload ring or a suballocator.
 pub const TN_ERROR_TOO_LARGE: tn_Status = -17;
 /// An upload ring is full, and an open recording may use its oldest bytes.
 pub const TN_ERROR_HELD_BY_RECORDING: tn_Status = -18;
@@ -55,48 +55,48 @@ pub const TN_ERROR_OTHER_RECORDING: tn_Status = -19;
 pub const TN_ERROR_NOT_ACQUIRED: tn_Status = -20;
 /// An invalid graph.
 pub const TN_ERROR_GRAPH: tn_Status = -21;
-/// A transient resource, where only lasting ones are accepted.
+/// A transient resource, where only persistent ones are accepted.
 pub const TN_ERROR_TRANSIENT: tn_Status = -22;
-/// A broken rule of swap chains.
+/// A violated rule of swap chains.
 pub const TN_ERROR_SWAPCHAIN: tn_Status = -23;
-/// A broken rule of acceleration structures.
+/// A violated rule of acceleration structures.
 pub const TN_ERROR_ACCELERATION_STRUCTURE: tn_Status = -24;
-/// The memory of the buffer fixes its state.
+/// The state of the buffer is fixed by its memory.
 pub const TN_ERROR_FIXED_STATE: tn_Status = -25;
-/// The tables of the device contradict the contract.
+/// The tables of the device violate the device contract.
 pub const TN_ERROR_CONTRACT: tn_Status = -26;
-/// A bug of tenure.
+/// A bug in tenure.
 pub const TN_ERROR_INTERNAL: tn_Status = -27;
 /// A tile that does not exist, or is not free.
 pub const TN_ERROR_TILES: tn_Status = -28;
 /// The device is lost: every later call of its manager fails.
 pub const TN_ERROR_DEVICE_LOST: tn_Status = -29;
-/// No device could be made.
+/// The device could not be created.
 pub const TN_ERROR_CREATE_DEVICE: tn_Status = -80;
-/// A number that the call does not take, such as a size of 0 or an alignment that is no power of two.
+/// An invalid number, such as a size of 0 or an alignment that is not a power of two.
 pub const TN_ERROR_ARGUMENT: tn_Status = -81;
 /// A file could not be written.
 pub const TN_ERROR_FILE: tn_Status = -82;
 /// A pointer is null or misaligned.
 pub const TN_ERROR_POINTER: tn_Status = -100;
-/// `struct_size` is not that of the structure.
+/// Unknown `struct_size`.
 pub const TN_ERROR_STRUCT_SIZE: tn_Status = -101;
-/// `next` has an unknown structure.
+/// Unknown structure in `next`.
 pub const TN_ERROR_CHAIN: tn_Status = -102;
-/// An unknown enumerator, or an unknown bit of flags.
+/// Unknown enumerator, or unknown bit of flags.
 pub const TN_ERROR_ENUM: tn_Status = -103;
 /// A handle that was released, of another type, or never created.
 pub const TN_ERROR_HANDLE: tn_Status = -104;
-/// Two threads at once in an object for one thread.
+/// Concurrent use of an object for one thread.
 pub const TN_ERROR_BUSY: tn_Status = -105;
 /// Text that is not UTF-8.
 pub const TN_ERROR_TEXT: tn_Status = -106;
 /// A function that must not be called inside this callback.
 pub const TN_ERROR_CALLBACK: tn_Status = -107;
-/// A bug of tenure, caught. After it only handles can be released.
+/// A bug in tenure that caused a panic. Afterwards handles can only be released.
 pub const TN_ERROR_PANIC: tn_Status = -108;
 
-/// The reason for a status below zero. One pointer, so that the results of calls are small.
+/// The reason for a negative status. Boxed, so that results are small.
 #[derive(Debug)]
 pub(crate) struct Failure(Box<Reason>);
 
@@ -104,7 +104,7 @@ pub(crate) struct Failure(Box<Reason>);
 pub(crate) struct Reason {
     pub(crate) status: tn_Status,
     pub(crate) text: String,
-    /// With `TN_ERROR_OUT_OF_MEMORY`.
+    /// Set for `TN_ERROR_OUT_OF_MEMORY`.
     pub(crate) shortage: Option<Shortage>,
 }
 
@@ -147,7 +147,7 @@ impl Failure {
         self
     }
 
-    /// Names the access that a zeroed description of a view has: the program may not have chosen it.
+    /// Names the access used by a zeroed view description: the program may not have chosen it.
     #[cold]
     pub(crate) fn of_access(mut self, access: u32, zero: &str) -> Self {
         if access == 0 && self.0.status == TN_ERROR_DEVICE {
@@ -175,7 +175,7 @@ impl Failure {
 impl From<Error> for Failure {
     #[cold]
     fn from(error: Error) -> Self {
-        // The numbers are the same, and stay: see `ErrorKind`.
+        // The numbers are identical and stable: see `ErrorKind`.
         let kind = i32::try_from(error.kind() as u32).unwrap_or(i32::MAX);
         let failure = Self::new(-kind, error.to_string());
         if let Error::OutOfMemory(error) = error {
@@ -183,7 +183,7 @@ impl From<Error> for Failure {
                 size: error.size,
                 alignment: error.alignment,
                 largest_free: error.largest_free,
-                // Drivers that do not know it say 0.
+                // Drivers report 0 for an unknown budget.
                 budget: if error.budget.budget == 0 { u64::MAX } else { error.budget.budget },
                 usage: error.budget.usage,
                 pending_bytes: error.pending_bytes,

@@ -12,9 +12,9 @@ use crate::types::*;
 
 /// The level of an acceleration structure.
 pub type tn_StructureKind = u32;
-/// Of geometry (BLAS).
+/// Contains geometry (BLAS).
 pub const TN_STRUCTURE_BOTTOM: tn_StructureKind = 0;
-/// Of instances (TLAS).
+/// Contains instances (TLAS).
 pub const TN_STRUCTURE_TOP: tn_StructureKind = 1;
 
 /// An acceleration structure.
@@ -23,16 +23,16 @@ pub const TN_STRUCTURE_TOP: tn_StructureKind = 1;
 pub struct tn_AccelerationStructureDesc {
     /// `sizeof(tn_AccelerationStructureDesc)`.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
     /// Bytes: the size that the API reports for the build (`vkGetAccelerationStructureBuildSizesKHR`,
     /// `GetRaytracingAccelerationStructurePrebuildInfo`), or a compacted size.
     pub size: u64,
     /// `TN_STRUCTURE_…`.
     pub kind: tn_StructureKind,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
     /// The name in debuggers, messages and reports.
     pub name: tn_Str,
@@ -44,10 +44,10 @@ descs! {
     tn_AccelerationStructureDesc: 0,
 }
 
-/// Creates an acceleration structure. The program records its build, with `tn_recording_build_scratch`, after
-/// `tn_recording_use` of all structures that the build writes or reads, in `TN_STATE_ACCELERATION_STRUCTURE`. `tn_place` has the
+/// Creates an acceleration structure. The program records its build, with `tn_recording_build_scratch`, after `tn_recording_use` of
+/// all structures that the build reads or writes, in `TN_STATE_ACCELERATION_STRUCTURE`. `tn_place` returns the
 /// `VkAccelerationStructureKHR`, or the `ID3D12Resource*` with the offset, and the address. A structure of instances refers to
-/// the others by address, and does not keep them; descriptor tables and sets keep theirs.
+/// others by address, and does not keep them alive; descriptor tables and sets do.
 ///
 /// Errors: `TN_ERROR_DEVICE` on a device without acceleration structures; `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_ENUM`,
 /// `TN_ERROR_STRUCT_SIZE`.
@@ -70,7 +70,7 @@ extern "C" fn tn_acceleration_structure_create(
     })
 }
 
-/// Asks for the bytes that a structure needs when it is compacted, after its build, which has to allow compaction.
+/// Queries the compacted size of a structure after its build, which must allow compaction.
 ///
 /// Errors: `TN_ERROR_FOREIGN`, `TN_ERROR_DEVICE`, `TN_ERROR_OUT_OF_MEMORY`.
 #[unsafe(no_mangle)]
@@ -87,10 +87,10 @@ extern "C" fn tn_recording_compacted_size(
     })
 }
 
-/// Creates a structure of a compacted size, with kind, name and tag of another one, and records its copy there. The other one can be
-/// released after the call. `size` is the value of its query: `tn_recording_compacted_size`.
+/// Creates a structure of a compacted size, with kind, name and tag of another one, and records the compacting copy. The other one
+/// can be released after the call. `size` is the result of its `tn_recording_compacted_size` query.
 ///
-/// Errors: `TN_ERROR_ACCELERATION_STRUCTURE` for more bytes than the other has; `TN_ERROR_FOREIGN`; those of
+/// Errors: `TN_ERROR_ACCELERATION_STRUCTURE` for a size greater than that of the other; `TN_ERROR_FOREIGN`; those of
 /// `tn_acceleration_structure_create`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_recording_compact(
@@ -107,10 +107,10 @@ extern "C" fn tn_recording_compact(
     })
 }
 
-/// Records a copy between structures of one kind.
+/// Records a copy between structures of the same kind.
 ///
-/// Errors: `TN_ERROR_ACCELERATION_STRUCTURE` for different kinds, one structure twice, and a destination that is too small;
-/// `TN_ERROR_FOREIGN`.
+/// Errors: `TN_ERROR_ACCELERATION_STRUCTURE` for different kinds, equal source and destination, and a destination that is too
+/// small; `TN_ERROR_FOREIGN`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_recording_copy_structure(
     recording: Handle<Recording>,

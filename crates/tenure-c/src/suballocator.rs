@@ -12,11 +12,11 @@ use crate::types::*;
 
 /// The algorithm of a suballocator.
 pub type tn_SuballocatorKind = u32;
-/// Any sizes, in constant time.
+/// Any size, in constant time.
 pub const TN_SUBALLOCATOR_GENERAL: tn_SuballocatorKind = 0;
-/// Sizes that are powers of two; others are rounded up.
+/// Powers of two; other sizes are rounded up.
 pub const TN_SUBALLOCATOR_BUDDY: tn_SuballocatorKind = 1;
-/// Rows of indices, such as descriptors: exactly the size, with the alignment 1.
+/// Consecutive indices, such as descriptors: exact sizes, with alignment 1.
 pub const TN_SUBALLOCATOR_SLOTS: tn_SuballocatorKind = 2;
 /// Ranges that are freed in the order of their frames, by `tn_suballocator_close` and `tn_suballocator_release_up_to`.
 pub const TN_SUBALLOCATOR_RING: tn_SuballocatorKind = 3;
@@ -27,47 +27,48 @@ pub const TN_SUBALLOCATOR_RING: tn_SuballocatorKind = 3;
 pub struct tn_SuballocatorDesc {
     /// `sizeof(tn_SuballocatorDesc)`.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
-    /// Bytes; indices of `TN_SUBALLOCATOR_SLOTS`.
+    /// Bytes; indices for `TN_SUBALLOCATOR_SLOTS`.
     pub capacity: u64,
-    /// The unit in bytes, a power of two. 0: 1, or 256 for `TN_SUBALLOCATOR_BUDDY`. For these two kinds alone.
+    /// The granularity in bytes, a power of two. 0: 1, or 256 for `TN_SUBALLOCATOR_BUDDY`. Only for `TN_SUBALLOCATOR_GENERAL` and
+    /// `TN_SUBALLOCATOR_BUDDY`.
     pub granule: u64,
     /// `TN_SUBALLOCATOR_…`.
     pub kind: tn_SuballocatorKind,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
-/// A range that was allocated. A plain value: copy it as you like.
+/// An allocated range. A plain value that can be copied.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_Range {
     /// The first byte, a multiple of the alignment.
     pub offset: u64,
-    /// The bytes that can be used: at least the requested ones.
+    /// The usable bytes: at least the requested size.
     pub size: u64,
-    /// Bytes before `offset` that it takes as well.
+    /// Padding bytes before `offset`.
     pub padding: u64,
-    /// Its identity; tenure's own. Zero for the ranges of a ring.
+    /// Internal identity of the range. Zero for the ranges of a ring.
     pub handle: [u64; 2],
 }
 
-/// The state of a suballocator, in bytes, or in indices of `TN_SUBALLOCATOR_SLOTS`.
+/// Statistics of a suballocator, in bytes, or in indices for `TN_SUBALLOCATOR_SLOTS`.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_SuballocatorTotals {
     /// `sizeof(tn_SuballocatorTotals)`, set by the caller.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
-    /// All that is managed; of `TN_SUBALLOCATOR_BUDDY`, whole blocks.
+    /// The managed capacity; for `TN_SUBALLOCATOR_BUDDY`, rounded to whole blocks.
     pub capacity: u64,
-    /// Free, in all.
+    /// Free bytes in total.
     pub free: u64,
     /// The largest free range.
     pub largest_free: u64,
@@ -80,7 +81,7 @@ descs! {
 
 impl Outcome for tn_SuballocatorTotals {}
 
-/// `tn_Suballocator`
+/// The object behind a `tn_Suballocator`.
 pub(crate) enum Suballocator {
     General(General),
     Buddy(Buddy),
@@ -139,7 +140,7 @@ impl From<SlotRange> for tn_Range {
     }
 }
 
-/// The error of a function that another kind has.
+/// The error for a function of another kind.
 #[cold]
 fn wrong_kind(reason: &str) -> Failure {
     Failure::new(TN_ERROR_ARGUMENT, reason)
@@ -172,9 +173,9 @@ fn refusal_of_ring(ring: &Ring<u64>, size: u64, align: u64) -> AllocError {
     }
 }
 
-/// Creates a suballocator. It is for one thread at a time.
+/// Creates a suballocator. It must be used by one thread at a time.
 ///
-/// Errors: `TN_ERROR_CONFIG` for a capacity or granule that its kind cannot have, `TN_ERROR_ENUM`.
+/// Errors: `TN_ERROR_CONFIG` for a capacity or granule that its kind does not support, `TN_ERROR_ENUM`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_suballocator_create(
     desc: In<tn_SuballocatorDesc>,
@@ -205,10 +206,10 @@ extern "C" fn tn_suballocator_create(
     })
 }
 
-/// Allocates a range. The program keeps it for `tn_suballocator_free`, except for a ring's.
+/// Allocates a range. The program stores it for `tn_suballocator_free`, except for a ring.
 ///
-/// Errors: `TN_ERROR_OUT_OF_MEMORY` where no free range fits now; `TN_ERROR_TOO_LARGE` where none ever does; `TN_ERROR_ARGUMENT`
-/// for a size of 0 or an alignment that is no power of two; `TN_ERROR_BUSY`. Nothing was changed then.
+/// Errors: `TN_ERROR_OUT_OF_MEMORY` if no free range fits now; `TN_ERROR_TOO_LARGE` if none can ever fit; `TN_ERROR_ARGUMENT` for
+/// a size of 0 or an alignment that is not a power of two; `TN_ERROR_BUSY`. Nothing is changed then.
 #[unsafe(no_mangle)]
 extern "C" fn tn_suballocator_allocate(
     suballocator: Handle<Suballocator>,
@@ -228,10 +229,10 @@ extern "C" fn tn_suballocator_allocate(
     })
 }
 
-/// Frees a range: its `handle` alone counts.
+/// Frees a range, identified by its `handle`.
 ///
-/// Errors: `TN_ERROR_HANDLE` for a range that was freed before; `TN_ERROR_FOREIGN` for one of another suballocator, or of none;
-/// `TN_ERROR_ARGUMENT` for a ring; `TN_ERROR_BUSY`. Nothing was changed then.
+/// Errors: `TN_ERROR_HANDLE` for a range that was already freed; `TN_ERROR_FOREIGN` for a range of another suballocator;
+/// `TN_ERROR_ARGUMENT` for a ring; `TN_ERROR_BUSY`. Nothing is changed then.
 #[unsafe(no_mangle)]
 extern "C" fn tn_suballocator_free(suballocator: Handle<Suballocator>, range: In<tn_Range>) -> tn_Status {
     call(|| {
@@ -255,7 +256,7 @@ extern "C" fn tn_suballocator_free(suballocator: Handle<Suballocator>, range: In
     })
 }
 
-/// Frees all ranges; those that were allocated before are refused from then on.
+/// Frees all ranges, which become invalid.
 ///
 /// Errors: `TN_ERROR_BUSY`.
 #[unsafe(no_mangle)]
@@ -271,7 +272,7 @@ extern "C" fn tn_suballocator_clear(suballocator: Handle<Suballocator>) -> tn_St
     })
 }
 
-/// Capacity, free bytes, and the largest free range. Quick.
+/// Capacity, free bytes, and the largest free range, in constant time.
 ///
 /// Errors: `TN_ERROR_BUSY`.
 #[unsafe(no_mangle)]
@@ -297,8 +298,8 @@ extern "C" fn tn_suballocator_totals(
     })
 }
 
-/// Of a ring: the ranges that were allocated since the last call are freed together, by `tn_suballocator_release_up_to` with this
-/// mark or a higher one. Marks rise: the number of a frame, the value of a fence.
+/// For a ring: closes the ranges allocated since the last call. `tn_suballocator_release_up_to` frees them together, with this
+/// mark or a higher one. Marks must increase: use frame numbers or fence values.
 ///
 /// Errors: `TN_ERROR_ARGUMENT` for other kinds; `TN_ERROR_BUSY`.
 #[unsafe(no_mangle)]
@@ -309,7 +310,7 @@ extern "C" fn tn_suballocator_close(suballocator: Handle<Suballocator>, mark: u6
     })
 }
 
-/// Of a ring: frees the ranges that were closed with marks up to this one, from the oldest on.
+/// For a ring: frees the ranges that were closed with marks up to this one, oldest first.
 ///
 /// Errors: `TN_ERROR_ARGUMENT` for other kinds; `TN_ERROR_BUSY`.
 #[unsafe(no_mangle)]

@@ -11,26 +11,26 @@ use crate::present::{
 use crate::slot::Handle;
 use crate::types::*;
 
-/// The image to draw to. Both handles belong to the swap chain, and end with its next `tn_swapchain_acquire`,
+/// An acquired image. Both handles are owned by the swap chain, and become invalid with its next `tn_swapchain_acquire`,
 /// `tn_swapchain_present` or `tn_swapchain_resize`, and with its release.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_SwapchainImage {
     /// The image, with undefined contents.
     pub texture: Handle<Texture>,
-    /// The image as a render target, in the format of the swap chain.
+    /// A render target view of the image, in the format of the swap chain.
     pub view: Handle<View>,
-    /// Its number in the swap chain.
+    /// The index of the image in the swap chain.
     pub index: u32,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
-/// Creates a swap chain of a simulated device, without a window. It is for one thread at a time, as all swap chains. Release it
-/// before `tn_gpu_shutdown`.
+/// Creates a swap chain of a simulated device, without a window. Like all swap chains, it must be used by one thread at a time.
+/// Release it before `tn_gpu_shutdown`.
 ///
-/// Errors: `TN_ERROR_SWAPCHAIN` for more images or another format than it offers; `TN_ERROR_FOREIGN` for a device of another
-/// backend; `TN_ERROR_ENUM`, `TN_ERROR_STRUCT_SIZE`.
+/// Errors: `TN_ERROR_SWAPCHAIN` for an unsupported number of images or format; `TN_ERROR_FOREIGN` for a device of another backend;
+/// `TN_ERROR_ENUM`, `TN_ERROR_STRUCT_SIZE`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_swapchain_create_sim(
     gpu: Handle<Gpu>,
@@ -43,10 +43,10 @@ extern "C" fn tn_swapchain_create_sim(
     })
 }
 
-/// Acquires an image to draw to. `TN_NOT_READY`, with null handles: the window is minimised, or has changed so that nothing can
-/// be shown. Waits for an image for a bounded time. An image that was not presented is handed out again, with its contents.
+/// Acquires an image to draw to. `TN_NOT_READY`, with null handles: the window is minimised, or has changed so that nothing can be
+/// shown. Waits for an image for a bounded time. An image that was not presented is returned again, with its contents.
 ///
-/// Errors: `TN_ERROR_TIMEOUT`, `TN_ERROR_SWAPCHAIN`, `TN_ERROR_DEVICE_LOST`; after a change of the wishes as
+/// Errors: `TN_ERROR_TIMEOUT`, `TN_ERROR_SWAPCHAIN`, `TN_ERROR_DEVICE_LOST`; after a change of preferred formats or modes, as
 /// `tn_swapchain_resize`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_swapchain_acquire(swapchain: Handle<Swapchain>, out: Out<tn_SwapchainImage>) -> tn_Status {
@@ -70,8 +70,8 @@ fn acquire<D: Backend>(swapchain: &mut SwapchainOf<D>) -> Result<Option<tn_Swapc
     Ok(Some(tn_SwapchainImage { texture, view, index, reserved: 0 }))
 }
 
-/// Makes a recording wait until the acquired image is available: the first recording, in the order of submission, that uses it.
-/// The whole recording waits: in a graph let the pass have `TN_PASS_BEGINS_RECORDING`.
+/// Makes a recording wait until the acquired image is available: the first recording, in submission order, that uses it. The whole
+/// recording waits: in a graph, set `TN_PASS_BEGINS_RECORDING` for the pass.
 ///
 /// Errors: `TN_ERROR_SWAPCHAIN` without an image; `TN_ERROR_FOREIGN`.
 #[unsafe(no_mangle)]
@@ -83,11 +83,11 @@ extern "C" fn tn_swapchain_begin(swapchain: Handle<Swapchain>, recording: Handle
     })
 }
 
-/// Leaves the acquired image as the window needs it, in the last recording that uses it. Begins with it, too, if no recording
-/// has.
+/// Transitions the acquired image for presentation, in the last recording that uses it. Includes `tn_swapchain_begin` if no
+/// recording has called it.
 ///
-/// Errors: as `tn_swapchain_begin`; `TN_ERROR_SWAPCHAIN` for a second time, and while the recording that began with it is open on another
-/// queue.
+/// Errors: as `tn_swapchain_begin`; `TN_ERROR_SWAPCHAIN` for a repeated call, and while the recording that called
+/// `tn_swapchain_begin` is open on another queue.
 #[unsafe(no_mangle)]
 extern "C" fn tn_swapchain_finish(swapchain: Handle<Swapchain>, recording: Handle<Recording>) -> tn_Status {
     call(|| {
@@ -97,8 +97,8 @@ extern "C" fn tn_swapchain_finish(swapchain: Handle<Swapchain>, recording: Handl
     })
 }
 
-/// Presents the acquired image, after the submission of the recording that finished it. Its handles end in any case; an image
-/// that could not be presented is handed out again.
+/// Presents the acquired image, after the submission of the recording that called `tn_swapchain_finish`. Its handles become invalid
+/// in any case; an image that could not be presented is returned by the next acquire.
 ///
 /// Errors: `TN_ERROR_SWAPCHAIN` without an image, and for one that is not finished; `TN_ERROR_DEVICE`, `TN_ERROR_DEVICE_LOST`.
 #[unsafe(no_mangle)]
@@ -106,7 +106,7 @@ extern "C" fn tn_swapchain_present(swapchain: Handle<Swapchain>) -> tn_Status {
     call(|| on!(&mut *swapchain.alone()?, swapchain => swapchain.present()))
 }
 
-/// Resizes the images to the window; with a 0 the window is minimised. Costs nothing when nothing has changed.
+/// Resizes the images to the window; a size with a 0 means that the window is minimised. Does nothing if the size has not changed.
 ///
 /// Errors: `TN_ERROR_SWAPCHAIN` while views or open recordings of the program use an image, and for a window that is gone;
 /// `TN_ERROR_TIMEOUT`, `TN_ERROR_DEVICE`.
@@ -130,9 +130,9 @@ extern "C" fn tn_swapchain_properties(
     })
 }
 
-/// The formats and modes that the window offers now. Asks the system.
+/// The formats and modes currently supported by the window, from the operating system.
 ///
-/// Errors: `TN_ERROR_SWAPCHAIN` for a window that is gone; `TN_ERROR_DEVICE`, `TN_ERROR_STRUCT_SIZE`.
+/// Errors: `TN_ERROR_SWAPCHAIN` for a window that was destroyed; `TN_ERROR_DEVICE`, `TN_ERROR_STRUCT_SIZE`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_swapchain_offers(swapchain: Handle<Swapchain>, out: Out<tn_SwapchainOffers>) -> tn_Status {
     call(|| {
@@ -142,8 +142,8 @@ extern "C" fn tn_swapchain_offers(swapchain: Handle<Swapchain>, out: Out<tn_Swap
     })
 }
 
-/// Replaces the preferred formats. The next `tn_swapchain_acquire` chooses again, and makes new images if that is another format
-/// or colour space.
+/// Replaces the preferred formats. The next `tn_swapchain_acquire` chooses again, and recreates the images if the format or color
+/// space changes.
 ///
 /// Errors: `TN_ERROR_ENUM`, `TN_ERROR_POINTER`.
 #[unsafe(no_mangle)]
@@ -175,7 +175,7 @@ extern "C" fn tn_swapchain_set_modes(
     })
 }
 
-/// Describes the images to the screen, for `TN_COLOR_SPACE_HDR10`, until the next call.
+/// Sets the HDR metadata of the images, for `TN_COLOR_SPACE_HDR10`, until the next call.
 ///
 /// Errors: `TN_ERROR_DEVICE` for values out of range, and on a device without HDR metadata.
 #[unsafe(no_mangle)]

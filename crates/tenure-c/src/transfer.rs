@@ -12,7 +12,7 @@ use crate::slot::{AnyHandle, Handle, Object as _, create};
 use crate::types::*;
 
 /// Uploads bytes to a buffer, or texels to a texture. They are copied before the call returns; uploads are batched, and
-/// submitted before the next recording. `out` may be null. Later commands see them without any wait.
+/// submitted before the next recording. `out` may be null. Later commands see them without an explicit wait.
 ///
 /// Errors: `TN_ERROR_OUT_OF_RANGE`, `TN_ERROR_STATE`, `TN_ERROR_FIXED_STATE`, `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_FOREIGN`,
 /// `TN_ERROR_TIMEOUT`, `TN_ERROR_WRONG_LENGTH`; `TN_ERROR_HANDLE` for other handles.
@@ -65,9 +65,9 @@ extern "C" fn tn_gpu_flush_uploads(gpu: Handle<Gpu>, done: Out<tn_SyncPoint>) ->
     })
 }
 
-/// Waits for an upload, which is submitted if it is pending; `TN_NOT_READY` where it is not complete within the timeout.
+/// Waits for an upload, and submits it if it is pending; `TN_NOT_READY` after the timeout.
 ///
-/// Errors: `TN_ERROR_FOREIGN`, `TN_ERROR_DEVICE_LOST`, and the upload's own.
+/// Errors: `TN_ERROR_FOREIGN`, `TN_ERROR_DEVICE_LOST`, and those of the upload.
 #[unsafe(no_mangle)]
 extern "C" fn tn_upload_wait(gpu: Handle<Gpu>, upload: Handle<Upload>, timeout_ns: u64) -> tn_Status {
     call_status(|| {
@@ -77,8 +77,8 @@ extern "C" fn tn_upload_wait(gpu: Handle<Gpu>, upload: Handle<Upload>, timeout_n
     })
 }
 
-/// Copies bytes of a buffer, or texels of a texture, to memory for the CPU. `on` is a `tn_Recording`, in which the copy is
-/// recorded, or a `tn_Gpu`, which submits it at once. Rows of texels follow each other without gaps.
+/// Copies bytes of a buffer, or texels of a texture, to CPU-readable memory. `on` is a `tn_Recording`, in which the copy is
+/// recorded, or a `tn_Gpu`, which submits it immediately. Rows of texels are tightly packed.
 ///
 /// Errors: `TN_ERROR_OUT_OF_RANGE`, `TN_ERROR_STATE`, `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_FOREIGN`; `TN_ERROR_HANDLE` for other
 /// handles.
@@ -139,11 +139,11 @@ extern "C" fn tn_readback_size(readback: Handle<Readback>) -> u64 {
     size
 }
 
-/// Waits for a readback and writes its bytes to `out`; `TN_NOT_READY` where it is not complete within the timeout. A timeout of
-/// 0 polls. It can be read again.
+/// Waits for a readback and writes its bytes to `out`; `TN_NOT_READY` after the timeout. A timeout of 0 polls. It can be read
+/// repeatedly.
 ///
-/// Errors: `TN_ERROR_WRONG_LENGTH` unless `size` is `tn_readback_size`; `TN_ERROR_DISCARDED` where its recording was released
-/// and not submitted; `TN_ERROR_DEVICE_LOST`.
+/// Errors: `TN_ERROR_WRONG_LENGTH` unless `size` is `tn_readback_size`; `TN_ERROR_DISCARDED` if its recording was released
+/// without submission; `TN_ERROR_DEVICE_LOST`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_readback_wait(
     readback: Handle<Readback>,
@@ -153,7 +153,7 @@ extern "C" fn tn_readback_wait(
 ) -> tn_Status {
     call_status(|| {
         let readback = readback.get()?;
-        // A call that fails or is not ready leaves the room as it was.
+        // A call that fails or is not ready leaves `out` unchanged.
         let (needed, name) = on!(readback, readback => (readback.size(), readback.name()));
         let given = size as u64;
         if given != needed {

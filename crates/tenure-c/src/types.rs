@@ -1,5 +1,5 @@
-//! The values and structures of the header, in its order. `cargo xtask header` writes `include/tenure.h` from `status`, this
-//! file and the functions.
+//! Values and structures of the header, in its order. `cargo xtask header` generates `include/tenure.h` from `status`, this file
+//! and the functions.
 
 use std::ffi::c_void;
 
@@ -9,25 +9,25 @@ use crate::pointer::{In, Outcome, Text};
 use crate::slot::AnyHandle;
 pub(crate) use crate::status::*;
 
-/// 0 or 1.
+/// A boolean: 0 or 1.
 pub type tn_Bool = u32;
 
 /// Text in UTF-8. Zeroed: no text.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_Str {
-    /// The first byte; null for no text.
+    /// The first byte; null: no text.
     pub data: Text,
-    /// Bytes; `TN_TO_NUL` for text that ends with NUL; `TN_STATIC` is set for text that is never changed or freed, which is not
-    /// copied. Not for literals of a library that is unloaded.
+    /// The size in bytes; `TN_TO_NUL` for NUL-terminated text. With `TN_STATIC`, the text is not copied: it must never be changed
+    /// or freed, so literals of a library that may be unloaded are not allowed.
     pub size: usize,
 }
 /// Every subresource.
 pub const TN_ALL: u32 = u32::MAX;
-/// No limit of a wait, in nanoseconds.
+/// No timeout, in nanoseconds.
 pub const TN_FOREVER: u64 = u64::MAX;
 
-/// The head of a structure that is added to another by its field `next`.
+/// The head of a structure that extends another through its field `next`.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_Chain {
@@ -35,80 +35,81 @@ pub struct tn_Chain {
     pub r#type: u32,
     /// Its size in bytes.
     pub struct_size: u32,
-    /// The next one, or null.
+    /// The next structure, or null.
     pub next: In<tn_Chain>,
 }
 
 /// An object of the graphics API: `VkBuffer`, `VkImage`, `VkImageView`, `VkBufferView`, `VkSampler`, `VkDescriptorSet`,
-/// `VkDescriptorSetLayout`, `VkCommandBuffer`, `VkQueue`; `ID3D12Resource*`, `ID3D12DescriptorHeap*`,
-/// `ID3D12GraphicsCommandList*`, `ID3D12CommandQueue*`, a CPU descriptor handle; a number of the simulated device.
+/// `VkDescriptorSetLayout`, `VkCommandBuffer`, `VkQueue`; `ID3D12Resource*`, `ID3D12DescriptorHeap*`, `ID3D12GraphicsCommandList*`,
+/// `ID3D12CommandQueue*`, a CPU descriptor handle; a number on the simulated device.
 pub type tn_Native = u64;
 
-/// The submissions to wait for: for each queue a serial. Zeroed: none. A plain value.
+/// A set of submissions: one serial per queue. Zeroed: empty. A plain value.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_SyncPoint {
     /// The serial of each queue.
     pub serials: [u64; 8],
-    /// The manager that counted them; tenure's own.
+    /// Internal id of the manager.
     pub clock: u32,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
 /// A graphics API.
 pub type tn_Backend = u32;
-/// A GPU in software, which finds use after free, missing barriers and races.
+/// A GPU in software that detects use after free, missing barriers and races.
 pub const TN_BACKEND_SIM: tn_Backend = 1;
 /// Vulkan.
 pub const TN_BACKEND_VULKAN: tn_Backend = 2;
 /// Direct3D 12.
 pub const TN_BACKEND_D3D12: tn_Backend = 3;
 
-/// A queue by its purpose, or `TN_QUEUE_FIRST + n` for the n-th of the device.
+/// A queue by its purpose, or `TN_QUEUE_FIRST + n` for the n-th queue of the device.
 pub type tn_Queue = u32;
-/// For everything.
+/// Graphics, compute and copies.
 pub const TN_QUEUE_GRAPHICS: tn_Queue = 0;
-/// Compute; the graphics queue on devices without another one.
+/// Compute; the graphics queue on devices without a compute queue.
 pub const TN_QUEUE_COMPUTE: tn_Queue = 1;
-/// Copies; another queue on devices without one for copies.
+/// Copies; another queue on devices without a copy queue.
 pub const TN_QUEUE_COPY: tn_Queue = 2;
 /// The first queue of the device.
 pub const TN_QUEUE_FIRST: tn_Queue = 16;
 
-/// The importance of a log line.
+/// The severity of a log line.
 pub type tn_LogLevel = u32;
 /// Errors.
 pub const TN_LOG_ERROR: tn_LogLevel = 1;
-/// Misuse, and loss of performance.
+/// Misuse, and performance problems.
 pub const TN_LOG_WARN: tn_LogLevel = 2;
 /// Information.
 pub const TN_LOG_INFO: tn_LogLevel = 3;
-/// For programmers.
+/// For debugging.
 pub const TN_LOG_DEBUG: tn_LogLevel = 4;
-/// Each allocation.
+/// Every allocation.
 pub const TN_LOG_TRACE: tn_LogLevel = 5;
 
-/// Takes a log line; `text` is valid for the call. On the thread of the call that has something to say. Must not unwind, and
-/// must not call this library, except for `tn_last_error` and `tn_status_name`: other functions return `TN_ERROR_CALLBACK`.
+/// Receives a log line; `text` is valid during the call. Called on the thread that logs. Must not unwind, and must not call this
+/// library, except for `tn_last_error` and `tn_status_name`: other functions return `TN_ERROR_CALLBACK`.
 pub type tn_LogFn = extern "C-unwind" fn(user: *mut c_void, level: tn_LogLevel, text: tn_Str);
 /// Destroys an object of the program. Called once, on any thread, inside a call of this library. Must not unwind. May release
 /// handles, except a `tn_Gpu` and a `tn_Swapchain`; other functions return `TN_ERROR_CALLBACK`.
 pub type tn_DestroyFn = extern "C-unwind" fn(user: *mut c_void, object: *mut c_void);
 
-/// Submits work of the program to `queue`: the `VkQueue` or `ID3D12CommandQueue*`; a number on the simulated device. Called
-/// once, inside `tn_gpu_submit_external`. Returns `TN_OK`, or a negative number of its own for an error. Must not unwind. May
-/// release handles, except a `tn_Gpu` and a `tn_Swapchain`; other functions return `TN_ERROR_CALLBACK`.
+/// Submits work of the program to `queue`: the `VkQueue` or `ID3D12CommandQueue*`; a number on the simulated device. Called once,
+/// inside `tn_gpu_submit_external`. Returns `TN_OK`, or a program-defined negative number on error. Must not unwind. May release
+/// handles, except a `tn_Gpu` and a `tn_Swapchain`; other functions return `TN_ERROR_CALLBACK`.
 pub type tn_SubmitFn = extern "C-unwind" fn(user: *mut c_void, queue: tn_Native) -> tn_Status;
 
-/// Options of the simulated device. Bits.
+/// Flags of the simulated device.
 pub type tn_SimFlags = u32;
-/// An access of destroyed or evicted memory loses the device, as on a real one, and is no hazard. Textures have addresses, too.
+/// An access to destroyed or evicted memory loses the device, as on real hardware, instead of reporting a hazard. Textures have
+/// addresses, too.
 pub const TN_SIM_PAGE_FAULTS: tn_SimFlags = 1;
-/// Recordings and passes write markers, so that `TN_REPORT_LOSS` tells where the GPU was.
+/// Recordings and passes write markers, so that `TN_REPORT_LOSS` shows the progress of the GPU.
 pub const TN_SIM_MARKERS: tn_SimFlags = 2;
 
-/// A simulated device.
+/// The description of a simulated device.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_SimDesc {
@@ -116,15 +117,15 @@ pub struct tn_SimDesc {
     pub struct_size: u32,
     /// `TN_SIM_…`.
     pub flags: tn_SimFlags,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
-    /// The hardware: `vulkan-nvidia`, `d3d12-uma`, …; without text a discrete card.
+    /// The simulated hardware: `vulkan-nvidia`, `d3d12-uma`, …; without text, a discrete GPU.
     pub profile: tn_Str,
     /// The seed of random numbers.
     pub seed: u64,
-    /// Submissions and polls after which a submission completes: 0 at once; `TN_ALL`: by `tn_sim_run` alone.
+    /// The number of submissions and polls after which a submission completes; 0: immediately; `TN_ALL`: only by `tn_sim_run`.
     pub lag: u32,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
@@ -134,65 +135,65 @@ pub struct tn_SimDesc {
 pub struct tn_DeviceProperties {
     /// `sizeof(tn_DeviceProperties)`, set by the caller.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
     /// The name; valid until the device is released.
     pub name: tn_Str,
     /// The graphics API.
     pub backend: tn_Backend,
-    /// CPU and GPU share their memory.
+    /// Whether CPU and GPU share their memory.
     pub is_unified: tn_Bool,
-    /// Queues.
+    /// Number of queues.
     pub queues: u32,
-    /// Memory heaps.
+    /// Number of memory heaps.
     pub memory_heaps: u32,
-    /// Memory types.
+    /// Number of memory types.
     pub memory_types: u32,
-    /// The device has descriptor sets.
+    /// Whether the device has descriptor sets.
     pub has_sets: tn_Bool,
     /// Alignment of constants, in bytes.
     pub constant_alignment: u64,
     /// Alignment of the rows of copies between buffers and textures, in bytes.
     pub row_alignment: u64,
-    /// Alignment of the place of copies between buffers and textures, in bytes.
+    /// Alignment of the buffer offset in copies between buffers and textures, in bytes.
     pub copy_alignment: u64,
-    /// Views in all tables and recordings together, at most; 0: the device has no tables.
+    /// The maximum number of views in all tables and recordings; 0: the device has no tables.
     pub visible_resources: u32,
-    /// Samplers in all tables and recordings together, at most.
+    /// The maximum number of samplers in all tables and recordings.
     pub visible_samplers: u32,
-    /// Different samplers at once, at most.
+    /// The maximum number of distinct samplers.
     pub samplers: u32,
-    /// The maximum anisotropy of a sampler; 1: none.
+    /// The maximum anisotropy of a sampler; 1: not supported.
     pub anisotropy: u32,
-    /// Bytes of a view of constants, at most.
+    /// The maximum size of a constant buffer view in bytes.
     pub constant_size: u64,
 }
 
-/// A setting of a manager, by the name of its field, such as `frames.in_flight`; `TN_REPORT_SETTINGS` lists all.
+/// A setting of a manager, named by its field, such as `frames.in_flight`; `TN_REPORT_SETTINGS` lists all.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_Setting {
     /// The name.
     pub name: tn_Str,
-    /// Bytes, a number, 0 or 1; a time in nanoseconds.
+    /// Bytes, a count, 0 or 1, or a time in nanoseconds.
     pub value: u64,
 }
 
-/// A manager.
+/// The description of a manager.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_GpuDesc {
     /// `sizeof(tn_GpuDesc)`.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
     /// Settings that differ from their defaults.
     pub settings: In<tn_Setting>,
-    /// Settings.
+    /// Number of settings.
     pub setting_count: usize,
 }
 
@@ -202,25 +203,25 @@ pub struct tn_GpuDesc {
 pub struct tn_ShutdownReport {
     /// `sizeof(tn_ShutdownReport)`, set by the caller.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
-    /// Objects that were not released.
+    /// Number of objects that were not released.
     pub leaks: u32,
-    /// Recordings that were neither submitted nor released.
+    /// Number of recordings that were neither submitted nor released.
     pub open_recordings: u32,
-    /// The GPU did not finish within the timeout `frames.shutdown_timeout`.
+    /// Whether the GPU did not finish within the timeout `frames.shutdown_timeout`.
     pub timed_out: tn_Bool,
-    /// The device is lost.
+    /// Whether the device is lost.
     pub is_lost: tn_Bool,
-    /// Nanoseconds of waiting for the GPU.
+    /// The time spent waiting for the GPU, in nanoseconds.
     pub waited_ns: u64,
 }
 
 /// The pressure on a memory heap.
 pub type tn_Pressure = u32;
-/// There is room, or the budget is unknown.
+/// Sufficient memory is available, or the budget is unknown.
 pub const TN_PRESSURE_NORMAL: tn_Pressure = 0;
 /// Little memory is left.
 pub const TN_PRESSURE_HIGH: tn_Pressure = 1;
@@ -233,25 +234,25 @@ pub const TN_PRESSURE_CRITICAL: tn_Pressure = 2;
 pub struct tn_HeapMemory {
     /// `sizeof(tn_HeapMemory)`, set by the caller.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
     /// The size of the heap.
     pub size: u64,
-    /// The budget of the operating system; `UINT64_MAX`: unknown.
+    /// The budget granted by the operating system; `UINT64_MAX`: unknown.
     pub budget: u64,
-    /// The usage of the process, as far as it is known.
+    /// The known usage of the process.
     pub usage: u64,
     /// The memory cap; `UINT64_MAX`: none.
     pub cap: u64,
-    /// The memory that the manager has allocated.
+    /// Bytes allocated by the manager.
     pub allocated: u64,
-    /// The part of it that resources use.
+    /// Bytes of these used by resources.
     pub used: u64,
-    /// The resources that were evicted from the heap.
+    /// Bytes of resources evicted from the heap.
     pub evicted: u64,
-    /// The heap is local to the GPU.
+    /// Whether the heap is local to the GPU.
     pub is_device_local: tn_Bool,
     /// `TN_PRESSURE_…`.
     pub pressure: tn_Pressure,
@@ -261,39 +262,39 @@ pub struct tn_HeapMemory {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_PressureChange {
-    /// The heap.
+    /// The index of the heap.
     pub heap: u32,
-    /// The heap is local to the GPU.
+    /// Whether the heap is local to the GPU.
     pub is_device_local: tn_Bool,
-    /// The pressure at the end of the frame before.
+    /// The pressure at the end of the previous frame.
     pub before: tn_Pressure,
     /// The pressure now.
     pub now: tn_Pressure,
-    /// The budget in bytes, or the memory cap where that is nearer.
+    /// The budget in bytes, or the memory cap if it is closer to being reached.
     pub budget: u64,
-    /// The usage in bytes that belongs to it.
+    /// The usage in bytes that counts against it.
     pub usage: u64,
 }
 
-/// Takes a change of pressure, at the end of a frame or in `tn_gpu_reclaim`, on the thread of that call. Must not unwind. May
+/// Receives a pressure change, at the end of a frame or in `tn_gpu_reclaim`, on the thread of that call. Must not unwind. May
 /// release handles, except a `tn_Gpu` and a `tn_Swapchain`; other functions return `TN_ERROR_CALLBACK`.
 pub type tn_PressureFn = extern "C-unwind" fn(user: *mut c_void, change: tn_PressureChange);
 
-/// The text that `tn_gpu_report` returns.
+/// A report of `tn_gpu_report`.
 pub type tn_Report = u32;
-/// Counters, quickly.
+/// Counters, in constant time.
 pub const TN_REPORT_STATS: tn_Report = 0;
-/// Budget and usage of each memory heap, quickly.
+/// Budget and usage of each memory heap, in constant time.
 pub const TN_REPORT_MEMORY: tn_Report = 1;
-/// Every object, in time proportional to their number.
+/// All objects, in time proportional to their number.
 pub const TN_REPORT_ALL: tn_Report = 2;
-/// Every setting with its value.
+/// All settings with their values.
 pub const TN_REPORT_SETTINGS: tn_Report = 3;
-/// The loss of the device: its faults with the objects at their addresses, and the submissions that were not finished, with the
-/// progress of their recordings. `null` before the loss.
+/// The loss of the device: its faults with the objects at their addresses, and the unfinished submissions, with the progress of
+/// their recordings. `null` before a loss.
 pub const TN_REPORT_LOSS: tn_Report = 4;
 
-/// The uses of a resource, for its whole life. Bits.
+/// The usages of a resource over its lifetime. Bits.
 pub type tn_Usage = u32;
 /// Vertex buffer.
 pub const TN_USAGE_VERTEX: tn_Usage = 1 << 0;
@@ -329,14 +330,14 @@ pub const TN_USAGE_TRANSIENT_ATTACHMENT: tn_Usage = 1 << 14;
 pub const TN_USAGE_SHARED: tn_Usage = 1 << 15;
 /// Texels written by the CPU in place.
 pub const TN_USAGE_CPU_WRITE: tn_Usage = 1 << 16;
-/// Beside `TN_USAGE_SHARED`: with another driver or GPU.
+/// With `TN_USAGE_SHARED`: shared with another driver or GPU.
 pub const TN_USAGE_SHARED_ACROSS_DRIVERS: tn_Usage = 1 << 17;
-/// Used by queues of all families without transfers of ownership.
+/// Used by queues of all families without ownership transfers.
 pub const TN_USAGE_ALL_QUEUES: tn_Usage = 1 << 18;
 /// Owned by one queue family at a time.
 pub const TN_USAGE_EXCLUSIVE: tn_Usage = 1 << 19;
 
-/// The use of a resource at one point of a queue's work. Bits; read states combine, a write state stands alone.
+/// The state of a resource at one point of a queue's work. Bits; read states can be combined, a write state cannot.
 pub type tn_State = u32;
 /// No particular use.
 pub const TN_STATE_COMMON: tn_State = 0;
@@ -382,57 +383,57 @@ pub const TN_STATE_COPY_DST: tn_State = 1 << 18;
 pub const TN_STATE_RESOLVE_DST: tn_State = 1 << 19;
 /// Image of a swap chain, between present and acquire.
 pub const TN_STATE_PRESENT: tn_State = 1 << 20;
-/// Read by shaders of all kinds.
+/// Read by shaders of all stages.
 pub const TN_STATE_SHADER_READ: tn_State = 0x7c;
-/// Read by all shaders but pixel shaders.
+/// Read by shaders of all stages except pixel shaders.
 pub const TN_STATE_NON_PIXEL_SHADER: tn_State = 0x78;
 
-/// The access of CPU and GPU to the memory of a buffer.
+/// The CPU and GPU access to the memory of a buffer.
 pub type tn_Memory = u32;
-/// The GPU alone.
+/// Accessed only by the GPU.
 pub const TN_MEMORY_GPU_ONLY: tn_Memory = 0;
 /// Written by the CPU, read by the GPU.
 pub const TN_MEMORY_UPLOAD: tn_Memory = 1;
 /// Written by the GPU, read by the CPU.
 pub const TN_MEMORY_READBACK: tn_Memory = 2;
-/// As `TN_MEMORY_UPLOAD`, in device-local memory where that is possible.
+/// As `TN_MEMORY_UPLOAD`, in device-local memory if possible.
 pub const TN_MEMORY_GPU_UPLOAD: tn_Memory = 3;
 
-/// The order in which resources leave video memory under pressure.
+/// The eviction priority of a resource under memory pressure.
 pub type tn_Priority = u32;
-/// By the usage.
+/// Derived from the usage.
 pub const TN_PRIORITY_BY_USAGE: tn_Priority = 0;
-/// The first to leave.
+/// Evicted first.
 pub const TN_PRIORITY_LOW: tn_Priority = 1;
-/// As most resources.
+/// The priority of most resources.
 pub const TN_PRIORITY_NORMAL: tn_Priority = 2;
-/// The last to leave.
+/// Evicted last.
 pub const TN_PRIORITY_HIGH: tn_Priority = 3;
 
-/// What may be done when memory is short. Bits.
+/// Limits of the fallbacks when memory is short. Bits.
 pub type tn_Allocation = u32;
-/// Not beyond the budget that the operating system grants.
+/// The budget of the operating system must not be exceeded.
 pub const TN_ALLOCATION_WITHIN_BUDGET: tn_Allocation = 1 << 0;
 /// Only memory local to the GPU.
 pub const TN_ALLOCATION_DEVICE_LOCAL_ONLY: tn_Allocation = 1 << 1;
 /// Only free ranges of existing blocks.
 pub const TN_ALLOCATION_NEVER_ALLOCATE: tn_Allocation = 1 << 2;
-/// Without a wait for the GPU.
+/// No waiting for the GPU.
 pub const TN_ALLOCATION_NEVER_WAIT: tn_Allocation = 1 << 3;
 
-/// Of `tn_BufferDesc.flags`: an API object of its own.
+/// Flag of `tn_BufferDesc`: an API object of its own.
 pub const TN_RESOURCE_OWN: u32 = 1 << 0;
-/// Of `flags` of resources: it may be evicted while nothing uses it.
+/// Flag of resources: can be evicted while unused.
 pub const TN_RESOURCE_EVICTABLE: u32 = 1 << 1;
-/// Of `flags` of resources: it may move in memory, at the ends of frames and in `tn_gpu_compact`. Each recording that uses it names
-/// it, and asks for its place by `tn_recording_place`. `tn_place` of it or of a view of it keeps it where it is for good.
+/// Flag of resources: can be moved in memory, at the ends of frames and in `tn_gpu_compact`. Each recording that uses it declares
+/// the use, and gets its location from `tn_recording_place`. `tn_place` of it or of one of its views pins it permanently.
 pub const TN_RESOURCE_MOVABLE: u32 = 1 << 2;
 
-/// Of `flags` of resources: its contents come soon after its creation, before commands use it, and seldom change. Where the CPU
-/// can write such a resource without making it slower for the GPU, uploads write it in place. `data` implies it.
+/// Flag of resources: filled soon after creation, before commands use it, and rarely changed. If the CPU can write such a resource
+/// without making it slower for the GPU, uploads write it in place. Implied by `data`.
 pub const TN_RESOURCE_FILLED: u32 = 1 << 3;
 
-/// A buffer.
+/// The description of a buffer.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_BufferDesc {
@@ -440,35 +441,36 @@ pub struct tn_BufferDesc {
     pub struct_size: u32,
     /// `TN_RESOURCE_…`.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
-    /// Bytes.
+    /// The size in bytes.
     pub size: u64,
     /// `TN_USAGE_…`.
     pub usage: tn_Usage,
     /// `TN_MEMORY_…`.
     pub memory: tn_Memory,
-    /// The alignment in bytes, beyond that of the usage; 0: no more.
+    /// The alignment in bytes, in addition to that of the usage; 0: no additional alignment.
     pub alignment: u64,
-    /// The offset becomes a multiple of it, so that shaders can index elements; 0: no constraint.
+    /// Makes the offset a multiple of this, so that shaders can index elements; 0: no constraint.
     pub stride: u32,
     /// `TN_ALLOCATION_…`.
     pub allocation: tn_Allocation,
     /// `TN_PRIORITY_…`.
     pub priority: tn_Priority,
-    /// `TN_STATE_…` in which all commands read it: no recording needs to name it. Its contents come from uploads. 0: not read-only.
+    /// The `TN_STATE_…` in which all commands read it: recordings need not declare its uses. Its contents come from uploads. 0: not
+    /// read-only.
     pub read_only: tn_State,
     /// The name in debuggers, messages and reports.
     pub name: tn_Str,
     /// A group in statistics.
     pub tag: tn_Str,
-    /// The initial contents from the first byte on; null: none. Copied before the call returns.
+    /// The initial contents, from the first byte on; null: none. Copied before the call returns.
     pub data: In<c_void>,
     /// Bytes of `data`.
     pub data_size: usize,
 }
 
-/// A texel format. No device has all: see `tn_gpu_supports_format`.
+/// A texel format. Devices support different subsets: see `tn_gpu_supports_format`.
 pub type tn_Format = u32;
 /// None.
 pub const TN_FORMAT_UNKNOWN: tn_Format = 0;
@@ -512,7 +514,7 @@ pub const TN_FORMAT_RGB10A2_UNORM: tn_Format = 18;
 pub const TN_FORMAT_RGB10A2_UINT: tn_Format = 19;
 /// Packed floating-point colour without alpha.
 pub const TN_FORMAT_R11G11B10_FLOAT: tn_Format = 20;
-/// Floating-point colour without alpha: 9 bits each and one exponent of 5 bits. Shaders only read it.
+/// Floating-point colour without alpha: 9 bits each and one exponent of 5 bits. Read-only in shaders.
 pub const TN_FORMAT_RGB9E5_FLOAT: tn_Format = 21;
 /// One 16-bit channel, unsigned, from 0 to 1.
 pub const TN_FORMAT_R16_UNORM: tn_Format = 22;
@@ -564,7 +566,7 @@ pub const TN_FORMAT_RGBA32_SINT: tn_Format = 44;
 pub const TN_FORMAT_RGBA32_FLOAT: tn_Format = 45;
 /// 16-bit depth.
 pub const TN_FORMAT_D16_UNORM: tn_Format = 46;
-/// 24-bit depth, 8-bit stencil. Not every device has it: see `tn_gpu_supports_format`.
+/// 24-bit depth, 8-bit stencil. Not supported by every device: see `tn_gpu_supports_format`.
 pub const TN_FORMAT_D24_UNORM_S8_UINT: tn_Format = 47;
 /// Float depth.
 pub const TN_FORMAT_D32_FLOAT: tn_Format = 48;
@@ -689,7 +691,7 @@ pub const TN_PLANE_FIRST: tn_Plane = 0;
 /// Stencil.
 pub const TN_PLANE_STENCIL: tn_Plane = 1;
 
-/// The kind of an optimised clear value.
+/// The type of an optimised clear value.
 pub type tn_ClearKind = u32;
 /// None.
 pub const TN_CLEAR_NONE: tn_ClearKind = 0;
@@ -710,27 +712,27 @@ pub struct tn_ClearValue {
     pub color: [f32; 4],
     /// The depth.
     pub depth: f32,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
-/// Texels of the program, of one subresource or region.
+/// Texels of one subresource or region, in memory of the program.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_Texels {
     /// The first byte.
     pub data: In<c_void>,
-    /// Bytes.
+    /// The size in bytes.
     pub size: usize,
-    /// Bytes from one row of blocks to the next; 0: rows follow each other.
+    /// Bytes from one row of blocks to the next; 0: tightly packed.
     pub row_pitch: u64,
-    /// Rows from one slice to the next; 0: slices follow each other.
+    /// Rows from one slice to the next; 0: tightly packed.
     pub rows: u32,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
-/// A texture.
+/// The description of a texture.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_TextureDesc {
@@ -738,21 +740,21 @@ pub struct tn_TextureDesc {
     pub struct_size: u32,
     /// `TN_RESOURCE_EVICTABLE`, `TN_RESOURCE_MOVABLE`, `TN_RESOURCE_FILLED`.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
     /// `TN_DIMENSION_…`.
     pub dimension: tn_Dimension,
     /// `TN_FORMAT_…`.
     pub format: tn_Format,
-    /// Texels.
+    /// Width in texels.
     pub width: u32,
-    /// Texels.
+    /// Height in texels.
     pub height: u32,
-    /// Slices of three dimensions, array layers of two; 0: 1.
+    /// Depth of a 3D texture, or array layers of a 2D texture; 0: 1.
     pub depth_or_layers: u32,
-    /// 0: 1.
+    /// The number of mip levels; 0: 1.
     pub mips: u32,
-    /// 0: 1.
+    /// The number of samples; 0: 1.
     pub samples: u32,
     /// `TN_USAGE_…`.
     pub usage: tn_Usage,
@@ -762,9 +764,9 @@ pub struct tn_TextureDesc {
     pub priority: tn_Priority,
     /// The optimised clear value.
     pub clear: tn_ClearValue,
-    /// Other formats of views.
+    /// Additional formats of views.
     pub view_formats: In<tn_Format>,
-    /// Formats.
+    /// Number of formats.
     pub view_format_count: usize,
     /// The name in debuggers, messages and reports.
     pub name: tn_Str,
@@ -772,19 +774,20 @@ pub struct tn_TextureDesc {
     pub tag: tn_Str,
     /// The initial contents: all subresources, the mips of the first layer first; null: none. Copied before the call returns.
     pub data: In<tn_Texels>,
-    /// Subresources of `data`.
+    /// Number of subresources in `data`.
     pub data_count: usize,
-    /// `TN_STATE_…` in which all commands read it: no recording needs to name it. Its contents come from uploads. 0: not read-only.
+    /// The `TN_STATE_…` in which all commands read it: recordings need not declare its uses. Its contents come from uploads. 0: not
+    /// read-only.
     pub read_only: tn_State,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
-/// A part of one subresource of a texture.
+/// A region of one subresource of a texture.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_TextureRegion {
-    /// The mip.
+    /// The mip level.
     pub mip: u32,
     /// The array layer.
     pub layer: u32,
@@ -792,29 +795,29 @@ pub struct tn_TextureRegion {
     pub plane: tn_Plane,
     /// The first texel.
     pub origin: [u32; 3],
-    /// Texels; all zero: from the origin to the end of the mip.
+    /// The size in texels; all zero: from the origin to the end of the mip.
     pub extent: [u32; 3],
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
-/// The place of a resource, view, sampler, constants or descriptors.
+/// The location of a resource, view, sampler, constants or descriptors.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_Place {
-    /// The object of the API; of a small buffer one that it shares with others.
+    /// The API object; small buffers share one with others.
     pub object: tn_Native,
-    /// The first byte in that object; the index of the first descriptor of a table.
+    /// The offset in that object; for a table, the index of its first descriptor.
     pub offset: u64,
-    /// Bytes; descriptors of a table.
+    /// The size in bytes; for a table, the number of descriptors.
     pub size: u64,
-    /// The address for the GPU; the GPU descriptor handle of a table on Direct3D 12; 0: none.
+    /// The GPU address; the GPU descriptor handle of a table on Direct3D 12; 0: none.
     pub gpu_address: u64,
-    /// The bytes for the CPU; null: not mapped, or only by `tn_buffer_write` and `tn_buffer_read`, as on the simulated device.
+    /// The CPU address; null: not mapped, or accessible only by `tn_buffer_write` and `tn_buffer_read`, as on the simulated device.
     pub mapped: *mut c_void,
 }
 
-/// The access of shaders to a buffer.
+/// The shader access to a buffer.
 pub type tn_BufferAccess = u32;
 /// Constants.
 pub const TN_BUFFER_CONSTANTS: tn_BufferAccess = 0;
@@ -848,90 +851,91 @@ pub const TN_TEXTURE_INPUT_ATTACHMENT: tn_TextureAccess = 5;
 
 /// The shape of a texture view.
 pub type tn_ViewShape = u32;
-/// By the texture.
+/// Derived from the texture.
 pub const TN_SHAPE_OF_TEXTURE: tn_ViewShape = 0;
-/// One layer.
+/// A single layer.
 pub const TN_SHAPE_2D: tn_ViewShape = 1;
-/// Layers.
+/// An array of layers.
 pub const TN_SHAPE_2D_ARRAY: tn_ViewShape = 2;
 /// A cube of six layers.
 pub const TN_SHAPE_CUBE: tn_ViewShape = 3;
-/// Cubes.
+/// An array of cubes.
 pub const TN_SHAPE_CUBE_ARRAY: tn_ViewShape = 4;
 /// Three dimensions.
 pub const TN_SHAPE_3D: tn_ViewShape = 5;
 
-/// A view of a buffer.
+/// The description of a buffer view.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_BufferViewDesc {
     /// `sizeof(tn_BufferViewDesc)`.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
     /// `TN_BUFFER_…`.
     pub access: tn_BufferAccess,
-    /// Bytes of a structure.
+    /// The size of a structure in bytes.
     pub stride: u32,
     /// The format of texels.
     pub format: tn_Format,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
-    /// The first byte.
+    /// The offset of the first byte.
     pub offset: u64,
-    /// Bytes; 0: to the end of the buffer.
+    /// The size in bytes; 0: to the end of the buffer.
     pub size: u64,
     /// The name in messages and reports.
     pub name: tn_Str,
 }
 
-/// A view of a texture.
+/// The description of a texture view.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_TextureViewDesc {
     /// `sizeof(tn_TextureViewDesc)`.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
     /// `TN_TEXTURE_…`.
     pub access: tn_TextureAccess,
     /// `TN_SHAPE_…`.
     pub shape: tn_ViewShape,
-    /// `TN_FORMAT_UNKNOWN`: the texture's.
+    /// The format; `TN_FORMAT_UNKNOWN`: that of the texture.
     pub format: tn_Format,
     /// `TN_PLANE_…`.
     pub plane: tn_Plane,
     /// The first mip.
     pub first_mip: u32,
-    /// Mips; 0: the rest.
+    /// The number of mips; 0: all remaining.
     pub mips: u32,
     /// The first array layer.
     pub first_layer: u32,
-    /// Array layers; 0: the rest.
+    /// The number of array layers; 0: all remaining.
     pub layers: u32,
     /// The name in messages and reports.
     pub name: tn_Str,
 }
 
-/// A resource and the state in which the next commands use it.
+/// A resource and its state in the next commands.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_Use {
-    /// A `tn_Buffer` or `tn_Texture`. In `tn_recording_use` also a `tn_Reserved` or `tn_AccelerationStructure`, and a `tn_View`,
-    /// `tn_DescriptorTable` or `tn_DescriptorSet`, for all that it shows.
+    /// A `tn_Buffer` or `tn_Texture`. In `tn_recording_use` also a `tn_Reserved` or `tn_AccelerationStructure`, or a `tn_View`,
+    /// `tn_DescriptorTable` or `tn_DescriptorSet`, for all resources that it refers to.
     pub resource: AnyHandle,
-    /// `TN_STATE_…`. Of views, tables and sets it names the shaders: `TN_STATE_SHADER_READ`, `TN_STATE_NON_PIXEL_SHADER`, or the
-    /// read state of one kind; written resources get their write state, constants and input attachments get theirs.
+    /// `TN_STATE_…`. For views, tables and sets, it selects the shader stages: `TN_STATE_SHADER_READ`, `TN_STATE_NON_PIXEL_SHADER`,
+    /// or the read state of one stage; written resources get the matching write state, and constants and input attachments their
+    /// own states.
     pub state: tn_State,
-    /// The number of one subresource (mips of the first layer first), or `TN_ALL`. Unused with views, tables and sets.
+    /// The index of one subresource (mips of the first layer first), or `TN_ALL`. Ignored for views, tables and sets.
     pub subresource: u32,
 }
 
-/// A copy between two resources; which fields count depends on the types of both.
+/// A copy between two resources. Each field applies to the resource types in its description.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_Copy {
@@ -939,33 +943,33 @@ pub struct tn_Copy {
     pub src: AnyHandle,
     /// The destination, a `tn_Buffer` or `tn_Texture`.
     pub dst: AnyHandle,
-    /// The first byte, where the source is a buffer.
+    /// The offset of the first byte, if the source is a buffer.
     pub src_offset: u64,
-    /// The first byte, where the destination is a buffer.
+    /// The offset of the first byte, if the destination is a buffer.
     pub dst_offset: u64,
-    /// Bytes, between two buffers.
+    /// The size in bytes, between two buffers.
     pub size: u64,
-    /// Bytes from one row of blocks to the next in the buffer, between buffer and texture; 0: rows follow each other.
+    /// Bytes from one row of blocks to the next in the buffer, between buffer and texture; 0: tightly packed.
     pub row_pitch: u64,
-    /// Rows from slice to slice in the buffer, between buffer and texture; 0: those of the region.
+    /// Rows from one slice to the next in the buffer, between buffer and texture; 0: the rows of the region.
     pub rows: u32,
-    /// The subresource, between two textures; `TN_ALL` for all.
+    /// The subresource, between two textures; `TN_ALL`: all.
     pub subresource: u32,
-    /// The part of the texture, between buffer and texture.
+    /// The region of the texture, between buffer and texture.
     pub region: tn_TextureRegion,
 }
 
-/// Bytes of a buffer, or texels of a texture.
+/// A range of a buffer, or a region of a texture.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_Part {
     /// A `tn_Buffer` or `tn_Texture`.
     pub resource: AnyHandle,
-    /// The first byte of a buffer.
+    /// The offset in a buffer.
     pub offset: u64,
-    /// Bytes of a buffer; for uploads, those of the texels decide.
+    /// The size in bytes, for a buffer; uploads use the size of the texels instead.
     pub size: u64,
-    /// The part of a texture.
+    /// The region of a texture.
     pub region: tn_TextureRegion,
 }
 
@@ -1003,22 +1007,22 @@ impl tn_Str {
         Self { data: Text::of(text), size: text.len() }
     }
 
-    /// No text, with a NUL at its end.
+    /// Empty NUL-terminated text.
     pub(crate) const fn empty() -> Self {
         Self { data: Text::of("\0"), size: 0 }
     }
 
-    /// Text that stays for as long as the documentation of the call says.
+    /// Text that is valid as long as the documentation of the call says.
     pub(crate) fn lent(text: &str) -> Self {
         Self { data: Text::lent(text), size: text.len() }
     }
 
-    /// The text, for the call.
+    /// The text, valid during the call.
     pub(crate) fn text(&self) -> Result<&str, Failure> {
         self.data.text(self.size)
     }
 
-    /// A name: copied, except for a literal.
+    /// A name: copied, unless it is static.
     pub(crate) fn name(&self) -> Result<Name, Failure> {
         self.data.name(self.size)
     }

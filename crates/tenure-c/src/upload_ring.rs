@@ -11,10 +11,10 @@ use crate::pointer::{In, Out, Outcome};
 use crate::slot::{Handle, Object as _};
 use crate::types::*;
 
-/// Of `tn_UploadRingDesc.flags`: an allocation larger than the ring gets a buffer of its own, until its submission is complete.
+/// Flag of `tn_UploadRingDesc`: an allocation larger than the ring gets a buffer of its own, until its submission is complete.
 pub const TN_RING_DEDICATE: u32 = 1 << 0;
 
-/// An upload ring: one mapped buffer for data of one submission each, such as vertices of a frame.
+/// The description of an upload ring: one mapped buffer for data used by one submission, such as vertices of a frame.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_UploadRingDesc {
@@ -22,59 +22,59 @@ pub struct tn_UploadRingDesc {
     pub struct_size: u32,
     /// `TN_RING_…`.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
-    /// Bytes, a multiple of the device's alignments of constants and copies.
+    /// The size in bytes, a multiple of the device's alignments of constants and copies.
     pub size: u64,
-    /// `TN_USAGE_…` of its bytes, all read-only; 0: all read-only uses.
+    /// `TN_USAGE_…`, read-only usages; 0: all read-only usages.
     pub usage: tn_Usage,
-    /// `TN_MEMORY_UPLOAD` or `TN_MEMORY_GPU_UPLOAD`; 0: the former.
+    /// `TN_MEMORY_UPLOAD` or `TN_MEMORY_GPU_UPLOAD`; 0: `TN_MEMORY_UPLOAD`.
     pub memory: tn_Memory,
-    /// The timeout of the waits of an allocation for the GPU, in nanoseconds; 0: 10 seconds.
+    /// The timeout of an allocation that waits for the GPU, in nanoseconds; 0: 10 seconds.
     pub timeout_ns: u64,
     /// The name in debuggers, messages and reports.
     pub name: tn_Str,
 }
 
-/// Bytes of an upload ring, for one recording. A plain value, which is over when the recording is submitted or
-/// released, or the ring is released.
+/// A slice of an upload ring, for one recording. A plain value, invalid once the recording is submitted or released, or the ring is
+/// released.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_RingSlice {
     /// The ring.
     pub ring: Handle<UploadRing>,
-    /// Buffer, offset, size, addresses for GPU and CPU. `mapped` is null on the simulated device, and in memory whose writes have to be
-    /// flushed: `tn_recording_write_slice` writes there, too.
+    /// Buffer, offset, size, and addresses for GPU and CPU. `mapped` is null on the simulated device, and in memory that requires
+    /// flushes: `tn_recording_write_slice` writes there, too.
     pub place: tn_Place,
-    /// The recording, and the place in the ring; tenure's own.
+    /// Internal numbers of the recording and the location in the ring.
     pub numbers: [u64; 6],
 }
 
-/// The bytes of an upload ring.
+/// Statistics of an upload ring.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_UploadRingTotals {
     /// `sizeof(tn_UploadRingTotals)`, set by the caller.
     pub struct_size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
     /// The size of the ring.
     pub capacity: u64,
-    /// Bytes in use, with padding and the bytes skipped at the end.
+    /// Bytes in use, including padding and the bytes skipped at the end.
     pub used: u64,
     /// The peak of `used`.
     pub peak_used: u64,
-    /// Allocations so far.
+    /// Number of allocations so far.
     pub allocations: u64,
     /// Bytes of all allocations so far.
     pub bytes: u64,
-    /// Waits for the GPU so far.
+    /// Number of waits for the GPU so far.
     pub waits: u64,
-    /// Nanoseconds of these waits.
+    /// Total time of these waits, in nanoseconds.
     pub waited_ns: u64,
-    /// Allocations that were too large for the ring and got a buffer of their own.
+    /// Number of allocations that were too large for the ring and got a buffer of their own.
     pub dedicated: u64,
 }
 
@@ -99,9 +99,9 @@ fn ring_desc(desc: &tn_UploadRingDesc) -> Result<UploadRingDesc, Failure> {
     Ok(if desc.flags & TN_RING_DEDICATE != 0 { found.dedicate() } else { found })
 }
 
-/// Creates an upload ring. Its bytes are used again in the order of the frames that allocated them; nothing is freed individually.
+/// Creates an upload ring. Its bytes are reused in the order of the frames that allocated them; nothing is freed individually.
 ///
-/// Errors: `TN_ERROR_DEVICE` for a size, usage or memory that a ring cannot have; `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_ENUM`,
+/// Errors: `TN_ERROR_DEVICE` for an unsupported size, usage or memory; `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_ENUM`,
 /// `TN_ERROR_STRUCT_SIZE`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_upload_ring_create(
@@ -115,11 +115,13 @@ extern "C" fn tn_upload_ring_create(
     })
 }
 
-/// Allocates bytes of a ring for a recording, at a multiple of `alignment` in the buffer. Waits while the GPU uses the oldest ones.
+/// Allocates bytes of a ring for a recording, at a multiple of `alignment` in the buffer. Waits while the GPU uses the oldest
+/// bytes.
 ///
-/// Errors: `TN_ERROR_TOO_LARGE` for more than the ring holds, without `TN_RING_DEDICATE`; `TN_ERROR_HELD_BY_RECORDING` where an
-/// open recording may use the oldest bytes, as no wait would end that: submit it, and call `tn_upload_ring_close` between the
-/// recordings of a frame; `TN_ERROR_TIMEOUT`, `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_FOREIGN`; `TN_ERROR_DEVICE` for a size of 0, and an alignment that is no power of two.
+/// Errors: `TN_ERROR_TOO_LARGE` for more bytes than the ring has, without `TN_RING_DEDICATE`; `TN_ERROR_HELD_BY_RECORDING` if an
+/// open recording may use the oldest bytes, so that waiting would not help: submit it, and call `tn_upload_ring_close` between the
+/// recordings of a frame; `TN_ERROR_TIMEOUT`, `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_FOREIGN`; `TN_ERROR_DEVICE` for a size of 0, and
+/// an alignment that is not a power of two.
 #[unsafe(no_mangle)]
 extern "C" fn tn_upload_ring_allocate(
     ring: Handle<UploadRing>,
@@ -143,8 +145,8 @@ extern "C" fn tn_upload_ring_allocate(
     })
 }
 
-/// Ends a frame of a ring, whose bytes become free together. The end of each frame does it, and `tn_gpu_reclaim`; call it between
-/// recordings where one frame needs more than the ring holds.
+/// Ends a frame of a ring, whose bytes are freed together. Ends of frames and `tn_gpu_reclaim` do this automatically; call it
+/// between recordings if one frame needs more than the ring holds.
 #[unsafe(no_mangle)]
 extern "C" fn tn_upload_ring_close(ring: Handle<UploadRing>) -> tn_Status {
     call(|| {
@@ -153,7 +155,7 @@ extern "C" fn tn_upload_ring_close(ring: Handle<UploadRing>) -> tn_Status {
     })
 }
 
-/// The bytes of a ring.
+/// Statistics of a ring.
 ///
 /// Errors: `TN_ERROR_POINTER`, `TN_ERROR_STRUCT_SIZE`.
 #[unsafe(no_mangle)]
@@ -178,10 +180,10 @@ extern "C" fn tn_upload_ring_totals(ring: Handle<UploadRing>, out: Out<tn_Upload
     })
 }
 
-/// Copies bytes to a slice of this recording, also where its mapped address is null.
+/// Copies bytes to a slice of this recording, even if its mapped address is null.
 ///
-/// Errors: `TN_ERROR_OTHER_RECORDING` for a slice of another recording; `TN_ERROR_DEVICE` for one with the handle of another ring;
-/// `TN_ERROR_OUT_OF_RANGE`, `TN_ERROR_FOREIGN`.
+/// Errors: `TN_ERROR_OTHER_RECORDING` for a slice of another recording; `TN_ERROR_DEVICE` for a slice with the handle of another
+/// ring; `TN_ERROR_OUT_OF_RANGE`, `TN_ERROR_FOREIGN`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_recording_write_slice(
     recording: Handle<Recording>,
@@ -200,8 +202,8 @@ extern "C" fn tn_recording_write_slice(
     })
 }
 
-/// Records copies from a slice of this recording, with their barriers: `src` of each is unused, and `src_offset` counts from the first
-/// byte of the slice. Those before an error count.
+/// Records copies from a slice of this recording, with their barriers: `src` of each is ignored, and `src_offset` is relative to
+/// the slice. On error, earlier copies remain recorded.
 ///
 /// Errors: as `tn_recording_write_slice`, and those of `tn_recording_copy`.
 #[unsafe(no_mangle)]
@@ -269,9 +271,10 @@ fn scratch_place<D: ApiHandles>(scratch: &tenure_core::BuildScratch<'_, D>) -> t
     }
 }
 
-/// Takes scratch memory for a build of an acceleration structure, of the size that the API reports for the build. Builds of a
-/// recording never share bytes, so that they need no barrier between them, until `tn_recording_reuse_build_scratch`. Places taken
-/// before that call must not be used by builds recorded after it. The place is over when the recording is submitted or released.
+/// Allocates scratch memory for a build of an acceleration structure, of the size that the API reports for the build. Builds of a
+/// recording never share scratch bytes, so that they need no barrier between them, until `tn_recording_reuse_build_scratch`. Memory
+/// allocated before that call must not be used by builds recorded after it. It is invalid once the recording is submitted or
+/// released.
 ///
 /// Errors: `TN_ERROR_OUT_OF_MEMORY`; `TN_ERROR_DEVICE` for a size of 0, or more than a buffer can hold.
 #[unsafe(no_mangle)]
@@ -287,8 +290,8 @@ extern "C" fn tn_recording_build_scratch(
     })
 }
 
-/// Makes the later builds of a recording use the scratch memory of the earlier ones again, after a barrier, for many builds in
-/// little memory. Places taken before this call must not be used by builds recorded after it.
+/// Makes later builds of a recording reuse the scratch memory of earlier ones, after a barrier, to limit the memory of many builds.
+/// Memory allocated before this call must not be used by builds recorded after it.
 #[unsafe(no_mangle)]
 extern "C" fn tn_recording_reuse_build_scratch(recording: Handle<Recording>) -> tn_Status {
     call(|| {

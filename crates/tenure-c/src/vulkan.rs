@@ -12,11 +12,11 @@ use crate::present::{describe, format_number, tn_SwapchainDesc};
 use crate::slot::Handle;
 use crate::types::*;
 
-/// The work of a queue.
+/// The work submitted to a queue.
 pub type tn_QueueKind = u32;
-/// All that the family of the queue can do.
+/// All work that the queue family supports.
 pub const TN_QUEUE_KIND_ALL: tn_QueueKind = 0;
-/// Everything.
+/// Graphics, compute and copies.
 pub const TN_QUEUE_KIND_GRAPHICS: tn_QueueKind = 1;
 /// Compute and copies.
 pub const TN_QUEUE_KIND_COMPUTE: tn_QueueKind = 2;
@@ -29,23 +29,23 @@ pub const TN_QUEUE_KIND_COPY: tn_QueueKind = 3;
 pub struct tn_VkQueue {
     /// The queue.
     pub queue: vk::Queue,
-    /// Its family.
+    /// The queue family index.
     pub family: u32,
     /// `TN_QUEUE_KIND_…`.
     pub kind: tn_QueueKind,
 }
 
-/// Options of a device. Bits.
+/// Flags of a device.
 pub type tn_VkDeviceFlags = u32;
-/// Recordings and passes write markers, at a cost of time on the GPU, so that `TN_REPORT_LOSS` tells where the GPU was; other
-/// scopes only if `VK_AMD_buffer_marker` or `VK_NV_device_diagnostic_checkpoints` is enabled.
+/// Recordings and passes write markers, at a cost in GPU time, so that `TN_REPORT_LOSS` shows the progress of the GPU; other scopes
+/// do so only if `VK_AMD_buffer_marker` or `VK_NV_device_diagnostic_checkpoints` is enabled.
 pub const TN_VK_DEVICE_MARKERS: tn_VkDeviceFlags = 1;
-/// The driver reports the addresses of textures that this library creates, so that `tn_gpu_whose` and `TN_REPORT_LOSS` find them: if
-/// `VK_EXT_debug_utils`, `VK_EXT_device_address_binding_report` and its feature `reportAddressBinding` are enabled. No other
-/// thread may use the instance or its devices during `tn_device_from_vk`, and during the release of the last object of the device.
+/// The driver reports the addresses of textures that this library creates, so that `tn_gpu_whose` and `TN_REPORT_LOSS` find them.
+/// Requires `VK_EXT_debug_utils`, `VK_EXT_device_address_binding_report` and its feature `reportAddressBinding`. No other thread
+/// may use the instance or its devices during `tn_device_from_vk`, and during the release of the last object of the device.
 pub const TN_VK_DEVICE_ADDRESS_REPORTS: tn_VkDeviceFlags = 2;
 
-/// A device that the program made, and how it was made.
+/// A device created by the program, with its creation parameters.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_VkDeviceDesc {
@@ -53,9 +53,9 @@ pub struct tn_VkDeviceDesc {
     pub struct_size: u32,
     /// `TN_VK_DEVICE_…`.
     pub flags: tn_VkDeviceFlags,
-    /// Null.
+    /// Must be null.
     pub next: In<tn_Chain>,
-    /// `vkGetInstanceProcAddr` of the loader or layer that made the instance.
+    /// `vkGetInstanceProcAddr` of the loader or layer that created the instance.
     pub get_instance_proc_addr: Option<vk::PFN_vkGetInstanceProcAddr>,
     /// The instance.
     pub instance: vk::Instance,
@@ -63,19 +63,19 @@ pub struct tn_VkDeviceDesc {
     pub physical_device: vk::PhysicalDevice,
     /// The device.
     pub device: vk::Device,
-    /// The `VkDeviceCreateInfo` that the device was created with: extensions and features are read from it and its chain.
+    /// The `VkDeviceCreateInfo` of the device: extensions and features are read from it and its chain.
     pub create_info: In<vk::DeviceCreateInfo<'static>>,
     /// The queues to use, each once; the first of a family with graphics and compute.
     pub queues: In<tn_VkQueue>,
-    /// Queues.
+    /// Number of queues.
     pub queue_count: usize,
-    /// The families of other queues of the program that use buffers of this library.
+    /// The families of the program's other queues that use buffers of this library.
     pub other_families: In<u32>,
-    /// Families.
+    /// Number of families.
     pub other_family_count: usize,
-    /// The version that the instance was created for, such as `VK_API_VERSION_1_3`.
+    /// The API version of the instance, such as `VK_API_VERSION_1_3`.
     pub api_version: u32,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
@@ -85,10 +85,11 @@ unsafe impl Desc for tn_VkDeviceDesc {
     const FLAGS: u32 = TN_VK_DEVICE_MARKERS | TN_VK_DEVICE_ADDRESS_REPORTS;
 }
 
-/// Wraps the Vulkan device of a program. What the program made stays its own: it must outlive the last object of this device and
-/// its manager, and tenure destroys none of it. The queues are used by this library alone. `desc` is not needed after the call.
+/// Wraps the Vulkan device of a program. The program keeps ownership of its objects: they must outlive the last object of this
+/// device and its manager, and tenure does not destroy them. Only this library may use the queues. `desc` is not needed after the
+/// call.
 ///
-/// Errors: `TN_ERROR_CREATE_DEVICE` with the broken rule; `TN_ERROR_POINTER` for a handle or pointer that is null,
+/// Errors: `TN_ERROR_CREATE_DEVICE` with the violated rule; `TN_ERROR_POINTER` for a handle or pointer that is null,
 /// `TN_ERROR_ENUM`, `TN_ERROR_STRUCT_SIZE`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_device_from_vk(desc: In<tn_VkDeviceDesc>, out: Out<Handle<DeviceObject>>) -> tn_Status {
@@ -99,8 +100,8 @@ extern "C" fn tn_device_from_vk(desc: In<tn_VkDeviceDesc>, out: Out<Handle<Devic
         let config = DeviceConfig::default()
             .markers(has(TN_VK_DEVICE_MARKERS))
             .address_reports(has(TN_VK_DEVICE_ADDRESS_REPORTS));
-        // SAFETY: the header asks of the caller that its objects outlive the device, that the queues are used by this
-        // library alone, and that the device was created with `create_info`.
+        // SAFETY: the header requires that the objects outlive the device, that only this library uses the queues, and that the
+        // device was created with `create_info`.
         Ok(On::Vulkan(unsafe { Device::from_raw(raw, &config) }?))
     })
 }
@@ -150,14 +151,14 @@ fn queue(queue: &tn_VkQueue) -> Result<RawQueue, Failure> {
     Ok(RawQueue { queue: queue.queue, family: queue.family, kind })
 }
 
-/// The `VkFormat` of a texel format, for pipelines and copies; 0, which is `VK_FORMAT_UNDEFINED`, for an unknown number.
+/// The `VkFormat` of a texel format, for pipelines and copies; 0 (`VK_FORMAT_UNDEFINED`) for an unknown number.
 #[unsafe(no_mangle)]
 extern "C" fn tn_format_to_vk(format: tn_Format) -> u32 {
     let known = format_or_none(format).ok().flatten();
     known.map_or(0, |format| to_vk_format(format).as_raw().cast_unsigned())
 }
 
-/// The texel format of a `VkFormat`; `TN_FORMAT_UNKNOWN` for one that this library does not have.
+/// The texel format of a `VkFormat`; `TN_FORMAT_UNKNOWN` for an unsupported one.
 #[unsafe(no_mangle)]
 extern "C" fn tn_format_from_vk(vk_format: u32) -> tn_Format {
     let found =
@@ -165,20 +166,20 @@ extern "C" fn tn_format_from_vk(vk_format: u32) -> tn_Format {
     found.map_or(TN_FORMAT_UNKNOWN, |format| format_number(*format))
 }
 
-/// A point of a semaphore of the program.
+/// A wait for, or signal of, a semaphore of the program.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_VkPoint {
-    /// The `VkSemaphore`, which lives until the submissions that use it are complete.
+    /// The `VkSemaphore`, which must exist until the submissions that use it are complete.
     pub semaphore: tn_Native,
     /// The value of a timeline semaphore.
     pub value: u64,
-    /// `VkPipelineStageFlags2` that wait, or that are done before the signal; 0: all. On a device without the feature `synchronization2`
-    /// all stages, whatever this is.
+    /// The `VkPipelineStageFlags2` that wait, or that complete before the signal; 0: all. Devices without the feature
+    /// `synchronization2` use all stages.
     pub stages: u64,
-    /// A binary semaphore.
+    /// Whether the semaphore is binary.
     pub is_binary: tn_Bool,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
@@ -187,7 +188,7 @@ fn semaphore(point: &tn_VkPoint) -> Result<ExternalSemaphore, Failure> {
     if point.semaphore == 0 {
         return Err(Failure::new(TN_ERROR_POINTER, "tn_VkPoint: semaphore is null"));
     }
-    // SAFETY: the header asks of the caller that the semaphore is of this device and outlives its submissions.
+    // SAFETY: the header requires that the semaphore is of this device and outlives its submissions.
     let found = unsafe {
         match point.is_binary {
             0 => ExternalSemaphore::timeline(semaphore, point.value),
@@ -200,15 +201,14 @@ fn semaphore(point: &tn_VkPoint) -> Result<ExternalSemaphore, Failure> {
     }
 }
 
-/// Makes the submission of a recording wait on the GPU for semaphores of the program's device, and signal some when it is done. Both
-/// add to those of earlier calls. Each wait for a binary semaphore has its own signal, submitted before the wait; the values of a
-/// timeline semaphore increase. Nothing waits, and nothing is signalled, when the recording is released or its submission refused.
+/// Makes the submission of a recording wait on the GPU for semaphores of the program's device, and signal semaphores on completion.
+/// Calls accumulate. Each wait for a binary semaphore needs its own signal, submitted before the wait; the values of a timeline
+/// semaphore must increase. Without a submission, there are no waits and signals.
 ///
-/// Barriers that another queue has to record first do not wait: the release of a texture by the queue that used it last. Where the
-/// semaphore guards such a texture, make the last recording of that queue wait, or declare the state: `tn_gpu_declare_state`.
+/// Barriers recorded on another queue do not wait: the release of a texture by the queue that used it last. If the semaphore guards
+/// such a texture, make the last recording of that queue wait, or declare the state with `tn_gpu_declare_state`.
 ///
-/// Errors: `TN_ERROR_POINTER` for a semaphore that is null; then nothing was added. `TN_ERROR_FOREIGN` for a recording of another
-/// backend.
+/// Errors: `TN_ERROR_POINTER` for a null semaphore; nothing is added then. `TN_ERROR_FOREIGN` for a recording of another backend.
 #[unsafe(no_mangle)]
 extern "C" fn tn_recording_add_semaphores_vk(
     recording: Handle<Recording>,
@@ -229,13 +229,13 @@ extern "C" fn tn_recording_add_semaphores_vk(
     })
 }
 
-/// Creates a swap chain over a `VkSurfaceKHR` of the program, which must outlive the swap chain and the recordings that use its
-/// images; nothing else presents to it. The instance was created with the extensions of the surface, the device with
-/// `VK_KHR_swapchain`. For one thread at a time. Its release waits for the GPU, for a bounded time.
+/// Creates a swap chain for a `VkSurfaceKHR` of the program, which must outlive the swap chain and the recordings that use its
+/// images; nothing else may present to it. The instance must have the extensions of the surface enabled, the device
+/// `VK_KHR_swapchain`. The swap chain must be used by one thread at a time. Its release waits for the GPU, for a bounded time.
 ///
-/// Errors: `TN_ERROR_POINTER` for a surface that is null; `TN_ERROR_SWAPCHAIN` where no queue can present, for a format that the
-/// window does not offer, and for a window that is gone; `TN_ERROR_DEVICE` for a missing extension, or a usage that images of the
-/// surface cannot have; `TN_ERROR_FOREIGN` for a device of another backend.
+/// Errors: `TN_ERROR_POINTER` for a null surface; `TN_ERROR_SWAPCHAIN` if no queue can present, for an unsupported format, and for
+/// a window that was destroyed; `TN_ERROR_DEVICE` for a missing extension, or a usage that the surface does not support;
+/// `TN_ERROR_FOREIGN` for a device of another backend.
 #[unsafe(no_mangle)]
 extern "C" fn tn_swapchain_create_vk(
     gpu: Handle<Gpu>,
@@ -249,8 +249,8 @@ extern "C" fn tn_swapchain_create_vk(
             return Err(Failure::new(TN_ERROR_POINTER, "null, where a VkSurfaceKHR is needed"));
         }
         let surface = vk::Handle::from_raw(surface);
-        // SAFETY: the header asks of the caller that the surface is of the device's instance, not in use elsewhere, and
-        // outlives the swap chain.
+        // SAFETY: the header requires that the surface is of the device's instance, not in use elsewhere, and outlives the swap
+        // chain.
         let make = |desc: &_| unsafe { tenure_vulkan::Swapchain::new(gpu, surface, desc) };
         Ok(On::Vulkan(describe(gpu, desc, make)?))
     })
