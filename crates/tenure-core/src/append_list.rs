@@ -9,7 +9,7 @@ const FIRST_CHUNK: usize = 4;
 /// A list that grows through a shared reference. Growing moves no entry, so references to entries stay valid.
 pub(crate) struct AppendList<T> {
     first: OnceCell<Box<Chunk<T>>>,
-    /// The index of the next entry: the slots from there on are empty.
+    /// The index of the next entry: this slot and all later ones are empty.
     len: Cell<usize>,
 }
 
@@ -77,12 +77,12 @@ impl<T> AppendList<T> {
         chunk.places.get_mut(index)
     }
 
-    /// Takes one entry. Its slot stays empty until the next [`drain`](Self::drain) from there or before.
+    /// Takes one entry. Its slot stays empty until the next [`drain`](Self::drain) that includes it.
     pub(crate) fn take(&mut self, index: usize) -> Option<T> {
         self.place(index)?.take()
     }
 
-    /// Exchanges two entries.
+    /// Swaps two entries.
     pub(crate) fn swap(&mut self, a: usize, b: usize) {
         if a != b {
             let taken = [a, b].map(|index| self.take(index));
@@ -94,7 +94,8 @@ impl<T> AppendList<T> {
         }
     }
 
-    /// Takes the entries from an index on, in order, and makes it the length. The iterator must run to its end.
+    /// Drains the entries from an index on, in order, and sets the length to it. The iterator must run to its
+    /// end.
     pub(crate) fn drain(&mut self, from: usize) -> impl Iterator<Item = T> {
         let all = from..self.len.replace(from);
         all.filter_map(|index| self.take(index))

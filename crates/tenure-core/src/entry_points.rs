@@ -5,7 +5,7 @@
 //! are `#[inline(never)]`, and the crate of each device makes their instances by [`entry_points`]. Functions that those call
 //! in turn are compiled there with them.
 //!
-//! A function missing here is compiled in more places, no more. `cargo xtask compile-time` shows the cost.
+//! A missing function is merely compiled in more places. `cargo xtask compile-time` shows the cost.
 
 use std::hint::black_box;
 

@@ -87,7 +87,7 @@ impl<'p, D: Device> Run<'p, D> {
     #[inline(never)]
     fn begin(&mut self, pass: &PassPlan<'_>, recording: &mut Recording<D>) -> Result<Begun, Error> {
         let is_timed = self.services.transients.context.config.transient.gpu_times || recording.is_marked();
-        // Before its barriers: their cost belongs to the pass that needs them.
+        // Before its barriers: their cost is part of the pass that needs them.
         let scope = is_timed.then(|| recording.begin_scope(pass.name.clone(), true)).transpose()?;
         self.acquire(pass, recording)?;
         self.pass_to(pass, recording);
@@ -133,7 +133,7 @@ impl<'p, D: Device> Run<'p, D> {
         })
     }
 
-    /// Brings a whole resource into a state.
+    /// Transitions a whole resource to a state.
     fn require(&self, id: ResourceId, recording: &mut Recording<D>, state: State) -> Result<(), Error> {
         let Some(slot) = self.slots.get(id.index()).and_then(Option::as_ref) else { return Ok(()) };
         let used: Used<'_, D> = match &slot.object {
@@ -246,8 +246,8 @@ impl<D: Device> Resources<'_, D> {
         Ok(&self.cached_buffer(id)?.resource)
     }
 
-    /// A view of a texture, which is kept with the API resource: created once, not each frame. O(views of the texture + uses of
-    /// the pass).
+    /// A view of a texture, which is cached with the API resource: created once, not in each frame. O(views of the texture +
+    /// uses of the pass).
     ///
     /// # Errors
     /// As [`texture`](Self::texture) and
@@ -281,7 +281,7 @@ impl<D: Device> Resources<'_, D> {
         slot.map(|slot| &slot.object).ok_or_else(|| Error::Transient { name: self.name(id), rule })
     }
 
-    /// The name of a resource in the graph: the object of the API may have that of another. For the C interface.
+    /// The name of a resource in the graph: the API object may have another name. For the C interface.
     #[doc(hidden)]
     pub fn name_of(&self, id: ResourceId) -> Option<&Name> {
         self.graph.desc(id).map(TransientDesc::name)

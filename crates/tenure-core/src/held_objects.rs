@@ -1,4 +1,4 @@
-//! The API objects of movable resources, and of descriptors that show them, held by a recording.
+//! The API objects of movable resources, and of their descriptors, held by a recording.
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;

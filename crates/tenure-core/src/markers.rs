@@ -16,7 +16,7 @@ use crate::device::{
 };
 use crate::time::Clock;
 
-/// Number of scopes of a recording that are marked, with the recording itself.
+/// Maximum number of marked scopes of a recording, including the recording itself.
 const MOST_SCOPES: usize = 256;
 
 /// The progress of the GPU in a recording, by the markers in it.
@@ -27,10 +27,10 @@ const MOST_SCOPES: usize = 256;
 pub enum RecordingProgress {
     /// The GPU had not begun it.
     NotBegun,
-    /// The GPU had begun it, and not completed it.
+    /// The GPU had begun but not completed it.
     Running {
-        /// The names of the scopes that it had begun and not completed, in the order of their begins. The GPU may begin a scope
-        /// before it has completed the one before. Only the first 255 scopes of a recording are marked.
+        /// The names of the scopes that it had begun but not completed, in the order of their begins. The GPU may begin a scope
+        /// before it has completed the previous one. Only the first 255 scopes of a recording are marked.
         scopes: Vec<String>,
     },
     /// The GPU had completed it, but not its submission.
@@ -54,11 +54,11 @@ pub(crate) struct Markers {
     free: Mutex<FreePairs>,
 }
 
-/// The pairs that no recording has.
+/// The pairs without a recording.
 struct FreePairs {
     /// Pairs that no submission writes.
     unused: VecDeque<Pair>,
-    /// For each queue the pairs that its submissions write, with their serials: the oldest first.
+    /// For each queue, the pairs that its submissions write, with their serials, oldest first.
     used: [VecDeque<(u64, Pair)>; MAX_QUEUES],
 }
 
@@ -69,7 +69,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// A pair that no GPU work writes. Its words have the numbers of an earlier manager, if the device had one.
+    /// A pair that no GPU work writes. Its words may contain numbers of an earlier manager of the device.
     fn new<D: Device>(device: &D, index: u32) -> Self {
         let [begun, completed] = words(device, index);
         let newest = if has_reached(begun, completed) { begun } else { completed };
@@ -77,7 +77,7 @@ impl Pair {
     }
 }
 
-/// The words of a pair: the last begin, and the last end.
+/// The words of a pair: the last begin and the last end.
 fn words<D: Device>(device: &D, index: u32) -> [u32; 2] {
     [0, 1].map(|word| device.marker(index * 2 + word))
 }
@@ -189,7 +189,7 @@ impl Marks {
         number
     }
 
-    /// The progress of the GPU; `is_followed`: it has begun a later recording, and so all of this one.
+    /// The progress of the GPU; `is_followed`: it has begun a later recording, and therefore all of this one.
     pub(crate) fn progress<D: Device>(&self, device: &D, is_followed: bool) -> RecordingProgress {
         let [begun, completed] = words(device, self.pair.index);
         let has_begun = |scope: &MarkedScope| is_followed || has_reached(begun, scope.begin);
@@ -207,7 +207,7 @@ impl Marks {
     }
 }
 
-/// Whether a word with this value was written `number` or a later one. Numbers wrap around.
+/// Whether the value of a word is `number` or a later one. Numbers wrap around.
 const fn has_reached(value: u32, number: u32) -> bool {
     value.wrapping_sub(number) <= u32::MAX / 2
 }

@@ -64,9 +64,8 @@ impl PageAllocatorDesc {
 /// Batches that are created and dropped together, such as a level: allocation is a bump, there is no fragmentation, and a
 /// dropped batch leaves whole pages free. Its downside: one surviving resource keeps its page.
 ///
-/// # Algorithm
-/// A bump in the newest page of the right class; else in an empty page of the class; else in a new page, of the page size (as
-/// far as the device allows) or the size of the request, whichever is larger. A resource for which the driver prefers a
+/// A bump in the newest page of the right class; otherwise in an empty page of the class; otherwise in a new page, of the page
+/// size (within the device's limits) or the size of the request, whichever is larger. A resource for which the driver prefers a
 /// dedicated allocation is committed.
 ///
 /// # Efficiency
@@ -210,9 +209,9 @@ impl<D: Device> PageAllocator<D> {
         }
     }
 
-    /// A range of a page, with the heap to place the resource in. Pages are created within the budget, in the best suited
-    /// memory; beyond the budget, each resource takes the path of ordinary resources. `heap_alignment` is the alignment that
-    /// the heap needs for the resource.
+    /// A range of a page, with the heap to place the resource in. Pages are created within the budget, in the preferred memory;
+    /// beyond the budget, each resource takes the path of ordinary resources. `heap_alignment` is the alignment that the heap
+    /// needs for the resource.
     fn take_range(
         &self,
         needs: &Requirements,
@@ -270,7 +269,7 @@ impl<D: Device> PageAllocator<D> {
         Err(refusal)
     }
 
-    /// A page with at least the bytes of `desc`; of the allocator's page size, or as large as the device allows: a half, a
+    /// Creates a page for at least the bytes of `desc`: of the allocator's page size or the device's maximum, or a half, a
     /// quarter or an eighth of it when the budget or the driver has no more.
     fn new_page(&self, desc: HeapDesc) -> Result<Page<D>, DeviceError> {
         let HeapDesc { size, alignment, memory, .. } = desc;

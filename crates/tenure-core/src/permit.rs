@@ -12,10 +12,10 @@ pub(crate) trait OwnPermit {
 impl<D: Device> OwnPermit for Permit<D> {
     #[inline]
     fn own() -> Self {
-        // SAFETY: this crate hands the permit to the device alone. Objects that it destroys or overwrites went through deferred
-        // release, or were never submitted (the rule is in `time`). Its submissions were recorded through a recording, whose
-        // resources are live handles or went through deferred release, too. Ranges and placed resources are destroyed before
-        // their heap (`memory`). Handles of another manager are refused on entry.
+        // SAFETY: this crate passes the permit only to the device. Objects that it destroys or overwrites went through deferred
+        // release, or were never submitted (see `time`). Its submissions were recorded through a recording, whose resources are
+        // live handles or went through deferred release, too. Ranges and placed resources are destroyed before their heap
+        // (`memory`). Handles of another manager are rejected on entry.
         unsafe { Self::new() }
     }
 }

@@ -1,4 +1,4 @@
-//! The items that a program with rendering needs, in one import.
+//! The items needed by a rendering program, in one import.
 //!
 //! ```
 //! use tenure::prelude::*;

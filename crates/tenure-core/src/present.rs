@@ -68,7 +68,7 @@ pub trait Swapchain {
     ///
     /// # Errors
     /// [`SwapchainRule::OneAtATime`] while the program holds another image; [`Error::Timeout`]; [`Error::Device`]; Vulkan:
-    /// [`SwapchainRule::WindowLost`]. After a change of the wishes as [`resize`](Self::resize).
+    /// [`SwapchainRule::WindowLost`]. After a change of preferred formats or modes also as [`resize`](Self::resize).
     fn acquire(&mut self) -> Result<Option<SwapchainImage<Self::Device>>, Error>;
 
     /// Presents an image that a submitted recording has [finished](SwapchainImage::finish).
@@ -78,7 +78,8 @@ pub trait Swapchain {
     /// [`Error::Device`]; Vulkan: [`SwapchainRule::BegunFirst`], [`SwapchainRule::NoQueue`].
     fn present(&mut self, image: SwapchainImage<Self::Device>) -> Result<(), Error>;
 
-    /// Resizes the images to the size of the window; with a 0 the window is minimised. Free when nothing has changed.
+    /// Resizes the images to the size of the window; a size with a 0 means that the window is minimised. Does nothing if the
+    /// size has not changed.
     ///
     /// # Errors
     /// [`SwapchainRule::ImageHeld`] while an image is in use, [`SwapchainRule::WindowLost`]; [`Error::Timeout`];
@@ -103,29 +104,28 @@ pub trait Swapchain {
     /// The colour space of its images.
     fn color_space(&self) -> ColorSpace;
 
-    /// The formats that the window offers now, with their colour spaces. A change of the screen or of its settings changes
-    /// them. Allocates.
+    /// The formats currently supported by the window, with their colour spaces. They can change with the screen or its
+    /// settings. Allocates.
     ///
     /// # Errors
     /// [`SwapchainRule::WindowLost`]; [`Error::Device`].
     fn offered_formats(&self) -> Result<Vec<SurfaceFormat>, Error>;
 
-    /// The presentation modes that the window offers now. Allocates.
+    /// The presentation modes currently supported by the window. Allocates.
     ///
     /// # Errors
     /// As [`offered_formats`](Self::offered_formats).
     fn offered_modes(&self) -> Result<Vec<PresentMode>, Error>;
 
-    /// Replaces [`SwapchainDesc::formats`]. The next [`acquire`](Self::acquire) chooses again, and makes new images if the
-    /// format or colour space is another one: then pipelines and views for [`format`](Self::format) are to be made anew.
+    /// Replaces [`SwapchainDesc::formats`]. The next [`acquire`](Self::acquire) chooses again, and recreates the images if the
+    /// format or colour space changes: then pipelines and views for [`format`](Self::format) must be recreated.
     fn set_formats(&mut self, formats: &[SurfaceFormat]);
 
     /// Replaces [`SwapchainDesc::modes`]. Direct3D 12: the next presentation uses the mode; Vulkan: the next
-    /// [`acquire`](Self::acquire) makes new images if the mode is another one.
+    /// [`acquire`](Self::acquire) recreates the images if the mode changes.
     fn set_modes(&mut self, modes: &[PresentMode]);
 
-    /// Describes the images to the screen, for [`ColorSpace::Hdr10`]. It stays in effect until the next call; in other colour
-    /// spaces it has none.
+    /// Sets the HDR metadata of the images, for [`ColorSpace::Hdr10`], until the next call. No effect in other colour spaces.
     ///
     /// # Errors
     /// [`Error::Device`] with [`DeviceError::InvalidDesc`](crate::DeviceError::InvalidDesc) for values out of range, and with
@@ -219,7 +219,7 @@ pub struct SwapchainImage<D: Device> {
 }
 
 impl<D: Device> SwapchainImage<D> {
-    /// Returns an image to the program. For swap chains.
+    /// Creates an image for the program. For swap chains.
     #[must_use]
     pub const fn new(shared: Arc<SharedImage<D>>) -> Self {
         Self { shared }
@@ -232,7 +232,7 @@ impl<D: Device> SwapchainImage<D> {
     }
 
     /// The texture. Its contents are undefined after `acquire`, except that an image dropped without being presented keeps its
-    /// contents. It is in [`State::PRESENT`] when a recording has finished it.
+    /// contents. Its state is [`State::PRESENT`] after a recording has finished it.
     #[must_use]
     pub fn texture(&self) -> &Texture<D> {
         &self.shared.texture
@@ -250,8 +250,8 @@ impl<D: Device> SwapchainImage<D> {
         self.shared.index
     }
 
-    /// Makes a recording wait until the image is available. Call it in the first recording, in the order of submission, that
-    /// uses the image; a later one waits for the first, if that was submitted to another queue.
+    /// Makes a recording wait until the image is available. Call it in the first recording, in submission order, that uses the
+    /// image; a later one waits for the first, if that was submitted to another queue.
     ///
     /// The whole recording waits (on Vulkan from the stages that write images): in a graph, let the pass that draws to the
     /// image [begin a recording](crate::transient::graph::PassBuilder::begins_recording).
@@ -263,13 +263,13 @@ impl<D: Device> SwapchainImage<D> {
         self.shared.points.lock().begin(recording)
     }
 
-    /// Leaves the image in [`State::PRESENT`] and makes the submission signal that it may be presented. Must be the last use of
-    /// the image in the frame; [begins](Self::begin) with it, too, if no recording has.
+    /// Transitions the image to [`State::PRESENT`] and makes the submission signal that it may be presented. Must be the last
+    /// use of the image in the frame; includes [`begin`](Self::begin) if no recording has called it.
     ///
     /// # Errors
     /// The errors of [`Commands::use_resource`](crate::Commands::use_resource); [`Error::Foreign`] for a recording of another
     /// manager. Vulkan: [`SwapchainRule::FinishedOnce`] when a recording that was not discarded has finished it;
-    /// [`SwapchainRule::BegunFirst`] while the recording that began with it is open on another queue.
+    /// [`SwapchainRule::BegunFirst`] while the recording that began it is open on another queue.
     #[inline(never)]
     pub fn finish(&self, recording: &mut Recording<D>) -> Result<(), Error> {
         self.check_recording(recording)?;
@@ -296,14 +296,14 @@ impl<D: Device> fmt::Debug for SwapchainImage<D> {
     }
 }
 
-/// The swap chain's state of an image. For swap chains of backends.
+/// The state of an image, shared with its swap chain. For swap chains of backends.
 pub struct SharedImage<D: Device> {
     texture: Texture<D>,
     view: View<D>,
     index: u32,
     points: Mutex<Points<D>>,
-    /// Kept while an open recording has begun with the image, perhaps without a use: the image is then released like all
-    /// resources, when no recording open at that time can use it. Declared last: it outlives the texture.
+    /// Kept while an open recording has begun the image, possibly without a use: the image is then released like all resources,
+    /// when no recording open at that time can use it. Declared last: it outlives the texture.
     share: Option<Tracked<D>>,
 }
 
@@ -322,7 +322,7 @@ struct Points<D: Device> {
     rendered: Option<D::ExternalPoint>,
     begun: Option<Step>,
     finished: Option<Step>,
-    /// The finishing recording comes after the beginning one in any order of their submission.
+    /// The finishing recording is ordered after the beginning one, in any order of submission.
     is_ordered: bool,
 }
 
@@ -366,7 +366,8 @@ impl<D: Device> Points<D> {
     }
 
     fn check_finish(&mut self, recording: &Recording<D>) -> Result<(), SwapchainRule> {
-        // The semaphore that presenting waits for is signalled once. Without one, presenting comes after the last finish.
+        // The semaphore that presenting waits for is signalled once. Without a semaphore, presenting comes after the last
+        // finish.
         let is_finished = self.finished.as_ref().is_some_and(|finished| !finished.is(Progress::Discarded));
         if self.rendered.is_some() && is_finished {
             return Err(SwapchainRule::FinishedOnce);
@@ -432,7 +433,7 @@ impl<D: Device> SharedImage<D> {
         self.index
     }
 
-    /// Begins a frame with the image: `acquired` is reached when it is available, `rendered` is to be signalled when it may be
+    /// Begins a frame with the image: `acquired` is reached when it is available, `rendered` is signalled when it may be
     /// presented.
     pub fn arm(&self, acquired: Option<D::ExternalPoint>, rendered: Option<D::ExternalPoint>) {
         *self.points.lock() = Points::new(acquired, rendered);
@@ -461,7 +462,7 @@ impl<D: Device> SharedImage<D> {
     ///
     /// # Errors
     /// [`SwapchainRule::NotFinished`] when no submitted recording has finished it. Vulkan: [`SwapchainRule::BegunFirst`] when
-    /// the recording that began with it was not submitted before the one that finished it.
+    /// the recording that began it was not submitted before the one that finished it.
     pub fn finished(&self) -> Result<SyncPoint, Error> {
         self.points.lock().finished().map_err(|rule| self.broken(rule))
     }
@@ -475,7 +476,7 @@ impl<D: Device> SharedImage<D> {
 /// they are. For swap chains of backends that require all references to their buffers to be released before a resize.
 ///
 /// Other threads delay the destruction: by submissions made meanwhile, and while they release objects that they have taken out
-/// of the release queue. If images are left when no thread does either, the program or an open recording holds them.
+/// of the release queue. If images remain without either, the program or an open recording holds them.
 ///
 /// # Errors
 /// The errors of [`Gpu::reclaim`] and [`Gpu::wait`].
@@ -492,7 +493,7 @@ pub fn await_release<D: Device>(
         let left = timeout.saturating_sub(begun.elapsed());
         let is_complete = gpu.wait(&uses, left)?;
         gpu.reclaim()?;
-        // Asked before the images are checked: a thread that has ended has destroyed the objects it had taken.
+        // Queried before the images are checked: a thread that has ended has destroyed the objects it had taken.
         let is_reclaiming = gpu.is_reclaiming();
         if are_gone() {
             return Ok(true);

@@ -1,4 +1,4 @@
-//! Readbacks: bytes that the GPU copies to the CPU, and the tasks to wake when they are complete.
+//! Readbacks: bytes copied from the GPU to the CPU, and the tasks that await them.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -18,12 +18,12 @@ use crate::{Awaited, Error, Name};
 /// Bytes that a recording copies to the CPU: from [`Commands::read_back`](crate::Commands::read_back) or
 /// [`Gpu::read_back`](crate::Gpu::read_back).
 ///
-/// It can be [polled](Self::poll), [waited for](Self::wait), or awaited: as a `Future` it wakes its task when the manager
-/// learns that the submission is complete, or the device lost, at the end of the call that learns it. Beginnings and ends of
-/// frames, [`Gpu::wait`](crate::Gpu::wait), [`reclaim`](crate::Gpu::reclaim), [`completed`](crate::Gpu::completed), and polling or
-/// waiting for any readback or query always ask the driver; creations, uploads and submissions ask when they need memory or a
-/// command list. No thread wakes it otherwise. A [`shutdown`](crate::Gpu::shutdown) wakes every task: tasks whose readbacks the
-/// GPU did not finish get [`Error::Timeout`].
+/// It can be [polled](Self::poll), [waited for](Self::wait), or awaited: as a `Future` it wakes its task when the manager finds
+/// that the submission is complete, or the device lost, at the end of the detecting call. Beginnings and ends of frames,
+/// [`Gpu::wait`](crate::Gpu::wait), [`reclaim`](crate::Gpu::reclaim), [`completed`](crate::Gpu::completed), and polling or waiting
+/// for any readback or query always query the driver; creations, uploads and submissions query it when they need memory or a
+/// command list. There is no thread that wakes it otherwise. A [`shutdown`](crate::Gpu::shutdown) wakes every task: tasks whose
+/// readbacks the GPU did not finish get [`Error::Timeout`].
 ///
 /// A panic of a waker is caught and logged, because it is unrelated to the call that wakes the task.
 ///
@@ -137,7 +137,7 @@ impl<D: Device> Readback<D> {
         &self.name
     }
 
-    /// The bytes, if they have arrived. Asks the driver, never blocks.
+    /// The bytes, if they have arrived. Queries the driver, never blocks.
     ///
     /// # Errors
     /// [`Error::Discarded`] when the recording was not submitted, [`Error::Device`].
@@ -147,7 +147,8 @@ impl<D: Device> Readback<D> {
         if self.is_complete()? { self.bytes().map(Some) } else { Ok(None) }
     }
 
-    /// Copies the bytes to `out`, if they have arrived; true when they have. As [`poll`](Self::poll), without an allocation.
+    /// Copies the bytes to `out`, if they have arrived, and returns whether they have. As [`poll`](Self::poll), without an
+    /// allocation.
     ///
     /// # Errors
     /// As [`poll`](Self::poll); [`Error::WrongLength`] unless `out` has the right size.
@@ -165,7 +166,7 @@ impl<D: Device> Readback<D> {
     /// Blocks until the recording is submitted and complete, and returns the bytes.
     ///
     /// # Errors
-    /// [`Error::Timeout`] when the timeout expires first, also when the recording was not submitted; the errors of
+    /// [`Error::Timeout`] when the timeout expires first, also if the recording was not submitted; the errors of
     /// [`poll`](Self::poll).
     #[inline(never)]
     pub fn wait(&self, timeout: Duration) -> Result<Vec<u8>, Error> {
@@ -209,10 +210,10 @@ impl<D: Device> Readback<D> {
         }
     }
 
-    /// Whether the bytes are there, after a wait for that. For the C interface, whose memory is only written then.
+    /// Waits, and returns whether the bytes have arrived. For the C interface, which writes its memory only then.
     ///
     /// # Errors
-    /// Those of [`poll`](Self::poll).
+    /// The errors of [`poll`](Self::poll).
     #[doc(hidden)]
     pub fn is_ready(&self, timeout: Duration) -> Result<bool, Error> {
         let _call = self.services.context.call();
@@ -229,7 +230,7 @@ impl<D: Device> Readback<D> {
         self.services.context.clock.check().map_err(|source| self.refused(source))?;
         let begun = Instant::now();
         let late = |what| Error::Timeout { what, waited_ms: milliseconds(begun.elapsed()) };
-        // A deadline beyond the clock's range means none.
+        // A deadline beyond the clock's range means no deadline.
         let point = match self.ticket.wait_until(begun.checked_add(timeout)) {
             Progress::Submitted(point) => point,
             Progress::Discarded => return Err(self.discarded()),
@@ -303,7 +304,7 @@ impl<D: Device> Future for Readback<D> {
         if let Some(progress) = this.ticket.register(task.waker()) {
             awaited.list(&this.ticket, progress);
         }
-        // Polls again, for progress before the waker was registered.
+        // Polls again, for progress made before the waker was registered.
         let is_given_up = awaited.is_given_up();
         match Self::poll(this).transpose() {
             Some(outcome) => Poll::Ready(outcome),

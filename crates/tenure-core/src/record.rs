@@ -33,13 +33,13 @@ pub struct RecordedPlace {
     pub key: u64,
     /// Location of the bytes.
     pub location: LocationKind,
-    /// The memory type; `None` for memory that the manager does not own.
+    /// The memory type; `None` for memory not owned by the manager.
     pub memory_type: Option<u8>,
     /// Index of the pool in [`Stats::pools`](crate::Stats::pools).
     pub pool: Option<usize>,
     /// The [number](crate::BlockReport::number) of the pool's block.
     pub block: Option<usize>,
-    /// Byte of the block or page at which the place begins.
+    /// Offset of the place in the block or page.
     pub offset: Option<u64>,
     /// Bytes taken there, including alignment and rounding.
     pub reserved: u64,
@@ -63,14 +63,13 @@ pub struct RecordedPlacement<'a> {
 
 /// Records the allocations and frees of a program as they happen.
 ///
-/// Called on any thread, inside creation, drop, moves and the ends of frames: keep it short. The manager holds
-/// locks meanwhile. So a recorder must not call the manager, and must not take a lock that is held elsewhere
-/// during a call of the manager: both would deadlock. The events of one allocation come in order: its creation,
-/// its place, its moves, its drop. The release of its place comes after that, and before the place is reported
-/// for another allocation; otherwise calls of different threads may come in any order. A panic is caught and
-/// logged, because the calling function has other work to finish; so is a panic of the recorder's destructor,
-/// which runs when the last handle of the manager is dropped. The crate `tenure-trace` has a recorder that
-/// writes a file.
+/// Called on any thread, inside creation, drop, moves and the ends of frames: keep it short. The manager holds locks meanwhile.
+/// A recorder must not call the manager, and must not take a lock that is held elsewhere during a call of the manager: both
+/// would deadlock. The events of one allocation are ordered: its creation, its placement, its moves, its drop. The release of
+/// its place follows, before the place is reported for another allocation; otherwise calls of different threads may come in any
+/// order. A panic is caught and logged, because the calling function has other work to finish; so is a panic of the recorder's
+/// destructor, which runs when the last handle of the manager is dropped. The crate `tenure-trace` has a recorder that writes a
+/// file.
 pub trait Recorder: Send + Sync {
     /// Called once, before the other functions, with the properties of the device.
     fn begun(&self, device: &Properties) {
@@ -91,8 +90,8 @@ pub trait Recorder: Send + Sync {
         let _ = (from, to);
     }
 
-    /// Called when the bytes with this [key](RecordedPlace::key) were reclaimed, because nothing uses them any
-    /// more. Keys that were never reported belong to allocations of the manager itself.
+    /// Called when the bytes with this [key](RecordedPlace::key) were reclaimed, because they are no longer in use. Keys that
+    /// were never reported belong to allocations of the manager itself.
     fn released(&self, key: u64) {
         let _ = key;
     }
@@ -100,16 +99,16 @@ pub trait Recorder: Send + Sync {
     /// Called when a resource of `size` bytes was dropped.
     fn freed(&self, id: u64, size: u64);
 
-    /// Called when a frame has ended.
+    /// Called at the end of a frame.
     fn frame_ended(&self, frame: u64);
 
-    /// Called when work of the program was submitted: a recording, external work or tiles, not the manager's own copies. Called
-    /// once for recordings in one submission ([`Frame::submit_all`](crate::Frame::submit_all)).
+    /// Called when work of the program was submitted: a recording, external work or tiles, but not the manager's own copies.
+    /// Called once for recordings in one submission ([`Frame::submit_all`](crate::Frame::submit_all)).
     fn submitted(&self, submission: QueueSerial) {
         let _ = submission;
     }
 
-    /// Called when the manager has learned that submissions are complete: all that `point` covers.
+    /// Called when the manager has found that all submissions covered by `point` are complete.
     fn completed(&self, point: &SyncPoint) {
         let _ = point;
     }

@@ -1,4 +1,4 @@
-//! The services of a manager, and their order in ageing, releasing memory and ending.
+//! The services of a manager, and the order in which they age, release memory and end.
 
 use std::sync::Arc;
 use std::thread;
@@ -17,10 +17,10 @@ use crate::staging::{BuildScratchPool, PagePool, Purpose, Rings, SharedPages};
 use crate::transient_heaps::{IdleHeaps, Transients};
 use crate::upload::Uploads;
 
-/// The time between two looks at threads that give memory back. They call the driver, which takes longer.
+/// The interval for polling threads that are freeing memory. They call the driver, which takes longer.
 const BETWEEN_LOOKS: Duration = Duration::from_micros(100);
 
-/// The services of a manager, which its recordings and some handles share.
+/// The services of a manager, shared by its recordings and some handles.
 pub(crate) struct Services<D: Device> {
     pub(crate) lists: Arc<ListPool<D>>,
     pub(crate) uploads: Uploads<D>,
@@ -69,7 +69,7 @@ impl<D: Device> Services<D> {
         self.uploads.flush(&self.context).map(drop)
     }
 
-    /// The services that keep memory between recordings. Transient heaps are not among them: a shortage takes only some of them,
+    /// The services that keep memory between recordings. Transient heaps are not included: a shortage frees only some of them,
     /// and their frame ends after that of the descriptors. Names all fields, so that a new one is not forgotten here.
     fn each(&self) -> [&dyn Service<D>; 5] {
         let Self {
@@ -87,7 +87,7 @@ impl<D: Device> Services<D> {
         [constants, builds, &uploads.staging, readbacks, &**queries]
     }
 
-    /// Frees the pages and query heaps that are not in use.
+    /// Frees unused pages and query heaps.
     pub(crate) fn trim(&self) {
         self.each().iter().for_each(|service| service.trim(&self.context));
     }
@@ -103,10 +103,10 @@ impl<D: Device> Services<D> {
     }
 }
 
-/// When memory is short, all services free their unused memory.
+/// In a shortage, all services free their unused memory.
 impl<D: Device> MakeRoom for Services<D> {
-    /// Frees memory at once: all objects that the GPU has finished with, idle pages and blocks. Submits pending uploads,
-    /// because they hold back everything dropped since.
+    /// Frees memory immediately: all objects that the GPU has finished with, idle pages and blocks. Submits pending uploads,
+    /// because they delay the release of everything dropped since.
     fn make_room(&self, wanted: Option<Wanted>) {
         let context = &*self.context;
         // After a refusal for lack of memory they stay pending, and the next submission reports it. After any other refusal
@@ -135,7 +135,7 @@ impl<D: Device> MakeRoom for Services<D> {
         let has_trimmed = self.transients.try_trim(IdleHeaps::All);
         let is_awaited =
             || wanted.is_some_and(|wanted| context.pools.residency.is_room_in_use(&context.paging(), wanted));
-        // A thread that gives objects back takes them out of the queue after it is counted, so the queue is read first.
+        // A thread that is freeing objects is counted before it takes them out of the queue, so the queue is read first.
         let is_dropped = context.releases.stats().pending_bytes > 0 || context.is_reclaiming();
         if !has_trimmed && !is_dropped && !is_awaited() {
             return false;

@@ -1,4 +1,4 @@
-//! Slots of API objects that are created in blocks, handed out one by one.
+//! Slots of API objects that are created in blocks and allocated individually.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use tenure_suballoc::{Handle, Slots};
 
 /// A slot of a block.
 pub(crate) struct Slot<T> {
-    /// The block. Returned with the slot, so that a block without used slots has one owner.
+    /// The block. Returned with the slot, so that a block without used slots has a single owner.
     pub(crate) object: Arc<T>,
     pub(crate) index: u32,
     block: u32,
@@ -47,7 +47,7 @@ impl<T> Default for SlotBlocks<T> {
 }
 
 impl<T> SlotBlocks<T> {
-    /// A free slot of an existing block.
+    /// Allocates a free slot of an existing block.
     pub(crate) fn take(&mut self) -> Option<Slot<T>> {
         let id = self.with_room()?;
         let block = self.blocks.get_mut(id as usize)?.as_mut()?;

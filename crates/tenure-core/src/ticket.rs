@@ -1,4 +1,4 @@
-//! Tickets: the progress of one recording, shared with the readbacks and queries that it fills, and the tasks that await it.
+//! Tickets: the progress of one recording, shared with its readbacks and queries, and the tasks that await it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -125,7 +125,7 @@ type Tickets = Vec<Arc<Ticket>>;
 pub(crate) struct AwaitedTickets {
     tickets: Mutex<Listed>,
     has_some: AtomicBool,
-    /// True after the manager has ended before the GPU finished: no later call will notice the completion.
+    /// True if the manager has ended before the GPU finished: no later call will detect the completion.
     is_given_up: AtomicBool,
 }
 
@@ -133,7 +133,7 @@ pub(crate) struct AwaitedTickets {
 struct Listed {
     /// Tickets of submitted recordings, by queue and serial.
     submitted: [BTreeMap<u64, Tickets>; MAX_QUEUES],
-    /// Tickets of open recordings, woken here only by the loss of the device, and of some that have ended since.
+    /// Tickets of open recordings, and of some that have ended since; only the loss of the device wakes them here.
     open: Tickets,
     /// Number of tickets in `open` at which tickets of ended recordings are removed.
     sweep_at: usize,
@@ -151,8 +151,8 @@ impl AwaitedTickets {
         self.has_some.store(true, Ordering::Release);
     }
 
-    /// Wakes the tasks whose submissions the clock knows to be complete; all tasks once the device is lost. Call it without a
-    /// lock: wakers are the program's code. One atomic load when no task waits.
+    /// Wakes the tasks whose submissions are complete according to the clock; all tasks once the device is lost. Call it
+    /// without a lock: wakers are the program's code. One atomic load when no task waits.
     #[cold]
     pub(crate) fn wake(&self, clock: &Clock) {
         if !self.has_some.load(Ordering::Acquire) {
@@ -162,7 +162,7 @@ impl AwaitedTickets {
         self.wake_taken(|listed| if is_lost { listed.take_all() } else { listed.take_due(&completed) });
     }
 
-    /// Wakes all tasks, because no later call will notice that their submissions are complete.
+    /// Wakes all tasks, because no later call will detect the completion of their submissions.
     pub(crate) fn give_up(&self) {
         self.is_given_up.store(true, Ordering::Release);
         self.wake_taken(Listed::take_all);

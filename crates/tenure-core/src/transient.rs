@@ -40,18 +40,18 @@
 //!
 //! # Contents
 //!
-//! The contents of a resource are undefined when it is acquired: the first use must write all of it, or clear it. Before that,
-//! a barrier or a discard sets up the compression data that Direct3D 12 keeps for render targets. A graph in which a pass reads
-//! first is refused; the simulated device reports every byte that is read before it is written.
+//! The contents of a resource are undefined when it is acquired: the first use must fully write or clear it. Before that, a
+//! barrier or a discard initializes the compression data that Direct3D 12 keeps for render targets. A graph in which a pass
+//! reads first is rejected; the simulated device reports every byte that is read before it is written.
 //!
 //! # Barriers
 //!
 //! Each heap records the last owner of each of its bytes. If another resource has owned some bytes of a resource since its last
 //! use, its first use comes after one aliasing barrier, with the states of the previous owners on this queue and its own next
 //! state; the submission waits for previous owners on other queues. If no other resource has owned them, no aliasing barrier is
-//! needed: the resource's state is known, and the same frame again takes ordinary transitions. On Vulkan the barrier is the
-//! image's transition from `UNDEFINED`, with the stages of both sides, or a memory barrier for buffers; on Direct3D 12 an
-//! aliasing barrier, or with enhanced barriers a discarding one.
+//! needed: the resource's state is known, and a repeated frame takes ordinary transitions. On Vulkan the barrier is the image's
+//! transition from `UNDEFINED`, with the stages of both sides, or a memory barrier for buffers; on Direct3D 12 an aliasing
+//! barrier, or with enhanced barriers a discarding one.
 //!
 //! # Caches
 //!
@@ -61,20 +61,20 @@
 //! heaps that were unused for that many frames are destroyed, with all resources in them. [`Gpu::trim`](crate::Gpu::trim) does
 //! not wait.
 //!
-//! When sizes change, as while a window is enlarged, heaps that are replaced by a new one are destroyed as soon as the GPU has
+//! When sizes change, for example while a window is enlarged, heaps replaced by a new one are destroyed as soon as the GPU has
 //! finished with them, without that latency. Graphs that run one after the other share the largest heap.
 //!
 //! Heaps for graphs are as large as the plan, rounded up by about a sixteenth at most; while plans grow from frame to frame, by
-//! a quarter. A heap much larger than its graphs have needed for the latency is replaced by a smaller one. When memory is
-//! short, graphs are planned for several heaps of a half, a quarter and an eighth of that size. A larger heap is tried again
-//! after 64 frames, then ever more rarely, and after [`Gpu::trim`](crate::Gpu::trim).
+//! a quarter. A heap much larger than its graphs have needed for the latency is replaced by a smaller one. In a shortage,
+//! graphs are planned for several heaps of a half, a quarter and an eighth of that size. A larger heap is tried again after 64
+//! frames, then at growing intervals, and after [`Gpu::trim`](crate::Gpu::trim).
 //!
 //! # Order
 //!
-//! On one queue, bytes are handed on from pass to pass and from frame to frame in the order of submission, for any number of
-//! frames in flight: frames do not have separate memory. Released bytes can be taken by the recording that acquired them, and
-//! by others once it is submitted. Passes that different queues may run at the same time share no bytes. Destruction goes
-//! through the release queue, as for all resources.
+//! On one queue, bytes are passed from pass to pass and from frame to frame in the order of submission, for any number of
+//! frames in flight: frames do not have separate memory. Released bytes can be acquired by the recording that had them, and by
+//! others once it is submitted. Passes that different queues may run at the same time share no bytes. Destruction goes through
+//! the release queue, as for all resources.
 //!
 //! # Literature
 //!

@@ -1,4 +1,5 @@
-//! Resources that recordings bind through sets and tables, and do not name: found in debug builds.
+//! Resources that recordings bind through sets and tables without declaring a use: detected in debug
+//! builds.
 
 use std::cell::RefCell;
 
@@ -8,19 +9,20 @@ use rustc_hash::FxHashSet;
 use crate::Name;
 use crate::state::StateCell;
 
-/// The most reports that are kept, and logged.
+/// Maximum number of reports that are stored and logged.
 const MOST: usize = 1 << 12;
 
-/// A resource that a recording has bound.
+/// A resource bound by a recording.
 struct BoundResource {
-    /// The set or the table: the key of its registry entry, and its name. `None`: made for the recording.
+    /// The set or table: the key of its registry entry, and its name; `None` for one made for the
+    /// recording.
     container: Option<(u64, Name)>,
     /// The id of the state cell.
     cell: u64,
     name: Name,
 }
 
-/// The resources that a recording has bound. Empty unless the configuration asks for reports.
+/// The resources bound by a recording. Empty unless the configuration enables the reports.
 #[derive(Default)]
 pub(crate) struct BoundResources {
     resources: RefCell<Vec<BoundResource>>,
@@ -51,7 +53,8 @@ impl UnnamedUses {
         self.0.lock().len() as u64
     }
 
-    /// Logs the resources that a recording has bound and not named: once for each resource and set.
+    /// Logs the resources that a recording has bound without declaring a use: once for each resource and
+    /// set.
     #[cold]
     fn report(&self, recording: &Name, bound: &[BoundResource], named: &FxHashSet<u64>) {
         let mut reported = self.0.lock();
@@ -68,7 +71,7 @@ impl UnnamedUses {
         }
     }
 
-    /// Compares the bound resources of a recording with those it has named.
+    /// Compares the bound resources of a recording with its declared uses.
     #[inline]
     pub(crate) fn check<'a>(
         &self,

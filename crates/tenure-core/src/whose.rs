@@ -1,4 +1,4 @@
-//! The objects that are, or were, at a GPU address; the report of a lost device.
+//! The current and former objects at a GPU address; the report of a lost device.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,28 +14,28 @@ use crate::memory::RecordedLocation;
 use crate::registry::{ObjectKind, Registry, RegistryEntry, RegistryKey, RegistrySlot, Released};
 use crate::time::{Clock, SyncPoint};
 
-/// The end of an object at its addresses.
+/// The state of an object at its addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum AddressUse {
-    /// The program has a handle of the object, or the manager keeps the transient resource for later frames: several of those
-    /// have the same addresses.
+    /// The program has a handle of the object, or the manager caches the transient resource for later frames: several cached
+    /// resources have the same addresses.
     Live,
     /// The handle was dropped in this frame; views keep the object alive.
     Kept {
         /// The frame of the drop.
         dropped: u64,
     },
-    /// The object was released. Submissions before that may use it, and recordings that were open then.
+    /// The object was released. Earlier submissions, and recordings that were open then, may use it.
     Released {
         /// The frame of the release.
         frame: u64,
         /// The submissions to all queues before it.
         submissions: u64,
     },
-    /// The object is elsewhere now. Submissions before its move may use it here, and recordings that were open then.
+    /// The object has moved. Submissions before its move, and recordings that were open then, may use it here.
     Moved {
         /// The frame of the move.
         frame: u64,
@@ -59,7 +59,7 @@ pub struct AddressOwner {
     pub addresses: Range<u64>,
     /// The frame in which it was created.
     pub frame: u64,
-    /// Whether it is still there.
+    /// Its state.
     pub state: AddressUse,
     /// The names of its views, in alphabetical order. Empty for objects that are no longer there.
     pub views: Vec<String>,
@@ -126,7 +126,7 @@ impl fmt::Display for AddressOwner {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct AddressReport {
-    /// The addresses in question.
+    /// The queried addresses.
     pub addresses: Range<u64>,
     /// The objects at these addresses: live ones first, then former ones, the newest first.
     pub owners: Vec<AddressOwner>,
@@ -223,7 +223,7 @@ impl fmt::Display for Submissions {
     }
 }
 
-/// The most entries of a list in a text: the text of a loss is in each later error.
+/// Maximum number of entries of a list in a text: later errors repeat the text of a loss.
 const MAX_SHOWN: usize = 8;
 
 /// Writes the number of entries beyond [`MAX_SHOWN`], if there are any.
@@ -246,7 +246,7 @@ fn range(address: u64, bytes: u64) -> Range<u64> {
 pub struct FaultReport {
     /// The fault, as the driver reports it.
     pub fault: DeviceFault,
-    /// The objects at its addresses; `None` if it has none.
+    /// The objects at its addresses; `None` for a fault without addresses.
     pub whose: Option<AddressReport>,
 }
 
@@ -286,10 +286,10 @@ pub struct UnfinishedRecording {
 /// A recording that was submitted: its serial, its name and its markers.
 type Submitted = (u64, Name, Option<Box<Marks>>);
 
-/// Recordings that are kept for each queue although they are complete.
+/// Number of complete recordings that are kept for each queue.
 const REMEMBERED: usize = 64;
 
-/// Recordings that are kept at most, for each queue.
+/// Maximum number of recordings that are kept for each queue.
 const MOST_REMEMBERED: usize = 1024;
 
 /// The newest submitted recordings of each queue.
@@ -297,7 +297,7 @@ const MOST_REMEMBERED: usize = 1024;
 pub(crate) struct SubmittedRecordings([Mutex<VecDeque<Submitted>>; MAX_QUEUES]);
 
 impl SubmittedRecordings {
-    /// Notes a submission, and forgets the oldest ones, if they are complete.
+    /// Adds a submission, and removes the oldest ones, if they are complete.
     pub(crate) fn note(
         &self,
         at: QueueSerial,
@@ -306,7 +306,7 @@ impl SubmittedRecordings {
     ) {
         let completed = clock.completed();
         self.forget(at.queue, &completed, markers);
-        // A recording without marks: queues that are idle now may have all of them.
+        // A recording without marks: queues that are idle now may hold all of them.
         if marks.is_none() && markers.exist() {
             (0..MAX_QUEUES as u8).for_each(|queue| self.forget(QueueId(queue), &completed, markers));
         }

@@ -18,8 +18,8 @@ use crate::state::{Layout, ResourceKind, StateCell, StateError};
 use crate::time::RecordingId;
 use crate::{Error, Name};
 
-/// The commands of a [`Recording`](crate::Recording), which derefs to them;
-/// [`Recording::split`](crate::Recording::split) gives them beside the recording's memory.
+/// The commands of a [`Recording`](crate::Recording), which derefs to them; [`Recording::split`](crate::Recording::split) returns
+/// them together with the recording's memory.
 ///
 /// Every object it records must be alive when it is recorded, and may be dropped right after.
 ///
@@ -38,13 +38,13 @@ pub struct Commands<D: Device, Tail: ?Sized = [()]> {
     pub(super) open: Open<D>,
     pub(super) queue: QueueId,
     pub(super) id: RecordingId,
-    /// The places of the movable resources in use.
+    /// Holds the places of the movable resources in use.
     pub(super) holds: PlaceHolds<D>,
     /// Name of the recording.
     pub(super) name: Name,
     /// Declared last, as in every handle.
     pub(super) services: Arc<Services<D>>,
-    /// Empty. A slice has no size known at compile time, nor has a struct that ends with one.
+    /// Empty. Makes the struct unsized.
     _tail: Tail,
 }
 
@@ -128,9 +128,8 @@ impl<D: Device> Commands<D> {
     /// or a table at once: [`use_set`](Self::use_set), [`use_table`](Self::use_table), [`use_binds`](Self::use_binds).
     ///
     /// # Errors
-    /// [`Error::State`] when the resource, or this queue, does not allow the state, or the part does not exist,
-    /// [`Error::FixedState`] when its memory does not, [`Error::Foreign`] for a resource of another
-    /// manager.
+    /// [`Error::State`] for a state that the resource or this queue does not allow, and for a part that does not exist;
+    /// [`Error::FixedState`] for a state that its memory does not allow; [`Error::Foreign`] for a resource of another manager.
     #[inline(never)]
     pub fn use_resource<'a>(
         &mut self,
@@ -166,8 +165,7 @@ impl<D: Device> Commands<D> {
         }
     }
 
-    /// The API object of a resource, and the resource's place in it, if it may be used in `state` at this point. Only holds the
-    /// place; records no use.
+    /// The API object of a resource and its location in it, if `state` is allowed here. Holds the location, but records no use.
     #[inline(always)]
     pub(super) fn check<'a>(
         &mut self,
@@ -180,7 +178,7 @@ impl<D: Device> Commands<D> {
         Ok(place)
     }
 
-    /// The checks that depend on the place of a resource.
+    /// The checks that depend on the location of a resource.
     #[inline(always)]
     pub(super) fn check_found(
         &self,
@@ -250,22 +248,22 @@ impl<D: Device> Commands<D> {
     }
 
     /// Records the barriers of all uses declared since the last call, in one group: call it after the
-    /// [`use_resource`](Self::use_resource) calls of a command. The next command does so by itself; this chooses the position.
+    /// [`use_resource`](Self::use_resource) calls of a command. The next command would record them anyway; this call determines
+    /// their position.
     #[inline]
     pub fn barriers(&mut self) {
         self.open.record_pending();
     }
 
     /// Sets the manager's descriptor heaps for the following commands: the heaps of [tables](crate::DescriptorTable) and of
-    /// [`Scratch::descriptors`](crate::Scratch::descriptors). Call it once for each list that uses them, before their first
-    /// use; again after the program has set heaps of its own. On Direct3D 12, and on Vulkan with descriptor buffers, a heap of
-    /// each kind is set, and created now on first need. In a graph, call it in each pass that uses them: a pass may begin a
-    /// list, and setting the same heaps again costs little. Does nothing where there are no such heaps, and where a program binds
-    /// descriptors itself (sets on Vulkan).
+    /// [`Scratch::descriptors`](crate::Scratch::descriptors). Call it once for each list that uses them, before their first use,
+    /// and again after the program has set its own heaps. On Direct3D 12, and on Vulkan with descriptor buffers, a heap of each
+    /// kind is set, and created on first use. In a graph, call it in each pass that uses them: a pass may begin a list, and
+    /// setting the same heaps again is cheap. No effect on devices without such heaps, and for programs that bind descriptors
+    /// themselves (sets on Vulkan).
     ///
     /// # Errors
-    /// [`Error::Device`] on a copy queue, which runs no shaders; for a shortage, when the heaps are created now; or a lost
-    /// device.
+    /// [`Error::Device`] on a copy queue, which runs no shaders, for a shortage when the heaps are created, or a lost device.
     #[inline(never)]
     pub fn set_descriptor_heaps(&mut self) -> Result<(), Error> {
         if self.open.tracker.queue_kind() == QueueKind::Copy {
@@ -285,9 +283,10 @@ impl<D: Device> Commands<D> {
 
     /// Copies bytes from one buffer to another, barriers included.
     ///
-    /// Consecutive copies between buffers, and between buffers and textures, are recorded together, before the first command
-    /// that depends on one of them or is no such copy: they share their barriers, and ranges of the same two API objects are one
-    /// command of Vulkan. So a program that keeps a handle from the list calls [`barriers`](Self::barriers) after copies, too.
+    /// Consecutive copies between buffers, and between buffers and textures, are recorded together, before the first command that
+    /// depends on one of them or is not such a copy: they share barriers, and copies between the same two API objects become one
+    /// Vulkan command. A program that keeps a handle from the list must therefore call [`barriers`](Self::barriers) after copies,
+    /// too.
     ///
     /// # Errors
     /// [`Error::OutOfRange`], [`Error::State`]; [`Error::Device`] when both are ranges of the same
@@ -314,9 +313,8 @@ impl<D: Device> Commands<D> {
     /// the beginning of `src`.
     ///
     /// # Errors
-    /// As [`use_resource`](Self::use_resource); [`Error::OutOfRange`] when the texels leave the
-    /// buffer; [`Error::Device`] for a region outside the texture, or an offset or pitch that is not
-    /// aligned as the device's properties ask.
+    /// As [`use_resource`](Self::use_resource); [`Error::OutOfRange`] when the texels exceed the buffer; [`Error::Device`] for a
+    /// region outside the texture, or an offset or pitch without the alignment that the device's properties require.
     #[inline(never)]
     pub fn copy_buffer_to_texture(
         &mut self,
@@ -356,17 +354,16 @@ impl<D: Device> Commands<D> {
         })
     }
 
-    /// Copies whole subresources of a texture to the same subresources of another texture, barriers included:
-    /// all samples, and both depth and stencil. The textures are equal in dimension, format, width, height,
-    /// depth or layers, mips and samples; usage, clear value and view formats may differ. Takes time linear in the
-    /// number of subresources.
+    /// Copies whole subresources of a texture to the same subresources of another texture, barriers included: all samples, and
+    /// both depth and stencil. The textures must be equal in dimension, format, width, height, depth or layers, mips and samples;
+    /// usage, clear value and view formats may differ. Takes time linear in the number of subresources.
     ///
     /// Queues of all kinds copy colour with one sample; only graphics queues copy depth, stencil and several samples.
     ///
     /// # Errors
-    /// [`Error::Device`] for textures that are not equal, with the two values, for a texture and itself, for a subresource that
-    /// does not exist, and for texels that the queue cannot copy; otherwise as [`use_resource`](Self::use_resource). Nothing is
-    /// recorded then.
+    /// [`Error::Device`] for textures that are not equal, with the two values, for equal source and destination, for a
+    /// subresource that does not exist, and for texels that the queue cannot copy; otherwise as
+    /// [`use_resource`](Self::use_resource). On error nothing is recorded.
     ///
     /// ```
     /// use std::time::Duration;
@@ -419,10 +416,10 @@ impl<D: Device> Commands<D> {
         Ok(())
     }
 
-    /// Discards the contents of a texture's subresources, barriers included: they are undefined afterwards, and Direct3D 12
-    /// need not keep them. The manager itself discards render targets that are new or have new memory before their first use.
+    /// Discards the contents of a texture's subresources, barriers included: they are undefined afterwards, and Direct3D 12 need
+    /// not preserve them. The manager itself discards render targets that are new or have new memory before their first use.
     ///
-    /// The texture is left in the state that [`State::to_discard`] names: a target state, or unordered access.
+    /// The texture ends in the state given by [`State::to_discard`]: a target state, or unordered access.
     ///
     /// # Errors
     /// As [`use_resource`](Self::use_resource); [`Error::Device`] for a texture that this queue cannot
@@ -624,7 +621,7 @@ impl<D: Device> Commands<D> {
         }
     }
 
-    /// Declares both uses of a copy and records the barriers. Returns the places of source and destination. When either use is
+    /// Declares both uses of a copy and records the barriers. Returns the locations of source and destination. If either use is
     /// refused, neither is recorded.
     #[inline]
     fn use_both<'a>(
@@ -640,7 +637,7 @@ impl<D: Device> Commands<D> {
         Ok((source, target))
     }
 
-    /// Adds a copy that may wait for later ones; `parts` gets the offsets of the two places in their API objects.
+    /// Adds a copy that may be deferred; `parts` receives the offsets of the two locations in their API objects.
     #[inline]
     fn keep_copy<'a>(
         &mut self,
@@ -655,7 +652,7 @@ impl<D: Device> Commands<D> {
         Ok(())
     }
 
-    /// The places of the two resources of a copy, which are activated.
+    /// The locations of the two resources of a copy, which are activated.
     #[inline]
     fn check_both<'a>(
         &mut self,
@@ -672,9 +669,8 @@ impl<D: Device> Commands<D> {
         Ok((source, target))
     }
 
-    /// Checks that a copy stays within the texture and is aligned. `buffer` and `start` are the name of the buffer and its
-    /// offset in the API buffer. Returns the bytes that the copy needs in the buffer: the bytes behind it belong to other
-    /// resources.
+    /// Checks that a copy stays within the texture and is aligned. `buffer` and `start` are the name of the buffer and its offset
+    /// in the API buffer. Returns the bytes that the copy needs in the buffer; later bytes belong to other resources.
     fn check_texels(
         &self,
         (buffer, start): (&Name, u64),

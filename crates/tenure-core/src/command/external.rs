@@ -15,15 +15,15 @@ use crate::ticket::Ticket;
 use crate::time::{Clock, SyncPoint};
 
 impl<D: Device> Recording<D> {
-    /// Makes the submission wait for a point of an external semaphore or fence: one shared with other code, or the one that a
-    /// swap chain signals when an image can be drawn to. The whole recording waits; on Vulkan only the stages that the point
-    /// names, and later stages.
+    /// Makes the submission wait for a point of an external semaphore or fence: one shared with other code, or one signalled
+    /// by a swap chain when an image is available. The whole recording waits; on Vulkan only the stages given by the point,
+    /// and later stages.
     ///
     /// Barriers that other queues must record first do not wait, so that these queues are not delayed: on Vulkan, the release
     /// of a texture by the queue that used it last. If the point guards that texture, make the last recording of that queue
     /// wait, or [declare](crate::Gpu::declare_state) the texture's state.
     ///
-    /// Nothing waits when the recording is discarded, or its submission is refused.
+    /// There is no wait when the recording is discarded, or its submission is refused.
     ///
     /// ```
     /// use tenure::{Config, Gpu, Queue, sim};
@@ -46,7 +46,7 @@ impl<D: Device> Recording<D> {
 
     /// Makes the submission signal a point of an external semaphore or fence, after all commands of the recording.
     ///
-    /// Nothing is signalled when the recording is discarded, or its submission is refused.
+    /// There is no signal when the recording is discarded, or its submission is refused.
     #[inline(never)]
     pub fn signal_external(&mut self, point: D::ExternalPoint) {
         self.external().signals.push(point);

@@ -17,8 +17,8 @@ impl<D: Device> Commands<D> {
     ///
     /// | API | `state` |
     /// | --- | --- |
-    /// | Vulkan | one that both sides name: with the same layout, the peer takes it from the queue family `EXTERNAL`, or `FOREIGN` where it is shared [across drivers](crate::BufferDesc::shared_across_drivers) |
-    /// | Direct3D 12 | not used: textures are handed over in `COMMON`, not on a queue for copies alone |
+    /// | Vulkan | must be the same on both sides: the peer acquires it with the same layout from the queue family `EXTERNAL`, or `FOREIGN` if it is shared [across drivers](crate::BufferDesc::shared_across_drivers) |
+    /// | Direct3D 12 | not used: textures are handed over in `COMMON`, and not on a copy queue |
     ///
     /// A use before it is acquired again finds undefined contents; the simulated device reports it.
     ///

@@ -14,8 +14,8 @@ use crate::{Error, Name};
 const NOT_MEASURED: u32 = 1 << 31;
 
 impl<D: Device> Commands<D> {
-    /// Writes the time at which the GPU has finished all commands before this one. The result is available when the submission
-    /// is complete.
+    /// Writes a timestamp when the GPU has finished all earlier commands. The result is available when the submission is
+    /// complete.
     ///
     /// # Errors
     /// [`Error::Device`] with `Unsupported` on a queue without timestamps
@@ -43,12 +43,12 @@ impl<D: Device> Commands<D> {
         self.ticket(slot)
     }
 
-    /// Begins to count the samples that pass the depth and stencil tests. On Vulkan a query that begins in a
-    /// subpass ends in it.
+    /// Begins a query of the number of samples that pass the depth and stencil tests. On Vulkan a query that begins in a
+    /// subpass must end in it.
     ///
     /// # Errors
-    /// As [`write_timestamp`](Self::write_timestamp), on a queue that does not count samples;
-    /// [`Error::Query`] while a query of samples has begun and not ended.
+    /// As [`write_timestamp`](Self::write_timestamp), on a queue without occlusion queries; [`Error::Query`] while another
+    /// occlusion query is open.
     pub fn begin_occlusion(&mut self) -> Result<OpenQuery<SampleCount>, Error> {
         self.begin(QueryKind::Occlusion)
     }
@@ -62,8 +62,8 @@ impl<D: Device> Commands<D> {
         self.begin(QueryKind::BinaryOcclusion)
     }
 
-    /// Begins to count the work of each stage of the pipeline; as [`begin_occlusion`](Self::begin_occlusion). Both kinds may be
-    /// open at the same time.
+    /// Begins a query of pipeline statistics; as [`begin_occlusion`](Self::begin_occlusion). Both kinds may be open at the same
+    /// time.
     ///
     /// # Errors
     /// As [`begin_occlusion`](Self::begin_occlusion).
@@ -102,9 +102,9 @@ impl<D: Device> Commands<D> {
     }
 
     /// Begins a scope whose GPU time is measured: from the completion of the commands before it to the completion of the
-    /// commands before its end. The times of submitted recordings arrive in [`Stats::gpu_times`](crate::Stats::gpu_times), at
-    /// the end of the frame in which the manager learns that the submission is complete. Scopes nest. On a queue without
-    /// timestamps nothing is measured.
+    /// commands before its end. The times of submitted recordings appear in [`Stats::gpu_times`](crate::Stats::gpu_times), at
+    /// the end of the frame in which the manager finds that the submission is complete. Scopes can be nested. On a queue
+    /// without timestamps, nothing is measured.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Device`] for a lost device.

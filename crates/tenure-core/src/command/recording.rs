@@ -22,7 +22,7 @@ use crate::{Error, Name};
 ///
 /// Every object it uses must be alive when the use is recorded, and may be dropped right after: everything dropped while a
 /// recording is open survives until the recording was submitted and completed, or discarded. Dropping a recording discards it,
-/// at no cost. A recording that is left open by mistake holds back everything dropped meanwhile; it appears in
+/// at no cost. A recording left open by mistake delays the destruction of everything dropped meanwhile; it appears in
 /// [`Report::open_recordings`](crate::Report::open_recordings) by name, age and bytes.
 ///
 /// A persistent command list that is executed many times (a bundle) is not a recording: keep it in a
@@ -33,16 +33,16 @@ pub struct Recording<D: Device> {
     pub(super) waits: SyncPoint,
     /// A copy of the commands' name: scratch memory refers to it while the commands are borrowed.
     pub(super) name: Name,
-    /// Pages of its constants, once it has any.
+    /// Pages of its constants, created on first use.
     pages: OnceCell<Box<Pages<D>>>,
-    /// Pages of its acceleration-structure builds, once it has any.
+    /// Pages of its acceleration-structure builds, created on first use.
     builds: OnceCell<Box<BuildPages<D>>>,
     chunks: RecordedChunks,
-    /// The blocks of the resources that its descriptors show.
+    /// The blocks of the resources in its descriptors.
     pub(super) shown: NotedBlocks,
-    /// Its descriptor sets, once it has any.
+    /// Its descriptor sets, created on first use.
     sets: OnceCell<Box<RecordedSets<D>>>,
-    /// The API objects of movable resources that it holds, once it has asked for any.
+    /// The API objects of movable resources that it holds, created on first use.
     held: OnceCell<Box<HeldObjects<D>>>,
     /// The resources that it has bound, in debug builds.
     pub(super) bound: BoundResources,
@@ -78,7 +78,7 @@ impl<D: Device> Recording<D> {
         })
     }
 
-    /// Its commands, and the memory for temporary data of this recording, side by side: data in that memory can be used while
+    /// Splits the recording into its commands and its memory for temporary data: data in that memory can be used while
     /// commands are recorded, and not after the recording is submitted.
     ///
     /// # Panics
@@ -117,19 +117,19 @@ impl<D: Device> Recording<D> {
         Ok(())
     }
 
-    /// The API objects that it holds.
+    /// The API objects held by the recording.
     pub(super) fn held_objects(&self) -> Option<&HeldObjects<D>> {
         self.held.get().map(|held| &**held)
     }
 
-    /// Notes its submission in the API objects that it holds: their resources move after it.
+    /// Notes its submission in the held API objects: their resources move after it.
     pub(super) fn note_used(&mut self, at: QueueSerial) {
         if let Some(held) = self.held.get_mut() {
             held.note_used(at);
         }
     }
 
-    /// Ends the recording, submitted as `submission`, or discarded: nothing is held back for it afterwards.
+    /// Ends the recording, submitted as `submission`, or discarded: it no longer delays the release of other objects.
     pub(super) fn end(&mut self, id: RecordingId, submission: SyncPoint) {
         let Services { constants, builds, context, .. } = &*self.services;
         if let Some(pages) = self.pages.take() {

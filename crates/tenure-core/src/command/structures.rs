@@ -9,7 +9,7 @@ use crate::{Error, Name};
 
 impl<D: Device> Commands<D> {
     /// Orders the following commands, which build, copy or trace through these structures, or build a structure of them, after
-    /// all earlier commands on them: barriers included, one for each API buffer that holds any of them.
+    /// all earlier commands on them, barriers included: one for each API buffer that holds any of them.
     ///
     /// A build of bottom-level structures, a build of a top-level structure over them, and a trace through that are three steps
     /// with this call between them. Structures built in one step need one call for all of them, before the first build of the
@@ -106,8 +106,8 @@ impl<D: Device> Commands<D> {
         Ok(dst)
     }
 
-    /// As [`compact`](Self::compact), for many structures and their sizes; adds the new ones to `compacted`,
-    /// in the same order. One barrier for each API buffer, however many structures.
+    /// As [`compact`](Self::compact), for many structures and their sizes; adds the new ones to `compacted`, in the same order.
+    /// Records one barrier per API buffer for any number of structures.
     ///
     /// # Errors
     /// As [`compact`](Self::compact); then nothing is recorded.

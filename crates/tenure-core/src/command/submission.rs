@@ -16,10 +16,10 @@ use crate::time::{RecordingId, SyncPoint};
 use crate::{Error, SubmitAllError};
 
 impl<D: Device> Recording<D> {
-    /// Submits the recording: takes the queue's next serial, submits and signals, in one step. Returns the sync point that
-    /// completes it.
+    /// Submits the recording: takes the queue's next serial, submits and signals, as one atomic step. Returns the sync point
+    /// that completes it.
     ///
-    /// Barriers that connect it with earlier submissions are submitted in front of it, on other queues too where only those can
+    /// Barriers that connect it with earlier submissions are submitted before it, on other queues, too, if only those can
     /// record them; the waits between queues that its resources need are added.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl<D: Device> Recording<D> {
         submitted.map(|at| context.clock.point_at(at)).map_err(|error| error.named(&self.name))
     }
 
-    /// Takes the open list, with everything that its submission needs.
+    /// Takes the open list, with everything needed for its submission.
     fn leave(&mut self) -> Result<Option<Taken<D>>, Error> {
         self.end_queries()?;
         let Some(Commands { mut open, queue, id, holds, .. }) = self.commands.take() else {
@@ -71,14 +71,14 @@ impl<D: Device> Recording<D> {
         } else if let Some(marks) = marks {
             context.markers.give_back(*marks, None);
         }
-        // Only now: until here the recording keeps its resources alive and in their places.
+        // Not earlier: until here the recording keeps its resources alive and in place.
         drop(holds);
         self.end(id, submitted.map_or(SyncPoint::NONE, SyncPoint::from));
         settle(&tickets, submitted.map_or(Progress::Discarded, |at| Progress::Submitted(at.into())));
     }
 
-    /// The copies of moved resources that are not complete yet, as far as known: the submission comes after those, also for
-    /// resources without a declared state.
+    /// The copies of moved resources that are not known to be complete: the submission comes after those, also for resources
+    /// without a declared state.
     fn copied(&self, holds: &PlaceHolds<D>) -> SyncPoint {
         let (mut copied, completed) = (*holds.copied(), self.services.context.clock.completed());
         if let Some(held) = self.held_objects() {
@@ -91,7 +91,7 @@ impl<D: Device> Recording<D> {
 /// The parts, the queue of the list, and the list.
 type Taken<D> = (Leaving<D>, QueueId, Open<D>);
 
-/// The parts of a recording that its submission leaves behind.
+/// The parts of a recording that remain after the submission of its list.
 struct Leaving<D: Device> {
     id: RecordingId,
     holds: PlaceHolds<D>,

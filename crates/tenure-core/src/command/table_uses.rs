@@ -24,7 +24,7 @@ impl<D: Device> Commands<D> {
     /// are combined. Resources that shaders reach without a descriptor of the set, such as bottom-level acceleration
     /// structures, are declared separately.
     ///
-    /// O(descriptors of the set, and subresources that its views show in part); no allocation beyond that of
+    /// O(descriptors of the set + subresources that its views show in part); no allocation beyond that of
     /// [`use_resource`](Self::use_resource).
     ///
     /// # Errors
@@ -67,10 +67,10 @@ impl<D: Device> Commands<D> {
     }
 
     /// Declares that the next command uses all resources of a table: as [`use_set`](Self::use_set), for a pass that accesses
-    /// all of them. Shaders that select a few resources of a large table need these alone declared, by
+    /// all of them. For shaders that select a few resources of a large table, declare only those with
     /// [`use_resource`](Self::use_resource): the next command must make each declared use.
     ///
-    /// O(descriptors of the table, and subresources that its views show in part).
+    /// O(descriptors of the table + subresources that its views show in part).
     ///
     /// # Errors
     /// As [`use_set`](Self::use_set).
@@ -98,11 +98,11 @@ impl<D: Device> Commands<D> {
         self.use_all_shown(table.context(), table.name(), table.shown(stages))
     }
 
-    /// Declares that the next command uses the resources of these descriptors: as [`use_set`](Self::use_set), for a set or a
-    /// row of descriptors of this recording. `binds` are those of [`Scratch::set`](crate::Scratch::set), or of
+    /// Declares that the next command uses the resources of these descriptors: as [`use_set`](Self::use_set), for a set or
+    /// descriptors of this recording. `binds` are those passed to [`Scratch::set`](crate::Scratch::set) or
     /// [`Scratch::descriptors`](crate::Scratch::descriptors).
     ///
-    /// O(descriptors, and subresources that views show in part).
+    /// O(descriptors + subresources that views show in part).
     ///
     /// # Errors
     /// As [`use_set`](Self::use_set); [`Error::Device`] for a view of a target.

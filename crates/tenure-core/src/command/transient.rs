@@ -24,9 +24,9 @@ use crate::{
 /// is dropped, the same recording can acquire the bytes again, and others can once it is submitted. If other open recordings
 /// have used the resource as well, its bytes are available once all recordings open at that time have ended.
 ///
-/// With Direct3D 12's legacy barriers, leave a texture that was acquired on a compute queue, and whose last state only graphics
-/// queues know, in [`State::COMMON`](crate::device::State::COMMON): otherwise compute queues cannot take it from the cache, and
-/// it is created again each time. Graphs do so themselves.
+/// With Direct3D 12's legacy barriers, leave a texture acquired on a compute queue in
+/// [`State::COMMON`](crate::device::State::COMMON) if its last state is valid only on graphics queues: otherwise compute queues
+/// cannot reuse it from the cache, and it is created again each time. Graphs do so themselves.
 ///
 /// `Send` and `Sync`.
 pub struct Transient<D: Device, R: TransientResource<D>> {
@@ -52,7 +52,7 @@ impl<D: Device, R: TransientResource<D>> Transient<D, R> {
         &self.name
     }
 
-    /// A view of it, which is kept with the API resource: created once, not each frame. O(views of it).
+    /// A view of it, which is cached with the API resource: created once, not in each frame. O(views of it).
     ///
     /// # Errors
     /// As [`Gpu::create_texture_view`](crate::Gpu::create_texture_view) and

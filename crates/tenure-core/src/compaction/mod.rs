@@ -72,19 +72,19 @@ pub struct MovedResource {
     pub id: MovableId,
     /// Its name.
     pub name: Name,
-    /// Number of its moves since it was created.
+    /// Number of moves since its creation.
     pub moves: u64,
 }
 
 /// Moves movable resources.
 pub(crate) struct Compactor<D: Device> {
-    /// Moves that were planned and are not made yet.
+    /// Planned moves that are not made yet.
     planned: Mutex<Vec<PlannedMove<D>>>,
     /// Resources that have moved since the last call of `take_moved`.
     moved: Mutex<Vec<Weak<MovableBacking<D>>>>,
     /// First frame whose end retries moves.
     next_try: AtomicU64,
-    /// First frame whose end again brings back spilled resources of more than `largest_return` bytes.
+    /// First frame whose end retries bringing back spilled resources of more than `largest_return` bytes.
     next_return: AtomicU64,
     largest_return: AtomicU64,
     stats: Mutex<CompactionStats>,
@@ -100,8 +100,8 @@ struct Due<D: Device> {
     queue: QueueId,
 }
 
-/// The part of a budget that is left for new moves. Waiting moves take half of it at most, so that a resource in long use by a
-/// recording does not keep the others from moving.
+/// The budget that is left for new moves. Waiting moves take at most half of it, so that a resource used for long by a
+/// recording does not block the others.
 fn left_beside<D: Device>(waiting: &[PlannedMove<D>], budget: CompactionBudget) -> CompactionBudget {
     let bytes: u64 = waiting.iter().map(|planned| planned.to.size).sum();
     CompactionBudget {
@@ -111,8 +111,8 @@ fn left_beside<D: Device>(waiting: &[PlannedMove<D>], budget: CompactionBudget) 
     }
 }
 
-/// Takes out the moves to make now: the newest ones, and the first `waiting` ones as far as the budget has room. Moves that
-/// must wait again go to the end, so that each has its turn.
+/// Takes out the moves to make now: the newest ones, and the first `waiting` ones that fit into the budget. Moves that must
+/// wait again go to the end, for fairness.
 fn take_due<D: Device>(
     planned: &mut Vec<PlannedMove<D>>,
     waiting: usize,
@@ -158,7 +158,7 @@ impl<D: Device> Compactor<D> {
         let before = report.moves;
         let mut largest = u64::MAX;
         self.bring_back(services, budget, &mut largest, &mut report)?;
-        // There may be more to move, into the room that these resources have left.
+        // There may be more to move, into the space freed by these resources.
         report.is_done &= report.moves == before;
         Ok(report)
     }
@@ -166,7 +166,7 @@ impl<D: Device> Compactor<D> {
     /// Ends a frame: continues compaction where worthwhile, unless another thread is compacting.
     pub(crate) fn end_frame(&self, services: &Services<D>) {
         let context = &*services.context;
-        // Most programs have none, and the rest visits every pool.
+        // Most programs have no movable resources, and the following code visits every pool.
         if !context.pools.had_movables() {
             return;
         }
@@ -182,11 +182,11 @@ impl<D: Device> Compactor<D> {
         let Some(mut planned) = self.planned.try_lock() else { return };
         let is_refused = match self.run_with(services, config.budget(), Some(config), &mut planned) {
             Ok(report) => {
-                // Resources that find no room elsewhere do not keep the rest from moving.
+                // Resources that find no other memory do not block the rest.
                 self.bring_back_at_end(services, config.budget(), frame);
                 report.refused > 0
             }
-            // A loss of the device is reported by the next call; a shortage ends by itself.
+            // A loss of the device is reported by the next call; a shortage is temporary.
             Err(error) => {
                 event!(debug, %error, "nothing was moved at the end of this frame");
                 true
@@ -211,7 +211,7 @@ impl<D: Device> Compactor<D> {
         let before = if is_due { u64::MAX } else { self.largest_return.load(Ordering::Relaxed) };
         let (mut largest, mut report) = (before, CompactionReport::default());
         let came_back = self.bring_back(services, budget, &mut largest, &mut report);
-        // A refusal although there was a place does not depend on the size.
+        // A refusal despite free memory does not depend on the size.
         if came_back.is_err() || (report.refused > 0 && largest == before) {
             largest = 0;
         }
@@ -223,7 +223,7 @@ impl<D: Device> Compactor<D> {
 
     /// Ends the manager: stops moving and frees all reserved targets.
     pub(crate) fn end(&self, context: &Context<D>) {
-        // Fails where a destructor of the program ends the manager during a move.
+        // Fails if a destructor of the program ends the manager during a move.
         let Some(mut planned) = self.planned.try_lock() else { return };
         planned.drain(..).for_each(|planned| context.pools.cancel_move(&planned));
         context.pools.stop_compaction();
@@ -271,10 +271,10 @@ impl<D: Device> Compactor<D> {
         all
     }
 
-    /// The queue that copies a resource. A resource with views may be used without naming a state, so it stays with the queue
+    /// The queue that copies a resource. A resource with views may be used without a declared state, so it stays with the queue
     /// that owns it, in its state.
     fn queue_of(&self, services: &Services<D>, movable: &MovableBacking<D>) -> QueueId {
-        // Recordings of any queue read it without naming it, so that it returns to the state for all of them at once.
+        // Recordings of any queue read it without declaring it, so that it returns to the state for all of them at once.
         if movable.place().api_resource.states.read_only().is_some() {
             return self.graphics;
         }
@@ -299,7 +299,7 @@ impl<D: Device> Compactor<D> {
         report: &mut CompactionReport,
     ) -> Result<(), Error> {
         let context = &*services.context;
-        // An external submission blocks all others, and may ask for the place of a moving resource.
+        // An external submission blocks all others, and may query the location of a moving resource.
         let Some(_no_external) = context.external_work.try_write() else {
             waiting.extend(all.iter().map(|due| due.planned.clone()));
             return Ok(());
@@ -308,7 +308,7 @@ impl<D: Device> Compactor<D> {
         for Due { movable, planned, .. } in all {
             match begin(context, movable, planned) {
                 Outcome::Moves(found) if ends.add(&found) => moving.push(*found),
-                // Placed resources are always separate, so that nothing was made for this one.
+                // Placed resources are always separate, so nothing was created for this one.
                 Outcome::Moves(_) | Outcome::Waits => waiting.push(planned.clone()),
                 Outcome::Stays => context.pools.stop_compaction(),
                 Outcome::Refused => {
@@ -370,7 +370,7 @@ impl<D: Device> Compactor<D> {
         stats.moves += moves as u64;
         stats.bytes += bytes;
         stats.submissions += u64::from(is_submitted);
-        // Logged once for each power of two: memory may be compacted in every frame.
+        // Logged when the count reaches a power of two: memory may be compacted in every frame.
         if before.checked_ilog2() != stats.moves.checked_ilog2() {
             let (all_moves, all_bytes) = (stats.moves, stats.bytes);
             event!(debug, moves, bytes, all_moves, all_bytes, "memory was compacted");
@@ -409,8 +409,8 @@ impl<D: Device> Compactor<D> {
         *self.stats.lock()
     }
 
-    /// Submits copies of the contents of the moving resources, if any has contents. Each resource ends up in its earlier state,
-    /// where the queue can bring it to that state.
+    /// Submits copies of the contents of the moving resources, if any has contents. Each resource ends in its earlier state, if
+    /// the queue can transition it to that state.
     fn submit(
         &self,
         services: &Services<D>,

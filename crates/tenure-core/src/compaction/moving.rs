@@ -32,7 +32,7 @@ pub(super) enum Outcome<'a, D: Device> {
     Waits,
     /// Cannot move; its target has been freed.
     Stays,
-    /// As `Stays`, until the next try.
+    /// As `Stays`, until the next attempt.
     Refused,
     /// Dropped; its target has been freed.
     Gone,
@@ -47,7 +47,7 @@ pub(super) fn begin<'a, D: Device>(
     let check = |exchange: &Exchange<'_, Current<D>>| {
         let current = exchange.value();
         let is_there = current.is_at(planned.from);
-        // A move within one block gains nothing.
+        // A move within one block has no benefit.
         let is_same = planned.is_within_pool() && current.is_in(planned.to.block);
         let is_fixed = exchange.is_pinned() || is_same || current.is_divided();
         let stays = is_there && is_fixed;
@@ -64,9 +64,9 @@ pub(super) fn begin<'a, D: Device>(
     if is_held {
         return Outcome::Waits;
     }
-    // Without the lock, as other threads may be waiting for it.
+    // Without the lock: other threads may be waiting for it.
     let Ok((api_resource, location)) = context.pools.make_at(context.device(), planned, movable) else {
-        // Memory is short, or the device is lost, which the next call reports.
+        // Out of memory, or the device is lost, which the next call reports.
         context.pools.cancel_move(planned);
         context.pools.keep_in_place(planned);
         return Outcome::Refused;
@@ -83,8 +83,8 @@ pub(super) fn begin<'a, D: Device>(
     Outcome::Stays
 }
 
-/// The incomplete submissions, as far as known, that have used the moving resources: they may have written a resource without
-/// naming a state.
+/// The submissions not known to be complete that have used the moving resources: they may have written a resource without
+/// declaring a state.
 pub(super) fn used<'m, 'a: 'm, D: Device>(
     context: &Context<D>,
     copied: impl Iterator<Item = &'m Moving<'a, D>>,
@@ -107,7 +107,7 @@ pub(super) fn record<'m, 'a: 'm, D: Device, I: Iterator<Item = &'m Moving<'a, D>
     let at_rest: Vec<_> = copied().flat_map(|moved| moved.at_rest(model)).collect();
     copied().try_for_each(|moved| moved.require(open))?;
     open.record_pending();
-    // A buffer is copied whole, with the bytes that no command has written.
+    // A buffer is copied whole, including bytes that no command has written.
     open.list().keep_unwritten();
     copied().for_each(|moved| moved.record(open.list()));
     let can_reach = State::allowed_on(open.tracker.queue_kind());
@@ -120,7 +120,7 @@ pub(super) fn record<'m, 'a: 'm, D: Device, I: Iterator<Item = &'m Moving<'a, D>
     Ok(())
 }
 
-/// The API resources that the moves of one submission leave, and those they target.
+/// The API resources that the moves of one submission use as sources and destinations.
 pub(super) struct Ends<D: Device> {
     from: FxHashSet<*const ApiResource<D>>,
     to: FxHashSet<*const ApiResource<D>>,
@@ -131,8 +131,8 @@ impl<D: Device> Ends<D> {
         Self { from: FxHashSet::default(), to: FxHashSet::default() }
     }
 
-    /// Adds a move to the set; false if it leaves an API resource that another move of the set targets, or the other way round:
-    /// each API resource has one state while the copies run. O(1).
+    /// Adds a move to the set; false if its source is the destination of another move of the set, or vice versa: each API
+    /// resource has one state while the copies run. O(1).
     pub(super) fn add(&mut self, next: &Moving<'_, D>) -> bool {
         let (from, to) =
             (Arc::as_ptr(&next.exchange.value().place.api_resource), Arc::as_ptr(&next.to.api_resource));
@@ -180,7 +180,7 @@ impl<D: Device> Moving<'_, D> {
         if let ResourceDesc::Buffer(_) = self.movable.needs.desc {
             let before = |shared: &ApiResource<D>| shared.states.at_rest(0, model).unwrap_or_default();
             let (source, target) = (state_after_move(from, before(from)), state_after_move(to, before(to)));
-            // The other allocations of either buffer are in use, too. Of two incompatible states, a named one wins.
+            // The other allocations of either buffer are in use, too. Of two incompatible states, a declared one wins.
             let both = source | target;
             let is_named = source.contains(before(from)) && source != State::COMMON;
             let target = match both.is_write() {
@@ -203,7 +203,7 @@ impl<D: Device> Moving<'_, D> {
             if model == StateModel::Promotion || state != State::COMMON {
                 let part = if is_whole { Subresource::All } else { Subresource::One(index) };
                 all.push((Tracked(to.clone()), part, state));
-                // Recordings may have the old place, and do not name it.
+                // Recordings may use the old location without declaring it.
                 if from.states.read_only().is_some() && state != State::COMMON {
                     all.push((Tracked(from.clone()), part, state));
                 }

@@ -1,4 +1,4 @@
-//! Moves spilled resources back to the memory that suits them best.
+//! Moves spilled resources back to their preferred memory.
 
 use std::sync::Arc;
 
@@ -14,10 +14,9 @@ use crate::services::Services;
 const RESERVE: u64 = 16;
 
 impl<D: Device> Compactor<D> {
-    /// Moves spilled resources back to the memory that suits them best, as far as it has room: the last used come first.
-    /// Resources of more than `largest` bytes are skipped; a refusal lowers `largest`, as smaller ones may still fit. The moves
-    /// in the report count against the budget; where the budget keeps a resource from coming back, the report says that
-    /// compaction is not done.
+    /// Moves spilled resources back to their preferred memory while it has room, most recently used first. Resources of more
+    /// than `largest` bytes are skipped; a refusal lowers `largest`, as smaller ones may still fit. The moves in the report
+    /// count against the budget; if the budget prevents a return, the report says that compaction is not done.
     ///
     /// # Errors
     /// The errors of a submission; the resources stay in their places then.
@@ -119,13 +118,13 @@ const fn below(size: u64) -> u64 {
     size / 4 * 3
 }
 
-/// Whether no recording or upload uses the resource at this moment, and one queue has all of it.
+/// Whether no recording or upload uses the resource at this moment, and one queue owns all of it.
 fn can_move<D: Device>(movable: &MovableBacking<D>) -> bool {
     let current = movable.current.lock();
     !current.is_held() && !current.is_pinned() && !current.value().is_divided()
 }
 
-/// Bytes that fit into the best suited memory, with a part of its budget left free.
+/// Bytes that fit into the preferred memory, with a part of its budget left free.
 #[derive(Clone, Copy, Debug, Default)]
 struct Room {
     /// Bytes in new blocks from the driver.

@@ -117,7 +117,7 @@ impl<'a, D: Device> From<&Self> for Bind<'a, D> {
     }
 }
 
-/// One of a set, without its binding and its element.
+/// A descriptor of a set, without its binding and its element.
 impl<'a, D: Device> From<&SetDescriptor<'a, D>> for Bind<'a, D> {
     fn from(descriptor: &SetDescriptor<'a, D>) -> Self {
         descriptor.bind
@@ -130,8 +130,8 @@ pub(super) type Sources<'a, D> = SmallVec<[DescriptorSource<'a, D>; 16]>;
 impl<'a, D: Device> Bind<'a, D> {
     /// The kind of binding, and the source of the descriptor.
     ///
-    /// The error is boxed: an unboxed one shares the bytes of the source, the compiler then copies each source
-    /// in pieces of one and seven bytes, and a table of four descriptors takes four times as long.
+    /// The error is boxed: an unboxed one overlaps the bytes of the source, the compiler then copies each source in
+    /// pieces of one and seven bytes, and creating a table of four descriptors takes four times as long.
     #[inline]
     pub(super) fn source<'s>(
         &self,
@@ -173,8 +173,7 @@ impl<'a, D: Device> Bind<'a, D> {
         }
     }
 
-    /// Appends the source of the descriptor to `sources`: written in place instead of returned, to avoid a
-    /// copy.
+    /// Appends the source of the descriptor to `sources`: written in place instead of returned, to avoid a copy.
     #[inline]
     fn add_source<'s>(
         &self,
@@ -285,7 +284,7 @@ impl<D: Device> KeptBind<D> {
     }
 }
 
-/// The source of such a descriptor.
+/// The source of a kept descriptor.
 pub(super) fn kept_source<D: Device>(
     ((heap, index), sampler): &(DescriptorIndex<D>, Option<DescriptorIndex<D>>),
 ) -> DescriptorSource<'_, D> {

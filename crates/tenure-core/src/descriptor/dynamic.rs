@@ -8,12 +8,12 @@ use crate::held_objects::LazyHeldObjects;
 use crate::memory::MakeRoom;
 use crate::{Error, Name};
 
-/// A row of descriptors for one submission, in a shader-visible heap: from
+/// Consecutive descriptors for one submission, in a shader-visible heap: from
 /// [`Scratch::descriptors`](crate::Scratch::descriptors).
 ///
 /// It borrows its recording, so that it cannot be used after the submission. Callers that cannot hold a borrow
-/// keep [`first`](Self::first), a plain number; a use after the submission is found with
-/// [`DescriptorConfig::poison`](crate::DescriptorConfig::poison).
+/// store [`first`](Self::first), a plain number; [`DescriptorConfig::poison`](crate::DescriptorConfig::poison)
+/// detects a use after the submission.
 pub struct Descriptors<'r, D: Device> {
     heap: &'r D::DescriptorHeap,
     kind: DescriptorKind,
@@ -57,7 +57,7 @@ impl<'r, D: Device> Descriptors<'r, D> {
         self.kind
     }
 
-    /// Takes descriptors for a recording, and writes them.
+    /// Allocates descriptors for a recording, and writes them.
     pub(crate) fn take(
         service: &'r DescriptorService<D>,
         room: &dyn MakeRoom,

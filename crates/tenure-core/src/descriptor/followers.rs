@@ -13,7 +13,7 @@ use super::table::MovableRow;
 use crate::device::Device;
 use crate::memory::{ApiPlace, MakeRoom, MovableBacking, MovableId};
 
-/// A view, table or set that shows a movable resource.
+/// A view, table or set of a movable resource.
 ///
 /// During a move no other thread reads it: readers hold the resource, or have pinned it.
 pub(crate) enum Follower<D: Device> {
@@ -32,7 +32,7 @@ impl<D: Device> Follower<D> {
     }
 
     /// Makes the new version of a table or a set of views. Called after the new descriptors of all views were
-    /// made, perhaps more than once. False on failure.
+    /// made, possibly more than once. False on failure.
     pub(crate) fn follow_views(&self, room: &dyn MakeRoom) -> bool {
         match self {
             Self::View(_) => true,

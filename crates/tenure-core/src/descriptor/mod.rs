@@ -1,6 +1,6 @@
 //! Descriptors: views, samplers, tables and sets.
 //!
-//! Views, samplers, tables and lasting sets own their descriptors, and keep the resources that these show. The
+//! Views, samplers, tables and lasting sets own their descriptors, and keep their resources alive. The
 //! descriptors and sets of one recording are borrowed from it. Both kinds are freed through the release queue,
 //! and no descriptor is written while a recording or the GPU may read it.
 

@@ -14,7 +14,7 @@ use crate::memory::{ApiPlace, Holder, MakeRoom, MovableBacking, PlaceHolds};
 use crate::time::Stamp;
 use crate::{Error, Name};
 
-/// The part of a resource that a view shows.
+/// The part of a resource in a view.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shows {
     /// For a movable buffer, the offset is relative to the buffer.
@@ -35,8 +35,8 @@ impl Shows {
     }
 }
 
-/// An object that depends on the place of a movable resource: the current version, and the one for the new
-/// place.
+/// An object that depends on the location of a movable resource: the current version, and the one for the
+/// new location.
 pub(super) struct Following<T>(Mutex<State<T>>);
 
 struct State<T> {

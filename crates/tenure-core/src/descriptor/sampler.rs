@@ -107,7 +107,7 @@ impl<D: Device> SamplerInner<D> {
     }
 }
 
-/// The live samplers.
+/// Live samplers.
 pub(super) struct Samplers<D: Device> {
     by_info: Mutex<HashMap<SamplerKey, Weak<SamplerInner<D>>>>,
     /// The number of refused samplers.
@@ -165,7 +165,7 @@ impl<D: Device> Sampler<D> {
         &self.inner.name
     }
 
-    /// The heap that contains its descriptor, and those of others; it is not shader-visible.
+    /// The heap that contains its descriptor, among others; it is not shader-visible.
     #[must_use]
     pub fn heap(&self) -> &D::DescriptorHeap {
         self.inner.slot().heap()

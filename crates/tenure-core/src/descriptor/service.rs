@@ -49,13 +49,13 @@ impl<D: Device> DescriptorService<D> {
         made.map_err(|source| self.context.refused(name, source))
     }
 
-    /// Queues a descriptor for release that was created at `born` and has no references any more.
+    /// Queues an unreferenced descriptor, created at `born`, for release.
     pub(super) fn retire_descriptor(&self, slot: CpuSlot<D>, born: Stamp) {
         self.store().cpu.note_dropped(slot.kind);
         self.context.release_descriptors(RetiredDescriptor::Cpu(slot), born);
     }
 
-    /// Queues descriptors of a table for release that were created at `born` and have no references any more.
+    /// Queues unreferenced descriptors of a table, created at `born`, for release.
     pub(super) fn retire_row(&self, kind: DescriptorKind, range: StaticRange, born: Stamp) {
         if let Some(heap) = self.store().visible.get(kind) {
             heap.note_dropped(&range);

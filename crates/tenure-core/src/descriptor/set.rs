@@ -21,7 +21,8 @@ use crate::slot_blocks::Slot;
 use crate::time::Stamp;
 use crate::{Error, Name};
 
-/// A descriptor of a set: a view, a sampler, both together, an acceleration structure or constants, and where the shader finds it.
+/// A descriptor of a set: a view, a sampler, both together, an acceleration structure or constants, with its binding and array
+/// element.
 ///
 /// ```
 /// # fn bind<D: tenure::device::Device>(view: &tenure::View<D>, sampler: &tenure::Sampler<D>) {
@@ -93,11 +94,10 @@ impl<'a, D: Device> DescriptorSetDesc<'a, D> {
 
 /// A lasting descriptor set.
 ///
-/// It is immutable, so that it cannot change while the GPU reads it: to change a set, make another and drop the
-/// old one. If it shows a [movable](crate::TextureDesc::movable) resource, another API set replaces it after a
-/// move, and each recording must get the current one from
-/// [`Scratch::lasting_set`](crate::Scratch::lasting_set). It keeps its layout and its views alive, and those
-/// their resources. [`Commands::use_set`](crate::Commands::use_set) declares the uses of all of these. Dropping it
+/// It is immutable, so that it cannot change while the GPU reads it: to change a set, create another and drop the old one. If it
+/// contains a [movable](crate::TextureDesc::movable) resource, another API set replaces it after a move, and each recording must
+/// get the current one from [`Scratch::lasting_set`](crate::Scratch::lasting_set). It keeps its layout, its views and their
+/// resources alive. [`Commands::use_set`](crate::Commands::use_set) declares the uses of all of these. Dropping it
 /// frees it once no recording and no GPU work uses it any more. `Send` and `Sync`.
 ///
 /// ```
@@ -213,12 +213,12 @@ impl<D: Device> Drop for MovableSet<D> {
     }
 }
 
-/// Queues a set for release that has no references any more.
+/// Queues an unreferenced set for release.
 fn retire<D: Device>(service: &DescriptorService<D>, set: LastingSet<D>, born: Stamp) {
     service.context.release_descriptors(RetiredDescriptor::Set(Box::new(set)), born);
 }
 
-/// Takes a lasting set of a layout, and writes it.
+/// Allocates a lasting set of a layout, and writes it.
 fn take_lasting<D: Device>(
     service: &DescriptorService<D>,
     room: &dyn MakeRoom,
@@ -422,7 +422,7 @@ impl<'r, D: Device> Set<'r, D> {
         self.index
     }
 
-    /// Takes a set for a recording, and writes it.
+    /// Allocates a set for a recording, and writes it.
     pub(crate) fn take(
         service: &'r DescriptorService<D>,
         room: &dyn MakeRoom,
@@ -437,7 +437,7 @@ impl<'r, D: Device> Set<'r, D> {
         Self::take_written(service, room, recorded, recording, layout_inner, &writes)
     }
 
-    /// Takes a set for a recording, with checked writes.
+    /// Allocates a set for a recording, with checked writes.
     fn take_written(
         service: &'r DescriptorService<D>,
         room: &dyn MakeRoom,
@@ -459,8 +459,8 @@ impl<'r, D: Device> Set<'r, D> {
         Ok(Self { block, index })
     }
 
-    /// The set that shows a page of constants to a layout of dynamic constants, if the recording has it: its page has the index
-    /// `page`, and its range holds `size` bytes and ends within `room` bytes.
+    /// The set of a page of constants for a layout of dynamic constants, if the recording has one: its page has the index `page`,
+    /// and its range holds `size` bytes and ends within `room` bytes.
     #[inline]
     pub(crate) fn of_page(
         recorded: &'r OnceCell<Box<RecordedSets<D>>>,
@@ -475,8 +475,8 @@ impl<'r, D: Device> Set<'r, D> {
         Some(Self { block, index })
     }
 
-    /// Takes a set that shows a page of constants, `page` with its buffer, in ranges that hold `size` bytes and all sizes before
-    /// it, if those end within `room` bytes.
+    /// Allocates a set for a page of constants, `page` with its buffer, with a range that holds `size` bytes and all earlier
+    /// sizes, if that range ends within `room` bytes.
     #[cold]
     pub(crate) fn make_of_page(
         service: &'r DescriptorService<D>,

@@ -135,7 +135,7 @@ impl<D: Device> LayoutInner<D> {
     }
 }
 
-/// A layout whose only descriptor is of dynamic constants.
+/// A layout with a single descriptor, of dynamic constants.
 pub(crate) struct DynamicLayout<'a, D: Device> {
     pub(super) layout_inner: &'a Arc<SetLayoutInner<D>>,
     pub(super) binding: u32,
@@ -209,7 +209,7 @@ fn sorted(bindings: &[SetBinding]) -> Result<Box<[SetBinding]>, DeviceError> {
     }
 }
 
-/// The sets of a block: as many as configured, but with a bounded number of descriptors.
+/// The number of sets in a pool: the configured one, limited by a maximum number of descriptors.
 fn sets_of_block(most: u32, bindings: &[SetBinding]) -> u32 {
     const DESCRIPTORS: u64 = 1 << 16;
     let of_set: u64 = bindings.iter().map(|binding| u64::from(binding.count)).sum();
@@ -250,8 +250,8 @@ impl<D: Device> SetLayoutInner<D> {
     }
 }
 
-/// The source of a descriptor in a set. For dynamic constants the view begins at the start of the buffer, because the bind of
-/// the set gives the offset.
+/// The source of a descriptor in a set. For dynamic constants the view begins at the start of the buffer, because binding the
+/// set adds the offset.
 fn based<D: Device>(kind: BindingKind, source: DescriptorSource<'_, D>) -> DescriptorSource<'_, D> {
     match source {
         DescriptorSource::Constants { resource, size, .. } if kind == BindingKind::DynamicConstants => {

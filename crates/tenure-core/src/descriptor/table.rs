@@ -1,4 +1,4 @@
-//! Tables: lasting rows of descriptors in shader-visible heaps.
+//! Tables: consecutive descriptors in shader-visible heaps, which outlive recordings.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -44,14 +44,14 @@ impl<'a, D: Device> DescriptorTableDesc<'a, D> {
     }
 }
 
-/// A lasting row of descriptors in a shader-visible heap.
+/// A range of descriptors in a shader-visible heap, which outlives recordings.
 ///
-/// It is immutable, so that it cannot change while the GPU reads it: to change a table, make another and drop
-/// the old one. A slot of a bindless array is a table of one. If it shows a
-/// [movable](crate::TextureDesc::movable) resource, it gets another row after a move, and each recording must
-/// get the current one from [`Scratch::table`](crate::Scratch::table). It keeps its views alive, and those
-/// their resources. [`Commands::use_table`](crate::Commands::use_table) declares the uses of all of these. Dropping
-/// it frees its row once no recording and no GPU work uses it any more. `Send` and `Sync`.
+/// It is immutable, so that it cannot change while the GPU reads it: to change a table, create another and drop the
+/// old one. A slot of a bindless array is a table of one. If it contains a [movable](crate::TextureDesc::movable)
+/// resource, its descriptors are replaced after a move, and each recording must get the current ones from
+/// [`Scratch::table`](crate::Scratch::table). It keeps its views and their resources alive.
+/// [`Commands::use_table`](crate::Commands::use_table) declares the uses of all of these. Dropping
+/// it frees its descriptors once no recording and no GPU work uses them any more. `Send` and `Sync`.
 ///
 /// ```
 /// use tenure::{
@@ -145,13 +145,13 @@ impl<D: Device> MovableRow<D> {
         self.range.take_former().into_iter().for_each(|range| self.retire(range));
     }
 
-    /// Queues a row for release that has no references any more.
+    /// Queues an unreferenced range for release.
     fn retire(&self, range: StaticRange) {
         self.service.retire_row(self.kind, range, self.born);
     }
 }
 
-/// Takes a row of a heap, and writes it.
+/// Allocates a range of a heap, and writes it.
 fn take_row<D: Device>(
     context: &Context<D>,
     heap: &VisibleHeap<D>,

@@ -40,7 +40,7 @@ pub struct TextureViewDesc {
 }
 
 impl TextureViewDesc {
-    /// A view of everything that such an access can reach.
+    /// A view of everything that this access allows.
     #[must_use]
     pub fn new(access: TextureAccess) -> Self {
         Self {
@@ -128,7 +128,7 @@ impl TextureViewDesc {
         Self { name: name.into(), ..self }
     }
 
-    /// The view as the device needs it.
+    /// Resolves the view for the device.
     pub(super) fn resolve(&self, info: &TextureInfo) -> Result<TextureView, DeviceError> {
         check_usage(info.usage, self.access.usage())?;
         let mips = part(Span::Mips, self.first_mip, self.mips, info.mips, self.access)?;

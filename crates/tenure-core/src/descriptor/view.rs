@@ -23,9 +23,9 @@ use crate::{Buffer, Error, Name, Texture};
 /// A view of a buffer or a texture: a descriptor in a heap that is not shader-visible, the source of
 /// [tables](crate::DescriptorTable), [sets](crate::DescriptorSet) and render passes.
 ///
-/// It keeps its resource alive: the buffer or texture may be dropped, and is freed after the last of its views,
-/// and of the tables and sets with these views, is dropped. Dropping a view frees its descriptor once no
-/// recording and no GPU work uses it any more. `Send` and `Sync`.
+/// It keeps its resource alive: the buffer or texture may be dropped, and is freed after the last of its views, and
+/// of the tables and sets with these views, is dropped. Dropping a view frees its descriptor once no recording and no
+/// GPU work uses it any more. `Send` and `Sync`.
 ///
 /// ```
 /// use tenure::{Config, Format, Gpu, TextureDesc, TextureViewDesc, Usage, sim};
@@ -136,7 +136,7 @@ impl<D: Device> ViewInner<D> {
 }
 
 impl<D: Device> View<D> {
-    /// Another handle of this view. For the C interface, which cannot borrow the views that transient resources keep.
+    /// Another handle of this view. For the C interface, which cannot borrow the cached views of transient resources.
     #[doc(hidden)]
     #[must_use]
     pub fn share(&self) -> Self {
@@ -242,8 +242,8 @@ impl<D: Device> View<D> {
         self.inner.kind
     }
 
-    /// The heap that contains its descriptor, and those of others; it is not shader-visible. Pins a movable
-    /// resource: recordings should use [`Scratch::view`](crate::Scratch::view) instead.
+    /// The heap that contains its descriptor, among others; it is not shader-visible. Pins a movable resource:
+    /// recordings should use [`Scratch::view`](crate::Scratch::view) instead.
     #[must_use]
     pub fn heap(&self) -> &D::DescriptorHeap {
         self.inner.pinned().0
@@ -363,7 +363,7 @@ impl BufferViewDesc {
         Self { name: name.into(), ..self }
     }
 
-    /// The view as the device needs it, with offsets in the API buffer; for a movable buffer, relative to the
+    /// Resolves the view for the device, with offsets in the API buffer; for a movable buffer, relative to the
     /// buffer.
     pub(super) fn resolve<D: Device>(
         &self,

@@ -62,7 +62,7 @@ impl<D: Device> CpuHeaps<D> {
         self.of(kind).blocks.lock()
     }
 
-    /// An empty slot, in a new heap if the others are full.
+    /// Allocates a slot, in a new heap if the others are full.
     fn take(
         &self,
         store: &DescriptorStore<D>,

@@ -1,4 +1,4 @@
-//! The part of a heap from which recordings take descriptors, in chunks.
+//! The part of a heap for descriptors of recordings, allocated in chunks.
 
 use std::cell::Cell;
 
@@ -45,8 +45,8 @@ pub(crate) struct RecordedChunks {
 }
 
 impl RecordedChunks {
-    /// The first of a row of `count` descriptors, which belong to this recording until its submission is
-    /// complete.
+    /// Allocates `count` consecutive descriptors, which belong to this recording until its submission is
+    /// complete, and returns the first.
     #[inline]
     pub(crate) fn take<D: Device>(
         &self,
@@ -116,11 +116,11 @@ impl RecordedChunks {
 /// No piece.
 pub(crate) const NO_PIECE: PieceId = u32::MAX;
 
-/// A row of descriptors that recordings fill from front to back, one recording after another.
+/// Consecutive descriptors that recordings fill from front to back, one recording after another.
 struct Chunk {
     handle: Handle,
     end: u32,
-    /// Pieces of it that belong to open or pending recordings.
+    /// Number of pieces that belong to open or pending recordings.
     pieces: u32,
     /// Whether a recording is filling it.
     is_open: bool,
@@ -130,7 +130,7 @@ struct Chunk {
 struct Piece {
     chunk: usize,
     first: u32,
-    /// While the recording fills it, the whole rest of the chunk.
+    /// While the recording fills it, the whole remainder of the chunk.
     count: u32,
     recording: Name,
     /// The previous piece of the same recording.
@@ -193,8 +193,8 @@ impl DynamicPart {
         count > self.chunk / 2
     }
 
-    /// A piece with room for at least `count` descriptors, in the rest of an earlier chunk or in a new chunk; a
-    /// large request gets a chunk of exactly its size, and a closed piece.
+    /// A piece with room for at least `count` descriptors, in the remainder of an earlier chunk or in a new
+    /// chunk; a large request gets a chunk of exactly its size, and a closed piece.
     pub(crate) fn take(&mut self, count: u32, recording: &Name, before: PieceId) -> Option<Taken> {
         if self.is_large(count) {
             let taken = self.take_chunk(count, recording, before)?;
@@ -285,7 +285,7 @@ impl DynamicPart {
         self.rests.retain(|rest| rest.chunk != id);
         let chunk = self.chunks.remove(id);
         if let Some(slots) = &mut self.slots {
-            // It was taken once, and is freed once.
+            // It was allocated once, and is freed once.
             let _freed = slots.free(chunk.handle);
         }
     }

@@ -84,7 +84,7 @@ impl<D: Device> DescriptorStore<D> {
         })
     }
 
-    /// Notes that no descriptor could be made for a new place, so that the resource stays.
+    /// Notes that no descriptor could be created for the new location, so that the resource stays.
     #[cold]
     pub(crate) fn note_stuck(&self, error: &impl std::fmt::Display) {
         if let Some(times) = self.stuck.note() {
@@ -167,15 +167,15 @@ impl<D: Device> DescriptorStore<D> {
 }
 
 impl<D: Device> DescriptorStore<D> {
-    /// Frees the dropped descriptors, of handles and of recordings, that nothing can use any more as far as
-    /// `clock` knows; all, once the device is lost.
+    /// Frees the dropped descriptors, of handles and of recordings, that nothing can use any more according to
+    /// `clock`; all of them once the device is lost.
     pub(crate) fn reclaim(&self, device: &D, frame: u64, recordings: &Recordings, clock: &Clock) {
         // Without heaps and layouts nothing was dropped.
         if self.made() == 0 {
             return;
         }
         let mut ready = Batches::new();
-        // Refused while the device works and commands are in flight; the rest is freed later then.
+        // Refused while the device works and commands are in flight; the rest is freed later.
         if clock.loss().is_none() || self.releases.reclaim_all_batches(recordings, clock, &mut ready).is_err()
         {
             self.releases.reclaim_batches(recordings, clock, &mut ready);

@@ -110,7 +110,7 @@ impl<D: Device> SetLayoutInner<D> {
         self.pool.lock().lasting.with_room().is_some()
     }
 
-    /// Frees a lasting set that nothing reads any more; `freed_by` is its name, if the device is to poison it.
+    /// Frees a lasting set that nothing reads any more; `freed_by` is its name, if the device should poison it.
     pub(crate) fn free_lasting(
         &self,
         device: &D,
@@ -230,12 +230,12 @@ pub(crate) struct LastingSet<D: Device> {
 /// No block.
 const NONE: u32 = u32::MAX;
 
-/// A set with one descriptor of dynamic constants, which shows a page of constants.
+/// A set with one descriptor of dynamic constants, for a page of constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageSet {
     /// The index of the page in the recording.
     pub(crate) page: usize,
-    /// The bytes that a shader may read from each offset on.
+    /// The bytes that a shader may read from each offset.
     pub(crate) range: u64,
     /// The index of its block.
     block: u32,
@@ -269,7 +269,7 @@ impl<D: Device> RecordedSets<D> {
         self.blocks.get(found.block as usize).map(|block| (&block.block, found.set))
     }
 
-    /// Keeps the set that was just taken as the set of a page.
+    /// Stores the last allocated set as the set of a page.
     pub(crate) fn keep_of_page(
         &self,
         layout_inner: &SetLayoutInner<D>,

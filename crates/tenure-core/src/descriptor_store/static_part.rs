@@ -1,4 +1,4 @@
-//! The part of a heap from which tables are taken.
+//! The part of a heap for tables.
 
 use tenure_suballoc::{Handle, SlotRange, Slots};
 
@@ -49,7 +49,7 @@ impl StaticPart {
         Self { slots: Slots::new(count).ok(), owners: Owners::default(), peak: 0, waiting: 0 }
     }
 
-    /// A row of `count` descriptors.
+    /// Allocates `count` consecutive descriptors.
     pub(crate) fn take(&mut self, count: u32, name: &Name) -> Option<StaticRange> {
         let slots = self.slots.as_mut()?;
         let SlotRange { first, count, handle } = slots.allocate(count).ok()?;

@@ -56,8 +56,9 @@ impl<D: Device> VisibleHeap<D> {
         device.fill_descriptors(Permit::own(), &self.heap, first, sources)
     }
 
-    /// A row of descriptors for a table. Calls `reclaim` first if dropped descriptors outnumber free ones, or if there is no row:
-    /// descriptors wait for the submissions before the first reclaim after their drop, so that a full part is too late.
+    /// Allocates descriptors for a table. Calls `reclaim` first if dropped descriptors outnumber free ones, or if there is no
+    /// sufficient range: descriptors wait for the submissions before the first reclaim after their drop, so that reclaiming only
+    /// when the part is full would be too late.
     pub(crate) fn take_static(
         &self,
         count: u32,
@@ -78,7 +79,7 @@ impl<D: Device> VisibleHeap<D> {
         })
     }
 
-    /// Takes back the row of a table that could not be completed.
+    /// Frees the descriptors of a table that could not be completed.
     pub(crate) fn return_static(&self, range: &StaticRange) {
         self.lasting.lock().free(range, false, false);
     }

@@ -58,8 +58,8 @@ pub struct DescriptorUser {
     pub count: u32,
 }
 
-/// There is no free row of descriptors of the requested length, even after releasing all that the GPU has
-/// finished with. The sizes of the parts are set in [`Config`](crate::Config).
+/// There is no free range of the requested number of descriptors, even after releasing everything that the GPU
+/// has finished with. The sizes of the parts are set in [`Config`](crate::Config).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no descriptors for {name}: {requested} consecutive ones of kind {kind:?} requested from {part}{}",
@@ -73,13 +73,13 @@ pub struct NoDescriptors {
     pub kind: DescriptorKind,
     /// The source.
     pub part: DescriptorPart,
-    /// The requested length of the row.
+    /// The requested number of consecutive descriptors.
     pub requested: u32,
     /// The total number of descriptors.
     pub capacity: u32,
     /// The number of free descriptors.
     pub free: u32,
-    /// The length of the longest free row.
+    /// The size of the largest free range.
     pub largest_free: u32,
     /// The number of dropped descriptors that await recordings or the GPU.
     pub waiting: u32,

@@ -44,18 +44,18 @@ pub struct OutOfMemory {
     pub budget: HeapBudget,
     /// Bytes of the largest free range in the pool of that class.
     pub largest_free: u64,
-    /// The answer to each step in each memory type, in order.
+    /// The result of each step in each memory type, in order.
     pub answers: Vec<Answer<DeviceError>>,
     /// Bytes of dropped objects that were not freed yet, because the GPU or an open recording may still use
     /// them.
     pub pending_bytes: u64,
-    /// The open recordings that delay the release of objects dropped since they were opened; the oldest
+    /// The open recordings that delay the release of objects dropped since they were opened: the oldest
     /// [`MOST_NAMED`](Self::MOST_NAMED).
     pub open_recordings: Vec<Name>,
 }
 
 impl OutOfMemory {
-    /// Maximum of the open recordings that are named.
+    /// Maximum number of named open recordings.
     pub const MOST_NAMED: usize = 8;
 
     /// The last refusal.
@@ -65,7 +65,8 @@ impl OutOfMemory {
     }
 }
 
-/// The reason why [`Frame::submit_all`](crate::Frame::submit_all) submitted some recordings at most. The others were discarded.
+/// The error of [`Frame::submit_all`](crate::Frame::submit_all), which submitted only some recordings, or none. The others were
+/// discarded.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{error}; {} of {} recordings were submitted", self.submitted(), points.len())]
 #[non_exhaustive]
@@ -73,7 +74,7 @@ pub struct SubmitAllError {
     /// The first error, which names its recording.
     #[source]
     pub error: Error,
-    /// The sync point of each recording, in the order given; [`SyncPoint::NONE`] for one that was discarded.
+    /// The sync point of each recording, in the given order; [`SyncPoint::NONE`] for a discarded one.
     pub points: Vec<SyncPoint>,
 }
 
@@ -127,9 +128,9 @@ pub enum Error {
     /// The device refused, or is lost.
     #[error("{name}: {source}")]
     Device {
-        /// The object concerned; empty when it is the device as a whole.
+        /// The object concerned; empty for the device as a whole.
         name: Name,
-        /// The device's answer.
+        /// The error of the device.
         source: DeviceError,
     },
     /// A resource cannot be used in the requested state.
@@ -178,7 +179,7 @@ pub enum Error {
         /// Milliseconds waited.
         waited_ms: u64,
     },
-    /// The maximum of frames in flight has begun and not ended.
+    /// The maximum number of frames is already in flight.
     #[error(
         "{open} frames are open, and no more than {limit} may be in flight: end one, or raise \
          FrameConfig::in_flight"
@@ -189,7 +190,7 @@ pub enum Error {
         /// [`FrameConfig::in_flight`](crate::FrameConfig::in_flight).
         limit: u32,
     },
-    /// A wait for a submission that was never made would never end.
+    /// A wait for a submission that was never made, which would not end.
     #[error(
         "serial {serial} of queue {} was never submitted (the newest is {newest}), and a wait for it would never end", queue.0
     )]
@@ -213,7 +214,7 @@ pub enum Error {
         /// The object.
         name: Name,
     },
-    /// The queries of a recording do not begin and end in pairs.
+    /// The queries of a recording are not properly begun and ended.
     #[error("{recording} ({id}): {rule}")]
     Query {
         /// The recording.
@@ -341,7 +342,7 @@ pub enum Error {
     /// Internal tables of tenure contradict each other: a bug to report.
     #[error("a bug of tenure, please report it: {what}")]
     Internal {
-        /// The contradiction.
+        /// The inconsistency.
         what: &'static str,
     },
     /// A tile of a reserved resource or of a tile pool does not exist, or is not free.

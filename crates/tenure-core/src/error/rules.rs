@@ -22,7 +22,7 @@ pub enum TransientRule {
     /// A buffer was requested as a texture, or a texture as a buffer.
     #[error("a buffer must be requested as a buffer, a texture as a texture")]
     WrongType,
-    /// A pass requested a resource that it did not declare, or that does not exist.
+    /// A pass requested an undeclared or nonexistent resource.
     #[error("a pass can use only the resources that it declared")]
     NotDeclared,
     /// The commands of a pass were recorded in another recording than the given one.

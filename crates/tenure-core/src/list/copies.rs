@@ -1,4 +1,4 @@
-//! Copies that wait for later ones, to share their barriers and commands.
+//! Deferred copies, which share barriers and commands with later ones.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use crate::api_resource::ApiResource;
 use crate::device::{BufferLayout, BufferRegion, CommandList, Device, TextureRegion};
 
-/// Maximum number of copies that wait: with more, the search for overlaps would cost more than a barrier.
+/// Maximum number of deferred copies: with more, the search for overlaps would cost more than a barrier.
 pub(super) const MOST_KEPT: usize = 64;
 
 /// The parts that a copy reads and writes.
@@ -32,7 +32,7 @@ impl CopiedParts {
     }
 }
 
-/// A checked copy that waits.
+/// A checked, deferred copy.
 pub(crate) struct KeptCopy<D: Device> {
     pub(super) src: Arc<ApiResource<D>>,
     pub(super) dst: Arc<ApiResource<D>>,

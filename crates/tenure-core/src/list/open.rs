@@ -31,9 +31,9 @@ pub(crate) struct Open<D: Device> {
     pub(crate) tickets: Vec<Arc<Ticket>>,
     /// Memory ranges of the transient resources that it activated.
     pub(super) aliased_ranges: Vec<Arc<AliasedRange<D>>>,
-    /// Its queries, once it has any.
+    /// Its queries, created on first use.
     pub(crate) queries: Option<Box<RecordedQueries<D>>>,
-    /// Submissions that used this memory before.
+    /// Submissions that used its memory before.
     pub(super) waits: SyncPoint,
     /// External semaphores and fences.
     pub(crate) external: Option<Box<ExternalPoints<D>>>,
@@ -43,16 +43,15 @@ pub(crate) struct Open<D: Device> {
     written: State,
     /// True while barriers for declared uses are pending.
     is_due: bool,
-    /// Copies that wait for later ones, with which they share barriers. None depends on another. While there are any, all
-    /// pending uses are theirs.
+    /// Deferred copies, which share barriers. None depends on another. While there are any, all pending uses are theirs.
     pub(super) kept: Vec<KeptCopy<D>>,
-    /// True for a list of moves: its uses say nothing about the next use of the resources.
+    /// True for a list of moves: its uses do not predict the next use of the resources.
     pub(crate) is_move: bool,
     /// Whether the list may change read-only resources. Other lists do not track their states.
     pub(super) changes_read_only: bool,
     /// Whether the list leaves the read-only resources that it changes in their declared states, for all later submissions.
     pub(super) is_publishing: bool,
-    /// The markers of a recording, on a device that has some.
+    /// The markers of a recording, on a device with markers.
     pub(crate) marks: Option<Box<Marks>>,
     /// Whether the list was closed, and can be submitted or begun again.
     pub(super) is_closed: bool,
@@ -80,7 +79,7 @@ impl<D: Device> Open<D> {
         }
     }
 
-    /// Activates a transient resource: its first use since other resources had its memory comes after their uses.
+    /// Activates a transient resource: orders its first use, after other resources have used its memory, behind their uses.
     #[inline(never)]
     pub(crate) fn begin_handoff(
         &mut self,
@@ -91,7 +90,7 @@ impl<D: Device> Open<D> {
             self.record_kept();
             let previous_owners: SmallVec<[_; 4]> =
                 handoff.previous_owners.into_iter().map(Tracked).collect();
-            // Barriers requested while the previous owners had the bytes are recorded before the bytes change owners.
+            // Barriers requested while the previous owners had the bytes must precede the handover.
             if self.is_due
                 && previous_owners.iter().any(|previous_owner| self.tracker.is_pending(previous_owner))
             {
@@ -140,7 +139,7 @@ impl<D: Device> Open<D> {
         self.note_use(resource, subresource, state);
     }
 
-    /// Records pending barriers before the uses of a copy that may wait: they belong to an earlier command.
+    /// Records pending barriers before the uses of a copy that may be deferred: they belong to an earlier command.
     #[inline]
     pub(crate) fn begin_copy(&mut self) {
         if self.kept.is_empty() {
@@ -165,7 +164,7 @@ impl<D: Device> Open<D> {
         self.kept.push(KeptCopy { src: src.clone(), dst: dst.clone(), parts });
     }
 
-    /// Whether a copy must come after one that waits.
+    /// Whether a copy must come after a deferred one.
     fn depends(
         &self,
         (src, src_part): (&Arc<ApiResource<D>>, Subresource),
@@ -180,7 +179,7 @@ impl<D: Device> Open<D> {
             || (!written.is_empty() && self.kept.iter().any(|kept| kept.may_overlap(dst, parts)))
     }
 
-    /// The list, to record into after the copies that wait. Barriers stay pending.
+    /// The list to record into, after the deferred copies. Barriers stay pending.
     #[inline]
     pub(crate) fn list(&mut self) -> &mut D::List {
         self.record_kept();
@@ -199,7 +198,7 @@ impl<D: Device> Open<D> {
         &self.list
     }
 
-    /// Records the copies that wait, and their barriers.
+    /// Records the deferred copies, and their barriers.
     #[inline]
     pub(crate) fn record_kept(&mut self) {
         if !self.kept.is_empty() {
@@ -223,7 +222,7 @@ impl<D: Device> Open<D> {
     }
 
     /// Lets the list change read-only resources. `is_publishing`: it leaves all of these in their declared states, so that
-    /// later submissions read them; else another list follows that does.
+    /// later submissions read them; otherwise a following list does.
     pub(crate) fn change_read_only(&mut self, is_publishing: bool) {
         self.changes_read_only = true;
         self.is_publishing = is_publishing;

@@ -15,8 +15,8 @@ use crate::resource::Tracked;
 use crate::state::{Fixups, StateCell, Tracker};
 use crate::time::{Clock, SyncPoint};
 
-/// Maximum number of lists of a queue created ahead of time, however many a frame submits: a loading frame may wait for each of
-/// a thousand submissions, and use one list for all.
+/// Maximum number of lists of a queue created ahead of time, regardless of the submissions in a frame: a loading frame may wait
+/// for each of a thousand submissions, and use one list for all.
 const MOST_BEFOREHAND: usize = 64;
 
 /// The lists of one queue.
@@ -28,7 +28,7 @@ struct Lists<D: Device> {
     existing: usize,
     /// Submitted since the last end of a frame.
     submitted: usize,
-    /// Peak of submissions from the end of one frame to the end of the next.
+    /// Peak number of submissions from the end of one frame to the end of the next.
     most: usize,
 }
 
@@ -44,7 +44,7 @@ impl<D: Device> Lists<D> {
         done.map(|(_, list)| list).or_else(|| self.free.pop())
     }
 
-    /// Ends a frame. Returns the number of lists missing for `frames` frames like it to be on the GPU at once.
+    /// Ends a frame. Returns the number of additional lists needed for `frames` similar frames to be on the GPU at once.
     fn end_frame(&mut self, frames: usize) -> usize {
         let submitted = std::mem::take(&mut self.submitted);
         if submitted <= self.most {
@@ -62,26 +62,27 @@ struct QueueContexts<D: Device> {
     trackings: Mutex<Vec<Tracking<D>>>,
 }
 
-/// The memory of a recording's states and copies.
+/// The recycled memory of a recording's states and copies.
 pub(crate) struct Tracking<D: Device> {
     /// Boxed, so that moves of `Tracking` copy few bytes.
     pub(super) tracker: Box<Tracker<Tracked<D>>>,
     pub(super) kept: Vec<KeptCopy<D>>,
 }
 
-/// The order of submissions, and what follows from it.
+/// State that follows from the order of submissions.
 pub(super) struct Resolving<D: Device> {
     /// One for each list of the largest submission so far.
     pub(super) fixups: Vec<Fixups<Tracked<D>>>,
-    /// Whether one of them has ever left a transfer without its acquire.
+    /// Whether any of them has ever left a release without its acquire.
     pub(super) has_released: bool,
-    /// The incomplete submissions, as far as known, that have brought read-only resources into their states: every later
-    /// submission comes after them, because recordings need not name these resources.
+    /// The submissions not known to be complete that have transitioned read-only resources: every later submission comes after
+    /// them, because recordings need not declare these resources.
     pub(super) published: SyncPoint,
     pub(super) waited: Waited,
 }
 
-/// For each queue, the newest submission of each other queue that it waits for: its later submissions come after that, too.
+/// For each queue, the newest submission of each other queue that it waits for: its later submissions are ordered after that,
+/// too.
 pub(super) struct Waited([[u64; MAX_QUEUES]; MAX_QUEUES]);
 
 impl Waited {
@@ -137,8 +138,8 @@ impl<D: Device> ListPool<D> {
         })
     }
 
-    /// An open list: one whose submission is complete, or else a new one. Queries the progress of the GPU only before creating
-    /// a list.
+    /// Takes an open list: one whose submission is complete, otherwise a new one. Queries the progress of the GPU only before
+    /// creating a list.
     pub(super) fn take_list(
         &self,
         clock: &Clock,
@@ -170,11 +171,11 @@ impl<D: Device> ListPool<D> {
         Ok(list)
     }
 
-    /// Ends a frame. If it submitted more lists to a queue than any before, creates enough for `frames` frames like it to be on
-    /// the GPU at once, so that none is created when the GPU falls behind later.
+    /// Ends a frame. If it submitted more lists to a queue than any before, creates enough lists for `frames` similar frames to
+    /// be on the GPU at once, so that none is created when the GPU falls behind later.
     ///
     /// # Errors
-    /// The errors of the device. No recording is lost: missing lists are created when they are needed.
+    /// The errors of the device. No recording fails because of them: missing lists are created on demand.
     pub(crate) fn end_frame(&self, device: &D, frames: u32) -> Result<(), DeviceError> {
         for (queue, contexts) in (0..).map(QueueId).zip(&self.queues) {
             let missing = contexts.lists.lock().end_frame(frames as usize);
@@ -217,7 +218,7 @@ impl<D: Device> ListPool<D> {
         if let Ok(contexts) = self.queue(queue) {
             let lists = &mut *contexts.lists.lock();
             lists.submitted += 1;
-            // Threads may arrive in another order than their submissions.
+            // Threads may return lists in another order than their submissions.
             let place = lists.busy.partition_point(|(other, _)| *other <= serial);
             lists.busy.insert(place, (serial, list));
         }

@@ -1,4 +1,4 @@
-//! Submission of open lists: barriers in front of them, waits, and one step on the clock.
+//! Submission of open lists: their barriers, waits, and one step on the clock.
 
 use std::sync::atomic::Ordering;
 
@@ -16,7 +16,7 @@ use crate::state::{self, Fixups, Recorded, StateBarrier, StateCell, StateError, 
 use crate::time::{Clock, SyncPoint};
 use crate::{Error, Name};
 
-/// Maximum number of lists that are considered for one submission: it bounds the time under the locks.
+/// Maximum number of lists considered for one submission: limits the time under the locks.
 pub(super) const MOST_TOGETHER: usize = 64;
 
 /// At most one serial per queue.
@@ -38,9 +38,9 @@ impl<D: Device> Default for ExternalPoints<D> {
 pub(super) struct Closed<D: Device> {
     pub(super) open: Open<D>,
     pub(super) recorded: Recorded<Tracked<D>>,
-    /// The submissions that it comes after, besides the earlier uses of its resources.
+    /// Submissions to wait for, in addition to the earlier uses of its resources.
     pub(super) waits: SyncPoint,
-    /// The paging point after which its resources are resident, once they were asked for.
+    /// The paging point at which its resources are resident, once requested.
     paging: Option<PagingPoint>,
 }
 
@@ -71,12 +71,12 @@ struct Steps {
     resolved: usize,
     /// The submissions of barriers to other queues.
     elsewhere: Serials,
-    /// The reason why the states of the first list do not resolve.
+    /// The reason why the states of the first list cannot be resolved.
     refused: Option<StateError>,
 }
 
 impl Steps {
-    /// Undoes the changes of states, because the driver refused the submission: the newest first.
+    /// Undoes the state changes of a refused submission, newest first.
     fn undo<D: Device>(&self, lists: &[&mut Closed<D>], fixups: &mut [Fixups<Tracked<D>>]) {
         let resolved = lists.iter().zip(fixups).enumerate().take(self.resolved);
         for (index, (list, fixups)) in resolved.rev() {
@@ -85,13 +85,13 @@ impl Steps {
     }
 }
 
-/// The waits of a submission on `queue`: all but those for the queue itself, which runs in order.
+/// The waits of a submission on `queue`, without those for the queue itself, which runs in order.
 fn other_queues(point: &SyncPoint, queue: QueueId) -> Serials {
     point.iter().filter(|wait| wait.queue != queue).collect()
 }
 
 /// The waits of a submission after one more list joins it; `None` if that list waits for a submission that is not known to be
-/// complete. Waits for complete ones stay, because they make writes visible.
+/// complete. Waits for complete ones are kept, because they make writes visible.
 fn joined_waits<D: Device>(
     context: &Context<D>,
     queue: QueueId,
@@ -133,8 +133,8 @@ pub(super) fn record<'a, D: Device>(
     }
 }
 
-/// Makes the resources of the first lists resident, and returns the number of these lists. Memory for the next list is free only
-/// after their submission.
+/// Makes the resources of the first lists resident, and returns the number of these lists. Memory for the next list becomes free
+/// only after their submission.
 ///
 /// # Errors
 /// The error of the first one.
@@ -243,11 +243,11 @@ impl<D: Device> ListPool<D> {
         self.return_tracking(queue, Tracking { tracker, kept });
     }
 
-    /// Submits the first of some lists for one queue, in one submission with as many of the following ones as need no wait of
-    /// their own. Returns the submission and the number of its lists.
+    /// Submits the first of some lists for one queue, together with the following ones that need no wait of their own. Returns
+    /// the submission and the number of its lists.
     ///
     /// # Errors
-    /// Those of the first list, or of the driver for all; then no list was submitted.
+    /// The errors of the first list, or of the driver for all; then no list was submitted.
     pub(super) fn submit_first(
         &self,
         context: &Context<D>,
@@ -256,7 +256,7 @@ impl<D: Device> ListPool<D> {
     ) -> Result<(QueueSerial, usize), Error> {
         let submitted = make_resident(context, lists)
             .and_then(|resident| self.submit_resident(context, queue, lists.split_at_mut(resident).0));
-        // The residency of its resources may be the first call to meet a loss.
+        // Making its resources resident may be the first call that detects a loss.
         submitted.inspect_err(|error| note_loss(context, error))
     }
 
@@ -329,7 +329,7 @@ impl<D: Device> ListPool<D> {
         published.iter().for_each(|at| waits.require(at.queue, at.serial));
     }
 
-    /// The incomplete submissions, as far as known, that a submission of the program's own comes after if it reads read-only
+    /// The submissions not known to be complete that a submission of the program itself must follow if it reads read-only
     /// resources.
     pub(crate) fn published(&self, context: &Context<D>) -> SyncPoint {
         let mut waits = SyncPoint::NONE;
@@ -340,7 +340,7 @@ impl<D: Device> ListPool<D> {
     }
 
     /// Submits the barriers that other queues must record for the first list, then the lists with the barriers of their own
-    /// queue: as many of the lists as need no more than the first one does.
+    /// queue: the first list and the following ones that have no further requirements.
     fn submit_at(
         &self,
         context: &Context<D>,
@@ -362,7 +362,7 @@ impl<D: Device> ListPool<D> {
             }
             let mut point = list.waits;
             if !list.open.changes_read_only {
-                // Uploads and moves name the read-only resources that they use.
+                // Uploads and moves declare their uses of read-only resources.
                 publishers.iter().for_each(|at| point.require(at.queue, at.serial));
             }
             fixups.waits.iter().for_each(|wait| point.require(wait.queue, wait.serial));
@@ -408,7 +408,7 @@ impl<D: Device> ListPool<D> {
         Ok(())
     }
 
-    /// Submits lists, each behind its barriers: in memory of the list, or in a list of their own.
+    /// Submits lists, each after its barriers, which are recorded in memory of the list, or in a list of their own.
     fn submit_lists(
         &self,
         context: &Context<D>,

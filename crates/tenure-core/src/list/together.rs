@@ -19,7 +19,7 @@ struct Listed<D: Device> {
     submitted: Option<QueueSerial>,
 }
 
-/// The outcome of each list, by the order given, and the first error with the list that it is about.
+/// The outcome of each list, in the given order, and the first error with its list.
 pub(crate) struct Outcomes<D: Device> {
     lists: Vec<Listed<D>>,
     pub(crate) refused: Option<(usize, Error)>,
@@ -32,18 +32,18 @@ impl<D: Device> Outcomes<D> {
     }
 }
 
-/// The lists that a later list would be submitted before.
+/// Lists that a later list would overtake.
 #[derive(Default)]
 struct Passed {
     count: usize,
-    /// Their resources by the ids of the state cells, and whether all only read it.
+    /// Their resources by state cell id, and whether all of them only read it.
     resources: FxHashMap<u64, bool>,
-    /// Whether nothing may be submitted before the lists.
+    /// Whether no list may overtake them.
     is_fixed: bool,
 }
 
-/// Whether the place of a list among the lists of other queues matters for more than its resources: external points may order
-/// them, and memory has passed from one resource to another in the order of recording.
+/// Whether a list must keep its position among the lists of other queues for other reasons than its resources: external points
+/// may order them, and memory has been passed from one resource to another in the order of recording.
 fn is_fixed<D: Device>(closed: &Closed<D>) -> bool {
     let has_points = !closed.external_waits().is_empty() || !closed.external_signals().is_empty();
     has_points || !closed.open.aliased_ranges.is_empty()
@@ -58,7 +58,7 @@ impl Passed {
         }
     }
 
-    /// Whether a list may come before the passed ones: all only read their shared resources.
+    /// Whether a list may overtake the passed ones: all only read their shared resources.
     fn may_be_passed_by<D: Device>(&self, closed: &Closed<D>) -> bool {
         let is_free = |(id, is_read): (u64, bool)| self.resources.get(&id).is_none_or(|all| *all && is_read);
         let mut resources =
@@ -67,7 +67,7 @@ impl Passed {
     }
 }
 
-/// The lists to submit with the first one that is left: of the same queue, if they may come before the lists of other queues in
+/// The lists to submit with the first remaining one: lists of the same queue that may overtake the lists of other queues in
 /// between. Only the first one waits for external points, and only the last one signals some.
 fn together<D: Device>(
     lists: &[Listed<D>],
@@ -97,8 +97,8 @@ fn together<D: Device>(
 
 impl<D: Device> ListPool<D> {
     /// Closes and submits lists as if one after the other, up to the first error, and returns them and their trackers to the
-    /// contexts. Lists of one queue share a submission where no wait comes between them. `lists` ends with the first error of
-    /// its own, or when a list could not be closed.
+    /// contexts. Lists of one queue share a submission if no wait comes between them. `lists` ends with its first error, or
+    /// when a list could not be closed.
     pub(crate) fn submit_all(
         &self,
         context: &Context<D>,

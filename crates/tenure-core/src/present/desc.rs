@@ -6,14 +6,14 @@ use crate::device::{Format, Usage};
 /// Order and timing of presented images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PresentMode {
-    /// First in, first out, at the screen's rate: no tearing. Every device supports it.
+    /// First in, first out, at the screen's refresh rate: no tearing. Every device supports it.
     #[default]
     Fifo,
-    /// As [`Fifo`](Self::Fifo), but a late image is shown at once, with tearing.
+    /// As [`Fifo`](Self::Fifo), but a late image is shown immediately, with tearing.
     FifoRelaxed,
-    /// The newest image at the screen's rate; older images not yet shown are skipped.
+    /// The newest image at the screen's refresh rate; older images not yet shown are skipped.
     Mailbox,
-    /// At once, with tearing.
+    /// Immediately, with tearing.
     Immediate,
 }
 
@@ -22,12 +22,12 @@ impl PresentMode {
     pub const ALL: [Self; 4] = [Self::Fifo, Self::FifoRelaxed, Self::Mailbox, Self::Immediate];
 }
 
-/// The meaning of the values in the images of a swap chain.
+/// The colour space of the images of a swap chain.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ColorSpace {
-    /// sRGB, the standard dynamic range. Views of sRGB formats apply its curve to linear values; for other formats the program
-    /// does.
+    /// sRGB, the standard dynamic range. Views of sRGB formats apply its curve to linear values; for other formats, the program
+    /// must.
     #[default]
     Srgb,
     /// scRGB: the primaries of sRGB and linear values, in [`Format::Rgba16Float`]. 1 is the white of sRGB, 80 nits on Windows.
@@ -102,17 +102,17 @@ const PREFERRED: [Format; 4] = [Format::Bgra8Srgb, Format::Rgba8Srgb, Format::Bg
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SwapchainDesc {
-    /// Width and height in pixels. With a 0 (the window is minimised) the swap chain is empty until it is resized. Vulkan: used
-    /// where the window does not determine the size.
+    /// Width and height in pixels. If one is 0 (the window is minimised), the swap chain is empty until it is resized. Vulkan:
+    /// used if the window does not determine the size.
     pub size: [u32; 2],
-    /// The format of the images and of their views, if the window offers none of [`formats`](Self::formats). `None`: an 8-bit
-    /// sRGB format that the window offers. Direct3D 12 creates the images in the linear equivalent.
+    /// The format of the images and of their views, if the window supports none of [`formats`](Self::formats). `None`: an 8-bit
+    /// sRGB format that the window supports. Direct3D 12 creates the images in the linear equivalent.
     pub format: Option<SurfaceFormat>,
-    /// Preferred formats, the best first: the first that the window offers is used. Default none.
+    /// Preferred formats, best first: the first one that the window supports is used. Default none.
     pub formats: Vec<SurfaceFormat>,
     /// Minimum number of images; the window may require more. Default 3.
     pub images: u32,
-    /// Preferred presentation modes, the best first. [`PresentMode::Fifo`] if the window offers none of them.
+    /// Preferred presentation modes, best first. [`PresentMode::Fifo`] if the window supports none of them.
     pub modes: Vec<PresentMode>,
     /// Uses of the images besides rendering and presenting: [`Usage::COPY_SRC`] for a screenshot. Default none.
     pub usage: Usage,
@@ -135,7 +135,7 @@ impl SwapchainDesc {
         }
     }
 
-    /// Sets the format. A window that does not offer it is refused.
+    /// Sets the format. Creating a swap chain fails for a window that does not support it.
     #[must_use]
     pub fn format(mut self, format: impl Into<SurfaceFormat>) -> Self {
         self.format = Some(format.into());
@@ -189,9 +189,9 @@ impl SwapchainDesc {
         self.size[0] == 0 || self.size[1] == 0
     }
 
-    /// The format for a window that offers these: the first of [`formats`](Self::formats), else [`format`](Self::format), or
-    /// without that an sRGB format, of 8 bits if possible. `None`: the window is
-    /// [refused](crate::SwapchainRule::Format). For swap chains of backends.
+    /// The format for a window with these formats: the first of [`formats`](Self::formats), else [`format`](Self::format), or
+    /// without that an sRGB format, with 8 bits if possible. `None`: the window is [refused](crate::SwapchainRule::Format). For
+    /// swap chains of backends.
     pub fn choose_format(&self, is_offered: impl Fn(SurfaceFormat) -> bool) -> Option<SurfaceFormat> {
         let srgb = |format| SurfaceFormat::new(format, ColorSpace::Srgb);
         let mut own = PREFERRED.iter().chain(Format::ALL).copied().map(srgb);
@@ -202,8 +202,8 @@ impl SwapchainDesc {
         })
     }
 
-    /// The mode for a window that offers these: the first of [`modes`](Self::modes), else [`PresentMode::Fifo`]. For swap
-    /// chains of backends.
+    /// The mode for a window with these modes: the first of [`modes`](Self::modes), else [`PresentMode::Fifo`]. For swap chains
+    /// of backends.
     pub fn choose_mode(&self, is_offered: impl Fn(PresentMode) -> bool) -> PresentMode {
         self.modes.iter().copied().find(|wish| is_offered(*wish)).unwrap_or_default()
     }

@@ -5,8 +5,8 @@ use crate::device::{Allowed, DeviceError};
 /// The luminance at the upper end of ST 2084, in nits.
 const MAX_NITS: f32 = 10_000.0;
 
-/// The screen that HDR images were mastered on, and their brightness: SMPTE ST 2086, and the content light levels of CTA-861.
-/// A screen uses them for tone mapping.
+/// The display on which HDR images were mastered, and their brightness: SMPTE ST 2086, and the content light levels of
+/// CTA-861. Screens use them for tone mapping.
 ///
 /// Luminances are in nits (cd/m²), 0 to 10,000; chromaticities are x and y of CIE 1931, 0 to 1. Direct3D 12 rounds
 /// luminances to nits, the minimum to 0.0001 nits, and chromaticities to 0.00002.
@@ -25,23 +25,23 @@ pub struct HdrMetadata {
     pub primaries: [[f32; 2]; 3],
     /// Chromaticity of white.
     pub white_point: [f32; 2],
-    /// The darkest luminance, less than the brightest.
+    /// The minimum luminance; less than the maximum.
     pub min_luminance: f32,
-    /// The brightest luminance.
+    /// The maximum luminance.
     pub max_luminance: f32,
     /// The luminance of the brightest pixel of all images (MaxCLL); 0 if unknown.
     pub max_content_light: f32,
-    /// The average luminance of the brightest image (MaxFALL); 0 if unknown. At most the brightest pixel's.
+    /// The average luminance of the brightest image (MaxFALL); 0 if unknown. At most `max_content_light`.
     pub max_frame_average_light: f32,
 }
 
 impl HdrMetadata {
     /// The primaries of BT.2020, those of [`ColorSpace::Hdr10`](crate::ColorSpace::Hdr10).
     pub const BT2020: [[f32; 2]; 3] = [[0.708, 0.292], [0.170, 0.797], [0.131, 0.046]];
-    /// The white of sRGB and BT.2020.
+    /// The white point of sRGB and BT.2020.
     pub const D65: [f32; 2] = [0.3127, 0.3290];
 
-    /// A screen of the whole gamut of BT.2020, with content of unknown brightness.
+    /// A display with the whole gamut of BT.2020, with content of unknown brightness.
     #[must_use]
     pub const fn new(min_luminance: f32, max_luminance: f32) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl HdrMetadata {
         }
     }
 
-    /// Checks the ranges. Swap chains do.
+    /// Checks the ranges. Swap chains call it.
     ///
     /// # Errors
     /// [`DeviceError::InvalidDesc`] with the first field that is out of range, or not a number.

@@ -46,7 +46,8 @@ impl<D: Device> QueryService<D> {
 }
 
 impl<D: Device> Service<D> for QueryService<D> {
-    /// Ends a frame: its statistics contain the GPU times that have arrived. Query heaps stay until a trim or a shortage.
+    /// Ends a frame: its statistics contain the GPU times that have arrived. Query heaps are kept until a trim or a
+    /// shortage.
     fn end_frame(&self, context: &Context<D>) {
         self.store.times.lock().end_frame(&self.store, &context.clock, context.device().properties());
     }

@@ -14,7 +14,7 @@ pub(crate) struct Used<D: Device> {
     pub(crate) chunk: Arc<Chunk<D>>,
     /// Number of used queries, from the first on.
     pub(crate) count: u32,
-    /// The state shared by its tickets, once it has any.
+    /// The state shared by its tickets, created on first use.
     lease: Option<Arc<Lease<D>>>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct RecordedQueries<D: Device> {
     pub(super) scopes: Vec<Scope>,
     /// Scopes that have begun and not ended.
     pub(super) open_scopes: u32,
-    /// Of a queue without timestamps: whether each scope is open.
+    /// On a queue without timestamps: whether each scope is open.
     pub(super) unmeasured: Vec<bool>,
 }
 

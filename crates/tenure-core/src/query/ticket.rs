@@ -29,8 +29,8 @@ impl<V: QueryValue> OpenQuery<V> {
         Self { recording, slot, _value: PhantomData }
     }
 
-    /// The number of the recording, and of the query in it: plain values for other languages. The query must still be ended:
-    /// pass both to [`from_raw`](Self::from_raw).
+    /// The numbers of the recording and of the query: plain values for other languages. The query must still be ended: pass
+    /// both to [`from_raw`](Self::from_raw).
     #[must_use = "a recording whose query has not ended is refused"]
     pub const fn into_raw(self) -> [u64; 2] {
         let Slot { chunk, query, .. } = self.slot;
@@ -98,7 +98,7 @@ impl<D: Device, V: QueryValue> QueryTicket<D, V> {
     /// Blocks until the recording is submitted and complete, and returns the result.
     ///
     /// # Errors
-    /// [`Error::Timeout`] when the timeout expires first, also when the recording was not submitted; the errors of
+    /// [`Error::Timeout`] when the timeout expires first, also if the recording was not submitted; the errors of
     /// [`poll`](Self::poll).
     #[inline(never)]
     pub fn wait(&self, timeout: Duration) -> Result<V, Error> {
@@ -107,7 +107,7 @@ impl<D: Device, V: QueryValue> QueryTicket<D, V> {
         context.clock.check().map_err(|source| self.refused(source))?;
         let begun = Instant::now();
         let late = |what| Error::Timeout { what, waited_ms: milliseconds(begun.elapsed()) };
-        // A deadline beyond the clock's range means none.
+        // A deadline beyond the clock's range means no deadline.
         let point = match self.lease.chunk.ticket.wait_until(begun.checked_add(timeout)) {
             Progress::Submitted(point) => point,
             Progress::Discarded => return Err(self.discarded()),

@@ -36,12 +36,12 @@ pub struct GpuTime {
 #[must_use = "the scope ends with its recording otherwise"]
 pub struct GpuTimeScope {
     pub(crate) recording: RecordingId,
-    /// Index among the recording's scopes; out of their range where the queue has no timestamps.
+    /// Index among the recording's scopes; out of range if the queue has no timestamps.
     pub(crate) index: u32,
 }
 
 impl GpuTimeScope {
-    /// The number of the recording, and of the scope in it: plain values for other languages. Give both to
+    /// The numbers of the recording and of the scope: plain values for other languages. Pass both to
     /// [`from_raw`](Self::from_raw).
     #[must_use = "the scope ends with its recording otherwise"]
     pub const fn into_raw(self) -> [u64; 2] {

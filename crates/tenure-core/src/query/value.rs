@@ -17,7 +17,7 @@ mod sealed {
     }
 }
 
-/// The time at which the GPU had finished the commands before it, from
+/// The time at which the GPU had finished the earlier commands, from
 /// [`Commands::write_timestamp`](crate::Commands::write_timestamp).
 ///
 /// The clock of a queue has an arbitrary origin, and may wrap around. Only the time between two timestamps of one queue is
@@ -41,8 +41,8 @@ impl Timestamp {
         self.clock
     }
 
-    /// The time since an earlier timestamp of the same queue, also across a wrap-around of the counter; zero when the other one
-    /// is later.
+    /// The time since an earlier timestamp of the same queue, correct across a wrap-around of the counter; zero when the other
+    /// one is later.
     ///
     /// ```
     /// use std::time::Duration;
@@ -131,11 +131,11 @@ pub struct PipelineStatistics {
     pub vertex_invocations: u64,
     /// Invocations of geometry shaders.
     pub geometry_invocations: u64,
-    /// Primitives out of geometry shaders.
+    /// Primitives output by geometry shaders.
     pub geometry_primitives: u64,
-    /// Primitives into clipping.
+    /// Primitives input to clipping.
     pub clipping_invocations: u64,
-    /// Primitives out of clipping.
+    /// Primitives output by clipping.
     pub clipping_primitives: u64,
     /// Invocations of pixel shaders.
     pub pixel_invocations: u64,

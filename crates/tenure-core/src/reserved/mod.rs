@@ -85,8 +85,8 @@ impl<D: Device> Drop for TileRun<D> {
     }
 }
 
-/// The queue on which mappings change, and a sync point to wait for before: made from a queue, or from a queue
-/// and a sync point.
+/// The queue on which mappings change, and a sync point to wait for first: converts from a queue, or from a
+/// queue and a sync point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TileQueue {
     queue: Queue,
@@ -109,16 +109,16 @@ impl From<(Queue, SyncPoint)> for TileQueue {
 struct Mappings<D: Device> {
     /// The memory of each tile, by its number; `None` for unmapped tiles.
     runs: Vec<Option<Arc<TileRun<D>>>>,
-    /// The latest change on each queue; the next change waits for those of other queues.
+    /// The latest change on each queue; the next change waits for the changes on other queues.
     changed: SyncPoint,
 }
 
 /// A reserved (sparse) buffer or texture. Its tiles are mapped, remapped and unmapped in the order of the
-/// calls, each in the order of a queue's submissions; unmapped tiles go back to the pool once the GPU has
+/// calls, each in the order of a queue's submissions; unmapped tiles return to the pool once the GPU has
 /// finished with them. Dropping the resource frees all its tiles.
 ///
 /// A mapping change waits for earlier changes, on any queue. It does not wait for uses on other queues: pass
-/// the sync point with the queue.
+/// their sync point with the queue.
 ///
 /// Unmapped tiles read as zero only if the device has
 /// [`Features::UNMAPPED_TILES`](crate::device::Features::UNMAPPED_TILES); otherwise commands must not access
@@ -146,7 +146,7 @@ impl<D: Device> Reserved<D> {
         let (context, room): (_, &dyn MakeRoom) = (&services.context, &**services);
         let refuse = |source| context.refused(&desc.name, source);
         // Memory is allocated by tiles, and tiles have the same requirements for buffers beyond the maximum
-        // size, so query a buffer of at most that size.
+        // size, so the query is for a buffer of at most that size.
         let mut asked = desc.resource.clone();
         let mut size = 0;
         if let ResourceDesc::Buffer(info) = &mut asked {
@@ -228,8 +228,8 @@ impl<D: Device> Reserved<D> {
     /// get new memory, with undefined contents.
     ///
     /// Render targets and depth buffers have compression data in their tiles, which is undefined in new memory,
-    /// too: before the next use as a target, clear, discard or copy over all of each subresource with new
-    /// tiles. Barriers do not initialize it, because the subresource has been in use before.
+    /// too: before the next use as a target, clear, discard or fully copy each subresource with new tiles.
+    /// Barriers do not initialize it, because the subresource has been in use before.
     ///
     /// # Errors
     /// [`Error::Tiles`] if the box exceeds the resource, [`Error::OutOfMemory`],
@@ -250,7 +250,7 @@ impl<D: Device> Reserved<D> {
     }
 
     /// Unmaps a box of tiles, in the order of the queue's submissions. Memory is freed per [`map`](Self::map)
-    /// call: when no tile of the call is mapped any more.
+    /// call: when none of its tiles is mapped any more.
     ///
     /// # Errors
     /// As [`map`](Self::map).

@@ -3,8 +3,8 @@
 use crate::TileRule;
 use crate::device::{TileLayout, TileRegion};
 
-/// The tiles of a reserved resource: those of each subresource in order, followed by those of the packed mips,
-/// layer by layer.
+/// The tiles of a reserved resource: the tiles of each subresource in order, followed by the tiles of the
+/// packed mips, layer by layer.
 #[derive(Debug)]
 pub(super) struct TileMap {
     pub(super) layout: TileLayout,
@@ -44,7 +44,7 @@ impl TileMap {
         Ok((z..z + depth).flat_map(|z| (y..y + height).flat_map(move |y| row(z, y))).collect())
     }
 
-    /// The number of a subresource's first tile, and its tiles across, down and deep.
+    /// The number of a subresource's first tile, and its extent in tiles.
     fn subresource(&self, subresource: u32) -> Result<(u64, [u32; 3]), TileRule> {
         let (mip, layer) = (subresource % self.mips, subresource / self.mips);
         let standard_mips = self.layout.first_packed_mip.min(self.mips);

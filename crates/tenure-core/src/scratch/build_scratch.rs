@@ -8,16 +8,16 @@ use crate::{BufferDesc, Error, Name};
 const NAME: &str = "build scratch";
 
 impl<'r, D: Device> Scratch<'r, D> {
-    /// Scratch memory for a build of an acceleration structure, of the size that the API reports for the build. No two builds
-    /// of a recording share bytes, so that they need no barrier between them.
+    /// Allocates scratch memory for a build of an acceleration structure, of the size that the API reports for the build. No
+    /// two builds of a recording share bytes, so that they need no barrier between them.
     ///
     /// For many builds, call [`Recording::reuse_build_scratch`](crate::Recording::reuse_build_scratch) whenever the scratch
     /// memory in use reaches the program's limit. In a render graph with a build in each frame, a transient buffer of
     /// [`Usage::UNORDERED_ACCESS`] is an alternative: it shares its bytes with the graph's other resources.
     ///
-    /// O(1) within a page: no lock and no allocation. Pages begin small and grow, when a recording needs more than one, up to
-    /// [`StagingConfig::build_scratch_page`](crate::StagingConfig::build_scratch_page) bytes. They are reused once the GPU has
-    /// finished the recording; a larger request gets a page of its own, which is freed with the recording.
+    /// O(1) within a page: no lock and no allocation. Pages are small at first and grow, when a recording needs more than one,
+    /// up to [`StagingConfig::build_scratch_page`](crate::StagingConfig::build_scratch_page) bytes. They are reused once the
+    /// GPU has finished the recording; a larger request gets a page of its own, which is freed with the recording.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] when a page is needed and cannot be created; [`Error::Device`] for a size of 0, more than a

@@ -9,7 +9,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// Allocates contiguous descriptors that shaders access by index, for this submission: all of views and constants, or all
     /// of samplers. The views may be dropped right after.
     ///
-    /// Command lists that use them must first call [`Commands::set_descriptor_heaps`](crate::Commands::set_descriptor_heaps).
+    /// Command lists that use them must call [`Commands::set_descriptor_heaps`](crate::Commands::set_descriptor_heaps) first.
     ///
     /// O(descriptors): no lock and no allocation within a chunk of [`DescriptorConfig::chunk`](crate::DescriptorConfig::chunk),
     /// except for more than 16 descriptors at once. Each recording has its own chunks, so threads do not contend. Ranges of
@@ -18,7 +18,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     ///
     /// # Errors
     /// [`Error::NoDescriptors`] when a chunk is needed and none is free; [`Error::Foreign`] for a view of another manager;
-    /// [`Error::Device`] for no descriptors, views beside samplers, views of targets, `Unsupported` on a device without
+    /// [`Error::Device`] for an empty list, a mix of views and samplers, views of targets, `Unsupported` on a device without
     /// descriptor indexing, or a lost device.
     ///
     /// ```
@@ -37,7 +37,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     ///
-    /// They are valid as long as the recording. The last line is rejected by the compiler:
+    /// They are valid until the recording is submitted. The compiler rejects the last line:
     ///
     /// ```compile_fail,E0505
     /// # use tenure::{Config, Gpu, Queue};
@@ -66,8 +66,8 @@ impl<'r, D: Device> Scratch<'r, D> {
         Ok(taken)
     }
 
-    /// Creates a descriptor set for this submission: each descriptor by binding and element. The views may be dropped right
-    /// after. Descriptors that are not given must not be used by a shader.
+    /// Allocates and writes a descriptor set for this submission: each descriptor by binding and element. The views may be
+    /// dropped right after. Shaders must not use unwritten descriptors.
     ///
     /// O(descriptors): no lock and no allocation within a block of
     /// [`DescriptorConfig::set_pool`](crate::DescriptorConfig::set_pool) sets, except for more than 16 descriptors at once.
@@ -78,9 +78,8 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// bind the set with their [`offset`](crate::BufferSlice::offset).
     ///
     /// # Errors
-    /// [`Error::Foreign`] for a layout or a view of another manager; [`Error::Device`] for a binding,
-    /// an element or a kind that the layout does not have, a descriptor that is given twice, a
-    /// shortage, or a lost device.
+    /// [`Error::Foreign`] for a layout or a view of another manager; [`Error::Device`] for a binding, an element or a kind that
+    /// the layout does not have, a duplicate descriptor, a shortage, or a lost device.
     ///
     /// ```
     /// use tenure::{
@@ -100,7 +99,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     ///
-    /// It is valid as long as the recording. The last line is rejected by the compiler:
+    /// It is valid until the recording is submitted. The compiler rejects the last line:
     ///
     /// ```compile_fail,E0505
     /// # use tenure::{

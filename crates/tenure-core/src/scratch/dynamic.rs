@@ -1,4 +1,4 @@
-//! Constants that are bound by a set and an offset.
+//! Constants bound by a set and a dynamic offset.
 
 use std::ops::Deref;
 
@@ -8,8 +8,7 @@ use crate::descriptor::{Set, SetLayout};
 use crate::device::{Device, DeviceError};
 use crate::resource::Constant;
 
-/// Constants for one submission, with the set that shows their page: from
-/// [`Scratch::dynamic_constants`](Scratch::dynamic_constants).
+/// Constants for one submission, with the set of their page: from [`Scratch::dynamic_constants`](Scratch::dynamic_constants).
 ///
 /// It dereferences to the [`Constant`], whose [`gpu_address`](crate::BufferSlice::gpu_address) needs no set. It borrows its
 /// recording, so that it cannot be used after the submission.
@@ -39,7 +38,7 @@ impl<'r, D: Device> Deref for DynamicConstant<'r, D> {
 }
 
 impl<'r, D: Device> DynamicConstant<'r, D> {
-    /// The set to bind, with [`dynamic_offset`](Self::dynamic_offset). Constants of a page have the same set.
+    /// The set to bind, with [`dynamic_offset`](Self::dynamic_offset). Constants of a page share one set.
     #[must_use]
     pub const fn set(&self) -> Set<'r, D> {
         self.set
@@ -54,16 +53,16 @@ impl<'r, D: Device> DynamicConstant<'r, D> {
 
 impl<'r, D: Device> Scratch<'r, D> {
     /// Copies a value to GPU-visible memory, as [`constants`](Self::constants), and returns it with the descriptor set of its
-    /// page: to bind values of many draws by one set, with an offset each.
+    /// page, so that many draws bind one set with different offsets.
     ///
-    /// `layout` has one binding of [`DynamicConstants`](crate::device::BindingKind::DynamicConstants), with one descriptor. A
-    /// set is made for the first value in a page ([`StagingConfig::constant_page`](crate::StagingConfig::constant_page)), for
-    /// each layout in each recording. The range of the set is that of the largest value so far, so that values of different
-    /// sizes share a set; near the end of a page, where that range does not fit any more, a value gets another. A value larger
-    /// than a page has a page and a set of its own.
+    /// `layout` must have one binding of [`DynamicConstants`](crate::device::BindingKind::DynamicConstants), with one
+    /// descriptor. A set is allocated for the first value in a page
+    /// ([`StagingConfig::constant_page`](crate::StagingConfig::constant_page)), per layout and recording. The range of the set
+    /// is that of the largest value so far, so that values of different sizes share a set; near the end of a page, where that
+    /// range does not fit any more, a value gets another set. A value larger than a page has its own page and set.
     ///
     /// On Direct3D 12, and on Vulkan with descriptor buffers, there are no set layouts: bind the address of
-    /// [`constants`](Self::constants) there.
+    /// [`constants`](Self::constants) instead.
     ///
     /// # Efficiency
     /// O(1): no lock and no allocation within a page.
@@ -99,7 +98,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     ///
     /// # Errors
     /// [`Error::Foreign`] for a layout of another manager; [`Error::Device`] for a layout with other bindings, for more bytes
-    /// than a view of constants has at most ([`DescriptorLimits::constant_size`](crate::device::DescriptorLimits)), and as
+    /// than a view of constants can have ([`DescriptorLimits::constant_size`](crate::device::DescriptorLimits)), and as
     /// [`constant_bytes`](Self::constant_bytes) and [`set`](Self::set).
     #[inline(never)]
     pub fn dynamic_constant_bytes(
@@ -128,7 +127,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     }
 }
 
-/// The error for an offset that Vulkan cannot be given.
+/// The error for an offset beyond the range of Vulkan's dynamic offsets.
 #[cold]
 fn beyond(offset: u64) -> DeviceError {
     let rule =

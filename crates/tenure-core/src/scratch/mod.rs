@@ -33,8 +33,8 @@ const NAME: &str = "constants";
 /// [`Recording::split`](crate::Recording::split).
 ///
 /// # When to use it
-/// Many small allocations that are released with their submission: each costs a bump and a copy, and releasing it costs
-/// nothing. Its downside: data that outlives the submission must go into a [`Buffer`](crate::Buffer).
+/// For many small allocations that are released with their submission: each costs a bump and a copy, and releasing it costs
+/// nothing. Its downside: data that outlives the submission must be in a [`Buffer`](crate::Buffer).
 ///
 /// # Algorithm
 /// A bump through pages of [`StagingConfig::constant_page`](crate::StagingConfig::constant_page) bytes from the upload
@@ -86,7 +86,7 @@ struct Room<'r, D: Device> {
 impl<'r, D: Device> Scratch<'r, D> {
     /// Copies a value to GPU-visible memory, at the device's constant alignment (256 bytes on Direct3D 12).
     ///
-    /// `bytemuck::NoUninit` means without padding, whose bytes are undefined. A value of a library that does not implement it is
+    /// `bytemuck::NoUninit` excludes padding, whose bytes are undefined. A value of a library that does not implement it can be
     /// passed as an array, as in `scratch.constants(&<[[f32; 4]; 4]>::from(matrix))`.
     ///
     /// # Errors
@@ -106,7 +106,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     ///
-    /// Constants are valid as long as the recording. The last line is rejected by the compiler:
+    /// Constants are valid until the recording is submitted. The compiler rejects the last line:
     ///
     /// ```compile_fail,E0505
     /// # use tenure::{Config, Gpu, Queue};
@@ -233,7 +233,7 @@ impl<'r, D: Device> Scratch<'r, D> {
             let (index, page) = pages.begin(page, size);
             return Ok(Room { page, index, offset: 0 });
         }
-        // Views of constants take whole multiples of their alignment on Direct3D 12.
+        // On Direct3D 12, views of constants have sizes that are multiples of their alignment.
         let whole = size.checked_next_multiple_of(self.services.context.alignments.constant).unwrap_or(size);
         let usage = Usage::READ_ONLY;
         let desc = BufferDesc {

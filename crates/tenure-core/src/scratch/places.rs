@@ -1,4 +1,4 @@
-//! Places of resources, and of their descriptors, for one recording.
+//! Locations of resources, and of their descriptors, for one recording.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use crate::resource::{Buffer, BufferSlice, HandleInner, Texture};
 use crate::{Error, Name};
 
 impl<'r, D: Device> Scratch<'r, D> {
-    /// The place of a buffer for this recording: the API buffer, the offset in it, and the GPU address. For a
+    /// The location of a buffer for this recording: the API buffer, the offset in it, and the GPU address. For a
     /// [movable](crate::BufferDesc::movable) buffer it is valid until the recording is submitted; the buffer does not move
     /// meanwhile. An [evictable](crate::BufferDesc::evictable) buffer is made resident for the submission.
     ///
-    /// O(1). Declare the states that commands need by [`use_resource`](crate::Commands::use_resource).
+    /// O(1). Declare the states that commands need with [`use_resource`](crate::Commands::use_resource).
     ///
     /// # Errors
     /// [`Error::Foreign`] for a buffer of another manager.
@@ -40,7 +40,7 @@ impl<'r, D: Device> Scratch<'r, D> {
     /// the recording is submitted; the texture does not move meanwhile. An [evictable](crate::TextureDesc::evictable) texture
     /// is made resident for the submission.
     ///
-    /// O(1). Declare the states that commands need by [`use_resource`](crate::Commands::use_resource).
+    /// O(1). Declare the states that commands need with [`use_resource`](crate::Commands::use_resource).
     ///
     /// # Errors
     /// [`Error::Foreign`] for a texture of another manager.
@@ -147,7 +147,7 @@ impl<'r, D: Device> Scratch<'r, D> {
         self.services.context.config.descriptors.report_unnamed
     }
 
-    /// Notes the resources that these descriptors of the recording show, in debug builds.
+    /// Notes the resources of these descriptors, in debug builds.
     pub(super) fn note_binds<'a>(&self, binds: impl Iterator<Item = Bind<'a, D>>)
     where
         D: 'a,
@@ -161,7 +161,7 @@ impl<'r, D: Device> Scratch<'r, D> {
         }
     }
 
-    /// Notes a resource that must be named: the GPU writes it, and it is not read-only.
+    /// Notes a resource whose use must be declared: the GPU writes it, and it is not read-only.
     fn note_bound(&self, container: Option<(u64, &Name)>, shown: &ShownUse<'_, D>) {
         shown.resource.with_states(|cell| self.bound.note(container, cell, shown.resource.name()));
     }

@@ -16,7 +16,7 @@ use crate::staging::{Oldest, Page, RingFrames, RingStats};
 use crate::time::RecordingId;
 use crate::{Awaited, BufferDesc, Error, MemoryUse, Name};
 
-/// The id of the last ring of the process.
+/// The last ring id in the process.
 static LAST_ID: AtomicU64 = AtomicU64::new(0);
 
 /// Behaviour of an [`UploadRing`] for an allocation larger than the ring.
@@ -114,9 +114,9 @@ impl UploadRingDesc {
 /// [`Gpu::create_upload_ring`](crate::Gpu::create_upload_ring).
 ///
 /// # When to use it
-/// Dynamic vertices and uploads in a bounded amount of memory: an allocation is a lock and a bump, nothing is freed
-/// individually, and the same bytes are reused. Its downside is the order: a frame that the GPU has not finished holds back all
-/// later ones. Small data that fits into a recording's own pages is faster as [constants](Scratch::constants).
+/// For dynamic vertices and uploads in a bounded amount of memory: an allocation is a lock and a bump, nothing is freed
+/// individually, and the same bytes are reused. Its downside is the order: a frame that the GPU has not finished delays all later
+/// ones. Small data that fits into a recording's own pages is faster as [constants](Scratch::constants).
 ///
 /// # Algorithm
 /// The end of a frame (or [`close`](Self::close), or [`Gpu::reclaim`](crate::Gpu::reclaim)) closes the frame of the ring: the
@@ -159,11 +159,11 @@ impl<D: Device> UploadRing<D> {
     /// Allocates `size` bytes at a multiple of `align` in the API buffer, for the recording of `scratch`.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] for more than the ring holds, unless such allocations get dedicated buffers;
-    /// [`Error::HeldByRecording`] when an open recording may use the bytes, as waiting would not end that; [`Error::Timeout`]
-    /// when the GPU does not finish in time; [`Error::OutOfMemory`] for a dedicated buffer; [`Error::Foreign`] for a recording
-    /// of another manager; [`Error::Device`] for a size of 0, an alignment that is no power of two, or a lost device. Nothing
-    /// is allocated then.
+    /// [`Error::TooLarge`] for more bytes than the ring has, unless such allocations get dedicated buffers;
+    /// [`Error::HeldByRecording`] when an open recording may use the bytes, so that waiting would not help; [`Error::Timeout`]
+    /// when the GPU does not finish in time; [`Error::OutOfMemory`] for a dedicated buffer; [`Error::Foreign`] for a recording of
+    /// another manager; [`Error::Device`] for a size of 0, an alignment that is not a power of two, or a lost device. On error
+    /// nothing is allocated.
     ///
     /// ```
     /// use tenure::{Config, Gpu, Queue, UploadRingDesc};
@@ -185,7 +185,7 @@ impl<D: Device> UploadRing<D> {
     /// # Ok::<(), tenure::Error>(())
     /// ```
     ///
-    /// A slice is valid as long as its recording. The last line is rejected by the compiler:
+    /// A slice is valid until its recording is submitted. The compiler rejects the last line:
     ///
     /// ```compile_fail,E0505
     /// # use tenure::{Config, Gpu, Queue, UploadRingDesc};
@@ -240,7 +240,7 @@ impl<D: Device> UploadRing<D> {
     ) -> Result<UntypedSlice, Error> {
         let slice = self.allocate(scratch, size, align)?;
         let is_in_ring = std::ptr::eq(slice.raw(), &raw const self.buffer.api_resource().object);
-        // A page for one allocation is the last one of its recording.
+        // A page for a single allocation is the last page of its recording.
         let page = scratch.pages.get().filter(|_| !is_in_ring).and_then(|pages| pages.last());
         let offset = if is_in_ring { slice.offset() - self.buffer.offset() } else { 0 };
         Ok(UntypedSlice { recording: scratch.id, ring: self.id, page, offset, size })
@@ -249,8 +249,8 @@ impl<D: Device> UploadRing<D> {
     /// The location of a slice of this ring and recording.
     ///
     /// # Errors
-    /// [`Error::OtherRecording`], with the names, for a slice of another recording; [`Error::Foreign`] for a recording of
-    /// another manager; [`Error::Device`] for a slice of another ring; [`Error::OutOfRange`] for values that never were a slice.
+    /// [`Error::OtherRecording`], with the names, for a slice of another recording; [`Error::Foreign`] for a recording of another
+    /// manager; [`Error::Device`] for a slice of another ring; [`Error::OutOfRange`] for values that were never a slice.
     #[inline(never)]
     pub fn find<'r>(
         &'r self,
@@ -296,7 +296,7 @@ impl<D: Device> UploadRing<D> {
         }
     }
 
-    /// Refuses recordings of another manager.
+    /// Rejects recordings of another manager.
     #[inline]
     fn check_manager(&self, scratch: Scratch<'_, D>) -> Result<(), Error> {
         match std::ptr::eq(&*scratch.services.context, Arc::as_ptr(self.context())) {
@@ -305,7 +305,7 @@ impl<D: Device> UploadRing<D> {
         }
     }
 
-    /// Ends a frame of the ring. The end of each frame does this, and each [`Gpu::reclaim`](crate::Gpu::reclaim); call it between
+    /// Ends a frame of the ring. Ends of frames and [`Gpu::reclaim`](crate::Gpu::reclaim) do this automatically; call it between
     /// recordings when one frame needs more than the ring holds.
     #[inline(never)]
     pub fn close(&self) {
@@ -451,7 +451,7 @@ impl<D: Device> UploadRing<D> {
         Ok(slice)
     }
 
-    /// The slice of a page that was made for it alone.
+    /// The slice of a dedicated page.
     fn dedicated<'r>(&'r self, page: &'r Page<D>, size: u64) -> Result<RingSlice<'r, D>, Error> {
         let (name, usage) = (self.name(), self.buffer.usage());
         let mapping = page.mapping().ok_or_else(|| Error::NotMapped { name: name.clone() })?;

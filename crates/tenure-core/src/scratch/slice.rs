@@ -10,15 +10,15 @@ use crate::state::StateError;
 use crate::time::RecordingId;
 use crate::{Error, Name};
 
-/// Constants without a borrow, for callers that cannot hold one, as behind a C interface: from
+/// Constants without a borrow, for callers that cannot hold one, such as a C interface: from
 /// [`Scratch::untyped_constants`](super::Scratch::untyped_constants).
 ///
-/// Ask their recording for the location, with [`Scratch::find`](super::Scratch::find), which refuses constants of another
+/// Their recording returns the location, with [`Scratch::find`](super::Scratch::find), which rejects constants of another
 /// recording: the compiler's rule, checked at run time. The check is two comparisons, in every build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UntypedConstant {
     pub(super) recording: RecordingId,
-    /// The recording's name, if it is a literal: this is `Copy`.
+    /// The recording's name, if it is static, because this type is `Copy`.
     pub(super) name: Option<&'static str>,
     pub(super) page: usize,
     /// Distinguishes recordings of different managers, which have the same ids.
@@ -35,14 +35,14 @@ impl UntypedConstant {
     }
 }
 
-/// A slice of an upload ring without a borrow, for callers that cannot hold one, as behind a C interface: from
+/// A slice of an upload ring without a borrow, for callers that cannot hold one, such as a C interface: from
 /// [`UploadRing::allocate_untyped`](super::UploadRing::allocate_untyped).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UntypedSlice {
     pub(super) recording: RecordingId,
     /// The id of the ring.
     pub(super) ring: u64,
-    /// The index and the id of a page that was made for it alone.
+    /// The index and the id of a dedicated page.
     pub(super) page: Option<(usize, u64)>,
     /// From the first byte of the ring.
     pub(super) offset: u64,
@@ -50,7 +50,7 @@ pub struct UntypedSlice {
 }
 
 impl UntypedSlice {
-    /// Plain values for other languages: give them to [`from_raw`](Self::from_raw).
+    /// Plain values for other languages: pass them to [`from_raw`](Self::from_raw).
     #[must_use]
     pub const fn into_raw(self) -> [u64; 6] {
         let (page, id) = match self.page {
@@ -61,7 +61,7 @@ impl UntypedSlice {
     }
 
     /// A slice from the values of [`into_raw`](Self::into_raw). Other values are safe:
-    /// [`UploadRing::find`](super::UploadRing::find) refuses those of another ring or recording, and those outside of the ring.
+    /// [`UploadRing::find`](super::UploadRing::find) rejects values of another ring or recording, and values outside the ring.
     #[must_use]
     pub const fn from_raw([recording, ring, page, id, offset, size]: [u64; 6]) -> Self {
         let page = if id == 0 { None } else { Some((page as usize, id)) };
@@ -117,14 +117,14 @@ impl<'r, D: Device> RingSlice<'r, D> {
         written.map_err(|source: DeviceError| self.context.refused(self.name, source))
     }
 
-    /// The CPU address of its first byte, if the device has addresses. Valid as long as the slice.
+    /// The CPU address of its first byte, if the device has addresses. Valid until the recording is submitted.
     #[must_use]
     pub fn mapped_ptr(&self) -> Option<NonNull<u8>> {
         let offset = usize::try_from(self.offset).ok()?;
         NonNull::new(self.mapping.as_ptr()?.as_ptr().wrapping_add(offset))
     }
 
-    /// Refuses recordings of another manager.
+    /// Rejects recordings of another manager.
     pub(crate) fn check_copied(&self, context: &Context<D>) -> Result<(), Error> {
         if !self.is_of(context) {
             return Err(Error::Foreign { name: self.name.clone() });
@@ -134,7 +134,7 @@ impl<'r, D: Device> RingSlice<'r, D> {
         if allowed.contains(state) { Ok(()) } else { Err(Error::State { name: self.name.clone(), source }) }
     }
 
-    /// Refuses ranges outside of it.
+    /// Rejects ranges outside of it.
     pub(crate) fn check(&self, offset: u64, size: u64) -> Result<(), Error> {
         let capacity = self.size;
         let is_inside = offset.checked_add(size).is_some_and(|end| end <= capacity);

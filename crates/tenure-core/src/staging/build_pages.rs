@@ -59,7 +59,7 @@ impl<'r, D: Device> BuildScratch<'r, D> {
         self.size
     }
 
-    /// GPU address of its first byte, where the API has addresses: a multiple of
+    /// GPU address of its first byte, if the API has addresses: a multiple of
     /// [`scratch_alignment`](crate::device::RayTracingLimits::scratch_alignment).
     #[must_use]
     pub fn gpu_address(&self) -> Option<u64> {
@@ -136,7 +136,7 @@ impl<D: Device> BuildPages<D> {
         self.go_to(self.pages.len() - 1)
     }
 
-    /// Orders the builds so far before the following builds that write the same memory again; then all bytes are free.
+    /// Orders the builds so far before the following builds, which write the same memory again; then all bytes are free.
     pub(crate) fn reuse(&mut self, barriers: impl FnOnce(&[Barrier<'_, D>])) {
         self.note_current();
         let used = self.used.get_mut();
@@ -189,8 +189,8 @@ impl<D: Device> BuildScratchPool<D> {
         self.state.lock().empty.pop().unwrap_or_else(|| Box::new(BuildPages::new()))
     }
 
-    /// A free page of at least `needed` bytes; `Err` with the size of a new page if there is none. The size grows where a
-    /// recording has filled a page (`is_further`), and where a build needs more, not with the number of recordings in flight.
+    /// A free page of at least `needed` bytes; `Err` with the size of a new page if there is none. The size grows when a
+    /// recording has filled a page (`is_further`), and when a build needs more, not with the number of recordings in flight.
     pub(crate) fn page_for(
         &self,
         context: &Context<D>,
@@ -270,7 +270,7 @@ impl<D: Device> Service<D> for BuildScratchPool<D> {
         self.release_pages(context, |pages, gone| pages.end_frame(oldest, context, gone));
     }
 
-    /// Frees the pages that are not in use.
+    /// Frees unused pages.
     fn trim(&self, context: &Context<D>) {
         self.release_pages(context, |pages, gone| pages.clear_free(context, gone));
     }

@@ -16,7 +16,7 @@ use crate::{BufferDesc, Error};
 /// The last page id.
 static LAST_ID: AtomicU64 = AtomicU64::new(0);
 
-/// A mapped range of a buffer shared by pages, or a buffer of its own where the policy or the fallback chain requires it.
+/// A mapped range of a buffer shared by pages, or a dedicated buffer if the policy or the fallback chain requires it.
 ///
 /// A page is not a handle: its holder frees it with [`release`](Self::release).
 pub(crate) struct Page<D: Device> {
@@ -57,7 +57,7 @@ impl Uses {
 }
 
 impl<D: Device> Page<D> {
-    /// A page with this description, in mapped memory.
+    /// Creates a page with this description, in mapped memory.
     pub(crate) fn new(context: &Context<D>, room: &dyn MakeRoom, desc: &BufferDesc) -> Result<Self, Error> {
         let backing = place_page(context, room, desc)?;
         let base = backing.location.offset();
@@ -93,7 +93,7 @@ impl<D: Device> Page<D> {
         self.base
     }
 
-    /// GPU address of its first byte, where the API has addresses.
+    /// GPU address of its first byte, if the API has addresses.
     pub(crate) const fn address(&self) -> Option<u64> {
         self.address
     }
@@ -131,7 +131,7 @@ impl<D: Device> Page<D> {
         Tracked(self.backing.api_resource.clone())
     }
 
-    /// The submissions that it must outlive, if no further commands are recorded with it.
+    /// The submissions that must complete before it is freed, if no further commands are recorded with it.
     pub(super) fn needs(&self, context: &Context<D>) -> SyncPoint {
         context.clock.submissions().since(self.born)
     }

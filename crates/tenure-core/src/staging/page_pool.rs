@@ -12,10 +12,10 @@ use crate::device::Device;
 use crate::service::Service;
 use crate::time::SyncPoint;
 
-/// Threads are distinguished by their number modulo this.
+/// The number of thread slots: thread numbers are taken modulo this.
 const THREADS: usize = 16;
 
-/// An entry of the pool, on cache lines of its own, so that threads do not slow each other down.
+/// An entry of the pool, padded to whole cache lines against false sharing.
 #[repr(align(128))]
 struct PaddedThreadPages<D: Device>(Mutex<ThreadPages<D>>);
 
@@ -38,7 +38,7 @@ impl<D: Device> Default for PagePool<D> {
 }
 
 impl<D: Device> PagePool<D> {
-    /// Pages for a recording, which may have begun with an earlier one.
+    /// Pages for a recording, possibly partly filled by an earlier one.
     pub(crate) fn take(&self) -> Box<Pages<D>> {
         let own = crate::thread_slot::current() % THREADS;
         let begun = self.threads[own].0.lock().take_begun();
@@ -49,8 +49,7 @@ impl<D: Device> PagePool<D> {
         pages
     }
 
-    /// A full page that is no longer in use; from the thread `own`, if it has one. Queries the progress of the GPU if none is
-    /// known to be free.
+    /// An unused full page, preferably of the thread `own`. Queries the progress of the GPU if none is known to be free.
     pub(crate) fn take_free(&self, own: usize, context: &Context<D>) -> Option<Box<Page<D>>> {
         let find = || {
             let page = self.threads[own].0.lock().take_free(context);
@@ -63,7 +62,7 @@ impl<D: Device> PagePool<D> {
         })
     }
 
-    /// The pages of other threads that may have any, as far as their locks are free.
+    /// The pages of other threads that may have any, if their locks are free.
     fn of_others(&self, own: usize) -> impl Iterator<Item = MutexGuard<'_, ThreadPages<D>>> {
         let others = self.stocked().filter(move |thread_pages| *thread_pages != own);
         others.filter_map(|thread_pages| self.threads[thread_pages].0.try_lock())
@@ -110,7 +109,7 @@ impl<D: Device> Service<D> for PagePool<D> {
         gone.release(context);
     }
 
-    /// Frees the full pages that are not in use.
+    /// Frees unused full pages.
     fn trim(&self, context: &Context<D>) {
         let mut gone = Gone::new();
         self.stocked().for_each(|number| self.threads[number].0.lock().clear_free(context, &mut gone));
@@ -136,11 +135,11 @@ struct Since<T> {
 ///
 /// Each list is in the order of arrival: the pages at the front, or at the bottom, are the oldest.
 pub(super) struct ThreadPages<D: Device> {
-    /// The last used on top.
+    /// Partly filled, the last used on top.
     begun: Vec<Since<Box<Pages<D>>>>,
-    /// Full, with the sync point that they must outlive.
+    /// Full, with the sync point to wait for.
     pending: VecDeque<Since<(Box<Page<D>>, SyncPoint)>>,
-    /// The pages that are not in use, the last used on top.
+    /// Unused pages, the last used on top.
     free: Vec<Since<Box<Page<D>>>>,
 }
 
@@ -161,7 +160,7 @@ impl<D: Device> ThreadPages<D> {
         self.begun.push(Since { frame: context.current_frame(), what });
     }
 
-    /// A full page that is no longer in use.
+    /// An unused full page.
     pub(super) fn take_free(&mut self, context: &Context<D>) -> Option<Box<Page<D>>> {
         self.find_free(context);
         self.free.pop().map(|free| free.what)
@@ -189,13 +188,13 @@ impl<D: Device> ThreadPages<D> {
         }
     }
 
-    /// Removes the pages that no recording has held since the frame `oldest`, except one free page while others are begun.
+    /// Removes the pages that no recording has held since the frame `oldest`, except one free page if others are partly filled.
     pub(super) fn end_frame(&mut self, oldest: u64, context: &Context<D>, gone: &mut Gone<D>) {
         self.find_free(context);
         let begun = self.begun.partition_point(|begun| begun.frame < oldest);
         gone.begun.extend(self.begun.drain(..begun).map(|begun| *begun.what));
-        // A thread that fills pages keeps one free page: if it fills a page in more frames than idle pages are kept, each would
-        // be allocated anew.
+        // A thread that fills pages keeps one free page: if it fills a page less often than idle pages are freed, each page
+        // would otherwise be allocated again.
         let spare = usize::from(!self.begun.is_empty());
         let free =
             self.free.partition_point(|free| free.frame < oldest).min(self.free.len().saturating_sub(spare));
@@ -207,7 +206,7 @@ impl<D: Device> ThreadPages<D> {
         }
     }
 
-    /// Removes the full pages that are not in use.
+    /// Removes unused full pages.
     pub(super) fn clear_free(&mut self, context: &Context<D>, gone: &mut Gone<D>) {
         self.find_free(context);
         gone.filled.extend(self.free.drain(..).map(|free| *free.what));

@@ -16,11 +16,11 @@ struct Mark {
     tag: u64,
     /// Stamp of its first allocation: earlier submissions do not use it.
     opened: Stamp,
-    /// Must be complete before its bytes may be overwritten; known once no open recording may use them.
+    /// The sync point before its bytes may be overwritten; known once no open recording may use them.
     point: Option<SyncPoint>,
 }
 
-/// The obstacle to overwriting the oldest bytes of a full ring.
+/// The reason why the oldest bytes of a full ring cannot be overwritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Oldest {
     /// The GPU: this sync point must be complete.
@@ -35,11 +35,11 @@ pub(crate) enum Oldest {
 pub struct RingStats {
     /// Its size.
     pub capacity: u64,
-    /// Held by frames now, with padding and the bytes skipped at the end.
+    /// Bytes held by frames, with padding and the bytes skipped at the end.
     pub used: u64,
     /// Peak of `used`.
     pub peak_used: u64,
-    /// Frames that hold bytes now, besides the one being recorded.
+    /// Frames that hold bytes, in addition to the one being recorded.
     pub frames: u64,
     /// Allocations ever made, including dedicated ones.
     pub allocations: u64,
@@ -71,7 +71,7 @@ impl RingFrames {
         Self { ring: Ring::new(capacity), marks: VecDeque::new(), dated: 0, opened, stats }
     }
 
-    /// Bytes for the open frame at a multiple of `align`; `None` when they do not fit now.
+    /// Allocates bytes for the open frame at a multiple of `align`; `None` when they do not fit now.
     #[inline]
     pub(crate) fn allocate(&mut self, size: u64, align: u64) -> Option<u64> {
         let offset = self.ring.allocate(size, align)?;
@@ -132,7 +132,7 @@ impl RingFrames {
 /// The rings of a manager, closed at the end of frames.
 #[derive(Default)]
 pub(crate) struct Rings {
-    /// Set and cleared under the lock: many programs have no ring, and each reclaim asks.
+    /// Set and cleared under the lock: many programs have no ring, and each reclaim checks it.
     has_some: AtomicBool,
     rings: Mutex<Vec<Weak<Mutex<RingFrames>>>>,
 }

@@ -51,11 +51,11 @@ pub(crate) enum Purpose {
     Readbacks,
 }
 
-/// The page that allocations are made from.
+/// The page for allocations.
 struct Current<D: Device> {
     page: Arc<Page<D>>,
     next: u64,
-    /// The frame in which it was used last.
+    /// The frame of its last use.
     frame: u64,
 }
 
@@ -64,7 +64,7 @@ struct Spare<D: Device> {
     page: Page<D>,
     /// The newest recording that may use it.
     tag: u64,
-    /// Must be complete before its reuse; known once no open recording may use it.
+    /// The sync point before its reuse; known once no open recording may use it.
     point: Option<SyncPoint>,
 }
 
@@ -86,14 +86,13 @@ struct State<D: Device> {
     alive: u32,
 }
 
-/// Memory of uploads and readbacks: a bump through pages; an allocation of half the configured page size or more has a page of
-/// its own. The last holder of a page frees it.
+/// Memory of uploads and readbacks: a bump allocator over pages; an allocation of half the configured page size or more has a
+/// page of its own. The last holder of a page frees it.
 ///
 /// The first page is small. Two pages alternate; when both are in use, a third one of twice the size is created, up to the
-/// configured size: so pages become as large as the traffic needs, and no larger. When memory is too short for that, a page is
-/// as small as possible.
+/// configured size: pages become as large as the traffic requires. In a shortage, a page is as small as possible.
 ///
-/// One free page is kept while pages are in use: it alternates with the current one where a page lasts for many frames, so that
+/// One free page is kept while pages are in use: it alternates with the current one if a page lasts for many frames, so that
 /// its memory is not freed and allocated repeatedly.
 pub(crate) struct SharedPages<D: Device> {
     purpose: Purpose,
@@ -127,7 +126,7 @@ impl<D: Device> SharedPages<D> {
     ) -> Result<Part<D>, Error> {
         if size < self.page_size(&context.config) / 2 {
             match self.share(context, room, size, align) {
-                // Without the lock, so that other threads do not wait, too.
+                // Without the lock, so that other threads do not have to wait.
                 Err(Error::OutOfMemory(_)) if !flags.contains(AllocationFlags::NEVER_WAIT) => {}
                 shared => return shared,
             }
@@ -136,7 +135,7 @@ impl<D: Device> SharedPages<D> {
         Ok(Part { page, offset: 0 })
     }
 
-    /// A range of a shared page, without a wait for memory.
+    /// A range of a shared page, without waiting for memory.
     fn share(
         &self,
         context: &Context<D>,
@@ -149,8 +148,8 @@ impl<D: Device> SharedPages<D> {
         if let Some(part) = self.bump(size, align, frame) {
             return Ok(part);
         }
-        // One thread creates a page; the others wait, and allocate from it. The state is not locked: when memory is short,
-        // these pages are asked to free some.
+        // One thread creates a page; the others wait, and allocate from it. The state is not locked: in a shortage, these pages
+        // are requested to free memory.
         let _growing = self.growing.lock();
         if let Some(part) = self.bump(size, align, frame) {
             return Ok(part);
@@ -249,7 +248,7 @@ impl<D: Device> Service<D> for SharedPages<D> {
     fn end_frame(&self, context: &Context<D>) {
         let oldest = context.current_frame().saturating_sub(u64::from(context.config.frames.idle));
         let mut state = self.state.lock();
-        // As soon as possible: later, it would cover more submissions than necessary.
+        // Early: later, the sync point would cover more submissions than necessary.
         state.date_spare(context);
         let is_idle = state.current.as_ref().is_some_and(|current| current.frame < oldest);
         drop(state);
@@ -298,7 +297,7 @@ impl<D: Device> State<D> {
     fn next_size(&self, size: u64, largest: u64) -> u64 {
         let grown = if self.alive < 2 { self.size } else { self.size * 2 };
         let grown = grown.max(FIRST_PAGE);
-        // A power of two, as all sizes of pages are.
+        // A power of two, like all page sizes.
         grown.max(size.next_power_of_two()).min(largest)
     }
 

@@ -101,7 +101,7 @@ impl Footprint {
         Ok(())
     }
 
-    /// Copies texels in from another layout with the same rows and slices: in one piece where both layouts match, else row by
+    /// Copies texels in from another layout with the same rows and slices: in one piece if both layouts match, else row by
     /// row.
     pub(crate) fn fill(
         &self,

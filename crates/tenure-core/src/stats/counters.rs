@@ -12,8 +12,8 @@ use crate::transient_heaps::{TransientStats, Transients};
 
 /// Statistics of one pool. Bytes.
 ///
-/// `reserved` adds up over all pools. `used`, `requested` and `allocations` do so without [`PoolKind::SmallBufferSlots`]: the
-/// allocations of that pool are the blocks of [`PoolKind::SmallBuffers`].
+/// `reserved` can be summed over all pools. `used`, `requested` and `allocations` can be summed without
+/// [`PoolKind::SmallBufferSlots`]: the allocations of that pool are the blocks of [`PoolKind::SmallBuffers`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -25,20 +25,19 @@ pub struct PoolStats {
     pub memory_type: u8,
     /// Shards that threads have divided it into (see [`PoolConfig::shards`](crate::PoolConfig::shards)).
     pub shards: u32,
-    /// Bytes of its blocks. While no other thread creates or releases at this moment, that is `reserved` and `borrowed`
-    /// together.
+    /// Bytes of its blocks: the sum of `reserved` and `borrowed`, unless another thread is creating or releasing resources.
     pub capacity: u64,
-    /// Taken from the driver: the blocks that are not borrowed, each from its creation until its destruction. The sum over all
-    /// pools always is [`MemoryParts::pools`].
+    /// Bytes taken from the driver: the blocks that are not borrowed, each from its creation until its destruction. The sum
+    /// over all pools always equals [`MemoryParts::pools`].
     pub reserved: u64,
-    /// Bytes of blocks that lie in heaps of another pool, which has reserved them: the blocks of [`PoolKind::SmallBuffers`] lie
-    /// in heaps of [`PoolKind::SmallBufferSlots`], where they are `used`.
+    /// Bytes of blocks in heaps of another pool, which has reserved them: the blocks of [`PoolKind::SmallBuffers`] are in heaps
+    /// of [`PoolKind::SmallBufferSlots`], where they are `used`.
     pub borrowed: u64,
-    /// Allocated.
+    /// Allocated bytes.
     pub used: u64,
-    /// Requested by the allocations; the rest of `used` is waste by alignment and rounding.
+    /// Bytes requested by the allocations; the rest of `used` is waste by alignment and rounding.
     pub requested: u64,
-    /// Skipped in front of allocations, for their alignment.
+    /// Bytes skipped before allocations, for their alignment.
     pub alignment_waste: u64,
     /// Live allocations.
     pub allocations: u64,
@@ -87,8 +86,8 @@ impl PoolStats {
 }
 
 /// The driver's memory by purpose. Bytes; each byte is in one part, from its allocation by the driver until it is freed.
-/// Dropped resources that the GPU still uses stay in their part. The list of parts is complete, and programs may sum it up, so
-/// a further part would be a breaking change.
+/// Dropped resources that the GPU still uses stay in their part. The list of parts is complete, so that programs may sum it; a
+/// further part would be a breaking change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -122,7 +121,7 @@ impl MemoryParts {
     }
 }
 
-/// The work of one frame, from the end of the previous frame to its own.
+/// The work of one frame, from the end of the previous frame to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -138,7 +137,7 @@ pub struct FrameStats {
     pub driver_allocations: u64,
     /// Objects released from the release queue.
     pub released: u64,
-    /// Nanoseconds that beginning frames waited for the GPU.
+    /// Nanoseconds that the beginnings of frames waited for the GPU.
     pub waited_ns: u64,
 }
 
@@ -239,9 +238,9 @@ pub struct Stats {
     pub open_recordings: u64,
     /// Counts of the last ended frame.
     pub last_frame: FrameStats,
-    /// GPU times of named scopes that arrived in the last ended frame: of the submissions that the manager first knew to be
-    /// complete at its end. These were recorded some frames earlier, as [`GpuTime::frame`] says. Each time is in the statistics
-    /// of one frame; in programs without frames, of one [`reclaim`](crate::Gpu::reclaim).
+    /// GPU times of named scopes that arrived in the last ended frame: of the submissions found complete at its end. They were
+    /// recorded some frames earlier, see [`GpuTime::frame`]. Each time is in the statistics of one frame; in programs without
+    /// frames, of one [`reclaim`](crate::Gpu::reclaim).
     pub gpu_times: Vec<GpuTime>,
     /// GPU times discarded so far: beyond 1,024 incomplete recordings, or 16,384 times in one frame.
     pub gpu_times_lost: u64,
@@ -274,7 +273,7 @@ impl Stats {
         let mut pools = Vec::new();
         context.pools.each_class(|shards| pools.push(PoolStats::of(shards)));
         let transient = transients.stats();
-        // Each number is read once, so that the parts add up whatever other threads do meanwhile.
+        // Each number is read once, so that the parts add up regardless of other threads.
         let reserved_by = MemoryParts {
             pools: pools.iter().map(|pool| pool.reserved).sum(),
             committed: context.pools.objects.committed_memory.all().now(),

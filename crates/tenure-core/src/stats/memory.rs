@@ -15,30 +15,32 @@ pub struct HeapMemory {
     pub size: u64,
     /// True for memory local to the GPU.
     pub device_local: bool,
-    /// True for the [window](crate::device::MemoryHeap::is_window) through which the CPU accesses a part of a card's memory.
+    /// True for the [window](crate::device::MemoryHeap::is_window) through which the CPU accesses a part of a discrete GPU's
+    /// memory.
     pub is_window: bool,
-    /// Budget that the operating system grants the process now; `None` if unknown.
+    /// The process's current budget from the operating system; `None` if unknown.
     pub budget: Option<u64>,
-    /// Usage of the process: the last value of the operating system, plus the manager's changes since. Where the operating
+    /// Usage of the process: the last value of the operating system, plus the manager's changes since. If the operating
     /// system reports none, the manager's usage.
     pub usage: u64,
     /// Cap of the manager's usage: see [`Gpu::set_memory_cap`](crate::Gpu::set_memory_cap).
     pub cap: Option<u64>,
-    /// Bytes that may be taken before the usage exceeds the budget or the manager's usage the cap; `None` without both. Free
-    /// ranges in blocks, and idle blocks, come on top.
+    /// Bytes that can be allocated before the usage exceeds the budget or the manager's usage the cap; `None` without both.
+    /// Free ranges in blocks, and idle blocks, are available in addition.
     pub headroom: Option<u64>,
-    /// Level of the usage against the budget, or of the manager's usage against its cap, whichever is nearer.
+    /// Level of the usage against the budget, or of the manager's usage against its cap, whichever is closer to being
+    /// reached.
     pub pressure: Pressure,
     /// The manager's usage, by purpose.
     pub ours: MemoryParts,
-    /// The part of [`MemoryParts::pools`] that is allocated, or was dropped and waits for the GPU. The rest is free for
+    /// The part of [`MemoryParts::pools`] that is allocated, or dropped and waiting for the GPU. The rest is free for
     /// allocations from the same pool.
     pub used: u64,
-    /// The part of [`MemoryParts::pools`] in empty blocks. They are freed some frames later, at once by
-    /// [`Gpu::trim`](crate::Gpu::trim), and before an allocation exceeds the budget.
+    /// The part of [`MemoryParts::pools`] in empty blocks. They are freed some frames later, by
+    /// [`Gpu::trim`](crate::Gpu::trim), or before an allocation exceeds the budget.
     pub idle: u64,
-    /// The part of [`ours`](Self::ours) in evicted blocks. Where the program decides about residency they are not part of
-    /// [`usage`](Self::usage) and do not count against the cap; where the driver decides, they have a low priority.
+    /// The part of [`ours`](Self::ours) in evicted blocks. If the program controls residency, they are not part of
+    /// [`usage`](Self::usage) and do not count against the cap; if the driver does, they have a low priority.
     pub evicted: u64,
 }
 
@@ -75,11 +77,11 @@ impl MemoryReport {
     /// The heap for GPU-only resources: the largest that is local to the GPU. `None` on a device without one.
     #[must_use]
     pub fn device_local(&self) -> Option<&HeapMemory> {
-        // Of equal heaps the first, as in the order of memory types.
+        // Of equally large heaps the first, as in the order of memory types.
         self.heaps.iter().rev().filter(|heap| heap.device_local).max_by_key(|heap| heap.size)
     }
 
-    /// The highest level of the heaps that are local to the GPU, except for a window.
+    /// The highest pressure of the heaps that are local to the GPU, except for a window.
     #[must_use]
     pub fn pressure(&self) -> Pressure {
         let heaps = self.heaps.iter().filter(|heap| heap.device_local && !heap.is_window);
@@ -127,7 +129,7 @@ impl MemoryReport {
                 heap.ours = heap.ours.with(found.ours);
             }
         }
-        // Where the driver decides about residency, evicted blocks have a low priority, but stay allocated.
+        // If the driver controls residency, evicted blocks have a low priority, but stay allocated.
         let leaves = properties.residency == Residency::Explicit;
         for heap in &mut heaps {
             let resident = heap.ours.total().saturating_sub(if leaves { heap.evicted } else { 0 });
@@ -164,14 +166,15 @@ fn type_memories<D: Device>(context: &Context<D>) -> Vec<TypeMemory> {
 pub struct PressureChange {
     /// The index of the heap.
     pub heap: usize,
-    /// The heap is local to the GPU.
+    /// Whether the heap is local to the GPU.
     pub device_local: bool,
     /// The level at the end of the previous frame.
     pub before: Pressure,
     /// The level now.
     pub now: Pressure,
-    /// The budget of the operating system; the program's [cap](crate::Gpu::set_memory_cap) where that is nearer.
+    /// The budget of the operating system, or the program's [cap](crate::Gpu::set_memory_cap) if that is closer to being
+    /// reached.
     pub budget: u64,
-    /// The usage of the process; where the cap is nearer, the manager's usage.
+    /// The usage of the process, or the manager's usage if the cap is closer to being reached.
     pub usage: u64,
 }

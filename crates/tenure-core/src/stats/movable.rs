@@ -15,7 +15,7 @@ use crate::registry::{RegistryKey, RegistrySlot};
 pub struct MovableReport {
     /// Permanently pinned: see [`Buffer::is_pinned`](crate::Buffer::is_pinned).
     pub is_pinned: bool,
-    /// Open recordings and pending uploads that use it; it can move when there are none.
+    /// Number of open recordings and pending uploads that use it; it can move if there are none.
     pub users: u32,
     /// Number of its moves.
     pub moves: u64,

@@ -21,7 +21,7 @@ pub struct BlockReport {
     pub number: usize,
     /// Size, taken from the driver or borrowed from another pool.
     pub size: u64,
-    /// Allocated, or lent to a shard, which may hold it as its reserve.
+    /// Allocated bytes, including those lent to a shard, which may hold them as its reserve.
     pub used: u64,
 }
 
@@ -56,7 +56,7 @@ impl PoolReport {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct LiveObject {
-    /// Id of the object, unique among live objects and the same in every report of the manager: objects of two reports with
+    /// Id of the object, unique among live objects and stable across reports of the manager: objects of two reports with
     /// equal ids are the same object. A resource keeps its id when it moves. The id of a dropped object is not reused before
     /// 2²⁴ others were created.
     pub id: u64,
@@ -72,7 +72,7 @@ pub struct LiveObject {
     pub tag: String,
     /// Kind of memory; `None` for objects without memory of their own, such as views. The following fields give details.
     pub location: Option<LocationKind>,
-    /// The memory type, where the manager took the memory.
+    /// The memory type, if the manager allocated the memory.
     pub memory_type: Option<u8>,
     /// The memory heap of that type.
     pub heap: Option<usize>,
@@ -90,7 +90,7 @@ pub struct LiveObject {
     pub dropped: Option<u64>,
     /// The names of the views that keep it alive. Tables and sets keep views whose handles were dropped.
     pub kept_by: Vec<String>,
-    /// State of a movable resource; `None` for resources that do not move: created without
+    /// State of a movable resource; `None` for resources that cannot move: created without
     /// [movable](crate::BufferDesc::movable), or with memory of their own that suits them.
     pub movable: Option<MovableReport>,
     /// Backtrace of its creation, when [`Config::leak_backtraces`](crate::Config::leak_backtraces) is on.
@@ -107,7 +107,7 @@ pub struct OpenRecordingReport {
     pub name: String,
     /// Frames since it was opened.
     pub age: u64,
-    /// Bytes dropped since it was opened, whose release it holds back.
+    /// Bytes dropped since it was opened, whose release it delays.
     pub held_back: u64,
 }
 
@@ -122,8 +122,8 @@ pub enum HolderKind {
     OpenRecordings,
     /// A submission that the GPU has not completed.
     Submission,
-    /// None known: the objects were dropped, or a recording was submitted, since the manager last checked, as it does when a
-    /// frame begins and with [`Gpu::reclaim`](crate::Gpu::reclaim).
+    /// Unknown: the objects were dropped, or a recording was submitted, since the manager last checked, as it does when a
+    /// frame begins and in [`Gpu::reclaim`](crate::Gpu::reclaim).
     NextReclaim,
 }
 

@@ -108,14 +108,14 @@ impl<D: Device> State<D> {
         Ok(prepared)
     }
 
-    /// The plan of a graph and its heaps, from which no other request acquires until they are released. Where
-    /// memory is too short for the heaps, the graph is planned again for more and smaller ones.
+    /// The plan of a graph and its heaps, which are reserved for it until they are released. If memory is too short for the
+    /// heaps, the graph is planned again for more and smaller ones.
     pub(crate) fn claim(
         &mut self,
         request: &Request<'_, D>,
         graph: &Graph,
     ) -> Result<(Arc<Prepared>, Vec<Option<u64>>), Error> {
-        /// A half, a quarter, an eighth.
+        /// Heap sizes of a half, a quarter and an eighth.
         const HALVINGS: u32 = 3;
         let mut halvings = 0;
         self.begin_trials();
@@ -235,7 +235,7 @@ impl<D: Device> State<D> {
     }
 
     /// A new heap for a plan, in place of the idle ones that are too small for each heap of the plan. Those are destroyed
-    /// first, so that memory does not hold both where the GPU has finished with them.
+    /// first, so that memory does not hold both if the GPU has finished with them.
     fn add_planned_heap(
         &mut self,
         request: &Request<'_, D>,

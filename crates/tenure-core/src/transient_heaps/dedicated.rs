@@ -22,7 +22,7 @@ struct Entry<D: Device> {
     newest: u64,
     /// The frame in which it was released.
     last_used: u64,
-    /// A resource of the same description was destroyed for others shortly before: the program alternates between them.
+    /// A resource of the same description was recently destroyed for others: the program alternates between them.
     is_in_turn: bool,
 }
 
@@ -36,7 +36,7 @@ impl<D: Device> Entry<D> {
 /// Committed resources, found by description: they share no bytes, but are reused.
 pub(crate) struct Dedicated<D: Device> {
     entries: Slab<Entry<D>>,
-    /// The descriptions of resources that were destroyed for others, and the frame of that.
+    /// The descriptions of resources that were destroyed for others, with the frame of the destruction.
     superseded: Vec<(DescriptionId, u64)>,
 }
 
@@ -47,8 +47,8 @@ impl<D: Device> Default for Dedicated<D> {
 }
 
 impl<D: Device> Dedicated<D> {
-    /// A resource of this description that is not in use, created if there is none. A creation first destroys resources
-    /// that this frame has not used, unless the program alternates between them.
+    /// An unused resource of this description, created if there is none. A creation first destroys resources that this frame
+    /// has not used, unless the program alternates between them.
     pub(crate) fn acquire(
         &mut self,
         wanted: &ResourceRequest<'_, D>,
@@ -109,7 +109,7 @@ impl<D: Device> Dedicated<D> {
         }
     }
 
-    /// Gives a resource back; recordings up to `newest` may still use it.
+    /// Releases a resource; recordings up to `newest` may still use it.
     pub(crate) fn release(&mut self, key: usize, newest: u64, frame: u64) {
         if let Some(entry) = self.entries.get_mut(key) {
             (entry.is_in_use, entry.newest, entry.last_used) = (false, newest, frame);

@@ -14,7 +14,7 @@ use crate::{Error, Name};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct DescriptionId(pub(crate) u64);
 
-/// The resources that may share a heap. On Direct3D 12 acceleration structures share bytes with each other only: the DXR
+/// The resources that may share a heap. On Direct3D 12 acceleration structures share bytes only with each other: the DXR
 /// specification forbids other buffers at their addresses while both exist, and a heap caches its resources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Tenants {
@@ -36,13 +36,13 @@ pub(crate) struct Description {
     pub(crate) desc: ResourceDesc,
     pub(crate) needs: Requirements,
     pub(crate) tenants: Tenants,
-    /// True for lazily allocated memory: it takes none until a store, so it shares none.
+    /// True for lazily allocated memory: it is allocated at the first store, so it is not shared.
     pub(crate) is_memoryless: bool,
     /// Alignment of its heap in bytes.
     pub(crate) heap_alignment: u64,
 }
 
-/// The descriptions that were requested; the device is asked once for the requirements of each.
+/// The requested descriptions; the device is queried once for the requirements of each.
 ///
 /// A description is kept while resources refer to it; unused ones are removed when there are many.
 #[derive(Debug, Default)]
@@ -55,7 +55,7 @@ pub(crate) struct ResourceDescTable {
     last: u64,
 }
 
-/// Fewer descriptions than this are kept without a sweep: a new resolution adds one for each resource.
+/// Minimum number of descriptions for a sweep: each new window size adds one per resource.
 const MIN_SWEEP: usize = 1024;
 
 impl ResourceDescTable {

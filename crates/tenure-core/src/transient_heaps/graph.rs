@@ -5,12 +5,12 @@
 //!
 //! * the division of passes into recordings, and their waits ([`Batch`]);
 //! * the acquires, uses and discards of each pass ([`PassPlan`]);
-//! * the place of each resource ([`Placement`]), such that no two share bytes that may be in use at the same time, in as little
-//!   memory as possible.
+//! * the location of each resource ([`Placement`]): no two share bytes that may be in use at the same time, and the total is
+//!   minimised.
 //!
-//! The crate `tenure-graph` has all of it, with resources as an engine describes them; here they are [`TransientDesc`]s. It
-//! depends on the device's [`Properties`](crate::device::Properties) and the memory requirements reported by a [`Memory`], and on
-//! nothing else of a device, so that it can be used with other executors than tenure's.
+//! The crate `tenure-graph` implements all of it, with resources as an engine describes them; here they are [`TransientDesc`]s.
+//! It depends only on the device's [`Properties`](crate::device::Properties) and the memory requirements reported by a
+//! [`Memory`], so that it can be used with other executors than tenure's.
 //!
 //! ```
 //! use tenure::device::prelude::*;

@@ -21,15 +21,15 @@ use crate::permit::OwnPermit as _;
 use crate::time::Recordings;
 use crate::{Error, Name};
 
-/// The two kinds of transient resources. They share no heaps: a handle kept by a program would otherwise hold back the heap of
-/// a whole graph.
+/// The two kinds of transient resources. They share no heaps: a handle kept by a program would otherwise keep the heap of a
+/// whole graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Road {
     Graph,
     PassByPass,
 }
 
-/// Heaps of one kind can replace each other.
+/// The kind of a heap: heaps of one kind can replace each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct HeapKind {
     pub(crate) road: Road,
@@ -45,9 +45,9 @@ pub(crate) fn is_over(recordings: &Recordings, users: Users) -> bool {
     }
 }
 
-/// The key of a cached resource: description, offset, and the kind of queue that acquires it. Where resources
-/// keep their states between recordings, each kind of queue has its own textures: one that a graphics queue
-/// acquired may be left in a state that a compute queue cannot leave.
+/// The key of a cached resource: description, offset, and the kind of queue that acquires it. If resources keep their states
+/// between recordings, each kind of queue has its own textures: one that a graphics queue acquired may be left in a state that
+/// a compute queue cannot transition from.
 type Key = (DescriptionId, u64, QueueKind);
 
 fn key_of<D: Device>(wanted: &ResourceRequest<'_, D>, offset: u64) -> Key {
@@ -56,7 +56,7 @@ fn key_of<D: Device>(wanted: &ResourceRequest<'_, D>, offset: u64) -> Key {
     (wanted.description.id, offset, if keeps_state { wanted.requester.queue } else { QueueKind::Graphics })
 }
 
-/// An API resource that the heap keeps for the next request of that description and offset.
+/// An API resource cached for the next request of that description and offset.
 struct Entry<D: Device> {
     description: Arc<Description>,
     name: Name,
@@ -107,13 +107,13 @@ pub(crate) struct Heap<D: Device> {
     pub(crate) last_used: u64,
     /// The end of the highest range acquired since the last frame.
     pub(crate) top: u64,
-    /// The same, of the last frame.
+    /// `top` of the last frame.
     pub(crate) last_top: u64,
-    /// The highest ends in each of the last two periods of frames; `u64::MAX` before the heap existed.
+    /// The highest end in each of the last two periods of frames; `u64::MAX` before the heap existed.
     tops: [u64; 2],
     /// The frame in which the second of them began.
     period_began: u64,
-    /// A running graph uses it: other requests must not acquire from it.
+    /// Reserved by a running graph: other requests must not acquire from it.
     pub(crate) is_claimed: bool,
 }
 
@@ -194,7 +194,7 @@ impl<D: Device> Heap<D> {
         self.entries.iter().any(|(_, entry)| entry.description.id == description && is_idle(entry))
     }
 
-    /// Acquires a resource at `offset`, where its bytes are free; it is created if the cache has none.
+    /// Acquires a resource at `offset`, whose bytes must be free; it is created if the cache has none.
     pub(crate) fn acquire(
         &mut self,
         wanted: &ResourceRequest<'_, D>,
@@ -234,7 +234,7 @@ impl<D: Device> Heap<D> {
         Ok(Acquired { key, object, is_new })
     }
 
-    /// A cached resource that the requester's queue may begin to use.
+    /// A cached resource that the requester's queue can begin to use.
     fn find(&mut self, wanted: &ResourceRequest<'_, D>, offset: u64) -> Option<usize> {
         let place = key_of(wanted, offset);
         let key = *self.by_key.get(&place)?;
@@ -288,7 +288,7 @@ impl<D: Device> Heap<D> {
         }
     }
 
-    /// Gives a resource back, which the open recordings may still use.
+    /// Releases a resource, which the open recordings may still use.
     pub(crate) fn release(&mut self, key: usize, recordings: &Recordings, frame: u64) {
         if let Some(entry) = self.entries.get_mut(key) {
             entry.is_in_use = false;
@@ -302,8 +302,8 @@ impl<D: Device> Heap<D> {
         }
     }
 
-    /// Destroys resources that were not acquired for `latency` frames, oldest first, as long as there are more
-    /// than `capacity` textures or buffers. Returns how many.
+    /// Destroys resources that were not acquired for `latency` frames, oldest first, while there are more than `capacity`
+    /// textures or buffers. Returns how many.
     pub(crate) fn evict(&mut self, frame: u64, latency: u64, capacity: usize) -> u64 {
         let mut count = [0_usize; 2];
         for (_, entry) in &self.entries {

@@ -1,8 +1,8 @@
-//! Placement hints: a plan of the last frame, offered to the next.
+//! Placement hints: a plan of the last frame for the next one.
 //!
-//! Acquisitions pass by pass do not announce future resources; but consecutive frames resemble each other. The acquisitions of
-//! one frame, with their lifetimes, are planned like a graph, and the next frame gets these offsets as hints, in the same
-//! order. A hint is taken only if its bytes are free at that time, so a different frame is merely placed by first fit.
+//! Acquisitions pass by pass do not announce future resources, but consecutive frames are similar. The acquisitions of one
+//! frame, with their lifetimes, are planned like a graph, and the next frame gets these offsets as hints, in the same order. A
+//! hint is used only if its bytes are free at that time, so a different frame is merely placed by first fit.
 //!
 //! A frame that differs from the one before is planned into the existing heaps. After two equal frames, if a plan into new
 //! heaps takes less memory than the heaps in use, the third frame creates the new heaps.
@@ -30,9 +30,9 @@ struct Acquisition {
     place: Hint,
     /// The number of the recording.
     recording: u64,
-    /// The number of acquires and drops in the frame when it was acquired.
+    /// The number of acquires and drops in the frame before it.
     first: u64,
-    /// The same when its bytes became available to other resources; `None` if that was not within the frame.
+    /// The same number when its bytes became available to other resources; `None` if that was not within the frame.
     last: Option<u64>,
 }
 
@@ -57,11 +57,11 @@ pub(crate) struct HeapLimit {
     pub(crate) most: u64,
     /// Sizes are multiples of this.
     pub(crate) alignment: u64,
-    /// Up to this reserved size, new heaps are not worth their creation.
+    /// The reserved size up to which new heaps are not worth their creation.
     pub(crate) small: u64,
 }
 
-/// A heap that is planned in place of several.
+/// A planned heap that replaces several.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewHeap {
     pub(crate) kind: HeapKind,
@@ -69,7 +69,7 @@ pub(crate) struct NewHeap {
     pub(crate) alignment: u64,
 }
 
-/// A place in a heap.
+/// A location in a heap.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hint {
     pub(crate) heap: HintedHeap,
@@ -102,7 +102,7 @@ pub(crate) struct Hints {
     new_heaps: Vec<NewHeap>,
     /// True when frames like `previous` have been planned into fewer heaps, or need none.
     is_merged: bool,
-    /// Frames like `previous` in a row, since the last one that was planned into smaller heaps.
+    /// Number of consecutive frames like `previous`, since the last one that was planned into smaller heaps.
     alike: u64,
     /// Index of the next hint to give.
     next: usize,
@@ -116,7 +116,7 @@ pub(crate) struct AcquisitionId {
 }
 
 impl Hints {
-    /// The hint for a resource of this description. Hints before it that the frame skipped are given up.
+    /// The hint for a resource of this description. Hints before it that the frame skipped are discarded.
     pub(crate) fn next(&mut self, description: DescriptionId) -> Option<Hint> {
         /// Maximum number of acquisitions that a frame similar to the last one may skip.
         const MAX_SKIPPED: usize = 8;
@@ -126,8 +126,7 @@ impl Hints {
         self.hinted.get(at).copied()
     }
 
-    /// Records an acquisition. Frames with more acquisitions than any renderer makes are not planned, nor are programs without
-    /// frames.
+    /// Records an acquisition. Frames with excessively many acquisitions are not planned, nor are programs without frames.
     pub(crate) fn acquired<D: Device>(
         &mut self,
         wanted: &ResourceRequest<'_, D>,
@@ -215,8 +214,8 @@ impl Hints {
             (self.is_merged, self.alike) = (false, 0);
         } else {
             self.alike += 1;
-            // First-fit heaps are replaced at once, planned ones only after many equal frames: until the GPU has finished with
-            // the larger heap, memory holds both.
+            // First-fit heaps are replaced immediately, planned ones only after many equal frames: until the GPU has finished
+            // with the larger heap, memory holds both.
             let shrinks = self.alike.is_multiple_of(SHRINK_AFTER * latency);
             if may_merge && (!self.is_merged || shrinks) {
                 self.is_merged = true;

@@ -1,4 +1,4 @@
-//! Heaps whose resources share memory over time: the resources that a graph or a recording acquires, the caches of both, and
+//! Heaps whose resources share memory over time: acquisition of their resources by graphs and recordings, their caches, and
 //! the plans of graphs.
 
 mod claim;
@@ -39,7 +39,7 @@ pub struct TransientStats {
     /// In the last frame, the end of the highest range used in each heap, added over all heaps: the bytes that
     /// heaps of exactly the right sizes would take.
     pub footprint: u64,
-    /// Bytes of all resources acquired in the last frame: their memory if none shared any.
+    /// Bytes of all resources acquired in the last frame: their memory without sharing.
     pub requested: u64,
     /// API resources kept in caches for the next frames.
     pub cached: u64,

@@ -10,9 +10,9 @@ use crate::device::{Device, DeviceError, HeapDesc, MemoryTypeId, Priority};
 use crate::memory::{AllocationFailure, BlockTraits, Class, MemoryUse, PoolKind, Wanted, try_memory_types};
 
 impl<D: Device> State<D> {
-    /// Creates a heap: of the best size, or where the driver refuses it, of a half, a quarter or an eighth, if that is enough.
-    /// The GPU writes resources in it, so that memory other than the preferred one is used only in the last attempt, where the
-    /// driver has refused everything else. Returns its index.
+    /// Creates a heap: of the best size, or if the driver refuses it, of a half, a quarter or an eighth, if that is
+    /// sufficient. The GPU writes resources in it, so other memory than the preferred one is used only in the last attempt,
+    /// after the driver has refused everything else. Returns its index.
     pub(crate) fn add_heap(&mut self, request: &Request<'_, D>, heap: &HeapRequest) -> Result<usize, Error> {
         let Request { context, attempt, name, .. } = *request;
         let HeapRequest { memory_types, least, alignment, is_trial, .. } = *heap;
@@ -67,7 +67,7 @@ impl<D: Device> Fallback for Steps<'_, D> {
     type Found = usize;
     type Error = DeviceError;
 
-    /// Existing heaps have been searched before.
+    /// Existing heaps have already been searched.
     fn existing_block(&mut self, _: MemoryTypeId, _: Round) -> Result<Option<usize>, DeviceError> {
         Ok(None)
     }

@@ -1,4 +1,4 @@
-//! Cached API resources, each with the views that were made of it.
+//! Cached API resources with their views.
 
 use std::iter;
 use std::sync::{Arc, OnceLock};
@@ -91,7 +91,7 @@ impl<D: Device, R: TransientResource<D>> Cached<D, R> {
                 Some(other) => place = &other.next,
                 None => {
                     let view = self.resource.create_view(private::Views { service, room }, desc)?;
-                    // Another thread may be first, with this description or another.
+                    // Another thread may append first, with this description or another.
                     place.get_or_init(|| {
                         Box::new(CachedView { desc: desc.clone(), view, next: OnceLock::new() })
                     });

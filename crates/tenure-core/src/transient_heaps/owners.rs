@@ -23,17 +23,17 @@ pub(crate) struct Segment {
     owner: Owner,
 }
 
-/// The last owner of each byte of a heap. Bytes that no resource ever used have none.
+/// The last owner of each byte of a heap. Bytes that were never used have none.
 ///
-/// Segments are in order of address and do not overlap. Taking a range is O(log n) plus the segments that it
-/// touches or moves; there are at most about twice as many segments as cached objects.
+/// Segments are in order of address and do not overlap. Taking a range is O(log n + the segments that it
+/// touches or moves); there are at most about twice as many segments as cached objects.
 #[derive(Debug, Default)]
 pub(crate) struct Owners {
     segments: Vec<Segment>,
 }
 
 impl Owners {
-    /// Gives `range` to the cached object `key`; returns the other previous owners of bytes in it. `before`
+    /// Assigns `range` to the cached object `key`; returns the other previous owners of bytes in it. `before`
     /// receives the segments that [`undo_take`](Self::undo_take) restores.
     pub(crate) fn take(
         &mut self,

@@ -1,4 +1,4 @@
-//! Acquisition pass by pass: placement by the plan of the previous frame or by first fit, and heaps for it.
+//! Acquisition pass by pass: placement by the plan of the previous frame or by first fit, and its heaps.
 
 use super::desc_table::Description;
 use super::heap::{Heap, Road};
@@ -64,8 +64,8 @@ impl<D: Device> Transients<D> {
 }
 
 impl<D: Device> State<D> {
-    /// Acquires the bytes that the plan of the last frame proposes; else the lowest free bytes of the oldest heap that has
-    /// enough, or bytes of a new heap.
+    /// Acquires the bytes proposed by the plan of the last frame; else the lowest free bytes of the oldest heap with
+    /// sufficient room, or bytes of a new heap.
     fn acquire(
         &mut self,
         wanted: &ResourceRequest<'_, D>,
@@ -91,7 +91,7 @@ impl<D: Device> State<D> {
         Ok((object, entry_ref))
     }
 
-    /// The heap, by its index, and the offset that the plan of the last frame proposes, if it is free.
+    /// The heap, by its index, and the offset proposed by the plan of the last frame, if it is free.
     fn hinted(&mut self, wanted: &ResourceRequest<'_, D>, alignment: u64) -> Option<(usize, u64)> {
         let ResourceRequest { request, requester, description } = wanted;
         let Hint { heap, offset } = self.hints.next(description.id)?;
@@ -139,8 +139,8 @@ impl<D: Device> State<D> {
         self.add_heap(request, &heap)
     }
 
-    /// Bytes of a new heap for a resource of this description: half of the existing heaps for such resources, as a
-    /// multiple of its size, because such resources come in series.
+    /// Bytes of a new heap for a resource of this description: half of the existing heaps for such resources, as a multiple
+    /// of its size, because such resources are often acquired in series.
     fn growth(&self, context: &Context<D>, description: &Description) -> u64 {
         let each = description.needs.size.max(1);
         let such = self.heaps.iter().filter(|heap| is_for(heap, description));
@@ -175,7 +175,7 @@ impl<D: Device> State<D> {
         self.replace(context, superseded);
     }
 
-    /// Creates the heap that the plan of the last frame proposes in place of several, and returns its index.
+    /// Creates the heap that the plan of the last frame proposes as a replacement of several, and returns its index.
     fn merge(&mut self, request: &Request<'_, D>, index: usize) -> Option<usize> {
         let NewHeap { kind, size, alignment } = self.hints.new_heap(index)?;
         let frame = self.frame;
@@ -196,7 +196,7 @@ impl<D: Device> State<D> {
         let most = most.min(context.config.transient.heap);
         let limit = HeapLimit { most, alignment, small: FIRST_HEAP };
         let heaps = self.heaps.iter().filter(|heap| heap.kind.road == Road::PassByPass);
-        // Never three generations of heaps at once.
+        // Never three generations of heaps at the same time.
         let may_merge = self.replaced.is_covered_by(&context.clock.completed());
         self.hints.end_frame(heaps.map(Heap::heap_info), limit, latency, may_merge);
     }

@@ -15,10 +15,10 @@ use crate::resource::refuse_read_only;
 use crate::time::{RecordingId, Recordings};
 use crate::{BufferDesc, Error, Name, TextureDesc, TransientRule};
 
-/// The tries of a request for transient memory.
+/// The attempts of a request for transient memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Attempt {
-    /// No wait for the GPU, no use of other memory, and no report of a failure to the program.
+    /// No waiting for the GPU, no use of other memory, and no report of a failure to the program.
     First,
     /// After everything possible was freed.
     Last,
@@ -125,10 +125,10 @@ fn check_usage(name: &Name, usage: Usage) -> Result<(), Error> {
     }
 }
 
-/// Why no transient resource is read-only.
+/// The reason why no transient resource can be read-only.
 const TIME_SHARED: &str = "its memory is shared over time with other resources";
 
-/// Checks the parts of a description that no transient texture can have.
+/// Rejects fields of a description that are not allowed for a transient texture.
 pub(crate) fn check_texture(desc: &TextureDesc) -> Result<(), Error> {
     check_usage(&desc.name, desc.info.usage)?;
     refuse_read_only(&desc.name, desc.read_only, TIME_SHARED)

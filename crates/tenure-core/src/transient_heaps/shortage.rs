@@ -1,12 +1,12 @@
-//! Classes of heaps for graphs: their maximum planned size while memory is short, the time of the next larger trial, and their
-//! sharing.
+//! Classes of heaps for graphs: their maximum planned size during a shortage, the time of the next larger trial, and whether
+//! graphs share them.
 
 use super::heap::HeapKind;
 use crate::device::Properties;
 
 /// The number of frames before the first trial of a heap of the earlier size.
 const FIRST_WAIT: u64 = 64;
-/// Graphs count as running at the same time for this number of frames after two did.
+/// The number of frames for which graphs count as running at the same time after two did.
 const SHARED_FOR: u64 = 64;
 /// Each failed trial doubles the wait, up to this number of frames.
 const LONGEST_WAIT: u64 = 4096;
@@ -76,7 +76,7 @@ impl HeapClass {
         self.shortage.is_some_and(|shortage| shortage.is_trial_running && size > shortage.limit)
     }
 
-    /// Notes that there is a heap of that size.
+    /// Notes that a heap of that size exists.
     pub(crate) fn note_granted(&mut self, size: u64) {
         if self.is_trial(size) {
             self.shortage = None;

@@ -43,7 +43,7 @@ pub(crate) struct State<D: Device> {
     pub(crate) descriptions: ResourceDescTable,
     /// The heaps, in the order of their creation.
     pub(crate) heaps: Vec<Heap<D>>,
-    /// Once this is complete, the GPU has finished with all replaced heaps.
+    /// Sync point after which the GPU has finished with all replaced heaps.
     pub(crate) replaced: SyncPoint,
     last_heap: u64,
     dedicated: Dedicated<D>,
@@ -99,8 +99,8 @@ impl<D: Device> Transients<D> {
         Self { state: Mutex::new(state), context }
     }
 
-    /// When memory is short, retries after all unused memory was freed, and after a wait for memory that the GPU uses. Other
-    /// threads do not wait meanwhile: the lock is not held.
+    /// In a shortage, retries after all unused memory was freed, and after waiting for memory that the GPU uses. Other threads
+    /// do not wait meanwhile: the lock is not held.
     pub(crate) fn try_twice<T>(
         &self,
         room: &dyn MakeRoom,
@@ -151,7 +151,7 @@ impl<D: Device> Transients<D> {
     pub(crate) fn end_frame(&self) {
         let config = &self.context.config;
         let state = &mut *self.state.lock();
-        // Everything else follows from a description.
+        // All other state requires a description.
         if state.descriptions.is_unused() {
             state.frame += 1;
             return;
@@ -190,8 +190,8 @@ impl<D: Device> Transients<D> {
         has_trimmed
     }
 
-    /// Ends the manager: destroys everything but acquired resources, which stay until they are dropped. Later acquisitions are
-    /// refused, so that nothing is cached again.
+    /// Ends the manager: destroys everything except acquired resources, which are kept until they are dropped. Later
+    /// acquisitions fail, so that nothing is cached again.
     pub(crate) fn close(&self) {
         let (heaps, dedicated) = {
             let state = &mut *self.state.lock();
@@ -202,7 +202,7 @@ impl<D: Device> Transients<D> {
         drop(dedicated);
     }
 
-    /// The number of cached resources that are not acquired, and of their views: these handles do not belong to the program.
+    /// The number of cached resources that are not acquired, and of their views: handles that do not belong to the program.
     pub(crate) fn unused_objects(&self) -> u64 {
         let state = self.state.lock();
         let unused =
@@ -216,7 +216,7 @@ impl<D: Device> Transients<D> {
 }
 
 impl<D: Device> State<D> {
-    /// Refuses acquisitions after the shutdown.
+    /// Rejects acquisitions after the shutdown.
     pub(crate) fn check_open(&self) -> Result<(), Error> {
         if self.is_closed { Err(Error::ShutDown) } else { Ok(()) }
     }
@@ -268,7 +268,7 @@ impl<D: Device> State<D> {
         }
     }
 
-    /// Takes a new heap, and returns its index.
+    /// Adds a new heap, and returns its index.
     pub(crate) fn push_heap(&mut self, heap: D::Heap, desc: &HeapDesc, kind: HeapKind) -> usize {
         self.last_heap += 1;
         self.heaps.push(Heap::new(self.last_heap, heap, desc, kind, self.frame));
@@ -329,9 +329,9 @@ impl<D: Device> State<D> {
 /// Selects which idle heaps a shortage may free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IdleHeaps {
-    /// Heaps that were used neither in this frame nor in the previous one. If others were freed, a program with little memory
-    /// would create them anew in each frame.
+    /// Heaps that were used neither in this frame nor in the previous one. If others were freed, a program short of memory
+    /// would recreate them in each frame.
     NotUsedLately,
-    /// All of them, where a request would fail otherwise.
+    /// All of them, if a request would fail otherwise.
     All,
 }

@@ -1,7 +1,7 @@
 //! Ranges of a heap in use, and ranges that can be acquired again.
 //!
-//! Open recordings may still use a released range. Only a recording submitted after all of them can take it: one
-//! that acquires after they have ended, or the only one of them that is still open.
+//! Open recordings may still use a released range. Only a recording submitted after all of them can take it: one that acquires
+//! after they have ended, or the only one of them that is still open.
 
 use std::ops::Range;
 
@@ -46,7 +46,7 @@ pub(crate) struct UsedRanges {
     next_sweep: usize,
 }
 
-/// Fewer dropped ranges than this are kept without a sweep.
+/// Minimum number of dropped ranges for a sweep.
 const MIN_SWEEP: usize = 32;
 
 impl UsedRanges {
@@ -94,7 +94,7 @@ impl UsedRanges {
         self.live.insert(at, range);
     }
 
-    /// Gives a range back that `users` may use, `None` for no recording; `is_over` reports whether all of the users have ended.
+    /// Releases a range that `users` may use, `None` for no recording; `is_over` reports whether all of the users have ended.
     /// O(ranges).
     pub(crate) fn drop_range(
         &mut self,
@@ -120,7 +120,7 @@ impl UsedRanges {
         });
         let at = self.dropped.partition_point(|other| other.start < joined.start);
         self.dropped.insert(at, joined);
-        // The end of a frame removes them, too; but not every program has frames.
+        // The end of a frame removes them, too, but not every program has frames.
         if self.dropped.len() >= self.next_sweep.max(MIN_SWEEP) {
             self.forget(is_over);
             self.next_sweep = 2 * self.dropped.len();

@@ -11,7 +11,7 @@ use crate::time::{RecordingId, SyncPoint};
 #[derive(Debug, Default)]
 pub(super) struct BatchState {
     outcome: OnceLock<Result<SyncPoint, Error>>,
-    /// The batches of an upload that is in several; empty for a batch itself.
+    /// The batches of an upload that spans several; empty for a batch itself.
     batches: Vec<Arc<Self>>,
 }
 
@@ -99,9 +99,9 @@ impl<D: Device> Batch<D> {
     }
 }
 
-/// An upload on its way: from [`Gpu::upload`](crate::Gpu::upload). Dropping it has no effect.
+/// An upload in progress: from [`Gpu::upload`](crate::Gpu::upload). Dropping it has no effect.
 ///
-/// Every later submission sees the uploaded data, without a wait by the program.
+/// Every later submission sees the uploaded data, without waiting.
 #[derive(Clone, Debug)]
 pub struct Upload {
     /// `None`: the upload is complete.
@@ -116,7 +116,7 @@ impl Upload {
         Self { batch: Some(batch) }
     }
 
-    /// An upload that is in several batches.
+    /// An upload that spans several batches.
     pub(super) fn of_all(batches: Vec<Arc<BatchState>>) -> Self {
         Self::of(Arc::new(BatchState { outcome: OnceLock::new(), batches }))
     }
@@ -129,14 +129,14 @@ impl Upload {
         }
     }
 
-    /// The sync point that completes the upload; `None` while the upload waits to be submitted with others, or when its
-    /// submission failed.
+    /// The sync point that completes the upload; `None` while it waits to be submitted with others, or if its submission
+    /// failed.
     #[must_use]
     pub fn sync_point(&self) -> Option<SyncPoint> {
         self.outcome().and_then(|outcome| outcome.as_ref().ok()).copied()
     }
 
-    /// The error of its submission, if that failed: the device is lost, or has refused it for good.
+    /// The error of its submission, if that failed: the device is lost, or has permanently refused it.
     #[must_use]
     pub fn error(&self) -> Option<&Error> {
         self.outcome().and_then(|outcome| outcome.as_ref().err())

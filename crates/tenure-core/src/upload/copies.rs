@@ -1,4 +1,4 @@
-//! Copies that wait for their batch to be submitted.
+//! Copies in a batch that is not submitted yet.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(super) struct Copy<D: Device> {
     pub(super) target: Target,
     /// Needs a graphics queue, or follows a copy to the same resource that does.
     pub(super) on_graphics: bool,
-    /// Number of copies of its batch that must run before it, one after the other, because they write the same bytes or texels.
+    /// Length of the longest chain of copies of its batch that must run before it, because they write the same bytes or texels.
     pub(super) layer: usize,
     /// Its index in its batch.
     pub(super) number: usize,
@@ -119,7 +119,7 @@ impl<D: Device> Copy<D> {
         (self.page.resource(), &self.to.0.object, parts)
     }
 
-    /// Begin and end of the bytes that it writes.
+    /// The range of bytes that it writes.
     fn bytes(&self) -> Option<(u64, u64)> {
         match self.target {
             Target::Bytes { offset, size } => Some((offset, offset + size)),
@@ -163,7 +163,7 @@ impl Sorter {
     pub(super) fn sort<D: Device>(&mut self, copies: &mut [Copy<D>]) {
         copies.sort_unstable_by_key(|copy| (copy.cell(), copy.number));
         for group in copies.chunk_by_mut(|one, other| one.cell() == other.cell()) {
-            // Published resources are in use: one submission changes them and brings them back.
+            // Published resources are in use: one submission transitions them and back.
             let is_published = group.first().is_some_and(|copy| copy.to.as_ref().is_published());
             let on_graphics = is_published || group.iter().any(|copy| copy.on_graphics);
             for copy in &mut *group {
@@ -215,7 +215,7 @@ impl Sorter {
 }
 
 /// Whether any two spans of a slice overlap. The spans are sorted by their begin along x, for a sweep. The active spans do not
-/// overlap along y, so that a new span is compared with its neighbours only.
+/// overlap along y, so that a new span is compared only with its neighbours.
 fn has_overlaps(slice: &[Span]) -> bool {
     // Keyed by their begin along y; some may have ended along x.
     let mut active = BTreeMap::new();
@@ -234,12 +234,12 @@ fn has_overlaps(slice: &[Span]) -> bool {
     false
 }
 
-/// Byte ranges that copies have written, keyed by their begin: the end, and the number of copies before the last writer.
+/// Byte ranges written by copies, keyed by their begin: the end, and the number of copies before the last writer.
 #[derive(Default)]
 struct Written(BTreeMap<u64, (u64, usize)>);
 
 impl Written {
-    /// Notes a write of a copy. Returns the number of copies, one after the other, before it.
+    /// Adds a write of a copy. Returns the length of the chain of copies before it.
     fn write(&mut self, (start, end): (u64, u64)) -> usize {
         let mut layer = 0;
         while let Some((&from, &(to, before))) = self.0.range(..end).next_back() {

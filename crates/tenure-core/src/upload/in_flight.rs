@@ -1,4 +1,4 @@
-//! Staging memory of submitted uploads, and the waits of large uploads for it.
+//! Staging memory of submitted uploads, and the waits for it of large uploads.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,7 +39,7 @@ impl InFlight {
         self.promised.fetch_add(size, Ordering::Relaxed);
     }
 
-    /// Gives up `size` reserved bytes: they are in a batch, or not needed.
+    /// Releases `size` reserved bytes: they are in a batch, or not needed.
     pub(super) fn redeem(&self, size: u64) {
         self.promised.fetch_sub(size, Ordering::Relaxed);
     }
@@ -66,7 +66,7 @@ impl<D: Device> Uploads<D> {
     /// Waits until `size` more bytes fit into the configured limit, and reserves them for the caller. Does not wait when
     /// nothing is staged, or inside an external submission, where nothing can be submitted.
     ///
-    /// Several threads whose pieces are in no batch yet exceed the limit together, by a piece each at most.
+    /// Several threads whose pieces are in no batch yet can exceed the limit together, by at most a piece each.
     pub(super) fn wait_for_room(&self, context: &Context<D>, size: u64) -> Result<(), Error> {
         let mut limit = context.config.staging.max_pending;
         if Clock::check_outside().is_err() {
@@ -114,7 +114,7 @@ impl<D: Device> Uploads<D> {
         }
     }
 
-    /// Waits for a submission; false when the time is over.
+    /// Waits for a submission; false after the timeout.
     fn wait_for(&self, context: &Context<D>, point: &SyncPoint, timeout: Duration) -> Result<bool, Error> {
         let begun = Instant::now();
         let waited = context.wait(point, timeout);

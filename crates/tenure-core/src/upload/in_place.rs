@@ -1,4 +1,4 @@
-//! Uploads that the CPU writes directly to the destination.
+//! Uploads written directly to the destination by the CPU.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,11 +35,11 @@ impl InPlaceCounters {
     }
 }
 
-/// Writes bytes in place if the policy allows it and the GPU cannot be using the buffer: no command can name it yet, or all
-/// submissions are complete. The caller has checked the range. Later submissions see the bytes as they would see copied
-/// bytes. False where the bytes must be staged, also when staging will report an error.
+/// Writes bytes in place if the policy allows it and the GPU cannot be using the buffer: no command can use it yet, or all
+/// submissions are complete. The caller has checked the range. Later submissions see the bytes as they would see copied bytes.
+/// False if the bytes must be staged, also if staging will report an error.
 ///
-/// A buffer that any command could name counts as used by all of them: draws need not say which buffers they use. Open
+/// A buffer that any command could use counts as used by all of them: draws need not declare which buffers they use. Open
 /// recordings do not matter: they are submitted later than the write, as they would be later than a copy.
 pub(super) fn write_in_place<D: Device>(
     context: &Arc<Context<D>>,
@@ -74,8 +74,8 @@ pub(super) fn write_in_place<D: Device>(
     }
 }
 
-/// Writes texels in place, as [`write_in_place`] writes bytes. The caller has checked the region. False where they must be
-/// staged, also after a failed write, whose regions staging writes anew.
+/// Writes texels in place, as [`write_in_place`] writes bytes. The caller has checked the region. False if they must be
+/// staged, also after a failed write, whose regions staging writes again.
 pub(super) fn write_texels_in_place<D: Device>(
     context: &Arc<Context<D>>,
     texture: &Texture<D>,
@@ -148,7 +148,7 @@ fn write_if_idle<D: Device, T>(
     uploads: &Uploads<D>,
     write: impl FnOnce() -> T,
 ) -> Option<T> {
-    // An upload that another thread stages from now on may overwrite this one: the two calls are unordered.
+    // An upload that another thread stages from now on may overwrite this one: the order of the two calls is undefined.
     if uploads.is_pending() {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Uploads that are divided, because they are large or memory is short.
+//! Uploads that are divided because they are large or memory is short.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -74,7 +74,7 @@ impl<'a, D: Device> Pieces<'a, D> {
         }
     }
 
-    /// Gives up the reserved bytes: they are in a batch, or not needed.
+    /// Releases the reserved bytes: they are in a batch, or not needed.
     fn redeem(&mut self) {
         self.uploads.in_flight.redeem(std::mem::take(&mut self.promised));
     }

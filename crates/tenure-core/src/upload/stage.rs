@@ -103,9 +103,8 @@ impl<D: Device> Uploads<D> {
         self.upload_texels_in_pieces(context, room, texture, &[texels], AllocationFlags::empty())
     }
 
-    /// Writes texels in place, or stages them, for every subresource of a texture, in the order mip by mip, layer by layer;
-    /// then, where the format has stencil, for the stencil of every subresource. If any of them is invalid, nothing is
-    /// uploaded.
+    /// Writes texels in place, or stages them, for every subresource of a texture, mip by mip and layer by layer, followed by
+    /// the stencil of every subresource if the format has stencil. If any of them is invalid, nothing is uploaded.
     pub(crate) fn upload_all(
         &self,
         context: &Arc<Context<D>>,
@@ -170,7 +169,7 @@ impl<D: Device> Uploads<D> {
         Ok(())
     }
 
-    /// The copies of all texels; when one fails, none is made.
+    /// The copies of all texels; if one fails, none is added.
     fn stage_together(
         &self,
         context: &Arc<Context<D>>,
@@ -232,7 +231,7 @@ impl<D: Device> Uploads<D> {
         let is_whole = has_extent && info.format.planes().len() == 1;
         let (row_pitch, rows) = (rows.row_pitch, rows.rows);
         let target = Target::Texels { region, row_pitch, rows, subresource, is_whole };
-        // Copy queues may copy in coarse steps only, and never depth.
+        // Copy queues may support only coarse granularities, and never copy depth.
         let on_graphics = !self.has_copy_queue() || info.format.is_depth() || !has_extent;
         Ok(Copy::new(staged, to, target, on_graphics))
     }
@@ -263,7 +262,7 @@ impl<'a> Texels<'a> {
         Ok(Self { region, from, bytes: data.bytes, rows })
     }
 
-    /// A piece of the texels. `None` when it is outside of them.
+    /// A piece of the texels, or `None` if it is outside of them.
     pub(super) fn piece(&self, piece: &TexelPiece) -> Option<Self> {
         let row = u64::from(piece.slice) * u64::from(self.from.rows) + u64::from(piece.row);
         let start = usize::try_from(row.checked_mul(self.from.row_pitch)?).ok()?;
@@ -311,7 +310,7 @@ pub(super) fn subresource<D: Device>(texture: &Texture<D>, region: TextureRegion
     Subresource::One(subresource_index(texture, region))
 }
 
-/// The destination of an upload, if it may be one.
+/// The destination of an upload, if it is allowed as one.
 pub(super) fn destination<'a, D: Device>(
     context: &Arc<Context<D>>,
     resource: impl Into<Used<'a, D>>,
@@ -332,8 +331,8 @@ pub(super) fn destination<'a, D: Device>(
     }
 }
 
-/// The in-place write of texels that could also be staged; `None` where staging would refuse them, or where the layout of the
-/// rows is not the device's.
+/// The in-place write of texels that could also be staged; `None` if staging would refuse them, or if the device has another
+/// row layout.
 fn texture_write<'a, D: Device>(
     context: &Context<D>,
     texture: &Texture<D>,
@@ -350,7 +349,7 @@ fn texture_write<'a, D: Device>(
     is_whole.then_some(TextureWrite { region, row_pitch, rows, bytes: data.bytes })
 }
 
-/// The layout of the program's texels, if there are enough.
+/// The layout of the program's texels, if their number is sufficient.
 fn source_layout(
     name: &Name,
     block: TexelBlock,

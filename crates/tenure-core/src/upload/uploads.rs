@@ -107,7 +107,7 @@ impl<D: Device> Uploads<D> {
         self.copy.is_some()
     }
 
-    /// Staging memory for one upload, without a wait: [divided uploads](Self::upload_in_pieces) wait, where they may.
+    /// Staging memory for one upload, without waiting: [divided uploads](Self::upload_in_pieces) wait if they are allowed to.
     pub(super) fn stage(
         &self,
         context: &Context<D>,
@@ -118,7 +118,7 @@ impl<D: Device> Uploads<D> {
         self.staging.reserve(context, room, size, align, AllocationFlags::NEVER_WAIT)
     }
 
-    /// Frees staging memory that is not used.
+    /// Frees unused staging memory.
     pub(super) fn unstage(&self, context: &Context<D>, staged: Part<D>) {
         self.staging.release_page(context, staged.page, Uses::NONE);
     }
@@ -149,7 +149,8 @@ impl<D: Device> Uploads<D> {
         })
     }
 
-    /// Declares a resource as read-only, and brings it into its states after the uploads so far and before the next submission.
+    /// Declares a resource as read-only, and transitions it to its states after the uploads so far and before the next
+    /// submission.
     pub(crate) fn publish(
         &self,
         context: &Context<D>,
@@ -158,7 +159,7 @@ impl<D: Device> Uploads<D> {
     ) {
         let opened = &mut *self.opened.lock();
         let batch = self.open_batch(context, opened);
-        // Only now: a recording that finds the declaration finds the pending batch, too, and submits it first.
+        // Not earlier: a recording that finds the declaration must also find the pending batch, and submit it first.
         resource.as_ref().set_read_only(states);
         batch.published.push(Publication::new((resource, holds)));
     }
@@ -179,8 +180,8 @@ impl<D: Device> Uploads<D> {
         self.flush_as(context, &mut self.submitter.lock())
     }
 
-    /// As [`flush`](Self::flush), unless a flush is running, possibly on this thread, when its own allocations find memory
-    /// short.
+    /// As [`flush`](Self::flush), unless a flush is already running, possibly on this thread, when its own allocations find
+    /// memory short.
     pub(crate) fn try_flush(&self, context: &Context<D>) -> Result<(), Error> {
         Clock::check_outside()?;
         match self.submitter.try_lock() {
@@ -290,7 +291,7 @@ impl<D: Device> Uploads<D> {
     }
 
     /// Discards the copies of a queue to the first resource if no one can read the result. Otherwise a block that never fits
-    /// would hold back all later uploads, even after the program has dropped the resource.
+    /// would delay all later uploads, even after the program has dropped the resource.
     fn discard_unread(&self, context: &Context<D>, batch: &mut Batch<D>, on_graphics: bool) -> bool {
         let unread = batch.take_unread(on_graphics);
         let is_any = !unread.is_empty();
@@ -334,7 +335,7 @@ impl<D: Device> Uploads<D> {
         self.end(context, batch);
     }
 
-    /// Ends a batch that was submitted or given up, and everything that was held back for it.
+    /// Ends a submitted or discarded batch, and everything that was delayed for it.
     fn end(&self, context: &Context<D>, batch: Batch<D>) {
         context.recordings.close(batch.recording);
         self.opened.lock().spare = batch.copies;
@@ -382,7 +383,7 @@ impl<D: Device> Uploads<D> {
         self.stuck_bytes.load(Ordering::Relaxed) + opened
     }
 
-    /// Reserves bytes for a piece, unless the staged bytes that the GPU has not copied, as far as known, would exceed `limit`.
+    /// Reserves bytes for a piece, unless the staged bytes not known to be copied by the GPU would exceed `limit`.
     pub(super) fn try_promise(&self, context: &Context<D>, size: u64, limit: u64) -> bool {
         // Under this lock, every batch is either pending or in flight.
         let _submitter = self.submitter.lock();
@@ -396,8 +397,8 @@ impl<D: Device> Uploads<D> {
     }
 }
 
-/// Records copies layer by layer: first the copies with none before them, with all barriers in front of them, then the copies
-/// that depend on these, and so on.
+/// Records copies layer by layer: first the copies without predecessors, with all barriers before them, then the copies that
+/// depend on these, and so on.
 fn record<'a, D: Device, I: Iterator<Item = &'a Copy<D>>>(
     open: &mut Open<D>,
     copies: impl Fn() -> I,
