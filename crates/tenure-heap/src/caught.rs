@@ -1,12 +1,12 @@
-//! Calls of the program's code whose panics must not escape.
+//! Calls of the program's code whose panics are caught.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs code of the program, and ends its panic, which the panic hook has reported.
+/// Runs code of the program, and catches its panic, which the panic hook has reported.
 pub fn run_caught(call: impl FnOnce()) {
     let Err(payload) = catch_unwind(AssertUnwindSafe(call)) else { return };
-    // The payload's destructor is the program's code and may panic as well. The payload of that panic is leaked, because it
-    // could go on like this.
+    // The payload's destructor is the program's code and may panic as well. The payload of that panic is leaked, because
+    // its destructor could panic again.
     if let Err(next) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(next);
     }

@@ -7,14 +7,14 @@ use crate::{HeapDeviceError, MemoryTypeId};
 /// Whether a step may exceed the budget that the operating system grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
-    /// Only requests within the budget.
+    /// Only within the budget.
     WithinBudget,
     /// Regardless of the budget: the driver decides.
     WhateverBudget,
 }
 
-/// When a request may use memory that is not [alike](Fallback::is_alike) the preferred type, such as system
-/// memory instead of video memory.
+/// The condition for using memory that is not [alike](Fallback::is_alike) the preferred type, such as system memory
+/// instead of video memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Spill {
     /// Before the budget of the preferred memory is exceeded. For resources that the GPU reads well from the
@@ -72,14 +72,14 @@ impl fmt::Display for Step {
     }
 }
 
-/// The refusal of one step in one memory type.
+/// A refusal by one step in one memory type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer<E> {
     /// The memory type.
     pub memory: MemoryTypeId,
     /// The step.
     pub step: Step,
-    /// Why it found no memory.
+    /// The reason of the refusal.
     pub refusal: E,
 }
 
@@ -119,14 +119,14 @@ impl<E: fmt::Display> fmt::Display for Answers<'_, E> {
     }
 }
 
-/// Why the fallback chain found no memory.
+/// The reason why the fallback chain found no memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AllocationFailure<E> {
     /// No memory type was allowed.
     NoMemoryType,
     /// Each step was short of memory.
     OutOfMemory {
-        /// The memory type preferred.
+        /// The preferred memory type.
         preferred: MemoryTypeId,
         /// The refusal of each step, in order; at least one.
         answers: Vec<Answer<E>>,
@@ -135,15 +135,14 @@ pub enum AllocationFailure<E> {
     Refused(E),
 }
 
-/// The steps of the fallback chain for one request, in one memory type each. A step that fails must have no side
-/// effects.
+/// The steps of the fallback chain for one request, each in one memory type. A step that fails must have no side effects.
 pub trait Fallback {
     /// The result of a successful step.
     type Found;
-    /// Why a step failed.
+    /// The error of a failed step.
     type Error: HeapDeviceError;
 
-    /// Takes a range of an existing block. `None` when all blocks are full.
+    /// Allocates a range of an existing block. `None` if all blocks are full.
     ///
     /// # Errors
     /// The errors of the device.
@@ -153,7 +152,7 @@ pub trait Fallback {
         round: Round,
     ) -> Result<Option<Self::Found>, Self::Error>;
 
-    /// Takes a range of a new block.
+    /// Allocates a range of a new block.
     ///
     /// # Errors
     /// The errors of the device.
@@ -170,14 +169,15 @@ pub trait Fallback {
         refusal: Self::Error,
     ) -> Result<Self::Found, Self::Error>;
 
-    /// Whether the GPU reaches both memory types alike: see [`HeapProperties::is_alike`](crate::HeapProperties::is_alike).
+    /// Whether the GPU accesses both memory types in the same way: see
+    /// [`HeapProperties::is_alike`](crate::HeapProperties::is_alike).
     fn is_alike(&self, one: MemoryTypeId, other: MemoryTypeId) -> bool;
 
     /// Frees unused memory, because the preferred memory is short.
     fn make_room(&mut self);
 
-    /// Waits a bounded time for memory that the GPU still uses, and frees it, because the preferred memory was
-    /// refused. False if there was nothing to wait for.
+    /// Waits a bounded time for memory that the GPU still uses, and frees it, because the preferred memory was refused.
+    /// False if there was nothing to wait for.
     fn wait_for_room(&mut self) -> bool {
         false
     }
@@ -192,16 +192,16 @@ pub trait Fallback {
 /// Tries the steps of a request until one finds memory:
 ///
 /// 1. the preferred memory type and the types [alike](Fallback::is_alike), within the budget;
-/// 2. the same after unused memory was freed;
+/// 2. the same after freeing unused memory;
 /// 3. the other types within the budget, with [`Spill::BeforeBudget`];
 /// 4. the preferred ones beyond the budget;
-/// 5. the same after a wait for the GPU;
-/// 6. the other types, within the budget and beyond it, unless [`Spill::Never`] forbids.
+/// 5. the same after waiting for the GPU;
+/// 6. the other types, within the budget and beyond it, except with [`Spill::Never`].
 ///
 /// In each memory type an existing block comes first, then a new one, then dedicated memory.
 ///
 /// # Errors
-/// [`AllocationFailure`]; a failure other than a shortage, such as a lost device, ends the chain at once.
+/// [`AllocationFailure`]; a failure other than a shortage, such as a lost device, ends the chain immediately.
 ///
 /// ```
 /// use tenure_heap::{AllocationFailure, Fallback, HeapDeviceError, HeapError, MemoryTypeId, Round};
@@ -259,14 +259,14 @@ pub fn try_each_memory_type<F: Fallback>(
     }
 }
 
-/// The outcome of some steps: memory or an error that makes more attempts useless; `None` if memory is short in all
-/// of them.
+/// The outcome of some steps: memory, or an error after which further attempts are useless; `None` if memory is short in
+/// all of them.
 type Outcome<F> = Option<Result<<F as Fallback>::Found, <F as Fallback>::Error>>;
 
 /// Memory types, by their relation to the preferred one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Group {
-    /// Like the preferred one.
+    /// Alike the preferred one.
     Preferred,
     Other,
 }

@@ -12,9 +12,9 @@ bitflags! {
         const HOST_VISIBLE = 1 << 1;
         /// Writes and reads need no flush or invalidate.
         const HOST_COHERENT = 1 << 2;
-        /// CPU reads are cached: right for readback.
+        /// CPU reads are cached: suitable for readback.
         const HOST_CACHED = 1 << 3;
-        /// Backed lazily by tile memory; for targets that never leave the tile.
+        /// Allocated lazily from tile memory; for targets that never leave the tile.
         const LAZILY_ALLOCATED = 1 << 4;
         /// Memory for special purposes (protected content, device-coherent memory for debugging).
         const SPECIAL = 1 << 5;
@@ -37,7 +37,7 @@ pub struct MemoryType {
     pub heap: u8,
 }
 
-/// A physical memory: video memory, system memory, the BAR window.
+/// A physical memory heap: video memory, system memory, the BAR window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryHeap {
     /// Bytes.
@@ -48,7 +48,7 @@ pub struct MemoryHeap {
 
 impl MemoryHeap {
     /// True for a BAR window, the CPU-visible part of a card's memory without resizable BAR, usually 256 MiB:
-    /// local to the GPU, but less than half the size of the largest such heap of `all`. Drivers need it
+    /// local to the GPU, but less than half the size of the largest such heap of `all`. Drivers use it
     /// themselves.
     ///
     /// ```
@@ -65,8 +65,8 @@ impl MemoryHeap {
 }
 
 impl MemoryType {
-    /// True for device-local memory that the CPU maps, of general use, and as large as the GPU's memory, unlike a
-    /// BAR window. Direct3D 12 calls it GPU upload heaps, others resizable BAR.
+    /// True for CPU-visible device-local memory of general use with the size of the GPU's memory, unlike a BAR
+    /// window. Direct3D 12 calls it GPU upload heaps, others resizable BAR.
     #[must_use]
     pub fn is_gpu_upload(&self, heaps: &[MemoryHeap]) -> bool {
         let mapped_local = MemoryFlags::DEVICE_LOCAL | MemoryFlags::HOST_VISIBLE;
@@ -78,8 +78,8 @@ impl MemoryType {
 
 /// The kinds of resources that a heap may hold.
 ///
-/// D3D12 heap tier 1 keeps the three kinds apart; tier 2 takes [`Any`](Self::Any). On Vulkan, linear and optimal
-/// resources are kept apart if `bufferImageGranularity` would otherwise force padding between neighbours.
+/// On D3D12 heap tier 1, the three kinds are separate; tier 2 supports [`Any`](Self::Any). On Vulkan, linear and
+/// optimal resources are separate if `bufferImageGranularity` would otherwise require padding between neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HeapCategory {
     /// All resources.
@@ -97,17 +97,17 @@ impl HeapCategory {
     pub const ALL: [Self; 4] = [Self::Any, Self::Buffers, Self::Targets, Self::Textures];
 }
 
-/// The importance of keeping memory resident in fast memory when that is short.
+/// The priority of keeping memory resident when fast memory is short.
 ///
 /// A hint: `VK_EXT_memory_priority`, `ID3D12Device1::SetResidencyPriority`; ignored elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
-    /// The first to be moved out.
+    /// Evicted first.
     Low,
-    /// As most resources.
+    /// The priority of most resources.
     #[default]
     Normal,
-    /// Resources that the GPU writes: the most expensive to move out of video memory.
+    /// Resources written by the GPU: the most expensive to move out of video memory.
     High,
 }
 
@@ -122,14 +122,14 @@ pub struct HeapDesc {
     pub memory: MemoryTypeId,
     /// The resources that it may hold.
     pub category: HeapCategory,
-    /// The importance of keeping it in fast memory.
+    /// Its residency priority.
     pub priority: Priority,
 }
 
 /// Budget and usage of one memory heap, as reported by the operating system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeapBudget {
-    /// Bytes the process may use before it is paged or refused. 0 if unknown.
+    /// Bytes that the process may use before it is paged or refused. 0 if unknown.
     pub budget: u64,
     /// Bytes it uses now.
     pub usage: u64,
@@ -151,28 +151,27 @@ impl HeapBudget {
     }
 }
 
-/// A device's memory. Constant for the lifetime of the device.
+/// The memory properties of a device. Constant for its lifetime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeapProperties {
     /// 1 to [`MAX_MEMORY_TYPES`].
     pub memory_types: Vec<MemoryType>,
-    /// The memories that the types are in.
+    /// The memory heaps that the types refer to.
     pub memory_heaps: Vec<MemoryHeap>,
-    /// Bytes, a power of two: the smallest alignment a heap may be created with, and that heap sizes are
-    /// rounded to.
+    /// Bytes, a power of two: the minimum alignment of heaps, and the granularity of their sizes.
     pub heap_alignment: u64,
     /// Bytes, a power of two: the heap alignment that multisampled textures need.
     pub msaa_heap_alignment: u64,
-    /// Bytes, a power of two: flushes of non-coherent memory are rounded to this.
+    /// Bytes, a power of two: the granularity of flushes of non-coherent memory.
     pub non_coherent_atom: u64,
-    /// The maximum number of live driver allocations (Vulkan: `maxMemoryAllocationCount`). Pools make larger
-    /// blocks as they near it; the device refuses more.
+    /// The maximum number of live driver allocations (Vulkan: `maxMemoryAllocationCount`). Pools create larger
+    /// blocks as they approach it; the device refuses more.
     pub max_allocations: u64,
     /// Bytes of the largest single heap.
     pub max_heap_size: u64,
 }
 
-/// Properties that contradict themselves: see [`HeapProperties::check`].
+/// Inconsistent properties: see [`HeapProperties::check`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidProperties {
@@ -181,7 +180,7 @@ pub enum InvalidProperties {
     MemoryTypes {
         /// Their number.
         types: usize,
-        /// The most allowed.
+        /// The maximum.
         max: usize,
     },
     /// The heap of a memory type does not exist.
@@ -206,7 +205,7 @@ impl HeapProperties {
     /// Checks the values that the pools rely on.
     ///
     /// # Errors
-    /// [`InvalidProperties`] for the first rule that is broken.
+    /// [`InvalidProperties`] for the first violated rule.
     ///
     /// ```
     /// use tenure_heap::{HeapProperties, InvalidProperties, MemoryFlags, MemoryHeap, MemoryType};
@@ -251,7 +250,7 @@ impl HeapProperties {
         found.map_or(MemoryFlags::empty(), |found| found.flags)
     }
 
-    /// Whether the GPU accesses two memory types alike: both in its own memory, both in the
+    /// Whether the GPU accesses two memory types in the same way: both are in its own memory, both in the
     /// [window](MemoryHeap::is_window) into it, or both in system memory.
     #[must_use]
     pub fn is_alike(&self, one: MemoryTypeId, other: MemoryTypeId) -> bool {
@@ -263,8 +262,8 @@ impl HeapProperties {
         place(one) == place(other)
     }
 
-    /// The most bytes one pool block may take of the memory behind a type, unless a request needs more: an
-    /// eighth, as in VMA, so that one pool does not starve the others. 0 if the device does not have the type.
+    /// Maximum size of a pool block in the memory of a type, unless a request needs more: an eighth, as in VMA,
+    /// so that one pool does not starve the others. 0 if the device does not have the type.
     #[must_use]
     pub fn largest_share(&self, memory: MemoryTypeId) -> u64 {
         let memory_type = self.memory_types.get(usize::from(memory.0));
@@ -273,7 +272,7 @@ impl HeapProperties {
     }
 
     /// The alignment of flushes and invalidations of a memory type, a power of two. Ranges must not share such an
-    /// atom: a flush or an invalidation takes whole atoms, and would undo the writes of another thread to the
+    /// atom: a flush or an invalidation affects whole atoms, and would undo the writes of another thread to the
     /// rest of one. 1 if the CPU needs neither.
     #[must_use]
     pub fn flush_atom(&self, memory: MemoryTypeId) -> u64 {
@@ -283,9 +282,9 @@ impl HeapProperties {
     }
 }
 
-/// The classification of device errors that the fallback chain needs.
+/// The classification of device errors for the fallback chain.
 pub trait HeapDeviceError: std::error::Error {
-    /// True for failures that another block size, memory type or a later try may cure.
+    /// True for failures that another block size, memory type or a later attempt may avoid.
     fn is_shortage(&self) -> bool;
 
     /// True if the device or the suballocator does not support the request at all.
@@ -295,15 +294,15 @@ pub trait HeapDeviceError: std::error::Error {
     /// exceed the memory, the operating system's budget or the program's cap.
     fn not_granted(requested: u64, memory: MemoryTypeId) -> Self;
 
-    /// Something that cannot be done at all.
+    /// An unsupported feature.
     fn unsupported(feature: &'static str) -> Self;
 }
 
-/// A ready-made error type for devices.
+/// An error type for implementations of devices.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeapError {
-    /// The driver has no memory of that kind left for this request.
+    /// The driver is out of memory of that type for this request.
     #[error("the driver refused {requested} B of memory type {}", memory.0)]
     OutOfMemory {
         /// Requested bytes.
@@ -311,7 +310,7 @@ pub enum HeapError {
         /// The requested memory type.
         memory: MemoryTypeId,
     },
-    /// The driver was not asked: the size exceeds the memory, the operating system's budget or the program's
+    /// The driver was not called: the size exceeds the memory, the operating system's budget or the program's
     /// [cap](crate::MemoryLimits::set_cap).
     #[error("{requested} B of memory type {} exceed the heap, its budget or the program's cap", memory.0)]
     NotGranted {
@@ -320,7 +319,7 @@ pub enum HeapError {
         /// The requested memory type.
         memory: MemoryTypeId,
     },
-    /// The driver has no host memory or no object slots left.
+    /// The driver is out of host memory or object slots.
     #[error("the driver is out of host memory or objects ({what})")]
     OutOfHostMemory {
         /// The call that failed.
@@ -332,7 +331,7 @@ pub enum HeapError {
         /// The device's limit.
         limit: u64,
     },
-    /// The device or the suballocator cannot do it.
+    /// The device or the suballocator does not support it.
     #[error("the device does not support {feature}")]
     Unsupported {
         /// The unsupported feature.
@@ -380,21 +379,21 @@ impl HeapDeviceError for HeapError {
 
 /// Creates and destroys heaps.
 ///
-/// An implementation only translates: it does not pool, defer or retry, and a failed call changes nothing.
+/// An implementation only translates calls: it does not pool, defer or retry, and a failed call changes nothing.
 pub trait HeapDevice {
     /// A block of device memory (`ID3D12Heap`, `VkDeviceMemory`).
     type Heap;
-    /// Why a heap was not created.
+    /// The error of a failed heap creation.
     type Error: HeapDeviceError;
 
-    /// The device's memory. Each user reads it once, because it does not change.
+    /// The device's memory properties. Each user reads them once, because they do not change.
     fn properties(&self) -> HeapProperties;
 
     /// Allocates a heap from the driver.
     ///
     /// # Errors
-    /// The driver's. A shortage at the limit of [`HeapProperties::max_allocations`], which other users of the
-    /// device reach, too: if the driver does not count them, the implementation must.
+    /// The driver's error. A shortage at the limit of [`HeapProperties::max_allocations`], which includes other
+    /// users of the device: if the driver does not count them, the implementation must.
     fn create_heap(&self, desc: &HeapDesc) -> Result<Self::Heap, Self::Error>;
 
     /// Frees a heap. No resource is placed in it, and the GPU no longer uses it.

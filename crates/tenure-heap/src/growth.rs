@@ -2,32 +2,32 @@
 
 use crate::{HeapProperties, MemoryTypeId};
 
-/// The block size in bytes up to which a pool grows by a third of its capacity; for a pool with larger smallest
-/// blocks, their size. With a higher limit, the last block of a program that has loaded its scene is a quarter of all
-/// reserved memory, and mostly free.
+/// The block size in bytes up to which a pool grows by a third of its capacity; for a pool with a larger minimum
+/// block size, that size. With a higher limit, the last block of a program that has loaded its scene would be a
+/// quarter of all reserved memory, and mostly free.
 const YOUNG: u64 = 9 << 19;
 
-/// The number of halvings of a new block's size when the driver refuses.
+/// The number of times that a new block's size is halved when the driver refuses.
 const HALVINGS: u32 = 3;
 
-/// The block sizes that the suballocator of a pool divides without a rest.
+/// The block sizes that the suballocator of a pool divides without a remainder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockShape {
     /// Any multiple of the alignment.
     Multiple,
-    /// Powers of two: a buddy allocator divides other sizes into several parts that no request can span.
+    /// Powers of two: a buddy allocator divides other sizes into several parts, and no request can span them.
     PowerOfTwo,
 }
 
 /// The block sizes to request from the driver, best first.
 ///
-/// A pool grows in proportion to its capacity, so that unused reserved memory stays a small part and the number
-/// of blocks stays logarithmic. A young pool, for which even that would mean many tiny blocks, grows by a third.
-/// A larger request gets a block of exactly its size. When the driver refuses, 1/2, 1/4 and 1/8 of the size are
-/// tried (as in D3D12MA and VMA), if the request still fits.
+/// A pool grows in proportion to its capacity, so that unused reserved memory stays a small part and the number of
+/// blocks stays logarithmic. A small pool, for which even that would mean many tiny blocks, grows by a third. A
+/// larger request gets a block of exactly its size. When the driver refuses, 1/2, 1/4 and 1/8 of the size are tried
+/// (as in D3D12MA and VMA), if the request still fits.
 ///
-/// The numbers were chosen on recordings of real programs, between little reserved and few driver
-/// allocations.
+/// The constants were chosen on recordings of real programs, as a compromise between little reserved memory and few
+/// driver allocations.
 ///
 /// ```
 /// use tenure_heap::{BlockShape, Growth};
@@ -46,19 +46,19 @@ pub enum BlockShape {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Growth {
-    /// Bytes; the smallest block, but never above the limit.
+    /// Minimum block size in bytes, limited by `limit`.
     pub min: u64,
-    /// Bytes; the largest block, except for larger requests.
+    /// Maximum block size in bytes, except for larger requests.
     pub max: u64,
-    /// Bytes; the largest block that the device allows.
+    /// Maximum block size in bytes that the device allows.
     pub limit: u64,
     /// The divisor of the pool's capacity.
     pub divisor: u64,
-    /// Bytes; sizes are multiples of this power of two.
+    /// Alignment of sizes in bytes, a power of two.
     pub alignment: u64,
     /// The shape of the sizes.
     pub shape: BlockShape,
-    /// The number of halvings of the size when the driver refuses.
+    /// The number of times that the size is halved when the driver refuses.
     pub halvings: u32,
 }
 
@@ -79,9 +79,9 @@ impl Growth {
         Self { min, max, limit, divisor, alignment, shape: BlockShape::Multiple, halvings: HALVINGS }
     }
 
-    /// The block sizes to try for a request of `size` bytes aligned to `align` in a pool with a capacity of
-    /// `held`. Each is a whole number of such requests, because requests come in series. Empty if the device
-    /// allows no sufficient block.
+    /// The block sizes to try for a request of `size` bytes aligned to `align` in a pool with a capacity of `held`.
+    /// Each is a multiple of such requests, because requests often come in series. Empty if the device allows no
+    /// sufficient block.
     pub fn sizes(self, size: u64, align: u64, held: u64) -> impl Iterator<Item = u64> + Clone {
         let wanted = self.wanted(held);
         let mut last = None;
@@ -94,8 +94,8 @@ impl Growth {
         sizes.filter(move |size| last.replace(*size) != Some(*size))
     }
 
-    /// The largest whole number of such requests within `wanted`; all of `wanted` if none fits. At most the
-    /// device's limit.
+    /// The largest multiple of such requests within `wanted`; `wanted` itself if none fits. At most the device's
+    /// limit.
     fn whole(self, wanted: u64, size: u64, align: u64) -> u64 {
         let each = match self.shape {
             BlockShape::Multiple => size.max(1).checked_next_multiple_of(align.max(1)),
@@ -130,7 +130,7 @@ impl Growth {
         match (rounded, self.shape) {
             (Some(rounded), BlockShape::Multiple) => rounded.min(self.limit),
             (Some(rounded), BlockShape::PowerOfTwo) if rounded <= largest => rounded,
-            // The power of two below the largest.
+            // The largest power of two that does not exceed the maximum.
             _ => largest.checked_ilog2().map_or(0, |log2| 1 << log2),
         }
     }

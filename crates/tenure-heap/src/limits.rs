@@ -1,4 +1,4 @@
-//! The limits of the fallback chain, and a count of the memory taken from the driver.
+//! The limits of the fallback chain, and the count of memory taken from the driver.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -16,9 +16,9 @@ use heap_state::{Before, HeapState};
 use crate::caught::run_caught;
 use crate::{Growth, HeapBudget, HeapDesc, HeapDevice, HeapDeviceError, HeapProperties, MemoryTypeId, Round};
 
-/// The limits of a device's memory, and their usage: bytes of each memory heap's budget, and allocations.
+/// The memory limits of a device, and their usage: bytes of each memory heap's budget, and allocations.
 ///
-/// The operating system is queried for budgets only when the answer may matter: after an eighth of the free bytes
+/// The operating system is queried for budgets only when the result may matter: after an eighth of the free bytes
 /// has been taken, when a request seems to exceed the budget, and after [`expire_budgets`](Self::expire_budgets).
 ///
 /// Any thread may use it; every call is O(1), except for the query of the operating system.
@@ -130,7 +130,7 @@ impl MemoryLimits {
         }
     }
 
-    /// Memory that was [evicted](Self::note_evicted) is resident again.
+    /// Notes that [evicted](Self::note_evicted) memory is resident again.
     pub fn note_resident(&self, memory: MemoryTypeId, bytes: u64) {
         if let Some((_, heap)) = self.heap(memory) {
             heap.take(bytes);
@@ -193,15 +193,15 @@ impl MemoryLimits {
         &self.memory
     }
 
-    /// Whether more than three quarters of the device's allocations are in use (VMA has the same limit). Requests
+    /// Whether more than three quarters of the device's allocations are in use (the same limit as in VMA). Requests
     /// that do not need a dedicated allocation should then share one.
     #[must_use]
     pub fn is_near_max_allocations(&self) -> bool {
         self.allocations().saturating_mul(4) > self.max_allocations.saturating_mul(3)
     }
 
-    /// A pool's growth, with block sizes times 2 for each eighth of the device's allocations that is in use: the
-    /// fewer the device still allows, the more each has to hold.
+    /// A pool's growth, with block sizes doubled for each eighth of the device's allocations that is in use: the
+    /// fewer allocations the device still allows, the larger each must be.
     #[must_use]
     pub fn scale(&self, growth: Growth) -> Growth {
         let eighths = self.allocations().saturating_mul(8) / self.max_allocations.max(1);
@@ -210,7 +210,7 @@ impl MemoryLimits {
         Growth { min: larger(growth.min), max: larger(growth.max), ..growth }
     }
 
-    /// Creates a heap by `make`, names and counts it.
+    /// Creates a heap with `make`, names and counts it.
     ///
     /// # Errors
     /// The driver's.
@@ -224,7 +224,7 @@ impl MemoryLimits {
         let heap = make(device, desc)?;
         // The heap has no owner yet.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| device.set_name(&heap, name))) {
-            // The first panic is passed on.
+            // The first panic is propagated.
             run_caught(|| device.destroy_heap(heap));
             resume_unwind(panic);
         }
@@ -232,14 +232,14 @@ impl MemoryLimits {
         Ok(heap)
     }
 
-    /// Destroys a heap of `size` bytes of a memory type, and counts that.
+    /// Destroys a heap of `size` bytes of a memory type, and updates the counts.
     pub fn destroy_heap<D: HeapDevice>(&self, device: &D, heap: D::Heap, memory: MemoryTypeId, size: u64) {
         let _counted = OnDrop(|| self.note_release(memory, size));
         device.destroy_heap(heap);
     }
 
-    /// Makes the next use of each budget query the operating system again. For the end of a frame or of a call,
-    /// because other programs take memory, too.
+    /// Makes the next use of each budget query the operating system again. Called at the end of a frame or of a
+    /// call, because other programs allocate memory, too.
     pub fn expire_budgets(&self) {
         for heap in &self.heaps {
             heap.expire_budget();
@@ -247,8 +247,8 @@ impl MemoryLimits {
     }
 
     /// Whether `bytes` of a memory type may be requested: never more than the memory has or the
-    /// [cap](Self::set_cap) leaves, nor, in the first round, more than the operating system's budget. `budget`
-    /// queries it; an empty answer grants everything.
+    /// [cap](Self::set_cap) allows, nor, in the first round, more than the operating system's budget. `budget`
+    /// queries it; an empty result grants everything.
     pub fn allows(
         &self,
         memory: MemoryTypeId,
@@ -263,7 +263,7 @@ impl MemoryLimits {
         self.is_granted(heap, round, || heap.ever_with(bytes), budget)
     }
 
-    /// Whether the cumulative bytes taken of a heap may grow to this value in this round; queries the budgets if
+    /// Whether the cumulative bytes taken from a heap may grow to this value in this round; queries the budgets if
     /// that is unknown.
     fn is_granted(
         &self,
@@ -290,7 +290,7 @@ impl MemoryLimits {
     }
 
     /// As [`allows`](Self::allows); if true, the bytes count as taken until the driver has
-    /// [given](Self::note_allocation) them or the reservation is [cancelled](HeapState::cancel).
+    /// [allocated](Self::note_allocation) them or the reservation is [cancelled](HeapState::cancel).
     fn reserve(
         &self,
         memory: MemoryTypeId,
@@ -307,12 +307,12 @@ impl MemoryLimits {
         is_granted
     }
 
-    /// Has `make` create a dedicated driver allocation, and [counts](Self::note_allocation) it, if the limits
+    /// Calls `make` to create a dedicated driver allocation, and [counts](Self::note_allocation) it, if the limits
     /// [allow](Self::allows) it and it is at most the device's largest heap. Concurrent callers cannot exceed a
     /// limit together.
     ///
     /// # Errors
-    /// A shortage, or that of `make`.
+    /// A shortage, or the error of `make`.
     pub fn make_alone<T, E: HeapDeviceError>(
         &self,
         memory: MemoryTypeId,
@@ -327,7 +327,7 @@ impl MemoryLimits {
         self.make_reserved(memory, bytes, make)
     }
 
-    /// Has `make` create a block of the first of the `sizes` that the limits allow and the driver does not
+    /// Calls `make` to create a block of the first of the `sizes` that the limits allow and the driver does not
     /// refuse, and [counts](Self::note_allocation) it. Concurrent callers cannot exceed a limit together.
     ///
     /// # Errors
@@ -363,7 +363,7 @@ impl MemoryLimits {
         bytes: u64,
         make: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
-        // On a panic of the device, too.
+        // Also after a panic of the device.
         let reserved = OnDrop(|| {
             if let Some((_, heap)) = self.heap(memory) {
                 heap.cancel(bytes);
@@ -375,7 +375,7 @@ impl MemoryLimits {
     }
 }
 
-/// Calls a function when it is dropped, also during a panic.
+/// Calls a function when dropped, also during a panic.
 struct OnDrop<F: FnMut()>(F);
 
 impl<F: FnMut()> Drop for OnDrop<F> {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// The name of an object, for people: it reaches the API's debug names, hazard messages, leak
+/// The name of an object, for people: it is used in the API's debug names, hazard messages, leak
 /// reports and dumps.
 ///
 /// A `&'static str` has no cost; a `String` is shared, not copied, after the first time.
@@ -32,7 +32,7 @@ impl Default for Text {
 }
 
 impl Name {
-    /// A copy of text that is not a literal, in one allocation; `String::from(text).into()` makes two.
+    /// Copies text that is not static, in one allocation; `String::from(text).into()` makes two.
     ///
     /// ```
     /// # use tenure_heap::Name;
@@ -54,7 +54,7 @@ impl Name {
         }
     }
 
-    /// The text if it is a literal, for `Copy` types.
+    /// The text if it is static, for `Copy` types.
     #[must_use]
     pub const fn as_static(&self) -> Option<&'static str> {
         match &self.0 {

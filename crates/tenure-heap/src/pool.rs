@@ -1,4 +1,4 @@
-//! A pool: blocks that one suballocator divides.
+//! A pool: blocks divided by one suballocator.
 
 use tenure_suballoc::{BlockAllocation, BlockFreed, BlockId, BlockSuballocator, FreeError, Handle};
 
@@ -15,7 +15,7 @@ use large::LargeBlocks;
 /// A block that a pool could not use, with the reason.
 #[derive(Debug)]
 pub struct Unfit<B> {
-    /// The block, as it was.
+    /// The unchanged block.
     pub block: B,
     /// The unsupported feature.
     pub reason: &'static str,
@@ -31,7 +31,7 @@ pub struct PoolTotals {
     pub used: u64,
     /// Requested bytes of live ranges.
     pub requested: u64,
-    /// Bytes skipped in front of live ranges for their alignment.
+    /// Bytes skipped before live ranges for their alignment.
     pub padding: u64,
     /// The number of live ranges.
     pub allocations: u64,
@@ -60,12 +60,12 @@ impl PoolTotals {
     }
 }
 
-/// Blocks of memory of any kind (`B`), which one suballocator divides (`S`).
+/// Blocks of memory of any kind (`B`), divided by one suballocator (`S`).
 ///
-/// It never makes a block itself: if it is full, the caller makes one, by [`Growth`](crate::Growth), and adds it.
-/// Empty blocks stay for a while, see [`end_frame`](Self::end_frame).
+/// It never creates a block itself: if it is full, the caller creates one, with [`Growth`](crate::Growth), and adds it. Empty
+/// blocks are kept for a while, see [`end_frame`](Self::end_frame).
 ///
-/// For one thread at a time.
+/// Must be used by one thread at a time.
 ///
 /// ```
 /// use tenure_heap::Pool;
@@ -88,27 +88,27 @@ pub struct Pool<B, S> {
     suballocator: S,
     /// The blocks by their numbers.
     blocks: Vec<Option<B>>,
-    /// Blocks on their way out; empty between calls.
+    /// Blocks being removed; empty between calls.
     leaving: Vec<BlockId>,
     retention: BlockRetention,
-    /// Bytes of ranges that another pool divides.
+    /// Bytes of ranges lent to another pool.
     lent: u64,
     /// Requested bytes of live ranges.
     requested: u64,
-    /// Bytes skipped in front of live ranges for their alignment.
+    /// Bytes skipped before live ranges for their alignment.
     padding: u64,
     allocations: u64,
     peak_used: u64,
     peak_capacity: u64,
     /// The blocks that are being emptied.
     compaction: Compaction,
-    /// The blocks that are for large ranges.
+    /// The blocks reserved for large ranges.
     large: LargeBlocks,
 }
 
 impl<B, S: BlockSuballocator> Pool<B, S> {
-    /// A pool without blocks. A block is removed after `idle_frames` frames without allocations, or later if the
-    /// pool soon needed a removed block again.
+    /// A pool without blocks. A block is removed after `idle_frames` frames without allocations, or later if the pool soon needed a
+    /// removed block again.
     #[must_use]
     pub fn new(suballocator: S, idle_frames: u32) -> Self {
         Self {
@@ -133,10 +133,10 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         &self.suballocator
     }
 
-    /// Allocates a range of the existing blocks, and returns it with its block. `None` if all are full, or if
-    /// only an empty block has space that was made for one range of 4 MiB or more, and the request is less than
-    /// three quarters of it: [`allocate_anywhere`](Self::allocate_anywhere) uses such a block. So does this
-    /// function for a while in a pool whose blocks were often made again.
+    /// Allocates a range of the existing blocks, and returns it with its block. `None` if all are full, or if the only space is in
+    /// an empty block that was created for one range of 4 MiB or more, and the request is less than three quarters of it:
+    /// [`allocate_anywhere`](Self::allocate_anywhere) uses such a block. In a pool whose blocks were often recreated, this function
+    /// does so for a while, too.
     ///
     /// Inlined: a call, and a result of a dozen words through memory, take 6 ns.
     #[inline(always)]
@@ -146,9 +146,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         Some((found, self.blocks.get(found.block.index())?.as_ref()?))
     }
 
-    /// As [`allocate`](Self::allocate), but also uses an empty block that was made for a larger range, if it has
-    /// at most `most` bytes. Try it before making a new block that would not be much smaller, and after a new
-    /// block was refused.
+    /// As [`allocate`](Self::allocate), but also uses an empty block that was created for a larger range, if it has at most `most`
+    /// bytes. Try it before creating a new block that would not be much smaller, and after a new block was refused.
     ///
     /// ```
     /// use tenure_heap::Pool;
@@ -182,14 +181,14 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.peak_used = self.peak_used.max(self.used());
     }
 
-    /// A range of any block, except for empty ones of more than `most` bytes that were made for larger ranges.
+    /// A range of any block, except for empty ones of more than `most` bytes that were created for larger ranges.
     #[inline(always)]
     fn place(&mut self, size: u64, align: u64, most: u64) -> Option<BlockAllocation> {
         let found = self.suballocator.allocate(size, align).ok()?;
         if self.large.is_small(found.size) { self.unless_begun(found, most) } else { Some(found) }
     }
 
-    /// Frees a range again if it is the first in a block that was made for a larger one.
+    /// Frees a range again if it is the first in a block that was created for a larger one.
     #[cold]
     fn unless_begun(&mut self, found: BlockAllocation, most: u64) -> Option<BlockAllocation> {
         let Some(capacity) = self.large.begun_by(&found, &self.suballocator) else { return Some(found) };
@@ -219,19 +218,19 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         Ok(freed)
     }
 
-    /// A range of a block, for another pool to divide: it counts as lent, not as living.
+    /// Lends a range of a block to another pool: it counts as lent, not as live.
     pub fn lend(&mut self, size: u64, align: u64) -> Option<BlockAllocation> {
         let found = self.place(size, align, 0)?;
         self.lent += found.size + found.padding;
         Some(found)
     }
 
-    /// Whether [`allocate`](Self::allocate) would find a range. Nothing is changed.
+    /// Whether [`allocate`](Self::allocate) would find a range. Does not change anything.
     pub fn has_room(&mut self, size: u64, align: u64) -> bool {
         self.has_room_in(size, align, 0)
     }
 
-    /// Whether [`allocate_anywhere`](Self::allocate_anywhere) would find a range in a block of any size. Nothing is changed.
+    /// Whether [`allocate_anywhere`](Self::allocate_anywhere) would find a range in a block of any size. Does not change anything.
     pub fn has_room_anywhere(&mut self, size: u64, align: u64) -> bool {
         self.has_room_in(size, align, u64::MAX)
     }
@@ -260,9 +259,9 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         Ok(())
     }
 
-    /// Adds a block, and allocates a range of it or of another. The empty blocks, which were too small, are moved
-    /// to `retired`: the new one replaces them, so that none counts as removed too early. A pool whose blocks were
-    /// often made again moves only as many as exceed its peak.
+    /// Adds a block, and allocates a range of it or of another. The empty blocks, which were too small, are moved to `retired`: the
+    /// new one replaces them, so that none counts as removed too early. A pool whose blocks were often recreated moves only as many
+    /// as exceed its peak.
     ///
     /// # Errors
     /// [`Unfit`] with the block; nothing was changed then.
@@ -302,7 +301,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         Ok(found)
     }
 
-    /// Adds a block that another pool has lent.
+    /// Adds a block lent by another pool.
     ///
     /// # Errors
     /// [`Unfit`] with the block; nothing was changed then.
@@ -323,8 +322,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.blocks[id.index()] = Some(block);
     }
 
-    /// Ends a frame: moves blocks that have been empty for longer than the pool keeps them to `retired`. True if there
-    /// were any.
+    /// Ends a frame: moves blocks that have been empty for longer than the retention to `retired`. True if there were any.
     pub fn end_frame(&mut self, retired: &mut Vec<B>) -> bool {
         self.end_frame_of_compaction();
         self.retention.end_frame();
@@ -337,16 +335,15 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         has_some
     }
 
-    /// Moves every empty block to `retired`, except for the last one if it ran empty recently. True if there were
-    /// any.
+    /// Moves every empty block to `retired`, except for the last one if it became empty recently. True if there were any.
     pub fn trim(&mut self, retired: &mut Vec<B>) -> bool {
         self.remove(retired, |suballocator, leaving| suballocator.trim(leaving))
     }
 
-    /// Moves empty blocks to `retired`, in the middle of a frame, until they have at least `bytes`. First those that have been empty
-    /// for `idle_frames` whole frames. Then, unless `all_wait`, those that are not used in turns; a turn is shorter than the time for
-    /// which the pool keeps empty blocks. A pool that has missed such a block soon after it made way keeps all for their idle frames
-    /// for some time. For use before the program's memory reaches a new peak. Returns their bytes.
+    /// Moves empty blocks to `retired`, in the middle of a frame, until they have at least `bytes`. First the blocks that have been
+    /// empty for `idle_frames` whole frames; then, unless `all_wait`, the blocks that are not in alternating use, with a period
+    /// shorter than the retention of empty blocks. A pool that soon needed such a block again keeps all blocks for their idle
+    /// frames for some time. Called before the program's memory reaches a new peak. Returns their bytes.
     pub fn make_way(&mut self, idle_frames: u32, all_wait: bool, bytes: u64, retired: &mut Vec<B>) -> u64 {
         let idle = self.trim_oldest(idle_frames, u32::MAX, bytes, retired);
         if idle >= bytes || all_wait || self.retention.is_extended() {
@@ -367,7 +364,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         moved
     }
 
-    /// Moves every empty block to `retired`. True when there were any.
+    /// Moves every empty block to `retired`. True if there were any.
     pub fn take_empty(&mut self, retired: &mut Vec<B>) -> bool {
         self.remove(retired, |suballocator, leaving| suballocator.end_frame(0, leaving))
     }

@@ -1,26 +1,26 @@
-//! How long a pool keeps blocks that are empty.
+//! The retention of empty blocks.
 
 /// The hysteresis of a pool's empty blocks. Blocks that have been empty for the configured frames are freed. A
 /// pool that needs a new block soon after it freed one keeps empty blocks twice as long from then on; a pool that
 /// needs none for a long time halves the time again.
 ///
-/// Without this, a program whose demand rises and falls with a period slightly above the configured frames makes
-/// the driver create and destroy a block in each period (seen in recordings of user interfaces).
+/// Without this, a program whose demand oscillates with a period slightly above the configured frames makes the
+/// driver create and destroy a block in each period (seen in recordings of user interfaces).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockRetention {
     /// Frames for which an idle block is kept, before any doubling.
     base: u32,
     doublings: u32,
     frame: u64,
-    /// The frame in which a block was freed that the pool has not needed again so far.
+    /// The frame of the last free of a block that the pool has not needed again so far.
     released: Option<u64>,
 }
 
-/// The longest time is the configured one times two to this.
+/// The maximum number of doublings of the configured time.
 const MAX_DOUBLINGS: u32 = 6;
-/// A pool that grows within this multiple of the retention frames has freed a block too early.
+/// Growth within this multiple of the retention frames means that a block was freed too early.
 const TOO_EARLY: u64 = 16;
-/// A pool that does not grow for this multiple of the retention frames may free blocks earlier again.
+/// A pool that does not grow for this multiple of the retention frames frees blocks earlier again.
 const EARLIER: u64 = 16;
 
 impl BlockRetention {
@@ -28,12 +28,12 @@ impl BlockRetention {
         Self { base, doublings: 0, frame: 0, released: None }
     }
 
-    /// Frames that a block may be empty now.
+    /// The number of frames for which a block may currently be empty.
     pub(crate) const fn frames(&self) -> u32 {
         self.base.saturating_mul(1 << self.doublings)
     }
 
-    /// Whether blocks are kept for longer now, because one was freed too early.
+    /// Whether blocks are currently kept for longer, because one was freed too early.
     pub(crate) const fn is_extended(&self) -> bool {
         self.doublings > 0
     }
@@ -48,7 +48,7 @@ impl BlockRetention {
         }
     }
 
-    /// Notes that blocks were freed because they had been empty for long enough, or made way for others.
+    /// Notes that blocks were freed because they had been empty for long enough, or to make room for others.
     pub(crate) fn note_release(&mut self) {
         self.released = Some(self.frame);
     }

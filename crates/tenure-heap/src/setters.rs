@@ -2,7 +2,7 @@
 
 /// Implements a setter for each listed field of a type: it takes and returns the whole value.
 ///
-/// Such a type is `non_exhaustive`, so that fields can be added to it; other crates cannot write literals of it then.
+/// Such a type is `non_exhaustive`, so that fields can be added; other crates cannot construct it with a literal.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! setters {

@@ -1,4 +1,4 @@
-//! The suballocator of a pool where configuration chooses it.
+//! The suballocator of a pool, chosen by the configuration.
 
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ pub enum PoolSuballocator {
 }
 
 impl PoolSuballocator {
-    /// The general one, in units of `granule` bytes, a power of two.
+    /// The general suballocator, in units of `granule` bytes, a power of two.
     ///
     /// # Errors
     /// [`BlockError`] if the granule is not a power of two.
@@ -38,14 +38,15 @@ impl PoolSuballocator {
         GeneralBlocks::new(granule).map(|ranges| Self::General(Box::new(ranges)))
     }
 
-    /// Buddies, with smallest ranges of `min_range` bytes, a power of two.
+    /// Buddies with a minimum range size of `min_range` bytes, a power of two.
     #[must_use]
     pub fn buddy(min_range: u64) -> Self {
         let make = move |capacity| Buddy::with_min_block(capacity, min_range);
         Self::Buddy(Box::new(Growing::new(make)))
     }
 
-    /// Looks at ranges that are about to be freed: see [`GeneralBlocks::expect_frees`].
+    /// Prefetches metadata of ranges that are about to be freed: see
+    /// [`GeneralBlocks::expect_frees`].
     #[inline]
     pub fn expect_frees(&self, handles: impl Iterator<Item = Handle>) {
         match self {

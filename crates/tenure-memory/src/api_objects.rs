@@ -29,11 +29,11 @@ pub struct MemorySize {
     pub size: u64,
 }
 
-/// Whether a resource in such memory gets mapped for the CPU.
+/// Whether a resource in CPU-visible memory should be mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapWish {
     No,
-    /// The program reads or writes it: unmapped, the resource would be useless.
+    /// The program reads or writes it: the resource is useless unmapped.
     Required(MemoryTypeId),
     /// Uploads are written in place; without a mapping they are staged.
     IfPossible(MemoryTypeId),
@@ -52,7 +52,7 @@ impl MapWish {
 /// The memory of a committed resource.
 pub struct CommittedMemory<'a> {
     pub memory: MemoryTypeId,
-    /// Its counted size, in bytes.
+    /// The size in bytes to count.
     pub size: u64,
     /// Whether it is allocated lazily: limits and sums count an allocation of no bytes.
     pub is_memoryless: bool,
@@ -62,12 +62,12 @@ pub struct CommittedMemory<'a> {
     pub part: &'a PartMemory,
 }
 
-/// A place in a heap.
+/// A location in a heap.
 pub struct HeapPlace<'a, D: Device> {
     pub heap: &'a D::Heap,
-    /// Byte of the heap.
+    /// Offset in the heap.
     pub offset: u64,
-    /// Whether the resource is to be mapped for the CPU.
+    /// Whether the resource should be mapped for the CPU.
     pub wish: MapWish,
     /// The key of the heap, if it is evictable.
     pub block: Option<BlockKey>,
@@ -112,12 +112,12 @@ impl PartMemory {
     }
 }
 
-/// API objects with memory, counted. Every change is O(1).
+/// Creates and destroys API objects with memory, and counts them. Every change is O(1).
 ///
 /// Bytes are counted twice: in total, for the overall peak, and by purpose. Each pool has its own counter.
 #[derive(Debug)]
 pub struct Objects<D> {
-    /// Covers all calls that create and destroy: the owner frees only objects that the GPU no longer uses.
+    /// Permits all calls that create and destroy: the owner frees only objects that the GPU no longer uses.
     pub(crate) permit: Permit<D>,
     /// The program's committed resources.
     pub committed_memory: PartMemory,
@@ -130,7 +130,7 @@ pub struct Objects<D> {
     /// The budgets of the memory heaps.
     pub budgets: Budgets,
     frames: AtomicU64,
-    /// The number of budget changes that the limits have seen.
+    /// The number of budget changes that the limits have already processed.
     heard_changes: AtomicU64,
     heaps: AtomicU64,
     heaps_made: AtomicU64,
@@ -212,7 +212,7 @@ impl<D: Device> Objects<D> {
         }
     }
 
-    /// Makes a block of the first of the `sizes` that the limits allow in this round and the driver does not refuse.
+    /// Creates a block of the first of the `sizes` that the limits allow in this round and the driver grants.
     ///
     /// # Errors
     /// The last shortage, or the first error of another kind.
@@ -246,8 +246,8 @@ impl<D: Device> Objects<D> {
     ) -> Result<D::Heap, DeviceError> {
         let make = |device: &_, desc: &HeapDesc| {
             let heap = DeviceHeaps::create_heap(device, desc)?;
-            // Before the limits count it, and drop their reservation: at any moment at least one of the two
-            // counts it.
+            // Before the limits count it and drop their reservation: at any moment, at least one of the two counts
+            // it.
             self.budgets.note_allocation(desc.memory, desc.size);
             Ok(heap)
         };
@@ -346,7 +346,7 @@ impl<D: Device> Objects<D> {
         Ok(Arc::new(self.take_in(device, object, MapWish::No, name)?.finish(device, desc, None)))
     }
 
-    /// Names a new API object, counts it, and maps it if wished.
+    /// Names a new API object, counts it, and maps it if requested.
     #[inline]
     fn take_in(
         &self,
@@ -377,7 +377,7 @@ impl<D: Device> Objects<D> {
         Ok(NewObject { object, mapping, mapped: memory })
     }
 
-    /// Counts a block as evicted: it takes nothing of its heap.
+    /// Counts a block as evicted: its heap no longer counts its bytes.
     pub fn note_evicted(&self, MemorySize { memory, size }: MemorySize) {
         self.budgets.begin_release(memory, size);
         self.budgets.end_release(memory, size);
@@ -396,7 +396,8 @@ impl<D: Device> Objects<D> {
         let budgets = self.budgets.current(device);
         let known = budgets.get(heap).filter(|found| found.budget != 0);
         let (taken, cap) = (self.limits.taken(heap), self.limits.cap(heap).unwrap_or(u64::MAX));
-        // Memory that the operating system has paged out is in no reported usage, and comes back when used.
+        // Memory that the operating system has paged out is not part of the reported usage, and returns when it is
+        // used.
         let over =
             known.map_or(0, |found| found.usage.max(taken).saturating_add(more).saturating_sub(found.budget));
         over.max(taken.saturating_add(more).saturating_sub(cap))

@@ -1,4 +1,4 @@
-//! An API object with the data that tenure keeps beside it.
+//! An API object with tenure's data about it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,20 +14,20 @@ pub struct ApiResource<D: Device> {
     pub object: D::Resource,
     pub states: StateCell,
     pub mapping: Option<D::Mapping>,
-    /// True for resources whose bytes the CPU reads: mapped ones, and those in memory of the program.
+    /// True for resources with bytes that the CPU reads: mapped ones, and those in memory of the program.
     pub is_read_by_cpu: bool,
     pub address: Option<u64>,
-    /// The states that its memory and its usage allow, on Direct3D 12 fewer than all.
+    /// The states allowed by its memory and its usage; on Direct3D 12 a subset.
     pub possible: State,
     /// The evictable block that contains its memory.
     pub block: Option<BlockKey>,
-    /// A number that is unique in the process.
+    /// A number unique within the process.
     pub serial: u64,
     /// Whether the program has dropped its only handle, and all its views.
     is_dropped: AtomicBool,
 }
 
-/// The parts of an API resource that are destroyed.
+/// The parts of an API resource, for its destruction.
 pub struct ApiParts<D: Device> {
     pub object: D::Resource,
     pub mapping: Option<D::Mapping>,
@@ -41,7 +41,7 @@ fn next_serial() -> u64 {
 }
 
 impl<D: Device> ApiResource<D> {
-    /// Wraps an API resource. `state`: its present state; `None` for a newly created one. `mapped`: the memory type in
+    /// Wraps an API resource. `state`: its current state; `None` for a newly created one. `mapped`: the memory type in
     /// which it is mapped. `block`: the evictable block that contains its memory.
     ///
     /// Inlined, so that the large result is constructed in place.
@@ -69,8 +69,7 @@ impl<D: Device> ApiResource<D> {
         }
     }
 
-    /// Notes that the program has dropped its only handle: only existing recordings can read pending writes to
-    /// it.
+    /// Notes that the program has dropped its only handle: only existing recordings can read pending writes to it.
     pub fn note_dropped(&self) {
         self.is_dropped.store(true, Ordering::Relaxed);
     }
@@ -91,8 +90,8 @@ impl<D: Device> ApiResource<D> {
 }
 
 /// The states that a resource can have. On Direct3D 12 the buffer of an acceleration structure has a single one. Its memory
-/// restricts them there, too: resources in upload heaps stay readable, and those in readback heaps stay copy destinations,
-/// for life.
+/// also restricts them there: resources in upload heaps stay readable, and those in readback heaps stay copy destinations,
+/// for their lifetime.
 #[inline]
 fn possible_states<D: Device>(device: &D, desc: &ResourceDesc, mapped: Option<MemoryTypeId>) -> State {
     let properties = device.properties();

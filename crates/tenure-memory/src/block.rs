@@ -63,7 +63,7 @@ pub struct Block<D: Device> {
 }
 
 impl<D: Device> Block<D> {
-    /// The byte of the API object at which the block begins.
+    /// The offset of the block in the API object.
     #[inline]
     pub(super) const fn base(&self) -> u64 {
         match &self.source {
@@ -88,7 +88,7 @@ impl<D: Device> Block<D> {
         }
     }
 
-    /// Bytes in a heap of another pool. Those of a piece count with the block that lent it.
+    /// Bytes in a heap of another pool. The bytes of a lent piece are counted with the block that lent it.
     pub(super) const fn borrowed(&self) -> u64 {
         if matches!(self.source, Source::Slot(_)) { self.size } else { 0 }
     }
@@ -99,7 +99,7 @@ impl<D: Device> Block<D> {
 pub struct PoolId(u16);
 
 impl PoolId {
-    /// The number of classes for which a device can have pools.
+    /// The maximum number of classes with pools on a device.
     pub(super) const MAX_CLASSES: usize = (1 << 16) / MAX_SHARDS;
 
     pub(super) const fn new(class: u16, shard: usize) -> Self {
@@ -131,7 +131,7 @@ pub struct Suballocation {
 }
 
 impl Suballocation {
-    /// A range of a block that begins at byte `base` of its API object; `size` bytes were requested.
+    /// A range of a block at offset `base` of its API object; `size` bytes were requested.
     #[inline(always)]
     pub(super) const fn new(pool: PoolId, found: &BlockAllocation, base: u64, size: u64) -> Self {
         let BlockAllocation { block, handle, offset, size: reserved, .. } = *found;
@@ -163,8 +163,8 @@ pub struct FreeToken {
 }
 
 impl FreeToken {
-    /// A number that is unique until the range is freed. The block is part of it, because each block of small
-    /// uploads numbers its own ranges, which are at most 2²⁶.
+    /// A number that is unique until the range is freed. It includes the block, because each block of small
+    /// uploads numbers its own ranges, at most 2²⁶.
     pub fn key(&self) -> u64 {
         let in_pool = (u64::from(u32::from(self.block)) << 27).wrapping_add(self.handle.index() as u64);
         1 << 63 | u64::from(self.pool.0) << 47 | in_pool & ((1 << 47) - 1)

@@ -93,7 +93,7 @@ impl NotedBlocks {
     }
 }
 
-// Not among the models, which have no proptest.
+// Excluded from the models, which have no proptest.
 #[cfg(all(test, not(loom)))]
 mod tests {
     use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Budgets of the memory heaps, queried seldom and corrected by the allocations and frees since.
+//! Budgets of the memory heaps, queried rarely and corrected by the allocations and frees since.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,37 +15,37 @@ pub type HeapBudgets = SmallVec<[HeapBudget; 16]>;
 #[derive(Debug, Default)]
 struct HeapCount {
     ours: AtomicU64,
-    /// The part of `ours` that is being freed at this moment: the driver may have it already.
+    /// The part of `ours` that is being freed: the driver may already have it.
     leaving: AtomicU64,
 }
 
-/// The answer of the operating system for one memory heap.
+/// The reported budget and usage of one memory heap.
 #[derive(Clone, Copy, Debug, Default)]
 struct Answer {
     reported: HeapBudget,
-    /// The part of [`HeapCount::ours`] that the reported usage certainly includes.
+    /// The part of [`HeapCount::ours`] that is certainly included in the reported usage.
     ours: u64,
 }
 
-/// The last answer of the operating system, for all heaps.
+/// The last reported budgets and usages, for all heaps.
 #[derive(Debug, Default)]
 struct Answers {
-    /// Empty before the first answer.
+    /// Empty before the first report.
     heaps: Vec<Answer>,
     /// The frame of the query.
     frame: u64,
-    /// The operating system has announced a change since.
+    /// Whether the operating system has announced a change since.
     is_outdated: bool,
 }
 
-/// The budget that the operating system grants of each memory heap.
+/// The budget of each memory heap from the operating system.
 ///
 /// The budgets are queried at most once per frame, because some drivers take milliseconds to answer, and once
-/// more after the operating system announces a change. Between two queries the usage follows from the manager's
-/// own allocations and frees; memory of other programs is not part of that. Before the end of the first frame
-/// every call queries.
+/// more after the operating system announces a change. Between two queries the usage is updated with the
+/// manager's own allocations and frees; memory of other programs is not included. Before the end of the first
+/// frame, every call queries.
 ///
-/// If threads allocate during a query, the usage is estimated too high rather than too low.
+/// If threads allocate during a query, the usage is overestimated rather than underestimated.
 #[derive(Debug)]
 pub struct Budgets {
     /// The index of the heap of each memory type.
@@ -55,7 +55,7 @@ pub struct Budgets {
     frame: AtomicU64,
     /// Budget changes announced by the operating system.
     changes: AtomicU64,
-    /// Changes of the values that [`known`](Self::known) and [`nearer`](Self::nearer) return.
+    /// Number of changes of the values that [`known`](Self::known) and [`nearer`](Self::nearer) return.
     revision: AtomicU64,
     answers: Mutex<Answers>,
     /// Held by the querying thread. While it is held, only the short lock above may be taken.
@@ -113,13 +113,13 @@ impl Budgets {
         self.revision.fetch_add(1, Ordering::Release);
     }
 
-    /// The number of changes of budgets, usages and caps so far. While it is the same, so are they.
+    /// The number of changes of budgets, usages and caps so far. If it has not changed, neither have they.
     pub fn revision(&self) -> u64 {
         self.revision.load(Ordering::Acquire)
     }
 
-    /// Budget and usage of a memory heap, by its index; if the program's cap is nearer, the cap and the
-    /// manager's own usage.
+    /// Budget and usage of a memory heap, by its index; the cap and the manager's own usage if the program's
+    /// cap is closer to being reached.
     pub fn nearer(&self, heap: usize, granted: HeapBudget, cap: Option<u64>) -> HeapBudget {
         let (Some(cap), Some(count)) = (cap, self.heaps.get(heap)) else { return granted };
         // A budget of 0 means unknown.
@@ -129,12 +129,12 @@ impl Budgets {
         if granted.budget == 0 || is_nearer { capped } else { granted }
     }
 
-    /// Ends a frame: the next reader queries again.
+    /// Ends a frame: the next read queries again.
     pub fn end_frame(&self) {
         self.frame.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Frames since the last answer; `u64::MAX` before the first, and after an announced change.
+    /// Frames since the last report; `u64::MAX` before the first, and after an announced change.
     pub fn age(&self) -> u64 {
         let (frame, answers) = (self.frame.load(Ordering::Relaxed), self.answers.lock());
         if answers.heaps.is_empty() || answers.is_outdated {
@@ -189,9 +189,9 @@ impl Budgets {
     fn ask<D: Device>(&self, device: &D) {
         let frame = self.frame.load(Ordering::Relaxed);
         let before: Vec<u64> = self.heaps.iter().map(|heap| heap.ours.load(Ordering::Acquire)).collect();
-        // The answer may not include changes announced from here on.
+        // The report may not include changes announced from here on.
         self.answers.lock().is_outdated = false;
-        // A device that does not answer grants everything, and refuses allocations itself.
+        // A device without budgets grants everything, and refuses allocations itself.
         let reported = device.budget().unwrap_or_default();
         let answer = |(index, (heap, before)): (usize, (&HeapCount, u64))| Answer {
             reported: reported.get(index).copied().unwrap_or_default(),
@@ -205,10 +205,10 @@ impl Budgets {
 }
 
 impl HeapCount {
-    /// The bytes that a usage certainly includes that was reported after there were `before` bytes: none
-    /// allocated meanwhile, and none that may have been freed.
+    /// The bytes certainly included in a usage reported after there were `before` bytes: without those
+    /// allocated meanwhile, and without those that may have been freed.
     fn certain(&self, before: u64) -> u64 {
-        // In this order: memory freed after the first line was still there when the usage was reported.
+        // In this order: memory freed after the first line was still allocated when the usage was reported.
         let leaving = self.leaving.load(Ordering::Acquire);
         let after = self.ours.load(Ordering::Acquire);
         before.min(after).saturating_sub(leaving)
@@ -216,7 +216,7 @@ impl HeapCount {
 }
 
 impl Answer {
-    /// The answer, corrected by the allocations and frees since.
+    /// The report, corrected by the allocations and frees since.
     fn corrected(&self, heap: &HeapCount) -> HeapBudget {
         let HeapBudget { budget, usage } = self.reported;
         let now = heap.ours.load(Ordering::Acquire);

@@ -9,7 +9,7 @@ use crate::device::{Api, HeapCategory, MemoryFlags, MemoryTypeId, Priority, Prop
 
 macro_rules! pool_kinds {
     ($($(#[$doc:meta])* $kind:ident = $text:literal,)*) => {
-        /// Purpose of a pool. Each kind has its own pool in each memory type and heap category, made on demand.
+        /// Purpose of a pool. Each kind has its own pool in each memory type and heap category, created on demand.
         #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -46,15 +46,14 @@ pool_kinds! {
     /// Placed buffers that could share a buffer, placed because of
     /// [`Strategy::Placed`](crate::Strategy::Placed) or on request.
     PlacedBuffers = "placed buffers",
-    /// Ranges of mapped buffers for small dynamic buffers, when the buddy suballocator divides them.
+    /// Ranges of mapped buffers for small dynamic buffers, if the buddy suballocator divides them.
     SmallUploads = "small uploads",
     /// Ranges of mapped buffers for upload buffers.
     Uploads = "uploads",
     /// Ranges of mapped, cached buffers that the CPU reads.
     Readbacks = "readbacks",
-    /// Ranges of mapped buffers that the manager fills itself: staging memory, constants, and uploads that do
-    /// not fit into an upload ring. Commands only ever read them, so that no buffer of the program may share an
-    /// API buffer with them.
+    /// Ranges of mapped buffers that the manager fills itself: staging memory, constants, and uploads that do not fit
+    /// into an upload ring. Commands only read them, so no buffer of the program may share an API buffer with them.
     UploadPages = "upload pages",
     /// Ranges of mapped, cached buffers that readbacks are copied to; no buffer of the program shares an API
     /// buffer with them.
@@ -71,14 +70,14 @@ pool_kinds! {
     MultisampledTextures = "multisampled textures",
     /// Tiles of reserved resources.
     Tiles = "tiles",
-    /// Heaps that transient resources share, one after another.
+    /// Heaps for transient resources, which alias their memory over time.
     Transient = "transient resources",
     /// Resources with dedicated memory. No pool has this kind.
     Committed = "memory of its own",
 }
 
 impl PoolKind {
-    /// The importance of keeping the pool's heaps in fast memory.
+    /// The residency priority of the pool's heaps.
     #[must_use]
     pub const fn priority(self) -> Priority {
         match self {
@@ -92,8 +91,8 @@ impl PoolKind {
     }
 }
 
-/// Allocations of one class share heaps, those of different classes never do. A class is a memory type, heap
-/// category, kind of pool, priority, evictability and movability.
+/// A class of allocations. Allocations of one class share heaps, those of different classes never do. A class
+/// consists of a memory type, heap category, kind of pool, priority, evictability and movability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Class {
     /// The memory type.
@@ -102,12 +101,11 @@ pub struct Class {
     pub category: HeapCategory,
     /// The purpose of the pool.
     pub kind: PoolKind,
-    /// The importance of keeping its heaps in fast memory.
+    /// The residency priority of its heaps.
     pub priority: Priority,
     /// Whether its resources may be evicted while no work uses them.
     pub is_evictable: bool,
-    /// Whether its resources may move to another place. An immovable resource would keep its block from being
-    /// emptied.
+    /// Whether its resources may be moved. An immovable resource would prevent its block from being emptied.
     pub is_movable: bool,
 }
 
@@ -121,13 +119,13 @@ pub struct BlockTraits {
 }
 
 impl BlockTraits {
-    /// Bytes; an evictable resource of at least this size has dedicated memory, smaller ones share blocks of at
-    /// most this size. Smaller blocks page fewer unneeded bytes, but the operating system takes time for each
-    /// block: of sizes from 768 KiB to 8 MiB this one takes the least total time over the scenarios with small
-    /// resources of `bench -- pressure`.
+    /// Bytes; an evictable resource of at least this size has dedicated memory, smaller ones share blocks of at most
+    /// this size. Smaller blocks page fewer unneeded bytes, but the operating system takes time for each block: of
+    /// the sizes from 768 KiB to 8 MiB, this one has the lowest total time over the scenarios with small resources of
+    /// `bench -- pressure`.
     pub const ALONE: u64 = 1 << 20;
 
-    /// Whether a resource is evicted alone: in a shared block, unneeded resources would be paged with it.
+    /// Whether a resource should be evicted alone: in a shared block, unneeded resources would be paged with it.
     pub const fn wants_own_memory(self, size: u64) -> bool {
         self.is_evictable && size >= Self::ALONE
     }
@@ -185,17 +183,17 @@ impl fmt::Display for Class {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MemoryUse {
-    /// Accessed by the GPU alone; filled by copies.
+    /// Accessed only by the GPU; filled by copies.
     #[default]
     GpuOnly,
     /// Written by the CPU, read by the GPU: mapped, and mostly in system memory.
     Upload,
     /// Written by the GPU, read by the CPU: mapped and cached.
     Readback,
-    /// Written by the CPU, read by the GPU, in device-local memory on devices with enough mappable device-local
+    /// Written by the CPU, read by the GPU, in device-local memory on devices with sufficient mappable device-local
     /// memory ([`Features::GPU_UPLOAD`](crate::device::Features::GPU_UPLOAD)); otherwise like
-    /// [`Upload`](Self::Upload), because the window of a card without a resizable BAR is small, and its driver
-    /// needs it.
+    /// [`Upload`](Self::Upload), because the BAR window without resizable BAR is small, and used by the driver
+    /// itself.
     GpuUpload,
 }
 
@@ -223,7 +221,7 @@ impl MemoryUse {
         }
     }
 
-    /// Flags left to uses that need them: the small BAR window, cached memory.
+    /// Flags reserved for uses that need them: the small BAR window, cached memory.
     const fn avoided(self) -> MemoryFlags {
         match self {
             Self::GpuOnly => MemoryFlags::HOST_VISIBLE.union(MemoryFlags::HOST_CACHED),
@@ -235,8 +233,8 @@ impl MemoryUse {
 }
 
 impl MemoryUse {
-    /// Whether D3D12 restricts resources in such memory to a fixed state that excludes this use: the GPU can
-    /// only read upload heaps, and only copy to (cached) readback heaps.
+    /// Whether D3D12 restricts resources in such memory to a fixed state that excludes this use: the GPU can only
+    /// read upload heaps, and only copy to (cached) readback heaps.
     const fn is_ruled_out_by_state(self, flags: MemoryFlags) -> bool {
         let is_default = flags.contains(MemoryFlags::DEVICE_LOCAL);
         let is_readback = flags.contains(MemoryFlags::HOST_CACHED);
@@ -251,10 +249,10 @@ impl MemoryUse {
 /// Memory types in order of preference.
 pub type TypeOrder = SmallVec<[MemoryTypeId; 8]>;
 
-/// The memory types to try for a use. Only types with the required flags; ordered by preferred flags, then, for
-/// CPU access, coherent before others, then by fewest avoided flags, then in the device's own order, which is
-/// the drivers' ranking. Memory for special purposes is never tried, nor lazily allocated memory
-/// ([`target_type_order`]), nor, on D3D12, heaps whose fixed resource state excludes the use.
+/// The memory types to try for a use. Only types with the required flags; ordered by preferred flags, then, for CPU
+/// access, coherent before others, then by fewest avoided flags, then in the device's own order, the ranking of the
+/// driver. Memory for special purposes is never tried, nor lazily allocated memory ([`target_type_order`]), nor, on
+/// D3D12, heaps with a fixed resource state that excludes the use.
 ///
 /// ```
 /// use tenure::device::Device;
@@ -295,8 +293,8 @@ pub fn type_order(properties: &Properties, memory_use: MemoryUse) -> TypeOrder {
 }
 
 /// The memory types to try for a [transient attachment](crate::device::Usage::TRANSIENT_ATTACHMENT): lazily allocated
-/// ones first, in the device's own order, then those for the GPU alone. The resource's requirements decide
-/// which of them it can use.
+/// ones first, in the device's own order, followed by those for GPU-only memory. The resource's requirements restrict
+/// them.
 ///
 /// ```
 /// use tenure::device::Device;

@@ -16,7 +16,7 @@ use crate::device::{BufferInfo, Device, DeviceError, HeapBudget, Requirements, R
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cost {
-    /// Bytes taken from a block, or from dedicated memory, before rounding.
+    /// Bytes allocated in a block, or in dedicated memory, before rounding.
     pub size: u64,
     /// Alignment of the offset.
     pub alignment: u64,
@@ -29,8 +29,7 @@ pub struct Cost {
     /// Bytes requested from the driver: 0 if a block has room, otherwise a new block, or dedicated memory.
     pub new_bytes: u64,
     /// Whether usage stays within the budget (or the budget is unknown) and the manager's memory within the
-    /// program's cap. If not, idle memory is freed first, and then the
-    /// budget is exceeded; the cap never is.
+    /// program's cap. If not, idle memory is freed first, and then the budget is exceeded, but never the cap.
     pub is_within_budget: bool,
 }
 
@@ -48,7 +47,7 @@ impl<D: Device> Engine<'_, D> {
     }
 
     /// Simulates the steps of the fallback chain within budgets; if they find nothing, the first result beyond
-    /// the budget. `alone`: the requirements with dedicated memory; `kind`: the location in a block.
+    /// the budget. `alone`: the requirements for dedicated memory; `kind`: the location in a block.
     fn cost(self, terms: &Terms<'_>, alone: &Requirements, kind: LocationKind) -> Result<Cost, DeviceError> {
         let Terms { size, align: alignment, order, usable, allowed, .. } = *terms;
         let mut types = order.iter().copied().filter(|memory| allows(allowed, *memory)).peekable();
@@ -57,12 +56,12 @@ impl<D: Device> Engine<'_, D> {
         let is_alike = |memory| self.pools.heap_properties().is_alike(preferred, memory);
         let mut beyond = None;
         for memory in types.filter(|memory| terms.spill == Spill::BeforeBudget || is_alike(*memory)) {
-            // Lazily allocated memory takes nothing until used, and shares no block.
+            // Lazily allocated memory is not allocated until used, and shares no block.
             let is_lazy = self.is_lazy(memory);
             let found = self.device.properties().memory_types.get(usize::from(memory.0));
             let heap = found.map_or(0, |found| usize::from(found.heap));
             let budget = budgets.get(heap).copied();
-            // The program's cap is never exceeded, whatever the budget is.
+            // The program's cap is never exceeded, regardless of the budget.
             let is_capped = |bytes| !self.limits().allows(memory, bytes, Round::WhateverBudget, Vec::new);
             let is_granted = |bytes| budget.is_none_or(|budget: HeapBudget| budget.grants(bytes));
             let dedicated = match is_lazy {

@@ -1,4 +1,4 @@
-//! The pools, with everything that they need to allocate.
+//! The pools with everything needed to allocate from them.
 
 use tenure_heap::{HeapBudget, MemoryLimits};
 
@@ -8,7 +8,7 @@ use super::sharding::Shards;
 use crate::Config;
 use crate::device::{Device, DeviceError, MemoryFlags, MemoryTypeId};
 
-/// The pools, with everything that they need to allocate.
+/// The pools with everything needed to allocate from them.
 pub struct Engine<'a, D: Device> {
     pub pools: &'a Pools<D>,
     pub device: &'a D,
@@ -33,7 +33,8 @@ impl<'a, D: Device> Engine<'a, D> {
         self.pools.objects.budgets.current(self.device).into_vec()
     }
 
-    /// Whether memory is allocated lazily: it costs nothing until used, and a block would cost its size.
+    /// Whether memory is allocated lazily: it costs nothing until used, whereas a block would cost its
+    /// size.
     pub(super) fn is_lazy(self, memory: MemoryTypeId) -> bool {
         let memory_type = self.device.properties().memory_types.get(usize::from(memory.0));
         memory_type.is_some_and(|found| found.flags.contains(MemoryFlags::LAZILY_ALLOCATED))

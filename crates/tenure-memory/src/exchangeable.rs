@@ -14,17 +14,18 @@ struct State<T> {
     value: T,
     /// The number of holds.
     holders: u32,
-    /// The number of the latest holder; 0: there was none.
+    /// The number of the latest holder; 0: none.
     last_holder: u64,
     is_pinned: bool,
 }
 
-/// The holder of a place: the unique number of a recording; 0: not a recording.
+/// The holder of a value: the unique number of a recording; 0: not a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holder(pub u64);
 
 impl Holder {
-    /// The holder is no recording. An upload, for example, does not count as a use of the resource that it fills.
+    /// A holder that is not a recording. An upload, for example, does not count as a use of the resource that it
+    /// fills.
     pub const NO_RECORDING: Self = Self(0);
 }
 
@@ -33,8 +34,8 @@ impl<T> Exchangeable<T> {
         Self(Mutex::new(State { value, holders: 0, last_holder: 0, is_pinned: false }))
     }
 
-    /// Reads the value, which does not change until [`end_hold`](Self::end_hold). A recording that asks several
-    /// times in a row holds it once: the second result is true when this call added a hold.
+    /// Reads the value, which does not change until [`end_hold`](Self::end_hold). Consecutive calls by the same
+    /// recording hold it once: the second result is true if this call added a hold.
     #[inline]
     pub fn hold<R>(&self, holder: Holder, read: impl FnOnce(&mut T) -> R) -> (R, bool) {
         let state = &mut *self.0.lock();
@@ -56,7 +57,7 @@ impl<T> Exchangeable<T> {
         change(&mut state.value);
     }
 
-    /// Reads the value, which never changes from now on.
+    /// Reads the value, which can never change afterwards.
     pub fn pin<R>(&self, read: impl FnOnce(&T) -> R) -> R {
         let mut state = self.0.lock();
         state.is_pinned = true;
@@ -68,7 +69,7 @@ impl<T> Exchangeable<T> {
         read(&self.0.lock().value)
     }
 
-    /// Changes the value for its owner, even while it is held.
+    /// Changes the value on behalf of its owner, even while it is held.
     pub fn change<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
         change(&mut self.0.lock().value)
     }

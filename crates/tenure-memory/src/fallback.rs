@@ -1,4 +1,4 @@
-//! Finding memory for requests, by the fallback chain.
+//! Allocation of memory for requests with the fallback chain.
 
 use std::sync::Arc;
 
@@ -19,16 +19,16 @@ use crate::device::{Device, DeviceError, MemoryTypeId};
 /// The reason for a failed allocation.
 #[derive(Debug)]
 pub enum AllocationFailure {
-    /// Each step was short of memory; the preferred class, and the answer to each step.
+    /// Each step was short of memory; the preferred class, and the result of each step.
     Short { class: Class, answers: Vec<Answer<DeviceError>> },
     /// The device refused for another reason.
     Refused(DeviceError),
 }
 
 impl<D: Device> Engine<'_, D> {
-    /// Takes a range from an existing block of the first pool in the order of the request, and returns it with its
-    /// API buffer. This is the usual result of [`place_range`](Self::place_range), without the fallback chain. `None` if
-    /// that pool has no room, or if the request needs the chain.
+    /// Allocates a range from an existing block of the first pool in the order of the request, and returns it with its
+    /// API buffer. The usual path of [`place_range`](Self::place_range), without the fallback chain. `None` if that pool
+    /// has no room, or if the request needs the chain.
     #[inline]
     pub fn take_range(self, request: &RangeRequest<'_>) -> Option<(Suballocation, Arc<ApiResource<D>>)> {
         let RangeRequest { size, align, memory_use, flags, traits, .. } = *request;
@@ -39,7 +39,7 @@ impl<D: Device> Engine<'_, D> {
         self.shard_of_thread(shards, size, align).take(size, align)
     }
 
-    /// Finds a range of a shared buffer.
+    /// Allocates a range of a shared buffer.
     pub fn place_range(
         self,
         request: RangeRequest<'_>,
@@ -56,7 +56,7 @@ impl<D: Device> Engine<'_, D> {
         found
     }
 
-    /// Finds memory for a request, and creates its object there.
+    /// Allocates memory for a request, and creates its object there.
     #[inline]
     pub fn place<R: Request<D>>(
         self,
@@ -89,8 +89,8 @@ impl<D: Device> Engine<'_, D> {
         found.map(|found| request.in_block(self, found)).transpose()
     }
 
-    /// Goes through all steps. `refusal`: the device's answer if it has refused the object in an existing block of
-    /// the preferred memory.
+    /// Runs all steps. `refusal`: the error of the device if it has refused the object in an existing block of the
+    /// preferred memory.
     #[cold]
     fn place_in_steps<R: Request<D>>(
         self,
@@ -123,11 +123,11 @@ struct Steps<'a, D: Device, R> {
     engine: Engine<'a, D>,
     request: R,
     terms: Terms<'a>,
-    /// The answer of the first step, if it is known.
+    /// The result of the first step, if known.
     refusal: Option<DeviceError>,
     wanted: Option<Wanted>,
     room: &'a dyn MakeRoom,
-    /// [`MakeRoom::prepare_growth`] was called.
+    /// Whether [`MakeRoom::prepare_growth`] was called.
     has_prepared: bool,
 }
 
@@ -167,7 +167,7 @@ impl<D: Device, R: Request<D>> Fallback for Steps<'_, D, R> {
         let Terms { size, align, flags, .. } = self.terms;
         if !std::mem::replace(&mut self.has_prepared, true) {
             if flags.contains(AllocationFlags::WITHIN_BUDGET) {
-                // The current budgets may be lower than those of some frames ago.
+                // The current budgets may be lower than some frames ago.
                 self.engine.limits().expire_budgets();
             }
             self.room.prepare_growth();
@@ -199,7 +199,7 @@ impl<D: Device, R: Request<D>> Fallback for Steps<'_, D, R> {
             let found = self.request.dedicated(self.engine, memory, round);
             return found.unwrap_or(Err(refusal));
         }
-        // The refusal is that of dedicated memory. A free range is better than a failure.
+        // The refusal is for dedicated memory. A free range is better than a failure.
         let shared = shared.filter(|_| refusal.is_shortage() && !is_lazy);
         let pool = shared.and_then(|kind| self.engine.pools.find(Class::new(memory, category, kind, traits)));
         self.in_existing_block(pool)?.ok_or(refusal)
@@ -211,7 +211,7 @@ impl<D: Device, R: Request<D>> Fallback for Steps<'_, D, R> {
 
     fn make_room(&mut self) {
         match self.terms.flags.contains(AllocationFlags::NEVER_ALLOCATE) {
-            // Memory that goes back to the driver in this step cannot serve this request from a block.
+            // If this step returns memory to the driver, that memory cannot serve this request from a block.
             true => self.room.release_completed(),
             false => self.room.make_room(self.wanted),
         }
@@ -256,8 +256,8 @@ pub fn try_memory_types<F: Fallback<Error = DeviceError>>(
     })
 }
 
-/// The reason why no memory type is allowed: the resource could be in some types (`needed`), but the flags of
-/// the request exclude them.
+/// The reason why no memory type is allowed: the resource supports some types (`needed`), but the flags of the request
+/// exclude them.
 pub fn no_memory_type(order: &[MemoryTypeId], needed: u32, requested: u64) -> DeviceError {
     match first_allowed(order, needed) {
         Some(memory) => DeviceError::DeviceLocalOnly { requested, memory },

@@ -6,10 +6,9 @@ use super::MemoryUse;
 use crate::device::{DeviceError, MemoryFlags, MemoryTypeId, Properties};
 
 bitflags! {
-    /// Restrictions on a request for memory, set by `BufferDesc::allocation`
-    /// and `TextureDesc::allocation`. A request that finds no memory because
-    /// of them fails with `OutOfMemory`. The program can then do without the resource, or
-    /// use a smaller one: a streaming system loads a smaller mip.
+    /// Restrictions on a request for memory, set by `BufferDesc::allocation` and `TextureDesc::allocation`. A
+    /// request that finds no memory because of them fails with `OutOfMemory`. The program can then omit the
+    /// resource, or use a smaller one: a streaming system loads a smaller mip.
     ///
     /// The flags apply to lasting resources, in pools and in pages. They do not apply to transient resources,
     /// which share heaps.
@@ -28,16 +27,16 @@ bitflags! {
     /// ```
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct AllocationFlags: u8 {
-        /// Does not exceed the budget that the operating system grants. Resources that the GPU reads well from
-        /// system memory still go there, within the budget of that memory.
+        /// The budget of the operating system must not be exceeded. Resources that the GPU reads well from
+        /// system memory may still be placed there, within the budget of that memory.
         const WITHIN_BUDGET = 1 << 0;
-        /// Uses only memory local to the GPU.
+        /// Only memory local to the GPU.
         const DEVICE_LOCAL_ONLY = 1 << 1;
-        /// Uses only free ranges of existing blocks: the driver is not asked for memory. A resource to which
-        /// the policy would give dedicated memory fails. Does not wait, either.
+        /// Only free ranges of existing blocks: no memory is requested from the driver. Resources with
+        /// dedicated memory by policy fail. Does not wait, either.
         const NEVER_ALLOCATE = 1 << 2;
-        /// Does not wait for dropped memory that the GPU still uses, however long
-        /// [`PoolConfig::max_wait`](crate::PoolConfig::max_wait) is.
+        /// No waiting for dropped memory that the GPU still uses, regardless of
+        /// [`PoolConfig::max_wait`](crate::PoolConfig::max_wait).
         const NEVER_WAIT = 1 << 3;
     }
 }
@@ -56,14 +55,15 @@ impl AllocationFlags {
         memory_types & local.fold(0, |bits, (_, index): (_, u32)| bits | 1_u32.wrapping_shl(index))
     }
 
-    /// Whether the blocks of the usual pool are allowed. The best memory for the GPU alone is local to it.
+    /// Whether the blocks of the usual pool are allowed. The preferred memory for GPU-only resources is local
+    /// to the GPU.
     #[inline]
     pub const fn allows_usual(self, memory_use: MemoryUse) -> bool {
         !self.contains(Self::DEVICE_LOCAL_ONLY) || matches!(memory_use, MemoryUse::GpuOnly)
     }
 
     /// # Errors
-    /// A shortage, where the driver may not be asked for memory.
+    /// A shortage, if no memory may be requested from the driver.
     pub const fn check_allocates(self, requested: u64, memory: MemoryTypeId) -> Result<(), DeviceError> {
         match self.contains(Self::NEVER_ALLOCATE) {
             true => Err(DeviceError::NeverAllocate { requested, memory }),

@@ -1,4 +1,4 @@
-//! Giving ranges back with few locks, also from other threads.
+//! Freeing of ranges with few locks, also from other threads.
 
 use super::block::{FreeToken, PoolId};
 use super::pools::Pools;
@@ -6,8 +6,8 @@ use super::remote_frees::OpenRemoteFrees;
 use super::shard::ShardBlocks;
 use crate::device::Device;
 
-/// Ranges freed under one lock: enough that the cost of the lock is small, few enough that no other thread
-/// waits long.
+/// Maximum number of ranges freed under one lock: enough to amortise the lock, but without long waits of
+/// other threads.
 pub const RUN: usize = 64;
 
 /// Frees ranges; consecutive ranges of one shard are freed under one lock.
@@ -94,7 +94,7 @@ impl<D: Device> Pools<D> {
         self.freeing().free(&free_token);
     }
 
-    /// Frees many ranges in a row.
+    /// Frees several ranges in a row.
     pub const fn freeing(&self) -> Freeing<'_, D> {
         Freeing { pools: self, open: None }
     }

@@ -1,17 +1,17 @@
 //! Memory that the CPU writes directly, without staging: rules for initial data, uploads and mapped blocks.
 //!
-//! | a buffer for the GPU alone | goes to | is mapped where its memory type is one of [`writable_types`] |
+//! | GPU-only buffer | memory | mapped if its memory type is one of [`writable_types`] |
 //! | --- | --- | --- |
-//! | filled, on unified memory | the usual memory | yes |
-//! | filled, on a card, of [`max_over_bus`](crate::InPlaceConfig::max_over_bus) bytes at most | [`filled_type_order`] | yes |
-//! | any other that the GPU only reads | the usual memory | yes |
-//! | any other that shaders write | the usual memory | no: after each write a barrier would show it to the CPU |
+//! | with initial data, on unified memory | usual | yes |
+//! | with initial data, on a card, up to [`max_over_bus`](crate::InPlaceConfig::max_over_bus) bytes | [`filled_type_order`] | yes |
+//! | other, only read by the GPU | usual | yes |
+//! | other, written by shaders | usual | no: each write would need a barrier that makes it visible to the CPU |
 //!
 //! Evictable and movable resources are never mapped, nor are acceleration structures and transient resources.
 //!
-//! Textures are not mapped: the device writes them
-//! ([`write_texture`](crate::device::MemoryDevice::write_texture)), if they are filled colour textures of one
-//! sample, and, on a card, of [`max_over_bus`](crate::InPlaceConfig::max_over_bus) bytes at most.
+//! Textures are not mapped: the device writes them ([`write_texture`](crate::device::MemoryDevice::write_texture)), if they
+//! are colour textures with one sample and initial data, and, on a card, have at most
+//! [`max_over_bus`](crate::InPlaceConfig::max_over_bus) bytes.
 
 use crate::Config;
 use crate::device::{
@@ -20,11 +20,11 @@ use crate::device::{
 };
 use crate::{BlockTraits, MemoryUse, PoolKind, TypeOrder, type_order};
 
-/// The memory types in which the CPU may write buffers for the GPU alone, one bit each: local to the GPU, as
-/// large as its memory, and coherent.
+/// The memory types in which the CPU may write GPU-only buffers, one bit each: coherent, and local to the GPU with the size
+/// of its entire memory.
 ///
-/// In memory that must be flushed, the CPU would write back whole atoms, including bytes of neighbours that the
-/// GPU may be writing at that moment.
+/// In memory that must be flushed, the CPU would write back whole atoms, including bytes of neighbours that the GPU may be
+/// writing at that moment.
 ///
 /// ```
 /// use tenure::device::Device;
@@ -47,8 +47,8 @@ pub fn writable_types(properties: &Properties) -> u32 {
         .fold(0, |all, (index, _)| all | 1 << index)
 }
 
-/// The memory types to try for a buffer that is filled in place: first the types
-/// in which the CPU may write it, then the others, each group in the order for memory of the GPU alone.
+/// The memory types to try for a buffer that is filled in place: first the types in which the CPU may write it, then the
+/// others, both in the order for GPU-only memory.
 ///
 /// ```
 /// use tenure::device::Device;
@@ -69,9 +69,8 @@ fn has_bit(types: u32, memory: MemoryTypeId) -> bool {
     1_u32.checked_shl(memory.0.into()).is_some_and(|bit| types & bit != 0)
 }
 
-/// The state in which the CPU leaves a texture without previous content, among the states in which it may write
-/// it: the state for shader reads where shaders read the texture, so that no barrier follows. Compute queues
-/// support that state, too.
+/// The state in which the CPU leaves a texture without previous content, among the states in which it may write it: the state
+/// for shader reads if shaders read the texture, so that no barrier follows. Compute queues support that state, too.
 pub fn first_written_state(states: State, usage: Usage) -> Option<State> {
     let read = State::NON_PIXEL_SHADER;
     let wanted =
@@ -82,14 +81,14 @@ pub fn first_written_state(states: State, usage: Usage) -> Option<State> {
 /// The policy, for a device and a configuration.
 #[derive(Debug)]
 pub struct InPlace {
-    /// 0 where nothing is written in place.
+    /// 0 if nothing is written in place.
     types: u32,
     order: TypeOrder,
     /// Whether filled buffers have their own order of memory types.
     has_own_order: bool,
     /// Bytes of the largest write.
     max_write: u64,
-    /// Whether textures are written in place, if the device can.
+    /// Whether textures are written in place, if the device supports it.
     has_textures: bool,
 }
 
@@ -106,13 +105,12 @@ impl InPlace {
         Self { types, order, has_own_order, max_write, has_textures }
     }
 
-    /// Whether `bytes` of a texture are written in place, if the device can.
+    /// Whether `bytes` of a texture are written in place, if the device supports it.
     pub const fn allows_texture(&self, bytes: u64) -> bool {
         self.has_textures && bytes <= self.max_write
     }
 
-    /// The states in which the CPU may write a texture that is created filled; empty if its content must be
-    /// staged.
+    /// The states in which the CPU may write a texture created with initial data; empty if its content must be staged.
     pub fn texture_states<D: Device>(&self, device: &D, info: &TextureInfo, traits: BlockTraits) -> State {
         let is_fixed = !traits.is_evictable && !traits.is_movable;
         let bytes = info.packed_bytes().unwrap_or(u64::MAX);
@@ -130,18 +128,18 @@ impl InPlace {
         self.types != 0 && bytes <= self.max_write
     }
 
-    /// The order for filled buffers, where it differs from that of others.
+    /// The order for buffers with initial data, if it differs from that of others.
     #[inline]
     pub fn own_order(&self) -> Option<&TypeOrder> {
         self.has_own_order.then_some(&self.order)
     }
 
-    /// Whether a block of a pool, of ranges for the GPU alone, is mapped.
+    /// Whether a block of a pool of GPU-only ranges is mapped.
     pub fn maps_block(&self, kind: PoolKind, memory: MemoryTypeId, traits: BlockTraits) -> bool {
         kind != PoolKind::AccelerationStructures && self.maps(memory, traits)
     }
 
-    /// Whether an API resource for the GPU alone is mapped.
+    /// Whether a GPU-only API resource is mapped.
     pub fn maps_resource(
         &self,
         desc: &ResourceDesc,

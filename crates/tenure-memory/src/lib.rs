@@ -14,16 +14,15 @@
 //! 3. dedicated memory (a committed resource).
 //!
 //! The types are tried in the order of [`tenure_heap::try_each_memory_type`], which lists its steps. Resources
-//! that the GPU reads well from system memory (buffers, and textures that are only read) go there before a
-//! budget is exceeded. Render targets, depth and storage textures leave the card's memory only when the driver
-//! refuses. The last step but one waits, for at most [`PoolConfig::max_wait`], for
-//! dropped memory that the GPU still uses. If all steps fail, the request fails with `OutOfMemory` (size,
-//! class, budget, largest free range, the answer to each step, bytes that await release). A lost device or an
-//! invalid description ends the chain at once. Everything made on the way is destroyed. An allocation in memory
-//! of another kind is logged as a warning.
+//! that the GPU reads well from system memory (buffers, and read-only textures) are placed there before a budget
+//! is exceeded. Render targets, depth and storage textures leave video memory only when the driver refuses. The
+//! last step but one waits, for at most [`PoolConfig::max_wait`], for dropped memory that the GPU still uses. If
+//! all steps fail, the request fails with `OutOfMemory` (size, class, budget, largest free range, the result of
+//! each step, bytes pending release). A lost device or an invalid description ends the chain immediately.
+//! Everything created on the way is destroyed. An allocation in memory of another kind is logged as a warning.
 //!
-//! The closer the number of allocations is to the device's limit, the larger are new blocks. Near the limit,
-//! resources to which [the policy](policy) gives dedicated memory share a block as well, if they may.
+//! New blocks become larger as the number of allocations approaches the device's limit. Near the limit, resources
+//! with dedicated memory by [policy] share a block as well, if they may.
 
 #![forbid(unsafe_code)]
 

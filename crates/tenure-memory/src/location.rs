@@ -22,8 +22,8 @@ use crate::time::SyncPoint;
 pub enum LocationKind {
     /// An API resource with dedicated memory.
     Committed,
-    /// An API resource with dedicated, lazily allocated memory of a tile-based GPU: the driver allocates it
-    /// once something is stored there.
+    /// An API resource with dedicated, lazily allocated memory of a tile-based GPU: the driver allocates it at
+    /// the first store.
     Memoryless,
     /// An API resource in a shared heap.
     Placed,
@@ -33,7 +33,7 @@ pub enum LocationKind {
     Page,
     /// An API resource in bytes of a heap that other resources use before and after it.
     Transient,
-    /// An address range whose tiles are mapped one by one.
+    /// An address range with individually mapped tiles.
     Reserved,
     /// An API resource that the program created, in memory of the program.
     Adopted,
@@ -46,11 +46,11 @@ pub enum RecordedLocation {
     None,
     /// A view of a resource, given by the key of the resource's registry entry.
     ViewOf(u64),
-    /// In a block of a pool, at a byte of the block's API object.
+    /// In a block of a pool, at an offset in the block's API object.
     Pool { kind: LocationKind, pool: PoolId, block: BlockId, offset: u64 },
-    /// In memory outside the pools, at a byte if known.
+    /// In memory outside the pools, at an offset if known.
     Memory { kind: LocationKind, memory: MemoryTypeId, offset: Option<u32> },
-    /// In memory that the manager does not own, or mapped tile by tile.
+    /// In memory not owned by the manager, or mapped tile by tile.
     Elsewhere(LocationKind),
 }
 
@@ -67,7 +67,7 @@ pub enum Location<D: Device> {
     Structure(Box<StructureLocation<D>>),
     Transient(Arc<AliasedRange<D>>),
     Reserved,
-    /// With the owner of the program's memory, if tenure is to drop it.
+    /// With the owner of the program's memory, if tenure should drop it.
     Adopted(Option<AdoptedOwner>),
 }
 
@@ -82,7 +82,7 @@ impl<D: Device> Location<D> {
         match self {
             Self::Range(suballocation) => suballocation.free_token().key(),
             Self::Structure(structure) => structure.place.key(api_resource),
-            // Without the highest bit, which the keys of ranges have.
+            // Without the highest bit, which is set in the keys of ranges.
             _ => api_resource.serial,
         }
     }
@@ -114,7 +114,7 @@ impl<D: Device> Location<D> {
                 RecordedLocation::Memory { kind, memory: own.memory, offset: Some(0) }
             }
             Self::Page(PageRange { page, offset, .. }) => {
-                // Pages are seldom larger than 4 GiB.
+                // Pages are rarely larger than 4 GiB.
                 RecordedLocation::Memory { kind, memory: page.memory, offset: u32::try_from(*offset).ok() }
             }
             Self::Structure(structure) => structure.place.place(),
@@ -125,7 +125,7 @@ impl<D: Device> Location<D> {
         }
     }
 
-    /// Byte of the API resource at which the resource begins.
+    /// Offset of the resource in the API resource.
     pub fn offset(&self) -> u64 {
         match self {
             Self::Range(suballocation) => suballocation.offset,
@@ -173,12 +173,12 @@ impl<D: Device> Backing<D> {
     }
 }
 
-/// A page: a heap with a linear allocator, reset when the last resource in it is gone.
+/// A page: a heap with a linear allocator, reset when its last resource is released.
 pub struct Page<D: Device> {
     pub size: u64,
     pub memory: MemoryTypeId,
     pub category: HeapCategory,
-    /// Bytes; of the heap.
+    /// Alignment of the heap, in bytes.
     pub alignment: u64,
     fill: Mutex<Fill<D>>,
 }
@@ -186,14 +186,14 @@ pub struct Page<D: Device> {
 struct Fill<D: Device> {
     bytes: Linear,
     live: u64,
-    /// Shared only while a resource is being placed, which has its range by then. `None` once the page is
+    /// Shared only while a resource is being placed, after its range was allocated. `None` once the page is
     /// destroyed.
     heap: Option<Arc<D::Heap>>,
-    /// The allocator was dropped: the page is destroyed with its last resource.
+    /// Whether the allocator was dropped: the page is destroyed with its last resource.
     is_closed: bool,
 }
 
-/// The bytes of a page that one resource takes.
+/// The bytes of a page used by one resource.
 pub struct PageRange<D: Device> {
     pub page: Arc<Page<D>>,
     pub offset: u64,
@@ -208,8 +208,8 @@ impl<D: Device> Page<D> {
         Self { size, memory, category, alignment, fill: Mutex::new(fill) }
     }
 
-    /// Takes the next bytes, with the heap to place a resource in. The caller must drop its reference to the
-    /// heap before it gives up the range. `None` when the page is too full.
+    /// Allocates the next bytes, and returns them with the heap for a placed resource. The caller must drop its
+    /// reference to the heap before it frees the range. `None` if the page is too full.
     pub fn take(self: &Arc<Self>, size: u64, align: u64) -> Option<(PageRange<D>, Arc<D::Heap>)> {
         let mut fill = self.fill.lock();
         let heap = fill.heap.clone()?;
@@ -218,8 +218,8 @@ impl<D: Device> Page<D> {
         Some((PageRange { page: self.clone(), offset, size }, heap))
     }
 
-    /// Notes that a resource is gone. After the last one, resets the page, or, if the allocator is gone too,
-    /// returns the heap to be destroyed.
+    /// Notes that a resource was released. After the last one, resets the page, or, if the allocator was
+    /// dropped, too, returns the heap to be destroyed.
     #[must_use]
     pub fn remove_resource(&self) -> Option<D::Heap> {
         let mut fill = self.fill.lock();
@@ -230,7 +230,7 @@ impl<D: Device> Page<D> {
         fill.take_heap()
     }
 
-    /// Notes that the allocator is gone. Returns the heap to be destroyed if it is empty.
+    /// Notes that the allocator was dropped. Returns the heap to be destroyed if it is empty.
     #[must_use]
     pub fn close(&self) -> Option<D::Heap> {
         let mut fill = self.fill.lock();
@@ -243,7 +243,7 @@ impl<D: Device> Page<D> {
         MemorySize { memory: self.memory, size: self.size }
     }
 
-    /// Bytes used since the last reset, and resources alive.
+    /// Bytes used since the last reset, and the number of live resources.
     pub fn usage(&self) -> (u64, u64) {
         let fill = self.fill.lock();
         (fill.bytes.used(), fill.live)
@@ -263,7 +263,7 @@ pub struct SharedHeap<D: Device> {
     pub own: MemorySize,
 }
 
-/// Earlier work that the first use of a resource must be ordered after, because other resources had its bytes.
+/// Earlier work that must precede the first use of a resource, because other resources had its bytes.
 pub struct AliasingHandoff<D: Device> {
     /// The resources that had some of the bytes.
     pub previous_owners: SmallVec<[Arc<ApiResource<D>>; 2]>,
@@ -277,7 +277,7 @@ pub struct AliasingHandoff<D: Device> {
 }
 
 impl<D: Device> Default for AliasingHandoff<D> {
-    /// The handoff of bytes that no resource had before.
+    /// The handoff of bytes without a previous owner.
     fn default() -> Self {
         Self {
             previous_owners: SmallVec::new(),
@@ -304,8 +304,8 @@ impl<D: Device> AliasingHandoff<D> {
         }
     }
 
-    /// Hands the bytes over. Discarded recordings of previous owners order nothing, so the first use comes
-    /// after everything submitted by then.
+    /// Hands the bytes over. Discarded recordings of previous owners do not order anything, so the first use
+    /// comes after everything submitted by then.
     fn begin(mut self) -> Self {
         for aliased in std::mem::take(&mut self.aliased_ranges) {
             aliased.pass_on(&mut self);
@@ -314,7 +314,7 @@ impl<D: Device> AliasingHandoff<D> {
     }
 }
 
-/// A resource's share in a heap, whose bytes it owns only between two other resources.
+/// A resource's range of a heap, whose bytes it owns only between two other resources.
 pub struct AliasedRange<D: Device> {
     pub share: Arc<SharedHeap<D>>,
     /// Whether the next use must be ordered after earlier work.
@@ -325,7 +325,7 @@ pub struct AliasedRange<D: Device> {
     pending: Mutex<Pending<D>>,
 }
 
-/// Earlier work that the next use of a resource must be ordered after.
+/// Earlier work that must precede the next use of a resource.
 struct Pending<D: Device> {
     /// The previous owners of the bytes in the current acquisition. Empty while the resource is not acquired,
     /// so that resources in a cache never keep each other alive.
@@ -363,7 +363,7 @@ impl<D: Device> AliasedRange<D> {
         self.acquired_by.store(recording, Ordering::Relaxed);
     }
 
-    /// Gives the bytes to the resource.
+    /// Assigns the bytes to the resource.
     pub fn acquire(&self, by: u64, handoff: AliasingHandoff<D>) {
         self.acquired_by.store(by, Ordering::Relaxed);
         if handoff.is_first() {
@@ -374,7 +374,7 @@ impl<D: Device> AliasedRange<D> {
         self.is_pending.store(true, Ordering::Relaxed);
     }
 
-    /// The earlier work that the first use since the acquisition must be ordered after; `None` for later uses.
+    /// The earlier work that must precede the first use since the acquisition; `None` for later uses.
     pub fn begin(&self) -> Option<AliasingHandoff<D>> {
         if !self.is_pending.load(Ordering::Relaxed) {
             return None;
@@ -391,8 +391,8 @@ impl<D: Device> AliasedRange<D> {
         Some(handoff.begin())
     }
 
-    /// Notes that the resource was dropped. True when it took bytes from other resources and never used them:
-    /// the bytes still belong to those.
+    /// Notes that the resource was dropped. True if it took bytes from other resources and never used them: the
+    /// bytes still belong to those.
     pub fn release(&self) -> bool {
         if !self.is_pending.load(Ordering::Relaxed) {
             return false;
@@ -403,16 +403,16 @@ impl<D: Device> AliasedRange<D> {
         !handoff.is_first()
     }
 
-    /// Notes that the recording of the first use was discarded: the next use is the first one, and comes after
-    /// everything submitted.
+    /// Notes that the recording of the first use was discarded: the next use becomes the first one, and comes
+    /// after everything submitted.
     pub fn rewind(&self, submitted: &SyncPoint) {
         let mut pending = self.pending.lock();
         pending.discarded.get_or_insert(SyncPoint::NONE).merge(submitted);
         self.is_pending.store(true, Ordering::Relaxed);
     }
 
-    /// Adds the earlier work, besides the resource's own uses, that the next owner of the bytes must be ordered
-    /// after.
+    /// Adds the earlier work, in addition to the resource's own uses, that must precede the next owner of the
+    /// bytes.
     pub fn pass_on(&self, to: &mut AliasingHandoff<D>) {
         if self.is_pending.load(Ordering::Relaxed) {
             self.pending.lock().merge_discarded(to);
@@ -420,7 +420,7 @@ impl<D: Device> AliasedRange<D> {
     }
 
     /// Handles the release of the heap while the resource is acquired: its next use comes after everything that
-    /// the previous owners submitted, and keeps none of them alive. Their aliased ranges stay: an open
+    /// the previous owners submitted, and keeps none of them alive. Their aliased ranges are kept: an open
     /// recording may have used them, and may be discarded.
     pub fn forget_previous_owners(&self) {
         let AliasingHandoff { previous_owners, others, waits, .. } = &mut self.pending.lock().handoff;

@@ -1,9 +1,8 @@
-//! The place of a movable resource, which can be exchanged for another while nothing uses it.
+//! The location of a movable resource, which can be exchanged while nothing uses it.
 //!
-//! A recording, and a pending upload, *hold* the place of each movable resource that they use, until they are
-//! submitted. A place without holders can be exchanged: commands submitted before use the old place, later ones
-//! get the new place. A place whose API object the program has taken out is *pinned*: the resource never moves
-//! again.
+//! A recording or a pending upload *holds* the location of each movable resource that it uses, until it is submitted. A
+//! location without holders can be exchanged: commands submitted before use the old location, later ones get the new
+//! location. If the program has requested its API object, the location is *pinned*: the resource never moves again.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
@@ -20,7 +19,7 @@ use crate::api_resource::ApiResource;
 use crate::device::{Device, QueueSerial, ResourceDesc, State as UsageState, Subresource};
 use crate::time::{Stamp, SyncPoint};
 
-/// An API resource, and the byte of it at which the place begins.
+/// An API resource, and the offset of the location in it.
 pub struct ApiPlace<D: Device> {
     pub api_resource: Arc<ApiResource<D>>,
     pub offset: u64,
@@ -60,7 +59,7 @@ impl UsedParts {
         self.all || matches!(part, Subresource::One(index) if is_noted(index))
     }
 
-    /// The subresources noted, out of `count`: all at once, or one by one.
+    /// The noted subresources, out of `count`: all at once, or one by one.
     pub fn of(&self, count: u32) -> impl Iterator<Item = Subresource> + '_ {
         let is_used = |index: u32| {
             let word = self.some.get(index as usize / 64).copied().unwrap_or(0);
@@ -78,14 +77,14 @@ impl UsedParts {
 /// The state of a movable resource that changes when it moves.
 pub struct Current<D: Device> {
     pub place: ApiPlace<D>,
-    /// `None` once the resource is gone.
+    /// `None` once the resource is released.
     pub location: Option<Location<D>>,
-    /// The stamp of the resource's arrival at this place.
+    /// The stamp of the resource's arrival at this location.
     pub born: Stamp,
     pub used_parts: UsedParts,
-    /// The submissions of its former holders, which may have written it without naming a state.
+    /// The submissions of its former holders, which may have written it without declaring a state.
     pub used: SyncPoint,
-    /// Another place was found for the resource, and it has not moved there yet.
+    /// Another location was allocated for the resource, and it has not moved there yet.
     pub is_planned: bool,
     /// The number of its moves.
     pub moves: u64,
@@ -106,9 +105,8 @@ impl<D: Device> Current<D> {
         }
     }
 
-    /// Whether several queues each own a part of the resource: a queue that copied all of it would own all of
-    /// it afterwards. A part last written by a copy, such as an upload, does not count: its owner hands it over
-    /// to the next user.
+    /// Whether several queues each own a part of the resource: a queue that copied all of it would own all of it afterwards.
+    /// A part last written by a copy, such as an upload, is not included: its owner hands it over to the next user.
     pub fn is_divided(&self) -> bool {
         let states = &self.place.api_resource.states;
         !states.is_uniform() && {
@@ -140,18 +138,18 @@ impl MovableId {
     }
 }
 
-/// The requirements of a resource on its place.
+/// The requirements of a resource on its location.
 #[derive(Clone, Debug)]
 pub struct PlaceNeeds {
-    /// The resource that is placed in a heap; for a range, the buffer that it would be on its own.
+    /// The resource placed in a heap; for a range, the equivalent separate buffer.
     pub desc: ResourceDesc,
-    /// Bytes that a range or a placed resource takes.
+    /// Bytes reserved for a range or a placed resource.
     pub size: u64,
     /// Bytes; a power of two.
     pub alignment: u64,
     /// The offset in a shared buffer is a multiple of this.
     pub step: u64,
-    /// The placement that the policy chose.
+    /// The placement chosen by the policy.
     pub placement: PlacementKind,
     pub traits: BlockTraits,
     /// One bit for each memory type that can hold the resource.
@@ -159,7 +157,7 @@ pub struct PlaceNeeds {
 }
 
 impl PlaceNeeds {
-    /// The byte at which the resource begins in a range that begins at byte `range` of an API buffer.
+    /// The offset of the resource in an API buffer, in a range at offset `range`.
     pub fn offset(&self, range: u64) -> u64 {
         if self.step > self.alignment { range.next_multiple_of(self.step) } else { range }
     }
@@ -225,19 +223,17 @@ impl<D: Device> MovableBacking<D> {
 
     #[cold]
     fn pin_now(&self) -> &ApiPlace<D> {
-        // From now on the program may write anywhere at any time; the used parts are neither tracked nor needed
-        // any more.
+        // From now on the program may write anywhere at any time; the used parts are neither tracked nor needed any more.
         let place = self.current.pin(|current| current.place.clone());
         self.pinned.get_or_init(|| place)
     }
 
-    /// The current place, for holders and for mere queries.
+    /// The current location, for holders and for queries.
     pub fn place(&self) -> ApiPlace<D> {
         self.current.read(|current| current.place.clone())
     }
 
-    /// The requirements for another place, if the resource lies at this range; `None` if it cannot move, or is
-    /// about to.
+    /// The requirements for another location, if the resource is at this range; `None` if it cannot move, or is about to.
     pub fn needs_at(&self, range: RangeId) -> Option<&PlaceNeeds> {
         let current = self.current.lock();
         let may_move = !current.is_pinned() && !current.value().is_planned && !current.value().is_divided();
@@ -263,7 +259,7 @@ impl<D: Device> MovableBacking<D> {
     }
 }
 
-/// A hold of a movable resource's place, until this is dropped.
+/// A hold of a movable resource's location, until this is dropped.
 pub struct PlaceHold<D: Device> {
     movable: Arc<MovableBacking<D>>,
     /// The submission that uses it.
@@ -295,8 +291,8 @@ impl<D: Device> PlaceHolds<D> {
         Self { holder, holds: Vec::new(), written: Vec::new(), copied: SyncPoint::NONE }
     }
 
-    /// Holds the place of a resource, and returns it. `written`: the part that commands may write; for a
-    /// buffer, always all of it.
+    /// Holds the location of a resource, and returns it. `written`: the part that commands may write; for a buffer, always
+    /// all of it.
     #[inline]
     pub fn hold(&mut self, movable: &Arc<MovableBacking<D>>, written: Option<Subresource>) -> ApiPlace<D> {
         let written = match movable.needs.desc {
@@ -327,13 +323,13 @@ impl<D: Device> PlaceHolds<D> {
         &self.copied
     }
 
-    /// Starts over for another recording.
+    /// Resets the holds for another recording.
     pub fn begin(&mut self, holder: Holder) {
         self.holder = holder;
     }
 
-    /// Notes a part that commands write. Writes of a recording to textures count only when it is submitted:
-    /// until then there is no content to copy, and targets without content must not be copied.
+    /// Notes a part that commands write. Writes of a recording to textures take effect only when it is submitted: until then
+    /// there is no content to copy, and targets without content must not be copied.
     #[cold]
     fn note_written(&mut self, movable: &Arc<MovableBacking<D>>, part: Subresource) {
         if self.holder == Holder::NO_RECORDING || matches!(movable.needs.desc, ResourceDesc::Buffer(_)) {
@@ -365,7 +361,7 @@ impl<D: Device> PlaceHolds<D> {
     }
 }
 
-/// A place found for a resource that is to move.
+/// A location allocated for a resource that should move.
 pub struct PlannedMove<D: Device> {
     /// Weak, because a dropped resource does not move.
     pub movable: Weak<MovableBacking<D>>,
@@ -376,7 +372,7 @@ pub struct PlannedMove<D: Device> {
 }
 
 impl<D: Device> PlannedMove<D> {
-    /// Whether the resource stays in its pool: it then moves because its block is emptied.
+    /// Whether the resource stays in its pool: it then moves because its block is being emptied.
     pub fn is_within_pool(&self) -> bool {
         self.from.pool == self.to.pool
     }

@@ -1,4 +1,4 @@
-//! Moving resources from one range of a pool to another: the new place, and the release of the old range.
+//! Moving resources from one range of a pool to another: the new location, and the release of the old range.
 
 use std::cmp::Reverse;
 use std::sync::atomic::Ordering;
@@ -19,7 +19,7 @@ use crate::config::CompactionConfig;
 use crate::device::{Device, DeviceError, MemoryFlags, MemoryTypeId};
 
 impl<D: Device> Pools<D> {
-    /// Notes a movable resource in the pool that it lies in. The caller keeps its range alive meanwhile.
+    /// Notes a movable resource in the pool that contains it. The caller keeps its range alive meanwhile.
     pub fn note_movable(&self, movable: &Arc<MovableBacking<D>>, location: Option<&Location<D>>) {
         if let Some(Location::Range(found) | Location::Placed(found)) = location
             && let Some((shard, _)) = self.get_with_shards(found.pool)
@@ -28,7 +28,7 @@ impl<D: Device> Pools<D> {
         }
     }
 
-    /// Notes a movable resource that went to slower memory because its best memory was short.
+    /// Notes a movable resource placed in slower memory because its preferred memory was short.
     pub fn note_spilled(&self, movable: &Arc<MovableBacking<D>>) {
         let allowed = movable.needs.memory_types;
         if movable.current.read(|current| self.is_slow(current.location.as_ref(), allowed)) {
@@ -42,8 +42,8 @@ impl<D: Device> Pools<D> {
         }
     }
 
-    /// Whether a location is in another memory heap than the best one for the GPU alone, on a device where that
-    /// heap is local to the GPU. `allowed`: one bit per memory type.
+    /// Whether a location is in another memory heap than the preferred one for GPU-only resources, on a device
+    /// where that heap is local to the GPU. `allowed`: one bit per memory type.
     pub fn is_slow(&self, location: Option<&Location<D>>, allowed: u32) -> bool {
         let memory = match location {
             Some(Location::Range(found) | Location::Placed(found)) => {
@@ -60,18 +60,18 @@ impl<D: Device> Pools<D> {
         best.zip(memory.and_then(of)).is_some_and(|(best, found)| best.heap != found.heap)
     }
 
-    /// The best memory type for the GPU alone, among the `allowed` ones.
+    /// The preferred memory type for GPU-only resources, among the `allowed` ones.
     pub fn best_memory(&self, allowed: u32) -> Option<MemoryTypeId> {
         self.order(MemoryUse::GpuOnly).iter().copied().find(|memory| allows(allowed, *memory))
     }
 
-    /// Whether any movable resource may be in slower memory than its best. One atomic load.
+    /// Whether any movable resource may be in slower memory than its preferred one. One atomic load.
     pub fn has_spilled(&self) -> bool {
         self.least_spilled.load(Ordering::Acquire) != u64::MAX
     }
 
-    /// Movable resources in slower memory than their best, most recently used first. O(n log n); returns at
-    /// once if none has `most` bytes or less.
+    /// Movable resources in slower memory than their preferred one, most recently used first. O(n log n);
+    /// returns immediately if none has `most` bytes or less.
     pub fn spilled(&self, most: u64) -> Vec<Arc<MovableBacking<D>>> {
         if self.least_spilled.load(Ordering::Acquire) > most {
             return Vec::new();
@@ -85,7 +85,7 @@ impl<D: Device> Pools<D> {
                 let location = current.value().location.as_ref();
                 (self.is_slow(location, movable.needs.memory_types), current.is_pinned())
             });
-            // A pinned resource never moves; it is kept for reports only.
+            // A pinned resource never moves; it is listed only for reports.
             found.extend(movable.filter(|_| is_slow && !is_pinned));
             is_slow
         });
@@ -96,7 +96,7 @@ impl<D: Device> Pools<D> {
         found
     }
 
-    /// All movable resources: those in pools, and those in slower memory with an allocation of their own. O(n).
+    /// All movable resources: those in pools, and those in slower memory with dedicated memory. O(n).
     pub fn movables(&self) -> Vec<Arc<MovableBacking<D>>> {
         let mut found: Vec<_> = self.spilled.lock().iter().filter_map(Weak::upgrade).collect();
         self.each_compacted(|shard| found.extend(shard.lock().movables()));
@@ -104,8 +104,8 @@ impl<D: Device> Pools<D> {
     }
 
     /// Continues emptying blocks of movable resources, within the budget for all pools together; empty blocks
-    /// are freed. Appends the moves to make. With `only_where`, visits only the pools in which compaction
-    /// is worthwhile. True when nothing is left to do.
+    /// are freed. Appends the moves to perform. With `only_where`, visits only the pools in which compaction is
+    /// worthwhile. True when nothing is left to do.
     pub fn compact(
         &self,
         device: &D,
@@ -157,8 +157,8 @@ impl<D: Device> Pools<D> {
         });
     }
 
-    /// Notes that a move failed: the resource stays in place, and can be chosen again later. The caller gives
-    /// up the planned place.
+    /// Notes that a move failed: the resource stays in place, and can be chosen again later. The caller
+    /// releases the planned location.
     pub fn keep_in_place(&self, planned: &PlannedMove<D>) {
         if planned.is_within_pool()
             && let Some((shard, _)) = self.get_with_shards(planned.to.pool)
@@ -167,7 +167,7 @@ impl<D: Device> Pools<D> {
         }
     }
 
-    /// Gives up a planned place.
+    /// Releases a planned location.
     pub fn cancel_move(&self, planned: &PlannedMove<D>) {
         self.free(planned.to.free_token());
         if let Some(movable) = planned.movable.upgrade() {
@@ -175,7 +175,7 @@ impl<D: Device> Pools<D> {
         }
     }
 
-    /// Makes the resource at its planned place: a range of the shared buffer, or a new API resource.
+    /// Creates the resource at its planned location: a range of the shared buffer, or a new API resource.
     ///
     /// # Errors
     /// The errors of the device.

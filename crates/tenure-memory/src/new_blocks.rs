@@ -1,4 +1,4 @@
-//! Ranges of existing blocks, and new blocks where these are full.
+//! Ranges of existing blocks, and new blocks if these are full.
 
 use std::sync::Arc;
 
@@ -36,12 +36,12 @@ impl<'s, D: Device> Found<'s, D> {
 pub(super) enum Origin {
     /// The block existed before.
     Existing,
-    /// The block was made for the range, and is destroyed if the range is not used after all.
+    /// The block was created for the range, and is destroyed if the range is not used after all.
     New,
 }
 
 impl<D: Device> Engine<'_, D> {
-    /// The shard from which the current thread takes a range of this size and alignment.
+    /// The shard from which the current thread allocates a range of this size and alignment.
     #[inline]
     pub(super) fn shard_of_thread(self, shards: &Shards<D>, size: u64, align: u64) -> &PoolShard<D> {
         let (shard, contends) = shards.of_thread(size, align);
@@ -69,7 +69,7 @@ impl<D: Device> Engine<'_, D> {
     }
 
     /// A range when the current thread's shard has none: from a block that another thread has just added, from
-    /// a piece that the first shard lends, from a hole of another shard, or from a new block.
+    /// a piece lent by the first shard, from a hole of another shard, or from a new block.
     #[cold]
     pub(super) fn grow(
         self,
@@ -115,7 +115,7 @@ impl<D: Device> Engine<'_, D> {
         }
     }
 
-    /// A range of the existing blocks, or of a piece that the first shard lends.
+    /// A range of the existing blocks, or of a piece lent by the first shard.
     fn borrow(
         self,
         shards: &Shards<D>,
@@ -160,7 +160,7 @@ impl<D: Device> Engine<'_, D> {
         let first = shards.first();
         let Class { memory, kind, .. } = first.class;
         if kind == PoolKind::SmallBuffers {
-            // Slots are not allocations: they lie in heaps of another pool, which observes the limits.
+            // Slots are not allocations: they are in heaps of another pool, which observes the limits.
             let size = sizes.next().ok_or(DeviceError::OutOfMemory { requested, memory })?;
             return self.make_slot(shards, size, round);
         }
@@ -175,7 +175,7 @@ impl<D: Device> Engine<'_, D> {
         made.map(|(block, _)| block)
     }
 
-    /// Puts a new block into its pool, in place of the empty ones, which were too small for the request. They
+    /// Adds a new block to its pool, in place of the empty ones, which were too small for the request. They
     /// are removed only now, so that a refusal of the new block changes nothing.
     fn add_block(
         self,
@@ -227,7 +227,7 @@ impl<D: Device> Engine<'_, D> {
     }
 
     /// A backing buffer of the small-buffer pool: placed, so that many buffers need few heaps, unless the
-    /// driver wants it otherwise.
+    /// driver prefers otherwise.
     fn make_slot(self, shards: &Shards<D>, size: u64, round: Round) -> Result<Block<D>, DeviceError> {
         let pool = shards.first();
         let desc = ResourceDesc::Buffer(BufferInfo::new(size, buffer_usage(pool.class.kind)));
@@ -251,7 +251,8 @@ impl<D: Device> Engine<'_, D> {
         Ok(Block { store: Store::Buffer(buffer), size, source: Source::Slot(range) })
     }
 
-    /// Undoes a suballocation whose resource could not be made, and its block if it was made for it.
+    /// Undoes a suballocation after its resource could not be created, and removes its block if it was created
+    /// for it.
     pub(super) fn undo_suballocation(self, shards: &Shards<D>, range: Suballocation, origin: Origin) {
         self.pools.free(range.free_token());
         if origin == Origin::New
@@ -262,7 +263,7 @@ impl<D: Device> Engine<'_, D> {
         }
     }
 
-    /// Frees a range of a block of the wrong kind, which [`make_block`](Self::make_block) never makes.
+    /// Frees a range of a block of the wrong kind, which [`make_block`](Self::make_block) never creates.
     #[cold]
     pub(super) fn refuse_store(self, shards: &Shards<D>, range: &Suballocation) -> DeviceError {
         self.pools.free(range.free_token());

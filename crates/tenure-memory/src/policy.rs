@@ -1,9 +1,8 @@
 //! The placement policy for each kind of resource.
 //!
-//! One table, read from top to bottom: the first row of the subject whose limit is at least the size decides.
-//! Limits are fields of [`Config`].
+//! The first row of the subject with a limit of at least the size determines the placement. Limits are fields of [`Config`].
 //!
-//! | subject | up to | goes to |
+//! | subject | up to | placement |
 //! | --- | --- | --- |
 //! | upload buffer | `uploads.max_small` | with the buddy suballocator: a range of the small upload pool |
 //! | | `uploads.max_pooled` | a range of the upload pool |
@@ -17,22 +16,20 @@
 //! | | any | committed |
 //! | acceleration structure, read by shaders at most | `pools.max_pooled_buffer` | a range of the acceleration structure pool |
 //! | | any | committed |
-//! | buffer the GPU writes | `pools.max_pooled_buffer` | placed: it has a state of its own |
+//! | buffer written by the GPU | `pools.max_pooled_buffer` | placed: it has a state of its own |
 //! | | any | committed |
 //! | texture | `pools.max_texture_block` | placed, in the pool of its kind |
 //! | | any | committed |
 //!
-//! Pages that the manager fills itself follow the rows for dynamic and readback buffers, but have their own
-//! pools ([`page_pool`]).
+//! Pages filled by the manager itself follow the rows for dynamic and readback buffers, but have their own pools
+//! ([`page_pool`]).
 //!
-//! Before the table: resources for which the driver wants dedicated memory are committed; [`Strategy::Placed`]
-//! turns ranges into placed resources, [`Strategy::Committed`] everything into committed ones. The size of a
-//! range includes the padding for its stride; a buffer whose stride would add too much, or that requests it, is
-//! placed instead.
+//! Before the table: resources for which the driver prefers dedicated memory are committed; [`Strategy::Placed`] turns ranges
+//! into placed resources, [`Strategy::Committed`] everything into committed ones. The size of a range includes the padding for
+//! its stride; a buffer whose stride would add too much padding, or that requests a separate API resource, is placed instead.
 //!
-//! When more than three quarters of the device's allocation limit are in use, resources that would be committed
-//! are placed instead ([`shared_pool`]), unless the driver requires dedicated memory, or
-//! [`Strategy::Committed`] is chosen.
+//! When more than three quarters of the device's allocation limit are in use, resources that would be committed are placed
+//! instead ([`shared_pool`]), unless the driver requires dedicated memory, or [`Strategy::Committed`] is set.
 
 use super::{MemoryUse, PoolKind};
 use crate::device::{Requirements, ResourceDesc, TextureInfo, Usage};
@@ -41,17 +38,17 @@ use crate::{Config, Strategy, UploadSuballocator};
 /// Kind of resource in the policy table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// A buffer that the CPU rewrites.
+    /// A buffer rewritten by the CPU.
     Upload,
-    /// A buffer that the CPU reads.
+    /// A buffer read by the CPU.
     Readback,
     /// Vertices, indices or both, without other usages.
     Mesh,
     /// Any other buffer that the GPU only reads.
     ReadOnly,
-    /// Indirect arguments that the GPU does not write.
+    /// Indirect arguments not written by the GPU.
     Indirect,
-    /// Holds acceleration structures, which shaders may read and copies reach; no other usages.
+    /// Acceleration structures, which shaders may read and copies access; no other usages.
     AccelerationStructure,
     /// Written by shaders, or with a usage that no shared buffer has: it needs its own state.
     Unordered,
@@ -98,7 +95,7 @@ const BUFFERS: &[Row] = &[
 impl UpTo {
     const fn bytes(&self, config: &Config) -> u64 {
         match self {
-            // The general suballocator takes all sizes: two pools would only reserve more memory.
+            // The general suballocator serves all sizes: two pools would only reserve more memory.
             SmallUpload if matches!(config.uploads.suballocator, UploadSuballocator::General) => 0,
             SmallUpload => config.uploads.max_small,
             PooledUpload => config.uploads.max_pooled,
@@ -161,8 +158,8 @@ pub fn place_buffer_alone(subject: Subject, size: u64, config: &Config) -> Place
 
 /// The pool of the manager's own pages: staging memory, constants, readbacks.
 ///
-/// A shared buffer has one state. Copies may write the program's mapped buffers. So pages that such copies
-/// read, or that commands read without declaring it, are never in the same API buffer.
+/// A shared buffer has one state. Copies may write the program's mapped buffers. Therefore pages that such copies read, or that
+/// commands read without declaring it, are never in the same API buffer.
 #[must_use]
 pub const fn page_pool(memory_use: MemoryUse) -> PoolKind {
     match memory_use {

@@ -44,7 +44,7 @@ pub(super) const fn is_range_pool(kind: PoolKind) -> bool {
     )
 }
 
-/// The CPU access of a pool of this kind, where the kind determines it.
+/// The CPU access of a pool of this kind, if the kind determines it.
 pub(super) const fn is_mapped(kind: PoolKind) -> bool {
     matches!(
         kind,
@@ -56,7 +56,7 @@ pub(super) const fn is_mapped(kind: PoolKind) -> bool {
     )
 }
 
-/// Checks that the device's tables keep the contract; returns their heap properties.
+/// Checks that the device's tables satisfy the contract; returns their heap properties.
 pub(super) fn check(properties: &Properties) -> Result<HeapProperties, InvalidProperties> {
     let heaps = properties.heap_properties();
     heaps.check()?;
@@ -68,7 +68,7 @@ pub(super) fn check(properties: &Properties) -> Result<HeapProperties, InvalidPr
     }
 }
 
-/// Makes the pool of a class: its block sizes, granule and alignments follow from its purpose.
+/// Creates the pool of a class: its block sizes, granule and alignments follow from its purpose.
 ///
 /// `None` if no pool serves the class, or if the granule is refused, which the table below never causes.
 pub(super) fn make_pool<D: Device>(
@@ -125,7 +125,7 @@ pub(super) fn make_pool<D: Device>(
     let largest = if class.is_evictable { BlockTraits::ALONE } else { u64::MAX };
     let blocks = [min.min(largest), max.min(largest)];
     let divisor = match class.kind {
-        // They still need few heaps, and the empty part of the last heap stays small.
+        // They still need few heaps, and the unused part of the last heap stays small.
         PoolKind::SmallBufferSlots => config.pools.growth_divisor.saturating_mul(4),
         _ => config.pools.growth_divisor,
     };

@@ -1,4 +1,4 @@
-//! All pools of a device, made on demand.
+//! All pools of a device, created on demand.
 
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -33,30 +33,29 @@ pub struct RangeNeeds {
     pub category: HeapCategory,
 }
 
-/// The pools, by class, and the blocks that could not be destroyed at once.
+/// The pools, by class, and the blocks whose destruction is delayed.
 pub struct Pools<D: Device> {
     /// The pools, in the order in which their classes were first needed.
     table: Box<[OnceLock<Box<Shards<D>>>]>,
-    /// For each class, the number of its pool in the table, plus 1; 0 before the first need.
+    /// For each class, the number of its pool in the table plus 1; 0 before the first use.
     numbers: Box<[AtomicU16]>,
     /// The number of pools in the table.
     made: Mutex<u16>,
-    /// The pool that is asked first, by kind of range pool, and by use; the last row is for buffers filled in
-    /// place.
+    /// The pool to try first, by kind of range pool and by use; the last row is for buffers filled in place.
     usual: [[OnceLock<u16>; PoolKind::ALL.len()]; MemoryUse::ALL.len() + 1],
     orders: [TypeOrder; MemoryUse::ALL.len()],
     target_order: TypeOrder,
-    /// Bit *i* is set when memory of type *i* is allocated lazily, and any program may use it.
+    /// Bit *i* is set if memory of type *i* is allocated lazily and available to any program.
     lazy_types: u32,
     pub in_place: InPlace,
     range_needs: [OnceLock<RangeNeeds>; PoolKind::ALL.len()],
-    /// Blocks that left their pool while another thread still held a reference for a moment.
+    /// Blocks removed from their pool while another thread briefly held a reference.
     pub(super) leaving: Mutex<Vec<Block<D>>>,
     pub objects: Objects<D>,
     pub residency: ResidentBlocks<D>,
     pub notices: Notices,
     heap_properties: HeapProperties,
-    /// Movable resources that went to slower memory.
+    /// Movable resources placed in slower memory.
     pub(super) spilled: Mutex<Vec<Weak<MovableBacking<D>>>>,
     /// A lower bound of the smallest size among these, in bytes; `u64::MAX` if there are none.
     pub(super) least_spilled: AtomicU64,
@@ -68,7 +67,7 @@ impl<D: Device> Pools<D> {
     /// The permit covers all later calls: the owner frees only objects that the GPU no longer uses.
     ///
     /// # Errors
-    /// [`InvalidProperties`] when the device's tables are empty or too long, or contradict themselves.
+    /// [`InvalidProperties`] if the device's tables are empty, too long, or inconsistent.
     pub fn new(device: &D, config: &Config, permit: Permit<D>) -> Result<Self, InvalidProperties> {
         let properties = device.properties();
         let heap_properties = check(properties)?;
@@ -114,7 +113,7 @@ impl<D: Device> Pools<D> {
         &self.orders[memory_use as usize]
     }
 
-    /// The memory types to try for buffers filled in place, where the order differs.
+    /// The memory types to try for buffers filled in place, if the order differs.
     #[inline]
     fn filled_order(&self, is_filled: bool) -> Option<&TypeOrder> {
         if is_filled { self.in_place.own_order() } else { None }
@@ -174,7 +173,7 @@ impl<D: Device> Pools<D> {
         self.shards(self.number(class)?)
     }
 
-    /// Makes the pool of a class, unless another thread has. `None` for a class that cannot exist.
+    /// Creates the pool of a class, unless another thread has. `None` for a class that cannot exist.
     pub(super) fn make(&self, device: &D, config: &Config, class: Class) -> Option<&Shards<D>> {
         let number = self.numbers.get(class.index()?)?;
         let mut made = self.made.lock();
@@ -183,7 +182,7 @@ impl<D: Device> Pools<D> {
         }
         let slot = self.table.get(usize::from(*made))?;
         let pool = make_pool(device, &self.heap_properties, config, PoolId::new(*made, 0), class)?;
-        // Only growing pools take slots from these heaps, so one shard is enough.
+        // Only growing pools allocate slots from these heaps, so one shard is sufficient.
         let most = if class.kind == PoolKind::SmallBufferSlots { 1 } else { config.pools.shards };
         let shards = slot.get_or_init(|| Box::new(Shards::new(pool, most)));
         *made += 1;
@@ -191,17 +190,17 @@ impl<D: Device> Pools<D> {
         Some(shards)
     }
 
-    /// Remembers the pool to ask first.
+    /// Stores the pool to try first.
     #[cold]
     pub(super) fn note_usual(&self, request: &RangeRequest<'_>, class: Class) {
         if let Some(number) = self.number(class) {
-            // The first answer stays: the device's tables do not change.
+            // The first value is kept: the device's tables do not change.
             let row = self.usual_row(request);
             let _known = self.usual[row][request.kind as usize].set(number);
         }
     }
 
-    /// The pool to ask first, once [noted](Self::note_usual).
+    /// The pool to try first, once [noted](Self::note_usual).
     #[inline]
     pub(super) fn usual(&self, request: &RangeRequest<'_>) -> Option<&Shards<D>> {
         let row = self.usual_row(request);
@@ -262,11 +261,12 @@ impl<D: Device> Pools<D> {
         self.each_class(|shards| shards.each().for_each(&mut visit));
     }
 
-    /// Destroys a backing that the GPU has finished with. `tell` is called before any of its memory can be reused, and
-    /// `free` for its range of a pool, which the caller frees. Returns the owner of an adopted resource's memory: dropping it runs code of the program.
+    /// Destroys a backing that the GPU has finished with. `tell` is called before any of its memory can be reused, and `free` for
+    /// its range of a pool, which the caller frees. Returns the owner of an adopted resource's memory: dropping it runs code of the
+    /// program.
     ///
     /// # Errors
-    /// The backing, while another thread still holds a reference to the API object for a moment.
+    /// The backing, if another thread still briefly holds a reference to the API object.
     pub fn release(
         &self,
         device: &D,
@@ -334,7 +334,7 @@ impl<D: Device> Pools<D> {
         }
     }
 
-    /// Counts and logs that memory of a class was short, and that a resource went to other memory.
+    /// Counts and logs that memory of a class was short, and that a resource was placed in other memory.
     #[cold]
     pub fn note_spill(&self, class: Class, found: MemoryTypeId) {
         if let Some(times) = self.notices.spills.get(class.kind as usize).and_then(Repeated::note) {

@@ -13,10 +13,10 @@ use crate::device::HeapBudget;
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Pressure {
-    /// There is room, or the budget is unknown.
+    /// Sufficient memory is available, or the budget is unknown.
     #[default]
     Normal,
-    /// Little memory is left: load nothing that can wait, and release resources that are not needed soon.
+    /// Little memory is left: postpone loading, and release resources that are not needed soon.
     High,
     /// Almost no memory is left, or the budget is exceeded, so that the operating system pages memory out:
     /// release everything that can be loaded again.
@@ -34,8 +34,8 @@ impl fmt::Display for Pressure {
 }
 
 impl Pressure {
-    /// The level that follows `self`. A level ends only when the usage is some percent below its beginning, so
-    /// that it does not flicker with each allocation.
+    /// The level after `self`. A level ends only when the usage is some percent below its beginning, so that it
+    /// does not change with each allocation.
     pub fn after(self, now: HeapBudget, config: &PressureConfig) -> Self {
         let HeapBudget { budget, usage } = now;
         if budget == 0 {

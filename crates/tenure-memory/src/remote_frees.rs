@@ -1,4 +1,4 @@
-//! Frees that other threads queue for the owner of a shard or a table.
+//! Frees queued by other threads for the owner of a shard or a table.
 
 use super::block::FreeToken;
 use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};

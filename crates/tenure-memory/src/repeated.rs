@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counts events of one kind.
 ///
-/// The 1st, 2nd, 4th, 8th … event of a kind is logged, with its number as the field `times`: a program whose memory is short
-/// for 7,300 allocations writes 13 lines.
+/// Only the 1st, 2nd, 4th, 8th, … event of a kind is logged, with its number as the field `times`: 7,300 allocations with a
+/// shortage write 13 lines.
 #[derive(Debug, Default)]
 pub struct Repeated(AtomicU64);
 
 impl Repeated {
-    /// Counts an event. Returns its number if it is to be logged.
+    /// Counts an event. Returns its number if it should be logged.
     pub fn note(&self) -> Option<u64> {
         let number = self.0.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         number.is_power_of_two().then_some(number)

@@ -11,7 +11,7 @@ use crate::device::{BufferInfo, Requirements, ResourceDesc};
 pub struct RangeRequest<'a> {
     pub kind: PoolKind,
     pub memory_use: MemoryUse,
-    /// Whether the content comes with the creation: the range then goes to memory that the CPU can write.
+    /// Whether the creation includes the content: the range is then placed in memory that the CPU can write.
     pub is_filled: bool,
     /// Bytes of the range.
     pub size: u64,
@@ -30,7 +30,8 @@ pub struct ResourceRequest<'a> {
     pub needs: &'a Requirements,
     pub placement: PlacementKind,
     pub memory_use: MemoryUse,
-    /// Whether the content comes with the creation: the resource then goes to memory that the CPU can write.
+    /// Whether the creation includes the content: the resource is then placed in memory that the CPU can
+    /// write.
     pub is_filled: bool,
     /// The counter for the memory, if it is dedicated.
     pub owner: MemoryOwner,
@@ -40,7 +41,7 @@ pub struct ResourceRequest<'a> {
 }
 
 impl<'a> ResourceRequest<'a> {
-    /// A request for a resource for the GPU alone, without restrictions.
+    /// A request for a GPU-only resource, without restrictions.
     pub fn new(
         desc: &'a ResourceDesc,
         needs: &'a Requirements,

@@ -3,11 +3,12 @@
 //!
 //! # Algorithm
 //! A recording notes each block that it uses once, in a bit set. Before its submission all of them are made
-//! resident; the queue waits for that, not the CPU. When the budget is exceeded, the idle blocks with the
-//! latest predicted use are evicted first. The next use is predicted from the last interval between uses; once
-//! that has passed, from the last two long pauses, or from those of other blocks. In a cyclic working set this
-//! evicts the newest blocks first, which is optimal for such sets (an estimate of L. Belady, "A study of
-//! replacement algorithms for a virtual-storage computer", 1966), whereas evicting the least recently used
+//! resident; the queue waits for that, not the CPU. When the budget is exceeded, the idle blocks with the latest
+//! predicted use are evicted first. The next use is predicted from the last interval between uses; once that has
+//! passed, from the last two long pauses, or from those of other blocks. In a cyclic working set this evicts the
+//! newest blocks first, which is optimal for such sets (an estimate of L. Belady, "A study of replacement
+//! algorithms for a virtual-storage computer", 1966), whereas evicting the least recently used blocks first is
+//! the worst choice.
 //! first is the worst choice.
 //!
 //! # Efficiency
@@ -52,11 +53,11 @@ struct Node<D: Device> {
 
 struct Blocks<D: Device> {
     nodes: Slab<Node<D>>,
-    /// By the same index as the nodes. A submission reads and writes these twice for each of its blocks; they
-    /// are separate because the nodes of a few hundred blocks would fill the first-level cache.
+    /// Parallel to the nodes. A submission reads and writes these twice for each of its blocks; they are separate
+    /// because the nodes of a few hundred blocks would fill the first-level cache.
     states: Vec<State>,
     frame: u64,
-    /// The operating system calls a block unused that was not used since this frame.
+    /// The operating system considers blocks unused that were not used since this frame.
     unused_since: u64,
     typical: candidates::TypicalPause,
 }
@@ -118,7 +119,7 @@ impl<D: Device> ResidentBlocks<D> {
         }
     }
 
-    /// Shares a new committed resource, as an evictable block where requested.
+    /// Shares a new committed resource, as an evictable block if requested.
     pub(super) fn share(
         &self,
         mut made: ApiResource<D>,
@@ -145,7 +146,7 @@ impl<D: Device> ResidentBlocks<D> {
         self.add(WeakBlock::Heap(heap.clone()), own, priority)
     }
 
-    /// Adds a new block, which is resident. `None` where the driver alone decides on residency.
+    /// Adds a new block, which is resident. `None` if only the driver controls residency.
     fn add(&self, object: WeakBlock<D>, own: MemorySize, priority: Priority) -> Option<BlockKey> {
         if self.mode == Residency::None {
             return None;
@@ -165,8 +166,8 @@ impl<D: Device> ResidentBlocks<D> {
         Some(key)
     }
 
-    /// Removes a block that is about to be destroyed; the GPU has finished with it. Its bytes count as
-    /// allocated from the driver again, evicted or not.
+    /// Removes a block that is about to be destroyed; the GPU has finished with it. Its bytes count as allocated
+    /// from the driver again, evicted or not.
     pub fn remove(&self, key: Option<BlockKey>, objects: &Objects<D>) {
         let Some(key) = key else { return };
         let mut blocks = self.blocks.lock();
@@ -207,14 +208,14 @@ impl<D: Device> ResidentBlocks<D> {
         self.blocks.lock().end(set, at);
     }
 
-    /// Evictions and returns of blocks so far; a block evicted twice counts twice.
+    /// Number of evictions and returns of blocks so far; a block evicted twice counts twice.
     #[cfg(feature = "metrics")]
     pub fn paged(&self) -> (u64, u64) {
         (self.evictions.load(Ordering::Relaxed), self.returns.load(Ordering::Relaxed))
     }
 
-    /// Counts evicted blocks. The count is logged at each power of two: a program that needs more than its
-    /// budget evicts in every frame.
+    /// Counts evicted blocks. The count is logged at each power of two: a program that needs more than its budget
+    /// evicts in every frame.
     fn log_evicted(&self, blocks: usize, bytes: u64) {
         let before = self.evictions.fetch_add(blocks as u64, Ordering::Relaxed);
         let times = before.wrapping_add(blocks as u64);
@@ -223,7 +224,7 @@ impl<D: Device> ResidentBlocks<D> {
         }
     }
 
-    /// Counts blocks made resident again. Logged likewise.
+    /// Counts blocks made resident again. Logged in the same way.
     fn log_back(&self, blocks: usize) {
         let before = self.returns.fetch_add(blocks as u64, Ordering::Relaxed);
         let times = before.wrapping_add(blocks as u64);

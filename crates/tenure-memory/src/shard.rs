@@ -23,14 +23,14 @@ pub(super) struct ShardBlocks<D: Device> {
     borrowed: u64,
     /// Remote frees in progress; empty between calls.
     remote_frees: Vec<FreeToken>,
-    /// Whether remote frees at the end of the last frame were left to the shard's own thread.
+    /// Whether the remote frees at the end of the last frame were left to the shard's own thread.
     has_old_remote_frees: bool,
-    /// The movable resources in the ranges, by index of range. A resource that left its range stays here until
+    /// The movable resources in the ranges, by index of range. A resource that left its range is kept until
     /// another takes the slot.
     movables: Vec<Weak<MovableBacking<D>>>,
     /// Frames since a block was added.
     quiet_frames: u32,
-    /// Used and total bytes when the last compaction had finished.
+    /// Used and total bytes at the end of the last compaction.
     compact_at: Option<(u64, u64)>,
 }
 
@@ -52,8 +52,8 @@ impl ShardTotals {
 
 /// Blocks of one class, shared by all threads, or one shard of them.
 ///
-/// A short lock guards the ranges. Another lock is held while the driver makes a block, so that other threads
-/// that need one wait for it instead of making one each. A thread that finds room or frees never waits for the
+/// A short lock guards the ranges. Another lock is held while the driver creates a block, so that other threads
+/// that need one wait for it instead of creating one each. A thread that finds room or frees never waits for the
 /// driver.
 pub struct PoolShard<D: Device> {
     pub id: PoolId,
@@ -64,14 +64,14 @@ pub struct PoolShard<D: Device> {
     /// The usage of the buffers of range pools.
     pub buffer_usage: Usage,
     growing: Mutex<()>,
-    /// The thread that owns the shard, as far as known: the last one that took ranges.
+    /// The thread that owns the shard: the last one known to have allocated ranges.
     resident: AtomicUsize,
     remote_frees: RemoteFreeList,
     blocks: Mutex<ShardBlocks<D>>,
 }
 
-/// Remote frees that a shard's own thread carries out each time it takes a range: few, so that no single call
-/// frees everything that a frame has dropped.
+/// Maximum number of remote frees that a shard's own thread processes at each allocation: few, so that no single
+/// call frees everything that a frame has dropped.
 const BATCH: usize = 64;
 
 impl<D: Device> PoolShard<D> {
@@ -107,12 +107,12 @@ impl<D: Device> PoolShard<D> {
         }
     }
 
-    /// Locks the shard, and carries out all remote frees.
+    /// Locks the shard, and processes all remote frees.
     pub(super) fn lock(&self) -> MutexGuard<'_, ShardBlocks<D>> {
         self.lock_after(usize::MAX)
     }
 
-    /// Locks the shard, and carries out remote frees, at most about `most`.
+    /// Locks the shard, and processes remote frees, at most about `most`.
     #[inline]
     fn lock_after(&self, most: usize) -> MutexGuard<'_, ShardBlocks<D>> {
         let mut blocks = self.blocks.lock();
@@ -138,7 +138,7 @@ impl<D: Device> PoolShard<D> {
         }
     }
 
-    /// Notes that the thread regularly takes ranges here, unlike a thread that only found no room in its own
+    /// Notes that the thread regularly allocates ranges here, unlike a thread that only found no room in its own
     /// shard. True if another such thread was here last, and the shard is locked at this moment.
     #[inline]
     pub(super) fn meets(&self, thread: usize) -> bool {
@@ -149,7 +149,7 @@ impl<D: Device> PoolShard<D> {
         !is_same && self.blocks.is_locked()
     }
 
-    /// Opens the list of remote frees: they are carried out when the shard is next used, without disturbing its
+    /// Opens the list of remote frees: they are processed when the shard is next used, without disturbing its
     /// thread now.
     #[inline]
     pub(super) fn open_remote_frees(&self) -> OpenRemoteFrees<'_> {
@@ -167,19 +167,19 @@ impl<D: Device> PoolShard<D> {
         self.growing.lock()
     }
 
-    /// Removes the blocks that were empty for longer than the pool keeps them.
+    /// Removes the blocks that have been empty for longer than the retention.
     pub(super) fn end_frame(&self, retired: &mut Vec<Block<D>>) {
         let blocks = &mut *self.blocks.lock();
         blocks.quiet_frames = blocks.quiet_frames.saturating_add(1);
-        // The shard's own thread has a frame's time to carry out remote frees itself.
+        // The shard's own thread has one frame to process remote frees itself.
         if self.remote_frees.has_some() && std::mem::replace(&mut blocks.has_old_remote_frees, true) {
             blocks.free_remotes(&self.remote_frees, usize::MAX);
         }
         blocks.remove(retired, Pool::end_frame);
     }
 
-    /// Removes every empty block, except the last one if it ran empty lately, and all empty lent pieces; true
-    /// when there were any.
+    /// Removes every empty block, except the last one if it became empty recently, and all empty lent pieces; true
+    /// if there were any.
     pub(super) fn trim(&self, retired: &mut Vec<Block<D>>) -> bool {
         self.lock().remove(retired, if self.is_first() { Pool::trim } else { Pool::take_empty })
     }
@@ -251,7 +251,7 @@ impl<D: Device> PoolShard<D> {
             let to = blocks.range(&moved.to, moved.size);
             let from = RangeId { pool: id, handle: moved.from.handle };
             let movable = blocks.movables.get(from.handle.index()).cloned().unwrap_or_default();
-            // The pool chose the range some calls ago. The resource may have left it meanwhile, for faster memory.
+            // The pool chose the range some calls ago. The resource may have moved to faster memory meanwhile.
             if movable.upgrade().is_some_and(|movable| movable.plan(from)) {
                 blocks.note_movable(moved.to.handle, movable.clone());
                 moves.push(PlannedMove { movable, from, to });
@@ -264,7 +264,7 @@ impl<D: Device> PoolShard<D> {
 }
 
 impl<D: Device> ShardBlocks<D> {
-    /// Carries out frees from other threads.
+    /// Processes frees from other threads.
     #[cold]
     fn free_remotes(&mut self, list: &RemoteFreeList, most: usize) {
         let mut free_tokens = std::mem::take(&mut self.remote_frees);
@@ -306,8 +306,8 @@ impl<D: Device> ShardBlocks<D> {
         Some((Suballocation::new(self.id, &found, block.base(), size), block))
     }
 
-    /// As [`allocate`](Self::allocate), also the first range in an empty block of at most `most` bytes that was
-    /// made for a larger range.
+    /// As [`allocate`](Self::allocate), but may also use an empty block of at most `most` bytes that was created
+    /// for a larger range.
     pub(super) fn allocate_anywhere(
         &mut self,
         size: u64,
@@ -332,10 +332,10 @@ impl<D: Device> ShardBlocks<D> {
         Some(Block { store: self.pool.block(found.block)?.store.clone(), size, source })
     }
 
-    /// Adds a range lent by the first shard as a block, and takes a range of it or of another.
+    /// Adds a range lent by the first shard as a block, and allocates a range of it or of another.
     ///
     /// # Errors
-    /// The lent range, when the suballocator refuses it; the shard is unchanged then.
+    /// The lent range if the suballocator refuses it; the shard is unchanged then.
     pub(super) fn add_lent(
         &mut self,
         block: Block<D>,
@@ -347,7 +347,8 @@ impl<D: Device> ShardBlocks<D> {
         Ok(self.allocate(size, align))
     }
 
-    /// Adds a block in place of the empty ones, which go to `retired`, and takes a range of it or of another.
+    /// Adds a block in place of the empty ones, which are moved to `retired`, and allocates a range of it or of
+    /// another.
     ///
     /// # Errors
     /// [`Unfit`] with the block; the shard is unchanged then.

@@ -1,4 +1,4 @@
-//! The pool of a class, sharded among contending threads, and the sizes of pieces that the first shard lends.
+//! The pool of a class, sharded among contending threads, and the sizes of pieces lent by the first shard.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,31 +11,31 @@ use super::shard::{PoolShard, ShardTotals};
 use crate::config::MAX_POOL_SHARDS;
 use crate::device::Device;
 
-/// Threads are distinguished by their number modulo this.
+/// The number of thread slots: thread numbers are taken modulo this.
 const THREAD_SLOTS: usize = 64;
 
-/// A thread whose contention score within one window reaches this gets another shard.
+/// The contention score within one window at which a thread gets another shard.
 const MAX_SCORE: u32 = 32;
 
-/// Requests above this size always go to the first shard: they are few, and a shard would keep much memory in
-/// hand for them.
+/// Requests above this size always use the first shard: they are few, and a shard would keep much unused memory
+/// for them.
 const LARGEST: u64 = 64 << 10;
 
-/// Bytes; pieces lent by the first shard begin at a multiple of it. Requests of larger alignment go to the
-/// first shard.
+/// Alignment in bytes of the pieces lent by the first shard. Requests with a larger alignment use the first
+/// shard.
 pub(super) const PIECE_ALIGNMENT: u64 = 4 << 10;
 
 /// The shards of a pool: the first, and further ones for threads that keep contending for it.
 ///
-/// A thread begins with the first shard, and stays there while contention is rare. So one thread, or several
-/// that take turns, always get the same places: only contention makes shards.
+/// A thread begins with the first shard, and stays there while contention is rare. One thread, or several that
+/// take turns, therefore always get the same placement: only contention creates shards.
 ///
-/// Blocks belong to the first shard, which grows for all. It lends pieces to the others. Empty pieces come
-/// back after some frames, as blocks do, or at once before the first shard grows.
+/// Blocks belong to the first shard, which grows for all. It lends pieces to the others. Empty pieces are
+/// returned after some frames, as blocks are freed, or immediately before the first shard grows.
 pub struct Shards<D: Device> {
     first: PoolShard<D>,
-    /// The driver memory of the class. Blocks count from creation to destruction, also before they enter a pool
-    /// and after they left it.
+    /// The driver memory of the class. Blocks count from creation to destruction, including the time before they
+    /// enter a pool and after they left it.
     pub(super) memory: PartMemory,
     others: Box<[OnceLock<Box<PoolShard<D>>>]>,
     /// The shard and the contention score of each thread.
@@ -66,8 +66,8 @@ impl ThreadSlot {
         (self.0.load(Ordering::Relaxed) >> 16) as usize
     }
 
-    /// Notes that the thread found its shard locked, with this weight; returns its score in this window.
-    /// Threads that share a slot may lose counts.
+    /// Notes that the thread found its shard locked, with this weight; returns its score in this window. Threads
+    /// that share a slot may lose counts.
     fn note_contention(&self, window: u32, weight: u32) -> u32 {
         let before = self.0.load(Ordering::Relaxed);
         let is_same_window = (before >> 8) & 0xff == window & 0xff;
@@ -77,8 +77,8 @@ impl ThreadSlot {
     }
 }
 
-/// The weight of contention for `size` bytes: 1, and 1 more for each 4 KiB, because threads that share a pool
-/// also write to neighbouring memory, and contend for its cache lines.
+/// The weight of contention for `size` bytes: 1, plus 1 for each 4 KiB, because threads that share a pool also
+/// write to neighbouring memory, and contend for its cache lines.
 fn weight(size: u64) -> u32 {
     1 + (size.min(LARGEST) >> 12) as u32
 }
@@ -124,7 +124,7 @@ impl<D: Device> Shards<D> {
 
     /// The existing shards.
     pub fn each(&self) -> impl Iterator<Item = &PoolShard<D>> {
-        // The others are made for threads that move to them.
+        // The others are created for threads that move to them.
         let others = if self.moves.load(Ordering::Relaxed) == 0 { &[][..] } else { &self.others };
         std::iter::once(&self.first).chain(others.iter().filter_map(|pool| pool.get().map(|pool| &**pool)))
     }
@@ -135,7 +135,7 @@ impl<D: Device> Shards<D> {
     }
 
     /// The sizes of a new block for a range, in the order of attempts. A sharded pool grows in smaller steps, to
-    /// make up for memory that shards keep in hand.
+    /// compensate for memory kept by shards.
     pub(super) fn block_sizes(
         &self,
         limits: &MemoryLimits,
@@ -152,12 +152,12 @@ impl<D: Device> Shards<D> {
     /// The sums over all shards, and the largest free range of all.
     pub fn totals(&self) -> ShardTotals {
         let mut totals = self.each().map(PoolShard::totals).fold(ShardTotals::default(), ShardTotals::with);
-        // The peaks of the shards are from different times.
+        // The peaks of the shards occurred at different times.
         totals.pool.peak_used = totals.pool.peak_used.min(totals.pool.peak_capacity);
         totals
     }
 
-    /// Bytes taken from the driver, now and at most.
+    /// Bytes taken from the driver, and their peak.
     pub fn reserved(&self) -> (u64, u64) {
         (self.memory.all().now(), self.memory.all().peak())
     }
@@ -173,7 +173,7 @@ impl<D: Device> Shards<D> {
         let thread = crate::thread_slot::current();
         match self.thread_slots.get(thread % THREAD_SLOTS) {
             Some(slot) if Self::divides(size, align) => {
-                // A slot names a shard that was made.
+                // A slot refers to an existing shard.
                 let pool = self.get(slot.shard()).unwrap_or(&self.first);
                 (pool, pool.meets(thread))
             }
@@ -193,8 +193,8 @@ impl<D: Device> Shards<D> {
         self.thread_slot().is_none_or(|slot| slot.shard() == shard)
     }
 
-    /// Notes that the thread found its shard locked when it asked for `size` bytes; after frequent contention
-    /// it gets another shard. `make` makes the shard with a given number.
+    /// Notes that the thread found its shard locked when it requested `size` bytes; after frequent contention it
+    /// gets another shard. `make` creates the shard with a given number.
     #[cold]
     pub fn note_contention(&self, size: u64, make: impl FnOnce(usize) -> Option<PoolShard<D>>) {
         let Some(slot) = self.thread_slot() else { return };
@@ -213,21 +213,20 @@ impl<D: Device> Shards<D> {
     }
 }
 
-/// A piece is about this part of the borrower's memory. Its empty rest is not lost: other threads fill its
-/// holes before the driver is asked for memory. Many small pieces are worse, because no range crosses their
-/// ends.
+/// Divisor of the borrower's memory for the size of a piece. Its unused remainder is not lost: other threads
+/// fill its holes before memory is requested from the driver. Many small pieces are worse, because no range
+/// crosses their ends.
 const PIECE_PART: u64 = 16;
 
-/// Bytes; the smallest size of a first piece, and the largest.
+/// Minimum size of a first piece, in bytes, and the maximum size.
 const MIN_PIECE: u64 = 64 << 10;
 const MAX_PIECE: u64 = 8 << 20;
 
-/// A piece serves at least this many requests like the one that it is taken for, if blocks are large enough.
+/// Minimum number of requests of the same size served by a piece, if blocks are large enough.
 const PIECE_REQUESTS: u64 = 4;
 
-/// The sizes of pieces to try for a request of `size` bytes, in bytes, best first: powers of two, down to
-/// sizes that are hardly worth lending. `taken`: bytes that the borrower has in use; `block`: size of the
-/// largest block.
+/// The sizes of pieces to try for a request of `size` bytes, in bytes, best first: powers of two, down to sizes
+/// that are hardly worth lending. `taken`: bytes used by the borrower; `block`: size of the largest block.
 pub(super) fn pieces(taken: u64, size: u64, block: u64) -> impl Iterator<Item = u64> {
     let most = MAX_PIECE.min(block).max(1);
     let least =

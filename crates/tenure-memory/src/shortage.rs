@@ -1,4 +1,4 @@
-//! Shortages of memory: the interface that makes room, and their counts for the log and the metrics.
+//! Shortages of memory: the interface that frees memory, and counts for the log and the metrics.
 
 use super::api_objects::MemorySize;
 use super::class::first_allowed;
@@ -6,24 +6,23 @@ use super::{Class, PoolKind};
 use crate::device::{DeviceError, MemoryTypeId};
 use crate::repeated::Repeated;
 
-/// Gives back unused memory: passed to each function that may need new memory.
+/// Frees unused memory: passed to each function that may need new memory.
 pub trait MakeRoom {
-    /// Gives back all unused memory, and evicts blocks to make room for the wanted bytes.
+    /// Frees all unused memory, and evicts blocks to make room for the wanted bytes.
     fn make_room(&self, wanted: Option<Wanted>);
 
     /// Returns ranges that the GPU has finished with to their blocks.
     fn release_completed(&self);
 
-    /// Called before a request allocates from the driver, to reclaim memory that may be enough for it.
+    /// Called before a request allocates from the driver, to reclaim memory that may be sufficient for it.
     fn prepare_growth(&self) {}
 
-    /// Waits, for a bounded time, for memory that the GPU still uses, and reclaims it; false when there is
-    /// none.
+    /// Waits, for a bounded time, for memory that the GPU still uses, and reclaims it; false if there is none.
     fn wait_for_room(&self, wanted: Option<Wanted>) -> bool;
 }
 
 impl dyn MakeRoom + '_ {
-    /// Calls `ask`; if the device is short of memory, makes room and calls it once more.
+    /// Calls `ask`; if the device is short of memory, frees memory and calls it once more.
     pub fn retry<T>(&self, mut ask: impl FnMut() -> Result<T, DeviceError>) -> Result<T, DeviceError> {
         match ask() {
             Err(error) if error.is_shortage() => {
@@ -39,7 +38,7 @@ impl dyn MakeRoom + '_ {
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
     pub own: MemorySize,
-    /// The driver has refused the request, so that it has less memory than the budget says.
+    /// The driver has refused the request: it has less memory than the budget says.
     pub is_refused: bool,
 }
 
@@ -58,7 +57,8 @@ impl Wanted {
     }
 }
 
-/// Failed allocations, memory types short of memory, and resources that went to other memory, by kind of pool.
+/// Counts of failed allocations, of memory types short of memory, and of resources placed in other memory, by
+/// kind of pool.
 #[derive(Debug)]
 pub struct Notices {
     failures: Box<[Repeated]>,
@@ -74,7 +74,7 @@ impl Default for Notices {
 }
 
 impl Notices {
-    /// Counts an allocation that failed for good; returns its number within its kind when it should be logged.
+    /// Counts an allocation that finally failed; returns its number within its kind if it should be logged.
     pub fn failure(&self, class: Class) -> Option<u64> {
         self.failures.get(class.kind as usize)?.note()
     }
@@ -84,7 +84,7 @@ impl Notices {
         self.refusals.get(class.kind as usize)?.note()
     }
 
-    /// Failed allocations, and resources that went to other memory, so far.
+    /// Number of failed allocations, and of resources placed in other memory, so far.
     #[cfg(feature = "metrics")]
     pub fn totals(&self) -> (u64, u64) {
         let sum = |all: &[Repeated]| all.iter().map(Repeated::count).sum();

@@ -17,19 +17,19 @@ use crate::Strategy;
 use crate::api_resource::ApiResource;
 use crate::device::{Device, DeviceError, HeapCategory, MemoryTypeId, Priority, ResourceDesc};
 
-/// The memory that a request needs, and its permissions.
+/// The memory requirements of a request, and its permissions.
 pub struct Terms<'a> {
     /// Bytes.
     pub(super) size: u64,
     pub(super) align: u64,
     pub(super) category: HeapCategory,
-    /// The kind of the pools that serve it; `None` for dedicated memory alone.
+    /// The kind of the pools that serve it; `None`: only dedicated memory.
     pub(super) kind: Option<PoolKind>,
-    /// The pool whose free ranges are better than a failure, for a resource with dedicated memory by policy.
+    /// For a resource with dedicated memory by policy: the pool whose free ranges are better than a failure.
     pub(super) shared: Option<PoolKind>,
     pub(super) traits: BlockTraits,
     pub(super) flags: AllocationFlags,
-    /// The memory types, the best first.
+    /// The memory types, best first.
     pub(super) order: &'a [MemoryTypeId],
     /// The memory types that the resource can use, one bit each.
     pub(super) usable: u32,
@@ -43,7 +43,7 @@ pub trait Request<D: Device> {
     type Found;
 
     /// # Errors
-    /// The device's, when it is asked for requirements.
+    /// The errors of the device's requirement queries.
     fn terms<'p>(&self, engine: Engine<'p, D>) -> Result<Terms<'p>, DeviceError>;
 
     /// Uses a range of a block.
@@ -257,15 +257,15 @@ impl<D: Device> Request<D> for TileRequest<'_> {
     }
 }
 
-/// Whether a resource is a target or a storage texture, or can be evicted instead.
+/// Whether a resource stays in the preferred memory: evictable resources, targets and storage textures.
 fn stays(request: &ResourceRequest<'_>) -> bool {
     let is_target = |desc: &ResourceDesc| matches!(desc, ResourceDesc::Texture(info) if info.usage.priority() == Priority::High);
     request.traits.is_evictable || is_target(request.desc)
 }
 
-/// When a request goes to memory unlike the preferred. Targets and storage textures, which `stay`, are too slow
-/// in system memory: the operating system pages other resources out for them. Evictable resources are evicted
-/// while unused, and fast while used.
+/// The condition for placing a request in memory unlike the preferred one. Targets and storage textures, which
+/// `stay`, are too slow in system memory: the operating system pages other resources out for them. Evictable
+/// resources are evicted while unused, and fast while used.
 const fn spill(memory_use: MemoryUse, stays: bool) -> Spill {
     match memory_use {
         MemoryUse::GpuOnly if stays => Spill::AfterRefusal,

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use crate::HeapBudget;
 
-/// The budget is queried again once more than 1/8 of its free bytes has been taken since the last query.
+/// Divisor of the free bytes of a budget: after that part of them was taken, the budget is queried again.
 const HEADROOM_PARTS: i64 = 8;
 
-/// The free bytes of an unknown budget, and the most that are counted of any other.
+/// The free bytes of an unknown budget, and the maximum for any other.
 const UNKNOWN: i64 = i64::MAX / 2;
 
 /// Converts bytes for comparison with a budget.
@@ -31,17 +31,17 @@ pub(super) struct HeapState {
     ever: AtomicI64,
     /// The value of [`ever`](Self::ever) at which the last queried budget is used up.
     granted: AtomicI64,
-    /// The operating system is queried again when `ever` exceeds this.
+    /// The value of `ever` above which the operating system is queried again.
     refresh_above: AtomicI64,
-    /// Bytes taken from the driver, and reserved.
+    /// Bytes taken from the driver, including reserved bytes.
     taken: AtomicU64,
-    /// The part of these bytes that is reserved, and not yet allocated by the driver.
+    /// The part of these bytes that is reserved, but not yet allocated by the driver.
     reserved: AtomicU64,
     /// The maximum of `taken`.
     cap: AtomicU64,
 }
 
-/// The value of `ever` before a query of the operating system, without the bytes that its answer may not include.
+/// The value of `ever` before a query of the operating system, without the bytes that its result may not include.
 #[derive(Clone, Copy)]
 pub(super) struct Before(i64);
 
@@ -78,13 +78,13 @@ impl HeapState {
         self.refresh_above.store(ever.saturating_add(until), Ordering::Relaxed);
     }
 
-    /// Whether the cumulative count may reach `ever`, by the last query. `None`: the operating system must be
-    /// queried.
+    /// Whether the cumulative count may reach `ever`, according to the last query. `None`: the operating system
+    /// must be queried.
     pub(super) fn grants(&self, ever: i64) -> Option<bool> {
         (ever <= self.refresh_above.load(Ordering::Relaxed)).then(|| self.grants_now(ever))
     }
 
-    /// As [`grants`](Self::grants) directly after a query, whose answer needs no refresh.
+    /// As [`grants`](Self::grants) immediately after a query, whose result needs no refresh.
     pub(super) fn grants_now(&self, ever: i64) -> bool {
         ever <= self.granted.load(Ordering::Relaxed)
     }
@@ -104,7 +104,7 @@ impl HeapState {
         self.has(bytes) && self.within_cap(self.taken(), bytes).is_some()
     }
 
-    /// Bytes that are taken, or reserved.
+    /// Bytes taken or reserved.
     pub(super) fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }
@@ -119,7 +119,7 @@ impl HeapState {
         self.cap.store(bytes.unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Requires a query before more is taken.
+    /// Requires a query before further bytes are taken.
     pub(super) fn expire_budget(&self) {
         self.refresh_above.store(i64::MIN, Ordering::Relaxed);
     }
@@ -132,7 +132,7 @@ impl HeapState {
     /// Adds to the cumulative count, and returns it.
     fn note_ever(&self, bytes: u64) -> i64 {
         let with = |ever: i64| ever.saturating_add(counted(bytes));
-        // Never refused: there is always a new value.
+        // Never fails: there is always a new value.
         let before = self.ever.fetch_update(Ordering::AcqRel, Ordering::Acquire, |ever| Some(with(ever)));
         with(before.unwrap_or_else(|ever| ever))
     }

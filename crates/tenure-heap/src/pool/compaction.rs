@@ -14,7 +14,7 @@ use choice::Choice;
 use plan::Plan;
 use victim::{State, Victim};
 
-/// Size and alignment that a range needs in its new place.
+/// Size and alignment that a range needs in its new location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeNeeds {
     /// Requested bytes.
@@ -26,21 +26,21 @@ pub struct RangeNeeds {
 /// The limits of one call of [`Pool::compact`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactionBudget {
-    /// Bytes that the moves copy. The first move of a call ignores this limit, so that every range can be moved
-    /// eventually.
+    /// Maximum bytes copied by the moves. The first move of a call ignores this limit, so that every range can be
+    /// moved eventually.
     pub bytes: u64,
-    /// Moves.
+    /// Maximum number of moves.
     pub moves: usize,
-    /// Pieces of blocks, in use or free, to visit: this bounds the time.
+    /// Maximum number of pieces of blocks, in use or free, to visit: limits the time.
     pub pieces: usize,
 }
 
-/// A range that moves.
+/// A move of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeMove {
-    /// The old place: [free](Pool::free) it once it is no longer in use.
+    /// The old location: [free](Pool::free) it once it is no longer in use.
     pub from: BlockAllocation,
-    /// The new place: allocated from here on, as if by [`Pool::allocate`].
+    /// The new location: allocated from here on, as if by [`Pool::allocate`].
     pub to: BlockAllocation,
     /// Requested bytes.
     pub size: u64,
@@ -54,19 +54,19 @@ enum Phase {
     Idle,
     /// The chosen blocks are filled.
     Filling,
-    /// Places are looked for.
+    /// New locations are searched.
     Planning,
-    /// Every range has a new place: moves are handed out, and empty blocks are removed.
+    /// Every range has a new location: moves are returned, and empty blocks are removed.
     Moving,
 }
 
 /// The blocks that a pool is emptying.
 #[derive(Debug, Default)]
 pub(super) struct Compaction {
-    /// Frees are of interest: see [`Pool::note_free`].
+    /// Whether frees are tracked: see [`Pool::note_free`].
     pub(super) watches: bool,
     phase: Phase,
-    /// Frames that have ended since the last call that went on.
+    /// Frames ended since the last call that continued.
     quiet_frames: u32,
     choice: Choice,
     /// The blocks to empty, fewest used bytes first.
@@ -74,21 +74,21 @@ pub(super) struct Compaction {
     /// The number of each block among the victims, by the block's index.
     numbers: Vec<Option<u32>>,
     plan: Plan,
-    /// The first victim with ranges that are not yet handed out as moves.
+    /// The first victim with ranges that are not yet returned as moves.
     next: usize,
-    /// Fillers and places to free before anything else continues.
+    /// Fillers and new locations to free before anything else continues.
     unneeded: Vec<Handle>,
-    /// The ranges handed out as moves before the emptying of their block was stopped, and not freed since: block
-    /// and offset.
+    /// The block and offset of the ranges that were returned as moves before the emptying of their block was
+    /// stopped, and that have not been freed since.
     told: HashSet<(BlockId, u64)>,
     /// Empty between calls.
     found: Vec<FilledPiece<BlockAllocation>>,
 }
 
-/// Fillers that are merged at a time at least: more than the free ranges of a buddy between any two addresses.
+/// Minimum number of fillers merged at a time: more than the free ranges of a buddy between any two addresses.
 const MERGED: usize = 64;
 
-/// The rest of a budget.
+/// The remaining budget.
 #[derive(Debug)]
 pub(crate) struct Left {
     bytes: u64,
@@ -104,12 +104,12 @@ impl Left {
         Self { bytes, moves, pieces, is_first: true }
     }
 
-    /// Counts pieces that were looked at.
+    /// Counts visited pieces.
     const fn take_pieces(&mut self, count: usize) {
         self.pieces = self.pieces.saturating_sub(count);
     }
 
-    /// Counts a move if the budget allows it. The first may be larger, or it would never move.
+    /// Counts a move if the budget allows it. The first may be larger: otherwise it would never move.
     const fn take_move(&mut self, bytes: u64) -> bool {
         if self.moves == 0 || (bytes > self.bytes && !self.is_first) {
             return false;
@@ -123,29 +123,29 @@ impl Left {
 
 impl<B, S: BlockSuballocator> Pool<B, S> {
     /// Continues emptying the blocks whose content fits into the holes of others, within the budget: appends the
-    /// moves of ranges to `moves`, and empty blocks to `retired`. `needs` returns the needs of an allocated
-    /// range, or `None` if it cannot move; it is called once for each range of a candidate block, when the block
-    /// is first visited.
+    /// moves of ranges to `moves`, and empty blocks to `retired`. `needs` returns the needs of an allocated range,
+    /// or `None` if it cannot move; it is called once for each range of a candidate block, when the block is first
+    /// visited.
     ///
-    /// Call it again, such as once a frame, until it returns true: then nothing is left to do until ranges are
-    /// allocated or freed. If it is not called for the number of frames that empty blocks are kept, the emptying
+    /// Call it repeatedly, for example once per frame, until it returns true: then nothing is left to do until
+    /// ranges are allocated or freed. If it is not called for as many frames as empty blocks are kept, the emptying
     /// of blocks [stops](Self::stop_compaction). Ranges can be allocated and freed in between; if an allocation
     /// finds the pool full, [`stop_compaction`](Self::stop_compaction) makes the free bytes of these blocks
     /// available again. A range freed in a block that is being emptied stays unavailable until then, or until the
     /// block is kept after all.
     ///
     /// # Algorithm
-    /// The blocks to empty are the ones with the fewest used bytes, up to the free bytes of the remaining blocks,
-    /// so that no range moves into a block that is emptied later. They are filled, so that nothing is placed
-    /// there. Then a place is allocated for each range in them, the largest first (first fit decreasing). Ranges
-    /// without a place are set aside. When all have been tried, the smallest chosen block with space for these
-    /// ranges is kept, and its holes are used, too, until every range has a place. Ranges move only after that,
-    /// so that no byte moves in vain. A block is not kept in favour of a fuller one if that would move over a
-    /// tenth more bytes than the minimum: the content of the same number of the emptiest blocks. Nothing moves
-    /// twice before true is returned. Blocks that are already empty are returned with them.
+    /// The blocks to empty are the ones with the fewest used bytes, up to the free bytes of the remaining blocks, so
+    /// that no range moves into a block that is emptied later. They are filled, so that nothing is placed there.
+    /// Then a location is allocated for each range in them, the largest first (first fit decreasing). Ranges without
+    /// a location are set aside. When all have been tried, the smallest chosen block with space for these ranges is
+    /// kept, and its holes are used, too, until every range has a location. Ranges move only after that, so that no
+    /// byte is moved in vain. A block is not kept in favour of a fuller one if that would move over a tenth more
+    /// bytes than the minimum: the content of the same number of the emptiest blocks. Nothing moves twice before
+    /// true is returned. Blocks that are already empty are returned with them.
     ///
-    /// O(pieces of the budget), and O(blocks · log blocks) when blocks are chosen; freeing costs O(log pieces)
-    /// more in a block that is being emptied, allocating costs no more.
+    /// O(pieces of the budget), plus O(blocks · log blocks) when blocks are chosen. In a block that is being
+    /// emptied, freeing costs O(log pieces) more; allocating costs no more.
     ///
     /// ```
     /// use tenure_heap::{CompactionBudget, Pool, RangeNeeds};
@@ -179,7 +179,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.compact_within(&mut Left::new(budget), needs, moves, retired)
     }
 
-    /// As [`compact`](Self::compact), within the rest of a budget.
+    /// As [`compact`](Self::compact), within the remaining budget.
     pub(crate) fn compact_within(
         &mut self,
         left: &mut Left,
@@ -217,8 +217,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.compaction.phase != Phase::Idle
     }
 
-    /// Makes the free bytes of blocks that are being emptied available again; true if there were any. Moves
-    /// already handed out continue, and are not handed out again. O(pieces of those blocks).
+    /// Makes the free bytes of blocks that are being emptied available again; true if there were any. Moves already
+    /// returned stay valid, and are not returned again. O(pieces of those blocks).
     pub fn stop_compaction(&mut self) -> bool {
         let Compaction { victims, unneeded, mut told, .. } = std::mem::take(&mut self.compaction);
         told.extend(victims.iter().flat_map(Victim::told));
@@ -233,8 +233,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         is_any
     }
 
-    /// Ends a frame: stops an emptying that was not continued for as many frames as an empty block is kept. Its
-    /// blocks are filled, so they could not be removed otherwise even when all their ranges are freed.
+    /// Ends a frame: stops emptying if it was not continued for as many frames as an empty block is kept. Its blocks
+    /// are filled, so they could not be removed otherwise even when all their ranges are freed.
     pub(super) fn end_frame_of_compaction(&mut self) {
         if self.compaction.phase == Phase::Idle {
             return;
@@ -245,9 +245,9 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         }
     }
 
-    /// Notes that a move failed and that its range stays in place; the caller frees the new place. The emptying
-    /// of blocks [stops](Self::stop_compaction), and the range may be handed out again. O(pieces of the blocks
-    /// that are being emptied).
+    /// Notes that a move failed and that its range stays in place; the caller frees the new location. The emptying
+    /// of blocks [stops](Self::stop_compaction), and the range may be returned again. O(pieces of the blocks that
+    /// are being emptied).
     ///
     /// ```
     /// use tenure_heap::{CompactionBudget, Pool, RangeNeeds};
@@ -295,7 +295,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         }
     }
 
-    /// Frees a filler, or an unused new place.
+    /// Frees a filler, or an unused new location.
     fn free_held(&mut self, lent: Handle) {
         let freed = self.suballocator.free(lent);
         debug_assert!(freed.is_ok(), "lent ranges are freed once");
@@ -306,7 +306,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         }
     }
 
-    /// Removes the blocks whose ranges have all left, within the budget; ends the round when no block is left to
+    /// Removes the blocks whose ranges have all moved, within the budget; ends the round when no block is left to
     /// wait for.
     fn release_emptied(&mut self, left: &mut Left, retired: &mut Vec<B>) {
         if self.compaction.phase != Phase::Moving {
@@ -341,8 +341,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         }
     }
 
-    /// Merges the last fillers of a block without other ranges into one, or into few if buddies do not merge;
-    /// into none if these are all. So freeing many is spread over several calls, and nothing is placed in the
+    /// Merges the last fillers of a block without other ranges into one, or into few if buddies do not merge; into
+    /// none if these are all. This spreads freeing many fillers over several calls, and nothing is placed in the
     /// block in between.
     fn merge_fillers(&mut self, block: BlockId, pieces: &mut Vec<victim::Piece>, most: usize) {
         let kept = pieces.len().saturating_sub(most);

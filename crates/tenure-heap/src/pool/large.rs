@@ -1,48 +1,48 @@
-//! Large blocks that ran empty, and are kept for large ranges.
+//! Empty large blocks that are kept for large ranges.
 
 use tenure_suballoc::{BlockAllocation, BlockId, BlockSuballocator};
 
-/// Bytes: smaller blocks serve any range.
+/// Minimum size of a large block in bytes: smaller blocks serve any range.
 const LARGE: u64 = 4 << 20;
-/// The turnover is halved in this number of frames.
+/// The number of frames after which the turnover is halved.
 const HALVED_IN: u64 = 64;
-/// The turnover, in multiples of the pool's peak capacity, at which ranges are let share blocks.
+/// The turnover, in multiples of the pool's peak capacity, at which ranges may share blocks.
 const TOO_MUCH: u64 = 2;
-/// The part of the peak capacity that ranges which share blocks may waste.
+/// Divisor of the peak capacity for the maximum waste by sharing.
 const WASTE_PART: u64 = 5;
-/// The factor for [`TOO_MUCH`] after each time that they have wasted more.
+/// The factor for [`TOO_MUCH`] after each time that sharing wasted more.
 const MORE_AFTER_WASTE: u64 = 8;
 /// The number of frames for which ranges then share blocks.
 const SHARED_FOR: u64 = 1024;
 
-/// The blocks that were made for one large range each, because the pool's own next block would have been smaller.
+/// The blocks created for one large range each, because the pool's own next block would have been smaller.
 ///
-/// A range that does not need most of such a block would, as its first range, keep all of it from being removed,
-/// and the next large range would need another block. So after the block has run empty, that range gets a new
-/// block, if that is smaller, in place of the empty ones. A program that uses ranges of many sizes in turn would
-/// then have the driver create and destroy blocks all the time: a pool that detects this by its turnover lets all
-/// ranges share the blocks for a while, and removes empty ones only as far as a new one would exceed its peak. A
-/// new peak ends that.
+/// A range that is much smaller than such a block would, as its first range, prevent its removal, and the next
+/// large range would need another block. Therefore, once the block is empty, that range gets a new block instead
+/// of the empty ones, if that is smaller. A program that alternates between many sizes would then make the driver
+/// create and destroy blocks all the time: a pool that detects this by its turnover lets all ranges share the
+/// blocks for a while, and removes empty ones only as far as a new one would exceed its peak. A new peak ends
+/// that.
 #[derive(Debug, Default)]
 pub(super) struct LargeBlocks {
     /// The blocks with their sizes in bytes; few.
     blocks: Vec<(BlockId, u64)>,
-    /// The size in bytes below which a range does not need most of the largest empty block.
+    /// The size in bytes below which a range is too small for the largest empty block.
     small: u64,
     frame: u64,
-    /// Bytes that were removed in favour of new blocks, and not made again so far.
+    /// Bytes removed in favour of new blocks, and not recreated so far.
     removed: u64,
-    /// Bytes that were removed in favour of new blocks and then made again, halved every [`HALVED_IN`] frames.
+    /// Bytes removed in favour of new blocks and then recreated, halved every [`HALVED_IN`] frames.
     turnover: u64,
     /// The frame in which `removed` and `turnover` were halved last.
     halved_at: u64,
     /// The number of times that a pool with shared blocks wasted too much at a new peak.
     wasted: u32,
-    /// Until this frame, ranges share the blocks.
+    /// The frame until which ranges share the blocks.
     shared_until: u64,
 }
 
-/// The bytes that a range must have to be the first in an empty block.
+/// Minimum bytes of the first range in an empty block.
 const fn most_of(capacity: u64) -> u64 {
     capacity - capacity / 4
 }
@@ -76,8 +76,7 @@ impl LargeBlocks {
         }
     }
 
-    /// Lets ranges no longer share blocks, because the pool has a new peak capacity, with this peak of its live
-    /// bytes.
+    /// Ends the sharing of blocks, because the pool has a new peak capacity, with this peak of its live bytes.
     pub(super) const fn end_sharing(&mut self, capacity: u64, used: u64) {
         if self.are_shared() && capacity - capacity / WASTE_PART > used {
             self.wasted = self.wasted.saturating_add(1);
@@ -97,7 +96,7 @@ impl LargeBlocks {
         size < self.small
     }
 
-    /// Notes that a block has run empty.
+    /// Notes that a block has become empty.
     #[cold]
     pub(super) fn note_empty(&mut self, id: BlockId) {
         if let Some((_, capacity)) = self.blocks.iter().find(|(large, _)| *large == id) {

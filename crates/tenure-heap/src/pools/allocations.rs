@@ -15,7 +15,7 @@ pub(super) struct Suballocation {
     pub(super) pool: u16,
     pub(super) block: BlockId,
     pub(super) handle: Handle,
-    /// Bytes from the start of the heap.
+    /// Offset in the heap, in bytes.
     pub(super) offset: u64,
 }
 
@@ -53,7 +53,7 @@ struct Entry {
 
 /// Every live range.
 pub(super) struct AllocationTable<H> {
-    /// The number of its pools, in each range.
+    /// The id of its pools, stored in each range.
     pools: u64,
     /// The records by key.
     entries: Vec<Entry>,
@@ -74,10 +74,10 @@ struct RangeEntry {
     alignment_log2: u8,
 }
 
-/// Entries that are made at the beginning, so that neither the program's heap nor the operating system has
-/// to find memory for one of them later.
+/// Number of entries created at the beginning, so that neither the program's heap nor the operating system has to
+/// find memory for one of them later.
 const ROOM: usize = 256;
-/// The number of vacant entries added at once later; no more, because one call waits for it.
+/// Number of vacant entries added later at once; small, because one call waits for it.
 const AT_ONCE: usize = 16;
 
 /// A live range, for reports.
@@ -85,7 +85,7 @@ const AT_ONCE: usize = 16;
 pub struct LiveMemory {
     /// The name it was given.
     pub name: Name,
-    /// Counts allocations, from 1.
+    /// The serial number of the allocation, from 1.
     pub serial: NonZeroU64,
     /// See [`MemoryRange::index`].
     pub index: usize,
@@ -102,7 +102,7 @@ pub struct LiveMemory {
 }
 
 impl LiveMemory {
-    /// The name of its heap.
+    /// The id of its heap.
     pub(super) fn block_id(&self) -> MemoryBlockId {
         let of_pool = |(pool, block)| MemoryBlockId::Pool(pool, block);
         self.block.map_or(MemoryBlockId::Dedicated(self.serial), of_pool)
@@ -122,7 +122,7 @@ pub enum MemoryBlockId {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct MemoryBlock {
-    /// Its name.
+    /// Its id.
     pub id: MemoryBlockId,
     /// The memory type.
     pub memory: MemoryTypeId,
@@ -150,10 +150,10 @@ pub struct MemoryTotals {
     pub heaps: u64,
     /// The total number of heaps made.
     pub heaps_made: u64,
-    /// The total number of ranges that went to memory not [alike](crate::HeapProperties::is_alike) the preferred
+    /// The total number of ranges placed in memory not [alike](crate::HeapProperties::is_alike) the preferred
     /// type, after a refusal.
     pub spilled: u64,
-    /// Their requested bytes.
+    /// The requested bytes of these ranges.
     pub spilled_bytes: u64,
 }
 
@@ -224,8 +224,8 @@ impl<H> AllocationTable<H> {
         MemoryRange { pools, key, serial, offset, size, memory, is_dedicated: false }
     }
 
-    /// Fills a vacant entry in place, field by field: an entry built elsewhere is written in parts and copied as
-    /// a whole, which stalls the processor.
+    /// Fills a vacant entry in place, field by field: an entry constructed elsewhere is written in parts and
+    /// copied as a whole, which stalls the processor.
     #[inline(always)]
     fn write(
         &mut self,
@@ -284,8 +284,8 @@ impl<H> AllocationTable<H> {
         }
     }
 
-    /// The live range that a pool allocated as `found`, with its alignment; `None` if there is none, or if ranges
-    /// cannot be found.
+    /// The live range that a pool allocated as `found`, with its alignment; `None` if there is none, or if the
+    /// lookup is disabled.
     pub(super) fn find(&self, pool: u16, found: &BlockAllocation) -> Option<(MemoryRange, u64)> {
         let place = self.places.as_ref()?.get(usize::from(pool))?.get(found.handle.index())?;
         let key = place.key as usize;
@@ -304,7 +304,7 @@ impl<H> AllocationTable<H> {
         is_it.then_some((range, 1 << place.alignment_log2))
     }
 
-    /// Notes that a range of a block is being moved: it is no longer [found](Self::find).
+    /// Notes that a range of a block is being moved: it can no longer be [found](Self::find).
     pub(super) fn note_moved(&mut self, pool: u16, found: &BlockAllocation) {
         let of_pool = self.places.as_mut().and_then(|places| places.get_mut(usize::from(pool)));
         if let Some(place) = of_pool.and_then(|of_pool| of_pool.get_mut(found.handle.index())) {

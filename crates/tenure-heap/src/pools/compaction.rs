@@ -1,4 +1,4 @@
-//! Emptying the blocks of pools on purpose.
+//! Compaction of pools: emptying sparse heaps.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -8,12 +8,12 @@ use crate::caught::run_caught;
 use crate::pool::Left;
 use crate::{CompactionBudget, HeapDevice, RangeNeeds};
 
-/// A range that moves, see [`HeapPools::compact`].
+/// A move of a range, see [`HeapPools::compact`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryMove {
-    /// The old place: [free](HeapPools::free) it once it is no longer in use.
+    /// The old location: [free](HeapPools::free) it once it is no longer in use.
     pub from: MemoryRange,
-    /// The new place: live from here on, under the same name.
+    /// The new location: live from here on, under the same name.
     pub to: MemoryRange,
 }
 
@@ -22,16 +22,17 @@ impl<D: HeapDevice> HeapPools<D> {
     /// `is_movable` is called once for each range of the heaps to empty. Nothing moves unless
     /// [`HeapPoolsConfig::compacts`](super::HeapPoolsConfig::compacts) is set.
     ///
-    /// The caller creates a resource in [`to`](MemoryMove::to), in the heap that [`heap`](Self::heap) returns,
-    /// has the GPU copy the content, and frees [`from`](MemoryMove::from) once it is no longer in use. If that
+    /// The caller creates a resource in [`to`](MemoryMove::to), in the heap returned by [`heap`](Self::heap),
+    /// lets the GPU copy the content, and frees [`from`](MemoryMove::from) once it is no longer in use. If that
     /// fails, it frees `to` instead, and [stops](Self::stop_compaction): otherwise the heap would wait for
-    /// `from`, whose move is not handed out again. Call this again, such as once a frame, until it returns true:
-    /// then nothing is left to do until ranges are allocated or freed. Ranges can be allocated and freed at any
-    /// time in between. A request that finds all heaps full stops the emptying before a heap is made for it.
+    /// `from`, whose move is not returned again. Call this repeatedly, for example once per frame, until it
+    /// returns true: then nothing is left to do until ranges are allocated or freed. Ranges can be allocated and
+    /// freed at any time in between. A request that finds all heaps full stops the emptying before a heap is
+    /// created for it.
     ///
     /// The heaps to empty are the ones with the fewest used bytes, and nothing moves before all their ranges have
-    /// new places: see [`Pool::compact`](crate::Pool::compact), also for the cost. `budget` applies to all pools
-    /// together.
+    /// new locations: see [`Pool::compact`](crate::Pool::compact), also for the cost. `budget` applies to all
+    /// pools together.
     ///
     /// # Panics
     /// With the panic of `is_movable` or of the device, once all moves are in `moves`.
@@ -102,7 +103,7 @@ impl<D: HeapDevice> HeapPools<D> {
                 if panicked.is_some() {
                     return None;
                 }
-                // A panic that escaped here would lose the places found so far.
+                // A panic that escaped here would lose the locations found so far.
                 let is_movable =
                     catch_unwind(AssertUnwindSafe(|| is_movable(&range))).unwrap_or_else(|panic| {
                         panicked = Some(panic);
@@ -129,7 +130,7 @@ impl<D: HeapDevice> HeapPools<D> {
         is_done
     }
 
-    /// Stops emptying heaps: their free bytes can be allocated again. Moves already handed out continue. True if
+    /// Stops emptying heaps: their free bytes can be allocated again. Moves already returned stay valid. True if
     /// there was anything to stop.
     pub fn stop_compaction(&mut self) -> bool {
         self.pools.iter_mut().fold(false, |is_any, found| found.pool.stop_compaction() | is_any)

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{Answer, Answers, MemoryTypeId, Name};
 
-/// Why [`HeapPools::new`](super::HeapPools::new) failed.
+/// The error of [`HeapPools::new`](super::HeapPools::new).
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidSetup {
@@ -28,12 +28,12 @@ pub enum InvalidSetup {
         /// The configured value.
         value: u64,
     },
-    /// The device's properties contradict themselves.
+    /// The device's properties are inconsistent.
     #[error(transparent)]
     Properties(#[from] crate::InvalidProperties),
 }
 
-/// A number of a [`MemoryRequest`](super::MemoryRequest).
+/// A numeric field of a [`MemoryRequest`](super::MemoryRequest).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RequestField {
@@ -61,7 +61,7 @@ impl fmt::Display for RequestField {
     }
 }
 
-/// Why a call of [`HeapPools`](super::HeapPools) failed; `E` is the device's error.
+/// The error of a call of [`HeapPools`](super::HeapPools); `E` is the device's error.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryError<E> {
@@ -89,7 +89,7 @@ pub enum MemoryError<E> {
         size: u64,
         /// Bytes.
         alignment: u64,
-        /// The memory type preferred.
+        /// The preferred memory type.
         memory: MemoryTypeId,
         /// Bytes.
         largest_free: u64,
@@ -101,7 +101,7 @@ pub enum MemoryError<E> {
     Device {
         /// The name of the range.
         name: Name,
-        /// The driver's answer.
+        /// The driver's error.
         source: E,
     },
     /// The range was already freed.

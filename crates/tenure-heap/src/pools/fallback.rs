@@ -1,4 +1,4 @@
-//! The steps of the fallback chain for bare heaps.
+//! The steps of the fallback chain for heaps without API resources.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -16,7 +16,7 @@ use crate::{
 /// Creates a heap.
 type Make<'a, D> = dyn Fn(&D, &HeapDesc) -> Result<<D as HeapDevice>::Heap, <D as HeapDevice>::Error> + 'a;
 
-/// The memory found by the fallback chain, with its memory type; or the reason of its failure.
+/// The memory found by the fallback chain, with its memory type, or the reason of its failure.
 type FindResult<D> =
     Result<(MemoryTypeId, Backing<<D as HeapDevice>::Heap>), MemoryError<<D as HeapDevice>::Error>>;
 
@@ -30,7 +30,7 @@ pub(super) enum Steps<'a, D: HeapDevice> {
     Dedicated(&'a Make<'a, D>),
 }
 
-/// A request on its way through the fallback chain.
+/// A request in the fallback chain.
 struct Attempt<'a, 'r, D: HeapDevice> {
     pools: &'a mut HeapPools<D>,
     request: &'a MemoryRequest<'r>,
@@ -38,7 +38,7 @@ struct Attempt<'a, 'r, D: HeapDevice> {
 }
 
 impl<D: HeapDevice> HeapPools<D> {
-    /// Finds memory by the fallback chain.
+    /// Allocates memory with the fallback chain.
     #[cold]
     pub(super) fn find(&mut self, request: &MemoryRequest<'_>, steps: &Steps<'_, D>) -> FindResult<D> {
         // There are no frames here, so the last budgets may be out of date.
@@ -68,8 +68,8 @@ impl<D: HeapDevice> HeapPools<D> {
         self.pools.key(memory, request.category, request.alignment)
     }
 
-    /// A range of a full pool: of the blocks that were being emptied until now, of an empty block that was made for
-    /// a larger range, or of a new block.
+    /// A range of a full pool: of the blocks that were being emptied until now, of an empty block that was created
+    /// for a larger range, or of a new block.
     fn grow(
         &mut self,
         key: PoolKey,
@@ -117,15 +117,15 @@ impl<D: HeapDevice> HeapPools<D> {
         }
     }
 
-    /// Frees idle blocks before memory use reaches a new peak: blocks kept for reuse must not raise the peak.
-    /// Below the peak they save driver calls at no cost.
+    /// Frees idle blocks before memory use reaches a new peak: blocks kept for reuse must not raise the peak. Below
+    /// the peak they save driver calls at no cost.
     fn make_way(&mut self, size: u64) {
         if self.limits.memory().is_peak(size) {
             self.trim();
         }
     }
 
-    /// Puts a new block into its pool, in place of the empty ones, which were too small.
+    /// Adds a new block to its pool, in place of the empty ones, which were too small.
     fn add_block(
         &mut self,
         key: PoolKey,
@@ -156,7 +156,7 @@ impl<D: HeapDevice> Fallback for Attempt<'_, '_, D> {
     type Found = (MemoryTypeId, Backing<D::Heap>);
     type Error = D::Error;
 
-    /// A range of an existing block. Leaves out the first memory type, whose blocks were tried before the chain.
+    /// A range of an existing block. Skips the first memory type, whose blocks were tried before the chain.
     fn existing_block(&mut self, memory: MemoryTypeId, _: Round) -> Result<Option<Self::Found>, D::Error> {
         let MemoryRequest { size, alignment, category, .. } = *self.request;
         let is_first = self.request.memory.first() == Some(&memory);

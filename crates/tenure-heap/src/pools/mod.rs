@@ -1,4 +1,4 @@
-//! Pools of heaps, for one thread at a time.
+//! Pools of heaps, used by one thread at a time.
 
 mod allocations;
 mod compaction;
@@ -30,16 +30,16 @@ pub(crate) struct HeapBlock<H> {
     pub(crate) memory: MemoryTypeId,
 }
 
-/// Ranges of pooled heaps, found by the [fallback chain](crate).
+/// Ranges of pooled heaps, allocated by the [fallback chain](crate).
 ///
-/// Requests larger than the largest block get a heap of their own.
+/// Requests larger than the largest block get a dedicated heap.
 ///
-/// Not synchronised: threads that share them need a lock. In steady state an allocation is one suballocation
-/// without an allocation on the program's own heap, and O(1) in the live ranges. Deterministic: the same calls
-/// give the same heaps and offsets.
+/// Not synchronised: threads that share it need a lock. In steady state an allocation is one suballocation without an
+/// allocation on the program's own heap, and O(1) in the live ranges. Deterministic: the same calls result in the same heaps
+/// and offsets.
 ///
-/// Dropping it destroys all heaps, including heaps with live ranges, which [`live`](Self::live) lists. Panics of
-/// the device reach the caller, except panics during the drop; in both cases all heaps are destroyed in the end.
+/// Dropping it destroys all heaps, including heaps with live ranges, which [`live`](Self::live) lists. Panics of the device
+/// reach the caller, except panics during the drop; in both cases all heaps are eventually destroyed.
 ///
 /// ```
 /// use tenure_heap::{
@@ -90,10 +90,10 @@ pub(crate) struct HeapBlock<H> {
 pub struct HeapPools<D: HeapDevice> {
     pools: PoolTable<D::Heap>,
     allocations: AllocationTable<D::Heap>,
-    /// Blocks on their way out; empty between calls.
+    /// Blocks being removed; empty between calls.
     retired: Vec<HeapBlock<D::Heap>>,
     limits: MemoryLimits,
-    /// Ranges that went to other memory than the preferred, and their bytes.
+    /// Number of ranges placed in other memory than the preferred type, and their bytes.
     spilled: (u64, u64),
     properties: HeapProperties,
     /// Declared last: the device outlives its heaps.
@@ -104,7 +104,7 @@ impl<D: HeapDevice> HeapPools<D> {
     /// Takes the device; does not call the driver yet.
     ///
     /// # Errors
-    /// [`InvalidSetup`] for a field out of range, or properties that contradict themselves.
+    /// [`InvalidSetup`] for a field out of range, or inconsistent properties.
     pub fn new(device: D, config: HeapPoolsConfig) -> Result<Self, InvalidSetup> {
         static LAST: AtomicU64 = AtomicU64::new(0);
         config.validate()?;
@@ -121,16 +121,16 @@ impl<D: HeapDevice> HeapPools<D> {
         })
     }
 
-    /// The device that the heaps are made by.
+    /// The device that creates the heaps.
     #[must_use]
     pub fn device(&self) -> &D {
         &self.device
     }
 
-    /// Allocates a range. `inspect` gets its heap; the range is already live if it panics.
+    /// Allocates a range. `inspect` receives its heap; the range is already live if it panics.
     ///
     /// # Errors
-    /// [`MemoryError`]; nothing was changed then, except that idle blocks may have been freed.
+    /// [`MemoryError`]; nothing is changed then, except that idle blocks may have been freed.
     #[inline]
     pub fn allocate<R>(
         &mut self,
@@ -149,8 +149,7 @@ impl<D: HeapDevice> HeapPools<D> {
         self.allocate_elsewhere(MemoryRequest { name, size, alignment, memory, category, shortage }, inspect)
     }
 
-    /// As [`allocate`](Self::allocate), if the blocks of the best memory type have no range for it, or cannot
-    /// have one.
+    /// As [`allocate`](Self::allocate), if the blocks of the preferred memory type have no range for it, or cannot have one.
     #[cold]
     #[inline(never)]
     fn allocate_elsewhere<R>(
@@ -161,7 +160,7 @@ impl<D: HeapDevice> HeapPools<D> {
         self.allocate_by(&Steps::All, request, inspect)
     }
 
-    /// Makes a dedicated heap by `make`: for driver-specific parameters (the resource of Vulkan's dedicated
+    /// Creates a dedicated heap with `make`: for driver-specific parameters (the resource of Vulkan's dedicated
     /// allocations). Each memory type is tried, but no block.
     ///
     /// A request does not contain the resource, so the caller must call this for resources that require a
@@ -178,8 +177,8 @@ impl<D: HeapDevice> HeapPools<D> {
         self.allocate_by(&Steps::Dedicated(&make), request, inspect)
     }
 
-    /// A range of the blocks of a memory type, with its heap. Invalid requests are not checked here except
-    /// for the coarsest alignments, because no block can serve them.
+    /// A range of the blocks of a memory type, with its heap. Invalid requests are not checked here, except for the coarsest
+    /// alignments, because no block can serve them.
     #[inline(always)]
     fn room(
         pools: &mut PoolTable<D::Heap>,
@@ -196,7 +195,7 @@ impl<D: HeapDevice> HeapPools<D> {
         Some((heap, Suballocation::new(pool, &found)))
     }
 
-    /// Allocates by the fallback chain.
+    /// Allocates with the fallback chain.
     fn allocate_by<R>(
         &mut self,
         steps: &Steps<'_, D>,
@@ -216,7 +215,7 @@ impl<D: HeapDevice> HeapPools<D> {
     /// Frees a range. The GPU must no longer use it.
     ///
     /// # Errors
-    /// [`MemoryError::DoubleFree`] or [`MemoryError::Foreign`]; nothing was changed then.
+    /// [`MemoryError::DoubleFree`] or [`MemoryError::Foreign`]; nothing is changed then.
     #[inline]
     pub fn free(&mut self, range: &MemoryRange) -> Result<(), MemoryError<D::Error>> {
         if !self.allocations.has_made(range) {
@@ -233,7 +232,7 @@ impl<D: HeapDevice> HeapPools<D> {
         let Some(found) = self.pools.get_mut(suballocation.pool) else { return Err(MemoryError::Foreign) };
         match found.pool.free(suballocation.handle, range.size) {
             Ok(freed) if freed.block_is_empty => {
-                // In place of frames: a block has run empty.
+                // In place of a frame: a block has become empty.
                 found.pool.end_frame(&mut self.retired);
                 self.destroy_retired();
             }
@@ -247,7 +246,7 @@ impl<D: HeapDevice> HeapPools<D> {
     /// values may be wrong. O(1).
     ///
     /// # Errors
-    /// [`MemoryError::DoubleFree`] or [`MemoryError::Foreign`] for values that name no live range of these pools.
+    /// [`MemoryError::DoubleFree`] or [`MemoryError::Foreign`] for values that are not of a live range of these pools.
     pub fn live_range(&self, raw: [u64; 3]) -> Result<MemoryRange, MemoryError<D::Error>> {
         self.allocations.live_range(raw)
     }
@@ -340,9 +339,9 @@ impl<D: HeapDevice> HeapPools<D> {
         }
     }
 
-    /// Caps the bytes that the pools take of a memory heap, by its index in [`HeapProperties::memory_heaps`],
-    /// independently of the operating system's budget; `None` removes the cap. Existing allocations stay. False
-    /// if there is no such heap.
+    /// Caps the bytes that the pools take from a memory heap, by its index in [`HeapProperties::memory_heaps`],
+    /// independently of the operating system's budget; `None` removes the cap. Existing allocations are kept. False if there
+    /// is no such heap.
     pub fn set_cap(&mut self, heap: usize, bytes: Option<u64>) -> bool {
         self.limits.set_cap(heap, bytes)
     }
@@ -364,7 +363,7 @@ impl<D: HeapDevice> HeapPools<D> {
 
     /// Destroys the heaps of retired blocks.
     fn destroy_retired(&mut self) {
-        // One by one: when the device panics, the others are still there.
+        // One by one: if the device panics, the others are kept.
         while let Some(block) = self.retired.pop() {
             destroy_heap(&self.limits, &self.device, block);
         }
@@ -383,7 +382,7 @@ impl<D: HeapDevice> Drop for HeapPools<D> {
             self.retired.extend(found.pool.take_blocks());
         }
         self.retired.extend(self.allocations.take_dedicated());
-        // If the device panics at one of them, the others are still destroyed, and no panic leaves the drop.
+        // If the device panics for one of them, the others are still destroyed, and no panic leaves the drop.
         while let Some(block) = self.retired.pop() {
             run_caught(|| destroy_heap(&self.limits, &self.device, block));
         }

@@ -5,12 +5,12 @@ use std::num::NonZeroU64;
 use super::{InvalidSetup, MemoryError, RequestField};
 use crate::{HeapCategory, MemoryTypeId, Name, ShortageRules};
 
-/// Bytes of the largest request; far beyond any device, and far from overflowing when rounded up.
+/// Maximum size of a request in bytes; far beyond any device, and far from overflowing when rounded up.
 const MAX_SIZE: u64 = 1 << 48;
-/// Bytes of the coarsest alignment.
+/// Maximum alignment in bytes.
 pub(super) const MAX_ALIGNMENT: u64 = 1 << 32;
 
-/// The sizes of the blocks that pools are made of, in bytes.
+/// The block sizes of pools, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockSizes {
     /// Size of a pool's first block.
@@ -19,21 +19,21 @@ pub struct BlockSizes {
     pub max: u64,
 }
 
-/// Choices of [`HeapPools`](super::HeapPools).
+/// Configuration of [`HeapPools`](super::HeapPools).
 ///
-/// With any configuration, a block takes at most an eighth of its memory.
+/// With any configuration, a block has at most an eighth of its memory heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HeapPoolsConfig {
-    /// Blocks of memory that the CPU does not see. Default 1 to 64 MiB; 64 KiB to 4 GiB.
+    /// Blocks of memory that is not CPU-visible. Default 1 to 64 MiB; 64 KiB to 4 GiB.
     pub device_blocks: BlockSizes,
-    /// Blocks of memory that the CPU can map. Default 1 to 32 MiB; 64 KiB to 4 GiB.
+    /// Blocks of CPU-visible memory. Default 1 to 32 MiB; 64 KiB to 4 GiB.
     pub host_blocks: BlockSizes,
     /// The granularity of ranges in bytes, a power of two. Default 16; 1 to 64 KiB.
     pub granule: u64,
-    /// A pool grows by its capacity divided by this. Default 16; 1 to 64.
+    /// The divisor for growth: a new block is the pool's capacity divided by this. Default 16; 1 to 64.
     pub growth_divisor: u64,
-    /// An empty block is freed after this many other blocks of its pool have run empty. A pool that needs a new
+    /// An empty block is freed after this number of other blocks of its pool have become empty. A pool that needs a new
     /// block soon afterwards keeps twice as many. Default 1; at most 1,000,000.
     pub empty_blocks: u32,
     /// Whether [`HeapPools::compact`](super::HeapPools::compact) can move ranges, at 8 bytes for each live range.
@@ -91,7 +91,7 @@ impl HeapPoolsConfig {
     }
 }
 
-/// A range that is wanted.
+/// A request for a range.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct MemoryRequest<'a> {
@@ -101,7 +101,7 @@ pub struct MemoryRequest<'a> {
     pub size: u64,
     /// Bytes; a power of two.
     pub alignment: u64,
-    /// The memory types that will do, best first.
+    /// The acceptable memory types, best first.
     pub memory: &'a [MemoryTypeId],
     /// The resources that the heap must be able to hold. Ranges of different categories never share a heap.
     pub category: HeapCategory,
@@ -110,13 +110,13 @@ pub struct MemoryRequest<'a> {
 }
 
 impl<'a> MemoryRequest<'a> {
-    /// A range without a name that leaves the first memory type only after a refusal.
+    /// A request without a name that uses other types than the first only after a refusal.
     #[must_use]
     pub fn new(size: u64, alignment: u64, memory: &'a [MemoryTypeId], category: HeapCategory) -> Self {
         Self { name: Name::default(), size, alignment, memory, category, shortage: ShortageRules::default() }
     }
 
-    /// Checks the request; `memory_types` is the device's number of them.
+    /// Checks the request; `memory_types` is the number of the device's memory types.
     pub(super) fn check<E>(&self, memory_types: usize) -> Result<(), MemoryError<E>> {
         let invalid = |field, value| Err(MemoryError::InvalidRequest { field, value });
         if self.size == 0 || self.size > MAX_SIZE {
@@ -144,7 +144,7 @@ pub struct MemoryRange {
 }
 
 impl MemoryRange {
-    /// Bytes from the start of the heap.
+    /// Offset in the heap, in bytes.
     #[must_use]
     pub const fn offset(&self) -> u64 {
         self.offset
@@ -156,7 +156,7 @@ impl MemoryRange {
         self.size
     }
 
-    /// The memory type it was found in.
+    /// The memory type of the heap.
     #[must_use]
     pub const fn memory(&self) -> MemoryTypeId {
         self.memory
@@ -168,21 +168,21 @@ impl MemoryRange {
         self.is_dedicated
     }
 
-    /// An index that is unique among live ranges, for the caller's own tables. Less than the peak number of live
-    /// ranges, rounded up by at most half, or 256.
+    /// An index that is unique among live ranges, for the caller's own tables. Less than the peak number of live ranges,
+    /// rounded up by at most half, or 256.
     #[must_use]
     pub const fn index(&self) -> usize {
         self.key
     }
 
-    /// The identity as plain values, for other languages: [`HeapPools::live_range`](super::HeapPools::live_range) takes it
-    /// back.
+    /// The identity as plain values, for other languages: [`HeapPools::live_range`](super::HeapPools::live_range) converts
+    /// it back.
     #[must_use]
     pub const fn to_raw(&self) -> [u64; 3] {
         [self.pools, self.key as u64, self.serial.get()]
     }
 
-    /// Counts allocations, from 1; never used again by the same pools.
+    /// The serial number of the allocation, from 1; never reused by the same pools.
     #[must_use]
     pub const fn serial(&self) -> NonZeroU64 {
         self.serial

@@ -1,4 +1,4 @@
-//! The pools, made on demand.
+//! The pools, created on demand.
 
 use tenure_suballoc::GeneralBlocks;
 
@@ -9,11 +9,10 @@ use crate::{
 
 /// Block sizes are multiples of this many bytes.
 const BLOCK_ALIGNMENT: u64 = 64 << 10;
-/// Allocations that a pool's suballocator reserves metadata for from the start, so that none of them has to
-/// allocate metadata.
+/// Number of allocations for which a pool's suballocator reserves metadata from the start.
 const ROOM: usize = 128;
 
-/// The properties that ranges must share to share a heap.
+/// The properties required for ranges to share a heap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PoolKey {
     pub(super) memory: MemoryTypeId,
@@ -44,7 +43,7 @@ impl PoolKey {
         }
     }
 
-    /// The importance of keeping its heaps in fast memory.
+    /// The residency priority of its heaps.
     pub(super) const fn priority(self) -> Priority {
         match self.category {
             HeapCategory::Targets => Priority::High,
@@ -63,7 +62,7 @@ pub(super) struct KeyedPool<H> {
 /// One pool for each [`PoolKey`].
 pub(super) struct PoolTable<H> {
     config: HeapPoolsConfig,
-    /// Bytes; requests of a coarser alignment have pools of their own.
+    /// Bytes; requests with a coarser alignment have separate pools.
     coarse_above: u64,
     table: Box<[Option<Box<KeyedPool<H>>>]>,
 }
@@ -95,7 +94,7 @@ impl<H> PoolTable<H> {
         self.table.get_mut(usize::from(index))?.as_deref_mut()
     }
 
-    /// The pool of a key, made if there is none; `None` if no device can have such a key.
+    /// The pool of a key, created if there is none; `None` if no device can have such a key.
     pub(super) fn find_or_make(
         &mut self,
         properties: &HeapProperties,

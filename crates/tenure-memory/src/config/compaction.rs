@@ -1,4 +1,4 @@
-//! Defragmentation: the limits of moves.
+//! Configuration of defragmentation: the limits of moves.
 
 use tenure_heap::CompactionBudget;
 
@@ -13,23 +13,23 @@ use super::{ConfigError, ConfigUnit, GIB, MIB};
 pub struct CompactionConfig {
     /// Whether the end of each frame continues compaction. Default yes; no effect without movable resources.
     pub is_automatic: bool,
-    /// Percent of a pool's bytes that must be free before it begins. Default 12; 1 to 100.
+    /// Percentage of a pool's bytes that must be free before it begins. Default 12; 1 to 100.
     ///
     /// Smaller reserves less memory; larger copies less.
     pub min_free: u32,
-    /// Frames for which a pool must not have grown before it begins. Default 8; at most 1,000,000.
+    /// Frames without growth of a pool before it begins. Default 8; at most 1,000,000.
     ///
-    /// A program that loads fills the holes itself.
+    /// A program that is still loading fills the holes itself.
     pub quiet_frames: u32,
-    /// Maximum of the bytes that the end of a frame moves, except for a single larger resource. Default 16 MiB;
-    /// 64 KiB to 4 GiB.
+    /// Maximum number of bytes moved at the end of a frame, except for a single larger resource. Default 16 MiB; 64 KiB
+    /// to 4 GiB.
     ///
-    /// A copy takes the GPU about as long as reading and writing that much memory: less than 0.1 ms for 16 MiB on a card.
+    /// The GPU time of a copy is about that of reading and writing as much memory: less than 0.1 ms for 16 MiB on a card.
     pub frame_bytes: u64,
-    /// Maximum of the resources that the end of a frame moves. Default 128; 1 to 65,536.
+    /// Maximum number of resources moved at the end of a frame. Default 128; 1 to 65,536.
     pub frame_moves: u32,
-    /// Maximum of the pieces of blocks, used or free, that the end of a frame visits in each pool, which bounds
-    /// its time. Default 250; 1 to 1,000,000.
+    /// Maximum number of pieces of blocks, used or free, visited in each pool at the end of a frame: limits its time.
+    /// Default 250; 1 to 1,000,000.
     pub frame_pieces: u32,
 }
 

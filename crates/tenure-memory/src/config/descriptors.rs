@@ -5,30 +5,29 @@ use super::{ConfigError, ConfigUnit};
 
 /// Descriptor heaps and sets: part of [`Config`](crate::Config).
 ///
-/// A shader-visible heap is divided into a static part, for lasting tables, and a
-/// dynamic part, for descriptors of one recording. It is created with the first
-/// descriptor in either part, and takes the memory of all its descriptors at once (on Vulkan without mutable
-/// descriptor types, six descriptors for each, one of every type).
-/// `Commands::set_descriptor_heaps` creates it, too.
+/// A shader-visible heap is divided into a static part, for lasting tables, and a dynamic part, for descriptors of one
+/// recording. It is created with the first descriptor in either part, or by `Commands::set_descriptor_heaps`, and
+/// allocates the memory of all its descriptors at once (on Vulkan without mutable descriptor types, six descriptors for
+/// each, one of every type).
 ///
-/// Such a heap does not grow: its address, and on Vulkan its number of descriptors, are part of the program's
-/// state (GPU handles of tables, pipeline layouts) and of recorded command lists; and changing the heap of a
-/// list may make a GPU wait until it is idle. So choose its size before its first use. The defaults suit a few
-/// thousand draws with tables of their own; a program with more must raise them.
+/// Such a heap does not grow: its address, and on Vulkan its number of descriptors, are part of the program's state (GPU
+/// handles of tables, pipeline layouts) and of recorded command lists; and changing the heap of a list may make a GPU
+/// wait until it is idle. Its size must be chosen before its first use. The defaults suit a few thousand draws with
+/// tables of their own; a program with more must raise them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DescriptorConfig {
     /// Descriptors of one heap that is not shader-visible. Default 1,024; 16 to 65,536.
     ///
-    /// Views are created in these heaps. A larger heap means fewer of them; a smaller one wastes less when
-    /// a program has few views.
+    /// Views are created in these heaps. Larger heaps reduce their number; smaller ones waste less when a program has few
+    /// views.
     pub block: u32,
-    /// Descriptors of views for tables. Default: 16,384 (8,192 where each takes [the memory of
-    /// six](crate::device::DescriptorLimits::descriptors_per_index)), or the device's limit less the dynamic
-    /// ones; 1 to 1,000,000 together with those.
+    /// Descriptors of views for tables. Default: 16,384 (8,192 if each takes [the memory of
+    /// six](crate::device::DescriptorLimits::descriptors_per_index)), or the device's limit minus the dynamic ones; 1 to
+    /// 1,000,000 together with those.
     ///
-    /// More makes the heap larger; fewer makes `create_descriptor_table`
-    /// fail sooner, because a heap does not grow.
+    /// A higher value makes the heap larger; with a lower one, `create_descriptor_table` fails sooner, because a heap
+    /// does not grow.
     pub static_resources: Option<u32>,
     /// Descriptors of views for recordings. Default and limits as for `static_resources`.
     ///
@@ -38,10 +37,10 @@ pub struct DescriptorConfig {
     pub static_samplers: Option<u32>,
     /// Like `dynamic_resources`, for samplers. Default and limits as for `static_samplers`.
     pub dynamic_samplers: Option<u32>,
-    /// Descriptors of views that a recording takes from the dynamic part at a time; for samplers a sixteenth.
-    /// Default 1,024; 16 to 65,536.
+    /// Descriptors of views that a recording allocates from the dynamic part at a time; for samplers a sixteenth. Default
+    /// 1,024; 16 to 65,536.
     ///
-    /// Larger means less contention for the shared part; smaller wastes less when many recordings each use a
+    /// A larger value means less contention for the shared part; a smaller one wastes less when many recordings each use
     /// few descriptors.
     pub chunk: u32,
     /// Descriptor sets created at a time; fewer for layouts with many descriptors. Default 64; 1 to 4,096.
@@ -49,13 +48,13 @@ pub struct DescriptorConfig {
     /// Larger means fewer descriptor pools; smaller wastes less for layouts with few sets. Sets for recordings
     /// are kept until `Gpu::trim`.
     pub set_pool: u32,
-    /// Overwrites freed shader-visible descriptors with null descriptors, so that a use after free is found,
-    /// and keeps the names of their owners. Default: in debug builds.
+    /// Overwrites freed shader-visible descriptors with null descriptors, to detect use after free, and keeps the names
+    /// of their owners. Default: in debug builds.
     ///
     /// It costs one descriptor write per freed descriptor, and a name for each one in use.
     pub poison: bool,
-    /// Whether a recording logs a warning for each resource that it binds through a set or a table and does not name: see
-    /// `Gpu::unnamed_uses`. Default: in builds with debug assertions.
+    /// Whether a recording logs a warning for each resource that it binds through a set or a table without declaring a
+    /// use: see `Gpu::unnamed_uses`. Default: in builds with debug assertions.
     pub report_unnamed: bool,
 }
 

@@ -13,7 +13,7 @@ pub struct ConfigError {
     pub value: u64,
     /// The unit of the value, and of the numbers in the rule.
     pub unit: ConfigUnit,
-    /// The rule that the value breaks.
+    /// The violated rule.
     pub rule: ConfigRule,
 }
 
@@ -66,7 +66,7 @@ pub enum ConfigRule {
         /// The largest value allowed.
         max: u64,
     },
-    /// The value must be in a range that another field limits.
+    /// The value must be in a range limited by another field.
     #[error("must be {min} to {field}, which is {max}")]
     UpTo {
         /// The smallest value allowed.
@@ -79,10 +79,10 @@ pub enum ConfigRule {
     /// The value must be a power of two.
     #[error("must be a power of two")]
     PowerOfTwo,
-    /// The value must not exceed the device's limit less the heap's other part.
+    /// The value must not exceed the device's limit minus the heap's other part.
     #[error("the device has {available} left for this part of the heap")]
     Available {
-        /// Descriptors that the device allows, less those of the heap's other part.
+        /// Descriptors allowed by the device, minus those of the heap's other part.
         available: u64,
     },
 }

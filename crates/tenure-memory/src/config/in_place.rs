@@ -5,14 +5,14 @@ use super::{Check, ConfigError, GIB, KIB, MIB};
 /// Limits of CPU writes directly to the destination, without staging memory and a copy: part of
 /// [`Config`](crate::Config).
 ///
-/// The CPU writes in place where the memory that the policy chooses is local to the GPU and entirely
-/// CPU-visible: on unified memory, and on cards with a resizable BAR (GPU upload heaps). The resulting
-/// contents, and the submissions that see them, are the same either way: writes to resources that the GPU may
-/// still use are staged.
+/// The CPU writes in place if the memory chosen by the policy is local to the GPU and entirely CPU-visible: on
+/// unified memory, and on cards with a resizable BAR (GPU upload heaps). The resulting contents, and the
+/// submissions that see them, are the same either way: writes to resources that the GPU may still use are
+/// staged.
 ///
-/// Textures are written in place where the device writes them itself without a cost for the GPU
-/// ([`Device::texture_write_states`](crate::device::MemoryDevice::texture_write_states)), if they are created
-/// filled.
+/// Textures are written in place if the device supports it without a cost for the GPU
+/// ([`Device::texture_write_states`](crate::device::MemoryDevice::texture_write_states)), and if they are
+/// created with initial data.
 ///
 /// ```
 /// use tenure::{BufferDesc, Config, Gpu, Usage, config::InPlaceConfig, sim};
@@ -32,18 +32,19 @@ pub struct InPlaceConfig {
     pub initial_data: bool,
     /// Whether to write other uploads in place, while the GPU is idle. Default `true`.
     pub uploads: bool,
-    /// Whether both apply to textures, too. Default `true`; otherwise no texture is made writable by the CPU.
+    /// Whether both apply to textures, too. Default `true`; otherwise no texture is created writable by the
+    /// CPU.
     pub textures: bool,
     /// Bytes of the largest upload to other resources that is written in place. Default 4 MiB; at most 4 GiB.
     ///
-    /// Submissions of other threads wait during the write: larger saves more staging memory, smaller lets
-    /// others submit sooner.
+    /// Submissions of other threads wait during the write: a larger value saves more staging memory, a smaller
+    /// one lets others submit sooner.
     pub max_upload: u64,
-    /// Bytes of the largest buffer or texture created filled, and of the largest
-    /// upload, that is written in place over the bus to a card. Default 64 KiB; 0: none; at most 4 GiB.
+    /// Bytes of the largest buffer or texture created with initial data, and of the largest upload, written in
+    /// place over the bus to a card. Default 64 KiB; 0: none; at most 4 GiB.
     ///
     /// The CPU writes such memory at the speed of the bus, whereas the copy of staged bytes takes no CPU time.
-    /// Larger saves more staging memory and submissions; smaller lets the CPU continue sooner.
+    /// A larger value saves more staging memory and submissions; a smaller one lets the CPU continue sooner.
     pub max_over_bus: u64,
 }
 

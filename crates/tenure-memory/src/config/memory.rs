@@ -1,4 +1,4 @@
-//! Pools, pages and heaps.
+//! Configuration of pools, pages and heaps.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::error::Check;
 use super::{ConfigError, ConfigUnit, GIB, KIB, MIB};
 
-/// The most shards that a pool may be divided into.
+/// The maximum number of shards of a pool.
 pub const MAX_POOL_SHARDS: usize = 16;
 
 /// Placement strategy for lasting resources.
@@ -48,8 +48,8 @@ impl fmt::Display for Strategy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UploadSuballocator {
-    /// The general suballocator, for all sizes in one pool: less memory and fewer blocks on recorded programs.
-    /// `tenure replay --uploads buddy` shows the other.
+    /// The general suballocator, for all sizes in one pool: it uses less memory and fewer blocks on recorded programs.
+    /// `tenure replay --uploads buddy` shows the alternative.
     #[default]
     General,
     /// A buddy allocator for small buffers in a separate pool, the general suballocator for the rest.
@@ -66,40 +66,41 @@ pub struct PoolConfig {
     /// Bytes of one backing buffer of the pool of small buffers, a power of two. Vertex and index buffers up to
     /// this size share such a backing buffer. Default 64 KiB; 64 KiB to 16 MiB.
     ///
-    /// Larger packs more buffers into an API resource and calls the driver less often; smaller leaves less
+    /// A larger value packs more buffers into an API resource and calls the driver less often; a smaller one leaves less
     /// memory unused when few buffers remain in each.
     pub small_buffer_slot: u64,
-    /// Bytes of the smallest block that a pool requests from the driver. Default 128 KiB; 64 KiB to 256 MiB. No
-    /// block is larger than `max_buffer_block` or `max_texture_block`, even if this is.
+    /// Bytes of the smallest block that a pool requests from the driver. Default 128 KiB; 64 KiB to 256 MiB. Limited by
+    /// `max_buffer_block` and `max_texture_block`.
     ///
-    /// Blocks grow with the contents of the pool, so this matters for young pools: larger calls the driver less
-    /// often while a program starts; smaller reserves less in pools that stay small.
+    /// Blocks grow with the contents of the pool, so this affects small pools: a larger value calls the driver less often
+    /// while a program starts; a smaller one reserves less in pools that stay small.
     pub min_block: u64,
     /// Bytes of the largest block of a pool of buffers. Default 32 MiB; 64 KiB to 4 GiB.
     ///
-    /// Larger blocks need fewer driver allocations; some drivers allow only 4,096. Smaller blocks become empty sooner
-    /// and are then released.
+    /// Larger blocks need fewer driver allocations; some drivers allow only 4,096. Smaller blocks become empty and are
+    /// released sooner.
     pub max_buffer_block: u64,
     /// Bytes of the largest block of a pool of textures. Default 64 MiB; 64 KiB to 4 GiB. Textures above
     /// this are committed.
     pub max_texture_block: u64,
     /// Bytes above which a buffer is committed. Default 16 MiB; up to `max_buffer_block`.
     ///
-    /// Smaller returns the memory of large buffers at once; larger creates and destroys them faster.
+    /// A smaller value returns the memory of large buffers immediately; a larger one makes creating and destroying them
+    /// faster.
     pub max_pooled_buffer: u64,
-    /// A pool grows by blocks of its used bytes divided by this. Default 16; 1 to 64.
+    /// The divisor for growth: a new block is the pool's used bytes divided by this. Default 16; 1 to 64.
     ///
-    /// Larger reserves less memory; smaller calls the driver less often.
+    /// A larger value reserves less memory; a smaller one calls the driver less often.
     pub growth_divisor: u64,
-    /// Maximum of the shards of a pool when threads contend for it; 1: all threads share one pool, and
-    /// placement depends on the order of calls alone. Default 8; 1 to 16.
+    /// Maximum number of shards of a pool when threads contend for it; 1: all threads share one pool, and placement depends
+    /// only on the order of calls. Default 8; 1 to 16.
     ///
-    /// A thread that often finds a pool locked gets its own shard, which suballocates pieces of the first
-    /// shard's blocks; requests above 64 KiB are never sharded. More shards let more threads allocate at once,
-    /// and leave more memory unused in each.
+    /// A thread that often finds a pool locked gets its own shard, which suballocates pieces of the first shard's blocks;
+    /// requests above 64 KiB are never sharded. With more shards, more threads allocate at the same time, and more memory
+    /// is unused in each.
     pub shards: u32,
-    /// Maximum wait of an allocation for dropped memory that the GPU still uses, before it goes to slower
-    /// memory or fails. Default 1 s; up to 60 s; 0: no wait, not even by [uploads](StagingConfig::max_pending).
+    /// Maximum time that an allocation waits for dropped memory that the GPU still uses, before it uses slower memory or
+    /// fails. Default 1 s; up to 60 s; 0: no wait, not even by [uploads](StagingConfig::max_pending).
     pub max_wait: Duration,
 }
 
@@ -160,12 +161,12 @@ pub struct UploadConfig {
     /// Bytes up to which an upload buffer goes to the buddy suballocator, if there is one. Default 64 KiB; 256
     /// B up to `max_block`.
     ///
-    /// A buddy allocator rounds sizes up to powers of two: larger wastes more memory on large buffers.
+    /// A buddy allocator rounds sizes up to powers of two: a larger value wastes more memory on large buffers.
     pub max_small: u64,
     /// Bytes above which an upload buffer is committed. Default 64 MiB; `max_small` to 4 GiB.
     ///
-    /// Smaller returns the memory of large buffers at once; larger creates and destroys them faster. It also
-    /// bounds the blocks of the pool of uploads.
+    /// A smaller value returns the memory of large buffers immediately; a larger one makes creating and destroying them
+    /// faster. It also limits the blocks of the pool of uploads.
     pub max_pooled: u64,
     /// Bytes of the largest block of the buddy suballocator, whose blocks are powers of two. Default 4 MiB;
     /// 64 KiB to 256 MiB.
@@ -198,45 +199,43 @@ impl UploadConfig {
     }
 }
 
-/// The pages that constants, uploads and readbacks share: part of [`Config`](crate::Config).
+/// The shared pages of constants, uploads and readbacks: part of [`Config`](crate::Config).
 ///
-/// Larger pages are taken less often; smaller ones leave less memory unused at their ends. Uploads and
-/// readbacks of at least half such a page, and constants larger than a page, get a separate buffer.
+/// Larger pages are allocated less often; smaller ones leave less memory unused at their ends. Uploads and readbacks of at
+/// least half such a page, and constants larger than a page, get a separate buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StagingConfig {
-    /// Bytes of the pages that constants of a recording are pushed to, a power of two.
-    /// Default 64 KiB; 4 KiB to 4 MiB.
+    /// Bytes of the pages for the constants of recordings, a power of two. Default 64 KiB; 4 KiB to 4 MiB.
     pub constant_page: u64,
-    /// Bytes of the largest pages that uploads are staged in, a power of two. Default 1 MiB;
-    /// 64 KiB to 64 MiB.
+    /// Bytes of the largest pages for staging uploads, a power of two. Default 1 MiB; 64 KiB to 64 MiB.
     ///
     /// The first page has 64 KiB. The size doubles when a page is full before its predecessor is free.
     pub upload_page: u64,
-    /// Bytes of the largest pages that readbacks share, a power of two. Default 1 MiB; 64 KiB to 64 MiB. They
-    /// grow like those of uploads.
+    /// Bytes of the largest shared pages of readbacks, a power of two. Default 1 MiB; 64 KiB to 64 MiB. They grow like
+    /// those of uploads.
     pub readback_page: u64,
     /// Bytes of the largest pages for the scratch memory of acceleration structure
     /// builds, a power of two. Default 4 MiB; 64 KiB to 256 MiB.
     ///
-    /// The first page has 64 KiB, or the size that the first build needs. The size doubles when a recording
-    /// needs more than one page. Larger serves builds of larger scenes without a separate buffer; smaller
-    /// reserves less when few are built.
+    /// The first page has 64 KiB, or the size needed by the first build. The size doubles when a recording needs more than
+    /// one page. A larger value serves builds of larger scenes without a separate buffer; a smaller one reserves less for
+    /// few builds.
     pub build_scratch_page: u64,
     /// Bytes of pending uploads at which they are submitted without waiting for a submission or the end of a
     /// frame. Default 64 MiB; 64 KiB to 4 GiB.
     ///
-    /// It also bounds the staging memory of large transfers. Uploads and initial data above a quarter of it are
-    /// divided into pieces of a quarter. A whole subresource is divided only if it is larger than
-    /// `max_pending`, because copies of parts need a graphics queue. Before the next piece is staged, the call
-    /// waits for the GPU until the piece and all staged bytes that the GPU has not copied yet fit into this
-    /// limit. The limit may be exceeded by one piece for each further uploading thread, by a row of blocks or a
-    /// depth mip that is larger than the limit, by uploads of up to a quarter, which never wait, and by uploads
-    /// that must not wait ([`AllocationFlags::NEVER_WAIT`](crate::AllocationFlags::NEVER_WAIT), a
-    /// [`PoolConfig::max_wait`] of 0, uploads inside `Gpu::submit_external`).
-    /// `Gpu::read_back_into` has the same limit for its own pieces.
+    /// It also limits the staging memory of large transfers. Uploads and initial data above a quarter of it are divided
+    /// into pieces of a quarter. A whole subresource is divided only if it is larger than `max_pending`, because copies of
+    /// parts need a graphics queue. Before the next piece is staged, the call waits for the GPU until the piece and all
+    /// staged bytes that the GPU has not copied yet fit into this limit. The limit may be exceeded by one piece for each
+    /// further uploading thread, by a row of blocks or a depth mip that is larger than the limit, by uploads of up to a
+    /// quarter, which never wait, and by uploads that must not wait
+    /// ([`AllocationFlags::NEVER_WAIT`](crate::AllocationFlags::NEVER_WAIT), a [`PoolConfig::max_wait`] of 0, uploads
+    /// inside `Gpu::submit_external`). `Gpu::read_back_into` has the same limit for its own pieces.
     ///
-    /// Larger copies more in one submission and waits less; smaller starts the copies sooner and needs less staging memory.
+    /// A larger value copies more per submission and waits less; a smaller one starts the copies sooner and needs less
+    /// staging memory.
     pub max_pending: u64,
 }
 
@@ -278,27 +277,27 @@ pub struct TransientConfig {
     /// Bytes of the largest heap for transient resources without a declared graph, unless the request is
     /// larger; 0: heaps of exactly the requested size. Default 128 MiB; up to 4 GiB.
     ///
-    /// The first heap is 1 MiB or the first request; each further one is half of the present total for such
-    /// resources. Larger lets more resources share memory; smaller reserves less at the end of the last heap.
+    /// The first heap has 1 MiB or the size of the first request; each further one is half of the current total for such
+    /// resources. With a larger value, more resources share memory; a smaller one reserves less at the end of the last
+    /// heap.
     pub heap: u64,
-    /// Unused API resources of each sort, buffers and textures, that a heap keeps. Default 64; up to 1,000,000.
+    /// Number of unused API resources, buffers and textures separately, that a heap keeps. Default 64; up to 1,000,000.
     ///
-    /// Larger avoids creating them again when a program alternates between graphs; smaller keeps less driver
+    /// A larger value avoids recreating them when a program alternates between graphs; a smaller one keeps less driver
     /// memory for them.
     pub cache: u32,
-    /// Frames after which unused heaps, oversized heaps of graphs, and API resources beyond `cache` are
-    /// destroyed. Heaps that a new one replaces are destroyed at once. Default 16; at most 1,000,000.
+    /// Frames after which unused heaps, oversized heaps of graphs, and API resources beyond `cache` are destroyed. Heaps
+    /// replaced by a new one are destroyed immediately. Default 16; at most 1,000,000.
     ///
-    /// Larger saves driver calls for intermittent use; smaller returns memory sooner.
+    /// A larger value saves driver calls for intermittent use; a smaller one returns memory sooner.
     pub latency: u32,
-    /// Placements that each frame tries, to improve the plan of a graph that is not proven optimal. Default
-    /// 2,000, a fraction of a millisecond; 0: plans stay unchanged. At most 1,000,000,000.
+    /// Number of placements tried in each frame to improve the plan of a graph that is not proven optimal. Default 2,000, a
+    /// fraction of a millisecond; 0: plans stay unchanged. At most 1,000,000,000.
     ///
-    /// Larger finds a smaller plan within fewer frames, and costs more CPU time in each until then.
+    /// A larger value finds a smaller plan within fewer frames, and costs more CPU time in each until then.
     pub improvement: u64,
     /// Whether to measure the GPU time of each pass of a graph, and report it under the name of the pass in
-    /// `Stats::gpu_times`, like `Commands::gpu_time`
-    /// around it. Default `false`.
+    /// `Stats::gpu_times`, as with `Commands::gpu_time`. Default `false`.
     ///
     /// It costs two timestamps per pass; some GPUs wait for one before they begin the next pass.
     pub gpu_times: bool,

@@ -23,11 +23,11 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// Configuration of a `Gpu`, by part.
+/// Configuration of a `Gpu`, in parts.
 ///
-/// The defaults suit a program of any size: change a setting after `Gpu::stats` or a
-/// measurement has shown a reason. Sizes are in bytes. Whatever the configuration, blocks never exceed the
-/// device's limits, nor, except for larger requests, an eighth of their memory heap.
+/// The defaults suit programs of any size: change a setting only if `Gpu::stats` or a measurement shows a reason. Sizes are in
+/// bytes. With any configuration, blocks never exceed the device's limits, nor, except for larger requests, an eighth of their
+/// memory heap.
 ///
 /// Each part, and each field of a part, has a setter of the same name.
 ///
@@ -54,7 +54,7 @@ const GIB: u64 = 1 << 30;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
-    /// Lead of the CPU over the GPU, and timeouts.
+    /// Frames in flight, and timeouts.
     pub frames: FrameConfig,
     /// Placement of lasting buffers and textures, and the blocks that they share.
     pub pools: PoolConfig,
@@ -72,13 +72,13 @@ pub struct Config {
     pub pressure: PressureConfig,
     /// Limits of moving movable resources.
     pub compaction: CompactionConfig,
-    /// Keeps a backtrace of each creation for the report of leaks. Default off: it costs microseconds per
-    /// creation, and memory for each live object.
+    /// Keeps a backtrace of each creation for the report of leaks. Default off: it costs microseconds per creation, and memory
+    /// for each live object.
     pub leak_backtraces: bool,
-    /// Released objects that `Gpu::whose` remembers, for each thread that creates objects. Default 1,024; 0 to
-    /// 65,536. Each takes about 100 bytes.
+    /// Number of released objects that `Gpu::whose` remembers, for each thread that creates objects. Default 1,024; 0 to 65,536.
+    /// Each takes about 100 bytes.
     ///
-    /// More explain faults of the GPU by objects that were released longer ago.
+    /// With a higher value, faults of the GPU can be attributed to objects that were released longer ago.
     pub released_history: u32,
 }
 
@@ -117,8 +117,7 @@ impl Default for Config {
 impl Config {
     /// Checks every field against its range.
     ///
-    /// `Gpu::new` checks the limits that depend on the device, which are those of
-    /// descriptors.
+    /// `Gpu::new` checks the limits that depend on the device: those of descriptors.
     ///
     /// # Errors
     /// [`ConfigError`] for the first field that is out of range.
@@ -159,33 +158,31 @@ from_part!(
     compaction: CompactionConfig
 );
 
-/// Lead of the CPU over the GPU, and timeouts: part of [`Config`].
+/// Frames in flight, and timeouts: part of [`Config`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FrameConfig {
     /// Frames in flight, including the one being recorded. Default 3; 1 to 16.
     ///
-    /// More lets the CPU continue while the GPU is behind, but adds latency, and one more copy of everything
-    /// that changes each frame (constants, staging memory, command lists). Fewer makes
-    /// `begin_frame` wait sooner.
+    /// A higher value lets the CPU continue while the GPU is behind, but adds latency, and one more copy of everything that
+    /// changes each frame (constants, staging memory, command lists). With a lower value, `begin_frame` waits sooner.
     pub in_flight: u32,
-    /// Frames after which an unused block, or a page that no recording took, is freed.
-    /// Default 16; at most 1,000,000. One free page stays for each thread that fills pages. In a program without frames they stay
-    /// until `trim`, or until memory is short.
+    /// Frames after which an unused block or page is freed. Default 16; at most 1,000,000. One free page is kept for each thread
+    /// that fills pages. In a program without frames, they are kept until `trim` or a shortage.
     ///
-    /// More saves driver calls for intermittent use; fewer returns memory sooner. The period adapts per pool: a
-    /// pool that needs a new block within 16 periods of giving one back doubles its period, up to 64 times this
-    /// value; a pool that needs none for that long halves it again, down to this value.
+    /// A higher value saves driver calls for intermittent use; a lower one returns memory sooner. The period adapts per pool: a
+    /// pool that needs a new block within 16 periods of freeing one doubles its period, up to 64 times this value; a pool that
+    /// needs none for that long halves it again, down to this value.
     pub idle: u32,
     /// Maximum wait of `begin_frame` for the GPU; a longer wait is an error. Default
     /// 10 s; at most an hour.
     ///
-    /// It should be longer than the operating system's limit for a hung GPU (2 s by default on Windows), so
-    /// that a lost device is reported as lost.
+    /// It should exceed the operating system's limit for a hung GPU (2 s by default on Windows), so that a lost device is
+    /// reported as lost.
     pub timeout: Duration,
     /// Maximum wait of the shutdown for the GPU. Default 5 s; at most an hour.
     ///
-    /// Objects that the GPU may still use after that are leaked, and reported, rather than destroyed.
+    /// Objects that the GPU may still use after that are leaked and reported.
     pub shutdown_timeout: Duration,
 }
 

@@ -10,19 +10,19 @@ use super::{ConfigError, ConfigUnit};
 pub struct PressureConfig {
     /// Percent of the budget at which [`Pressure::High`](crate::Pressure::High) begins. Default 85; 1 to `critical`.
     ///
-    /// Lower notifies the program earlier; higher lets it use more memory before that.
+    /// A lower value notifies the program earlier; a higher one lets it use more memory before that.
     pub high: u32,
     /// Percent of the budget at which [`Pressure::Critical`](crate::Pressure::Critical) begins. Default 95; 1 to 100.
     pub critical: u32,
-    /// Percent of the budget by which usage must fall below the beginning of a level to end it. Default 5; 0 to
+    /// Percentage of the budget by which usage must fall below the beginning of a level to end it. Default 5; 0 to
     /// 50.
     ///
-    /// Larger means fewer changes of the level; smaller reports available memory sooner.
+    /// A larger value means fewer changes of the level; a smaller one reports available memory sooner.
     pub hysteresis: u32,
     /// Frames between two budget queries, if the program has a listener. Default 4; 1 to 1,000.
     ///
     /// A longer interval saves driver calls, which can be slow; a shorter one detects allocations of other programs
-    /// sooner. The program's own allocations and frees count in each frame.
+    /// sooner. The program's own allocations and frees are included in each frame.
     pub interval: u32,
 }
 

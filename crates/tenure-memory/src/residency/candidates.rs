@@ -1,21 +1,22 @@
-//! Order in which blocks are evicted.
+//! The order in which blocks are evicted.
 
-/// A pause between two uses of more frames than this is long.
+/// Number of frames above which a pause between two uses is long.
 const LONG: u32 = 8;
 
-/// Minimum of the predicted frames until the next use of a block without history.
+/// Minimum number of predicted frames until the next use of a block without history.
 const UNKNOWN: u64 = 2;
 
 /// Pauses between the uses of a block, in frames. The frame of its last use is in its [`State`](super::State).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Uses {
-    /// Frames between the last two uses, if they were few; 0: unknown.
+    /// Frames between the last two uses, if the pause was short; 0: unknown.
     interval: u32,
     /// Frames of the last two long pauses, the latest first; 0: unknown.
     pauses: [u32; 2],
-    /// The block has not been used since its creation: its wait for the first use does not predict later uses.
+    /// The block has not been used since its creation: the time until its first use does not predict later
+    /// uses.
     is_new: bool,
-    /// The latest pause between two uses was a long one.
+    /// The latest pause between two uses was long.
     is_back: bool,
 }
 
@@ -45,9 +46,9 @@ impl Uses {
 
     /// Predicted frames until the next use; `age`: frames since the last use. The prediction is the last
     /// interval between uses. Once that has passed, it is the last long pause but one, which suits cyclic
-    /// working sets and a camera that goes back and forth, and then the last long pause. A block without long
-    /// pauses is predicted by those of other blocks. Once those have passed, too, the prediction is the current
-    /// age again, and never the next frame.
+    /// working sets and a camera that goes back and forth, and then the last long pause. For a block without
+    /// long pauses, those of other blocks are used. Once those have passed, too, the prediction is the current
+    /// age again, but never the next frame.
     pub(super) fn expected(&self, age: u64, typical: TypicalPause) -> u64 {
         let by = |frames: u32| {
             let frames = u64::from(frames);

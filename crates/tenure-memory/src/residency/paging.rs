@@ -15,12 +15,12 @@ use crate::device::{Device, DeviceError, MemoryBlock, PagingPoint, Priority, Res
 use crate::shortage::Wanted;
 use crate::time::{Clock, SyncPoint};
 
-/// The parts of the manager that paging needs.
+/// The parts of the manager needed for paging.
 pub struct Paging<'a, D: Device> {
     pub device: &'a D,
     pub clock: &'a Clock,
     pub objects: &'a Objects<D>,
-    /// The longest wait of the CPU for the GPU when the driver has no memory.
+    /// The maximum time that the CPU waits for the GPU when the driver has no memory.
     pub max_wait: Duration,
 }
 
@@ -73,7 +73,7 @@ enum Hot {
 
 impl Hot {
     /// The choice for an allocation. Such blocks are evicted only after a refusal of the driver, because they are paged in
-    /// again at once.
+    /// again immediately.
     const fn of(wanted: Wanted) -> Self {
         if wanted.is_refused { Self::Leaves } else { Self::Stays }
     }
@@ -118,8 +118,8 @@ impl<D: Device> Blocks<D> {
             .map(|(index, node, state)| (self.expected(node, state), index))
             .filter(|(expected, _)| *expected >= hot.soonest())
             .collect();
-        // Among equal predictions the newest goes first, but not a block made or used in this frame: its upload
-        // may be pending.
+        // Among equal predictions the newest comes first, except blocks created or used in this frame: their upload may be
+        // pending.
         let order = |index: usize| {
             let is_fresh = self.states.get(index).is_some_and(|state| state.age(self.frame) == 0);
             (is_fresh, if is_fresh { index } else { usize::MAX - index })
@@ -134,7 +134,7 @@ impl<D: Device> Blocks<D> {
             bytes += moved.own.size;
             taken.push(moved);
         }
-        // The last blocks may be large enough that others, with an earlier predicted use, can stay.
+        // The last blocks may be large enough that others, with an earlier predicted use, can be kept.
         for number in (0..taken.len()).rev() {
             let size = taken[number].own.size;
             if bytes - size >= wanted {
@@ -159,7 +159,7 @@ impl<D: Device> Blocks<D> {
         missing.collect()
     }
 
-    /// Marks blocks resident from a point on; `None`: from their old point, as they were never evicted.
+    /// Marks blocks resident from a point on; `None`: from their old point, because they were never evicted.
     fn set_resident(&mut self, moved: &[Moved<D>], ready: Option<PagingPoint>) {
         for Moved { key, .. } in moved {
             if let Some(state) = self.states.get_mut(key.index()) {
@@ -171,9 +171,9 @@ impl<D: Device> Blocks<D> {
 }
 
 impl<D: Device> ResidentBlocks<D> {
-    /// Begins a submission that uses these blocks: makes them resident, and evicts others where memory is
-    /// short. A move does not count as a use. Returns the points that the queue must wait for. The caller must
-    /// call [`end_submission`](Self::end_submission) afterwards, also after an error.
+    /// Begins a submission that uses these blocks: makes them resident, and evicts others if memory is short. A move does
+    /// not count as a use. Returns the points that the queue must wait for. The caller must call
+    /// [`end_submission`](Self::end_submission) afterwards, also after an error.
     ///
     /// # Errors
     /// A shortage, when the blocks cannot all be resident at once; a lost device.
@@ -193,8 +193,7 @@ impl<D: Device> ResidentBlocks<D> {
         begun.map_or_else(|| self.page_in(with, set), Ok)
     }
 
-    /// Evicts the excess over the budget that the end of the frame found in use by the GPU. At most once per
-    /// frame.
+    /// Evicts the excess over the budget that was still in use by the GPU at the end of the frame. At most once per frame.
     #[cold]
     fn evict_excess(&self, with: &Paging<'_, D>) {
         // Another thread that pages makes room itself.
@@ -221,7 +220,7 @@ impl<D: Device> ResidentBlocks<D> {
         Ok(ready.max().unwrap_or(PagingPoint::RESIDENT))
     }
 
-    /// Evicts idle blocks where the missing blocks would exceed the budget.
+    /// Evicts idle blocks if the missing blocks would exceed the budget.
     fn make_room_for(&self, with: &Paging<'_, D>, missing: &[Moved<D>]) {
         if self.mode != Residency::Explicit {
             return;
@@ -238,8 +237,8 @@ impl<D: Device> ResidentBlocks<D> {
         }
     }
 
-    /// Makes blocks resident. When the driver has no memory, evicts all idle blocks: first those idle now, then
-    /// those idle after a wait for the GPU.
+    /// Makes blocks resident. If the driver has no memory, evicts all idle blocks: first the current ones, then those idle
+    /// after a wait for the GPU.
     fn bring_back(&self, with: &Paging<'_, D>, missing: &[Moved<D>]) -> Result<(), DeviceError> {
         let answer = self
             .try_bring_back(with, missing)
@@ -322,7 +321,7 @@ impl<D: Device> ResidentBlocks<D> {
             return 0;
         }
         let (left, stayed) = leaving.split_at(self.evict_first(with, &leaving));
-        // Blocks that stay need no wait; the next call reports a loss of the device.
+        // Blocks that are kept need no wait; the next call reports a loss of the device.
         self.blocks.lock().set_resident(stayed, None);
         left.iter().for_each(|moved| self.note_evicted(with.objects, moved.own));
         let bytes = left.iter().map(|moved| moved.own.size).sum();
@@ -332,8 +331,7 @@ impl<D: Device> ResidentBlocks<D> {
         bytes
     }
 
-    /// Evicts blocks, or gives them the lowest priority, in order until the driver refuses; returns their
-    /// number.
+    /// Evicts blocks, or sets them to the lowest priority, in order until the driver refuses; returns their number.
     fn evict_first(&self, with: &Paging<'_, D>, leaving: &[Moved<D>]) -> usize {
         let device = with.device;
         if self.mode == Residency::Explicit {
@@ -346,8 +344,8 @@ impl<D: Device> ResidentBlocks<D> {
         leaving.iter().take_while(lower).count()
     }
 
-    /// Ends a frame: where more is resident than the budget allows, or the operating system asks for room,
-    /// evicts idle blocks that are not predicted for the next frames, or lowers their priority.
+    /// Ends a frame: if more is resident than the budget allows, or the operating system requests a trim, evicts idle
+    /// blocks that are not predicted for the next frames, or lowers their priority.
     pub fn end_frame(&self, with: &Paging<'_, D>) {
         let mut blocks = self.blocks.lock();
         blocks.frame += 1;
@@ -363,8 +361,8 @@ impl<D: Device> ResidentBlocks<D> {
         if is_empty {
             return;
         }
-        // The excess over the budget is evicted in any case: the operating system would choose the least
-        // recently used blocks, which are often the next to be used.
+        // The excess over the budget is always evicted: the operating system would choose the least recently used blocks,
+        // which are often the next to be used.
         let hot = if self.mode == Residency::Explicit { Hot::Leaves } else { Hot::Stays };
         let mut asked = trim.bytes;
         for heap in 0..self.evicted.len() {
@@ -379,7 +377,7 @@ impl<D: Device> ResidentBlocks<D> {
         }
     }
 
-    /// The trim request of the operating system. Blocks that it calls unused are evicted at once.
+    /// The trim request of the operating system. Blocks that it considers unused are evicted immediately.
     fn take_trim_request(&self, with: &Paging<'_, D>) -> TrimRequest {
         let found = (self.mode == Residency::Explicit).then(|| with.device.take_trim_request()).flatten();
         let mut trim = found.unwrap_or_default();
@@ -395,8 +393,8 @@ impl<D: Device> ResidentBlocks<D> {
         trim
     }
 
-    /// Tells the operating system the program's minimum need: all of its memory that cannot be evicted. Only
-    /// after a change of more than an eighth, or after a change of the budget.
+    /// Reports the program's minimum need to the operating system: all of its memory that cannot be evicted. Only after a
+    /// change of more than an eighth, or after a change of the budget.
     fn reserve(&self, with: &Paging<'_, D>) {
         if self.mode != Residency::Explicit {
             return;
@@ -431,8 +429,8 @@ impl<D: Device> ResidentBlocks<D> {
         })
     }
 
-    /// Evicts idle blocks for an allocation that finds no room in its heap. If the driver refused it within the
-    /// budget, the budget does not tell the bytes needed.
+    /// Evicts idle blocks for an allocation that finds no room in its heap. If the driver refused it within the budget,
+    /// the budget does not determine the bytes needed.
     pub fn make_room(&self, with: &Paging<'_, D>, request: Wanted) {
         let (objects, Wanted { own: wanted, is_refused }) = (with.objects, request);
         let heap = objects.budgets.heap_index(wanted.memory);

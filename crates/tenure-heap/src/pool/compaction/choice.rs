@@ -8,7 +8,7 @@ use super::victim::Victim;
 use super::{Left, Phase, RangeNeeds};
 use crate::Pool;
 
-/// Used bytes and capacity of a pool: one of them has to change before a failed attempt is repeated.
+/// Used bytes and capacity of a pool: a failed attempt is repeated only after one of them has changed.
 type Totals = (u64, u64);
 
 /// The choice of the blocks to empty.
@@ -16,7 +16,7 @@ type Totals = (u64, u64);
 pub(super) struct Choice {
     /// Blocks to visit, fewest used bytes first.
     candidates: VecDeque<BlockId>,
-    /// More was chosen than the others have bytes for.
+    /// Whether the chosen bytes exceed the free bytes of the others.
     is_more_than_fits: bool,
     /// Used bytes of the chosen blocks that are not kept.
     pub(super) moved: u64,
@@ -31,7 +31,7 @@ pub(super) struct Choice {
     /// Blocks that could not be emptied.
     stuck: Vec<BlockId>,
     stuck_at: Totals,
-    /// The totals at the last run that had no work.
+    /// The totals at the last run without work.
     idle_at: Option<Totals>,
 }
 
@@ -105,7 +105,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         true
     }
 
-    /// The blocks that may be emptied, with their used bytes and capacity, fewest used bytes first. On a tie the
+    /// The blocks that can be emptied, with their used bytes and capacity, fewest used bytes first. On a tie the
     /// larger block comes first.
     fn candidates(&self) -> Vec<(u64, u64, BlockId)> {
         let Choice { stuck, received, .. } = &self.compaction.choice;
@@ -115,7 +115,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         blocks
     }
 
-    /// Keeps other ranges out of the pieces to be visited next, and notes their content.
+    /// Blocks allocations in the pieces to be visited next, and notes their content.
     pub(super) fn fill_on(
         &mut self,
         left: &mut Left,
@@ -138,9 +138,9 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         true
     }
 
-    /// Chooses the remaining block with the fewest used bytes, if the others have enough free bytes for its
+    /// Chooses the remaining block with the fewest used bytes, if the others have sufficient free bytes for its
     /// content. One more is chosen if that is larger than another, so that a smaller one can be kept for ranges
-    /// without a place.
+    /// without a location.
     fn choose_next(&mut self) -> bool {
         while let Some(block) = self.compaction.choice.candidates.pop_front() {
             let totals = (self.suballocator.block_capacity(block), self.suballocator.block_used(block));
@@ -170,8 +170,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         false
     }
 
-    /// Continues with the search for places; false if nothing was chosen because allocations since the start of
-    /// the choice took the free bytes.
+    /// Continues with the search for new locations; false if nothing was chosen because allocations since the
+    /// start of the choice took the free bytes.
     fn end_choice(&mut self) -> bool {
         let now = (self.taken(), self.suballocator.capacity());
         let compaction = &mut self.compaction;

@@ -1,4 +1,4 @@
-//! The plan of new places for the content of the blocks to empty.
+//! The plan of new locations for the content of the blocks to empty.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -9,10 +9,10 @@ use super::victim::{Content, Destination, Piece, State, Victim};
 use super::{Left, Phase, RangeMove, RangeNeeds};
 use crate::Pool;
 
-/// A range that needs a place; the largest is the greatest.
+/// A range that needs a new location; the largest is the greatest.
 #[derive(Debug, PartialEq, Eq)]
 struct Unplaced {
-    /// Bytes that it takes.
+    /// Reserved bytes.
     bytes: u64,
     needs: RangeNeeds,
     /// The number of its block among the victims.
@@ -34,7 +34,7 @@ impl PartialOrd for Unplaced {
     }
 }
 
-/// The ranges of the victims that have no place yet.
+/// The ranges of the victims that have no new location yet.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     unplaced: BinaryHeap<Unplaced>,
@@ -51,7 +51,7 @@ impl Plan {
 }
 
 impl<B, S: BlockSuballocator> Pool<B, S> {
-    /// Looks for a place for the largest range that was not tried.
+    /// Searches a location for the largest range that was not tried.
     pub(super) fn plan_on(&mut self, left: &mut Left) -> bool {
         left.take_pieces(1);
         let Some(next) = self.compaction.plan.unplaced.pop() else {
@@ -72,7 +72,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         true
     }
 
-    /// Ends the search: the ranges move if each has a place. Otherwise one more block is kept.
+    /// Ends the search: the ranges move if each has a location. Otherwise one more block is kept.
     fn end_plan(&mut self) {
         let compaction = &mut self.compaction;
         compaction.plan.left_over.retain(|range| is_waiting(&compaction.victims, range));
@@ -88,8 +88,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         kept.into_iter().for_each(|number| self.keep_block(number));
     }
 
-    /// The smallest victim with space for the ranges without a place; the largest one if none has. On a tie, the
-    /// one with the most used bytes. O(victims, and ranges without a place).
+    /// The smallest victim with space for the ranges without a location; the largest one if none has. On a tie,
+    /// the one with the most used bytes. O(victims + ranges without a location).
     fn best_to_keep(&self, left_over: &[Unplaced]) -> Option<usize> {
         let victims = &self.compaction.victims;
         let bytes: u64 = left_over.iter().map(|range| range.bytes).sum();
@@ -103,11 +103,11 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
             victim.used == fullest || choice.is_worth_it(rest, count)
         };
         let allowed = chosen.filter(is_allowed);
-        // The places of this block's ranges become available to others.
+        // The locations of this block's ranges become available to others.
         let has_room = |(number, victim): &(usize, &Victim)| {
             victim.capacity >= bytes && victim.largest_hole >= largest.outside(*number)
         };
-        // With little more space than that, some ranges would again find no place, and another block would be
+        // With little more space than that, some ranges would again find no location, and another block would be
         // kept for them.
         let least = allowed.clone().map(|(_, victim)| victim.capacity).min()?;
         let expected = |victim: &Victim| {
@@ -120,7 +120,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         smallest.or_else(largest).map(|(number, _)| number)
     }
 
-    /// Keeps a block that was chosen: allows allocations in it, and frees the new places of its ranges.
+    /// Keeps a chosen block: allows allocations in it, and frees the new locations of its ranges.
     pub(super) fn keep_block(&mut self, number: usize) {
         let compaction = &mut self.compaction;
         let victim = &mut compaction.victims[number];
@@ -132,7 +132,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         compaction.choice.note_kept(victim.block, victim.used);
     }
 
-    /// Appends moves of the next block; false when the budget is spent, or all moves are handed out.
+    /// Appends moves of the next block; false when the budget is spent, or all moves are returned.
     pub(super) fn tell_on(&mut self, left: &mut Left, moves: &mut Vec<RangeMove>) -> bool {
         let next = self.compaction.next;
         let Some(victim) = self.compaction.victims.get_mut(next) else { return false };
@@ -166,7 +166,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         true
     }
 
-    /// Counts a found place as a used range.
+    /// Counts a new location as a used range.
     fn count_place(&mut self, place: &RangeMove) {
         self.lent = self.lent.saturating_sub(place.to.size + place.to.padding);
         self.requested = self.requested.saturating_add(place.size);
@@ -176,14 +176,14 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     }
 }
 
-/// Whether a range still lies in a block that is to be emptied.
+/// Whether a range is still in a block that is being emptied.
 fn is_waiting(victims: &[Victim], range: &Unplaced) -> bool {
     let victim = &victims[range.victim as usize];
     let piece = victim.pieces.get(range.piece as usize);
     victim.state == State::Chosen && piece.is_some_and(|piece| piece.content == Content::Range)
 }
 
-/// The largest range that has no place, and the largest in another victim.
+/// The largest range without a location, and the largest in another victim.
 struct Largest {
     bytes: u64,
     victim: u32,
@@ -198,7 +198,7 @@ impl Largest {
         Self { bytes, victim, elsewhere: others.map(|range| range.bytes).max().unwrap_or(0) }
     }
 
-    /// Bytes of the largest one that does not lie in a victim.
+    /// Bytes of the largest one that is not in a victim.
     const fn outside(&self, victim: usize) -> u64 {
         if victim == self.victim as usize { self.elsewhere } else { self.bytes }
     }

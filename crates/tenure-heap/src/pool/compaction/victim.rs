@@ -5,7 +5,7 @@ use tenure_suballoc::{BlockAllocation, BlockId, BlockSuballocator, FilledPiece, 
 /// The state of a chosen block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// It is being visited, or places for its ranges are being searched.
+    /// It is being visited, or new locations for its ranges are being searched.
     Chosen,
     /// It is kept, although it was chosen.
     Kept,
@@ -18,11 +18,11 @@ pub(super) enum State {
 /// The content of a piece of a victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    /// It was free, and keeps other ranges out.
+    /// A free piece, filled to block allocations.
     Filler,
     /// A range.
     Range,
-    /// A range whose move is handed out.
+    /// A range whose move was returned to the caller.
     Told,
 }
 
@@ -30,7 +30,7 @@ pub(super) enum Content {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub(super) handle: Handle,
-    /// Bytes from the start of the block.
+    /// Offset in the block, in bytes.
     offset: u64,
     pub(super) content: Content,
 }
@@ -45,7 +45,7 @@ impl Piece {
     }
 }
 
-/// The new place of a range.
+/// The new location of a range.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Destination {
     /// The number of the range among the pieces.
@@ -66,11 +66,11 @@ pub(super) struct Victim {
     pub(super) state: State,
     /// The pieces found so far, in the order of their offsets.
     pub(super) pieces: Vec<Piece>,
-    /// All pieces have been looked at.
+    /// Whether all pieces have been visited.
     pub(super) is_filled: bool,
     /// Bytes of its largest filler.
     pub(super) largest_hole: u64,
-    /// The new places found so far.
+    /// The new locations found so far.
     pub(super) places: Vec<Destination>,
     /// Pieces that are not fillers.
     pub(super) live: usize,
@@ -91,7 +91,7 @@ impl Victim {
         }
     }
 
-    /// Adds pieces that have been looked at. Returns the bytes of fillers.
+    /// Adds visited pieces. Returns the bytes of fillers.
     pub(super) fn note(&mut self, found: &[FilledPiece<BlockAllocation>]) -> u64 {
         let mut filled = 0;
         for FilledPiece { range, was_free } in found {
@@ -107,8 +107,8 @@ impl Victim {
         filled
     }
 
-    /// Fills the place of a freed range with another filler. Returns the filler's bytes; none if the range has
-    /// not been visited.
+    /// Fills a freed range with another filler. Returns the filler's bytes; none if the range has not been
+    /// visited.
     pub(super) fn refill(&mut self, offset: u64, ranges: &mut impl BlockSuballocator) -> u64 {
         let found = self.pieces.binary_search_by_key(&offset, |piece| piece.offset);
         let Ok(number) = found else { return 0 };
@@ -121,13 +121,13 @@ impl Victim {
         range.size + range.padding
     }
 
-    /// Block and offset of the ranges whose moves are handed out and that have not been freed.
+    /// Block and offset of the ranges whose moves were returned and that have not been freed.
     pub(super) fn told(&self) -> impl Iterator<Item = (BlockId, u64)> {
         let told = self.pieces.iter().filter(|piece| piece.content == Content::Told);
         told.map(|piece| (self.block, piece.offset))
     }
 
-    /// The allocations made for emptying it: fillers, and new places that are not yet in use.
+    /// The allocations made for emptying it: fillers, and new locations that are not yet in use.
     pub(super) fn lent(&self) -> impl Iterator<Item = Handle> {
         let fillers = self.pieces.iter().filter(|piece| piece.content == Content::Filler);
         fillers.map(|piece| piece.handle).chain(self.places.iter().map(|place| place.to))
