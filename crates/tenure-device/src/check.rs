@@ -38,7 +38,7 @@ pub fn multiple(rule: CallRule, value: u64, of: u64) -> Checked {
     Err(DeviceError::invalid_call(rule, value, of))
 }
 
-/// Checks that a value is not above a limit.
+/// Checks that a value does not exceed a limit.
 ///
 /// # Errors
 /// `rule`, with both.
@@ -47,7 +47,7 @@ pub fn at_most(rule: CallRule, value: u64, limit: u64) -> Checked {
     if value <= limit { Ok(()) } else { Err(DeviceError::invalid_call(rule, value, limit)) }
 }
 
-/// Checks that a resource with the memory types `allowed`, one in each bit, can be created in `memory`.
+/// Checks that a resource with the memory types `allowed`, one bit each, can be created in `memory`.
 ///
 /// # Errors
 /// [`CallRule::MemoryTypeAllowed`].
@@ -147,7 +147,7 @@ pub fn serial(signal: u64, submitted: u64) -> Checked {
     Err(DeviceError::invalid_call(CallRule::SerialOrder, signal, submitted.saturating_add(1)))
 }
 
-/// Checks that a write state stands alone, and that the queue supports the state.
+/// Checks that a write state is not combined with others, and that the queue supports the state.
 ///
 /// # Errors
 /// [`DeviceError::InvalidState`].
@@ -190,8 +190,8 @@ pub const fn usage(has: Usage, needs: Usage) -> Checked {
     if has.contains(needs) { Ok(()) } else { Err(DeviceError::MissingUsage { needs, has }) }
 }
 
-/// Checks the usage of a reserved (sparse) resource. Its tiles are mapped one by one: it has no memory to share, and cannot be
-/// a transient attachment, which has no memory to map.
+/// Checks the usage of a reserved (sparse) resource. Its tiles are mapped individually: it has no memory to share, and cannot
+/// be a transient attachment, which has no memory to map.
 ///
 /// # Errors
 /// [`DeviceError::InvalidDesc`] with the usage.
@@ -314,9 +314,9 @@ pub fn texture_copy(
     at_most(CallRule::CopySamplesQueue, u64::from(src.samples), 1)
 }
 
-/// Checks that a list of a queue of this kind can fill a mip of some layers from the next larger mip. `generates` is the
-/// answer of [`MemoryDevice::generates_mips`](super::MemoryDevice::generates_mips) for the format. A multisampled texture has
-/// one mip, so that there is nothing to fill.
+/// Checks that a list of a queue of this kind can fill a mip of some layers from the next larger mip. `generates` is the result
+/// of [`MemoryDevice::generates_mips`](super::MemoryDevice::generates_mips) for the format. A multisampled texture has one mip,
+/// so there is nothing to fill.
 ///
 /// # Errors
 /// [`DeviceError::UnsupportedFormat`]; [`CallRule::MipQueue`]; [`CallRule::MipExists`], [`CallRule::LayerExists`];
@@ -343,7 +343,7 @@ pub fn mip_generation(
     at_most(CallRule::LayerExists, u64::from(layers.end), u64::from(info.layers()))
 }
 
-/// Checks a copy of texels from a buffer to this plane, which some drivers lose.
+/// Checks a copy of texels from a buffer to this plane, which is lost by some drivers.
 ///
 /// # Errors
 /// [`DeviceError::Unsupported`]: see [`Features::NO_STENCIL_UPLOADS`].
@@ -354,7 +354,7 @@ pub fn copy_to_plane(features: Features, plane: Plane) -> Checked {
     Ok(())
 }
 
-/// Checks a copy of subresources of a texture to another texture, which some drivers lose.
+/// Checks a copy of subresources of a texture to another texture, which is lost by some drivers.
 ///
 /// # Errors
 /// [`DeviceError::Unsupported`]: see [`Features::NO_DEPTH_LAYER_COPIES`].

@@ -32,7 +32,7 @@ pub enum Dimension {
     D3,
 }
 
-/// The preferred clear value of a render or depth target, kept with the resource because D3D12 clears fastest to the value
+/// The preferred clear value of a render or depth target, stored with the resource because D3D12 clears fastest to the value
 /// given at creation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ClearValue {

@@ -57,9 +57,9 @@ pub struct DescriptorLimits {
     pub descriptors_per_index: u32,
     /// Maximum number of distinct samplers alive at once.
     pub samplers: u32,
-    /// True when the device supports descriptor sets.
+    /// True if the device supports descriptor sets.
     pub sets: bool,
-    /// True when the device supports null descriptors.
+    /// True if the device supports null descriptors.
     pub null: bool,
     /// Maximum anisotropy of a sampler; 1 without anisotropic filtering.
     pub anisotropy: u32,
@@ -85,7 +85,7 @@ impl DescriptorLimits {
     }
 }
 
-/// The shaders' interpretation of a buffer's bytes.
+/// The interpretation of a buffer's bytes by shaders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Elements {
     /// Bytes, in words of four.
@@ -108,7 +108,7 @@ impl Elements {
     }
 }
 
-/// Access of shaders to a buffer.
+/// Shader access to a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BufferAccess {
     /// Read constants (uniform buffer).
@@ -138,7 +138,7 @@ pub struct BufferView {
     pub offset: u64,
     /// Size in bytes.
     pub size: u64,
-    /// Access of shaders to it.
+    /// Shader access to it.
     pub access: BufferAccess,
 }
 
@@ -168,7 +168,7 @@ pub enum TextureAccess {
     RenderTarget,
     /// Draws test against it, in one mip, and write it unless it is read-only.
     DepthStencil {
-        /// No writes, so that shaders may read it at the same time.
+        /// True if nothing writes it, so that shaders may read it at the same time.
         read_only: bool,
     },
     /// Pixel shaders read the texel at their own position, in one mip, while the texture is in
@@ -231,7 +231,7 @@ pub enum Filter {
     Linear,
 }
 
-/// Addressing outside of a texture.
+/// Addressing outside the texture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AddressMode {
     /// Repeats the texture.
@@ -288,13 +288,13 @@ pub struct SamplerInfo {
     pub min: Filter,
     /// Filter between mips.
     pub mip: Filter,
-    /// Addressing outside of the texture, in x, y and z.
+    /// Addressing outside the texture, in x, y and z.
     pub address: [AddressMode; 3],
     /// Added to the mip level; -16 to 15.99.
     pub mip_bias: f32,
     /// 1: none; up to [`DescriptorLimits::anisotropy`].
     pub anisotropy: u32,
-    /// Comparison of the read values; `None` for none.
+    /// Comparison with the read values; `None` for no comparison.
     pub compare: Option<Compare>,
     /// The finest mip level; at least 0.
     pub min_lod: f32,
@@ -348,7 +348,7 @@ pub struct SamplerKey {
 }
 
 impl SamplerKey {
-    /// The key of `info`. A negative 0 counts as 0.
+    /// The key of `info`. Negative zero equals 0.
     #[must_use]
     pub fn of(info: &SamplerInfo) -> Self {
         let SamplerInfo { mag, min, mip, address, mip_bias, anisotropy, compare, min_lod, max_lod, border } =
@@ -364,8 +364,8 @@ impl SamplerKey {
 pub enum BindingKind {
     /// Constants (uniform buffers).
     Constants,
-    /// Constants with an offset given each time the set is bound (dynamic uniform buffers): one set serves all constants of a
-    /// page. Their view begins at the beginning of the API buffer.
+    /// Constants with an offset passed when the set is bound (dynamic uniform buffers): one set serves all constants of a
+    /// page. The view begins at the start of the API buffer.
     DynamicConstants,
     /// Raw or structured buffers, read or written (storage buffers).
     Buffer,
@@ -382,7 +382,7 @@ pub enum BindingKind {
     /// Read-only textures, each with its sampler (combined image samplers). A layout of the program's own with an immutable
     /// sampler uses that sampler, independent of the bound one.
     CombinedSampler,
-    /// Texels of the pass's own targets, for pixel shaders only (input attachments). A set names the layout of textures in the
+    /// Texels of the pass's own targets, for pixel shaders only (input attachments). A set uses the layout of textures in the
     /// state `PIXEL_SHADER`, for depth also in `DEPTH_READ | PIXEL_SHADER`; a render pass must keep them in that layout while
     /// it reads them.
     InputAttachment,

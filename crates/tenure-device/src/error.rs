@@ -7,7 +7,7 @@ use super::{
     State, Usage, ViewShape,
 };
 
-/// A value that an error reports: see [`DeviceError::InvalidDesc`] and [`DeviceError::InvalidCall`].
+/// A value reported by an error: see [`DeviceError::InvalidDesc`] and [`DeviceError::InvalidCall`].
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldValue {
@@ -141,7 +141,7 @@ impl From<BindingKind> for FieldValue {
 pub enum Allowed {
     /// At least this.
     AtLeast(u64),
-    /// At most this: a limit of the device, or of another field.
+    /// Less than or equal to this: a limit of the device, or of another field.
     AtMost(u64),
     /// Exactly this.
     Exactly(u64),
@@ -149,7 +149,7 @@ pub enum Allowed {
     MultipleOf(u64),
     /// Only these uses.
     Usage(Usage),
-    /// Another condition, or a remedy.
+    /// Another condition, or a suggested fix.
     Rule(&'static str),
 }
 
@@ -171,7 +171,7 @@ impl fmt::Display for Allowed {
     }
 }
 
-/// The values of a broken rule, in brackets; empty without values.
+/// The values of a violated rule, in brackets; empty without values.
 struct Values<'a>(&'a Option<FieldValue>, &'a Option<FieldValue>);
 
 impl fmt::Display for Values<'_> {
@@ -189,24 +189,24 @@ impl fmt::Display for Values<'_> {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
-    /// The driver has no memory of that type for this request.
+    /// The driver is out of memory of that type for this request.
     #[error("the driver refused {requested} B of memory type {}", memory.0)]
     OutOfMemory {
         /// Bytes asked for.
         requested: u64,
-        /// The memory type asked for.
+        /// The requested memory type.
         memory: MemoryTypeId,
     },
-    /// The driver was not asked: the request exceeds the memory of the heap, the budget of the operating system, or the
+    /// The driver was not called: the request exceeds the memory of the heap, the budget of the operating system, or the
     /// program's cap (`Gpu::set_memory_cap`).
     #[error("{requested} B of memory type {} exceed the heap, its budget or the program's cap", memory.0)]
     NotGranted {
         /// Bytes asked for.
         requested: u64,
-        /// The memory type asked for.
+        /// The requested memory type.
         memory: MemoryTypeId,
     },
-    /// The driver was not asked, because of `NEVER_ALLOCATE`.
+    /// The driver was not called, because of `NEVER_ALLOCATE`.
     #[error(
         "no block of memory type {} has {requested} B free for this, and NEVER_ALLOCATE forbids a driver \
          allocation: request less, or without it", memory.0
@@ -225,16 +225,16 @@ pub enum DeviceError {
     DeviceLocalOnly {
         /// Bytes asked for.
         requested: u64,
-        /// The memory type to be used without the flag.
+        /// The memory type that would be used without the flag.
         memory: MemoryTypeId,
     },
-    /// The driver has no host memory or no object slots left.
+    /// The driver is out of host memory or object slots.
     #[error("the driver is out of host memory or objects ({what})")]
     OutOfHostMemory {
         /// The call that failed.
         what: &'static str,
     },
-    /// The driver has no device memory left for other purposes than allocations: descriptors, command buffers, page tables, a
+    /// The driver is out of device memory for other purposes than allocations: descriptors, command buffers, page tables, a
     /// submission.
     #[error("the driver is out of device memory of its own ({what})")]
     OutOfDeviceMemory {
@@ -275,7 +275,7 @@ pub enum DeviceError {
         /// The constraint on the field.
         allowed: Allowed,
     },
-    /// A use that the resource was not created for.
+    /// The resource was not created for this usage.
     #[error("the resource needs the usage {needs}, and was created with {has}")]
     MissingUsage {
         /// The required uses.
@@ -293,12 +293,12 @@ pub enum DeviceError {
         /// The allowed states.
         allowed: State,
     },
-    /// A call that breaks a rule of the API: wrong heap, misaligned offset, out of range.
+    /// A violated rule of the API: wrong heap, misaligned offset, out of range.
     #[error("broken rule: {rule}{}", Values(value, limit))]
     InvalidCall {
         /// The broken rule.
         rule: CallRule,
-        /// The value that breaks it; `None` if the rule says everything.
+        /// The value that violates it; `None` if the rule needs no value.
         value: Option<FieldValue>,
         /// The limit of the value, if there is one.
         limit: Option<FieldValue>,
@@ -333,7 +333,7 @@ impl DeviceError {
         Self::InvalidDesc { field, value: value.into(), allowed }
     }
 
-    /// [`InvalidCall`](Self::InvalidCall) with the value that breaks the rule, and its limit.
+    /// [`InvalidCall`](Self::InvalidCall) with the value that violates the rule, and its limit.
     ///
     /// ```
     /// use tenure::device::{CallRule, DeviceError};
@@ -349,7 +349,7 @@ impl DeviceError {
         Self::InvalidCall { rule: rule.into(), value: Some(value.into()), limit: Some(limit.into()) }
     }
 
-    /// [`InvalidCall`](Self::InvalidCall) with the value that breaks the rule.
+    /// [`InvalidCall`](Self::InvalidCall) with the value that violates the rule.
     #[must_use]
     pub fn invalid_value(rule: impl Into<CallRule>, value: impl Into<FieldValue>) -> Self {
         Self::InvalidCall { rule: rule.into(), value: Some(value.into()), limit: None }
@@ -369,14 +369,14 @@ impl DeviceError {
         Self::invalid_desc("usage", usage, Allowed::Rule(rule))
     }
 
-    /// The error for a write state together with another state.
+    /// The error for a write state combined with another state.
     #[must_use]
     pub fn write_state_alone(state: State) -> Self {
         let allowed = State::all() - State::WRITES;
         Self::InvalidState { rule: CallRule::WriteStateAlone, state, allowed }
     }
 
-    /// True for errors that another block size, another memory type or a later try may avoid.
+    /// True for errors that another block size, another memory type or a later attempt may avoid.
     #[must_use]
     pub const fn is_shortage(&self) -> bool {
         matches!(

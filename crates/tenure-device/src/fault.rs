@@ -15,9 +15,9 @@ pub enum FaultAccess {
     Write,
     /// The fetch of an instruction.
     Execute,
-    /// An instruction that was running; its address is no data.
+    /// An instruction that was running; its address is not that of data.
     Instruction,
-    /// The driver does not say.
+    /// Not reported by the driver.
     Unknown,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for FaultAccess {
     }
 }
 
-/// A fault of the GPU, as the driver reports it after the loss of the device.
+/// A GPU fault, as reported by the driver after the loss of the device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -43,12 +43,12 @@ pub struct DeviceFault {
     /// The GPU addresses that contain the address of the access, as exactly as the driver knows it; `0..0` without one. For
     /// an access at `u64::MAX` this is `u64::MAX..u64::MAX`, because a range cannot end after it.
     pub addresses: Range<u64>,
-    /// The driver's words; empty if it has none.
+    /// The driver's description; empty if it has none.
     pub description: String,
 }
 
 impl DeviceFault {
-    /// A fault. `description`: the driver's words.
+    /// Creates a fault. `description`: the driver's text.
     pub fn new(access: FaultAccess, addresses: Range<u64>, description: impl Into<String>) -> Self {
         Self { access, addresses, description: description.into() }
     }

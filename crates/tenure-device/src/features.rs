@@ -3,7 +3,7 @@
 use bitflags::bitflags;
 
 bitflags! {
-    /// Features of a device beyond the minimum.
+    /// Optional features of a device.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Features: u32 {
         /// Reserved (sparse) buffers.
@@ -12,7 +12,7 @@ bitflags! {
         const RESERVED_TEXTURES = 1 << 1;
         /// The OS reports a budget and the usage of each memory heap.
         const MEMORY_BUDGET = 1 << 2;
-        /// Allocations take a priority.
+        /// Allocations have a priority.
         const MEMORY_PRIORITY = 1 << 3;
         /// Heaps can be created without zeroing.
         const NOT_ZEROED = 1 << 4;
@@ -26,7 +26,7 @@ bitflags! {
         /// Buffers, and textures where the driver prefers it, may be placed at alignments below 64 KiB or 4 KiB (D3D12 tight
         /// alignment).
         const TIGHT_ALIGNMENT = 1 << 8;
-        /// Buffers may hold acceleration structures. Creating such a buffer is `Unsupported` otherwise.
+        /// Buffers may contain acceleration structures. Creating such a buffer is `Unsupported` otherwise.
         const ACCELERATION_STRUCTURES = 1 << 9;
         /// Textures read by shaders must be in [`State::COPY_SRC`](super::State::COPY_SRC), too, reached by a barrier:
         /// otherwise the driver flushes too little. Only on [`StateModel::Promotion`](super::StateModel::Promotion).

@@ -127,7 +127,7 @@ formats! {
     Rgb10A2Uint: 1 x 1, 4, Color;
     /// Packed floating-point colour without alpha.
     R11G11B10Float: 1 x 1, 4, Color;
-    /// Floating-point colour without alpha: 9 bits each and one exponent of 5 bits. Shaders only read it.
+    /// Floating-point colour without alpha: 9 bits each and one exponent of 5 bits. Read-only in shaders.
     Rgb9E5Float: 1 x 1, 4, Color;
     /// One 16-bit channel, unsigned, from 0 to 1.
     R16Unorm: 1 x 1, 2, Color;
@@ -179,7 +179,7 @@ formats! {
     Rgba32Float: 1 x 1, 16, Color;
     /// 16-bit depth.
     D16Unorm: 1 x 1, 2, Depth;
-    /// 24-bit depth, 8-bit stencil. Not every device has it: see `Gpu::depth_stencil_format`.
+    /// 24-bit depth, 8-bit stencil. Not supported by every device: see `Gpu::depth_stencil_format`.
     D24UnormS8Uint: 1 x 1, 4, DepthStencil;
     /// Float depth.
     D32Float: 1 x 1, 4, Depth;
@@ -370,7 +370,7 @@ impl Format {
         SRGB.iter().any(|&(_, srgb)| srgb == self)
     }
 
-    /// The sRGB variant of the format; `None` where there is none.
+    /// The sRGB variant of the format, if there is one.
     ///
     /// ```
     /// use tenure::Format;
@@ -422,8 +422,8 @@ impl Format {
         }
     }
 
-    /// The block of one plane in a buffer, as copies use it; `None` for stencil of a format without. For 24-bit depth it has 4
-    /// bytes; the highest byte is written as 0 and undefined when read.
+    /// The block of one plane in a buffer, as used by copies; `None` for stencil of a format without stencil. For 24-bit depth
+    /// it has 4 bytes; the highest byte is written as 0 and undefined when read.
     ///
     /// ```
     /// use tenure::{Format, resource::Plane};
@@ -442,8 +442,8 @@ impl Format {
         }
     }
 
-    /// Alignment in bytes of a plane's texels in a buffer, beside the device's alignments: the block size, and on Vulkan 4 for
-    /// depth and stencil. 1 for a plane that the format lacks.
+    /// Alignment in bytes of a plane's texels in a buffer, in addition to the device's alignments: the block size, and on
+    /// Vulkan 4 for depth and stencil. 1 for a plane that the format lacks.
     #[must_use]
     pub const fn copy_alignment(self, plane: Plane) -> u64 {
         match self.plane_block(plane) {
@@ -453,7 +453,7 @@ impl Format {
         }
     }
 
-    /// Its planes, which copies name one at a time: one, plus stencil if the format has it.
+    /// Its planes, which are copied individually: one, plus stencil if the format has it.
     #[must_use]
     pub const fn planes(self) -> &'static [Plane] {
         if self.has_stencil() { &[Plane::First, Plane::Stencil] } else { &[Plane::First] }

@@ -1,4 +1,4 @@
-//! The heaps of a device as an interface of their own.
+//! The heaps of a device as a separate interface.
 
 use std::fmt;
 use std::ops::Deref;
@@ -31,8 +31,8 @@ pub struct DeviceHeaps<P: Deref<Target: Device>> {
 }
 
 impl<P: Deref<Target: Device>> DeviceHeaps<P> {
-    /// With a permit to destroy heaps. The caller promises that no resource is placed in a heap when it is destroyed, which
-    /// happens when the last range in it is freed.
+    /// Creates the interface with a permit to destroy heaps. The caller promises that no resource is placed in a heap when
+    /// it is destroyed, which happens when its last range is freed.
     #[must_use]
     pub const fn new(device: P, permit: Permit<P::Target>) -> Self {
         Self { device, permit }
@@ -66,7 +66,7 @@ impl<P: Deref<Target: Device>> HeapDevice for DeviceHeaps<P> {
     }
 
     fn budget(&self) -> Vec<HeapBudget> {
-        // Without an answer there is no known limit; the heap's creation itself will fail.
+        // Without budgets there is no known limit; the creation of the heap will fail instead.
         self.device.budget().unwrap_or_default()
     }
 }

@@ -11,8 +11,8 @@
 //!   possible.
 //!
 //! # Obligations of a caller
-//! A driver does not check its arguments, and a backend cannot. Calls with undefined behaviour on misuse take a [`Permit`],
-//! which only `unsafe` code can create for a real device. The creator of a permit promises, beyond the conditions of each call:
+//! A driver does not check its arguments, and a backend cannot. Calls with undefined behaviour on misuse take a [`Permit`], which
+//! only `unsafe` code can create for a real device. The creator of a permit promises, in addition to the conditions of each call:
 //! * Objects are used with the device that created them.
 //! * The GPU has finished with destroyed objects, and nothing created from them is used any more: no mapping of a resource, no
 //!   recorded list that is to be submitted. Resources are destroyed before the heap that they are placed in. Objects that are
@@ -21,13 +21,13 @@
 //!
 //! Without a permit, programs can query a device, map, and create independent objects.
 //!
-//! # A device by its capabilities
+//! # Capabilities of a device
 //! [`Device`] is the sum of [`MemoryDevice`], [`ResidencyDevice`], [`TileDevice`], [`DescriptorDevice`], [`SetDevice`],
 //! [`QueryDevice`], [`RayDevice`] and [`QueueDevice`]. Capabilities that a GPU or an API may lack have default methods: a backend
 //! without them implements the trait with an empty body, or with [`Infallible`](std::convert::Infallible) as its type.
 //!
-//! # A device that wraps another
-//! [`forward_device!`] implements the contract by another device, but for the methods that it is given: see [`Wrap`].
+//! # Devices that wrap another
+//! [`forward_device!`] implements the contract with another device, except for the given methods: see [`Wrap`].
 
 #![warn(missing_debug_implementations)]
 #![deny(unsafe_code)]

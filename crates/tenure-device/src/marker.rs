@@ -1,4 +1,4 @@
-//! Markers of the progress of the GPU, for the report of a lost device.
+//! Markers of the GPU's progress, for the report of a lost device.
 
 /// The memory into which lists write markers: see [`CommandList::write_marker`](crate::CommandList::write_marker).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,10 +23,10 @@ pub enum MarkerPoint {
 pub struct Marker {
     /// The word: an even one for [`MarkerPoint::Begun`], the one after it for [`MarkerPoint::Completed`].
     pub word: u32,
-    /// The value. It is higher, with wrap-around, than all earlier ones of the two words.
+    /// The value: higher, with wrap-around, than all earlier ones of the two words.
     pub value: u32,
     /// The time at which the GPU writes it.
     pub point: MarkerPoint,
-    /// It is of a scope, and may be in a render pass. Others are at the begin or the end of a list.
+    /// Whether it is of a scope, and may be in a render pass. Others are at the begin or the end of a list.
     pub is_of_scope: bool,
 }

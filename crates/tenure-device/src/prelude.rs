@@ -1,4 +1,5 @@
-//! The methods of devices, lists and mappings, for code with a concrete device: the traits without their names.
+//! The methods of devices, lists and mappings, for code with a concrete device: imports the traits without
+//! their names.
 //!
 //! ```
 //! use tenure::device::prelude::*;

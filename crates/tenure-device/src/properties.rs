@@ -52,7 +52,7 @@ pub struct Properties {
     pub state_model: StateModel,
     /// The party that controls residency.
     pub residency: Residency,
-    /// True when CPU and GPU share one memory.
+    /// True if CPU and GPU share their memory.
     pub uma: bool,
     /// Alignment of constant (uniform) buffer views, in bytes; a power of two.
     pub constant_alignment: u64,
@@ -95,7 +95,7 @@ pub struct Properties {
 }
 
 impl Properties {
-    /// The properties that memory pools need.
+    /// The properties used by memory pools.
     #[must_use]
     pub fn heap_properties(&self) -> HeapProperties {
         HeapProperties {
@@ -258,7 +258,7 @@ pub struct RayTracingLimits {
 }
 
 impl Default for RayTracingLimits {
-    /// The values of all Direct3D 12 devices, which no Vulkan device exceeds.
+    /// The values of all Direct3D 12 devices, which are maxima of Vulkan's.
     fn default() -> Self {
         Self {
             scratch_alignment: 256,

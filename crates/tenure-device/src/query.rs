@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{CallRule, DeviceError, QueueId};
 
-/// The quantity that a query measures.
+/// The quantity measured by a query.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum QueryKind {
@@ -82,7 +82,7 @@ pub struct TimestampClock {
 }
 
 impl TimestampClock {
-    /// A clock of this frequency, with 64 valid bits; without timestamps for a frequency of 0.
+    /// A clock with this frequency, with 64 valid bits; no timestamps for a frequency of 0.
     #[must_use]
     pub const fn of_frequency(ticks_per_second: u64) -> Self {
         const SECOND: u64 = 1_000_000_000_000_000;

@@ -1,4 +1,4 @@
-//! Queues: their numbers, their kinds, and the families that share resources.
+//! Queues: their indices, their kinds, and the families that share resources.
 
 /// Maximum number of a device's queues. Sync points are arrays of this length.
 pub const MAX_QUEUES: usize = 8;
@@ -30,13 +30,13 @@ pub enum QueueKind {
     Copy,
 }
 
-/// A queue that tenure may submit to.
+/// A queue available for submissions by tenure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueProperties {
     /// Its capability.
     pub kind: QueueKind,
-    /// Queues of equal family share textures without an ownership transfer (Vulkan). On D3D12 all queues have the same family.
-    /// Buffers are created for all families (Vulkan's concurrent sharing, which costs buffers nothing).
+    /// Queues of the same family share textures without an ownership transfer (Vulkan). On D3D12 all queues have the same
+    /// family. Buffers are created for all families (Vulkan's concurrent sharing, which is free for buffers).
     pub family: u32,
 }
 
@@ -45,16 +45,16 @@ pub struct QueueProperties {
 pub enum Queue {
     /// The first graphics (direct) queue.
     Graphics,
-    /// The first compute queue; the graphics queue where there is none.
+    /// The first compute queue; the graphics queue if there is none.
     Compute,
-    /// The first copy queue; a compute or the graphics queue where there is none.
+    /// The first copy queue; a compute or the graphics queue if there is none.
     Copy,
     /// A queue by its index in [`Properties::queues`](super::Properties::queues).
     Id(QueueId),
 }
 
 impl Queue {
-    /// Its number among the queues of a device; the first one supports all kinds of work.
+    /// Its index among the queues of a device; the first one supports all kinds of work.
     #[must_use]
     pub fn among(self, queues: &[QueueProperties]) -> QueueId {
         let find = |wanted| queues.iter().position(|queue| queue.kind == wanted);
@@ -78,7 +78,7 @@ impl From<QueueKind> for Queue {
     }
 }
 
-/// One submission of a queue: the queue, and the submission's serial on it.
+/// A submission, identified by its queue and its serial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueSerial {
     /// The queue.

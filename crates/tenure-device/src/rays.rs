@@ -12,12 +12,12 @@ pub enum AccelerationStructureKind {
     Top,
     /// Triangles or boxes (BLAS).
     Bottom,
-    /// Either: decided when it is built, or copied to. For layers on top of APIs with this kind.
+    /// Either: determined by its build, or by a copy. For layers on top of APIs with this kind.
     Generic,
 }
 
 impl AccelerationStructureKind {
-    /// True when one may be copied to the other.
+    /// True if one may be copied to the other.
     #[must_use]
     pub const fn is_compatible(self, other: Self) -> bool {
         matches!((self, other), (Self::Generic, _) | (_, Self::Generic)) || self as u8 == other as u8

@@ -30,7 +30,7 @@ pub enum Residency {
 pub struct PagingPoint(pub u64);
 
 impl PagingPoint {
-    /// Reached from the start: no wait.
+    /// Resident from the start: no wait.
     pub const RESIDENT: Self = Self(0);
 }
 
@@ -39,9 +39,9 @@ impl PagingPoint {
 pub struct TrimRequest {
     /// Bytes by which the program exceeds its budget.
     pub bytes: u64,
-    /// True when blocks not used since the last request of this kind should be evicted, too, independent of the budget.
+    /// Whether blocks not used since the last request of this kind should be evicted, too, regardless of the budget.
     pub unused: bool,
-    /// True when the next request of that kind refers to the period that begins now.
+    /// Whether the next request of that kind refers to the period that begins now.
     pub restarts: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The rules of the contract that a call can break.
+//! The rules of the contract that a call can violate.
 
 use std::fmt;
 
@@ -11,12 +11,12 @@ macro_rules! rules {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum CallRule {
             $(#[doc = concat!("Rule: ", $text, ".")] $rule,)*
-            /// A rule of one API or of one call, in words.
+            /// A rule of one API or of one call, as text.
             Other(&'static str),
         }
 
         impl CallRule {
-            /// The rule in words.
+            /// The rule as text.
             #[must_use]
             pub const fn text(self) -> &'static str {
                 match self {

@@ -1,4 +1,4 @@
-//! Cache of drivers' answers about textures, by description.
+//! A cache of the driver's properties of textures, by description.
 
 use core::fmt;
 use core::hash::{BuildHasher as _, Hash, Hasher};
@@ -21,8 +21,8 @@ const WAYS: usize = 4;
 /// which is queried again when needed. Descriptions are compared completely, with clear value and view formats, so that any
 /// answer derived from the description may be cached.
 ///
-/// `Send` and `Sync` where the answers are `Send`. [`get_or_ask`](Self::get_or_ask) is O(1) and, for a cached answer, allocates
-/// only what cloning the answer does; the lock is one of 256, held for the comparison and the clone, never during a query.
+/// `Send` and `Sync` if the answers are `Send`. [`get_or_ask`](Self::get_or_ask) is O(1) and, for a cached answer, allocates
+/// only for cloning the answer; the lock is one of 256, held for the comparison and the clone, never during a query.
 ///
 /// ```
 /// use tenure::device::TextureCache;
@@ -38,7 +38,7 @@ pub struct TextureCache<T> {
     sets: Box<[Mutex<Set<T>>]>,
 }
 
-/// Descriptions with the same hash, in no order.
+/// Descriptions with the same hash, unordered.
 struct Set<T> {
     entries: Vec<(TextureInfo, T)>,
     /// Index of the entry to replace next when the set is full.
@@ -89,9 +89,9 @@ impl<T> TextureCache<T> {
 }
 
 impl<T: Clone> TextureCache<T> {
-    /// The answer for a description: the cached one, else that of `ask`, which is cached.
+    /// The answer for a description: the cached one, or the result of `ask`, which is then cached.
     ///
-    /// Two threads that need an answer at the same time may both ask.
+    /// Two threads that need an answer at the same time may both call `ask`.
     ///
     /// # Errors
     /// The errors of `ask`, which are not cached.
@@ -109,7 +109,7 @@ impl<T> Set<T> {
 
     #[cold]
     fn keep(&mut self, info: &TextureInfo, answer: T) {
-        // Another thread may have asked, too.
+        // Another thread may have called `ask`, too.
         if self.find(info).is_some() {
             return;
         }
@@ -180,7 +180,7 @@ impl PartialEq for TextureKey<'_> {
 }
 
 impl Hash for TextureKey<'_> {
-    /// Hashes the fields that usually differ, in few steps; the others only where a description has them.
+    /// Hashes the fields that usually differ, in few steps; other fields only if they are set.
     #[inline]
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         let Self(info) = self;

@@ -13,8 +13,8 @@ pub struct TileLayout {
     pub first_packed_mip: u32,
     /// Number of tiles of the packed mips of one layer; addressed as subresource `first_packed_mip + layer * mips`, x only.
     pub packed_tiles: u32,
-    /// Bit *i* is set when tiles can be mapped to memory of type *i*. May contain fewer types than for a placed resource with
-    /// the same description: NVIDIA's Vulkan drivers map tiles to device memory only.
+    /// Bit *i* is set if tiles can be mapped to memory of type *i*. May contain fewer types than for a placed resource with
+    /// the same description: NVIDIA's Vulkan drivers map tiles only to device memory.
     pub memory_types: u32,
 }
 

@@ -7,7 +7,7 @@ use bitflags::bitflags;
 bitflags! {
     /// All uses of a resource during its lifetime. Fixed at creation.
     ///
-    /// The usage decides which memory pool a resource lives in and which states it may enter.
+    /// The usage determines the memory pool of a resource, and the states that it may enter.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub struct Usage: u32 {
         /// Vertex buffer.
@@ -23,7 +23,7 @@ bitflags! {
         const UNORDERED_ACCESS = 1 << 4;
         /// Arguments of indirect draws and dispatches.
         const INDIRECT = 1 << 5;
-        /// Holds a ray-tracing acceleration structure.
+        /// Contains a ray-tracing acceleration structure.
         const ACCELERATION_STRUCTURE = 1 << 6;
         /// Source of copies.
         const COPY_SRC = 1 << 7;
@@ -36,7 +36,7 @@ bitflags! {
         /// Presented by a swap chain. Only for adopted textures of a swap chain (`Gpu::adopt_texture`); none can be created
         /// with it.
         const PRESENT = 1 << 11;
-        /// Holds the shader records of ray dispatches. Read in [`State::RAY_TRACING_SHADER`], also as a part of
+        /// Contains the shader records of ray dispatches. Read in [`State::RAY_TRACING_SHADER`], also as a part of
         /// [`State::NON_PIXEL_SHADER`]. Such a buffer never shares an API buffer with buffers for other uses.
         const SHADER_BINDING_TABLE = 1 << 12;
         /// Read by pixel shaders as an input attachment: each reads the texel at its own position, in the state
@@ -88,14 +88,14 @@ impl Usage {
         .union(Self::INDIRECT)
         .union(Self::COPY_SRC);
 
-    /// Uses that only a texture can have.
+    /// Usages of textures only.
     pub const TEXTURE_ONLY: Self = Self::RENDER_TARGET
         .union(Self::DEPTH_STENCIL)
         .union(Self::PRESENT)
         .union(Self::INPUT_ATTACHMENT)
         .union(Self::TRANSIENT_ATTACHMENT);
 
-    /// Uses that only a buffer can have.
+    /// Usages of buffers only.
     pub const BUFFER_ONLY: Self = Self::VERTEX
         .union(Self::INDEX)
         .union(Self::CONSTANT)
@@ -103,13 +103,13 @@ impl Usage {
         .union(Self::ACCELERATION_STRUCTURE)
         .union(Self::SHADER_BINDING_TABLE);
 
-    /// All flags about sharing. By themselves they allow no use.
+    /// All flags for sharing. They allow no use on their own.
     pub const SHARING: Self = Self::SHARED.union(Self::SHARED_ACROSS_DRIVERS);
 
-    /// All flags about the queue families that own a texture. By themselves they allow no use.
+    /// All flags for the queue families that own a texture. They allow no use on their own.
     pub const QUEUES: Self = Self::ALL_QUEUES.union(Self::EXCLUSIVE);
 
-    /// True for a target with no other uses than a transient attachment may have.
+    /// True for a target with no other usages than a transient attachment may have.
     pub(super) const fn is_of_transient_attachment(self) -> bool {
         let targets = Self::RENDER_TARGET.union(Self::DEPTH_STENCIL);
         let others = Self::INPUT_ATTACHMENT.union(Self::TRANSIENT_ATTACHMENT);
@@ -146,8 +146,8 @@ impl Usage {
 bitflags! {
     /// The current use of a resource, or of one subresource, at one point of a queue's work.
     ///
-    /// Read states may be combined; each write state stands alone. The empty set is [`COMMON`](Self::COMMON): D3D12's `COMMON`;
-    /// on Vulkan the state of a resource that was never used, with the layout `UNDEFINED`.
+    /// Read states may be combined, write states may not. The empty set is [`COMMON`](Self::COMMON): D3D12's `COMMON`; on
+    /// Vulkan the state of a resource that was never used, with the layout `UNDEFINED`.
     ///
     /// Shader reads are states by stage, and [`NON_PIXEL_SHADER`](Self::NON_PIXEL_SHADER) and
     /// [`SHADER_READ`](Self::SHADER_READ) are their unions. A barrier waits for the named stages only: draws need not wait for
@@ -189,11 +189,11 @@ bitflags! {
         const ACCELERATION_STRUCTURE = 1 << 11;
         /// Read and written by shaders of any stage. Write state.
         const UNORDERED_ACCESS = 1 << 12;
-        /// Read and written by mesh and task (amplification) shaders alone. Write state.
+        /// Read and written only by mesh and task (amplification) shaders. Write state.
         const MESH_UNORDERED_ACCESS = 1 << 13;
-        /// Read and written by compute shaders alone, and cleared by `ClearUnorderedAccessView`. Write state.
+        /// Read and written only by compute shaders, and cleared by `ClearUnorderedAccessView`. Write state.
         const COMPUTE_UNORDERED_ACCESS = 1 << 14;
-        /// Read and written by the shaders of ray tracing pipelines alone; scratch memory of builds. Write state.
+        /// Read and written only by the shaders of ray tracing pipelines; scratch memory of builds. Write state.
         const RAY_TRACING_UNORDERED_ACCESS = 1 << 15;
         /// Colour render target. Write state.
         const RENDER_TARGET = 1 << 16;
@@ -204,7 +204,7 @@ bitflags! {
         /// Destination of a multisample resolve. Write state.
         const RESOLVE_DST = 1 << 19;
         /// The state of a swap chain's images between `present` and `acquire`: Direct3D 12's `COMMON`, the layout
-        /// `PRESENT_SRC_KHR` on Vulkan. Stands alone.
+        /// `PRESENT_SRC_KHR` on Vulkan. Cannot be combined.
         const PRESENT = 1 << 20;
     }
 }
@@ -213,7 +213,7 @@ impl State {
     /// No particular use; the state in which resources cross queues.
     pub const COMMON: Self = Self::empty();
 
-    /// Read by every shader stage but the pixel shader's, by builds of acceleration structures and, for a shader binding table,
+    /// Read by every shader stage except pixel shaders, by builds of acceleration structures and, for a shader binding table,
     /// by traces of rays. On compute queues, which have no vertex and mesh shaders, these count as compute shaders.
     pub const NON_PIXEL_SHADER: Self = Self::VERTEX_SHADER
         .union(Self::MESH_SHADER)
@@ -223,7 +223,7 @@ impl State {
     /// Read by any shader stage.
     pub const SHADER_READ: Self = Self::PIXEL_SHADER.union(Self::NON_PIXEL_SHADER);
 
-    /// The states of unordered access, by shaders of any stage and of one kind alone. Each of them stands alone.
+    /// The states of unordered access, by shaders of any stage and of one kind only. They cannot be combined.
     pub const UNORDERED: Self = Self::UNORDERED_ACCESS
         .union(Self::MESH_UNORDERED_ACCESS)
         .union(Self::COMPUTE_UNORDERED_ACCESS)
@@ -251,7 +251,7 @@ impl State {
     }
 
     /// The state in which a queue of that kind discards a texture: as a target if it is one, else for unordered access. `None`
-    /// where the queue cannot.
+    /// if the queue cannot.
     ///
     /// ```
     /// use tenure::{State, Usage, device::QueueKind};
@@ -275,7 +275,7 @@ impl State {
         states.into_iter().find(|state| possible.contains(*state))
     }
 
-    /// The states that a queue of the given kind may move resources into and out of.
+    /// The states that a queue of the given kind can transition resources into and out of.
     #[inline]
     #[must_use]
     pub const fn allowed_on(queue: super::QueueKind) -> Self {
@@ -306,7 +306,7 @@ impl State {
     }
 }
 
-/// The states that each bit of a usage allows, in the order of the bits.
+/// The states allowed by each bit of a usage, in the order of the bits.
 const STATES_OF_USAGES: [State; Usage::all().bits().count_ones() as usize] = {
     const TABLE: [(Usage, State); 14] = [
         (Usage::VERTEX, State::VERTEX_OR_CONSTANT),
@@ -336,7 +336,7 @@ const STATES_OF_USAGES: [State; Usage::all().bits().count_ones() as usize] = {
 };
 
 impl Usage {
-    /// Default priority of a resource of this usage for staying in fast memory, as committed resources get it.
+    /// Default residency priority of a resource of this usage, used for committed resources.
     ///
     /// ```
     /// use tenure::Usage;

@@ -127,7 +127,7 @@ impl ResourceDesc {
 }
 
 impl SamplerInfo {
-    /// Checks it against the range of each field.
+    /// Checks each field against its range.
     ///
     /// # Errors
     /// [`DeviceError::InvalidDesc`] with the field, its value and its constraint.
@@ -161,7 +161,7 @@ impl SamplerInfo {
     }
 }
 
-/// The rule about [`Usage::SHARING`] and [`Usage::QUEUES`] that a usage breaks. Vulkan has no resources without a usage.
+/// The rule about [`Usage::SHARING`] and [`Usage::QUEUES`] that a usage violates. Vulkan has no resources without a usage.
 const fn broken_sharing(usage: Usage) -> Option<&'static str> {
     if usage.difference(Usage::SHARING.union(Usage::QUEUES)).is_empty() {
         return Some("at least one flag, besides SHARED");

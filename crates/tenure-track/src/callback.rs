@@ -14,7 +14,7 @@ use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
 type Event = Box<dyn FnOnce()>;
 
 thread_local! {
-    /// The depth of nested calls into the manager on this thread.
+    /// The nesting depth of calls into the manager on this thread.
     static CALLS: Cell<u32> = const { Cell::new(0) };
     /// Events of these calls, not emitted yet.
     static EVENTS: RefCell<Vec<Event>> = const { RefCell::new(Vec::new()) };
@@ -67,8 +67,8 @@ pub fn may_be_heard(level: Level) -> bool {
     level <= STATIC_MAX_LEVEL && level <= LevelFilter::current()
 }
 
-/// Runs code of the program, such as an event's subscriber, at the end of the current call into the manager on this thread,
-/// when no lock of the manager is held, or at once outside of calls. A panic of that code is caught.
+/// Runs code of the program, such as an event's subscriber, at the end of the current call into the manager on this thread, when
+/// no lock of the manager is held, or immediately outside of calls. A panic of that code is caught.
 pub fn emit(event: impl FnOnce() + 'static) {
     let mut event = Some(event);
     if CALLS.get() > 0 {

@@ -1,4 +1,4 @@
-//! A small number for each thread, to spread threads over shards.
+//! A small number for each thread, which distributes threads over shards.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

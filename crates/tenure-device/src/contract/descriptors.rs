@@ -7,7 +7,7 @@ use crate::{BufferView, DescriptorHeapDesc, DescriptorKind, DeviceError, Permit,
 
 /// A device with heaps of descriptors.
 ///
-/// Any thread may call at any time, under the conditions of each method.
+/// Any thread may call the methods at any time, under their individual conditions.
 pub trait DescriptorDevice: RayDevice {
     /// Contiguous descriptors (`ID3D12DescriptorHeap`; on Vulkan the views themselves, or one large set that shaders index).
     type DescriptorHeap: Send + Sync + 'static;
@@ -38,7 +38,7 @@ pub trait DescriptorDevice: RayDevice {
     ) -> Result<(), DeviceError>;
 
     /// Writes descriptors of a shader-visible heap from index `first` on. No other thread may write the same indices meanwhile,
-    /// and no work in flight may read them. Allocates nothing.
+    /// and no work in flight may read them. Does not allocate.
     ///
     /// # Errors
     /// [`DeviceError::InvalidCall`], [`DeviceError::Unsupported`], [`DeviceError::Lost`].

@@ -108,16 +108,16 @@ pub trait CommandList<D: DescriptorDevice + QueryDevice>: Send {
         size: u64,
     );
 
-    /// Copies several ranges of bytes from one buffer to another, in any order. No written range overlaps another range. One
-    /// command where the API has one.
+    /// Copies several ranges of bytes from one buffer to another, in any order. No written range overlaps another range. A
+    /// single command if the API supports it.
     fn copy_buffer_regions(&mut self, src: &D::Resource, dst: &D::Resource, regions: &[BufferRegion]) {
         for BufferRegion { src_offset, dst_offset, size } in regions {
             self.copy_buffer(src, *src_offset, dst, *dst_offset, *size);
         }
     }
 
-    /// Copies texels from a buffer to several regions of a texture, in any order. The regions do not overlap. One command where
-    /// the API has one.
+    /// Copies texels from a buffer to several regions of a texture, in any order. The regions do not overlap. A single command
+    /// if the API supports it.
     fn copy_buffer_to_regions(
         &mut self,
         src: &D::Resource,

@@ -63,7 +63,7 @@ pub trait MemoryDevice: Send + Sync + Sized + 'static {
     /// Frees a heap. No resource may be placed in it any more.
     fn destroy_heap(&self, permit: Permit<Self>, heap: Self::Heap);
 
-    /// Creates a resource with memory of its own, with the default priority of its usage ([`Usage::priority`]).
+    /// Creates a resource with dedicated memory, with the default priority of its usage ([`Usage::priority`]).
     ///
     /// # Errors
     /// A shortage, [`DeviceError::InvalidDesc`], [`DeviceError::InvalidCall`], [`DeviceError::Lost`].
@@ -131,12 +131,12 @@ pub trait MemoryDevice: Send + Sync + Sized + 'static {
         Err(DeviceError::Unsupported { feature: TEXTURE_WRITES })
     }
 
-    /// The GPU address of a buffer's byte 0, on APIs with addresses. The address of a texture where the device reports it, which
-    /// serves reports of faults alone.
+    /// The GPU address of the first byte of a buffer, on APIs with addresses. The address of a texture if the device reports it,
+    /// only for reports of faults.
     fn gpu_address(&self, resource: &Self::Resource) -> Option<u64>;
 
-    /// Names a range of a buffer, for messages only, as [`set_name`](Device::set_name); an empty name removes it. Devices without
-    /// a use for it do nothing, as by default.
+    /// Names a range of a buffer, for messages only, as [`set_name`](Device::set_name); an empty name removes it. Does nothing on
+    /// devices without range names, as by default.
     #[inline]
     fn name_range(&self, buffer: &Self::Resource, offset: u64, size: u64, name: &str) {
         let _unused = (buffer, offset, size, name);
@@ -153,11 +153,11 @@ pub trait MemoryDevice: Send + Sync + Sized + 'static {
 /// A persistently mapped resource.
 ///
 /// Writes are visible to submissions made after them, and reads see the writes of completed submissions: a backend with
-/// non-coherent memory flushes and invalidates inside these calls. The mapping is valid as long as its resource; tenure never
-/// uses a mapping after the destruction of its resource.
+/// non-coherent memory flushes and invalidates inside these calls. The mapping is valid for the lifetime of its resource; tenure
+/// never uses a mapping after the destruction of its resource.
 ///
-/// Several threads may use it at once. Two simultaneous writes to overlapping bytes leave the bytes of either, in any mixture,
-/// and a simultaneous read sees such a mixture; it is not a data race: see [`mapped`](crate::mapped), which backends copy with.
+/// Several threads may use it at once. Two simultaneous writes to overlapping bytes leave any mixture of both, and a simultaneous
+/// read sees such a mixture; it is not a data race: see [`mapped`](crate::mapped), which backends use for copies.
 pub trait Mapping: Send + Sync {
     /// Size in bytes.
     fn size(&self) -> u64;
@@ -165,16 +165,16 @@ pub trait Mapping: Send + Sync {
     /// Copies `bytes` to `offset`.
     ///
     /// # Errors
-    /// [`DeviceError::InvalidCall`] when the range leaves the mapping, [`DeviceError::Lost`].
+    /// [`DeviceError::InvalidCall`] when the range exceeds the mapping, [`DeviceError::Lost`].
     fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), DeviceError>;
 
     /// Copies from `offset` to `out`.
     ///
     /// # Errors
-    /// [`DeviceError::InvalidCall`] when the range leaves the mapping, [`DeviceError::Lost`].
+    /// [`DeviceError::InvalidCall`] when the range exceeds the mapping, [`DeviceError::Lost`].
     fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), DeviceError>;
 
-    /// The address of byte 0, if all accesses through it are coherent with the GPU without further calls. `None` for memory
-    /// that is flushed and invalidated, or mapped anew for each read, and on the simulated device, which checks each access.
+    /// The address of the first byte, if all accesses through it are coherent with the GPU without further calls. `None` for memory
+    /// that must be flushed and invalidated, or is mapped for each read, and on the simulated device, which checks each access.
     fn as_ptr(&self) -> Option<NonNull<u8>>;
 }

@@ -36,8 +36,7 @@ pub trait Device: QueueDevice + SetDevice + TileDevice + ResidencyDevice {
     /// The slot for the single manager of the device and all of its clones.
     fn single_manager(&self) -> &SingleManager;
 
-    /// Gives an object the name that debuggers and validation messages show. Never fails; a
-    /// device without names ignores it.
+    /// Sets the name of an object for debuggers and validation messages. Never fails; a device without names ignores it.
     fn set_name(&self, permit: Permit<Self>, object: ObjectRef<'_, Self>, name: &str);
 
     /// `Err` with the reason once the device is lost.
@@ -46,7 +45,7 @@ pub trait Device: QueueDevice + SetDevice + TileDevice + ResidencyDevice {
     /// [`DeviceError::Lost`].
     fn status(&self) -> Result<(), DeviceError>;
 
-    /// The faults of the GPU that the driver reports; none before the loss of the device, and on devices that do not report any.
+    /// The GPU faults reported by the driver; none before the loss of the device, and on devices that do not report any.
     fn device_faults(&self) -> Vec<DeviceFault> {
         Vec::new()
     }

@@ -6,14 +6,14 @@ use std::marker::PhantomData;
 
 use super::Device;
 
-/// Permission for calls that a device cannot check: the calls of [`Device`] that take one, and `Commands::raw_mut`.
+/// The permission for calls that a device cannot check: the calls of [`Device`] that take one, and `Commands::raw_mut`.
 ///
 /// A driver relies on its caller: the GPU must have finished with destroyed or overwritten objects, and submitted objects must
 /// still exist. A call that takes a permit has undefined behaviour on a real device if the conditions in its documentation are
 /// broken. Tenure creates a permit for its own calls; programs need none, unless they use the contract without tenure.
 ///
-/// It is valid for one type of device: code that receives one cannot use it on another type. A device that wraps another creates
-/// the permit for the inner device itself. It has no size, and costs nothing.
+/// It is valid for one type of device: code that receives one cannot use it for another type. A device that wraps another
+/// creates the permit for the inner device itself. It is zero-sized.
 ///
 /// ```
 /// use tenure::device::{Device, Permit};
@@ -36,7 +36,7 @@ use super::Device;
 /// }
 /// ```
 ///
-/// A device that detects such mistakes itself needs no promise:
+/// A device that detects such mistakes itself requires no promise:
 ///
 /// ```
 /// use tenure::device::{Permit, prelude::*};
@@ -53,7 +53,7 @@ impl<D> Permit<D> {
     /// A permit for a real device.
     ///
     /// # Safety
-    /// Every call that is made with it, or with a copy of it, must fulfil the conditions in that call's documentation.
+    /// Every call made with it, or with a copy of it, must fulfil the conditions in that call's documentation.
     #[must_use]
     pub const unsafe fn new() -> Self {
         Self(PhantomData)
@@ -83,6 +83,6 @@ impl<D> fmt::Debug for Permit<D> {
     }
 }
 
-/// A device without undefined behaviour: the simulated device, which answers a violation of the contract with an error or a
+/// A device without undefined behaviour: the simulated device, which responds to a violation of the contract with an error or a
 /// report. Devices that do nothing qualify, too.
 pub trait Checked: Device {}

@@ -6,8 +6,8 @@ use crate::{DeviceError, Permit, QueryHeapDesc};
 
 /// A device with queries.
 ///
-/// A device without them has [`Infallible`](std::convert::Infallible) as its type and keeps the defaults: creation is
-/// unsupported, and destruction drops the heap. Any thread may call at any time.
+/// Devices without queries use [`Infallible`](std::convert::Infallible) as the type and keep the defaults: creation is
+/// unsupported, and destruction drops the heap. Any thread may call the methods at any time.
 pub trait QueryDevice: Send + Sync + Sized + 'static {
     /// Contiguous queries (`ID3D12QueryHeap`, `VkQueryPool`).
     type QueryHeap: Send + Sync + 'static;

@@ -10,7 +10,7 @@ use crate::{DeviceError, PagingPoint, Permit, QueueId, QueueSerial};
 
 /// A device with queues. Its lists record copies, barriers, and commands on descriptors, queries and acceleration structures.
 ///
-/// Any thread may call at any time; calls on one queue are made under one lock.
+/// Any thread may call the methods at any time; calls on one queue are made under one lock.
 pub trait QueueDevice: DescriptorDevice + QueryDevice {
     /// A command allocator with its list.
     type List: CommandList<Self> + 'static;
@@ -19,7 +19,7 @@ pub trait QueueDevice: DescriptorDevice + QueryDevice {
     /// The API's queue, for submissions by the program itself (`VkQueue`, `ID3D12CommandQueue`).
     type NativeQueue<'a>;
 
-    /// Creates a command list for one queue. It is closed: see [`CommandList::begin`].
+    /// Creates a closed command list for one queue: see [`CommandList::begin`].
     ///
     /// # Errors
     /// A shortage, [`DeviceError::Lost`].
@@ -58,7 +58,7 @@ pub trait QueueDevice: DescriptorDevice + QueryDevice {
         self.submit_with(permit, queue, lists, SubmitSync::new(waits, signal))
     }
 
-    /// Lets the program submit to a queue itself: after the given serials, as submission `signal`, independent of the
+    /// Lets the program submit to a queue itself: after the given serials, as submission `signal`, regardless of the
     /// submissions and the result of `run`. No other call may use the queue meanwhile.
     ///
     /// `run` must not panic, and must not submit to the same queue through this contract.

@@ -8,8 +8,8 @@ use crate::{
 
 /// A device with acceleration structures ([`Features::ACCELERATION_STRUCTURES`]).
 ///
-/// A device without them has [`Infallible`](std::convert::Infallible) as its type and keeps the defaults: creation is
-/// unsupported, and destruction drops the structure. Any thread may call at any time.
+/// Devices without acceleration structures use [`Infallible`](std::convert::Infallible) as the type and keep the defaults:
+/// creation is unsupported, and destruction drops the structure. Any thread may call the methods at any time.
 pub trait RayDevice: MemoryDevice {
     /// An acceleration structure in a range of a buffer (`VkAccelerationStructureKHR`; an address on Direct3D
     /// 12).
@@ -29,7 +29,7 @@ pub trait RayDevice: MemoryDevice {
         Err(DeviceError::Unsupported { feature: "acceleration structures" })
     }
 
-    /// Destroys an acceleration structure. The buffer stays.
+    /// Destroys an acceleration structure, but not its buffer.
     fn destroy_acceleration_structure(&self, permit: Permit<Self>, structure: Self::AccelerationStructure) {
         let _unused = (permit, structure);
     }

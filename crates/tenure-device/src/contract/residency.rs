@@ -9,8 +9,8 @@ use crate::{Properties, Residency, SubmitSync};
 
 /// A device whose program, or whose operating system, moves memory in and out of video memory.
 ///
-/// Every method has a default, for devices whose driver decides alone: priorities have no effect, nothing is reported, and calls
-/// for single blocks are unsupported. Any thread may call at any time.
+/// Every method has a default, for devices whose driver controls residency alone: priorities have no effect, nothing is
+/// reported, and calls for single blocks are unsupported. Any thread may call the methods at any time.
 pub trait ResidencyDevice: MemoryDevice {
     /// As [`create_committed`](MemoryDevice::create_committed), with a priority other than the default of its usage. By default
     /// it is [set](Self::set_priority) afterwards; APIs with a priority at allocation pass it there.
@@ -31,8 +31,8 @@ pub trait ResidencyDevice: MemoryDevice {
     }
 
     /// Makes blocks resident. Residency is counted: a block is resident until it was [evicted](Self::evict) as often as it was
-    /// made resident; a new block has a count of one. The CPU does not wait: only submissions that [name](SubmitSync::paging)
-    /// the returned point, or a later one, may use the blocks. A block may be destroyed at any count.
+    /// made resident; a new block has a count of one. The CPU does not wait: only submissions with the returned
+    /// [point](SubmitSync::paging), or a later one, may use the blocks. A block may be destroyed at any count.
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] where [`Properties::residency`] is not [`Residency::Explicit`], as by default; a shortage,
@@ -47,7 +47,7 @@ pub trait ResidencyDevice: MemoryDevice {
     }
 
     /// Decrements the residency count of each block. At 0 the operating system may take its memory: no work in flight may use
-    /// it, and no later work before it is resident again. Its contents are kept.
+    /// it, and later work only after it is resident again. Its contents are kept.
     ///
     /// # Errors
     /// As [`make_resident`](Self::make_resident).
@@ -56,8 +56,8 @@ pub trait ResidencyDevice: MemoryDevice {
         Err(DeviceError::Unsupported { feature: "residency" })
     }
 
-    /// Sets the priority of a block for staying in fast memory. A hint: no effect where [`Properties::residency`] is
-    /// [`Residency::None`], as by default.
+    /// Sets the residency priority of a block. A hint: no effect where [`Properties::residency`] is [`Residency::None`], as by
+    /// default.
     ///
     /// # Errors
     /// [`DeviceError::Lost`].
@@ -82,8 +82,8 @@ pub trait ResidencyDevice: MemoryDevice {
         None
     }
 
-    /// Tells the operating system the minimum of bytes that the program needs in each memory heap, until the next call. A hint,
-    /// which may take as long as a [budget](MemoryDevice::budget) query. No effect by default.
+    /// Reports the minimum number of bytes that the program needs in each memory heap to the operating system, until the next
+    /// call. A hint, which may take as long as a [budget](MemoryDevice::budget) query. No effect by default.
     fn reserve(&self, bytes: &[u64]) {
         let _unused = bytes;
     }

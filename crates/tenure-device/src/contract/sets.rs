@@ -7,8 +7,9 @@ const UNSUPPORTED: DeviceError = DeviceError::Unsupported { feature: "descriptor
 
 /// A device with descriptor sets (Vulkan).
 ///
-/// A device without them has [`Infallible`](std::convert::Infallible) as its types and keeps the defaults: creation is
-/// unsupported, and destruction drops the object. Any thread may call at any time, under the conditions of each method.
+/// Devices without sets use [`Infallible`](std::convert::Infallible) as the types and keep the defaults: creation is
+/// unsupported, and destruction drops the object. Any thread may call the methods at any time, under their individual
+/// conditions.
 pub trait SetDevice: DescriptorDevice {
     /// The layout of descriptor sets (`VkDescriptorSetLayout`).
     type SetLayout: Send + Sync + 'static;

@@ -2,8 +2,8 @@
 
 /// Implements [`Device`](crate::Device), each of its supertraits, and [`Wrap`](crate::Wrap) for a device that wraps another.
 ///
-/// Methods and types that are given replace the forwarded ones, types before methods. `type Inner` and the functions
-/// [`inner`](crate::Wrap::inner) and [`permit`](crate::Wrap::permit) must be given. Each type parameter has one bound, and there
+/// The given methods and types replace the forwarded ones; types precede methods. `type Inner` and the functions
+/// [`inner`](crate::Wrap::inner) and [`permit`](crate::Wrap::permit) are required. Each type parameter has one bound, and there
 /// is no `where` clause: a trait with supertraits replaces several bounds.
 ///
 /// A device that counts heaps:
@@ -73,7 +73,7 @@
 /// # Ok::<(), DeviceError>(())
 /// ```
 ///
-/// A name that the contract does not have is an error:
+/// A name that is not part of the contract is an error:
 ///
 /// ```compile_fail,E0432
 /// # struct Counting(tenure::sim::Device);

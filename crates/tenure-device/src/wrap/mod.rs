@@ -17,8 +17,8 @@ pub use list::WrappedList;
 /// A device that wraps another. [`forward_device!`](crate::forward_device) implements it, together with the contract.
 ///
 /// Most types are those of the inner device. Lists are [`WrappedList`]s. Heaps, resources and mappings may be types of the wrapper,
-/// which contain the inner ones. Such a wrapper writes the methods that create and destroy them; a missing one is a mismatch of
-/// types that the compiler reports for the whole macro call:
+/// which contain the inner ones. Such a wrapper writes the methods that create and destroy them; a missing one is a type mismatch
+/// that the compiler reports for the whole macro call:
 ///
 /// | type | methods |
 /// | --- | --- |

@@ -20,9 +20,9 @@ pub(super) struct Activation {
 }
 
 impl Activation {
-    /// The uses named by the barrier. Uses before the activation of the previous owners are ordered by their own aliasing
+    /// The uses covered by the barrier. Uses before the activation of the previous owners are ordered by their own aliasing
     /// barriers; but Vulkan's synchronization validation does not follow such a chain through a barrier on one image, so the
-    /// barrier also names the states after theirs. On Direct3D 12, writes among these would be flushed a second time.
+    /// barrier also includes the states after theirs. On Direct3D 12, writes among these would be flushed a second time.
     fn named(&self, layouts: Api) -> State {
         if self.from.is_empty() || layouts == Api::Direct3D12 { self.from } else { self.from | self.led }
     }
@@ -51,8 +51,8 @@ impl<H: Clone + AsRef<StateCell>> Tracker<H> {
     /// * The submission waits for the uses by previous owners on other queues.
     /// * Requests for `resource` since the last flush are discarded.
     ///
-    /// A resource that no other has replaced in its bytes since its last activation needs none: its states continue, from
-    /// frame to frame, too. On [`StateModel::Explicit`] an activation without previous owners would leave its next use unordered
+    /// A resource that no other has replaced in its bytes since its last activation needs no activation: its states continue,
+    /// also across frames. On [`StateModel::Explicit`] an activation without previous owners would leave its next use unordered
     /// after its own earlier uses.
     ///
     /// `resource` must not be in use by another recording that is not submitted yet, and [`StateCell::may_activate_on`] must

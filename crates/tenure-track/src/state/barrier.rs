@@ -1,4 +1,4 @@
-//! Barriers that name resources by the caller's handle.
+//! Barriers that identify resources by the caller's handle.
 
 use smallvec::SmallVec;
 

@@ -24,7 +24,7 @@ static LAST_ID: AtomicU64 = AtomicU64::new(0);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) state: State,
-    /// Reached without a barrier: more reads are free.
+    /// Whether it was reached without a barrier: more reads are free.
     pub(super) promoted: bool,
     /// On `Explicit`: the states in which the owner has used it since its last barrier.
     pub(super) open: State,
@@ -162,7 +162,7 @@ struct DeviceRules {
     api: Api,
     reads_are_copied: bool,
     needs_initialization: bool,
-    /// States that it may enter beside the states of its usage.
+    /// States that it may enter in addition to the states of its usage.
     also_allowed: State,
     is_of_all_families: bool,
 }
@@ -314,13 +314,13 @@ impl StateCell {
         self.is_of_all_families
     }
 
-    /// Declares it as read-only in these states, from now on: see [`check_read_only`](Self::check_read_only).
+    /// Declares it as read-only in these states from now on: see [`check_read_only`](Self::check_read_only).
     #[doc(hidden)]
     pub fn set_read_only(&self, states: State) {
         self.read_only.store(states.bits(), Ordering::Release);
     }
 
-    /// The states that it was declared to be read in; `None` if it is not read-only. One atomic load.
+    /// The declared read states; `None` if it is not read-only. One atomic load.
     #[inline]
     #[doc(hidden)]
     #[must_use]
@@ -332,7 +332,7 @@ impl StateCell {
     }
 
     /// The state in which it is left for reads in the states `declared`. On [`StateModel::Promotion`] that is `COMMON` for
-    /// textures where possible: it serves the queues of all kinds.
+    /// textures if possible, which queues of all kinds support.
     #[doc(hidden)]
     #[must_use]
     pub fn published_in(&self, declared: State, model: StateModel) -> State {
@@ -368,7 +368,7 @@ impl StateCell {
         self.is_published.load(Ordering::Acquire)
     }
 
-    /// Counts these submissions as uses of a read-only resource, which name none of theirs: the next change waits for them.
+    /// Counts these submissions as undeclared uses of a read-only resource: the next change waits for them.
     #[doc(hidden)]
     pub fn note_unnamed_uses(&self, submitted: &SyncPoint) {
         let submitted_uses = &mut self.lock().uses;

@@ -6,7 +6,7 @@ use crate::device::{QueueId, QueueKind, QueueSerial, State};
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
-    /// A write state, or the acceleration structure state, together with another state.
+    /// A write state, or the acceleration structure state, combined with another state.
     #[error("the states {state} cannot be combined: a write state stands alone")]
     InvalidCombination {
         /// The requested states.
@@ -42,7 +42,7 @@ pub enum StateError {
         initial: State,
     },
     /// [`State::COMMON`] on explicit models: there it is the state of a resource that was never used, and no resource can be
-    /// brought into it. Bring a texture for other users, such as a swap chain, into the state that they expect.
+    /// transitioned to it. Transition a texture for other users, such as a swap chain, to the state that they expect.
     #[error(
         "COMMON is the state of unused resources, and not allowed as a use here: declare the next use instead"
     )]
@@ -111,7 +111,7 @@ pub enum StateError {
     /// A resource without shared memory was released to a peer, or acquired from one.
     #[error("its memory is not shared: BufferDesc::shared, TextureDesc::shared")]
     NotShared,
-    /// A use of a resource that was declared as read-only, in a state beside the declared ones.
+    /// A use of a read-only resource in a state other than the declared ones.
     #[error("the resource is read-only in {allowed}, and cannot be used in {state}")]
     ReadOnly {
         /// The requested states.

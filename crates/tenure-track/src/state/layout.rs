@@ -12,7 +12,7 @@ use crate::device::State;
 pub enum Layout {
     /// `UNDEFINED`: never used.
     Undefined,
-    /// `GENERAL`: unordered access, and combinations that no other layout serves.
+    /// `GENERAL`: unordered access, and combinations without another layout.
     General,
     /// `SHADER_READ_ONLY_OPTIMAL`.
     ShaderRead,

@@ -1,4 +1,4 @@
-//! Usage states: the barriers that bring every resource into the right state for each use.
+//! Usage states: barriers that transition every resource to the required state of each use.
 //!
 //! Recordings are made on many threads and submitted later, in another order. The state of a resource before a recording is not
 //! known while the recording is made. So there are two levels:
@@ -69,9 +69,9 @@
 //! | and before | the requested uses | the same, or all possible uses unless every subresource is requested |
 //! | previous owners on other queues | are waited for | are waited for |
 //!
-//! No barrier goes in front of the recording: the bytes still belong to another resource there.
+//! No barrier precedes the recording: the bytes still belong to another resource there.
 //!
-//! These rules apply to resources whose uses are reported to the tracker; after a request the next command must make the use.
+//! These rules apply to resources whose uses are declared to the tracker; after a request the next command must make the use.
 //!
 //! # Example
 //!

@@ -42,7 +42,7 @@ pub(super) struct Uses {
     /// True if no state is expected, because the subresource was first activated in new memory (on `Explicit` only), or
     /// acquired from a peer.
     pub(super) fresh: bool,
-    /// True if the contents changed by an activation, or in the hands of a peer.
+    /// True if the contents changed by an activation, or while a peer owned it.
     taken: bool,
     /// True if the first use writes all of the subresource, so that no earlier contents are needed.
     pub(super) overwrites: bool,
@@ -196,12 +196,12 @@ impl Uses {
         self.left || self.taken || !is_read(self.first)
     }
 
-    /// True for uses that begin in the contents of earlier recordings, and without unordered accesses.
+    /// True for uses that begin with the contents of earlier recordings, and without unordered accesses.
     pub(super) const fn is_plain(&self) -> bool {
         self.used && !self.fresh && self.initialized && self.unordered == 0 && !is_unordered(self.first)
     }
 
-    /// True when it was activated, or in the hands of a peer.
+    /// True if it was activated, or owned by a peer.
     pub(super) const fn is_taken(&self) -> bool {
         self.taken
     }

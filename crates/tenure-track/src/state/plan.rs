@@ -17,12 +17,12 @@ pub(super) enum BarrierPosition {
     Handover(QueueId),
 }
 
-/// The step before the recording.
+/// The step before a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Plan {
-    /// None; the state stays.
+    /// No step; the state stays the same.
     Keep,
-    /// None; the state changes to this one implicitly.
+    /// No barrier; the state changes to this one implicitly.
     Free(State),
     /// An unordered barrier.
     Unordered,
@@ -104,7 +104,7 @@ impl Context<'_> {
     #[inline]
     pub(super) fn is_alone(&self, part: &Part, uses: &[u64; MAX_QUEUES]) -> bool {
         let queue = self.submission.queue;
-        // Without branches: this is asked for each resource of each recording.
+        // Branchless: this is called for each resource of each recording.
         let of_others = |(index, serial): (usize, &u64)| if index == queue.index() { 0 } else { *serial };
         self.rules.model == StateModel::Explicit
             && part.at.is_some_and(|owner| owner.queue == queue)

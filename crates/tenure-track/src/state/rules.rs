@@ -59,9 +59,9 @@ pub(super) const fn is_valid(state: State) -> bool {
 /// The step before a use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// None; the state stays.
+    /// No step; the state stays the same.
     Keep,
-    /// None; the state changes to this one implicitly.
+    /// No barrier; the state changes to this one implicitly.
     Free(State),
     /// An unordered barrier.
     Unordered,

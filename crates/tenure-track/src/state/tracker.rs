@@ -19,7 +19,7 @@ use crate::device::{QueueId, QueueKind, State, StateModel, Subresource};
 /// [`resolve`](super::resolve).
 ///
 /// * Requests for one subresource between two flushes are folded: `A → B → C` becomes `A → C`, and `A → B → A` becomes nothing.
-///   Reads among them are combined, else the last request counts.
+///   Read states among them are combined; otherwise the last request wins.
 /// * After a request, a command must make the use: on D3D12 the use itself promotes.
 /// * On [`StateModel::Explicit`], [`State::COMMON`] is refused: it is the state of resources that were never used, or were
 ///   activated in memory of other resources.
@@ -28,7 +28,7 @@ use crate::device::{QueueId, QueueKind, State, StateModel, Subresource};
 /// subresources differ. Eight trackers at a time find resources by their slot; further ones hash the resource's id. No allocation after its
 /// largest recording.
 ///
-/// One thread at a time; many trackers may use the same resources at once.
+/// Must be used by one thread at a time; many trackers may use the same resources at once.
 #[derive(Debug)]
 pub struct Tracker<H> {
     pub(super) model: StateModel,

@@ -42,8 +42,8 @@ pub struct Submissions {
 }
 
 impl Submissions {
-    /// The sync point that an object created at `born` must outlive: the newest submission of each queue
-    /// that has submitted anything since.
+    /// The sync point that an object created at `born` must outlive: the newest submission of each queue that has submitted
+    /// anything since.
     #[inline]
     #[must_use]
     pub fn since(&self, born: Stamp) -> SyncPoint {
@@ -70,17 +70,16 @@ struct QueueClock {
 
 /// Counts submissions and completions on each queue of a device.
 ///
-/// A submission takes its serial, goes to the driver and signals the queue's fence in one step
-/// under that queue's lock. The fence's value is therefore always the total of completed
-/// submissions. Every method may be called from any thread; only submissions to the same queue
-/// wait for each other.
+/// A submission takes its serial, is passed to the driver and signals the queue's fence in one step under that queue's lock. The
+/// fence's value is therefore always the total of completed submissions. Every method may be called from any thread; only
+/// submissions to the same queue wait for each other.
 #[derive(Debug)]
 pub struct Clock {
     id: ClockId,
     queues: Vec<QueueClock>,
     stamps: AtomicU64,
     lost: OnceLock<String>,
-    /// The reason with details.
+    /// The reason of the loss with details.
     explained: OnceLock<String>,
     /// True if a submission became complete, or the device was lost, since the last call of `take_news`.
     has_news: AtomicBool,
@@ -187,7 +186,7 @@ impl Clock {
         }
     }
 
-    /// Runs the program's own code, in which nothing can be submitted through tenure: the queue's lock is held.
+    /// Runs the program's own code, which cannot submit anything through tenure: the queue's lock is held.
     #[doc(hidden)]
     pub fn run_external<T>(run: impl FnOnce() -> T) -> T {
         struct Restore(bool);
@@ -222,7 +221,7 @@ impl Clock {
         self.point(|clock| clock.submitted.load(Ordering::Acquire))
     }
 
-    /// The newest serial known to be complete on each queue, without asking the driver.
+    /// The newest serial known to be complete on each queue, without querying the driver.
     #[must_use]
     pub fn completed(&self) -> SyncPoint {
         self.point(|clock| clock.completed.load(Ordering::Acquire))
@@ -351,7 +350,7 @@ impl Clock {
         }
     }
 
-    /// Replaces the reason of the loss of the device by one with more details; without effect before the loss and the second time.
+    /// Replaces the reason of the loss of the device with a more detailed one; no effect before the loss, and when repeated.
     pub fn explain_loss(&self, reason: String) {
         if self.lost.get().is_some() {
             let _first_stays = self.explained.set(reason);
@@ -364,7 +363,7 @@ impl Clock {
     /// The error of the result.
     pub fn note_loss<T>(&self, answer: Result<T, DeviceError>) -> Result<T, DeviceError> {
         if let Err(DeviceError::Lost { reason }) = &answer {
-            // The first reason stays: later calls only repeat it in other words.
+            // The first reason is kept: later calls only repeat it in other words.
             if self.lost.set(reason.clone()).is_ok() {
                 self.has_news.store(true, Ordering::Release);
                 event!(error, reason = ?reason, "the device is lost: nothing works any more");

@@ -52,7 +52,7 @@ struct Registry {
     open: VecDeque<OpenRecording>,
     /// The number of the newest recording ever opened.
     newest: u64,
-    /// The newest recording for which the log has a warning.
+    /// The newest recording with a warning in the log.
     warned: u64,
 }
 

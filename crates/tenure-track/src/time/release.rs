@@ -17,7 +17,7 @@ use stages::{PendingPerQueue, ResolvedBatch, ResolvingWaits, Waiting};
 /// Batches returned by a reclaim. One for each lane of the inbox needs no allocation.
 pub type Batches<T> = SmallVec<[Batch<T>; 16]>;
 
-/// An item to be released, with the data that determines when.
+/// An item to be released, with the data that determines the time of its release.
 #[derive(Debug)]
 struct Entry<T> {
     item: T,
@@ -282,7 +282,7 @@ impl<T> ReleaseQueue<T> {
         ReleaseStats { pushed, released: stages.released, pending_bytes: bytes - stages.released_bytes }
     }
 
-    /// The bytes that each open recording holds back: of the items dropped since it was opened. Cost: proportional to the
+    /// The bytes delayed by each open recording: those of the items dropped since it was opened. Cost: proportional to the
     /// entries that wait for recordings.
     #[must_use]
     pub fn held_back(&self, recordings: &Recordings) -> Vec<(OpenRecording, u64)> {

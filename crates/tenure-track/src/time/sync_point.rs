@@ -36,11 +36,11 @@ impl ClockId {
     }
 }
 
-/// For each queue, the serial that must be complete.
+/// The serial of each queue that must be complete.
 ///
-/// Serial 0 is complete from the start, so the default sync point requires nothing. Serials have a meaning
-/// only for the clock that counted them: a `Gpu` refuses a sync point that another `Gpu` has
-/// returned. It cannot check a sync point that the program makes with [`at`](Self::at).
+/// Serial 0 is complete from the start, so the default sync point requires nothing. Serials are valid only for the clock
+/// that counted them: a `Gpu` rejects a sync point that another `Gpu` has returned. It cannot check a sync point created by
+/// the program with [`at`](Self::at).
 ///
 /// ```
 /// use tenure::{SyncPoint, device::QueueId};

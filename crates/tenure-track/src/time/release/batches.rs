@@ -96,7 +96,8 @@ impl<T> Batch<T> {
         self.bytes
     }
 
-    /// Takes out every entry. The batch is then empty and keeps its capacity. If `take` panics, the entries after that one stay.
+    /// Takes out every entry. The batch is then empty and keeps its capacity. If `take` panics, the entries after that one are
+    /// kept.
     pub(super) fn take_entries(&mut self, take: impl FnMut(Entry<T>)) {
         let mut entries = std::mem::take(&mut self.entries);
         let mut left = Left { entries: entries.drain(..), batch: &mut self.entries };

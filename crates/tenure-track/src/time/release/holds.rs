@@ -15,7 +15,7 @@ pub enum Holder {
     OpenRecordings,
     /// A queue, until it has completed this submission. Other queues may follow.
     Submission(QueueSerial),
-    /// None known: the items were dropped, or a recording was closed, since the last reclaim.
+    /// Unknown: the items were dropped, or a recording was closed, since the last reclaim.
     NextReclaim,
 }
 
