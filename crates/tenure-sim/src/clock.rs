@@ -1,6 +1,6 @@
 //! Vector clocks of the completed submissions of each queue, and the clock of timestamps.
 //!
-//! Vector time of Mattern and Fidge (1988), one component a queue. Within a queue submissions run in order, so
+//! Vector time of Mattern and Fidge (1988), one component per queue. Within a queue submissions run in order, so
 //! one number includes all submissions up to it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,7 +37,7 @@ impl Clock {
         }
     }
 
-    /// The intersection of both; `except` is left alone.
+    /// The intersection of both; `except` is not changed.
     pub(crate) fn meet(&mut self, other: &Self, except: QueueId) {
         for (queue, (mine, theirs)) in self.0.iter_mut().zip(&other.0).enumerate() {
             if queue != except.index() {

@@ -152,7 +152,7 @@ impl Command {
         }
     }
 
-    /// Calls `visit` with each resource that it uses. A barrier's `before` is only named.
+    /// Calls `visit` with each resource that it uses. A barrier's `before` is only a reference.
     pub(crate) fn resources(&self, mut visit: impl FnMut(&Arc<ResourceState>)) {
         match self {
             Self::Transition { resource, .. }
@@ -189,7 +189,7 @@ impl Command {
         }
     }
 
-    /// Calls `visit` with each part of a resource that it touches and whether it writes there.
+    /// Calls `visit` with each accessed part of a resource, and whether it writes there.
     pub(crate) fn accesses(&self, mut visit: impl FnMut(&Arc<ResourceState>, Span, bool)) {
         self.own_accesses(&mut visit);
         match self {
@@ -208,7 +208,7 @@ impl Command {
         }
     }
 
-    /// The same, without the accesses through descriptors.
+    /// As [`accesses`](Self::accesses), without the accesses through descriptors.
     fn own_accesses(&self, mut visit: impl FnMut(&Arc<ResourceState>, Span, bool)) {
         let bytes = |start: u64, size: u64| Span::Bytes { start, end: start + size };
         match self {
@@ -263,8 +263,8 @@ impl Command {
         }
     }
 
-    /// Calls `visit` with each part of a resource that it reads or writes, including acceleration structures. A
-    /// barrier touches none.
+    /// Calls `visit` with each part of a resource that it reads or writes, including acceleration structures.
+    /// Barriers are not included.
     pub(crate) fn touches(&self, mut visit: impl FnMut(&Arc<ResourceState>, Span)) {
         self.accesses(|resource, span, _| visit(resource, span));
         self.structures(|structure| visit(structure.resource(), structure.span()));
@@ -301,7 +301,7 @@ pub(crate) fn generated(
     })
 }
 
-/// The bytes of a buffer that a copy to or from `region` of `texture` touches.
+/// The bytes of a buffer that a copy to or from `region` of `texture` accesses.
 pub(crate) fn copied_rows(texture: &ResourceState, region: &TextureRegion, layout: BufferLayout) -> Span {
     let Some(info) = texture.layout.texture() else { return Span::Bytes { start: 0, end: 0 } };
     let block = region.block(info.format);

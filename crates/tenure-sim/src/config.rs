@@ -1,4 +1,4 @@
-//! How a device is set up.
+//! Configuration of a device.
 
 use tenure_core::device::DescriptorLimits;
 
@@ -54,7 +54,7 @@ macro_rules! setters {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DeviceConfig {
-    /// The hardware to be.
+    /// The simulated hardware.
     pub profile: Profile,
     /// The seed of all randomness. *Default*: 0.
     pub seed: u64,
@@ -62,23 +62,22 @@ pub struct DeviceConfig {
     pub lag: Lag,
     /// The enabled checks. *Default*: all.
     pub checks: Checks,
-    /// Whether the executed steps that concern barriers are recorded for [`Device::take_journal`]. Unbounded:
-    /// take it regularly. *Default*: no.
+    /// Whether the executed steps about barriers are recorded for [`Device::take_journal`]. Unbounded: take it
+    /// regularly. *Default*: no.
     ///
     /// [`Device::take_journal`]: crate::Device::take_journal
     pub journal: bool,
     /// The cost model.
     pub costs: Costs,
-    /// Bytes of each memory heap instead of the profile's; missing heaps keep theirs. Values over 16 TiB count as
-    /// 16 TiB. The budgets follow, and `max_heap_size`: on `d3d12` profiles it is the largest heap, on `vulkan`
-    /// ones at most that.
+    /// Sizes of the memory heaps in bytes, replacing the profile's; missing heaps keep theirs. Limited to 16 TiB. The
+    /// budgets follow, and `max_heap_size`: on `d3d12` profiles it is the largest heap, on `vulkan` ones at most that.
     pub heap_sizes: Vec<u64>,
     /// Bytes that the OS grants of each memory heap instead of nine tenths of its size; heaps not
     /// named keep that.
     pub budgets: Vec<u64>,
-    /// Buffers may be placed at any multiple of 8 B that their usage allows (D3D12 tight alignment): 256 B for
-    /// constants and acceleration structures, 16 B for shader reads and writes. Textures that may be at 4 KiB
-    /// without it may be at 256 B. *Default*: the profile's.
+    /// Buffers may be placed at any multiple of 8 B allowed by their usage (D3D12 tight alignment): 256 B for constants
+    /// and acceleration structures, 16 B for shader reads and writes. Textures that may be at 4 KiB without it may be at
+    /// 256 B. *Default*: the profile's.
     pub tight_alignment: Option<bool>,
     /// New memory reads as zero. *Default*: the profile's.
     pub zeroed: Option<bool>,
@@ -88,8 +87,8 @@ pub struct DeviceConfig {
     /// The driver requires dedicated memory for all resources, like one that corrupts placed resources: placing a
     /// resource is an error. *Default*: no.
     pub requires_dedicated: bool,
-    /// Textures that shaders read must be in `COPY_SRC`, too, by a barrier: like a driver that flushes too little
-    /// otherwise. On Direct3D 12 with resource states. *Default*: no.
+    /// Textures read by shaders must also be in `COPY_SRC`, after a barrier: simulates a driver that otherwise flushes
+    /// too little. On Direct3D 12 with resource states. *Default*: no.
     pub copy_src_with_reads: bool,
     /// The driver loses some copies to depth and stencil (`Features::NO_STENCIL_UPLOADS` and
     /// `NO_DEPTH_LAYER_COPIES`), and such copies are refused. On Direct3D 12. *Default*: no.
@@ -110,7 +109,8 @@ pub struct DeviceConfig {
     /// [`Gpu::loss`](tenure_core::Gpu::loss) names the object. Textures have addresses, too, as on Vulkan with
     /// `DeviceConfig::address_reports`. *Default*: no.
     pub page_faults: bool,
-    /// Recordings and their scopes write markers, so that [`Gpu::loss`](tenure_core::Gpu::loss) tells where the GPU was.
+    /// Recordings and their scopes write markers, so that [`Gpu::loss`](tenure_core::Gpu::loss) shows the progress of
+    /// the GPU.
     /// *Default*: no.
     pub markers: bool,
     /// Keep a line for each call: see [`Device::call_log`](crate::Device::call_log).

@@ -1,4 +1,4 @@
-//! Making and unmaking heaps and resources.
+//! Creation and destruction of heaps and resources.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ fn kind(desc: &ResourceDesc) -> ObjectKind {
     }
 }
 
-/// The narrowest category of heap that a resource may be in.
+/// The narrowest heap category that a resource may be in.
 fn own_category(rules: Rules, desc: &ResourceDesc) -> HeapCategory {
     let target = desc.usage().intersects(Usage::TEXTURE_ONLY);
     match (desc, rules) {
@@ -84,7 +84,7 @@ impl Shared {
         self.memory.release(&self.properties, state.desc.memory, state.desc.size);
     }
 
-    /// Input attachments exist in sets only, and Direct3D 12 multisamples only targets.
+    /// Input attachments exist only in sets, and Direct3D 12 multisamples only targets.
     fn check_usage(&self, desc: &ResourceDesc) -> Result<(), DeviceError> {
         let is_multisampled = matches!(desc, ResourceDesc::Texture(info) if info.samples > 1);
         let usage = desc.usage();
@@ -160,7 +160,7 @@ impl Shared {
         Ok(self.resource(label, desc, layout, memory, (flags, address), (written, sharing)))
     }
 
-    /// The memory of a new resource that is to be shared.
+    /// The memory of a new shared resource.
     fn share(
         &self,
         desc: &ResourceDesc,

@@ -16,7 +16,7 @@ use crate::mips;
 use crate::resource::{Part, ResourceState};
 use crate::states::Role;
 
-/// Bytes that are moved at a time.
+/// Number of bytes moved at a time.
 const CHUNK: usize = 4096;
 
 impl Execution<'_> {

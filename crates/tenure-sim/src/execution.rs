@@ -46,7 +46,7 @@ pub(crate) struct Execution<'a> {
     pub(crate) clock: Clock,
     /// The submissions that all later work is ordered after.
     pub(crate) floor: Clock,
-    /// The name of the list that runs.
+    /// The name of the running list.
     pub(crate) list: String,
     /// The index of the current command in the list.
     pub(crate) index: usize,

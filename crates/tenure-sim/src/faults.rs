@@ -8,7 +8,7 @@ use tenure_core::device::{DeviceError, MemoryTypeId, State};
 
 use crate::calls::CallKind;
 
-/// The error that a [`Fault`] makes the call return.
+/// The error of a call affected by a [`Fault`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultKind {
     /// [`DeviceError::OutOfMemory`], with the requested size and memory type.
@@ -17,11 +17,11 @@ pub enum FaultKind {
     OutOfHostMemory,
     /// [`DeviceError::TooManyAllocations`]
     TooManyAllocations,
-    /// The device is removed with this reason; the call answers [`DeviceError::Lost`].
+    /// The device is removed with this reason; the call returns [`DeviceError::Lost`].
     Removed(String),
 }
 
-/// A failure to come: the *n*-th call (of a kind, or of all that can fail) counted from now.
+/// An injected failure: the *n*-th call (of a kind, or of all that can fail) counted from now.
 ///
 /// ```
 /// use tenure::sim::{CallKind, Fault, FaultKind};
@@ -42,7 +42,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Fails the `n`-th call that can fail; 1 is the next, 0 is taken as 1.
+    /// Fails the `n`-th call that can fail; 1 is the next, 0 counts as 1.
     #[must_use]
     pub const fn nth(n: u64, kind: FaultKind) -> Self {
         Self { after: n.saturating_sub(1), call: None, larger_than: None, memory: None, onwards: false, kind }
@@ -62,7 +62,8 @@ impl Fault {
         self
     }
 
-    /// Counts and fails only calls that take this type of memory: its heap is full, whatever the budget is.
+    /// Counts and fails only calls that allocate this type of memory: its heap is full, regardless of the
+    /// budget.
     #[must_use]
     pub const fn in_memory(mut self, memory: MemoryTypeId) -> Self {
         self.memory = Some(memory);
@@ -76,9 +77,9 @@ impl Fault {
         self
     }
 
-    /// Counts one call; the answer when this fault strikes.
+    /// Counts one call; the error if this fault applies to it.
     fn strike(&mut self, call: CallKind, bytes: u64, memory: MemoryTypeId) -> Option<FaultKind> {
-        // Placed resources take no memory of the driver's.
+        // Placed resources allocate no driver memory.
         let takes_memory = matches!(call, CallKind::CreateHeap | CallKind::CreateCommitted);
         let is_other = self.call.is_some_and(|wanted| wanted != call)
             || self.memory.is_some_and(|wanted| wanted != memory || !takes_memory);
@@ -95,11 +96,11 @@ impl Fault {
 
 #[derive(Default)]
 pub(crate) struct FaultState {
-    /// Kept apart so that calls without faults take no lock.
+    /// Separate, so that calls without faults take no lock.
     pub(crate) armed: AtomicBool,
     pub(crate) faults: Mutex<Vec<Fault>>,
     pub(crate) fence_delay: AtomicU64,
-    /// Kept apart so that calls without a delay take no lock.
+    /// Separate, so that calls without a delay take no lock.
     pub(crate) is_late: AtomicBool,
     pub(crate) late: Mutex<Option<(CallKind, Duration)>>,
     /// The number of aliasing barriers executed, and the one to lose, from 1; 0: none.
@@ -116,7 +117,7 @@ pub(crate) struct FaultState {
 pub enum BarrierChange {
     /// The barrier has no effect.
     Lost,
-    /// A transition names this as the state before. An unordered barrier is unchanged.
+    /// A transition has this state before it. An unordered barrier is unchanged.
     Before(State),
     /// A transition leads to this state. An unordered barrier is unchanged.
     After(State),
@@ -170,7 +171,7 @@ impl FaultState {
 }
 
 impl FaultKind {
-    /// The error that `call` answers, or the reason to remove the device.
+    /// The error of `call`, or the reason to remove the device.
     pub(crate) fn error(
         self,
         call: CallKind,

@@ -1,4 +1,4 @@
-//! Semaphores and fences of the program's own.
+//! Semaphores and fences of the program.
 
 use std::fmt;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl Fence {
         ExternalPoint { state: Arc::clone(&self.state), value }
     }
 
-    /// The value that it has reached; of a binary semaphore, how often it was signalled.
+    /// The value that it has reached; for a binary semaphore, the number of its signals.
     #[must_use]
     pub fn value(&self) -> u64 {
         self.state.value()

@@ -57,7 +57,7 @@ pub enum HazardKind {
     DestroyedInUse,
     /// A heap was destroyed before the resources placed in it.
     HeapDestroyedFirst,
-    /// A list was begun anew before the CPU had seen its last submission complete.
+    /// A list was begun again before the CPU had seen its last submission complete.
     ListInUse,
     /// Bytes are read that were never written.
     UninitializedRead,
@@ -66,7 +66,7 @@ pub enum HazardKind {
     UninitializedTarget,
     /// A resource is used after another live resource used its bytes, without an aliasing barrier.
     MissingAliasingBarrier,
-    /// A resource is used in another state than its current one, or a transition names a wrong state.
+    /// A resource is used in another state than its current one, or a transition has a wrong state before it.
     WrongState,
     /// Unordered accesses, or on Vulkan copies, to the same bytes without a barrier between them.
     MissingBarrier,
@@ -116,13 +116,13 @@ pub enum HazardKind {
     DeadFence,
     /// A submission uses a fence or semaphore of another device.
     ForeignFence,
-    /// A shared resource is used, or handed over, by a device that does not have it: a peer does, or it was not acquired.
+    /// A shared resource is used, or handed over, by a device that does not own it: a peer does, or it was not acquired.
     HeldByPeer,
-    /// A shared resource is acquired that no peer has handed over, or in another state than it was handed over in.
+    /// A shared resource is acquired without a handover by a peer, or in another state than that of the handover.
     NotHandedOver,
-    /// A use that is not in the usage of the resource.
+    /// A use that the resource's usage does not include.
     InvalidUse,
-    /// [`List::expect_bytes`](crate::List::expect_bytes) found other bytes.
+    /// [`List::expect_bytes`](crate::List::expect_bytes) found different bytes.
     WrongBytes,
 }
 
@@ -167,7 +167,7 @@ impl fmt::Display for HazardKind {
     }
 }
 
-/// The call that revealed a hazard.
+/// The call that caused a hazard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A call of the CPU, by name.
@@ -198,7 +198,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// One mistake that a real driver would have let pass.
+/// A mistake that a real driver would not report.
 ///
 /// `Display` gives one line: the kind, the objects by name, the fault, and the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -223,7 +223,7 @@ impl fmt::Display for Hazard {
 /// Hazards kept in the log; more are only counted.
 pub const HAZARD_LOG_LIMIT: usize = 4096;
 
-/// The log. Bounded, because a program with an error in each frame must not exhaust the memory.
+/// The log of hazards. Bounded, because a program with an error in each frame must not exhaust the memory.
 #[derive(Default)]
 pub(crate) struct HazardLog {
     kept: Mutex<Vec<Hazard>>,

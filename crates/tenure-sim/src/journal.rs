@@ -1,4 +1,4 @@
-//! The executed steps of the queues that concern barriers: [`DeviceConfig::journal`].
+//! The executed steps about barriers: [`DeviceConfig::journal`].
 //!
 //! [`DeviceConfig::journal`]: crate::DeviceConfig::journal
 
@@ -7,9 +7,9 @@ use std::ops::Range;
 use parking_lot::Mutex;
 use tenure_core::device::{QueueSerial, QueueTransfer, State, Subresource};
 
-/// One thing that a queue executed, in the order of execution.
+/// A step executed by a queue, in the order of execution.
 ///
-/// Resources are called by the numbers that hazards show: [`Resource::number`](crate::Resource::number).
+/// Resources are identified by the numbers shown in hazards: [`Resource::number`](crate::Resource::number).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// A submission begins.
@@ -73,7 +73,7 @@ pub enum Step {
     },
 }
 
-/// Steps, if they are kept.
+/// The steps, if recording is enabled.
 #[derive(Default)]
 pub(crate) struct Journal(Option<Mutex<Vec<Step>>>);
 

@@ -22,7 +22,7 @@ pub(crate) enum Span {
         start: u64,
         end: u64,
     },
-    /// Rows of a buffer that texels are copied from or to; the padding between them is not touched.
+    /// Rows of a buffer that texels are copied from or to; the padding between them is not accessed.
     Rows {
         start: u64,
         row_bytes: u64,
@@ -33,7 +33,7 @@ pub(crate) enum Span {
     },
     Region(TextureRegion),
     Subresource(Subresource),
-    /// Subresources in a row: mips of one layer.
+    /// Consecutive subresources: mips of one layer.
     Subresources {
         start: u32,
         end: u32,
@@ -104,7 +104,7 @@ impl Layout {
         }
     }
 
-    /// The subresources that a span touches, as indices.
+    /// The subresources of a span, as indices.
     pub(crate) fn subresources(&self, span: &Span) -> Range<u32> {
         match (span, self.texture()) {
             (Span::Region(region), Some(info)) => {

@@ -6,10 +6,9 @@
 //!
 //! # Use it in your engine's CI
 //!
-//! Mistakes with memory show on few cards and under few loads, seldom on a developer's: a buffer freed
-//! a frame too early, a barrier that only matters when two passes swap, an upload page reused
-//! while the copy from it is still in flight. Run the same code against this device in an ordinary
-//! test and each of these is one line with the names of the objects and the call:
+//! Memory mistakes show on few GPUs and under few loads, rarely on a developer's machine: a buffer freed a frame too early, a
+//! barrier that only matters when two passes swap, an upload page reused while the copy from it is still in flight. Run the same
+//! code against this device in an ordinary test, and each of these is one line with the names of the objects and the call:
 //!
 //! ```
 //! use std::time::Duration;
@@ -57,11 +56,10 @@
 //! # }
 //! ```
 //!
-//! A test suite is most useful run several times: with each [`Profile`], with [`Lag::None`],
-//! [`Lag::Random`] under some seeds and [`Lag::Submissions`] larger than your frames in flight, and
-//! once with a [`Fault`] at each call in turn. Runs repeat exactly: the same seed and the same calls
-//! in the same order give the same completions, addresses, hazards and costs. (With several threads
-//! the order of the calls is theirs.)
+//! A test suite is most useful when run several times: with each [`Profile`], with [`Lag::None`], [`Lag::Random`] under some seeds
+//! and [`Lag::Submissions`] larger than your frames in flight, and once with a [`Fault`] at each call in turn. Runs are
+//! reproducible: the same seed and the same calls in the same order result in the same completions, addresses, hazards and costs.
+//! (With several threads the order of the calls is up to them.)
 //!
 //! # Time
 //!
@@ -115,10 +113,9 @@
 //! | `InvalidUse` | a use that the resource was not created for |
 //! | `WrongBytes` | [`List::expect_bytes`] found other bytes |
 //!
-//! [`Checks`] switches them in groups. Leaks are [`Device::leaks`]. A call that breaks a rule of the API by
-//! itself (a misaligned offset, a heap of the wrong category, a copy outside its texture, a list that is not
-//! closed) returns an error, [`DeviceError::InvalidCall`], even if real drivers accept it; `close` returns errors
-//! of recording, as in Direct3D 12.
+//! [`Checks`] enables them in groups. Leaks are returned by [`Device::leaks`]. A call that violates a rule of the API by itself (a
+//! misaligned offset, a heap of the wrong category, a copy outside its texture, a list that is not closed) returns an error,
+//! [`DeviceError::InvalidCall`], even if real drivers accept it; `close` returns errors of recording, as in Direct3D 12.
 //!
 //! [`DeviceError::InvalidCall`]: tenure_core::device::DeviceError::InvalidCall
 //!
@@ -148,8 +145,8 @@
 //! barrier's queue since its last barrier there, or the state to which that led, and their `to` covers the first
 //! use after. Accesses of other queues are waited for. [`Faults::lose_aliasing_barrier`] loses one.
 //!
-//! **Races** are found by vector clocks, so it does not matter which queue happened to run first. A
-//! transition that changes a layout or a legacy state counts as a write of a texture's bytes.
+//! **Races** are found by vector clocks, independent of the order in which queues happened to run. A transition that changes a
+//! layout or a legacy state counts as a write of a texture's bytes.
 //!
 //! **Descriptors** follow the API of the profile: `d3d12` profiles have heaps, `vulkan` ones sets, and all but
 //! `vulkan-mobile` heaps that are updated after they are bound. A list uses them by [`List::use_descriptor`],
@@ -180,8 +177,8 @@
 //! [`Device::paging_stats`] counts all of this to the byte, including bytes that were brought in with a block but
 //! not used. The blocks' total may be as large as all memory heaps together.
 //!
-//! Without it memory over the budget works as any other, and memory over the heap's size is refused. The heaps behind
-//! tiles count as used only by the submissions that map them.
+//! Without it, memory over the budget works like any other, and memory over the heap's size is refused. The heaps of tiles count as
+//! used only by the submissions that map them.
 //!
 //! # Sharing
 //!
@@ -193,9 +190,9 @@
 //!
 //! # Limitations
 //!
-//! Shaders and fixed-function state: a draw is a use of ranges in states. Caches and their corruption: the hazard
-//! is reported, the bytes stay whole. The execution time on a GPU, except for the costs of [paging](#paging).
-//! Written bytes take the same amount of real memory; untouched ones take none, however large the heap.
+//! Shaders and fixed-function state: a draw is a use of ranges in states. Caches and their corruption: the hazard is reported, but
+//! the bytes stay intact. The execution time on a GPU, except for the costs of [paging](#paging). Written bytes take the same
+//! amount of real memory; untouched ones take none, for heaps of any size.
 //!
 //! # Cost
 //!
@@ -263,7 +260,7 @@ pub use structures::AccelerationStructure;
 pub use submit::NativeQueue;
 pub use swapchain::{Swapchain, SwapchainEvent};
 
-/// Has the manager's functions compiled for this device here, so that programs need not compile them again.
+/// Instantiates the manager's functions for this device here, so that programs need not compile them again.
 #[doc(hidden)]
 #[inline(never)]
 pub fn entry_points() {

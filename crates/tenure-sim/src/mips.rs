@@ -1,4 +1,4 @@
-//! Mips filled from the next larger ones with a linear filter, as Vulkan's blits do.
+//! Mips generated from the next larger ones with a linear filter, like Vulkan's blits.
 
 use tenure_core::device::{Format, Plane, TextureRegion};
 

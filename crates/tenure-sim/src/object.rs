@@ -1,4 +1,4 @@
-//! Identity, name and lifetime of every object, and the register of live ones.
+//! Identity, name and lifetime of objects, and the register of live ones.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,17 +20,17 @@ pub enum ObjectKind {
     List,
     /// A heap of descriptors.
     DescriptorHeap,
-    /// A form of descriptor sets.
+    /// A descriptor set layout.
     SetLayout,
-    /// A block of descriptor sets.
+    /// A pool of descriptor sets.
     SetPool,
     /// A heap of queries.
     QueryHeap,
     /// An acceleration structure.
     AccelerationStructure,
-    /// A fence of the program's own.
+    /// A fence of the program.
     Fence,
-    /// A binary semaphore of the program's own.
+    /// A binary semaphore of the program.
     Semaphore,
 }
 

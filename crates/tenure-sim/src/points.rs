@@ -1,4 +1,4 @@
-//! Points of the program's own fences and semaphores, and their use by submissions.
+//! Points of the program's fences and semaphores, and their use by submissions.
 
 use std::collections::VecDeque;
 use std::fmt;

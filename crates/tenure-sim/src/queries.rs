@@ -14,7 +14,7 @@ use crate::resource::{Resource, ResourceState};
 use crate::shared::Shared;
 use crate::structures::StructureState;
 
-/// The most queries of a heap.
+/// Maximum number of queries in a heap.
 const MOST_QUERIES: u32 = 1 << 20;
 
 /// The counters of a result.
@@ -23,10 +23,10 @@ type Counters = [u64; QueryKind::STATISTICS];
 /// The content of a query.
 #[derive(Clone, Copy)]
 enum Slot {
-    /// Anything: it has to be reset (Vulkan).
+    /// Undefined: it must be reset (Vulkan).
     Undefined,
     Ready,
-    /// Begun, when the counters were so.
+    /// Begun, with the counters at that time.
     Begun(Counters),
     Written(Counters),
 }

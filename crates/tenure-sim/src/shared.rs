@@ -21,15 +21,15 @@ use crate::paging::{DriverMemory, Notices, Pager};
 use crate::profile::{Formats, Rules};
 use crate::resource::HostBarriers;
 
-/// The first GPU address that is handed out: not 0, and not something a program could have made up.
+/// The first allocated GPU address: not 0, and not a likely value of a program.
 const FIRST_ADDRESS: u64 = 1 << 32;
 
 /// The number of marker words, if there are any.
 const MARKER_WORDS: u32 = 2048;
 
-/// The state of a device that all its parts use; the queues are above it.
+/// The state of a device shared by all its parts; the queues are above it.
 pub(crate) struct Shared {
-    /// That no other device of the program has.
+    /// The number of the device, unique within the program.
     pub(crate) number: u64,
     /// The memory that it shares with other devices.
     pub(crate) shares: Shares<SharedMemory>,

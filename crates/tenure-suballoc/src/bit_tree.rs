@@ -1,4 +1,4 @@
-//! A set of small numbers that finds its least member fast.
+//! A set of small numbers with a fast minimum.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -6,17 +6,16 @@ use core::ops::Range;
 use crate::block_table::BlockIds;
 use crate::{AllocError, BlockError, BlockId, FilledPiece, FreeError, Handle, Inconsistency};
 
-/// A range that was allocated in one of the blocks.
+/// An allocated range of one of the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockAllocation {
-    /// The block that it lies in.
+    /// The block that contains it.
     pub block: BlockId,
     /// Its offset, in bytes from the start of the block; a multiple of the alignment.
     pub offset: u64,
     /// The usable bytes from `offset` on: at least the requested size.
     pub size: u64,
-    /// Bytes before `offset` that it takes as well, because they are too few to be worth keeping as
-    /// a hole. `free_bytes` falls by exactly `size + padding`.
+    /// Padding bytes before `offset`, too few to be worth keeping as a hole. `free_bytes` decreases by exactly `size + padding`.
     pub padding: u64,
     /// The handle for freeing it.
     pub handle: Handle,
@@ -25,13 +24,13 @@ pub struct BlockAllocation {
 /// A freed range, with the fields of its [`BlockAllocation`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockFreed {
-    /// The block that it lay in.
+    /// The block that contained it.
     pub block: BlockId,
     /// Its offset, in bytes from the start of the block.
     pub offset: u64,
-    /// Bytes that it could use.
+    /// Its usable bytes.
     pub size: u64,
-    /// Bytes before `offset` that it took as well.
+    /// Its padding bytes before `offset`.
     pub padding: u64,
     /// Whether the block has no other allocations.
     pub block_is_empty: bool,
@@ -39,8 +38,8 @@ pub struct BlockFreed {
 
 /// Divides a changing set of blocks into allocations.
 ///
-/// The set never adds a block by itself: when [`allocate`](Self::allocate) returns [`Full`](AllocError::Full),
-/// the caller makes a block from its own memory, and adds it by [`add_block`](Self::add_block).
+/// The set never adds a block by itself: when [`allocate`](Self::allocate) returns [`Full`](AllocError::Full), the caller creates a
+/// block from its own memory, and adds it with [`add_block`](Self::add_block).
 /// [`end_frame`](Self::end_frame) and [`trim`](Self::trim) return blocks that have stayed empty, and the caller
 /// destroys their memory.
 ///
@@ -67,11 +66,11 @@ pub trait BlockSuballocator {
     /// Allocates `size` bytes at a multiple of `align` in one of the blocks.
     ///
     /// # Errors
-    /// [`AllocError`]; the state is then unchanged.
+    /// [`AllocError`]; the state is unchanged then.
     fn allocate(&mut self, size: u64, align: u64) -> Result<BlockAllocation, AllocError>;
 
-    /// Allocates `size` bytes at a multiple of `align` in one block: for things that are to lie together. Takes the
-    /// first hole that is large enough. O(pieces of the block).
+    /// Allocates `size` bytes at a multiple of `align` in one block, to place objects together. Uses the first hole that is large
+    /// enough. O(pieces of the block).
     ///
     /// ```
     /// use tenure_suballoc::{BlockSuballocator, GeneralBlocks};
@@ -95,7 +94,7 @@ pub trait BlockSuballocator {
     /// [`FreeError`] when it was freed before or comes from elsewhere; the state is then unchanged.
     fn free(&mut self, handle: Handle) -> Result<BlockFreed, FreeError>;
 
-    /// Frees the newest allocation, which was not used. A block that was empty before it keeps the age that it had.
+    /// Frees the newest allocation, which was not used. A block that was empty before it keeps its previous age.
     ///
     /// # Errors
     /// As [`free`](Self::free).
@@ -132,8 +131,8 @@ pub trait BlockSuballocator {
         pieces: &mut Vec<FilledPiece<BlockAllocation>>,
     ) -> bool;
 
-    /// Frees all allocations. The blocks stay, and are empty from now on. All earlier handles are refused from
-    /// then on; the metadata keeps its memory. O(blocks, and the peak number of pieces).
+    /// Frees all allocations. The blocks are kept, and are empty afterwards. All earlier handles become invalid; the metadata keeps
+    /// its memory. O(blocks + the peak number of pieces).
     fn clear(&mut self);
 
     /// The allocation of a handle, as [`allocate`](Self::allocate) returned it; `None` if it was freed, or comes
@@ -182,22 +181,22 @@ pub trait BlockSuballocator {
         self.blocks().flat_map(|block| self.holes_in(block).map(move |hole| (block, hole)))
     }
 
-    /// Bytes that are managed in a block, if it exists. O(1).
+    /// Managed bytes of a block, if it exists. O(1).
     fn block_capacity(&self, block: BlockId) -> Option<u64>;
 
-    /// Bytes that are allocated in a block, if it exists. O(1).
+    /// Allocated bytes of a block, if it exists. O(1).
     fn block_used(&self, block: BlockId) -> Option<u64>;
 
     /// The blocks, in order of their numbers.
     fn blocks(&self) -> BlockIds<'_>;
 
-    /// Bytes managed, in all blocks. O(1).
+    /// Managed bytes of all blocks. O(1).
     fn capacity(&self) -> u64;
 
-    /// Bytes free, in all blocks. O(1).
+    /// Free bytes of all blocks. O(1).
     fn free_bytes(&self) -> u64;
 
-    /// Bytes of the largest free range, exactly. See the implementation for its cost.
+    /// Exact size of the largest free range in bytes. See the implementation for its cost.
     fn largest_free(&self) -> u64;
 
     /// Whether there are no allocations. O(1).
@@ -210,13 +209,13 @@ pub trait BlockSuballocator {
     /// empty, or was added, does not count. O(empty blocks).
     fn end_frame(&mut self, idle_frames: u32, retired: &mut Vec<BlockId>);
 
-    /// As [`end_frame`](Self::end_frame), but in the middle of a frame, which continues, and only until the
-    /// removed blocks have a capacity of at least `bytes`. Removes the blocks that were empty for longest first;
-    /// on a tie the smallest. Returns their capacity. O(n log n) in the empty blocks.
+    /// As [`end_frame`](Self::end_frame), but in the middle of a frame, which continues, and only until the removed blocks have a
+    /// capacity of at least `bytes`. Removes the blocks that were empty for longest first; on a tie the smallest. Returns their
+    /// capacity. O(n log n) in the empty blocks.
     ///
-    /// `idle_frames` protects new blocks, and those that are used in turns: filled and emptied again and again, in use and empty for
-    /// fewer than `turn_frames` each time. Other empty blocks are removed whatever their age. Once that happens, a new block counts
-    /// as the next turn of the removed one. With `u32::MAX` all blocks are protected.
+    /// `idle_frames` protects new blocks, and blocks in alternating use: filled and emptied repeatedly, in use and empty for fewer
+    /// than `turn_frames` each time. Other empty blocks are removed at any age. Once that happens, a new block continues the
+    /// alternation of the removed one. With `u32::MAX` all blocks are protected.
     fn trim_oldest(
         &mut self,
         idle_frames: u32,
@@ -225,12 +224,12 @@ pub trait BlockSuballocator {
         retired: &mut Vec<BlockId>,
     ) -> u64;
 
-    /// Removes all empty blocks now and appends them to `retired`. If that would remove the last block, the one
-    /// that ran empty last stays, until it has been empty for [`DEFAULT_IDLE_FRAMES`](crate::DEFAULT_IDLE_FRAMES)
-    /// whole frames. O(empty blocks).
+    /// Removes all empty blocks immediately and appends them to `retired`. If that would remove the last block, the one that became
+    /// empty last is kept, until it has been empty for [`DEFAULT_IDLE_FRAMES`](crate::DEFAULT_IDLE_FRAMES) whole frames. O(empty
+    /// blocks).
     fn trim(&mut self, retired: &mut Vec<BlockId>);
 
-    /// Checks every internal promise, by walking everything. For tests.
+    /// Checks all invariants, by visiting everything. For tests.
     ///
     /// # Errors
     /// [`Inconsistency`] with the violated invariant; that is a bug in this crate.

@@ -1,4 +1,4 @@
-//! The table of blocks, with the use of each, and the age of empty ones.
+//! The table of blocks, with their usage and the age of empty ones.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
@@ -13,10 +13,10 @@ pub const DEFAULT_IDLE_FRAMES: u32 = 16;
 /// The [`idle_place`](Block::idle_place) of a block in use, which is not in the list of empty blocks.
 const BUSY: u32 = u32::MAX;
 
-/// The bookkeeping that all sets of blocks share.
+/// The state shared by all sets of blocks.
 ///
-/// Empty blocks are in a separate list, and each stores its index there, so that entering and leaving it is O(1)
-/// and ageing costs nothing for the blocks in use.
+/// Empty blocks are in a separate list, and each stores its index there, so that entering and leaving it is O(1) and ageing costs
+/// nothing for the blocks in use.
 #[derive(Debug, Default)]
 pub(crate) struct BlockTable {
     blocks: Vec<Option<Block>>,
@@ -24,9 +24,9 @@ pub(crate) struct BlockTable {
     vacant: BinaryHeap<Reverse<u32>>,
     /// Empty blocks; the last one entered last.
     idle: Vec<u32>,
-    /// No block has been empty since an earlier frame.
+    /// The earliest frame since when any block can have been empty.
     idle_since: u64,
-    /// The frame in which a block made way before its idle frames were over.
+    /// The frame in which a block was removed before its idle frames were over.
     made_way: Option<u64>,
     capacity: u64,
     used: u64,
@@ -40,20 +40,21 @@ struct Block {
     used: u64,
     /// Its last use.
     last_use: Option<Use>,
-    /// Its age and last use before that one began.
+    /// Its age and last use before the current one.
     before: (u64, Option<Use>),
-    /// The frame in which it ran empty.
+    /// The frame in which it became empty.
     idle_since: u64,
     /// Its place in the list of empty blocks, or [`BUSY`].
     idle_place: u32,
 }
 
-/// A time without an empty block: from the first range in it to the free of the last one.
+/// A period of use: from the first range in the block to the free of the last one.
 #[derive(Clone, Copy, Debug)]
 struct Use {
     /// The frame in which it began.
     since: u64,
-    /// The frames for which the block was empty before. For a new block those since another one made way; `None` if none did.
+    /// The frames for which the block was empty before. For a new block, those since the early removal of another one; `None` if
+    /// there was none.
     after: Option<u64>,
 }
 
@@ -199,8 +200,9 @@ impl BlockTable {
         self.idle_since = self.frame - oldest.unwrap_or(0);
     }
 
-    /// Removes blocks that have been empty for `idle_frames`, or are not used in turns of `turn_frames`, until they have `bytes` or
-    /// more; returns their capacity. The longest empty go first; on a tie the smallest, so that few excess bytes are removed.
+    /// Removes blocks that have been empty for `idle_frames`, or are not in alternating use with periods below `turn_frames`, until
+    /// they have `bytes` or more; returns their capacity. The longest empty blocks come first; on a tie the smallest, so that few
+    /// excess bytes are removed.
     pub(crate) fn trim_oldest(
         &mut self,
         idle_frames: u32,
@@ -230,8 +232,8 @@ impl BlockTable {
         removed
     }
 
-    /// Whether an empty block is new, or filled and emptied in turns: both its last use and the time without one before it were
-    /// shorter than `frames`. `u32::MAX`: always.
+    /// Whether an empty block is new, or in alternating use: both its last use and the pause before it were shorter than `frames`.
+    /// `u32::MAX`: always.
     fn is_in_turns(&self, id: BlockId, frames: u32) -> bool {
         let is_short = |time: u64| time < u64::from(frames);
         let block = self.get(id);
@@ -241,7 +243,7 @@ impl BlockTable {
             })
     }
 
-    /// Forgets the last use of a block that is empty again: it has the age from before.
+    /// Forgets the last use of a block that is empty again: its previous age is restored.
     pub(crate) fn undo_use(&mut self, id: BlockId) {
         if let Some(Some(block)) = self.blocks.get_mut(id.index()) {
             (block.idle_since, block.last_use) = block.before;
@@ -249,7 +251,7 @@ impl BlockTable {
         }
     }
 
-    /// Removes all empty blocks but, if there were no other left, the youngest within the idle frames.
+    /// Removes all empty blocks except, if there are no others, the youngest within the idle frames.
     pub(crate) fn trim(&mut self, retired: &mut Vec<BlockId>) {
         let keep = self.last_within_idle_frames();
         self.remove_where(retired, |id, _| Some(id) != keep);
@@ -261,7 +263,7 @@ impl BlockTable {
         }
         let ages = self.idle.iter().map(|&id| (self.idle_age(BlockId(id)), BlockId(id)));
         let (age, youngest) = ages.min()?;
-        // The frame in which it ran empty does not count.
+        // The frame in which it became empty does not count.
         (age <= u64::from(DEFAULT_IDLE_FRAMES)).then_some(youngest)
     }
 
@@ -274,7 +276,7 @@ impl BlockTable {
         let mut place = 0;
         while let Some(&id) = self.idle.get(place) {
             let id = BlockId(id);
-            // Removing one moves the last into its place, which is then looked at next.
+            // Removing one moves the last into its place, which is then visited next.
             if goes(id, self.idle_age(id)) && self.remove(id).is_ok() {
                 retired.push(id);
             } else {

@@ -1,4 +1,4 @@
-//! Blocks sorted by their largest free range, roughly.
+//! Blocks roughly sorted by their largest free range.
 
 use alloc::vec::Vec;
 
@@ -10,12 +10,12 @@ const STEPS_LOG2: u32 = 2;
 const BUCKETS: usize = 252;
 const WORDS: usize = BUCKETS.div_ceil(64);
 
-/// The bucket of a full block, which is in none.
+/// The bucket number of a full block, which is in no bucket.
 const NONE: u8 = u8::MAX;
 
 /// For each block the bucket of its largest free range, and for each bucket the set of its blocks:
-/// moving a block, and finding the lowest block of the first bucket at or above a size, cost no more
-/// with many blocks than with few (O(log₆₄ blocks)).
+/// moving a block, and finding the lowest block of the first bucket at or above a size, hardly
+/// depend on the number of blocks (O(log₆₄ blocks)).
 #[derive(Debug, Default)]
 pub(crate) struct Buckets {
     sets: Vec<BitTree>,
@@ -25,7 +25,7 @@ pub(crate) struct Buckets {
     room: u32,
 }
 
-/// The bucket of a size: exact below 4, then four to the power of two.
+/// The bucket of a size: exact below 4, then four per power of two.
 #[inline]
 fn bucket(size: u64) -> u8 {
     if size < 1 << STEPS_LOG2 {
@@ -133,7 +133,7 @@ impl Buckets {
         })
     }
 
-    /// Whether a block is where its largest free range belongs.
+    /// Whether a block is in the bucket of its largest free range.
     pub(crate) fn holds(&self, block: u32, largest_free: u64) -> bool {
         let filed = self.bucket_of[block as usize];
         if largest_free == 0 {

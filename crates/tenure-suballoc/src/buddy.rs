@@ -12,25 +12,25 @@ use crate::{
     AllocError, Allocation, BlockError, FilledPiece, FreeError, Freed, Handle, Inconsistency, Suballocator,
 };
 
-/// The most smallest blocks in a range. Their numbers must fit a handle, and each has metadata.
+/// Maximum number of smallest blocks in a range. Their numbers must fit a handle, and each has metadata.
 const MAX_UNITS: u64 = 1 << 26;
 
-/// Bits of a state that hold the order of a block in use, plus one; the others count its uses.
+/// Number of bits of a state with the order of a block in use, plus one; the others count its uses.
 const ORDER_BITS: u32 = 5;
 const ORDER_MASK: u32 = (1 << ORDER_BITS) - 1;
 
 /// Divides one range into blocks whose sizes are powers of two.
 ///
-/// Every block is aligned to its own size for free, and blocks split and merge in a predictable way: good for
-/// sizes that are already powers of two. Its downside is the rounding, which wastes a quarter of the memory on
-/// average for other sizes; [`internal_waste`](Self::internal_waste) returns the waste.
+/// Every block is aligned to its own size for free, and blocks split and merge predictably: suitable for sizes
+/// that are powers of two. Its downside is the rounding, which wastes a quarter of the memory on average for
+/// other sizes; [`internal_waste`](Self::internal_waste) returns the waste.
 ///
 /// # Algorithm
-/// The blocks of an order (a power of two times the smallest block) lie at multiples of their size, and each but
-/// the largest has a buddy, with which it makes a block of the next order. An allocation takes the lowest free
-/// block of the least order with a sufficient one, and halves it until it fits. A freed block merges with its
-/// buddy while that is free too. The free blocks of an order are a tree of bitmaps, not a list: taking the lowest
-/// keeps the high addresses free, and the buddy's state is one bit.
+/// The blocks of an order (a power of two times the smallest block) are at multiples of their size, and each but
+/// the largest has a buddy, with which it forms a block of the next order. An allocation takes the lowest free
+/// block of the lowest sufficient order, and halves it until it fits. A freed block merges with its buddy while
+/// that is free, too. The free blocks of an order are a tree of bitmaps, not a list: taking the lowest keeps the
+/// high addresses free, and the buddy's state is one bit.
 ///
 /// A capacity that is not a power of two is a row of blocks of decreasing sizes (its binary digits), the largest
 /// at 0; a remainder of less than a smallest block is not managed. The first block is the largest possible
@@ -65,8 +65,8 @@ pub struct Buddy {
     free: Vec<BitTree>,
     /// The orders with a free block, one bit each.
     free_orders: u32,
-    /// For the first smallest block of each block in use: how often it was used, and the order plus
-    /// one. The order bits are 0 everywhere else.
+    /// For the first smallest block of each block in use: the number of its uses, and the order plus one. The
+    /// order bits are 0 everywhere else.
     states: Vec<u32>,
     /// The requested bytes of each block in use, by the number of its first smallest block.
     requested: Vec<u64>,
@@ -144,7 +144,7 @@ impl Buddy {
     /// The handle of a live allocation, as [`General::live_handle`](crate::General::live_handle). O(1).
     ///
     /// # Errors
-    /// [`FreeError`] for values that name no live allocation of this allocator.
+    /// [`FreeError`] for values that do not identify a live allocation of this allocator.
     #[inline]
     pub fn live_handle(&self, raw: [u64; 2]) -> Result<Handle, FreeError> {
         let handle = Handle::from_raw(raw, self.owner).ok_or(FreeError::Foreign)?;
@@ -185,7 +185,7 @@ impl Buddy {
         1 << (self.min_log2 + order)
     }
 
-    /// The least order whose blocks hold `bytes` and are aligned to it.
+    /// The lowest order whose blocks have `bytes` and are aligned to it.
     #[inline]
     fn order_for(&self, bytes: u64) -> u32 {
         let log2 = u64::BITS - (bytes - 1).leading_zeros();
@@ -207,8 +207,8 @@ impl Buddy {
         }
     }
 
-    /// Takes the lowest free block of the least order from `order` on, and halves it until it is of
-    /// `order`. Returns its first unit.
+    /// Takes the lowest free block of the lowest order from `order` on, and halves it down to `order`. Returns
+    /// its first unit.
     #[inline]
     fn take(&mut self, order: u32) -> Option<u32> {
         let large_enough = self.free_orders & (u32::MAX << order);
@@ -238,8 +238,8 @@ impl Buddy {
         self.insert_free(order, index);
     }
 
-    /// Whether the buddy of a block is free. The last block of an order may have no whole buddy before the
-    /// end of the range; then the bit of the buddy's index exists, but is never set.
+    /// Whether the buddy of a block is free. The last block of an order may have no complete buddy before the end
+    /// of the range; then the bit of the buddy's index exists, but is never set.
     #[inline]
     fn buddy_is_free(&self, order: u32, index: u32) -> bool {
         self.free[order as usize].contains(index ^ 1)
@@ -251,10 +251,10 @@ impl Buddy {
         (self.states[unit as usize] & ORDER_MASK).checked_sub(1)
     }
 
-    /// The order of the free block that `unit` is in, if it is in one.
+    /// The order of the free block that contains `unit`, if there is one.
     fn order_of_hole(&self, unit: u32) -> Option<u32> {
         let is_free = |order: &u32| {
-            // The set does not cover the units behind the last whole block of an order.
+            // The set does not include the units behind the last whole block of an order.
             let index = unit >> order;
             index < self.units >> order && self.free[*order as usize].contains(index)
         };
@@ -291,7 +291,7 @@ impl Buddy {
         }
     }
 
-    /// Marks a block that is in no set of free ones as in use.
+    /// Marks a block as in use that is in no set of free ones.
     #[inline(always)]
     fn occupy(&mut self, unit: u32, order: u32, size: u64) -> Allocation {
         let tag = self.states[unit as usize] | (order + 1);
@@ -317,7 +317,7 @@ impl Buddy {
 }
 
 impl Suballocator for Buddy {
-    /// Takes the larger of `size` and `align`, rounded up to a power of two.
+    /// Allocates the larger of `size` and `align`, rounded up to a power of two.
     ///
     /// # Errors
     /// [`AllocError`]; it is `TooLarge` when size or alignment is above
@@ -399,7 +399,7 @@ impl Suballocator for Buddy {
         Some(self.allocation(unit, self.order_in_use(unit)?, tag))
     }
 
-    /// O(orders) for each free block on the way, otherwise O(1).
+    /// O(orders) for each visited free block, otherwise O(1).
     fn allocations(&self) -> impl Iterator<Item = Allocation> {
         let in_use = self.blocks().filter(|block| block.in_use);
         in_use.map(|Block { unit, order, .. }| self.allocation(unit, order, self.states[unit as usize]))

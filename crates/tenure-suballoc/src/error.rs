@@ -5,7 +5,7 @@ use core::fmt;
 
 use crate::BlockId;
 
-/// Why an allocation was refused. A refused allocation leaves the allocator exactly as it was.
+/// The error of an allocation. A refused allocation leaves the allocator unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AllocError {
@@ -29,11 +29,11 @@ pub enum AllocError {
         size: u64,
         /// Requested alignment, in bytes.
         align: u64,
-        /// Bytes that are free in all.
+        /// Total free bytes.
         free_bytes: u64,
-        /// The size of an existing free range. It is the largest one, or smaller by at most the width of a size
-        /// class (1/128 for [`General`](crate::General), 1/4 for [`Growing`](crate::Growing)), so that a refusal
-        /// costs no more than a success.
+        /// The size of an existing free range: the largest one, or smaller by at most the width of a size class
+        /// (1/128 for [`General`](crate::General), 1/4 for [`Growing`](crate::Growing)), so that a refusal costs
+        /// no more than a success.
         largest_free: u64,
     },
 }
@@ -59,15 +59,15 @@ impl fmt::Display for AllocError {
 
 impl core::error::Error for AllocError {}
 
-/// Why a free was refused. A refused free leaves the allocator exactly as it was.
+/// The error of a free. A refused free leaves the allocator unchanged.
 ///
 /// Both cases are detected in every build, not only in debug builds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FreeError {
-    /// The handle's allocation has been freed before.
+    /// The allocation of the handle was already freed.
     DoubleFree,
-    /// The handle was made by another allocator.
+    /// The handle belongs to another allocator.
     Foreign,
 }
 
@@ -82,7 +82,7 @@ impl fmt::Display for FreeError {
 
 impl core::error::Error for FreeError {}
 
-/// Why a range cannot be managed, or a block cannot be added or removed.
+/// The error of a range that cannot be managed, or of a block that cannot be added or removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BlockError {
@@ -90,14 +90,14 @@ pub enum BlockError {
     TooSmall {
         /// Bytes given.
         capacity: u64,
-        /// Bytes needed at least.
+        /// Minimum number of bytes.
         min: u64,
     },
-    /// The capacity is more than the algorithm can number.
+    /// The capacity exceeds the range of the algorithm's numbers.
     TooLarge {
         /// Bytes given.
         capacity: u64,
-        /// Bytes allowed at most.
+        /// Maximum number of bytes.
         max: u64,
     },
     /// The granule (or the smallest block) is zero or not a power of two.
@@ -107,16 +107,16 @@ pub enum BlockError {
     },
     /// Every block number is taken.
     TooManyBlocks,
-    /// There is no such block, or it was removed.
+    /// The block does not exist, or was removed.
     Unknown {
         /// The requested block.
         block: BlockId,
     },
-    /// The block still holds allocations.
+    /// The block still has allocations.
     InUse {
         /// The requested block.
         block: BlockId,
-        /// Bytes that are allocated in it.
+        /// Allocated bytes of the block.
         used: u64,
     },
 }
@@ -144,7 +144,7 @@ impl fmt::Display for BlockError {
 
 impl core::error::Error for BlockError {}
 
-/// A contradiction found by a `validate` function: always a bug in this crate.
+/// An inconsistency found by a `validate` function: always a bug in this crate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inconsistency {
     what: String,

@@ -15,17 +15,17 @@ use crate::{
     FreeError, Handle, Inconsistency, Suballocator,
 };
 
-/// Makes a [`Suballocator`] for many blocks out of one for a single block.
+/// A [`Suballocator`] for many blocks made from one for a single block.
 ///
-/// Good for an algorithm that only manages one range, such as [`Buddy`](crate::Buddy): each block has its own
+/// Suitable for an algorithm that only manages one range, such as [`Buddy`](crate::Buddy): each block has its own
 /// instance. Its downside is an update of the block's bucket in each call, which the general algorithm avoids
 /// with [`GeneralBlocks`](crate::GeneralBlocks).
 ///
 /// # Algorithm
-/// Each block is in a bucket by its largest free range, four buckets to the power of two. A request goes
-/// to the lowest block of the first bucket that may fit: its largest range is about the smallest that
-/// fits, so it is usually the fullest block, and emptier ones run empty. If that fails, the first bucket
-/// that surely fits is tried, and then a block that is empty.
+/// Each block is in a bucket by its largest free range, four buckets per power of two. A request tries the lowest
+/// block of the first bucket that may fit: its largest range is about the smallest that fits, so it is usually
+/// the fullest block, and emptier ones become empty. If that fails, the first bucket that certainly fits is
+/// tried, and then an empty block.
 ///
 /// # Efficiency
 /// At most four blocks are tried, for any number of blocks, and finding each is O(log₆₄ blocks), in addition to
@@ -59,9 +59,9 @@ pub struct Growing<A> {
 type Make<A> = dyn Fn(u64) -> Result<A, BlockError> + Send + Sync;
 
 impl<A: Suballocator> Growing<A> {
-    /// A set without blocks; `make` makes the allocator of a block of the given capacity in bytes.
+    /// A set without blocks; `make` creates the allocator of a block with the given capacity in bytes.
     ///
-    /// The allocators should differ in their capacities only: the range that one of them needs for a request
+    /// The allocators should differ only in their capacities: the range that one of them needs for a request
     /// ([`Suballocator::sure_fit`]) is assumed for all.
     pub fn new(make: impl Fn(u64) -> Result<A, BlockError> + Send + Sync + 'static) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Names of allocations and blocks.
+//! Identifiers of allocations and blocks.
 
 use core::fmt;
 use core::num::NonZeroU64;
@@ -6,8 +6,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 const UPPER_HALF: u64 = u64::MAX << 32;
 
-/// Names a block. The numbers are small and dense, and are used again after a block is removed: the
-/// lowest first. They suit as an index into the caller's own list of blocks.
+/// The id of a block. The numbers are small and dense, and are reused after a block is removed, the lowest first. They can be
+/// used as an index into the caller's own list of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockId(pub(crate) u32);
 
@@ -26,12 +26,12 @@ impl From<BlockId> for u32 {
     }
 }
 
-/// Names one allocation of one allocator; give it back to that allocator to free.
+/// The handle of one allocation of one allocator; pass it to that allocator to free the allocation.
 ///
-/// A handle is a plain value: copying it does not copy the allocation. It names the allocator that made it and
-/// carries a tag that changes whenever its place is reused, so that freeing twice, or in the wrong allocator, is
-/// an error and never affects another allocation. (The tag of one place repeats after 2³¹ reuses, that of a
-/// [`Buddy`](crate::Buddy) after 2²⁷; the name of an allocator repeats after 2³² allocators.)
+/// A handle is a plain value: copying it does not copy the allocation. It contains the id of its allocator and a tag that changes
+/// whenever its place is reused, so that a double free, or a free in the wrong allocator, is an error and never affects another
+/// allocation. (The tag of one place repeats after 2³¹ reuses, that of a [`Buddy`](crate::Buddy) after 2²⁷; the id of an
+/// allocator repeats after 2³² allocators.)
 ///
 /// The value itself is opaque, and the only result that may differ between two equal runs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -70,7 +70,7 @@ impl Handle {
     }
 
     /// The handle as plain values, for other languages: `live_handle` of [`General`](crate::General), [`Buddy`](crate::Buddy) and
-    /// [`Slots`](crate::Slots) takes them back.
+    /// [`Slots`](crate::Slots) converts them back.
     #[must_use]
     #[inline]
     pub const fn to_raw(self) -> [u64; 2] {
@@ -116,14 +116,14 @@ impl fmt::Debug for Handle {
     }
 }
 
-/// The name of an allocator, different for each that a process makes.
+/// The id of an allocator, unique within the process.
 ///
 /// It is in the upper half of the word, and never zero, so that an `Option<Handle>` is no larger than a `Handle`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Owner(NonZeroU64);
 
 impl Owner {
-    /// Takes the next name. Only uniqueness matters, so no ordering with other memory is needed.
+    /// Allocates the next id. Only uniqueness matters, so no ordering with other memory is needed.
     pub(crate) fn next() -> Self {
         static LAST: AtomicU32 = AtomicU32::new(0);
         loop {

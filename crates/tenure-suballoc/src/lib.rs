@@ -3,25 +3,26 @@
 //! They divide ranges of bytes (or of indices) into allocations and never touch the bytes: the results are
 //! offsets. No `std`, no dependency, no `unsafe`, no randomness: the same calls give the same offsets.
 //!
-//! | what | good for | one call costs |
+//! | type | suitable for | cost of a call |
 //! | --- | --- | --- |
-//! | [`Linear`] | things that die together | a few instructions |
-//! | [`Ring`] | things that die in the order of their frames | a few instructions |
-//! | [`Slots`] | rows of indices, such as descriptors | as `General` |
+//! | [`Linear`] | objects that are released together | a few instructions |
+//! | [`Ring`] | objects that are released in the order of their frames | a few instructions |
+//! | [`Slots`] | consecutive indices, such as descriptors | as `General` |
 //! | [`Buddy`] | sizes that are powers of two | O(log size) |
 //! | [`General`] | everything else | O(1) |
-//! | [`GeneralBlocks`] | everything else, in blocks that come and go | O(1) |
-//! | [`Growing`] | any of them, in blocks that come and go | as the one inside |
+//! | [`GeneralBlocks`] | everything else, in a changing set of blocks | O(1) |
+//! | [`Growing`] | any of them, in a changing set of blocks | that of the inner allocator |
 //!
 //! Allocators of one range implement [`Suballocator`], allocators of many blocks [`BlockSuballocator`].
 //!
 //! # Promises
 //! - *Any input is valid.* Sizes, alignments and capacities may be anything up to `u64::MAX`: an impossible
 //!   request returns an error with the reason, and leaves the state as it was.
-//! - *A handle is checked.* Freeing twice, or in another allocator, is an error in every build.
-//! - *Nothing is hidden.* A handle can be looked up, and allocations and holes walked, at any time.
-//! - *Threads.* Nothing is shared and nothing locks; all types are [`Send`] and [`Sync`] (as far as
-//!   their parameters are), and changing them takes `&mut`.
+//! - *Handles are checked.* A double free, or a free in another allocator, is an error in every build.
+//! - *Everything can be inspected.* A handle can be looked up, and allocations and holes visited, at any
+//!   time.
+//! - *Threads.* Nothing is shared and nothing locks; all types are [`Send`] and [`Sync`] (if their
+//!   parameters are), and changing them takes `&mut`.
 
 #![warn(missing_debug_implementations)]
 #![no_std]

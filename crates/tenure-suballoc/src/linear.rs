@@ -2,10 +2,10 @@
 
 use crate::suballocator::{align_up, check_request};
 
-/// Hands out one range after the other and takes all of them back at once.
+/// Allocates consecutive ranges and frees all of them at once.
 ///
 /// It is the fastest and wastes only alignment padding; its downside is that allocations cannot be freed
-/// individually. Good for objects with the same end of life: a frame's constants, a loaded level.
+/// individually. Suitable for objects that are released together: a frame's constants, a loaded level.
 ///
 /// # Algorithm
 /// A cursor moves from the start to the end of the range. An allocation rounds the cursor up to the
@@ -42,8 +42,8 @@ impl Linear {
         Self::with_start(0, capacity)
     }
 
-    /// Manages `start..start + capacity` (cut at `u64::MAX`): the offsets handed out begin at
-    /// `start` and are aligned as they are, not relative to it.
+    /// Manages `start..start + capacity` (limited to `u64::MAX`): the offsets begin at `start` and have
+    /// absolute alignment, not relative to it.
     #[must_use]
     pub const fn with_start(start: u64, capacity: u64) -> Self {
         Self { start, cursor: start, end: start.saturating_add(capacity) }

@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use crate::suballocator::{align_up, check_request};
 
-/// Hands out ranges round a ring and frees them frame by frame, in order.
+/// Allocates ranges from a ring and frees them frame by frame, in order.
 ///
 /// As fast as [`Linear`](crate::Linear), and space is reclaimed without individual frees; its downside is the
 /// order: one frame that stays blocks all later ones. Good for data with a lifetime of a few frames: uploads,
@@ -50,9 +50,9 @@ pub struct Ring<M> {
     tail: u64,
     /// The head's position when `used` and `open` were settled: at or below it.
     settled: u64,
-    /// Bytes from tail to head, with all that was skipped.
+    /// Bytes from tail to head, including skipped bytes.
     used: u64,
-    /// The part of `used` that belongs to no closed frame yet.
+    /// The part of `used` that is not in a closed frame yet.
     open: u64,
     frames: VecDeque<Frame<M>>,
 }
@@ -66,7 +66,7 @@ struct Frame<M> {
 /// The position of a possible allocation.
 struct Candidate {
     offset: u64,
-    /// Bytes that it takes: padding or the skipped end, and the size.
+    /// Bytes consumed: padding or the skipped end, and the size.
     taken: u64,
 }
 
@@ -95,7 +95,7 @@ impl<M> Ring<M> {
         self.allocate_behind(size, align)
     }
 
-    /// Allocates if the free range at the head is too small: perhaps at the beginning.
+    /// Allocates if the free range at the head is too small, possibly at the beginning.
     #[cold]
     fn allocate_behind(&mut self, size: u64, align: u64) -> Option<u64> {
         check_request(size, align).ok()?;
@@ -115,7 +115,7 @@ impl<M> Ring<M> {
         self.begin_range();
     }
 
-    /// Finds the free range at the head, when all is settled.
+    /// Finds the free range at the head, after settling.
     fn begin_range(&mut self) {
         if self.head == self.capacity {
             self.head = 0;
@@ -145,7 +145,7 @@ impl<M> Ring<M> {
         (goes_on_at_0 && size <= self.tail).then(|| Candidate { offset: 0, taken: skipped + size })
     }
 
-    /// Closes the open frame: all that was allocated since the last call is freed together, once
+    /// Closes the open frame: everything allocated since the last call is freed together, once
     /// [`release_while`](Self::release_while) accepts `mark`. Returns the bytes of the frame.
     ///
     /// Without allocations since the last call there is no frame to close: `mark` is dropped and the result is 0.
@@ -184,7 +184,7 @@ impl<M> Ring<M> {
         self.tail = if bytes < to_end { self.tail + bytes } else { bytes - to_end };
     }
 
-    /// Frees everything, the open frame too, and drops all marks. O(frames).
+    /// Frees everything, including the open frame, and drops all marks. O(frames).
     pub fn clear(&mut self) {
         self.frames.clear();
         (self.head, self.tail, self.used, self.open) = (0, 0, 0, 0);
@@ -241,7 +241,7 @@ impl<M> Ring<M> {
         self.open + (self.head - self.settled)
     }
 
-    /// Bytes not in use. They may lie in two ranges: see [`largest_free`](Self::largest_free).
+    /// Bytes not in use. They may be in two ranges: see [`largest_free`](Self::largest_free).
     #[must_use]
     pub const fn free_bytes(&self) -> u64 {
         self.capacity - self.used()

@@ -1,4 +1,4 @@
-//! Indexed slots: ranges of indices, with a bit for each.
+//! Indexed slots: ranges of indices.
 
 use core::ops::Range;
 
@@ -7,12 +7,12 @@ use crate::{AllocError, Allocation, BlockError, FreeError, General, Handle, Inco
 
 /// Divides the indices `0..capacity` into ranges: descriptors in a heap, rows of a table.
 ///
-/// Good for objects of one size that are allocated singly or in a row; exactly the requested number is taken. Its
-/// downside, against a bare free list, is 32 bytes of metadata per range.
+/// Suitable for objects of one size that are allocated singly or consecutively; exactly the requested number is
+/// allocated. Its downside, compared with a plain free list, is 32 bytes of metadata per range.
 ///
 /// # Algorithm
-/// A [`General`] with a granule of one index and nothing absorbed. Rows below 256 indices have a size class each,
-/// so a free row of the exact length is found if there is one.
+/// A [`General`] with a granule of one index and nothing absorbed. Ranges below 256 indices have a size class
+/// each, so a free range of the exact length is found if there is one.
 ///
 /// # Efficiency
 /// That of `General`: O(1).
@@ -35,7 +35,7 @@ pub struct Slots {
     general: General,
 }
 
-/// A row of indices that was allocated: `first..first + count`.
+/// An allocated range of indices: `first..first + count`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotRange {
     /// The first index.
@@ -63,7 +63,7 @@ impl Slots {
         Ok(Self { general: General::with_fit(u64::from(capacity), 1, Fit::Exact)? })
     }
 
-    /// Allocates `count` indices in a row. O(1).
+    /// Allocates `count` consecutive indices. O(1).
     ///
     /// # Errors
     /// [`AllocError`], in indices instead of bytes; the state is then unchanged.
@@ -72,38 +72,38 @@ impl Slots {
         Ok(self.general.allocate(u64::from(count), 1)?.into())
     }
 
-    /// Frees a row and returns it as `(first, count)`. O(1).
+    /// Frees a range and returns it as `(first, count)`. O(1).
     ///
     /// # Errors
-    /// [`FreeError`] when it was freed before or comes from elsewhere; the state is then unchanged.
+    /// [`FreeError`] if it was already freed or belongs to another allocator; the state is unchanged then.
     #[inline]
     pub fn free(&mut self, handle: Handle) -> Result<(u32, u32), FreeError> {
         let freed = self.general.free(handle)?;
         Ok((freed.offset as u32, freed.size as u32))
     }
 
-    /// Frees all rows. Their handles are refused from then on; see [`Suballocator::clear`].
+    /// Frees all ranges. Their handles become invalid; see [`Suballocator::clear`].
     pub fn clear(&mut self) {
         self.general.clear();
     }
 
-    /// The range of a handle; `None` if it was freed, or comes from elsewhere. O(1).
+    /// The range of a handle; `None` if it was freed, or belongs to another allocator. O(1).
     #[must_use]
     #[inline]
     pub fn get(&self, handle: Handle) -> Option<SlotRange> {
         self.general.get(handle).map(SlotRange::from)
     }
 
-    /// The handle of a live row, as [`General::live_handle`]. O(1).
+    /// The handle of a live range, as [`General::live_handle`]. O(1).
     ///
     /// # Errors
-    /// [`FreeError`] for values that name no live row of this allocator.
+    /// [`FreeError`] for values that do not identify a live range of this allocator.
     #[inline]
     pub fn live_handle(&self, raw: [u64; 2]) -> Result<Handle, FreeError> {
         self.general.live_handle(raw)
     }
 
-    /// The rows that are allocated, in order of their indices. O(1) a row, allocated or free.
+    /// The allocated ranges, in order of their indices. O(1) per range, allocated or free.
     ///
     /// ```
     /// use tenure_suballoc::Slots;
@@ -121,7 +121,7 @@ impl Slots {
         self.general.allocations().map(SlotRange::from)
     }
 
-    /// The free rows, in order of their indices. O(1) a row, allocated or free.
+    /// The free ranges, in order of their indices. O(1) per range, allocated or free.
     pub fn holes(&self) -> impl Iterator<Item = Range<u32>> {
         self.general.holes().map(|hole| hole.start as u32..hole.end as u32)
     }
@@ -142,19 +142,19 @@ impl Slots {
         self.general.capacity() as u32
     }
 
-    /// Indices that are free, in all. O(1).
+    /// Total number of free indices. O(1).
     #[must_use]
     pub fn free_count(&self) -> u32 {
         self.general.free_bytes() as u32
     }
 
-    /// The longest free row. Costs as much as [`General`]'s `largest_free`.
+    /// The longest free range. The cost is that of [`General`]'s `largest_free`.
     #[must_use]
     pub fn largest_free(&self) -> u32 {
         self.general.largest_free() as u32
     }
 
-    /// How broken up the free indices are, from 0 to 1; costs a [`largest_free`](Self::largest_free).
+    /// The fragmentation of the free indices, from 0 to 1; costs a [`largest_free`](Self::largest_free).
     #[must_use]
     pub fn fragmentation(&self) -> f32 {
         self.general.fragmentation()
@@ -166,7 +166,7 @@ impl Slots {
         self.general.is_empty()
     }
 
-    /// Checks every internal promise, by walking everything. For tests.
+    /// Checks all invariants, by visiting everything. For tests.
     ///
     /// # Errors
     /// [`Inconsistency`] with the violated invariant; that is a bug in this crate.

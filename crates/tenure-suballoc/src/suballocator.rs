@@ -5,15 +5,15 @@ use core::ops::Range;
 
 use crate::{AllocError, FreeError, Handle, Inconsistency};
 
-/// A range that was allocated.
+/// An allocated range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocation {
     /// Its offset, in bytes from the start of the managed range; a multiple of the alignment.
     pub offset: u64,
     /// The usable bytes from `offset` on: at least the requested size.
     pub size: u64,
-    /// Bytes before `offset` that it takes as well, because they are too few to be worth keeping as
-    /// a hole. `free_bytes` falls by exactly `size + padding`.
+    /// Padding bytes before `offset`, too few to be worth keeping as a hole. `free_bytes` decreases by exactly
+    /// `size + padding`.
     pub padding: u64,
     /// The handle for freeing it.
     pub handle: Handle,
@@ -24,9 +24,9 @@ pub struct Allocation {
 pub struct Freed {
     /// Its offset, in bytes from the start of the managed range.
     pub offset: u64,
-    /// Bytes that it could use.
+    /// Its usable bytes.
     pub size: u64,
-    /// Bytes before `offset` that it took as well.
+    /// Its padding bytes before `offset`.
     pub padding: u64,
 }
 
@@ -42,19 +42,19 @@ pub struct FilledPiece<A> {
 
 /// Divides one range of bytes, `0..capacity`, into allocations, without ever touching the bytes.
 ///
-/// All implementations are deterministic: the same calls give the same offsets. None uses a lock or interior
+/// All implementations are deterministic: the same calls return the same offsets. None uses a lock or interior
 /// mutability: the caller adds a lock if needed.
 pub trait Suballocator {
     /// Allocates `size` bytes at an offset that is a multiple of `align`.
     ///
     /// # Errors
-    /// [`AllocError`]; the state is then unchanged.
+    /// [`AllocError`]; the state is unchanged then.
     fn allocate(&mut self, size: u64, align: u64) -> Result<Allocation, AllocError>;
 
     /// Frees an allocation and merges it with the free space around it.
     ///
     /// # Errors
-    /// [`FreeError`] when it was freed before or comes from elsewhere; the state is then unchanged.
+    /// [`FreeError`] if it was already freed or belongs to another allocator; the state is unchanged then.
     fn free(&mut self, handle: Handle) -> Result<Freed, FreeError>;
 
     /// Allocates all free bytes, each free range as one allocation: nothing is placed here until these are freed,
@@ -104,7 +104,7 @@ pub trait Suballocator {
     /// from elsewhere. O(1).
     fn get(&self, handle: Handle) -> Option<Allocation>;
 
-    /// The allocations, in order of their offsets. O(1) a piece, in use or free.
+    /// The allocations, in order of their offsets. O(1) per piece, in use or free.
     ///
     /// ```
     /// use tenure_suballoc::{General, Suballocator};
@@ -121,8 +121,8 @@ pub trait Suballocator {
     where
         Self: Sized;
 
-    /// The free ranges, in order of their offsets. Together with the allocations and their padding they make
-    /// up all that is managed. O(1) a piece, in use or free.
+    /// The free ranges, in order of their offsets. Together with the allocations and their padding they cover the
+    /// whole managed range. O(1) per piece, in use or free.
     fn holes(&self) -> impl Iterator<Item = Range<u64>>
     where
         Self: Sized;
@@ -130,13 +130,13 @@ pub trait Suballocator {
     /// Bytes managed.
     fn capacity(&self) -> u64;
 
-    /// Bytes free, in all. O(1).
+    /// Total free bytes. O(1).
     fn free_bytes(&self) -> u64;
 
-    /// Bytes of the largest free range, exactly. See the implementation for its cost.
+    /// Exact size of the largest free range in bytes. See the implementation for its cost.
     fn largest_free(&self) -> u64;
 
-    /// Bytes of a free range that is about the largest one, and surely not more. O(1).
+    /// A lower bound of the largest free range in bytes, close to it. O(1).
     fn largest_free_floor(&self) -> u64 {
         self.largest_free()
     }
@@ -162,14 +162,14 @@ pub trait Suballocator {
         self.free_bytes() == self.capacity()
     }
 
-    /// Checks every internal promise, by walking everything. For tests.
+    /// Checks all invariants, by visiting everything. For tests.
     ///
     /// # Errors
     /// [`Inconsistency`] with the violated invariant; that is a bug in this crate.
     fn validate(&self) -> Result<(), Inconsistency>;
 }
 
-/// Refuses requests that no allocator can serve.
+/// Rejects requests that no allocator can serve.
 #[inline]
 pub(crate) fn check_request(size: u64, align: u64) -> Result<(), AllocError> {
     if size == 0 {

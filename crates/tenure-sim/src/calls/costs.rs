@@ -10,8 +10,8 @@ macro_rules! costs {
         ///
         /// The defaults are magnitudes of drivers on desktop machines: allocating memory from the kernel is slow
         /// and grows with the size (it is mapped, and zeroed if the API promises zeroes), placing a resource in
-        /// existing memory is cheap, and everything else is in between. They make two runs comparable on a
-        /// machine without a GPU; they do not predict one.
+        /// existing memory is cheap, and everything else is in between. They make runs comparable on a machine
+        /// without a GPU, but are not predictions.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct Costs { $($(#[$doc])* pub $name: u64,)* }
 
@@ -58,7 +58,7 @@ costs! {
     update_tiles = 10_000;
     /// Making blocks resident or evicting them, without the transfers, or changing the priority of one.
     residency = 10_000;
-    /// A heap of descriptors, a set layout, or a pool of sets: making or destroying it.
+    /// Creating or destroying a descriptor heap, a set layout, or a pool of sets.
     descriptor_heap = 20_000;
     /// Making a descriptor.
     write_descriptor = 200;
@@ -66,20 +66,20 @@ costs! {
     fill_descriptors = 50;
     /// Each descriptor that is filled or cleared.
     per_descriptor = 10;
-    /// An acceleration structure in memory that is there: making or destroying it.
+    /// Creating or destroying an acceleration structure in existing memory.
     acceleration_structure = 500;
     /// Asking for requirements.
     requirements = 300;
-    /// Polling or waiting for a fence, before the waiting.
+    /// Polling or waiting for a fence, without the waiting time.
     poll = 50;
-    /// Asking for the budget.
+    /// Querying the budget.
     budget = 100_000;
 }
 
 /// The parameters of a call, for its cost, its log line and the errors injected into it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Request {
-    /// Bytes of memory allocated, freed or moved, or of texels; for calls about descriptors, their number.
+    /// Bytes of memory allocated, freed or moved, or of texels; for descriptor calls, the number of descriptors.
     pub(crate) bytes: u64,
     pub(crate) memory: u8,
     pub(crate) texture: bool,

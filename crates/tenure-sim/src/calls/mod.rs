@@ -122,7 +122,7 @@ impl<T: Default> Default for PerKind<T> {
     }
 }
 
-/// Counters at one moment.
+/// A snapshot of the counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Calls {
     made: PerKind<u64>,
@@ -149,18 +149,18 @@ pub struct Calls {
     pub reserved_bytes: u64,
     /// The peak of the reserved bytes.
     pub peak_reserved_bytes: u64,
-    /// Nanoseconds that the calls would have taken by the [cost model](crate::Costs).
+    /// Modelled duration of the calls in nanoseconds, by the [cost model](crate::Costs).
     pub cost_ns: u64,
 }
 
 impl Calls {
-    /// Calls of that kind, failed ones included.
+    /// Calls of that kind, including failed ones.
     #[must_use]
     pub const fn made(&self, kind: CallKind) -> u64 {
         self.made.0[kind as usize]
     }
 
-    /// Calls of that kind that answered with an error.
+    /// Failed calls of that kind.
     #[must_use]
     pub const fn failed(&self, kind: CallKind) -> u64 {
         self.failed.0[kind as usize]
@@ -196,7 +196,7 @@ impl Counters {
         self.failed.0[kind as usize].fetch_add(1, Relaxed);
     }
 
-    /// Adds a line if the log was requested; otherwise the line is not made.
+    /// Adds a line if the log was requested; otherwise the line is not created.
     pub(crate) fn log(&self, line: impl FnOnce() -> String) {
         if let Some(log) = &self.log {
             log.lock().push(line());

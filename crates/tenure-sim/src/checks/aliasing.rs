@@ -1,4 +1,5 @@
-//! Resources that share bytes of a heap use them one after the other, with an aliasing barrier in between.
+//! Checks that resources that share bytes of a heap are used one after the other, with an aliasing barrier
+//! in between.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crate::resource::ResourceState;
 use crate::states::Shown;
 
 impl Execution<'_> {
-    /// Checks for a use that no other live resource has used the bytes since.
+    /// Checks that no other live resource has used the bytes since.
     pub(crate) fn check_aliasing(&self, resource: &Arc<ResourceState>) {
         let (Memory::Placed { heap, tenant, offset, size }, true) =
             (&resource.memory, self.is_on(Checks::ALIASING))

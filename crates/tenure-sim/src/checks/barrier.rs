@@ -1,4 +1,4 @@
-//! States and the barriers that change them.
+//! Checks of states and the barriers that change them.
 
 use std::sync::Arc;
 

@@ -11,8 +11,8 @@ use crate::memory::Memory;
 use crate::resource::ResourceState;
 
 impl Execution<'_> {
-    /// False, with a hazard, if the resource or the memory behind it is destroyed. Without a hazard where accesses of it lose the
-    /// device: other commands have no access.
+    /// False, with a hazard, if the resource or its memory is destroyed. Without a hazard if its accesses lose the device: other
+    /// commands do not access it.
     pub(crate) fn is_alive(&self, resource: &Arc<ResourceState>, writes: bool) -> bool {
         let kind = if writes { HazardKind::WriteOfFreed } else { HazardKind::ReadOfFreed };
         if let Some(freed) = resource.freed() {
@@ -42,7 +42,7 @@ impl Execution<'_> {
         self.shared.lose_by(|| DeviceFault::new(access, first..first + TILE, ""));
     }
 
-    /// Loses the device by an access of destroyed memory, where the device does so.
+    /// Loses the device by an access to destroyed memory, if the device does so.
     pub(crate) fn fault(&self, used: &Use<'_>) {
         if self.shared.page_faults {
             let access = if used.fills() { FaultAccess::Write } else { FaultAccess::Read };

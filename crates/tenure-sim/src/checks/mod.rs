@@ -22,7 +22,7 @@ use crate::resource::{Part, ResourceState};
 use crate::states::Shown;
 
 impl Execution<'_> {
-    /// Checks one use; false when its effect is to be left out.
+    /// Checks one use; false if it must have no effect.
     pub(crate) fn uses_one(&mut self, resource: &Arc<ResourceState>, span: Span, state: State) -> bool {
         self.check(&Use { resource, span, state: Some(state) })
     }

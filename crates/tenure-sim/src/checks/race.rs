@@ -1,4 +1,4 @@
-//! Queues that touch the same bytes are ordered.
+//! Checks that queues that access the same bytes are ordered.
 
 use std::sync::Arc;
 

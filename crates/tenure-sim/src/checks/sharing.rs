@@ -1,4 +1,5 @@
-//! A shared resource is used by the device that has it, and changes hands by a barrier on each side.
+//! Checks that a shared resource is used by the device that owns it, and is transferred by a barrier
+//! on each side.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::resource::ResourceState;
 use crate::states::Role;
 
 impl Execution<'_> {
-    /// Checks that the device holds the shared resource that it uses.
+    /// Checks that the device owns the shared resource that it uses.
     pub(super) fn check_held(&self, resource: &ResourceState) {
         if let Some(sharing) = &resource.sharing {
             self.report_handover(resource, sharing.check_use(resource.device));

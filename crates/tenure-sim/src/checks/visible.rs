@@ -1,7 +1,7 @@
 //! Checks that the GPU's writes to mapped memory are made visible to the CPU (Vulkan).
 //!
 //! A submission's fence signals that it is complete; the GPU's caches are flushed by a barrier to the host, for
-//! the queue's earlier writes in the states that it names.
+//! the queue's earlier writes in the states given by the barrier.
 
 use crate::execution::{Execution, Use};
 use crate::hazard::Checks;

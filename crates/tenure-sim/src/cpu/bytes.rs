@@ -1,4 +1,4 @@
-//! Accesses of the CPU through mappings.
+//! CPU accesses through mappings.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::shared::Shared;
 use crate::states::Shown;
 
 impl Shared {
-    /// Checks an access by the CPU to bytes of a mapped resource.
+    /// Checks a CPU access to bytes of a mapped resource.
     pub(crate) fn cpu_access(
         &self,
         resource: &ResourceState,
@@ -44,7 +44,7 @@ impl Shared {
         Ok(())
     }
 
-    /// True when the GPU may be touching the same bytes, which is reported.
+    /// True, with a hazard, if the GPU may be accessing the same bytes.
     fn check_mapping(
         &self,
         resource: &ResourceState,
@@ -55,12 +55,12 @@ impl Shared {
         // A flush includes bytes of neighbours.
         let atom = if write && resource.needs_flushes() { self.properties.non_coherent_atom } else { 1 };
         let last_use = resource.heap().filter(|_| atom > 1).map_or(&resource.last_use, |heap| &heap.last_use);
-        // Most writes go to memory that no work in flight uses: a few loads detect that.
+        // Most writes are to memory that no work in flight uses: a few loads detect that.
         if last_use.first_after(&self.observed).is_none() {
             return false;
         }
         let mut races = false;
-        // Mappable resources have no tiles, so they are in one piece.
+        // Mappable resources have no tiles, so they are contiguous.
         resource.memory.pieces(range.clone(), |store, piece| {
             let Some(store) = store else { return };
             if let Some(detail) = self.cpu_conflict(store, piece, &range, write, atom) {
@@ -72,8 +72,8 @@ impl Shared {
         races
     }
 
-    /// The conflict of an access by the CPU to `piece` of a memory, the bytes `range` of its resource, if any; a
-    /// write includes whole atoms of `atom` bytes.
+    /// The conflict of a CPU access to `piece` of a memory, the bytes `range` of its resource, if any; a write
+    /// includes whole atoms of `atom` bytes.
     fn cpu_conflict(
         &self,
         store: &Store,

@@ -1,4 +1,4 @@
-//! Accesses of the CPU: through mappings, and to texels in place.
+//! CPU accesses through mappings, and in-place CPU writes of texels.
 
 mod bytes;
 mod texels;

@@ -41,8 +41,8 @@ impl What {
         }
     }
 
-    /// The states in which it may be used, and its kind in messages: any of these read states, or one of these write
-    /// states. No states for samplers.
+    /// The states in which it may be used, and the name of its kind for messages: any of these read states, or one
+    /// of these write states. No states for samplers.
     const fn form(&self) -> (State, &'static str) {
         match self {
             Self::Buffer { view, .. } => match view.access {
@@ -103,12 +103,12 @@ impl What {
         }
     }
 
-    /// True when shaders see texels, and not bytes.
+    /// True if shaders see texels instead of bytes.
     pub(crate) const fn is_of_texels(&self) -> bool {
         matches!(self, Self::Texture { .. }) || self.typed().is_some()
     }
 
-    /// True when Vulkan has an object for it, and not only a range.
+    /// True if Vulkan has an object for it, and not only a range.
     const fn is_object(&self) -> bool {
         self.is_of_texels() || matches!(self, Self::Sampler(_))
     }
@@ -157,7 +157,7 @@ impl What {
     }
 }
 
-/// A descriptor as it was made in a heap that shaders do not see. Its copies share it.
+/// A descriptor created in a heap that is not shader-visible. Its copies share it.
 pub(crate) struct Content {
     pub(crate) what: What,
     /// Whether the original was destroyed. On Vulkan a copy only refers to its view, which is destroyed with it.
@@ -182,7 +182,7 @@ impl Content {
     }
 }
 
-/// The place of a descriptor.
+/// The content of a descriptor slot.
 #[derive(Clone, Default)]
 pub(crate) enum Slot {
     /// It was never written, or cleared without a name.
@@ -223,7 +223,7 @@ impl Slot {
         first.into_iter().chain(second)
     }
 
-    /// The resource or sampler that it describes; of a combined sampler its texture.
+    /// The described resource or sampler; for a combined sampler, its texture.
     pub(crate) fn what(&self) -> Option<What> {
         match self {
             Self::Empty | Self::Freed(_) => None,

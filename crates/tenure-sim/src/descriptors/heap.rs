@@ -9,8 +9,8 @@ use crate::descriptors::content::Slot;
 use crate::descriptors::reads::Reads;
 use crate::object::{Label, debug_by_label};
 
-/// The most descriptors of a heap that shaders do not see, or of a pool of sets: real drivers
-/// run out of memory for them somewhere.
+/// Maximum number of descriptors in a heap that is not shader-visible, or in a pool of sets: real
+/// drivers eventually run out of memory for them.
 pub(crate) const MOST_SLOTS: u64 = 1 << 22;
 
 /// `count` empty slots, or the shortage.

@@ -14,7 +14,7 @@ use crate::object::Label;
 /// The location of a descriptor for a draw or dispatch.
 #[derive(Clone, Copy, Debug)]
 pub enum DescriptorAt<'a> {
-    /// At an index of a heap: one that shaders see, or one of targets.
+    /// At an index of a heap, shader-visible or for targets.
     Heap {
         /// The heap.
         heap: &'a DescriptorHeap,
@@ -32,7 +32,7 @@ pub enum DescriptorAt<'a> {
         /// The index of the descriptor in the binding.
         element: u32,
     },
-    /// Constants in a set with an offset that is given when the set is bound ([`BindingKind::DynamicConstants`]).
+    /// Constants in a set with an offset passed when the set is bound ([`BindingKind::DynamicConstants`]).
     Dynamic {
         /// Its block.
         block: &'a SetPool,
@@ -47,7 +47,7 @@ pub enum DescriptorAt<'a> {
     },
 }
 
-/// The same, recorded.
+/// A recorded [`DescriptorAt`].
 pub(crate) struct At {
     pub(crate) slots: Slots,
     index: u32,
@@ -59,11 +59,11 @@ pub(crate) struct At {
 
 /// The storage of the descriptor.
 pub(crate) enum Slots {
-    /// A heap that shaders see: the descriptor is read when the command runs.
+    /// A shader-visible heap: the descriptor is read when the command runs.
     Heap(Arc<DescriptorHeapState>),
-    /// A heap of targets, whose descriptors are read when they are recorded.
+    /// A heap of targets, whose descriptors are read when the command is recorded.
     Targets(Arc<DescriptorHeapState>, Arc<Content>),
-    /// A set, as it was when it was recorded.
+    /// A set with its content at the time of recording.
     Set { block: Arc<SetPoolState>, set: u32, version: u64 },
 }
 
@@ -107,7 +107,7 @@ impl At {
         self.read(&self.slot())
     }
 
-    /// The resource or sampler described by this content; `None` if its offset leads out of the buffer.
+    /// The resource or sampler described by this content; `None` if its offset exceeds the buffer.
     pub(crate) fn read(&self, slot: &Slot) -> Option<What> {
         match slot.what()? {
             What::Buffer { resource, view } => {
@@ -119,7 +119,7 @@ impl At {
         }
     }
 
-    /// Notes that a submission reads it; false when it was recorded before the set was changed.
+    /// Notes that a submission reads it; false if it was recorded before the set was changed.
     pub(crate) fn note(&self, queue: QueueId, serial: u64, observed: &SharedClock) -> bool {
         self.slot().contents().for_each(|content| content.last_use.raise(queue, serial));
         match &self.slots {

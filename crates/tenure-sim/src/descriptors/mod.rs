@@ -1,4 +1,4 @@
-//! Descriptors: heaps that are indexed, and sets.
+//! Descriptors: indexed heaps, and sets.
 
 mod content;
 mod heap;

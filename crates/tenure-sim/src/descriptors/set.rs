@@ -1,4 +1,4 @@
-//! Descriptor sets: their form, and blocks of them.
+//! Descriptor sets: their layouts and pools.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ fn places(bindings: &[SetBinding]) -> Result<(Vec<(SetBinding, u32)>, u32), Devi
 }
 
 impl LayoutState {
-    /// A layout of these bindings; the label is made when they are in order.
+    /// A layout of these bindings; the label is created if they are valid.
     pub(crate) fn new(
         bindings: &[SetBinding],
         label: impl FnOnce() -> Arc<Label>,

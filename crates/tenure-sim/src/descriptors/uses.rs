@@ -1,4 +1,4 @@
-//! Descriptors point at something alive, of the kind that is looked for.
+//! Checks that descriptors refer to live objects of the expected kind.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::layout::Span;
 use crate::resource::{Part, ResourceState};
 use crate::states::Shown;
 
-/// The most bytes that are read through a descriptor at once.
+/// Maximum number of bytes read through a descriptor at once.
 pub(crate) const MOST_READ: usize = 4096;
 
 /// A box of texels of the first mip and layer in view.
@@ -30,7 +30,7 @@ fn read_span(resource: &ResourceState, span: &Span, bytes: &mut [u8]) -> usize {
     done
 }
 
-/// Writes `bytes` again and again.
+/// Writes `bytes` repeatedly.
 fn repeat(bytes: &[u8], out: &mut [u8]) {
     for (to, from) in out.iter_mut().zip(bytes.iter().cycle()) {
         *to = *from;
@@ -38,12 +38,12 @@ fn repeat(bytes: &[u8], out: &mut [u8]) {
 }
 
 impl Execution<'_> {
-    /// Sets the heaps of the list: from here on shaders find descriptors in these heaps only.
+    /// Sets the heaps of the list: from here on shaders find descriptors only in these heaps.
     pub(crate) fn set_heaps(&mut self, heaps: [Option<&Arc<DescriptorHeapState>>; 2]) {
         self.heaps = heaps.map(|heap| heap.map(|heap| heap.label.id));
     }
 
-    /// A use of all that a descriptor shows.
+    /// Uses everything that a descriptor describes.
     pub(crate) fn use_descriptor(&mut self, at: &At, state: State) {
         let what = self.find(at, state);
         if let Some(What::Structure(structure)) = &what {

@@ -1,4 +1,4 @@
-//! Checks of a view by itself.
+//! Checks of individual views.
 
 use tenure_core::device::{
     Allowed, BufferAccess, BufferView, CallRule, DeviceError, Dimension, Elements, Format, MemoryFlags,
@@ -47,7 +47,7 @@ fn is_d3d12(properties: &Properties) -> bool {
     properties.api == tenure_core::device::Api::Direct3D12
 }
 
-/// Checks that the viewed bytes begin at an aligned address, wherever the buffer was placed.
+/// Checks that the viewed bytes begin at an aligned address, at any placement of the buffer.
 fn at_address(address: Option<u64>, view: &BufferView, alignment: u64) -> Result<(), DeviceError> {
     let Some(begin) = address.map(|address| address.saturating_add(view.offset)) else { return Ok(()) };
     aligned("the address of a view is aligned", begin, alignment)

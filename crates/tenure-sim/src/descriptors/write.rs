@@ -1,4 +1,4 @@
-//! Making, filling and clearing heaps of descriptors.
+//! Creation, filling and clearing of descriptor heaps.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ impl Shared {
         taken.map(drop).map_err(|_| DeviceError::OutOfHostMemory { what: "samplers" })
     }
 
-    /// Empties slots of a heap. In one that shaders do not see this destroys the views.
+    /// Empties slots of a heap. In a heap that is not shader-visible, this destroys the views.
     fn empty(&self, heap: &DescriptorHeapState, range: Range<u32>, left: &Slot, call: &'static str) {
         let mut used = None;
         let mut slots = heap.slots.lock();

@@ -1,4 +1,4 @@
-//! Making, writing and clearing descriptor sets.
+//! Creation, writing and clearing of descriptor sets.
 
 use std::sync::Arc;
 

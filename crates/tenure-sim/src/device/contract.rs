@@ -1,4 +1,4 @@
-//! The contract of devices. Each call is counted here, has a modelled cost, and may fail by injection.
+//! The device contract. Each call is counted here, has a modelled cost, and may fail by injection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,7 +59,7 @@ fn destroyed(resource: &ResourceState) -> Request {
     Request { texture: !resource.is_buffer(), ..Request::of(bytes) }
 }
 
-/// Calls that a part answers, with their requests.
+/// Calls forwarded to a part, with their requests.
 macro_rules! called {
     ($($kind:ident($request:expr): fn $name:ident($this:ident $(, _: $permit:ty)? $(, $argument:ident: $type:ty)*) -> $answer:ty;)*) => {$(
         fn $name(&$this $(, _: $permit)? $(, $argument: $type)*) -> Result<$answer, DeviceError> {

@@ -1,4 +1,4 @@
-//! Failures that a test orders.
+//! Failures injected by a test.
 
 use std::fmt;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ impl Faults {
     /// Loses the `n`-th aliasing barrier executed from now on: it is counted, but has no effect. 1 is the next, 0
     /// counts as 1. Replaces an earlier request.
     ///
-    /// A test can thus show that each barrier is needed: losing any one gives a hazard.
+    /// A test can thus show that each barrier is needed: losing any one results in a hazard.
     ///
     /// ```
     /// use tenure::sim::{Device, Profile};

@@ -1,4 +1,4 @@
-//! The contract of lists.
+//! The contract of command lists.
 
 use std::ops::Range;
 use std::sync::Arc;

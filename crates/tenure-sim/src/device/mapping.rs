@@ -1,4 +1,4 @@
-//! The CPU's window into a resource.
+//! CPU mappings of resources.
 
 use std::ops::Range;
 use std::ptr::NonNull;

@@ -110,7 +110,7 @@ impl Device {
         Arc::strong_count(&self.handles)
     }
 
-    /// For the end of a test: `Ok` if there was no hazard and all objects are destroyed.
+    /// `Ok` if there was no hazard and all objects are destroyed. Called at the end of a test.
     ///
     /// # Errors
     /// [`Findings`], which shows each hazard and each leak on a separate line.
@@ -123,25 +123,25 @@ impl Device {
         if findings.is_empty() { Ok(()) } else { Err(findings) }
     }
 
-    /// A fence of the program's own that counts from 0 (`ID3D12Fence`, a timeline semaphore).
+    /// A fence of the program that counts from 0 (`ID3D12Fence`, a timeline semaphore).
     #[must_use]
     pub fn create_fence(&self, name: &str) -> Fence {
         Fence::new(&self.queues, name, &Progress::new(false))
     }
 
-    /// A binary semaphore of the program's own, as Vulkan has them: each signal is waited for once.
+    /// A binary semaphore of the program, as in Vulkan: each signal is waited for once.
     #[must_use]
     pub fn create_semaphore(&self, name: &str) -> Fence {
         Fence::new(&self.queues, name, &Progress::new(true))
     }
 
-    /// The failures to come.
+    /// Injection of failures.
     #[must_use]
     pub fn faults(&self) -> Faults {
         Faults::new(&self.queues)
     }
 
-    /// The counters at this moment. O(live objects).
+    /// A snapshot of the counters. O(live objects).
     #[must_use]
     pub fn calls(&self) -> Calls {
         let queues = &self.queues;

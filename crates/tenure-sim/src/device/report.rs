@@ -1,11 +1,11 @@
-//! The verdict at the end of a test.
+//! The report at the end of a test.
 
 use std::fmt;
 
 use crate::hazard::Hazard;
 use crate::object::LiveObject;
 
-/// Everything that was wrong: see [`Device::check_clean`](crate::Device::check_clean).
+/// All findings of a device: see [`Device::check_clean`](crate::Device::check_clean).
 ///
 /// `Debug` shows the same lines as `Display`, so that `unwrap` in a test is readable.
 #[derive(Clone, thiserror::Error)]
@@ -13,7 +13,7 @@ use crate::object::LiveObject;
 pub struct Findings {
     /// The hazards in the log.
     pub hazards: Vec<Hazard>,
-    /// Hazards found, kept or not.
+    /// Number of hazards found, including those not kept.
     pub found: u64,
     /// Objects still alive.
     pub leaks: Vec<LiveObject>,

@@ -1,4 +1,4 @@
-//! Blocks that the program makes resident and evicts.
+//! Residency calls of the program.
 
 use std::sync::Arc;
 

@@ -25,7 +25,7 @@ use crate::queries::{QueryCommand, QueryHeap, QueryStep};
 use crate::resource::Resource;
 use crate::timeline::Queues;
 
-/// The state of a list that submissions need while it may be recorded anew.
+/// The state of a list needed by submissions while it may be recorded again.
 pub(crate) struct ListState {
     pub(crate) label: Arc<Label>,
     pub(crate) last_use: SharedClock,
@@ -37,7 +37,7 @@ enum Phase {
     New,
     Open,
     Closed,
-    /// It could not be closed, or begun: it can only be destroyed.
+    /// It could not be closed or begun: it can only be destroyed.
     Broken,
 }
 

@@ -1,4 +1,4 @@
-//! Checks of a command by itself, while recording.
+//! Checks of individual commands, while recording.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub(crate) fn has_shaders(kind: QueueKind) -> Result<(), DeviceError> {
     Ok(())
 }
 
-/// Heaps that shaders are to find descriptors in: of the right kinds, and visible.
+/// Checks shader-visible descriptor heaps for a list: their kinds, and their visibility.
 pub(crate) fn descriptor_heaps(
     kind: QueueKind,
     resources: Option<&DescriptorHeap>,

@@ -1,4 +1,4 @@
-//! Heaps: memory, the resources placed in it, and which of them used each byte last.
+//! Heaps: memory, the resources placed in it, and the last user of each byte.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -40,11 +40,11 @@ impl Store {
     }
 }
 
-/// A placed resource as its heap sees it.
+/// A placed resource from the point of view of its heap.
 pub(crate) struct Tenant {
     pub(crate) label: Arc<Label>,
     pub(crate) states: Arc<Mutex<States>>,
-    /// True while it was the last to use each of its bytes: no need to look.
+    /// True while it was the last to use each of its bytes: no lookup needed.
     owns_all: AtomicBool,
 }
 
@@ -69,7 +69,7 @@ impl Owners {
             .collect()
     }
 
-    /// Gives the bytes to `tenant` and returns the live resources that owned some before.
+    /// Assigns the bytes to `tenant` and returns the live resources that owned some of them before.
     fn claim(&mut self, range: Range<u64>, tenant: &Arc<Tenant>) -> SmallVec<[Arc<Tenant>; 1]> {
         let mut previous_owners = SmallVec::new();
         for (start, end, owner) in self.overlapping(&range) {

@@ -1,4 +1,4 @@
-//! Memory that several devices share, and which of them may use it.
+//! Memory shared by several devices, and its ownership.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::Written;
 /// The owner of a shared resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holder {
-    /// The device of that number.
+    /// The device with that number.
     Device(u64),
     /// The next device to acquire it: it was released in that state.
     Released(State),
@@ -62,7 +62,7 @@ impl SharedMemory {
         Ok(())
     }
 
-    /// Gives the resource to the device.
+    /// Transfers the resource to the device.
     pub(crate) fn acquire(&self, device: u64, state: State) -> Result<(), Handover> {
         let holder = &mut *self.holder.lock();
         let found = match *holder {

@@ -37,7 +37,7 @@ impl DriverMemory {
         Self(Mutex::new(State { heaps: granted.collect(), overcommits, ..State::default() }))
     }
 
-    /// Takes memory. Beyond the budget the OS pages, beyond the size of the heap it refuses.
+    /// Allocates memory. Beyond the budget the OS pages, beyond the size of the heap it refuses.
     pub(crate) fn take(
         &self,
         properties: &Properties,
@@ -95,7 +95,7 @@ impl DriverMemory {
     }
 }
 
-/// Bytes that memory of a type takes before it is used: none if it is allocated lazily.
+/// Bytes that memory of a type allocates before it is used: none if it is allocated lazily.
 fn taken(properties: &Properties, memory: MemoryTypeId, size: u64) -> u64 {
     let found = properties.memory_types.get(usize::from(memory.0));
     let is_lazy = found.is_some_and(|found| found.flags.contains(MemoryFlags::LAZILY_ALLOCATED));

@@ -1,4 +1,4 @@
-//! How a device pages.
+//! Configuration of paging.
 
 /// How a device pages its memory: see [`DeviceConfig::paging`](crate::DeviceConfig::paging) and the
 /// [crate documentation](crate#paging).
@@ -30,7 +30,7 @@ pub struct Paging {
     pub script: Vec<BudgetChange>,
 }
 
-/// The operating system grants more or less of a memory heap from some submission on.
+/// A change of the budget of a memory heap after some submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BudgetChange {
     /// The number of submissions, on all queues together, that have run before.

@@ -67,7 +67,7 @@ pub(super) struct State {
     pub(super) stats: PagingStats,
     /// The number of applied changes of the script.
     changes: usize,
-    /// The newest point that was answered.
+    /// The newest point that was returned.
     pub(super) newest_point: u64,
 }
 
@@ -113,7 +113,7 @@ impl Pager {
         self.state.lock().stats.clone()
     }
 
-    /// Bytes that are granted and resident of each memory heap.
+    /// Granted and resident bytes of each memory heap.
     pub(crate) fn budgets(&self) -> Vec<HeapBudget> {
         let state = self.state.lock();
         let segments = state.stats.segments.iter();
@@ -252,7 +252,7 @@ fn pass(state: &mut State, nanoseconds: u128) {
 }
 
 impl Block {
-    /// The bytes that were moved in and not touched since.
+    /// The bytes that were moved in and not accessed since.
     pub(super) fn unused(&self) -> u64 {
         self.touched.as_ref().map_or(0, |touched| self.size.saturating_sub(touched.bytes()))
     }

@@ -1,4 +1,4 @@
-//! Blocks that move: by the program's word, and by the operating system's.
+//! Moves of blocks, by the program and by the operating system.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::interval::IntervalSet;
 use crate::object::Label;
 
 impl Pager {
-    /// Makes blocks resident once more. Answers the newest point that any of them has.
+    /// Makes blocks resident once more. Returns the newest point of any of them.
     pub(crate) fn make_resident(&self, blocks: &[u64]) -> u64 {
         let state = &mut *self.state.lock();
         let mut newest = 0;
@@ -67,7 +67,7 @@ impl Pager {
         wrong
     }
 
-    /// Whether a point was answered.
+    /// Whether a point was returned.
     pub(crate) fn has_point(&self, point: u64) -> bool {
         point <= self.state.lock().newest_point
     }
@@ -139,7 +139,7 @@ impl Pager {
     }
 }
 
-/// Whether the operating system may move a block out for one of that priority, in a submission.
+/// Whether the operating system may move a block out for another one of that priority, in a submission.
 fn is_movable(block: &Block, heap: usize, highest: Priority, before: u64) -> bool {
     let is_idle = block.in_flight == 0 && block.last_use < before;
     block.heap == heap && block.is_in && is_idle && block.priority <= highest

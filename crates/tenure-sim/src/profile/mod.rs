@@ -29,9 +29,9 @@ pub struct Profile(&'static Table);
 impl Profile {
     /// A discrete card under Direct3D 12 with heap tier 2: the default.
     pub const DISCRETE: Self = Self::D3D12_TIER2;
-    /// Direct3D 12, discrete, heap tier 1: buffers, targets and other textures keep apart.
+    /// Direct3D 12, discrete, heap tier 1: separate heaps for buffers, targets and other textures.
     pub const D3D12_TIER1: Self = Self(&d3d12::TIER1);
-    /// Direct3D 12, discrete, heap tier 2: one heap holds everything.
+    /// Direct3D 12, discrete, heap tier 2: one heap for all resources.
     pub const D3D12_TIER2: Self = Self(&d3d12::TIER2);
     /// Direct3D 12, discrete, heap tier 2, with GPU upload heaps (resizable BAR) and tight
     /// alignment.
@@ -43,7 +43,7 @@ impl Profile {
     pub const D3D12_ENHANCED: Self = Self(&d3d12::ENHANCED);
     /// Vulkan on a discrete NVIDIA card: 10 GiB, a 214 MiB window, `bufferImageGranularity` 1024.
     pub const VULKAN_NVIDIA: Self = Self(&vulkan::NVIDIA);
-    /// Vulkan on a discrete AMD card whose BAR shows 256 MiB to the CPU.
+    /// Vulkan on a discrete AMD card with a CPU-visible BAR of 256 MiB.
     pub const VULKAN_AMD_SMALL_BAR: Self = Self(&vulkan::AMD_SMALL_BAR);
     /// Vulkan on an integrated Intel GPU.
     pub const VULKAN_INTEL: Self = Self(&vulkan::INTEL);
@@ -66,13 +66,13 @@ impl Profile {
         Self::VULKAN_LAVAPIPE,
     ];
 
-    /// The profile's name, as command lines write it: `"d3d12-tier2"`.
+    /// The profile's name for command lines: `"d3d12-tier2"`.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.0.name
     }
 
-    /// The profile of that name.
+    /// The profile with that name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|profile| profile.name() == name).copied()

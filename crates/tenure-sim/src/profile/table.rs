@@ -1,4 +1,4 @@
-//! The shape of a profile's table.
+//! The structure of a profile's table.
 
 use tenure_core::device::{
     Api, Compression, DescriptorLimits, Features, Format, MarkerLimits, MemoryFlags, MemoryHeap, MemoryType,
@@ -23,7 +23,7 @@ pub(super) const FEATURES: Features = Features::RESERVED_BUFFERS
     .union(Features::RAY_TRACING_PIPELINES)
     .union(Features::RAY_QUERIES);
 
-/// Everything a profile fixes. Sizes and alignments are in bytes.
+/// All properties fixed by a profile. Sizes and alignments are in bytes.
 pub(crate) struct Table {
     pub(crate) name: &'static str,
     pub(crate) adapter: &'static str,
@@ -58,7 +58,7 @@ pub(crate) struct Table {
     pub(crate) copy_steps: [u32; 3],
 }
 
-/// The formats that not every device has.
+/// Optional formats.
 #[derive(Clone, Copy)]
 pub(crate) struct Formats {
     pub(crate) compression: &'static [Compression],
@@ -81,12 +81,12 @@ impl Formats {
 pub(super) const DESKTOP: Formats =
     Formats { compression: &[Compression::Bc], d24s8: true, unaligned_blocks: true };
 
-/// How the API sizes and places resources.
+/// The rules for sizes and placement of resources.
 #[derive(Clone, Copy)]
 pub(crate) enum Rules {
     /// Direct3D 12.
     D3d12 {
-        /// Heap tier 1 keeps categories apart.
+        /// Heap tier 1 separates categories.
         tier1: bool,
         /// Enhanced barriers: layouts and access are named, and states are not promoted.
         enhanced: bool,
@@ -100,7 +100,8 @@ pub(crate) enum Rules {
         large_image_alignment: u64,
         /// Bit *i* is set when memory type *i* holds optimal images.
         image_types: u32,
-        /// `bufferImageGranularity` is coarser than the alignments, so buffers and images part.
+        /// `bufferImageGranularity` is coarser than the alignments, so buffers and images have
+        /// separate heaps.
         split: bool,
         /// Bytes from which the driver prefers a dedicated allocation for targets.
         dedicated_targets_from: u64,

@@ -113,7 +113,7 @@ fn general_types(properties: &Properties) -> u32 {
 
 fn d3d12_buffer(properties: &Properties, tier1: bool, info: &BufferInfo) -> Option<Requirements> {
     let tight = properties.features.contains(Features::TIGHT_ALIGNMENT);
-    // The least that a driver with tight alignment may answer is 8.
+    // The minimum that a driver with tight alignment may return is 8.
     let alignment = if tight { by_use(properties, info.usage, 8) } else { PAGE };
     let types = d3d12_buffer_types(properties, info.usage);
     let category = if tier1 { HeapCategory::Buffers } else { HeapCategory::Any };
@@ -212,7 +212,7 @@ fn vulkan_texture(properties: &Properties, rules: Rules, info: &TextureInfo) -> 
 /// squares side by side of texel blocks.
 pub(crate) fn tile_extent(format: Format, bytes: u64) -> [u32; 2] {
     let block = format.block();
-    // Depth and stencil lie apart: 4 bytes and 1, and a power of two for both.
+    // Depth and stencil are separate: 4 bytes and 1, and a power of two for both.
     let texel = if format.has_stencil() { 8 } else { block.bytes };
     let blocks = (bytes / u64::from(texel)).max(1).ilog2();
     let (across, down) = (blocks.div_ceil(2), blocks / 2);
@@ -240,7 +240,7 @@ fn tiled_bytes(info: &TextureInfo, tile: u64) -> Option<u64> {
         if width >= tile_width && height >= tile_height {
             whole = whole.checked_add(tiled_mip(info, mip, tile)?)?;
         } else {
-            // A long thin mip takes whole tiles along its length, but never more than its share.
+            // A long thin mip has whole tiles along its length, but never more than its share.
             let share = tiled_mip(info, mip, tile)?.min(mip_bytes(info, mip)?.checked_next_multiple_of(256)?);
             packed = packed.checked_add(share)?;
         }

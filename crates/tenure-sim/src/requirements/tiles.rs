@@ -1,4 +1,4 @@
-//! Reserved resources: how they are tiled.
+//! Tile layouts of reserved resources.
 
 use tenure_core::device::{
     Allowed, Api, BufferInfo, CallRule, DeviceError, Dimension, Features, Properties, ResourceDesc,

@@ -7,7 +7,7 @@ use tenure_core::device::{QueueId, State};
 use crate::interval::IntervalSet;
 use crate::layout::Ranges;
 
-/// Bytes touched by unordered accesses since the last barrier.
+/// Bytes accessed by unordered accesses since the last barrier.
 #[derive(Default)]
 pub(crate) struct Unordered {
     pub(crate) touched: IntervalSet,
@@ -21,7 +21,7 @@ pub(crate) struct Unordered {
 }
 
 impl Unordered {
-    /// A barrier: everything before is done.
+    /// Applies a barrier: everything before is done.
     pub(crate) fn settle(&mut self) {
         self.touched.clear();
         self.states = State::COMMON;
@@ -70,7 +70,7 @@ pub(crate) struct StructureAccesses {
 }
 
 impl StructureAccesses {
-    /// A barrier: everything before is done.
+    /// Applies a barrier: everything before is done.
     pub(crate) fn settle(&mut self) {
         self.written.clear();
         self.read.clear();

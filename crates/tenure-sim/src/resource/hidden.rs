@@ -1,4 +1,4 @@
-//! Bytes that the GPU wrote and that the CPU does not see yet (Vulkan).
+//! Bytes written by the GPU and not yet visible to the CPU (Vulkan).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -76,12 +76,12 @@ impl Hidden {
         ranges.iter().for_each(|range| writes.ranges.insert(range.clone()));
     }
 
-    /// Another write has replaced these bytes, or they were made visible.
+    /// Notes that another write has replaced these bytes, or they were made visible.
     pub(crate) fn forget(&mut self, range: Range<u64>) {
         self.0.iter_mut().for_each(|writes| writes.ranges.remove(range.clone()));
     }
 
-    /// The first bytes of a range that the CPU does not see, and how they were written.
+    /// The first bytes of a range that are not visible to the CPU, and how they were written.
     pub(crate) fn first(
         &self,
         barriers: &HostBarriers,

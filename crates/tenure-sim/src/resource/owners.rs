@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 
 use super::ResourceState;
 
-/// The names given to ranges of a buffer. A name stays after its object is destroyed, until another object gets
-/// bytes of the range: a hazard on freed bytes names the object that had them last.
+/// The names given to ranges of a buffer. A name is kept after its object is destroyed, until another object
+/// gets bytes of the range: a hazard on freed bytes names the object that had them last.
 #[derive(Default)]
 pub(crate) struct Owners {
     /// The owned ranges by first byte, each with its end and the name of its owner.
@@ -21,7 +21,7 @@ pub(crate) struct Owners {
 }
 
 impl Owners {
-    /// The bytes belong to an object of that name from now on; empty: to one without a name.
+    /// Assigns the bytes to an object of that name; empty: to one without a name.
     pub(crate) fn set(&self, range: Range<u64>, name: &str) {
         if name.is_empty() && !self.has_names.load(Ordering::Relaxed) {
             return;

@@ -1,4 +1,4 @@
-//! Explicit barriers: which accesses of a queue a barrier comes after, and which uses see them.
+//! Explicit barriers: the accesses of a queue that a barrier comes after, and the uses that see them.
 //!
 //! The scopes of Vulkan's synchronization chapter, by states instead of stages: a barrier from `before` comes
 //! after the accesses in those states and after the accesses that earlier barriers lead to them (a dependency
@@ -55,7 +55,7 @@ impl Access {
         self.at.queue != known.at.queue || self.at.serial <= done || self.reach.contains(state)
     }
 
-    /// The states that a barrier must name to come after it.
+    /// The states that a barrier must have before it to come after the access.
     fn named(&self) -> State {
         if self.state.is_empty() { self.reach } else { self.state }
     }

@@ -58,7 +58,7 @@ impl Legacy {
         found
     }
 
-    /// As a peer has left it.
+    /// The state in which a peer has left it.
     pub(crate) const fn acquired(point: ExecutionPoint, state: State) -> Self {
         Self { state: without_stages(state), implied: false, at: Some(point.at) }
     }
@@ -80,7 +80,7 @@ impl Legacy {
         found
     }
 
-    /// Back to `COMMON` at the end of a submission, if that used it and it does.
+    /// Returns to `COMMON` at the end of a submission, if that used it and the state decays.
     pub(crate) fn decay(&mut self, point: ExecutionPoint, buffer: bool) {
         let everything = buffer || point.kind == QueueKind::Copy;
         if self.at == Some(point.at) && (everything || (self.implied && !self.state.is_write())) {
@@ -94,7 +94,7 @@ impl Legacy {
         self.implied = false;
     }
 
-    /// Checks that the queue knows the current state.
+    /// Checks that the queue supports the current state.
     fn come_to(&self, point: ExecutionPoint) -> Result<(), Wrong> {
         let is = self.state;
         let is_first = self.at != Some(point.at);

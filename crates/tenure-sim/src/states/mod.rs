@@ -21,7 +21,7 @@ use self::explicit::Explicit;
 use self::legacy::Legacy;
 use crate::hazard::HazardKind;
 
-/// When and on which queue a command runs, as far as states depend on it.
+/// The time and the queue of a command, as far as states depend on them.
 #[derive(Clone, Copy)]
 pub(crate) struct ExecutionPoint {
     pub(crate) d3d12: bool,
@@ -52,7 +52,7 @@ impl Wrong {
     }
 }
 
-/// Why a use or transition is wrong.
+/// The reason why a use or transition is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Wrong {
     #[error("used as {} while in state {}", shown(.wanted), shown(.is))]
@@ -112,7 +112,7 @@ fn fixed(properties: &Properties, desc: &ResourceDesc, flags: MemoryFlags) -> Op
     }
 }
 
-/// One entry for all subresources while they are alike, one each when they are not.
+/// One entry for all subresources while they are equal, otherwise one each.
 struct Each<T> {
     count: u32,
     entries: Vec<T>,
@@ -131,7 +131,7 @@ impl<T: Clone + PartialEq> Each<T> {
         if *which == (0..self.count) { &mut self.entries } else { &mut self.entries[start..end] }
     }
 
-    /// Back to one entry when all have become alike.
+    /// Merges the entries when all have become equal.
     fn merge(&mut self) {
         if self.entries.windows(2).all(|pair| pair[0] == pair[1]) {
             self.entries.truncate(1);

@@ -1,4 +1,4 @@
-//! From closed lists to work on a queue.
+//! Submission of closed lists to a queue.
 
 mod native;
 mod tiles;

@@ -1,4 +1,4 @@
-//! The program's own submissions to a queue.
+//! Submissions by the program itself to a queue.
 
 use std::fmt;
 
@@ -12,8 +12,8 @@ use crate::points::ExternalPoint;
 use crate::resource::Resource;
 use crate::timeline::{Job, Queues, Work};
 
-/// A queue for the program's own submissions: see [`Gpu::submit_external`](tenure_core::Gpu::submit_external).
-/// They are checked like tenure's own.
+/// A queue for submissions by the program itself: see
+/// [`Gpu::submit_external`](tenure_core::Gpu::submit_external). They are checked like tenure's own.
 pub struct NativeQueue<'a> {
     pub(crate) queues: &'a Queues,
     pub(crate) at: QueueSerial,
@@ -67,7 +67,7 @@ impl fmt::Debug for NativeQueue<'_> {
 }
 
 impl Queues {
-    /// Lets the program submit by itself; all its submissions count as one.
+    /// Lets the program submit itself; all its submissions count as one.
     pub(crate) fn submit_external<T>(
         &self,
         queue: QueueId,

@@ -1,4 +1,4 @@
-//! A window's images, without a window.
+//! A swap chain without a window.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -89,9 +89,9 @@ pub struct Swapchain {
     formats: Vec<SurfaceFormat>,
     modes: Vec<PresentMode>,
     metadata: Option<HdrMetadata>,
-    /// The wishes have changed since the images were made.
+    /// Whether the preferences have changed since the images were created.
     is_rewished: bool,
-    /// The wishes for formats have: the format is not kept.
+    /// Whether the preferred formats have changed: the format is not kept.
     is_format_open: bool,
     images: Vec<Arc<SharedImage<Device>>>,
     /// Vulkan: of each image, the semaphore that its frame signals.
@@ -100,7 +100,7 @@ pub struct Swapchain {
     acquired: VecDeque<(Fence, SyncPoint)>,
     /// Vulkan: signalled semaphores of frames without a waiter, with the submission that signals them.
     signalled: Vec<(Fence, SyncPoint)>,
-    /// The image that was handed out, and not presented yet.
+    /// The acquired image that is not presented yet.
     current: Option<Current>,
     next: usize,
     /// The image that the window shows: the last one presented.
@@ -134,7 +134,7 @@ impl Script {
     }
 }
 
-/// An image that was handed out.
+/// An acquired image.
 struct Current {
     index: usize,
     /// Vulkan: the semaphore that its frame waits for.
@@ -187,13 +187,15 @@ impl Swapchain {
         Ok(swapchain)
     }
 
-    /// Changes the formats and modes that the window offers, as a move to another screen does. The swap chain keeps
-    /// its format while that is offered, and otherwise gets another one with the next [`resize`](Self::resize).
+    /// Changes the formats and modes that the window supports, as when it moves to another screen. The swap chain
+    /// keeps its format while that is supported, and otherwise gets another one with the next
+    /// [`resize`](Self::resize).
     pub fn offer(&mut self, formats: &[SurfaceFormat], modes: &[PresentMode]) {
         (self.formats, self.modes) = (formats.to_vec(), modes.to_vec());
     }
 
-    /// The format and the mode of the next images. If the window offers none of the wishes, the current format stays.
+    /// The format and the mode of the next images. If the window supports none of the preferred formats, the current
+    /// one is kept.
     fn choose(&self, current: Option<SurfaceFormat>) -> Result<(SurfaceFormat, PresentMode), Error> {
         let is_offered = |format: &SurfaceFormat| self.formats.contains(format);
         let current = current.filter(is_offered);
@@ -203,7 +205,7 @@ impl Swapchain {
         Ok((format, self.desc.choose_mode(|mode| self.modes.contains(&mode))))
     }
 
-    /// Makes new images if the wishes of the program now choose others.
+    /// Recreates the images if the program's preferences now choose others.
     fn follow_wishes(&mut self) -> Result<(), Error> {
         let (format, mode) = self.choose(Some(self.format))?;
         if (format, mode) == (self.format, self.mode) {
@@ -213,7 +215,7 @@ impl Swapchain {
         self.replace(self.desc.size)
     }
 
-    /// Has something happen at the `call`-th call of [`acquire`](Self::acquire) from now; 1 is the next.
+    /// Schedules an event for the `call`-th call of [`acquire`](Self::acquire) from now; 1 is the next.
     pub fn script(&mut self, call: u64, event: SwapchainEvent) {
         self.acquire_script.add(call, event);
     }
@@ -224,8 +226,9 @@ impl Swapchain {
         self.present_script.add(call, event);
     }
 
-    /// Acquires the next image to draw to; one that was dropped without being presented is returned again. `None`
-    /// while there is none: the window is minimised or out of date. Makes new images after a change of the wishes.
+    /// Acquires the next image to draw to; an image that was dropped without being presented is returned again. `None`
+    /// while there is none: the window is minimised or out of date. Recreates the images after a change of
+    /// preferences.
     ///
     /// # Errors
     /// [`Error::Swapchain`] while the program holds an image, and once the window is destroyed;
@@ -297,7 +300,7 @@ impl Swapchain {
         let raw = image.texture().raw();
         if self.is_vulkan() {
             let waits = self.rendered.get(image.index() as usize).map(|rendered| rendered.at(0));
-            // The window reads the image that it shows until the next one comes.
+            // The window reads the image that it shows until the next one is presented.
             let before = self.shown.and_then(|shown| self.images.get(shown));
             let before = before.map(|shown| shown.texture().raw());
             self.queues().present(before, raw, waits, &finished);
@@ -340,7 +343,7 @@ impl Swapchain {
         self.replace(size)
     }
 
-    /// Makes images of that size, in place of the old ones.
+    /// Creates images of that size, in place of the old ones.
     fn replace(&mut self, size: [u32; 2]) -> Result<(), Error> {
         self.check_not_held(SwapchainRule::ImageHeld)?;
         // Vulkan: its submission would use destroyed semaphores. Direct3D 12: it refers to a buffer.
@@ -390,7 +393,7 @@ impl Swapchain {
         self.format.color_space
     }
 
-    /// How images get to the screen.
+    /// The presentation mode.
     #[must_use]
     pub const fn mode(&self) -> PresentMode {
         self.mode

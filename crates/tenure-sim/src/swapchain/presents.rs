@@ -90,7 +90,7 @@ impl Queues {
         self.changed.notify_all();
     }
 
-    /// Vulkan: signals a semaphore when all that was presented before is shown.
+    /// Vulkan: signals a semaphore when everything presented before is shown.
     pub(super) fn signal_acquired(&self, acquired: &ExternalPoint) {
         let mut timeline = self.timeline.lock();
         let at: QueueSerial = timeline.next_present();

@@ -39,7 +39,7 @@ pub(crate) struct Work {
     pub(crate) uses: Vec<BlockUse>,
     /// The paging point that it waits for.
     pub(crate) paging: u64,
-    /// The submission is complete with it: no further part follows.
+    /// Whether the submission is complete with it: no further part follows.
     pub(crate) is_last: bool,
 }
 
@@ -75,7 +75,7 @@ struct Queue {
     paged: u64,
 }
 
-/// Ticks from when blocks are made resident until they are: more than from one submission to the next.
+/// Ticks until blocks are resident after the call: more than from one submission to the next.
 const PAGING_TICKS: u64 = 2;
 
 /// All queues, under one lock, because their progress is interdependent.
@@ -85,7 +85,7 @@ pub(crate) struct Timeline {
     rng: Rng,
     /// The queues of the device; on Vulkan followed by the presentation engine.
     queues: Vec<Queue>,
-    /// The paging points that are not reached, and when they are.
+    /// The paging points that are not reached, with their ticks.
     paging: VecDeque<(u64, u64)>,
     /// The newest paging point that is reached.
     paging_reached: u64,
@@ -137,7 +137,7 @@ impl Timeline {
         self.paging_reached
     }
 
-    /// Begins to make blocks resident. Their point is reached after some ticks, or at once with [`Lag::None`].
+    /// Begins to make blocks resident. Their point is reached after some ticks, or immediately with [`Lag::None`].
     pub(crate) fn page_in(&mut self, point: u64) {
         let is_new = self.paging.back().is_none_or(|(_, last)| *last < point) && point > self.paging_reached;
         if is_new {
@@ -399,7 +399,7 @@ impl Timeline {
         None
     }
 
-    /// The submission that is to reach a point.
+    /// The submission that will reach a point.
     fn signal_of(&self, point: &ExternalPoint) -> Option<QueueSerial> {
         let signals = |work: &Work| {
             work.external_signals

@@ -23,8 +23,8 @@ pub(crate) struct Queues {
     costs: Costs,
     pub(crate) counters: Counters,
     pub(crate) timeline: Mutex<Timeline>,
-    /// Signalled when something was submitted or completed by hand, or the device is lost: all
-    /// that a wait cannot bring about by letting time pass.
+    /// Notified when something was submitted or completed manually, or the device is lost: everything that
+    /// a wait cannot cause by letting time pass.
     pub(crate) changed: Condvar,
     /// The fences that it shares with other devices.
     pub(crate) fences: Shares<Mutex<Progress>>,
@@ -55,7 +55,7 @@ impl Queues {
         // Under the lock, so that its holder sees a consistent device: no work is executed once a call has
         // returned the device loss, after which programs destroy all objects.
         let mut timeline = self.timeline.lock();
-        // The first reason stays: it is the cause of the later ones.
+        // The first reason is kept: it is the cause of the later ones.
         if self.lost.set(reason.to_owned()).is_ok() {
             timeline.abandon();
         }
@@ -63,7 +63,7 @@ impl Queues {
         self.changed.notify_all();
     }
 
-    /// Makes one driver call: counts it, lets faults strike, runs it.
+    /// Performs one driver call: counts it, applies faults, runs it.
     pub(crate) fn call<T>(
         &self,
         call: CallKind,
@@ -127,7 +127,7 @@ impl Queues {
 
     pub(crate) fn wait(&self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> {
         self.call(CallKind::Wait, Request::default(), || {
-            // A deadline beyond the clock's range counts as none.
+            // A deadline beyond the clock's range means no deadline.
             let deadline = Instant::now().checked_add(timeout);
             self.queue(target.queue)?;
             let mut timeline = self.timeline.lock();

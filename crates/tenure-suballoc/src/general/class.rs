@@ -7,7 +7,7 @@ const STEPS: u32 = 1 << STEPS_LOG2;
 /// The number of classes, for all `u32` sizes.
 pub(super) const CLASSES: u32 = class(u32::MAX) + 1;
 
-/// The class of holes of `units`: exact below 256, then 128 steps to the power of two, so that the
+/// The class of holes of `units`: exact below 256, then 128 steps per power of two, so that the
 /// sizes in one class differ by less than 1/128.
 #[inline]
 pub(super) const fn class(units: u32) -> u32 {
@@ -22,7 +22,7 @@ pub(super) const fn class_above(units: u32) -> u32 {
     class(units.saturating_add(step - 1))
 }
 
-/// The least size in a class.
+/// The smallest size in a class.
 pub(super) const fn least(class: u32) -> u32 {
     if class < 2 * STEPS {
         return class;

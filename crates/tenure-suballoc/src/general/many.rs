@@ -18,13 +18,13 @@ use crate::{
 /// Divides any number of blocks into allocations of any sizes, as one [`General`](crate::General).
 ///
 /// The default choice for pools of heaps. Its downside is that of `General`: 32 bytes of metadata per allocation
-/// and per hole; and 13 KiB for the lists, once for any number of blocks.
+/// and per hole, and 13 KiB for the lists, once for any number of blocks.
 ///
 /// # Algorithm
 /// The algorithm of `General`, with one set of lists for the holes of all blocks; pieces of different blocks are
 /// never neighbours, so they never merge. A block therefore costs no time when allocating: there is no search for
-/// the right one. Between two holes of about the same size that must be split anyway, the allocator takes the one
-/// in the block with the lower number, so that the higher blocks run empty.
+/// a block. Between two holes of about the same size that must be split anyway, the allocator takes the one in
+/// the block with the lower number, so that the higher blocks become empty.
 ///
 /// # Efficiency
 /// `allocate`, `free`, `add_block`: O(1) (the last amortised). `largest_free`: as in `General`. Removing a block
@@ -62,12 +62,12 @@ use crate::{
 pub struct GeneralBlocks {
     ranges: Ranges,
     granule: Granule,
-    /// Bytes that a block can have at most.
+    /// Maximum size of a block in bytes.
     limit: u64,
     table: BlockTable,
     /// The anchor of each block's range.
     anchors: Vec<u32>,
-    /// The number of nodes for which memory is always kept.
+    /// The number of nodes whose memory is always kept.
     kept: usize,
     owner: Owner,
 }
@@ -92,7 +92,7 @@ impl GeneralBlocks {
     }
 
     /// Allocates the metadata of `allocations` more and touches its pages, so that later allocations need no
-    /// memory, neither from the heap nor from the operating system. It is kept when the set runs empty.
+    /// memory, neither from the heap nor from the operating system. It is kept when the set becomes empty.
     pub fn reserve(&mut self, allocations: usize) {
         let pieces = allocations.saturating_mul(2);
         self.ranges.slab.reserve(pieces);
@@ -101,9 +101,9 @@ impl GeneralBlocks {
 
     /// Prefetches the metadata of allocations that are about to be freed.
     ///
-    /// It changes nothing, for any handles. Frees have their cache misses one after the other; here the misses
-    /// overlap. Useful for some dozens of frees at a time, if there are many live allocations and the freed ones
-    /// are scattered: it costs 2 ns each, and saves most of a cache miss. O(handles).
+    /// Does not change anything, for any handles. The cache misses of frees are sequential; here they overlap.
+    /// Useful for some dozens of frees at a time, if there are many live allocations and the freed ones are
+    /// scattered: it costs 2 ns each, and saves most of a cache miss. O(handles).
     ///
     /// ```
     /// use tenure_suballoc::{BlockSuballocator, GeneralBlocks};

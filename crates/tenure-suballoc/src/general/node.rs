@@ -7,8 +7,8 @@ pub(super) const NIL: u32 = 0;
 /// The number of slots at the beginning that are never pieces: [`NIL`].
 pub(super) const SPECIAL: u32 = 1;
 
-/// A piece of a range, in use or free (a hole); or a range's anchor: a piece of size 0 before the first,
-/// which identifies the range. An anchor is marked as in use, but has no handle.
+/// A piece of a range, in use or free (a hole); or a range's anchor: a piece of size 0 before the first, which
+/// identifies the range. An anchor is marked as in use, but has no handle.
 ///
 /// Half a cache line large, because most of the time of allocating and freeing is cache misses on nodes. Only
 /// aligned to 16 bytes, as heap allocations are anyway: then `realloc` can grow a large slab by remapping its
@@ -43,7 +43,7 @@ impl Node {
         self.tag & 1 == 0
     }
 
-    /// Units at the beginning of a piece in use that only serve to align the rest.
+    /// Alignment padding at the beginning of a piece in use, in units.
     #[inline]
     pub(super) const fn padding(&self) -> u32 {
         self.list_prev

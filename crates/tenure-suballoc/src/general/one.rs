@@ -31,8 +31,8 @@ use crate::{
 /// With classes this narrow the first is nearly the best fit. Up to eight more holes are tried if there is no
 /// such sure class, or, instead of the two heads, if the padding might be more than 1/8 of the request.
 ///
-/// *Split.* The bytes before and behind an aligned allocation become holes, unless they are at most 1/32 of the
-/// request: the allocation then takes them, because such slivers cost more time and metadata than they are worth.
+/// *Split.* The bytes before and behind an aligned allocation become holes, unless they are at most 1/32 of the request:
+/// the allocation then includes them, because such slivers cost more time and metadata than they are worth.
 /// `Allocation::size` and `padding` include them.
 ///
 /// *Free.* A piece has links to its neighbours by address; free neighbours merge with it. The merged hole keeps
@@ -109,8 +109,8 @@ impl General {
         Ok(Self { ranges, granule, capacity: granule.bytes(u64::from(units)), anchor, owner: Owner::next() })
     }
 
-    /// Allocates the metadata of `allocations` more and touches its pages, so that allocating takes no memory
-    /// later, neither from the heap nor from the operating system.
+    /// Allocates the metadata of `allocations` more and touches its pages, so that later allocations need no memory,
+    /// neither from the heap nor from the operating system.
     pub fn reserve(&mut self, allocations: usize) {
         self.ranges.slab.reserve(allocations.saturating_mul(2));
     }
@@ -119,7 +119,7 @@ impl General {
     /// nodes behind that of the last piece, because handles name slots, which cannot move.
     /// [Reserved](Self::reserve) metadata is freed, too.
     ///
-    /// So it frees much after a program has freed its latest allocations, and little after it has freed scattered
+    /// It frees much memory after a program has freed its latest allocations, and little after it has freed scattered
     /// ones. O(peak number of pieces).
     ///
     /// ```
@@ -147,7 +147,7 @@ impl General {
     /// languages, whose values may be wrong. O(1).
     ///
     /// # Errors
-    /// [`FreeError`] for values that name no live allocation of this allocator.
+    /// [`FreeError`] for values that do not identify a live allocation of this allocator.
     ///
     /// ```
     /// use tenure_suballoc::{FreeError, General, Suballocator};

@@ -7,8 +7,8 @@ use super::class::class;
 use super::node::{NIL, Node};
 use super::search::Found;
 
-/// All of a slab, borrowed once for a whole operation: the pointers of these slices stay in registers, while the
-/// compiler would reload the pointers of the slab's vectors after every write.
+/// All of a slab, borrowed once for a whole operation: the pointers of these slices stay in registers, whereas
+/// the compiler would reload the pointers of the slab's vectors after every write.
 pub(super) struct Pieces<'a> {
     pub(super) nodes: &'a mut [Node],
     /// The first hole of each class, or [`NIL`].
@@ -18,7 +18,7 @@ pub(super) struct Pieces<'a> {
     pub(super) vacant: &'a mut u32,
 }
 
-/// The units that an allocation takes.
+/// The units of an allocation.
 #[derive(Clone, Copy)]
 pub(super) struct Extent {
     pub(super) offset: u32,

@@ -6,7 +6,7 @@ use super::pieces::{Extent, Placed};
 use super::search::Found;
 use super::slab::Slab;
 
-/// Units in a range at most: the sum of a size and an alignment mask must fit in 32 bits.
+/// Maximum number of units in a range: the sum of a size and an alignment mask must fit in 32 bits.
 pub(super) const MAX_UNITS: u32 = 1 << 31;
 
 /// An allocation also takes the rest of its hole, if that is at most 1/32 of its own size: as a shift.
@@ -116,7 +116,7 @@ impl Ranges {
         (units <= size).then(|| self.take(Found { class: class(size), hole }, units, 0))
     }
 
-    /// Allocates `units` at a multiple of `align_mask + 1` units in the first hole of a range that they fit into.
+    /// Allocates `units` at a multiple of `align_mask + 1` units in the first sufficient hole of a range.
     pub(super) fn allocate_within(&mut self, anchor: u32, units: u32, align_mask: u32) -> Option<Placed> {
         let fits = |node: &Node| node.is_free() && node.fits(units, align_mask);
         let found = self
@@ -141,8 +141,8 @@ impl Ranges {
         placed
     }
 
-    /// Splits the first units of a hole off as another hole. The rest stays in the list that it was in, which
-    /// may be the wrong class for its size now.
+    /// Splits the first units of a hole off as another hole. The rest stays in its list, which may be the wrong
+    /// class for its new size.
     #[inline(never)]
     fn cut_padding(&mut self, hole: u32, padding: u32) {
         let mut pieces = self.slab.pieces_and_room();
@@ -186,7 +186,7 @@ impl Ranges {
         core::hint::black_box(read.fold(0, |all, tags| all ^ tags));
     }
 
-    /// Frees the piece that `slot` and `tag` name; `None` if they name none.
+    /// Frees the piece identified by `slot` and `tag`; `None` if there is none.
     #[inline(always)]
     pub(super) fn free(&mut self, slot: u32, tag: u32) -> Option<Extent> {
         let mut pieces = self.slab.pieces();
@@ -206,14 +206,14 @@ impl Ranges {
         Some(Extent::of(&node))
     }
 
-    /// The piece that `slot` and `tag` name; `None` if they name none.
+    /// The piece identified by `slot` and `tag`; `None` if there is none.
     #[inline]
     pub(super) fn get(&self, slot: u32, tag: u32) -> Option<Placed> {
         let node = self.slab.nodes().get(slot as usize)?;
         (node.tag == tag).then(|| Placed { slot, tag, extent: Extent::of(node) })
     }
 
-    /// Whether `slot` and `tag`, which may be any, name a piece in use, and no hole or anchor.
+    /// Whether `slot` and `tag`, which may have any values, identify a piece in use, and not a hole or an anchor.
     #[inline]
     pub(super) fn is_in_use(&self, slot: u32, tag: u32) -> bool {
         let node = self.slab.nodes().get(slot as usize);

@@ -5,19 +5,19 @@ use super::node::NIL;
 use super::pieces::Pieces;
 use super::ranges::Ranges;
 
-/// The most holes that are tried when the two heads do not fit.
+/// Maximum number of holes tried when the two heads do not fit.
 const MORE_HOLES: u32 = 8;
 
-/// The most heads that are tried in classes between the first one and the first whose holes are all large enough.
+/// Maximum number of heads tried in classes between the first one and the first whose holes are all large enough.
 const HEADS: u32 = 2;
 
-/// Padding of more than 1/8 of the request is worth a longer search: log₂ of that.
+/// Padding of more than 1/8 of the request justifies a longer search: log₂ of that.
 const COSTLY_PADDING: u32 = 3;
 
 /// A hole is nearly exact if at most 1/32 of the request is left over: log₂ of that.
 const NEARLY_EXACT: u32 = 5;
 
-/// A hole, and the class in whose list it is. Two words, which are returned in registers.
+/// A hole, and the class of its list. Two words, which are returned in registers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) class: u32,
@@ -34,7 +34,7 @@ impl Pieces<'_> {
         Some(Found { class, hole: self.firsts[class as usize] })
     }
 
-    /// The head of the first class that may hold `units`, which is tried first. It may not fit.
+    /// The head of the first class that may have `units`, which is tried first. It may not fit.
     #[inline(always)]
     pub(super) fn search<const LOW: bool>(&self, units: u32, align_mask: u32) -> Option<Found> {
         let found = self.first_hole(class(units))?;

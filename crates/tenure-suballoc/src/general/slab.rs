@@ -28,7 +28,7 @@ pub(super) struct Slab {
 const GROWTH: u32 = 3;
 /// The slab grows by at least this many nodes.
 const LEAST_GROWTH: usize = 13;
-/// The number of new slots that are made vacant at once; few, because one call takes the time for all.
+/// The number of new slots made vacant at once; few, because one call takes the time for all.
 const AT_ONCE: usize = 16;
 
 impl Slab {
@@ -56,7 +56,7 @@ impl Slab {
         self.vacant = NIL;
     }
 
-    /// Makes all slots vacant. The tags of pieces in use go up, as when they are freed.
+    /// Makes all slots vacant. The tags of pieces in use increase, as when they are freed.
     pub(super) fn vacate(&mut self) {
         self.firsts.fill(NIL);
         self.used = ClassBits::new();
@@ -139,8 +139,8 @@ impl Slab {
         }
     }
 
-    /// Allocates memory for `pieces` more and touches its pages, so that neither the heap nor the operating
-    /// system has to provide any later.
+    /// Allocates memory for `pieces` more and touches its pages, so that later allocations need none from the
+    /// heap or from the operating system.
     pub(super) fn reserve(&mut self, pieces: usize) {
         let (len, before) = (self.nodes.len(), self.nodes.capacity());
         self.nodes.reserve(pieces);

@@ -1,4 +1,4 @@
-//! From bytes to granules and back.
+//! Conversion between bytes and granules.
 
 use core::ops::Range;
 
@@ -68,7 +68,7 @@ impl Granule {
         Ok((capacity >> self.log2) as u32)
     }
 
-    /// Granules for a request; refuses one of more than `capacity` bytes.
+    /// Converts a request to granules; rejects more than `capacity` bytes.
     #[inline]
     pub(super) fn request(self, size: u64, align: u64, capacity: u64) -> Result<Request, AllocError> {
         check_request(size, align)?;
@@ -81,7 +81,7 @@ impl Granule {
         Ok(Request { units: units as u32, align_mask: align_mask as u32 })
     }
 
-    /// The size of a hole that surely serves a request, in bytes.
+    /// The size in bytes of a hole that certainly serves a request.
     pub(super) fn sure_fit(self, size: u64, align: u64) -> u64 {
         let Ok(request) = self.request(size, align, self.max_capacity()) else {
             return u64::MAX;
