@@ -82,6 +82,8 @@ pub(crate) fn thread_sanitizer() -> Outcome {
         command
             // Optimised, the tests save less than the compiler takes for it.
             .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
+            // For the places in its reports.
+            .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
             .args(["test", "-Zbuild-std", "--target", TARGET, "--target-dir"])
             .arg(target().join("thread-sanitizer"))
             // Always all packages: with fewer the set of features would differ, and everything would compile again.
