@@ -130,20 +130,25 @@ impl<D: Device> MakeRoom for Services<D> {
         self.context.reclaim_without_frames();
     }
 
-    fn wait_for_room(&self, wanted: Option<Wanted>) -> bool {
+    fn reclaims(&self) -> usize {
+        self.context.reclaims()
+    }
+
+    fn wait_for_room(&self, wanted: Option<Wanted>, since: usize) -> bool {
         let context = &*self.context;
         let has_trimmed = self.transients.try_trim(IdleHeaps::All);
         let is_awaited =
             || wanted.is_some_and(|wanted| context.pools.residency.is_room_in_use(&context.paging(), wanted));
-        // A thread that is freeing objects is counted before it takes them out of the queue, so the queue is read first.
-        let is_dropped = context.releases.stats().pending_bytes > 0 || context.is_reclaiming();
-        if !has_trimmed && !is_dropped && !is_awaited() {
+        // A reclaiming thread is counted before it takes objects out of the queue, and its reclaim before it is no longer counted:
+        // this order of reads misses none.
+        let is_in_use = has_trimmed || context.releases.stats().pending_bytes > 0 || is_awaited();
+        if !is_in_use && !context.is_reclaiming() && context.reclaims() == since {
             return false;
         }
-        let submitted = context.clock.submitted();
         let (start, max_wait) = (Instant::now(), context.config.pools.max_wait);
         // The clock notes a loss of the device, and the next call reports it.
-        let is_complete = context.clock.wait(context.device(), &submitted, max_wait) == Ok(true);
+        let wait = || context.clock.wait(context.device(), &context.clock.submitted(), max_wait);
+        let is_complete = !is_in_use || wait() == Ok(true);
         while context.is_reclaiming() && context.clock.loss().is_none() && start.elapsed() < max_wait {
             thread::sleep(BETWEEN_LOOKS);
         }

@@ -101,7 +101,8 @@ impl<D: Device> Engine<'_, D> {
         let terms = request.terms(self).map_err(AllocationFailure::Refused)?;
         let Terms { flags, order, usable, allowed, spill, size, .. } = terms;
         let wanted = Wanted::new(order, allowed, size);
-        let mut steps = Steps { engine: self, request, terms, refusal, wanted, room, has_prepared: false };
+        let (has_prepared, reclaims) = (false, room.reclaims());
+        let mut steps = Steps { engine: self, request, terms, refusal, wanted, room, has_prepared, reclaims };
         if let (None, Some(memory)) = (wanted, first_allowed(order, usable)) {
             let refusal = no_memory_type(order, usable, size);
             let answers = vec![Answer { memory, step: Step::WithinBudget, refusal }];
@@ -129,6 +130,8 @@ struct Steps<'a, D: Device, R> {
     room: &'a dyn MakeRoom,
     /// Whether [`MakeRoom::prepare_growth`] was called.
     has_prepared: bool,
+    /// The reclaims before the last tried step.
+    reclaims: usize,
 }
 
 impl<'a, D: Device, R: Request<D>> Steps<'a, D, R> {
@@ -215,10 +218,11 @@ impl<D: Device, R: Request<D>> Fallback for Steps<'_, D, R> {
             true => self.room.release_completed(),
             false => self.room.make_room(self.wanted),
         }
+        self.reclaims = self.room.reclaims();
     }
 
     fn wait_for_room(&mut self) -> bool {
-        self.room.wait_for_room(self.wanted)
+        self.room.wait_for_room(self.wanted, self.reclaims)
     }
 
     #[cold]

@@ -17,8 +17,12 @@ pub trait MakeRoom {
     /// Called before a request allocates from the driver, to reclaim memory that may be sufficient for it.
     fn prepare_growth(&self) {}
 
-    /// Waits, for a bounded time, for memory that the GPU still uses, and reclaims it; false if there is none.
-    fn wait_for_room(&self, wanted: Option<Wanted>) -> bool;
+    /// The number of reclaims so far that returned memory, by all threads.
+    fn reclaims(&self) -> usize;
+
+    /// Waits, for a bounded time, for memory that the GPU still uses, and reclaims it. False if there was none, and no thread has
+    /// reclaimed memory after the first `since` reclaims.
+    fn wait_for_room(&self, wanted: Option<Wanted>, since: usize) -> bool;
 }
 
 impl dyn MakeRoom + '_ {

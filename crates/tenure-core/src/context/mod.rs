@@ -97,6 +97,8 @@ pub(crate) struct Context<D: Device> {
     pub(crate) is_abandoned: AtomicBool,
     /// The number of threads that are reclaiming objects taken out of `releases`.
     reclaiming: AtomicUsize,
+    /// The number of reclaims that returned objects. It may overflow: only its changes matter.
+    reclaims: AtomicUsize,
     /// Dropped objects of the program that nothing uses any more. A call that may run the program's code drops
     /// them.
     users: UserObjects,
@@ -191,6 +193,7 @@ impl<D: Device> Context<D> {
             is_shut_down: AtomicBool::new(false),
             is_abandoned: AtomicBool::new(false),
             reclaiming: AtomicUsize::new(0),
+            reclaims: AtomicUsize::new(0),
             users: UserObjects::default(),
             config,
             manager_claim: Some(manager_claim),

@@ -34,7 +34,11 @@ impl<D: Device> MakeRoom for RoomToMove<'_, D> {
         self.0.reclaim_now();
     }
 
-    fn wait_for_room(&self, _: Option<Wanted>) -> bool {
+    fn reclaims(&self) -> usize {
+        self.0.reclaims()
+    }
+
+    fn wait_for_room(&self, _: Option<Wanted>, _: usize) -> bool {
         false
     }
 }

@@ -98,6 +98,9 @@ impl<D: Device> Drop for Reclaimed<'_, D> {
     fn drop(&mut self) {
         self.context.pools.freeing().free_run(self.freed.iter());
         if !std::thread::panicking() {
+            if !self.ready.is_empty() {
+                self.context.reclaims.fetch_add(1, Ordering::Release);
+            }
             return;
         }
         for batch in &mut *self.ready {
@@ -114,6 +117,11 @@ impl<D: Device> Context<D> {
     /// Whether any thread is reclaiming objects that it has taken out of the release queue.
     pub(crate) fn is_reclaiming(&self) -> bool {
         self.reclaiming.load(Ordering::Acquire) > 0
+    }
+
+    /// The number of reclaims that returned objects, by all threads.
+    pub(crate) fn reclaims(&self) -> usize {
+        self.reclaims.load(Ordering::Acquire)
     }
 
     /// Releases everything that nothing can use any more, as far as the clock knows.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use tenure_core::device::{Permit, ResourceDesc, forward_device};
+use tenure_core::device::{HeapDesc, Permit, ResourceDesc, forward_device};
 use tenure_core::{Config, DeviceError, Format, Gpu, PoolConfig, Texture, TextureDesc, Usage};
 use tenure_sim as sim;
 
@@ -42,6 +42,7 @@ impl Hook {
 
 struct Unruly {
     inner: sim::Device,
+    heaps: Hook,
     creates: Hook,
     destroys: Hook,
 }
@@ -51,6 +52,10 @@ forward_device! {
         type Inner = sim::Device;
         fn inner(&self) -> &sim::Device { &self.inner }
         fn permit(_: Permit<Self>) -> Permit<sim::Device> { Permit::checked() }
+        fn create_heap(&self, desc: &HeapDesc) -> Result<Self::Heap, DeviceError> {
+            self.heaps.run();
+            self.inner.create_heap(desc)
+        }
         fn create_placed(
             &self, permit: Permit<Self>, desc: &ResourceDesc, heap: &Self::Heap, offset: u64,
         ) -> Result<Self::Resource, DeviceError> {
@@ -77,7 +82,8 @@ fn textures(gpu: &Gpu<Unruly>, count: usize) -> Vec<Texture<Unruly>> {
 fn manager(config: Config) -> (Gpu<Unruly>, Hook, Hook) {
     let (creates, destroys) = (Hook::default(), Hook::default());
     let inner = sim::Device::new(sim::Profile::DISCRETE);
-    let device = Unruly { inner, creates: creates.clone(), destroys: destroys.clone() };
+    let heaps = Hook::default();
+    let device = Unruly { inner, heaps, creates: creates.clone(), destroys: destroys.clone() };
     (Gpu::new(device, config).unwrap(), creates, destroys)
 }
 
@@ -142,4 +148,37 @@ fn an_allocation_waits_for_another_thread_that_gives_memory_back() {
         go_on.send(()).unwrap();
         other.join().unwrap().unwrap();
     });
+}
+
+/// Memory that another thread gives back while the driver refuses more is found, in whichever call that is.
+#[test]
+fn an_allocation_finds_memory_that_comes_back_while_the_driver_refuses() {
+    for number in 1.. {
+        let (gpu, ..) = manager(Config::default());
+        let mut all = textures(&gpu, 1);
+        for kind in [sim::CallKind::CreateHeap, sim::CallKind::CreateCommitted] {
+            let refusal = sim::Fault::nth(1, sim::FaultKind::OutOfMemory).of(kind).onwards();
+            gpu.device().inner.faults().inject(refusal);
+        }
+        while let Ok(next) = texture(&gpu) {
+            all.push(next);
+        }
+        let (mut calls, mut last, other) = (0, all.pop(), gpu.clone());
+        gpu.device().heaps.set(move || {
+            calls += 1;
+            if calls == number {
+                drop(last.take());
+                thread::scope(|scope| scope.spawn(|| other.reclaim().unwrap()).join().unwrap());
+            }
+        });
+        let found = texture(&gpu);
+        let is_returned = used(&gpu) < (all.len() as u64 + 1) * TEXTURE || found.is_ok();
+        // The hook has a handle of the manager.
+        gpu.device().heaps.set(|| ());
+        if !is_returned {
+            assert!(number > 2, "{number}");
+            return;
+        }
+        found.unwrap_or_else(|error| panic!("call {number}: {error}"));
+    }
 }
