@@ -39,7 +39,7 @@
 //!
 //! # Similarities
 //! * The surface: `cargo xtask test drop-in` compares it with the original's, item by item, as rustdoc lists
-//!   them. In `surface/` are the original's list and the few exceptions.
+//!   them. `surface-exceptions.txt` has the few exceptions.
 //! * The crates that show in it: `ash` 0.38, `windows` 0.53 to 0.62. That step type-checks this crate with
 //!   `windows` 0.53 and 0.59, all others have 0.62; by hand 0.54, 0.56, 0.57, 0.58, 0.60 and 0.61 were
 //!   checked, too.

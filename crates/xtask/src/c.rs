@@ -26,7 +26,7 @@ const SYSTEM: [&str; 4] = ["-lpthread", "-ldl", "-lm", "-lgcc_s"];
 const SECONDS: u32 = 300;
 
 const RANDOM_SEEDS: std::ops::Range<u32> = 1..5;
-const RANDOM_CALLS: u32 = 200_000;
+const RANDOM_CALLS: u32 = 100_000;
 
 /// A program, and how it is built.
 struct Program {

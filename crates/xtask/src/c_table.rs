@@ -308,126 +308,6 @@ const VALUES: &[(&str, &str, &str)] = &[
 /// Structures with handles that no call owns: after an error they are empty, and not as before.
 const EMPTIED: [&str; 1] = ["tn_SwapchainImage"];
 
-/// A call without a misuse that is refused nevertheless, because the program gives it no valid arguments.
-struct Refused {
-    function: &'static str,
-    /// The field whose array has an element; empty for none.
-    given: &'static str,
-    status: &'static str,
-    /// A part of the text: the reason.
-    text: &'static str,
-}
-
-const fn refused(
-    function: &'static str,
-    given: &'static str,
-    status: &'static str,
-    text: &'static str,
-) -> Refused {
-    Refused { function, given, status, text }
-}
-
-const REFUSED: &[Refused] = &[
-    refused(
-        "tn_descriptor_set_create",
-        "tn_Bind.data",
-        "TN_ERROR_POINTER",
-        "binds[0]: must be a view, a sampler, both of them, data, or a structure",
-    ),
-    refused(
-        "tn_descriptor_table_create",
-        "tn_Bind.data",
-        "TN_ERROR_POINTER",
-        "binds[0]: must be a view, a sampler, both of them, data, or a structure",
-    ),
-    refused(
-        "tn_recording_descriptor_set",
-        "tn_Bind.data",
-        "TN_ERROR_POINTER",
-        "binds[0]: must be a view, a sampler, both of them, data, or a structure",
-    ),
-    refused(
-        "tn_recording_descriptors",
-        "tn_Bind.data",
-        "TN_ERROR_POINTER",
-        "binds[0]: must be a view, a sampler, both of them, data, or a structure",
-    ),
-    refused("tn_readback_texture_create", "tn_TextureDesc.data", "TN_ERROR_ARGUMENT", "must be 0"),
-    refused("tn_readback_texture_create", "tn_Texels.data", "TN_ERROR_ARGUMENT", "must be 0"),
-    refused(
-        "tn_reserved_buffer_create",
-        "tn_BufferDesc.data",
-        "TN_ERROR_ARGUMENT",
-        "data of a reserved resource: must be 0",
-    ),
-    refused(
-        "tn_reserved_texture_create",
-        "tn_TextureDesc.data",
-        "TN_ERROR_ARGUMENT",
-        "data of a reserved resource: must be 0",
-    ),
-    refused(
-        "tn_reserved_texture_create",
-        "tn_Texels.data",
-        "TN_ERROR_ARGUMENT",
-        "data of a reserved resource: must be 0",
-    ),
-    refused(
-        "tn_pages_buffer_create",
-        "tn_BufferDesc.data",
-        "TN_ERROR_ARGUMENT",
-        "data of a resource in a page: must be 0",
-    ),
-    refused(
-        "tn_pages_texture_create",
-        "tn_TextureDesc.data",
-        "TN_ERROR_ARGUMENT",
-        "data of a resource in a page: must be 0",
-    ),
-    refused(
-        "tn_pages_texture_create",
-        "tn_Texels.data",
-        "TN_ERROR_ARGUMENT",
-        "data of a resource in a page: must be 0",
-    ),
-    refused(
-        "tn_graph_buffer",
-        "tn_BufferDesc.data",
-        "TN_ERROR_TRANSIENT",
-        "data: a transient resource has no initial contents",
-    ),
-    refused(
-        "tn_graph_texture",
-        "tn_TextureDesc.data",
-        "TN_ERROR_TRANSIENT",
-        "data: a transient resource has no initial contents",
-    ),
-    refused(
-        "tn_graph_texture",
-        "tn_Texels.data",
-        "TN_ERROR_TRANSIENT",
-        "data: a transient resource has no initial contents",
-    ),
-    refused(
-        "tn_recording_transient_buffer",
-        "tn_BufferDesc.data",
-        "TN_ERROR_TRANSIENT",
-        "data: a transient resource has no initial contents",
-    ),
-    refused(
-        "tn_recording_transient_texture",
-        "tn_TextureDesc.data",
-        "TN_ERROR_TRANSIENT",
-        "data: a transient resource has no initial contents",
-    ),
-    refused(
-        "tn_recording_transient_texture",
-        "tn_Texels.data",
-        "TN_ERROR_TRANSIENT",
-        "data: a transient resource has no initial contents",
-    ),
-];
-
 /// Statements that give an argument or field, and the fields among them that the valid description leaves empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Given {
@@ -462,22 +342,13 @@ struct Table {
     confirmed: usize,
     /// The exceptions that a call has needed, with the function.
     needed: BTreeSet<(usize, String)>,
-    /// The valid calls that are refused.
-    refused: BTreeSet<usize>,
 }
 
 /// The program for `tenure.h`.
 pub(crate) fn program() -> Result<String, Trouble> {
     let (header, enumerations) = (Header::read()?, enumerations()?);
-    let mut table = Table {
-        header,
-        enumerations,
-        text: String::new(),
-        calls: 0,
-        confirmed: 0,
-        needed: BTreeSet::new(),
-        refused: BTreeSet::new(),
-    };
+    let mut table =
+        Table { header, enumerations, text: String::new(), calls: 0, confirmed: 0, needed: BTreeSet::new() };
     table.write().map_err(Trouble::Failed)?;
     let unneeded: Vec<_> = table.unneeded().collect();
     if !unneeded.is_empty() {
@@ -738,11 +609,13 @@ impl Table {
         calls: impl Iterator<Item = &'a Call>,
     ) {
         let reset = format!("    reset_args_{name}();\n    {}", given.statements);
-        let is_refused = |refused: &Refused| refused.function == name && refused.given == given.field;
-        let without = REFUSED.iter().position(is_refused);
-        self.refused.extend(without);
-        let result = match without {
-            Some(at) => format!("{}, \"{}\"", REFUSED[at].status, REFUSED[at].text),
+        // Arrays of one element: where they must be empty, the call is refused without a misuse, too.
+        let refusal = EXCEPTIONS.iter().find(|exception| {
+            let is_refused = exception.misuse == NoPointer && !exception.status.is_empty();
+            is_refused && exception.functions.contains(&name) && exception.place == given.field
+        });
+        let result = match refusal {
+            Some(refusal) => format!("{}, \"{}\"", refusal.status, refusal.text),
             None => "TN_OK, \"\"".to_owned(),
         };
         let confirm = |text: &mut String, place: &str, misuse: &str| {
@@ -758,7 +631,7 @@ impl Table {
                 exception.functions.contains(&name) && exception.place == place && exception.misuse == *misuse
             });
             self.calls += 1;
-            self.confirmed += usize::from(without.is_none());
+            self.confirmed += usize::from(refusal.is_none());
             let misused = format!("\"{name}\", \"{place}\", \"{misuse:?}\"");
             let Expected { status, text: part } = expected;
             let Some(at) = found else {
@@ -788,14 +661,12 @@ impl Table {
 
     /// The exceptions that no call has needed.
     fn unneeded(&self) -> impl Iterator<Item = String> {
-        let exceptions = EXCEPTIONS.iter().enumerate().flat_map(move |(at, exception)| {
+        EXCEPTIONS.iter().enumerate().flat_map(move |(at, exception)| {
             let Exception { functions, place, misuse, .. } = exception;
             let unneeded =
                 functions.iter().filter(move |name| !self.needed.contains(&(at, (**name).to_owned())));
             unneeded.map(move |name| format!("{name}, {place}, {misuse:?}"))
-        });
-        let refused = REFUSED.iter().enumerate().filter(|(at, _)| !self.refused.contains(at));
-        exceptions.chain(refused.map(|(_, refused)| format!("{}, {}", refused.function, refused.given)))
+        })
     }
 
     /// The misuses of an argument or field, after statements that give it.

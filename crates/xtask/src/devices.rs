@@ -50,12 +50,11 @@ pub(crate) const ON_WINDOWS: [&str; 13] = [
 /// deadlock in Xlib, more often with more threads.
 const WITH_WINDOWS: &str = "swapchain";
 /// All other tests on the device.
-const WITHOUT_WINDOWS: [&str; 10] =
-    ["--lib", "--test", "d3d12", "--test", "d3d12_device", "--test", "surface", "--", "--skip", WITH_WINDOWS];
+const WITHOUT_WINDOWS: [&str; 8] =
+    ["--lib", "--test", "d3d12", "--test", "d3d12_device", "--", "--skip", WITH_WINDOWS];
 /// Targets that `--all-targets` leaves out, because their manifests say `test = false`.
 const DEVICE_TESTS: [&str; 6] = ["--test", "d3d12", "--test", "d3d12_device", "--test", "devices"];
-const DROP_IN_D3D12: [&str; 8] =
-    ["test", "--package", DROP_IN, "--lib", "--test", "d3d12_device", "--test", "surface"];
+const DROP_IN_D3D12: [&str; 6] = ["test", "--package", DROP_IN, "--lib", "--test", "d3d12_device"];
 
 /// Tests that disguise the device as a discrete card have this in their names. They need a device with one
 /// memory type, such as the lab's.

@@ -110,8 +110,6 @@ enum Command {
     /// Measures buffers and textures that are created and released in C++, by tenure and by VMA, on the first Vulkan device. Needs
     /// valgrind.
     CManagers,
-    /// Records the public surface of the original `gpu-allocator`.
-    Surface,
     /// Runs real programs on wgpu with the original gpu-allocator and with tenure's, and prints both side by
     /// side. A picture that differs is a failure.
     Wgpu {
@@ -196,7 +194,6 @@ fn main() -> ExitCode {
         Command::Archive => archive::write(c::check_archive).map_err(|trouble| trouble.to_string()),
         Command::CInstructions => c_instructions::check().map_err(|trouble| trouble.to_string()),
         Command::CManagers => c_managers::run_and_print().map_err(|trouble| trouble.to_string()),
-        Command::Surface => surface::write().map_err(|trouble| trouble.to_string()),
         Command::Wgpu { programs, rounds, native } => {
             wgpu::programs(&programs, rounds, native).map_err(|trouble| trouble.to_string())
         }

@@ -53,10 +53,8 @@ fn one_refusal_is_never_seen() {
     let calls = with(|driver| driver.allocations_made);
     assert!(calls > 5, "{calls}");
     for call in [Call::Allocate, Call::Map] {
-        for after in 0..calls {
-            for result in SHORTAGES {
-                assert_eq!(program(Some(Fault { call, after, onwards: false, result })), 0);
-            }
+        for (after, result) in (0..calls).zip(SHORTAGES.into_iter().cycle()) {
+            assert_eq!(program(Some(Fault { call, after, onwards: false, result })), 0);
         }
     }
 }

@@ -3,6 +3,7 @@
 #![cfg(feature = "vulkan")]
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "tests")]
 
+mod defaults;
 mod fake;
 mod faults;
 mod logger;

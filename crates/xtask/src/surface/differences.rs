@@ -46,8 +46,10 @@ impl Exceptions {
             if found.is_empty() { String::new() } else { format!("\n{said}:{lines}") }
         };
         let unmeant = list("differs from the original", differences.difference(&self.0).collect());
-        let stale =
-            list("does not differ, in spite of exceptions.txt", self.0.difference(differences).collect());
+        let stale = list(
+            "does not differ, in spite of surface-exceptions.txt",
+            self.0.difference(differences).collect(),
+        );
         if unmeant.is_empty() && stale.is_empty() { Ok(()) } else { failed(unmeant + &stale) }
     }
 }

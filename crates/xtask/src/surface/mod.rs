@@ -1,17 +1,15 @@
 //! Checks that the drop-in for the crate `gpu-allocator` has the same public surface as the original.
 //!
 //! Rustdoc lists the public items of both, and Cargo their features. A difference is a failure, unless
-//! `exceptions.txt` gives a reason for it. That file and a readable list of the original's surface are in
-//! `crates/gpu-allocator/surface`.
+//! `crates/gpu-allocator/surface-exceptions.txt` gives a reason for it.
 
 mod differences;
 mod listing;
 mod project;
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use self::differences::{Exceptions, between};
 use self::listing::listing;
@@ -66,48 +64,21 @@ impl Surface {
         };
         Ok(Both { original: list(ORIGINAL)?, ours: list(DROP_IN)? })
     }
-
-    fn file(&self) -> PathBuf {
-        folder().join(self.name).with_extension("txt")
-    }
 }
 
-fn folder() -> PathBuf {
-    root().join("crates/gpu-allocator/surface")
-}
-
-/// Checks that our surface and the recorded one equal the original's, and that ours builds with old versions of
-/// `windows`.
+/// Checks that our surface equals the original's, and that ours builds with old versions of `windows` and `egui`.
 pub(crate) fn check() -> Outcome {
     let release = Release::find(RELEASE)?;
-    let exceptions = Exceptions::read(&folder().join("exceptions.txt"))?;
+    let exceptions = Exceptions::read(&root().join("crates/gpu-allocator/surface-exceptions.txt"))?;
     let mut all = BTreeSet::new();
     for surface in &SURFACES {
         let Both { original, ours } = surface.list(&release)?;
-        let file = surface.file();
-        let is_written = |text: String| text.lines().eq(original.iter().map(String::as_str));
-        if !fs::read_to_string(&file).is_ok_and(is_written) {
-            return failed(format!("{} is out of date: cargo xtask surface", file.display()));
-        }
         println!("{}: {} public items in the original, {} in ours", surface.name, original.len(), ours.len());
         all.extend(between(&original, &ours));
     }
     exceptions.explain(&all)?;
     old_windows(&release)?;
     old_egui(&release)
-}
-
-/// Records the original's surface.
-pub(crate) fn write() -> Outcome {
-    let release = Release::find(RELEASE)?;
-    for surface in &SURFACES {
-        let file = surface.file();
-        let Both { original, .. } = surface.list(&release)?;
-        let text: String = original.iter().map(|item| format!("{item}\n")).collect();
-        fs::write(&file, text).map_err(|error| unwritten(&file, &error))?;
-        println!("{}: {} lines", file.display(), original.len());
-    }
-    Ok(())
 }
 
 /// Type-checks ours with the supported versions of `windows`; all other steps use the last.
