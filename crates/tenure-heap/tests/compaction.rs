@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use proptest::prelude::*;
 use tenure_heap::{CompactionBudget, Pool, PoolSuballocator, RangeMove, RangeNeeds};
 use tenure_suballoc::{BlockAllocation, BlockId, BlockSuballocator};
 use test_random::Rng;
@@ -389,88 +388,5 @@ fn blocks_that_just_suffice_are_kept() {
             after.len(),
             before.len()
         );
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Step {
-    Allocate,
-    Free,
-    Compact { bytes: u64, moves: usize, pieces: usize },
-    Make,
-    Stop,
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    let budget = (0..64 * KIB, 0..20_usize, 0..200_usize);
-    prop_oneof![
-        30 => Just(Step::Allocate),
-        34 => Just(Step::Free),
-        20 => budget.prop_map(|(bytes, moves, pieces)| Step::Compact { bytes, moves, pieces }),
-        14 => Just(Step::Make),
-        1 => Just(Step::Stop),
-    ]
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
-
-    /// Allocations and frees between any two calls, of moving and other ranges, moves made late or never.
-    #[test]
-    fn no_range_is_lost_during_compaction(
-        seed: u64,
-        is_buddy: bool,
-        steps in prop::collection::vec(step(), 0..400),
-    ) {
-        let [general, buddy] = pools(seed);
-        let mut program = if is_buddy { buddy } else { general };
-        program.fragment(10, 20);
-        let mut moves = Vec::new();
-        for step in steps {
-            match step {
-                Step::Allocate => {
-                    let (size, moves) = (1 + program.rng.below(20 * KIB), program.rng.below(8) > 0);
-                    program.allocate(size, 16, moves);
-                }
-                Step::Free => {
-                    let index = program.rng.below(program.live.len().max(1) as u64) as usize;
-                    if index < program.live.len() {
-                        let Live { at, size, .. } = program.live.swap_remove(index);
-                        program.pool.free(at.handle, size).unwrap();
-                        // A range dropped between the plan and its move is freed at both places.
-                        for moved in moves.extract_if(.., |moved: &mut RangeMove| moved.from == at) {
-                            program.pool.free(moved.to.handle, size).unwrap();
-                        }
-                    }
-                }
-                Step::Compact { bytes, moves: most, pieces } => {
-                    if moves.is_empty() {
-                        program.compact(CompactionBudget { bytes, moves: most, pieces }, &mut moves);
-                    }
-                }
-                Step::Make => {
-                    program.make(&mut moves);
-                    program.check();
-                }
-                Step::Stop => {
-                    program.pool.stop_compaction();
-                }
-            }
-        }
-        // Started moves end, although blocks may have been allocated from meanwhile; then the pool behaves like
-        // others.
-        loop {
-            program.make(&mut moves);
-            program.check();
-            if program.compact(AMPLE, &mut moves) {
-                break;
-            }
-        }
-        program.settle(AMPLE);
-        while !program.live.is_empty() {
-            program.free_some();
-        }
-        program.pool.stop_compaction();
-        prop_assert!(program.pool.suballocator().is_empty());
     }
 }

@@ -49,10 +49,8 @@ fn a_hundred_thousand() {
 
 #[test]
 fn a_million() {
-    for uniform in [0, 1, 10] {
-        let plan = planned(&draw(1_000_000, uniform, 1), &PlanConfig::new().nodes(0));
-        assert!(plan.peak * 10 <= plan.lower_bound * 11, "{uniform}: {} {}", plan.peak, plan.lower_bound);
-    }
+    let plan = planned(&draw(1_000_000, 1, 1), &PlanConfig::new().nodes(0));
+    assert!(plan.peak * 10 <= plan.lower_bound * 11, "{} {}", plan.peak, plan.lower_bound);
 }
 
 /// A pass places a few large gradients on top of short-lived tensors in one of four seeds.

@@ -38,7 +38,5 @@ pub mod textures;
 pub mod threads;
 pub mod tiles;
 pub mod transient;
-pub mod transient_misuse;
 pub mod transient_targets;
 pub mod uploads;
-pub mod views;

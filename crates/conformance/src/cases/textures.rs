@@ -7,7 +7,7 @@ use tenure_core::{
 };
 
 use crate::Harness;
-use crate::bench::{Bench, assert_bytes};
+use crate::bench::Bench;
 use crate::texels::{assert_texels, compressed, random, rows};
 use test_random::Rng;
 
@@ -107,32 +107,6 @@ pub fn targets_are_created<H: Harness>(harness: &H) {
         assert!(texture.size() >= desc.info.packed_bytes().unwrap());
     }
     drop(alive);
-    bench.end();
-}
-
-/// Textures keep their texels while other textures in the same heaps are created and dropped.
-pub fn textures_survive_their_neighbours<H: Harness>(harness: &H) {
-    let bench = Bench::new(harness);
-    let mut rng = Rng::new(37);
-    let mut kept = Vec::new();
-    for _ in 0..harness.effort().operations / 30 {
-        let side = |rng: &mut Rng| u32::try_from(4 + rng.below(60)).unwrap();
-        let desc = TextureDesc::d2(side(&mut rng), side(&mut rng), Format::Rgba8Unorm, SAMPLED);
-        let texture = bench.gpu.create_texture(&desc).unwrap();
-        let texels = random(&desc.info, &mut rng);
-        bench.upload_texels(&texture, &texels);
-        kept.push((texture, texels));
-        if kept.len() > 12 {
-            let gone = usize::try_from(rng.below(kept.len() as u64)).unwrap();
-            kept.swap_remove(gone);
-        }
-        bench.gpu.reclaim().unwrap();
-    }
-    for (texture, texels) in &kept {
-        let found = bench.download_texels(texture);
-        assert_bytes(&found[0], &texels[0], "texels after churn");
-    }
-    drop(kept);
     bench.end();
 }
 

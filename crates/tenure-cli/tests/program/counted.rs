@@ -5,7 +5,7 @@ mod probe;
 
 use std::thread;
 
-use conformance::{Harness, Probe};
+use conformance::{Effort, Harness, Probe};
 use tenure::device::{HeapCategory, HeapDesc, MemoryTypeId, Permit, Priority, ResourceDesc, prelude::*};
 use tenure::sim::{CallKind, Fault, FaultKind, Profile};
 use tenure::{
@@ -52,6 +52,11 @@ impl Harness for Both {
             problems.push(format!("{live:?} at the end"));
         }
         problems
+    }
+
+    /// A count that is wrong is wrong after a few frames.
+    fn effort(&self) -> Effort {
+        Effort { operations: 1000, frames: 50, rendered: 3, ..Effort::default() }
     }
 }
 

@@ -100,7 +100,7 @@ fn a_layout_outlives_the_blocks_that_a_trim_takes_out() {
                 }
             });
         }
-        for _ in 0..3_000 {
+        for _ in 0..500 {
             let layouts: Vec<_> = (0..8)
                 .map(|_| {
                     let bindings = [binding(0, BindingKind::Buffer, 1)];

@@ -387,14 +387,12 @@ fn run(profile: Profile, seed: u64, fault: Option<Fault>, context: &str) -> (u64
 #[test]
 fn each_call_may_fail_under_paging() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
-        for seed in [0, 5] {
-            let (_, calls) = run(profile, seed, None, "undisturbed");
-            for n in 1..=calls {
-                let removed = FaultKind::Removed("pulled out".into());
-                for kind in [FaultKind::OutOfMemory, removed] {
-                    let context = format!("{profile:?}, seed {seed}, call {n} of {calls}: {kind:?}");
-                    run(profile, seed, Some(Fault::nth(n, kind)), &context);
-                }
+        let (_, calls) = run(profile, 0, None, "undisturbed");
+        for n in 1..=calls {
+            let removed = FaultKind::Removed("pulled out".into());
+            for kind in [FaultKind::OutOfMemory, removed] {
+                let context = format!("{profile:?}, call {n} of {calls}: {kind:?}");
+                run(profile, 0, Some(Fault::nth(n, kind)), &context);
             }
         }
     }
@@ -405,8 +403,8 @@ fn each_call_may_fail_under_paging() {
 fn calls_may_fail_permanently_under_paging() {
     for profile in [Profile::DISCRETE, Profile::VULKAN_NVIDIA] {
         for kind in [CallKind::MakeResident, CallKind::Evict, CallKind::Submit, CallKind::SetPriority] {
-            for seed in 0..10 {
-                for n in [1, 2, 5, 9] {
+            for seed in 0..4 {
+                for n in [1, 5] {
                     let context = format!("{profile:?}, seed {seed}, {kind:?} from {n} on");
                     let fault = Fault::nth(n, FaultKind::OutOfMemory).of(kind).onwards();
                     run(profile, seed, Some(fault), &context);

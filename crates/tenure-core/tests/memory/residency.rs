@@ -6,10 +6,9 @@ use tenure_core::device::{Priority, Residency, TrimRequest, prelude::*};
 use tenure_core::{
     BindingKind, Buffer, BufferDesc, BufferViewDesc, Config, DescriptorSetDesc, DescriptorTableDesc, Error,
     Format, Gpu, LocationKind, MemoryUse, Queue, Recording, SetBinding, SetDescriptor, SetLayoutDesc, State,
-    Subresource, SyncPoint, Texture, TextureDesc, Usage,
+    SyncPoint, TextureDesc, Usage,
 };
-use tenure_sim::{BudgetChange, CallKind, Device, DeviceConfig, Lag, Paging, Profile, SegmentStats};
-use test_random::Rng;
+use tenure_sim::{BudgetChange, CallKind, Device, DeviceConfig, Paging, Profile, SegmentStats};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -324,113 +323,6 @@ fn resources_of_another_manager_are_refused() {
     let foreign = other.create_buffer(&evictable(MIB)).unwrap();
     let mut recording = gpu.record(Queue::Graphics, "draw").unwrap();
     assert!(matches!(recording.make_resident(&foreign), Err(Error::Foreign { .. })));
-}
-
-struct World {
-    gpu: Gpu<Device>,
-    rng: Rng,
-    /// Each with the byte that it was filled with.
-    buffers: Vec<(Buffer<Device>, u8)>,
-    textures: Vec<Texture<Device>>,
-}
-
-impl World {
-    fn new(seed: u64) -> Self {
-        let mut rng = Rng::new(seed);
-        let changes = |rng: &mut Rng| {
-            let mut after = 0;
-            let change = |_| {
-                after += 1 + rng.below(60);
-                BudgetChange { after, heap: 0, bytes: (4 + rng.below(60)) * MIB }
-            };
-            (0..20).map(change).collect::<Vec<_>>()
-        };
-        let paging = Paging::PCIE4_X16.script(changes(&mut rng));
-        let lag = [Lag::None, Lag::Submissions(3), Lag::Random { max: 12 }][rng.below(3) as usize];
-        let options =
-            DeviceConfig::new(Profile::DISCRETE).seed(seed).lag(lag).budgets([32 * MIB]).paging(paging);
-        Self { gpu: with(options), rng, buffers: Vec::new(), textures: Vec::new() }
-    }
-
-    fn step(&mut self) {
-        match self.rng.below(10) {
-            0 | 1 => self.add(),
-            2 if !self.buffers.is_empty() => {
-                let index = self.rng.below(self.buffers.len() as u64) as usize;
-                self.buffers.swap_remove(index);
-            }
-            3 if !self.textures.is_empty() => {
-                let index = self.rng.below(self.textures.len() as u64) as usize;
-                self.textures.swap_remove(index);
-            }
-            4 => end_frame(&self.gpu),
-            _ => self.submit(),
-        }
-    }
-
-    fn add(&mut self) {
-        let size = [700, 40 * KIB, 300 * KIB, MIB, 3 * MIB][self.rng.below(5) as usize];
-        if self.rng.below(3) == 0 {
-            let side = 16 << self.rng.below(6);
-            let usage = Usage::SHADER_READ | Usage::COPY_DST;
-            let desc = TextureDesc::d2(side, side, Format::Rgba8Unorm, usage).evictable();
-            self.textures.push(self.gpu.create_texture(&desc).unwrap());
-        } else {
-            let byte = self.rng.below(256) as u8;
-            let buffer = self.gpu.create_buffer_with(&evictable(size), &vec![byte; size as usize]).unwrap();
-            self.buffers.push((buffer, byte));
-        }
-    }
-
-    /// Uses some on one of the queues; readbacks match the written bytes.
-    fn submit(&mut self) {
-        let queue = [Queue::Graphics, Queue::Compute, Queue::Copy][self.rng.below(3) as usize];
-        let mut recording = self.gpu.record(queue, "random").unwrap();
-        let mut readbacks = Vec::new();
-        for _ in 0..self.rng.below(6) {
-            if let Some((buffer, byte)) = pick(&mut self.rng, &self.buffers) {
-                readbacks.push((recording.read_back(buffer, 0, 64).unwrap(), *byte));
-            }
-            if let (Queue::Graphics, Some(texture)) = (queue, pick(&mut self.rng, &self.textures)) {
-                recording.use_resource(texture, Subresource::All, State::SHADER_READ).unwrap();
-            }
-        }
-        if self.rng.below(8) == 0 {
-            return;
-        }
-        let done = recording.submit().unwrap();
-        if self.rng.below(6) == 0 {
-            assert!(self.gpu.wait(&done, SOON).unwrap());
-            for (readback, byte) in readbacks {
-                let bytes = readback.wait(SOON).unwrap();
-                assert!(bytes.iter().all(|found| *found == byte), "{byte}: {:?}", &bytes[..4]);
-            }
-        }
-    }
-}
-
-fn pick<'a, T>(rng: &mut Rng, all: &'a [T]) -> Option<&'a T> {
-    all.get(rng.below(all.len().max(1) as u64) as usize)
-}
-
-/// Random programs on three queues, under a budget that follows a random script: used blocks are resident,
-/// blocks in use are not evicted, and evicted blocks keep their contents.
-#[test]
-fn random_programs_use_only_resident_blocks() {
-    let mut evictions = 0;
-    for seed in 0..40 {
-        let mut world = World::new(seed);
-        (0..300).for_each(|_| world.step());
-        evictions += world.gpu.device().calls().made(CallKind::Evict);
-        world.gpu.device().run_until_idle();
-        assert_eq!(world.gpu.device().take_hazards(), [], "seed {seed}");
-        let World { gpu, buffers, textures, .. } = world;
-        drop((buffers, textures));
-        let device = gpu.device().clone();
-        drop(gpu);
-        assert_eq!(device.leaks(), [], "seed {seed}");
-    }
-    assert!(evictions > 100, "{evictions} evictions: the budgets are too large to test anything");
 }
 
 /// If the driver decides by priorities, idle resources get a low priority under pressure, and their own before

@@ -7,8 +7,7 @@ use tenure_core::{
     DescriptorSetDesc, DescriptorTable, DescriptorTableDesc, Gpu, Queue, SetBinding, SetDescriptor,
     SetLayout, SetLayoutDesc, State, Subresource, Usage, View,
 };
-use tenure_sim::{CallKind, DescriptorAt, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
-use test_random::Rng;
+use tenure_sim::{DescriptorAt, Device, DeviceConfig, Lag, Profile};
 
 use crate::buffers::{SOON, by_hand, compact, end, end_frame, with};
 
@@ -219,110 +218,4 @@ fn without_descriptors_nothing_moves() {
     check(&gpu, &out, &tables, &vec![], &[], || ());
     drop((tables, shown, out));
     end(gpu);
-}
-
-/// A program that makes and drops views, tables and sets.
-struct World {
-    rng: Rng,
-    shown: Vec<Rc<Shown>>,
-    tables: Tables,
-    sets: Sets,
-    next: u8,
-    moves: usize,
-    out: Buffer<Device>,
-    layout: Option<SetLayout<Device>>,
-    gpu: Gpu<Device>,
-}
-
-const BUDGET: CompactionBudget = CompactionBudget { bytes: 1 << 20, moves: 10, pieces: 1000 };
-
-impl World {
-    fn new(seed: u64) -> Self {
-        let mut rng = Rng::new(seed);
-        let profile = PROFILES[seed as usize % 2];
-        let lag = [Lag::None, Lag::Submissions(3), Lag::Random { max: 9 }][rng.below(3) as usize];
-        let gpu = with(DeviceConfig::new(profile).lag(lag).seed(seed));
-        let (out, layout) = (output(&gpu), has_sets(&profile).then(|| layout(&gpu)));
-        let (shown, tables, sets) = (Vec::new(), Vec::new(), Vec::new());
-        Self { rng, shown, tables, sets, next: 0, moves: 0, out, layout, gpu }
-    }
-
-    fn index(&mut self, count: usize) -> Option<usize> {
-        (count > 0).then(|| self.rng.below(count as u64) as usize)
-    }
-
-    fn step(&mut self) {
-        match self.rng.below(14) {
-            0..=3 => {
-                self.next = self.next.wrapping_add(1);
-                self.shown.push(make(&self.gpu, self.next));
-            }
-            4..=6 => {
-                let index = self.index(self.shown.len());
-                index.map(|index| self.shown.swap_remove(index));
-            }
-            7 | 8 if !self.shown.is_empty() => self.combine(),
-            9 => {
-                let index = self.index(self.tables.len());
-                index.map(|index| self.tables.swap_remove(index));
-            }
-            10 => {
-                let index = self.index(self.sets.len());
-                index.map(|index| self.sets.swap_remove(index));
-            }
-            11 => self.check(),
-            12 => end_frame(&self.gpu),
-            _ => self.moves += self.gpu.compact(BUDGET).unwrap().moves,
-        }
-    }
-
-    /// A table or a set of some.
-    fn combine(&mut self) {
-        let (shown, rng) = (&self.shown, &mut self.rng);
-        let one = |_| shown[rng.below(shown.len() as u64) as usize].clone();
-        let some: Vec<_> = (0..6).map(one).take(1 + usize::from(self.next) % 6).collect();
-        match &self.layout {
-            Some(layout) if self.rng.below(2) == 0 => self.sets.push((set(&self.gpu, layout, &some), some)),
-            _ => self.tables.push((table(&self.gpu, &some), some)),
-        }
-    }
-
-    fn check(&self) {
-        let between = || assert!(self.gpu.compact(BUDGET).is_ok());
-        let views = &self.shown[..self.shown.len().min(5)];
-        check(&self.gpu, &self.out, &self.tables, &self.sets, views, between);
-    }
-
-    /// A compaction with a refused call.
-    fn refuse(&mut self) {
-        let calls = [CallKind::WriteDescriptor, CallKind::FillDescriptors, CallKind::Submit];
-        let call = calls[self.rng.below(3) as usize];
-        let fault = Fault::nth(1 + self.rng.below(3), FaultKind::OutOfHostMemory).of(call);
-        self.gpu.flush_uploads().unwrap();
-        self.gpu.device().faults().inject(fault);
-        let _refused = self.gpu.compact(BUDGET);
-        self.gpu.device().faults().clear();
-    }
-}
-
-/// Random programs with views, tables and sets that live longer or shorter than their resources, while driver
-/// calls fail now and then.
-#[test]
-fn random_programs_see_their_resources() {
-    let mut moves = 0;
-    for seed in 0..32 {
-        let mut world = World::new(seed);
-        for step in 0..300 {
-            if step % 50 == 25 {
-                world.refuse();
-            }
-            world.step();
-        }
-        moves += world.moves + compact(&world.gpu).moves;
-        world.check();
-        let World { shown, tables, sets, out, layout, gpu, .. } = world;
-        drop((tables, sets, shown, layout, out));
-        end(gpu);
-    }
-    assert!(moves > 300, "{moves}");
 }

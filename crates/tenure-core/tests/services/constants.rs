@@ -1,19 +1,16 @@
 //! Constants.
 
-use std::collections::BTreeMap;
 use std::thread;
 
-use proptest::prelude::*;
 use tenure_core::device::{Allowed, Features, prelude::*};
 use tenure_core::memory::PoolKind;
 use tenure_core::{
-    Config, Constant, DeviceError, Error, FrameConfig, Gpu, PoolConfig, Queue, QueueId, Recording,
-    StagingConfig, State, Strategy as Placing, UploadConfig,
+    Config, Constant, DeviceError, Error, FrameConfig, Gpu, PoolConfig, Queue, Recording, StagingConfig,
+    State, Strategy as Placing, UploadConfig,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
 use super::{device, end, finish, gpu, live};
-use test_random::Rng;
 
 const PAGE: u64 = 64 << 10;
 
@@ -339,104 +336,6 @@ fn untyped_constants_are_refused_by_other_recordings() {
     assert!(other.shutdown().is_clean());
     drop(other);
     end(mine, &device);
-}
-
-/// The simulated GPU reads the pushed values, whatever is open, in flight, discarded or late.
-fn random_program(profile: Profile, seed: u64) {
-    let device = device(profile, Lag::Random { max: 6 });
-    let gpu = gpu(
-        &device,
-        Config::default()
-            .staging(StagingConfig::default().constant_page(8 << 10))
-            .frames(FrameConfig::default().idle(1)),
-    );
-    let queues = u8::try_from(device.properties().queues.len()).unwrap();
-    let mut rng = Rng::new(seed);
-    let mut open: Vec<Recording<Device>> = Vec::new();
-    for step in 0..400_u32 {
-        match rng.below(10) {
-            0 | 1 if open.len() < 5 => {
-                let queue = Queue::Id(QueueId(u8::try_from(rng.below(queues.into())).unwrap()));
-                open.push(gpu.record(queue, "random").unwrap());
-            }
-            2 if !open.is_empty() => {
-                let index = usize::try_from(rng.below(open.len() as u64)).unwrap();
-                drop(open.swap_remove(index));
-            }
-            3 if !open.is_empty() => {
-                let index = usize::try_from(rng.below(open.len() as u64)).unwrap();
-                open.swap_remove(index).submit().unwrap();
-            }
-            4 => gpu.begin_frame().unwrap().end().unwrap(),
-            _ => {
-                for recording in &mut open {
-                    let size = usize::try_from(1 + rng.below(3000) * rng.below(5)).unwrap();
-                    let bytes: Vec<u8> = step.to_le_bytes().iter().copied().cycle().take(size).collect();
-                    let (commands, scratch) = recording.split();
-                    let constant = scratch.constant_bytes(&bytes).unwrap();
-                    commands.raw().expect_bytes(constant.raw(), constant.offset(), &bytes);
-                }
-            }
-        }
-    }
-    drop(open);
-    end(gpu, &device);
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
-
-    #[test]
-    fn no_constant_is_overwritten_before_the_gpu_has_read_it(seed: u64, profile in 0..Profile::ALL.len()) {
-        random_program(Profile::ALL[profile], seed);
-    }
-}
-
-/// Each thread has pages of its own.
-#[test]
-fn threads_never_share_bytes() {
-    let device = device(Profile::DISCRETE, Lag::Random { max: 4 });
-    let gpu = gpu(&device, Config::from(StagingConfig::default().constant_page(4 << 10)));
-    for _ in 0..20 {
-        let frame = gpu.begin_frame().unwrap();
-        let recordings: Vec<_> = thread::scope(|scope| {
-            let record = |thread: u8| {
-                let mut recording = frame.record(Queue::Graphics, "thread").unwrap();
-                for index in 0..150_u8 {
-                    expect(&mut recording, &[thread ^ index; 64]);
-                }
-                recording
-            };
-            let threads: Vec<_> = (0..4).map(|thread| scope.spawn(move || record(thread))).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-        });
-        for recording in recordings {
-            recording.submit().unwrap();
-        }
-        frame.end().unwrap();
-    }
-    end(gpu, &device);
-}
-
-/// A steady stream of constants makes no driver calls.
-#[test]
-fn steady_state_takes_no_memory() {
-    let device = device(Profile::DISCRETE, Lag::Submissions(3));
-    let gpu = gpu(&device, Config::default());
-    let mut taken = BTreeMap::new();
-    for number in 0..200 {
-        let frame = gpu.begin_frame().unwrap();
-        let mut recording = frame.record(Queue::Graphics, "frame").unwrap();
-        let (_, scratch) = recording.split();
-        for index in 0..2000_u32 {
-            scratch.constants(&[index; 16]).unwrap();
-        }
-        frame.submit(recording).unwrap();
-        frame.end().unwrap();
-        taken.insert(number, gpu.stats().driver_allocations);
-    }
-    assert_eq!(taken[&199], taken[&40], "after 40 frames the driver is asked for nothing");
-    end(gpu, &device);
 }
 
 fn lost(gpu: &Gpu<Device>, device: &Device) {

@@ -14,7 +14,7 @@ use tenure_sim::{CallKind, Calls, Device, Lag, Profile};
 use super::{SECOND, device, end, finish, gpu, live};
 
 const THREADS: usize = 4;
-const FRAMES: u64 = 1000;
+const FRAMES: u64 = 300;
 
 /// Every call that makes an API object.
 fn made(calls: &Calls) -> [u64; 5] {
@@ -74,7 +74,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// A thousand frames of four recording threads: after the first ones no API object is made, nothing
+/// Hundreds of frames of four recording threads: after the first ones no API object is made, nothing
 /// is hazardous, and every byte is right.
 #[test]
 fn a_frame_makes_no_api_object() {

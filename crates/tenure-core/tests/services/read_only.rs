@@ -3,13 +3,12 @@
 use tenure_core::device::Device as _;
 use tenure_core::state::StateError;
 use tenure_core::{
-    Buffer, BufferDesc, CompactionBudget, Config, Error, Format, Gpu, MemoryUse, Queue, QueueKind, Recording,
-    State, Subresource, TexelData, Texture, TextureDesc, Usage,
+    Buffer, BufferDesc, Config, Error, Format, Gpu, MemoryUse, Queue, QueueKind, Recording, State,
+    Subresource, TexelData, Texture, TextureDesc, Usage,
 };
-use tenure_sim::{Device, DeviceConfig, Lag, Profile};
+use tenure_sim::{Device, Lag, Profile};
 
 use super::{device, end, gpu};
-use test_random::Rng;
 
 const READS: State = State::SHADER_READ;
 
@@ -255,89 +254,5 @@ fn resources_that_others_write_cannot_be_read_only() {
         assert_eq!(both.is_err(), is_vulkan);
         drop((both, range));
         end(gpu, &device);
-    }
-}
-
-/// A resource while it is moved, uploaded to again and read, by recordings that stay open meanwhile.
-fn play(profile: Profile, seed: u64) {
-    let mut rng = Rng::new(seed);
-    let device = Device::with_config(DeviceConfig::new(profile).lag(Lag::Random { max: 4 }).seed(seed));
-    let gpu = gpu(&device, Config::default());
-    let mut textures = Vec::new();
-    let mut buffers: Vec<(Buffer<Device>, Vec<u8>)> = Vec::new();
-    let mut open: Vec<Recording<Device>> = Vec::new();
-    for step in 0..150 {
-        match rng.below(12) {
-            0 | 1 => {
-                let desc = if rng.below(2) == 0 { grass() } else { grass().movable() };
-                let texture = gpu.create_texture(&desc).unwrap();
-                for mip in 0..2 {
-                    let region = texture.info().region(mip, 0);
-                    gpu.upload_texture(&texture, region, TexelData::new(&texels(step as u8, mip))).unwrap();
-                }
-                textures.push(texture);
-            }
-            2 => {
-                let desc = if rng.below(2) == 0 { rock() } else { rock().movable() };
-                let bytes = vec![step as u8; 4000];
-                buffers.push((gpu.create_buffer_with(&desc, &bytes).unwrap(), bytes));
-            }
-            3 if !textures.is_empty() => {
-                let index = rng.below(textures.len() as u64) as usize;
-                let region = textures[index].info().region(rng.below(2) as u32, 0);
-                gpu.upload_texture(&textures[index], region, TexelData::new(&texels(9, region.mip))).unwrap();
-            }
-            4 if !buffers.is_empty() => {
-                // Recordings that are open expect the bytes of their submission, so there are none.
-                open.drain(..).for_each(drop);
-                let index = rng.below(buffers.len() as u64) as usize;
-                let (buffer, bytes) = &mut buffers[index];
-                let start = rng.below(3000);
-                gpu.upload(buffer, start, &[step as u8; 500]).unwrap();
-                bytes[start as usize..start as usize + 500].fill(step as u8);
-            }
-            5 => {
-                let budget = CompactionBudget { bytes: 8 << 20, moves: 64, pieces: 1000 };
-                gpu.compact(budget).unwrap();
-            }
-            6 if textures.len() > 4 => {
-                // Leaves room to move to.
-                for _ in 0..3 {
-                    textures.swap_remove(rng.below(textures.len() as u64) as usize);
-                }
-            }
-            7 => open.push(gpu.record(QUEUES[rng.below(2) as usize], "open").unwrap()),
-            8 if !open.is_empty() => {
-                open.swap_remove(rng.below(open.len() as u64) as usize).submit().unwrap();
-            }
-            9 => {
-                gpu.begin_frame().unwrap().end().unwrap();
-            }
-            _ => {
-                if open.is_empty() || rng.below(2) == 0 {
-                    open.push(gpu.record(QUEUES[rng.below(2) as usize], "reads").unwrap());
-                }
-                let last = open.len() - 1;
-                let some: Vec<_> = textures.iter().filter(|_| rng.below(3) == 0).collect();
-                read(&gpu, &mut open[last], &some);
-                for (buffer, bytes) in buffers.iter().filter(|_| rng.below(3) == 0) {
-                    read_bytes(&mut open[last], buffer, bytes);
-                }
-                if rng.below(2) == 0 {
-                    open.swap_remove(last).submit().unwrap();
-                }
-            }
-        }
-    }
-    drop((open, textures, buffers));
-    end(gpu, &device);
-}
-
-#[test]
-fn random_programs_with_moves_and_later_uploads_have_no_hazards() {
-    for profile in Profile::ALL {
-        for seed in 0..12 {
-            play(*profile, seed);
-        }
     }
 }

@@ -28,39 +28,6 @@ fn rock(gpu: &Gpu<Device>, bytes: &[u8]) -> Buffer<Device> {
     gpu.create_buffer_with(&desc, bytes).unwrap()
 }
 
-#[test]
-fn bytes_of_every_location_come_back() {
-    for profile in Profile::ALL {
-        let device = device(*profile, Lag::Random { max: 4 });
-        let gpu = gpu(&device, Config::from(StagingConfig::default().readback_page(64 << 10)));
-        let mut rng = Rng::new(1);
-        for (size, usage) in [
-            (5000, Usage::VERTEX),
-            (3, Usage::INDEX),
-            (300_000, Usage::SHADER_READ),
-            (40_000, Usage::UNORDERED_ACCESS),
-            (17 << 20, Usage::VERTEX),
-        ] {
-            let data: Vec<u8> = (0..size).map(|_| rng.next() as u8).collect();
-            let desc = BufferDesc::new(size, usage | Usage::COPY_SRC).name("source");
-            let buffer = gpu.create_buffer_with(&desc, &data).unwrap();
-            for queue in [Queue::Graphics, Queue::Compute, Queue::Copy] {
-                let mut recording = gpu.record(queue, "readback").unwrap();
-                let all = recording.read_back(&buffer, 0, size).unwrap();
-                let offset = rng.below(size);
-                let count = 1 + rng.below(size - offset);
-                let part = recording.read_back(&buffer, offset, count).unwrap();
-                recording.submit().unwrap();
-                assert_eq!((all.size(), part.size(), part.name().as_str()), (size, count, "source"));
-                assert!(all.wait(SECOND).unwrap() == data);
-                let start = usize::try_from(offset).unwrap();
-                assert!(part.wait(SECOND).unwrap() == data[start..start + part.size() as usize]);
-            }
-        }
-        end(gpu, &device);
-    }
-}
-
 /// Bytes can be read only once the GPU is done, and then any number of times.
 #[test]
 fn polling_finds_completed_readbacks() {
@@ -83,30 +50,6 @@ fn polling_finds_completed_readbacks() {
     assert_eq!(short, Err(Error::WrongLength { name: "rock".into(), needed: 60, given: 59 }));
     drop(readback);
     end(gpu, &device);
-}
-
-/// A readback returns the contents of the buffer at its point in the recording.
-#[test]
-fn each_readback_sees_the_commands_recorded_before_it() {
-    for profile in Profile::ALL {
-        let device = device(*profile, Lag::Random { max: 3 });
-        let gpu = gpu(&device, Config::default());
-        let sources: Vec<_> = (0..5_u8).map(|byte| rock(&gpu, &[byte; 1000])).collect();
-        let desc = BufferDesc::new(1000, Usage::UNORDERED_ACCESS | Usage::COPY_SRC).name("target");
-        let target = gpu.create_buffer(&desc).unwrap();
-        let mut recording = gpu.record(Queue::Graphics, "steps").unwrap();
-        let mut seen = Vec::new();
-        for source in &sources {
-            recording.copy_buffer(source, 0, &target, 0, 1000).unwrap();
-            seen.push(recording.read_back(&target, 500, 100).unwrap());
-        }
-        recording.submit().unwrap();
-        for (byte, readback) in (0..5_u8).zip(&seen) {
-            assert_eq!(readback.wait(SECOND), Ok(vec![byte; 100]));
-        }
-        drop((sources, target, seen));
-        end(gpu, &device);
-    }
 }
 
 fn random_texels(profile: Profile, seed: u64) {

@@ -1,22 +1,18 @@
 //! Upload rings.
 
-use std::ops::Range;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use proptest::prelude::*;
 use tenure_core::device::{Features, prelude::*};
 use tenure_core::memory::PoolKind;
-use tenure_core::time::RecordingId;
 use tenure_core::{
-    BufferDesc, BufferLayout, Config, DeviceError, Error, Format, Frame, FrameConfig, Gpu, MemoryUse, Plane,
-    Queue, QueueId, Recording, RingStats, State, TextureDesc, TextureRegion, UntypedSlice, UploadRing,
+    BufferDesc, BufferLayout, Config, DeviceError, Error, Format, FrameConfig, Gpu, MemoryUse, Plane, Queue,
+    QueueId, Recording, RingStats, State, TextureDesc, TextureRegion, UntypedSlice, UploadRing,
     UploadRingDesc, Usage,
 };
 use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
 
 use super::{device, end, finish, gpu, live, waits};
-use test_random::Rng;
 
 const GRAPHICS: QueueId = QueueId(0);
 const KIB: u64 = 1 << 10;
@@ -506,126 +502,4 @@ fn slices_are_copied_to_buffers_and_textures() {
         drop((ring, rock, grass));
         end(gpu, &device);
     }
-}
-
-/// Bytes that may still be in use: by an open recording, or by a submission not seen complete.
-struct BytesInUse {
-    bytes: Range<u64>,
-    /// The recording, and its serial once it is submitted.
-    recording: RecordingId,
-    serial: Option<u64>,
-}
-
-/// Allocates from one ring in recordings that are opened, submitted and discarded in any order.
-struct Program<'a> {
-    gpu: &'a Gpu<Device>,
-    ring: &'a UploadRing<Device>,
-    open: Vec<Recording<Device>>,
-    held: Vec<BytesInUse>,
-    frame: Option<Frame<Device>>,
-}
-
-impl Program<'_> {
-    fn allocate(&mut self, rng: &mut Rng, step: u8) {
-        let Some(index) = self.pick(rng) else { return };
-        let completed = self.gpu.completed().unwrap().serial(GRAPHICS);
-        self.held.retain(|held| held.serial.is_none_or(|serial| serial > completed));
-        let (size, align) = (1 + rng.below(9000), 1 << rng.below(10));
-        let recording = &mut self.open[index];
-        match fill(self.ring, recording, size, align, step) {
-            Ok(offset) => {
-                let bytes = offset..offset + size;
-                for other in &self.held {
-                    let is_apart = other.bytes.end <= bytes.start || bytes.end <= other.bytes.start;
-                    let seen = self.gpu.completed().unwrap().serial(GRAPHICS);
-                    let is_done = other.serial.is_some_and(|serial| serial <= seen);
-                    assert!(is_apart || is_done, "{bytes:?} and {:?}", other.bytes);
-                }
-                self.held.push(BytesInUse { bytes, recording: recording.id(), serial: None });
-            }
-            Err(Error::HeldByRecording { .. }) => {}
-            Err(error) => panic!("{error}"),
-        }
-    }
-
-    fn pick(&self, rng: &mut Rng) -> Option<usize> {
-        usize::try_from(rng.below(self.open.len() as u64)).ok().filter(|index| *index < self.open.len())
-    }
-
-    fn submit(&mut self, index: usize) {
-        let recording = self.open.swap_remove(index);
-        let id = recording.id();
-        let serial = recording.submit().unwrap().serial(GRAPHICS);
-        for held in self.held.iter_mut().filter(|held| held.recording == id) {
-            held.serial = Some(serial);
-        }
-    }
-
-    fn discard(&mut self, index: usize) {
-        let id = self.open.swap_remove(index).id();
-        self.held.retain(|held| held.recording != id);
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
-
-    /// No byte is allocated twice while it may be in use, compared with a naive list of all users.
-    #[test]
-    fn no_byte_is_overwritten_before_it_was_read(seed: u64) {
-        let device = device(Profile::DISCRETE, Lag::Random { max: 8 });
-        let gpu = gpu(&device, relaxed());
-        let ring = ring(&gpu, 32 * KIB);
-        let mut rng = Rng::new(seed);
-        let mut program = Program { gpu: &gpu, ring: &ring, open: Vec::new(), held: Vec::new(), frame: None };
-        for step in 0..600_u32 {
-            match rng.below(12) {
-                0 | 1 if program.open.len() < 4 => {
-                    program.open.push(gpu.record(Queue::Graphics, "random").unwrap());
-                }
-                2 | 3 => if let Some(index) = program.pick(&mut rng) { program.submit(index) },
-                4 if rng.below(4) == 0 => if let Some(index) = program.pick(&mut rng) { program.discard(index) },
-                5 => match program.frame.take() {
-                    Some(frame) => frame.end().unwrap(),
-                    None => program.frame = Some(gpu.begin_frame().unwrap()),
-                },
-                _ => program.allocate(&mut rng, step as u8),
-            }
-        }
-        prop_assert!(ring.stats().allocations > 50);
-        drop(program);
-        drop(ring);
-        end(gpu, &device);
-    }
-}
-
-/// Threads share a ring; each finds its own bytes.
-#[test]
-fn threads_share_a_ring() {
-    let device = device(Profile::DISCRETE, Lag::Submissions(6));
-    let gpu = gpu(&device, Config::default());
-    let ring = ring(&gpu, 512 * KIB);
-    for number in 0..60_u8 {
-        let frame = gpu.begin_frame().unwrap();
-        let recordings: Vec<_> = thread::scope(|scope| {
-            let (frame, ring) = (&frame, &ring);
-            let record = move |thread: u8| {
-                let mut recording = frame.record(Queue::Graphics, "thread").unwrap();
-                let size = 1500 + u64::from(thread) * 37;
-                for index in 0..20 {
-                    fill(ring, &mut recording, size, 16, number ^ thread ^ index).unwrap();
-                }
-                recording
-            };
-            let threads: Vec<_> = (0..4).map(|thread| scope.spawn(move || record(thread))).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-        });
-        for recording in recordings {
-            recording.submit().unwrap();
-        }
-        frame.end().unwrap();
-    }
-    assert_eq!(ring.stats().allocations, 60 * 80);
-    drop(ring);
-    end(gpu, &device);
 }

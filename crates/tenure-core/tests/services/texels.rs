@@ -22,36 +22,6 @@ fn filled(gpu: &Gpu<Device>, desc: &TextureDesc, rng: &mut Rng) -> (Texture<Devi
     (gpu.create_texture_with(desc, &data).unwrap(), model)
 }
 
-#[test]
-fn initial_texels_of_every_shape_arrive() {
-    for profile in Profile::ALL {
-        let device = device(*profile, Lag::Random { max: 4 });
-        let gpu = gpu(&device, Config::from(StagingConfig::default().upload_page(64 << 10)));
-        let mut rng = Rng::new(1);
-        let held = |format: &&Format| !format.is_depth() && gpu.supports_format(**format, SAMPLED);
-        for format in Format::ALL.iter().filter(held) {
-            let side = if format.is_compressed() { 36 } else { 37 };
-            let (texture, model) = filled(&gpu, &TextureDesc::d2(side, 20, *format, SAMPLED), &mut rng);
-            model.expect(&gpu, &texture);
-        }
-        let [small_blocks, _] = blocks(&gpu);
-        for desc in [
-            TextureDesc::d2(64, 64, Format::Rgba8Unorm, SAMPLED).mips(7),
-            TextureDesc::d2(33, 17, Format::Rgba16Float, SAMPLED).mips(3).layers(5),
-            TextureDesc::d2(64, 32, small_blocks, SAMPLED).mips(7).layers(2),
-            TextureDesc::d3(20, 12, 9, Format::Rg8Unorm, SAMPLED).mips(3),
-            TextureDesc::d2(300, 200, Format::Rgba32Float, SAMPLED | Usage::RENDER_TARGET),
-            TextureDesc::d2(64, 64, Format::R32Uint, SAMPLED | Usage::UNORDERED_ACCESS),
-        ] {
-            let (texture, model) = filled(&gpu, &desc.name("filled"), &mut rng);
-            for queue in [Queue::Graphics, Queue::Copy, Queue::Graphics] {
-                model.expect_on(&gpu, queue, &texture);
-            }
-        }
-        end(gpu, &device);
-    }
-}
-
 /// Copies that a driver drops are refused before anything is recorded, other copies are not.
 #[test]
 fn copies_that_a_driver_loses_are_refused() {

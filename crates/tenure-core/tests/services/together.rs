@@ -1,13 +1,10 @@
 //! Recordings submitted in one call: as if one after the other, in few submissions of the device.
 
-use std::time::Duration;
-
 use tenure_core::{
     Buffer, BufferDesc, Config, Error, Format, Gpu, Queue, Recording, State, SubmitAllError, Subresource,
     SyncPoint, TexelData, Texture, TextureDesc, Usage,
 };
-use tenure_sim::{CallKind, Device, Fault, FaultKind, Lag, Profile};
-use test_random::Rng;
+use tenure_sim::{CallKind, Device, Lag, Profile};
 
 use super::{SECOND, device, end, gpu};
 
@@ -204,88 +201,6 @@ fn recordings_that_fit_one_at_a_time_are_submitted_one_at_a_time() {
             assert!(gpu.wait(&points[5], SECOND).unwrap());
         }
         drop(buffers);
-        end(gpu, &device);
-    }
-}
-
-/// One step of a random program: copies the bytes of one buffer to another and a write by the queue's own commands.
-fn random_recording(
-    gpu: &Gpu<Device>,
-    rng: &mut Rng,
-    buffers: &[Buffer<Device>],
-    textures: &[Texture<Device>],
-) -> (Recording<Device>, (usize, usize)) {
-    let queue = [Queue::Graphics, Queue::Compute, Queue::Copy][rng.below(3) as usize];
-    let mut recording = gpu.record(queue, "random").unwrap();
-    let from = rng.below(buffers.len() as u64) as usize;
-    let to = (from + 1 + rng.below(buffers.len() as u64 - 1) as usize) % buffers.len();
-    recording.copy_buffer(&buffers[from], 0, &buffers[to], 0, 256).unwrap();
-    for texture in textures.iter().filter(|_| queue != Queue::Copy) {
-        let state = [State::NON_PIXEL_SHADER, State::UNORDERED_ACCESS][usize::from(rng.below(4) == 0)];
-        if rng.below(2) == 0 {
-            recording.use_resource(texture, ALL, state).unwrap();
-            recording.barriers();
-            recording.raw().use_texture(texture.raw(), ALL, state);
-        }
-    }
-    (recording, (from, to))
-}
-
-/// Random recordings on all queues, with refusals of the driver in between: the submitted ones ran in the order given, and no
-/// hazard is found.
-#[test]
-fn random_recordings_run_in_the_order_given() {
-    for (profile, seed) in Profile::ALL.iter().flat_map(|profile| (0..12).map(move |seed| (profile, seed))) {
-        let device = device(*profile, if seed % 2 == 0 { Lag::Random { max: 6 } } else { Lag::None });
-        let gpu = gpu(&device, Config::default());
-        let mut rng = Rng::new(seed);
-        let buffers: Vec<_> = (0..5).map(|_| own_buffer(&gpu)).collect();
-        let usage = Usage::UNORDERED_ACCESS;
-        let textures = [
-            target(&gpu, usage),
-            target(&gpu, usage | Usage::EXCLUSIVE),
-            target(&gpu, Usage::empty() | usage),
-        ];
-        let mut model = [0_u8; 5];
-        for round in 1..40_u8 {
-            let fresh = rng.below(5) as usize;
-            gpu.upload(&buffers[fresh], 0, &[round; 256]).unwrap();
-            model[fresh] = round;
-            let is_refused = rng.below(3) == 0;
-            let (recordings, copies): (Vec<_>, Vec<_>) =
-                (0..rng.below(9)).map(|_| random_recording(&gpu, &mut rng, &buffers, &textures)).unzip();
-            gpu.flush_uploads().unwrap();
-            if is_refused {
-                let kind = [CallKind::Submit, CallKind::CloseList][usize::from(rng.below(4) == 0)];
-                let nth = 1 + rng.below(4);
-                device.faults().inject(Fault::nth(nth, FaultKind::OutOfHostMemory).of(kind));
-            }
-            let frame = gpu.begin_frame().unwrap();
-            let points = match frame.submit_all(recordings) {
-                Ok(points) => points,
-                Err(refused) if is_refused => refused.points,
-                Err(refused) => panic!("{} {seed} {round}: {refused}", profile.name()),
-            };
-            device.faults().clear();
-            for ((from, to), _) in
-                copies.into_iter().zip(&points).filter(|(_, point)| **point != SyncPoint::NONE)
-            {
-                model[to] = model[from];
-            }
-            frame.end().unwrap();
-        }
-        for (buffer, expected) in buffers.iter().zip(model) {
-            let mut recording = gpu.record(Queue::Graphics, "read").unwrap();
-            let read = recording.read_back(buffer, 0, 256).unwrap();
-            recording.submit().unwrap();
-            assert_eq!(
-                read.wait(Duration::from_secs(5)).unwrap(),
-                [expected; 256],
-                "{} {seed}",
-                profile.name()
-            );
-        }
-        drop((buffers, textures));
         end(gpu, &device);
     }
 }

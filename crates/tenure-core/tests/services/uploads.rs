@@ -2,14 +2,12 @@
 
 use std::thread;
 
-use proptest::prelude::*;
 use tenure_core::device::{Api, Features, StateModel, prelude::*};
 use tenure_core::memory::PoolKind;
 use tenure_core::time::SyncPoint;
 use tenure_core::{
-    Buffer, BufferDesc, Config, DeviceError, Error, FrameConfig, Gpu, InPlaceConfig, LocationKind, MemoryUse,
-    PoolConfig, Queue, QueueId, QueueKind, StagingConfig, State, Strategy as Placing, Subresource,
-    UploadStats, Usage,
+    Buffer, BufferDesc, Config, DeviceError, Error, FrameConfig, Gpu, InPlaceConfig, MemoryUse, Queue,
+    QueueId, QueueKind, StagingConfig, State, Subresource, UploadStats, Usage,
 };
 use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile, Step};
 
@@ -38,32 +36,6 @@ fn expect(gpu: &Gpu<Device>, buffer: &Buffer<Device>, bytes: &[u8]) {
 
 fn bytes(rng: &mut Rng, size: usize) -> Vec<u8> {
     (0..size).map(|_| rng.next() as u8).collect()
-}
-
-#[test]
-fn uploaded_bytes_are_found_by_the_next_submission() {
-    for profile in Profile::ALL {
-        let device = device(*profile, Lag::Random { max: 4 });
-        let gpu = gpu(&device, Config::from(StagingConfig::default().upload_page(64 << 10)));
-        let mut rng = Rng::new(1);
-        for (size, usage, location) in [
-            (5000, Usage::VERTEX, LocationKind::Range),
-            (3, Usage::INDEX, LocationKind::Range),
-            (700, Usage::CONSTANT, LocationKind::Range),
-            (300_000, Usage::SHADER_READ, LocationKind::Range),
-            (40_000, Usage::UNORDERED_ACCESS, LocationKind::Placed),
-            (17 << 20, Usage::VERTEX, LocationKind::Committed),
-        ] {
-            let data = bytes(&mut rng, size);
-            let desc = BufferDesc::new(size as u64, usage | Usage::COPY_SRC);
-            let buffer = gpu.create_buffer_with(&desc, &data).unwrap();
-            assert_eq!(buffer.location(), location);
-            for queue in [Queue::Graphics, Queue::Compute, Queue::Copy] {
-                expect_on(&gpu, queue, &buffer, &data);
-            }
-        }
-        end(gpu, &device);
-    }
 }
 
 /// Mapped buffers are written at once, and nothing is submitted for them.
@@ -115,32 +87,6 @@ fn neighbours_become_one_copy() {
         expect(&gpu, &large, &data);
         expect(&gpu, &other, &data[..640]);
         drop((large, other));
-        end(gpu, &device);
-    }
-}
-
-/// Bytes that are uploaded twice in one batch are those of the last upload.
-#[test]
-fn the_last_upload_of_a_byte_wins() {
-    for profile in Profile::ALL {
-        let device = device(*profile, Lag::Random { max: 3 });
-        let gpu = gpu(&device, Config::default());
-        let (buffer, apart) = (mesh(&gpu, 4096), mesh(&gpu, 70_000));
-        let mut rng = Rng::new(3);
-        for _ in 0..20 {
-            let mut model = bytes(&mut rng, 4096);
-            gpu.upload(&buffer, 0, &model).unwrap();
-            gpu.upload(&apart, 0, &[1; 100]).unwrap();
-            for _ in 0..rng.below(6) {
-                let start = usize::try_from(rng.below(4000)).unwrap();
-                let size = usize::try_from(1 + rng.below(4096 - start as u64)).unwrap();
-                let part = bytes(&mut rng, size);
-                gpu.upload(&buffer, start as u64, &part).unwrap();
-                model[start..start + size].copy_from_slice(&part);
-            }
-            expect(&gpu, &buffer, &model);
-        }
-        drop((buffer, apart));
         end(gpu, &device);
     }
 }
@@ -398,61 +344,6 @@ fn pending_uploads_are_submitted_at_the_end() {
     assert!(upload.sync_point().is_some());
     drop(kept);
     device.check_clean().unwrap_or_else(|findings| panic!("{findings}"));
-}
-
-/// Uploads, drops and submissions in any order give the same bytes as a plain array.
-fn random_program(profile: Profile, strategy: Placing, seed: u64) {
-    let device = device(profile, Lag::Random { max: 6 });
-    let config = Config::default()
-        .pools(PoolConfig::default().strategy(strategy))
-        .staging(StagingConfig::default().upload_page(64 << 10).max_pending(256 << 10))
-        .frames(FrameConfig::default().idle(1));
-    let gpu = gpu(&device, config);
-    let queues = u8::try_from(device.properties().queues.len()).unwrap();
-    let mut rng = Rng::new(seed);
-    let mut alive: Vec<(Buffer<Device>, Vec<u8>)> = Vec::new();
-    for _ in 0..250 {
-        let pick = |rng: &mut Rng, count: usize| usize::try_from(rng.below(count as u64)).unwrap();
-        match rng.below(9) {
-            0 | 1 if alive.len() < 8 => {
-                let usage = [Usage::VERTEX, Usage::UNORDERED_ACCESS, Usage::SHADER_READ][pick(&mut rng, 3)];
-                let size = 1 + pick(&mut rng, 20_000);
-                let model = bytes(&mut rng, size);
-                let desc = BufferDesc::new(size as u64, usage | Usage::COPY_SRC).name("random");
-                alive.push((gpu.create_buffer_with(&desc, &model).unwrap(), model));
-            }
-            2 if !alive.is_empty() => drop(alive.swap_remove(pick(&mut rng, alive.len()))),
-            3 | 4 if !alive.is_empty() => {
-                let (buffer, model) = &alive[pick(&mut rng, alive.len())];
-                let queue = Queue::Id(QueueId(u8::try_from(rng.below(queues.into())).unwrap()));
-                expect_on(&gpu, queue, buffer, model);
-            }
-            5 => gpu.begin_frame().unwrap().end().unwrap(),
-            6 => assert!(gpu.flush_uploads().is_ok()),
-            _ if !alive.is_empty() => {
-                let index = pick(&mut rng, alive.len());
-                let (buffer, model) = &mut alive[index];
-                let start = pick(&mut rng, model.len());
-                let size = 1 + pick(&mut rng, model.len() - start);
-                let part = bytes(&mut rng, size);
-                gpu.upload(buffer, start as u64, &part).unwrap();
-                model[start..start + size].copy_from_slice(&part);
-            }
-            _ => {}
-        }
-    }
-    drop(alive);
-    end(gpu, &device);
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
-
-    #[test]
-    fn uploads_equal_writes_to_an_array(seed: u64, profile in 0..Profile::ALL.len(), placed: bool) {
-        let strategy = if placed { Placing::Placed } else { Placing::Pooled };
-        random_program(Profile::ALL[profile], strategy, seed);
-    }
 }
 
 #[test]

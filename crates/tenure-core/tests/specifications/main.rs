@@ -22,11 +22,11 @@ use model::{Model, Verdict};
 use random::Random;
 
 /// The number of uses per profile, and per world.
-const USES: usize = 200_000;
+const USES: usize = 50_000;
 const USES_OF_A_WORLD: usize = 500;
 
 /// The number of worlds with one changed barrier.
-const CHANGED_WORLDS: u64 = 300;
+const CHANGED_WORLDS: u64 = 100;
 
 const COPIES: Usage = Usage::COPY_SRC.union(Usage::COPY_DST);
 

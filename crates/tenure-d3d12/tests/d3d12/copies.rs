@@ -153,38 +153,6 @@ fn textures_are_copied_to_their_like_alone() {
     }
 }
 
-/// Depth is copied as a whole in both directions.
-#[test]
-fn depth_keeps_its_bytes() {
-    let mut bench = Bench::new(device());
-    for (format, texel) in [(Format::D32Float, 4), (Format::D16Unorm, 2)] {
-        let usage = Usage::DEPTH_STENCIL | Usage::COPY_SRC | Usage::COPY_DST;
-        let depth = bench.device.create_committed(&texture(64, format, usage), GPU_ONLY).unwrap();
-        // Numbers from 0 to 1 in both formats.
-        let bytes: Vec<u8> = (0..64 * 64_u32)
-            .flat_map(|index| match format {
-                Format::D32Float => ((index as f32) / 4096.0).to_le_bytes().to_vec(),
-                _ => ((index * 16) as u16).to_le_bytes().to_vec(),
-            })
-            .collect();
-        let mut padded = vec![0; 256 * 64];
-        for (to, from) in padded.chunks_mut(256).zip(bytes.chunks(64 * texel)) {
-            to[..from.len()].copy_from_slice(from);
-        }
-        let (staging, readback) = (bench.staging(&padded), bench.readback(256 * 64));
-        bench.run(GRAPHICS, |list| {
-            list.barriers(&[transition(&depth, State::COMMON, State::COPY_DST)]);
-            list.copy_buffer_to_texture(&staging, LAYOUT, &depth, WHOLE);
-            list.barriers(&[transition(&depth, State::COPY_DST, State::COPY_SRC)]);
-            list.copy_texture_to_buffer(&depth, WHOLE, &readback, LAYOUT);
-        });
-        let found = bench.contents(&readback, 256 * 64);
-        for (row, (found, expected)) in found.chunks(256).zip(bytes.chunks(64 * texel)).enumerate() {
-            assert_eq!(&found[..expected.len()], expected, "{format:?}, row {row}");
-        }
-    }
-}
-
 fn transition(resource: &Resource, before: State, after: State) -> Barrier<'_, tenure_d3d12::Device> {
     Barrier::Transition { resource, subresource: Subresource::All, before, after, transfer: None }
 }

@@ -10,7 +10,7 @@ mod tier2 {
 
     fn harness() -> D3d12 {
         let sizes = &[[1920, 1080], [3840, 2160]];
-        D3d12::new(DeviceConfig::default()).threads(Duration::from_secs(3)).rendering(24, sizes)
+        D3d12::new(DeviceConfig::default()).threads(Duration::from_secs(1)).rendering(12, sizes)
     }
 
     conformance::suite!(harness());

@@ -4,7 +4,6 @@
 
 mod aliasing;
 mod barriers;
-mod basics;
 mod budget;
 mod calls;
 mod common;

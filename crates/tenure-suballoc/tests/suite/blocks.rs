@@ -41,15 +41,16 @@ proptest! {
     fn one_set_of_lists(granule in prop_oneof![Just(1u64), Just(16)], ops in many(op())) {
         play(&OneSetOfLists(granule), &ops);
     }
+}
+
+// The table of blocks is the same for all: what differs has tests of its own.
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..config() })]
 
     #[test]
     fn buddies(min_block in prop_oneof![Just(16u64), Just(256)], ops in many(op())) {
         play(&Buddies(min_block), &ops);
     }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..config() })]
 
     #[test]
     fn generals(ops in many(op())) {

@@ -207,41 +207,6 @@ fn memory_changes_hands() {
     vulkan.end();
 }
 
-/// Depth goes there and back, one aspect at a time.
-#[test]
-fn depth_is_copied() {
-    let vulkan = Vulkan::new(validated());
-    let device = vulkan.device();
-    let info = texture(16, Format::D32Float, COPIES | Usage::DEPTH_STENCIL);
-    let image = device.create_committed(&ResourceDesc::Texture(info), MemoryTypeId(0)).unwrap();
-    let (staging, readback) = (mapped(&device, 8192), mapped(&device, 8192));
-    let texels: Vec<u8> = (0..2048_u16).flat_map(|index| (f32::from(index) / 2048.0).to_le_bytes()).collect();
-    crate::basics::write(&device, &staging, &texels);
-    // Rows as long as any device advises, so that they hold more than the texture has.
-    let layout = BufferLayout { offset: 0, row_pitch: 512, rows: 16 };
-    let region = TextureRegion { mip: 0, layer: 0, plane: Plane::First, origin: [0; 3], extent: [16, 16, 1] };
-    run(&device, 1, |list| {
-        let step = |before, after| Barrier::Transition {
-            resource: &image,
-            subresource: Subresource::All,
-            before,
-            after,
-            transfer: None,
-        };
-        list.barriers(&[step(State::COMMON, State::COPY_DST)]);
-        list.copy_buffer_to_texture(&staging, layout, &image, region);
-        list.barriers(&[step(State::COPY_DST, State::COPY_SRC)]);
-        list.copy_texture_to_buffer(&image, region, &readback, layout);
-    });
-    let found = crate::basics::read(&device, &readback, 8192);
-    for (row, expected) in found.chunks(512).zip(texels.chunks(512)) {
-        assert_eq!(row[..64], expected[..64]);
-    }
-    [image, staging, readback].into_iter().for_each(|resource| device.destroy_resource(PERMIT, resource));
-    drop(device);
-    vulkan.end();
-}
-
 /// All samples are copied: the resolved copy has the clear colour of the source.
 #[test]
 fn samples_are_copied() {

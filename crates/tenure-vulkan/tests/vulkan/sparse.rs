@@ -136,27 +136,6 @@ fn each(test: impl Fn(&Bench)) {
     }
 }
 
-#[test]
-fn tiles_are_mapped_remapped_and_unmapped() {
-    each(|bench| {
-        let sparse = &bench.one;
-        bench.update(&[bench.to_heap(sparse, (1, 3), 4)]);
-        for tile in 1..4_u8 {
-            bench.fill(sparse, tile.into(), tile);
-        }
-        // The middle one moves, and comes back: its memory was not touched.
-        bench.update(&[bench.to_heap(sparse, (2, 1), 0)]);
-        bench.fill(sparse, 2, 20);
-        bench.expect(sparse, 1, 1);
-        bench.expect(sparse, 2, 20);
-        bench.expect(sparse, 3, 3);
-        bench.update(&[bench.to_heap(sparse, (2, 1), 5)]);
-        bench.expect(sparse, 2, 2);
-        bench.update(&[bench.unmapped(sparse, 1, 2)]);
-        bench.expect(sparse, 3, 3);
-    });
-}
-
 /// Two tiles of one resource, and tiles of two, in the same memory.
 #[test]
 fn tiles_share_memory() {

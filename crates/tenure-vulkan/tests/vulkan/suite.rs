@@ -45,7 +45,7 @@ mod discrete_bare {
 
 fn full() -> Vulkan {
     let sizes = &[[1920, 1080], [3840, 2160]];
-    Vulkan::new(validated()).threads(Duration::from_secs(3)).rendering(24, sizes)
+    Vulkan::new(validated()).threads(Duration::from_secs(1)).rendering(12, sizes)
 }
 
 /// Steady frames on the devices that are variations: a thousand of them are enough on the first.

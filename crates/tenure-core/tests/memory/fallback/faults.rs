@@ -86,10 +86,10 @@ fn every_call(profile: Profile) {
     for n in 1..=calls {
         for shortage in SHORTAGES {
             let context = format!("{profile:?}: {shortage:?} at call {n} of {calls}");
-            disturbed(profile, Fault::nth(n, shortage.clone()), false, &context);
-            let context = format!("{context} and all later ones");
-            disturbed(profile, Fault::nth(n, shortage).onwards(), true, &context);
+            disturbed(profile, Fault::nth(n, shortage), false, &context);
         }
+        let context = format!("{profile:?}: call {n} of {calls} and all later ones");
+        disturbed(profile, Fault::nth(n, FaultKind::OutOfMemory).onwards(), true, &context);
     }
 }
 

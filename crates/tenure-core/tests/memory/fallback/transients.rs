@@ -147,7 +147,7 @@ fn transient_heaps_wait_for_objects_in_use() {
 /// One thread waits for a GPU that hangs; another continues with the existing heaps.
 #[test]
 fn other_threads_acquire_while_one_waits() {
-    let gpu = busy(Lag::Manual, Duration::from_secs(3));
+    let gpu = busy(Lag::Manual, Duration::from_secs(1));
     let start = Instant::now();
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
@@ -155,14 +155,14 @@ fn other_threads_acquire_while_one_waits() {
             let refused = recording.transient_texture(&target(5)).err();
             assert!(matches!(refused, Some(Error::OutOfMemory(_))), "{refused:?}");
         });
-        std::thread::sleep(Duration::from_millis(500));
+        std::thread::sleep(Duration::from_millis(200));
         let recording = gpu.record(Queue::Graphics, "goes on").unwrap();
         drop(recording.transient_texture(&target(1)).unwrap());
         drop(recording);
-        assert!(start.elapsed() < Duration::from_millis(2500), "{:?}", start.elapsed());
+        assert!(start.elapsed() < Duration::from_millis(900), "{:?}", start.elapsed());
         waiting.join().unwrap();
     });
-    assert!(start.elapsed() >= Duration::from_secs(3));
+    assert!(start.elapsed() >= Duration::from_secs(1));
     assert!(gpu.device().run_until_idle());
     assert!(gpu.shutdown().is_clean());
 }

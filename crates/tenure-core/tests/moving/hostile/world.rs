@@ -37,6 +37,8 @@ pub(super) struct Known {
     pub(super) byte: u8,
     /// The number of bytes written to a buffer.
     pub(super) written: u64,
+    /// The size of a buffer's elements.
+    stride: u32,
 }
 
 pub(super) struct World {
@@ -47,7 +49,6 @@ pub(super) struct World {
     pub(super) open: Vec<Recording<Device>>,
     pub(super) listed: HashMap<MovableId, u64>,
     pub(super) context: String,
-    pub(super) forgets: bool,
     /// Many small things.
     pub(super) is_dense: bool,
     /// Others take the lists of moves.
@@ -76,6 +77,15 @@ impl Known {
     }
 }
 
+impl Known {
+    /// A buffer begins at a multiple of its stride, in its last place, too.
+    fn begins_at_an_element(&self, context: &str) {
+        if let Thing::Buffer(buffer) = &self.thing {
+            assert!(buffer.first_element(self.stride).is_some(), "{context}");
+        }
+    }
+}
+
 impl World {
     pub(super) fn new(profile: Profile, seed: u64, config: Config) -> Self {
         let gpu = paged(profile, seed, config);
@@ -87,7 +97,6 @@ impl World {
             open: Vec::new(),
             listed: HashMap::new(),
             context: format!("{profile:?} {seed}"),
-            forgets: false,
             shares: false,
             is_dense: seed % 2 == 1,
             byte: 0,
@@ -105,7 +114,8 @@ impl World {
         ];
         let usage = usage[self.rng.below(3) as usize];
         let mut desc = BufferDesc::new(size, usage).movable().name("mesh");
-        desc = desc.stride([1, 12, 20][self.rng.below(3) as usize]);
+        let stride = [1, 12, 20][self.rng.below(3) as usize];
+        desc = desc.stride(stride);
         if self.rng.below(2) == 0 {
             desc = desc.evictable();
         }
@@ -115,7 +125,7 @@ impl World {
         self.byte = self.byte.wrapping_add(1);
         let written = if self.rng.below(4) == 0 { 1 + size / 2 } else { size }.min(size);
         if let Ok(buffer) = self.gpu.create_buffer_with(&desc, &vec![self.byte; written as usize]) {
-            self.live.push(Known { thing: Thing::Buffer(buffer), byte: self.byte, written });
+            self.live.push(Known { thing: Thing::Buffer(buffer), byte: self.byte, written, stride });
         }
     }
 
@@ -132,6 +142,7 @@ impl World {
                     thing: Thing::Texture(texture, vec![(0, 0)]),
                     byte: self.byte,
                     written: 0,
+                    stride: 1,
                 });
             }
             return;
@@ -139,7 +150,7 @@ impl World {
         let size = [3 * KIB, 20 * KIB, 70 * KIB][self.rng.below(3) as usize];
         let desc = if self.rng.below(3) == 0 { mesh(size).evictable() } else { mesh(size) };
         if let Ok(buffer) = self.gpu.create_buffer_with(&desc, &vec![self.byte; size as usize]) {
-            self.live.push(Known { thing: Thing::Buffer(buffer), byte: self.byte, written: size });
+            self.live.push(Known { thing: Thing::Buffer(buffer), byte: self.byte, written: size, stride: 1 });
         }
     }
 
@@ -159,7 +170,8 @@ impl World {
         }
         self.byte = self.byte.wrapping_add(1);
         if let Ok(texture) = self.gpu.create_texture(&desc) {
-            let mut known = Known { thing: Thing::Texture(texture, Vec::new()), byte: self.byte, written: 0 };
+            let mut known =
+                Known { thing: Thing::Texture(texture, Vec::new()), byte: self.byte, written: 0, stride: 1 };
             for _ in 0..self.rng.below(4) {
                 Self::fill_part(&self.gpu, &mut self.rng, &mut known);
             }
@@ -282,7 +294,6 @@ impl World {
                     let recording = self.open.swap_remove(at);
                     match self.rng.below(8) {
                         0 => drop(recording),
-                        1 if self.forgets => std::mem::forget(recording),
                         _ => drop(recording.submit()),
                     }
                 }
@@ -374,13 +385,12 @@ impl World {
         let bytes = self.gpu.compaction_stats().bytes;
         (0..200).for_each(|_| end_frame(&self.gpu));
         assert_eq!(self.gpu.compaction_stats().bytes, bytes, "{}: it never ends", self.context);
-        let Self { gpu, live, shown, context, forgets, .. } = self;
+        let Self { gpu, live, shown, context, .. } = self;
+        live.iter().for_each(|known| known.begins_at_an_element(&context));
         drop((live, shown));
         assert!(gpu.device().run_until_idle());
         assert_eq!(gpu.device().take_hazards(), [], "{context}");
-        if !forgets {
-            end(gpu);
-        }
+        end(gpu);
         moves
     }
 }

@@ -35,7 +35,7 @@ fn contains(order: &[Vec<bool>], wanted: &[Vec<bool>]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn batches_bring_about_the_order_that_was_declared(declared in declared(14)) {

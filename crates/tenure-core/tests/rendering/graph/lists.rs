@@ -17,7 +17,7 @@ fn bytes(compiled: &Compiled, resource: ResourceId) -> (usize, u64, u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     /// Follows the batches as an executor does: used resources are acquired, and no other resource has their
     /// bytes.

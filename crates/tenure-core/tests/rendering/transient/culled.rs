@@ -100,7 +100,7 @@ fn random_culling_leaves_nothing_behind() {
         // At most eight textures and eight buffers a frame within the latency, and a cache of both in each heap.
         let heaps = 3;
         let cached = 16 * u64::from(LATENCY + 1) + 2 * heaps * u64::from(CACHE);
-        for _ in 0..1500 {
+        for _ in 0..300 {
             watch.frame(&gpu, cached, heaps, || {
                 let frame = gpu.begin_frame().unwrap();
                 let is_async = has_queue(&device, tenure_core::QueueKind::Compute) && chance.below(4) == 0;
@@ -150,7 +150,7 @@ fn random_culling_in_graphs_leaves_nothing_behind() {
         let gpu = gpu_with(&device, small_cache());
         let mut chance = Rng::new(seed);
         let mut watch = Watch::new();
-        for _ in 0..1000 {
+        for _ in 0..200 {
             let heaps = u64::from(LATENCY + 1) * 3;
             let cached = 8 * u64::from(LATENCY + 1) + 2 * heaps * u64::from(CACHE);
             watch.frame(&gpu, cached, heaps, || {

@@ -410,6 +410,9 @@ fn invalid_uses_in_a_pass_are_refused() {
         Ok(())
     });
     assert!(matches!(swapped, Err(Error::Transient { .. })));
+    let foreign = graph.clone().buffer(storage(64, "foreign"));
+    let run: Result<_, Error> = frame.execute(&graph, |_, _, resources| resources.buffer(foreign).map(drop));
+    assert!(matches!(run, Err(Error::Transient { .. })), "{run:?}");
     frame.end().unwrap();
 
     let _ = graph.pass(Queue::Graphics, "third").uses(one, State::VERTEX_OR_CONSTANT).id();
