@@ -3,10 +3,11 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
 
 use crate::callback::{self, ATTENTION, Attention, Inside};
 use crate::pointer::{Out, Text};
-use crate::slot::{Handle, Object, Reserved, create, create_in};
+use crate::slot::{Handle, Object, Reserved, create_in};
 use crate::types::*;
 
 impl Attention {
@@ -22,7 +23,16 @@ impl Attention {
         {
             return Err(failed(failure));
         }
-        let mut result = catch_unwind(AssertUnwindSafe(body));
+        match catch_unwind(AssertUnwindSafe(body)) {
+            Ok(Ok(value)) if self.is_quiet() => Ok(value),
+            result => self.conclude(result),
+        }
+    }
+
+    /// The end of a call that has failed, or that has more to do.
+    #[cold]
+    #[inline(never)]
+    fn conclude<R>(&self, mut result: thread::Result<Result<R, Failure>>) -> Result<R, tn_Status> {
         // Before the error is kept: released objects may call the program, which may call functions that fail.
         if !self.is_quiet()
             && let Err(panic) = callback::settle()
@@ -76,8 +86,7 @@ pub(crate) fn call_create<T: Object>(
     out: Out<Handle<T>>,
     make: impl FnOnce() -> Result<T, Failure>,
 ) -> tn_Status {
-    let cleared = out.clear();
-    call(|| cleared.and_then(|()| create(out, make)))
+    call_create_in(out, |slot| Ok(slot.fill(make()?)))
 }
 
 /// As [`call_create`], for an object that is not moved before it is in its slot.
@@ -86,8 +95,16 @@ pub(crate) fn call_create_in<T: Object>(
     out: Out<Handle<T>>,
     fill: impl FnOnce(Reserved<T>) -> Result<Handle<T>, Failure>,
 ) -> tn_Status {
-    let cleared = out.clear();
-    call(|| cleared.and_then(|()| create_in(out, fill)))
+    match out.clear() {
+        Ok(()) => call(|| create_in(out, fill)),
+        Err(failure) => fail(failure),
+    }
+}
+
+/// A call without room for its result. A refusal because of a callback comes first.
+#[cold]
+fn fail(failure: Failure) -> tn_Status {
+    call(|| Err(failure))
 }
 
 /// As [`call`], with the status of success.

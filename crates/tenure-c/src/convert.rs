@@ -1,10 +1,11 @@
 //! Values of the header as values of Rust.
 
+use std::mem::ManuallyDrop;
 use std::time::Duration;
 
 use tenure_core::device::{Priority, QueueId};
 use tenure_core::{
-    AllocationFlags, BufferAccess, BufferDesc, BufferViewDesc, ClearValue, Elements, Format, MemoryUse,
+    AllocationFlags, BufferAccess, BufferDesc, BufferViewDesc, ClearValue, Elements, Format, MemoryUse, Name,
     Plane, Pressure, Queue, State, Subresource, SyncPoint, TexelData, TextureAccess, TextureDesc,
     TextureInfo, TextureRegion, TextureViewDesc, Usage, ViewShape,
 };
@@ -79,12 +80,16 @@ fn allocation(bits: tn_Allocation) -> Result<AllocationFlags, Failure> {
 }
 
 pub(crate) fn memory(memory: tn_Memory) -> Result<MemoryUse, Failure> {
+    memory_or_none(memory).map_or_else(|| unknown("memory", memory), Ok)
+}
+
+fn memory_or_none(memory: tn_Memory) -> Option<MemoryUse> {
     match memory {
-        TN_MEMORY_GPU_ONLY => Ok(MemoryUse::GpuOnly),
-        TN_MEMORY_UPLOAD => Ok(MemoryUse::Upload),
-        TN_MEMORY_READBACK => Ok(MemoryUse::Readback),
-        TN_MEMORY_GPU_UPLOAD => Ok(MemoryUse::GpuUpload),
-        _ => unknown("memory", memory),
+        TN_MEMORY_GPU_ONLY => Some(MemoryUse::GpuOnly),
+        TN_MEMORY_UPLOAD => Some(MemoryUse::Upload),
+        TN_MEMORY_READBACK => Some(MemoryUse::Readback),
+        TN_MEMORY_GPU_UPLOAD => Some(MemoryUse::GpuUpload),
+        _ => None,
     }
 }
 
@@ -97,49 +102,41 @@ fn plane(plane: tn_Plane) -> Result<Plane, Failure> {
 }
 
 pub(crate) fn buffer_desc(desc: &tn_BufferDesc) -> Result<BufferDesc, Failure> {
-    let mut found = new_buffer_desc(desc)?;
-    complete_buffer_desc(&mut found, desc)?;
-    Ok(found)
-}
-
-/// A description for [`complete_buffer_desc`].
-#[inline]
-pub(crate) fn new_buffer_desc(desc: &tn_BufferDesc) -> Result<BufferDesc, Failure> {
-    Ok(BufferDesc::new(desc.size, usage(desc.usage)?))
-}
-
-/// The second half of [`buffer_desc`], in place, so that the description is not moved. A call would cost `tn_buffer_create` more
-/// than what most settings take.
-#[inline(always)]
-pub(crate) fn complete_buffer_desc(found: &mut BufferDesc, desc: &tn_BufferDesc) -> Result<(), Failure> {
+    let mut found = BufferDesc::new(desc.size, usage(desc.usage)?);
     found.memory = memory(desc.memory)?;
     // 0 and 1 both mean no more than the usage needs.
-    found.alignment = desc.alignment.max(found.alignment);
+    found.alignment = desc.alignment.max(1);
     found.stride = desc.stride;
     found.allocation = allocation(desc.allocation)?;
     found.priority = priority(desc.priority)?;
     found.own_resource = desc.flags & TN_RESOURCE_OWN != 0;
     found.is_evictable = desc.flags & TN_RESOURCE_EVICTABLE != 0;
     found.is_filled = desc.flags & TN_RESOURCE_FILLED != 0;
-    if desc.read_only != 0 || desc.flags & TN_RESOURCE_MOVABLE != 0 {
-        with_rare_settings(found, desc)?;
+    if desc.read_only != 0 {
+        found = found.read_only(state(desc.read_only)?);
     }
     found.name = desc.name.name()?;
-    if desc.tag.size > 0 {
-        found.tag = desc.tag.name()?;
-    }
-    Ok(())
+    found.tag = desc.tag.name()?;
+    Ok(if desc.flags & TN_RESOURCE_MOVABLE != 0 { found.movable() } else { found })
 }
 
-#[cold]
-fn with_rare_settings(found: &mut BufferDesc, desc: &tn_BufferDesc) -> Result<(), Failure> {
-    if desc.read_only != 0 {
-        *found = found.clone().read_only(state(desc.read_only)?);
+/// As [`buffer_desc`], for the usual description: one without rare settings and contents, whose name is a literal. `None` for
+/// others, also for invalid ones. Nothing in the result must be dropped. All comes before the first value is stored, so that each
+/// is stored once.
+#[inline(always)]
+pub(crate) fn usual_buffer_desc(desc: &tn_BufferDesc) -> Option<ManuallyDrop<BufferDesc>> {
+    let rare = desc.flags | desc.allocation | desc.priority | desc.read_only;
+    if rare != 0 || desc.tag.size | desc.data_size != 0 || !desc.data.is_null() {
+        return None;
     }
-    if desc.flags & TN_RESOURCE_MOVABLE != 0 {
-        *found = found.clone().movable();
-    }
-    Ok(())
+    let (usage, memory) = (Usage::from_bits(desc.usage)?, memory_or_none(desc.memory)?);
+    let name = desc.name.data.literal(desc.name.size)?;
+    let mut found = BufferDesc::new(desc.size, usage);
+    found.memory = memory;
+    found.alignment = desc.alignment.max(1);
+    found.stride = desc.stride;
+    found.name = Name::from(name);
+    Some(ManuallyDrop::new(found))
 }
 
 fn clear(clear: &tn_ClearValue) -> Result<Option<ClearValue>, Failure> {
@@ -274,6 +271,7 @@ impl From<SyncPoint> for tn_SyncPoint {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pointer::{In, TN_STATIC, TN_TO_NUL, Text};
 
     macro_rules! same {
         ($Flags:ty: $($constant:ident = $flag:ident),* $(,)?) => {{
@@ -337,5 +335,54 @@ mod tests {
             assert_eq!(*name, format!("{format:?}").to_lowercase());
             assert_eq!(Format::ALL.get(number - 1), Some(format));
         }
+    }
+
+    fn rock() -> tn_BufferDesc {
+        tn_BufferDesc {
+            struct_size: size_of::<tn_BufferDesc>() as u32,
+            flags: 0,
+            next: In::NULL,
+            size: 4096,
+            usage: TN_USAGE_VERTEX,
+            memory: TN_MEMORY_UPLOAD,
+            alignment: 0,
+            stride: 12,
+            allocation: 0,
+            priority: TN_PRIORITY_BY_USAGE,
+            read_only: 0,
+            name: tn_Str { data: Text::of("rock"), size: 4 | TN_STATIC },
+            tag: tn_Str::empty(),
+            data: In::NULL,
+            data_size: 0,
+        }
+    }
+
+    #[test]
+    fn the_usual_description_is_the_same_as_by_the_long_way() {
+        for (length, alignment) in [(4, 0), (0, 256), (3, 1)] {
+            let name = tn_Str { size: length | TN_STATIC, ..rock().name };
+            let desc = tn_BufferDesc { alignment, name, ..rock() };
+            let found = usual_buffer_desc(&desc).map(|found| format!("{:?}", *found));
+            assert!(found.is_some());
+            assert_eq!(found, buffer_desc(&desc).ok().map(|found| format!("{found:?}")));
+        }
+    }
+
+    #[test]
+    fn rare_and_invalid_descriptions_go_the_long_way() {
+        let copied = tn_Str { size: 4, ..rock().name };
+        let others = [
+            tn_BufferDesc { flags: TN_RESOURCE_MOVABLE, ..rock() },
+            tn_BufferDesc { usage: 1 << 31, ..rock() },
+            tn_BufferDesc { memory: 4, ..rock() },
+            tn_BufferDesc { allocation: TN_ALLOCATION_NEVER_WAIT, ..rock() },
+            tn_BufferDesc { priority: 4, ..rock() },
+            tn_BufferDesc { read_only: TN_STATE_VERTEX_OR_CONSTANT, ..rock() },
+            tn_BufferDesc { name: copied, ..rock() },
+            tn_BufferDesc { name: tn_Str { size: TN_TO_NUL, ..copied }, ..rock() },
+            tn_BufferDesc { tag: copied, ..rock() },
+            tn_BufferDesc { data_size: 1, ..rock() },
+        ];
+        assert!(others.iter().all(|other| usual_buffer_desc(other).is_none()));
     }
 }

@@ -193,7 +193,8 @@ macro_rules! on {
     };
 }
 
-/// An object on the backend of another one, or of several, which must be on the same one; or its handle, `in` a slot.
+/// An object on the backend of another one, or of several, which must be on the same one; or its handle, `in` a slot. Or a value
+/// that is made with `$wrap`, which puts an object on that backend.
 macro_rules! on_same {
     (($($object:expr),+), ($($name:ident),+) => $value:expr) => {
         match ($($object),+) {
@@ -210,6 +211,23 @@ macro_rules! on_same {
             $crate::object::On::Vulkan($name) => $crate::object::On::Vulkan($value),
             #[cfg(windows)]
             $crate::object::On::D3d12($name) => $crate::object::On::D3d12($value),
+        }
+    };
+    ($object:expr, $name:ident, $wrap:ident => $value:expr) => {
+        match $object {
+            $crate::object::On::Sim($name) => {
+                let $wrap = $crate::object::On::Sim;
+                $value
+            }
+            $crate::object::On::Vulkan($name) => {
+                let $wrap = $crate::object::On::Vulkan;
+                $value
+            }
+            #[cfg(windows)]
+            $crate::object::On::D3d12($name) => {
+                let $wrap = $crate::object::On::D3d12;
+                $value
+            }
         }
     };
     ($object:expr, $name:ident => $made:expr, $of:path, in $slot:expr) => {
@@ -499,42 +517,46 @@ pub(crate) fn slice_place<D: ApiHandles>(slice: &tenure_core::BufferSlice<'_, D>
 /// `TN_ERROR_CALLBACK` for a `tn_Gpu` or `tn_Swapchain` inside of a callback.
 #[unsafe(no_mangle)]
 extern "C" fn tn_release(handle: AnyHandle) -> tn_Status {
-    call_to_release(|| {
-        if handle.is_null() {
-            return Ok(());
-        }
-        match handle.kind() {
-            Gpu::KIND => release_gpu(handle),
-            Buffer::KIND => end::<Buffer>(handle),
-            Texture::KIND => end::<Texture>(handle),
-            View::KIND => end::<View>(handle),
-            Frame::KIND => end::<Frame>(handle),
-            Recording::KIND => end::<Recording>(handle),
-            Readback::KIND => end::<Readback>(handle),
-            DeviceObject::KIND => end::<DeviceObject>(handle),
-            Deferred::KIND => end::<Deferred>(handle),
-            Upload::KIND => end::<Upload>(handle),
-            OwnedText::KIND => end::<OwnedText>(handle),
-            Sampler::KIND => end::<Sampler>(handle),
-            SetLayout::KIND => end::<SetLayout>(handle),
-            DescriptorTable::KIND => end::<DescriptorTable>(handle),
-            DescriptorSet::KIND => end::<DescriptorSet>(handle),
-            Graph::KIND => end::<Graph>(handle),
-            UploadRing::KIND => end::<UploadRing>(handle),
-            AccelerationStructure::KIND => end::<AccelerationStructure>(handle),
-            Reserved::KIND => end::<Reserved>(handle),
-            Pages::KIND => end::<Pages>(handle),
-            Query::KIND => end::<Query>(handle),
-            Swapchain::KIND => release_swapchain(handle),
-            Suballocator::KIND => end::<Suballocator>(handle),
-            HeapPools::KIND => end::<HeapPools>(handle),
-            ReleaseQueue::KIND => end::<ReleaseQueue>(handle),
-            Recorder::KIND => end::<Recorder>(handle),
-            _ => Err(handle.refused("this library")),
-        }
-    })
+    call_to_release(|| if handle.is_of::<Buffer>() { end::<Buffer>(handle) } else { release_other(handle) })
 }
 
+/// A separate function: with the search for the kind in it, each release of a buffer, of which there are many, would be longer.
+#[inline(never)]
+fn release_other(handle: AnyHandle) -> Result<(), Failure> {
+    if handle.is_null() {
+        return Ok(());
+    }
+    match handle.kind() {
+        Gpu::KIND => release_gpu(handle),
+        Texture::KIND => end::<Texture>(handle),
+        View::KIND => end::<View>(handle),
+        Frame::KIND => end::<Frame>(handle),
+        Recording::KIND => end::<Recording>(handle),
+        Readback::KIND => end::<Readback>(handle),
+        DeviceObject::KIND => end::<DeviceObject>(handle),
+        Deferred::KIND => end::<Deferred>(handle),
+        Upload::KIND => end::<Upload>(handle),
+        OwnedText::KIND => end::<OwnedText>(handle),
+        Sampler::KIND => end::<Sampler>(handle),
+        SetLayout::KIND => end::<SetLayout>(handle),
+        DescriptorTable::KIND => end::<DescriptorTable>(handle),
+        DescriptorSet::KIND => end::<DescriptorSet>(handle),
+        Graph::KIND => end::<Graph>(handle),
+        UploadRing::KIND => end::<UploadRing>(handle),
+        AccelerationStructure::KIND => end::<AccelerationStructure>(handle),
+        Reserved::KIND => end::<Reserved>(handle),
+        Pages::KIND => end::<Pages>(handle),
+        Query::KIND => end::<Query>(handle),
+        Swapchain::KIND => release_swapchain(handle),
+        Suballocator::KIND => end::<Suballocator>(handle),
+        HeapPools::KIND => end::<HeapPools>(handle),
+        ReleaseQueue::KIND => end::<ReleaseQueue>(handle),
+        Recorder::KIND => end::<Recorder>(handle),
+        _ => Err(handle.refused("this library")),
+    }
+}
+
+#[inline]
 fn end<T: Object>(handle: AnyHandle) -> Result<(), Failure> {
     // SAFETY: `release` keeps the object until the call around a callback is over, and the call around this uses no other.
     unsafe { handle.of::<T>().end() }.map(release)

@@ -67,7 +67,7 @@ impl Text {
     }
 
     /// As [`text`](Self::text), for a number of bytes.
-    #[inline]
+    #[inline(always)]
     fn sized(&self, size: usize) -> Result<&str, Failure> {
         if size == 0 {
             return Ok("");
@@ -82,16 +82,21 @@ impl Text {
     /// A name: copied, except for a literal.
     #[inline]
     pub(crate) fn name(&self, size: usize) -> Result<Name, Failure> {
-        if size == 0 {
-            return Ok(Name::default());
+        self.literal(size).map_or_else(|| self.copied_name(size), |text| Ok(Name::from(text)))
+    }
+
+    /// The text of a literal, or of no text; `None` for other text, also for invalid one.
+    #[inline(always)]
+    pub(crate) fn literal(&self, size: usize) -> Option<&'static str> {
+        if size & TN_STATIC == 0 {
+            return (size == 0).then_some("");
         }
-        if size & TN_STATIC == 0 || size == TN_TO_NUL {
-            return self.copied_name(size);
+        if size == TN_TO_NUL {
+            return None;
         }
+        let text = self.sized(size & !TN_STATIC).ok()?;
         // SAFETY: with `TN_STATIC` the caller says that the text is never freed or changed; empty text is of this library.
-        let text: &'static str =
-            unsafe { std::mem::transmute::<&str, &'static str>(self.sized(size & !TN_STATIC)?) };
-        Ok(Name::from(text))
+        Some(unsafe { std::mem::transmute::<&str, &'static str>(text) })
     }
 
     #[inline(never)]
@@ -251,6 +256,7 @@ impl<T> In<T> {
 
 impl In<c_void> {
     /// Bytes.
+    #[inline(always)]
     pub(crate) fn bytes(&self, size: usize) -> Result<&[u8], Failure> {
         if size == 0 {
             return Ok(&[]);
@@ -357,7 +363,7 @@ impl Out<c_void> {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn utf8(bytes: &[u8]) -> Result<&str, Failure> {
     // Names are short, and almost always ASCII.
     match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {

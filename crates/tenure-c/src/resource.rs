@@ -7,12 +7,12 @@ use tenure_core::{BufferViewDesc, TexelData, TextureViewDesc};
 
 use crate::call::{call, call_create, call_create_in};
 use crate::convert::{
-    buffer_view_desc, complete_buffer_desc, new_buffer_desc, texels, texture_desc, texture_view_desc,
+    buffer_desc, buffer_view_desc, texels, texture_desc, texture_view_desc, usual_buffer_desc,
 };
 use crate::held::{BufferOf, ResourceOf, TextureOf};
 use crate::object::{Buffer, Gpu, Texture, View, on, on_same};
 use crate::pointer::{In, Out};
-use crate::slot::Handle;
+use crate::slot::{Handle, Reserved};
 use crate::types::*;
 
 /// Creates a buffer, with contents where the description has them.
@@ -27,13 +27,29 @@ extern "C" fn tn_buffer_create(
 ) -> tn_Status {
     call_create_in(out, |slot| {
         let (gpu, desc) = (gpu.get()?, desc.desc()?);
-        let mut wanted = new_buffer_desc(desc)?;
-        complete_buffer_desc(&mut wanted, desc)?;
-        let Some(data) = bytes_of(desc)? else {
-            return on_same!(gpu, gpu => gpu.create_buffer(&wanted), ResourceOf::Own, in slot);
+        let Some(usual) = usual_buffer_desc(desc) else {
+            return described_buffer(gpu, desc, slot);
         };
-        on_same!(gpu, gpu => gpu.create_buffer_with(&wanted, data), ResourceOf::Own, in slot)
+        let created = on_same!(gpu, gpu, object => {
+            gpu.create_buffer_in(&usual, |buffer| slot.fill(object(ResourceOf::Own(buffer))))
+        });
+        created.map_err(Failure::from)
     })
+}
+
+/// The creation of a buffer with a description of any kind.
+#[cold]
+#[inline(never)]
+fn described_buffer(
+    gpu: &Gpu,
+    desc: &tn_BufferDesc,
+    slot: Reserved<Buffer>,
+) -> Result<Handle<Buffer>, Failure> {
+    let wanted = buffer_desc(desc)?;
+    let Some(data) = bytes_of(desc)? else {
+        return on_same!(gpu, gpu => gpu.create_buffer(&wanted), ResourceOf::Own, in slot);
+    };
+    on_same!(gpu, gpu => gpu.create_buffer_with(&wanted, data), ResourceOf::Own, in slot)
 }
 
 /// Writes bytes of a mapped buffer. The GPU must not use them at that time.

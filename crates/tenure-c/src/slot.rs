@@ -11,6 +11,7 @@ use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
+use std::num::NonZeroU32;
 use std::ops::{Deref, DerefMut};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -26,7 +27,8 @@ const ALONE: u64 = 63;
 const INDEX_BITS: u32 = 26;
 /// Slots of the first slab; each further slab has twice the slots of the one before.
 const FIRST_SLAB: u32 = 64;
-const SLABS: usize = INDEX_BITS as usize + 1;
+/// As many as a place has bits.
+const SLABS: usize = 32;
 const MOST_SLOTS: u32 = (1 << INDEX_BITS) - FIRST_SLAB;
 /// Of slots that are not used again. No handle has it.
 const LAST_GENERATION: u32 = u32::MAX;
@@ -246,6 +248,11 @@ impl AnyHandle {
         kind(self.bits.addr() as u64) as u32
     }
 
+    /// Whether its bits have the kind of a type.
+    pub(crate) fn is_of<T: Object>(self) -> bool {
+        kind(self.bits.addr() as u64) == u64::from(T::KIND)
+    }
+
     pub(crate) fn of<T>(self) -> Handle<T> {
         Handle { bits: self.bits.cast() }
     }
@@ -267,8 +274,14 @@ fn generation(bits: u64) -> u32 {
     (bits >> 32) as u32
 }
 
-fn index(bits: u64) -> u32 {
-    bits as u32 >> KIND_BITS
+/// The number by which a slot is found: the lower half of its state, that is its index plus [`FIRST_SLAB`], and the kind, which has
+/// no meaning here. The highest bit says the slab.
+fn place(bits: u64) -> u32 {
+    bits as u32
+}
+
+fn place_of(index: u32) -> u32 {
+    (index + FIRST_SLAB) << KIND_BITS
 }
 
 fn kind(bits: u64) -> u64 {
@@ -309,18 +322,20 @@ fn type_of(bits: u64) -> Option<&'static str> {
 
 /// Slots in slabs that stay for the rest of the process.
 pub(crate) struct Slots<T> {
-    /// The first slot of each, by the highest bit of its slots' indices plus [`FIRST_SLAB`]; null before it is needed.
+    /// The first slot of each, by the highest bit of its slots' [places](place); null before it is needed.
     slabs: [AtomicPtr<Slot<T>>; SLABS],
     /// Slots that were handed out at least once.
     used: Mutex<u32>,
-    /// The first free slot's index plus 1, and a count of changes, so that a stale value is noticed.
+    /// A count of changes, so that a stale value is noticed; in the upper half the [place](place) of the first free slot, or 0.
     free: AtomicU64,
+    /// One more free slot, or null: so a program that creates and releases in turns does not change the list.
+    newest: AtomicPtr<Slot<T>>,
 }
 
 pub(crate) struct Slot<T> {
     /// The bits of the handle while it can be used; else they have [`ALONE`] or 0 as kind, which no valid handle has.
     state: AtomicU64,
-    /// The next free slot's index plus 1, in a free slot.
+    /// The [place](place) of the next free slot, or 0, in a free slot.
     next: AtomicU32,
     first_generation: u32,
     /// Initialised from [`Reserved::fill`] until the end of its [`Ended`].
@@ -335,7 +350,7 @@ unsafe impl<T: Send> Sync for Slot<T> {}
 impl<T> Slot<T> {
     fn new(index: u32, first_generation: u32) -> Self {
         Self {
-            state: AtomicU64::new(u64::from(first_generation) << 32 | u64::from(index << KIND_BITS)),
+            state: AtomicU64::new(u64::from(first_generation) << 32 | u64::from(place_of(index))),
             next: AtomicU32::new(0),
             first_generation,
             value: UnsafeCell::new(MaybeUninit::uninit()),
@@ -355,23 +370,23 @@ impl<T> Slot<T> {
 impl<T: Object> Slots<T> {
     pub(crate) const fn new() -> Self {
         let slabs = [const { AtomicPtr::new(ptr::null_mut()) }; SLABS];
-        Self { slabs, used: Mutex::new(0), free: AtomicU64::new(0) }
+        let newest = AtomicPtr::new(ptr::null_mut());
+        Self { slabs, used: Mutex::new(0), free: AtomicU64::new(0), newest }
     }
 
-    /// The slot of an index of at most [`INDEX_BITS`] bits.
+    /// The slot at a [place](place), if it was made.
     #[inline]
-    fn slot(&self, index: u32) -> Option<&Slot<T>> {
-        let position = index + FIRST_SLAB;
-        let slab = position.ilog2();
-        let first = self.slabs.get(slab as usize)?.load(Ordering::Acquire);
-        // SAFETY: the slab is not null, has as many slots as the index of its first one in `position`, and stays.
-        (!first.is_null()).then(|| unsafe { &*first.add((position ^ 1 << slab) as usize) })
+    fn slot(&self, place: u32) -> Option<&Slot<T>> {
+        let highest = NonZeroU32::new(place)?.ilog2();
+        let first = self.slabs[highest as usize].load(Ordering::Acquire);
+        // SAFETY: the slab is not null, has as many slots as the highest bit says, and stays.
+        (!first.is_null()).then(|| unsafe { &*first.add(((place ^ 1 << highest) >> KIND_BITS) as usize) })
     }
 
     /// The slot of a handle of this kind.
     #[inline]
     fn find(&self, bits: u64) -> Option<&Slot<T>> {
-        if kind(bits) == u64::from(T::KIND) { self.slot(index(bits)) } else { None }
+        if kind(bits) == u64::from(T::KIND) { self.slot(place(bits)) } else { None }
     }
 
     /// As [`find`](Self::find).
@@ -383,12 +398,24 @@ impl<T: Object> Slots<T> {
         self.find(bits).ok_or_else(|| refused::<T>(bits, None))
     }
 
-    /// A free slot, taken out of the list.
+    /// A free slot, which nobody else can take any more.
     #[inline]
     fn pop(&self) -> Option<&Slot<T>> {
+        let newest = self.newest.load(Ordering::Relaxed);
+        let take =
+            || self.newest.compare_exchange(newest, ptr::null_mut(), Ordering::Acquire, Ordering::Relaxed);
+        if newest.is_null() || take().is_err() {
+            return self.pop_from_list();
+        }
+        // SAFETY: one of these slots, which stay.
+        Some(unsafe { &*newest })
+    }
+
+    #[inline]
+    fn pop_from_list(&self) -> Option<&Slot<T>> {
         let mut head = self.free.load(Ordering::Acquire);
         loop {
-            let slot = self.slot((head as u32).checked_sub(1)?)?;
+            let slot = self.slot((head >> 32) as u32)?;
             let next = changed(head, slot.next.load(Ordering::Relaxed));
             match self.free.compare_exchange_weak(head, next, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => return Some(slot),
@@ -403,11 +430,19 @@ impl<T: Object> Slots<T> {
         if generation(state) == LAST_GENERATION {
             return;
         }
-        let index = index(state);
+        let (none, newest) = (ptr::null_mut(), ptr::from_ref(slot).cast_mut());
+        let put = || self.newest.compare_exchange(none, newest, Ordering::Release, Ordering::Relaxed);
+        if !self.newest.load(Ordering::Relaxed).is_null() || put().is_err() {
+            self.put_into_list(slot, place(state));
+        }
+    }
+
+    #[inline]
+    fn put_into_list(&self, slot: &Slot<T>, place: u32) {
         let mut head = self.free.load(Ordering::Relaxed);
         loop {
-            slot.next.store(head as u32, Ordering::Relaxed);
-            let first = changed(head, index + 1);
+            slot.next.store((head >> 32) as u32, Ordering::Relaxed);
+            let first = changed(head, place);
             match self.free.compare_exchange_weak(head, first, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return,
                 Err(now) => head = now,
@@ -428,13 +463,13 @@ impl<T: Object> Slots<T> {
             let generation = RandomState::new().hash_one(index) as u32 >> 1;
             let slots: Box<[_]> =
                 (index..index + index + FIRST_SLAB).map(|index| Slot::new(index, generation)).collect();
-            let slab = (index + FIRST_SLAB).ilog2();
+            let slab = place_of(index).ilog2();
             let first = Box::leak(slots).as_mut_ptr();
             self.slabs.get(slab as usize)?.store(first, Ordering::Release);
         }
         *used += 1;
         drop(used);
-        self.slot(index)
+        self.slot(place_of(index))
     }
 
     /// A slot for an object that is about to be created.
@@ -451,9 +486,9 @@ impl<T: Object> Slots<T> {
     }
 }
 
-/// The list of free slots that begins with another one: its index plus 1, and the count of changes.
+/// The list of free slots that begins at another place.
 fn changed(list: u64, first: u32) -> u64 {
-    (list & !u64::from(u32::MAX)).wrapping_add(1 << 32) | u64::from(first)
+    u64::from(first) << 32 | u64::from((list as u32).wrapping_add(1))
 }
 
 /// A slot without a handle, which becomes free when this is dropped.
@@ -508,7 +543,6 @@ impl<T: Object> Out<Handle<T>> {
 }
 
 /// Creates an object, and writes its handle to room that was cleared.
-#[inline]
 pub(crate) fn create<T: Object>(
     out: Out<Handle<T>>,
     make: impl FnOnce() -> Result<T, Failure>,
@@ -577,8 +611,8 @@ mod tests {
     use std::thread;
 
     use super::{
-        ALONE, AnyHandle, Ended, Handle, KIND_MASK, LAST_GENERATION, Object, Ordering, Slots, generation,
-        index, next_state, ptr,
+        ALONE, AnyHandle, Ended, FIRST_SLAB, Handle, KIND_BITS, KIND_MASK, LAST_GENERATION, Object, Ordering,
+        Slots, generation, next_state, place, place_of, ptr,
     };
     use crate::status::{Failure, TN_ERROR_BUSY};
 
@@ -737,7 +771,7 @@ mod tests {
             drop(Lonely::slots().reserve().unwrap());
         }
         let handle = Lonely::slots().reserve().unwrap().fill(Lonely);
-        assert_eq!(index(handle.number()), 0);
+        assert_eq!(place(handle.number()) >> KIND_BITS, FIRST_SLAB);
         assert!(take(handle).is_ok());
         assert_eq!(used::<Lonely>(), 1);
     }
@@ -757,7 +791,7 @@ mod tests {
     fn a_slot_with_the_last_generation_is_not_used_again() {
         let handles = [2, 1].map(|left| {
             let reserved = Lasting::slots().reserve().unwrap();
-            let state = u64::from(LAST_GENERATION - left) << 32;
+            let state = u64::from(LAST_GENERATION - left) << 32 | u64::from(place_of(0));
             if left == 2 {
                 reserved.0.state.store(state, Ordering::Relaxed);
             }
@@ -767,7 +801,7 @@ mod tests {
             handle
         });
         let other = Lasting::slots().reserve().unwrap().fill(Lasting);
-        assert_eq!((index(other.number()), used::<Lasting>()), (1, 2));
+        assert_eq!((place(other.number()), used::<Lasting>()), (place_of(1) | Lasting::KIND, 2));
         for handle in handles {
             assert!(handle.get().is_err() && handle.alone().is_err() && end(handle).is_err());
         }
@@ -785,7 +819,7 @@ mod tests {
             assert!(end(self.0.of::<Self>()).is_err() && self.0.of::<Self>().alone().is_err());
             drop(end(self.1.of::<Self>()).unwrap());
             let third = Self::slots().reserve().unwrap().fill(Self(AnyHandle::NULL, AnyHandle::NULL));
-            assert_eq!(index(third.number()), index(self.1.of::<Self>().number()));
+            assert_eq!(place(third.number()), place(self.1.of::<Self>().number()));
             drop(end(third).unwrap());
         }
     }

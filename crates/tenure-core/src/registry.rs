@@ -373,8 +373,9 @@ impl Registry {
         }
     }
 
-    pub(crate) fn insert(&self, entry: RegistryEntry) -> RegistryKey {
-        let shard = crate::thread_slot::current() % SHARDS;
+    /// Inserts an entry; `thread` is the number of the current thread.
+    pub(crate) fn insert(&self, thread: usize, entry: RegistryEntry) -> RegistryKey {
+        let shard = thread % SHARDS;
         let (index, generation) = self.shards[shard].insert(entry);
         // Four billion live objects do not fit into memory.
         let index = u32::try_from(index).unwrap_or(u32::MAX);
@@ -470,6 +471,7 @@ mod tests {
 
     use super::{DropTime, MAX_QUEUED_REMOVALS, ObjectKind, Registry, RegistryEntry, RegistryKey};
     use crate::Name;
+    use crate::thread_slot::current;
 
     fn entry(bytes: u64) -> RegistryEntry {
         let (name, kind) = (Name::default(), ObjectKind::Buffer);
@@ -494,7 +496,8 @@ mod tests {
         for count in [1, 63, 64, 65, 1000, 2 * MAX_QUEUED_REMOVALS as u64 + 7] {
             let registry = &Registry::new(0);
             let keys = thread::scope(|scope| {
-                let insert = || (0..count).map(|bytes| registry.insert(entry(bytes))).collect::<Vec<_>>();
+                let insert =
+                    || (0..count).map(|bytes| registry.insert(current(), entry(bytes))).collect::<Vec<_>>();
                 scope.spawn(insert).join().unwrap()
             });
             assert_eq!(registry.len() as u64, count);
@@ -520,7 +523,8 @@ mod tests {
         let registry = &Registry::new(0);
         let mut seen = std::collections::HashSet::new();
         for threads in 1..4 {
-            let insert = || (0..COUNT).map(|bytes| registry.insert(entry(bytes))).collect::<Vec<_>>();
+            let insert =
+                || (0..COUNT).map(|bytes| registry.insert(current(), entry(bytes))).collect::<Vec<_>>();
             let keys = thread::scope(|scope| {
                 let all: Vec<_> = (0..threads).map(|_| scope.spawn(insert)).collect();
                 all.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
@@ -541,7 +545,7 @@ mod tests {
         let (to_first, from_second) = mpsc::channel();
         let work = |first: u64, to: mpsc::Sender<_>, from: mpsc::Receiver<_>| {
             for bytes in first..first + COUNT {
-                let key = registry.insert(entry(bytes));
+                let key = registry.insert(current(), entry(bytes));
                 if bytes % 3 > 0 {
                     to.send(key).unwrap();
                 }

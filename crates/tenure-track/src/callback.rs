@@ -3,20 +3,25 @@
 //! call still holds locks.
 
 use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub use tracing;
 use tracing::Level;
 use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
 
+use crate::thread_slot::{THREAD, Thread};
+
 /// An event to be emitted to the program's subscriber.
 type Event = Box<dyn FnOnce()>;
 
+/// In [`Thread::calls`](crate::thread_slot::Thread::calls): one nested call.
+const CALL: usize = 2;
+/// There: the calls have events that are not emitted yet.
+const HAS_EVENTS: usize = 1;
+
 thread_local! {
-    /// The nesting depth of calls into the manager on this thread.
-    static CALLS: Cell<u32> = const { Cell::new(0) };
-    /// Events of these calls, not emitted yet.
+    /// Events of the calls on this thread, not emitted yet.
     static EVENTS: RefCell<Vec<Event>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -71,9 +76,13 @@ pub fn may_be_heard(level: Level) -> bool {
 /// no lock of the manager is held, or immediately outside of calls. A panic of that code is caught.
 pub fn emit(event: impl FnOnce() + 'static) {
     let mut event = Some(event);
-    if CALLS.get() > 0 {
+    let calls = THREAD.with(|thread| thread.calls.get());
+    if calls >= CALL {
         // Fails only while the thread terminates.
-        let _queued = EVENTS.try_with(|events| events.borrow_mut().extend(event.take().map(boxed)));
+        let queued = EVENTS.try_with(|events| events.borrow_mut().extend(event.take().map(boxed)));
+        if queued.is_ok() {
+            THREAD.with(|thread| thread.calls.set(calls | HAS_EVENTS));
+        }
     }
     if let Some(event) = event {
         let _reported_by_the_panic_hook = is_run(event);
@@ -112,7 +121,7 @@ pub struct InCall(());
 impl InCall {
     #[inline]
     pub fn begin() -> Self {
-        CALLS.set(CALLS.get() + 1);
+        THREAD.with(|thread| thread.calls.set(thread.calls.get() + CALL));
         Self(())
     }
 }
@@ -120,16 +129,19 @@ impl InCall {
 impl Drop for InCall {
     #[inline]
     fn drop(&mut self) {
-        let calls = CALLS.get() - 1;
-        CALLS.set(calls);
-        if calls == 0 && EVENTS.try_with(|events| !events.borrow().is_empty()).unwrap_or(false) {
-            tell();
-        }
+        THREAD.with(|thread| {
+            let calls = thread.calls.get() - CALL;
+            thread.calls.set(calls);
+            if calls == HAS_EVENTS {
+                tell(thread);
+            }
+        });
     }
 }
 
 #[cold]
-fn tell() {
+fn tell(thread: &Thread) {
+    thread.calls.set(0);
     let events = EVENTS.try_with(RefCell::take).unwrap_or_default();
     for event in events {
         let _reported_by_the_panic_hook = is_run(event);

@@ -132,6 +132,12 @@ pub(crate) struct Waits {
     pub(crate) allocations: Repeated,
 }
 
+/// The error of each call after the shutdown.
+#[cold]
+fn shut_down() -> Error {
+    Error::ShutDown
+}
+
 impl<D: Device> Context<D> {
     pub(crate) fn new(device: D, config: Config) -> Result<Arc<Self>, Error> {
         config.validate()?;
@@ -204,7 +210,7 @@ impl<D: Device> Context<D> {
     /// Returns an error after the shutdown.
     #[inline]
     pub(crate) fn check_open(&self) -> Result<(), Error> {
-        if self.is_closed.load(Ordering::Acquire) { Err(Error::ShutDown) } else { Ok(()) }
+        if self.is_closed.load(Ordering::Acquire) { Err(shut_down()) } else { Ok(()) }
     }
 
     /// The device.
@@ -225,7 +231,6 @@ impl<D: Device> Context<D> {
     }
 
     /// Registers a new object.
-    #[inline]
     pub(crate) fn register(&self, name: &Name, kind: ObjectKind, bytes: u64) -> RegistryKey {
         self.register_resource(name, Name::default(), kind, bytes, (RecordedLocation::None, 0))
     }
@@ -236,7 +241,7 @@ impl<D: Device> Context<D> {
     }
 
     /// Registers a new resource at a GPU address, which is 0 for none.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn register_resource(
         &self,
         name: &Name,
@@ -248,7 +253,8 @@ impl<D: Device> Context<D> {
         let backtrace = self.config.leak_backtraces.then(|| Box::new(Backtrace::force_capture()));
         let frame = self.current_frame();
         let entry = RegistryEntry::new(name.clone(), kind, bytes, frame);
-        self.registry.insert(RegistryEntry { backtrace, tag, place, address, ..entry })
+        let entry = RegistryEntry { backtrace, tag, place, address, ..entry };
+        self.registry.insert(crate::thread_slot::current(), entry)
     }
 
     /// Removes the entry of an object that is being dropped.
@@ -454,10 +460,15 @@ impl<D: Device> Context<D> {
     #[inline]
     pub(crate) fn tell_news(&self) {
         if self.clock.take_news() {
-            let _logged = self.loss();
-            self.recorder.tell_with(|recorder| recorder.completed(&self.clock.completed()));
-            self.awaited.wake(&self.clock);
+            self.tell_found_news();
         }
+    }
+
+    #[cold]
+    fn tell_found_news(&self) {
+        let _logged = self.loss();
+        self.recorder.tell_with(|recorder| recorder.completed(&self.clock.completed()));
+        self.awaited.wake(&self.clock);
     }
 
     /// Releases the objects that the GPU has finished with, except the program's own.

@@ -66,7 +66,8 @@ impl<D: Device> Context<D> {
     }
 
     /// A range of a shared buffer. In steady state without fallible steps.
-    #[inline]
+    // Always, whatever the number of callers in a program: a call costs more than what the creation of a buffer has left.
+    #[inline(always)]
     pub(crate) fn place_range(
         &self,
         room: &dyn MakeRoom,

@@ -156,6 +156,22 @@ impl<D: Device> Gpu<D> {
         Buffer::create(&self.shared.context, &*self.shared.services, desc)
     }
 
+    /// As [`create_buffer`](Self::create_buffer), and hands the buffer to `put`, which stores it in its place: nothing moves it
+    /// before.
+    ///
+    /// # Errors
+    /// As [`create_buffer`](Self::create_buffer). `put` is not called.
+    #[doc(hidden)]
+    #[inline(never)]
+    pub fn create_buffer_in<R>(
+        &self,
+        desc: &BufferDesc,
+        put: impl FnOnce(Buffer<D>) -> R,
+    ) -> Result<R, Error> {
+        let _call = self.shared.call()?;
+        Buffer::create_in(&self.shared.context, &*self.shared.services, desc, put)
+    }
+
     /// Creates a texture at the location that the [policy](crate::memory::policy) selects. One API call in steady state.
     ///
     /// # Errors

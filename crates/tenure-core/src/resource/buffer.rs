@@ -37,6 +37,17 @@ impl<D: Device> Buffer<D> {
         room: &dyn MakeRoom,
         desc: &BufferDesc,
     ) -> Result<Self, Error> {
+        Self::create_in(context, room, desc, |buffer| buffer)
+    }
+
+    /// As [`create`](Self::create), and hands the buffer to `put`, so that it is constructed where `put` stores it: it is large.
+    #[inline(always)]
+    pub(crate) fn create_in<R>(
+        context: &Arc<Context<D>>,
+        room: &dyn MakeRoom,
+        desc: &BufferDesc,
+        put: impl FnOnce(Self) -> R,
+    ) -> Result<R, Error> {
         if !desc.read_only.is_empty() {
             check_read_only(context, desc)?;
         }
@@ -55,41 +66,46 @@ impl<D: Device> Buffer<D> {
             context.device().name_range(&backing.api_resource.object, offset, desc.size, desc.name.as_str());
         }
         let trace = context.recorder.allocate(desc.size, align, desc.memory, false);
-        let mut inner = HandleInner::new(
-            context,
-            Labels::of(&desc.name, &desc.tag),
-            ObjectKind::Buffer,
-            backing,
-            desc.size,
-            trace,
-        );
-        if desc.traits(context).is_movable {
-            let resource = ResourceDesc::Buffer(BufferInfo::new(desc.size, desc.usage));
-            // A buffer that now has dedicated memory may become a placed resource or a range when it moves
-            // back.
-            let (alignment, memory_types) = match placement {
-                PlacementKind::Range(kind) => {
-                    let needs = context.pools.range_needs(context.device(), kind);
-                    (align, needs.map_err(|source| context.refused(&desc.name, source))?.memory_types)
-                }
-                _ => {
-                    let needs = placed_needs(context, desc, &resource)?;
-                    (needs.alignment, needs.memory_types)
-                }
-            };
-            let (step, traits) = (step.unwrap_or(1), desc.traits(context));
-            inner.make_movable(memory_types, |range| PlaceNeeds {
-                desc: resource,
-                // For a range, the size including room to begin at a multiple of its step.
-                size: if matches!(placement, PlacementKind::Range(_)) { size } else { range },
-                alignment,
-                step,
-                placement,
-                traits,
-                memory_types,
-            });
+        let labels = Labels::of(&desc.name, &desc.tag);
+        let BufferDesc { usage, memory, .. } = *desc;
+        let is_movable = desc.traits(context).is_movable;
+        let inner = HandleInner::new(context, labels, ObjectKind::Buffer, backing, desc.size, trace);
+        if is_movable {
+            let placed = BufferPlacement { align, step, size, placement };
+            return Self { inner, offset, usage, memory }.made_movable(desc, &placed).map(put);
         }
-        Ok(Self { inner, offset, usage: desc.usage, memory: desc.memory })
+        // Not the same value as above: a pointer to it would keep this one on the stack first.
+        Ok(put(Self { inner, offset, usage, memory }))
+    }
+
+    #[cold]
+    fn made_movable(mut self, desc: &BufferDesc, placed: &BufferPlacement) -> Result<Self, Error> {
+        let BufferPlacement { align, step, size, placement } = *placed;
+        let context = self.context();
+        let resource = ResourceDesc::Buffer(BufferInfo::new(desc.size, desc.usage));
+        // A buffer that now has dedicated memory may become a placed resource or a range when it moves back.
+        let (alignment, memory_types) = match placement {
+            PlacementKind::Range(kind) => {
+                let needs = context.pools.range_needs(context.device(), kind);
+                (align, needs.map_err(|source| context.refused(&desc.name, source))?.memory_types)
+            }
+            _ => {
+                let needs = placed_needs(context, desc, &resource)?;
+                (needs.alignment, needs.memory_types)
+            }
+        };
+        let (step, traits) = (step.unwrap_or(1), desc.traits(context));
+        self.inner.make_movable(memory_types, |range| PlaceNeeds {
+            desc: resource,
+            // For a range, the size including room to begin at a multiple of its step.
+            size: if matches!(placement, PlacementKind::Range(_)) { size } else { range },
+            alignment,
+            step,
+            placement,
+            traits,
+            memory_types,
+        });
+        Ok(self)
     }
 
     /// The cost of creating the buffer.

@@ -18,7 +18,7 @@ pub(super) struct BufferPlacement {
 }
 
 impl BufferPlacement {
-    #[inline]
+    #[inline(always)]
     pub(super) fn of<D: Device>(context: &Context<D>, desc: &BufferDesc) -> Result<Self, Error> {
         let align = buffer_alignment(context, desc)?;
         let subject = buffer_subject(desc.usage, desc.memory);
@@ -56,18 +56,10 @@ fn step(size: u64, align: u64, stride: u32) -> Option<u64> {
 const COPIED_FROM: u64 = 4 << 10;
 
 /// The alignment of a buffer inside a larger one.
+#[inline(always)]
 pub(crate) fn buffer_alignment<D: Device>(context: &Context<D>, desc: &BufferDesc) -> Result<u64, Error> {
-    let refuse = |field, value: u64, allowed| {
-        Err(Error::device(&desc.name, DeviceError::invalid_desc(field, value, allowed)))
-    };
-    if !desc.alignment.is_power_of_two() {
-        return refuse("alignment", desc.alignment, Allowed::POWER_OF_TWO);
-    }
-    if desc.size == 0 {
-        return refuse("size", 0, Allowed::AtLeast(1));
-    }
-    if desc.size > context.max_buffer_size {
-        return refuse("size", desc.size, Allowed::AtMost(context.max_buffer_size));
+    if !desc.alignment.is_power_of_two() || desc.size == 0 || desc.size > context.max_buffer_size {
+        return Err(refused(desc, context.max_buffer_size));
     }
     let mut align = desc.alignment.max(4);
     if desc.usage.contains(Usage::CONSTANT) {
@@ -91,6 +83,17 @@ pub(crate) fn buffer_alignment<D: Device>(context: &Context<D>, desc: &BufferDes
         align = align.max(context.alignments.copy_offset);
     }
     Ok(align)
+}
+
+/// The error for an alignment or a size that no buffer has.
+#[cold]
+fn refused(desc: &BufferDesc, max_size: u64) -> Error {
+    let (field, value, allowed) = match desc.size {
+        _ if !desc.alignment.is_power_of_two() => ("alignment", desc.alignment, Allowed::POWER_OF_TWO),
+        0 => ("size", 0, Allowed::AtLeast(1)),
+        size => ("size", size, Allowed::AtMost(max_size)),
+    };
+    Error::device(&desc.name, DeviceError::invalid_desc(field, value, allowed))
 }
 
 /// The alignment of a GPU address for shader binding tables, if the buffer may hold one.
