@@ -51,7 +51,7 @@ fn estimate(info: &TextureInfo, tile: u64) -> Option<u64> {
         .try_fold(tile, |bytes, (blocks, side)| bytes.checked_mul(u64::from(blocks).div_ceil(side)))
 }
 
-/// The small alignment that is worth asking for, if any.
+/// The small alignment to request, if any.
 pub(crate) fn small_alignment(info: &TextureInfo) -> Option<u64> {
     let (small, large) = if info.samples > 1 { (DEFAULT, MULTISAMPLED) } else { (SMALL, DEFAULT) };
     // Multisampled textures are targets, always; the others must not be.

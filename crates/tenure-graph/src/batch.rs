@@ -35,7 +35,7 @@ pub(super) fn batches<R>(graph: &Graph<R>, queues: &[QueueId], dependencies: &Gr
 /// The number of ended batches of each queue, from the first one on.
 type Known = [usize; MAX_QUEUES];
 
-/// A batch that is being built. Drafts are numbered in the order in which they begin.
+/// A batch under construction. Drafts are numbered in the order in which they begin.
 struct BatchDraft {
     queue: QueueId,
     /// Number of earlier batches of its queue.
@@ -52,7 +52,7 @@ struct BatchBuilder {
     drafts: Vec<BatchDraft>,
     /// The drafts of each queue.
     drafts_of_queue: [Vec<usize>; MAX_QUEUES],
-    /// Whether the last draft of each queue still takes passes.
+    /// Whether the last draft of each queue can still be extended.
     open: [bool; MAX_QUEUES],
     /// The draft of each pass.
     of_pass: Vec<usize>,

@@ -71,14 +71,14 @@ pub enum Origin {
     Cached,
     /// A better plan than the cached one, which it replaces.
     Improved {
-        /// Number of resources at another place.
+        /// Number of resources at another location.
         moved: usize,
     },
     /// A new plan.
     Planned {
         /// Number of its resources that were in the most similar plan.
         known: usize,
-        /// Number of these at another place.
+        /// Number of these at another location.
         moved: usize,
     },
 }
@@ -241,7 +241,7 @@ pub(super) struct Improvement {
 }
 
 impl ImprovementSearch {
-    /// Searches for a plan whose gain is worth moving resources, trying `nodes` placements at most.
+    /// Searches for a plan whose gain justifies moving resources, trying at most `nodes` placements.
     pub(super) fn search(
         &mut self,
         problem: &Problem,

@@ -1,4 +1,4 @@
-//! A compiled graph, which the executor follows.
+//! A compiled graph, for the executor.
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub struct Compiled<R> {
     pub(super) plan: BestLayout,
 }
 
-/// The part of a compiled graph that does not depend on where resources are placed.
+/// The part of a compiled graph that does not depend on the placement of resources.
 #[derive(Debug)]
 pub(super) struct Analysis<R> {
     pub(super) graph: Graph<R>,
@@ -39,7 +39,7 @@ pub(super) struct Analysis<R> {
     lists: Lists,
 }
 
-/// The steps of a pass: acquire, bring into states, run, leave in `COMMON`, discard.
+/// The steps of a pass: acquires, transitions, execution, transitions to `COMMON`, discards.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PassPlan<'c> {
@@ -97,7 +97,7 @@ impl<R> Compiled<R> {
         &self.analysis.batches
     }
 
-    /// The steps of a pass; `None` for one that is not of the graph.
+    /// The steps of a pass; `None` for a pass of another graph.
     #[must_use]
     pub fn pass(&self, pass: PassId) -> Option<PassPlan<'_>> {
         let Analysis { graph, problem, lists, .. } = &*self.analysis;
@@ -112,19 +112,19 @@ impl<R> Compiled<R> {
         })
     }
 
-    /// A resource as declared; `None` for one that is not of the graph.
+    /// The declared description of a resource; `None` for a resource of another graph.
     #[must_use]
     pub fn desc(&self, resource: ResourceId) -> Option<&R> {
         self.analysis.graph.desc(resource)
     }
 
-    /// The memory requirements of a resource; `None` for one that no pass uses.
+    /// The memory requirements of a resource; `None` if no pass uses it.
     #[must_use]
     pub fn need(&self, resource: ResourceId) -> Option<Need> {
         self.analysis.problem.needs.get(resource.index()).copied().flatten()
     }
 
-    /// The place of a resource; `None` for one that no pass uses.
+    /// The location of a resource; `None` if no pass uses it.
     #[must_use]
     pub fn placement(&self, resource: ResourceId) -> Option<Placement> {
         self.plan.layout.places.get(resource.index()).copied().flatten()
@@ -154,7 +154,7 @@ impl<R> Compiled<R> {
         self.plan.layout.peak == self.plan.lower_bound
     }
 
-    /// Bytes of all resources if none shared memory.
+    /// Bytes of all resources without memory sharing.
     #[must_use]
     pub fn bytes_apart(&self) -> u64 {
         let needs = self.analysis.problem.needs.iter().flatten();

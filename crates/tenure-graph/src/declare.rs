@@ -87,7 +87,7 @@ impl<R> Graph<R> {
         self.resource(desc.into())
     }
 
-    /// Declares a buffer in memory for the GPU alone. It is always a separate API resource, independent of the description.
+    /// Declares a buffer in GPU-only memory. It is always a separate API resource, independent of the description.
     pub fn buffer(&mut self, desc: R::Buffer) -> ResourceId
     where
         R: Resource,

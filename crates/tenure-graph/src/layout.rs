@@ -32,7 +32,7 @@ pub(super) enum LayoutMethod {
         /// The queue whose uses are not extended.
         kept: usize,
     },
-    /// The same; but resources used on one other queue only are first placed among themselves, as one block.
+    /// As `Extended`, but resources used on only one other queue are first placed among themselves, as one block.
     Nested {
         /// The queue whose uses are not extended.
         kept: usize,

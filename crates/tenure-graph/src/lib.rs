@@ -15,7 +15,7 @@
 //!
 //! # Example
 //!
-//! Three textures; the last takes the bytes of the first:
+//! Three textures; the last uses the bytes of the first:
 //!
 //! ```
 //! use std::convert::Infallible;

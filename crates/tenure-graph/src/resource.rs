@@ -1,4 +1,4 @@
-//! Resources as an engine describes them, their memory requirements, and where a plan places them.
+//! An engine's resources, their memory requirements, and their locations in a plan.
 
 use core::fmt::Debug;
 use core::hash::Hash;
@@ -11,7 +11,7 @@ use crate::device::{DeviceError, Usage};
 /// A graph whose resources are all equal to those of an earlier one has the same plan, so equal descriptions must have equal
 /// memory requirements.
 pub trait Resource: Clone + Debug + Eq + Hash + From<Self::Texture> + From<Self::Buffer> {
-    /// The description of a texture; `Self` where one type describes both.
+    /// The description of a texture; `Self` if one type describes both.
     type Texture;
     /// The description of a buffer.
     type Buffer;
@@ -32,7 +32,7 @@ pub trait Resource: Clone + Debug + Eq + Hash + From<Self::Texture> + From<Self:
         1
     }
 
-    /// Its memory, if that is not for the GPU alone; the graph is then refused.
+    /// Its memory, if it is not GPU-only; the graph is then rejected.
     fn cpu_memory(&self) -> Option<Self::CpuMemory> {
         None
     }
@@ -67,7 +67,7 @@ impl Need {
     pub const ALONE: u32 = u32::MAX;
 }
 
-/// A source of memory requirements. It is asked when a graph is planned, not when a plan is found in the cache.
+/// A source of memory requirements. Queried when a graph is planned, not when a plan is found in the cache.
 pub trait Memory<R: Resource> {
     /// The error of a query. The planning of a graph returns it, too, so that it must be able to contain the error of an
     /// invalid graph; [`GraphError`] itself, where queries cannot fail.
@@ -90,7 +90,7 @@ pub trait Memory<R: Resource> {
     }
 }
 
-/// The place of a resource.
+/// The location of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Placement {

@@ -1,4 +1,4 @@
-//! False statements of drivers about memory and presentation, and the workarounds.
+//! Incorrect driver reports about memory and presentation, and their workarounds.
 //!
 //! [`TABLE`] has a row for each, with a public source. Most workarounds cost nothing on a correct driver, and are applied on
 //! all. The others are for the drivers in the row ([`Fault::is_on`]); [`DeviceConfig::assumed_driver`] has a device behave as
@@ -23,9 +23,9 @@ use ash::vk;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Workaround {
-    /// A budget is at most the size of its heap, and a usage below 0 is replaced by tenure's own count.
+    /// A budget is limited to the size of its heap, and a usage below 0 is replaced by tenure's own count.
     LimitToHeap,
-    /// The budget of a heap in system memory is at most the machine's memory.
+    /// The budget of a heap in system memory is limited to the machine's memory.
     LimitToSystem,
     /// From the first import on, the usage is tenure's own count.
     CountUsage,
@@ -45,7 +45,7 @@ pub struct Fault {
     pub drivers: &'static [vk::DriverId],
     /// The workaround.
     pub workaround: Workaround,
-    /// The symptom, and where it was seen.
+    /// The symptom, and where it was observed.
     pub fault: &'static str,
     /// The effect of the workaround.
     pub remedy: &'static str,

@@ -3,7 +3,7 @@
 use ash::vk;
 use tenure_core::device::{ApiCode, DeviceError, Format, MemoryTypeId};
 
-/// Why no instance or device could be made or wrapped.
+/// The error of creating or wrapping an instance or device.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CreateError {
@@ -40,15 +40,15 @@ pub enum CreateError {
     /// The program's chain of features cannot be worked with.
     #[error("cannot enable the program's features: {rule} ({found})")]
     InvalidFeatures {
-        /// The rule that is broken.
+        /// The violated rule.
         rule: &'static str,
         /// The violation.
         found: String,
     },
-    /// Queues for the program's own use that cannot be made.
+    /// Queues for the program's own use that cannot be created.
     #[error("cannot make the program's own queues of family {family}: {rule} ({found})")]
     InvalidQueues {
-        /// The rule that is broken.
+        /// The violated rule.
         rule: &'static str,
         /// The family.
         family: u32,
@@ -66,7 +66,7 @@ pub enum CreateError {
         "{function} is missing: the function, the handles, the version and the features given do not belong together"
     )]
     NoFunction {
-        /// Its name in the core.
+        /// Its name in the core API.
         function: &'static str,
     },
     /// A feature of a wrapped device needs an extension that is not among those given, and not part of the version.
@@ -86,13 +86,13 @@ pub enum CreateError {
     Failed {
         /// The call.
         call: &'static str,
-        /// The result that it returned.
+        /// The result returned by the driver.
         result: vk::Result,
     },
     /// tenure cannot work with the wrapped device.
     #[error("cannot wrap the device: {rule} ({value})")]
     InvalidRaw {
-        /// The rule that is broken.
+        /// The violated rule.
         rule: &'static str,
         /// The offending number.
         value: u64,
@@ -100,7 +100,7 @@ pub enum CreateError {
 }
 
 impl CreateError {
-    /// Makes the error of a failed call, for `map_err`.
+    /// Creates the error of a failed call, for `map_err`.
     pub(crate) fn failed(call: &'static str) -> impl FnOnce(vk::Result) -> Self {
         move |result| Self::Failed { call, result }
     }

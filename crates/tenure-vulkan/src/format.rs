@@ -1,4 +1,4 @@
-//! Formats, aspects and sample counts in Vulkan's words.
+//! Vulkan's formats, aspects and sample counts.
 
 use ash::vk;
 use tenure_core::device::{Format, Plane};
@@ -114,7 +114,7 @@ table! {
     Astc12x12Srgb: ASTC_12X12_SRGB_BLOCK;
 }
 
-// Rows are found by number.
+// Rows are indexed by format.
 const _: () = {
     assert!(TABLE.len() == Format::ALL.len());
     let mut index = 0;
@@ -170,7 +170,7 @@ pub(crate) const fn aspect(format: Format, plane: Plane) -> vk::ImageAspectFlags
     }
 }
 
-/// The flag of a sample count; 0 for one that Vulkan does not have.
+/// The flag of a sample count; 0 for a count unknown to Vulkan.
 pub(crate) const fn samples(count: u32) -> vk::SampleCountFlags {
     // The flag of n samples is the number n.
     if count.is_power_of_two() && count <= 64 {

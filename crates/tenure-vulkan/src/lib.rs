@@ -215,7 +215,7 @@
 //! from `VK_QUEUE_FAMILY_EXTERNAL`, or `VK_QUEUE_FAMILY_FOREIGN_EXT` for resources shared [across
 //! drivers](tenure_core::BufferDesc::shared_across_drivers). A driver other than the exporter's accesses a
 //! DMA-BUF in linear memory, so only buffers: images with format modifiers are not supported. [`HostMemory`]
-//! makes a buffer of the program's own memory.
+//! makes a buffer of the program memory.
 //!
 //! # Presentation
 //!

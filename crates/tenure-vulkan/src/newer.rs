@@ -1,4 +1,4 @@
-//! The types of `ash`, and those of extensions that it does not have yet: `VK_KHR_device_fault`.
+//! The types of `ash`, and those of extensions that it does not support yet: `VK_KHR_device_fault`.
 
 use core::ffi::{CStr, c_char, c_void};
 use core::marker::PhantomData;
@@ -63,7 +63,7 @@ pub(crate) const FAULT_LOST_DEVICE: u32 = 1;
 pub(crate) const FAULT_HAS_ADDRESS: u32 = 2;
 /// The fault has the address of an instruction.
 pub(crate) const FAULT_HAS_INSTRUCTION: u32 = 4;
-/// The fault has words of the vendor's.
+/// The fault has a description of the vendor.
 pub(crate) const FAULT_HAS_VENDOR: u32 = 8;
 /// A watchdog has ended the work.
 pub(crate) const FAULT_WAS_TIMEOUT: u32 = 16;

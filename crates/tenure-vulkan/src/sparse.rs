@@ -1,4 +1,4 @@
-//! Sparse resources: their tiles, the place of each, and their mappings.
+//! Sparse resources: their tiles and mappings.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ pub(crate) struct Tiling {
     packed_base: u64,
 }
 
-/// The part of a resource that a tile is, as the API describes it.
+/// The part of a resource covered by a tile, as described by Vulkan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TilePart {
     /// Bytes of a buffer.
@@ -112,7 +112,7 @@ impl Tiling {
             stride: if is_single { 0 } else { found.image_mip_tail_stride },
         });
         let tail_tiles = tail.map_or(0, |tail| tail.size.div_ceil(block));
-        // The layers share a single tail: each gets its part, the last perhaps less.
+        // The layers share a single tail: each gets its part, the last one possibly less.
         let per_layer =
             if is_single { tail_tiles.div_ceil(u64::from(info.layers().max(1))) } else { tail_tiles };
         let mut subresources = Vec::new();

@@ -86,7 +86,7 @@ impl ShaderStages {
     }
 }
 
-/// A use of a resource, as a barrier names it.
+/// A use of a resource in the terms of a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateUse {
     /// The stages of the use.

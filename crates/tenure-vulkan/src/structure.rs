@@ -103,7 +103,7 @@ impl AccelerationStructure {
         let raw = unsafe { calls.create_acceleration_structure(&info, None) };
         let raw = raw.map_err(|result| loaded.error("vkCreateAccelerationStructureKHR", result))?;
         let info = vk::AccelerationStructureDeviceAddressInfoKHR::default().acceleration_structure(raw);
-        // SAFETY: the structure was just made.
+        // SAFETY: the structure was just created.
         let address = unsafe { calls.get_acceleration_structure_device_address(&info) };
         Ok(Self { loaded: loaded.clone(), raw, address, kind: range.kind, size: range.size })
     }

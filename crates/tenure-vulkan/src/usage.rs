@@ -1,4 +1,4 @@
-//! The usages of a resource as Vulkan's flags.
+//! Translation of usages to Vulkan's flags.
 
 use ash::vk;
 use tenure_core::device::Usage;

@@ -1,4 +1,4 @@
-//! The device itself, and the objects' debug names.
+//! The device contract, and the debug names of objects.
 
 use tenure_core::device::{self, DeviceError, DeviceFault, ObjectRef, Permit, Properties, SingleManager};
 use windows::Win32::Graphics::Direct3D::WKPDID_D3DDebugObjectNameW;
@@ -31,7 +31,7 @@ impl device::Device for Device {
     }
 }
 
-/// Names an object; a failure is ignored, because names are only for debuggers.
+/// Sets the name of an object; a failure is ignored, because names are only for debuggers.
 fn set_name<T: Interface>(object: &T, name: &HSTRING) {
     let Ok(object) = object.cast::<ID3D12Object>() else { return };
     // SAFETY: the object is alive and the text ends in a NUL.
@@ -45,7 +45,7 @@ fn set_name<T: Interface>(object: &T, name: &HSTRING) {
 }
 
 fn name_object(object: &ObjectRef<'_, Device>, name: &str) {
-    // A NUL would end the name for some and not for others.
+    // A NUL would end the name in some tools only.
     let name = HSTRING::from(name.split('\0').next().unwrap_or_default());
     match object {
         ObjectRef::DescriptorHeap(heap) => set_name(&heap.raw, &name),

@@ -1,4 +1,4 @@
-//! From `HRESULT`s to errors.
+//! Conversion of `HRESULT`s to errors.
 
 use tenure_core::device::{ApiCode, DeviceError, MemoryTypeId};
 use windows::Win32::Foundation::{E_NOTIMPL, E_OUTOFMEMORY};
@@ -22,7 +22,7 @@ pub(crate) const fn code(result: HRESULT) -> ApiCode {
     ApiCode::HResult(result.0.cast_unsigned())
 }
 
-/// A failure of a call that should not fail, before there is a device that could be lost.
+/// A failure of a call that should not fail, before a device exists that could be lost.
 pub(crate) fn unreachable_api(call: &'static str, error: &Error) -> DeviceError {
     match error.code() {
         E_OUTOFMEMORY => DeviceError::OutOfHostMemory { what: call },
@@ -58,7 +58,7 @@ pub(crate) fn removal_reason(result: HRESULT) -> String {
     words.to_owned()
 }
 
-/// A failed call on a device that is still there.
+/// A failed call on a device that is not removed.
 pub(crate) fn refusal(result: HRESULT, asked: Asked) -> DeviceError {
     match (result, asked) {
         (E_OUTOFMEMORY, Asked::Memory { bytes, memory }) => {

@@ -1,4 +1,4 @@
-//! Fences of the program's own, and its own submissions.
+//! Fences of the program, and its own submissions.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::device::inner::Inner;
 use crate::device::queue::Queue;
 use crate::device::resource::object::is_same;
 
-/// A value of a fence of the program's own that a recording waits for or signals: see
+/// A value of a fence of the program that a recording waits for or signals: see
 /// [`Recording::wait_for_external`](tenure_core::Recording::wait_for_external).
 ///
 /// ```no_run
@@ -57,7 +57,7 @@ impl fmt::Debug for ExternalFence {
     }
 }
 
-/// Fences of the program's own that submissions use, with the serials until which they are kept: the API
+/// Fences of the program that submissions use, with the serials until which they are kept: the API
 /// keeps no references to them.
 #[derive(Default)]
 pub(crate) struct KeptFences(Mutex<Vec<(u64, ID3D12Fence)>>);
@@ -96,7 +96,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Makes later submissions to a queue wait for points of the program's own.
+    /// Makes later submissions to a queue wait for points of the program.
     pub(crate) fn wait_external(&self, queue: &Queue, points: &[ExternalFence]) -> Result<(), DeviceError> {
         for point in points {
             // SAFETY: both interfaces are alive and of this device.
@@ -106,7 +106,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Signals points of the program's own when all that was submitted to a queue is done.
+    /// Signals points of the program when all that was submitted to a queue is done.
     pub(crate) fn signal_external(&self, queue: &Queue, points: &[ExternalFence]) -> Result<(), DeviceError> {
         for point in points {
             // SAFETY: as above.

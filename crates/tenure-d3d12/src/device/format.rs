@@ -1,4 +1,4 @@
-//! Texel formats in Direct3D's words.
+//! Translation of texel formats to Direct3D.
 
 use tenure_core::device::{Format, Plane};
 use windows::Win32::Graphics::Direct3D12::{
@@ -10,7 +10,7 @@ use windows::Win32::Graphics::Direct3D12::{
 use windows::Win32::Graphics::Dxgi::Common as dxgi;
 use windows::Win32::Graphics::Dxgi::Common::DXGI_FORMAT;
 
-/// A format in Direct3D's words.
+/// The Direct3D formats of a texel format.
 struct Row {
     format: Format,
     own: DXGI_FORMAT,
@@ -130,7 +130,7 @@ table! {
     Astc12x12Srgb: DXGI_FORMAT_UNKNOWN, DXGI_FORMAT_UNKNOWN;
 }
 
-// Rows are found by number.
+// Rows are indexed by format.
 const _: () = {
     assert!(TABLE.len() == Format::ALL.len());
     let mut index = 0;
@@ -218,7 +218,7 @@ pub(crate) fn is_family(one: Format, other: Format) -> bool {
     one == other || (typeless(one) == typeless(other) && typeless(one) != to_dxgi_format(one))
 }
 
-/// Planes of a texture: depth and stencil are apart.
+/// Number of planes of a texture: depth and stencil are separate.
 pub(crate) const fn planes(format: Format) -> u32 {
     if format.has_stencil() { 2 } else { 1 }
 }

@@ -149,7 +149,7 @@ impl Inner {
         }
     }
 
-    /// Records that the device is lost. The first reason stays: it is the cause.
+    /// Records that the device is lost. The first reason is kept: it is the cause.
     #[cold]
     pub(crate) fn lose(&self, reason: String) -> DeviceError {
         let reason = self.lost.get_or_init(|| reason).clone();
@@ -177,7 +177,7 @@ impl Inner {
     }
 }
 
-/// The object that a successful call must have made.
+/// The object created by a successful call.
 pub(crate) fn made<T>(object: Option<T>, what: &'static str) -> Result<T, DeviceError> {
     object.ok_or(DeviceError::broken_rule(what))
 }

@@ -1,4 +1,4 @@
-//! The device and all that is made with it.
+//! The device and the objects created with it.
 
 mod contract;
 mod descriptor;
@@ -79,7 +79,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// Wraps a device of the program's own. `queues` are the queues for tenure's submissions, each once, a direct one first;
+    /// Wraps a device of the program. `queues` are the queues for tenure's submissions, each once, a direct one first;
     /// the program may submit to them, too. Each gets a fence that counts tenure's submissions.
     ///
     /// # Errors
@@ -198,7 +198,7 @@ impl Device {
         &self.inner.raw
     }
 
-    /// The queue with that number, if there is one.
+    /// The queue with that index, if there is one.
     #[must_use]
     pub fn queue(&self, id: QueueId) -> Option<&ID3D12CommandQueue> {
         self.inner.queues.get(id.index()).map(|queue| &queue.raw)

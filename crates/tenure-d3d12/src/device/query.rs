@@ -31,7 +31,7 @@ pub(crate) enum Storage {
     Sizes(Resource),
 }
 
-/// Queries in a row: an `ID3D12QueryHeap`, or for [`QueryKind::CompactedSize`] a buffer.
+/// Consecutive queries: an `ID3D12QueryHeap`, or for [`QueryKind::CompactedSize`] a buffer.
 pub struct QueryHeap {
     pub(crate) storage: Storage,
     desc: QueryHeapDesc,

@@ -1,4 +1,4 @@
-//! Queues with the fences that count on them, submissions, and events to wait with.
+//! Queues with their fences, submissions, and events for waits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +30,7 @@ const GONE: u64 = u64::MAX;
 /// The longest wait before the device is checked for removal.
 pub(crate) const SLICE: Duration = Duration::from_millis(50);
 
-/// The type of the lists that a queue takes.
+/// The type of the command lists of a queue.
 pub(crate) const fn list_type(kind: QueueKind) -> D3D12_COMMAND_LIST_TYPE {
     match kind {
         QueueKind::Graphics => D3D12_COMMAND_LIST_TYPE_DIRECT,
@@ -224,7 +224,7 @@ impl QueueDevice for Device {
         if timeout.is_zero() {
             return Ok(false);
         }
-        // A deadline beyond the clock's range counts as none.
+        // A deadline beyond the clock's range means no deadline.
         let deadline = Instant::now().checked_add(timeout);
         let event = self
             .inner

@@ -1,4 +1,4 @@
-//! Resources and fences that other processes and APIs use, too, by NT handles.
+//! Resources and fences shared with other processes and APIs through NT handles.
 
 use std::fmt;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHandle};
@@ -31,11 +31,11 @@ pub struct Exported {
     /// The handle. It keeps its object alive, and is closed when it is dropped. `DuplicateHandle` gives it to
     /// another process.
     pub handle: OwnedHandle,
-    /// The adapter of the device that made it.
+    /// The adapter of the device that created it.
     pub adapter: AdapterId,
 }
 
-/// Why something was not exported or imported.
+/// The error of an export or import.
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub enum ShareError {
@@ -93,21 +93,21 @@ impl From<DeviceError> for ShareError {
 /// (<https://learn.microsoft.com/windows/win32/direct3d12/shared-heaps>). Exported memory counts as that of any committed
 /// resource; imported memory counts in no budget.
 pub trait Sharing {
-    /// A handle to a buffer that was created [shared](BufferDesc::shared). Each call makes a new one.
+    /// A handle to a buffer that was created [shared](BufferDesc::shared). Each call creates a new one.
     ///
     /// # Errors
     /// [`ShareError::NotShared`]; [`ShareError::Device`] if the implementation does not support such handles
     /// (`Unsupported`), for a shortage, or a lost device.
     fn export_buffer(&self, buffer: &Buffer<Device>) -> Result<Exported, ShareError>;
 
-    /// A handle to a texture that was created [shared](TextureDesc::shared). Each call makes a new one.
+    /// A handle to a texture that was created [shared](TextureDesc::shared). Each call creates a new one.
     ///
     /// # Errors
     /// As [`export_buffer`](Self::export_buffer).
     fn export_texture(&self, texture: &Texture<Device>) -> Result<Exported, ShareError>;
 
     /// A buffer that another process exported. A recording [acquires](tenure_core::Commands::acquire_from_peer) it before
-    /// its first use. The handle stays the caller's, who may close it.
+    /// its first use. The caller keeps the handle and may close it.
     ///
     /// # Errors
     /// [`ShareError::OtherAdapter`]; [`ShareError::Device`] if it does not match `desc`, or is not a handle to a
@@ -136,7 +136,7 @@ pub trait Sharing {
     /// [`ShareError::Device`]: a shortage, or a lost device.
     fn create_shared_fence(&self, value: u64) -> Result<SharedFence, ShareError>;
 
-    /// A fence that another process exported. The handle stays the caller's.
+    /// A fence that another process exported. The caller keeps the handle.
     ///
     /// # Errors
     /// [`ShareError::OtherAdapter`]; [`ShareError::Device`] for a handle to another object, a shortage, or a lost
@@ -252,7 +252,7 @@ impl Inner {
             let code = ApiCode::HResult(0);
             return Err(DeviceError::ApiFailed { call: CALL, code }.into());
         }
-        // SAFETY: the call has just made it, for the caller to close.
+        // SAFETY: the call has just created it, for the caller to close.
         let handle = unsafe { OwnedHandle::from_raw_handle(handle.0) };
         Ok(Exported { handle, adapter: self.adapter_id() })
     }
@@ -312,7 +312,7 @@ impl SharedFence {
         signalled.map_err(|error| inner.fail(&error, Asked::Object("ID3D12Fence::Signal")))
     }
 
-    /// A handle for the other process. Each call makes a new one.
+    /// A handle for the other process. Each call creates a new one.
     ///
     /// # Errors
     /// As [`Sharing::export_buffer`].

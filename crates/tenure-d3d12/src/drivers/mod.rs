@@ -67,7 +67,7 @@ pub const NVIDIA: u32 = 0x10de;
 /// The driver versions with a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Drivers {
-    /// All that are known.
+    /// All known versions.
     All,
     /// Versions before this one, which has the fix.
     Before(DriverVersion),

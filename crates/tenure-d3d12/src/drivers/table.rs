@@ -98,7 +98,7 @@ const CRBUG_1237175: &str =
     "https://crbug.com/1237175, https://crbug.com/dawn/1628, https://crbug.com/dawn/2032";
 const CRBUG_DAWN_1487: &str = "https://crbug.com/dawn/1487";
 
-/// Every known fault that matters to tenure.
+/// All known faults that affect tenure.
 ///
 /// Dawn clears copyable depth textures in placed memory, because that is dirty. Here they are committed and zeroed instead,
 /// which is equally clean and needs no queue. Dawn does so, too, for textures that it commits for other reasons.

@@ -20,10 +20,11 @@ pub(crate) use self::calls::Calls;
 pub(crate) use self::surface::Surface;
 use crate::queue::{Queues, SLICE, nanoseconds};
 
-/// The most fences that a chain waits for: images are acquired again long before that, so the oldest fence is lost.
+/// Maximum number of fences that a chain waits for: images are acquired again long before that, so the oldest fence is
+/// lost.
 const MOST_FENCES: usize = 64;
 
-/// The most images of a chain that may be set to wait until they are shown.
+/// Maximum number of images of a chain that may wait to be shown.
 pub(crate) const MOST_WAITING: u32 = 16;
 
 /// The objects of the presentations.
@@ -69,13 +70,13 @@ fn log_lost_fences(is_first: bool) {
     }
 }
 
-/// A chain. The swap chain holds it, and each of its images that is not destroyed.
+/// A chain, referenced by the swap chain and by each of its images that is not destroyed.
 pub(crate) struct Chain {
     queues: Arc<Queues>,
     calls: Arc<Calls>,
     pub(crate) handle: vk::SwapchainKHR,
     presents: Mutex<Presents>,
-    /// Whether all presentations are complete, and no more will be made.
+    /// Whether all presentations are complete, and no more will follow.
     is_settled: AtomicBool,
 }
 
@@ -189,7 +190,7 @@ impl Chain {
         }
     }
 
-    /// Notes that no more presentations will be made, and all are complete.
+    /// Notes that no more presentations will follow, and all are complete.
     pub(crate) fn settle(&self) {
         self.is_settled.store(true, Ordering::Release);
         let is_first_loss = self.presents.lock().lose_fences(&self.queues);

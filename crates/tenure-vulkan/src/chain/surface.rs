@@ -16,7 +16,7 @@ use crate::queue::Queues;
 /// The API has no call for surfaces of such windows.
 const NO_SUCH_WINDOW: DeviceError = unsupported("surfaces of windows of this kind");
 
-/// A surface, which keeps its window.
+/// A surface, which keeps its window alive.
 pub(crate) struct Surface {
     handle: vk::SurfaceKHR,
     calls: ash::khr::surface::Instance,
@@ -72,7 +72,7 @@ fn failed(queues: &Queues, result: vk::Result) -> DeviceError {
     }
 }
 
-/// The call that makes a surface: `ash` aborts the program if it is missing.
+/// The call that creates a surface: `ash` aborts the program if it is missing.
 const fn creation(display: RawDisplayHandle) -> Option<&'static CStr> {
     Some(match display {
         RawDisplayHandle::Windows(_) => c"vkCreateWin32SurfaceKHR",

@@ -10,7 +10,7 @@ use tenure_core::device::{BindingKind, DescriptorKind, DeviceError};
 use super::Descriptors;
 use super::buffer::DescriptorBuffer;
 
-/// One array of a heap that shaders see.
+/// One array of a shader-visible heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Array {
     pub(super) binding: u32,
@@ -43,7 +43,7 @@ impl Array {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrays {
     kind: DescriptorKind,
-    /// Descriptors of each array but that of constants.
+    /// Number of descriptors of each array except that of constants.
     each: u32,
     pub(super) constants: u32,
     /// Views are in one array of mutable descriptors.
@@ -105,7 +105,7 @@ impl Arrays {
         mixed.into_iter().chain(of_one_kind).filter(|array| array.length > 0)
     }
 
-    /// The array that descriptors of a kind are in.
+    /// The array for descriptors of a kind.
     pub(super) fn of(&self, kind: BindingKind) -> Option<Array> {
         self.iter().find(|array| array.kinds.contains(&kind))
     }
@@ -210,7 +210,7 @@ impl LastKinds {
         RESOURCES.get(usize::from(last.checked_sub(1)?)).copied()
     }
 
-    /// Calls `run` with the kind, the first index and the length of each row of one kind.
+    /// Calls `run` with the kind, the first index and the length of each consecutive range of one kind.
     pub(super) fn rows(&self, [first, end]: [u32; 2], mut run: impl FnMut(BindingKind, u32, u32)) {
         let mut at = first;
         while at < end {
@@ -291,10 +291,10 @@ pub(crate) const RESOURCES: [BindingKind; 6] = [
 pub(crate) const WITHOUT_CONSTANTS: [BindingKind; 5] =
     [RESOURCES[0], RESOURCES[1], RESOURCES[3], RESOURCES[4], RESOURCES[5]];
 
-/// The content of a heap of samplers.
+/// The content of a sampler heap.
 pub(crate) const SAMPLERS: [BindingKind; 1] = [BindingKind::Sampler];
 
-/// The binding of a kind in a heap with an array for each; 0 for kinds that only sets have.
+/// The binding of a kind in a heap with an array for each; 0 for kinds that exist only in sets.
 pub(crate) const fn heap_binding(kind: BindingKind) -> u32 {
     match kind {
         BindingKind::Texture

@@ -1,4 +1,4 @@
-//! Buffers of descriptors, which shaders index.
+//! Descriptor buffers, which shaders index.
 
 use core::ffi::CStr;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl DescriptorSizes {
         Self { resources: RESOURCES.map(|kind| size(kind) as u64), sampler, space: SpaceLimits::new(found) }
     }
 
-    /// The size of a descriptor of a kind that is in heaps.
+    /// The size of a descriptor of a kind supported in heaps.
     pub(super) fn of(&self, kind: BindingKind) -> u64 {
         let known = RESOURCES.iter().zip(self.resources).find(|(known, _)| **known == kind);
         known.map_or(self.sampler, |(_, size)| size)
@@ -85,7 +85,7 @@ pub(crate) fn stages(has_extension: impl Fn(&CStr) -> bool) -> vk::ShaderStageFl
     found.fold(Stage::ALL_GRAPHICS | Stage::COMPUTE, |stages, (more, _)| stages | more)
 }
 
-/// The start of an array, and the stride of its descriptors, in bytes.
+/// The offset of an array, and the stride of its descriptors, in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     binding: u32,
@@ -93,7 +93,7 @@ struct Row {
     stride: u64,
 }
 
-/// A buffer with all arrays of a heap, in memory that the CPU writes.
+/// A buffer with all arrays of a heap, in CPU-visible memory.
 pub(super) struct DescriptorBuffer {
     pub(super) buffer: vk::Buffer,
     pub(super) memory: Arc<Memory>,
@@ -199,7 +199,7 @@ impl DescriptorBuffer {
         unsafe { self.put(descriptors, (array, element), written.kind, data) };
     }
 
-    /// Makes descriptors null; samplers have no null descriptors.
+    /// Writes null descriptors; samplers have none.
     ///
     /// # Safety
     /// Null descriptors are enabled, and no other code uses these elements of the array, which may be of the kind.
@@ -352,10 +352,10 @@ struct Taken {
 }
 
 impl DescriptorSpace {
-    /// Counts a buffer that is to be created.
+    /// Counts a buffer before its creation.
     ///
     /// # Errors
-    /// The limit that it would exceed. Destroying a heap frees space, so it is a shortage.
+    /// The exceeded limit. Destroying a heap frees space, so it is a shortage.
     pub(super) fn take(
         &self,
         kind: DescriptorKind,

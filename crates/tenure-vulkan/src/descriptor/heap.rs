@@ -1,4 +1,4 @@
-//! Heaps of descriptors: for the CPU only, and shader-visible ones, which shaders index.
+//! Descriptor heaps: for the CPU only, and shader-visible ones.
 
 use core::fmt;
 use std::ffi::CString;
@@ -22,7 +22,7 @@ use super::views::{Slot, Value, Written};
 use crate::error::unsupported;
 use crate::loaded::Loaded;
 
-/// The most descriptors of one heap that shaders do not see.
+/// Maximum number of descriptors in a heap that is not shader-visible.
 const MOST_HIDDEN: u32 = 1 << 20;
 
 enum Content {
@@ -144,7 +144,7 @@ impl DescriptorHeap {
         self.indexed().map_or(0, |indexed| indexed.arrays.total())
     }
 
-    /// Gives a shader that was written for a heap with six arrays the bindings of this heap.
+    /// Changes the bindings of a shader written for a heap with six arrays to those of this heap.
     ///
     /// The shader declares the heap as descriptor set `set`, with the bindings 0 to 5 that
     /// [`binding`](Self::binding) names for heaps without mutable descriptors. In a heap with one array several
@@ -202,7 +202,7 @@ impl DescriptorHeap {
         }
     }
 
-    /// The typed view of a buffer at an index of a heap that shaders do not see.
+    /// The typed view of a buffer at an index of a heap that is not shader-visible.
     #[must_use]
     pub fn buffer_view(&self, index: u32) -> Option<vk::BufferView> {
         match self.slot(index)? {
@@ -221,7 +221,7 @@ impl DescriptorHeap {
         }
     }
 
-    /// The sampler at an index of a heap that shaders do not see.
+    /// The sampler at an index of a heap that is not shader-visible.
     #[must_use]
     pub fn sampler(&self, index: u32) -> Option<vk::Sampler> {
         match self.slot(index)? {
@@ -250,7 +250,7 @@ impl DescriptorHeap {
         self.hidden(index).map(|slot| *slot.lock())
     }
 
-    /// The source of copies of a descriptor.
+    /// The source for copies of a descriptor.
     pub(super) fn written(&self, descriptors: &Descriptors, index: u32) -> Result<Written, DeviceError> {
         descriptors.check_same(&self.owner)?;
         let found = self.slot(index).ok_or(self.not_hidden(index))?;
@@ -333,7 +333,7 @@ impl DescriptorHeap {
         Ok(())
     }
 
-    /// The array that a descriptor of a kind is written to.
+    /// The array for descriptors of a kind.
     fn array(&self, indexed: &Indexed, index: u32, kind: BindingKind) -> Result<Array, DeviceError> {
         if !is_in_heaps(kind) {
             return Err(DeviceError::invalid_value(CallRule::InSetsAlone, kind));
@@ -347,7 +347,7 @@ impl DescriptorHeap {
         indexed.arrays.of(kind).ok_or(DeviceError::invalid_value(CallRule::InSetsAlone, kind))
     }
 
-    /// Clears indices: destroys the objects made there, or makes the descriptors null if `is_poisoned`.
+    /// Clears indices: destroys the objects created there, or writes null descriptors if `is_poisoned`.
     pub(crate) fn clear(&self, first: u32, count: u32, is_poisoned: bool) {
         let end = first.saturating_add(count).min(self.count);
         match &self.content {
@@ -365,7 +365,7 @@ impl DescriptorHeap {
         }
     }
 
-    /// Makes descriptors of an array null: mutable ones with the kind last written to them.
+    /// Writes null descriptors to an array: to mutable ones with the kind last written to them.
     fn make_null(&self, indexed: &Indexed, array: Array, [first, end]: [u32; 2]) {
         let write = |kind, element, count| {
             // SAFETY: null descriptors are enabled; set or buffer are alive, the indices are inside the array, whose

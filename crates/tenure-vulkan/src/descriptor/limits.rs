@@ -35,15 +35,15 @@ const GROUPS: [&[BindingKind]; 9] = [
     ],
 ];
 
-/// The contract's limits, and other values that are often needed.
+/// The contract's limits, and other frequently used values.
 #[derive(Clone, Debug)]
 pub(crate) struct DescriptorTables {
     pub(crate) contract: DescriptorLimits,
-    /// The most uniform buffers in one shader-visible heap, which may be fewer than of all else.
+    /// Maximum number of uniform buffers in a shader-visible heap, which may be lower than for other kinds.
     pub(crate) visible_constants: u32,
     /// Views in heaps that shaders see are mutable descriptors.
     is_mutable: bool,
-    /// Bytes of descriptors, where heaps that shaders see are buffers.
+    /// Sizes of descriptors, if shader-visible heaps are buffers.
     pub(super) sizes: Option<DescriptorSizes>,
     /// The stages that see the descriptors in buffers.
     stages: vk::ShaderStageFlags,
@@ -52,7 +52,7 @@ pub(crate) struct DescriptorTables {
     /// Bytes.
     pub(crate) storage_alignment: u64,
     pub(crate) mip_bias: f32,
-    /// The most of each group in one set, and in all that a stage of a pipeline sees.
+    /// Maximum number of each group in one set, and in all sets of a pipeline stage.
     groups: [u32; GROUPS.len()],
 }
 
@@ -168,7 +168,7 @@ impl DescriptorTables {
         self.visible_constants = self.visible_constants.min(self.contract.visible_resources);
     }
 
-    /// Checks that a set of these can be part of a pipeline.
+    /// Checks that a set with these bindings can be part of a pipeline.
     pub(crate) fn check_set(&self, bindings: &[SetBinding]) -> Result<(), DeviceError> {
         for (kinds, most) in GROUPS.iter().zip(self.groups) {
             let found = bindings.iter().filter(|binding| kinds.contains(&binding.kind));
@@ -204,7 +204,7 @@ fn plain(limits: &vk::PhysicalDeviceLimits) -> Indexing<'static> {
     }
 }
 
-/// The part of a limit that a heap may take: the rest is for a program's own sets beside it.
+/// The part of a limit used for a heap: the rest is for the program's own sets.
 const fn share(limit: u32) -> u32 {
     limit - limit / 8
 }

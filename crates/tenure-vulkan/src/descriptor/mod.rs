@@ -42,7 +42,7 @@ impl<D> Described for D where
 {
 }
 
-/// The descriptors of a device, and how many there can be.
+/// The descriptors of a device, and their limits.
 pub(crate) struct Descriptors {
     loaded: Arc<Loaded>,
     resources: Arc<Resources>,

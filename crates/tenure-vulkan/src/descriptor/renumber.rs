@@ -1,4 +1,4 @@
-//! Other bindings for the variables of a shader.
+//! Replacement of the bindings of a shader's variables.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ const BINDING: u32 = 33;
 const DESCRIPTOR_SET: u32 = 34;
 
 /// Replaces the binding of each variable of a descriptor set by the result of `replace`; `None` is an error:
-/// there is no such binding. After an error nothing was changed.
+/// the binding does not exist. On error nothing is changed.
 pub(super) fn renumber(
     spirv: &mut [u32],
     set: u32,
@@ -72,7 +72,7 @@ fn decorations(spirv: &[u32]) -> Result<Vec<Decoration>, DeviceError> {
     Ok(found)
 }
 
-/// An error with the word that is wrong.
+/// An error with the invalid word.
 fn invalid(at: usize, rule: &'static str) -> DeviceError {
     DeviceError::invalid_desc("spirv", at as u64, Allowed::Rule(rule))
 }

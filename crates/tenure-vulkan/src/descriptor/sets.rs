@@ -1,4 +1,4 @@
-//! Descriptor sets: their layouts, blocks of them, and writes.
+//! Descriptor sets: their layouts, pools and writes.
 
 use core::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::error::unsupported;
 use crate::features::OptionalFeatures;
 use crate::structure::STRUCTURES;
 
-/// The largest number of a binding: drivers make tables of that length.
+/// The largest binding number: drivers allocate tables of that length.
 const LAST_BINDING: u32 = u16::MAX as u32;
 
 /// The form of descriptor sets: a handle for
@@ -87,7 +87,7 @@ impl Descriptors {
 }
 
 impl SetLayout {
-    /// A layout that the program made.
+    /// A layout created by the program.
     pub(crate) fn adopted(
         descriptors: &Arc<Descriptors>,
         layout: vk::DescriptorSetLayout,
@@ -133,7 +133,7 @@ impl fmt::Debug for SetLayout {
     }
 }
 
-/// The most sets of a block.
+/// Maximum number of sets in a pool.
 const MOST_SETS: u32 = 1 << 16;
 
 /// A descriptor pool with sets of one layout only: a handle for
@@ -201,7 +201,7 @@ impl SetPool {
         &self.sets
     }
 
-    /// The pool that they are from.
+    /// The pool of the sets.
     #[must_use]
     pub const fn pool(&self) -> vk::DescriptorPool {
         self.pool
@@ -248,7 +248,7 @@ impl SetPool {
         Ok(())
     }
 
-    /// Makes the descriptors of a set null, if the device supports it.
+    /// Writes null descriptors to a set, if the device supports them.
     pub(crate) fn poison(&self, set: u32) {
         let Some(set) = self.set(set).filter(|_| self.owner.limits.contract.null) else {
             return;
@@ -273,12 +273,12 @@ impl fmt::Debug for SetPool {
     }
 }
 
-/// Descriptors handed to the driver at once.
+/// Number of descriptors passed to the driver at once.
 pub(super) const BATCH: usize = 16;
-/// Null descriptors handed to the driver at once.
+/// Number of null descriptors passed to the driver at once.
 const NULLS: usize = 64;
 
-/// The binding of a set that a descriptor is written to.
+/// The binding of a set to write a descriptor to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WriteTarget {
     pub(super) set: vk::DescriptorSet,
@@ -366,7 +366,7 @@ fn put<T>(values: &mut SmallVec<[T; BATCH]>, value: T) -> usize {
     values.len() - 1
 }
 
-/// Consecutive elements of a binding, which one structure writes. Their values are consecutive, too.
+/// Consecutive elements of a binding, written by one structure. Their values are consecutive, too.
 struct Run {
     target: WriteTarget,
     kind: BindingKind,

@@ -50,7 +50,7 @@ pub(crate) struct Texels {
     pub(crate) format: vk::Format,
 }
 
-/// A descriptor as sets take it.
+/// A descriptor in the form used by sets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written {
     pub(crate) kind: BindingKind,
@@ -257,7 +257,7 @@ const fn needed_usage(kind: BindingKind) -> vk::BufferUsageFlags {
 }
 
 impl Descriptors {
-    /// Creates the buffer view of a view, if it needs one.
+    /// Creates the buffer view for a view, if it needs one.
     pub(super) fn create_buffer_view(
         &self,
         resource: &Resource,
@@ -397,7 +397,7 @@ fn view_usage(info: &TextureInfo, access: TextureAccess) -> vk::ImageUsageFlags 
 }
 
 impl Descriptors {
-    /// Makes a view of a texture.
+    /// Creates a view of a texture.
     pub(super) fn create_texture_view(
         &self,
         resource: &Resource,

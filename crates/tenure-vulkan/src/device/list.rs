@@ -1,4 +1,4 @@
-//! The contract of lists, which [`List`] fulfils by methods of the same names.
+//! The contract of command lists, which [`List`] implements with methods of the same names.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The device itself: the contract, and the way to the API beneath it.
+//! The device: the contract, and access to the underlying API.
 
 mod contract;
 mod list;
@@ -98,7 +98,7 @@ impl Device {
         self.parts.loaded.api.descriptor_buffers.as_ref()
     }
 
-    /// The version of Vulkan that is used.
+    /// The Vulkan version in use.
     #[must_use]
     pub fn api_version(&self) -> ApiVersion {
         self.parts.loaded.api.version

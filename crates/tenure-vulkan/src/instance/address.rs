@@ -1,4 +1,4 @@
-//! The addresses of images, as the driver reports them (`VK_EXT_device_address_binding_report`).
+//! The addresses of images reported by the driver (`VK_EXT_device_address_binding_report`).
 
 use core::ffi::c_void;
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use tenure_core::emit;
 /// older ones are of images of other owners.
 const MAX_REPORTS: usize = 1024;
 
-/// The most structures of a chain that are followed, in case a broken driver links it to itself.
+/// Maximum number of structures followed in a chain, in case a broken driver links it to itself.
 const MAX_CHAIN: usize = 16;
 
 /// An image with its addresses.
@@ -26,7 +26,7 @@ struct AddressReport {
 /// The newest reports.
 type Reports = Mutex<VecDeque<AddressReport>>;
 
-/// The receiver of the driver's reports about addresses, of all devices of an instance.
+/// The receiver of the driver's address reports, for all devices of an instance.
 pub(crate) struct AddressReports {
     functions: ash::ext::debug_utils::Instance,
     messenger: vk::DebugUtilsMessengerEXT,

@@ -1,4 +1,4 @@
-//! How a device is set up.
+//! Configuration of a device.
 
 use std::ffi::CString;
 use std::path::PathBuf;
@@ -18,13 +18,13 @@ pub struct OwnQueues {
     pub priorities: Vec<f32>,
 }
 
-/// Whether, and how closely, the validation layers watch.
+/// The level of validation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Validation {
     /// Load `VK_LAYER_KHRONOS_validation`. Without it the rest has no effect.
     pub enabled: bool,
-    /// Whether the layer also looks for missing barriers.
+    /// Whether the layer also detects missing barriers.
     pub synchronization: bool,
     /// Whether the layer also advises on performance.
     pub best_practices: bool,
@@ -41,7 +41,7 @@ impl Validation {
     pub const SYNCHRONIZATION: Self = Self { synchronization: true, ..Self::CORE };
 }
 
-/// The settings of a device that tenure makes or wraps.
+/// The settings of a device that tenure creates or wraps.
 ///
 /// ```
 /// use tenure_vulkan::{OptionalFeatures, DeviceConfig, Validation};
@@ -72,14 +72,14 @@ pub struct DeviceConfig {
     /// renderers commonly use (compressed textures, cube arrays, anisotropy, indirect draws). Not used with
     /// wrapped devices.
     pub features: vk::PhysicalDeviceFeatures,
-    /// Extensions of the instance to enable, which must be there. Not used with wrapped instances.
+    /// Required extensions of the instance. Not used with wrapped instances.
     pub instance_extensions: Vec<CString>,
-    /// Extensions of the device to enable, which must be there. Not used with wrapped devices.
+    /// Required extensions of the device. Not used with wrapped devices.
     pub device_extensions: Vec<CString>,
     /// Enables the extensions that a [`Swapchain`](crate::Swapchain) needs. *Default*: off. Not used with wrapped
     /// devices.
     pub presentation: bool,
-    /// Make shader-visible heaps buffers instead of descriptor sets, if the device supports it. *Default*: off.
+    /// Use buffers for shader-visible heaps instead of descriptor sets, if the device supports it. *Default*: off.
     pub descriptor_buffers: bool,
     /// Recordings and their scopes write markers, so that [`Gpu::loss`](tenure_core::Gpu::loss) tells where the GPU was. They cost
     /// time on the GPU. With [`OptionalFeatures::CHECKPOINTS`] the checkpoints of a queue are tenure's, also for the program that
@@ -144,7 +144,7 @@ impl DeviceConfig {
         Self { optional: self.optional.difference(features), ..self }
     }
 
-    /// Sets how closely the layers watch.
+    /// Sets the level of validation.
     #[must_use]
     pub fn validation(self, validation: Validation) -> Self {
         Self { validation, ..self }

@@ -1,4 +1,4 @@
-//! Instances that tenure makes, and the options of instances and devices.
+//! Instances created by tenure, and the options of instances and devices.
 
 mod address;
 mod config;
@@ -56,7 +56,7 @@ pub(crate) struct Instance {
     pub(crate) version: ApiVersion,
     /// `VK_EXT_debug_utils` is enabled.
     pub(crate) debug_utils: bool,
-    /// The extensions that are enabled.
+    /// The enabled extensions.
     extensions: Vec<CString>,
     messenger: Option<Messenger>,
     /// The addresses of images, on request.

@@ -1,4 +1,4 @@
-//! The handles and functions through which the API is called.
+//! The handles and functions of the API.
 
 use core::ffi::CStr;
 use std::ffi::CString;
@@ -133,7 +133,7 @@ const CORE: &[&CStr] = &[
     c"vkGetDescriptorSetLayoutSupport",
 ];
 
-/// Functions that are called through `ash`, by the feature that they need.
+/// Functions called through `ash`, by the feature that requires them.
 const CALLED: [(OptionalFeatures, &[&CStr]); 4] = [
     (OptionalFeatures::empty(), CORE),
     (OptionalFeatures::DEBUG_NAMES, &[c"vkSetDebugUtilsObjectNameEXT"]),
@@ -158,7 +158,7 @@ const CALLED: [(OptionalFeatures, &[&CStr]); 4] = [
     ),
 ];
 
-/// A device with its functions and features. Functions that are `None` are not used.
+/// A device with its functions and features. `None` functions are not used.
 pub(crate) struct Api {
     pub(crate) entry: Option<ash::Entry>,
     pub(crate) instance: ash::Instance,
@@ -169,7 +169,7 @@ pub(crate) struct Api {
     pub(crate) enabled: OptionalFeatures,
     /// The enabled features of Vulkan 1.0.
     pub(crate) features: vk::PhysicalDeviceFeatures,
-    /// The device extensions that are enabled.
+    /// The enabled device extensions.
     pub(crate) extensions: Vec<CString>,
     pub(crate) portability: Portability,
     pub(crate) timeline: Option<TimelineCalls>,

@@ -15,17 +15,17 @@ use super::api::FaultCalls;
 use super::khr_fault;
 use crate::features::OptionalFeatures;
 
-/// The most faults of each kind that are read. Drivers report a few; a broken one may count any number.
+/// Maximum number of faults of each kind that are read. Drivers report a few; a broken one may report any number.
 pub(super) const MAX_FAULTS: u32 = 64;
 
 /// The coarsest precision of an address, in bytes: no GPU has larger pages.
 const MAX_PRECISION: u64 = 1 << 30;
 
-/// The most bytes of the vendor's data that are kept. A part of it is of no use, so that more is not kept.
+/// Maximum number of bytes of the vendor's data that are kept. A part of it is useless, so larger data is not kept.
 const MAX_DATA: u64 = 64 << 20;
 
 impl Loaded {
-    /// The faults that the driver reports; none before the loss of the device. The driver is asked once.
+    /// The faults reported by the driver; none before the loss of the device. The driver is queried once.
     pub(crate) fn faults(&self) -> Vec<DeviceFault> {
         if !self.is_lost_for_driver() {
             return Vec::new();
@@ -54,7 +54,7 @@ pub(super) fn without_address(words: impl Into<String>) -> DeviceFault {
     DeviceFault::new(FaultAccess::Unknown, 0..0, words.into())
 }
 
-/// The vendor's words about a fault.
+/// The vendor's description of a fault.
 pub(super) fn vendors_words(words: &vk::DeviceFaultVendorInfoEXT) -> DeviceFault {
     let vk::DeviceFaultVendorInfoEXT { vendor_fault_code, vendor_fault_data, .. } = words;
     let description = text(&words.description);
@@ -112,7 +112,7 @@ fn query(calls: FaultCalls, device: vk::Device, folder: Option<&Path>) -> Vec<De
     faults
 }
 
-/// Room for the vendor's data; none for too much of it, and without memory.
+/// A buffer for the vendor's data; empty if the data is too large, or memory is short.
 pub(super) fn zeroed(size: u64) -> Vec<u8> {
     let mut data = Vec::new();
     if size <= MAX_DATA

@@ -13,7 +13,7 @@ use super::fault::{
 };
 use crate::newer;
 
-/// The most times that the driver is asked for reports: a broken one may always have more.
+/// Maximum number of queries for reports: a broken driver may always have more.
 const MAX_ROUNDS: u32 = 64;
 
 /// Queries the faults of a lost device. The vendor's data goes to a file in `folder`; `None` without the feature for it.
@@ -28,7 +28,7 @@ pub(super) fn query(calls: KhrFaultCalls, device: vk::Device, folder: Option<&Pa
     faults
 }
 
-/// The newest reports. The driver gives each report once, the oldest first.
+/// The newest reports. The driver returns each report once, the oldest first.
 fn reports(calls: KhrFaultCalls, device: vk::Device) -> Vec<newer::DeviceFaultInfoKHR> {
     let mut newest = VecDeque::new();
     for _ in 0..MAX_ROUNDS {

@@ -17,7 +17,7 @@ const WORDS: u32 = 2048;
 /// Bytes of a word.
 const WORD: u64 = 4;
 
-/// The most checkpoints of a queue that are read: drivers report one for each stage of the pipeline.
+/// Maximum number of checkpoints read from a queue: drivers report one for each stage of the pipeline.
 const MAX_CHECKPOINTS: u32 = 64;
 
 /// The upper bits of tenure's checkpoints: no address of a program.
@@ -46,7 +46,7 @@ unsafe impl Send for Markers {}
 unsafe impl Sync for Markers {}
 
 impl Markers {
-    /// Makes the buffer, for these queues and their families; `None` without queues, or if the driver refuses.
+    /// Creates the buffer, for these queues and their families; `None` without queues, or if the driver refuses.
     pub(super) fn create(
         api: &Api,
         tables: &Tables,
@@ -186,7 +186,7 @@ impl Loaded {
         if let Some(calls) = self.api.checkpoints {
             // SAFETY: the list is open; the pointer is a number.
             unsafe { (calls.set)(list, Checkpoint::pointer(marker)) };
-            // Checkpoints know the newest recording of a queue, the words all recordings.
+            // Checkpoints identify the newest recording of a queue, the words all recordings.
             if is_of_scope {
                 return;
             }

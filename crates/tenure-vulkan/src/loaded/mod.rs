@@ -40,9 +40,9 @@ pub(crate) use part_of_device;
 
 /// The owner of the device, which destroys it.
 pub(crate) enum Owner {
-    /// tenure: it created the device, on an instance of its own.
+    /// tenure: it created the device, on its own instance.
     Tenure(Arc<Instance>),
-    /// The program that made it.
+    /// The program that created it.
     Caller,
 }
 
@@ -51,12 +51,12 @@ pub(crate) enum Owner {
 pub(crate) struct Loaded {
     pub(crate) api: Api,
     pub(crate) tables: Tables,
-    /// The families of all queues that use buffers of tenure's, each once: they share all buffers.
+    /// The families of all queues that use buffers of tenure, each once: they share all buffers.
     pub(crate) families: Vec<u32>,
     lost: OnceLock<String>,
     /// A call has returned that the device is lost: other failures, after which tenure can do nothing more, count as a loss, too.
     is_lost_for_driver: AtomicBool,
-    /// The faults that caused the loss, once they were asked for.
+    /// The faults that caused the loss, once queried.
     faults: OnceLock<Vec<DeviceFault>>,
     /// The GPU did not finish in time: no object is destroyed.
     is_abandoned: AtomicBool,
@@ -123,7 +123,7 @@ impl Loaded {
         })
     }
 
-    /// Whether the driver may be asked for the reasons of a loss.
+    /// Whether the driver may be queried for the reasons of a loss.
     fn is_lost_for_driver(&self) -> bool {
         self.is_lost_for_driver.load(Ordering::Relaxed)
     }
@@ -133,7 +133,7 @@ impl Loaded {
         result.result().map_err(|result| self.error(call, result))
     }
 
-    /// Records that the device is lost. The first reason stays: it is the cause of the later ones.
+    /// Records that the device is lost. The first reason is kept: it is the cause of the later ones.
     pub(crate) fn lose(&self, reason: String) -> DeviceError {
         let reason = self.lost.get_or_init(|| reason);
         DeviceError::Lost { reason: reason.clone() }

@@ -34,13 +34,13 @@ pub(crate) struct Facts<'a> {
     pub(crate) system_memory: Option<u64>,
 }
 
-/// The contract's properties, and other values that are often needed.
+/// The contract's properties, and other frequently used values.
 #[derive(Debug)]
 pub(crate) struct Tables {
     pub(crate) properties: Properties,
     /// Heaps are for buffers or for textures.
     pub(crate) split: bool,
-    /// Bytes that sizes and alignments are rounded to where heaps are for everything.
+    /// The granularity of sizes and alignments if heaps contain all kinds of resources, in bytes.
     pub(crate) padding: u64,
     /// Bit *i* is set for memory types of general use.
     pub(crate) general_types: u32,

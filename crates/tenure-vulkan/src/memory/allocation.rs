@@ -116,7 +116,7 @@ pub(crate) struct Allocation<'a> {
 }
 
 impl Memories {
-    /// Takes memory from the driver.
+    /// Allocates memory from the driver.
     pub(crate) fn allocate(self: &Arc<Self>, asked: Allocation<'_>) -> Result<Arc<Memory>, DeviceError> {
         let Allocation { size, kind, priority, holds_buffers, dedicated, exported, mut import } = asked;
         let properties = &self.tables.properties;
@@ -329,7 +329,7 @@ impl Memories {
         if self.tables.split { own_category(desc) } else { HeapCategory::Any }
     }
 
-    /// Refuses a heap of another category than the resource's. A heap for all categories is refused where
+    /// Rejects a heap of another category than the resource's. A heap for all categories is rejected where
     /// `bufferImageGranularity` separates buffers from images.
     pub(crate) fn check_category(&self, desc: &ResourceDesc, heap: HeapCategory) -> Result<(), DeviceError> {
         check::category(own_category(desc), heap, !self.tables.split)

@@ -29,7 +29,7 @@ impl Memories {
     }
 }
 
-/// The driver's report on a heap that grants `most` bytes, made plausible by the table of [`drivers`](crate::drivers).
+/// The driver's report on a heap of at most `most` bytes, corrected by the table of [`drivers`](crate::drivers).
 /// `counts`: the reported usage is wrong.
 fn believed(reported: HeapBudget, counted: HeapBudget, most: u64, counts: bool) -> HeapBudget {
     // A driver without a budget for a heap does not report its usage either.
@@ -56,7 +56,7 @@ pub(crate) struct MemoryCount {
 }
 
 impl MemoryCount {
-    /// Counts an allocation about to be made.
+    /// Counts an allocation before it is made.
     ///
     /// # Errors
     /// When the device's limit is reached, or no heap is that large.
@@ -106,7 +106,7 @@ impl MemoryCount {
     }
 }
 
-/// Bytes that memory of a type counts with: 0 if the driver allocates it lazily.
+/// Bytes counted for memory of a type: 0 if the driver allocates it lazily.
 fn taken(properties: &Properties, memory: MemoryTypeId, size: u64) -> u64 {
     let found = properties.memory_types.get(usize::from(memory.0));
     let is_lazy = found.is_some_and(|found| found.flags.contains(MemoryFlags::LAZILY_ALLOCATED));

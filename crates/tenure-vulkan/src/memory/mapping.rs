@@ -1,4 +1,4 @@
-//! The CPU's window into a buffer.
+//! CPU mappings of buffers.
 
 use core::fmt;
 use core::ops::Range;
@@ -47,7 +47,7 @@ impl Mapping {
         Ok(Self { memory: memory.clone(), address, offset, size, needs_flushes })
     }
 
-    /// The bytes of an access, as a place in the buffer.
+    /// The bytes of an access, as a range of the buffer.
     fn range(&self, offset: u64, size: usize) -> Result<Range<usize>, DeviceError> {
         self.memory.owner().alive()?;
         let end = u64::try_from(size).ok().and_then(|size| offset.checked_add(size));
@@ -164,7 +164,8 @@ pub(crate) fn flush_range(offset: u64, size: u64, atom: u64, allocation: u64) ->
     (!is_empty).then(|| FlushRange { offset: start, size: end - start })
 }
 
-/// The atoms, in order, that a write of `size` bytes at `offset` changes in part: at most the first and the last.
+/// The atoms, in order, that a write of `size` bytes at `offset` changes partially: at most the first and the
+/// last.
 /// Parameters as in [`flush_range`].
 pub(crate) fn torn_atoms(offset: u64, size: u64, atom: u64, allocation: u64) -> SmallVec<[FlushRange; 2]> {
     let mut torn = SmallVec::new();

@@ -13,7 +13,7 @@ pub use mapping::Mapping;
 
 use crate::loaded::{Loaded, part_of_device};
 
-/// The memory of a device, and the number of bytes taken.
+/// The memory of a device, and the number of allocated bytes.
 pub(crate) struct Memories {
     loaded: Arc<Loaded>,
     count: MemoryCount,

@@ -1,4 +1,4 @@
-//! The parameters of a swap chain: the requested ones, as far as the surface supports them.
+//! The parameters of a swap chain: the requested ones, within the capabilities of the surface.
 
 use ash::vk;
 use tenure_core::device::Usage;
@@ -7,7 +7,7 @@ use tenure_core::{ColorSpace, PresentMode, SurfaceFormat, SwapchainDesc};
 use crate::format::to_vk_format;
 use crate::usage::image_usage;
 
-/// The extent of a surface whose window takes the size of its swap chain.
+/// The extent of a surface whose window has the size of its swap chain.
 const ANY: u32 = u32::MAX;
 
 /// The usage of images.
@@ -71,7 +71,8 @@ fn extent(wanted: [u32; 2], capabilities: &vk::SurfaceCapabilitiesKHR) -> [u32; 
     ]
 }
 
-/// The properties of a chain for the window. A new chain with the same ones would be no improvement.
+/// The properties of a chain for the window. A new chain with equal properties would be no
+/// improvement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) extent: [u32; 2],

@@ -1,4 +1,4 @@
-//! The formats and modes that a surface offers, and the wishes of the program.
+//! The formats and modes supported by a surface, and the program's preferences.
 
 use ash::vk;
 use tenure_core::device::{DeviceError, Format};
@@ -93,8 +93,8 @@ impl Swapchain {
         unsafe { hdr.set_hdr_metadata(&[current.chain.handle], &[metadata]) };
     }
 
-    /// The current format while the wishes are the same and the window offers it, otherwise the one they choose. If the
-    /// window offers none of the wishes, the current one stays.
+    /// The current format while the preferences are unchanged and the window supports it, otherwise the one that they
+    /// choose. If the window supports none of the preferred formats, the current one is kept.
     pub(super) fn choose_format(&self, current: Option<SurfaceFormat>) -> Result<SurfaceFormat, Error> {
         let offered = self.surface_formats()?;
         let is_offered = |format| self.is_offered(format, &offered);

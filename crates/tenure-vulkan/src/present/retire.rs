@@ -1,4 +1,4 @@
-//! The lifetime of chains: they are made for a window, replaced, and destroyed once that is proven to be safe.
+//! The lifetime of chains: they are created for a window, replaced, and destroyed once that is proven to be safe.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -21,7 +21,7 @@ use crate::resource::Resource;
 /// More chains than these are not kept: then their presentations are waited for.
 const MOST_RETIRED: usize = 4;
 
-/// How long the fences of presentations are waited for after the GPU is done: several images at a slow screen's rate.
+/// Timeout for the fences of presentations after the GPU is idle: several images at a slow screen's refresh rate.
 /// Layers that drop presentations, as gamescope's, do not signal them at all.
 const FENCE_WAIT: Duration = Duration::from_millis(500);
 
@@ -36,19 +36,19 @@ struct Plan {
 }
 
 impl Swapchain {
-    /// Makes a chain for the window's current state, in place of the old one.
+    /// Creates a chain for the window's current state, in place of the old one.
     pub(super) fn rebuild(&mut self) -> Result<(), Error> {
         self.window = Window::Empty;
         if self.desc.is_empty() {
             return Ok(());
         }
-        // Set before anything can fail below, so that it is tried again.
+        // Set before anything can fail below, so that it is retried.
         self.window = Window::Outdated;
         let Some(plan) = self.plan()? else { return Ok(()) };
         self.replace(&plan)
     }
 
-    /// Makes a chain if the wishes of the program now choose another format or mode.
+    /// Recreates the chain if the program's preferences now choose another format or mode.
     pub(super) fn follow_wishes(&mut self) -> Result<(), Error> {
         let Some(plan) = self.plan()? else { return Ok(()) };
         if (plan.format, plan.mode) == (self.format, self.mode) {
@@ -128,7 +128,7 @@ impl Swapchain {
         }
         let chain = Chain::create(self.queues(), &self.calls, &info);
         let chain = Arc::new(chain.map_err(|result| self.failed("vkCreateSwapchainKHR", result))?);
-        // SAFETY: the chain was just made.
+        // SAFETY: the chain was just created.
         let images = unsafe { self.calls.swapchain.get_swapchain_images(chain.handle) };
         let images = images.map_err(|result| self.failed("vkGetSwapchainImagesKHR", result))?;
         let adopted = (0..).zip(images).map(|(index, image)| self.adopt(&chain, plan, (index, image)));
@@ -181,7 +181,7 @@ impl Swapchain {
         self.retired.push(Retired { chain, over_at: None });
     }
 
-    /// Releases the image that was handed out, which the program has dropped.
+    /// Releases the acquired image, which the program has dropped.
     pub(super) fn release_image(&mut self) -> Result<(), Error> {
         let Some(held) = self.held.take() else { return Ok(()) };
         let ImageProgress { begun, finished } = held.image.progress();
@@ -207,7 +207,7 @@ impl Swapchain {
         let info = vk::SubmitInfo::default().wait_semaphores(&waits).wait_dst_stage_mask(&stages);
         let submitted = self.gpu.submit_external(Queue::Graphics, &SyncPoint::NONE, |queue| {
             // SAFETY: the semaphore is signalled, or its signal was submitted, and no other submission waits for
-            // it; this thread alone uses the queue.
+            // it; only this thread uses the queue.
             let submitted = unsafe { queues.api.device.queue_submit(queue, &[info], vk::Fence::null()) };
             submitted.map_err(|result| Error::from(queues.error("vkQueueSubmit", result)))
         });
@@ -262,7 +262,7 @@ impl Swapchain {
         if !are_signalled {
             // Tenure's own work is done: only presentations are left.
             for (queue, _) in queues.list.iter().zip(&self.can_present).filter(|(_, can)| **can) {
-                // SAFETY: this thread alone uses the queue.
+                // SAFETY: only this thread uses the queue.
                 let idle = queue.with(|queue| unsafe { queues.api.device.queue_wait_idle(queue) });
                 idle.map_err(|result| self.failed("vkQueueWaitIdle", result))?;
             }

@@ -1,4 +1,4 @@
-//! The swap chain: images to draw to, and back to the window.
+//! Swap chains: acquiring and presenting images.
 
 use core::fmt;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::queue::Queues;
 use crate::queue::{ExternalSemaphore, nanoseconds};
 use crate::stages::PRESENT_STAGES;
 
-/// The longest wait for an image to be shown: several images at a slow screen's rate. Windows that are hidden show none.
+/// Maximum wait for an image to be shown: several images at a slow screen's refresh rate. Hidden windows show none.
 const SHOWN_WAIT: Duration = Duration::from_millis(100);
 
 /// The state of the window.
@@ -56,7 +56,7 @@ pub(super) enum Call {
     Present,
 }
 
-/// The image that was handed out.
+/// The acquired image.
 pub(super) struct Lent {
     pub(super) image: Arc<SharedImage<Device>>,
     /// Signalled when the image may be drawn to.
@@ -72,7 +72,7 @@ pub(super) struct Retired {
     pub(super) over_at: Option<SyncPoint>,
 }
 
-/// A swap chain over a surface of the program's.
+/// A swap chain for a surface of the program.
 ///
 /// A frame [acquires](Self::acquire) an image, [begins](SwapchainImage::begin) and
 /// [finishes](SwapchainImage::finish) it in its recordings, and [presents](Self::present) it. The objects of a
@@ -132,9 +132,9 @@ pub struct Swapchain {
     pub(super) desc: SwapchainDesc,
     pub(super) format: SurfaceFormat,
     pub(super) mode: PresentMode,
-    /// The wishes have changed since the format and the mode were chosen.
+    /// Whether the preferences have changed since the format and the mode were chosen.
     pub(super) is_rewished: bool,
-    /// The wishes for formats have: the format is not kept.
+    /// Whether the preferred formats have changed: the format is not kept.
     pub(super) is_format_open: bool,
     pub(super) metadata: Option<HdrMetadata>,
     /// The number of images that may wait to be shown.
@@ -151,7 +151,7 @@ pub struct Swapchain {
 }
 
 impl Swapchain {
-    /// Makes one over a surface. The surface stays the program's.
+    /// Creates a swap chain for a surface, which the program keeps owning.
     ///
     /// # Errors
     /// [`Error::Swapchain`] with [`SwapchainRule::NoQueue`], [`SwapchainRule::Format`] or
@@ -266,11 +266,11 @@ impl Swapchain {
     }
 
     /// Acquires an image to draw to. `None`: the window is minimised, or [is outdated](Self::is_outdated) so that
-    /// nothing can be shown. Makes new images first if [`set_formats`](Self::set_formats) or
+    /// nothing can be shown. Creates new images first if [`set_formats`](Self::set_formats) or
     /// [`set_modes`](Self::set_modes) has changed the choice.
     ///
     /// Waits for an image for at most [`FrameConfig::timeout`](tenure_core::FrameConfig::timeout). An image that
-    /// was dropped without being presented is handed out again, with its contents.
+    /// was dropped without being presented is returned again, with its contents.
     ///
     /// # Errors
     /// [`SwapchainRule::OneAtATime`] while the program has one, [`SwapchainRule::WindowLost`];
@@ -351,7 +351,7 @@ impl Swapchain {
         let is_in_order = matches!(self.mode, PresentMode::Fifo | PresentMode::FifoRelaxed);
         let number = current.chain.number_before(self.latency).filter(|_| is_in_order);
         let Some(number) = number else { return Ok(()) };
-        // SAFETY: the chain is alive, not retired, and used by this thread alone; a presentation had the number.
+        // SAFETY: the chain is alive, not retired, and used only by this thread; a presentation had the number.
         let result =
             unsafe { (calls.wait)(api.handle(), current.chain.handle, number, nanoseconds(SHOWN_WAIT)) };
         match result {
@@ -362,7 +362,7 @@ impl Swapchain {
         }
     }
 
-    /// Hands out the image that the program has dropped.
+    /// Returns the acquired image again after the program has dropped it.
     fn hand_out_again(&mut self) -> Result<SwapchainImage<Device>, Error> {
         if let Some(held) = &self.held
             && held.image.progress().finished.is_some()
@@ -386,10 +386,10 @@ impl Swapchain {
     /// was submitted to.
     ///
     /// If the window has changed meanwhile, the image may not be shown, and [`is_outdated`](Self::is_outdated)
-    /// returns true. A refused image is handed out again by the next [`acquire`](Self::acquire).
+    /// returns true. A refused image is returned again by the next [`acquire`](Self::acquire).
     ///
     /// All waits of the image must have been submitted. If a recording of the frame waits for a value of a
-    /// [timeline semaphore](ExternalSemaphore::timeline) of the program's own, its signal must come before this
+    /// [timeline semaphore](ExternalSemaphore::timeline) of the program, its signal must come before this
     /// call, on the GPU or by the CPU (VUID-vkQueuePresentKHR-pWaitSemaphores-03268). tenure cannot check this,
     /// because other queues and processes may signal it; the validation layers and the simulated device report
     /// it.
@@ -452,7 +452,7 @@ impl Swapchain {
             info = info.push_next(&mut numbered);
         }
         // SAFETY: the image was acquired and is in the layout for presentation, when the semaphore is signalled,
-        // which was submitted; the queue can present to the surface, and this thread alone uses it.
+        // which was submitted; the queue can present to the surface, and only this thread uses it.
         let result = queue.with(|queue| unsafe { self.calls.swapchain.queue_present(queue, &info) });
         match result {
             Err(result) if !is_outdating(result) && result != vk::Result::ERROR_SURFACE_LOST_KHR => {
@@ -467,7 +467,7 @@ impl Swapchain {
         }
     }
 
-    /// The image that was handed out is the presentation engine's, after `point`.
+    /// Returns the acquired image to the presentation engine, after `point`.
     fn end_held(&mut self, slot: usize, point: SyncPoint) {
         let Some(held) = self.held.take() else { return };
         self.waited.push(held.acquired, point);
@@ -488,7 +488,7 @@ impl Swapchain {
         matches!(self.window, Window::Outdated | Window::Suboptimal)
     }
 
-    /// Makes new images for a changed window, and releases the old ones. The size is used if the window does not
+    /// Creates new images for a changed window, and releases the old ones. The size is used if the window does not
     /// fix it; with a 0 the window is minimised, and there are no images until the next call. No effect if
     /// neither size nor window have changed.
     ///

@@ -1,4 +1,4 @@
-//! Queues, how far they are, and clocks that are timeline semaphores.
+//! Queues, their progress, and clocks that are timeline semaphores.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ pub(crate) enum Clock {
     Fences(Fences),
 }
 
-/// The capabilities of a family's queues.
+/// The capabilities of a queue family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Family {
     pub(crate) flags: vk::QueueFlags,
@@ -124,7 +124,7 @@ impl Queues {
     pub(crate) fn wait(&self, target: QueueSerial, timeout: Duration) -> Result<bool, DeviceError> {
         self.alive()?;
         let clock = &self.queue(target.queue)?.clock;
-        // A deadline beyond the clock's range counts as none.
+        // A deadline beyond the clock's range means no deadline.
         let deadline = Instant::now().checked_add(timeout);
         loop {
             if self.completed_up_to(target.queue, target.serial)? >= target.serial {

@@ -29,7 +29,7 @@ struct InFlight {
     waited: Semaphores,
 }
 
-/// A semaphore that will be signalled when a serial is complete, and that has no waiter yet.
+/// A semaphore that is signalled when a serial is complete, without a waiter so far.
 struct Bridge {
     semaphore: vk::Semaphore,
     serial: u64,
@@ -307,7 +307,7 @@ impl Queues {
 pub(crate) struct SyncPool {
     /// May be signalled.
     fences: Mutex<Vec<vk::Fence>>,
-    /// The free semaphores, none of them signalled.
+    /// The free semaphores, all unsignalled.
     semaphores: Mutex<Vec<vk::Semaphore>>,
     /// Fences of presentations that were not signalled in time. The driver may still signal them.
     lost_fences: Mutex<Vec<vk::Fence>>,
@@ -346,7 +346,7 @@ impl SyncPool {
 }
 
 impl Queues {
-    /// A fence that is not signalled.
+    /// An unsignalled fence.
     pub(crate) fn take_fence(&self) -> Result<vk::Fence, DeviceError> {
         let device = &self.api.device;
         let Some(fence) = self.sync.fences.lock().pop() else {
@@ -364,7 +364,7 @@ impl Queues {
         }
     }
 
-    /// A binary semaphore that is not signalled.
+    /// An unsignalled binary semaphore.
     pub(crate) fn take_semaphore(&self) -> Result<vk::Semaphore, DeviceError> {
         if let Some(semaphore) = self.sync.semaphores.lock().pop() {
             return Ok(semaphore);

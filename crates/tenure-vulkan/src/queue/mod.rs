@@ -1,4 +1,4 @@
-//! Queues: submissions, and how far they are.
+//! Queues: submissions and their progress.
 
 mod clock;
 mod fences;
@@ -20,14 +20,14 @@ pub(crate) use submit::{BUFFERS, Binds, Work};
 
 use crate::loaded::{Loaded, part_of_device};
 
-/// How long the end of the queues waits for the GPU. Work that is not done then is left to the process.
+/// Timeout for the GPU when the queues are dropped. Unfinished work is left to the process.
 const LAST_WAIT: Duration = Duration::from_secs(10);
 
 /// The queues of a device, with the fences and semaphores that submissions and presentations use.
 pub(crate) struct Queues {
     loaded: Arc<Loaded>,
     pub(crate) list: Vec<Queue>,
-    /// Queues of the program's own, which tenure does not use.
+    /// Queues for the program's own use, which tenure does not use.
     pub(crate) own: Vec<OwnQueue>,
     pub(crate) sync: SyncPool,
 }
@@ -66,7 +66,7 @@ impl Queues {
 }
 
 impl Drop for Queues {
-    /// Waits for all that was submitted, on a device of tenure's own also by others
+    /// Waits for all that was submitted, on a device of tenure also by others
     /// ([`Device::with_queue`](crate::Device::with_queue)).
     fn drop(&mut self) {
         if !(self.wait_for_serials() && self.wait_idle()) {

@@ -26,7 +26,7 @@ impl<'a> Sync<'a> {
     }
 }
 
-/// At most one serial a queue.
+/// At most one serial per queue.
 pub(crate) type Waits = SmallVec<[QueueSerial; MAX_QUEUES]>;
 
 /// The newest serial to wait for of each queue; 0 needs no waiting.
@@ -71,7 +71,7 @@ impl Queues {
     }
 }
 
-/// Changes of tile mappings, in the API's words.
+/// Changes of tile mappings, as Vulkan structures.
 #[derive(Default)]
 pub(crate) struct Binds {
     pub(crate) buffers: HashMap<vk::Buffer, Vec<vk::SparseMemoryBind>>,
@@ -181,7 +181,7 @@ impl Queues {
             .command_buffer_infos(&buffers)
             .signal_semaphore_infos(&signals);
         let result = queue.with(|handle| {
-            // SAFETY: all handles are of this device; the queue is used by this thread alone; `info` and its
+            // SAFETY: all handles are of this device; the queue is used only by this thread; `info` and its
             // pointers live until the call returns.
             unsafe { submit(handle, 1, &raw const info, batch.fence) }
         });
@@ -252,7 +252,7 @@ impl Queues {
     }
 }
 
-/// A semaphore of the program's own that a recording waits for or signals: see
+/// A semaphore of the program that a recording waits for or signals: see
 /// [`Recording::wait_for_external`](tenure_core::Recording::wait_for_external).
 ///
 /// ```no_run
@@ -270,7 +270,7 @@ impl Queues {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExternalSemaphore {
     semaphore: vk::Semaphore,
-    /// `None`: a binary one.
+    /// The value; `None` for a binary semaphore.
     value: Option<u64>,
     stages: vk::PipelineStageFlags2,
 }

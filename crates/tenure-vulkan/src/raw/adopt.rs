@@ -1,4 +1,4 @@
-//! Resources that an engine made itself, for tenure to use.
+//! Resources created by an engine, for use by tenure.
 
 use core::ptr::NonNull;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub struct RawMemory {
     pub memory: vk::DeviceMemory,
     /// Bytes of all of it.
     pub size: u64,
-    /// The byte at which the resource is bound.
+    /// The offset of the resource in the memory.
     pub offset: u64,
     /// Its memory type.
     pub memory_type: MemoryTypeId,
@@ -41,14 +41,14 @@ pub struct RawMemory {
 tenure_core::setters!(RawMemory { size: u64, offset: u64, memory_type: MemoryTypeId, mapped: Option<NonNull<u8>> });
 
 impl RawMemory {
-    /// An allocation of `size` bytes that is not mapped, with the resource at byte 0.
+    /// An allocation of `size` bytes that is not mapped, with the resource at offset 0.
     #[must_use]
     pub const fn new(memory: vk::DeviceMemory, size: u64, memory_type: MemoryTypeId) -> Self {
         Self { memory, size, offset: 0, memory_type, mapped: None }
     }
 }
 
-/// A buffer made elsewhere.
+/// A buffer created by the program.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RawBuffer {
@@ -80,7 +80,7 @@ impl RawBuffer {
     }
 }
 
-/// An image made elsewhere.
+/// An image created by the program.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RawImage {
@@ -118,7 +118,7 @@ impl RawImage {
 }
 
 impl Resource {
-    /// Takes a buffer in, for [`Gpu::adopt_buffer`](tenure_core::Gpu::adopt_buffer).
+    /// Adopts a buffer, for [`Gpu::adopt_buffer`](tenure_core::Gpu::adopt_buffer).
     ///
     /// Mapping it uses the address in `memory`; without one, memory that is tenure's is mapped by
     /// tenure, and memory of the caller's is not: `InvalidCall`, as without `memory`.
@@ -158,7 +158,7 @@ impl Resource {
         })
     }
 
-    /// Takes an image in, for [`Gpu::adopt_texture`](tenure_core::Gpu::adopt_texture).
+    /// Adopts an image, for [`Gpu::adopt_texture`](tenure_core::Gpu::adopt_texture).
     ///
     /// # Errors
     /// As [`from_raw_buffer`](Self::from_raw_buffer).
@@ -194,7 +194,7 @@ impl Resource {
 }
 
 impl SetLayout {
-    /// Takes in a layout that a program made itself, for tenure's pools of sets.
+    /// Adopts a layout created by the program, for tenure's pools of sets.
     ///
     /// # Errors
     /// [`DeviceError::InvalidDesc`] for bindings that no layout has, [`DeviceError::Unsupported`] with

@@ -1,4 +1,4 @@
-//! The API's own handles of views, samplers and sets, in one call each.
+//! Access to the API handles of views, samplers and sets.
 
 use ash::vk;
 use tenure_core::{DescriptorSet, DescriptorTable, Descriptors, Sampler, Set, View};

@@ -84,7 +84,7 @@ pub struct Owned<T: Destroy> {
 }
 
 impl Device {
-    /// Takes charge of an object that the program made.
+    /// Takes ownership of an object created by the program.
     ///
     /// # Safety
     /// The object is of this device (a surface: of its instance), and no other code destroys it. When the

@@ -1,4 +1,4 @@
-//! Barriers, from the contract's words to the API's.
+//! Translation of barriers from the contract to Vulkan.
 
 use ash::vk;
 use smallvec::SmallVec;
@@ -10,7 +10,7 @@ use crate::stages::{Half, StateUse};
 type Stages = vk::PipelineStageFlags2;
 type Access = vk::AccessFlags2;
 
-/// A dependency, and the change of layout that comes with it.
+/// A dependency, with its layout change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dependency {
     pub(crate) from: Half,
@@ -23,7 +23,7 @@ pub(crate) struct Dependency {
 /// The part of an ownership transfer that a barrier makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// No transfer: the owner stays.
+    /// No transfer: the owner does not change.
     Alone,
     /// No transfer, and the memory was used by others until now.
     Aliased(Half),

@@ -103,7 +103,7 @@ impl List {
         self.pool
     }
 
-    /// The queue it was made for.
+    /// The queue of the list.
     #[must_use]
     pub const fn queue(&self) -> QueueId {
         self.queue
@@ -315,7 +315,7 @@ impl List {
 /// A new command buffer of a pool that no other thread uses.
 fn allocate(queues: &Queues, pool: vk::CommandPool) -> Result<vk::CommandBuffer, DeviceError> {
     let info = vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
-    // SAFETY: the pool is alive, and used by this thread alone.
+    // SAFETY: the pool is alive, and used only by this thread.
     let buffers = unsafe { queues.api.device.allocate_command_buffers(&info) };
     let buffers = buffers.map_err(|result| queues.error("vkAllocateCommandBuffers", result))?;
     Ok(buffers.first().copied().unwrap_or_default())

@@ -214,7 +214,7 @@ impl List {
                 .memory_barriers(&group.memory)
                 .buffer_memory_barriers(&group.buffers)
                 .image_memory_barriers(&group.images);
-            // SAFETY: the command buffer is open and used by this thread alone; the resources are alive, and the
+            // SAFETY: the command buffer is open and used only by this thread; the resources are alive, and the
             // queue supports the stages and accesses.
             unsafe { (calls.barrier)(self.buffer, &raw const info) };
             return;

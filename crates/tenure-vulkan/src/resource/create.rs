@@ -1,4 +1,4 @@
-//! From requirements to committed, placed and reserved resources.
+//! Creation of committed, placed and reserved resources from their requirements.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -77,7 +77,7 @@ impl Resources {
     ) -> Result<Resource, E> {
         let bare = self.create(plan)?;
         let needs = self.needs_of(bare.object);
-        // Without the padding of heaps that it shares with others.
+        // Without the padding of shared heaps.
         let needed = Requirements { size: needs.memory.size, ..self.contract(desc, needs)? };
         let (kind, size) = choose(needed)?;
         let memory = self.memory.allocate(Allocation {
@@ -92,7 +92,7 @@ impl Resources {
         Ok(self.commit(bare, desc, plan, memory)?)
     }
 
-    /// The mark of an allocation for one object.
+    /// The structure that marks an allocation as dedicated to one object.
     fn dedicated(
         &self,
         object: Object,
@@ -338,7 +338,7 @@ impl Resources {
         Ok(self.resource(bare.keep(), desc, plan, Backing::Reserved(sparse)))
     }
 
-    /// Takes address space for a sparse resource: all together have `sparseAddressSpaceSize`.
+    /// Allocates address space for a sparse resource: all together have `sparseAddressSpaceSize`.
     fn take_sparse(&self, bytes: u64) -> Result<(), DeviceError> {
         let more = |taken: u64| taken.checked_add(bytes).filter(|sum| *sum <= self.tables.sparse_space);
         let taken = self.sparse_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
@@ -397,7 +397,7 @@ impl Resources {
         if kinds == 0 { Err(unsupported("reserved (sparse) textures of this format")) } else { Ok(()) }
     }
 
-    /// How the colour of a sparse image is tiled.
+    /// The tiling of the colour aspect of a sparse image.
     fn sparse_requirements(
         &self,
         image: vk::Image,

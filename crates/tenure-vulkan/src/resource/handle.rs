@@ -25,7 +25,7 @@ pub(crate) enum Backing {
     Reserved(Box<Sparse>),
     /// The presentation engine has them.
     Swapchain(#[expect(dead_code, reason = "keeps the image alive")] Arc<Chain>),
-    /// The program did not give it.
+    /// Unknown: not given by the program.
     Unknown,
 }
 

@@ -1,4 +1,4 @@
-//! The images that a device supports.
+//! The images supported by a device.
 
 use std::collections::HashMap;
 
@@ -41,15 +41,15 @@ struct Found {
 /// `None`: such images are not supported.
 type Answer = Option<Found>;
 
-/// Answers of the driver, kept: they never change, and few differ.
+/// Cached results of the driver: they never change, and few differ.
 #[derive(Default)]
 pub(crate) struct ImageSupport(RwLock<HashMap<Question, Answer>>);
 
-/// The properties of the formats asked about so far: they never change.
+/// The properties of the formats queried so far: they never change.
 #[derive(Default)]
 pub(crate) struct FormatProperties(RwLock<HashMap<vk::Format, vk::FormatProperties>>);
 
-/// The creation parameters of an image, besides its extent.
+/// The creation parameters of an image, except its extent.
 #[derive(Clone, Debug)]
 pub(crate) struct ImagePlan {
     pub(crate) flags: vk::ImageCreateFlags,
@@ -193,7 +193,7 @@ impl Resources {
         })
     }
 
-    /// How to create a texture, checked against all limits of the device.
+    /// The creation parameters of a texture, checked against all limits of the device.
     pub(crate) fn plan_image(
         &self,
         info: &TextureInfo,

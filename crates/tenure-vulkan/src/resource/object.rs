@@ -222,7 +222,7 @@ impl Drop for Bare<'_> {
     }
 }
 
-/// How the memory of a resource is shared.
+/// The sharing of a resource's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Handles {
     /// It is not shared.
@@ -304,7 +304,7 @@ impl Resources {
         }
     }
 
-    /// The types to try, the most useful first.
+    /// The handle types to try, the most useful first.
     fn exported_types(&self) -> impl Iterator<Item = HandleTypes> {
         let has_dma_buf = self.api.uses(OptionalFeatures::EXTERNAL_MEMORY_DMA_BUF);
         let dma_buf = has_dma_buf.then_some(HandleTypes::DMA_BUF_EXT);

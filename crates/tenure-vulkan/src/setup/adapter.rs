@@ -132,13 +132,13 @@ impl Adapter {
         self.device_id
     }
 
-    /// The driver's name and version, as the driver writes them.
+    /// The driver's name and version, as reported by the driver.
     #[must_use]
     pub fn driver(&self) -> &str {
         &self.driver
     }
 
-    /// The version of Vulkan that is used with it.
+    /// The Vulkan version used with it.
     #[must_use]
     pub fn api_version(&self) -> ApiVersion {
         self.support.version

@@ -30,7 +30,7 @@ pub(crate) struct QueueHandle {
     pub(crate) handle: vk::Queue,
 }
 
-/// Makes a device on an adapter, with features of the program's own.
+/// Creates a device on an adapter, with features of the program.
 ///
 /// # Safety
 /// The pointers of the chain are valid.
@@ -344,7 +344,7 @@ fn tables(handles: &Handles, queues: &[QueueHandle]) -> (Tables, DescriptorTable
 }
 
 impl Device {
-    /// Makes an instance, and a device on the preferred adapter: a discrete GPU if there is one.
+    /// Creates an instance, and a device on the preferred adapter: a discrete GPU if there is one.
     ///
     /// ```no_run
     /// use tenure_core::{Config, Gpu};
@@ -359,7 +359,7 @@ impl Device {
         Self::create_on(&best(options)?, options)
     }
 
-    /// Makes a device on an adapter: see [`Adapter::create`].
+    /// Creates a device on an adapter: see [`Adapter::create`].
     ///
     /// # Errors
     /// [`CreateError`].
@@ -427,7 +427,7 @@ impl Device {
         unsafe { create(adapter, options, features) }
     }
 
-    /// Wraps a device that the program made, and never destroys the program's objects.
+    /// Wraps a device created by the program, and never destroys the program's objects.
     ///
     /// Its queues are then used for tenure's submissions: the program submits to them only inside
     /// [`Gpu::submit_external`](tenure_core::Gpu::submit_external), and uses them otherwise inside

@@ -1,4 +1,4 @@
-//! From options to a device: adapters, their capabilities, and wrapped devices.
+//! Device creation: options, adapters, their capabilities, and wrapped devices.
 
 /// Expands a macro with the names of Vulkan 1.0's features, in the order of the structure.
 macro_rules! vulkan_1_0 {

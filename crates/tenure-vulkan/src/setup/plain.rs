@@ -1,4 +1,4 @@
-//! Devices of programs without objects of `ash`.
+//! Devices of programs that do not use `ash`.
 
 use core::ffi::CStr;
 use std::ffi::CString;

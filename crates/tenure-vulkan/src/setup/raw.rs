@@ -1,4 +1,4 @@
-//! Wrapping a device that the program made.
+//! Wrapping of devices created by the program.
 
 use core::ffi::CStr;
 use std::ffi::CString;
@@ -24,7 +24,7 @@ pub struct RawQueue {
     pub queue: vk::Queue,
     /// Its family.
     pub family: u32,
-    /// The kind of work for tenure; `None`: all that its family supports.
+    /// The kind of work for tenure; `None`: everything that its family supports.
     pub kind: Option<QueueKind>,
 }
 

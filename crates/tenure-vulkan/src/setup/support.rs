@@ -218,7 +218,7 @@ impl Indexing {
     }
 }
 
-/// True when heaps of descriptors can be made of it.
+/// True if it is sufficient for descriptor heaps.
 pub(crate) fn is_enough(found: &vk::PhysicalDeviceDescriptorIndexingFeatures<'_>) -> bool {
     [
         found.runtime_descriptor_array,

@@ -1,4 +1,4 @@
-//! The program's own memory as a buffer, readable by the GPU without a copy.
+//! The program's memory as a buffer, readable by the GPU without a copy.
 
 use core::any::Any;
 use core::fmt;

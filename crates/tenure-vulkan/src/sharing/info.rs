@@ -145,7 +145,7 @@ fn part<const N: usize>(bytes: &[u8; ExportDesc::BYTES], from: usize) -> [u8; N]
     core::array::from_fn(|index| bytes.get(from + index).copied().unwrap_or_default())
 }
 
-/// Why memory or a semaphore was not exported or imported.
+/// The error of exporting or importing memory or a semaphore.
 #[non_exhaustive]
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ShareError {

@@ -96,13 +96,13 @@ impl std::error::Error for ImportError {
 /// }
 /// ```
 pub trait Sharing {
-    /// A handle to the memory of a buffer that was created [shared](BufferDesc::shared). Each call makes a new one.
+    /// A handle to the memory of a buffer that was created [shared](BufferDesc::shared). Each call creates a new one.
     ///
     /// # Errors
     /// [`ShareError::NotExportable`]; [`ShareError::Device`] for a shortage or a lost device.
     fn export_buffer(&self, buffer: &Buffer<Device>, kind: HandleKind) -> Result<Exported, ShareError>;
 
-    /// A handle to the memory of a texture that was created [shared](TextureDesc::shared). Each call makes a new one.
+    /// A handle to the memory of a texture that was created [shared](TextureDesc::shared). Each call creates a new one.
     ///
     /// # Errors
     /// As [`export_buffer`](Self::export_buffer).
@@ -268,7 +268,7 @@ impl Resources {
         // SAFETY: the memory is alive, and was allocated for export by such a handle.
         let result = unsafe { (calls.get)(self.api.handle(), &raw const info, &raw mut fd) };
         self.check("vkGetMemoryFdKHR", result)?;
-        // SAFETY: the driver has just made it, for the caller to close.
+        // SAFETY: the driver has just created it, for the caller to close.
         let handle = unsafe { OwnedFd::from_raw_fd(fd) };
         let created_with = created_with(&resource.desc, resource.usage);
         let memory_type = u32::from(memory.kind.0);

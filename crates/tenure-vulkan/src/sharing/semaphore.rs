@@ -1,4 +1,4 @@
-//! Timeline semaphores that two processes share.
+//! Timeline semaphores shared by two processes.
 
 use core::fmt;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
@@ -124,7 +124,7 @@ impl SharedSemaphore {
         Ok(Self { owned: gpu.defer(name, owned) })
     }
 
-    /// A handle for the other process, and the ids of the devices that can import it. Each call makes a new one.
+    /// A handle for the other process, and the ids of the devices that can import it. Each call creates a new one.
     ///
     /// # Errors
     /// [`ShareError::Device`]: `Unsupported` for a semaphore that was imported, a shortage, or a lost device.
@@ -138,7 +138,7 @@ impl SharedSemaphore {
         // SAFETY: the semaphore is alive, and was created for export by such a handle.
         let result = unsafe { (calls.get)(loaded.api.handle(), &raw const info, &raw mut fd) };
         loaded.check("vkGetSemaphoreFdKHR", result)?;
-        // SAFETY: the driver has just made it, for the caller to close.
+        // SAFETY: the driver has just created it, for the caller to close.
         Ok((unsafe { OwnedFd::from_raw_fd(fd) }, loaded.ids()))
     }
 

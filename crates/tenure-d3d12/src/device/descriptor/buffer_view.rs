@@ -31,7 +31,7 @@ struct Counted {
     stride: u32,
 }
 
-/// The number of whole elements in a range that has passed as one of the buffer's.
+/// The number of whole elements in a range checked to be inside the buffer.
 fn counted(view: &BufferView, elements: Elements) -> Result<(u64, u32), DeviceError> {
     let bytes = elements.bytes();
     check::multiple(CallRule::ViewAligned, view.offset, bytes)?;
@@ -90,7 +90,7 @@ impl Inner {
         Ok(Counted { format, first, count, stride })
     }
 
-    /// A view of constants, for a range that is one.
+    /// A view of constants, for a checked range.
     pub(crate) fn constants(
         &self,
         resource: &Resource,
@@ -120,7 +120,7 @@ impl Inner {
         Ok(info)
     }
 
-    /// Makes a view of a buffer.
+    /// Creates a view of a buffer.
     ///
     /// # Safety
     /// The handle is of a live heap of this device for views that is not shader-visible, and no other thread

@@ -16,7 +16,7 @@ use crate::device::format::to_dxgi_format;
 pub(crate) enum Content {
     /// Not written, or freed.
     Nothing,
-    /// A sampler or a target, which have no null.
+    /// A sampler or a target, which have no null descriptor.
     Other,
     Constants,
     Buffer,

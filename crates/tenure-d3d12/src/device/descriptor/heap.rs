@@ -25,7 +25,7 @@ pub(crate) const fn heap_type(kind: DescriptorKind) -> D3D12_DESCRIPTOR_HEAP_TYP
     }
 }
 
-/// Descriptors in a row: an `ID3D12DescriptorHeap`.
+/// Consecutive descriptors: an `ID3D12DescriptorHeap`.
 ///
 /// One or two shader-visible heaps are set by
 /// [`set_descriptor_heaps`](tenure_core::device::CommandList::set_descriptor_heaps); the program binds tables

@@ -1,4 +1,4 @@
-//! The API's own handles of views, samplers and tables, in one call each.
+//! Access to the API handles of views, samplers and tables.
 
 use tenure_core::{DescriptorTable, Descriptors, Sampler, View};
 use windows::Win32::Graphics::Direct3D12::{D3D12_CPU_DESCRIPTOR_HANDLE, D3D12_GPU_DESCRIPTOR_HANDLE};

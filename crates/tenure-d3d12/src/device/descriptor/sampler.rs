@@ -1,4 +1,4 @@
-//! Samplers in Direct3D's words.
+//! Translation of samplers to Direct3D.
 
 use tenure_core::device::{AddressMode, BorderColor, Compare, Filter, SamplerInfo};
 use windows::Win32::Graphics::Direct3D12::{

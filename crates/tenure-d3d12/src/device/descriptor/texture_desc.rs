@@ -1,4 +1,4 @@
-//! Views of textures in Direct3D's words.
+//! Translation of texture views to Direct3D.
 
 use tenure_core::device::{TextureInfo, TextureView, ViewShape};
 use windows::Win32::Graphics::Direct3D12::{

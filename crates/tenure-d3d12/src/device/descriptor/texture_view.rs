@@ -135,7 +135,7 @@ impl Inner {
         Ok((Shape::of(view, info), part))
     }
 
-    /// Makes a view of a texture.
+    /// Creates a view of a texture.
     ///
     /// # Safety
     /// The handle is of a live heap of this device for such views that is not shader-visible, and no other thread

@@ -1,4 +1,4 @@
-//! Making, copying and clearing descriptors.
+//! Creation, copying and clearing of descriptors.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::device::descriptor::sampler::sampler;
 use crate::device::inner::Inner;
 use crate::device::resource::object::Resource;
 
-/// The most descriptors copied by one call; this number fits on the stack.
+/// Maximum number of descriptors copied by one call; this number fits on the stack.
 const AT_ONCE: usize = 16;
 
-/// Copies to neighbouring indices that are one call.
+/// Copies to consecutive indices, made by one call.
 struct Run<'a> {
     heap: &'a DescriptorHeap,
     /// The index of the first one.

@@ -15,7 +15,7 @@ use crate::device::resource::object::Resource;
 /// The empty range, for no reads or no writes.
 static NOTHING: D3D12_RANGE = D3D12_RANGE { Begin: 0, End: 0 };
 
-/// A mapped buffer. It keeps the buffer's memory.
+/// A mapped buffer. It keeps the buffer's memory alive.
 ///
 /// Memory that the CPU only writes stays mapped. Readback memory is mapped around each access, with the range
 /// that is read or was written, as the API requires: the runtime may have to invalidate caches at `Map` and to
@@ -73,7 +73,7 @@ impl Inner {
 }
 
 impl Mapping {
-    /// A range of bytes, which lies inside.
+    /// A range of bytes, which must be inside.
     fn range(&self, offset: u64, bytes: usize) -> Result<D3D12_RANGE, DeviceError> {
         self.device.alive()?;
         let end = offset.checked_add(bytes as u64);

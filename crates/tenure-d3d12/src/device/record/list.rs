@@ -119,9 +119,9 @@ impl Inner {
 }
 
 impl List {
-    /// The list itself, for commands of the program's own between
+    /// The list itself, for commands of the program between
     /// [`begin`](CommandList::begin) and [`close`](CommandList::close). Do not reset or close it.
-    /// After heaps of descriptors of the program's own, see
+    /// After heaps of descriptors of the program, see
     /// [`forget_descriptor_heaps`](Self::forget_descriptor_heaps).
     #[must_use]
     pub fn raw(&self) -> &ID3D12GraphicsCommandList {
@@ -136,8 +136,8 @@ impl List {
         self.heaps.set([None; 2]);
     }
 
-    /// Sets the heaps that shaders look into, unless they are set. The others are unset by that, so
-    /// both are set at once.
+    /// Sets the shader-visible heaps, unless they are set. Setting one heap unsets the other, so both are set at
+    /// once.
     fn record_heaps(&mut self, heaps: [Option<&DescriptorHeap>; 2]) -> Result<(), DeviceError> {
         for (heap, kind) in heaps.iter().zip([DescriptorKind::Resource, DescriptorKind::Sampler]) {
             let Some(heap) = heap else { continue };

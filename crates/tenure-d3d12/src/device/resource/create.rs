@@ -1,4 +1,4 @@
-//! Making heaps and resources.
+//! Creation of heaps and resources.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Resources in Direct3D's words.
+//! Translation of resource descriptions to Direct3D.
 
 use smallvec::SmallVec;
 use tenure_core::device::{
@@ -34,7 +34,7 @@ pub(crate) struct Described {
 }
 
 impl Described {
-    /// The description as the older calls take it.
+    /// The description in the form of the older calls.
     pub(crate) const fn older(&self) -> D3D12_RESOURCE_DESC {
         let D3D12_RESOURCE_DESC1 {
             Dimension,

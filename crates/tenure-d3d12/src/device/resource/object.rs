@@ -80,7 +80,7 @@ impl Resource {
         Self { raw, memory, desc, memory_type, address, device: Arc::clone(device) }
     }
 
-    /// Wraps a resource of the program's own, for use with tenure, or for adoption (`Gpu::adopt_buffer`,
+    /// Wraps a resource of the program, for use with tenure, or for adoption (`Gpu::adopt_buffer`,
     /// `Gpu::adopt_texture`). `desc` describes it.
     ///
     /// The wrapper holds its own reference and releases it when it is destroyed: the program may keep or release
@@ -120,7 +120,7 @@ impl Resource {
         Ok(Self::new(&device.inner, raw, desc, memory_type, Memory::Adopted))
     }
 
-    /// Wraps a buffer of a swap chain of tenure's.
+    /// Wraps a buffer of one of tenure's swap chains.
     pub(crate) fn from_chain(
         device: &Device,
         chain: &Arc<Chain>,

@@ -1,4 +1,4 @@
-//! Reserved resources: an address range now, tiles later.
+//! Reserved resources: an address range whose tiles are mapped later.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ const TILE_TYPES: u32 = 1 << GPU_ONLY.0;
 /// `D3D12_TILED_RESOURCES_TIER_4`.
 const ARRAYS_WITH_PACKED_MIPS: i32 = 4;
 
-/// How a reserved resource is tiled.
+/// The tiling of a reserved resource.
 pub(crate) struct Tiling {
     pub(crate) layout: TileLayout,
     /// Mips of a texture, 1 for a buffer.
@@ -40,7 +40,7 @@ pub(crate) struct Tiling {
 }
 
 impl Tiling {
-    /// Tiles across, down and deep of a subresource, or of the packed mips.
+    /// The extent of a subresource, or of the packed mips, in tiles.
     fn extent(&self, subresource: u32) -> Option<[u32; 3]> {
         let layout = &self.layout;
         let standard = *layout.subresources.get(subresource as usize)?;
@@ -66,7 +66,7 @@ impl Tiling {
     }
 }
 
-/// Direct3D's address of a region: boxes if there are rows, otherwise runs of tiles.
+/// Direct3D's form of a region: boxes if there are rows, otherwise runs of tiles.
 fn address(region: &TileRegion, tiles: u32) -> (D3D12_TILED_RESOURCE_COORDINATE, D3D12_TILE_REGION_SIZE) {
     let [x, y, z] = region.origin;
     let [width, height, depth] = region.extent;

@@ -17,7 +17,7 @@ use crate::drivers::{AdapterId, DriverVersion};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AdapterReport {
-    /// A name for display, which is no identifier.
+    /// A display name, which does not identify the adapter.
     pub name: String,
     /// PCI vendor number.
     pub vendor: u32,
@@ -61,7 +61,7 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// Describes an adapter of the program's own.
+    /// Describes an adapter of the program.
     ///
     /// # Errors
     /// [`DeviceError::InvalidCall`] when DXGI does not.
@@ -85,7 +85,7 @@ impl Adapter {
     }
 }
 
-/// Every adapter, the fastest first, WARP among the last.
+/// All adapters, the fastest first, WARP among the last.
 ///
 /// # Errors
 /// [`DeviceError::InvalidCall`] when DXGI does not answer.
@@ -142,7 +142,7 @@ pub(crate) fn factory() -> Result<IDXGIFactory4, DeviceError> {
         .map_err(|error| unreachable_api("CreateDXGIFactory2", &error))
 }
 
-/// The driver's version: DXGI answers it to a question about Direct3D 10.
+/// The driver's version, which DXGI returns for a query about Direct3D 10.
 fn driver_version(adapter: &IDXGIAdapter1) -> Option<DriverVersion> {
     // SAFETY: the interface is alive, and the identifier outlives the call.
     let version = unsafe { adapter.CheckInterfaceSupport(&IDXGIDevice::IID) }.ok()?;

@@ -48,7 +48,7 @@ struct TightAlignment {
 pub(crate) struct Interfaces {
     /// Residency priorities.
     pub(crate) device1: Option<ID3D12Device1>,
-    /// Making resident without a wait of the CPU.
+    /// Makes resident without a wait of the CPU.
     pub(crate) device3: Option<ID3D12Device3>,
     /// Initial layouts and castable formats.
     pub(crate) device10: Option<ID3D12Device10>,
@@ -67,7 +67,7 @@ impl Interfaces {
     }
 }
 
-/// The features that are supported and not disabled.
+/// The supported features that are not disabled.
 #[derive(Clone, Debug)]
 pub(crate) struct Caps {
     pub(crate) heap_tier_2: bool,
@@ -90,7 +90,7 @@ pub(crate) struct Caps {
     pub(crate) ray_queries: bool,
     /// Block-compressed textures may end within a block.
     pub(crate) unaligned_blocks: bool,
-    /// Depth and stencil are planes, which are copied one at a time.
+    /// Depth and stencil are planes, which are copied individually.
     pub(crate) stencil_copies: bool,
     /// Samplers may have the comparison function `NONE`.
     pub(crate) comparison_none: bool,
@@ -98,7 +98,7 @@ pub(crate) struct Caps {
     pub(crate) address_bits: u32,
 }
 
-/// The least that a device offers.
+/// The minimum of all devices.
 #[cfg(test)]
 pub(crate) const NOTHING: Caps = Caps {
     heap_tier_2: false,

@@ -1,4 +1,4 @@
-//! How a device is set up.
+//! Configuration of a device.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub struct DeviceConfig {
     pub software: bool,
     /// Enable the debug layer if it is installed, and deliver its messages to [`messages`](Self::messages).
     /// Windows then removes existing devices of the process without it, so enable it on the first one created.
-    /// With a device of the program's own this only collects messages that the program has enabled. *Default*:
+    /// With a device of the program this only collects messages that the program has enabled. *Default*:
     /// off.
     pub validation: bool,
     /// The receiver of the debug layer's messages. *Default*: `None`, for `tracing` events.

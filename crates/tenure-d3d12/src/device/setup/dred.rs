@@ -8,7 +8,7 @@ use windows::Win32::Graphics::Direct3D12::{
 };
 use windows::core::{Interface as _, PCWSTR};
 
-/// The most nodes of a list that are read.
+/// Maximum number of nodes of a list that are read.
 const MAX_NODES: usize = 64;
 
 /// Has Windows record page faults and breadcrumbs of the devices created from now on; without effect on versions without DRED.

@@ -15,7 +15,7 @@ use windows::Win32::Graphics::Dxgi::Common::DXGI_FORMAT_UNKNOWN;
 use crate::device::format::to_dxgi_format;
 use crate::device::setup::caps::ask;
 
-/// The driver's earlier answers. They do not change, so concurrent queries write the same values.
+/// Cached results of the driver. They do not change, so concurrent queries write the same values.
 pub(crate) struct FormatSupport {
     /// `D3D12_FORMAT_SUPPORT1` of each format with [`ASKED`]; 0: not queried yet.
     support: [AtomicU32; Format::ALL.len()],
@@ -26,7 +26,7 @@ pub(crate) struct FormatSupport {
 /// A feature of Vulkan only.
 pub(crate) const INPUT_ATTACHMENTS: &str = "input attachments";
 
-/// Marks an answer. Direct3D does not use the bit.
+/// Marks a cached result. Direct3D does not use the bit.
 const ASKED: u32 = 1 << 31;
 
 impl FormatSupport {

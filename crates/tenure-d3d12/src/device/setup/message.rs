@@ -12,14 +12,14 @@ use windows::Win32::Graphics::Direct3D12::{
 };
 use windows::core::{IUnknown, Interface};
 
-/// How bad a message is.
+/// The severity of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// For the curious.
     Message,
     /// For information.
     Info,
-    /// Works, but should not be done.
+    /// Works, but is not recommended.
     Warning,
     /// Wrong.
     Error,
@@ -106,7 +106,7 @@ impl Stored for ID3D12InfoQueue {
     }
 }
 
-/// The subscribers to the messages of a queue, and how many messages they were given.
+/// The subscribers to the messages of a queue, and the number of messages delivered to them.
 #[derive(Default)]
 struct Delivery {
     /// The number of delivered messages in the queue.
@@ -163,7 +163,7 @@ struct SharedQueue {
 static QUEUES: Mutex<Vec<(usize, Weak<SharedQueue>)>> = Mutex::new(Vec::new());
 
 impl SharedQueue {
-    /// The queue of a device, which other devices may have as well.
+    /// The queue of a device, which other devices may share.
     fn of(queue: ID3D12InfoQueue) -> Arc<Self> {
         let identity = queue.cast::<IUnknown>().map_or(0, |unknown| unknown.as_raw().addr());
         let mut queues = QUEUES.lock();

@@ -31,7 +31,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) workarounds: &'a Workarounds,
 }
 
-/// Bytes assumed of a memory that the adapter does not describe.
+/// The assumed size of a memory heap that the adapter does not describe, in bytes.
 const UNDESCRIBED: u64 = 1 << 30;
 
 const UPLOAD: MemoryFlags = MemoryFlags::HOST_VISIBLE.union(MemoryFlags::HOST_COHERENT);

@@ -31,7 +31,7 @@ use crate::device::swapchain::window::{Claim, Window};
 /// The queue that swap chains present on.
 const GRAPHICS: QueueId = QueueId(0);
 
-/// Frames that a swap chain lets wait to be shown, at most: DXGI's limit.
+/// Maximum number of frames that wait to be shown: DXGI's limit.
 const MAX_LATENCY: u32 = 16;
 
 /// The images of a window: a flip-model swap chain.
@@ -74,7 +74,7 @@ const MAX_LATENCY: u32 = 16;
 ///
 /// # Lifetimes
 ///
-/// Presenting counts as a submission of tenure's: frames and dropped resources wait for it. The chain occupies
+/// Presenting counts as a submission of tenure: frames and dropped resources wait for it. The chain occupies
 /// the window until it and all of its images are dropped; drop it before the window is destroyed, and before the
 /// [`Gpu`] is shut down. Dropping it waits for the GPU, for at most
 /// [`shutdown_timeout`](tenure_core::FrameConfig::shutdown_timeout).
@@ -99,12 +99,12 @@ pub struct Swapchain {
     size: [u32; 2],
     is_minimised: bool,
     latency: u32,
-    /// The image that is not presented yet since it was acquired.
+    /// The acquired image that is not presented yet.
     acquired: Option<u32>,
     /// Whether a frame was counted for an image that is not presented yet.
     is_waited: bool,
     is_occluded: bool,
-    /// Whether the mode has changed since the buffers were made.
+    /// Whether the mode has changed since the buffers were created.
     is_mode_changed: bool,
 }
 
@@ -154,7 +154,7 @@ impl Swapchain {
     /// Waits until a frame may be begun, and returns its image; `None` while the window is minimised: its size is
     /// empty.
     ///
-    /// An image that was dropped is handed out again, without waiting. Makes new images first if
+    /// An image that was dropped is returned again, without waiting. Creates new images first if
     /// [`set_formats`](Self::set_formats) has changed the choice.
     ///
     /// # Errors
@@ -197,7 +197,7 @@ impl Swapchain {
     /// [`SwapchainRule::OtherSwapchain`] for an image that this did not hand out, [`SwapchainRule::NotFinished`]
     /// for one that no recording has finished which was submitted, [`SwapchainRule::WindowLost`];
     /// [`Error::Device`] when DXGI refuses or the device is lost. Nothing was shown then, and an image of this swap
-    /// chain is handed out again.
+    /// chain is returned again.
     pub fn present(&mut self, image: SwapchainImage<Device>) -> Result<(), Error> {
         let own = self.acquired.and_then(|index| self.images.get(index as usize));
         let (Some(chain), Some(_)) = (&self.chain, own.filter(|own| Arc::ptr_eq(own, image.shared()))) else {
@@ -338,7 +338,7 @@ impl Swapchain {
         Ok(())
     }
 
-    /// How images get to the screen.
+    /// The presentation mode.
     #[must_use]
     pub const fn mode(&self) -> PresentMode {
         self.settings.mode
@@ -457,7 +457,7 @@ impl Swapchain {
         Ok(())
     }
 
-    /// The settings that the wishes choose on the screen of the chain.
+    /// The settings chosen by the preferences on the screen of the chain.
     fn wanted(&self, chain: &Chain) -> Result<Settings, Error> {
         self.settings.chosen_again(&self.desc, |space| chain.displays(space))
     }
@@ -471,7 +471,7 @@ impl Swapchain {
         Ok(())
     }
 
-    /// Changes the images if the wishes of the program now choose another format.
+    /// Changes the images if the program's preferences now choose another format.
     fn follow_wishes(&mut self, chain: &Arc<Chain>) -> Result<(), Error> {
         let wanted = self.wanted(chain)?;
         if wanted.format == self.settings.format && self.color_space == wanted.format.color_space {

@@ -44,7 +44,7 @@ impl OcclusionEvent {
         Some(Self { factory: factory.clone(), event, cookie })
     }
 
-    /// True once for each time that it was set.
+    /// True once for each time it was set.
     pub(super) fn is_set(&self) -> bool {
         self.event.wait(Duration::ZERO)
     }

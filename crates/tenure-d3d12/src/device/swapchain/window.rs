@@ -8,7 +8,7 @@ use windows::Win32::UI::WindowsAndMessaging::{GetClientRect, IsWindow};
 /// implementations crash on one.
 static TAKEN: Mutex<Vec<Window>> = Mutex::new(Vec::new());
 
-/// A window of the program's.
+/// A window of the program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Window(pub(super) HWND);
 
@@ -37,7 +37,7 @@ impl Window {
 pub(super) struct Claim(Window);
 
 impl Claim {
-    /// `None` if there is no such window, or it has a swap chain.
+    /// `None` if the window does not exist, or has a swap chain.
     pub(super) fn new(window: Window) -> Option<Self> {
         let mut taken = TAKEN.lock();
         if !window.exists() || taken.contains(&window) {

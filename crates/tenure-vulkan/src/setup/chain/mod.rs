@@ -16,13 +16,13 @@ use self::version_structures::{IMPLIED, since, whole_of};
 use crate::error::CreateError;
 use crate::features::ApiVersion;
 
-/// The number of features of Vulkan 1.0, the most of any structure; even, so that the size has no padding.
+/// The number of features of Vulkan 1.0, the largest of all structures; even, so that the size has no padding.
 const MOST: usize = 56;
 
-/// The longest chain that is read. Vulkan has fewer structures of features, so a longer one is an error.
+/// Maximum length of a chain. Vulkan has fewer feature structures, so a longer one is an error.
 const LONGEST: usize = 1024;
 
-/// A copy of a structure of features, with space for any.
+/// A copy of a feature structure, with space for any of them.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct FeatureCopy {
@@ -178,7 +178,7 @@ impl Chain {
         self.links.iter().position(|link| link.structure.kind == kind)
     }
 
-    /// Checks that no part of a whole version's structure is beside it.
+    /// Checks that no structure for single features is beside that of a whole version.
     fn check_wholes(&self) -> Result<(), CreateError> {
         for link in &self.links {
             let whole = whole_of(link.structure.kind).and_then(|whole| self.links.get(self.find(whole)?));
@@ -218,7 +218,7 @@ impl Chain {
         }
     }
 
-    /// The first feature that is on here and not in `offered`, a chain of the same structures.
+    /// The first feature enabled here and not in `offered`, a chain of the same structures.
     fn missing(&self, offered: &Self) -> Option<(&'static str, &'static str)> {
         let mut pairs = self.links.iter().zip(&offered.links);
         pairs.find_map(|(wanted, offered)| {
@@ -271,7 +271,7 @@ fn refused<T>(rule: &'static str, found: String) -> Result<T, CreateError> {
     Err(CreateError::InvalidFeatures { rule, found })
 }
 
-/// The name of a feature as the API's specification has it.
+/// The name of a feature as in the Vulkan specification.
 fn as_specified(feature: &str) -> String {
     let mut name = String::new();
     for (index, word) in feature.split('_').enumerate() {
