@@ -44,7 +44,9 @@ impl<D: Device> Pools<D> {
             shards.end_frame();
             shards.each().for_each(|pool| pool.end_frame(&mut retired));
         });
-        self.destroy_blocks(device, retired);
+        if !retired.is_empty() {
+            self.destroy_blocks(device, retired);
+        }
     }
 
     /// Gives back every idle block, except the last of each pool if it ran empty lately.
@@ -119,6 +121,7 @@ impl<D: Device> Pools<D> {
     }
 
     /// Destroys blocks that could not be destroyed before; true when it destroyed any.
+    #[inline]
     fn destroy_left_blocks(&self, device: &D) -> bool {
         let mut leaving = self.leaving.lock();
         if leaving.is_empty() {

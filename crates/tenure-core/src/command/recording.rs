@@ -172,8 +172,19 @@ impl<D: Device> DerefMut for Recording<D> {
 }
 
 impl<D: Device> Drop for Recording<D> {
-    #[inline(never)]
+    #[inline]
     fn drop(&mut self) {
+        // Nearly all were submitted.
+        if self.commands.is_none() {
+            return;
+        }
+        self.discard();
+    }
+}
+
+impl<D: Device> Recording<D> {
+    #[cold]
+    fn discard(&mut self) {
         if let Some(Commands { mut open, queue, id, holds, .. }) = self.commands.take() {
             let services = self.services.clone();
             let _call = services.context.call();

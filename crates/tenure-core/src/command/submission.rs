@@ -29,6 +29,12 @@ impl<D: Device> Recording<D> {
     /// discarded then.
     #[inline(never)]
     pub fn submit(mut self) -> Result<SyncPoint, Error> {
+        self.submit_in_place()
+    }
+
+    /// As [`submit`](Self::submit); the caller drops the rest. The recording is large, and not copied.
+    #[inline(never)]
+    pub(crate) fn submit_in_place(&mut self) -> Result<SyncPoint, Error> {
         let services = self.services.clone();
         let context = &services.context;
         let _call = context.call();
@@ -80,11 +86,13 @@ impl<D: Device> Recording<D> {
     /// The copies of moved resources that are not known to be complete: the submission comes after those, also for resources
     /// without a declared state.
     fn copied(&self, holds: &PlaceHolds<D>) -> SyncPoint {
-        let (mut copied, completed) = (*holds.copied(), self.services.context.clock.completed());
+        let mut copied = *holds.copied();
         if let Some(held) = self.held_objects() {
             copied.merge(&held.copied());
         }
-        if copied.is_covered_by(&completed) { SyncPoint::NONE } else { copied }
+        let is_complete =
+            copied == SyncPoint::NONE || copied.is_covered_by(&self.services.context.clock.completed());
+        if is_complete { SyncPoint::NONE } else { copied }
     }
 }
 

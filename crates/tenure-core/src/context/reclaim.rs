@@ -2,11 +2,13 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use smallvec::SmallVec;
 
 use super::{Context, Retired};
+use crate::api_resource::ApiResource;
 use crate::callback::end_panic;
 use crate::device::{Device, QueueSerial};
 use crate::memory::{Backing, FreeToken, RUN};
@@ -38,12 +40,17 @@ impl Panicked {
     }
 
     /// Makes a further call, even after a panic; returns this panic, or that of the call.
+    #[inline]
     pub(crate) fn or_else(self, call: impl FnOnce() -> Self) -> Self {
-        let called = call().0.take();
-        self.or(called.map_or(Ok(()), Err))
+        let mut called = call();
+        match called.0.take() {
+            None => self,
+            Some(payload) => self.or::<()>(Err(payload)),
+        }
     }
 
     /// Resumes the panic in the caller.
+    #[inline]
     pub(crate) fn resume(mut self) {
         if let Some(payload) = self.0.take() {
             resume_unwind(payload);
@@ -59,8 +66,11 @@ impl Panicked {
 }
 
 impl Drop for Panicked {
+    #[inline]
     fn drop(&mut self) {
-        self.0.take().into_iter().for_each(end_panic);
+        if let Some(payload) = self.0.take() {
+            end_panic(payload);
+        }
     }
 }
 
@@ -96,7 +106,9 @@ struct Reclaimed<'a, D: Device> {
 
 impl<D: Device> Drop for Reclaimed<'_, D> {
     fn drop(&mut self) {
-        self.context.pools.freeing().free_run(self.freed.iter());
+        if !self.freed.is_empty() {
+            self.context.pools.freeing().free_run(self.freed.iter());
+        }
         if !std::thread::panicking() {
             if !self.ready.is_empty() {
                 self.context.reclaims.fetch_add(1, Ordering::Release);
@@ -261,8 +273,33 @@ impl<D: Device> Context<D> {
         match retired {
             // Ranges were given back above.
             Retired::Range(_) => {}
+            Retired::Placed(api_resource, range) => self.reclaim_placed(api_resource, range, freed),
             Retired::Backing(backing) => self.reclaim_backing(backing, freed),
             Retired::User(object) => self.users.push(object),
+        }
+    }
+
+    /// Destroys a placed resource; `freed` gets its range. A recording that was just submitted may still hold a reference for a
+    /// moment: then it is tried again by the next reclaim.
+    #[inline]
+    fn reclaim_placed(
+        &self,
+        api_resource: Arc<ApiResource<D>>,
+        range: FreeToken,
+        freed: &mut SmallVec<[FreeToken; RUN]>,
+    ) {
+        // The key of a placed resource.
+        let key = api_resource.serial;
+        match api_resource.take_apart() {
+            Ok(parts) => {
+                // Before its memory can be reused.
+                self.recorder.release(key);
+                self.pools.objects.destroy_resource(self.device(), parts);
+                freed.push(range);
+            }
+            Err(api_resource) => {
+                self.releases.push_after(Retired::Placed(api_resource, range), SyncPoint::NONE, 0);
+            }
         }
     }
 
@@ -271,13 +308,19 @@ impl<D: Device> Context<D> {
         let tell = || self.recorder.release(key);
         match self.pools.release(self.device(), backing, tell, |range| freed.push(range)) {
             Ok(owner) => owner.into_iter().for_each(|owner| self.users.push(owner)),
-            // A recording that was just submitted still holds a reference for a moment: retry next time.
+            // As a placed one.
             Err(backing) => self.releases.push_after(Retired::Backing(backing), SyncPoint::NONE, 0),
         }
     }
 
     /// Runs the program's destructors, without any lock: they may drop further handles.
+    #[inline]
     pub(super) fn drop_users(&self) -> Panicked {
+        if self.users.has_some() { self.drop_taken_users() } else { Panicked::none() }
+    }
+
+    #[cold]
+    fn drop_taken_users(&self) -> Panicked {
         let dropped =
             self.users.take().into_iter().map(|object| catch_unwind(AssertUnwindSafe(|| drop(object))));
         dropped.fold(Panicked::none(), Panicked::or)

@@ -1,9 +1,11 @@
 //! The objects in the release queue.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
+use crate::api_resource::ApiResource;
 use crate::device::Device;
 use crate::memory::{Backing, FreeToken, Location};
 
@@ -11,6 +13,8 @@ use crate::memory::{Backing, FreeToken, Location};
 pub(crate) enum Retired<D: Device> {
     /// A range of a pool's block.
     Range(FreeToken),
+    /// An API resource in a range of a pool's block, the usual one.
+    Placed(Arc<ApiResource<D>>, FreeToken),
     /// An API resource and its memory.
     Backing(Backing<D>),
     /// An object of the program.
@@ -23,7 +27,7 @@ impl<D: Device> Retired<D> {
     pub(super) const fn as_range(&self) -> Option<&FreeToken> {
         match self {
             Self::Range(range) => Some(range),
-            Self::Backing(_) | Self::User(_) => None,
+            Self::Placed(..) | Self::Backing(_) | Self::User(_) => None,
         }
     }
 }
@@ -46,10 +50,12 @@ impl UserObjects {
         self.has_some.store(true, Ordering::Release);
     }
 
+    #[inline]
+    pub(super) fn has_some(&self) -> bool {
+        self.has_some.load(Ordering::Acquire)
+    }
+
     pub(super) fn take(&self) -> Vec<UserObject> {
-        if !self.has_some.load(Ordering::Acquire) {
-            return Vec::new();
-        }
         let mut objects = self.objects.lock();
         self.has_some.store(false, Ordering::Release);
         std::mem::take(&mut *objects)
@@ -57,10 +63,12 @@ impl UserObjects {
 }
 
 impl<D: Device> From<Backing<D>> for Retired<D> {
+    #[inline]
     fn from(Backing { api_resource, location }: Backing<D>) -> Self {
         match location {
             // The buffer belongs to its pool; only the range is freed.
             Location::Range(suballocation) => Self::Range(suballocation.free_token()),
+            Location::Placed(suballocation) => Self::Placed(api_resource, suballocation.free_token()),
             location => Self::Backing(Backing { api_resource, location }),
         }
     }

@@ -49,11 +49,11 @@ impl<D: Device> Frame<D> {
     /// As [`Recording::submit`]; [`Error::Foreign`] for a recording of another manager, which is
     /// discarded.
     #[inline(never)]
-    pub fn submit(&self, recording: Recording<D>) -> Result<SyncPoint, Error> {
+    pub fn submit(&self, mut recording: Recording<D>) -> Result<SyncPoint, Error> {
         if !Arc::ptr_eq(recording.context(), &self.gpu.shared.context) {
             return Err(Error::Foreign { name: recording.name().clone() });
         }
-        recording.submit()
+        recording.submit_in_place()
     }
 
     /// Submits recordings as if one after the other, in one submission of the device for each queue where possible: the driver is

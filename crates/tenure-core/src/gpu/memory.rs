@@ -158,7 +158,10 @@ impl<D: Device> Gpu<D> {
         // Before the values are read: a later change is noticed by the next call.
         let revision = budgets.revision();
         if watch.revision.swap(revision, Ordering::Relaxed) == revision && !is_asked {
-            return Panicked::none().or(catch_unwind(AssertUnwindSafe(|| drop(listener))));
+            return match listener {
+                None => Panicked::none(),
+                Some(listener) => Panicked::none().or(catch_unwind(AssertUnwindSafe(|| drop(listener)))),
+            };
         }
         let mut known = if is_asked { budgets.current(device) } else { budgets.known() };
         for (heap, budget) in known.iter_mut().enumerate() {

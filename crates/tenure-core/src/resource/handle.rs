@@ -397,26 +397,46 @@ fn hold_movable<'a, D: Device>(
 impl<D: Device> Drop for HandleInner<D> {
     #[inline(never)]
     fn drop(&mut self) {
-        // Checked here: most handles are ranges without views.
-        if let (Some(HandleBacking::Fixed(Backing { location: Location::Range(suballocation), .. })), None) =
-            (&self.held, self.view_guard.get())
-        {
-            let context = self.context();
-            context.unregister(self.registry_key);
-            context.recorder.free(self.trace, self.size);
-            let (retired, bytes) = (Retired::Range(suballocation.free_token()), suballocation.reserved);
-            if self.named.is_set() {
-                context.release(retired, self.born, bytes);
-            } else {
-                context.release_unused(retired, bytes);
+        // Checked here: most handles are ranges or placed resources without views.
+        if let (Some(HandleBacking::Fixed(backing)), None) = (&self.held, self.view_guard.get()) {
+            match &backing.location {
+                Location::Range(suballocation) => {
+                    let context = self.context();
+                    context.unregister(self.registry_key);
+                    context.recorder.free(self.trace, self.size);
+                    let (retired, bytes) =
+                        (Retired::Range(suballocation.free_token()), suballocation.reserved);
+                    if self.named.is_set() {
+                        context.release(retired, self.born, bytes);
+                    } else {
+                        context.release_unused(retired, bytes);
+                    }
+                    return;
+                }
+                Location::Placed(_) => return self.drop_placed(),
+                _ => {}
             }
-            return;
         }
         self.drop_whole();
     }
 }
 
 impl<D: Device> HandleInner<D> {
+    /// As [`drop_whole`](Self::drop_whole), for a placed resource without views, with fewer copies of its backing.
+    #[inline(never)]
+    fn drop_placed(&mut self) {
+        let Some(HandleBacking::Fixed(Backing { api_resource, location: Location::Placed(suballocation) })) =
+            self.held.take()
+        else {
+            return;
+        };
+        let context = self.context();
+        context.unregister(self.registry_key);
+        context.recorder.free(self.trace, self.size);
+        let backing = Backing { api_resource, location: Location::Placed(suballocation) };
+        RetiredResource::release_backing(context, backing, self.born, self.named.is_set());
+    }
+
     #[inline(never)]
     fn drop_whole(&mut self) {
         let Some(held) = self.held.take() else { return };

@@ -224,7 +224,7 @@ impl TextureDesc {
     /// usages, which the program did not request.
     fn check_moves(&self) -> Result<(), DeviceError> {
         let usage = self.info.usage;
-        if !(self.is_movable && usage.contains(Usage::TRANSIENT_ATTACHMENT)) {
+        if !usage.contains(Usage::TRANSIENT_ATTACHMENT) {
             return Ok(());
         }
         let allowed = Allowed::Rule("without TRANSIENT_ATTACHMENT, because the texture is movable");
@@ -243,26 +243,45 @@ impl TextureDesc {
         }
     }
 
-    /// The description for the device, its requirements, and the states in which the CPU may write it in place:
-    /// with the usage for that, if in-place writes are possible.
-    fn resolve<D: Device>(&self, context: &Context<D>) -> Result<(ResourceDesc, Requirements, State), Error> {
-        self.check_moves().map_err(|source| Error::device(&self.name, source))?;
-        let plain = ResourceDesc::Texture(self.info.clone());
-        let needs = context.requirements(&self.name, &plain)?;
-        let is_filled = self.is_filled || self.info.usage.contains(Usage::CPU_WRITE);
-        if !is_filled {
-            return Ok((plain, needs, State::COMMON));
+    /// The requirements of the texture, and the states in which the CPU may write it in place. `resource` is its plain
+    /// description, and gets the usage for that, if in-place writes are possible.
+    ///
+    /// Inlined, with few results, because the description is large.
+    #[inline(always)]
+    fn resolve<D: Device>(
+        &self,
+        context: &Context<D>,
+        resource: &mut ResourceDesc,
+    ) -> Result<(Requirements, State), Error> {
+        if self.is_movable {
+            self.check_moves().map_err(|source| Error::device(&self.name, source))?;
         }
+        let needs = context.requirements(&self.name, resource)?;
+        let is_filled = self.is_filled || self.info.usage.contains(Usage::CPU_WRITE);
+        Ok(if is_filled { self.resolve_filled(context, resource, needs) } else { (needs, State::COMMON) })
+    }
+
+    /// As [`resolve`](Self::resolve), for a texture that the CPU may be able to write.
+    #[inline(never)]
+    fn resolve_filled<D: Device>(
+        &self,
+        context: &Context<D>,
+        resource: &mut ResourceDesc,
+        needs: Requirements,
+    ) -> (Requirements, State) {
         let (device, (traits, _)) = (context.device(), self.place(context, &needs));
         let states = context.pools.in_place.texture_states(device, &self.info, traits);
         if states.is_empty() {
-            return Ok((plain, needs, states));
+            return (needs, states);
         }
         let writable = ResourceDesc::Texture(self.info.clone().usage(self.info.usage | Usage::CPU_WRITE));
         match context.requirements(&self.name, &writable) {
             // Only if it does not exclude memory types that the texture could use otherwise.
-            Ok(found) if needs.memory_types & !found.memory_types == 0 => Ok((writable, found, states)),
-            _ => Ok((plain, needs, State::COMMON)),
+            Ok(found) if needs.memory_types & !found.memory_types == 0 => {
+                *resource = writable;
+                (found, states)
+            }
+            _ => (needs, State::COMMON),
         }
     }
 
@@ -324,7 +343,8 @@ impl<D: Device> Texture<D> {
         room: &dyn MakeRoom,
         desc: &TextureDesc,
     ) -> Result<Self, Error> {
-        let (resource, needs, write_states) = desc.resolve(context)?;
+        let mut resource = ResourceDesc::Texture(desc.info.clone());
+        let (needs, write_states) = desc.resolve(context, &mut resource)?;
         if !desc.read_only.is_empty() {
             let rule = desc.is_evictable.then_some(READ_ONLY_EVICTABLE);
             check_declared_reads(context, (&desc.name, &resource), desc.read_only, rule)?;
@@ -360,7 +380,8 @@ impl<D: Device> Texture<D> {
 
     /// The cost of creating the texture.
     pub(crate) fn cost(context: &Context<D>, desc: &TextureDesc) -> Result<Cost, Error> {
-        let (resource, needs, _) = desc.resolve(context)?;
+        let mut resource = ResourceDesc::Texture(desc.info.clone());
+        let (needs, _) = desc.resolve(context, &mut resource)?;
         let (traits, placement) = desc.place(context, &needs);
         let request = desc.request((&resource, &needs), placement, traits);
         let found = context.engine().resource_cost(request);

@@ -97,6 +97,9 @@ impl<D: Device> Service<D> for PagePool<D> {
     /// Frees the pages that no recording has taken for the configured number of frames, except one free page of each thread that
     /// fills pages. Cost: O(freed pages + pages filled since the last call).
     fn end_frame(&self, context: &Context<D>) {
+        if self.stocked.load(Ordering::Acquire) == 0 {
+            return;
+        }
         let oldest = context.current_frame().saturating_sub(u64::from(context.config.frames.idle));
         let mut gone = Gone::new();
         for number in self.stocked() {

@@ -1,7 +1,7 @@
 //! Pages of mapped memory for the copies of all threads.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
@@ -97,6 +97,9 @@ struct State<D: Device> {
 pub(crate) struct SharedPages<D: Device> {
     purpose: Purpose,
     state: Mutex<State<D>>,
+    /// Whether there is a current page; set and cleared under the lock: most frames end without one. A spare page exists only
+    /// beside a current one.
+    has_current: AtomicBool,
     /// Held while a page is created; locked before the state.
     growing: Mutex<()>,
 }
@@ -104,7 +107,8 @@ pub(crate) struct SharedPages<D: Device> {
 impl<D: Device> SharedPages<D> {
     pub(crate) const fn new(purpose: Purpose) -> Self {
         let state = State { current: None, spare: None, size: 0, alive: 0 };
-        Self { purpose, state: Mutex::new(state), growing: Mutex::new(()) }
+        let has_current = AtomicBool::new(false);
+        Self { purpose, state: Mutex::new(state), has_current, growing: Mutex::new(()) }
     }
 
     /// Size of the largest page in bytes.
@@ -180,6 +184,7 @@ impl<D: Device> SharedPages<D> {
         state.alive += u32::from(is_new);
         let outgrown = if is_new { state.take_outgrown() } else { None };
         let full = state.current.replace(Current { page, next: size, frame });
+        self.has_current.store(true, Ordering::Release);
         drop(state);
         if let Some(full) = full {
             self.release_page(context, full.page, Uses::NONE);
@@ -246,6 +251,9 @@ impl<D: Device> Service<D> for SharedPages<D> {
     /// Determines the sync point of the spare page, and frees the pages if nothing was allocated from them for the configured
     /// number of frames.
     fn end_frame(&self, context: &Context<D>) {
+        if !self.has_current.load(Ordering::Acquire) {
+            return;
+        }
         let oldest = context.current_frame().saturating_sub(u64::from(context.config.frames.idle));
         let mut state = self.state.lock();
         // Early: later, the sync point would cover more submissions than necessary.
@@ -262,6 +270,7 @@ impl<D: Device> Service<D> for SharedPages<D> {
         let (current, spare) = {
             let mut state = self.state.lock();
             state.size = 0;
+            self.has_current.store(false, Ordering::Release);
             (state.current.take(), state.spare.take())
         };
         if let Some(current) = current {

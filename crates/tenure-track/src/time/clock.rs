@@ -239,12 +239,13 @@ impl Clock {
         Submissions { newest }
     }
 
+    #[inline]
     fn point(&self, serial: impl Fn(&QueueClock) -> u64) -> SyncPoint {
-        let mut point = SyncPoint::NONE.by(self.id);
-        for (id, clock) in (0_u8..).zip(&self.queues) {
-            point.require(QueueId(id), serial(clock));
+        let mut serials = [0; MAX_QUEUES];
+        for (slot, clock) in serials.iter_mut().zip(&self.queues) {
+            *slot = serial(clock);
         }
-        point
+        SyncPoint::from_raw(serials, self.id.get())
     }
 
     /// Queries the driver for the completed serials of each queue. Never blocks. Without a [`Device`] of tenure, an engine calls
@@ -254,8 +255,8 @@ impl Clock {
     /// [`DeviceError::Lost`].
     pub fn poll<D: Device>(&self, device: &D) -> Result<SyncPoint, DeviceError> {
         for (id, clock) in (0_u8..).zip(&self.queues) {
-            self.check()?;
             if clock.completed.load(Ordering::Acquire) < clock.submitted.load(Ordering::Acquire) {
+                self.check()?;
                 let completed = self.note_loss(device.completed(QueueId(id)))?;
                 self.note_completed(QueueId(id), completed);
             }
@@ -361,14 +362,20 @@ impl Clock {
     ///
     /// # Errors
     /// The error of the result.
+    #[inline]
     pub fn note_loss<T>(&self, answer: Result<T, DeviceError>) -> Result<T, DeviceError> {
         if let Err(DeviceError::Lost { reason }) = &answer {
-            // The first reason is kept: later calls only repeat it in other words.
-            if self.lost.set(reason.clone()).is_ok() {
-                self.has_news.store(true, Ordering::Release);
-                event!(error, reason = ?reason, "the device is lost: nothing works any more");
-            }
+            self.note_reason(reason);
         }
         answer
+    }
+
+    /// Records the reason of a loss. The first one is kept: later calls only repeat it in other words.
+    #[cold]
+    fn note_reason(&self, reason: &str) {
+        if self.lost.set(reason.to_owned()).is_ok() {
+            self.has_news.store(true, Ordering::Release);
+            event!(error, reason = ?reason, "the device is lost: nothing works any more");
+        }
     }
 }

@@ -189,7 +189,11 @@ impl<T> ReleaseQueue<T> {
 
     /// Keeps empty batches for later items.
     #[doc(hidden)]
+    #[inline]
     pub fn recycle(&self, batches: &mut Batches<T>) {
+        if batches.is_empty() {
+            return;
+        }
         let stages = &mut *self.stages.lock();
         batches.drain(..).for_each(|batch| stages.spares.put(batch));
     }
@@ -207,10 +211,14 @@ impl<T> ReleaseQueue<T> {
         let oldest_open = recordings.oldest_open();
         resolving_waits.take_waiting(waiting, oldest_open);
         self.inbox.drain(spares, |batch, spares| resolving_waits.sort(batch, oldest_open, waiting, spares));
-        resolving_waits.finish(pending, clock, spares);
+        if !resolving_waits.is_empty() {
+            resolving_waits.finish(pending, clock, spares);
+        }
         let mut explicit = self.explicit.lock();
-        for (entry, point) in explicit.entries.drain(..) {
-            pending.insert(ResolvedBatch::new(point, entry, spares.take()));
+        if !explicit.entries.is_empty() {
+            for (entry, point) in explicit.entries.drain(..) {
+                pending.insert(ResolvedBatch::new(point, entry, spares.take()));
+            }
         }
         drop(explicit);
         let before = ready.len();

@@ -121,9 +121,10 @@ impl SyncPoint {
     /// Adds all submissions of `other`.
     #[inline]
     pub fn merge(&mut self, other: &Self) {
-        if other.serials != Self::NONE.serials {
-            self.clock = self.clock.merged(other.clock);
+        if other.serials == Self::NONE.serials {
+            return;
         }
+        self.clock = self.clock.merged(other.clock);
         for (mine, theirs) in self.serials.iter_mut().zip(other.serials) {
             *mine = (*mine).max(theirs);
         }

@@ -84,11 +84,16 @@ impl<T> Batch<T> {
         (self.oldest_tag == self.newest_tag).then_some(self.newest_tag)
     }
 
+    /// Whether no submission uses any of the items.
+    pub(super) fn is_unused(&self) -> bool {
+        self.oldest == Stamp::LAST
+    }
+
     /// The sync point that all items must outlive, if it is the same.
     pub(super) fn common_need(&self, submitted: &Submissions) -> Option<SyncPoint> {
         let need = submitted.since(self.oldest);
         // Needs are monotonic in the creation stamp: if the needs of the first and the last item are equal, all are.
-        (need == submitted.since(self.newest)).then_some(need)
+        (self.oldest == self.newest || need == submitted.since(self.newest)).then_some(need)
     }
 
     /// Bytes held by the items.

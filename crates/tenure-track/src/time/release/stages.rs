@@ -60,6 +60,7 @@ impl<T> Waiting<T> {
     }
 
     /// Moves the entries whose recordings are all older than `oldest_open` into `due`.
+    #[inline]
     fn take_before(&mut self, oldest_open: u64, due: &mut Vec<Batch<T>>) {
         while self.groups.front().is_some_and(|group| group.tag < oldest_open)
             && let Some(group) = self.groups.pop_front()
@@ -114,6 +115,11 @@ impl<T> ResolvingWaits<T> {
         Self { due: Vec::new(), batches: Vec::new() }
     }
 
+    /// Whether no entries are due.
+    pub(super) fn is_empty(&self) -> bool {
+        self.due.is_empty()
+    }
+
     /// Takes the entries whose recordings have been closed since the last reclaim.
     pub(super) fn take_waiting(&mut self, waiting: &mut Waiting<T>, oldest_open: u64) {
         waiting.take_before(oldest_open, &mut self.due);
@@ -144,19 +150,21 @@ impl<T> ResolvingWaits<T> {
     /// Finds the sync points of the due entries, and moves the entries to `pending`.
     ///
     /// The clock is read only here, after the entries were taken, so that it includes all submissions made before an entry was
-    /// dropped.
+    /// dropped. It is not read for entries that no submission uses.
     pub(super) fn finish(
         &mut self,
         pending: &mut PendingPerQueue<T>,
         clock: &Clock,
         spares: &mut SpareBatches<T>,
     ) {
-        if self.due.is_empty() {
-            return;
-        }
-        let submitted = clock.submissions();
+        let mut submitted = None;
         for mut batch in self.due.drain(..) {
-            if let Some(point) = batch.common_need(&submitted) {
+            if batch.is_unused() {
+                pending.free.push(batch);
+                continue;
+            }
+            let submitted = submitted.get_or_insert_with(|| clock.submissions());
+            if let Some(point) = batch.common_need(submitted) {
                 pending.insert(ResolvedBatch { point, batch });
                 continue;
             }
@@ -211,7 +219,7 @@ impl<T> Ord for PendingBatch<T> {
 #[derive(Debug)]
 pub(super) struct PendingPerQueue<T> {
     queues: [BinaryHeap<Reverse<PendingBatch<T>>>; MAX_QUEUES],
-    free: Vec<ResolvedBatch<T>>,
+    free: Vec<Batch<T>>,
     /// The number of batches in `queues`.
     count: usize,
     arrivals: u64,
@@ -231,7 +239,7 @@ impl<T> PendingPerQueue<T> {
     fn insert_beyond(&mut self, batch: ResolvedBatch<T>, completed: &SyncPoint) {
         let needed = batch.point.iter().find(|at| at.serial > completed.serial(at.queue));
         let Some(at) = needed else {
-            self.free.push(batch);
+            self.free.push(batch.batch);
             return;
         };
         (self.count, self.arrivals) = (self.count + 1, self.arrivals + 1);
@@ -240,11 +248,14 @@ impl<T> PendingPerQueue<T> {
     }
 
     /// Takes out each batch whose sync point is complete.
+    #[inline]
     pub(super) fn take_complete(&mut self, clock: &Clock, take: impl FnMut(Batch<T>)) {
         if self.count > 0 {
             self.free_complete(&clock.completed());
         }
-        self.free.drain(..).map(|batch| batch.batch).for_each(take);
+        if !self.free.is_empty() {
+            self.free.drain(..).for_each(take);
+        }
     }
 
     /// Moves each batch whose sync point is complete to `free`.
@@ -267,7 +278,7 @@ impl<T> PendingPerQueue<T> {
                 visit(Some(QueueSerial { queue, serial: *serial }), &batch.batch);
             }
         }
-        self.free.iter().for_each(|batch| visit(None, &batch.batch));
+        self.free.iter().for_each(|batch| visit(None, batch));
     }
 
     /// Takes out all batches.
@@ -275,7 +286,7 @@ impl<T> PendingPerQueue<T> {
         self.count = 0;
         let pending =
             self.queues.iter_mut().flat_map(BinaryHeap::drain).map(|Reverse(pending)| pending.batch);
-        let batches = pending.chain(self.free.drain(..));
-        batches.for_each(|batch| take(batch.batch));
+        let batches = pending.map(|resolved| resolved.batch).chain(self.free.drain(..));
+        batches.for_each(&mut take);
     }
 }
