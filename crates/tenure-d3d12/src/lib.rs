@@ -7,7 +7,7 @@
 //!
 //! # Optional features
 //!
-//! Each of these is used if the device supports it, and disabled by `DeviceConfig`:
+//! Each of these features is used if the device supports it and `DeviceConfig` does not disable it:
 //!
 //! | feature | query | otherwise |
 //! | --- | --- | --- |
@@ -28,27 +28,27 @@
 //! # Checks
 //!
 //! Runtimes accept invalid calls: a texture in a heap for buffers, a misaligned offset, a heap larger than the
-//! memory, a copy that leaves its buffer. All of these are refused before they reach the runtime, in release
+//! memory, a copy outside its buffer. tenure rejects all of these before the runtime is called, in release
 //! builds too, as [`InvalidCall`], [`InvalidDesc`], [`Unsupported`] or a shortage; `close` returns the errors of
 //! recording. Only tenure's calls are checked: the program's own commands, recorded through `raw()`, are left to
 //! the debug layer (`DeviceConfig::validation`).
 //!
-//! # Faults of drivers
+//! # Driver faults
 //!
-//! [`drivers`] lists the known ones with their workarounds: affected resources require dedicated memory, which is
+//! [`drivers`] lists the known faults with their workarounds: affected resources require dedicated memory, which is
 //! zeroed, or are created without their clear value, or with extra layers. `Device::workarounds` returns the
 //! faults of this driver, `DeviceConfig::driver_faults` selects the faults to work around.
 //!
 //! # Descriptors
 //!
-//! Heaps of descriptors are `ID3D12DescriptorHeap`s, and each view is checked before it is made: its range and
+//! Descriptor heaps are `ID3D12DescriptorHeap`s, and each view is checked before its creation: its range and
 //! alignment, its subresources and shape, the usage and the formats of the resource. Vulkan's descriptor sets do
 //! not exist here: `create_set_layout` is `Unsupported`.
 //!
 //! A view of one layer, or one cube, that is not the first is an array of one; shaders can nevertheless read it
 //! as `Texture2D` or `TextureCube`. Stencil is read as the first component, as on Vulkan, and as the second, as
-//! Direct3D has it. A sampler of an anisotropy above 1 is linear throughout. Direct3D 12 has null descriptors of
-//! views only, each of a kind of its own: a freed descriptor becomes a null descriptor of its last kind. All
+//! on Direct3D. A sampler with an anisotropy above 1 uses linear filters for magnification, minification and mips. Direct3D 12 has null descriptors of
+//! views only, with a kind for each: a freed descriptor becomes a null descriptor of its last kind. All
 //! tiers of resource binding have heaps of 1,000,000 views and 2,048 samplers; on the first two, tables of the
 //! program's root signatures must not extend beyond the written descriptors.
 //!
@@ -79,19 +79,19 @@
 //! # Sharing
 //!
 //! `Sharing` exports and opens resources of `Usage::SHARED` by NT handles, committed ones in heaps with
-//! `D3D12_HEAP_FLAG_SHARED`, zeroed and without tight alignment, and fences. Heaps that the CPU reaches cannot be shared.
-//! Textures change hands in `COMMON`.
+//! `D3D12_HEAP_FLAG_SHARED`, zeroed and without tight alignment, and fences. CPU-visible heaps cannot be shared.
+//! Ownership of textures is transferred in `COMMON`.
 //!
 //! # Tested systems
 //!
-//! The tests run on Wine's vkd3d over Mesa's lavapipe: real calls, and bytes checked. That runtime
+//! The tests run on Wine's vkd3d over Mesa's lavapipe, and check the bytes of results. That runtime
 //! has no enhanced barriers, castable formats, GPU upload heaps, tight alignment, acceleration
-//! structures or debug layer; it takes tile mappings without effect, and `RemoveDevice` as well. A
+//! structures or debug layer; tile mappings and `RemoveDevice` have no effect. A
 //! view that is an array of one is read there by shaders that declare it as an array.
-//! On request they run on vkd3d-proton, too, which has all of these but the debug layer, with enhanced
+//! On request they also run on vkd3d-proton, which has all of these except the debug layer, with enhanced
 //! and with legacy barriers; the translation of enhanced barriers is also tested against the
 //! compatibility tables of the specification.
-//! It makes shared heaps and fences, and no handles to them: `CreateSharedHandle` answers `E_NOTIMPL`.
+//! Wine's vkd3d creates shared heaps and fences, but no handles to them: `CreateSharedHandle` returns `E_NOTIMPL`.
 //! Not executed so far: anything on Windows, builds of acceleration structures, and the messages of
 //! the debug layer.
 //!
@@ -121,7 +121,7 @@ pub use device::{
 #[doc(no_inline)]
 pub use windows;
 
-/// Has the manager's functions compiled for this device here, so that programs need not compile them again.
+/// Instantiates the manager's functions for this device, so programs need not compile them again.
 #[doc(hidden)]
 #[cfg(all(windows, feature = "device"))]
 #[inline(never)]

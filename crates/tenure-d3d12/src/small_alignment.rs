@@ -3,8 +3,8 @@
 //! Direct3D 12 allows an alignment of 4 KiB instead of 64 KiB for a texture, or 64 KiB instead of 4 MiB if it is
 //! multisampled, if its most detailed mip takes no more than the larger of the two. It estimates that by an
 //! architecture-independent rule: whole tiles of the smaller size, in the shapes of standard swizzle. A request
-//! for more gives an error and a message of the debug layer, so the estimate is made here first; the driver's
-//! answer decides.
+//! for more gives an error and a message of the debug layer, so it is estimated here first; the driver's
+//! result decides.
 
 use tenure_core::device::{Dimension, TextureInfo, Usage};
 

@@ -128,7 +128,7 @@ impl BatchBuilder {
         self.open[own] = true;
     }
 
-    /// Makes the next pass of a queue begin a new batch.
+    /// Starts a new batch with the next pass of a queue.
     fn cut(&mut self, queue: usize) {
         if self.open[queue] {
             self.end(queue);

@@ -5,7 +5,7 @@ use crate::device::{Queue, State};
 
 /// The passes of a frame in a valid order of execution, and their transient resources.
 ///
-/// A plain value, independent of devices: it can be built anew each frame, cloned, and compared; equal graphs have the same
+/// A plain value, independent of devices: it can be built in each frame, cloned, and compared; equal graphs have the same
 /// plan. Errors are reported when it is compiled.
 ///
 /// Passes on one queue run in the order of declaration. Between queues, a pass waits for an earlier

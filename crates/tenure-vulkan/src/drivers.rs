@@ -1,7 +1,7 @@
 //! Incorrect driver reports about memory and presentation, and their workarounds.
 //!
 //! [`TABLE`] has a row for each, with a public source. Most workarounds cost nothing on a correct driver, and are applied on
-//! all. The others are for the drivers in the row ([`Fault::is_on`]); [`DeviceConfig::assumed_driver`] has a device behave as
+//! all. The others are only for the drivers in the row ([`Fault::is_on`]); [`DeviceConfig::assumed_driver`] has a device behave as
 //! on one of them, for tests.
 //!
 //! ```

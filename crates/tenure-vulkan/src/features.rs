@@ -101,8 +101,8 @@ bitflags! {
         /// Priorities of memory that can change after the allocation (`VK_EXT_pageable_device_local_memory`),
         /// with [`MEMORY_PRIORITY`](Self::MEMORY_PRIORITY). Then
         /// [`Properties::residency`](tenure_core::device::Properties::residency) is
-        /// [`Priorities`](tenure_core::device::Residency::Priorities); otherwise the driver alone decides what
-        /// stays resident.
+        /// [`Priorities`](tenure_core::device::Residency::Priorities); otherwise only the driver decides
+        /// the residency.
         const PAGEABLE_MEMORY = 1 << 17;
         /// Descriptors that can each be one of several types (`VK_EXT_mutable_descriptor_type`, or
         /// `VK_VALVE_mutable_descriptor_type`), with [`DESCRIPTOR_INDEXING`](Self::DESCRIPTOR_INDEXING): a
@@ -158,8 +158,8 @@ bitflags! {
         /// [`DeviceConfig::markers`](crate::DeviceConfig::markers) and without [`BUFFER_MARKERS`](Self::BUFFER_MARKERS). On 64-bit
         /// systems. Scopes of a recording that a later one of its queue has followed count as begun.
         const CHECKPOINTS = 1 << 32;
-        /// As [`DEVICE_FAULT`](Self::DEVICE_FAULT), by `VK_KHR_device_fault`, which is asked first where a device has both. A driver
-        /// gives each report once, to tenure or to the program.
+        /// As [`DEVICE_FAULT`](Self::DEVICE_FAULT), by `VK_KHR_device_fault`, which is queried first if a device has both. A driver
+        /// returns each report once, to tenure or to the program.
         const KHR_DEVICE_FAULT = 1 << 33;
         /// As [`DEVICE_FAULT_DATA`](Self::DEVICE_FAULT_DATA), with [`KHR_DEVICE_FAULT`](Self::KHR_DEVICE_FAULT).
         const KHR_DEVICE_FAULT_DATA = 1 << 34;

@@ -20,7 +20,7 @@
 //!
 //! # Optional features
 //!
-//! | where it is there | else |
+//! | feature | otherwise |
 //! | --- | --- |
 //! | timeline semaphores | a fence for each submission, binary semaphores between queues |
 //! | `synchronization2` | `vkQueueSubmit`, `vkCmdPipelineBarrier` |
@@ -28,7 +28,7 @@
 //! | dedicated allocations preferred by the driver, and for all committed resources | only if the driver requires them |
 //! | `VK_EXT_memory_budget` | four fifths of each heap, and tenure's own count |
 //! | `VK_EXT_memory_priority` | no priorities |
-//! | `VK_EXT_pageable_device_local_memory`, with that | priorities stay as they were at the allocation |
+//! | `VK_EXT_pageable_device_local_memory`, with that | priorities stay unchanged after the allocation |
 //! | `bufferDeviceAddress` | no addresses |
 //! | sparse binding, residency and aliasing, for buffers and 2D images | `Unsupported` |
 //! | `VK_KHR_acceleration_structure`, from Vulkan 1.2 | `Unsupported` |
@@ -51,13 +51,13 @@
 //! | `VK_EXT_device_address_binding_report`, with [`DeviceConfig::address_reports`] | textures have no addresses in [`Gpu::loss`](tenure_core::Gpu::loss) |
 //! | `VK_AMD_buffer_marker` or `VK_NV_device_diagnostic_checkpoints`, with [`DeviceConfig::markers`] | recordings and passes of graphs have markers, but no other scopes |
 //!
-//! [`DeviceConfig`] switch each off. The same device passes the same tests with all of them and with none.
+//! [`DeviceConfig`] can disable each of them. The tests pass with all of them and with none.
 //!
 //! # Queues
 //!
 //! The first queue can do everything; a compute queue and a copy queue are used if the device has families for
-//! them. Each is a `VkQueue` under a lock of its own: a program that submits to one does so by
-//! [`Gpu::submit_external`](tenure_core::Gpu::submit_external), and otherwise uses it inside
+//! them. Each is a `VkQueue` with its own lock: a program that submits to one uses
+//! [`Gpu::submit_external`](tenure_core::Gpu::submit_external), and otherwise accesses it in
 //! [`Device::with_queue`]. A submission signals the queue's timeline semaphore with its serial. Without timeline
 //! semaphores, a submission that another one waits for is followed by an empty batch that signals a binary
 //! semaphore; only submitted serials can be waited for then, and an engine's work on these queues must not wait
@@ -66,7 +66,7 @@
 //! # Resources
 //!
 //! Buffers are shared by all families in use (`VK_SHARING_MODE_CONCURRENT`; with one family
-//! `EXCLUSIVE`), images belong to one and are handed over, except those that are
+//! `EXCLUSIVE`); images are owned by one family and transferred, except those that are
 //! [of all queues](tenure_core::device::Usage::is_of_all_queues). Images have optimal tiling. Square arrays
 //! of six and more layers may be viewed as cubes, volumes that are render targets as arrays.
 //! [`TextureInfo::view_formats`](tenure_core::device::TextureInfo::view_formats) makes formats
@@ -77,17 +77,16 @@
 //! categories, formats and extents, the bytes that commands touch, the order of serials. An invalid call returns
 //! a [`DeviceError`](tenure_core::device::DeviceError) with the rule and the numbers.
 //!
-//! Copies move one aspect at a time: a region names depth or stencil.
+//! Copies are for one aspect at a time: each region is of depth or of stencil.
 //!
 //! # Memory
 //!
-//! A `VkDeviceMemory` is mapped once, as a whole, when something in it is first mapped. Mappings flush and
+//! A `VkDeviceMemory` is mapped once, as a whole, when its first resource is mapped. Mappings flush and
 //! invalidate non-coherent memory, in whole atoms. Lists end with a barrier that makes their copies to mapped
 //! memory, and everything recorded through [`List::command_buffer`], visible to the CPU.
 //!
-//! Dropping an object without `destroy_*` leaks it, as far as Vulkan is concerned: the GPU might
-//! still use it. Memory is freed when the heap or resource that it is for is destroyed, but never
-//! under a mapping.
+//! Dropping an object without `destroy_*` leaks the Vulkan object: the GPU might still use it.
+//! Memory is freed when its heap or resource is destroyed, but never while it is mapped.
 //!
 //! # States
 //!
@@ -110,21 +109,21 @@
 //! | `ACCELERATION_STRUCTURE` | builds, shaders of ray tracing, with `VK_KHR_ray_query` all shaders | |
 //!
 //! Shaders read depth targets in `DEPTH_STENCIL_READ_ONLY_OPTIMAL`, with or without depth tests at the same time:
-//! a descriptor is made before that is known. [`Resource::layout_in`] returns it.
+//! the descriptor is created before the uses are known. [`Resource::layout_in`] returns it.
 //!
-//! To the API, a render pass that stores an attachment writes it, even if it only tests against it. Barriers out
+//! In Vulkan, a render pass that stores an attachment writes it, even if it only tests against it. Barriers out
 //! of `DEPTH_READ` cover that write. Between two uses that only read, however, there is no barrier: a pass whose
 //! depth is sampled at the same time, or by the next pass in the same states, must end with
 //! `VK_ATTACHMENT_STORE_OP_NONE`.
 //!
-//! Each queue names only the stages that its family has. [`Device::stage_access_layout`] returns the same for an
+//! Barriers of a queue contain only the stages that its family supports. [`Device::stage_access_layout`] returns the same for an
 //! engine's own barriers.
 //!
 //! # Descriptors
 //!
 //! A [`DescriptorHeap`] that is not shader-visible holds `VkImageView`s, `VkBufferView`s, `VkSampler`s and ranges
 //! of buffers; an engine accesses each by its index, for attachments for example. A shader-visible one is a
-//! single descriptor set; all stages see it, and it may be written while it is bound and in use elsewhere. With
+//! single descriptor set; all stages can access it, and it may be written while it is bound and in use elsewhere. With
 //! [`OptionalFeatures::MUTABLE_DESCRIPTORS`] all views are in one array, and each index is one descriptor of the
 //! type last written to it; otherwise there is an array for each type, and each index takes six descriptors:
 //!
@@ -132,16 +131,16 @@
 //! | --- | --- | --- |
 //! | sampled textures | 0 | 0 |
 //! | storage textures | 0 | 1 |
-//! | constants (uniform buffers) | 0; 2 where the device indexes fewer of them | 2 |
+//! | constants (uniform buffers) | 0; 2 if the device indexes fewer of them | 2 |
 //! | raw and structured buffers (storage buffers) | 0 | 3 |
 //! | typed buffers that are read (uniform texel buffers) | 0 | 4 |
 //! | typed buffers that are written (storage texel buffers) | 0 | 5 |
-//! | samplers, in a heap of their own | 0 | 0 |
+//! | samplers, in a separate heap | 0 | 0 |
 //!
 //! [`DescriptorHeap::binding`] returns it. A shader declares a variable for each type that it uses, with the
 //! bindings of the last column, and [`DescriptorHeap::renumber`] replaces them by the heap's before its module is
-//! made: in Vulkan several variables may have one binding. A descriptor is found in the array of its kind at its
-//! index in the heap. Accessing it as another type than was written is undefined, also after it was freed. A heap
+//! created: in Vulkan several variables may have one binding. A descriptor is found in the array of its kind at its
+//! index in the heap. Access as another type than the written one is undefined, also after it was freed. A heap
 //! takes at most seven eighths of the device's limit for one stage, so that sets fit beside it; if a device
 //! indexes fewer uniform buffers than other descriptors, constants are at the first indices only
 //! ([`DescriptorHeap::constants`]).
@@ -149,10 +148,10 @@
 //! ## Descriptor buffers
 //!
 //! With [`DeviceConfig::descriptor_buffers`], if the device has [`OptionalFeatures::DESCRIPTOR_BUFFERS`], a
-//! shader-visible heap is a buffer, as on Direct3D 12, and there are no sets: a pipeline is made for either one
+//! shader-visible heap is a buffer, as on Direct3D 12, and there are no sets: a pipeline is created for either one
 //! or the other. Changes for a program:
 //!
-//! - Pipelines are made with `VK_PIPELINE_CREATE_DESCRIPTOR_BUFFER_BIT_EXT`, from layouts of heaps
+//! - Pipelines are created with `VK_PIPELINE_CREATE_DESCRIPTOR_BUFFER_BIT_EXT`, from layouts of heaps
 //!   ([`DescriptorHeap::layout`]) and the program's own layouts with
 //!   `VK_DESCRIPTOR_SET_LAYOUT_CREATE_DESCRIPTOR_BUFFER_BIT_EXT`.
 //! - [`Commands::set_descriptor_heaps`](tenure_core::Commands::set_descriptor_heaps) binds the buffers: views are
@@ -163,10 +162,10 @@
 //!   `Some`.
 //! - The buffer has dedicated memory, device-local if such memory is host-visible.
 //! - All heaps together share the device's address space for descriptors
-//!   (`resourceDescriptorBufferAddressSpaceSize` and similar limits). A heap that exceeds it is refused as a
+//!   (`resourceDescriptorBufferAddressSpaceSize` and similar limits). Creating a heap that exceeds it fails with a
 //!   shortage, [`DeviceError::OutOfDeviceMemory`](tenure_core::DeviceError).
-//! - Layouts name the stages that the device has, and not `VK_SHADER_STAGE_ALL`.
-//! - Set layouts, input attachments and descriptors of buffers that a program made without
+//! - Layouts contain the stages that the device supports, not `VK_SHADER_STAGE_ALL`.
+//! - Set layouts, input attachments and descriptors of buffers that the program created without
 //!   `VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT` are `Unsupported`.
 //!
 //! ```no_run
@@ -187,9 +186,9 @@
 //!
 //! ## Sets
 //!
-//! A [`SetPool`] is a pool with sets of one [`SetLayout`], which may be an engine's own
-//! ([`SetLayout::from_raw`]). Of arrays in sets, only the elements that shaders use need be written;
-//! without descriptor indexing all of an array that a shader uses.
+//! A [`SetPool`] is a pool with sets of one [`SetLayout`], which may be a layout
+//! of the engine ([`SetLayout::from_raw`]). In arrays of sets, only the elements that shaders use must be written;
+//! without descriptor indexing, all elements of each used array.
 //!
 //! Sampled textures are in one of the states for shaders, or one with `DEPTH_READ`; storage textures in
 //! `UNORDERED_ACCESS`. Volumes are targets as arrays of their slices.
@@ -202,9 +201,9 @@
 //! first capable queue makes the changes, and semaphores keep the order. The memory of each tile is recorded, so
 //! that mappings can be copied.
 //!
-//! # An engine's own resources
+//! # Resources of an engine
 //!
-//! [`Resource::from_raw_buffer`] and [`Resource::from_raw_image`] wrap an engine's own objects, for
+//! [`Resource::from_raw_buffer`] and [`Resource::from_raw_image`] wrap objects of an engine, for
 //! [`Gpu::adopt_buffer`](tenure_core::Gpu::adopt_buffer) and similar functions; [`Ownership`] decides whether
 //! tenure destroys them.
 //!
@@ -215,11 +214,11 @@
 //! from `VK_QUEUE_FAMILY_EXTERNAL`, or `VK_QUEUE_FAMILY_FOREIGN_EXT` for resources shared [across
 //! drivers](tenure_core::BufferDesc::shared_across_drivers). A driver other than the exporter's accesses a
 //! DMA-BUF in linear memory, so only buffers: images with format modifiers are not supported. [`HostMemory`]
-//! makes a buffer of the program memory.
+//! creates a buffer from the program's memory.
 //!
 //! # Presentation
 //!
-//! [`Swapchain`] is made for the program's surface, on a device created with [`DeviceConfig::presentation`]. With
+//! [`Swapchain`] is created for the program's surface, on a device created with [`DeviceConfig::presentation`]. With
 //! `VK_EXT_swapchain_maintenance1`, fences signal the end of a presentation; without it, the end is detected when
 //! an image is acquired again. With `VK_KHR_present_wait`, [`Swapchain::set_frame_latency`] bounds the images that wait to
 //! be shown. Colour spaces other than sRGB need `VK_EXT_swapchain_colorspace`, metadata of HDR
@@ -228,9 +227,9 @@
 //!
 //! # Errors
 //!
-//! Refused memory, host memory, objects and address space are shortages. A device loss is recorded with the first
+//! Failed allocations of memory, host memory, objects and address space are shortages. A device loss is recorded with the first
 //! call that reported it; later calls return the same error, and none blocks. Dropping the device waits for the
-//! GPU for up to ten seconds; a device that is still busy then is leaked. For a device that tenure made, it also
+//! GPU for up to ten seconds; a device that is still busy then is leaked. For a device created by tenure, it also
 //! waits, without a limit, for other submissions to its queues; for a wrapped device, that is its owner's task.
 
 #![warn(missing_debug_implementations)]
@@ -285,7 +284,7 @@ pub use sharing::{Exported, ImportError, SharedSemaphore, Sharing};
 pub use stages::{StateUse, vk_stage_access_layout};
 pub use structure::AccelerationStructure;
 
-/// Has the manager's functions compiled for this device here, so that programs need not compile them again.
+/// Instantiates the manager's functions for this device, so programs need not compile them again.
 #[doc(hidden)]
 #[inline(never)]
 pub fn entry_points() {

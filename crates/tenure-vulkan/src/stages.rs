@@ -35,7 +35,7 @@ impl Half {
         Self { stages: found.stages, access: found.access }
     }
 
-    /// As a first half: only writes are made available.
+    /// For the first half of a split barrier: only writes are made available.
     pub(crate) fn writes(self) -> Self {
         Self { access: self.access & WRITES_OF_ANY, ..self }
     }
@@ -49,7 +49,7 @@ impl Half {
 /// The write accesses, and the one that includes all of them.
 const WRITES_OF_ANY: Access = Access::from_raw(WRITES.as_raw() | Access::MEMORY_WRITE.as_raw());
 
-/// The shader stages of a device, besides fragment and compute shaders.
+/// The shader stages of a device, except fragment and compute shaders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ShaderStages {
     /// Vertex, tessellation and geometry shaders.
@@ -258,7 +258,7 @@ impl QueueStages {
         let mut found = Half { stages, access };
         let reads_structures = found.access.contains(Access::ACCELERATION_STRUCTURE_READ_KHR);
         if reads_structures && !self.shaders.ray_queries && found.stages.intersects(SHADERS) {
-            // Shaders without ray queries must not be named beside it; this covers both.
+            // Stages of shaders without ray queries must not be combined with it; this covers both.
             found.access &= !Access::ACCELERATION_STRUCTURE_READ_KHR;
             found.access |= Access::MEMORY_READ;
         }

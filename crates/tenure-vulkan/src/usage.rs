@@ -59,7 +59,7 @@ pub(crate) fn image_usage(usage: Usage) -> vk::ImageUsageFlags {
 mod tests {
     use super::*;
 
-    /// Each usage adds a flag of its own, so that no combination loses one.
+    /// Each usage adds a different flag, so all combinations are preserved.
     #[test]
     fn every_use_is_carried_over() {
         // Presentation and sharing need no usage flags.

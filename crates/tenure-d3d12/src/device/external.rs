@@ -106,7 +106,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Signals points of the program when all that was submitted to a queue is done.
+    /// Signals points of the program when all submissions to a queue are complete.
     pub(crate) fn signal_external(&self, queue: &Queue, points: &[ExternalFence]) -> Result<(), DeviceError> {
         for point in points {
             // SAFETY: as above.

@@ -272,7 +272,7 @@ impl Inner {
     }
 }
 
-/// A fence that two processes share: made by [`Sharing`]. Recordings wait for its [values](Self::at) and signal them.
+/// A fence shared by two processes: created by [`Sharing`]. Recordings wait for its [values](Self::at) and signal them.
 ///
 /// Work that waits for a value which the other process never signals, because it has ended, waits forever, and so
 /// do later submissions: [`signal`](Self::signal) ends the wait.

@@ -103,7 +103,7 @@ impl List {
         }
     }
 
-    /// The list as it takes commands of ray tracing: every runtime that has acceleration structures has it.
+    /// The interface of the list with commands for ray tracing: every runtime with acceleration structures has it.
     fn tracing(&self) -> Result<ID3D12GraphicsCommandList4, DeviceError> {
         let list = self.raw.cast::<ID3D12GraphicsCommandList4>();
         list.map_err(|error| self.device.fail(&error, Asked::Object("ray tracing in lists")))

@@ -2,7 +2,7 @@
 //!
 //! Such a driver reserves 1/256 of the texture's size by its own calculation, in whole pages, in which each
 //! layer's bytes are rounded up to 16 KiB; in truth the texture takes whole tiles of 64 KiB (Intel's manual of
-//! Tiger Lake, volume 5, "Surface Memory Organizations"). If that makes a difference, the array gets enough extra
+//! Tiger Lake, volume 5, "Surface Memory Organizations"). If that size is too small, the array gets enough extra
 //! layers that the driver's calculation reaches the true size.
 
 use tenure_core::device::TextureInfo;

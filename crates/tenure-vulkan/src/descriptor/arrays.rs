@@ -173,7 +173,7 @@ pub(super) struct Indexed {
     pub(super) arrays: Arrays,
     pub(super) layout: vk::DescriptorSetLayout,
     pub(super) storage: Storage,
-    /// The last kind written to each mutable descriptor, if it may be made null again.
+    /// The last kind written to each mutable descriptor, if a null descriptor may be written to it.
     pub(super) kinds: LastKinds,
 }
 
@@ -310,7 +310,7 @@ pub(crate) const fn heap_binding(kind: BindingKind) -> u32 {
     }
 }
 
-/// The heap that a kind belongs into.
+/// The heap for descriptors of a kind.
 pub(crate) const fn heap_kind(kind: BindingKind) -> DescriptorKind {
     match kind {
         BindingKind::Sampler => DescriptorKind::Sampler,

@@ -323,7 +323,7 @@ impl Descriptors {
     }
 }
 
-/// Bytes that all descriptor buffers together may have.
+/// Maximum size of all descriptor buffers together, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SpaceLimits {
     resources: u64,

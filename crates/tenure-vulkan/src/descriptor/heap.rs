@@ -270,7 +270,7 @@ impl DescriptorHeap {
         }
     }
 
-    /// Makes a descriptor.
+    /// Creates a descriptor.
     pub(crate) fn write(
         &self,
         descriptors: &Descriptors,

@@ -148,7 +148,7 @@ impl DescriptorTables {
         if self.sizes.is_some() { arrays.in_buffer(self.stages) } else { arrays }
     }
 
-    /// Makes heaps small enough for `most_in_set` if the driver does not support larger ones.
+    /// Reduces the limits of heaps to fit `most_in_set` if the driver does not support larger ones.
     pub(crate) fn cut(
         &mut self,
         most_in_set: u32,

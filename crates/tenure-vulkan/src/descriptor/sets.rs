@@ -397,7 +397,7 @@ fn to(target: WriteTarget, kind: BindingKind) -> vk::WriteDescriptorSet<'static>
         .descriptor_type(vk_type(kind))
 }
 
-/// Makes `count` descriptors from `target` on null descriptors; samplers, alone or combined, and input
+/// Writes `count` null descriptors, beginning at `target`; samplers, separate or combined, and input
 /// attachments have none.
 ///
 /// # Safety

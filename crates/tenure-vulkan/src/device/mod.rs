@@ -143,7 +143,7 @@ impl Device {
         &self.parts.loaded.families
     }
 
-    /// The queues made for the program's own use ([`DeviceConfig::own_queues`](crate::DeviceConfig::own_queues)), by family
+    /// The queues created for the program's own use ([`DeviceConfig::own_queues`](crate::DeviceConfig::own_queues)), by family
     /// in the order of the options, after tenure's own families. None on a wrapped device.
     ///
     /// Tenure never submits to them. The program must use each of them from one thread at a time, and must order

@@ -9,7 +9,7 @@ use ash::vk::Handle as _;
 use parking_lot::Mutex;
 use tenure_core::emit;
 
-/// The most reports that are kept. The driver reports an image while it is created or bound, and tenure asks right after that:
+/// Maximum number of kept reports. The driver reports an image while it is created or bound, and tenure asks right after that:
 /// older ones are of images of other owners.
 const MAX_REPORTS: usize = 1024;
 

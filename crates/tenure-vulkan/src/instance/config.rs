@@ -57,7 +57,7 @@ impl Validation {
 pub struct DeviceConfig {
     /// The features to use if available. *Default*: all.
     pub optional: OptionalFeatures,
-    /// *Default*: [`Validation::OFF`]. Wrapped instances are as their owner made them.
+    /// *Default*: [`Validation::OFF`]. Not used with wrapped instances.
     pub validation: Validation,
     /// The receiver of messages of the layers and the driver. *Default*: events of the `tracing` crate. Not used
     /// with wrapped instances.
@@ -81,11 +81,11 @@ pub struct DeviceConfig {
     pub presentation: bool,
     /// Use buffers for shader-visible heaps instead of descriptor sets, if the device supports it. *Default*: off.
     pub descriptor_buffers: bool,
-    /// Recordings and their scopes write markers, so that [`Gpu::loss`](tenure_core::Gpu::loss) tells where the GPU was. They cost
+    /// Recordings and their scopes write markers, so that [`Gpu::loss`](tenure_core::Gpu::loss) shows the GPU's progress. They cost
     /// time on the GPU. With [`OptionalFeatures::CHECKPOINTS`] the checkpoints of a queue are tenure's, also for the program that
     /// asks for them, and scopes do not begin or end between suspended instances of a render pass. *Default*: off.
     pub markers: bool,
-    /// The folder for the vendor's data about the loss of the device, which is created when there is some: see
+    /// The folder for the vendor's data about the loss of the device, which is created if needed: see
     /// [`OptionalFeatures::DEVICE_FAULT_DATA`]. *Default*: `None`, for no data.
     pub fault_folder: Option<PathBuf>,
     /// The driver reports the addresses of textures that tenure creates, so that [`Gpu::whose`](tenure_core::Gpu::whose) and
@@ -163,7 +163,7 @@ impl DeviceConfig {
         Self { max_queues, ..self }
     }
 
-    /// Makes queues of a family for the program's own use, one for each priority (0 to 1): see
+    /// Creates queues of a family for the program's own use, one for each priority (0 to 1): see
     /// [`Device::own_queues`](crate::Device::own_queues).
     #[must_use]
     pub fn own_queues(mut self, family: u32, priorities: &[f32]) -> Self {
@@ -185,7 +185,7 @@ impl DeviceConfig {
         Self { presentation, ..self }
     }
 
-    /// Makes shader-visible heaps buffers instead of descriptor sets, if the device has
+    /// Uses buffers for shader-visible heaps instead of descriptor sets, if the device has
     /// [`OptionalFeatures::DESCRIPTOR_BUFFERS`]: see
     /// [descriptor buffers](crate#descriptor-buffers). A pipeline uses either these or sets: then the device has
     /// no [sets](tenure_core::device::DescriptorLimits::sets).

@@ -115,7 +115,7 @@ mod tests {
         static REPORTS: RefCell<Vec<newer::DeviceFaultInfoKHR>> = const { RefCell::new(Vec::new()) };
         /// The result of the second call, and its count in place of the number of reports.
         static SECOND: Cell<(vk::Result, Option<u32>)> = const { Cell::new((vk::Result::SUCCESS, None)) };
-        /// The driver gives the same reports again and again.
+        /// The driver returns the same reports repeatedly.
         static IS_ENDLESS: Cell<bool> = const { Cell::new(false) };
         static DATA: Cell<u32> = const { Cell::new(0) };
     }

@@ -217,7 +217,7 @@ impl Memory {
         self.owner.memory_flags(self.kind).is_ok_and(|flags| !flags.contains(MemoryFlags::HOST_COHERENT))
     }
 
-    /// Maps all of it, once, and returns the address of byte 0.
+    /// Maps the whole allocation, once, and returns the address of byte 0.
     pub(crate) fn map(&self) -> Result<Address, DeviceError> {
         let flags = self.owner.memory_flags(self.kind)?;
         if !flags.contains(MemoryFlags::HOST_VISIBLE) {

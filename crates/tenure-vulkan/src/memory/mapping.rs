@@ -187,7 +187,7 @@ pub(crate) fn torn_atoms(offset: u64, size: u64, atom: u64, allocation: u64) -> 
 mod tests {
     use super::*;
 
-    /// Byte by byte: the atoms that any byte of the range lies in.
+    /// Byte by byte: the atoms of all bytes of the range.
     fn naive(offset: u64, size: u64, atom: u64, allocation: u64) -> Option<FlushRange> {
         let touched: Vec<u64> = (0..allocation)
             .filter(|byte| (offset..offset + size).any(|wanted| wanted / atom == byte / atom))

@@ -39,11 +39,11 @@ impl Swapchain {
     }
 
     /// Replaces the [preferred formats](tenure_core::SwapchainDesc::formats). The next [`acquire`](Self::acquire)
-    /// chooses again, and makes new images if the format or colour space is another one. Until then an acquired
+    /// chooses again, and creates new images if the format or colour space has changed. Until then an acquired
     /// image can be drawn and presented. If the window offers none of these, nor
     /// [`format`](tenure_core::SwapchainDesc::format), the images stay.
     ///
-    /// If making them fails, there is no image until the next successful [`resize`](Self::resize):
+    /// If that fails, there is no image until the next successful [`resize`](Self::resize):
     /// [`is_outdated`](Self::is_outdated) returns true.
     pub fn set_formats(&mut self, formats: &[SurfaceFormat]) {
         self.desc.formats = formats.to_vec();

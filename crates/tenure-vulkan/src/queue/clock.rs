@@ -28,7 +28,7 @@ pub(crate) enum Clock {
 pub(crate) struct Family {
     pub(crate) flags: vk::QueueFlags,
     pub(crate) queues: u32,
-    /// Texels; regions of images are copied in multiples of it. Zeros: whole mips only.
+    /// The granularity of copied image regions, in texels. Zeros: whole mips only.
     pub(crate) transfer_granularity: [u32; 3],
     /// Valid bits of a timestamp; 0: its queues have no timestamps.
     pub(crate) timestamp_bits: u32,

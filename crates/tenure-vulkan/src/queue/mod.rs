@@ -66,7 +66,7 @@ impl Queues {
 }
 
 impl Drop for Queues {
-    /// Waits for all that was submitted, on a device of tenure also by others
+    /// Waits for all submissions, on a device of tenure also those of others
     /// ([`Device::with_queue`](crate::Device::with_queue)).
     fn drop(&mut self) {
         if !(self.wait_for_serials() && self.wait_idle()) {

@@ -260,7 +260,7 @@ impl Queues {
 /// use tenure_core::{Error, Recording};
 /// use tenure_vulkan::{Device, ExternalSemaphore};
 ///
-/// /// Draws once another library, which signals `drawn` to `value`, is done with what the pixels show.
+/// /// Draws after another library has finished, which signals `drawn` to `value`.
 /// fn draw_after(recording: &mut Recording<Device>, drawn: vk::Semaphore, value: u64) {
 ///     // SAFETY: the semaphore is a timeline of this device and lives until the GPU is done.
 ///     let drawn = unsafe { ExternalSemaphore::timeline(drawn, value) };

@@ -18,7 +18,7 @@ use crate::resource::{Backing, Object, Resource, Resources, VkUsage};
 pub enum Ownership {
     /// tenure, when the resource is destroyed.
     Tenure,
-    /// The program that made it, later than tenure's resource is destroyed.
+    /// The program that created it, after tenure's resource is destroyed.
     Caller,
 }
 
@@ -28,7 +28,7 @@ pub enum Ownership {
 pub struct RawMemory {
     /// The allocation.
     pub memory: vk::DeviceMemory,
-    /// Bytes of all of it.
+    /// Its size in bytes.
     pub size: u64,
     /// The offset of the resource in the memory.
     pub offset: u64,
@@ -167,7 +167,7 @@ impl Resource {
     /// As [`from_raw_buffer`](Self::from_raw_buffer), except that images are created with exclusive
     /// sharing, unless `info` has [`Usage::ALL_QUEUES`](tenure_core::device::Usage::ALL_QUEUES). Without it,
     /// [`Usage::EXCLUSIVE`](tenure_core::device::Usage::EXCLUSIVE) is added. The description of the adoption needs the same flags:
-    /// without them the manager takes an image that is only sampled and copied for one that all queue families share.
+    /// without them the manager treats an image that is only sampled and copied as shared by all queue families.
     pub unsafe fn from_raw_image(device: &Device, raw: RawImage) -> Result<Self, DeviceError> {
         let RawImage { image, mut info, usage, format, flags, memory, ownership } = raw;
         let owner = device.resources();

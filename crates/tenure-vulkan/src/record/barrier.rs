@@ -20,7 +20,7 @@ pub(crate) struct Dependency {
     pub(crate) families: [u32; 2],
 }
 
-/// The part of an ownership transfer that a barrier makes.
+/// The part of an ownership transfer in a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     /// No transfer: the owner does not change.
@@ -122,13 +122,13 @@ impl BarrierGroup {
         }
     }
 
-    /// Orders the uses of a buffer, whose owner stays, by a barrier for all memory: drivers do not implement
+    /// Orders the uses of a buffer, whose owner does not change, by a barrier for all memory: drivers do not implement
     /// narrower ones, and one serves all buffers of a group with the same uses.
     pub(crate) fn push_buffer(&mut self, [from, to]: [Half; 2]) {
         self.push_memory(from, to);
     }
 
-    /// Buffers belong to all families, and change their owner only between this device and another.
+    /// Buffers are shared by all families, and change their owner only between this device and another.
     pub(crate) fn push_buffer_transfer(&mut self, buffer: vk::Buffer, dependency: Dependency) {
         let Dependency { from, to, families, .. } = dependency;
         self.buffers.push(vk::BufferMemoryBarrier2 {
@@ -339,7 +339,7 @@ mod tests {
         assert_eq!((memory.dst_stage_mask, memory.dst_access_mask), (to.stages, to.access));
     }
 
-    /// Both halves name the same families and layouts; each orders only what its queue does.
+    /// Both halves have the same families and layouts; each orders only the work of its queue.
     #[test]
     fn a_transfer_has_two_matching_halves() {
         let families = [2, 0];

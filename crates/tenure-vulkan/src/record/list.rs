@@ -42,7 +42,7 @@ pub struct List {
     pub(super) stages: QueueStages,
     pool: vk::CommandPool,
     pub(crate) buffer: vk::CommandBuffer,
-    /// A second buffer of the pool, made when barriers first come in front of the list, and whether it has any.
+    /// A second buffer of the pool, allocated for the first barriers before the list, and whether it has any.
     front: Option<vk::CommandBuffer>,
     has_front: bool,
     phase: Phase,
@@ -89,7 +89,7 @@ impl List {
     }
 
     /// The command buffer, to record into while the list is open. Its writes to memory that the CPU reads are
-    /// visible to the CPU if the recording knows of the use
+    /// visible to the CPU if the use is declared to the recording
     /// ([`use_resource`](tenure_core::Commands::use_resource)); for memory unknown to the recording, such as a
     /// buffer that the program mapped itself, the program records its own barrier to the host.
     #[must_use]
@@ -118,7 +118,7 @@ impl List {
         unsafe { self.queues.api.device.destroy_command_pool(self.pool, None) };
     }
 
-    /// The command buffer, when it may be submitted to `queue`, behind one with the barriers in front of it, if any.
+    /// The command buffer, if it may be submitted to `queue`, after the one with the barriers before it, if any.
     pub(crate) fn closed(
         &self,
         loaded: &Loaded,

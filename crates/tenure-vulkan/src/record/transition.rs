@@ -227,7 +227,7 @@ impl List {
         }
     }
 
-    /// Checks that the queue knows every state whose writes become visible to the CPU.
+    /// Checks that the queue supports every state whose writes become visible to the CPU.
     pub(super) fn check_written(&self, written: State) -> Result<(), DeviceError> {
         written.iter().try_for_each(|state| check::state(self.kind, state))
     }

@@ -357,7 +357,7 @@ const NO_SUCH_IMAGE: &str = "textures of this usage and dimension";
 /// The rule if it refuses the sample count.
 const NO_SUCH_COUNT: &str = "a sample count that the device has for this format and usage";
 
-/// Views that D3D12 makes of any texture: cubes of square arrays, slices of volumes as targets.
+/// Views that D3D12 supports for any texture: cubes of square arrays, slices of volumes as targets.
 fn convenience(info: &TextureInfo, is_sparse: bool) -> vk::ImageCreateFlags {
     let is_cube = info.dimension == Dimension::D2
         && info.width == info.height

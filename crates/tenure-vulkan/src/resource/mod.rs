@@ -27,11 +27,11 @@ pub(crate) struct Resources {
     support: ImageSupport,
     formats: FormatProperties,
     known: TextureCache<KnownImage>,
-    /// Bit *i* is set for format *i* when images of it are blitted with a linear filter; asked once.
+    /// Bit *i* is set for format *i* if its images are blitted with a linear filter; queried once.
     blitted: OnceLock<u128>,
     /// The states in whose layouts the CPU may write images.
     written_in: State,
-    /// Bytes of the address space that all sparse resources have.
+    /// Size of the address space for all sparse resources, in bytes.
     sparse_bytes: AtomicU64,
     /// A texture was created that is an input attachment.
     has_input_attachments: AtomicBool,

@@ -41,7 +41,7 @@ pub struct Adapter {
     driver: String,
 }
 
-/// The adapters that tenure can use, in order of preference. The instance behind them is made by `options`.
+/// The adapters that tenure can use, in order of preference. Their instance is created with `options`.
 ///
 /// ```no_run
 /// use tenure_vulkan::{DeviceConfig, adapters};
@@ -144,12 +144,12 @@ impl Adapter {
         self.support.version
     }
 
-    /// Its families of queues, in Vulkan's order, to choose from for [`DeviceConfig::own_queues`].
+    /// Its queue families, in Vulkan's order, for [`DeviceConfig::own_queues`].
     pub fn queue_families(&self) -> impl Iterator<Item = QueueFamily> + '_ {
         self.support.families.iter().map(|found| QueueFamily { flags: found.flags, queues: found.queues })
     }
 
-    /// Makes a device on it. The options of the instance (validation, the sink, the instance's extensions) were
+    /// Creates a device on it. The options of the instance (validation, the sink, the instance's extensions) were
     /// applied by [`adapters`] and are ignored here.
     ///
     /// # Errors

@@ -373,7 +373,7 @@ impl Device {
     ///
     /// The chain is copied, and never written to. tenure's features are enabled in the copy: in the program's
     /// structure if the chain has one for the feature, including a structure of a whole version of Vulkan, which
-    /// forbids the smaller ones beside it.
+    /// forbids the smaller ones in the same chain.
     ///
     /// Structures that [`ash`] does not know are linked unchanged. They must be at the end of the chain, behind
     /// all others; `push_next` leaves the first pushed structure there.

@@ -28,7 +28,7 @@ pub struct RawQueue {
     pub kind: Option<QueueKind>,
 }
 
-/// A device that the program made, and how it was made. A program without objects of `ash` makes it by
+/// A device created by the program, and its creation parameters. A program without objects of `ash` creates it by
 /// [`from_create_info`](Self::from_create_info).
 ///
 /// ```

@@ -17,7 +17,7 @@ use crate::instance::DeviceConfig;
 /// capabilities of the physical device: extensions, Vulkan 1.0's features, and a chain of structures with the
 /// newer ones.
 ///
-/// The program adds its own features, and hands the device over with [`fill`](Self::fill) and
+/// The program adds its own features, and passes the device to tenure with [`fill`](Self::fill) and
 /// [`Device::from_raw`](crate::Device::from_raw). Vulkan forbids two structures for the same features: if the
 /// program links such a structure itself (one of Vulkan 1.2 or newer, say), it sets the features of
 /// [`enabled`](Self::enabled) there, and does not [link](Self::link) the chain.
@@ -53,7 +53,7 @@ pub struct DeviceFeatures {
 }
 
 impl DeviceFeatures {
-    /// Queries a physical device. `api_version` is the version that the instance was made for; of the `options`
+    /// Queries a physical device. `api_version` is the version of the instance; of the `options`
     /// only features, versions and device extensions matter. `VK_EXT_swapchain_maintenance1` is not included,
     /// because it needs instance extensions; with [`DeviceConfig::presentation`](DeviceConfig::presentation)
     /// `VK_KHR_swapchain` is, and if they are available `VK_EXT_hdr_metadata`, `VK_KHR_present_id` and
@@ -64,7 +64,7 @@ impl DeviceFeatures {
     /// [`CreateError::Failed`].
     ///
     /// # Safety
-    /// The physical device is one of the instance's, which was made for that version.
+    /// The physical device is of the instance, which was created for that version.
     pub unsafe fn of(
         instance: &ash::Instance,
         physical: vk::PhysicalDevice,

@@ -52,7 +52,7 @@ impl fmt::Debug for DeviceIds {
     }
 }
 
-/// The data that an importer needs beside the handle of exported memory and the description of its resource. It
+/// The data that an importer needs in addition to the handle of exported memory and the description of its resource. It
 /// is sent to the other process as [bytes](Self::to_bytes), or field by field; a program that imports from
 /// elsewhere fills it in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -24,7 +24,7 @@ use crate::resource::Resources;
 pub struct Exported {
     /// The handle. It keeps the memory alive independently of the resource, and is closed when it is dropped.
     pub handle: OwnedFd,
-    /// The data that the importer needs beside the description of the resource.
+    /// The data that the importer needs in addition to the description of the resource.
     pub info: ExportDesc,
 }
 
@@ -279,7 +279,7 @@ impl Resources {
         })
     }
 
-    /// A resource in memory that others exported. `handle` stays open.
+    /// A resource in imported memory. `handle` stays open.
     ///
     /// # Safety
     /// As [`Sharing::import_buffer`].

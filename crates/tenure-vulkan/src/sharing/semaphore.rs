@@ -18,7 +18,7 @@ use crate::queue::{ExternalSemaphore, nanoseconds};
 
 const OPAQUE_FD: vk::ExternalSemaphoreHandleTypeFlags = vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD;
 
-/// A timeline semaphore that two processes share: made by [`Sharing`](super::Sharing). Recordings wait for its
+/// A timeline semaphore shared by two processes: created by [`Sharing`](super::Sharing). Recordings wait for its
 /// [values](Self::at) and signal them. After it is dropped it is destroyed when the GPU has completed everything
 /// submitted by then; the other process keeps its own handle.
 ///

@@ -22,7 +22,7 @@ use crate::device::resource::object::Resource;
 /// Bytes of the widest structure.
 const WIDEST: u32 = D3D12_REQ_MULTI_ELEMENT_STRUCTURE_SIZE_IN_BYTES;
 
-/// Elements in the words of a view.
+/// The elements of a view.
 struct Counted {
     format: DXGI_FORMAT,
     first: u64,

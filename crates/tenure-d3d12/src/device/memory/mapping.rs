@@ -24,7 +24,7 @@ pub struct Mapping {
     /// `None` if each access maps the buffer.
     start: Option<NonNull<u8>>,
     size: u64,
-    /// Then mapping the read range makes the GPU's writes visible.
+    /// Mapping the read range then makes the GPU's writes visible.
     is_written_by_gpu: bool,
     /// Declared before the heap it may be placed in.
     raw: ID3D12Resource,

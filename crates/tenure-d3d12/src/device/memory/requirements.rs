@@ -104,7 +104,7 @@ const _: () = assert!(
     D3D12_RAYTRACING_ACCELERATION_STRUCTURE_BYTE_ALIGNMENT == D3D12_CONSTANT_BUFFER_DATA_PLACEMENT_ALIGNMENT
 );
 
-/// The runtime's answer to an invalid description, or an alignment that is too small.
+/// The runtime's result for an invalid description, or an alignment that is too small.
 fn is_refusal(info: &D3D12_RESOURCE_ALLOCATION_INFO) -> bool {
     info.SizeInBytes == 0 || info.SizeInBytes == u64::MAX || !info.Alignment.is_power_of_two()
 }

@@ -68,7 +68,7 @@ pub struct List {
 
 const NO_STATE: Option<&ID3D12PipelineState> = None;
 
-/// A resource for the structures of the API, without a reference of its own: they are read in one call, during
+/// A resource for the structures of the API, without a counted reference: they are read in one call, during
 /// which the resource is borrowed.
 pub(crate) fn borrowed(resource: &ID3D12Resource) -> ManuallyDrop<Option<ID3D12Resource>> {
     // SAFETY: an interface and an optional interface have the same representation, a pointer. The
@@ -119,9 +119,9 @@ impl Inner {
 }
 
 impl List {
-    /// The list itself, for commands of the program between
+    /// The list, for commands of the program between
     /// [`begin`](CommandList::begin) and [`close`](CommandList::close). Do not reset or close it.
-    /// After heaps of descriptors of the program, see
+    /// After setting descriptor heaps of the program, see
     /// [`forget_descriptor_heaps`](Self::forget_descriptor_heaps).
     #[must_use]
     pub fn raw(&self) -> &ID3D12GraphicsCommandList {

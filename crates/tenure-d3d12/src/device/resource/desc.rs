@@ -27,7 +27,7 @@ pub(crate) struct Described {
     pub(crate) clear: Option<D3D12_CLEAR_VALUE>,
     /// Formats of views, if the list is passed to the driver.
     pub(crate) castable: SmallVec<[DXGI_FORMAT; 4]>,
-    /// Flags of memory that is its own.
+    /// Flags of dedicated memory.
     pub(crate) committed: D3D12_HEAP_FLAGS,
     /// Whether the resource needs dedicated memory.
     pub(crate) requires_dedicated: bool,

@@ -50,7 +50,7 @@ pub struct Resource {
     pub(crate) raw: ID3D12Resource,
     pub(crate) memory: Memory,
     pub(crate) desc: ResourceDesc,
-    /// The heap type it lies in; that of a reserved one is `DEFAULT`.
+    /// The type of its heap; `DEFAULT` for a reserved resource.
     pub(crate) memory_type: MemoryTypeId,
     /// GPU address of a buffer; 0: none.
     pub(crate) address: u64,

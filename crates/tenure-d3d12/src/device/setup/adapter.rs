@@ -88,7 +88,7 @@ impl Adapter {
 /// All adapters, the fastest first, WARP among the last.
 ///
 /// # Errors
-/// [`DeviceError::InvalidCall`] when DXGI does not answer.
+/// [`DeviceError::InvalidCall`] if DXGI fails.
 ///
 /// ```no_run
 /// for adapter in tenure_d3d12::adapters()? {

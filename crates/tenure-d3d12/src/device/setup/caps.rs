@@ -79,7 +79,7 @@ pub(crate) struct Caps {
     pub(crate) gpu_upload_heaps: bool,
     pub(crate) copy_queue_timestamps: bool,
     pub(crate) not_zeroed: bool,
-    /// The API has it everywhere.
+    /// Supported by every device.
     pub(crate) shared_memory: bool,
     pub(crate) tight_alignment: bool,
     pub(crate) small_textures: bool,

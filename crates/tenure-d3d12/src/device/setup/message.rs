@@ -284,7 +284,7 @@ mod tests {
         }
     }
 
-    /// Every subscriber gets each message once, whichever device reads it, even if the queue is emptied in
+    /// Every subscriber gets each message once, on any device that reads it, even if the queue is emptied in
     /// between.
     #[test]
     fn subscribers_get_each_message_once() {

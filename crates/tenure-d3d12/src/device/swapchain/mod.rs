@@ -221,7 +221,7 @@ impl Swapchain {
     /// [`FrameConfig::timeout`](tenure_core::FrameConfig::timeout). No cost if the size is the same and the mode
     /// of the screen has not changed.
     ///
-    /// When it fails the swap chain stays as it was, and it can be tried again. The images keep their memory
+    /// On failure the swap chain is unchanged, and the call can be repeated. The images keep their memory
     /// while the window is minimised.
     ///
     /// # Errors
@@ -283,7 +283,7 @@ impl Swapchain {
     }
 
     /// The formats in colour spaces that the screen of the window displays now. DXGI also reports the colour space in
-    /// use. While there is no chain, those in sRGB.
+    /// use. Without a chain, the formats in sRGB.
     ///
     /// # Errors
     /// [`Error::Device`] once the device is lost.

@@ -84,7 +84,7 @@ impl List {
         for barrier in barriers {
             self.check_barrier(barrier)?;
         }
-        // To hand a resource over takes no barrier: the end of the submission orders and flushes all of it.
+        // A transfer of ownership needs no barrier: the end of the submission orders and flushes everything.
         let own: SmallVec<[Barrier<'_, Device>; 16]>;
         let barriers = match barriers.iter().any(is_handed_over) {
             false => barriers,

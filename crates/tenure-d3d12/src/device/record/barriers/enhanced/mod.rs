@@ -8,7 +8,7 @@
 //! Layouts of one kind of queue (`DIRECT_QUEUE_SHADER_RESOURCE` and so on) can avoid a decompression, but only
 //! that kind may use a texture in them or move it out. A layout that depends only on the state cannot consider
 //! later queues: a texture that a compute queue reads next would need a barrier on the graphics queue first, in a
-//! list of its own, between two fences. Only states that no other queue has, such as depth that is tested and
+//! separate list, between two fences. Only states that no other queue has, such as depth that is tested and
 //! sampled, use one.
 //!
 //! All queues belong to one family: between them the fences make memory visible, and textures need no ownership

@@ -43,7 +43,7 @@ pub(super) struct Move {
     pub(super) before: Scope,
     pub(super) after: Scope,
     pub(super) layouts: (D3D12_BARRIER_LAYOUT, D3D12_BARRIER_LAYOUT),
-    /// Contents are undefined: compression is set up anew.
+    /// Contents are undefined: compression is initialised.
     pub(super) discard: bool,
 }
 

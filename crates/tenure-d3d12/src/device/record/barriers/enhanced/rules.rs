@@ -351,7 +351,7 @@ fn every_state_has_the_accesses_of_the_specification() {
     }
 }
 
-/// What only one kind of shaders accesses makes the others not wait.
+/// A state of one kind of shaders does not make the others wait.
 #[test]
 fn states_of_one_kind_of_shaders_name_their_stages_alone() {
     let build = D3D12_BARRIER_SYNC_BUILD_RAYTRACING_ACCELERATION_STRUCTURE
