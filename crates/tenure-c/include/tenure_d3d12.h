@@ -15,6 +15,7 @@ extern "C" {
 
 struct ID3D12Device;
 struct ID3D12CommandQueue;
+struct ID3D12Fence;
 struct ID3D12Resource;
 
 /** A Direct3D 12 device created by the program. */
@@ -48,6 +49,40 @@ TN_API uint32_t TN_CALL tn_format_to_dxgi(tn_Format format);
 
 /** The texel format of a DXGI_FORMAT; TN_FORMAT_UNKNOWN for an unsupported one. */
 TN_API tn_Format TN_CALL tn_format_from_dxgi(uint32_t dxgi_format);
+
+/** A value of a fence of the program, for a wait or a signal. */
+typedef struct tn_D3d12Point {
+    /** The fence, of the program's device. A reference is kept until the submissions that use it are complete. */
+    struct ID3D12Fence* fence;
+    /** The value. */
+    uint64_t value;
+} tn_D3d12Point;
+
+/** Makes the submission of a recording wait on the GPU for fences of the program, and signal fences on completion. Calls
+ * accumulate. The signalled values of a fence must increase. Without a submission, there are no waits and signals.
+ *
+ * Barriers recorded on another queue do not wait. If the fence guards a resource that another queue used last, make the last
+ * recording of that queue wait, or declare the state with tn_gpu_declare_state.
+ *
+ * Errors: TN_ERROR_POINTER for an interface that is null or of another type; nothing is added then. TN_ERROR_FOREIGN for a
+ * recording of another backend. The submission fails for a fence of another device.
+ */
+TN_API tn_Status TN_CALL tn_recording_add_fences_d3d12(tn_Recording* recording, const tn_D3d12Point* waits,
+    size_t wait_count, const tn_D3d12Point* signals, size_t signal_count);
+
+/** DXGI's waitable object of a swap chain (a HANDLE), for a program that waits for it and for other objects at once. Null before
+ * the swap chain has images. Do not close it, and call tn_swapchain_waited_d3d12 after each wait that succeeded.
+ *
+ * Errors: TN_ERROR_POINTER, TN_ERROR_FOREIGN for a swap chain of another backend.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_waitable_d3d12(tn_Swapchain* swapchain, void** out);
+
+/** Reports that the program's own wait for tn_swapchain_waitable_d3d12 has succeeded: the next tn_swapchain_acquire does not
+ * wait.
+ *
+ * Errors: TN_ERROR_FOREIGN for a swap chain of another backend.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_waited_d3d12(tn_Swapchain* swapchain);
 
 /** Creates the swap chain of a window (HWND); a window can have one. Create, resize and release it on the thread of the window,
  * and release it before the window is destroyed and before tn_gpu_shutdown. If the size is 0, it is created by the first

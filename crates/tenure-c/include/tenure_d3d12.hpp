@@ -46,6 +46,24 @@ inline Result<Texture> adopt_texture_d3d12(const Gpu& gpu, const tn_TextureDesc&
     return made(status, texture);
 }
 
+/** Fences that the submission of a recording waits for and signals. */
+inline Result<void> add_fences_d3d12(const Recording& recording, Array<tn_D3d12Point> waits, Array<tn_D3d12Point> signals) {
+    return checked(
+        call(tn_recording_add_fences_d3d12, recording.raw(), waits.data(), waits.size(), signals.data(), signals.size()));
+}
+
+/** DXGI's waitable object (HANDLE), null before the swap chain has images. Call waited_d3d12 after each wait. */
+inline Result<void*> waitable_d3d12(const Swapchain& swapchain) {
+    void* handle = nullptr;
+    const tn_Status status = call(tn_swapchain_waitable_d3d12, swapchain.raw(), &handle);
+    return made(status, handle);
+}
+
+/** Reports that a wait for waitable_d3d12 has succeeded: the next acquire does not wait. */
+inline Result<void> waited_d3d12(const Swapchain& swapchain) {
+    return checked(call(tn_swapchain_waited_d3d12, swapchain.raw()));
+}
+
 /** The swap chain of a window (HWND). */
 inline Result<Swapchain> create_swapchain_d3d12(const Gpu& gpu, void* window, const tn_SwapchainDesc& desc) {
     tn_Swapchain* raw = nullptr;

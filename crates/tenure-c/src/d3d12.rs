@@ -6,14 +6,16 @@ use std::marker::PhantomData;
 use tenure_core::device::{BufferInfo, DeviceError, Format, ResourceDesc};
 use tenure_core::{Error, Gpu as Manager, Name};
 use tenure_d3d12::windows::Win32::Foundation::HWND;
-use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{ID3D12CommandQueue, ID3D12Device, ID3D12Resource};
+use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
+    ID3D12CommandQueue, ID3D12Device, ID3D12Fence, ID3D12Resource,
+};
 use tenure_d3d12::windows::core::{IUnknown, Interface};
-use tenure_d3d12::{Device, DeviceConfig, Resource, to_dxgi_format};
+use tenure_d3d12::{Device, DeviceConfig, ExternalFence, Resource, to_dxgi_format};
 
-use crate::call::call_create;
+use crate::call::{call, call_create};
 use crate::convert::{buffer_desc, format_or_none, state, texture_desc, usage};
 use crate::held::ResourceOf;
-use crate::object::{Buffer, DeviceObject, Gpu, On, Swapchain, Texture};
+use crate::object::{Buffer, DeviceObject, Gpu, On, Recording, Swapchain, Texture};
 use crate::pointer::{Desc, In, Out};
 use crate::present::{describe, format_number, tn_SwapchainDesc};
 use crate::reserved::{OF_ADOPTED, check_plain, is_plain_buffer, is_plain_texture};
@@ -105,6 +107,76 @@ extern "C" fn tn_format_from_dxgi(dxgi_format: u32) -> tn_Format {
     let known =
         |format: &&Format| dxgi_format != 0 && to_dxgi_format(**format).0.cast_unsigned() == dxgi_format;
     Format::ALL.iter().find(known).map_or(TN_FORMAT_UNKNOWN, |format| format_number(*format))
+}
+
+/// A value of a fence of the program, for a wait or a signal.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct tn_D3d12Point {
+    /// The fence, of the program's device. A reference is kept until the submissions that use it are complete.
+    pub fence: Com<ID3D12Fence>,
+    /// The value.
+    pub value: u64,
+}
+
+fn fence(point: &tn_D3d12Point) -> Result<ExternalFence, Failure> {
+    let fence = point.fence.interface("tn_D3d12Point: fence", "no ID3D12Fence")?;
+    Ok(ExternalFence::new(fence, point.value))
+}
+
+/// Makes the submission of a recording wait on the GPU for fences of the program, and signal fences on completion. Calls
+/// accumulate. The signalled values of a fence must increase. Without a submission, there are no waits and signals.
+///
+/// Barriers recorded on another queue do not wait. If the fence guards a resource that another queue used last, make the last
+/// recording of that queue wait, or declare the state with `tn_gpu_declare_state`.
+///
+/// Errors: `TN_ERROR_POINTER` for an interface that is null or of another type; nothing is added then. `TN_ERROR_FOREIGN` for a
+/// recording of another backend. The submission fails for a fence of another device.
+#[unsafe(no_mangle)]
+extern "C" fn tn_recording_add_fences_d3d12(
+    recording: Handle<Recording>,
+    waits: In<tn_D3d12Point>,
+    wait_count: usize,
+    signals: In<tn_D3d12Point>,
+    signal_count: usize,
+) -> tn_Status {
+    call(|| {
+        let fences = |points: &[tn_D3d12Point]| points.iter().map(fence).collect::<Result<Vec<_>, _>>();
+        let waits = fences(waits.array(wait_count, "waits")?)?;
+        let signals = fences(signals.array(signal_count, "signals")?)?;
+        let mut recording = recording.alone()?;
+        let On::D3d12(recording) = &mut *recording else { return Err(Failure::foreign()) };
+        waits.into_iter().for_each(|point| recording.wait_for_external(point));
+        signals.into_iter().for_each(|point| recording.signal_external(point));
+        Ok(())
+    })
+}
+
+/// DXGI's waitable object of a swap chain (a `HANDLE`), for a program that waits for it and for other objects at once. Null before
+/// the swap chain has images. Do not close it, and call `tn_swapchain_waited_d3d12` after each wait that succeeded.
+///
+/// Errors: `TN_ERROR_POINTER`, `TN_ERROR_FOREIGN` for a swap chain of another backend.
+#[unsafe(no_mangle)]
+extern "C" fn tn_swapchain_waitable_d3d12(swapchain: Handle<Swapchain>, out: Out<*mut c_void>) -> tn_Status {
+    call(|| {
+        out.check("a HANDLE")?;
+        let On::D3d12(swapchain) = &*swapchain.alone()? else { return Err(Failure::foreign()) };
+        out.set(swapchain.chain.waitable().map_or(std::ptr::null_mut(), |handle| handle.0));
+        Ok(())
+    })
+}
+
+/// Reports that the program's own wait for `tn_swapchain_waitable_d3d12` has succeeded: the next `tn_swapchain_acquire` does not
+/// wait.
+///
+/// Errors: `TN_ERROR_FOREIGN` for a swap chain of another backend.
+#[unsafe(no_mangle)]
+extern "C" fn tn_swapchain_waited_d3d12(swapchain: Handle<Swapchain>) -> tn_Status {
+    call(|| {
+        let On::D3d12(swapchain) = &mut *swapchain.alone()? else { return Err(Failure::foreign()) };
+        swapchain.chain.waited();
+        Ok(())
+    })
 }
 
 /// Creates the swap chain of a window (`HWND`); a window can have one. Create, resize and release it on the thread of the window,

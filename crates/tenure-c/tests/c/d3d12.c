@@ -125,6 +125,36 @@ static void buffers(tn_Gpu* gpu) {
     CHECK(tn_release(copy) == TN_OK);
 }
 
+static tn_Recording* begin(tn_Gpu* gpu, const char* name) {
+    tn_Recording* recording = NULL;
+    const tn_Str text = {name, strlen(name)};
+    CHECK(tn_recording_begin(gpu, TN_QUEUE_GRAPHICS, text, &recording) == TN_OK);
+    return recording;
+}
+
+/* A recording waits for the program's fence, and signals another. */
+static void fences(tn_Gpu* gpu, ID3D12Device* own) {
+    void *first = NULL, *second = NULL;
+    CHECK(SUCCEEDED(ID3D12Device_CreateFence(own, 0, D3D12_FENCE_FLAG_NONE, &IID_ID3D12Fence, &first)));
+    CHECK(SUCCEEDED(ID3D12Device_CreateFence(own, 0, D3D12_FENCE_FLAG_NONE, &IID_ID3D12Fence, &second)));
+    const tn_D3d12Point wait = {first, 3}, signal = {second, 8}, null = {NULL, 1}, other = {(ID3D12Fence*)own, 1};
+    tn_Recording* recording = begin(gpu, "waits");
+    FAILS(tn_recording_add_fences_d3d12(NULL, &wait, 1, NULL, 0), TN_ERROR_HANDLE, "null");
+    FAILS(tn_recording_add_fences_d3d12(recording, &null, 1, NULL, 0), TN_ERROR_POINTER, "fence is null");
+    FAILS(tn_recording_add_fences_d3d12(recording, NULL, 0, &other, 1), TN_ERROR_POINTER, "fence is no ID3D12Fence");
+    FAILS(tn_recording_add_fences_d3d12(recording, &wait, 1, NULL, 1), TN_ERROR_POINTER, "signals");
+    CHECK(tn_recording_add_fences_d3d12(recording, &wait, 1, &signal, 1) == TN_OK);
+    tn_SyncPoint submitted = {0};
+    CHECK(tn_recording_submit(recording, &submitted) == TN_OK);
+    ID3D12Fence_Release((ID3D12Fence*)first);
+    CHECK(tn_gpu_wait(gpu, &submitted, 50000000) == TN_NOT_READY);
+    CHECK(ID3D12Fence_GetCompletedValue((ID3D12Fence*)second) == 0);
+    CHECK(SUCCEEDED(ID3D12Fence_Signal((ID3D12Fence*)first, 3)));
+    CHECK(tn_gpu_wait(gpu, &submitted, TN_FOREVER) == TN_OK);
+    CHECK(ID3D12Fence_GetCompletedValue((ID3D12Fence*)second) == 8);
+    ID3D12Fence_Release((ID3D12Fence*)second);
+}
+
 static void textures(tn_Gpu* gpu) {
     CHECK(tn_format_to_dxgi(TN_FORMAT_RGBA8_UNORM) == DXGI_FORMAT_R8G8B8A8_UNORM);
     CHECK(tn_format_from_dxgi(DXGI_FORMAT_BC7_UNORM_SRGB) == TN_FORMAT_BC7_SRGB);
@@ -411,6 +441,11 @@ static void windows(tn_Gpu* gpu) {
     tn_SwapchainProperties found = DESC(tn_SwapchainProperties);
     CHECK(tn_swapchain_properties(swapchain, &found) == TN_OK);
     CHECK(found.width == 64 && found.format == TN_FORMAT_BGRA8_SRGB && (found.queues & 1) != 0);
+    void* waitable = NULL;
+    CHECK(tn_swapchain_waitable_d3d12(swapchain, &waitable) == TN_OK && waitable != NULL);
+    FAILS(tn_swapchain_waitable_d3d12(swapchain, NULL), TN_ERROR_POINTER, "HANDLE");
+    CHECK(WaitForSingleObject(waitable, 10000) == WAIT_OBJECT_0);
+    CHECK(tn_swapchain_waited_d3d12(swapchain) == TN_OK);
     for (int count = 0; count < 4; ++count) clear_window(gpu, swapchain, 64, 32);
 
     /* An image that was not presented does not hold a resize up; a view of the program's own does. */
@@ -453,6 +488,7 @@ int main(void) {
     tn_Gpu* gpu = NULL;
     CHECK(tn_gpu_create(device, NULL, &gpu) == TN_OK);
     buffers(gpu);
+    fences(gpu, own);
     textures(gpu);
     descriptors(gpu, own);
     windows(gpu);

@@ -15,4 +15,5 @@ extern "C" {
 
 struct ID3D12Device;
 struct ID3D12CommandQueue;
+struct ID3D12Fence;
 struct ID3D12Resource;
