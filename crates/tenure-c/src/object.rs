@@ -520,7 +520,7 @@ extern "C" fn tn_release(handle: AnyHandle) -> tn_Status {
     call_to_release(|| if handle.is_of::<Buffer>() { end::<Buffer>(handle) } else { release_other(handle) })
 }
 
-/// A separate function: with the search for the kind in it, each release of a buffer, of which there are many, would be longer.
+/// A separate function: the search for the kind would make each release of a buffer longer, the most frequent one.
 #[inline(never)]
 fn release_other(handle: AnyHandle) -> Result<(), Failure> {
     if handle.is_null() {
