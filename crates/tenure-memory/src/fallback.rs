@@ -8,13 +8,15 @@ use super::block::Suballocation;
 use super::class::{allows, first_allowed};
 use super::engine::Engine;
 use super::location::Backing;
-use super::request::RangeRequest;
+use super::policy::{PlacementKind, place_texture};
+use super::request::{RangeRequest, ResourceRequest};
 use super::sharding::Shards;
 use super::shortage::{MakeRoom, Wanted};
 use super::terms::{Request, Terms};
-use super::{AllocationFlags, Class, PoolKind};
+use super::{AllocationFlags, BlockTraits, Class, PoolKind};
+use crate::Name;
 use crate::api_resource::ApiResource;
-use crate::device::{Device, DeviceError, MemoryTypeId};
+use crate::device::{Device, DeviceError, MemoryTypeId, Requirements, ResourceDesc};
 
 /// The reason for a failed allocation.
 #[derive(Debug)]
@@ -72,6 +74,34 @@ impl<D: Device> Engine<'_, D> {
         match first {
             Ok(Some(found)) => Ok(found),
             first => self.place_in_steps(request, first.err(), room),
+        }
+    }
+
+    /// The class whose blocks [`place`](Self::place) tries first for a texture for the GPU alone without special traits or flags;
+    /// `None` if it has dedicated memory.
+    pub fn usual_class(self, desc: &ResourceDesc, needs: &Requirements) -> Option<Class> {
+        let ResourceDesc::Texture(info) = desc else { return None };
+        let PlacementKind::Placed(kind) = place_texture(info, needs, self.config) else { return None };
+        let name = Name::default();
+        let order =
+            self.pools.order_for(&ResourceRequest::new(desc, needs, PlacementKind::Placed(kind), &name));
+        let memory = first_allowed(order, needs.memory_types).filter(|memory| !self.is_lazy(*memory))?;
+        Some(Class::new(memory, needs.category, kind, BlockTraits::default()))
+    }
+
+    /// As [`place`](Self::place), for a request whose [usual class](Self::usual_class) is known.
+    #[inline]
+    pub fn place_usual(
+        self,
+        request: ResourceRequest<'_>,
+        class: Class,
+        room: &dyn MakeRoom,
+    ) -> Result<Backing<D>, AllocationFailure> {
+        let (size, align) = (request.needs.size, request.needs.alignment);
+        let found = self.pools.find(class).and_then(|shards| self.in_existing_block(shards, size, align));
+        match found.map(|found| request.in_block(self, found)) {
+            Some(Ok(found)) => Ok(found),
+            first => self.place_in_steps(request, first.and_then(Result::err), room),
         }
     }
 

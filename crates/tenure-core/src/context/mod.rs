@@ -20,6 +20,7 @@ use tenure_heap::InvalidProperties;
 
 use divided::DividedTransfers;
 pub(crate) use divided::{DividedTransfer, PieceWaits};
+pub(crate) use placing::TextureNeeds;
 pub(crate) use reclaim::Panicked;
 use ref_shard::RefShardTable;
 pub(crate) use ref_shard::{RefShard, RefShards};
@@ -31,7 +32,7 @@ use crate::callback::InCall;
 use crate::config::Config;
 use crate::descriptor_store::{DescriptorStore, RetiredDescriptor};
 use crate::device::{
-    Device, DeviceError, MAX_QUEUES, ManagerClaim, Permit, QueueId, QueueSerial, Requirements, TextureCache,
+    Device, DeviceError, MAX_QUEUES, ManagerClaim, Permit, QueueId, QueueSerial, TextureCache,
 };
 use crate::error::{ContractRule, Error};
 use crate::held_objects::HeldObjectsPool;
@@ -70,7 +71,7 @@ pub(crate) struct Context<D: Device> {
     pub(crate) pools: Pools<D>,
     pub(crate) descriptors: DescriptorStore<D>,
     /// The requirements of textures, by description: a program creates many textures of few descriptions.
-    texture_needs: TextureCache<Requirements>,
+    texture_needs: TextureCache<TextureNeeds>,
     pub(crate) held_objects: HeldObjectsPool<D>,
     pub(crate) registry: Registry,
     pub(crate) submitted: SubmittedRecordings,

@@ -9,7 +9,7 @@ use super::Context;
 use crate::Name;
 use crate::device::{
     Device, DeviceError, HeapBudget, MAX_QUEUES, Permit, QueueId, QueueSerial, Requirements, ResourceDesc,
-    TileUpdate,
+    TextureInfo, TileUpdate,
 };
 use crate::error::{Error, OutOfMemory};
 use crate::memory::policy::PlacementKind;
@@ -19,6 +19,14 @@ use crate::memory::{
 };
 use crate::permit::OwnPermit as _;
 use crate::time::SyncPoint;
+
+/// The requirements of a texture, and its pool.
+#[derive(Clone, Debug)]
+pub(crate) struct TextureNeeds {
+    pub(crate) needs: Requirements,
+    /// The class to try first for a texture without special traits or flags.
+    pub(crate) usual: Option<Class>,
+}
 
 /// Makes room for a move, by releasing unused memory alone.
 struct RoomToMove<'a, D: Device>(&'a Context<D>);
@@ -53,16 +61,34 @@ impl<D: Device> Context<D> {
     /// The requirements of a resource on its heap.
     #[inline]
     pub(crate) fn requirements(&self, name: &Name, desc: &ResourceDesc) -> Result<Requirements, Error> {
+        match desc {
+            ResourceDesc::Texture(info) => self.texture_needs(name, (desc, info)).map(|found| found.needs),
+            ResourceDesc::Buffer(_) => {
+                self.clock.check().map_err(|source| Error::device(name, source))?;
+                self.ask_requirements(desc).map_err(|source| self.refused(name, source))
+            }
+        }
+    }
+
+    fn ask_requirements(&self, desc: &ResourceDesc) -> Result<Requirements, DeviceError> {
+        desc.validate()?;
+        self.device.requirements(desc)
+    }
+
+    /// The requirements of a texture, with the class that usually serves it.
+    #[inline]
+    pub(crate) fn texture_needs(
+        &self,
+        name: &Name,
+        (desc, info): (&ResourceDesc, &TextureInfo),
+    ) -> Result<TextureNeeds, Error> {
         self.clock.check().map_err(|source| Error::device(name, source))?;
         let ask = || {
-            desc.validate()?;
-            self.device.requirements(desc)
+            let needs = self.ask_requirements(desc)?;
+            let usual = self.engine().usual_class(desc, &needs);
+            Ok(TextureNeeds { needs, usual })
         };
-        let found = match desc {
-            ResourceDesc::Texture(info) => self.texture_needs.get_or_ask(info, ask),
-            ResourceDesc::Buffer(_) => ask(),
-        };
-        found.map_err(|source| self.refused(name, source))
+        self.texture_needs.get_or_ask(info, ask).map_err(|source| self.refused(name, source))
     }
 
     /// A range of a shared buffer. In steady state without fallible steps.
@@ -87,14 +113,28 @@ impl<D: Device> Context<D> {
         found.map_err(|fall| self.fallen(request.name, request.size, request.align, fall))
     }
 
-    #[inline]
+    /// Memory for a resource.
     pub(crate) fn place_resource(
         &self,
         room: &dyn MakeRoom,
         request: ResourceRequest<'_>,
     ) -> Result<Backing<D>, Error> {
+        self.place_resource_in(room, request, None)
+    }
+
+    /// As [`place_resource`](Self::place_resource). `usual`: the class to try first, if it is known.
+    #[inline]
+    pub(crate) fn place_resource_in(
+        &self,
+        room: &dyn MakeRoom,
+        request: ResourceRequest<'_>,
+        usual: Option<Class>,
+    ) -> Result<Backing<D>, Error> {
         self.clock.check().map_err(|source| Error::device(request.name, source))?;
-        let found = self.engine().place(request, room);
+        let found = match usual {
+            Some(class) => self.engine().place_usual(request, class, room),
+            None => self.engine().place(request, room),
+        };
         found.map_err(|fall| self.fallen(request.name, request.needs.size, request.needs.alignment, fall))
     }
 

@@ -59,6 +59,8 @@ impl<D: Device> Lists<D> {
 struct QueueContexts<D: Device> {
     kind: QueueKind,
     lists: Mutex<Lists<D>>,
+    /// Whether lists were submitted since the last end of a frame; set and cleared under the lock of the lists.
+    has_submitted: AtomicBool,
     trackings: Mutex<Vec<Tracking<D>>>,
 }
 
@@ -117,8 +119,12 @@ pub(crate) struct ListPool<D: Device> {
 
 impl<D: Device> ListPool<D> {
     pub(crate) fn new(properties: &Properties) -> Self {
-        let contexts =
-            |kind| QueueContexts { kind, lists: Mutex::new(Lists::new()), trackings: Mutex::new(Vec::new()) };
+        let contexts = |kind| QueueContexts {
+            kind,
+            lists: Mutex::new(Lists::new()),
+            has_submitted: AtomicBool::new(false),
+            trackings: Mutex::new(Vec::new()),
+        };
         let queues = properties.queues.iter().map(|queue| contexts(queue.kind)).collect();
         let (model, lists_made) = (properties.state_model, AtomicU64::new(0));
         let waited = Waited([[0; MAX_QUEUES]; MAX_QUEUES]);
@@ -178,7 +184,14 @@ impl<D: Device> ListPool<D> {
     /// The errors of the device. No recording fails because of them: missing lists are created on demand.
     pub(crate) fn end_frame(&self, device: &D, frames: u32) -> Result<(), DeviceError> {
         for (queue, contexts) in (0..).map(QueueId).zip(&self.queues) {
-            let missing = contexts.lists.lock().end_frame(frames as usize);
+            // A submission of another thread that this misses belongs to the next frame.
+            if !contexts.has_submitted.load(Ordering::Acquire) {
+                continue;
+            }
+            let mut lists = contexts.lists.lock();
+            contexts.has_submitted.store(false, Ordering::Release);
+            let missing = lists.end_frame(frames as usize);
+            drop(lists);
             for _ in 0..missing {
                 let list = self.make_list(device, queue)?;
                 contexts.lists.lock().free.push(list);
@@ -218,6 +231,7 @@ impl<D: Device> ListPool<D> {
         if let Ok(contexts) = self.queue(queue) {
             let lists = &mut *contexts.lists.lock();
             lists.submitted += 1;
+            contexts.has_submitted.store(true, Ordering::Release);
             // Threads may return lists in another order than their submissions.
             let place = lists.busy.partition_point(|(other, _)| *other <= serial);
             lists.busy.insert(place, (serial, list));

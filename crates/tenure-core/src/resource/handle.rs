@@ -9,7 +9,7 @@ use crate::api_resource::ApiResource;
 use crate::context::{Context, RefShard, Retired};
 use crate::device::{Device, State, Subresource};
 use crate::memory::{
-    AliasedRange, ApiPlace, Backing, Location, LocationKind, MemoryUse, MovableBacking, MovableId,
+    AliasedRange, ApiPlace, Backing, FreeToken, Location, LocationKind, MemoryUse, MovableBacking, MovableId,
     PlaceHolds, PlaceNeeds,
 };
 use crate::record::TraceId;
@@ -413,7 +413,9 @@ impl<D: Device> Drop for HandleInner<D> {
                     }
                     return;
                 }
-                Location::Placed(_) => return self.drop_placed(),
+                Location::Placed(suballocation) => {
+                    return self.drop_placed(suballocation.free_token(), suballocation.reserved);
+                }
                 _ => {}
             }
         }
@@ -424,17 +426,15 @@ impl<D: Device> Drop for HandleInner<D> {
 impl<D: Device> HandleInner<D> {
     /// As [`drop_whole`](Self::drop_whole), for a placed resource without views, with fewer copies of its backing.
     #[inline(never)]
-    fn drop_placed(&mut self) {
-        let Some(HandleBacking::Fixed(Backing { api_resource, location: Location::Placed(suballocation) })) =
-            self.held.take()
-        else {
-            return;
-        };
+    fn drop_placed(&mut self, range: FreeToken, bytes: u64) {
+        let Some(HandleBacking::Fixed(Backing { api_resource, .. })) = self.held.take() else { return };
         let context = self.context();
         context.unregister(self.registry_key);
         context.recorder.free(self.trace, self.size);
-        let backing = Backing { api_resource, location: Location::Placed(suballocation) };
-        RetiredResource::release_backing(context, backing, self.born, self.named.is_set());
+        api_resource.note_dropped();
+        let is_unrecorded = is_unrecorded_image(&api_resource);
+        let retired = Retired::Placed(api_resource, range);
+        release_retired(context, (retired, bytes), self.born, (self.named.is_set(), is_unrecorded));
     }
 
     #[inline(never)]
@@ -496,22 +496,31 @@ impl<D: Device> RetiredResource<D> {
             backing.api_resource.note_dropped();
         }
         let bytes = backing.location.reserved();
-        let is_unrecorded = is_unrecorded_image(&backing);
-        let retired = Retired::from(backing);
-        if !is_named {
-            context.release_unused(retired, bytes);
-        } else if is_unrecorded {
-            context.release_after(retired, context.clock.submitted(), bytes);
-        } else {
-            context.release(retired, born, bytes);
-        }
+        let is_unrecorded = is_unrecorded_image(&backing.api_resource);
+        release_retired(context, (Retired::from(backing), bytes), born, (is_named, is_unrecorded));
+    }
+}
+
+/// Queues a dropped backing of `bytes` for release. `is_named`: commands may use it.
+#[inline(always)]
+fn release_retired<D: Device>(
+    context: &Context<D>,
+    (retired, bytes): (Retired<D>, u64),
+    born: Stamp,
+    (is_named, is_unrecorded): (bool, bool),
+) {
+    if !is_named {
+        context.release_unused(retired, bytes);
+    } else if is_unrecorded {
+        context.release_after(retired, context.clock.submitted(), bytes);
+    } else {
+        context.release(retired, born, bytes);
     }
 }
 
 /// True for an image of a swap chain without a recorded use in any open recording. To change a window's images,
 /// APIs require the release of all of them, whatever else is being recorded. Every use of an image is recorded,
 /// because each frame transitions its state.
-fn is_unrecorded_image<D: Device>(backing: &Backing<D>) -> bool {
-    let api_resource = &backing.api_resource;
+fn is_unrecorded_image<D: Device>(api_resource: &Arc<ApiResource<D>>) -> bool {
     api_resource.states.allowed().contains(State::PRESENT) && Arc::strong_count(api_resource) == 1
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::read_only::{READ_ONLY_EVICTABLE, check_declared_reads};
 use super::{Buffer, BufferDesc, HandleInner, Labels, PlaceRef};
-use crate::context::Context;
+use crate::context::{Context, TextureNeeds};
 use crate::device::{
     Allowed, ClearValue, Device, DeviceError, Dimension, Format, Priority, Properties, Requirements,
     Residency, ResourceDesc, State, TextureInfo, Usage,
@@ -214,6 +214,14 @@ impl TextureDesc {
         self
     }
 
+    /// Whether it is placed like most textures.
+    #[inline]
+    fn is_usual(&self) -> bool {
+        let Self { priority, is_evictable, is_movable, allocation, .. } = self;
+        let has_traits = priority.is_some() || *is_evictable || *is_movable;
+        !has_traits && !allocation.contains(AllocationFlags::DEVICE_LOCAL_ONLY)
+    }
+
     /// Whether it may move, and copies can move it.
     fn can_move(&self) -> bool {
         let usage = self.info.usage;
@@ -252,11 +260,11 @@ impl TextureDesc {
         &self,
         context: &Context<D>,
         resource: &mut ResourceDesc,
-    ) -> Result<(Requirements, State), Error> {
+    ) -> Result<(TextureNeeds, State), Error> {
         if self.is_movable {
             self.check_moves().map_err(|source| Error::device(&self.name, source))?;
         }
-        let needs = context.requirements(&self.name, resource)?;
+        let needs = context.texture_needs(&self.name, (resource, &self.info))?;
         let is_filled = self.is_filled || self.info.usage.contains(Usage::CPU_WRITE);
         Ok(if is_filled { self.resolve_filled(context, resource, needs) } else { (needs, State::COMMON) })
     }
@@ -267,21 +275,22 @@ impl TextureDesc {
         &self,
         context: &Context<D>,
         resource: &mut ResourceDesc,
-        needs: Requirements,
-    ) -> (Requirements, State) {
-        let (device, (traits, _)) = (context.device(), self.place(context, &needs));
+        found: TextureNeeds,
+    ) -> (TextureNeeds, State) {
+        let (device, (traits, _)) = (context.device(), self.place(context, &found.needs));
         let states = context.pools.in_place.texture_states(device, &self.info, traits);
         if states.is_empty() {
-            return (needs, states);
+            return (found, states);
         }
-        let writable = ResourceDesc::Texture(self.info.clone().usage(self.info.usage | Usage::CPU_WRITE));
-        match context.requirements(&self.name, &writable) {
+        let info = self.info.clone().usage(self.info.usage | Usage::CPU_WRITE);
+        let writable = ResourceDesc::Texture(info.clone());
+        match context.texture_needs(&self.name, (&writable, &info)) {
             // Only if it does not exclude memory types that the texture could use otherwise.
-            Ok(found) if needs.memory_types & !found.memory_types == 0 => {
+            Ok(other) if found.needs.memory_types & !other.needs.memory_types == 0 => {
                 *resource = writable;
-                (found, states)
+                (other, states)
             }
-            _ => (needs, State::COMMON),
+            _ => (found, State::COMMON),
         }
     }
 
@@ -344,13 +353,18 @@ impl<D: Device> Texture<D> {
         desc: &TextureDesc,
     ) -> Result<Self, Error> {
         let mut resource = ResourceDesc::Texture(desc.info.clone());
-        let (needs, write_states) = desc.resolve(context, &mut resource)?;
+        let (TextureNeeds { needs, usual }, write_states) = desc.resolve(context, &mut resource)?;
         if !desc.read_only.is_empty() {
             let rule = desc.is_evictable.then_some(READ_ONLY_EVICTABLE);
             check_declared_reads(context, (&desc.name, &resource), desc.read_only, rule)?;
         }
-        let (traits, placement) = desc.place(context, &needs);
-        let backing = context.place_resource(room, desc.request((&resource, &needs), placement, traits))?;
+        let usual = usual.filter(|_| desc.is_usual());
+        let (traits, placement) = match usual {
+            Some(class) => (BlockTraits::default(), PlacementKind::Placed(class.kind)),
+            None => desc.place(context, &needs),
+        };
+        let request = desc.request((&resource, &needs), placement, traits);
+        let backing = context.place_resource_in(room, request, usual)?;
         if !desc.read_only.is_empty() {
             backing.api_resource.states.set_read_only(desc.read_only);
         }
@@ -381,7 +395,7 @@ impl<D: Device> Texture<D> {
     /// The cost of creating the texture.
     pub(crate) fn cost(context: &Context<D>, desc: &TextureDesc) -> Result<Cost, Error> {
         let mut resource = ResourceDesc::Texture(desc.info.clone());
-        let (needs, _) = desc.resolve(context, &mut resource)?;
+        let (TextureNeeds { needs, .. }, _) = desc.resolve(context, &mut resource)?;
         let (traits, placement) = desc.place(context, &needs);
         let request = desc.request((&resource, &needs), placement, traits);
         let found = context.engine().resource_cost(request);
