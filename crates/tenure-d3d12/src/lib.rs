@@ -47,8 +47,8 @@
 //!
 //! A view of one layer, or one cube, that is not the first is an array of one; shaders can nevertheless read it
 //! as `Texture2D` or `TextureCube`. Stencil is read as the first component, as on Vulkan, and as the second, as
-//! on Direct3D. A sampler with an anisotropy above 1 uses linear filters for magnification, minification and mips. Direct3D 12 has null descriptors of
-//! views only, with a kind for each: a freed descriptor becomes a null descriptor of its last kind. All
+//! on Direct3D. A sampler with an anisotropy above 1 uses linear filters for magnification, minification and
+//! mips. Direct3D 12 has null descriptors of views only, with a kind for each: a freed descriptor becomes a null descriptor of its last kind. All
 //! tiers of resource binding have heaps of 1,000,000 views and 2,048 samplers; on the first two, tables of the
 //! program's root signatures must not extend beyond the written descriptors.
 //!
