@@ -198,7 +198,7 @@ typedef struct tn_Str {
 typedef struct tn_Chain {
     /** The type of the structure. */
     uint32_t type;
-    /** Its size in bytes. */
+    /** The size in bytes. */
     uint32_t struct_size;
     /** The next structure, or null. */
     const tn_Chain* next;
@@ -2423,7 +2423,7 @@ typedef struct tn_PassDesc {
 
 /** A pass during recording. Its handles end with the call of the tn_PassFn; no thread may use them after it returns. */
 typedef struct tn_Pass {
-    /** Its number. */
+    /** The number. */
     uint32_t number;
     /** Number of resources of the graph. */
     uint32_t resource_count;

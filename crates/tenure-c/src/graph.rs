@@ -58,7 +58,7 @@ pub struct tn_PassDesc {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_Pass {
-    /// Its number.
+    /// The number.
     pub number: u32,
     /// Number of resources of the graph.
     pub resource_count: u32,

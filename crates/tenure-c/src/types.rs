@@ -33,7 +33,7 @@ pub const TN_FOREVER: u64 = u64::MAX;
 pub struct tn_Chain {
     /// The type of the structure.
     pub r#type: u32,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub struct_size: u32,
     /// The next structure, or null.
     pub next: In<tn_Chain>,

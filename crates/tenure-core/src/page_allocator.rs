@@ -40,7 +40,7 @@ pub struct PageStats {
 pub struct PageAllocatorDesc {
     /// Page size in bytes. The device may require larger pages; a larger resource gets a page of its own.
     pub page_size: u64,
-    /// Its name.
+    /// The name.
     pub name: Name,
 }
 

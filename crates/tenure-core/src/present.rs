@@ -244,7 +244,7 @@ impl<D: Device> SwapchainImage<D> {
         &self.shared.view
     }
 
-    /// Its index in the swap chain.
+    /// The index in the swap chain.
     #[must_use]
     pub fn index(&self) -> u32 {
         self.shared.index
@@ -427,7 +427,7 @@ impl<D: Device> SharedImage<D> {
         &self.texture
     }
 
-    /// Its index in the swap chain.
+    /// The index in the swap chain.
     #[must_use]
     pub const fn index(&self) -> u32 {
         self.index

@@ -51,13 +51,13 @@ pub struct RecordedPlace {
 pub struct RecordedPlacement<'a> {
     /// The allocation: its [`RecordedAllocation::id`].
     pub id: u64,
-    /// Its name; empty when it has none.
+    /// The name; empty when it has none.
     pub name: &'a str,
-    /// Its tag; empty when it has none.
+    /// The tag; empty when it has none.
     pub tag: &'a str,
-    /// Its kind.
+    /// The kind.
     pub kind: ObjectKind,
-    /// Its place.
+    /// The place.
     pub place: RecordedPlace,
 }
 

@@ -49,17 +49,17 @@ pub enum AddressUse {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct AddressOwner {
-    /// Its name; empty when it has none.
+    /// The name; empty when it has none.
     pub name: String,
-    /// Its tag; empty when it has none.
+    /// The tag; empty when it has none.
     pub tag: String,
-    /// Its kind.
+    /// The kind.
     pub kind: ObjectKind,
-    /// Its first byte and the one after its last, as GPU addresses.
+    /// The first byte and the one after its last, as GPU addresses.
     pub addresses: Range<u64>,
     /// The frame in which it was created.
     pub frame: u64,
-    /// Its state.
+    /// The state.
     pub state: AddressUse,
     /// The names of its views, in alphabetical order. Empty for objects that are no longer there.
     pub views: Vec<String>,
@@ -277,7 +277,7 @@ pub struct UnfinishedWork {
 pub struct UnfinishedRecording {
     /// The serial of its submission.
     pub serial: u64,
-    /// Its name.
+    /// The name.
     pub name: String,
     /// The progress of the GPU in it, on a device with markers (`DeviceConfig::markers` of each backend).
     pub progress: Option<RecordingProgress>,

@@ -46,7 +46,7 @@ pub enum ClearValue {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TextureInfo {
-    /// Its shape.
+    /// The shape.
     pub dimension: Dimension,
     /// Width of mip 0 in texels.
     pub width: u32,

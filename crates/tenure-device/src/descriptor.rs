@@ -436,7 +436,7 @@ impl From<BufferAccess> for BindingKind {
 /// A binding of a set: descriptors of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SetBinding {
-    /// Its number in shaders.
+    /// The number in shaders.
     pub binding: u32,
     /// Kind of its descriptors.
     pub kind: BindingKind,

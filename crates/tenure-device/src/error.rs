@@ -270,7 +270,7 @@ pub enum DeviceError {
     InvalidDesc {
         /// The invalid field.
         field: &'static str,
-        /// Its value.
+        /// The value.
         value: FieldValue,
         /// The constraint on the field.
         allowed: Allowed,

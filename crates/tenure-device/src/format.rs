@@ -453,7 +453,7 @@ impl Format {
         }
     }
 
-    /// Its planes, which are copied individually: one, plus stencil if the format has it.
+    /// The planes, which are copied individually: one, plus stencil if the format has it.
     #[must_use]
     pub const fn planes(self) -> &'static [Plane] {
         if self.has_stencil() { &[Plane::First, Plane::Stencil] } else { &[Plane::First] }

@@ -12,9 +12,9 @@ pub struct MarkerLimits {
 /// The time at which the GPU writes a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MarkerPoint {
-    /// When it has begun the commands before the marker. Later commands may begin earlier.
+    /// After it has begun the commands before the marker. Later commands may begin earlier.
     Begun,
-    /// When it has completed the commands before the marker.
+    /// After it has completed the commands before the marker.
     Completed,
 }
 

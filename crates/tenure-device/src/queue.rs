@@ -33,7 +33,7 @@ pub enum QueueKind {
 /// A queue available for submissions by tenure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueProperties {
-    /// Its capability.
+    /// The capability.
     pub kind: QueueKind,
     /// Queues of the same family share textures without an ownership transfer (Vulkan). On D3D12 all queues have the same
     /// family. Buffers are created for all families (Vulkan's concurrent sharing, which is free for buffers).
@@ -54,7 +54,7 @@ pub enum Queue {
 }
 
 impl Queue {
-    /// Its index among the queues of a device; the first one supports all kinds of work.
+    /// The index among the queues of a device; the first one supports all kinds of work.
     #[must_use]
     pub fn among(self, queues: &[QueueProperties]) -> QueueId {
         let find = |wanted| queues.iter().position(|queue| queue.kind == wanted);

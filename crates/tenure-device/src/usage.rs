@@ -52,7 +52,7 @@ bitflags! {
         /// memory that the driver allocates on demand without being counted. Elsewhere it is an ordinary target, in ordinary
         /// memory.
         const TRANSIENT_ATTACHMENT = 1 << 14;
-        /// Its memory is shared with other devices, processes or APIs: exported by this one, or imported. Such a resource has
+        /// The memory is shared with other devices, processes or APIs: exported by this one, or imported. Such a resource has
         /// memory of its own, never moves, and is never evicted by tenure. Only beside other uses, and only where the device
         /// has [`Features::SHARED_MEMORY`](super::Features::SHARED_MEMORY).
         const SHARED = 1 << 15;

@@ -177,7 +177,7 @@ pub(super) struct Lists {
 struct Life {
     first: usize,
     last: usize,
-    /// Its possible states after the last use.
+    /// The possible states after the last use.
     state: State,
 }
 

@@ -60,7 +60,7 @@ struct Entry<R> {
 pub struct Found<R> {
     /// The plan.
     pub compiled: Arc<Compiled<R>>,
-    /// Its origin.
+    /// The origin.
     pub origin: Origin,
 }
 

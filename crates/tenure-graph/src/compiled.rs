@@ -43,11 +43,11 @@ pub(super) struct Analysis<R> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PassPlan<'c> {
-    /// Its name.
+    /// The name.
     pub name: &'c Name,
-    /// Its queue.
+    /// The queue.
     pub queue: QueueId,
-    /// Its uses, each resource once.
+    /// The uses, each resource once.
     pub uses: &'c [PassUse],
     /// The resources first used by it, which it must write.
     pub acquires: &'c [ResourceId],

@@ -224,7 +224,7 @@ macro_rules! id {
                 Self(u32::try_from(index).unwrap_or(u32::MAX))
             }
 
-            /// Its index in the order of declaration, from 0.
+            /// The index in the order of declaration, from 0.
             #[must_use]
             pub const fn index(self) -> usize {
                 self.0 as usize

@@ -38,7 +38,7 @@ pub enum GraphError<M = Infallible> {
     NotEarlier {
         /// The pass.
         pass: Name,
-        /// Its index.
+        /// The index.
         index: usize,
         /// The pass on which it depends.
         other: Name,
@@ -143,7 +143,7 @@ pub enum GraphError<M = Infallible> {
     BadAlignment {
         /// The resource.
         resource: Name,
-        /// Its alignment, in bytes.
+        /// The alignment, in bytes.
         alignment: u64,
     },
     /// A resource that no heap can hold.
@@ -151,7 +151,7 @@ pub enum GraphError<M = Infallible> {
     TooLarge {
         /// The resource.
         resource: Name,
-        /// Its size, in bytes.
+        /// The size, in bytes.
         size: u64,
         /// The largest heap of its class, in bytes.
         limit: u64,

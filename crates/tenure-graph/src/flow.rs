@@ -9,9 +9,9 @@ use crate::device::{MAX_QUEUES, Properties, QueueId, QueueKind, QueueProperties,
 /// The device that a graph is compiled for.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
-    /// Its queues; the first one supports all kinds of work.
+    /// The queues; the first one supports all kinds of work.
     pub queues: &'a [QueueProperties],
-    /// Its rules for states.
+    /// The rules for states.
     pub state_model: StateModel,
 }
 

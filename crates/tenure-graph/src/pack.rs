@@ -19,7 +19,7 @@ pub(super) struct PackItem {
     pub(super) size: u64,
     pub(super) alignment: u64,
     pub(super) class: u32,
-    /// Its address in an earlier plan, if it had one.
+    /// The address in an earlier plan, if it had one.
     pub(super) previous: Option<Address>,
 }
 

@@ -32,7 +32,7 @@ pub trait Resource: Clone + Debug + Eq + Hash + From<Self::Texture> + From<Self:
         1
     }
 
-    /// Its memory, if it is not GPU-only; the graph is then rejected.
+    /// The memory, if it is not GPU-only; the graph is then rejected.
     fn cpu_memory(&self) -> Option<Self::CpuMemory> {
         None
     }
@@ -106,7 +106,7 @@ pub struct Placement {
 pub struct HeapPlan {
     /// The class of all resources in it. A heap of [`Need::ALONE`] has one resource.
     pub class: u32,
-    /// Its index among the heaps of its class; for [`Need::ALONE`], the index of its resource.
+    /// The index among the heaps of its class; for [`Need::ALONE`], the index of its resource.
     pub ordinal: usize,
     /// The highest end of a resource, in bytes.
     pub size: u64,

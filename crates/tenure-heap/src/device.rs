@@ -31,7 +31,7 @@ pub struct MemoryTypeId(pub u8);
 /// One kind of memory, in one heap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryType {
-    /// Its properties.
+    /// The properties.
     pub flags: MemoryFlags,
     /// Index into [`HeapProperties::memory_heaps`].
     pub heap: u8,
@@ -122,7 +122,7 @@ pub struct HeapDesc {
     pub memory: MemoryTypeId,
     /// The resources that it may hold.
     pub category: HeapCategory,
-    /// Its residency priority.
+    /// The residency priority.
     pub priority: Priority,
 }
 
@@ -186,7 +186,7 @@ pub enum InvalidProperties {
     /// The heap of a memory type does not exist.
     #[error("a memory type is in memory heap {heap}, but there are {heaps}: each heap must exist")]
     MemoryHeap {
-        /// Its index.
+        /// The index.
         heap: u8,
         /// Their number.
         heaps: usize,
@@ -196,7 +196,7 @@ pub enum InvalidProperties {
     NotPowerOfTwo {
         /// The property.
         property: &'static str,
-        /// Its value.
+        /// The value.
         value: u64,
     },
 }

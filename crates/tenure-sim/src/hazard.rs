@@ -176,7 +176,7 @@ pub enum Origin {
     Command {
         /// The command's name.
         name: &'static str,
-        /// Its index in its list.
+        /// The index in its list.
         index: usize,
         /// The list.
         list: String,

@@ -14,7 +14,7 @@ use tenure_core::device::{QueueSerial, QueueTransfer, State, Subresource};
 pub enum Step {
     /// A submission begins.
     Submission {
-        /// Its queue and serial.
+        /// The queue and serial.
         at: QueueSerial,
         /// The submissions that it waited for.
         waits: Vec<QueueSerial>,

@@ -47,7 +47,7 @@ pub(crate) struct Run {
     pub(crate) slice: u64,
     /// Bytes from the row's beginning within the region.
     pub(crate) column: u64,
-    /// Its offset in the resource.
+    /// The offset in the resource.
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
 }

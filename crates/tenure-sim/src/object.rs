@@ -80,11 +80,11 @@ impl fmt::Display for Label {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LiveObject {
-    /// Its number, in order of creation.
+    /// The number, in order of creation.
     pub id: u64,
-    /// Its kind.
+    /// The kind.
     pub kind: ObjectKind,
-    /// Its name, as given by `set_name`.
+    /// The name, as given by `set_name`.
     pub name: Option<String>,
 }
 

@@ -21,7 +21,7 @@ use crate::shared::Shared;
 /// The content of a built structure.
 #[derive(Clone)]
 struct Content {
-    /// Its bytes after compaction.
+    /// The bytes after compaction.
     compacted: u64,
     /// The structures that its instances refer to.
     instances: Arc<[Arc<StructureState>]>,

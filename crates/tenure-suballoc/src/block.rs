@@ -11,7 +11,7 @@ use crate::{AllocError, BlockError, BlockId, FilledPiece, FreeError, Handle, Inc
 pub struct BlockAllocation {
     /// The block that contains it.
     pub block: BlockId,
-    /// Its offset, in bytes from the start of the block; a multiple of the alignment.
+    /// The offset, in bytes from the start of the block; a multiple of the alignment.
     pub offset: u64,
     /// The usable bytes from `offset` on: at least the requested size.
     pub size: u64,
@@ -26,11 +26,11 @@ pub struct BlockAllocation {
 pub struct BlockFreed {
     /// The block that contained it.
     pub block: BlockId,
-    /// Its offset, in bytes from the start of the block.
+    /// The offset, in bytes from the start of the block.
     pub offset: u64,
-    /// Its usable bytes.
+    /// The usable bytes.
     pub size: u64,
-    /// Its padding bytes before `offset`.
+    /// The padding bytes before `offset`.
     pub padding: u64,
     /// Whether the block has no other allocations.
     pub block_is_empty: bool,

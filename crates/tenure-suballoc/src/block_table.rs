@@ -38,13 +38,13 @@ pub(crate) struct BlockTable {
 struct Block {
     capacity: u64,
     used: u64,
-    /// Its last use.
+    /// The last use.
     last_use: Option<Use>,
-    /// Its age and last use before the current one.
+    /// The age and last use before the current one.
     before: (u64, Option<Use>),
     /// The frame in which it became empty.
     idle_since: u64,
-    /// Its place in the list of empty blocks, or [`BUSY`].
+    /// The place in the list of empty blocks, or [`BUSY`].
     idle_place: u32,
 }
 

@@ -15,10 +15,10 @@ use crate::{AllocError, Allocation, BlockError, FreeError, General, Handle, Inco
 /// each, so a free range of the exact length is found if there is one.
 ///
 /// # Efficiency
-/// That of `General`: O(1).
+/// As for `General`: O(1).
 ///
 /// # Origin
-/// That of `General`.
+/// As for `General`.
 ///
 /// ```
 /// use tenure_suballoc::Slots;

@@ -8,7 +8,7 @@ use crate::{AllocError, FreeError, Handle, Inconsistency};
 /// An allocated range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocation {
-    /// Its offset, in bytes from the start of the managed range; a multiple of the alignment.
+    /// The offset, in bytes from the start of the managed range; a multiple of the alignment.
     pub offset: u64,
     /// The usable bytes from `offset` on: at least the requested size.
     pub size: u64,
@@ -22,11 +22,11 @@ pub struct Allocation {
 /// A freed range, with the fields of its [`Allocation`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freed {
-    /// Its offset, in bytes from the start of the managed range.
+    /// The offset, in bytes from the start of the managed range.
     pub offset: u64,
-    /// Its usable bytes.
+    /// The usable bytes.
     pub size: u64,
-    /// Its padding bytes before `offset`.
+    /// The padding bytes before `offset`.
     pub padding: u64,
 }
 

@@ -22,19 +22,19 @@ pub enum CreateError {
     /// A requested layer is not installed.
     #[error("the layer {layer} is not installed")]
     NoLayer {
-        /// Its name.
+        /// The name.
         layer: String,
     },
     /// A requested extension is not supported.
     #[error("the extension {extension} is not offered")]
     NoExtension {
-        /// Its name.
+        /// The name.
         extension: String,
     },
     /// The physical device lacks a feature that the program's chain has switched on.
     #[error("the device does not have the feature {feature}")]
     NoFeature {
-        /// Its name, and that of the structure.
+        /// The name, and that of the structure.
         feature: String,
     },
     /// The program's chain of features cannot be worked with.
@@ -66,7 +66,7 @@ pub enum CreateError {
         "{function} is missing: the function, the handles, the version and the features given do not belong together"
     )]
     NoFunction {
-        /// Its name in the core API.
+        /// The name in the core API.
         function: &'static str,
     },
     /// A feature of a wrapped device needs an extension that is not among those given, and not part of the version.

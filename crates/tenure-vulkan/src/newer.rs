@@ -8,7 +8,7 @@ pub(crate) use ash::vk::*;
 /// The extension's name.
 pub(crate) const KHR_DEVICE_FAULT: &CStr = c"VK_KHR_device_fault";
 
-/// Its features.
+/// The features of `VK_KHR_device_fault`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct PhysicalDeviceFaultFeaturesKHR<'a> {

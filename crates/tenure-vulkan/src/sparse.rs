@@ -31,7 +31,7 @@ pub(crate) struct Sparse {
 struct Tail {
     /// Bytes; the offset of layer 0's tail in the image.
     offset: u64,
-    /// Its size in bytes.
+    /// The size in bytes.
     size: u64,
     /// Bytes from one layer's to the next; 0 when the layers share one.
     stride: u64,

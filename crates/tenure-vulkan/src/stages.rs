@@ -240,7 +240,7 @@ impl QueueStages {
         StateUse { stages, access, layout: image_layout(state, usage) }
     }
 
-    /// The same without the layout.
+    /// The meaning of a state without its layout.
     pub(crate) fn half(&self, state: State, usage: Usage) -> Half {
         let (stages, access) = if usage.contains(Usage::INPUT_ATTACHMENT) {
             union(&self.meanings(usage), state)

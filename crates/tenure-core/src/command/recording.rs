@@ -40,7 +40,7 @@ pub struct Recording<D: Device> {
     chunks: RecordedChunks,
     /// The blocks of the resources in its descriptors.
     pub(super) shown: NotedBlocks,
-    /// Its descriptor sets, created on first use.
+    /// The descriptor sets, created on first use.
     sets: OnceCell<Box<RecordedSets<D>>>,
     /// The API objects of movable resources that it holds, created on first use.
     held: OnceCell<Box<HeldObjects<D>>>,

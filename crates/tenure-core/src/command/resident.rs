@@ -17,7 +17,7 @@ pub struct Needed<'a, D: Device> {
     name: &'a Name,
     context: &'a Arc<Context<D>>,
     blocks: &'a [BlockKey],
-    /// Its movable resources.
+    /// The movable resources.
     movables: &'a [Arc<MovableBacking<D>>],
 }
 

@@ -68,9 +68,9 @@ pub struct CompactionStats {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MovedResource {
-    /// Its unique id: see [`Buffer::movable_id`](crate::Buffer::movable_id).
+    /// The unique id: see [`Buffer::movable_id`](crate::Buffer::movable_id).
     pub id: MovableId,
-    /// Its name.
+    /// The name.
     pub name: Name,
     /// Number of moves since its creation.
     pub moves: u64,

@@ -29,7 +29,7 @@ use crate::{Error, Name};
 pub struct SamplerDesc {
     /// Filtering, addressing and comparison. *Default*: trilinear, repeating, all mips.
     pub info: SamplerInfo,
-    /// Its name. Samplers with an equal `info` share one descriptor, whatever their names are.
+    /// The name. Samplers with an equal `info` share one descriptor, whatever their names are.
     pub name: Name,
 }
 
@@ -171,7 +171,7 @@ impl<D: Device> Sampler<D> {
         self.inner.slot().heap()
     }
 
-    /// Its index in the heap.
+    /// The index in the heap.
     #[must_use]
     pub fn index(&self) -> u32 {
         self.inner.slot().index()

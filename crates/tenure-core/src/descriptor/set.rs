@@ -33,7 +33,7 @@ use crate::{Error, Name};
 /// ```
 #[non_exhaustive]
 pub struct SetDescriptor<'a, D: Device> {
-    /// Its binding in the layout.
+    /// The binding in the layout.
     pub binding: u32,
     /// The array element within the binding.
     pub element: u32,
@@ -68,11 +68,11 @@ debug_fields!([D: Device] SetDescriptor<'_, D>, "SetDescriptor", this, binding: 
 /// A descriptor set to create.
 #[non_exhaustive]
 pub struct DescriptorSetDesc<'a, D: Device> {
-    /// Its layout.
+    /// The layout.
     pub layout: &'a SetLayout<D>,
-    /// Its descriptors.
+    /// The descriptors.
     pub binds: &'a [SetDescriptor<'a, D>],
-    /// Its name.
+    /// The name.
     pub name: Name,
 }
 
@@ -330,7 +330,7 @@ impl<D: Device> DescriptorSet<D> {
         }
     }
 
-    /// Its movable resources.
+    /// The movable resources.
     pub(crate) fn movables(&self) -> &[Arc<MovableBacking<D>>] {
         match self.written() {
             Written::Fixed(_) => &[],
@@ -363,14 +363,14 @@ impl<D: Device> DescriptorSet<D> {
         self.pinned().0
     }
 
-    /// Its index in the block. Pins its movable resources: recordings should use
+    /// The index in the block. Pins its movable resources: recordings should use
     /// [`Scratch::lasting_set`](crate::Scratch::lasting_set) instead.
     #[must_use]
     pub fn index(&self) -> u32 {
         self.pinned().1
     }
 
-    /// Its name.
+    /// The name.
     #[must_use]
     pub const fn name(&self) -> &Name {
         &self.name
@@ -416,7 +416,7 @@ impl<'r, D: Device> Set<'r, D> {
         self.block
     }
 
-    /// Its index in the block.
+    /// The index in the block.
     #[must_use]
     pub const fn index(&self) -> u32 {
         self.index

@@ -21,9 +21,9 @@ use crate::{Error, Name};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SetLayoutDesc<'a> {
-    /// Its bindings, in any order; at least one.
+    /// The bindings, in any order; at least one.
     pub bindings: &'a [SetBinding],
-    /// Its name.
+    /// The name.
     pub name: Name,
 }
 
@@ -103,13 +103,13 @@ impl<D: Device> SetLayout<D> {
         &self.inner.layout_inner().layout
     }
 
-    /// Its bindings, in the order of their numbers.
+    /// The bindings, in the order of their numbers.
     #[must_use]
     pub fn bindings(&self) -> &[SetBinding] {
         &self.inner.layout_inner().bindings
     }
 
-    /// Its name.
+    /// The name.
     #[must_use]
     pub fn name(&self) -> &Name {
         &self.inner.layout_inner().name

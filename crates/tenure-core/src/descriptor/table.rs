@@ -22,9 +22,9 @@ use crate::{Error, Name};
 /// A descriptor table to create.
 #[non_exhaustive]
 pub struct DescriptorTableDesc<'a, D: Device> {
-    /// Its descriptors, in order: all of views, or all of samplers; at least one.
+    /// The descriptors, in order: all of views, or all of samplers; at least one.
     pub binds: &'a [Bind<'a, D>],
-    /// Its name.
+    /// The name.
     pub name: Name,
 }
 
@@ -234,7 +234,7 @@ impl<D: Device> DescriptorTable<D> {
         &self.blocks
     }
 
-    /// Its movable resources.
+    /// The movable resources.
     pub(crate) fn movables(&self) -> &[Arc<MovableBacking<D>>] {
         match &self.row {
             Row::Fixed(_) => &[],
@@ -285,7 +285,7 @@ impl<D: Device> DescriptorTable<D> {
         self.kind
     }
 
-    /// Its name.
+    /// The name.
     #[must_use]
     pub const fn name(&self) -> &Name {
         &self.name

@@ -35,7 +35,7 @@ pub struct TextureViewDesc {
     pub first_layer: u32,
     /// The number of layers; `None`: the rest.
     pub layers: Option<u32>,
-    /// Its name; empty: the texture's.
+    /// The name; empty: the texture's.
     pub name: Name,
 }
 

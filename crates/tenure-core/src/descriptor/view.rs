@@ -206,7 +206,7 @@ impl<D: Device> View<D> {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Its name.
+    /// The name.
     #[must_use]
     pub fn name(&self) -> &Name {
         &self.inner.name
@@ -249,7 +249,7 @@ impl<D: Device> View<D> {
         self.inner.pinned().0
     }
 
-    /// Its index in the heap. Pins a movable resource: recordings should use
+    /// The index in the heap. Pins a movable resource: recordings should use
     /// [`Scratch::view`](crate::Scratch::view) instead.
     #[must_use]
     pub fn index(&self) -> u32 {
@@ -296,7 +296,7 @@ pub struct BufferViewDesc {
     pub size: Option<u64>,
     /// The access of shaders.
     pub access: BufferAccess,
-    /// Its name; empty: the buffer's.
+    /// The name; empty: the buffer's.
     pub name: Name,
 }
 

@@ -47,7 +47,7 @@ pub(crate) struct RecordedBlock<D: Device> {
     used: Cell<u32>,
     /// The recording that uses it.
     recording: Name,
-    /// Its layout, while a recording or the GPU uses it.
+    /// The layout, while a recording or the GPU uses it.
     layout_inner: Option<Arc<SetLayoutInner<D>>>,
 }
 

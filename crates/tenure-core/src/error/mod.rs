@@ -219,7 +219,7 @@ pub enum Error {
     Query {
         /// The recording.
         recording: Name,
-        /// Its number.
+        /// The number.
         id: RecordingId,
         /// The rule that it breaks.
         rule: QueryRule,
@@ -271,11 +271,11 @@ pub enum Error {
     OtherRecording {
         /// The recording for which they were made.
         name: Name,
-        /// Its number.
+        /// The number.
         id: RecordingId,
         /// The recording that uses them.
         used_name: Name,
-        /// Its number.
+        /// The number.
         used_id: RecordingId,
     },
     /// A transient resource is used in a recording that may be submitted before the one that acquired it.
@@ -290,7 +290,7 @@ pub enum Error {
         acquired_by: u64,
         /// The recording that uses it.
         recording: Name,
-        /// Its number.
+        /// The number.
         id: RecordingId,
     },
     /// A declared graph is invalid, or cannot be planned.

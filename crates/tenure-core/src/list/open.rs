@@ -31,7 +31,7 @@ pub(crate) struct Open<D: Device> {
     pub(crate) tickets: Vec<Arc<Ticket>>,
     /// Memory ranges of the transient resources that it activated.
     pub(super) aliased_ranges: Vec<Arc<AliasedRange<D>>>,
-    /// Its queries, created on first use.
+    /// The queries, created on first use.
     pub(crate) queries: Option<Box<RecordedQueries<D>>>,
     /// Submissions that used its memory before.
     pub(super) waits: SyncPoint,

@@ -116,7 +116,7 @@ pub struct SwapchainDesc {
     pub modes: Vec<PresentMode>,
     /// Uses of the images besides rendering and presenting: [`Usage::COPY_SRC`] for a screenshot. Default none.
     pub usage: Usage,
-    /// Its name.
+    /// The name.
     pub name: Name,
 }
 

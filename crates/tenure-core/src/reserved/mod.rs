@@ -28,9 +28,9 @@ use crate::{Error, Name, Queue, TileRule};
 pub struct ReservedDesc {
     /// The buffer or texture.
     pub resource: ResourceDesc,
-    /// Its name.
+    /// The name.
     pub name: Name,
-    /// Its purpose, in the program's words ("terrain", "ui"): the [report](crate::Report) sums live objects by
+    /// The purpose, in the program's words ("terrain", "ui"): the [report](crate::Report) sums live objects by
     /// tag.
     pub tag: Name,
 }
@@ -187,7 +187,7 @@ impl<D: Device> Reserved<D> {
         Ok(Self { inner, mappings, map, needs, services: services.clone() })
     }
 
-    /// Its tiling.
+    /// The tiling.
     #[must_use]
     pub const fn layout(&self) -> &TileLayout {
         &self.map.layout
@@ -211,7 +211,7 @@ impl<D: Device> Reserved<D> {
         self.needs.size
     }
 
-    /// Its name.
+    /// The name.
     #[must_use]
     pub const fn name(&self) -> &Name {
         &self.inner.name

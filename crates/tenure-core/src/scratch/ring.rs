@@ -51,7 +51,7 @@ pub struct UploadRingDesc {
     pub when_too_large: WhenTooLarge,
     /// Timeout of the waits of one allocation for the GPU, in total. *Default*: 10 s.
     pub timeout: Duration,
-    /// Its name.
+    /// The name.
     pub name: Name,
 }
 
@@ -326,7 +326,7 @@ impl<D: Device> UploadRing<D> {
         self.buffer.size()
     }
 
-    /// Its name.
+    /// The name.
     #[must_use]
     pub const fn name(&self) -> &Name {
         self.buffer.name()

@@ -31,7 +31,7 @@ pub(crate) struct Page<D: Device> {
     born: Stamp,
     /// True for a page that is filled from front to back, and may be filled again.
     pub(super) is_common: bool,
-    /// Its uses, as reported by former holders.
+    /// The uses, as reported by former holders.
     uses: Mutex<Uses>,
 }
 

@@ -33,7 +33,7 @@ pub(crate) enum Oldest {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RingStats {
-    /// Its size.
+    /// The size.
     pub capacity: u64,
     /// Bytes held by frames, with padding and the bytes skipped at the end.
     pub used: u64,

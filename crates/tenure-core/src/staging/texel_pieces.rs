@@ -22,7 +22,7 @@ pub(crate) struct TexelPieces {
 pub(crate) struct TexelPiece {
     pub(crate) region: TextureRegion,
     pub(crate) rows: Footprint,
-    /// Its first slice and row of blocks in the region.
+    /// The first slice and row of blocks in the region.
     pub(crate) slice: u32,
     pub(crate) row: u32,
 }

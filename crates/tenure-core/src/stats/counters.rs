@@ -19,7 +19,7 @@ use crate::transient_heaps::{TransientStats, Transients};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PoolStats {
-    /// Its purpose.
+    /// The purpose.
     pub kind: PoolKind,
     /// The memory type of its heaps.
     pub memory_type: u8,

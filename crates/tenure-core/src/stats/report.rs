@@ -17,7 +17,7 @@ use crate::time::{HeldItems, Holder};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct BlockReport {
-    /// Its number in the pool, as in [`LiveObject::block`]. Numbers are reused for later blocks.
+    /// The number in the pool, as in [`LiveObject::block`]. Numbers are reused for later blocks.
     pub number: usize,
     /// Size, taken from the driver or borrowed from another pool.
     pub size: u64,
@@ -31,9 +31,9 @@ pub struct BlockReport {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PoolReport {
-    /// Its statistics.
+    /// The statistics.
     pub stats: PoolStats,
-    /// Its blocks.
+    /// The blocks.
     pub blocks: Vec<BlockReport>,
 }
 
@@ -60,9 +60,9 @@ pub struct LiveObject {
     /// equal ids are the same object. A resource keeps its id when it moves. The id of a dropped object is not reused before
     /// 2²⁴ others were created.
     pub id: u64,
-    /// Its name; empty when it has none.
+    /// The name; empty when it has none.
     pub name: String,
-    /// Its kind.
+    /// The kind.
     pub kind: ObjectKind,
     /// Requested bytes.
     pub bytes: u64,

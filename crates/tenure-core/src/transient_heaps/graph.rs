@@ -92,7 +92,7 @@ pub enum TransientDesc {
 }
 
 impl TransientDesc {
-    /// Its name.
+    /// The name.
     #[must_use]
     pub const fn name(&self) -> &Name {
         match self {

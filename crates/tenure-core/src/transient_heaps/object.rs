@@ -155,7 +155,7 @@ impl<D: Device> Object<D> {
         self.handle().api_resource()
     }
 
-    /// Its range of a heap; `None` when it has dedicated memory.
+    /// The range of a heap; `None` when it has dedicated memory.
     pub(crate) fn aliased_range(&self) -> Option<&Arc<AliasedRange<D>>> {
         match self.handle().fixed_location() {
             Some(Location::Transient(aliased_range)) => Some(aliased_range),

@@ -43,7 +43,7 @@ pub(crate) struct ResourceRequest<'a, D: Device> {
 /// The recording that acquires a resource.
 #[derive(Clone, Copy)]
 pub(crate) struct Requester<'a> {
-    /// Its number.
+    /// The number.
     pub(crate) recording: u64,
     /// The kind of its queue.
     pub(crate) queue: QueueKind,

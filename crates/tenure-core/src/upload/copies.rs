@@ -31,7 +31,7 @@ pub(super) struct Copy<D: Device> {
     pub(super) on_graphics: bool,
     /// Length of the longest chain of copies of its batch that must run before it, because they write the same bytes or texels.
     pub(super) layer: usize,
-    /// Its index in its batch.
+    /// The index in its batch.
     pub(super) number: usize,
     /// Keeps the destination from moving until the copy is submitted.
     _holds: Vec<PlaceHold<D>>,

@@ -211,13 +211,13 @@ impl Device {
         self.inner.queues.get(id.index()).map(|queue| &queue.fence)
     }
 
-    /// Its adapter.
+    /// The adapter.
     #[must_use]
     pub fn adapter(&self) -> &AdapterReport {
         &self.inner.adapter_info
     }
 
-    /// Its highest feature level. Queries the driver.
+    /// The highest feature level. Queries the driver.
     #[must_use]
     pub fn feature_level(&self) -> FeatureLevel {
         feature_level(&self.inner.raw)

@@ -48,7 +48,7 @@ pub enum ShareError {
     },
     /// The resource was not created to be shared: its usage lacks `SHARED`.
     NotShared {
-        /// Its usage.
+        /// The usage.
         usage: Usage,
     },
     /// The device refused, or the implementation does not support such handles, as in Wine.
@@ -209,7 +209,7 @@ fn open_resource(
 }
 
 impl Device {
-    /// Its adapter: devices on the same one can import its exports.
+    /// The adapter: devices on the same one can import its exports.
     #[must_use]
     pub fn adapter_id(&self) -> AdapterId {
         self.inner.adapter_id()

@@ -82,7 +82,7 @@ impl AccelerationStructure {
         }
     }
 
-    /// Its GPU address.
+    /// The GPU address.
     #[must_use]
     pub const fn address(&self) -> u64 {
         self.address

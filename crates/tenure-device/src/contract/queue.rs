@@ -106,7 +106,7 @@ pub struct SubmitSync<'a, D: QueueDevice> {
     pub external_signals: &'a [D::ExternalPoint],
     /// The last result of [`ResidencyDevice::make_resident`] for the blocks it uses; reached before it begins.
     pub paging: PagingPoint,
-    /// Its serial, which the queue's fence reaches when it is complete.
+    /// The serial, which the queue's fence reaches when it is complete.
     pub signal: u64,
 }
 

@@ -49,7 +49,7 @@ pub struct AccelerationStructureRange<'a, D: MemoryDevice> {
     pub offset: u64,
     /// Size in bytes.
     pub size: u64,
-    /// Its kind.
+    /// The kind.
     pub kind: AccelerationStructureKind,
 }
 

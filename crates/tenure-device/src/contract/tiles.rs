@@ -63,7 +63,7 @@ pub enum TileSource<'a, D: MemoryDevice> {
     CopyOf {
         /// The other resource.
         resource: &'a D::Resource,
-        /// Its region.
+        /// The region.
         region: TileRegion,
     },
 }

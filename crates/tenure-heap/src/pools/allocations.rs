@@ -97,7 +97,7 @@ pub struct LiveMemory {
     pub memory: MemoryTypeId,
     /// Bytes of the heap, if it is dedicated to this range.
     pub(super) heap_size: u64,
-    /// Its pool and block.
+    /// The pool and block.
     pub(super) block: Option<(u16, BlockId)>,
 }
 
@@ -122,7 +122,7 @@ pub enum MemoryBlockId {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct MemoryBlock {
-    /// Its id.
+    /// The id.
     pub id: MemoryBlockId,
     /// The memory type.
     pub memory: MemoryTypeId,
@@ -130,7 +130,7 @@ pub struct MemoryBlock {
     pub size: u64,
     /// Whether it is dedicated to one range.
     pub is_dedicated: bool,
-    /// Its live ranges, in the order of allocation.
+    /// The live ranges, in the order of allocation.
     pub allocations: Vec<LiveMemory>,
 }
 

@@ -70,7 +70,7 @@ pub enum MemoryError<E> {
     InvalidRequest {
         /// The field.
         field: RequestField,
-        /// Its value.
+        /// The value.
         value: u64,
     },
     /// The request allows no memory type that the device has.

@@ -23,9 +23,9 @@ pub enum DescriptorAt<'a> {
     },
     /// In a set.
     Set {
-        /// Its block.
+        /// The block.
         block: &'a SetPool,
-        /// Its number in the block.
+        /// The number in the block.
         set: u32,
         /// The binding's number.
         binding: u32,
@@ -34,9 +34,9 @@ pub enum DescriptorAt<'a> {
     },
     /// Constants in a set with an offset passed when the set is bound ([`BindingKind::DynamicConstants`]).
     Dynamic {
-        /// Its block.
+        /// The block.
         block: &'a SetPool,
-        /// Its number in the block.
+        /// The number in the block.
         set: u32,
         /// The binding's number.
         binding: u32,

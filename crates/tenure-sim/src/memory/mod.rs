@@ -24,7 +24,7 @@ use crate::layout::TILE;
 
 /// The memory of a resource.
 pub(crate) enum Memory {
-    /// Its own.
+    /// Dedicated memory.
     Committed {
         store: Arc<Store>,
         memory: MemoryTypeId,

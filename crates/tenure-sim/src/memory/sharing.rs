@@ -15,7 +15,7 @@ enum Holder {
     Device(u64),
     /// The next device to acquire it: it was released in that state.
     Released(State),
-    /// Its process has ended: any device may acquire it, in any state.
+    /// The process has ended: any device may acquire it, in any state.
     Nobody,
 }
 

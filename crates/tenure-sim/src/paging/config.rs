@@ -1,6 +1,6 @@
 //! Configuration of paging.
 
-/// How a device pages its memory: see [`DeviceConfig::paging`](crate::DeviceConfig::paging) and the
+/// The paging of a device's memory: see [`DeviceConfig::paging`](crate::DeviceConfig::paging) and the
 /// [crate documentation](crate#paging).
 ///
 /// ```

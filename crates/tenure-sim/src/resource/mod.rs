@@ -72,7 +72,7 @@ impl ResourceState {
         }
     }
 
-    /// Its memory type and bytes, if it is committed.
+    /// The memory type and bytes, if it is committed.
     pub(crate) fn committed(&self) -> Option<(MemoryTypeId, u64)> {
         match self.memory {
             Memory::Committed { memory, size, .. } => Some((memory, size)),
@@ -96,7 +96,7 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// Its number in hazards and the journal.
+    /// The number in hazards and the journal.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.state.label.id

@@ -21,7 +21,7 @@ mod presents;
 /// A change of the window at a call of [`Swapchain::acquire`] or [`Swapchain::present`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SwapchainEvent {
-    /// Its size has changed: there is no image until the swap chain is resized.
+    /// The size has changed: there is no image until the swap chain is resized.
     OutOfDate,
     /// All images are in use by the window, until the timeout: [`Error::Timeout`]. No effect at a call of
     /// [`Swapchain::present`], which takes no image.

@@ -38,7 +38,7 @@ use crate::{
 /// size up to its capacity at any alignment.
 ///
 /// # Origin
-/// That of `General`; `gpu-alloc`'s buddy allocator also has lists that span all blocks.
+/// As for `General`; `gpu-alloc`'s buddy allocator also has lists that span all blocks.
 ///
 /// ```
 /// use tenure_suballoc::{AllocError, BlockSuballocator, GeneralBlocks};

@@ -98,7 +98,7 @@ impl Slab {
         }
     }
 
-    /// All of the slab, after making sure that a slot is vacant.
+    /// The whole slab, with at least one vacant slot.
     #[inline(always)]
     pub(super) fn pieces_and_room(&mut self) -> Pieces<'_> {
         if self.vacant == NIL {
@@ -113,7 +113,7 @@ impl Slab {
         &self.nodes
     }
 
-    /// All of the slab.
+    /// The whole slab.
     #[inline(always)]
     pub(super) fn pieces(&mut self) -> Pieces<'_> {
         Pieces {

@@ -35,7 +35,7 @@ impl fmt::Display for RecordingId {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenRecording {
-    /// Its number.
+    /// The number.
     pub id: RecordingId,
     /// The name given when it was opened.
     pub name: Name,

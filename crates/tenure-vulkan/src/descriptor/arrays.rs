@@ -287,7 +287,7 @@ pub(crate) const RESOURCES: [BindingKind; 6] = [
     BindingKind::TypedStorageBuffer,
 ];
 
-/// The same without constants, for a device that indexes fewer of them.
+/// [`RESOURCES`] without constants, for a device that indexes fewer of them.
 pub(crate) const WITHOUT_CONSTANTS: [BindingKind; 5] =
     [RESOURCES[0], RESOURCES[1], RESOURCES[3], RESOURCES[4], RESOURCES[5]];
 

@@ -383,7 +383,7 @@ impl Run {
             && (target.set, target.binding, target.element) == (self.target.set, self.target.binding, element)
     }
 
-    /// Its values; none of another type.
+    /// The values; none of another type.
     fn of<'a, T>(&self, values: &'a [T]) -> &'a [T] {
         values.get(self.first..).and_then(|rest| rest.get(..self.count as usize)).unwrap_or_default()
     }

@@ -34,7 +34,7 @@ impl Severity {
 /// The subject of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MessageKind {
-    /// Neither of the others.
+    /// Any other subject.
     General,
     /// A rule of the specification.
     Validation,
@@ -56,9 +56,9 @@ impl MessageKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Message {
-    /// Its severity.
+    /// The severity.
     pub severity: Severity,
-    /// Its subject.
+    /// The subject.
     pub kind: MessageKind,
     /// The name of the rule, such as `VUID-vkAllocateMemory-maxMemoryAllocationCount-04101`.
     pub id: String,

@@ -59,7 +59,7 @@ impl MemoryCount {
     /// Counts an allocation before it is made.
     ///
     /// # Errors
-    /// When the device's limit is reached, or no heap is that large.
+    /// If the device's limit is reached, or no heap is that large.
     pub(crate) fn take(
         &self,
         properties: &Properties,

@@ -52,9 +52,9 @@ impl From<&vk::QueueFamilyProperties> for Family {
 pub struct OwnQueue {
     /// The queue.
     pub queue: vk::Queue,
-    /// Its family.
+    /// The family.
     pub family: u32,
-    /// Its number in the family, as `vkGetDeviceQueue` counts.
+    /// The number in the family, as `vkGetDeviceQueue` counts.
     pub index: u32,
 }
 

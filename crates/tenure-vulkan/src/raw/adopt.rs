@@ -28,11 +28,11 @@ pub enum Ownership {
 pub struct RawMemory {
     /// The allocation.
     pub memory: vk::DeviceMemory,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
     /// The offset of the resource in the memory.
     pub offset: u64,
-    /// Its memory type.
+    /// The memory type.
     pub memory_type: MemoryTypeId,
     /// The mapped address of byte 0 of the allocation, if all of it is mapped.
     pub mapped: Option<NonNull<u8>>,
@@ -54,14 +54,14 @@ impl RawMemory {
 pub struct RawBuffer {
     /// The buffer, bound to its memory.
     pub buffer: vk::Buffer,
-    /// Its size, and its usage for tenure.
+    /// The size, and its usage for tenure.
     pub info: BufferInfo,
     /// The usage it was created with. With `SHADER_DEVICE_ADDRESS` it has a GPU address if the device uses them;
     /// otherwise it has none.
     pub usage: vk::BufferUsageFlags,
-    /// Its memory, if tenure maps or frees it: see [`Resource::from_raw_buffer`].
+    /// The memory, if tenure maps or frees it: see [`Resource::from_raw_buffer`].
     pub memory: Option<RawMemory>,
-    /// Its owner, which destroys it.
+    /// The owner, which destroys it.
     pub ownership: Ownership,
 }
 
@@ -86,7 +86,7 @@ impl RawBuffer {
 pub struct RawImage {
     /// The image, bound to its memory, with optimal tiling.
     pub image: vk::Image,
-    /// Its shape, and its usage for tenure.
+    /// The shape, and its usage for tenure.
     pub info: TextureInfo,
     /// The usage it was created with.
     pub usage: vk::ImageUsageFlags,
@@ -94,9 +94,9 @@ pub struct RawImage {
     pub format: vk::Format,
     /// The flags it was created with.
     pub flags: vk::ImageCreateFlags,
-    /// Its memory, if tenure is to free it.
+    /// The memory, if tenure is to free it.
     pub memory: Option<RawMemory>,
-    /// Its owner, which destroys it.
+    /// The owner, which destroys it.
     pub ownership: Ownership,
 }
 

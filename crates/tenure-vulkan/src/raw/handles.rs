@@ -47,7 +47,7 @@ impl RawView for View<Device> {
 /// Do not destroy, free or write it; it stays alive until its owner is dropped and the commands recorded with it
 /// are complete.
 pub trait RawHandle {
-    /// Its type.
+    /// The type.
     type Raw;
 
     /// The handle.

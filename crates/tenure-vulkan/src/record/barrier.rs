@@ -261,7 +261,7 @@ struct Takeover {
     to: Half,
 }
 
-/// All that take over memory in one group.
+/// All resources of one group that take over memory.
 #[derive(Default)]
 pub(crate) struct Takeovers(SmallVec<[Takeover; 4]>);
 

@@ -48,7 +48,7 @@ pub struct List {
     phase: Phase,
     error: Option<DeviceError>,
     pub(crate) begun: BegunQueries,
-    /// Its newest submission; 0: none.
+    /// The newest submission; 0: none.
     submitted: AtomicU64,
 }
 

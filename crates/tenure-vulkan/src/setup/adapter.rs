@@ -144,7 +144,7 @@ impl Adapter {
         self.support.version
     }
 
-    /// Its queue families, in Vulkan's order, for [`DeviceConfig::own_queues`].
+    /// The queue families, in Vulkan's order, for [`DeviceConfig::own_queues`].
     pub fn queue_families(&self) -> impl Iterator<Item = QueueFamily> + '_ {
         self.support.families.iter().map(|found| QueueFamily { flags: found.flags, queues: found.queues })
     }

@@ -22,7 +22,7 @@ use crate::queue::Family;
 pub struct RawQueue {
     /// The queue.
     pub queue: vk::Queue,
-    /// Its family.
+    /// The family.
     pub family: u32,
     /// The kind of work for tenure; `None`: everything that its family supports.
     pub kind: Option<QueueKind>,

@@ -197,7 +197,7 @@ pub enum ShareError {
     Unaligned {
         /// The address.
         address: usize,
-        /// Its bytes.
+        /// The bytes.
         size: usize,
         /// The required alignment.
         alignment: u64,

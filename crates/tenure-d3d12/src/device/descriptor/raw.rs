@@ -24,7 +24,7 @@ use crate::device::Device;
 /// }
 /// ```
 pub trait RawHandle {
-    /// Its type.
+    /// The type.
     type Raw;
 
     /// The handle.

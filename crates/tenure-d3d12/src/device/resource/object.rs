@@ -144,7 +144,7 @@ impl Resource {
         &self.desc
     }
 
-    /// Its heap, if it is placed.
+    /// The heap, if it is placed.
     pub(crate) const fn heap(&self) -> Option<&Arc<HeapCore>> {
         match &self.memory {
             Memory::Placed(heap) => Some(heap),
@@ -152,7 +152,7 @@ impl Resource {
         }
     }
 
-    /// Its texture description.
+    /// The texture description.
     pub(crate) fn texture(&self) -> Result<&TextureInfo, DeviceError> {
         match &self.desc {
             ResourceDesc::Texture(info) => Ok(info),
@@ -160,7 +160,7 @@ impl Resource {
         }
     }
 
-    /// Its buffer description.
+    /// The buffer description.
     pub(crate) fn buffer(&self) -> Result<&BufferInfo, DeviceError> {
         match &self.desc {
             ResourceDesc::Buffer(info) => Ok(info),

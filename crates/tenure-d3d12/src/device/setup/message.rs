@@ -43,9 +43,9 @@ impl From<D3D12_MESSAGE_SEVERITY> for Severity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Message {
-    /// Its severity.
+    /// The severity.
     pub severity: Severity,
-    /// Its number, `D3D12_MESSAGE_ID`.
+    /// The number, `D3D12_MESSAGE_ID`.
     pub id: i32,
     /// The message's text.
     pub text: String,

@@ -17,7 +17,7 @@ struct Unplaced {
     needs: RangeNeeds,
     /// The number of its block among the victims.
     victim: u32,
-    /// Its number among the pieces of the victim.
+    /// The number among the pieces of the victim.
     piece: u32,
 }
 

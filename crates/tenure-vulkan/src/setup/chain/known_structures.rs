@@ -64,7 +64,7 @@ pub(super) fn known(kind: vk::StructureType) -> Option<&'static Structure> {
     structures().find(|structure| structure.kind == kind)
 }
 
-/// All that are known.
+/// All known structures.
 pub(super) fn structures() -> impl Iterator<Item = &'static Structure> {
     core::iter::once(&HEAD).chain(STRUCTURES)
 }
