@@ -71,7 +71,11 @@ TN_API tn_Status TN_CALL tn_recording_add_fences_d3d12(tn_Recording* recording, 
     size_t wait_count, const tn_D3d12Point* signals, size_t signal_count);
 
 /** DXGI's waitable object of a swap chain (a HANDLE), for a program that waits for it and for other objects at once. Null before
- * the swap chain has images. Do not close it, and call tn_swapchain_waited_d3d12 after each wait that succeeded.
+ * the swap chain has images; valid until its release. Do not close it, and call tn_swapchain_waited_d3d12 after a wait that
+ * succeeded.
+ *
+ * Each wait takes one frame, and only a presentation returns it. After a wait, or a tn_swapchain_acquire that returned an image,
+ * do not wait again before tn_swapchain_present has succeeded, also while the window is minimised.
  *
  * Errors: TN_ERROR_POINTER, TN_ERROR_FOREIGN for a swap chain of another backend.
  */

@@ -52,7 +52,9 @@ inline Result<void> add_fences_d3d12(const Recording& recording, Array<tn_D3d12P
         call(tn_recording_add_fences_d3d12, recording.raw(), waits.data(), waits.size(), signals.data(), signals.size()));
 }
 
-/** DXGI's waitable object (HANDLE), null before the swap chain has images. Call waited_d3d12 after each wait. */
+/** DXGI's waitable object (HANDLE), null before the swap chain has images. Call waited_d3d12 after a wait, and present before the
+ * next one.
+ */
 inline Result<void*> waitable_d3d12(const Swapchain& swapchain) {
     void* handle = nullptr;
     const tn_Status status = call(tn_swapchain_waitable_d3d12, swapchain.raw(), &handle);

@@ -120,9 +120,9 @@ pub(crate) fn buffer_desc(desc: &tn_BufferDesc) -> Result<BufferDesc, Failure> {
     Ok(if desc.flags & TN_RESOURCE_MOVABLE != 0 { found.movable() } else { found })
 }
 
-/// As [`buffer_desc`], for the usual description: one without rare settings and contents, whose name is a literal. `None` for
-/// others, also for invalid ones. Nothing in the result must be dropped. All comes before the first value is stored, so that each
-/// is stored once.
+/// As [`buffer_desc`], for the usual description: one without rare settings and contents, whose name is a literal or absent. `None`
+/// for others, also for invalid ones. Nothing in the result must be dropped. All checks come before the first value is stored, so
+/// that each is stored once.
 #[inline(always)]
 pub(crate) fn usual_buffer_desc(desc: &tn_BufferDesc) -> Option<ManuallyDrop<BufferDesc>> {
     let rare = desc.flags | desc.allocation | desc.priority | desc.read_only;

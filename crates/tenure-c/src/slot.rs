@@ -342,7 +342,7 @@ pub(crate) struct Slot<T> {
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-// SAFETY: a slot's value is written by the thread that took the slot out of the list of free slots, that has it alone or has
+// SAFETY: a slot's value is written by the thread that reserved the slot, that has it alone or has
 // ended its handle, and by no other at that time. Two threads refer to it at once only if it is `Sync`: see `Handle::get`.
 // Everything else is atomic.
 unsafe impl<T: Send> Sync for Slot<T> {}
@@ -500,7 +500,7 @@ impl<T: Object> Reserved<T> {
     pub(crate) fn fill(self, value: T) -> Handle<T> {
         const { assert!(T::KIND > 0 && (T::KIND as u64) < ALONE) };
         let slot = ManuallyDrop::new(self).0;
-        // SAFETY: the slot was free, and this call has taken it out of the list: nobody else has it.
+        // SAFETY: the slot was free, and it is reserved: nobody else has it.
         unsafe { slot.value.get().cast::<T>().write(value) };
         let bits = slot.state.load(Ordering::Relaxed) | u64::from(T::KIND);
         slot.state.store(bits, Ordering::Release);

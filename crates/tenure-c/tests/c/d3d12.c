@@ -434,6 +434,12 @@ static void windows(tn_Gpu* gpu) {
     desc.name = TN_LIT("window");
     tn_Swapchain *swapchain = NULL, *second = NULL;
     FAILS(tn_swapchain_create_sim(gpu, &desc, &swapchain), TN_ERROR_FOREIGN, "another backend");
+    tn_SwapchainDesc none = desc;
+    none.width = none.height = 0;
+    void* waitable = window;
+    CHECK(tn_swapchain_create_d3d12(gpu, window, &none, &second) == TN_OK);
+    CHECK(tn_swapchain_waitable_d3d12(second, &waitable) == TN_OK && waitable == NULL);
+    CHECK(tn_release(second) == TN_OK);
     FAILS(tn_swapchain_create_d3d12(gpu, NULL, &desc, &swapchain), TN_ERROR_SWAPCHAIN, "window");
     FAILS(tn_swapchain_create_d3d12(gpu, window, NULL, &swapchain), TN_ERROR_POINTER, "tn_SwapchainDesc");
     CHECK(tn_swapchain_create_d3d12(gpu, window, &desc, &swapchain) == TN_OK);
@@ -441,7 +447,6 @@ static void windows(tn_Gpu* gpu) {
     tn_SwapchainProperties found = DESC(tn_SwapchainProperties);
     CHECK(tn_swapchain_properties(swapchain, &found) == TN_OK);
     CHECK(found.width == 64 && found.format == TN_FORMAT_BGRA8_SRGB && (found.queues & 1) != 0);
-    void* waitable = NULL;
     CHECK(tn_swapchain_waitable_d3d12(swapchain, &waitable) == TN_OK && waitable != NULL);
     FAILS(tn_swapchain_waitable_d3d12(swapchain, NULL), TN_ERROR_POINTER, "HANDLE");
     CHECK(WaitForSingleObject(waitable, 10000) == WAIT_OBJECT_0);

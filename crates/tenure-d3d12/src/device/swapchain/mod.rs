@@ -379,8 +379,8 @@ impl Swapchain {
     }
 
     /// DXGI's waitable object, for a program that waits for it and for other objects at once; `None` before there
-    /// is a chain. Do not close it. Each wait that it ends counts a frame: report it with
-    /// [`waited`](Self::waited).
+    /// is a chain. Do not close it. Each wait takes a frame, and only a presentation returns it: report the wait with
+    /// [`waited`](Self::waited), and do not wait again before the next image was presented.
     #[must_use]
     pub fn waitable(&self) -> Option<HANDLE> {
         self.chain.as_ref().map(|chain| chain.waitable().handle())
