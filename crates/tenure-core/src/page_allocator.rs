@@ -65,7 +65,7 @@ impl PageAllocatorDesc {
 /// dropped batch leaves whole pages free. Its downside: one surviving resource keeps its page.
 ///
 /// A bump in the newest page of the right class; otherwise in an empty page of the class; otherwise in a new page, of the page
-/// size (within the device's limits) or the size of the request, whichever is larger. A resource for which the driver prefers a
+/// size (within the device's limits), or the size of a larger request. A resource for which the driver prefers a
 /// dedicated allocation is committed.
 ///
 /// # Efficiency

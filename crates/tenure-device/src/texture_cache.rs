@@ -13,16 +13,16 @@ const SETS: usize = 256;
 /// Number of descriptions per set.
 const WAYS: usize = 4;
 
-/// A cache of answers that depend only on a texture's description: its memory requirements, and the backend's parameters of its
+/// A cache of results that depend only on a texture's description: its memory requirements, and the backend's parameters of its
 /// creation.
 ///
-/// A backend keeps one beside its device, because such queries are slow: a driver may create a texture for an answer, and
-/// programs create many textures of few descriptions. At most 1,024 answers are kept; a further one replaces an older one,
+/// A backend has one per device, because such queries are slow: a driver may create a texture for a query, and
+/// programs create many textures of few descriptions. At most 1,024 results are kept; a further one replaces an older one,
 /// which is queried again when needed. Descriptions are compared completely, with clear value and view formats, so that any
-/// answer derived from the description may be cached.
+/// result derived from the description may be cached.
 ///
-/// `Send` and `Sync` if the answers are `Send`. [`get_or_ask`](Self::get_or_ask) is O(1) and, for a cached answer, allocates
-/// only for cloning the answer; the lock is one of 256, held for the comparison and the clone, never during a query.
+/// `Send` and `Sync` if the results are `Send`. [`get_or_ask`](Self::get_or_ask) is O(1) and, for a cached result, allocates
+/// only for cloning the result; the lock is one of 256, held for the comparison and the clone, never during a query.
 ///
 /// ```
 /// use tenure::device::TextureCache;
@@ -46,7 +46,7 @@ struct Set<T> {
 }
 
 impl<T> TextureCache<T> {
-    /// An empty cache. Allocates memory for answers on demand.
+    /// An empty cache. Allocates memory for results on demand.
     #[must_use]
     pub fn new() -> Self {
         Self::with_sets(SETS)
@@ -58,8 +58,8 @@ impl<T> TextureCache<T> {
         Self { sets: std::iter::repeat_with(empty).take(sets).collect() }
     }
 
-    /// Reads a part of the answer for a description: as [`get_or_ask`](Self::get_or_ask), for callers that need a part of a
-    /// large answer. `read` is called under the lock, and must not call this cache.
+    /// Reads a part of the result for a description: as [`get_or_ask`](Self::get_or_ask), for callers that need a part of a
+    /// large result. `read` is called under the lock, and must not call this cache.
     ///
     /// # Errors
     /// The errors of `ask`, which are not cached.
@@ -89,9 +89,9 @@ impl<T> TextureCache<T> {
 }
 
 impl<T: Clone> TextureCache<T> {
-    /// The answer for a description: the cached one, or the result of `ask`, which is then cached.
+    /// The result for a description: the cached one, or the result of `ask`, which is then cached.
     ///
-    /// Two threads that need an answer at the same time may both call `ask`.
+    /// Two threads that need a result at the same time may both call `ask`.
     ///
     /// # Errors
     /// The errors of `ask`, which are not cached.

@@ -40,7 +40,7 @@ struct Answers {
 
 /// The budget of each memory heap from the operating system.
 ///
-/// The budgets are queried at most once per frame, because some drivers take milliseconds to answer, and once
+/// The budgets are queried at most once per frame, because some drivers take milliseconds for a query, and once
 /// more after the operating system announces a change. Between two queries the usage is updated with the
 /// manager's own allocations and frees; memory of other programs is not included. Before the end of the first
 /// frame, every call queries.

@@ -83,7 +83,7 @@
 //! | `ReadOfFreed`, `WriteOfFreed` | a command, or the CPU through a mapping, uses a destroyed resource, or one whose heap is destroyed |
 //! | `DestroyedInUse` | an object destroyed before the CPU had seen the submissions complete that use it |
 //! | `HeapDestroyedFirst` | a heap destroyed with resources in it |
-//! | `ListInUse` | a list begun anew while in flight |
+//! | `ListInUse` | a list begun again while in flight |
 //! | `UninitializedRead` | bytes read that were never written, to the byte, by the GPU or the CPU |
 //! | `UninitializedTarget` | Direct3D 12's legacy barriers: a render target or depth buffer written before a clear, a discard or a copy to all of a subresource initialised it, after creation, an aliasing barrier or new tile mappings |
 //! | `MissingAliasingBarrier` | a resource used, or a texture moved, after another live one used its bytes; on Vulkan an aliasing barrier that does not come after their last uses, or does not lead to their next use |
@@ -123,7 +123,7 @@
 //! except in memory that the API zeroes (new heaps and committed resources of the `d3d12` profiles,
 //! but not placed targets) and in unmapped tiles, which read as zero
 //! unless [`DeviceConfig::unmapped_tiles`] is off. They become undefined again by
-//! an aliasing barrier, by `discard`, and where tiles are mapped anew. Uses in a write state
+//! an aliasing barrier, by `discard`, and where tiles are remapped. Uses in a write state
 //! ([`List::use_buffer`], [`List::use_texture`]) count as writing all they touch.
 //!
 //! **States** follow [`StateModel`](tenure_core::device::StateModel). `Promotion`: buffers are promoted from

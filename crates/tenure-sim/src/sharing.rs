@@ -113,7 +113,7 @@ impl Device {
         Ok(made)
     }
 
-    /// Imports a fence of another device: both see its value rise, whichever device signals it.
+    /// Imports a fence of another device: both see its value rise after a signal by either device.
     #[must_use]
     pub fn import_fence(&self, fence: &SharedFence, name: &str) -> Fence {
         self.queues().fences.note(&fence.0);

@@ -113,7 +113,7 @@ impl<D: Device> Commands<D> {
 
     /// Declares that the next command uses a resource in `state`. The necessary barriers are recorded by
     /// [`barriers`](Self::barriers), when the list is requested ([`raw`](Self::raw)), before the next command of the recording
-    /// itself, or at its end, whichever comes first. So programs need not call `barriers`, unless they keep a handle from the
+    /// itself, or at its end. So programs need not call `barriers`, unless they keep a handle from the
     /// list: then call it before each command. A range of a buffer shares the state of the whole buffer.
     ///
     /// The next command must make the declared use: do not declare the use of a command that is skipped. On Direct3D 12 with

@@ -94,7 +94,7 @@ impl<D: Device> Recording<D> {
         (commands, scratch)
     }
 
-    /// Lets the following builds reuse the scratch memory of the builds so far: records a barrier between them and hands out
+    /// Lets the following builds reuse the scratch memory of the builds so far: records a barrier between them and returns
     /// the same bytes again. Memory that [`Scratch::build_scratch`] returned before cannot be used afterwards. Loading
     /// thousands of acceleration structures thus takes only the scratch memory used between two such calls.
     #[inline(never)]

@@ -363,7 +363,7 @@ impl<D: Device> DescriptorSet<D> {
         self.pinned().0
     }
 
-    /// The index in the block. Pins its movable resources: recordings should use
+    /// The index in the pool. Pins its movable resources: recordings should use
     /// [`Scratch::lasting_set`](crate::Scratch::lasting_set) instead.
     #[must_use]
     pub fn index(&self) -> u32 {
@@ -416,7 +416,7 @@ impl<'r, D: Device> Set<'r, D> {
         self.block
     }
 
-    /// The index in the block.
+    /// The index in the pool.
     #[must_use]
     pub const fn index(&self) -> u32 {
         self.index

@@ -28,8 +28,7 @@ pub struct HeapMemory {
     /// Bytes that can be allocated before the usage exceeds the budget or the manager's usage the cap; `None` without both.
     /// Free ranges in blocks, and idle blocks, are available in addition.
     pub headroom: Option<u64>,
-    /// Level of the usage against the budget, or of the manager's usage against its cap, whichever is closer to being
-    /// reached.
+    /// The higher level of two: the usage against the budget, and the manager's usage against its cap.
     pub pressure: Pressure,
     /// The manager's usage, by purpose.
     pub ours: MemoryParts,

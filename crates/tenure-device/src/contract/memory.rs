@@ -20,7 +20,7 @@ pub trait MemoryDevice: Send + Sync + Sized + 'static {
     /// A CPU mapping of a resource.
     type Mapping: Mapping + 'static;
 
-    /// The memory requirements of a resource: equal for equal descriptions. A manager caches the answers for textures
+    /// The memory requirements of a resource: equal for equal descriptions. A manager caches the results for textures
     /// ([`TextureCache`](crate::TextureCache)).
     ///
     /// # Errors
@@ -100,7 +100,7 @@ pub trait MemoryDevice: Send + Sync + Sized + 'static {
     /// [`Usage::CPU_WRITE`], provided that the flag does not make the texture slower for the GPU. [`State::COMMON`] means none:
     /// no such state exists, or the texture would be slower; the default implementation returns it. [`State::COMMON`] for all
     /// descriptions where [`Features::TEXTURE_WRITES`] is missing. Queried before textures are created, so backends cache the
-    /// answers.
+    /// results.
     fn texture_write_states(&self, info: &TextureInfo) -> State {
         let _unused = info;
         State::COMMON

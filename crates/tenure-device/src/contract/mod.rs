@@ -68,7 +68,7 @@ pub enum ObjectRef<'a, D: Device> {
     List(&'a D::List),
     /// A heap of descriptors.
     DescriptorHeap(&'a D::DescriptorHeap),
-    /// A block of descriptor sets.
+    /// A pool of descriptor sets.
     SetPool(&'a D::SetPool),
     /// A heap of queries.
     QueryHeap(&'a D::QueryHeap),

@@ -26,7 +26,7 @@ pub trait SetDevice: DescriptorDevice {
         Err(UNSUPPORTED)
     }
 
-    /// Destroys a layout. All of its blocks must be destroyed, and no open recording may use it.
+    /// Destroys a layout. All of its pools must be destroyed, and no open recording may use it.
     fn destroy_set_layout(&self, permit: Permit<Self>, layout: Self::SetLayout) {
         let _unused = (permit, layout);
     }
@@ -50,7 +50,7 @@ pub trait SetDevice: DescriptorDevice {
         let _unused = (permit, block);
     }
 
-    /// Writes descriptors of a set of a block. No other thread may write the block meanwhile, and no work in flight or recorded
+    /// Writes descriptors of a set of a pool. No other thread may write the pool meanwhile, and no work in flight or recorded
     /// may read the set. Allocates nothing.
     ///
     /// # Errors

@@ -137,7 +137,7 @@ pub struct Calls {
     pub live_descriptor_heaps: u64,
     /// Set layouts alive.
     pub live_set_layouts: u64,
-    /// Blocks of descriptor sets alive.
+    /// Number of live pools of descriptor sets.
     pub live_set_pools: u64,
     /// Heaps of queries alive.
     pub live_query_heaps: u64,

@@ -42,13 +42,13 @@ const FORMATS: [SurfaceFormat; 7] = [
 ];
 
 /// A swap chain of the simulated device, with the methods of the backends' swap chains
-/// ([`tenure_core::present::Swapchain`]). It hands out its images in turn; a [script](Self::script) plays window
+/// ([`tenure_core::present::Swapchain`]). It returns its images in turn; a [script](Self::script) plays window
 /// events.
 ///
-/// Presenting is a read of the image. On Vulkan's profiles the presentation engine makes it, beside the queues,
-/// after the semaphore that the frame signals and before the one that the next acquisition hands out: a frame
-/// that waits for neither, or presents an image it has not written, is a [hazard](crate::Hazard). On Direct3D
-/// 12's profiles the graphics queue makes it.
+/// Presenting is a read of the image. With Vulkan's profiles the presentation engine reads it, outside the queues,
+/// after the semaphore that the frame signals and before the one returned by the next acquisition: a frame
+/// that waits for neither, or presents an image it has not written, is a [hazard](crate::Hazard). With Direct3D
+/// 12's profiles the graphics queue reads it.
 ///
 /// Drop it before the [`Gpu`] is shut down.
 ///
@@ -232,7 +232,7 @@ impl Swapchain {
     ///
     /// # Errors
     /// [`Error::Swapchain`] while the program holds an image, and once the window is destroyed;
-    /// [`Error::Timeout`] if the window uses all images for too long; after a change of the wishes, as
+    /// [`Error::Timeout`] if the window uses all images for too long; after a change of the preferences, as
     /// [`resize`](Self::resize).
     pub fn acquire(&mut self) -> Result<Option<SwapchainImage<Device>>, Error> {
         self.alive()?;
@@ -281,11 +281,11 @@ impl Swapchain {
         SwapchainImage::new(image)
     }
 
-    /// Presents an image that a recording which was submitted has finished.
+    /// Presents an image that a submitted recording has finished.
     ///
     /// # Errors
-    /// [`Error::Swapchain`] for an image that is not finished, which is handed out again, that another swap chain
-    /// handed out, or that was finished by a queue that [cannot present](Self::can_present_on), and when the
+    /// [`Error::Swapchain`] for an image that is not finished, which is returned again, for an image of another
+    /// swap chain, for one finished by a queue that [cannot present](Self::can_present_on), and when the
     /// window is gone; and the errors of [`Gpu::submit_external`].
     pub fn present(&mut self, image: SwapchainImage<Device>) -> Result<(), Error> {
         self.alive()?;

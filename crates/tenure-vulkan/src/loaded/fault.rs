@@ -203,7 +203,7 @@ mod tests {
 
     use super::{FaultCalls, MAX_DATA, MAX_FAULTS, query, reported, text};
 
-    /// The answers of a driver.
+    /// The results of a driver.
     #[derive(Clone, Copy)]
     struct Driver {
         /// The counts of the call without room for faults.

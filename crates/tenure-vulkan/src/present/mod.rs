@@ -12,7 +12,7 @@
 //! and one queue's presentations end in order. ("Swapchain Semaphore Reuse" in the Vulkan Guide; the proposal of
 //! `VK_EXT_swapchain_maintenance1` explains why there is no better way.) If neither happens, at the end and after
 //! many replacements without a frame, tenure waits until the queues are idle. Some drivers and layers never
-//! signal the fence of a presentation: gamescope's layer drops presentations that it answers with `OUT_OF_DATE`.
+//! signal the fence of a presentation: gamescope's layer drops presentations for which it returns `OUT_OF_DATE`.
 //! After the first lost fence, the device uses no fences for presentations.
 
 mod choose;
