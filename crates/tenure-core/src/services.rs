@@ -116,7 +116,9 @@ impl<D: Device> MakeRoom for Services<D> {
         self.trim();
         self.transients.try_trim(IdleHeaps::NotUsedLately);
         context.reclaim_memory();
+        let reclaiming = context.begin_reclaim();
         context.pools.free_empty(context.device());
+        drop(reclaiming);
         if let Some(wanted) = wanted {
             context.pools.residency.make_room(&context.paging(), wanted);
         }
@@ -140,9 +142,10 @@ impl<D: Device> MakeRoom for Services<D> {
         let is_awaited =
             || wanted.is_some_and(|wanted| context.pools.residency.is_room_in_use(&context.paging(), wanted));
         // A reclaiming thread is counted before it takes objects out of the queue, and its reclaim before it is no longer counted:
-        // this order of reads misses none.
-        let is_in_use = has_trimmed || context.releases.stats().pending_bytes > 0 || is_awaited();
-        if !is_in_use && !context.is_reclaiming() && context.reclaims() == since {
+        // this order of reads misses none. Some objects that hold memory, such as transient heaps, are queued without bytes.
+        let is_in_use = has_trimmed || context.releases.stats().pending() > 0 || is_awaited();
+        let waits = is_in_use || context.is_reclaiming();
+        if !waits && context.reclaims() == since {
             return false;
         }
         let (start, max_wait) = (Instant::now(), context.config.pools.max_wait);
@@ -152,7 +155,7 @@ impl<D: Device> MakeRoom for Services<D> {
         while context.is_reclaiming() && context.clock.loss().is_none() && start.elapsed() < max_wait {
             thread::sleep(BETWEEN_LOOKS);
         }
-        if let Some(times) = context.waits.allocations.note() {
+        if waits && let Some(times) = context.waits.allocations.note() {
             event!(debug, waited = ?start.elapsed(), is_complete, times, "an allocation waited for the GPU to finish with memory");
         }
         self.make_room(wanted);

@@ -145,7 +145,16 @@ impl<D: Device> Engine<'_, D> {
             may_wait: !flags.intersects(never_waits),
         };
         let class = steps.class(MemoryTypeId(0));
-        try_memory_types(&mut steps, rules, order, allowed, |memory| Class { memory, ..class })
+        let found = try_memory_types(&mut steps, rules, order, allowed, |memory| Class { memory, ..class });
+        match found {
+            Err(AllocationFailure::Short { .. }) if rules.may_wait && room.reclaims() != steps.reclaims => {
+                // Another thread has returned memory while the driver refused the last steps.
+                let mut memory_types = order.iter().filter(|memory| allows(allowed, **memory));
+                let again = memory_types.find_map(|memory| steps.in_existing(*memory).transpose());
+                again.map_or(found, |again| again.map_err(AllocationFailure::Refused))
+            }
+            found => found,
+        }
     }
 }
 
@@ -177,6 +186,10 @@ impl<'a, D: Device, R: Request<D>> Steps<'a, D, R> {
         has_pool.then(|| self.engine.pool(self.class(memory))).transpose()
     }
 
+    fn in_existing(&self, memory: MemoryTypeId) -> Result<Option<R::Found>, DeviceError> {
+        self.engine.in_existing_blocks(&self.request, &self.terms, memory)
+    }
+
     fn in_existing_block(&self, shards: Option<&Shards<D>>) -> Result<Option<R::Found>, DeviceError> {
         let Some(shards) = shards else { return Ok(None) };
         let found = self.engine.in_existing_block(shards, self.terms.size, self.terms.align);
@@ -191,7 +204,7 @@ impl<D: Device, R: Request<D>> Fallback for Steps<'_, D, R> {
     fn existing_block(&mut self, memory: MemoryTypeId, _: Round) -> Result<Option<R::Found>, DeviceError> {
         match self.refusal.take() {
             Some(refusal) => Err(refusal),
-            None => self.engine.in_existing_blocks(&self.request, &self.terms, memory),
+            None => self.in_existing(memory),
         }
     }
 
@@ -252,7 +265,9 @@ impl<D: Device, R: Request<D>> Fallback for Steps<'_, D, R> {
     }
 
     fn wait_for_room(&mut self) -> bool {
-        self.room.wait_for_room(self.wanted, self.reclaims)
+        let has_waited = self.room.wait_for_room(self.wanted, self.reclaims);
+        self.reclaims = self.room.reclaims();
+        has_waited
     }
 
     #[cold]

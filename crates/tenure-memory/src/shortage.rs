@@ -17,7 +17,7 @@ pub trait MakeRoom {
     /// Called before a request allocates from the driver, to reclaim memory that may be sufficient for it.
     fn prepare_growth(&self) {}
 
-    /// The number of reclaims so far that returned memory, by all threads.
+    /// The number of finished reclaims of all threads.
     fn reclaims(&self) -> usize;
 
     /// Waits, for a bounded time, for memory that the GPU still uses, and reclaims it. False if there was none, and no thread has

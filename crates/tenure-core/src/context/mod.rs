@@ -98,7 +98,7 @@ pub(crate) struct Context<D: Device> {
     pub(crate) is_abandoned: AtomicBool,
     /// The number of threads that are reclaiming objects taken out of `releases`.
     reclaiming: AtomicUsize,
-    /// The number of reclaims that returned objects. It may overflow: only its changes matter.
+    /// The number of finished reclaims. It may overflow: only its changes matter.
     reclaims: AtomicUsize,
     /// Dropped objects of the program that nothing uses any more. A call that may run the program's code drops
     /// them.

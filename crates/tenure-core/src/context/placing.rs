@@ -35,6 +35,7 @@ impl<D: Device> MakeRoom for RoomToMove<'_, D> {
     fn make_room(&self, _: Option<Wanted>) {
         let context = self.0;
         context.reclaim_now();
+        let _reclaiming = context.begin_reclaim();
         context.pools.free_empty(context.device());
     }
 

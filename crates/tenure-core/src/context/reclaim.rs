@@ -74,22 +74,18 @@ impl Drop for Panicked {
     }
 }
 
-/// Held by a thread while it reclaims objects that it has taken out of the release queue: until it reaches an
-/// object, that object is neither queued nor destroyed.
-struct Reclaiming<'a>(&'a AtomicUsize);
-
-impl<'a> Reclaiming<'a> {
-    fn begin(threads: &'a AtomicUsize) -> Self {
-        // Relaxed: a thread that no longer finds an object in the queue has locked the queue after this thread
-        // did, and so sees the count.
-        threads.fetch_add(1, Ordering::Relaxed);
-        Self(threads)
-    }
+/// Held by a thread while it destroys objects that it has taken out of the release queue, or blocks that it has taken out of their
+/// pools: meanwhile no other thread can find their memory.
+pub(crate) struct Reclaiming<'a> {
+    threads: &'a AtomicUsize,
+    finished: &'a AtomicUsize,
 }
 
 impl Drop for Reclaiming<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Release);
+        // In this order, so that no thread sees neither.
+        self.finished.fetch_add(1, Ordering::Release);
+        self.threads.fetch_sub(1, Ordering::Release);
     }
 }
 
@@ -110,9 +106,6 @@ impl<D: Device> Drop for Reclaimed<'_, D> {
             self.context.pools.freeing().free_run(self.freed.iter());
         }
         if !std::thread::panicking() {
-            if !self.ready.is_empty() {
-                self.context.reclaims.fetch_add(1, Ordering::Release);
-            }
             return;
         }
         for batch in &mut *self.ready {
@@ -126,12 +119,20 @@ impl<D: Device> Drop for Reclaimed<'_, D> {
 }
 
 impl<D: Device> Context<D> {
-    /// Whether any thread is reclaiming objects that it has taken out of the release queue.
+    /// Begins to take objects out of the release queue, or blocks out of their pools.
+    pub(crate) fn begin_reclaim(&self) -> Reclaiming<'_> {
+        // Relaxed: a thread that no longer finds an object in the queue, or a block in its pool, has locked it after this thread
+        // did, and so sees the count.
+        self.reclaiming.fetch_add(1, Ordering::Relaxed);
+        Reclaiming { threads: &self.reclaiming, finished: &self.reclaims }
+    }
+
+    /// Whether any thread is [reclaiming](Self::begin_reclaim).
     pub(crate) fn is_reclaiming(&self) -> bool {
         self.reclaiming.load(Ordering::Acquire) > 0
     }
 
-    /// The number of reclaims that returned objects, by all threads.
+    /// The number of finished reclaims of all threads.
     pub(crate) fn reclaims(&self) -> usize {
         self.reclaims.load(Ordering::Acquire)
     }
@@ -146,7 +147,7 @@ impl<D: Device> Context<D> {
     /// next reclaim. For calls inside which a program does not expect its destructors to run. Releases everything
     /// when the device is lost.
     pub(crate) fn reclaim_memory(&self) {
-        let _reclaiming = Reclaiming::begin(&self.reclaiming);
+        let _reclaiming = self.begin_reclaim();
         let mut ready = Batches::new();
         if self.clock.loss().is_none() {
             self.releases.reclaim_batches(&self.recordings, &self.clock, &mut ready);
@@ -164,7 +165,7 @@ impl<D: Device> Context<D> {
     /// # Errors
     /// [`NotIdle`] when it is neither; then nothing is released.
     pub(crate) fn reclaim_all(&self) -> Result<Panicked, NotIdle> {
-        let reclaiming = Reclaiming::begin(&self.reclaiming);
+        let reclaiming = self.begin_reclaim();
         let mut ready = Batches::new();
         self.releases.reclaim_all_batches(&self.recordings, &self.clock, &mut ready)?;
         self.reclaim_ready(&mut ready);

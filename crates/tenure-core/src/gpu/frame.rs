@@ -150,7 +150,9 @@ impl<D: Device> Frame<D> {
         let (context, services) = (&self.gpu.shared.context, &self.gpu.shared.services);
         services.end_frame();
         self.gpu.shared.compactor.end_frame(services);
+        let reclaiming = context.begin_reclaim();
         context.pools.end_frame(context.device());
+        drop(reclaiming);
         context.pools.residency.end_frame(&context.paging());
         context.descriptors.end_frame(context.device(), context.current_frame());
         services.transients.end_frame();

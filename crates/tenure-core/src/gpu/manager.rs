@@ -577,6 +577,7 @@ impl<D: Device> Gpu<D> {
         self.shared.services.transients.trim();
         // After all steps that put objects into the release queue.
         self.shared.context.reclaim_now();
+        let _reclaiming = self.shared.context.begin_reclaim();
         self.shared.context.pools.trim(self.device());
         self.shared.context.descriptors.trim(self.device());
     }

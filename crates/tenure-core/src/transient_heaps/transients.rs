@@ -106,11 +106,10 @@ impl<D: Device> Transients<D> {
         room: &dyn MakeRoom,
         request: impl Fn(Attempt) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let reclaims = room.reclaims();
         match request(Attempt::First) {
             Err(Error::OutOfMemory(_)) => {
                 self.trim();
-                room.wait_for_room(None, reclaims);
+                room.wait_for_room(None, room.reclaims());
                 request(Attempt::Last)
             }
             answer => answer,

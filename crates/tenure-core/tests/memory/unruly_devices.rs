@@ -1,13 +1,14 @@
 //! Devices that panic in a call, or take long for one: memory is not lost, and other threads do not fail.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use tenure_core::device::{HeapDesc, Permit, ResourceDesc, forward_device};
-use tenure_core::{Config, DeviceError, Format, Gpu, PoolConfig, Texture, TextureDesc, Usage};
+use tenure_core::device::{HeapDesc, MemoryTypeId, Permit, ResourceDesc, forward_device};
+use tenure_core::{BufferDesc, Config, DeviceError, Format, Gpu, PoolConfig, Texture, TextureDesc, Usage};
 use tenure_sim as sim;
 
 type Call = Box<dyn FnMut() + Send>;
@@ -42,7 +43,9 @@ impl Hook {
 
 struct Unruly {
     inner: sim::Device,
+    /// Calls that allocate memory.
     heaps: Hook,
+    destroyed_heaps: Hook,
     creates: Hook,
     destroys: Hook,
 }
@@ -55,6 +58,14 @@ forward_device! {
         fn create_heap(&self, desc: &HeapDesc) -> Result<Self::Heap, DeviceError> {
             self.heaps.run();
             self.inner.create_heap(desc)
+        }
+        fn destroy_heap(&self, permit: Permit<Self>, heap: Self::Heap) {
+            self.destroyed_heaps.run();
+            self.inner.destroy_heap(Self::permit(permit), heap);
+        }
+        fn create_committed(&self, desc: &ResourceDesc, memory: MemoryTypeId) -> Result<Self::Resource, DeviceError> {
+            self.heaps.run();
+            self.inner.create_committed(desc, memory)
         }
         fn create_placed(
             &self, permit: Permit<Self>, desc: &ResourceDesc, heap: &Self::Heap, offset: u64,
@@ -80,10 +91,14 @@ fn textures(gpu: &Gpu<Unruly>, count: usize) -> Vec<Texture<Unruly>> {
 }
 
 fn manager(config: Config) -> (Gpu<Unruly>, Hook, Hook) {
-    let (creates, destroys) = (Hook::default(), Hook::default());
-    let inner = sim::Device::new(sim::Profile::DISCRETE);
-    let heaps = Hook::default();
-    let device = Unruly { inner, heaps, creates: creates.clone(), destroys: destroys.clone() };
+    manager_on(sim::Profile::DISCRETE, config)
+}
+
+fn manager_on(profile: sim::Profile, config: Config) -> (Gpu<Unruly>, Hook, Hook) {
+    let [creates, destroys, heaps, destroyed_heaps] = [(); 4].map(|()| Hook::default());
+    let inner = sim::Device::new(profile);
+    let device =
+        Unruly { inner, heaps, destroyed_heaps, creates: creates.clone(), destroys: destroys.clone() };
     (Gpu::new(device, config).unwrap(), creates, destroys)
 }
 
@@ -150,35 +165,88 @@ fn an_allocation_waits_for_another_thread_that_gives_memory_back() {
     });
 }
 
-/// Memory that another thread gives back while the driver refuses more is found, in whichever call that is.
+/// A block that another thread is returning to the driver is worth a wait.
+#[test]
+fn an_allocation_waits_for_another_thread_that_trims() {
+    let max_wait = Duration::from_secs(60);
+    let (gpu, ..) = manager(Config::from(PoolConfig::default().max_wait(max_wait)));
+    let mut all = textures(&gpu, 1);
+    let block = gpu.stats().reserved;
+    while gpu.stats().reserved == block {
+        all.push(texture(&gpu).unwrap());
+    }
+    drop(all);
+    gpu.reclaim().unwrap();
+    let reserved = gpu.stats().reserved;
+    gpu.set_memory_cap(0, Some(reserved)).unwrap();
+    let (reached, is_destroying) = channel();
+    let (go_on, may_go_on) = channel();
+    gpu.device().destroyed_heaps.set(move || {
+        if reached.send(()).is_ok() {
+            let _has_ended = may_go_on.recv();
+        }
+    });
+    thread::scope(|scope| {
+        scope.spawn(|| gpu.trim());
+        is_destroying.recv().unwrap();
+        // All memory up to the cap, which counts the block of the other thread.
+        let all = BufferDesc::new(reserved, Usage::VERTEX).own_resource();
+        let gpu = &gpu;
+        let other = scope.spawn(move || gpu.create_buffer(&all).map(drop));
+        thread::sleep(Duration::from_millis(100));
+        go_on.send(()).unwrap();
+        drop(go_on);
+        other.join().unwrap().unwrap();
+    });
+}
+
+/// Memory that another thread returns while the driver refuses more is found, whichever call that is: of one type of memory, or
+/// of several.
 #[test]
 fn an_allocation_finds_memory_that_comes_back_while_the_driver_refuses() {
-    for number in 1.. {
-        let (gpu, ..) = manager(Config::default());
-        let mut all = textures(&gpu, 1);
-        for kind in [sim::CallKind::CreateHeap, sim::CallKind::CreateCommitted] {
-            let refusal = sim::Fault::nth(1, sim::FaultKind::OutOfMemory).of(kind).onwards();
-            gpu.device().inner.faults().inject(refusal);
-        }
-        while let Ok(next) = texture(&gpu) {
-            all.push(next);
-        }
-        let (mut calls, mut last, other) = (0, all.pop(), gpu.clone());
-        gpu.device().heaps.set(move || {
-            calls += 1;
-            if calls == number {
-                drop(last.take());
-                thread::scope(|scope| scope.spawn(|| other.reclaim().unwrap()).join().unwrap());
+    for profile in [sim::Profile::DISCRETE, sim::Profile::VULKAN_NVIDIA] {
+        for is_unwinding in [false, true] {
+            let mut number = 1;
+            while finds_memory_returned_in_call(profile, number, is_unwinding) {
+                number += 1;
             }
-        });
-        let found = texture(&gpu);
-        let is_returned = used(&gpu) < (all.len() as u64 + 1) * TEXTURE || found.is_ok();
-        // The hook has a handle of the manager.
-        gpu.device().heaps.set(|| ());
-        if !is_returned {
-            assert!(number > 2, "{number}");
-            return;
+            assert!(number > 3, "{profile:?}: {number}");
         }
-        found.unwrap_or_else(|error| panic!("call {number}: {error}"));
     }
+}
+
+/// Whether there is such a call.
+fn finds_memory_returned_in_call(profile: sim::Profile, number: u32, is_unwinding: bool) -> bool {
+    let (gpu, ..) = manager_on(profile, Config::default());
+    let mut all = textures(&gpu, 1);
+    for kind in [sim::CallKind::CreateHeap, sim::CallKind::CreateCommitted] {
+        let refusal = sim::Fault::nth(1, sim::FaultKind::OutOfMemory).of(kind).onwards();
+        gpu.device().inner.faults().inject(refusal);
+    }
+    while let Ok(next) = texture(&gpu) {
+        all.push(next);
+    }
+    let (mut calls, mut last, other) = (0, all.pop(), gpu.clone());
+    let was_reached = Arc::new(AtomicBool::new(false));
+    let reached = was_reached.clone();
+    gpu.device().heaps.set(move || {
+        calls += 1;
+        if calls == number {
+            reached.store(true, Ordering::Relaxed);
+            let return_it = || {
+                let frame = is_unwinding.then(|| other.begin_frame().unwrap());
+                drop(last.take());
+                assert!(frame.is_none(), "unwinds through the frame, whose end returns the memory");
+                other.reclaim().unwrap();
+            };
+            let ended = thread::scope(|scope| scope.spawn(return_it).join());
+            assert_eq!(ended.is_err(), is_unwinding);
+        }
+    });
+    let found = texture(&gpu);
+    // The hook has a handle of the manager.
+    gpu.device().heaps.set(|| ());
+    let was_reached = was_reached.load(Ordering::Relaxed);
+    assert!(found.is_ok() || !was_reached, "{profile:?}, call {number}: {:?}", found.err());
+    was_reached
 }
