@@ -146,15 +146,23 @@ impl<D: Device> Engine<'_, D> {
         };
         let class = steps.class(MemoryTypeId(0));
         let found = try_memory_types(&mut steps, rules, order, allowed, |memory| Class { memory, ..class });
-        match found {
-            Err(AllocationFailure::Short { .. }) if rules.may_wait && room.reclaims() != steps.reclaims => {
-                // Another thread has returned memory while the driver refused the last steps.
-                let mut memory_types = order.iter().filter(|memory| allows(allowed, **memory));
-                let again = memory_types.find_map(|memory| steps.in_existing(*memory).transpose());
-                again.map_or(found, |again| again.map_err(AllocationFailure::Refused))
-            }
-            found => found,
+        let is_short = matches!(found, Err(AllocationFailure::Short { .. }));
+        if !is_short || !rules.may_wait || room.reclaims() == steps.reclaims {
+            return found;
         }
+        // Another thread has returned memory while the driver refused the last steps.
+        for memory in order.iter().copied().filter(|memory| allows(allowed, *memory)) {
+            if let Some(again) = steps.in_existing(memory).transpose() {
+                if let (Some(Wanted { own, .. }), Ok(_)) = (wanted, &again)
+                    && own.memory != memory
+                    && !steps.is_alike(own.memory, memory)
+                {
+                    steps.note_spill(own.memory, memory);
+                }
+                return again.map_err(AllocationFailure::Refused);
+            }
+        }
+        found
     }
 }
 
