@@ -125,7 +125,9 @@ impl TraceId {
     }
 }
 
-/// Calls the recorder, and catches its panic, so that the caller can finish its work.
+/// Calls the recorder, and catches its panic, so that the caller can finish its work. Not inlined: most programs have no recorder.
+#[cold]
+#[inline(never)]
 fn tell(call: impl FnOnce()) {
     run_caught("a recorder", call);
 }
@@ -156,7 +158,7 @@ impl RecorderSlot {
         self.recorder.set(recorder).is_ok()
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn allocate(
         &self,
         size: u64,

@@ -12,7 +12,7 @@ use tenure_core::device::{
 
 use super::Resources;
 use super::handle::{Backing, Resource};
-use super::image::{ImagePlan, SPARSE_IMAGE};
+use super::image::{ImagePlan, KnownImage, SPARSE_IMAGE};
 use super::object::{Bare, Handles, Object, Plan, SPARSE_BUFFER};
 use crate::error::unsupported;
 use crate::features::OptionalFeatures;
@@ -111,14 +111,17 @@ impl Resources {
     ) -> Result<Resource, DeviceError> {
         self.alive()?;
         self.check_same(heap.memory.owner())?;
-        let plan = self.plan(desc)?;
+        let (plan, needs) = match desc {
+            // The requirements of all images of one description are equal.
+            ResourceDesc::Texture(info) => {
+                let KnownImage { plan, needs } = self.known_image(info, KnownImage::clone)?;
+                (Plan::Image { info, plan }, Some(needs))
+            }
+            ResourceDesc::Buffer(_) => (self.plan(desc)?, None),
+        };
         self.memory.check_category(desc, heap.category)?;
         let bare = self.create(&plan)?;
-        let needs = match desc {
-            // Equal for all images of one description.
-            ResourceDesc::Texture(info) => self.known_image(info, |known| known.needs)?,
-            ResourceDesc::Buffer(_) => self.needs_of(bare.object),
-        };
+        let needs = needs.unwrap_or_else(|| self.needs_of(bare.object));
         self.check_placement(desc, needs, heap, offset)?;
         self.bind(bare.object, &heap.memory, offset)?;
         let backing = Backing::Placed { memory: heap.memory.clone(), offset };

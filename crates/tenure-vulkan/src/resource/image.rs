@@ -63,6 +63,7 @@ pub(crate) struct ImagePlan {
 }
 
 /// The cached properties of an image before its creation.
+#[derive(Clone)]
 pub(crate) struct KnownImage {
     pub(crate) plan: ImagePlan,
     pub(crate) needs: Needs,
