@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure_heap::{Answer, Fallback, Round, ShortageRules, Step, try_each_memory_type};
+use tenure_heap::{Answer, Fallback, Round, ShortageRules, Spill, Step, try_each_memory_type};
 
 use super::block::Suballocation;
 use super::class::{allows, first_allowed};
@@ -151,15 +151,22 @@ impl<D: Device> Engine<'_, D> {
             return found;
         }
         // Another thread has returned memory while the driver refused the last steps.
+        let may_spill = spill == Spill::BeforeBudget || (rules.may_exceed_budget && spill != Spill::Never);
+        let preferred = wanted.map(|wanted| wanted.own.memory);
         for memory in order.iter().copied().filter(|memory| allows(allowed, *memory)) {
-            if let Some(again) = steps.in_existing(memory).transpose() {
-                if let (Some(Wanted { own, .. }), Ok(_)) = (wanted, &again)
-                    && own.memory != memory
-                    && !steps.is_alike(own.memory, memory)
-                {
-                    steps.note_spill(own.memory, memory);
+            let left = preferred.filter(|own| *own != memory && !steps.is_alike(*own, memory));
+            if left.is_some() && !may_spill {
+                continue;
+            }
+            match steps.in_existing(memory) {
+                Ok(Some(again)) => {
+                    if let Some(own) = left {
+                        steps.note_spill(own, memory);
+                    }
+                    return Ok(again);
                 }
-                return again.map_err(AllocationFailure::Refused);
+                Err(error) if !error.is_shortage() => return Err(AllocationFailure::Refused(error)),
+                Ok(None) | Err(_) => {}
             }
         }
         found

@@ -8,7 +8,10 @@ use std::thread;
 use std::time::Duration;
 
 use tenure_core::device::{HeapDesc, MemoryTypeId, Permit, ResourceDesc, forward_device};
-use tenure_core::{BufferDesc, Config, DeviceError, Format, Gpu, PoolConfig, Texture, TextureDesc, Usage};
+use tenure_core::{
+    AllocationFlags, BufferDesc, Config, DeviceError, Error, Format, Gpu, PoolConfig, Texture, TextureDesc,
+    Usage,
+};
 use tenure_sim as sim;
 
 type Call = Box<dyn FnMut() + Send>;
@@ -249,4 +252,30 @@ fn finds_memory_returned_in_call(profile: sim::Profile, number: u32, is_unwindin
     let was_reached = was_reached.load(Ordering::Relaxed);
     assert!(found.is_ok() || !was_reached, "{profile:?}, call {number}: {:?}", found.err());
     was_reached
+}
+
+/// Memory that another thread returns does not let a request within the budget leave the preferred memory.
+#[test]
+fn a_target_within_the_budget_stays_out_of_slower_memory() {
+    let (gpu, ..) = manager_on(sim::Profile::VULKAN_NVIDIA, Config::default());
+    let target = TextureDesc::d2(128, 128, Format::Rgba8Unorm, Usage::RENDER_TARGET);
+    gpu.set_memory_cap(0, Some(0)).unwrap();
+    // In system memory, where the range of the first is free afterwards.
+    let spilled = [(); 2].map(|()| gpu.create_texture(&target).unwrap());
+    gpu.set_memory_cap(0, None).unwrap();
+    let [first, _kept] = spilled;
+    drop(first);
+    gpu.reclaim().unwrap();
+    for kind in [sim::CallKind::CreateHeap, sim::CallKind::CreateCommitted] {
+        let refusal = sim::Fault::nth(1, sim::FaultKind::OutOfMemory).of(kind).onwards();
+        gpu.device().inner.faults().inject(refusal);
+    }
+    let other = gpu.clone();
+    gpu.device().heaps.set(move || {
+        thread::scope(|scope| scope.spawn(|| other.reclaim().unwrap()).join().unwrap());
+    });
+    let found = gpu.create_texture(&target.clone().allocation(AllocationFlags::WITHIN_BUDGET));
+    gpu.device().heaps.set(|| ());
+    assert!(matches!(found, Err(Error::OutOfMemory(_))), "{found:?}");
+    gpu.create_texture(&target).unwrap();
 }
