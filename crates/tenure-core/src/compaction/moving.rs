@@ -49,16 +49,21 @@ pub(super) fn begin<'a, D: Device>(
         let is_there = current.is_at(planned.from);
         // A move within one block has no benefit.
         let is_same = planned.is_within_pool() && current.is_in(planned.to.block);
-        let is_fixed = exchange.is_pinned() || is_same || current.is_divided();
-        let stays = is_there && is_fixed;
-        (is_there && !stays, stays)
+        let is_fixed = exchange.is_pinned() || is_same;
+        // Only for now: until one queue uses all of it.
+        let is_divided = !is_fixed && current.is_divided();
+        let stays = is_there && (is_fixed || is_divided);
+        (is_there && !stays, stays, is_divided)
     };
     let exchange = movable.current.lock();
-    let ((may_move, stays), is_held) = (check(&exchange), exchange.is_held());
+    let ((may_move, stays, is_divided), is_held) = (check(&exchange), exchange.is_held());
     debug_assert!(may_move || stays || exchange.value().location.is_none(), "it moves only as planned");
     drop(exchange);
     if !may_move {
         context.pools.cancel_move(planned);
+        if is_divided {
+            context.pools.keep_in_place(planned);
+        }
         return if stays { Outcome::Stays } else { Outcome::Gone };
     }
     if is_held {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tenure_core::{
-    Buffer, BufferDesc, BufferViewDesc, CompactionBudget, CompactionConfig, CompactionReport, Config, Gpu,
-    LocationKind, MemoryUse, Queue, State, Subresource, Usage,
+    Buffer, BufferDesc, BufferViewDesc, CompactionBudget, CompactionConfig, CompactionReport, Config,
+    FrameConfig, Gpu, LocationKind, MemoryUse, Queue, State, Subresource, Usage,
 };
 use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 
@@ -77,6 +77,30 @@ pub(crate) fn end(gpu: Gpu<Device>) {
     assert!(report.is_clean(), "{report:?}");
     drop(gpu);
     device.check_clean().unwrap_or_else(|findings| panic!("{findings}"));
+}
+
+/// Blocks that are being emptied stay chosen until the next frame, also where no empty block is kept.
+#[test]
+fn moves_end_where_no_empty_block_is_kept() {
+    let mut config = by_hand();
+    config.frames = FrameConfig::default().idle(0);
+    let gpu = Gpu::new(Device::with_config(DeviceConfig::new(Profile::DISCRETE)), config).unwrap();
+    let kept = sparse(&gpu, 1000, 40 * KIB);
+    let budget = CompactionBudget { bytes: 1 << 20, moves: 4, pieces: 20 };
+    let is_done = (0..2000).any(|_| {
+        let frame = gpu.begin_frame().unwrap();
+        let report = gpu.compact(budget).unwrap();
+        frame.end().unwrap();
+        report.is_done
+    });
+    assert!(is_done);
+    assert!(
+        kept.iter().any(|(buffer, _)| buffer.moves() > 0)
+            && kept.iter().all(|(buffer, _)| buffer.moves() < 2)
+    );
+    kept.iter().for_each(|(buffer, byte)| assert_holds(&gpu, buffer, *byte));
+    drop(kept);
+    end(gpu);
 }
 
 /// Of many buffers a few are kept: they move together, with their bytes, and the old blocks are freed. Then

@@ -240,7 +240,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
             return;
         }
         self.compaction.quiet_frames += 1;
-        if self.compaction.quiet_frames > self.retention.frames() {
+        // The first of these frames is that of the last call.
+        if self.compaction.quiet_frames > self.retention.frames().max(1) {
             self.stop_compaction();
         }
     }
