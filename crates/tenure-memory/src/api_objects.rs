@@ -141,23 +141,6 @@ pub struct Objects<D> {
     resources_destroyed: AtomicU64,
 }
 
-/// A newly created API object, before tenure tracks its states.
-struct NewObject<D: Device> {
-    object: D::Resource,
-    mapping: Option<D::Mapping>,
-    /// The memory type in which it is mapped.
-    mapped: Option<MemoryTypeId>,
-}
-
-impl<D: Device> NewObject<D> {
-    /// Inlined, so that the large result is constructed in place.
-    #[inline(always)]
-    fn finish(self, device: &D, desc: &ResourceDesc, block: Option<BlockKey>) -> ApiResource<D> {
-        let Self { object, mapping, mapped } = self;
-        ApiResource::new(device, object, desc, mapping, None, (mapped, block))
-    }
-}
-
 /// A snapshot of [`Objects`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ObjectCounts {
@@ -283,7 +266,7 @@ impl<D: Device> Objects<D> {
         } else {
             device.create_committed_with_priority(self.permit, desc, own.memory, own.priority)
         }?;
-        let api_resource = self.take_in(device, object, own.wish, name)?.finish(device, desc, None);
+        let api_resource = self.take_in(device, desc, object, (own.wish, None), name)?;
         self.committed.fetch_add(1, Ordering::Relaxed);
         let counted = self.count_memoryless(own.size, own.is_memoryless, AtomicU64::fetch_add);
         self.budgets.note_allocation(own.memory, counted);
@@ -333,7 +316,7 @@ impl<D: Device> Objects<D> {
         name: &Name,
     ) -> Result<Arc<ApiResource<D>>, DeviceError> {
         let object = device.create_placed(self.permit, desc, place.heap, place.offset)?;
-        Ok(Arc::new(self.take_in(device, object, place.wish, name)?.finish(device, desc, place.block)))
+        Ok(Arc::new(self.take_in(device, desc, object, (place.wish, place.block), name)?))
     }
 
     pub fn create_reserved(
@@ -343,38 +326,54 @@ impl<D: Device> Objects<D> {
         name: &Name,
     ) -> Result<Arc<ApiResource<D>>, DeviceError> {
         let object = device.create_reserved(desc)?;
-        Ok(Arc::new(self.take_in(device, object, MapWish::No, name)?.finish(device, desc, None)))
+        Ok(Arc::new(self.take_in(device, desc, object, (MapWish::No, None), name)?))
     }
 
     /// Names a new API object, counts it, and maps it if requested.
-    #[inline]
+    ///
+    /// Inlined, so that the large result is constructed in place.
+    #[inline(always)]
     fn take_in(
         &self,
         device: &D,
+        desc: &ResourceDesc,
         object: D::Resource,
+        (wish, block): (MapWish, Option<BlockKey>),
+        name: &Name,
+    ) -> Result<ApiResource<D>, DeviceError> {
+        match self.name_and_map(device, &object, wish, name) {
+            Ok((mapping, mapped)) => {
+                self.resources_made.fetch_add(1, Ordering::Relaxed);
+                Ok(ApiResource::new(device, object, desc, mapping, None, (mapped, block)))
+            }
+            Err(error) => {
+                device.destroy_resource(self.permit, object);
+                Err(error)
+            }
+        }
+    }
+
+    /// The mapping of an object, and the memory type that it is mapped in.
+    #[inline]
+    fn name_and_map(
+        &self,
+        device: &D,
+        object: &D::Resource,
         wish: MapWish,
         name: &Name,
-    ) -> Result<NewObject<D>, DeviceError> {
+    ) -> Result<(Option<D::Mapping>, Option<MemoryTypeId>), DeviceError> {
         if !name.is_empty() {
-            device.set_name(self.permit, ObjectRef::Resource(&object), name.as_str());
+            device.set_name(self.permit, ObjectRef::Resource(object), name.as_str());
         }
-        let mapped = match wish {
-            MapWish::No => None,
-            MapWish::Required(memory) | MapWish::IfPossible(memory) => match device.map(&object) {
-                Ok(mapping) => Some((mapping, memory)),
-                Err(error) if wish == MapWish::Required(memory) => {
-                    device.destroy_resource(self.permit, object);
-                    return Err(error);
-                }
-                Err(error) => {
-                    event!(debug, %error, "a resource could not be mapped: its uploads are staged");
-                    None
-                }
-            },
-        };
-        let (mapping, memory) = mapped.unzip();
-        self.resources_made.fetch_add(1, Ordering::Relaxed);
-        Ok(NewObject { object, mapping, mapped: memory })
+        let (MapWish::Required(memory) | MapWish::IfPossible(memory)) = wish else { return Ok((None, None)) };
+        match device.map(object) {
+            Ok(mapping) => Ok((Some(mapping), Some(memory))),
+            Err(error) if wish == MapWish::Required(memory) => Err(error),
+            Err(error) => {
+                event!(debug, %error, "a resource could not be mapped: its uploads are staged");
+                Ok((None, None))
+            }
+        }
     }
 
     /// Counts a block as evicted: its heap no longer counts its bytes.
