@@ -27,6 +27,8 @@ const SECONDS: u32 = 300;
 
 const RANDOM_SEEDS: std::ops::Range<u32> = 1..5;
 const RANDOM_CALLS: u32 = 100_000;
+/// Fewer, because they are slower there.
+const RANDOM_CALLS_OF_RACES: u32 = 20_000;
 
 /// A program, and how it is built.
 struct Program {
@@ -383,30 +385,56 @@ fn strangers(package: &Path, folder: &Path) -> Outcome {
 
 /// Each call with one wrong argument returns the status for it and changes nothing; with valid ones it succeeds.
 fn wrong_arguments(package: &Path, folder: &Path) -> Outcome {
-    let built = generated(package, folder, "table", &c_table::program()?)?;
+    let built = folder.join("table");
+    let mut command = generated(&built, &c_table::program()?, &SANITIZERS)?;
+    link(&mut command, package, false);
+    run(&mut command)?;
     run(Command::new(built).current_dir(folder))
 }
 
-/// Builds a program that was written from the headers' code.
-fn generated(package: &Path, folder: &Path, name: &str, text: &str) -> Result<PathBuf, Trouble> {
-    let (source, built) = (folder.join(name).with_extension("c"), folder.join(name));
+/// The command that compiles a program that was written from the headers' code.
+fn generated(built: &Path, text: &str, options: &[&str]) -> Result<Command, Trouble> {
+    let source = built.with_extension("c");
     write(&source, text)?;
     let mut command = Command::new("clang");
-    command.args(["-std=c11", "-O1"]).args(SANITIZERS).arg(&source).arg("-o").arg(&built);
+    command.args(["-std=c11", "-O1"]).args(options).arg(&source).arg("-o").arg(built);
     command.arg("-I").arg(root().join("crates/tenure-c/tests/c"));
-    link(&mut command, package, false);
-    run(&mut command)?;
-    Ok(built)
+    Ok(command)
 }
 
-/// Calls with random arguments, by the same seeds each time: no crash, no panic, no success for a handle that is none, no leak.
+/// Calls with random arguments, by the same seeds each time: no crash, no panic, no success for a handle that is none, no leak. At
+/// last by two threads with the same handles.
 fn random_calls(package: &Path, folder: &Path) -> Outcome {
-    let built = generated(package, folder, "random", &c_random::program()?)?;
-    RANDOM_SEEDS.into_iter().try_for_each(|seed| {
-        println!("random calls, seed {seed}");
-        // Calls that record allocations write files.
-        run(Command::new(&built).arg(seed.to_string()).arg(RANDOM_CALLS.to_string()).current_dir(folder))
-    })
+    let built = folder.join("random");
+    let mut command = generated(&built, &c_random::program()?, &SANITIZERS)?;
+    link(&mut command, package, false);
+    run(&mut command)?;
+    RANDOM_SEEDS.into_iter().try_for_each(|seed| call_at_random(&built, folder, seed, RANDOM_CALLS, "1"))?;
+    call_at_random(&built, folder, RANDOM_SEEDS.end, RANDOM_CALLS, "2")
+}
+
+fn call_at_random(program: &Path, folder: &Path, seed: u32, calls: u32, threads: &str) -> Outcome {
+    println!("random calls, seed {seed}, threads: {threads}");
+    let mut command = Command::new(program);
+    command.args([&seed.to_string(), &calls.to_string(), threads]);
+    // Calls that record allocations write files.
+    run(command.current_dir(folder).env("TSAN_OPTIONS", "halt_on_error=1"))
+}
+
+/// Random calls of two threads, with a library that has ThreadSanitizer: no data race.
+pub(crate) fn races(library: &Path, runtime: &Path) -> Outcome {
+    let folder = target().join("c-races");
+    tools(&folder)?;
+    let built = folder.join("random");
+    // With the runtime of the library's compiler: that of clang may be too old for it.
+    let options = [&THREADS[..], &["-fno-sanitize-link-runtime"]].concat();
+    let mut command = generated(&built, &c_random::program()?, &options)?;
+    command.arg("-I").arg(root().join("crates/tenure-c/include")).arg(library);
+    command.arg("-Wl,--whole-archive").arg(runtime).arg("-Wl,--no-whole-archive").args(SYSTEM);
+    run(&mut command)?;
+    RANDOM_SEEDS
+        .into_iter()
+        .try_for_each(|seed| call_at_random(&built, &folder, seed, RANDOM_CALLS_OF_RACES, "2"))
 }
 
 /// A project that builds the crate by CMake. The arguments for cargo name the crates that are built already.

@@ -1,6 +1,11 @@
 
+/* Two threads may call at once. They share handles; random numbers and arguments are each thread's own. */
+#define OWN static _Thread_local
+OWN uint32_t thread;
+enum { THREADS = 2 };
+
 /* Random numbers: xorshift. */
-static uint64_t state;
+OWN uint64_t state;
 
 static uint64_t next_random(void) {
     state ^= state << 13;
@@ -13,7 +18,7 @@ static uint32_t below(uint32_t most) { return (uint32_t)(next_random() >> 32) % 
 static int one_in(uint32_t most) { return below(most) == 0; }
 
 /* Whether the next arguments may be anything; else they are plausible. */
-static int is_wild;
+OWN int is_wild;
 
 static uint64_t number(void) {
     static const uint64_t special[] = {0, 1, 3, 255, 256, 4096, 65536, 1u << 20, UINT64_C(1) << 40, INT64_MAX, UINT64_MAX};
@@ -35,8 +40,8 @@ static uint32_t small(void) {
 static float fraction(void) { return one_in(8) ? -1.0F : (float)below(1000) / 500.0F; }
 
 /* Bytes of the program. The count of elements after a pointer has to suit it. */
-static unsigned char room[1 << 16];
-static size_t most_elements;
+OWN unsigned char room[1 << 16];
+OWN size_t most_elements;
 static tn_Chain chain = {77, sizeof chain, NULL};
 
 static const void* elements(const void* first, size_t most) {
@@ -72,25 +77,70 @@ static tn_Str text(void) {
     return texts[below(is_wild ? sizeof texts / sizeof *texts : 3)];
 }
 
-/* Handles that calls have returned, and some that were released. */
-enum { MOST = 24 };
-static void* known[KINDS][MOST + 2];
+/* Handles that calls have returned, and some that were released. The lock is for the handles below, and never held in a call. */
+enum { MOST = 24, ROOM = 2 * MOST, MOST_USES = 256 };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void* known[KINDS][ROOM];
 static uint32_t known_count[KINDS];
 static void* released[MOST];
 static uint32_t released_count;
 
-static void* known_of(uint32_t kind) {
-    return known_count[kind] == 0 ? NULL : known[kind][below(known_count[kind])];
+/* The handles that the open calls of each thread use. A thread ends no handle that another one uses. */
+static struct {
+    struct {
+        void* handle;
+        int ends;
+    } all[MOST_USES];
+    uint32_t count;
+} uses[THREADS];
+
+/* Whether another thread uses a handle, or only whether it ends the handle. */
+static int is_used(const void* handle, int ends) {
+    const uint32_t other = 1 - thread;
+    for (uint32_t at = 0; at < uses[other].count; ++at) {
+        if (uses[other].all[at].handle == handle && (!ends || uses[other].all[at].ends)) return 1;
+    }
+    return 0;
+}
+
+/* A handle for a call that uses or ends it. */
+static void* known_for(uint32_t kind, int ends) {
+    pthread_mutex_lock(&lock);
+    void* found = known_count[kind] == 0 ? NULL : known[kind][below(known_count[kind])];
+    if (is_used(found, !ends)) found = NULL;
+    if (found != NULL) {
+        CHECK(uses[thread].count < MOST_USES);
+        uses[thread].all[uses[thread].count].handle = found;
+        uses[thread].all[uses[thread].count++].ends = ends;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static void* known_of(uint32_t kind) { return known_for(kind, 0); }
+
+/* After a call: only handles from before it are in use. */
+static void end_uses(uint32_t count) {
+    pthread_mutex_lock(&lock);
+    uses[thread].count = count;
+    pthread_mutex_unlock(&lock);
+}
+
+static void* released_one(void) {
+    pthread_mutex_lock(&lock);
+    void* const found = released_count == 0 ? NULL : released[below(released_count)];
+    pthread_mutex_unlock(&lock);
+    return found;
 }
 
 /* Sets `is_bad`, unless it is null, where no call may accept the handle. */
-static void* handle(uint32_t kind, int* is_bad) {
+static void* handle_for(uint32_t kind, int ends, int* is_bad) {
     const uint32_t other = (kind + 1 + below(KINDS - 1)) % KINDS;
-    void* found = known_of(kind);
+    void* found = known_for(kind, ends);
     int bad = 1;
     switch (is_wild ? below(16) : 4) {
     case 0: found = NULL; break;
-    case 1: found = released_count == 0 ? NULL : released[below(released_count)]; break;
+    case 1: found = released_one(); break;
     case 2: found = known_of(other); break;
     case 3: found = (void*)(uintptr_t)next_random(); bad = 0; break;
     default: bad = found == NULL;
@@ -98,6 +148,9 @@ static void* handle(uint32_t kind, int* is_bad) {
     if (is_bad != NULL) *is_bad |= bad;
     return found;
 }
+
+static void* handle(uint32_t kind, int* is_bad) { return handle_for(kind, 0, is_bad); }
+static void* handle_to_end(uint32_t kind, int* is_bad) { return handle_for(kind, 1, is_bad); }
 
 /* As `handle`, where several kinds are accepted. */
 static void* any_handle(int* is_bad) {
@@ -108,29 +161,53 @@ static void* any_handle(int* is_bad) {
 }
 
 static void* const* handles_in(void) {
-    static void* all[4];
+    OWN void* all[4];
     for (int at = 0; at < 4; ++at) all[at] = any_handle(NULL);
     return elements(all, 4);
 }
 
-static int depth;
+OWN int depth;
 
-static void release_at(uint32_t kind, uint32_t at) {
-    void* const ended = known[kind][at];
-    known[kind][at] = known[kind][--known_count[kind]];
+static void add_known(uint32_t kind, void* handle) {
+    pthread_mutex_lock(&lock);
+    CHECK(known_count[kind] < ROOM);
+    known[kind][known_count[kind]++] = handle;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Releases a handle of this kind, unless another thread uses it. */
+static void release_of(uint32_t kind) {
+    pthread_mutex_lock(&lock);
+    const uint32_t count = known_count[kind], at = count == 0 ? 0 : below(count);
+    void* const ended = count == 0 || is_used(known[kind][at], 0) ? NULL : known[kind][at];
+    if (ended != NULL) known[kind][at] = known[kind][--known_count[kind]];
+    pthread_mutex_unlock(&lock);
+    if (ended == NULL) return;
     const tn_Status status = tn_release(ended);
     const int is_in_use = status == TN_ERROR_CALLBACK || status == TN_ERROR_BUSY;
     /* Submitted recordings and ended frames are over already. The call around a callback may use the object. */
     CHECK(status == TN_OK || status == TN_ERROR_HANDLE || (is_in_use && depth > 0));
-    if (is_in_use) known[kind][known_count[kind]++] = ended;
-    else released[released_count < MOST ? released_count++ : below(MOST)] = ended;
+    if (is_in_use) {
+        add_known(kind, ended);
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    released[released_count < MOST ? released_count++ : below(MOST)] = ended;
+    pthread_mutex_unlock(&lock);
 }
 
 /* Devices and managers seldom. */
 static void release_one(void) {
     const uint32_t kind = below(KINDS);
     if ((kind == KIND_tn_Device || kind == KIND_tn_Gpu) && !one_in(50)) return;
-    if (known_count[kind] > 0) release_at(kind, below(known_count[kind]));
+    release_of(kind);
+}
+
+static uint32_t count_of(uint32_t kind) {
+    pthread_mutex_lock(&lock);
+    const uint32_t count = known_count[kind];
+    pthread_mutex_unlock(&lock);
+    return count;
 }
 
 static void check_status(const char* name, tn_Status status, int is_bad) {
@@ -152,17 +229,16 @@ static void keep(const char* name, tn_Status status, uint32_t kind, void* made) 
         exit(1);
     }
     if (made == NULL) return;
-    /* Few managers, so that objects of the same one meet. */
+    /* Few managers, so that objects of the same one meet. More find room while calls use the others. */
     const uint32_t most = kind == KIND_tn_Device || kind == KIND_tn_Gpu ? 2 : MOST;
-    if (known_count[kind] >= most) release_at(kind, below(most));
-    /* Where the call around a callback uses the other, two more find room. */
-    CHECK(known_count[kind] < MOST + 2);
-    known[kind][known_count[kind]++] = made;
+    for (int tries = 0; tries < 4 && count_of(kind) >= most; ++tries) release_of(kind);
+    add_known(kind, made);
 }
 
 /* Objects that random descriptions would give too seldom. */
 static void provide(void) {
-    if (known_count[KIND_tn_Gpu] == 0) {
+    const uint32_t before = uses[thread].count;
+    if (count_of(KIND_tn_Gpu) == 0) {
         tn_Device* device = NULL;
         tn_Gpu* gpu = NULL;
         /* With tables and sets. */
@@ -187,10 +263,12 @@ static void provide(void) {
     image.mips = 1 + below(3);
     image.depth_or_layers = 1 + below(3);
     tn_Texture* texture = NULL;
-    if (tn_texture_create(gpu, &image, &texture) == TN_OK) keep("provide", TN_OK, KIND_tn_Texture, texture);
+    const tn_Status is_made = tn_texture_create(gpu, &image, &texture);
     const tn_TextureViewDesc view_desc = DESC(tn_TextureViewDesc);
     tn_View* view = NULL;
     if (tn_texture_view_create(gpu, texture, &view_desc, &view) == TN_OK) keep("provide", TN_OK, KIND_tn_View, view);
+    /* Last: another thread may release it then. */
+    if (is_made == TN_OK) keep("provide", TN_OK, KIND_tn_Texture, texture);
     tn_SamplerDesc sampler_desc = DESC(tn_SamplerDesc);
     sampler_desc.mag = below(2);
     tn_Sampler* sampler = NULL;
@@ -222,6 +300,7 @@ static void provide(void) {
     (void)tn_recording_descriptor_set(known_of(KIND_tn_Recording), set_desc.layout, &bind, 1, &place);
     tn_Recording* recording = NULL;
     if (tn_recording_begin(gpu, below(3), TN_LIT("list"), &recording) == TN_OK) keep("provide", TN_OK, KIND_tn_Recording, recording);
+    end_uses(before);
 }
 
 /* The work of a callback. */

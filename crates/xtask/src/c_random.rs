@@ -37,6 +37,9 @@ pub(crate) struct Structure {
 /// The program releases handles by itself, so that it knows them.
 const RELEASE: &str = "tn_release";
 
+/// The other functions that end a handle: their first.
+const ENDS: [&str; 3] = ["tn_frame_end", "tn_recording_submit", "tn_recorder_finish"];
+
 /// The program for `tenure.h`.
 pub(crate) fn program() -> Result<String, Trouble> {
     Header::read()?.program().map_err(Trouble::Failed)
@@ -107,7 +110,7 @@ impl Header {
     }
 
     fn program(&self) -> Result<String, String> {
-        let mut text = "#include \"check.h\"\n\n".to_owned();
+        let mut text = "#include \"check.h\"\n#include <pthread.h>\n\n".to_owned();
         let _ = writeln!(text, "enum {{ {}, KINDS }};", list(self.handles.iter().map(|name| kind(name))));
         let names = list(self.handles.iter().map(|name| format!("\"{name}\"")));
         let _ = writeln!(text, "static const char* const kind_names[] = {{ {names} }};");
@@ -132,7 +135,7 @@ impl Header {
     /// A function that fills a structure, and one that gives an array of it or the last result of a call.
     fn structure(&self, text: &mut String, structure: &Structure) -> Result<(), String> {
         let name = &structure.name;
-        let _ = writeln!(text, "static {name} made_{name};");
+        let _ = writeln!(text, "OWN {name} made_{name};");
         let _ = writeln!(text, "static void fill_{name}({name}* out) {{\n    memset(out, 0, sizeof *out);");
         for (field, kind) in &structure.fields {
             self.field(text, name, field, kind)?;
@@ -140,7 +143,7 @@ impl Header {
         text.push_str("}\n\n");
         let _ = writeln!(
             text,
-            "static const {name}* array_of_{name}(void) {{\n    static {name} all[4];\n    \
+            "static const {name}* array_of_{name}(void) {{\n    OWN {name} all[4];\n    \
              for (int at = 0; at < 4; ++at) fill_{name}(&all[at]);\n    \
              const int is_made = one_in(3);\n    \
              return (const {name}*)elements(is_made ? &made_{name} : all, is_made ? 1 : 4);\n}}\n"
@@ -236,7 +239,13 @@ impl Header {
                     (format!("{target}*"), format!("is_wild && one_in(5) ? NULL : &made_{target}"))
                 }
                 Some(target) => (format!("{}*", named(target)?), format!("({}*)bytes_out()", named(target)?)),
-                None => (in_c(of_rust)?, self.value(&kind, input, "&is_bad")?),
+                None => {
+                    let value = self.value(&kind, input, "&is_bad")?;
+                    let ends = ENDS.contains(&name.as_str());
+                    let value =
+                        if ends { value.replace(")handle(KIND_", ")handle_to_end(KIND_") } else { value };
+                    (in_c(of_rust)?, value)
+                }
             };
             let _ = writeln!(text, "    {declared} {input} = {value};");
         }
@@ -262,32 +271,54 @@ impl Header {
 
 /// Seeds, calls of each, and the end: everything can be released, and nothing is left.
 const MAIN: &str = r#"
+static void make_call(uint32_t chosen) {
+    const uint32_t before = uses[thread].count;
+    calls[chosen]();
+    end_uses(before);
+}
+
 static void inside(void) {
     if (depth > 1) return;
     ++depth;
-    if (one_in(2)) calls[below(sizeof calls / sizeof *calls)]();
+    if (one_in(2)) make_call(below(sizeof calls / sizeof *calls));
     if (one_in(2)) release_one();
     --depth;
 }
 
-int main(int count_of_arguments, char** arguments) {
-    const uint64_t seed = count_of_arguments > 1 ? strtoull(arguments[1], NULL, 10) : 1;
-    const uint32_t number_of_calls = count_of_arguments > 2 ? (uint32_t)strtoul(arguments[2], NULL, 10) : 20000;
-    const int is_told = count_of_arguments > 3;
-    state = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
+static uint64_t seed = 1;
+static uint32_t number_of_calls = 20000;
+static int is_told;
+
+static void* play(void* number) {
+    thread = *(const uint32_t*)number;
+    state = (seed + (uint64_t)thread * 1000) * UINT64_C(0x9e3779b97f4a7c15) | 1;
     memset(room, 'x', sizeof room);
     for (uint32_t at = 0; at < number_of_calls; ++at) {
         const uint32_t chosen = below(sizeof calls / sizeof *calls);
-        if (is_told) fprintf(stderr, "%u %s\n", at, call_names[chosen]);
+        if (is_told) fprintf(stderr, "%u: %u %s\n", thread, at, call_names[chosen]);
         if (at % 50 == 0) provide();
         is_wild = one_in(3);
         /* A manager that is shut down makes nothing more. */
         if (calls[chosen] == call_tn_gpu_shutdown && !one_in(30)) continue;
-        calls[chosen]();
+        make_call(chosen);
         if (one_in(4)) release_one();
     }
+    return NULL;
+}
+
+/* The seed, the number of calls, the number of threads, and anything to have the calls told. */
+int main(int count_of_arguments, char** arguments) {
+    if (count_of_arguments > 1) seed = strtoull(arguments[1], NULL, 10);
+    if (count_of_arguments > 2) number_of_calls = (uint32_t)strtoul(arguments[2], NULL, 10);
+    const int has_second = count_of_arguments > 3 && strcmp(arguments[3], "2") == 0;
+    is_told = count_of_arguments > 4;
+    uint32_t numbers[THREADS] = {0, 1};
+    pthread_t second;
+    if (has_second) CHECK(pthread_create(&second, NULL, play, &numbers[1]) == 0);
+    (void)play(&numbers[0]);
+    if (has_second) CHECK(pthread_join(second, NULL) == 0);
     for (uint32_t kind = KINDS; kind-- > 0;) {
-        while (known_count[kind] > 0) release_at(kind, 0);
+        while (known_count[kind] > 0) release_of(kind);
     }
     return 0;
 }

@@ -1,10 +1,11 @@
 //! Model checking, interpretation and fuzzing.
 
+use std::path::Path;
 use std::process::Command;
 
-use crate::command::{root, run, run_named_tests, succeeds, target};
+use crate::command::{printed, root, run, run_named_tests, succeeds, target};
 use crate::outcome::{Outcome, Trouble};
-use crate::{compiled, times, toolchain};
+use crate::{c, compiled, devices, times, toolchain};
 
 /// The models take seconds; more optimisation would cost more compile time than it saves.
 const FAST_TO_COMPILE: [(&str, &str); 3] = [
@@ -77,7 +78,8 @@ pub(crate) fn thread_sanitizer() -> Outcome {
         ["mapped", "lifetimes", "handles", "descriptors"].map(|program| ["--test", program]).concat();
     let runs: [&[&str]; 2] =
         [&[&programs[..], &["--"], &of_core].concat(), &[&["--test", "sim", "--"], &threads[..]].concat()];
-    for tests in runs {
+    let folder = target().join("thread-sanitizer");
+    let test = |arguments: &[&str]| {
         let mut command = nightly();
         command
             // Optimised, the tests save less than the compiler takes for it.
@@ -85,18 +87,27 @@ pub(crate) fn thread_sanitizer() -> Outcome {
             // For the places in its reports.
             .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
             .args(["test", "-Zbuild-std", "--target", TARGET, "--target-dir"])
-            .arg(target().join("thread-sanitizer"))
+            .arg(&folder)
             // Always all packages: with fewer the set of features would differ, and everything would compile again.
             .args(
-                ["tenure-core", "tenure-device", "tenure-track", "conformance"]
+                ["tenure-core", "tenure-device", "tenure-track", "conformance", "tenure-c"]
                     .map(|name| ["--package", name])
                     .concat(),
             )
-            .args(times::reported(tests))
+            .args(arguments)
             .env("RUSTFLAGS", "-Zsanitizer=thread --cfg tenure_portable_copies");
-        run_named_tests(&mut command)?;
+        command
+    };
+    for tests in runs {
+        run_named_tests(&mut test(&times::reported(tests)))?;
     }
-    Ok(())
+    // The library of C, which is built with any of its tests.
+    run(&mut test(&[&["--no-run"], &devices::C_VULKAN[..]].concat()))?;
+    let libraries = printed("rustc", &["+nightly", "--print", "target-libdir"]).unwrap_or_default();
+    c::races(
+        &folder.join(TARGET).join("debug/deps/libtenure_c.a"),
+        &Path::new(&libraries).join("librustc-nightly_rt.tsan.a"),
+    )
 }
 
 /// Runs each fuzz target.
