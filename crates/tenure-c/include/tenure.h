@@ -2678,8 +2678,8 @@ typedef struct tn_SwapchainImage {
 /** Creates a swap chain of a simulated device, without a window. Like all swap chains, it must be used by one thread at a time.
  * Release it before tn_gpu_shutdown.
  *
- * Errors: TN_ERROR_SWAPCHAIN for an unsupported number of images or format; TN_ERROR_FOREIGN for a device of another backend;
- * TN_ERROR_ENUM, TN_ERROR_STRUCT_SIZE.
+ * Errors: TN_ERROR_SWAPCHAIN for an unsupported number of images or format; TN_ERROR_ARGUMENT for a frame latency out of
+ * range; TN_ERROR_FOREIGN for a device of another backend; TN_ERROR_ENUM, TN_ERROR_STRUCT_SIZE.
  */
 TN_API tn_Status TN_CALL tn_swapchain_create_sim(tn_Gpu* gpu, const tn_SwapchainDesc* desc, tn_Swapchain** out);
 
@@ -2745,6 +2745,14 @@ TN_API tn_Status TN_CALL tn_swapchain_set_formats(tn_Swapchain* swapchain, const
  * Errors: TN_ERROR_ENUM, TN_ERROR_POINTER.
  */
 TN_API tn_Status TN_CALL tn_swapchain_set_modes(tn_Swapchain* swapchain, const tn_PresentMode* modes, size_t count);
+
+/** Sets the maximum number of images queued for presentation, 1 to 16, from the next image on: frame_latency of
+ * tn_SwapchainDesc. Fewer mean less latency, more keep the GPU busy where frames take longer now and then. No effect on the
+ * simulated device, and on Vulkan without VK_KHR_present_wait.
+ *
+ * Errors: TN_ERROR_ARGUMENT for a number out of range; TN_ERROR_DEVICE.
+ */
+TN_API tn_Status TN_CALL tn_swapchain_set_frame_latency(tn_Swapchain* swapchain, uint32_t frames);
 
 /** Sets the HDR metadata of the images, for TN_COLOR_SPACE_HDR10, until the next call.
  *

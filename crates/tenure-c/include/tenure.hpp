@@ -1228,6 +1228,9 @@ public:
     Result<void> set_modes(Array<tn_PresentMode> modes) const {
         return checked(call(tn_swapchain_set_modes, raw(), modes.data(), modes.size()));
     }
+    Result<void> set_frame_latency(std::uint32_t frames) const {
+        return checked(call(tn_swapchain_set_frame_latency, raw(), frames));
+    }
     Result<void> set_hdr_metadata(const tn_HdrMetadata& metadata) const {
         return checked(call(tn_swapchain_set_hdr_metadata, raw(), &metadata));
     }

@@ -138,8 +138,8 @@ TN_API tn_Status TN_CALL tn_recording_add_semaphores_vk(tn_Recording* recording,
  * VK_KHR_swapchain. The swap chain must be used by one thread at a time. Its release waits for the GPU, for a bounded time.
  *
  * Errors: TN_ERROR_POINTER for a null surface; TN_ERROR_SWAPCHAIN if no queue can present, for an unsupported format, and for
- * a window that was destroyed; TN_ERROR_DEVICE for a missing extension, or a usage that the surface does not support;
- * TN_ERROR_FOREIGN for a device of another backend.
+ * a window that was destroyed; TN_ERROR_ARGUMENT for a frame latency out of range; TN_ERROR_DEVICE for a missing extension, or
+ * a usage that the surface does not support; TN_ERROR_FOREIGN for a device of another backend.
  */
 TN_API tn_Status TN_CALL tn_swapchain_create_vk(tn_Gpu* gpu, tn_Native surface, const tn_SwapchainDesc* desc,
     tn_Swapchain** out);

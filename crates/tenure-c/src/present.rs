@@ -170,6 +170,9 @@ descs! { tn_SwapchainDesc tn_SwapchainProperties tn_SwapchainOffers }
 impl Outcome for tn_SwapchainProperties {}
 impl Outcome for tn_SwapchainOffers {}
 
+/// As in the backends.
+const MOST_LATENCY: u32 = 16;
+
 /// A swap chain of a backend: the functions that its common trait does not have.
 pub(crate) trait Presents: tenure_core::present::Swapchain + Sized + Send + 'static {
     fn set_latency(&mut self, frames: u32) -> Result<(), Error>;
@@ -254,15 +257,12 @@ pub(crate) struct SwapchainOf<D: Presented> {
 type Acquired<D> = (Loans, SwapchainImage<D>);
 
 impl<D: Presented> SwapchainOf<D> {
-    fn new(gpu: &Gpu<D>, mut chain: D::Swapchain, desc: &tn_SwapchainDesc) -> Result<Self, Failure> {
-        if desc.frame_latency != 0 {
-            chain.set_latency(desc.frame_latency)?;
-        }
+    fn new(gpu: &Gpu<D>, chain: D::Swapchain) -> Self {
         let queues = gpu.device().properties().queues.len();
         let queues = (0..u8::try_from(queues).unwrap_or(u8::MAX).min(32))
             .filter(|queue| chain.can_present_on(Queue::Id(QueueId(*queue))))
             .fold(0, |bits, queue| bits | 1 << queue);
-        Ok(Self { acquired: None, chain, queues, formats: Vec::new(), modes: Vec::new() })
+        Self { acquired: None, chain, queues, formats: Vec::new(), modes: Vec::new() }
     }
 
     pub(crate) fn image(&self) -> Result<&SwapchainImage<D>, Failure> {
@@ -420,6 +420,14 @@ pub(crate) fn hdr_metadata(given: &tn_HdrMetadata) -> HdrMetadata {
     metadata
 }
 
+/// A frame latency; the simulated device would accept every number.
+pub(crate) fn latency(frames: u32) -> Result<u32, Failure> {
+    if (1..=MOST_LATENCY).contains(&frames) {
+        return Ok(frames);
+    }
+    Err(Failure::new(TN_ERROR_ARGUMENT, format!("frame_latency = {frames}: must be 1 to {MOST_LATENCY}")))
+}
+
 /// Creates a swap chain with `make` from a description.
 pub(crate) fn describe<D: Presented>(
     gpu: &Gpu<D>,
@@ -427,5 +435,8 @@ pub(crate) fn describe<D: Presented>(
     make: impl FnOnce(&SwapchainDesc) -> Result<D::Swapchain, Error>,
 ) -> Result<SwapchainOf<D>, Failure> {
     let desc = desc.desc()?;
-    SwapchainOf::new(gpu, make(&swapchain_desc(desc)?)?, desc)
+    let latency = if desc.frame_latency == 0 { None } else { Some(latency(desc.frame_latency)?) };
+    let mut chain = make(&swapchain_desc(desc)?)?;
+    latency.map_or(Ok(()), |frames| chain.set_latency(frames))?;
+    Ok(SwapchainOf::new(gpu, chain))
 }

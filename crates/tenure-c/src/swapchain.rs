@@ -5,8 +5,8 @@ use crate::held::{Loans, ResourceOf};
 use crate::object::{Backend, Gpu, On, Recording, Swapchain, Texture, View, on};
 use crate::pointer::{In, Out};
 use crate::present::{
-    SwapchainOf, describe, formats, hdr_metadata, modes, tn_HdrMetadata, tn_PresentMode, tn_SurfaceFormat,
-    tn_SwapchainDesc, tn_SwapchainOffers, tn_SwapchainProperties,
+    Presents as _, SwapchainOf, describe, formats, hdr_metadata, latency, modes, tn_HdrMetadata,
+    tn_PresentMode, tn_SurfaceFormat, tn_SwapchainDesc, tn_SwapchainOffers, tn_SwapchainProperties,
 };
 use crate::slot::Handle;
 use crate::types::*;
@@ -29,8 +29,8 @@ pub struct tn_SwapchainImage {
 /// Creates a swap chain of a simulated device, without a window. Like all swap chains, it must be used by one thread at a time.
 /// Release it before `tn_gpu_shutdown`.
 ///
-/// Errors: `TN_ERROR_SWAPCHAIN` for an unsupported number of images or format; `TN_ERROR_FOREIGN` for a device of another backend;
-/// `TN_ERROR_ENUM`, `TN_ERROR_STRUCT_SIZE`.
+/// Errors: `TN_ERROR_SWAPCHAIN` for an unsupported number of images or format; `TN_ERROR_ARGUMENT` for a frame latency out of
+/// range; `TN_ERROR_FOREIGN` for a device of another backend; `TN_ERROR_ENUM`, `TN_ERROR_STRUCT_SIZE`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_swapchain_create_sim(
     gpu: Handle<Gpu>,
@@ -171,6 +171,19 @@ extern "C" fn tn_swapchain_set_modes(
     call(|| {
         let modes = self::modes(modes, count)?;
         on!(&mut *swapchain.alone()?, swapchain => swapchain.chain.set_modes(&modes));
+        Ok(())
+    })
+}
+
+/// Sets the maximum number of images queued for presentation, 1 to 16, from the next image on: `frame_latency` of
+/// `tn_SwapchainDesc`. Fewer mean less latency, more keep the GPU busy where frames take longer now and then. No effect on the
+/// simulated device, and on Vulkan without `VK_KHR_present_wait`.
+///
+/// Errors: `TN_ERROR_ARGUMENT` for a number out of range; `TN_ERROR_DEVICE`.
+#[unsafe(no_mangle)]
+extern "C" fn tn_swapchain_set_frame_latency(swapchain: Handle<Swapchain>, frames: u32) -> tn_Status {
+    call(|| {
+        on!(&mut *swapchain.alone()?, swapchain => swapchain.chain.set_latency(latency(frames)?)?);
         Ok(())
     })
 }

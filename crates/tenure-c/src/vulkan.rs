@@ -234,8 +234,8 @@ extern "C" fn tn_recording_add_semaphores_vk(
 /// `VK_KHR_swapchain`. The swap chain must be used by one thread at a time. Its release waits for the GPU, for a bounded time.
 ///
 /// Errors: `TN_ERROR_POINTER` for a null surface; `TN_ERROR_SWAPCHAIN` if no queue can present, for an unsupported format, and for
-/// a window that was destroyed; `TN_ERROR_DEVICE` for a missing extension, or a usage that the surface does not support;
-/// `TN_ERROR_FOREIGN` for a device of another backend.
+/// a window that was destroyed; `TN_ERROR_ARGUMENT` for a frame latency out of range; `TN_ERROR_DEVICE` for a missing extension, or
+/// a usage that the surface does not support; `TN_ERROR_FOREIGN` for a device of another backend.
 #[unsafe(no_mangle)]
 extern "C" fn tn_swapchain_create_vk(
     gpu: Handle<Gpu>,

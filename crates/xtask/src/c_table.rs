@@ -288,6 +288,7 @@ const VALUES: &[(&str, &str, &str)] = &[
         "query",
         "(memory.tn_OpenQuery.value = open_query(), &memory.tn_OpenQuery.value)",
     ),
+    ("tn_swapchain_set_frame_latency", "frames", "1"),
     ("tn_swapchain_begin", "swapchain", "swapchain(0, 0)"),
     ("tn_swapchain_finish", "swapchain", "swapchain(1, 0)"),
     ("tn_swapchain_present", "swapchain", "swapchain(1, 1)"),

@@ -240,6 +240,7 @@ static void windows(const tn::Gpu& gpu) {
     desc.usage = TN_USAGE_COPY_DST;
     const tn::Swapchain swapchain = tn::Swapchain::simulated(gpu, desc);
     swapchain.set_modes({TN_PRESENT_MAILBOX});
+    swapchain.set_frame_latency(2);
     swapchain.set_formats({{TN_FORMAT_RGB10A2_UNORM, TN_COLOR_SPACE_HDR10}});
     swapchain.set_hdr_metadata({{}, {}, 0.001f, 1000, 0, 0});
     CHECK(swapchain.offers().format_count > 0);

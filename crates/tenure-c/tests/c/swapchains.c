@@ -145,6 +145,10 @@ static void wishes(void) {
 
     CHECK(tn_swapchain_set_formats(swapchain, &formats[2], 1) == TN_OK);
     CHECK(tn_swapchain_set_modes(swapchain, NULL, 0) == TN_OK);
+    CHECK(tn_swapchain_set_frame_latency(swapchain, 1) == TN_OK);
+    CHECK(tn_swapchain_set_frame_latency(swapchain, 16) == TN_OK);
+    FAILS(tn_swapchain_set_frame_latency(swapchain, 0), TN_ERROR_ARGUMENT, "frame_latency = 0: must be 1 to 16");
+    FAILS(tn_swapchain_set_frame_latency(swapchain, 17), TN_ERROR_ARGUMENT, "frame_latency = 17");
     tn_SwapchainImage image;
     CHECK(tn_swapchain_acquire(swapchain, &image) == TN_OK);
     found = properties(swapchain);
@@ -215,6 +219,9 @@ static void misuse(void) {
     FAILS(tn_swapchain_create_vk(gpu, 1, &desc, &swapchain), TN_ERROR_FOREIGN, "another backend");
     desc.images = 17;
     FAILS(tn_swapchain_create_sim(gpu, &desc, &swapchain), TN_ERROR_SWAPCHAIN, "17");
+    desc = swapchain_desc();
+    desc.frame_latency = 17;
+    FAILS(tn_swapchain_create_sim(gpu, &desc, &swapchain), TN_ERROR_ARGUMENT, "frame_latency = 17: must be 1 to 16");
     desc = swapchain_desc();
     desc.format.format = TN_FORMAT_R8_UNORM;
     FAILS(tn_swapchain_create_sim(gpu, &desc, &swapchain), TN_ERROR_SWAPCHAIN, "window");
