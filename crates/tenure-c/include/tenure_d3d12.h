@@ -93,14 +93,15 @@ TN_API tn_Status TN_CALL tn_swapchain_waited_d3d12(tn_Swapchain* swapchain);
  * tn_swapchain_resize.
  *
  * Errors: TN_ERROR_SWAPCHAIN for a window that was destroyed or already has a swap chain, and for an unsupported format or
- * number of images; TN_ERROR_DEVICE; TN_ERROR_FOREIGN for a device of another backend.
+ * number of images; TN_ERROR_ARGUMENT for a frame latency out of range; TN_ERROR_DEVICE; TN_ERROR_FOREIGN for a device of
+ * another backend.
  */
 TN_API tn_Status TN_CALL tn_swapchain_create_d3d12(tn_Gpu* gpu, void* window, const tn_SwapchainDesc* desc,
     tn_Swapchain** out);
 
 /** Adopts a buffer of the program: the manager tracks its states, and holds a reference until the handle is released and no open
  * recording and no GPU work can use it. Its memory is not counted as the manager's. The description provides size, usage, memory,
- * name and tag; memory must be that of its heap. last is the state after its last use. Earlier submissions of the program that
+ * name and tag; memory must be that of its heap: any but TN_MEMORY_GPU_ONLY for a custom heap that the CPU accesses. last is the state after its last use. Earlier submissions of the program that
  * use the buffer must be complete, or precede the manager's work in the same queue.
  *
  * Errors: TN_ERROR_STATE for a state that the usage does not allow; TN_ERROR_DEVICE for a description that does not match the

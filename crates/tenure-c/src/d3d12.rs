@@ -7,7 +7,9 @@ use tenure_core::device::{BufferInfo, DeviceError, Format, ResourceDesc};
 use tenure_core::{Error, Gpu as Manager, Name};
 use tenure_d3d12::windows::Win32::Foundation::HWND;
 use tenure_d3d12::windows::Win32::Graphics::Direct3D12::{
-    ID3D12CommandQueue, ID3D12Device, ID3D12Fence, ID3D12Resource,
+    D3D12_CPU_PAGE_PROPERTY_NOT_AVAILABLE, D3D12_HEAP_FLAGS, D3D12_HEAP_PROPERTIES, D3D12_HEAP_TYPE_CUSTOM,
+    D3D12_HEAP_TYPE_GPU_UPLOAD, D3D12_HEAP_TYPE_READBACK, D3D12_HEAP_TYPE_UPLOAD, ID3D12CommandQueue,
+    ID3D12Device, ID3D12Fence, ID3D12Resource,
 };
 use tenure_d3d12::windows::core::{IUnknown, Interface};
 use tenure_d3d12::{Device, DeviceConfig, ExternalFence, Resource, to_dxgi_format};
@@ -188,7 +190,8 @@ extern "C" fn tn_swapchain_waited_d3d12(swapchain: Handle<Swapchain>) -> tn_Stat
 /// `tn_swapchain_resize`.
 ///
 /// Errors: `TN_ERROR_SWAPCHAIN` for a window that was destroyed or already has a swap chain, and for an unsupported format or
-/// number of images; `TN_ERROR_DEVICE`; `TN_ERROR_FOREIGN` for a device of another backend.
+/// number of images; `TN_ERROR_ARGUMENT` for a frame latency out of range; `TN_ERROR_DEVICE`; `TN_ERROR_FOREIGN` for a device of
+/// another backend.
 #[unsafe(no_mangle)]
 extern "C" fn tn_swapchain_create_d3d12(
     gpu: Handle<Gpu>,
@@ -205,7 +208,7 @@ extern "C" fn tn_swapchain_create_d3d12(
 
 /// Adopts a buffer of the program: the manager tracks its states, and holds a reference until the handle is released and no open
 /// recording and no GPU work can use it. Its memory is not counted as the manager's. The description provides size, usage, memory,
-/// name and tag; memory must be that of its heap. `last` is the state after its last use. Earlier submissions of the program that
+/// name and tag; memory must be that of its heap: any but `TN_MEMORY_GPU_ONLY` for a custom heap that the CPU accesses. `last` is the state after its last use. Earlier submissions of the program that
 /// use the buffer must be complete, or precede the manager's work in the same queue.
 ///
 /// Errors: `TN_ERROR_STATE` for a state that the usage does not allow; `TN_ERROR_DEVICE` for a description that does not match the
@@ -226,9 +229,40 @@ extern "C" fn tn_buffer_adopt_d3d12(
         let wanted = buffer_desc(desc)?.usage(usage(desc.usage)?);
         let described = ResourceDesc::Buffer(BufferInfo::new(wanted.size, wanted.usage));
         let resource = wrapped(gpu, resource, described, &wanted.name)?;
+        check_memory(resource.raw(), desc.memory, &wanted.name)?;
         let adopted = gpu.adopt_buffer(resource, &wanted, last).map_err(|rejected| rejected.error)?;
         Ok(On::D3d12(ResourceOf::Own(adopted)))
     })
+}
+
+/// The heap of a buffer decides on its states, and whether it is mapped: the description has to say the same.
+fn check_memory(resource: &ID3D12Resource, memory: tn_Memory, name: &Name) -> Result<(), Failure> {
+    const GPU_ONLY: (&str, tn_Memory) = ("TN_MEMORY_GPU_ONLY", TN_MEMORY_GPU_ONLY);
+    const UPLOAD: (&str, tn_Memory) = ("TN_MEMORY_UPLOAD", TN_MEMORY_UPLOAD);
+    const READBACK: (&str, tn_Memory) = ("TN_MEMORY_READBACK", TN_MEMORY_READBACK);
+    const GPU_UPLOAD: (&str, tn_Memory) = ("TN_MEMORY_GPU_UPLOAD", TN_MEMORY_GPU_UPLOAD);
+    let (mut heap, mut flags) = (D3D12_HEAP_PROPERTIES::default(), D3D12_HEAP_FLAGS::default());
+    // SAFETY: both pointers are to locals that outlive the call. It fails for reserved resources, which only the GPU accesses, and
+    // leaves them as they are.
+    let _is_reserved = unsafe { resource.GetHeapProperties(Some(&raw mut heap), Some(&raw mut flags)) };
+    let (heap, fitting): (_, &[_]) = match heap.Type {
+        D3D12_HEAP_TYPE_UPLOAD => ("an upload heap", &[UPLOAD]),
+        D3D12_HEAP_TYPE_READBACK => ("a readback heap", &[READBACK]),
+        D3D12_HEAP_TYPE_GPU_UPLOAD => ("a GPU upload heap", &[GPU_UPLOAD]),
+        // Mapped, and in any state.
+        D3D12_HEAP_TYPE_CUSTOM if heap.CPUPageProperty != D3D12_CPU_PAGE_PROPERTY_NOT_AVAILABLE => {
+            ("a custom heap that the CPU accesses", &[UPLOAD, READBACK, GPU_UPLOAD])
+        }
+        _ => ("a heap that only the GPU accesses", &[GPU_ONLY]),
+    };
+    if fitting.iter().any(|(_, number)| *number == memory) {
+        return Ok(());
+    }
+    let all = [GPU_ONLY, UPLOAD, READBACK, GPU_UPLOAD];
+    let stated = all.iter().find(|(_, number)| *number == memory).map_or("unknown", |(name, _)| name);
+    let fitting: Vec<_> = fitting.iter().map(|(name, _)| *name).collect();
+    let text = format!("{name}: memory = {stated}, but it is in {heap}: {}", fitting.join(" or "));
+    Err(Failure::new(TN_ERROR_DEVICE, text))
 }
 
 /// Adopts a texture of the program, as `tn_buffer_adopt_d3d12`. The description provides all texel fields, usage, name and tag.

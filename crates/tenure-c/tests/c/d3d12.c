@@ -155,6 +155,42 @@ static void fences(tn_Gpu* gpu, ID3D12Device* own) {
     ID3D12Fence_Release((ID3D12Fence*)second);
 }
 
+/* Objects of another backend, and a fence of another device. */
+static void foreign(tn_Gpu* gpu, ID3D12Device* own) {
+    const tn_SimDesc sim = DESC(tn_SimDesc);
+    tn_SwapchainDesc desc = DESC(tn_SwapchainDesc);
+    desc.width = desc.height = 4;
+    tn_Device* device = NULL;
+    tn_Gpu* simulated = NULL;
+    tn_Swapchain* swapchain = NULL;
+    CHECK(tn_device_create_sim(&sim, &device) == TN_OK && tn_gpu_create(device, NULL, &simulated) == TN_OK);
+    CHECK(tn_swapchain_create_sim(simulated, &desc, &swapchain) == TN_OK);
+    tn_Recording* recording = begin(simulated, "simulated");
+    FAILS(tn_recording_add_fences_d3d12(recording, NULL, 0, NULL, 0), TN_ERROR_FOREIGN, "another backend");
+    void* waitable = recording;
+    FAILS(tn_swapchain_waitable_d3d12(swapchain, &waitable), TN_ERROR_FOREIGN, "another backend");
+    CHECK(waitable == recording);
+    FAILS(tn_swapchain_waited_d3d12(swapchain), TN_ERROR_FOREIGN, "another backend");
+    FAILS(tn_swapchain_create_d3d12(simulated, NULL, &desc, &swapchain), TN_ERROR_FOREIGN, "another backend");
+    CHECK(swapchain == NULL);
+    CHECK(tn_release(recording) == TN_OK && tn_release(simulated) == TN_OK && tn_release(device) == TN_OK);
+
+    void *other = NULL, *fence = NULL;
+    CHECK(SUCCEEDED(D3D12CreateDevice(NULL, D3D_FEATURE_LEVEL_11_0, &IID_ID3D12Device, &other)));
+    /* On Windows an adapter has one device. */
+    if (other != own) {
+        CHECK(SUCCEEDED(ID3D12Device_CreateFence((ID3D12Device*)other, 0, D3D12_FENCE_FLAG_NONE, &IID_ID3D12Fence, &fence)));
+        const tn_D3d12Point point = {fence, 1};
+        for (size_t waits = 0; waits < 2; ++waits) {
+            recording = begin(gpu, "theirs");
+            CHECK(tn_recording_add_fences_d3d12(recording, &point, waits, &point, 1 - waits) == TN_OK);
+            FAILS(tn_recording_submit(recording, NULL), TN_ERROR_DEVICE, "the device that made it");
+        }
+        ID3D12Fence_Release((ID3D12Fence*)fence);
+    }
+    ID3D12Device_Release((ID3D12Device*)other);
+}
+
 static void textures(tn_Gpu* gpu) {
     CHECK(tn_format_to_dxgi(TN_FORMAT_RGBA8_UNORM) == DXGI_FORMAT_R8G8B8A8_UNORM);
     CHECK(tn_format_from_dxgi(DXGI_FORMAT_BC7_UNORM_SRGB) == TN_FORMAT_BC7_SRGB);
@@ -451,7 +487,11 @@ static void windows(tn_Gpu* gpu) {
     FAILS(tn_swapchain_waitable_d3d12(swapchain, NULL), TN_ERROR_POINTER, "HANDLE");
     CHECK(WaitForSingleObject(waitable, 10000) == WAIT_OBJECT_0);
     CHECK(tn_swapchain_waited_d3d12(swapchain) == TN_OK);
-    for (int count = 0; count < 4; ++count) clear_window(gpu, swapchain, 64, 32);
+    for (uint32_t count = 0; count < 4; ++count) {
+        clear_window(gpu, swapchain, 64, 32);
+        CHECK(tn_swapchain_set_frame_latency(swapchain, 3 - count % 3) == TN_OK);
+    }
+    FAILS(tn_swapchain_set_frame_latency(swapchain, 17), TN_ERROR_ARGUMENT, "1 to 16");
 
     /* An image that was not presented does not hold a resize up; a view of the program's own does. */
     tn_SwapchainImage image;
@@ -494,6 +534,7 @@ int main(void) {
     CHECK(tn_gpu_create(device, NULL, &gpu) == TN_OK);
     buffers(gpu);
     fences(gpu, own);
+    foreign(gpu, own);
     textures(gpu);
     descriptors(gpu, own);
     windows(gpu);

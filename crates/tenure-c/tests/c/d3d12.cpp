@@ -7,6 +7,7 @@
 
 #include <array>
 #include <memory>
+#include <string>
 
 using namespace tn::literals;
 
@@ -93,6 +94,16 @@ static void objects(const tn::Gpu& gpu, ID3D12Device& device, ID3D12CommandQueue
     CHECK(gpu.wait(done) && fence->GetCompletedValue() == 7);
     gpu.release_after(done, [owned = Owned<ID3D12Fence>(fence)] {});
     gpu.reclaim();
+
+    // Recordings that wait for a fence of the program, and signal it.
+    ID3D12Fence* own = nullptr;
+    CHECK(SUCCEEDED(device.CreateFence(0, D3D12_FENCE_FLAG_NONE, IID_PPV_ARGS(&own))));
+    const Owned<ID3D12Fence> owned(own);
+    tn::Recording recording = gpu.record(TN_QUEUE_GRAPHICS, "waits"_tn);
+    tn::add_fences_d3d12(recording, {{own, 1}}, {{own, 2}});
+    const tn_SyncPoint submitted = std::move(recording).submit();
+    CHECK(!gpu.wait(submitted, std::chrono::milliseconds(50)) && own->GetCompletedValue() == 0);
+    CHECK(SUCCEEDED(own->Signal(1)) && gpu.wait(submitted) && own->GetCompletedValue() == 2);
 }
 
 static Owned<ID3D12Resource> create_committed(ID3D12Device& device, const D3D12_RESOURCE_DESC& desc, D3D12_HEAP_TYPE type) {
@@ -118,12 +129,12 @@ static void adopted(const tn::Gpu& gpu, ID3D12Device& device) {
     desc.usage = TN_USAGE_COPY_SRC | TN_USAGE_VERTEX;
     desc.memory = TN_MEMORY_UPLOAD;
     desc.name = "mine"_tn;
-    const auto refused = [&](ID3D12Resource* resource, tn_State last, tn_Status status) {
+    const auto refused = [&](ID3D12Resource* resource, tn_State last, tn_Status status, const char* part = "") {
         try {
             static_cast<void>(tn::adopt_buffer_d3d12(gpu, desc, resource, last));
             CHECK(false);
         } catch (const tn::Error& error) {
-            CHECK(error.status() == status);
+            CHECK(error.status() == status && std::string(error.what()).find(part) != std::string::npos);
         }
     };
     refused(nullptr, TN_STATE_COMMON, TN_ERROR_POINTER);
@@ -132,6 +143,17 @@ static void adopted(const tn::Gpu& gpu, ID3D12Device& device) {
     desc.size = 512;
     refused(buffer.get(), TN_STATE_COMMON, TN_ERROR_DEVICE);
     desc.size = 256;
+    // The heap decides on the memory.
+    Owned<ID3D12Resource> local = create_committed(device, own, D3D12_HEAP_TYPE_DEFAULT);
+    refused(local.get(), TN_STATE_COMMON, TN_ERROR_DEVICE,
+            "mine: memory = TN_MEMORY_UPLOAD, but it is in a heap that only the GPU accesses: TN_MEMORY_GPU_ONLY");
+    for (const tn_Memory memory : {TN_MEMORY_GPU_ONLY, TN_MEMORY_READBACK, TN_MEMORY_GPU_UPLOAD}) {
+        desc.memory = memory;
+        refused(buffer.get(), TN_STATE_COPY_SRC, TN_ERROR_DEVICE, "but it is in an upload heap: TN_MEMORY_UPLOAD");
+    }
+    desc.memory = TN_MEMORY_GPU_ONLY;
+    tn::adopt_buffer_d3d12(gpu, desc, local.get(), TN_STATE_COMMON).reset();
+    desc.memory = TN_MEMORY_UPLOAD;
     {
         const tn::Buffer mine = tn::adopt_buffer_d3d12(gpu, desc, buffer.get(), TN_STATE_COPY_SRC);
         const std::vector<unsigned char> bytes(256, 9);
@@ -156,7 +178,7 @@ static void adopted(const tn::Gpu& gpu, ID3D12Device& device) {
     CHECK(gpu.wait(gpu.submitted()));
     gpu.reclaim();
     // The manager holds no reference any more.
-    CHECK(buffer.release()->Release() == 0 && image.release()->Release() == 0);
+    CHECK(buffer.release()->Release() == 0 && image.release()->Release() == 0 && local.release()->Release() == 0);
 }
 
 static void window(const tn::Gpu& gpu) {
@@ -168,6 +190,9 @@ static void window(const tn::Gpu& gpu) {
     desc.height = 32;
     {
         const tn::Swapchain swapchain = tn::create_swapchain_d3d12(gpu, window, desc);
+        swapchain.set_frame_latency(1);
+        CHECK(WaitForSingleObject(tn::waitable_d3d12(swapchain), 10000) == WAIT_OBJECT_0);
+        tn::waited_d3d12(swapchain);
         const std::optional<tn::SwapchainImage> image = swapchain.acquire();
         CHECK(image);
         tn::Recording recording = gpu.record(TN_QUEUE_GRAPHICS, "picture"_tn);
