@@ -96,6 +96,21 @@ pub const TN_ERROR_CALLBACK: tn_Status = -107;
 /// A bug in tenure that caused a panic. Afterwards handles can only be released.
 pub const TN_ERROR_PANIC: tn_Status = -108;
 
+/// Names of Rust in the texts of errors, and those of C. Settings have the same names in both.
+const NAMES: [(&str, &str); 6] = [
+    ("BufferDesc::own_resource", "TN_RESOURCE_OWN"),
+    ("BufferDesc::alignment", "alignment of tn_BufferDesc"),
+    ("Gpu::make_read_only", "tn_gpu_make_read_only"),
+    ("write()", "tn_buffer_write"),
+    ("finish()", "tn_swapchain_finish"),
+    // The extensions that the program enables are enough.
+    (", with DeviceConfig::presentation", ""),
+];
+
+fn in_c(text: String) -> String {
+    NAMES.iter().fold(text, |text, (rust, c)| if text.contains(rust) { text.replace(rust, c) } else { text })
+}
+
 /// The reason for a negative status. Boxed, so that results are small.
 #[derive(Debug)]
 pub(crate) struct Failure(Box<Reason>);
@@ -161,8 +176,9 @@ impl Failure {
         self.0.status
     }
 
+    /// With the names of C in its text.
     pub(crate) fn reason(self) -> Reason {
-        *self.0
+        Reason { text: in_c(self.0.text), ..*self.0 }
     }
 
     /// An object of another backend than the rest of the call.
@@ -199,5 +215,59 @@ impl From<CreateError> for Failure {
     #[cold]
     fn from(error: CreateError) -> Self {
         Self::new(TN_ERROR_CREATE_DEVICE, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::in_c;
+
+    /// What only programs in Rust can meet: C has no sharing, comes with its loader, and records all barriers.
+    const NOT_IN_C: [&str; 5] = [
+        "BufferDesc::shared",
+        "TextureDesc::shared",
+        "DeviceConfig::shared_memory",
+        "Raw::entry",
+        "StateError::Unflushed",
+    ];
+
+    /// The first name of a method or field of Rust in a text.
+    fn name_of_rust(text: &str) -> Option<&str> {
+        let is_in_name = |letter: char| letter.is_alphanumeric() || "_:()".contains(letter);
+        text.split(|letter| !is_in_name(letter)).find(|word| {
+            let of_type = |(kind, name): (&str, &str)| {
+                kind.starts_with(char::is_uppercase) && name.starts_with(char::is_lowercase)
+            };
+            word.trim_matches(['(', ')']).split_once("::").is_some_and(of_type)
+                || word.strip_suffix("()").is_some_and(|name| !name.is_empty())
+        })
+    }
+
+    #[test]
+    fn texts_have_the_names_of_c() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../messages/tests/messages/snapshots");
+        let mut renamed = 0;
+        for table in ["messages__errors.snap", "messages__rules.snap"] {
+            let texts = fs::read_to_string(folder.join(table)).unwrap_or_default();
+            // After the head of the file.
+            let texts: Vec<_> = texts.splitn(3, "---\n").collect();
+            assert!(texts.len() == 3 && texts[2].lines().count() > 100, "{table}");
+            for text in texts[2].lines().filter(|text| !NOT_IN_C.iter().any(|name| text.contains(name))) {
+                let shown = in_c(text.to_owned());
+                assert_eq!(name_of_rust(&shown), None, "{shown}");
+                renamed += usize::from(shown != text);
+            }
+        }
+        assert!(renamed > 5, "the tables have such names");
+    }
+
+    #[test]
+    fn names_of_rust_are_found() {
+        assert_eq!(name_of_rust("raise (FrameConfig::in_flight)"), Some("(FrameConfig::in_flight)"));
+        assert_eq!(name_of_rust("call finish() in it"), Some("finish()"));
+        assert_eq!(name_of_rust("Error::Foreign: (4) tn_BufferDesc::size of a tn_Gpu"), None);
     }
 }

@@ -87,6 +87,11 @@ static void handles(void) {
     CHECK(tn_frame_begin(gpu, &frame) == TN_OK);
     CHECK(tn_release(frame) == TN_OK);
     FAILS(tn_frame_end(frame), TN_ERROR_HANDLE, "tn_Frame was released");
+    tn_Frame* frames[17];
+    int count = 0;
+    while (count < 16 && tn_frame_begin(gpu, &frames[count]) == TN_OK) ++count;
+    FAILS(tn_frame_begin(gpu, &frames[count]), TN_ERROR_TOO_MANY_FRAMES, "raise the setting frames.in_flight");
+    while (count > 0) CHECK(tn_release(frames[--count]) == TN_OK);
 }
 
 static void other_manager(void) {

@@ -409,6 +409,7 @@ static void movables(tn_Gpu* gpu) {
     FAILS(tn_gpu_make_read_only(gpu, gpu, TN_STATE_COPY_SRC), TN_ERROR_HANDLE, "buffer or texture");
     FAILS(tn_gpu_make_read_only(gpu, rock, 1u << 31), TN_ERROR_ENUM, "state");
     FAILS(tn_gpu_make_read_only(gpu, rock, TN_STATE_COPY_DST), TN_ERROR_STATE, "rock");
+    FAILS(tn_gpu_make_read_only(gpu, rock, TN_STATE_VERTEX_OR_CONSTANT), TN_ERROR_STATE, "with others: TN_RESOURCE_OWN");
     tn_Recording* recording = NULL;
     CHECK(tn_recording_begin(gpu, TN_QUEUE_GRAPHICS, TN_LIT("x"), &recording) == TN_OK);
     tn_Place place;

@@ -167,6 +167,9 @@ static void pages(void) {
         of_texture.priority = with_flags.priority;
         FAILS(tn_pages_texture_create(level, &of_texture, &(tn_Texture*){NULL}), TN_ERROR_ARGUMENT, "flags, priority");
     }
+    tn_BufferDesc still = buffer_desc;
+    still.read_only = TN_STATE_VERTEX_OR_CONSTANT;
+    FAILS(tn_pages_buffer_create(level, &still, &(tn_Buffer*){NULL}), TN_ERROR_STATE, "call tn_gpu_make_read_only");
     desc.page_size = 0;
     FAILS(tn_pages_create(gpu, &desc, &(tn_Pages*){NULL}), TN_ERROR_ARGUMENT, "page_size");
     buffer_desc.data = "x";

@@ -256,7 +256,7 @@ static void misuse(void) {
     FAILS(tn_swapchain_begin(swapchain, elsewhere), TN_ERROR_FOREIGN, "");
     CHECK(tn_release(elsewhere) == TN_OK);
     FAILS(tn_swapchain_begin(swapchain, NULL), TN_ERROR_HANDLE, "null, where a tn_Recording");
-    FAILS(tn_swapchain_present(swapchain), TN_ERROR_SWAPCHAIN, "must be finished");
+    FAILS(tn_swapchain_present(swapchain), TN_ERROR_SWAPCHAIN, "presented: call tn_swapchain_finish in");
     FAILS(tn_place(image.texture, &(tn_Place){0}), TN_ERROR_HANDLE, "was released");
     CHECK(tn_swapchain_acquire(swapchain, &again) == TN_OK && again.index == image.index);
     CHECK(tn_swapchain_acquire(swapchain, &image) == TN_OK && again.index == image.index);

@@ -38,13 +38,14 @@ struct Remedy(DescriptorPart, DescriptorKind);
 
 impl fmt::Display for Remedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match (self.0, self.1) {
-            (DescriptorPart::Static, DescriptorKind::Sampler) => "raise DescriptorConfig::static_samplers",
-            (DescriptorPart::Static, _) => "raise DescriptorConfig::static_resources",
-            (DescriptorPart::Dynamic, DescriptorKind::Sampler) => "raise DescriptorConfig::dynamic_samplers",
-            (DescriptorPart::Dynamic, _) => "raise DescriptorConfig::dynamic_resources",
-            (DescriptorPart::Cpu | DescriptorPart::Samplers, _) => "share them",
-        })
+        let setting = match (self.0, self.1) {
+            (DescriptorPart::Static, DescriptorKind::Sampler) => "static_samplers",
+            (DescriptorPart::Static, _) => "static_resources",
+            (DescriptorPart::Dynamic, DescriptorKind::Sampler) => "dynamic_samplers",
+            (DescriptorPart::Dynamic, _) => "dynamic_resources",
+            (DescriptorPart::Cpu | DescriptorPart::Samplers, _) => return f.write_str("share them"),
+        };
+        write!(f, "raise the setting descriptors.{setting}")
     }
 }
 

@@ -182,7 +182,7 @@ pub enum Error {
     /// The maximum number of frames is already in flight.
     #[error(
         "{open} frames are open, and no more than {limit} may be in flight: end one, or raise \
-         FrameConfig::in_flight"
+         the setting frames.in_flight"
     )]
     TooManyFrames {
         /// Frames begun and not ended.

@@ -31,7 +31,7 @@ fn errors_of_a_full_static_part_name_the_tables() {
     assert_eq!(
         error.to_string(),
         "no descriptors for everything: 17 consecutive ones of kind Resource requested from the static part (total 16): \
-         raise DescriptorConfig::static_resources"
+         raise the setting descriptors.static_resources"
     );
     let rocks = [table(3, "rock").unwrap(), table(3, "rock").unwrap()];
     let sky = table(1, "sky").unwrap();
@@ -47,7 +47,7 @@ fn errors_of_a_full_static_part_name_the_tables() {
         error.to_string(),
         "no descriptors for water: 6 consecutive ones of kind Resource requested from the static part; of 16 in total, 5 are free, up \
          to 5 in a row, and 1 wait for the GPU; most are used by rock (6), grass (4), sky (1); drop some, \
-         or raise DescriptorConfig::static_resources"
+         or raise the setting descriptors.static_resources"
     );
     // Descriptors that the GPU is done with are reclaimed without a poll.
     drop(grass);
