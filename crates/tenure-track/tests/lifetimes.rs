@@ -375,3 +375,25 @@ fn threads_never_see_a_released_object() {
     });
     assert_eq!(released, 3 * rounds);
 }
+
+/// The bytes are the caller's: any number is accepted, and the count returns to 0.
+#[test]
+fn bytes_of_any_size_are_counted_without_overflow() {
+    let (clock, recordings, releases) = (Clock::new(1), Recordings::new(), ReleaseQueue::new());
+    let open = recordings.open("frame", 1);
+    for _ in 0..2 {
+        releases.push(&recordings, (), clock.stamp(), u64::MAX);
+        releases.push_unused((), u64::MAX);
+        releases.push_after((), SyncPoint::NONE, u64::MAX);
+        assert_eq!(releases.held(&recordings).len(), 2);
+        assert_eq!(releases.held_back(&recordings).len(), 1);
+    }
+    let mut ready = Vec::new();
+    releases.reclaim(&recordings, &clock, &mut ready);
+    releases.push(&recordings, (), clock.stamp(), 7);
+    assert_eq!((ready.len(), releases.held_back(&recordings).len()), (4, 1));
+    recordings.close(open);
+    releases.reclaim(&recordings, &clock, &mut ready);
+    let stats = releases.stats();
+    assert_eq!((ready.len(), stats.pending(), stats.pending_bytes), (7, 0, 0));
+}

@@ -82,7 +82,7 @@ struct Stages<T> {
 impl<T> Stages<T> {
     fn note_released(&mut self, batches: &[Batch<T>]) {
         self.released += batches.iter().map(|batch| batch.len() as u64).sum::<u64>();
-        self.released_bytes += batches.iter().map(Batch::bytes).sum::<u64>();
+        self.released_bytes = batches.iter().map(Batch::bytes).fold(self.released_bytes, u64::wrapping_add);
     }
 }
 
@@ -165,7 +165,7 @@ impl<T> ReleaseQueue<T> {
         let entry = Entry { item, tag: 0, born: Stamp::default(), bytes };
         let mut explicit = self.explicit.lock();
         explicit.pushed += 1;
-        explicit.bytes += bytes;
+        explicit.bytes = explicit.bytes.wrapping_add(bytes);
         explicit.entries.push((entry, point));
     }
 
@@ -286,8 +286,9 @@ impl<T> ReleaseQueue<T> {
         let (mut pushed, mut bytes) = self.inbox.pushed();
         let explicit = self.explicit.lock();
         pushed += explicit.pushed;
-        bytes += explicit.bytes;
-        ReleaseStats { pushed, released: stages.released, pending_bytes: bytes - stages.released_bytes }
+        bytes = bytes.wrapping_add(explicit.bytes);
+        let pending_bytes = bytes.wrapping_sub(stages.released_bytes);
+        ReleaseStats { pushed, released: stages.released, pending_bytes }
     }
 
     /// The bytes delayed by each open recording: those of the items dropped since it was opened. Cost: proportional to the
@@ -296,7 +297,8 @@ impl<T> ReleaseQueue<T> {
     pub fn held_back(&self, recordings: &Recordings) -> Vec<(OpenRecording, u64)> {
         let stages = self.stages.lock();
         let held = |recording: &OpenRecording| {
-            stages.waiting.bytes_tagged_from(recording.id.0) + self.inbox.bytes_tagged_from(recording.id.0)
+            let waiting = stages.waiting.bytes_tagged_from(recording.id.0);
+            waiting.wrapping_add(self.inbox.bytes_tagged_from(recording.id.0))
         };
         let open = recordings.list();
         open.into_iter()

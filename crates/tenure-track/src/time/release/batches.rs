@@ -62,7 +62,7 @@ impl<T> Batch<T> {
         self.newest_tag = self.newest_tag.max(entry.tag);
         self.oldest = self.oldest.min(entry.born);
         self.newest = self.newest.max(entry.born);
-        self.bytes += entry.bytes;
+        self.bytes = self.bytes.wrapping_add(entry.bytes);
         self.entries.push(entry);
     }
 
@@ -227,7 +227,7 @@ impl<T> Lane<T> {
             self.has_entries.0.store(true, Ordering::Release);
         }
         contents.pushed += 1;
-        contents.bytes += entry.bytes;
+        contents.bytes = contents.bytes.wrapping_add(entry.bytes);
         contents.batch.push(entry);
     }
 
@@ -316,7 +316,7 @@ impl<T> Inbox<T> {
     pub(super) fn pushed(&self) -> (u64, u64) {
         self.used().fold((0, 0), |(pushed, bytes), (_, lane)| {
             let contents = lane.contents.lock();
-            (pushed + contents.pushed, bytes + contents.bytes)
+            (pushed + contents.pushed, u64::wrapping_add(bytes, contents.bytes))
         })
     }
 
@@ -330,9 +330,9 @@ impl<T> Inbox<T> {
         let tagged = |(_, lane): (usize, &Lane<T>)| {
             let contents = lane.contents.lock();
             let entries = contents.batch.entries.iter().filter(|entry| entry.tag >= recording);
-            entries.map(|entry| entry.bytes).sum::<u64>()
+            entries.map(|entry| entry.bytes).fold(0, u64::wrapping_add)
         };
-        self.used().map(tagged).sum()
+        self.used().map(tagged).fold(0, u64::wrapping_add)
     }
 }
 

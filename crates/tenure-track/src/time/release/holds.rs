@@ -38,7 +38,7 @@ pub(super) struct Sums(BTreeMap<Holder, (u64, u64)>);
 impl Sums {
     pub(super) fn add(&mut self, holder: Holder, count: u64, bytes: u64) {
         let sum = self.0.entry(holder).or_default();
-        *sum = (sum.0 + count, sum.1 + bytes);
+        *sum = (sum.0 + count, sum.1.wrapping_add(bytes));
     }
 
     /// Adds an entry that no reclaim has processed.

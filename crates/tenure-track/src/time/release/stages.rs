@@ -71,7 +71,8 @@ impl<T> Waiting<T> {
 
     /// Bytes of the entries with this tag or a higher one.
     pub(super) fn bytes_tagged_from(&self, recording: u64) -> u64 {
-        self.groups.iter().filter(|group| group.tag >= recording).map(|group| group.batch.bytes()).sum()
+        let tagged = self.groups.iter().filter(|group| group.tag >= recording);
+        tagged.map(|group| group.batch.bytes()).fold(0, u64::wrapping_add)
     }
 
     /// Visits each group: its tag, and its entries.
