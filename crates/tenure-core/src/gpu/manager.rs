@@ -563,9 +563,9 @@ impl<D: Device> Gpu<D> {
     }
 
     /// Frees idle blocks at once, instead of after the configured frames; an empty pool keeps its last block for that long.
-    /// Frees all unused descriptor heaps and pools of sets, all unused transient heaps, idle pages for uploads, readbacks and
-    /// constants, and query heaps without queries in use. Before that, submits pending uploads, and releases everything the GPU
-    /// has finished with, but not the program's deferred objects.
+    /// Frees all unused descriptor heaps and pools of sets, all unused transient heaps and transient resources with dedicated
+    /// memory, idle pages for uploads, readbacks and constants, and query heaps without queries in use. Before that, submits
+    /// pending uploads, and releases everything the GPU has finished with, but not the program's deferred objects.
     #[inline(never)]
     pub fn trim(&self) {
         let _call = self.shared.context.call();

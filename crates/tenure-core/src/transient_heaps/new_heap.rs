@@ -4,7 +4,7 @@ use tenure_heap::{Fallback, Round, ShortageRules, Spill};
 
 use super::heap::HeapKind;
 use super::request::{Attempt, HeapRequest, Request};
-use super::transients::State;
+use super::transients::{IdleHeaps, State};
 use crate::Error;
 use crate::device::{Device, DeviceError, HeapDesc, MemoryTypeId, Priority};
 use crate::memory::{AllocationFailure, BlockTraits, Class, MemoryUse, PoolKind, Wanted, try_memory_types};
@@ -90,7 +90,8 @@ impl<D: Device> Fallback for Steps<'_, D> {
     fn make_room(&mut self) {
         if !self.heap.is_trial {
             let context = self.request.context;
-            self.state.trim_unused(context).into_iter().for_each(|heap| heap.retire(context));
+            let idle = self.state.trim(context, IdleHeaps::NotUsedLately);
+            idle.into_iter().for_each(|heap| heap.retire(context));
             self.request.room.make_room(self.wanted);
         }
     }

@@ -172,18 +172,16 @@ impl<D: Device> Transients<D> {
         let retired = {
             let state = &mut *self.state.lock();
             state.classes.iter_mut().for_each(HeapClass::retry_soon);
-            state.take_idle(&self.context, |_| true)
+            state.trim(&self.context, IdleHeaps::All)
         };
         retired.into_iter().for_each(|heap| heap.retire(&self.context));
     }
 
-    /// Destroys heaps that are not in use, unless another thread acquires something. False when there were none.
+    /// Destroys heaps and dedicated resources that are not in use, unless another thread acquires something. False when there
+    /// were no such heaps.
     pub(crate) fn try_trim(&self, which: IdleHeaps) -> bool {
         let Some(mut state) = self.state.try_lock() else { return false };
-        let retired = match which {
-            IdleHeaps::NotUsedLately => state.trim_unused(&self.context),
-            IdleHeaps::All => state.take_idle(&self.context, |_| true),
-        };
+        let retired = state.trim(&self.context, which);
         drop(state);
         let has_trimmed = !retired.is_empty();
         retired.into_iter().for_each(|heap| heap.retire(&self.context));
@@ -288,10 +286,15 @@ impl<D: Device> State<D> {
         retired
     }
 
-    /// Removes and returns the heaps that were used neither in this frame nor in the one before.
-    pub(crate) fn trim_unused(&mut self, context: &Context<D>) -> Vec<Heap<D>> {
+    /// Removes and returns idle heaps, and destroys idle dedicated resources.
+    pub(crate) fn trim(&mut self, context: &Context<D>, which: IdleHeaps) -> Vec<Heap<D>> {
+        let latency = match which {
+            IdleHeaps::NotUsedLately => 2,
+            IdleHeaps::All => 0,
+        };
         let frame = self.frame;
-        self.take_idle(context, |heap| heap.last_used.saturating_add(2) <= frame)
+        self.stats.evicted += self.dedicated.evict(frame, latency);
+        self.take_idle(context, |heap| frame.saturating_sub(heap.last_used) >= latency)
     }
 
     /// Removes and returns the idle heaps for which `goes` is true.
@@ -326,10 +329,10 @@ impl<D: Device> State<D> {
     }
 }
 
-/// Selects which idle heaps a shortage may free.
+/// Selects which idle heaps and dedicated resources a shortage may free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IdleHeaps {
-    /// Heaps that were used neither in this frame nor in the previous one. If others were freed, a program short of memory
+    /// Those that were used neither in this frame nor in the previous one. If others were freed, a program short of memory
     /// would recreate them in each frame.
     NotUsedLately,
     /// All of them, if a request would fail otherwise.

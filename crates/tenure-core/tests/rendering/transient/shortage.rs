@@ -1,7 +1,9 @@
 //! Memory shortages, temporary and permanent.
 
 use tenure_core::transient::graph::Graph;
-use tenure_core::{Buffer, BufferDesc, Config, Error, Gpu, Queue, State, TransientConfig, Usage};
+use tenure_core::{
+    AllocationFlags, Buffer, BufferDesc, Config, Error, Gpu, Queue, State, TransientConfig, Usage,
+};
 use tenure_sim::{CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Profile};
 
 use super::{MIB, PROFILES, finish, gpu_with, storage};
@@ -120,4 +122,22 @@ fn a_trim_has_larger_heaps_tried_at_once() {
     run(&gpu, &SMALL).unwrap();
     assert_eq!(heaps_of(&gpu, &SMALL), 1);
     finish(&device, gpu);
+}
+
+/// If the driver requires dedicated memory for each resource: unused ones make room for others, and a trim destroys them.
+#[test]
+fn unused_dedicated_resources_are_freed() {
+    for &profile in PROFILES {
+        let options = DeviceConfig::new(profile).lag(Lag::None).heap_sizes(vec![64 * MIB; 4]);
+        let device = Device::with_config(options.requires_dedicated());
+        let gpu = gpu_with(&device, Config::default());
+        let large = BufferDesc::new(40 * MIB, Usage::VERTEX).allocation(AllocationFlags::DEVICE_LOCAL_ONLY);
+        run(&gpu, &[40 * MIB]).unwrap();
+        let made = gpu.create_buffer(&large.name("large"));
+        drop(made.unwrap_or_else(|error| panic!("{profile:?}: {error}")));
+        run(&gpu, &[40 * MIB]).unwrap_or_else(|error| panic!("{profile:?}: {error}"));
+        gpu.trim();
+        assert_eq!(gpu.stats().reserved_by.transient, 0, "{profile:?}");
+        finish(&device, gpu);
+    }
 }
