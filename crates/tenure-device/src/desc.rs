@@ -144,8 +144,11 @@ impl TextureInfo {
     /// Bytes of all mips and layers, packed tightly; `None` when it overflows.
     #[must_use]
     pub fn packed_bytes(&self) -> Option<u64> {
-        let layer = (0..self.mips).try_fold(0_u64, |sum, mip| sum.checked_add(self.mip_bytes(mip)?))?;
-        layer.checked_mul(u64::from(self.layers()))
+        // From here on each mip is as large as the next, also in descriptions that no device accepts.
+        let smallest = self.mips.min(u32::BITS);
+        let large = (0..smallest).try_fold(0_u64, |sum, mip| sum.checked_add(self.mip_bytes(mip)?))?;
+        let small = self.mip_bytes(smallest)?.checked_mul(u64::from(self.mips - smallest))?;
+        large.checked_add(small)?.checked_mul(u64::from(self.layers()))
     }
 
     /// Whether the CPU may write its texels in place, on a device with such textures.
@@ -222,5 +225,21 @@ impl Requirements {
     #[must_use]
     pub const fn wants_dedicated(&self) -> bool {
         self.prefers_dedicated || self.requires_dedicated
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Dimension, Format, TextureInfo, Usage};
+
+    /// A description is not yet checked: any number of mips has an answer at once.
+    #[test]
+    fn the_bytes_of_any_number_of_mips_are_summed_at_once() {
+        let bytes = |mips| {
+            let info = TextureInfo::new(Dimension::D2, 4, 4, Format::Rgba8Unorm, Usage::SHADER_READ);
+            info.mips(mips).packed_bytes()
+        };
+        assert_eq!((bytes(0), bytes(3), bytes(32)), (Some(0), Some(84), Some(84 + 29 * 4)));
+        assert_eq!(bytes(u32::MAX), Some(84 + u64::from(u32::MAX - 3) * 4));
     }
 }
