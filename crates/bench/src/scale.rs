@@ -50,7 +50,7 @@ pub fn run() -> Result {
         scenes.rotate_left(1);
         scenes.iter_mut().try_for_each(Scene::round)?;
     }
-    // Back to the order they were made in.
+    // Restore the order of creation.
     scenes.rotate_right((WARM_UP + ROUNDS) as usize % count);
     let ns: Vec<_> = scenes.iter().map(Scene::ns).collect();
     let rows = scenes.iter().zip(&ns).map(|(scene, ns)| {
@@ -61,7 +61,7 @@ pub fn run() -> Result {
     let spreads = (0..TIMES).map(|column| spread(ns.iter().map(|ns| ns[column]).collect()));
     let spreads = format!("median |  | {}", spreads.collect::<Vec<_>>().join(" | "));
     let header = "alive | blocks | frame end, idle (ns) | create | drop | \
-                  frame end, a release of what is new, side by side | each in a hole | of what is anywhere";
+                  frame end, a release side by side | between live ranges | anywhere";
     println!("{}", table(header, rows.chain([spreads])));
     Ok(())
 }

@@ -11,7 +11,7 @@ use crate::script::{Call, Request, Script};
 
 const KIB: u64 = 1 << 10;
 
-const MADE: [&str; 2] = ["a tenth of 10,000 lives", "a third of 60,000 lives"];
+const MADE: [&str; 2] = ["a tenth of 10,000 live", "a third of 60,000 live"];
 
 /// True for a generated layout, with enough blocks for dense compaction.
 pub(super) fn is_made(script: &Script) -> bool {
