@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::{MAX_NAME_BYTES, Reason, escape};
 
-/// The side of the bus on which memory is.
+/// The location of memory: beside the GPU or beside the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HeapKind {
     /// Local to the GPU: `local`.
@@ -34,7 +34,7 @@ pub struct Details {
     pub time_us: Option<u64>,
     /// The number of the program's device, if it has several: `device=N`.
     pub device: Option<u32>,
-    /// The number of the thread: `thread=N`.
+    /// Number of the thread: `thread=N`.
     pub thread: Option<u32>,
     /// A free after which nothing uses the bytes, because the program has waited for the GPU: `final`.
     pub is_final: bool,
@@ -42,29 +42,29 @@ pub struct Details {
     pub block: Option<u64>,
     /// The resource whose bytes an alias uses: `of=ID`.
     pub of: Option<u64>,
-    /// The byte of the block, or for an alias of the other resource, at which the resource begins: `offset=N`.
+    /// Byte offset in the block, or for an alias in the other resource: `offset=N`.
     pub offset: Option<u64>,
     /// The number of the memory type, as in the [header](crate::Header::memory_type): `type=N`.
     pub memory_type: Option<u32>,
-    /// The side of the bus: `heap=local` or `heap=host`.
+    /// Location of the memory: `heap=local` or `heap=host`.
     pub heap: Option<HeapKind>,
-    /// The driver prefers memory that holds this resource alone: `wants-dedicated`.
+    /// The driver prefers dedicated memory for this resource: `wants-dedicated`.
     pub wants_dedicated: bool,
-    /// The driver requires memory that holds this resource alone: `needs-dedicated`.
+    /// The driver requires dedicated memory for this resource: `needs-dedicated`.
     pub needs_dedicated: bool,
-    /// It is alone in its memory, or is a block for one resource: `dedicated`.
+    /// The resource has dedicated memory, or the block is for one resource: `dedicated`.
     pub is_dedicated: bool,
-    /// The memory is not the program's: it is imported from another process or API, or mapped from the CPU's: `import`.
+    /// The memory belongs to another process or API, or is mapped CPU memory: `import`.
     pub is_import: bool,
     /// The memory's priority in thousandths, at most 1000: `priority=0.500`.
     pub priority: Option<u16>,
     /// The resource has an address on the GPU: `address`.
     pub has_address: bool,
-    /// An image in rows, which is in `linear` memory like buffers: `linear-image`.
+    /// A linear image; it is in `linear` memory like buffers: `linear-image`.
     pub is_linear_image: bool,
-    /// The API's flags of usage: `usage=0xN`.
+    /// Usage flags of the API: `usage=0xN`.
     pub usage: Option<u64>,
-    /// The API's number of the format of an image: `format=N`.
+    /// The API's format number of an image: `format=N`.
     pub format: Option<u32>,
     /// Width, height and depth of an image, in texels: `extent=WxHxD`.
     pub extent: Option<[u32; 3]>,
@@ -79,7 +79,7 @@ pub struct Details {
 }
 
 impl Details {
-    /// With a name, which is cut to [`MAX_NAME_BYTES`].
+    /// Sets the name, cut to [`MAX_NAME_BYTES`].
     #[must_use]
     pub fn named(self, name: &str) -> Self {
         let mut end = name.len().min(MAX_NAME_BYTES);
@@ -104,7 +104,7 @@ impl Details {
         Ok(details)
     }
 
-    /// Sets the value of a key; `None` if it is not one. Unknown keys are ignored.
+    /// Sets the value of a key; `None` if the value is invalid. Unknown keys are ignored.
     fn set(&mut self, key: &str, value: &str) -> Option<()> {
         match key {
             "t" => self.time_us = Some(number(value)?),
@@ -128,7 +128,7 @@ impl Details {
         Some(())
     }
 
-    /// Unknown flags are ignored.
+    /// Sets a flag. Unknown flags are ignored.
     fn flag(&mut self, word: &str) {
         match word {
             "final" => self.is_final = true,
@@ -142,7 +142,7 @@ impl Details {
         }
     }
 
-    /// Checks the limits that the types do not have.
+    /// Checks the limits that the types do not enforce.
     pub(crate) fn check(&self) -> Result<(), Reason> {
         if let Some(priority) = self.priority.filter(|priority| *priority > 1000) {
             return Err(Reason::BadWord { found: format!("priority={priority}/1000") });
@@ -201,7 +201,7 @@ impl Details {
             out.extend_from_slice(b" name=");
             escape::encode(out, name, true);
         }
-        // The first word has no space before it.
+        // No space before the first word.
         if out.len() > begin {
             out.remove(begin);
         }
@@ -209,7 +209,7 @@ impl Details {
     }
 }
 
-/// A number of decimal digits. The standard parser alone would accept a leading plus.
+/// A number in decimal digits. The standard parser would also accept a leading plus.
 pub(crate) fn number<T: FromStr>(text: &str) -> Option<T> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }

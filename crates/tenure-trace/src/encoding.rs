@@ -11,7 +11,7 @@ use flate2::write::GzEncoder;
 #[cfg(not(feature = "zstd"))]
 use crate::no_zstd as zstd;
 
-/// How the text of a recording is stored.
+/// The encoding of a recording's text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Encoding {
@@ -48,8 +48,8 @@ impl Encoding {
         }
     }
 
-    /// Whether this build reads and writes the encoding: [`Zstd`](Self::Zstd) needs the feature `zstd` of this crate,
-    /// the others nothing.
+    /// Whether this build reads and writes the encoding. Only [`Zstd`](Self::Zstd) needs a feature of this crate,
+    /// `zstd`.
     ///
     /// Without the feature, reading and writing zstd fails with [`io::ErrorKind::Unsupported`].
     #[must_use]
@@ -79,15 +79,14 @@ impl fmt::Display for Encoding {
     }
 }
 
-/// The source, with the first bytes, which were read to detect the encoding, put back.
+/// The source, preceded by the bytes that were read to detect the encoding.
 type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
 /// Decodes the text of a source. The encoding is detected from the first bytes.
 ///
-/// Several gzip members or zstd frames in a row are one text, as for the usual tools; anything else
-/// that follows the compressed data is an error. [`TraceReader`](crate::TraceReader) and
-/// [`read_all`](crate::read_all) read through one; it is for other files of text that may be compressed. The
-/// source is buffered here; it need not be.
+/// Several gzip members or zstd frames in a row are one text, as for the usual tools; any other data after the
+/// compressed data is an error. [`TraceReader`](crate::TraceReader) and [`read_all`](crate::read_all) use a decoder;
+/// it can also read other text files that may be compressed. It buffers the source.
 ///
 /// ```
 /// use std::io::BufRead;

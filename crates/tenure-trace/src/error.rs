@@ -12,8 +12,7 @@ use crate::{
 
 /// A recording could not be read or written.
 ///
-/// An error that concerns a line is formatted like those of compilers, so that editors and terminals can
-/// jump to it: `FILE:LINE: reason`.
+/// An error that concerns a line begins with `FILE:LINE:`, so that editors and terminals can jump to it.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TraceError {
@@ -51,7 +50,7 @@ pub enum TraceError {
         /// The error in the line.
         reason: Reason,
     },
-    /// An event is inconsistent with the events before it, and was not written.
+    /// An event contradicts earlier events, and was not written.
     #[error("the event for line {line} is refused: {reason}")]
     Refused {
         /// The line that the event would have been written to; the header is line 1.
@@ -69,7 +68,7 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// The name of the file or source, where the error concerns one.
+    /// The name of the file or source, if the error concerns one.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self {
@@ -78,7 +77,7 @@ impl TraceError {
         }
     }
 
-    /// The line (the header is line 1), where the error concerns one.
+    /// The line, if the error concerns one. The header is line 1.
     #[must_use]
     pub fn line(&self) -> Option<u64> {
         match *self {
@@ -129,7 +128,7 @@ pub enum Reason {
     /// The header was set after the first event.
     #[error("the header was set after the first event")]
     LateHeader,
-    /// After the lines with keys comes something else than [`COLUMNS`].
+    /// The lines with keys are not followed by [`COLUMNS`].
     #[error("the header must end with {COLUMNS:?}, not {found:?}")]
     BadColumns {
         /// The line, empty if the file ends here.
@@ -141,10 +140,10 @@ pub enum Reason {
     /// The line is not text.
     #[error("invalid UTF-8 after {valid_bytes} bytes")]
     InvalidUtf8 {
-        /// The number of valid bytes at the begin of the line.
+        /// The number of valid bytes at the beginning of the line.
         valid_bytes: usize,
     },
-    /// The line has another number of columns than the version of the recording.
+    /// The number of columns does not match the version of the recording.
     #[error("{found} columns where {expected} are expected")]
     WrongColumns {
         /// The number of columns.
@@ -152,7 +151,7 @@ pub enum Reason {
         /// 6 in version 1, 7 in version 2.
         expected: usize,
     },
-    /// The operation is none of this version.
+    /// This version has no such operation.
     #[error("unknown operation {found:?}")]
     UnknownOperation {
         /// The first column.
@@ -174,13 +173,13 @@ pub enum Reason {
         /// The text of the column.
         found: String,
     },
-    /// The kind is none of the six.
+    /// The kind is not one of the six.
     #[error("unknown kind {found:?}")]
     UnknownKind {
         /// The text of the column.
         found: String,
     },
-    /// A known word of the last column has no value of its kind.
+    /// A known word of the last column has an invalid value.
     #[error("the word {found:?} has an invalid value")]
     BadWord {
         /// The word.
@@ -309,7 +308,7 @@ pub enum Reason {
         id: u64,
         /// The size at its end, bytes.
         freed: u64,
-        /// The size at its begin, bytes.
+        /// The size at its beginning, bytes.
         allocated: u64,
     },
     /// A resource is not inside its block.
@@ -330,23 +329,23 @@ pub enum Reason {
         /// The submission.
         number: u64,
     },
-    /// The end of a submission that was never made.
+    /// The end of an unknown submission.
     #[error("submission {number} is done, but was never made")]
     UnknownSubmission {
         /// The submission.
         number: u64,
     },
-    /// The end of a submission that has ended before.
+    /// A second end of a submission.
     #[error("submission {number} is done a second time")]
     DoneTwice {
         /// The submission.
         number: u64,
     },
-    /// There are too many events for a recording in memory: [`MAX_EVENTS`](crate::MAX_EVENTS), or fewer where
-    /// memory is short or their details are large. [`TraceReader`](crate::TraceReader) reads any number.
+    /// Too many events for a recording in memory: [`MAX_EVENTS`](crate::MAX_EVENTS), or fewer if memory is short or
+    /// their details are large. [`TraceReader`](crate::TraceReader) reads any number.
     #[error("more than {kept} events, the most that are kept in memory")]
     TooManyEvents {
-        /// The number of events before.
+        /// The number of kept events.
         kept: usize,
     },
     /// The live allocations, or the blocks, add up to 2^64 bytes or more.

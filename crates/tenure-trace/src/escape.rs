@@ -1,6 +1,6 @@
 //! Percent-encoding of text in words and in the header.
 
-/// Appends `text`, with `%` and control characters as `%XX`; in a word also spaces and commas.
+/// Appends `text`, with `%` and control characters as `%XX`; words also escape spaces and commas.
 pub(crate) fn encode(out: &mut Vec<u8>, text: &str, is_word: bool) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     for byte in text.bytes() {

@@ -13,11 +13,10 @@ pub const COLUMNS: &str = "op,id,size,align,kind,frame,more";
 
 /// The longest line that a reader accepts, in bytes without the line end.
 ///
-/// The longest line of a writer has less than 1,300. The bound limits the memory that a file without line
-/// ends takes.
+/// Writers produce lines of less than 1,300 bytes. The limit bounds the memory for a file without line ends.
 pub const MAX_LINE_BYTES: usize = 2048;
 
-/// The most lines `#key=value` of a header.
+/// The maximum number of `#key=value` lines of a header.
 pub const MAX_HEADER_LINES: usize = 256;
 
 /// The longest name of a resource, in bytes.
@@ -31,16 +30,16 @@ pub const MAX_SIZE: u64 = 1 << 44;
 /// The largest alignment that today's APIs require is 4 MiB (multisampled textures on Direct3D 12).
 pub const MAX_ALIGN: u64 = 1 << 30;
 
-/// The most events of a recording that is kept in memory as a whole: 2^24, which take 640 MiB.
+/// The maximum number of events of a recording in memory: 2^24, which take 640 MiB.
 ///
-/// Their [`Details`](crate::Details) take at most 1 GiB in addition.
+/// Their [`Details`](crate::Details) take at most another 1 GiB.
 pub const MAX_EVENTS: usize = 1 << 24;
 
 /// One line of a recording.
 ///
-/// An event is a plain value of 40 bytes. It holds the first six columns of the line; the words of the seventh
-/// are its [`Details`](crate::Details). Whether an event is consistent with the events before it (the id is new, the
-/// size is possible …) is checked by the [`Validator`](crate::Validator).
+/// An event is a plain value of 40 bytes. It holds the first six columns of the line; the words of the seventh are
+/// its [`Details`](crate::Details). The [`Validator`](crate::Validator) checks whether an event is consistent with
+/// earlier events (new id, possible size …).
 ///
 /// ```
 /// use tenure_trace::{Event, Kind, Layout, MemoryKind};
@@ -84,7 +83,7 @@ pub enum Event {
         /// The number of the frame, greater than that of the mark before.
         number: u64,
     },
-    /// A resource was created on the bytes of another one, [`of`](crate::Details::of). It takes no memory of its own, and is
+    /// A resource was created on the bytes of another one, [`of`](crate::Details::of). It takes no memory, and is
     /// freed by a [`Free`](Self::Free).
     Alias {
         /// The resource's number, unique among allocations and aliases.
@@ -121,7 +120,7 @@ pub enum Event {
         /// The number of the last frame marked before the event; 0 if none was.
         frame: u64,
     },
-    /// The program returned a block to the driver. Resources in it may be freed later.
+    /// The program returned a block to the driver. Its resources may be freed later.
     Unblock {
         /// The number of the block.
         id: u64,
@@ -147,7 +146,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The event's frame column: for a mark its own number, else that of the last mark before it.
+    /// The event's frame column: a mark's own number, otherwise that of the last mark before it.
     #[must_use]
     pub const fn frame(&self) -> u64 {
         match *self {
@@ -165,7 +164,7 @@ impl Event {
     }
 }
 
-/// Which processor writes and which one reads the memory.
+/// The processors that write and read the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MemoryKind {
     /// Only the GPU reads and writes it: `gpu_only`.

@@ -1,4 +1,4 @@
-//! The header of a recording: the device and the program that it is of.
+//! The header of a recording, which describes the device and the program.
 
 use crate::{MAX_HEADER_LINES, Reason, escape};
 
@@ -8,10 +8,10 @@ const VERSION_KEY: &str = "tenure-recording";
 /// The longest key, in bytes.
 const MAX_KEY_BYTES: usize = 64;
 
-/// The longest value, in bytes: percent-encoded it is at most three times as long, and a line has room for that.
+/// The longest value, in bytes. Percent-encoding can triple it, which still fits in a line.
 const MAX_VALUE_BYTES: usize = 512;
 
-/// The lines `#key=value` at the beginning of a recording, in their order. Empty for recordings of version 1.
+/// The `#key=value` lines at the beginning of a recording, in order. Empty for recordings of version 1.
 ///
 /// | key | value |
 /// | --- | --- |
@@ -19,9 +19,9 @@ const MAX_VALUE_BYTES: usize = 512;
 /// | `device` | the name of the device |
 /// | `driver` | the name and the version of the driver |
 /// | `program` | the name of the program |
-/// | `profile` | the simulated profile that the device is, or is like: see `tenure devices --sim` |
+/// | `profile` | the simulated profile of the device, or a similar one: see `tenure devices --sim` |
 /// | `type.N` | the memory type N: see [`memory_type`](Self::memory_type) |
-/// | `allocations.most` | the most memory allocations at once that the device supports |
+/// | `allocations.most` | the device's limit on live memory allocations |
 /// | `allocations.refused` | the number of allocations that the driver refused |
 /// | `sparse` | the number of reserved resources, which are left out |
 /// | `complete` | `no` if the recording ends before the program destroyed its device |
@@ -54,7 +54,7 @@ pub struct RecordedType {
 }
 
 impl RecordedType {
-    /// Whether it is local to the GPU.
+    /// Whether the memory is local to the GPU.
     #[must_use]
     pub const fn is_local(self) -> bool {
         self.flags & 1 != 0
@@ -68,7 +68,7 @@ impl Header {
         self.lines.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
     }
 
-    /// Sets the value of a key. The [writer](crate::TraceWriter::set_header) checks both.
+    /// Sets the value of a key. The [writer](crate::TraceWriter::set_header) checks key and value.
     pub fn set(&mut self, key: impl Into<String>, value: impl Into<String>) {
         let (key, value) = (key.into(), value.into());
         match self.lines.iter_mut().find(|(known, _)| *known == key) {

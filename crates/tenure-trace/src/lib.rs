@@ -10,8 +10,8 @@
 //! - [`TraceRecorder`] records the allocations of a [`Gpu`](tenure_core::Gpu), [`TraceWriter`] writes any
 //!   events.
 //! - [`generate`] makes synthetic recordings of four [`Workload`]s from a seed.
-//! - [`OwnMemory`] is the memory that a recorded program took from the driver itself.
-//! - [`Validator`] checks the rules that every recording keeps.
+//! - [`OwnMemory`] describes the memory that a recorded program took from the driver itself.
+//! - [`Validator`] checks the rules of recordings.
 //!
 //! ```
 //! use tenure_trace::{Encoding, TraceWriter, Workload, generate, read_all};
@@ -31,14 +31,14 @@
 //! # Features
 //!
 //! - `serde`: [`OwnMemory`] implements `Serialize`.
-//! - `zstd`: recordings compressed with Zstandard. Its library is written in C, so that a C compiler is needed. Without
-//!   the feature such recordings are recognised, and refused with an error.
+//! - `zstd`: recordings compressed with Zstandard. The library is written in C, so a C compiler is needed. Without
+//!   the feature such recordings are recognised and refused with an error.
 //!
 //! # The format
 //!
-//! Text in UTF-8, one event a line, stored plain, as gzip or as zstd. The encoding is recognised by
-//! the first bytes, never by the file's name. Lines end with a line feed (a carriage return before
-//! it is ignored, and the last line may lack it) and have at most [`MAX_LINE_BYTES`] bytes.
+//! UTF-8 text, one event per line, stored plain, as gzip or as zstd. The first bytes determine the encoding, not the
+//! file name. Lines end with a line feed (a carriage return before it is ignored, and the last line may lack it) and
+//! have at most [`MAX_LINE_BYTES`] bytes.
 //!
 //! ```csv
 //! #tenure-recording=2
@@ -56,10 +56,10 @@
 //! unblock,1,65536,,,1,
 //! ```
 //!
-//! The first line is [`FIRST_LINE`]. Lines `#key=value` follow, at most [`MAX_HEADER_LINES`], each key once: see [`Header`].
-//! A key has 1 to 64 characters of `a-z`, `A-Z`, `0-9` and `-_.`, a value at most 512 bytes; in the value, `%` and control characters are written
-//! `%XX` (two hexadecimal digits). The header ends with the line [`COLUMNS`]. Each line after it has exactly seven columns,
-//! separated by commas, without quotes or spaces:
+//! The first line is [`FIRST_LINE`]. Lines `#key=value` follow, at most [`MAX_HEADER_LINES`], each key once: see
+//! [`Header`]. A key has 1 to 64 characters of `a-z`, `A-Z`, `0-9` and `-_.`, a value at most 512 bytes; in the
+//! value, `%` and control characters are written `%XX` (two hexadecimal digits). The header ends with the line
+//! [`COLUMNS`]. Each further line has exactly seven columns, separated by commas, without quotes or spaces:
 //!
 //! | `op` | `id` | `size` | `align` | `kind` | `more` |
 //! | --- | --- | --- | --- | --- | --- |
@@ -71,14 +71,14 @@
 //! | `done`: the program knows that it is complete | a submission, each once | empty | empty | empty | |
 //! | `block`: memory from the driver, for resources that the program places | a new number of a block | 1 to [`MAX_SIZE`] | empty | empty | `type=` and others |
 //! | `unblock`: back to the driver | a live block | its size | empty | empty | |
-//! | `map`, `unmap`: in reach of the CPU, or no longer | a live block | empty | empty | empty | |
+//! | `map`, `unmap`: CPU access begins, or ends | a live block | empty | empty | empty | |
 //!
-//! The kind is `gpu_only`, `cpu_to_gpu` or `gpu_to_cpu`, then `+linear` (a buffer, or an image in rows) or `+optimal` (an image).
-//! `frame` is for a mark its own number, otherwise that of the last mark before; 0 before the first. Sizes, alignments and
+//! The kind is `gpu_only`, `cpu_to_gpu` or `gpu_to_cpu`, then `+linear` (a buffer or a linear image) or `+optimal`
+//! (an image). `frame` is a mark's own number, otherwise that of the last mark before, or 0. Sizes, alignments and
 //! offsets are bytes. Numbers are decimal digits below 2^64.
 //!
-//! `more` has any number of words, separated by spaces. A word is a flag, or `key=value`. Unknown words are ignored; a known key
-//! must have a value of its kind. The words and their meanings are the fields of [`Details`]:
+//! `more` has any number of words, separated by spaces. A word is a flag, or `key=value`. Unknown words are ignored;
+//! the value of a known key must be valid. The words and their meanings are the fields of [`Details`]:
 //!
 //! | words | on |
 //! | --- | --- |
@@ -91,18 +91,18 @@
 //! | `usage=0xN`, `format=N`, `extent=WxHxD`, `mips=N`, `layers=N`, `samples=N`, `linear-image` | `alloc`, `alias` |
 //! | `name=TEXT` (at most [`MAX_NAME_BYTES`]; spaces, commas, `%` and control characters as `%XX`) | `alloc`, `alias` |
 //!
-//! Numbers of resources, blocks and submissions are separate, and none is used again. The `frame` column never
-//! decreases from line to line, and no frame is marked twice. A block may be freed before the resources in it, and a
-//! resource before its aliases. The live allocations add up to less than 2^64 bytes, and so do the blocks. Aliases and
-//! imports take none of the program's memory: the [`Summary`] counts them, and excludes them from its other figures. A file
-//! may end with anything live (the summary lists the allocations).
+//! Numbers of resources, blocks and submissions are separate, and never reused. The `frame` column never decreases,
+//! and no frame is marked twice. A block may be freed before its resources, and a resource before its aliases. The
+//! live allocations add up to less than 2^64 bytes, and so do the blocks. Aliases and imports take none of the
+//! program's memory: the [`Summary`] counts them, and excludes them from its other figures. A file may end with live
+//! allocations (the summary lists them).
 //!
-//! A line that breaks any of these rules is an error with the source's name, the line and the
-//! [`Reason`], for example `game.csv.gz:512: double free of id 17`. So is compressed data that is
-//! cut off, damaged or followed by something else.
+//! A line that breaks any of these rules is an error with the source's name, the line and the [`Reason`], for example
+//! `game.csv.gz:512: double free of id 17`. Compressed data that is cut off, damaged or followed by other data is an
+//! error, too.
 //!
-//! In version 1 the first line is [`HEADER`], and each line after it is an `alloc`, `free` or `frame` of six columns, without
-//! `more`. It is still read; [`TraceWriter`] writes version 2.
+//! In version 1 the first line is [`HEADER`], and each further line is an `alloc`, `free` or `frame` of six columns,
+//! without `more`. It is still read; [`TraceWriter`] writes version 2.
 
 #![warn(missing_debug_implementations)]
 

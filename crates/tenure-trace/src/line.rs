@@ -1,4 +1,4 @@
-//! Parsing and formatting a single line, independent of the lines before it.
+//! Parsing and formatting of a single line, independent of earlier lines.
 
 use std::io::{self, Write};
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::details::{self, Details};
 use crate::{Column, Event, Kind, Layout, MemoryKind, Reason};
 
-/// The columns of a recording.
+/// The version of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
     /// Six columns, and three operations.
@@ -22,9 +22,8 @@ pub(crate) struct Line {
     pub(crate) repeated: Repeated,
 }
 
-/// The properties of the allocation that a free repeats, except the size.
-///
-/// They are only compared with those of the allocation, so the event does not hold them.
+/// The properties of the allocation that a free repeats, except the size. They are only compared with the
+/// allocation's, so the event does not contain them.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Repeated {
     pub(crate) align: Option<u64>,
@@ -86,7 +85,7 @@ pub(crate) fn parse(line: &[u8], version: Version) -> Result<Line, Reason> {
     Ok(Line { event, details: Details::parse(more)?, repeated })
 }
 
-/// Writes the line of an event in version 2, with its line end. `kind` is that of the resource a free ends.
+/// Writes the line of an event in version 2, with its line end. `kind` is the kind of a freed resource.
 pub(crate) fn write(
     out: &mut Vec<u8>,
     event: &Event,
@@ -156,8 +155,7 @@ impl FromStr for Kind {
     type Err = Reason;
 
     /// # Errors
-    ///
-    /// [`Reason::UnknownKind`] for anything but one of the six kinds, exactly as written.
+    /// [`Reason::UnknownKind`] unless the text is exactly one of the six kinds.
     fn from_str(text: &str) -> Result<Self, Reason> {
         let unknown = || Reason::UnknownKind { found: text.into() };
         let (memory, layout) = text.split_once('+').ok_or_else(unknown)?;

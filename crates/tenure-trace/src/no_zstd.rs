@@ -1,4 +1,4 @@
-//! What stands for the crate `zstd` in a build without it: whatever is read or written fails.
+//! Replacement of the crate `zstd` in a build without it: reads and writes fail.
 
 use std::convert::Infallible;
 use std::io::{self, BufReader, Read, Write};
@@ -11,7 +11,7 @@ fn unsupported() -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, reason)
 }
 
-/// Fails when it is read, as for data that is damaged from its beginning.
+/// A decoder whose reads fail, as for data that is damaged from the beginning.
 pub(crate) struct Decoder<'a, R>(PhantomData<(&'a (), R)>);
 
 impl<R: Read> Decoder<'_, BufReader<R>> {
@@ -27,7 +27,7 @@ impl<R> Read for Decoder<'_, R> {
     }
 }
 
-/// Cannot be made.
+/// An encoder that cannot be created.
 pub(crate) struct Encoder<'a, W>(Infallible, PhantomData<(&'a (), W)>);
 
 impl<W: Write> Encoder<'_, W> {

@@ -18,15 +18,13 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads a recording from any source, checks every line and yields its events.
 ///
-/// The encoding (plain text, gzip or zstd) is detected from the first bytes. After the first error the
-/// iterator ends. Allocations that are live at the end of the file are not an error; see
-/// [`summary`](Self::summary).
+/// The encoding (plain text, gzip or zstd) is detected from the first bytes. The iterator ends after the first error.
+/// Live allocations at the end of the file are not an error; see [`summary`](Self::summary).
 ///
-/// Events are yielded before the rest of the file was checked. To check all of it first, use
+/// Events are yielded before the rest of the file is checked. To check all of it first, use
 /// [`read_all`](crate::read_all) or, in two passes, [`check`](crate::check).
 ///
-/// Memory: some buffers of fixed size and the [`Validator`]. The source is buffered here; it need
-/// not be.
+/// Memory: fixed-size buffers and the [`Validator`]. The reader buffers the source.
 ///
 /// ```
 /// use tenure_trace::{Event, TraceReader};
@@ -47,9 +45,9 @@ pub struct TraceReader<R: Read> {
     name: String,
     version: Version,
     header: Header,
-    /// Those of the event last read.
+    /// The details of the last event.
     details: Details,
-    /// The line last read; the first one is line 1.
+    /// The number of the last line.
     line: u64,
     bytes: Vec<u8>,
     validator: Validator,
@@ -57,7 +55,7 @@ pub struct TraceReader<R: Read> {
 }
 
 impl TraceReader<File> {
-    /// Opens a file, whose path becomes the name in errors, and reads its header.
+    /// Opens a file and reads its header. The path is the name in errors.
     ///
     /// # Errors
     ///
@@ -77,8 +75,8 @@ impl<R: Read> TraceReader<R> {
     ///
     /// # Errors
     ///
-    /// [`TraceError::Read`] if the source or the decoder fails, [`TraceError::Line`] for a bad
-    /// header (an empty source has one) or one of a later version.
+    /// [`TraceError::Read`] if the source or the decoder fails, [`TraceError::Line`] for a missing or bad header, or
+    /// one of a later version.
     pub fn new(source: R, name: impl Into<String>) -> Result<Self, TraceError> {
         let name = name.into();
         let text = match Decoder::new(source) {
@@ -126,7 +124,7 @@ impl<R: Read> TraceReader<R> {
         self.line
     }
 
-    /// The summary of the events read so far; `live_at_end` are the allocations that are live now.
+    /// The summary of the events read so far; `live_at_end` are the currently live allocations.
     ///
     /// O(n log n) in the number of live allocations.
     #[must_use]
@@ -138,8 +136,7 @@ impl<R: Read> TraceReader<R> {
     ///
     /// # Errors
     ///
-    /// The first error in the rest. (An error that the iterator has already yielded is not
-    /// repeated.)
+    /// The first error in the rest. An error that the iterator has already yielded is not repeated.
     pub fn finish(mut self) -> Result<Summary, TraceError> {
         for event in self.by_ref() {
             event?;
@@ -149,7 +146,7 @@ impl<R: Read> TraceReader<R> {
 
     fn read_header(&mut self) -> Result<(), TraceError> {
         self.read_line()?;
-        // An empty source has no line 1, but that is where its header is missing.
+        // The missing header of an empty source is reported at line 1.
         self.line = 1;
         // Some editors put a byte order mark before the text.
         if self.bytes.starts_with(BYTE_ORDER_MARK) {

@@ -15,26 +15,26 @@ use tenure_core::{MemoryUse, RecordedAllocation, RecordedPlacement, Recorder, Sy
 
 use crate::{Details, Encoding, Event, Header, HeapKind, Kind, Layout, MemoryKind, TraceError, TraceWriter};
 
-/// Frames between two flushes: the most frames that a crash removes from the recording.
+/// Frames between two flushes, and so the maximum number of frames lost in a crash.
 const FRAMES_A_FLUSH: u32 = 32;
 
 /// Writes the allocations, frees, frames and submissions of a [`Gpu`](tenure_core::Gpu) to any sink.
 ///
-/// Pass the [`hook`](Self::hook) to the manager before any resource is created, and call
-/// [`finish`](Self::finish) at the end of the program: later events are not recorded. A recorder
-/// serves one manager; the ids in the recording are the numbers that this manager assigns.
+/// Pass the [`hook`](Self::hook) to the manager before any resource is created, and call [`finish`](Self::finish) at
+/// the end of the program: later events are not recorded. A recorder serves one manager; the ids in the recording are
+/// assigned by this manager.
 ///
-/// Buffers are recorded as `linear`, textures as `optimal`;
-/// [`MemoryUse::GpuOnly`] as `gpu_only`, [`Upload`](MemoryUse::Upload) and
-/// [`GpuUpload`](MemoryUse::GpuUpload) as `cpu_to_gpu`, [`Readback`](MemoryUse::Readback) as
-/// `gpu_to_cpu`. The details are the memory type, its side of the bus, dedicated memory, the time and the thread; with
-/// [`with_names`](Self::with_names) also the names. The header has the API, the device and its memory types and limits, besides
-/// the keys that the [writer](TraceWriter::set_header) has. The sink is flushed every 32 frames.
+/// Buffers are recorded as `linear`, textures as `optimal`; [`MemoryUse::GpuOnly`] as `gpu_only`,
+/// [`Upload`](MemoryUse::Upload) and [`GpuUpload`](MemoryUse::GpuUpload) as `cpu_to_gpu`,
+/// [`Readback`](MemoryUse::Readback) as `gpu_to_cpu`. The details are the memory type, its location, dedicated
+/// memory, the time and the thread; with [`with_names`](Self::with_names) also the names. The API, the device, its
+/// memory types and limits are added to the [writer's header](TraceWriter::set_header). The sink is flushed every 32
+/// frames.
 ///
 /// A free is recorded when the handle is dropped, while the GPU may still use the memory: it is not final.
 ///
-/// Hooks may be called from any thread; a mutex orders the events. An event costs some hundred
-/// nanoseconds, and occasionally a write to the sink.
+/// Hooks may be called from any thread; a mutex orders the events. An event costs a few hundred nanoseconds, and
+/// occasionally a write to the sink.
 ///
 /// ```
 /// use tenure_core::device::Usage;
@@ -74,7 +74,7 @@ impl TraceRecorder<File> {
 }
 
 impl<W: Write> TraceRecorder<W> {
-    /// Records through a writer to which no event was written yet.
+    /// Records to a writer that has no events yet.
     pub fn new(writer: TraceWriter<W>) -> Self {
         let state = State {
             writer: Some(writer),
@@ -91,7 +91,7 @@ impl<W: Write> TraceRecorder<W> {
         Self { shared: Arc::new(Mutex::new(state)) }
     }
 
-    /// Also records the names of resources, which may tell more about a program than sizes do.
+    /// Also records the names of resources, which may reveal more about a program than sizes.
     pub fn with_names(self) -> Self {
         self.shared.lock().has_names = true;
         self
@@ -111,10 +111,9 @@ impl<W: Write> TraceRecorder<W> {
     ///
     /// # Errors
     ///
-    /// The first error since the beginning, because hooks cannot report any.
-    /// [`TraceError::Refused`] says that an event was left out, for example one of a second manager;
-    /// the sink then holds a valid recording of the other events. After [`TraceError::Write`] the
-    /// recording in the sink is incomplete.
+    /// The first error since the beginning, because hooks cannot report any. After [`TraceError::Refused`], for
+    /// example for an event of a second manager, the sink holds a valid recording of the other events. After
+    /// [`TraceError::Write`] the recording is incomplete.
     ///
     /// # Panics
     ///
@@ -142,7 +141,7 @@ impl<W: Write> fmt::Debug for TraceRecorder<W> {
 }
 
 struct State<W: Write> {
-    /// `None` once the recording is finished.
+    /// `None` after the recording is finished.
     writer: Option<TraceWriter<W>>,
     /// The last frame marked.
     frame: u64,
@@ -154,11 +153,11 @@ struct State<W: Write> {
     began: Instant,
     has_names: bool,
     memory_types: Vec<MemoryType>,
-    /// Allocations whose place is not known yet: at most one of each thread.
+    /// Allocations whose location is not known yet: at most one per thread.
     unplaced: Vec<(Event, Details)>,
-    /// Submissions so far.
+    /// The number of submissions so far.
     submissions: u64,
-    /// Submissions that are not known to be complete, with their numbers in the recording.
+    /// Submissions not known to be complete, with their numbers in the recording.
     in_flight: Vec<(QueueSerial, u64)>,
 }
 
@@ -167,13 +166,12 @@ impl<W: Write> State<W> {
         self.attempt(|writer| writer.event_with(event, details));
     }
 
-    /// The time and the thread.
     fn details(&self) -> Details {
         let time_us = u64::try_from(self.began.elapsed().as_micros()).ok();
         Details { time_us, thread: Some(thread_number()), ..Details::default() }
     }
 
-    /// Writes the allocations with these ids, which were not placed.
+    /// Writes the allocations with these ids, whose location is unknown.
     fn write_unplaced(&mut self, is_wanted: impl Fn(u64) -> bool) {
         while let Some(index) = self
             .unplaced
@@ -184,7 +182,7 @@ impl<W: Write> State<W> {
         }
     }
 
-    /// Writes an allocation with the frame of this moment: others may have ended since it was created.
+    /// Writes an allocation with the current frame: frames may have ended since it was created.
     fn write_alloc(&mut self, index: usize) {
         let (mut event, details) = self.unplaced.swap_remove(index);
         if let Event::Alloc { frame, .. } = &mut event {
@@ -230,7 +228,7 @@ impl<W: Write> State<W> {
     }
 
     fn completed(&mut self, point: &SyncPoint) {
-        // Almost in order: submissions of several threads may be told in any order.
+        // Only roughly in order: submissions of several threads may be reported in any order.
         let is_done = |at: &QueueSerial| at.serial <= point.serial(at.queue);
         while let Some(index) = self.in_flight.iter().position(|(at, _)| is_done(at)) {
             let (_, number) = self.in_flight.remove(index);
@@ -240,7 +238,7 @@ impl<W: Write> State<W> {
     }
 
     fn end_frame(&mut self, number: u64) {
-        // Frames that end at the same time on two threads may come in either order.
+        // Frames that end at the same time on two threads may be reported in either order.
         if number <= self.frame {
             return;
         }
@@ -305,8 +303,7 @@ impl<W: Write + Send> Recorder for Hook<W> {
     }
 }
 
-/// The memory kind that `memory_use` is recorded as; memory uses added in future count as memory
-/// that only the GPU accesses.
+/// The recorded memory kind of `memory_use`; future uses count as GPU-only memory.
 const fn memory_kind(memory_use: MemoryUse) -> MemoryKind {
     match memory_use {
         MemoryUse::Upload | MemoryUse::GpuUpload => MemoryKind::CpuToGpu,
@@ -315,9 +312,8 @@ const fn memory_kind(memory_use: MemoryUse) -> MemoryKind {
     }
 }
 
-/// The header for a device.
 fn described(device: &Properties) -> Header {
-    /// More would not fit in a line.
+    /// A longer name may not fit in a line.
     const NAME_CHARACTERS: usize = 128;
     let mut header = Header::default();
     header.set(
@@ -338,12 +334,12 @@ fn described(device: &Properties) -> Header {
     header
 }
 
-/// The number of the calling thread, from 1, in the order of first calls.
+/// The number of the calling thread, from 1, in order of first calls.
 fn thread_number() -> u32 {
     static THREADS: AtomicU32 = AtomicU32::new(0);
     thread_local! {
         static NUMBER: u32 = THREADS.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
     }
-    // A thread that is ending has no number any more.
+    // A thread that is ending no longer has a number.
     NUMBER.try_with(|number| *number).unwrap_or_default()
 }

@@ -1,13 +1,12 @@
-//! The set of ids that were ever allocated.
+//! The set of all ids used so far.
 
 use std::collections::BTreeMap;
 
 /// A set of numbers as a map of runs: first number to last number.
 ///
-/// Recorders number their allocations upwards, so millions of ids are one run, or a few runs
-/// if several threads allocate. The memory grows with the number of *gaps* between ids, never with
-/// the largest id; in the worst case, ids without order, it is one entry of 16 bytes for each.
-/// Every operation takes O(log runs).
+/// Recorders number their allocations upwards, so millions of ids are one run, or a few runs if several threads
+/// allocate. The memory grows with the number of *gaps* between ids, not with the largest id; in the worst case, ids
+/// without order, each takes an entry of 16 bytes. Every operation takes O(log runs).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SeenIds {
     runs: BTreeMap<u64, u64>,

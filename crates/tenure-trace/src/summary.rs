@@ -4,7 +4,8 @@ use crate::Kind;
 
 /// The summary of a recording.
 ///
-/// Aliases and imports are counted on their own, and excluded from all other figures: they take none of the program's memory.
+/// Aliases and imports are counted separately and excluded from all other figures: they take none of the program's
+/// memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
@@ -16,14 +17,13 @@ pub struct Summary {
     pub final_frees: u64,
     /// Number of frame marks.
     pub frames: u64,
-    /// The most bytes that were live at once.
+    /// Peak of the live bytes.
     pub peak_live_bytes: u64,
-    /// The most allocations that were live at once.
+    /// Peak number of live allocations.
     pub peak_live_allocations: u64,
-    /// The allocations that were not freed, in the order of the ids: leaks, or the end of an incomplete
-    /// recording.
+    /// The allocations that were not freed, in order of their ids: leaks, or the end of an incomplete recording.
     pub live_at_end: Vec<LiveAllocation>,
-    /// Number of resources on the bytes of others.
+    /// Number of resources that alias others.
     pub aliases: u64,
     /// Number of allocations in [imported](crate::Details::is_import) memory.
     pub imports: u64,
@@ -31,13 +31,13 @@ pub struct Summary {
     pub submissions: u64,
     /// Number of the program's own blocks.
     pub blocks: u64,
-    /// The most bytes in blocks at once.
+    /// Peak of the bytes in blocks.
     pub peak_block_bytes: u64,
-    /// The most blocks at once.
+    /// Peak number of blocks.
     pub peak_blocks: u64,
 }
 
-/// An allocation that is not freed.
+/// An unfreed allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LiveAllocation {
@@ -51,7 +51,7 @@ pub struct LiveAllocation {
     pub kind: Kind,
 }
 
-/// Bytes and things that are live, and the most of them at once.
+/// Live bytes and objects, and their peaks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Peak {
     bytes: u64,
@@ -61,7 +61,7 @@ pub(crate) struct Peak {
 }
 
 impl Peak {
-    /// Adds a thing; the bytes before if the sum is 2^64 or more.
+    /// Adds an object. If the sum would be 2^64 or more, returns the bytes before.
     pub(crate) fn add(&mut self, size: u64) -> Result<(), u64> {
         self.bytes = self.bytes.checked_add(size).ok_or(self.bytes)?;
         self.count += 1;
@@ -70,7 +70,7 @@ impl Peak {
         Ok(())
     }
 
-    /// Removes a thing that was added.
+    /// Removes an object.
     pub(crate) fn remove(&mut self, size: u64) {
         self.bytes -= size;
         self.count -= 1;

@@ -5,17 +5,17 @@ use std::sync::LazyLock;
 
 use crate::{Details, Event, Header, MAX_EVENTS, Reason, Summary, TraceError, TraceReader, Validator};
 
-/// The most bytes of details that are kept.
+/// The maximum number of bytes of details.
 const MAX_DETAILS_BYTES: usize = 1 << 30;
 
-/// The details of an event without any.
+/// The details of an event without details.
 static NOTHING: LazyLock<Details> = LazyLock::new(Details::default);
 
 /// A whole, checked recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Trace {
-    /// The device and the program, as far as the recording names them.
+    /// Descriptions of the device and the program, if recorded.
     pub header: Header,
     /// Every event, in the order of the file (40 bytes each).
     pub events: Vec<Event>,
@@ -37,8 +37,7 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// [`TraceError::Refused`] for the first event that is inconsistent with those before it, or that exceeds
-    /// [`MAX_EVENTS`].
+    /// [`TraceError::Refused`] for the first event that contradicts earlier events or exceeds [`MAX_EVENTS`].
     pub fn from_events(events: impl IntoIterator<Item = Event>) -> Result<Self, TraceError> {
         Self::new(Header::default(), events.into_iter().map(|event| (event, Details::default())))
     }
@@ -62,7 +61,7 @@ impl Trace {
         Ok(kept.into_trace(header, validator.summary()))
     }
 
-    /// The details of the event with this index; nothing if there are none.
+    /// The details of the event with this index, empty if it has none.
     #[must_use]
     pub fn details(&self, index: usize) -> &Details {
         self.details.get(index).and_then(Option::as_deref).unwrap_or(&NOTHING)
@@ -107,10 +106,10 @@ pub fn read_all<R: Read>(source: R, name: impl Into<String>) -> Result<Trace, Tr
     Ok(kept.into_trace(reader.header().clone(), reader.summary()))
 }
 
-/// The details of each event, up to the last one that has some.
+/// The details of each event, up to the last one with details.
 type EventDetails = Vec<Option<Box<Details>>>;
 
-/// The events and details kept so far.
+/// The events and details read so far.
 #[derive(Default)]
 struct Kept {
     events: Vec<Event>,
@@ -120,12 +119,12 @@ struct Kept {
 }
 
 impl Kept {
-    /// Adds an event if there are fewer than `most`, and there is memory for it.
+    /// Adds an event if there are fewer than `most` and memory suffices.
     fn keep(&mut self, event: Event, details: &Details, most: usize) -> Result<(), Reason> {
         let (before, has_details) = (self.events.len(), *details != *NOTHING);
         let bytes =
             if has_details { size_of::<Details>() + details.name.as_deref().map_or(0, str::len) } else { 0 };
-        // One place for each event before, too.
+        // Includes entries for all events before.
         let places = if has_details { before + 1 - self.details.len() } else { 0 };
         let is_kept = before < most
             && self.bytes + bytes <= MAX_DETAILS_BYTES
@@ -150,8 +149,8 @@ impl Kept {
 
 /// Checks a whole recording without keeping its events.
 ///
-/// For recordings that do not fit into memory: check in a first pass, then stream the same file
-/// through a [`TraceReader`].
+/// For recordings that do not fit into memory: check in a first pass, then stream the same file through a
+/// [`TraceReader`].
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Checking that events are consistent with the events before them.
+//! Consistency checks of events against earlier events.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,14 +8,14 @@ use crate::seen_ids::SeenIds;
 use crate::summary::{LiveAllocation, Peak, Summary};
 use crate::{Event, Kind, MAX_ALIGN, MAX_SIZE, Reason};
 
-/// Checks a sequence of events, one at a time, and keeps count.
+/// Checks a sequence of events, one at a time, and counts them.
 ///
-/// [`TraceReader`](crate::TraceReader) and [`TraceWriter`](crate::TraceWriter) check with it, so
-/// that both accept the same sequences.
+/// [`TraceReader`](crate::TraceReader) and [`TraceWriter`](crate::TraceWriter) use it, so both accept the same
+/// sequences.
 ///
-/// Memory: the live allocations and blocks, the submissions that are not done, and the gaps between the ids that were
-/// ever used (one entry of 16 bytes for each run of consecutive ids; never anything proportional to the largest id).
-/// Time: O(1) for an event, O(log gaps) where the ids have gaps.
+/// Memory: the live allocations and blocks, the incomplete submissions, and the gaps between all ids used so far (one
+/// entry of 16 bytes for each run of consecutive ids; never proportional to the largest id). Time: O(1) per event,
+/// O(log gaps) if the ids have gaps.
 ///
 /// ```
 /// use tenure_trace::{Event, Reason, Validator};
@@ -40,18 +40,18 @@ pub struct Validator {
     seen_submissions: SeenIds,
     live: Peak,
     reserved: Peak,
-    /// The counts, without the peaks and the list.
+    /// The counts, without peaks and live allocations.
     counts: Summary,
     /// The largest frame column so far.
     frame: u64,
     last_mark: Option<u64>,
 }
 
-/// The memory behind a resource.
+/// The memory of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Memory {
     Own,
-    /// Imported, or that of another resource.
+    /// Imported memory, or another resource's.
     Other,
 }
 
@@ -77,11 +77,11 @@ impl Validator {
         Self::default()
     }
 
-    /// Checks the next event, about which nothing else is known.
+    /// Checks the next event, without details.
     ///
     /// # Errors
     ///
-    /// The [`Reason`] why the event is invalid here. The validator is then unchanged.
+    /// The [`Reason`] why the event is invalid. The validator is then unchanged.
     pub fn check(&mut self, event: &Event) -> Result<(), Reason> {
         self.check_with(event, &Details::default())
     }
@@ -95,7 +95,7 @@ impl Validator {
         self.check_line(event, details, Repeated::default())
     }
 
-    /// The counts so far and, in the order of their ids, the allocations that are live now.
+    /// The counts so far, and the live allocations in order of their ids.
     ///
     /// O(n log n) in the number of live allocations.
     #[must_use]
@@ -115,7 +115,7 @@ impl Validator {
         }
     }
 
-    /// The kind of a live allocation or alias; `None` when the id is not live.
+    /// The kind of a live allocation or alias; `None` if the id is not live.
     #[must_use]
     pub fn kind_of(&self, id: u64) -> Option<Kind> {
         self.resources.get(&id).map(|resource| resource.kind)
@@ -168,7 +168,7 @@ impl Validator {
         if let Some(block) = details.block {
             let &Block { size: block_size, .. } =
                 self.blocks.get(&block).ok_or(Reason::UnknownBlock { id: block })?;
-            // The offset of an alias is one in the other resource.
+            // The offset of an alias is relative to the other resource.
             let offset = if details.of.is_none() { details.offset.unwrap_or(0) } else { 0 };
             if !fits(offset, size, block_size) {
                 return Err(Reason::OutsideBlock { id: block, offset, size, block_size });
@@ -273,7 +273,7 @@ const fn check_size(size: u64) -> Result<(), Reason> {
     if size >= 1 && size <= MAX_SIZE { Ok(()) } else { Err(Reason::BadSize { size }) }
 }
 
-/// Whether `size` bytes at `offset` are inside something of `whole` bytes.
+/// Whether `size` bytes at `offset` fit in `whole` bytes.
 fn fits(offset: u64, size: u64, whole: u64) -> bool {
     offset.checked_add(size).is_some_and(|end| end <= whole)
 }

@@ -1,4 +1,4 @@
-//! Writing a recording, in version 2.
+//! Writes a recording of version 2.
 
 use std::fmt;
 use std::fs::File;
@@ -17,12 +17,12 @@ const CHUNK: usize = 32 * 1024;
 
 /// Writes a recording to any sink.
 ///
-/// Each event is checked before it is written, so that the recording can always be read back.
-/// The lines are buffered here; the sink need not be. The file is complete only after
-/// [`finish`](Self::finish): a writer that is dropped instead loses the buffered lines.
+/// Each event is checked before it is written, so that the recording can always be read back. The writer buffers
+/// lines. The file is complete only after [`finish`](Self::finish): a writer that is dropped instead loses the
+/// buffered lines.
 ///
-/// The writer is `Send` if its sink is. It takes `&mut self`: recorders that are called from many
-/// threads put it behind a lock, which also fixes the order of the events.
+/// The writer is `Send` if its sink is. It takes `&mut self`: recorders that are called from several threads put it
+/// behind a lock, which also determines the order of the events.
 ///
 /// ```
 /// use tenure_trace::{Details, Encoding, Event, Header, Kind, Layout, MemoryKind, TraceWriter};
@@ -55,9 +55,9 @@ pub struct TraceWriter<W: Write> {
     header: Header,
     /// Whether the header can no longer be changed.
     has_begun: bool,
-    /// Lines written, with those of the header.
+    /// Lines written, including the header.
     lines: u64,
-    /// The error of the sink, if it failed.
+    /// The error of a failed sink.
     failed: Option<io::ErrorKind>,
 }
 
@@ -69,7 +69,7 @@ impl TraceWriter<File> {
     /// [`TraceError::Open`], and those of [`new`](Self::new).
     pub fn create(path: impl AsRef<Path>, encoding: Encoding) -> Result<Self, TraceError> {
         if !encoding.is_supported() {
-            // This fails, and a file that exists is not emptied.
+            // Fails for an unsupported encoding, before an existing file is emptied.
             TraceWriter::new(io::sink(), encoding).map(drop)?;
         }
         let path = path.as_ref();
@@ -96,12 +96,12 @@ impl<W: Write> TraceWriter<W> {
         Ok(writer)
     }
 
-    /// Replaces the header, which is empty at first.
+    /// Replaces the header, which is initially empty.
     ///
     /// # Errors
     ///
-    /// [`TraceError::Refused`] if a key or a value cannot be written ([`Reason::BadHeaderLine`]), there are too many, or
-    /// an event was written or [flushed](Self::flush) before. The header then stays as it is.
+    /// [`TraceError::Refused`] if a key or a value cannot be written ([`Reason::BadHeaderLine`]), there are too many
+    /// lines, or an event was already written or [flushed](Self::flush). The header is then unchanged.
     pub fn set_header(&mut self, header: Header) -> Result<(), TraceError> {
         let mut text = Vec::new();
         let written = if self.has_begun { Err(Reason::LateHeader) } else { header.write(&mut text) };
@@ -125,9 +125,9 @@ impl<W: Write> TraceWriter<W> {
     ///
     /// # Errors
     ///
-    /// [`TraceError::Refused`] if the event is inconsistent with those before it: it is then left out, and
-    /// more events can be written. [`TraceError::Write`] if the sink fails: the recording is then
-    /// incomplete, and every later call fails as well.
+    /// [`TraceError::Refused`] if the event contradicts earlier events: it is left out, and more events can be
+    /// written. [`TraceError::Write`] if the sink fails: the recording is then incomplete, and every later call fails
+    /// as well.
     pub fn event(&mut self, event: &Event) -> Result<(), TraceError> {
         self.event_with(event, &Details::default())
     }
@@ -158,7 +158,7 @@ impl<W: Write> TraceWriter<W> {
 
     /// Writes all buffered lines to the sink and flushes it.
     ///
-    /// Call it every few frames if the file must survive a crash of the program. It reduces the compression.
+    /// Call it every few frames if the file must survive a crash of the program. It reduces the compression ratio.
     ///
     /// # Errors
     ///

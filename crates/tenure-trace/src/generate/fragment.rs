@@ -1,4 +1,4 @@
-//! An adversarial workload: the gaps that it leaves are too small for the next allocations.
+//! An adversarial workload: its gaps are too small for the next allocations.
 
 use super::rng::Rng;
 use super::script::{Live, Program, Script};
@@ -23,7 +23,7 @@ pub(super) struct Fragment {
 
 impl Fragment {
     pub(super) fn new(seed: u64, allocs: u64) -> Self {
-        // A short recording still starts over a few times.
+        // A short recording also starts over a few times.
         let smallest_allocs = (allocs / 4).clamp(1, MAX_FILL / SMALLEST);
         Self {
             rng: Rng::new(seed),

@@ -26,7 +26,7 @@ impl Frames {
     pub(super) fn new(seed: u64, allocs: u64) -> Self {
         Self {
             rng: Rng::new(seed),
-            // A short recording still has some dozen frames.
+            // A short recording also has several dozen frames.
             per_frame: (allocs / 32).clamp(1, PER_FRAME),
             in_flight: VecDeque::new(),
         }

@@ -1,4 +1,4 @@
-//! Synthetic recordings, made from a seed.
+//! Synthetic recordings from a seed.
 
 mod fragment;
 mod frames;
@@ -18,12 +18,12 @@ use script::{Program, Script};
 
 /// The kind of program to imitate.
 ///
-/// Sizes below are those of a long recording. A short one (see [`generate`]) has fewer objects,
-/// so that it contains steady-state frames and not only the loading.
+/// Sizes below are those of a long recording. A short one (see [`generate`]) has fewer objects, so that it also
+/// contains steady-state frames after the loading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Workload {
-    /// A voxel world that is meshed again and again: `voxel`.
+    /// A voxel world with constant re-meshing: `voxel`.
     ///
     /// 10,000 chunks with a vertex and an index buffer each, both `gpu_only+linear`, 4 B to 40 KiB
     /// (lognormal, median 2,500 B, sigma 1), alignments 4 to 256 B. After loading, each frame
@@ -41,7 +41,7 @@ pub enum Workload {
     /// Constant and staging buffers that exist for a few frames: `frames`.
     ///
     /// Each frame takes 1,500 to 2,500 buffers of 256 B to 4 KiB, `cpu_to_gpu+linear`, aligned to
-    /// 256 B, and frees those of three frames ago, in order. Now and then the GPU is a frame late.
+    /// 256 B, and frees those of three frames ago, in order. Occasionally the GPU is a frame late.
     Frames,
     /// An adversary that fragments: `fragment`.
     ///
@@ -91,10 +91,10 @@ pub struct UnknownWorkload {
     pub found: String,
 }
 
-/// Makes a recording of `ops` operations, rounded up to an even number.
+/// Generates a recording of `ops` operations, rounded up to an even number.
 ///
-/// Operations are allocations and frees; frame marks come on top. Everything is freed at the end,
-/// and a [`Validator`](crate::Validator) accepts every event.
+/// Operations are allocations and frees, not frame marks. Everything is freed at the end, and a
+/// [`Validator`](crate::Validator) accepts every event.
 ///
 /// The same arguments give the same events, on every platform: the random numbers are xoshiro256\*\* and all
 /// arithmetic is exact or IEEE 754. Memory is proportional to the live allocations, not to `ops`.

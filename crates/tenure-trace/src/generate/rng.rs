@@ -38,17 +38,17 @@ impl Rng {
         (product >> 64) as u64
     }
 
-    /// A number from `first` to `last`, which must not be smaller.
+    /// A number from `first` to `last`, which must be at least `first`.
     pub(super) fn within(&mut self, first: u64, last: u64) -> u64 {
         first + self.below(last - first + 1)
     }
 
-    /// True `percent` times in a hundred.
+    /// True with a probability of `percent` in a hundred.
     pub(super) fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    /// A number from 0 to below 1, a multiple of 2^-53.
+    /// A multiple of 2^-53, at least 0 and less than 1.
     pub(super) fn unit(&mut self) -> f64 {
         const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
         (self.next() >> 11) as f64 * STEP
@@ -66,8 +66,8 @@ fn splitmix64(counter: &mut u64) -> u64 {
 /// A number whose logarithm is normal, with the given median and standard deviation `sigma` (at
 /// most 3).
 ///
-/// The library functions `exp`, `ln` and `cos` differ in the last bit from platform to platform.
-/// This uses additions, multiplications and divisions alone, which IEEE 754 fixes to the last bit.
+/// The library functions `exp`, `ln` and `cos` differ in the last bit between platforms. This uses only additions,
+/// multiplications and divisions, which IEEE 754 defines exactly.
 pub(super) fn lognormal(rng: &mut Rng, median: f64, sigma: f64) -> f64 {
     median * exp(sigma * normal(rng))
 }

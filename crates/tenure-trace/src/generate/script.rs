@@ -1,4 +1,4 @@
-//! The program behind a workload, and the list of events that it writes.
+//! The program behind a workload, and its list of events.
 
 use std::collections::VecDeque;
 
@@ -6,8 +6,8 @@ use crate::{Event, Kind};
 
 /// An imitated program that allocates and frees memory.
 pub(super) trait Program {
-    /// Writes the events of the next part of the program, usually one frame. Repeated calls use up all
-    /// allocations of the script.
+    /// Writes the events of the program's next part, usually one frame. Repeated calls use up the script's
+    /// allocations.
     fn step(&mut self, script: &mut Script);
 
     /// Frees all live allocations.

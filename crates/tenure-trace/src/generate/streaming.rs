@@ -25,11 +25,11 @@ const TOUCHED_PER_FRAME: u64 = 16;
 
 pub(super) struct Streaming {
     rng: Rng,
-    /// The most bytes that may be live.
+    /// The maximum number of live bytes.
     budget: u64,
     textures: Vec<Texture>,
     camera: u64,
-    /// Grows with every use of a texture.
+    /// Increases with every use of a texture.
     clock: u64,
     /// Maps the time of the last use to the resident texture; the first entry is the least recently
     /// used texture.

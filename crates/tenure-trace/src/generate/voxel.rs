@@ -1,4 +1,4 @@
-//! A voxel world that is meshed again and again.
+//! A voxel world with constant re-meshing.
 
 use std::collections::VecDeque;
 
@@ -13,9 +13,9 @@ const STAGING_ALIGN: u64 = 16;
 const MAX_CHUNKS: u64 = 10_000;
 const CHUNKS_LOADED_PER_FRAME: usize = 64;
 const MAX_REMESHES_PER_FRAME: u64 = 32;
-/// How many frames after its allocation a staging buffer is freed.
+/// Frames from the allocation of a staging buffer until its free.
 const FRAMES_STAGED: usize = 2;
-/// How often the new buffers are allocated before the old ones are freed.
+/// Percentage of meshes whose new buffers are allocated before the old ones are freed.
 const ALLOCATE_FIRST_PERCENT: u64 = 25;
 
 /// The vertex and the index buffer of a chunk. Either is missing only at the end.
@@ -25,7 +25,7 @@ struct Mesh([Option<Live>; 2]);
 pub(super) struct Voxel {
     rng: Rng,
     chunks: Vec<Mesh>,
-    /// The number of chunks loaded so far; `chunks[loaded..]` are still to be loaded.
+    /// The number of loaded chunks; `chunks[loaded..]` are not loaded yet.
     loaded: usize,
     /// The staging buffers of the frames that the GPU may still be executing, oldest frame first.
     staging: VecDeque<Vec<Live>>,
@@ -58,9 +58,9 @@ impl Voxel {
         }
     }
 
-    /// Builds the chunk's mesh, in place of the one it may have.
+    /// Builds the chunk's mesh, and replaces an old one.
     fn mesh(&mut self, chunk: usize, script: &mut Script) {
-        // Once nothing can be allocated the old mesh stays.
+        // The old mesh stays if no allocations remain.
         if script.spent() {
             return;
         }
@@ -78,7 +78,7 @@ impl Voxel {
         let mesh = Mesh(std::array::from_fn(|_| {
             let size = lognormal(&mut self.rng, 2500.0, 1.0).clamp(4.0, 40.0 * 1024.0) as u64;
             let align = 4 << self.rng.within(0, 6);
-            // Vertices and indices come in words.
+            // Vertices and indices are multiples of 4 bytes.
             script.alloc(size.next_multiple_of(4), align, MESH)
         }));
         let bytes = mesh.0.iter().flatten().map(Live::size).sum::<u64>();

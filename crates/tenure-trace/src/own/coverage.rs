@@ -1,32 +1,32 @@
-//! The bound bytes of a block while ranges come and go: a segment tree over the ends of all ranges that it ever has.
+//! The bound bytes of a block while ranges are added and removed: a segment tree over the ends of all ranges.
 
 use std::ops::Range;
 
-/// The bytes of a block, some of them bound, also several times.
+/// The bytes of a block, some of them bound, possibly several times.
 #[derive(Debug)]
 pub(super) struct Coverage {
-    /// The ends of all ranges in order, with 0 and the size of the block: between two neighbours is a leaf.
+    /// The ends of all ranges in order, with 0 and the size of the block. A leaf lies between each two neighbours.
     marks: Vec<u64>,
     /// The children of node `n` are `2n` and `2n + 1`; the root is 1.
     nodes: Vec<Node>,
 }
 
-/// A part of the block. Bytes.
+/// A part of the block, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Node {
-    /// Ranges that bind all of it, and not all of its parent.
+    /// Ranges that cover this node but not its parent.
     ranges: u32,
     bound: u64,
-    /// Free at its beginning.
+    /// Free bytes at its beginning.
     before: u64,
-    /// Free at its end.
+    /// Free bytes at its end.
     after: u64,
-    /// The largest free range.
+    /// Largest free range.
     hole: u64,
 }
 
 impl Coverage {
-    /// A block of this size, without a range. `marks` are the ends of the ranges that it will have, within its size, in order.
+    /// A block of this size without ranges. `marks` are the ends of all future ranges, within the size and in order.
     /// O(marks).
     pub(super) fn new(size: u64, marks: &[u64]) -> Self {
         let mut marks: Vec<_> = [0].into_iter().chain(marks.iter().copied()).chain([size]).collect();
@@ -46,7 +46,6 @@ impl Coverage {
         self.add_up(node, &leaves);
     }
 
-    /// Bound bytes.
     pub(super) fn bound(&self) -> u64 {
         self.nodes[1].bound
     }
@@ -85,7 +84,7 @@ impl Coverage {
         self.add_up(node, &leaves);
     }
 
-    /// The figures of a node from those of its children.
+    /// Computes the figures of a node from its children.
     fn add_up(&mut self, node: usize, leaves: &Range<usize>) {
         let size = self.marks[leaves.end] - self.marks[leaves.start];
         let ranges = self.nodes[node].ranges;
@@ -128,7 +127,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_counts_as_byte_by_byte(
+        fn counts_equal_those_of_a_search_byte_by_byte(
             size in 1..40_u64,
             steps in prop::collection::vec((any::<u64>(), any::<u64>(), any::<prop::sample::Index>()), 1..40),
         ) {
@@ -140,7 +139,7 @@ mod tests {
             prop_assert_eq!((coverage.bound(), coverage.hole()), (0, size));
             let mut live = Vec::new();
             for (a, b, which) in steps {
-                // Some go before others come.
+                // Remove ranges in between.
                 if live.len() > 3 {
                     coverage.remove(&live.swap_remove(which.index(live.len())));
                 }

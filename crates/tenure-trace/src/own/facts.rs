@@ -1,4 +1,4 @@
-//! Counts of the program's calls, and the resources that it leaves.
+//! Counts of the program's calls, and its leftover resources.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,13 +7,13 @@ use super::rows::Life;
 use super::{OwnAlive, OwnMemory, OwnPhase, OwnSum, memory_type};
 use crate::{Details, Event, Layout, Trace};
 
-/// The most groups of resources that are alive at the end.
+/// The maximum number of listed groups of resources that are live at the end.
 const MOST_ALIVE: usize = 20;
 
 /// A resource is short-lived if it is destroyed at most this many frames after its creation.
 const SHORT_LIFE: u32 = 2;
 
-/// A block, from first to last.
+/// A block during its whole lifetime.
 #[derive(Debug)]
 pub(super) struct Known {
     pub(super) life: Life,
@@ -27,12 +27,12 @@ pub(super) struct Known {
 struct Alive<'a> {
     size: u64,
     born: u32,
-    /// It takes memory of the program's blocks, or has its own.
+    /// Whether it takes memory of the program.
     is_own: bool,
     what: (Layout, &'a Details),
 }
 
-/// A first reading of all events.
+/// The facts from a first pass over all events.
 pub(super) struct Facts<'a> {
     frames: u32,
     frame: u32,
@@ -43,7 +43,7 @@ pub(super) struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// The counts, and all blocks. O(events · log events).
+    /// Counts the events and collects all blocks. O(events · log events).
     pub(super) fn of(trace: &'a Trace) -> (OwnMemory, HashMap<u64, Known>) {
         let (blocks, alive) = (HashMap::new(), HashMap::new());
         let frames = u32::try_from(trace.summary.frames).unwrap_or(u32::MAX);
@@ -125,7 +125,7 @@ impl<'a> Facts<'a> {
         let age = self.alive.remove(&id).map(|resource| self.frame - resource.born);
         let phase = self.phase();
         phase.destroyed += 1;
-        // When the program ends, all resources are destroyed.
+        // The resources destroyed at the program's end are not short-lived.
         phase.short_lived += u64::from(!is_last && age.is_some_and(|age| age <= SHORT_LIFE));
     }
 
@@ -154,7 +154,7 @@ impl<'a> Facts<'a> {
             OwnAlive { name, shape, sum }
         });
         all.alive = groups.collect();
-        // Groups of the same size stay in the order of their names.
+        // Groups of equal size stay in the order of their names.
         all.alive.sort_by_key(|group| std::cmp::Reverse(group.sum.bytes));
         all.alive.truncate(MOST_ALIVE);
         (self.all, self.blocks)

@@ -13,13 +13,13 @@ use facts::{Facts, Known};
 use places::{Change, Places};
 use rows::Rows;
 
-/// Larger numbers of memory types are unknown ones: no device has them.
+/// The limit of valid memory type numbers; no device has more types.
 const MOST_TYPES: u32 = 32;
 
 /// A large buffer, bytes.
 const LARGE_BUFFER: u64 = 1 << 20;
 
-/// A number of things, and their bytes.
+/// A number of objects, and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct OwnSum {
@@ -36,11 +36,11 @@ impl OwnSum {
     }
 }
 
-/// The blocks of one memory type when the program had most memory.
+/// The blocks of one memory type at the peak.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct OwnType {
-    /// The number of the memory type; `None` if the recording does not say it.
+    /// Number of the memory type, if recorded.
     pub memory_type: Option<u32>,
     /// The [flags](crate::RecordedType::flags) of the memory type, if known.
     pub flags: Option<u32>,
@@ -48,13 +48,13 @@ pub struct OwnType {
     pub blocks: u64,
     /// The bytes of the blocks.
     pub reserved_bytes: u64,
-    /// Bytes on which a resource lies.
+    /// Bytes bound to a resource.
     pub bound_bytes: u64,
-    /// The bytes of the largest range of a block without a resource.
+    /// The largest unbound range of a block, in bytes.
     pub largest_hole_bytes: u64,
 }
 
-/// Counts of calls in a part of the program's frames.
+/// Counts of calls in a part of the frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct OwnPhase {
@@ -70,15 +70,15 @@ pub struct OwnPhase {
     pub maps: u64,
     /// Blocks unmapped.
     pub unmaps: u64,
-    /// Resources created, with aliases and those in imported memory.
+    /// Resources created, including aliases and resources in imported memory.
     pub created: u64,
     /// Resources destroyed.
     pub destroyed: u64,
-    /// Resources destroyed at most two frames after their creation, not counting the end of the program.
+    /// Resources destroyed at most two frames after their creation, except at the end of the program.
     pub short_lived: u64,
 }
 
-/// Resources of the same name and shape that the program never destroyed.
+/// Resources of the same name and shape that were never destroyed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct OwnAlive {
@@ -90,37 +90,37 @@ pub struct OwnAlive {
     pub sum: OwnSum,
 }
 
-/// A row over time: blocks of one size after one another, or a sum of many.
+/// A row of a chart over time: consecutive blocks of one size, or a sum of blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct OwnRow {
-    /// The number of the memory type; `None` if unknown, and for the sum of all.
+    /// Number of the memory type; `None` if unknown, and for the sum of all blocks.
     pub memory_type: Option<u32>,
-    /// The size of each block, bytes; 0 for a sum. There is at most one block at a time.
+    /// Size of each block in bytes; 0 for a sum. Only one of the blocks is live at a time.
     pub size: u64,
-    /// The number of blocks, from first to last. Those that no end of a frame sees are left out.
+    /// The number of blocks over time. Blocks that are freed before the end of their first frame are left out.
     pub blocks: u64,
-    /// The bytes at the ends of frames, where they change.
+    /// The bytes at the ends of frames in which they change.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub changes: Vec<OwnChange>,
 }
 
-/// The bytes of a row from the end of a frame on.
+/// The bytes of a row from the end of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnChange {
     /// The index of the frame: the number of frame marks before its end.
     pub frame: u32,
     /// The bytes of the blocks.
     pub reserved: u64,
-    /// Bytes on which a resource lies.
+    /// Bytes bound to a resource.
     pub bound: u64,
-    /// The largest range without a resource; 0 for a sum of blocks.
+    /// The largest unbound range; 0 for a sum of blocks.
     pub hole: u64,
 }
 
-/// The memory that a recorded program took from the driver itself, in blocks, and its use of it.
+/// The memory that a recorded program took from the driver itself, in blocks, and its use.
 ///
-/// Imported memory is another's: it is counted, and left out of the bytes. Bytes with several resources count once.
+/// Imported memory is counted, but its bytes are left out. Bytes with several resources count once.
 ///
 /// ```
 /// use tenure_trace::{OwnMemory, read_all};
@@ -139,15 +139,15 @@ pub struct OwnChange {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct OwnMemory {
-    /// The most bytes at once.
+    /// The peak of the blocks' bytes.
     pub peak_bytes: u64,
     /// The index of the frame with the peak.
     pub peak_frame: u32,
-    /// Bytes of the blocks with a resource at the peak; the most, if the peak was reached several times.
+    /// Bound bytes at the peak; the maximum, if the peak was reached several times.
     pub bound_at_peak_bytes: u64,
-    /// The most blocks at once.
+    /// The peak number of blocks.
     pub peak_blocks: u64,
-    /// The most memory allocations at once that the device supports, if known.
+    /// The device's limit on live memory allocations, if known.
     pub most_allocations: Option<u64>,
     /// Blocks allocated.
     pub allocations: u64,
@@ -155,7 +155,7 @@ pub struct OwnMemory {
     pub refused: u64,
     /// Resources with memory of the program.
     pub resources: u64,
-    /// Resources on the bytes of others.
+    /// Resources that alias others.
     pub aliases: u64,
     /// Resources in imported memory.
     pub imported: u64,
@@ -163,22 +163,22 @@ pub struct OwnMemory {
     pub sparse: u64,
     /// The blocks by memory type at the peak.
     pub types: Vec<OwnType>,
-    /// The first half of the frames, the second half, and the time after the last frame mark. Without frame marks the first one
-    /// has everything.
+    /// The first half of the frames, the second half, and the time after the last frame mark. Without frame marks all
+    /// calls count in the first phase.
     pub phases: [OwnPhase; 3],
     /// Blocks that never held a resource.
     pub never_bound: OwnSum,
-    /// Resources that share a block although the driver prefers, or requires, memory of their own.
+    /// Resources in shared blocks for which the driver prefers or requires dedicated memory.
     pub ignored_wishes: OwnSum,
-    /// Resources alone in their memory for which the driver has no such wish.
+    /// Resources with dedicated memory that the driver neither prefers nor requires.
     pub needless_dedicated: OwnSum,
-    /// Blocks that were mapped more than once.
+    /// Blocks mapped more than once.
     pub mapped_again: u64,
-    /// The most times that one block was mapped.
+    /// The maximum number of times that a block was mapped.
     pub most_maps: u64,
-    /// Buffers of at least 1 MiB at the peak. Programs may divide them, which a recording does not show.
+    /// Buffers of at least 1 MiB at the peak. A recording does not show whether the program suballocates from them.
     pub large_buffers: OwnSum,
-    /// Whether the recording goes on until the program destroyed its device.
+    /// Whether the recording continues until the program destroyed its device.
     pub is_complete: bool,
     /// Resources that were never destroyed.
     pub alive_resources: OwnSum,
@@ -186,14 +186,14 @@ pub struct OwnMemory {
     pub alive_blocks: OwnSum,
     /// The largest groups of resources that were never destroyed.
     pub alive: Vec<OwnAlive>,
-    /// All blocks, then the largest ones, then the others by memory type.
+    /// All blocks, then the largest blocks, then the others by memory type.
     pub rows: Vec<OwnRow>,
 }
 
 impl OwnMemory {
     /// Reads the events of a recording.
     ///
-    /// O(events · log events) time, and memory for each place of a resource.
+    /// O(events · log events) time; memory for each range of a resource.
     #[must_use]
     pub fn of(trace: &Trace) -> Self {
         let (mut all, known) = Facts::of(trace);
@@ -232,7 +232,7 @@ impl OwnMemory {
     }
 }
 
-/// The number of the memory type, if there can be such a type.
+/// Number of the memory type, if valid.
 fn memory_type(details: &Details) -> Option<u32> {
     details.memory_type.filter(|number| *number < MOST_TYPES)
 }
@@ -241,13 +241,13 @@ fn is_buffer(details: &Details) -> bool {
     !details.is_linear_image && !details.is_import
 }
 
-/// The time with most memory.
+/// The time of the peak.
 #[derive(Clone, Copy, Debug, Default)]
 struct Peak {
     reserved: u64,
     bound: u64,
     frame: u32,
-    /// The number of events until then.
+    /// The number of events before.
     events: usize,
 }
 
@@ -258,14 +258,14 @@ struct Block {
     coverage: Coverage,
 }
 
-/// The blocks at some time.
+/// The blocks at one time.
 struct Blocks<'a> {
     known: &'a HashMap<u64, Known>,
     places: Places,
     live: HashMap<u64, Block>,
 }
 
-/// A change of one block: its number and memory type, reserved and bound bytes before and after, and its largest hole.
+/// A change of one block: its id and memory type, reserved and bound bytes before and after, and its largest hole.
 type BlockChange = ((u64, Option<u32>), [u64; 2], [u64; 2], u64);
 
 impl<'a> Blocks<'a> {

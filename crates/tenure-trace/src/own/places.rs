@@ -9,18 +9,18 @@ use crate::{Details, Event};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BlockRange {
     pub(super) block: u64,
-    /// Within the block, and not empty.
+    /// The range in the block, not empty.
     pub(super) range: Range<u64>,
 }
 
-/// A change of the ranges by an event.
+/// A change of ranges by an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Bound(BlockRange),
     Unbound(BlockRange),
 }
 
-/// The live resources in live blocks. Imported memory is another's: it is left out.
+/// The live resources in live blocks, without imported memory.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     resources: HashMap<u64, BlockRange>,
@@ -29,7 +29,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// The change by an event. The ranges of a block that goes are gone with it.
+    /// Applies an event. The ranges of a freed block are removed with it.
     pub(super) fn apply(&mut self, event: &Event, details: &Details) -> Option<Change> {
         match *event {
             Event::Block { id, size, .. } if !details.is_import => {
@@ -43,7 +43,7 @@ impl Places {
             }
             Event::Alias { id, size, .. } => {
                 let BlockRange { block, range } = self.resources.get(&details.of?)?;
-                // Its offset is that in the other resource.
+                // The offset of an alias is relative to the other resource.
                 let offset = range.start.saturating_add(details.offset.unwrap_or(0));
                 return self.bind(id, *block, offset, size);
             }

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{OwnChange, OwnRow};
 
-/// The most rows of the largest blocks: as many as can be read on a page.
+/// The maximum number of rows for large blocks, so that a page stays readable.
 const MOST_LARGE: usize = 24;
 
-/// A block, from its first frame to its last.
+/// The lifetime of a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Life {
     pub(super) id: u64,
@@ -19,15 +19,15 @@ pub(super) struct Life {
     pub(super) gone: u32,
 }
 
-/// The bytes of a row now.
+/// The current bytes of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Now {
     reserved: u64,
     bound: u64,
     hole: u64,
-    /// The block that began last: its largest hole is that of the row.
+    /// The latest block, whose largest hole is that of the row.
     block: u64,
-    /// The row is among those that have changed.
+    /// Whether the row is in the list of changed rows.
     is_noted: bool,
 }
 
@@ -42,13 +42,13 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Gives rows to the largest blocks: one to blocks of the same type and size, if each begins after the end of the one
-    /// before. Row 0 is the sum of all blocks. O(blocks · log blocks).
+    /// Assigns rows to the largest blocks: blocks of the same type and size share one if each begins after the end of
+    /// the one before. Row 0 is the sum of all blocks. O(blocks · log blocks).
     pub(super) fn new(mut lives: Vec<Life>) -> Self {
-        // At the ends of frames the others are never there.
+        // The others are never live at the end of a frame.
         lives.retain(|life| life.gone > life.born);
         lives.sort_by_key(|life| (std::cmp::Reverse(life.size), life.born, life.id));
-        // Each with its last block.
+        // Each row with its last block.
         let mut large = Vec::<(OwnRow, Life)>::new();
         let mut row_of = HashMap::new();
         let mut others = BTreeMap::<_, u64>::new();
@@ -82,7 +82,7 @@ impl Rows {
         Self { now: vec![Now::default(); rows.len()], rows, of_block: row_of, of_type, changed: Vec::new() }
     }
 
-    /// Changes a block from the bytes `before` to the bytes `after`, each reserved and bound; its largest hole is `hole` then.
+    /// Changes a block's reserved and bound bytes from `before` to `after`; `hole` is its largest hole afterwards.
     pub(super) fn change(
         &mut self,
         (id, memory_type): (u64, Option<u32>),
@@ -108,7 +108,7 @@ impl Rows {
         }
     }
 
-    /// The frame ends.
+    /// Ends the frame.
     pub(super) fn end_frame(&mut self, frame: u32) {
         for row in self.changed.drain(..) {
             let now = &mut self.now[row];
@@ -122,7 +122,7 @@ impl Rows {
         }
     }
 
-    /// The rows, the first one of all blocks.
+    /// The rows; the first one is the sum of all blocks.
     pub(super) fn finish(self) -> Vec<OwnRow> {
         self.rows
     }

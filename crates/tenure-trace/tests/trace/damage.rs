@@ -1,4 +1,4 @@
-//! Damaged files: each kind of damage gives its reason and its line, and no damage gives a panic.
+//! Damaged files: each kind of damage is reported with its reason and line, and none causes a panic.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read, Write};
@@ -17,7 +17,7 @@ fn read(lines: &str) -> Result<Trace, TraceError> {
     read_all(format!("{HEADER}\n{lines}").as_bytes(), "game.csv")
 }
 
-/// Checks that the last of the lines, and none before, is damaged for this reason.
+/// Checks that only the last line is damaged, for this reason.
 #[track_caller]
 fn damaged(lines: &str, expected: Reason) {
     let error = read(lines).unwrap_err();
@@ -153,7 +153,7 @@ fn the_end_of_the_file() {
 }
 
 #[test]
-fn after_an_error_the_reader_is_at_its_end() {
+fn the_reader_ends_after_an_error() {
     let text = format!("{HEADER}\n{A}oops\n{F}");
     let mut reader = TraceReader::new(text.as_bytes(), "t").unwrap();
     assert!(reader.next().unwrap().is_ok());
@@ -163,7 +163,7 @@ fn after_an_error_the_reader_is_at_its_end() {
     assert_eq!(reader.summary().allocs, 1);
 }
 
-/// Never ends and never has a line feed.
+/// A source without end and without line feeds.
 struct Endless(u64);
 
 impl Read for Endless {
@@ -181,7 +181,7 @@ fn an_endless_line_ends() {
     let error = read_all(source.as_bytes().chain(Endless(0)), "t").unwrap_err();
     assert_eq!(error.reason(), Some(&Reason::LineTooLong));
     assert_eq!(error.line(), Some(2));
-    // The same in compressed form: megabytes of one byte in some kilobytes.
+    // The same compressed: megabytes of one byte in a few kilobytes.
     let mut text = source.into_bytes();
     text.resize(64 << 20, b'7');
     let mut bomb = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -218,7 +218,7 @@ fn failing_sources_are_distinguished_from_damaged_lines() {
     assert_eq!(missing.name(), Some("no/such/file.csv"));
 }
 
-/// The rules once more, written as plainly as possible.
+/// A second, simple implementation of the rules.
 #[derive(Default)]
 struct Oracle {
     live: HashMap<u64, u64>,
@@ -342,7 +342,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_without_meaning_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..2000), magic in 0..5) {
+    fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..2000), magic in 0..5) {
         let magic: &[u8] = match magic {
             0 => b"op,id,size,align,kind,frame\n",
             4 => b"#tenure-recording=2\n",

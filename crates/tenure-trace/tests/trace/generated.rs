@@ -1,4 +1,4 @@
-//! Generated recordings keep the rules, have the requested length, match their description and never change.
+//! Generated recordings are valid, have the requested length, match their description and never change.
 
 use proptest::prelude::*;
 use tenure_trace::{Event, Layout, MemoryKind, Summary, Trace, Workload, generate};
@@ -62,7 +62,7 @@ fn fingerprint(events: impl Iterator<Item = Event>) -> u64 {
     hash
 }
 
-/// Measurements name a workload, a seed and a length: these must mean the same for ever.
+/// Measurements state a workload, a seed and a length, which must always mean the same events.
 #[test]
 fn recordings_never_change() {
     let expected = [
@@ -107,7 +107,7 @@ fn the_streaming_workload_has_the_documented_sizes() {
     assert!(all.iter().all(|a| a.0 % 65_536 == 0 && a.3 == Layout::Optimal));
     let multisampled = all.iter().filter(|a| a.1 == 4 << 20).count() * 1000 / all.len();
     assert!((5..50).contains(&multisampled), "{multisampled} in a thousand");
-    // The budget is reached, so textures are evicted, and it is kept.
+    // The budget is reached, so textures are evicted, and not exceeded.
     for (ops, budget_mib) in [(2_000, 250), (40_000, 4096)] {
         let peak = summary(Workload::Streaming, 5, ops).peak_live_bytes >> 20;
         assert!((budget_mib * 9 / 10..=budget_mib).contains(&peak), "{ops}: {peak} MiB");
@@ -138,7 +138,7 @@ fn frames_are_freed_in_order_about_three_frames_later() {
     assert!(ages[4] > 0 && ages[5..].iter().all(|&count| count == 0), "{ages:?}");
 }
 
-/// An allocator that cannot move anything must end with free memory that it cannot use.
+/// An allocator that cannot move anything must end with unusable free memory.
 #[test]
 fn fragment_fragments_first_fit() {
     let mut first_fit = FirstFit::default();
@@ -159,7 +159,7 @@ fn fragment_fragments_first_fit() {
     assert!(top * 10 > peak * 15, "{top} bytes used for {peak}");
 }
 
-/// Free ranges of an endless memory: offset to end.
+/// Free ranges of unlimited memory: offset to end.
 #[derive(Default)]
 struct FirstFit {
     free: std::collections::BTreeMap<u64, u64>,
@@ -191,7 +191,7 @@ impl FirstFit {
 }
 
 #[test]
-fn names_are_read_back() {
+fn workload_names_can_be_parsed() {
     for workload in Workload::ALL {
         assert_eq!(workload.to_string().parse(), Ok(workload));
     }

@@ -1,4 +1,4 @@
-//! Recordings: reading, writing, generating, capturing, damage.
+//! Recordings: reading, writing, generation, capture, damage.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 

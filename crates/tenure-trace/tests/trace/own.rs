@@ -1,4 +1,4 @@
-//! The memory that a recorded program took itself.
+//! The memory that a recorded program took from the driver itself.
 
 use proptest::prelude::*;
 use tenure_trace::{
@@ -50,7 +50,7 @@ free,1,100,,gpu_only+linear,1,
 }
 
 #[test]
-fn of_the_times_with_most_memory_the_one_with_most_resources_counts() {
+fn of_equal_peaks_the_one_with_most_bound_bytes_counts() {
     let own = of("\
 block,1,100,,,0,
 frame,,,,,5,
@@ -64,7 +64,7 @@ alloc,2,50,4,gpu_only+linear,9,block=1
 }
 
 #[test]
-fn a_resource_keeps_its_bytes_while_an_alias_of_it_lives() {
+fn bytes_are_bound_until_the_last_alias_is_freed() {
     let own = of("\
 block,1,100,,,0,
 alloc,1,60,4,gpu_only+linear,0,block=1 offset=20
@@ -84,7 +84,7 @@ unblock,1,100,,,3,
 
 #[test]
 fn rows_are_the_largest_blocks_and_sums_by_type_of_the_others() {
-    // 24 large blocks, in the reverse order of their types; 3 small ones; one that no end of a frame sees.
+    // 24 large blocks in the reverse order of their types; 3 small ones; one that is freed within its frame.
     let mut text = String::new();
     for id in 0..24_u64 {
         text += &format!("block,{id},{},,,0,type={}\n", 1000 + id, 9 - id / 6);
@@ -114,7 +114,7 @@ fn rows_are_the_largest_blocks_and_sums_by_type_of_the_others() {
 }
 
 #[test]
-fn blocks_of_one_size_after_one_another_share_a_row() {
+fn consecutive_blocks_of_one_size_share_a_row() {
     let own = of("\
 block,1,100,,,0,type=1
 frame,,,,,1,
@@ -134,7 +134,7 @@ frame,,,,,3,
         changes: changes.to_vec(),
     };
     let expected = [
-        // The second begins as the first one ends.
+        // The second begins when the first one ends.
         row(1, 2, &[change(0, 100, 0, 100)]),
         row(1, 1, &[change(2, 100, 60, 40)]),
         row(2, 1, &[change(2, 100, 0, 100)]),
@@ -183,7 +183,7 @@ unblock,1,100,,,4,
     assert_eq!(own.phases, [first, second, after]);
     assert_eq!((own.mapped_again, own.most_maps), (1, 2));
     assert_eq!((own.never_bound, own.alive_blocks), (sum(1, 50), sum(1, 50)));
-    // Without a frame there is one phase.
+    // Without frame marks there is one phase.
     let own = of("block,1,100,,,0,\nalloc,1,9,1,gpu_only+linear,0,\nfree,1,9,,,0,\nunblock,1,100,,,0,\n");
     let all = OwnPhase {
         allocations: 1,
@@ -197,7 +197,7 @@ unblock,1,100,,,4,
 }
 
 #[test]
-fn wishes_for_dedicated_memory_are_compared_with_the_choice() {
+fn preferences_for_dedicated_memory_are_compared_with_the_choice() {
     let own = of("\
 block,1,1000,,,0,type=0
 block,2,64,,,0,type=0 dedicated
@@ -213,7 +213,7 @@ alloc,3,32,4,gpu_only+optimal,1,block=3 offset=0 dedicated needs-dedicated
 }
 
 #[test]
-fn what_is_never_destroyed_is_listed_by_name_and_shape() {
+fn leaked_resources_are_listed_by_name_and_shape() {
     let mut text = "\
 #complete=no
 #allocations.most=4096
@@ -256,7 +256,7 @@ free,6,1,,,0,
 }
 
 #[test]
-fn large_buffers_are_those_of_the_peak() {
+fn large_buffers_are_counted_at_the_peak() {
     let own = of("\
 block,1,9000000,,,0,
 alloc,1,1048576,4,gpu_only+linear,0,block=1
@@ -290,7 +290,7 @@ fn the_largest_sizes_and_many_blocks_overflow_nothing() {
 }
 
 proptest! {
-    /// Any recording that is valid, with sums that agree with its summary.
+    /// Sums agree with the summary for any valid recording.
     #[test]
     fn all_parts_agree(lines in valid_lines()) {
         let trace = Trace::new(Header::default(), lines).unwrap();
@@ -300,7 +300,7 @@ proptest! {
         let bound: u64 = own.types.iter().map(|found| found.bound_bytes).sum();
         prop_assert_eq!(bound, own.bound_at_peak_bytes);
         prop_assert_eq!(own.phases.iter().map(|phase| phase.allocations).sum::<u64>(), trace.summary.blocks);
-        // Rows add up to the sum at each end of a frame.
+        // Rows add up to the sum at the end of each frame.
         let at = |row: &OwnRow, frame| {
             let change = row.changes.iter().rfind(|change| change.frame <= frame).copied().unwrap_or_default();
             (change.reserved, change.bound)

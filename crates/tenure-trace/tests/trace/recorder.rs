@@ -1,4 +1,4 @@
-//! The recording holds the calls of a manager from all threads.
+//! A recording holds the calls of a manager from all threads.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -32,7 +32,7 @@ fn finish(recorder: TraceRecorder<Vec<u8>>) -> Trace {
     read_all(recorder.finish().unwrap().as_slice(), "recording").unwrap()
 }
 
-/// The buffer that thread `thread` creates as its `index`-th, and its kind in the recording.
+/// The buffer number `index` of thread `thread`, and its kind in the recording.
 fn buffer(thread: u64, index: u64) -> (BufferDesc, MemoryKind) {
     let size = 1 + (thread * 7919 + index * 104_729) % 100_000;
     let (usage, memory, kind) = match index % 4 {
@@ -59,7 +59,7 @@ fn threads_and_frames_are_recorded() {
                 let mine = (0..EACH).filter(|index| index % FRAMES == frame);
                 let mut created: Vec<_> =
                     mine.map(|index| gpu.create_buffer(&buffer(thread, index).0).unwrap()).collect();
-                // Every second one is dropped in its frame, on the thread that created it.
+                // Every second buffer is dropped in its frame, on the thread that created it.
                 let mut at = 0;
                 created.retain(|_| {
                     at += 1;
@@ -88,7 +88,7 @@ fn threads_and_frames_are_recorded() {
         };
         let recorded = trace.events.iter().filter_map(|event| match *event {
             Event::Alloc { size, kind, align, .. } => {
-                // The required alignment is recorded: larger readbacks are aligned for copies.
+                // The recorded alignment is the required one: larger readbacks are aligned for copies.
                 let is_copied = kind.memory == MemoryKind::GpuToCpu && size >= 4096;
                 assert_eq!((align, kind.layout), (if is_copied { 512 } else { 16 }, Layout::Linear));
                 Some((size, kind.memory))
@@ -101,7 +101,7 @@ fn threads_and_frames_are_recorded() {
 }
 
 #[test]
-fn the_frame_column_is_the_last_mark_before() {
+fn the_frame_column_is_the_last_mark() {
     let gpu = gpu();
     let recorder = recorder(&gpu, Encoding::Plain);
     let texture = TextureDesc::d2(64, 64, Format::Rgba8Unorm, Usage::SHADER_READ);
@@ -209,7 +209,7 @@ fn submissions_are_recorded_with_their_ends() {
     assert!(first_done > next_frame, "the GPU lags: {:?}", trace.events);
 }
 
-/// Takes writes up to a number of bytes, then fails.
+/// A sink that fails after a number of bytes.
 struct Full {
     room: usize,
     flushes: Arc<AtomicUsize>,
@@ -242,7 +242,7 @@ fn run_frames(room: usize) -> (Result<Full, TraceError>, usize) {
 }
 
 #[test]
-fn the_sink_is_flushed_now_and_then() {
+fn the_sink_is_flushed_regularly() {
     let (finished, flushes) = run_frames(usize::MAX);
     assert!(finished.is_ok());
     assert_eq!(flushes, 3);

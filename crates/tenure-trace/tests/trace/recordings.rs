@@ -25,7 +25,7 @@ fn table() -> BTreeMap<String, [u64; 4]> {
 }
 
 #[test]
-fn the_table_in_the_readme_is_right() {
+fn the_table_in_the_readme_is_correct() {
     let found: BTreeMap<_, _> = files()
         .into_iter()
         .map(|path| {
@@ -45,7 +45,7 @@ fn the_table_in_the_readme_is_right() {
 }
 
 #[test]
-fn recordings_of_version_1_written_again_are_the_same_in_version_2() {
+fn recordings_of_version_1_can_be_converted_to_version_2() {
     for path in files() {
         let file = fs::read(&path).unwrap();
         let trace = read_all(file.as_slice(), "original").unwrap();
@@ -64,7 +64,7 @@ fn recordings_of_version_1_written_again_are_the_same_in_version_2() {
 }
 
 #[test]
-fn the_frame_column_is_that_of_the_last_mark() {
+fn the_frame_column_is_the_last_mark() {
     for path in files() {
         let mut last = 0;
         for event in TraceReader::open(&path).unwrap() {

@@ -10,7 +10,7 @@ use tenure_trace::{
 
 const KIND: Kind = Kind::new(MemoryKind::GpuOnly, Layout::Linear);
 
-/// A source that gives a few bytes at a time and is often interrupted.
+/// A source with short and interrupted reads.
 struct Dripping<'a> {
     rest: &'a [u8],
     calls: usize,
@@ -67,7 +67,7 @@ proptest! {
     }
 }
 
-/// Without its feature zstd is recognised, and refused with the way to get it.
+/// Without its feature zstd is recognised, and refused with the remedy.
 #[cfg(not(feature = "zstd"))]
 #[test]
 fn zstd_without_its_feature_is_an_error() {

@@ -15,7 +15,7 @@ fn read(lines: &str) -> Result<Trace, TraceError> {
     read_all(format!("{FIRST_LINE}\n{COLUMNS}\n{lines}").as_bytes(), "game.tenure")
 }
 
-/// Checks that the last of the lines, and none before, is damaged for this reason.
+/// Checks that only the last line is damaged, for this reason.
 #[track_caller]
 fn damaged(lines: &str, expected: Reason) {
     let error = read(lines).unwrap_err();
@@ -25,7 +25,7 @@ fn damaged(lines: &str, expected: Reason) {
 }
 
 #[test]
-fn a_recording_has_all_that_a_capture_knows() {
+fn a_recording_has_all_facts_of_a_capture() {
     let text = "#tenure-recording=2\n\
                 #api=vulkan\n\
                 #device=NVIDIA, 50 %25\n\
@@ -154,7 +154,7 @@ fn headers() {
 }
 
 #[test]
-fn what_the_reader_refuses_the_writer_does_not_write() {
+fn the_writer_refuses_the_same_as_the_reader() {
     let mut writer = TraceWriter::new(Vec::new(), Encoding::Plain).unwrap();
     for (key, value) in [("", "a"), ("a=b", "c"), ("tenure-recording", "3"), ("a", &"b".repeat(513))] {
         let mut header = Header::default();
@@ -326,7 +326,7 @@ fn blocks() {
             Reason::OutsideBlock { id, offset, size, block_size },
         );
     }
-    // Vulkan allows memory to be freed before the resources in it.
+    // Vulkan allows memory to be freed before its resources.
     let early = alloc("block=1") + "unblock,1,100,,,0,\nfree,1,40,,,0,\n";
     assert!(read(&early).unwrap().summary.live_at_end.is_empty());
     damaged(&(early + "alloc,2,40,1,gpu_only+linear,0,block=1"), Reason::UnknownBlock { id: 1 });
@@ -353,7 +353,7 @@ fn aliases() {
     damaged(&(valid + "free,2,40,,,0,"), Reason::DoubleFree { id: 2 });
 }
 
-/// The rules of the operations of version 2 once more, written as plainly as possible.
+/// A second, simple implementation of the rules of version 2.
 #[derive(Default)]
 struct Oracle {
     live: HashMap<u64, u64>,
@@ -441,7 +441,7 @@ proptest! {
     fn any_header_is_refused_or_read_back(lines in prop::collection::vec((any::<String>(), any::<String>()), 0..5)) {
         let mut header = Header::default();
         for (index, (key, value)) in lines.into_iter().enumerate() {
-            // Every second key is a good one.
+            // Every second key is valid.
             header.set(if index % 2 == 0 { key } else { format!("key.{index}") }, value);
         }
         let mut writer = TraceWriter::new(Vec::new(), Encoding::Plain).unwrap();
@@ -452,7 +452,7 @@ proptest! {
     }
 
     #[test]
-    fn words_without_meaning_never_panic(words in "[a-z=%x0-9 .-]{0,200}") {
+    fn random_words_never_panic(words in "[a-z=%x0-9 .-]{0,200}") {
         if let Ok(trace) = read(&format!("frame,,,,,1,{words}\n")) {
             let lines = trace.iter().map(|(event, details)| (*event, details.clone()));
             prop_assert_eq!(Trace::new(Header::default(), lines).unwrap(), trace);

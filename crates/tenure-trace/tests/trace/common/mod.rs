@@ -1,4 +1,4 @@
-//! Valid sequences of events, for the properties.
+//! Valid sequences of events for property tests.
 
 use proptest::prelude::*;
 use tenure_trace::{
@@ -14,7 +14,7 @@ pub(crate) fn kind() -> impl Strategy<Value = Kind> {
         .prop_map(|(memory, layout)| Kind::new(memory, layout))
 }
 
-/// The next operation; whether it is possible depends on earlier ones.
+/// The next operation, if earlier ones make it possible.
 #[derive(Clone, Debug)]
 enum Step {
     Alloc(u64, u64, u64, Kind),
@@ -47,7 +47,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Details without a place.
+/// Details without a block or other resource.
 pub(crate) fn details() -> impl Strategy<Value = Details> {
     let sides = || prop::option::of(any::<[u32; 3]>());
     let name = prop::option::of(any::<String>());
@@ -85,7 +85,7 @@ pub(crate) fn details() -> impl Strategy<Value = Details> {
     prop_oneof![2 => Just(Details::default()), 1 => some]
 }
 
-/// A sequence of up to 300 lines that keeps every rule. Ids mostly count upwards.
+/// A valid sequence of up to 300 lines. Ids mostly increase.
 pub(crate) fn valid_lines() -> impl Strategy<Value = Vec<Line>> {
     prop::collection::vec((step(), details()), 0..300).prop_map(|steps| {
         let mut script = Script::default();
@@ -116,7 +116,7 @@ impl Script {
                     return;
                 }
                 self.live.push((id, size));
-                // In the last block, if it is large enough.
+                // Place it in the last block if that is large enough.
                 if let Some(&(block, room)) = self.blocks.last().filter(|(_, room)| *room >= size) {
                     (details.block, details.offset) = (Some(block), Some(room - size));
                 }
@@ -171,7 +171,7 @@ impl Script {
     }
 }
 
-/// The encodings that this build has.
+/// The encodings of this build.
 pub(crate) fn encodings() -> impl Iterator<Item = Encoding> {
     Encoding::ALL.into_iter().filter(|encoding| encoding.is_supported())
 }
