@@ -1,8 +1,8 @@
-//! Calls of the program's code whose panics are caught.
+//! Calls of program code with caught panics.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs code of the program, and catches its panic, which the panic hook has reported.
+/// Calls code of the program, and catches its panic, which the panic hook has reported.
 pub fn run_caught(call: impl FnOnce()) {
     let Err(payload) = catch_unwind(AssertUnwindSafe(call)) else { return };
     // The payload's destructor is the program's code and may panic as well. The payload of that panic is leaked, because

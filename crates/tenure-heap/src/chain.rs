@@ -17,7 +17,7 @@ pub enum Round {
 /// instead of video memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Spill {
-    /// Before the budget of the preferred memory is exceeded. For resources that the GPU reads well from the
+    /// Before the budget of the preferred memory is exceeded. For resources that the GPU reads efficiently from the
     /// other memory.
     BeforeBudget,
     /// Only after the driver has refused the preferred memory. For render targets and resources that shaders
@@ -28,13 +28,13 @@ pub enum Spill {
     Never,
 }
 
-/// Permissions of a request when memory is short.
+/// The permitted steps of a request when memory is short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ShortageRules {
-    /// The conditions for the use of other memory.
+    /// The condition for the use of other memory.
     pub spill: Spill,
-    /// Whether it may exceed the budget. If not, it fails instead; with [`Spill::AfterRefusal`] it then never
-    /// leaves the preferred memory, because the driver is never asked beyond the budget.
+    /// Whether the request may exceed the budget instead of failing. Without this, [`Spill::AfterRefusal`] never uses
+    /// other memory, because the driver is never called beyond the budget.
     pub may_exceed_budget: bool,
     /// Whether it may wait for memory that the GPU still uses.
     pub may_wait: bool,
@@ -51,7 +51,7 @@ impl Default for ShortageRules {
 /// The step of the chain in which a memory type was tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// At first, within the budget.
+    /// The first step, within the budget.
     WithinBudget,
     /// Within the budget, after unused memory was freed.
     AfterTrim,
@@ -158,7 +158,7 @@ pub trait Fallback {
     /// The errors of the device.
     fn new_block(&mut self, memory: MemoryTypeId, round: Round) -> Result<Self::Found, Self::Error>;
 
-    /// Allocates dedicated memory for the request, because no block served it, for the reason `refusal`.
+    /// Allocates dedicated memory for the request, after the blocks failed with `refusal`.
     ///
     /// # Errors
     /// The errors of the device; `refusal` if there is no such step.
@@ -173,7 +173,7 @@ pub trait Fallback {
     /// [`HeapProperties::is_alike`](crate::HeapProperties::is_alike).
     fn is_alike(&self, one: MemoryTypeId, other: MemoryTypeId) -> bool;
 
-    /// Frees unused memory, because the preferred memory is short.
+    /// Frees unused memory, because the preferred memory is scarce.
     fn make_room(&mut self);
 
     /// Waits a bounded time for memory that the GPU still uses, and frees it, because the preferred memory was refused.
@@ -182,10 +182,10 @@ pub trait Fallback {
         false
     }
 
-    /// Notes a refusal by a memory type, for the log.
+    /// Notes a refusal by a memory type, for logging.
     fn note_refusal(&mut self, _memory: MemoryTypeId, _refusal: &Self::Error) {}
 
-    /// Notes that memory was found in a type that is not [alike](Self::is_alike), for the log.
+    /// Notes that memory was found in a type that is not [alike](Self::is_alike), for logging.
     fn note_spill(&mut self, _preferred: MemoryTypeId, _found: MemoryTypeId) {}
 }
 
@@ -194,11 +194,11 @@ pub trait Fallback {
 /// 1. the preferred memory type and the types [alike](Fallback::is_alike), within the budget;
 /// 2. the same after freeing unused memory;
 /// 3. the other types within the budget, with [`Spill::BeforeBudget`];
-/// 4. the preferred ones beyond the budget;
+/// 4. the types of step 1 beyond the budget;
 /// 5. the same after waiting for the GPU;
 /// 6. the other types, within the budget and beyond it, except with [`Spill::Never`].
 ///
-/// In each memory type an existing block comes first, then a new one, then dedicated memory.
+/// Each memory type is tried with an existing block, then a new block, then dedicated memory.
 ///
 /// # Errors
 /// [`AllocationFailure`]; a failure other than a shortage, such as a lost device, ends the chain immediately.
@@ -259,14 +259,13 @@ pub fn try_each_memory_type<F: Fallback>(
     }
 }
 
-/// The outcome of some steps: memory, or an error after which further attempts are useless; `None` if memory is short in
-/// all of them.
+/// The outcome of some steps: memory, or an error that ends the chain; `None` after shortages only.
 type Outcome<F> = Option<Result<<F as Fallback>::Found, <F as Fallback>::Error>>;
 
 /// Memory types, by their relation to the preferred one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Group {
-    /// Alike the preferred one.
+    /// The types alike the preferred one.
     Preferred,
     Other,
 }

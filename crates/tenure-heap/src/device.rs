@@ -14,14 +14,14 @@ bitflags! {
         const HOST_COHERENT = 1 << 2;
         /// CPU reads are cached: suitable for readback.
         const HOST_CACHED = 1 << 3;
-        /// Allocated lazily from tile memory; for targets that never leave the tile.
+        /// Allocated lazily from tile memory; for targets that stay in the tile.
         const LAZILY_ALLOCATED = 1 << 4;
         /// Memory for special purposes (protected content, device-coherent memory for debugging).
         const SPECIAL = 1 << 5;
     }
 }
 
-/// Memory types that a device may have.
+/// The maximum number of memory types of a device.
 pub const MAX_MEMORY_TYPES: usize = 32;
 
 /// Index of a memory type in [`HeapProperties::memory_types`].
@@ -48,8 +48,7 @@ pub struct MemoryHeap {
 
 impl MemoryHeap {
     /// True for a BAR window, the CPU-visible part of a card's memory without resizable BAR, usually 256 MiB:
-    /// local to the GPU, but less than half the size of the largest such heap of `all`. Drivers use it
-    /// themselves.
+    /// device-local, but less than half the size of the largest such heap of `all`. Drivers use it themselves.
     ///
     /// ```
     /// use tenure_heap::MemoryHeap;
@@ -65,8 +64,8 @@ impl MemoryHeap {
 }
 
 impl MemoryType {
-    /// True for CPU-visible device-local memory of general use with the size of the GPU's memory, unlike a BAR
-    /// window. Direct3D 12 calls it GPU upload heaps, others resizable BAR.
+    /// True for CPU-visible device-local memory of the same size as the GPU's memory, unlike a BAR window: GPU upload
+    /// heaps on Direct3D 12, or resizable BAR.
     #[must_use]
     pub fn is_gpu_upload(&self, heaps: &[MemoryHeap]) -> bool {
         let mapped_local = MemoryFlags::DEVICE_LOCAL | MemoryFlags::HOST_VISIBLE;
@@ -97,14 +96,14 @@ impl HeapCategory {
     pub const ALL: [Self; 4] = [Self::Any, Self::Buffers, Self::Targets, Self::Textures];
 }
 
-/// The priority of keeping memory resident when fast memory is short.
+/// The priority of staying resident when fast memory is scarce.
 ///
 /// A hint: `VK_EXT_memory_priority`, `ID3D12Device1::SetResidencyPriority`; ignored elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
     /// Evicted first.
     Low,
-    /// The priority of most resources.
+    /// For most resources.
     #[default]
     Normal,
     /// Resources written by the GPU: the most expensive to move out of video memory.
@@ -118,9 +117,9 @@ pub struct HeapDesc {
     pub size: u64,
     /// Bytes; a power of two. 4 MiB for multisampled textures on D3D12.
     pub alignment: u64,
-    /// The memory type it is allocated from.
+    /// The memory type.
     pub memory: MemoryTypeId,
-    /// The resources that it may hold.
+    /// The resources that the heap may hold.
     pub category: HeapCategory,
     /// The residency priority.
     pub priority: Priority,
@@ -129,20 +128,20 @@ pub struct HeapDesc {
 /// Budget and usage of one memory heap, as reported by the operating system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeapBudget {
-    /// Bytes that the process may use before it is paged or refused. 0 if unknown.
+    /// Bytes that the process may use before memory is paged or refused. 0 if unknown.
     pub budget: u64,
-    /// Bytes it uses now.
+    /// Bytes in use.
     pub usage: u64,
 }
 
 impl HeapBudget {
-    /// True if `bytes` more stay within the budget, or if the budget is unknown.
+    /// True if `bytes` more are within the budget, or if the budget is unknown.
     ///
     /// ```
     /// use tenure_heap::HeapBudget;
     /// assert!(HeapBudget { budget: 100, usage: 60 }.grants(40));
     /// assert!(!HeapBudget { budget: 100, usage: 60 }.grants(41));
-    /// assert!(HeapBudget { budget: 0, usage: 60 }.grants(41), "drivers that do not know say 0");
+    /// assert!(HeapBudget { budget: 0, usage: 60 }.grants(41), "0 means unknown");
     /// ```
     #[must_use]
     pub const fn grants(&self, bytes: u64) -> bool {
@@ -154,7 +153,7 @@ impl HeapBudget {
 /// The memory properties of a device. Constant for its lifetime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeapProperties {
-    /// 1 to [`MAX_MEMORY_TYPES`].
+    /// The memory types, from 1 to [`MAX_MEMORY_TYPES`].
     pub memory_types: Vec<MemoryType>,
     /// The memory heaps that the types refer to.
     pub memory_heaps: Vec<MemoryHeap>,
@@ -164,8 +163,8 @@ pub struct HeapProperties {
     pub msaa_heap_alignment: u64,
     /// Bytes, a power of two: the granularity of flushes of non-coherent memory.
     pub non_coherent_atom: u64,
-    /// The maximum number of live driver allocations (Vulkan: `maxMemoryAllocationCount`). Pools create larger
-    /// blocks as they approach it; the device refuses more.
+    /// The maximum number of live driver allocations (Vulkan: `maxMemoryAllocationCount`). Pools create larger blocks
+    /// near this limit; the device refuses more.
     pub max_allocations: u64,
     /// Bytes of the largest single heap.
     pub max_heap_size: u64,
@@ -178,17 +177,17 @@ pub enum InvalidProperties {
     /// No memory type, or too many.
     #[error("{types} memory types: must be 1 to {max}")]
     MemoryTypes {
-        /// Their number.
+        /// The number of memory types.
         types: usize,
-        /// The maximum.
+        /// The maximum number.
         max: usize,
     },
     /// The heap of a memory type does not exist.
     #[error("a memory type is in memory heap {heap}, but there are {heaps}: each heap must exist")]
     MemoryHeap {
-        /// The index.
+        /// The index of the heap.
         heap: u8,
-        /// Their number.
+        /// The number of heaps.
         heaps: usize,
     },
     /// A property is not a power of two.
@@ -250,8 +249,8 @@ impl HeapProperties {
         found.map_or(MemoryFlags::empty(), |found| found.flags)
     }
 
-    /// Whether the GPU accesses two memory types in the same way: both are in its own memory, both in the
-    /// [window](MemoryHeap::is_window) into it, or both in system memory.
+    /// Whether the GPU accesses two memory types in the same way: both in its own memory, both in its
+    /// [window](MemoryHeap::is_window), or both in system memory.
     #[must_use]
     pub fn is_alike(&self, one: MemoryTypeId, other: MemoryTypeId) -> bool {
         let place = |memory: MemoryTypeId| {
@@ -262,8 +261,8 @@ impl HeapProperties {
         place(one) == place(other)
     }
 
-    /// Maximum size of a pool block in the memory of a type, unless a request needs more: an eighth, as in VMA,
-    /// so that one pool does not starve the others. 0 if the device does not have the type.
+    /// Maximum size of a pool block in the memory of a type, unless a request needs more: an eighth, as in VMA, so
+    /// that no pool starves the others. 0 if the device does not have the type.
     #[must_use]
     pub fn largest_share(&self, memory: MemoryTypeId) -> u64 {
         let memory_type = self.memory_types.get(usize::from(memory.0));
@@ -272,8 +271,8 @@ impl HeapProperties {
     }
 
     /// The alignment of flushes and invalidations of a memory type, a power of two. Ranges must not share such an
-    /// atom: a flush or an invalidation affects whole atoms, and would undo the writes of another thread to the
-    /// rest of one. 1 if the CPU needs neither.
+    /// atom: flushes and invalidations affect whole atoms, and would overwrite concurrent writes to the rest of one.
+    /// 1 if neither is needed.
     #[must_use]
     pub fn flush_atom(&self, memory: MemoryTypeId) -> u64 {
         let host = MemoryFlags::HOST_VISIBLE | MemoryFlags::HOST_COHERENT;
@@ -284,14 +283,14 @@ impl HeapProperties {
 
 /// The classification of device errors for the fallback chain.
 pub trait HeapDeviceError: std::error::Error {
-    /// True for failures that another block size, memory type or a later attempt may avoid.
+    /// True for failures that another block size or memory type, or a later attempt may avoid.
     fn is_shortage(&self) -> bool;
 
     /// True if the device or the suballocator does not support the request at all.
     fn is_unsupported(&self) -> bool;
 
-    /// The error for `requested` bytes of a memory type that were not requested from the driver, because they
-    /// exceed the memory, the operating system's budget or the program's cap.
+    /// The error for `requested` bytes of a memory type that were not requested from the driver, because they exceed
+    /// the heap, the operating system's budget or the program's cap.
     fn not_granted(requested: u64, memory: MemoryTypeId) -> Self;
 
     /// An unsupported feature.
@@ -302,7 +301,7 @@ pub trait HeapDeviceError: std::error::Error {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeapError {
-    /// The driver is out of memory of that type for this request.
+    /// The driver has no memory of that type for this request.
     #[error("the driver refused {requested} B of memory type {}", memory.0)]
     OutOfMemory {
         /// Requested bytes.
@@ -310,7 +309,7 @@ pub enum HeapError {
         /// The requested memory type.
         memory: MemoryTypeId,
     },
-    /// The driver was not called: the size exceeds the memory, the operating system's budget or the program's
+    /// The driver was not called: the size exceeds the heap, the operating system's budget or the program's
     /// [cap](crate::MemoryLimits::set_cap).
     #[error("{requested} B of memory type {} exceed the heap, its budget or the program's cap", memory.0)]
     NotGranted {
@@ -331,7 +330,7 @@ pub enum HeapError {
         /// The device's limit.
         limit: u64,
     },
-    /// The device or the suballocator does not support it.
+    /// The device or the suballocator does not support the request.
     #[error("the device does not support {feature}")]
     Unsupported {
         /// The unsupported feature.
@@ -379,24 +378,24 @@ impl HeapDeviceError for HeapError {
 
 /// Creates and destroys heaps.
 ///
-/// An implementation only translates calls: it does not pool, defer or retry, and a failed call changes nothing.
+/// An implementation only translates calls, without pooling, deferring or retrying. A failed call changes nothing.
 pub trait HeapDevice {
     /// A block of device memory (`ID3D12Heap`, `VkDeviceMemory`).
     type Heap;
     /// The error of a failed heap creation.
     type Error: HeapDeviceError;
 
-    /// The device's memory properties. Each user reads them once, because they do not change.
+    /// The device's memory properties. They must not change: users read them once.
     fn properties(&self) -> HeapProperties;
 
     /// Allocates a heap from the driver.
     ///
     /// # Errors
-    /// The driver's error. A shortage at the limit of [`HeapProperties::max_allocations`], which includes other
-    /// users of the device: if the driver does not count them, the implementation must.
+    /// The driver's error. A shortage at the limit of [`HeapProperties::max_allocations`], including other users of
+    /// the device: if the driver does not count them, the implementation must.
     fn create_heap(&self, desc: &HeapDesc) -> Result<Self::Heap, Self::Error>;
 
-    /// Frees a heap. No resource is placed in it, and the GPU no longer uses it.
+    /// Frees a heap. It must not contain resources or be in use by the GPU.
     fn destroy_heap(&self, heap: Self::Heap);
 
     /// Names a heap, for debuggers.

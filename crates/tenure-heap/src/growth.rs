@@ -2,12 +2,11 @@
 
 use crate::{HeapProperties, MemoryTypeId};
 
-/// The block size in bytes up to which a pool grows by a third of its capacity; for a pool with a larger minimum
-/// block size, that size. With a higher limit, the last block of a program that has loaded its scene would be a
-/// quarter of all reserved memory, and mostly free.
+/// The block size in bytes up to which a pool grows by a third of its capacity (at least the minimum block size).
+/// With a higher limit, the last block of a loaded scene would be a quarter of all reserved memory, and mostly free.
 const YOUNG: u64 = 9 << 19;
 
-/// The number of times that a new block's size is halved when the driver refuses.
+/// The number of times that a refused block size is halved.
 const HALVINGS: u32 = 3;
 
 /// The block sizes that the suballocator of a pool divides without a remainder.
@@ -15,19 +14,19 @@ const HALVINGS: u32 = 3;
 pub enum BlockShape {
     /// Any multiple of the alignment.
     Multiple,
-    /// Powers of two: a buddy allocator divides other sizes into several parts, and no request can span them.
+    /// Powers of two: a buddy allocator divides other sizes into several parts, and no range can span them.
     PowerOfTwo,
 }
 
 /// The block sizes to request from the driver, best first.
 ///
-/// A pool grows in proportion to its capacity, so that unused reserved memory stays a small part and the number of
-/// blocks stays logarithmic. A small pool, for which even that would mean many tiny blocks, grows by a third. A
-/// larger request gets a block of exactly its size. When the driver refuses, 1/2, 1/4 and 1/8 of the size are tried
-/// (as in D3D12MA and VMA), if the request still fits.
+/// A pool grows in proportion to its capacity, so that unused reserved memory stays small and the number of blocks
+/// logarithmic. A small pool grows by a third instead, which avoids many tiny blocks. A larger request gets a block
+/// of exactly its size. Refused sizes are retried at 1/2, 1/4 and 1/8 (as in D3D12MA and VMA), if the request still
+/// fits.
 ///
-/// The constants were chosen on recordings of real programs, as a compromise between little reserved memory and few
-/// driver allocations.
+/// The constants were chosen on recordings of real programs, as a compromise between reserved memory and driver
+/// allocations.
 ///
 /// ```
 /// use tenure_heap::{BlockShape, Growth};
@@ -50,7 +49,7 @@ pub struct Growth {
     pub min: u64,
     /// Maximum block size in bytes, except for larger requests.
     pub max: u64,
-    /// Maximum block size in bytes that the device allows.
+    /// The device's maximum block size in bytes.
     pub limit: u64,
     /// The divisor of the pool's capacity.
     pub divisor: u64,
@@ -58,13 +57,13 @@ pub struct Growth {
     pub alignment: u64,
     /// The shape of the sizes.
     pub shape: BlockShape,
-    /// The number of times that the size is halved when the driver refuses.
+    /// The number of times that a refused size is halved.
     pub halvings: u32,
 }
 
 impl Growth {
     /// The growth of a pool with blocks of `min` to `max` bytes in a memory type, in multiples of the power of two
-    /// `alignment`: a block takes at most its [share](HeapProperties::largest_share) of the memory.
+    /// `alignment`. A block takes at most its [share](HeapProperties::largest_share) of the memory.
     #[must_use]
     pub fn new(
         properties: &HeapProperties,
@@ -80,7 +79,7 @@ impl Growth {
     }
 
     /// The block sizes to try for a request of `size` bytes aligned to `align` in a pool with a capacity of `held`.
-    /// Each is a multiple of such requests, because requests often come in series. Empty if the device allows no
+    /// Each is a multiple of such requests, because similar requests often follow. Empty if the device allows no
     /// sufficient block.
     pub fn sizes(self, size: u64, align: u64, held: u64) -> impl Iterator<Item = u64> + Clone {
         let wanted = self.wanted(held);
@@ -94,8 +93,8 @@ impl Growth {
         sizes.filter(move |size| last.replace(*size) != Some(*size))
     }
 
-    /// The largest multiple of such requests within `wanted`; `wanted` itself if none fits. At most the device's
-    /// limit.
+    /// The largest multiple of such requests up to `wanted`; `wanted` itself if it is smaller than one. Limited to
+    /// the device's maximum.
     fn whole(self, wanted: u64, size: u64, align: u64) -> u64 {
         let each = match self.shape {
             BlockShape::Multiple => size.max(1).checked_next_multiple_of(align.max(1)),
@@ -112,7 +111,7 @@ impl Growth {
         let needed = match self.shape {
             // Offset 0 of an empty block has every alignment.
             BlockShape::Multiple => size.checked_next_multiple_of(self.alignment.max(1))?,
-            // A buddy serves an alignment by rounding the size up to it.
+            // A buddy aligns a range by rounding its size up to the alignment.
             BlockShape::PowerOfTwo => size.max(align).max(self.alignment).checked_next_power_of_two()?,
         };
         (needed <= self.limit).then_some(needed)
@@ -130,7 +129,7 @@ impl Growth {
         match (rounded, self.shape) {
             (Some(rounded), BlockShape::Multiple) => rounded.min(self.limit),
             (Some(rounded), BlockShape::PowerOfTwo) if rounded <= largest => rounded,
-            // The largest power of two that does not exceed the maximum.
+            // The largest power of two up to the maximum.
             _ => largest.checked_ilog2().map_or(0, |log2| 1 << log2),
         }
     }
@@ -158,9 +157,9 @@ mod tests {
     fn blocks_follow_demand() {
         assert_eq!(sizes(1, 0)[0], 64 << 10, "the first block is small");
         assert_eq!(sizes(1, 3 << 20)[0], 1 << 20, "a young pool grows by a third");
-        assert_eq!(sizes(1, 64 << 20)[0], 8 << 20, "later ones are an eighth of what is held");
+        assert_eq!(sizes(1, 64 << 20)[0], 8 << 20, "then by an eighth of the capacity");
         assert_eq!(sizes(1, 1 << 40)[0], 32 << 20, "up to the largest");
-        assert_eq!(sizes(100 << 20, 0), [100 << 20], "a large request gets what it needs");
+        assert_eq!(sizes(100 << 20, 0), [100 << 20], "a large request gets a block of its size");
     }
 
     #[test]
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_device_has_the_last_word() {
+    fn block_sizes_are_limited_by_the_device() {
         let limited = Growth { min: 256 << 20, limit: 100 << 20, ..GROWTH };
         assert_eq!(limited.sizes(1, 1, 1 << 40).next(), Some(100 << 20));
         assert_eq!(limited.sizes(100 << 20, 1, 0).next(), Some(100 << 20));

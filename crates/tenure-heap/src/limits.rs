@@ -16,12 +16,12 @@ use heap_state::{Before, HeapState};
 use crate::caught::run_caught;
 use crate::{Growth, HeapBudget, HeapDesc, HeapDevice, HeapDeviceError, HeapProperties, MemoryTypeId, Round};
 
-/// The memory limits of a device, and their usage: bytes of each memory heap's budget, and allocations.
+/// The memory limits of a device, with the current usage: bytes of each heap's budget, and allocations.
 ///
-/// The operating system is queried for budgets only when the result may matter: after an eighth of the free bytes
-/// has been taken, when a request seems to exceed the budget, and after [`expire_budgets`](Self::expire_budgets).
+/// The operating system is queried for budgets only if the result may matter: after an eighth of the free bytes was
+/// taken, if a request seems to exceed the budget, and after [`expire_budgets`](Self::expire_budgets).
 ///
-/// Any thread may use it; every call is O(1), except for the query of the operating system.
+/// May be used by any thread. Every call is O(1), except for the query of the operating system.
 ///
 /// ```
 /// use tenure_heap::{HeapBudget, HeapProperties, MemoryFlags, MemoryHeap, MemoryLimits, MemoryType};
@@ -39,8 +39,8 @@ use crate::{Growth, HeapBudget, HeapDesc, HeapDevice, HeapDeviceError, HeapPrope
 /// let budget = || vec![HeapBudget { budget: 500, usage: 100 }];
 /// assert!(limits.allows(memory, 400, Round::WithinBudget, budget));
 /// assert!(!limits.allows(memory, 401, Round::WithinBudget, budget), "more than is granted");
-/// assert!(limits.allows(memory, 1000, Round::WhateverBudget, budget), "the driver has the last word");
-/// assert!(!limits.allows(memory, 1001, Round::WhateverBudget, budget), "more than there is");
+/// assert!(limits.allows(memory, 1000, Round::WhateverBudget, budget), "the driver decides");
+/// assert!(!limits.allows(memory, 1001, Round::WhateverBudget, budget), "more than the heap has");
 ///
 /// for _ in 0..7 {
 ///     limits.note_allocation(memory, 1);
@@ -52,7 +52,7 @@ pub struct MemoryLimits {
     /// Bytes.
     max_heap_size: u64,
     max_allocations: u64,
-    /// For each memory type the index of its heap.
+    /// The heap index of each memory type.
     heap_of_type: Box<[u8]>,
     heaps: Box<[HeapState]>,
     allocations: AtomicU64,
@@ -103,7 +103,7 @@ impl MemoryLimits {
     }
 
     /// Notes that an allocation was evicted: its bytes do not count against budget and cap until it is resident
-    /// again. It still counts as one allocation.
+    /// again. It still counts as an allocation.
     ///
     /// ```
     /// # use tenure_heap::{HeapProperties, MemoryFlags, MemoryHeap, MemoryLimits, MemoryType, MemoryTypeId};
@@ -125,7 +125,7 @@ impl MemoryLimits {
     pub fn note_evicted(&self, memory: MemoryTypeId, bytes: u64) {
         if let Some((_, heap)) = self.heap(memory) {
             heap.release(bytes);
-            // The last budget is out of date.
+            // The last queried budget is out of date.
             heap.expire_budget();
         }
     }
@@ -194,14 +194,14 @@ impl MemoryLimits {
     }
 
     /// Whether more than three quarters of the device's allocations are in use (the same limit as in VMA). Requests
-    /// that do not need a dedicated allocation should then share one.
+    /// without need for a dedicated allocation should then share one.
     #[must_use]
     pub fn is_near_max_allocations(&self) -> bool {
         self.allocations().saturating_mul(4) > self.max_allocations.saturating_mul(3)
     }
 
-    /// A pool's growth, with block sizes doubled for each eighth of the device's allocations that is in use: the
-    /// fewer allocations the device still allows, the larger each must be.
+    /// A pool's growth, with block sizes doubled for each eighth of the device's allocations in use, so that the
+    /// remaining allocations suffice.
     #[must_use]
     pub fn scale(&self, growth: Growth) -> Growth {
         let eighths = self.allocations().saturating_mul(8) / self.max_allocations.max(1);
@@ -210,10 +210,10 @@ impl MemoryLimits {
         Growth { min: larger(growth.min), max: larger(growth.max), ..growth }
     }
 
-    /// Creates a heap with `make`, names and counts it.
+    /// Creates a heap with `make`, names it, and counts it.
     ///
     /// # Errors
-    /// The driver's.
+    /// The driver's error.
     pub fn create_heap<D: HeapDevice>(
         &self,
         device: &D,
@@ -222,7 +222,7 @@ impl MemoryLimits {
         make: impl FnOnce(&D, &HeapDesc) -> Result<D::Heap, D::Error>,
     ) -> Result<D::Heap, D::Error> {
         let heap = make(device, desc)?;
-        // The heap has no owner yet.
+        // The heap has no owner yet, so it must be destroyed after a panic.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| device.set_name(&heap, name))) {
             // The first panic is propagated.
             run_caught(|| device.destroy_heap(heap));
@@ -238,17 +238,16 @@ impl MemoryLimits {
         device.destroy_heap(heap);
     }
 
-    /// Makes the next use of each budget query the operating system again. Called at the end of a frame or of a
-    /// call, because other programs allocate memory, too.
+    /// Makes the next use of each budget query the operating system, because other programs allocate memory, too.
+    /// Called at the end of a frame or of a call.
     pub fn expire_budgets(&self) {
         for heap in &self.heaps {
             heap.expire_budget();
         }
     }
 
-    /// Whether `bytes` of a memory type may be requested: never more than the memory has or the
-    /// [cap](Self::set_cap) allows, nor, in the first round, more than the operating system's budget. `budget`
-    /// queries it; an empty result grants everything.
+    /// Whether `bytes` of a memory type may be requested: at most the heap's size, the [cap](Self::set_cap) and, in
+    /// the first round, the operating system's budget. `budget` queries the budgets; an empty result means no limit.
     pub fn allows(
         &self,
         memory: MemoryTypeId,
@@ -263,7 +262,7 @@ impl MemoryLimits {
         self.is_granted(heap, round, || heap.ever_with(bytes), budget)
     }
 
-    /// Whether the cumulative bytes taken from a heap may grow to this value in this round; queries the budgets if
+    /// Whether the cumulative bytes taken from a heap may grow to this value in this round. Queries the budgets if
     /// that is unknown.
     fn is_granted(
         &self,
@@ -289,7 +288,7 @@ impl MemoryLimits {
         }
     }
 
-    /// As [`allows`](Self::allows); if true, the bytes count as taken until the driver has
+    /// Like [`allows`](Self::allows); if true, the bytes count as taken until the driver has
     /// [allocated](Self::note_allocation) them or the reservation is [cancelled](HeapState::cancel).
     fn reserve(
         &self,
@@ -308,8 +307,8 @@ impl MemoryLimits {
     }
 
     /// Calls `make` to create a dedicated driver allocation, and [counts](Self::note_allocation) it, if the limits
-    /// [allow](Self::allows) it and it is at most the device's largest heap. Concurrent callers cannot exceed a
-    /// limit together.
+    /// [allow](Self::allows) it and it is at most the device's largest heap. Concurrent callers cannot exceed a limit
+    /// together.
     ///
     /// # Errors
     /// A shortage, or the error of `make`.
@@ -327,8 +326,8 @@ impl MemoryLimits {
         self.make_reserved(memory, bytes, make)
     }
 
-    /// Calls `make` to create a block of the first of the `sizes` that the limits allow and the driver does not
-    /// refuse, and [counts](Self::note_allocation) it. Concurrent callers cannot exceed a limit together.
+    /// Calls `make` to create a block of the first of the `sizes` that the limits allow and the driver accepts, and
+    /// [counts](Self::note_allocation) it. Concurrent callers cannot exceed a limit together.
     ///
     /// # Errors
     /// The last shortage, or the first error of another kind.
@@ -356,14 +355,14 @@ impl MemoryLimits {
         Err(refusal.unwrap_or_else(|| E::not_granted(0, memory)))
     }
 
-    /// Creates an object for reserved bytes, and cancels the reservation if that fails or panics.
+    /// Creates an object for reserved bytes, and cancels the reservation after a failure or panic.
     fn make_reserved<T, E>(
         &self,
         memory: MemoryTypeId,
         bytes: u64,
         make: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
-        // Also after a panic of the device.
+        // Also runs after a panic of the device.
         let reserved = OnDrop(|| {
             if let Some((_, heap)) = self.heap(memory) {
                 heap.cancel(bytes);
@@ -406,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn budgets_are_asked_for_only_when_they_may_matter() {
+    fn budgets_are_queried_only_when_they_may_matter() {
         let (limits, usage, asked) = (limits(), Cell::new(0), Cell::new(0));
         let budget = || {
             asked.set(asked.get() + 1);
@@ -436,7 +435,7 @@ mod tests {
         assert_eq!(asked.get(), before + 1);
     }
 
-    /// Memory is evicted when the budget has shrunk, so the earlier budget must not be used afterwards.
+    /// Memory is evicted after the budget has shrunk, so the earlier budget must not be used afterwards.
     #[test]
     fn the_budget_is_queried_again_after_an_eviction() {
         let (limits, granted) = (limits(), Cell::new(9000));
@@ -466,7 +465,7 @@ mod tests {
             let most = if round == Round::WhateverBudget { cap } else { granted };
             let (usage, peak) = (AtomicU64::new(0), AtomicU64::new(0));
             let at_once = std::sync::Barrier::new(8);
-            // As in a driver: counted when it is allocated, and reported from then on.
+            // As in a driver: allocated bytes are in the reported usage.
             let budget = || vec![HeapBudget { budget: granted, usage: usage.load(Ordering::SeqCst) }];
             let work = &|thread: u64| {
                 for step in 0..400 {
@@ -497,7 +496,7 @@ mod tests {
             assert!(peak <= most && peak > most / 2, "{peak} of {most}, {round:?}");
             assert_eq!((limits.taken(0), limits.memory().now(), limits.allocations()), (0, 0, 0));
             limits.expire_budgets();
-            assert!(limits.allows(MEMORY, most, round, budget), "nothing is left of what came to nothing");
+            assert!(limits.allows(MEMORY, most, round, budget), "failed requests leave no reservation");
             assert!(!limits.allows(MEMORY, most + 1, round, budget));
         }
     }
@@ -550,7 +549,7 @@ mod models {
     use crate::{HeapError, MemoryFlags, MemoryHeap, MemoryType};
 
     const MEMORY: MemoryTypeId = MemoryTypeId(0);
-    /// The bytes that each thread requests: enough for one thread, but not for two.
+    /// The bytes requested by each thread: the limit allows one request, but not both.
     const BYTES: u64 = 60;
     const MOST: u64 = 100;
 
@@ -573,7 +572,7 @@ mod models {
         let asker = |is_refused: bool| {
             let (limits, usage) = (limits.clone(), usage.clone());
             move || {
-                // As in a driver: the allocation is in the reported usage before it is counted.
+                // As in a driver: an allocation is in the reported usage before it is counted.
                 let budget = || vec![HeapBudget { budget: MOST, usage: usage.load(Ordering::SeqCst) }];
                 let make = || {
                     if is_refused {
@@ -588,26 +587,26 @@ mod models {
         };
         let other = thread::spawn(asker(refuses));
         let given = asker(false)() + other.join().unwrap();
-        assert_eq!(limits.taken(0), given * BYTES, "nothing is left of what came to nothing");
+        assert_eq!(limits.taken(0), given * BYTES, "failed requests leave no reservation");
         assert!(usage.load(Ordering::SeqCst) <= MOST);
         given
     }
 
     #[test]
-    fn a_cap_is_exceeded_by_no_two_threads() {
+    fn two_threads_never_exceed_a_cap() {
         for refuses in [false, true] {
             loom::model(move || {
                 let limits = limits();
                 limits.set_cap(0, Some(MOST));
                 let given = ask_at_once(limits, Round::WhateverBudget, refuses);
-                assert!(given == 1 || refuses, "one of the two has it");
+                assert!(given == 1 || refuses, "one of the two succeeds");
             });
         }
     }
 
-    /// With three preemptions at most: all interleavings take minutes.
+    /// At most three preemptions: all interleavings take minutes.
     #[test]
-    fn a_budget_is_exceeded_by_no_two_threads() {
+    fn two_threads_never_exceed_a_budget() {
         for refuses in [false, true] {
             let mut builder = loom::model::Builder::new();
             builder.preemption_bound = Some(3);

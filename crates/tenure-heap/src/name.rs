@@ -5,10 +5,9 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// The name of an object, for people: it is used in the API's debug names, hazard messages, leak
-/// reports and dumps.
+/// The name of an object in the API's debug names, hazard messages, leak reports and dumps.
 ///
-/// A `&'static str` has no cost; a `String` is shared, not copied, after the first time.
+/// A `&'static str` costs nothing; a `String` is shared, not copied, after its conversion.
 ///
 /// ```
 /// use tenure_heap::Name;
@@ -45,7 +44,7 @@ impl Name {
         Self(Text::Shared(text.into()))
     }
 
-    /// The text; empty for an object without a name.
+    /// The text; empty for an unnamed object.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match &self.0 {
@@ -63,7 +62,7 @@ impl Name {
         }
     }
 
-    /// True for an object without a name.
+    /// True for an unnamed object.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.as_str().is_empty()

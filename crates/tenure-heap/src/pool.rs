@@ -25,7 +25,7 @@ pub struct Unfit<B> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolTotals {
-    /// The bytes of its current blocks.
+    /// Bytes of its current blocks.
     pub capacity: u64,
     /// Bytes of live ranges, with rounding and alignment padding.
     pub used: u64,
@@ -44,7 +44,7 @@ pub struct PoolTotals {
 }
 
 impl PoolTotals {
-    /// The statistics of two pools together: sums, and the larger of the largest free ranges.
+    /// The sum of two pools' statistics, with the larger of the largest free ranges.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self {
@@ -62,7 +62,7 @@ impl PoolTotals {
 
 /// Blocks of memory of any kind (`B`), divided by one suballocator (`S`).
 ///
-/// It never creates a block itself: if it is full, the caller creates one, with [`Growth`](crate::Growth), and adds it. Empty
+/// It never creates blocks: if it is full, the caller creates one, with [`Growth`](crate::Growth), and adds it. Empty
 /// blocks are kept for a while, see [`end_frame`](Self::end_frame).
 ///
 /// Must be used by one thread at a time.
@@ -86,7 +86,7 @@ impl PoolTotals {
 #[derive(Debug)]
 pub struct Pool<B, S> {
     suballocator: S,
-    /// The blocks by their numbers.
+    /// The blocks by index.
     blocks: Vec<Option<B>>,
     /// Blocks being removed; empty between calls.
     leaving: Vec<BlockId>,
@@ -100,15 +100,15 @@ pub struct Pool<B, S> {
     allocations: u64,
     peak_used: u64,
     peak_capacity: u64,
-    /// The blocks that are being emptied.
+    /// The blocks being emptied.
     compaction: Compaction,
     /// The blocks reserved for large ranges.
     large: LargeBlocks,
 }
 
 impl<B, S: BlockSuballocator> Pool<B, S> {
-    /// A pool without blocks. A block is removed after `idle_frames` frames without allocations, or later if the pool soon needed a
-    /// removed block again.
+    /// A pool without blocks. A block is removed after `idle_frames` frames without allocations, or later if the pool
+    /// has recently needed a removed block again.
     #[must_use]
     pub fn new(suballocator: S, idle_frames: u32) -> Self {
         Self {
@@ -133,10 +133,10 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         &self.suballocator
     }
 
-    /// Allocates a range of the existing blocks, and returns it with its block. `None` if all are full, or if the only space is in
-    /// an empty block that was created for one range of 4 MiB or more, and the request is less than three quarters of it:
-    /// [`allocate_anywhere`](Self::allocate_anywhere) uses such a block. In a pool whose blocks were often recreated, this function
-    /// does so for a while, too.
+    /// Allocates a range of the existing blocks, and returns it with its block. `None` if all are full, or if the
+    /// only space is in an empty block that was created for one range of 4 MiB or more, and the request is less than
+    /// three quarters of it: [`allocate_anywhere`](Self::allocate_anywhere) uses such a block. If the pool's blocks
+    /// were often recreated, this function also does, for a while.
     ///
     /// Inlined: a call, and a result of a dozen words through memory, take 6 ns.
     #[inline(always)]
@@ -146,8 +146,9 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         Some((found, self.blocks.get(found.block.index())?.as_ref()?))
     }
 
-    /// As [`allocate`](Self::allocate), but also uses an empty block that was created for a larger range, if it has at most `most`
-    /// bytes. Try it before creating a new block that would not be much smaller, and after a new block was refused.
+    /// Like [`allocate`](Self::allocate), but also uses an empty block that was created for a larger range, if it has
+    /// at most `most` bytes. Try it before creating a new block that would not be much smaller, and after a new block
+    /// was refused.
     ///
     /// ```
     /// use tenure_heap::Pool;
@@ -181,7 +182,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.peak_used = self.peak_used.max(self.used());
     }
 
-    /// A range of any block, except for empty ones of more than `most` bytes that were created for larger ranges.
+    /// A range of any block, except for empty blocks of more than `most` bytes that were created for larger ranges.
     #[inline(always)]
     fn place(&mut self, size: u64, align: u64, most: u64) -> Option<BlockAllocation> {
         let found = self.suballocator.allocate(size, align).ok()?;
@@ -204,11 +205,11 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     /// Frees a range of `size` requested bytes.
     ///
     /// # Errors
-    /// [`FreeError`] if it is not a live range of this pool; nothing was changed.
+    /// [`FreeError`] if it is not a live range of this pool; nothing is changed then.
     #[inline(always)]
     pub fn free(&mut self, handle: Handle, size: u64) -> Result<BlockFreed, FreeError> {
         let freed = self.suballocator.free(handle)?;
-        // A caller that mixes up ranges gets wrong totals, but nothing worse.
+        // A caller that mixes up ranges gets wrong totals only.
         self.padding = self.padding.saturating_sub(freed.padding);
         self.requested = self.requested.saturating_sub(size);
         self.allocations = self.allocations.saturating_sub(1);
@@ -218,19 +219,20 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         Ok(freed)
     }
 
-    /// Lends a range of a block to another pool: it counts as lent, not as live.
+    /// Lends a range of a block to another pool. It counts as lent, not as live.
     pub fn lend(&mut self, size: u64, align: u64) -> Option<BlockAllocation> {
         let found = self.place(size, align, 0)?;
         self.lent += found.size + found.padding;
         Some(found)
     }
 
-    /// Whether [`allocate`](Self::allocate) would find a range. Does not change anything.
+    /// Whether [`allocate`](Self::allocate) would succeed. Changes nothing.
     pub fn has_room(&mut self, size: u64, align: u64) -> bool {
         self.has_room_in(size, align, 0)
     }
 
-    /// Whether [`allocate_anywhere`](Self::allocate_anywhere) would find a range in a block of any size. Does not change anything.
+    /// Whether [`allocate_anywhere`](Self::allocate_anywhere) would succeed, with blocks of any size. Changes
+    /// nothing.
     pub fn has_room_anywhere(&mut self, size: u64, align: u64) -> bool {
         self.has_room_in(size, align, u64::MAX)
     }
@@ -242,16 +244,16 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.suballocator.take_back(found.handle).is_ok() && has_room
     }
 
-    /// Bytes of the empty blocks, in time proportional to the number of blocks.
+    /// Bytes of the empty blocks. O(blocks).
     #[must_use]
     pub fn empty_bytes(&self) -> u64 {
         self.blocks().filter(|(.., used)| *used == 0).map(|(_, _, capacity, _)| capacity).sum()
     }
 
-    /// Frees a range that [`lend`](Self::lend) returned. Allocated ranges must use [`free`](Self::free).
+    /// Frees a range from [`lend`](Self::lend). Allocated ranges must use [`free`](Self::free).
     ///
     /// # Errors
-    /// [`FreeError`] if it is not a live range of this pool; nothing was changed.
+    /// [`FreeError`] if it is not a live range of this pool; nothing is changed then.
     pub fn free_lent(&mut self, handle: Handle) -> Result<(), FreeError> {
         let freed = self.suballocator.free(handle)?;
         self.lent = self.lent.saturating_sub(freed.size + freed.padding);
@@ -259,12 +261,12 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         Ok(())
     }
 
-    /// Adds a block, and allocates a range of it or of another. The empty blocks, which were too small, are moved to `retired`: the
-    /// new one replaces them, so that none counts as removed too early. A pool whose blocks were often recreated moves only as many
-    /// as exceed its peak.
+    /// Adds a block, and allocates a range of it or of another. Moves the empty blocks, which were too small, to
+    /// `retired`: the new block replaces them, so none counts as removed too early. If the pool's blocks were often
+    /// recreated, moves only those that exceed its peak.
     ///
     /// # Errors
-    /// [`Unfit`] with the block; nothing was changed then.
+    /// [`Unfit`] with the block; nothing is changed then.
     pub fn add_and_allocate(
         &mut self,
         block: B,
@@ -304,7 +306,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     /// Adds a block lent by another pool.
     ///
     /// # Errors
-    /// [`Unfit`] with the block; nothing was changed then.
+    /// [`Unfit`] with the block; nothing is changed then.
     pub fn add_borrowed(&mut self, block: B, capacity: u64) -> Result<(), Unfit<B>> {
         let Ok(id) = self.suballocator.add_block(capacity) else {
             return Err(Unfit { block, reason: "a block of this size in the suballocator" });
@@ -322,7 +324,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.blocks[id.index()] = Some(block);
     }
 
-    /// Ends a frame: moves blocks that have been empty for longer than the retention to `retired`. True if there were any.
+    /// Ends a frame: moves blocks that have been empty for longer than the retention to `retired`. True if there were
+    /// any.
     pub fn end_frame(&mut self, retired: &mut Vec<B>) -> bool {
         self.end_frame_of_compaction();
         self.retention.end_frame();
@@ -335,15 +338,17 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         has_some
     }
 
-    /// Moves every empty block to `retired`, except for the last one if it became empty recently. True if there were any.
+    /// Moves all empty blocks to `retired`, except for the last one if it became empty recently. True if there were
+    /// any.
     pub fn trim(&mut self, retired: &mut Vec<B>) -> bool {
         self.remove(retired, |suballocator, leaving| suballocator.trim(leaving))
     }
 
-    /// Moves empty blocks to `retired`, in the middle of a frame, until they have at least `bytes`. First the blocks that have been
-    /// empty for `idle_frames` whole frames; then, unless `all_wait`, the blocks that are not in alternating use, with a period
-    /// shorter than the retention of empty blocks. A pool that soon needed such a block again keeps all blocks for their idle
-    /// frames for some time. Called before the program's memory reaches a new peak. Returns their bytes.
+    /// Moves empty blocks to `retired` during a frame, until they have at least `bytes`: first those that have been
+    /// empty for `idle_frames` whole frames; then, unless `all_wait`, those not in alternating use with a period
+    /// shorter than the retention of empty blocks. For some time after the pool soon needed such a block again, it
+    /// keeps all blocks for their idle frames. Called before the program's memory reaches a new peak. Returns the
+    /// moved bytes.
     pub fn make_way(&mut self, idle_frames: u32, all_wait: bool, bytes: u64, retired: &mut Vec<B>) -> u64 {
         let idle = self.trim_oldest(idle_frames, u32::MAX, bytes, retired);
         if idle >= bytes || all_wait || self.retention.is_extended() {
@@ -364,7 +369,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         moved
     }
 
-    /// Moves every empty block to `retired`. True if there were any.
+    /// Moves all empty blocks to `retired`. True if there were any.
     pub fn take_empty(&mut self, retired: &mut Vec<B>) -> bool {
         self.remove(retired, |suballocator, leaving| suballocator.end_frame(0, leaving))
     }
@@ -388,7 +393,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.blocks.get_mut(id.index()).and_then(Option::take)
     }
 
-    /// Removes all blocks, including blocks with live ranges. For shutting down.
+    /// Removes all blocks, including blocks with live ranges. For shutdown.
     pub fn take_blocks(&mut self) -> impl Iterator<Item = B> + '_ {
         self.blocks.drain(..).flatten()
     }
@@ -400,7 +405,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.blocks.get(id.index()).and_then(Option::as_ref)
     }
 
-    /// Each block with its number, its capacity, and its bytes in use or lent.
+    /// Each block with its id, its capacity, and its used and lent bytes.
     pub fn blocks(&self) -> impl Iterator<Item = (BlockId, &B, u64, u64)> + '_ {
         self.suballocator.blocks().filter_map(|id| {
             let capacity = self.suballocator.block_capacity(id)?;
@@ -415,20 +420,20 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.taken().saturating_sub(self.lent)
     }
 
-    /// Bytes of live and lent ranges: the size of the next block depends on it.
+    /// Bytes of live and lent ranges, which determine the size of the next block.
     #[inline]
     #[must_use]
     pub fn taken(&self) -> u64 {
         self.suballocator.capacity() - self.suballocator.free_bytes()
     }
 
-    /// Totals, in O(1) except for the largest free range: see the suballocator.
+    /// Totals. O(1), except for the largest free range: see the suballocator.
     #[must_use]
     pub fn totals(&self) -> PoolTotals {
         PoolTotals { largest_free: self.suballocator.largest_free(), ..self.counts() }
     }
 
-    /// As [`totals`](Self::totals), without the largest free range. O(1).
+    /// Like [`totals`](Self::totals), without the largest free range. O(1).
     #[must_use]
     pub fn counts(&self) -> PoolTotals {
         PoolTotals {

@@ -1,26 +1,26 @@
 //! The retention of empty blocks.
 
-/// The hysteresis of a pool's empty blocks. Blocks that have been empty for the configured frames are freed. A
-/// pool that needs a new block soon after it freed one keeps empty blocks twice as long from then on; a pool that
-/// needs none for a long time halves the time again.
+/// The retention of a pool's empty blocks, with hysteresis. Blocks that have been empty for the configured frames are
+/// freed. A pool that soon needs a new block after freeing one keeps empty blocks twice as long from then on; without
+/// further need for a long time the retention is halved again.
 ///
 /// Without this, a program whose demand oscillates with a period slightly above the configured frames makes the
 /// driver create and destroy a block in each period (seen in recordings of user interfaces).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockRetention {
-    /// Frames for which an idle block is kept, before any doubling.
+    /// The configured frames for which an empty block is kept, without doublings.
     base: u32,
     doublings: u32,
     frame: u64,
-    /// The frame of the last free of a block that the pool has not needed again so far.
+    /// The frame of the last free of a block that was not needed again so far.
     released: Option<u64>,
 }
 
 /// The maximum number of doublings of the configured time.
 const MAX_DOUBLINGS: u32 = 6;
-/// Growth within this multiple of the retention frames means that a block was freed too early.
+/// Growth within this multiple of the retention means that a block was freed too early.
 const TOO_EARLY: u64 = 16;
-/// A pool that does not grow for this multiple of the retention frames frees blocks earlier again.
+/// After this multiple of the retention without growth, blocks are freed earlier again.
 const EARLIER: u64 = 16;
 
 impl BlockRetention {
@@ -28,12 +28,12 @@ impl BlockRetention {
         Self { base, doublings: 0, frame: 0, released: None }
     }
 
-    /// The number of frames for which a block may currently be empty.
+    /// The current retention in frames.
     pub(crate) const fn frames(&self) -> u32 {
         self.base.saturating_mul(1 << self.doublings)
     }
 
-    /// Whether blocks are currently kept for longer, because one was freed too early.
+    /// Whether the retention is currently doubled, because a block was freed too early.
     pub(crate) const fn is_extended(&self) -> bool {
         self.doublings > 0
     }
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn no_time_stays_no_time() {
+    fn a_retention_of_zero_stays_zero() {
         let mut retention = BlockRetention::new(0);
         retention.note_release();
         retention.note_growth();

@@ -1,8 +1,8 @@
 //! Setters of configurations and descriptions.
 
-/// Implements a setter for each listed field of a type: it takes and returns the whole value.
+/// Implements a setter for each listed field of a type: it takes and returns the value.
 ///
-/// Such a type is `non_exhaustive`, so that fields can be added; other crates cannot construct it with a literal.
+/// Such types are `non_exhaustive`, so that fields can be added; other crates cannot construct them with a literal.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! setters {

@@ -7,7 +7,7 @@ use tenure_suballoc::{
     FilledPiece, FreeError, GeneralBlocks, Growing, Handle, Inconsistency,
 };
 
-/// The general suballocator or a growing set of buddies.
+/// The general suballocator, or a growing set of buddies.
 ///
 /// ```
 /// use tenure_heap::PoolSuballocator;
@@ -45,13 +45,12 @@ impl PoolSuballocator {
         Self::Buddy(Box::new(Growing::new(make)))
     }
 
-    /// Prefetches metadata of ranges that are about to be freed: see
-    /// [`GeneralBlocks::expect_frees`].
+    /// Prefetches metadata of ranges that will soon be freed: see [`GeneralBlocks::expect_frees`].
     #[inline]
     pub fn expect_frees(&self, handles: impl Iterator<Item = Handle>) {
         match self {
             Self::General(ranges) => ranges.expect_frees(handles),
-            // No prefetch: the metadata of a buddy allocator is a tree that is mostly in the cache.
+            // No prefetch: a buddy allocator's metadata is a tree that is mostly in the cache.
             Self::Buddy(_) => {}
         }
     }

@@ -6,9 +6,9 @@ use tenure_heap::{
     try_each_memory_type,
 };
 
-/// A request that is refused everywhere: types 0 and 1 are equivalent, 2 and 3 are other memory.
+/// A request that every step refuses. Types 0 and 1 are alike, 2 and 3 are other memory.
 struct Refused {
-    /// The error of a refusal.
+    /// Returns the error of a refusal.
     error: fn(MemoryTypeId) -> HeapError,
     has_pending: bool,
     rounds: Vec<(u8, Round)>,
@@ -58,7 +58,7 @@ impl Fallback for Refused {
 
 const TYPES: [MemoryTypeId; 4] = [MemoryTypeId(0), MemoryTypeId(1), MemoryTypeId(2), MemoryTypeId(3)];
 
-/// The steps of the documentation.
+/// The steps according to the documentation.
 fn expected(rules: ShortageRules, has_pending: bool) -> Vec<(u8, Step, Round)> {
     let ShortageRules { spill, may_exceed_budget, may_wait } = rules;
     let waited = if may_exceed_budget { Round::WhateverBudget } else { Round::WithinBudget };
@@ -76,7 +76,7 @@ fn expected(rules: ShortageRules, has_pending: bool) -> Vec<(u8, Step, Round)> {
 }
 
 #[test]
-fn each_step_has_its_turn() {
+fn all_steps_are_tried_in_order() {
     for spill in [Spill::BeforeBudget, Spill::AfterRefusal, Spill::Never] {
         for bits in 0..8 {
             let [may_exceed_budget, may_wait, has_pending] = [1, 2, 4].map(|bit| bits & bit != 0);

@@ -1,4 +1,4 @@
-//! Emptying blocks: no useless moves, no losses, and all blocks are emptied that can be.
+//! Emptying blocks: no useless moves, no losses, and every block that can be emptied is.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ const KIB: u64 = 1 << 10;
 const BLOCK: u64 = 256 * KIB;
 const AMPLE: CompactionBudget = CompactionBudget { bytes: u64::MAX, moves: usize::MAX, pieces: usize::MAX };
 
-/// The program's view of a range.
+/// A range, as the program knows it.
 #[derive(Clone, Copy, Debug)]
 struct Live {
     at: BlockAllocation,
@@ -25,7 +25,7 @@ struct Program {
     pool: Pool<u64, PoolSuballocator>,
     live: Vec<Live>,
     rng: Rng,
-    /// The number of created blocks; a block's number is its index.
+    /// The number of created blocks. A block's number is its index.
     made: u64,
     retired: Vec<u64>,
     moved: u64,
@@ -50,7 +50,7 @@ impl Program {
         self.live.push(Live { at, size, align, moves });
     }
 
-    /// Fills some blocks, and frees most of it.
+    /// Fills some blocks, and frees most of their ranges.
     fn fragment(&mut self, blocks: u64, kept: u64) {
         while self.pool.totals().capacity < blocks * BLOCK {
             let (size, align) = (1 + self.rng.below(12 * KIB), 1 << self.rng.below(9));
@@ -72,19 +72,19 @@ impl Program {
         }
     }
 
-    /// Makes one call, without its moves.
+    /// Makes one call, without carrying out its moves.
     fn compact(&mut self, budget: CompactionBudget, moves: &mut Vec<RangeMove>) -> bool {
         let needs: BTreeMap<(usize, u64), Live> =
             self.live.iter().map(|live| ((live.at.block.index(), live.at.offset), *live)).collect();
         let needs = |range: &BlockAllocation| {
             let live = needs.get(&(range.block.index(), range.offset)).filter(|live| live.at == *range);
-            let live = live.expect("only what lives is asked for");
+            let live = live.expect("only live ranges are queried");
             live.moves.then_some(RangeNeeds { size: live.size, alignment: live.align })
         };
         self.pool.compact(budget, needs, moves, &mut self.retired)
     }
 
-    /// Copies the moving ranges: they are at their new places from now on, and the old ones are freed.
+    /// Carries out moves: the ranges are at their new locations from now on, and the old ones are freed.
     fn make(&mut self, moves: &mut Vec<RangeMove>) {
         for moved in moves.drain(..) {
             let live = self.live.iter_mut().find(|live| live.at == moved.from).unwrap();
@@ -96,7 +96,7 @@ impl Program {
         }
     }
 
-    /// Compacts until nothing is left to do, and frees the old ranges of moves; returns the number of calls.
+    /// Compacts until no work is left, and frees the old ranges of moves; returns the number of calls.
     fn settle(&mut self, budget: CompactionBudget) -> usize {
         let (mut moves, mut left) = (Vec::new(), Vec::new());
         for call in 0..10_000 {
@@ -127,7 +127,7 @@ impl Program {
         suballocator.validate().unwrap();
     }
 
-    /// Used bytes of each block, the fewest first.
+    /// Used bytes of each block, fewest first.
     fn by_block(&self) -> Vec<u64> {
         let mut used: BTreeMap<usize, u64> =
             self.pool.blocks().map(|(id, ..): (BlockId, _, _, _)| (id.index(), 0)).collect();
@@ -144,7 +144,7 @@ fn pools(seed: u64) -> [Program; 2] {
     [PoolSuballocator::general(16).unwrap(), PoolSuballocator::buddy(256)].map(|it| Program::new(it, seed))
 }
 
-/// The ranges of the emptiest blocks move, once, and these blocks are freed.
+/// The ranges of the emptiest blocks move once, and these blocks are freed.
 #[test]
 fn a_fragmented_pool_becomes_dense_by_the_fewest_moves() {
     for seed in 0..8 {
@@ -157,17 +157,21 @@ fn a_fragmented_pool_becomes_dense_by_the_fewest_moves() {
         let least: u64 = before.iter().take((blocks - left) as usize).sum();
         assert_eq!(program.retired.len() as u64, blocks - left);
         assert_eq!(left, totals.used.div_ceil(BLOCK), "no packing has fewer blocks");
-        // Blocks with nearly equal bytes may be chosen in either order: the sizes of ranges are rounded up.
-        assert!(program.moved <= least + least / 100, "{} moved, {least} lay in the emptiest", program.moved);
-        // Then nothing is left to do.
+        // Blocks with nearly equal bytes may be chosen in either order, because sizes are rounded up.
+        assert!(
+            program.moved <= least + least / 100,
+            "{} moved, {least} in the emptiest blocks",
+            program.moved
+        );
+        // Then no work is left.
         let moved = program.moved;
         assert_eq!((program.settle(AMPLE), program.moved), (1, moved));
     }
 }
 
-/// With any budget per call, the final result is the same, and no call exceeds its budget.
+/// The final result does not depend on the budget per call, and no call exceeds its budget.
 #[test]
-fn calls_do_no_more_than_they_may() {
+fn calls_stay_within_their_budget() {
     let some =
         [(64 * KIB, 5, 100), (KIB, 1, 1), (u64::MAX, usize::MAX, 7), (16 * KIB, usize::MAX, usize::MAX)];
     for (bytes, moves, pieces) in some {
@@ -199,7 +203,7 @@ fn ranges_that_cannot_move_keep_their_block() {
     assert!(left.len() <= blocks.len() + 1, "{left:?} for {blocks:?}");
 }
 
-/// Nothing is moved without a gain, and empty blocks are not filled.
+/// Ranges move only if that frees blocks, and empty blocks are not filled.
 #[test]
 fn a_dense_pool_is_left_alone() {
     for mut program in pools(9) {
@@ -213,12 +217,12 @@ fn a_dense_pool_is_left_alone() {
         assert_eq!(
             (program.moved, program.pool.totals().capacity),
             (0, capacity),
-            "empty ones go by themselves"
+            "empty blocks are freed automatically"
         );
     }
 }
 
-/// Requests can use the room in blocks that are being emptied at once.
+/// Requests can immediately use free ranges of blocks that are being emptied.
 #[test]
 fn requests_use_blocks_that_are_being_emptied() {
     for mut program in pools(11) {
@@ -237,12 +241,11 @@ fn requests_use_blocks_that_are_being_emptied() {
     }
 }
 
-/// An empty block takes no ranges from another: the number of blocks would stay the same.
+/// An empty block receives no ranges from another: the number of blocks would not decrease.
 #[test]
-fn empty_blocks_are_no_targets_of_moves() {
+fn empty_blocks_receive_no_ranges() {
     let mut program = Program::new(PoolSuballocator::general(16).unwrap(), 0);
-    // Two blocks with 100 KiB in the middle, more than the holes beside them, and a third block, which is
-    // empty.
+    // Two blocks with 100 KiB in the middle, more than the free ranges beside them, and a third, empty block.
     [78, 100, 78, 78, 100, 78].into_iter().for_each(|size| program.allocate(size * KIB, 16, true));
     program.allocate(BLOCK, 16, true);
     for size in [78 * KIB, BLOCK] {
@@ -255,7 +258,7 @@ fn empty_blocks_are_no_targets_of_moves() {
     assert_eq!(program.moved, 0);
 }
 
-/// A block stays filled until everything has left it, also if something in it is dropped instead of moved.
+/// A block stays filled until all ranges have left it, even if a range is dropped instead of moved.
 #[test]
 fn compaction_places_no_range_in_a_block_being_emptied() {
     for mut program in pools(13) {
@@ -268,7 +271,7 @@ fn compaction_places_no_range_in_a_block_being_emptied() {
         for place in [dropped.from, dropped.to] {
             program.pool.free(place.handle, size).unwrap();
         }
-        // Even before the next call dropped ranges leave no hole for others.
+        // Dropped ranges leave no free range for others, even before the next call.
         while let Some((found, _)) = program.pool.allocate(size, align) {
             assert!(moves.iter().all(|moved| moved.from.block != found.block), "{found:?}");
             program.live.push(Live { at: found, size, align, moves: true });
@@ -278,8 +281,8 @@ fn compaction_places_no_range_in_a_block_being_emptied() {
     }
 }
 
-/// The fillers of a block are freed over several calls, and buddies merge into several free ranges: all of them
-/// are filled again.
+/// The fillers of a block are freed over several calls, and buddies merge into several free ranges, which are all
+/// filled again.
 #[test]
 fn compaction_places_no_range_in_a_block_freed_in_steps() {
     let mut program = Program::new(PoolSuballocator::buddy(256), 1);
@@ -317,7 +320,7 @@ fn compaction_places_no_range_in_a_block_freed_in_steps() {
     panic!("it does not end");
 }
 
-/// A planned move is not planned again when its block is chosen again, whether or not it is ever made.
+/// A planned move is not planned again when its block is chosen again, whether or not it is carried out.
 #[test]
 fn planned_moves_are_not_planned_again_after_a_stop() {
     for mut program in pools(17) {
@@ -335,7 +338,7 @@ fn planned_moves_are_not_planned_again_after_a_stop() {
             program.make(&mut more);
         }
         assert!(blocks.iter().all(|block| program.pool.block(*block).is_some()));
-        // Once they are freed the others can be moved out.
+        // After they are freed, the others can move.
         for moved in told {
             let gone = program.live.extract_if(.., |live| live.at == moved.from).next().unwrap();
             program.pool.free(gone.at.handle, gone.size).unwrap();
@@ -344,10 +347,10 @@ fn planned_moves_are_not_planned_again_after_a_stop() {
     }
 }
 
-/// With blocks of many sizes the last kept ones are just large enough, each range moves once, and not much more
-/// moves than the content of the same number of emptiest blocks.
+/// With blocks of many sizes the kept blocks are just large enough, each range moves once, and not much more moves
+/// than the content of the same number of emptiest blocks.
 #[test]
-fn blocks_that_just_suffice_are_kept() {
+fn the_smallest_sufficient_blocks_are_kept() {
     for seed in 0..10 {
         let mut program = Program::new(PoolSuballocator::general(16).unwrap(), seed);
         for block in 0..40 {

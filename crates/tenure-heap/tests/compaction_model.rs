@@ -1,4 +1,4 @@
-//! Compaction against a model of a program's ranges: with allocations, frees, late or missing moves, and stops,
+//! Compaction compared with a model of a program's ranges: with allocations, frees, late or missing moves, and stops,
 //! in blocks of several sizes.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
@@ -19,7 +19,7 @@ struct Live {
     size: u64,
     align: u64,
     can_move: bool,
-    /// Its move was planned and not made: it never moves again.
+    /// Its move was planned but abandoned: it never moves again.
     is_told: bool,
 }
 
@@ -27,13 +27,13 @@ struct Model {
     pool: Pool<u64, PoolSuballocator>,
     /// By block and offset.
     live: BTreeMap<(usize, u64), Live>,
-    /// Planned moves that are neither made nor abandoned.
+    /// Planned moves that are neither carried out nor abandoned.
     pending: Vec<RangeMove>,
-    /// Bytes of each created block, by its number.
+    /// Bytes of each created block, by number.
     blocks: Vec<u64>,
     /// Numbers of freed blocks.
     retired: Vec<u64>,
-    /// Blocks, by number, from where moves were planned since the last stop.
+    /// Numbers of blocks with planned moves since the last stop.
     left: Vec<u64>,
     /// The ranges moved since the last compaction.
     arrived: Vec<Handle>,
@@ -84,12 +84,12 @@ impl Model {
         self.insert(Live { at, size, align, can_move, is_told: false });
     }
 
-    /// Notes a range, which overlaps no other.
+    /// Adds a range, which must not overlap another.
     fn insert(&mut self, live: Live) {
         let (start, end) = (live.at.offset, live.at.offset + live.at.size);
         assert!(live.at.size >= live.size && start.is_multiple_of(live.align), "{live:?}");
         let block = live.at.block.index();
-        let number = *self.pool.block(live.at.block).expect("it lies in a block");
+        let number = *self.pool.block(live.at.block).expect("every range is in a block");
         assert!(self.is_there(number) && end <= self.blocks[number as usize], "{live:?}");
         let before = self.live.range(..(block, end)).next_back();
         let is_apart = before.is_none_or(|((of, at), old)| *of != block || at + old.at.size <= start);
@@ -107,7 +107,7 @@ impl Model {
     fn free_some(&mut self) {
         let nth = self.rng.below(self.live.len().max(1) as u64) as usize;
         let Some(at) = self.live.values().nth(nth).map(|live| live.at) else { return };
-        // Dropping a moving range drops all its places: each move may be followed by another.
+        // Dropping a moving range drops all its locations: each move may be followed by another.
         let mut places = vec![at];
         let mut next = 0;
         while let Some(at) = places.get(next).copied() {
@@ -125,9 +125,9 @@ impl Model {
         let live = &self.live;
         let needs = |range: &BlockAllocation| {
             let found = live.get(&key(range)).filter(|live| live.at == *range);
-            let found = found.expect("only what lives is asked for");
+            let found = found.expect("only live ranges are queried");
             assert!(!found.is_told, "told again");
-            assert!(!asked.contains(&key(range)), "asked twice in a call");
+            assert!(!asked.contains(&key(range)), "queried twice in a call");
             asked.push(key(range));
             found.can_move.then_some(RangeNeeds { size: found.size, alignment: found.align })
         };
@@ -137,19 +137,20 @@ impl Model {
         self.left.retain(|number| !self.retired.contains(number));
         moves.into_iter().for_each(|moved| self.note_move(moved));
         self.retired.sort_unstable();
-        assert!(self.retired.is_sorted_by(|one, next| one < next), "given back twice");
+        assert!(self.retired.is_sorted_by(|one, next| one < next), "retired twice");
         let lost = self.live.values().find(|live| self.pool.block(live.at.block).is_none());
-        assert!(lost.is_none(), "{lost:?} lies in a block that was given back");
+        assert!(lost.is_none(), "{lost:?} is in a retired block");
         if is_done {
             self.arrived.clear();
-            assert_eq!(self.left, [], "something moved for a block that was not given back");
+            assert_eq!(self.left, [], "ranges moved out of a block that was not retired");
         }
         is_done
     }
 
     fn note_move(&mut self, moved: RangeMove) {
         let RangeMove { from, to, size } = moved;
-        let live = self.live.get_mut(&key(&from)).filter(|live| live.at == from).expect("what moves lives");
+        let live =
+            self.live.get_mut(&key(&from)).filter(|live| live.at == from).expect("only live ranges move");
         assert!(live.can_move && !live.is_told && live.size == size && from.block != to.block);
         assert!(!self.arrived.contains(&from.handle), "{from:?} moves twice");
         live.is_told = true;
@@ -163,7 +164,7 @@ impl Model {
         self.pending.push(moved);
     }
 
-    /// Copies some of the moving ranges, or all, in the planned order.
+    /// Carries out some or all of the moves, in the planned order.
     fn make(&mut self, is_all: bool) {
         while !self.pending.is_empty() && (is_all || self.rng.below(4) > 0) {
             let moved = self.pending.remove(0);
@@ -179,7 +180,7 @@ impl Model {
         self.stop();
     }
 
-    /// All that is free can be allocated again.
+    /// Stops: all free bytes can be allocated again.
     fn stop(&mut self) {
         self.pool.stop_compaction();
         (self.left, self.arrived) = (Vec::new(), Vec::new());
@@ -188,7 +189,7 @@ impl Model {
             let used: u64 = ranges.allocations_in(block).map(|range| range.size + range.padding).sum();
             let known = self.live.range((block.index(), 0)..(block.index() + 1, 0));
             let known: u64 = known.map(|(_, live)| live.at.size + live.at.padding).sum();
-            assert_eq!(used, known, "something of compaction is left in {block:?}");
+            assert_eq!(used, known, "compaction left allocations in {block:?}");
         }
         assert!(!self.pool.stop_compaction(), "stopped twice");
     }
@@ -207,7 +208,7 @@ impl Model {
         ranges.validate().unwrap();
     }
 
-    /// Compacts until nothing is left to do.
+    /// Compacts until no work is left.
     fn settle(&mut self, budget: CompactionBudget) {
         for call in 0.. {
             assert!(call < 20_000, "it does not end");
@@ -296,7 +297,7 @@ proptest! {
     }
 }
 
-/// The existing blocks, so that a test fails if a number is reused for another block.
+/// Tracks the existing blocks, to detect a number that is reused for another block.
 #[test]
 fn blocks_are_returned_once_and_empty() {
     for seed in 0..6 {

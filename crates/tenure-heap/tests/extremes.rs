@@ -1,4 +1,4 @@
-//! Values of devices and requests that do not occur in reality: nothing may panic or be lost.
+//! Extreme values of devices and requests: nothing may panic or be lost.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,7 +17,7 @@ struct Card {
     properties: HeapProperties,
     live: RefCell<Vec<u64>>,
     made: Cell<u64>,
-    /// The call that panics, counted from now on.
+    /// The number of calls until one panics.
     panics_at: Cell<u64>,
 }
 
@@ -88,7 +88,7 @@ fn budgets_of_every_size_grant_exact_bytes() {
         let limits = MemoryLimits::new(&properties(u64::MAX));
         let budget = HeapBudget { budget, usage };
         let is_allowed = || limits.allows(MEMORY, bytes, Round::WithinBudget, || vec![budget]);
-        // Beyond 2⁶² B single bytes are not distinguished.
+        // Above 2⁶² B single bytes are not distinguished.
         if bytes < 1 << 62 || !budget.grants(bytes) {
             let is_counted = budget.budget.saturating_sub(budget.usage) < 1 << 62;
             assert_eq!(is_allowed(), budget.grants(bytes) || !is_counted, "{bytes} B of {budget:?}");
@@ -101,11 +101,11 @@ fn budgets_of_every_size_grant_exact_bytes() {
 }
 
 #[test]
-fn heaps_that_are_larger_than_a_number_together_are_counted() {
+fn heaps_whose_total_overflows_are_counted() {
     let absurd =
         HeapProperties { heap_alignment: 1 << 63, msaa_heap_alignment: 1 << 63, ..properties(u64::MAX) };
     let card = Card::new(absurd);
-    let mut pools = HeapPools::new(&card, HeapPoolsConfig::default()).expect("no rule is broken");
+    let mut pools = HeapPools::new(&card, HeapPoolsConfig::default()).expect("valid");
     let ranges: Vec<_> = (0..3).filter_map(|_| pools.allocate(request(1), |_| ()).ok()).collect();
     assert!(!ranges.is_empty());
     for (range, ()) in &ranges {
@@ -118,11 +118,11 @@ fn heaps_that_are_larger_than_a_number_together_are_counted() {
 }
 
 #[test]
-fn a_caller_that_panics_loses_no_heap() {
+fn a_panicking_caller_loses_no_heap() {
     // A range of a block, and a dedicated heap.
     for size in [100, 1 << 30] {
         let card = Card::new(properties(8 << 30));
-        let mut pools = HeapPools::new(&card, HeapPoolsConfig::default()).expect("no rule is broken");
+        let mut pools = HeapPools::new(&card, HeapPoolsConfig::default()).expect("valid");
         for _ in 0..2 {
             let caught =
                 catch_unwind(AssertUnwindSafe(|| pools.allocate(request(size), |_| panic!("inspected"))));
@@ -131,7 +131,7 @@ fn a_caller_that_panics_loses_no_heap() {
         let (live, totals) = (pools.live(), pools.totals());
         assert_eq!((live.len(), totals.allocations, totals.requested), (2, 2, 2 * size));
         drop(pools);
-        assert!(card.live.borrow().is_empty(), "all heaps are given back");
+        assert!(card.live.borrow().is_empty(), "all heaps are freed");
     }
 }
 
@@ -165,16 +165,16 @@ fn ranges_of_other_pools_give_wrong_totals_without_a_panic() {
     assert_eq!(pool.totals().used, 0);
 }
 
-/// If any call of the device panics, every heap is freed in the end, and nothing stays reserved.
+/// If any call of the device panics, every heap is eventually freed, and nothing stays reserved.
 #[test]
-fn a_device_that_panics_loses_nothing() {
+fn a_panicking_device_loses_nothing() {
     for panics_at in 1..30 {
         let card = Card::new(properties(64 << 20));
         let mut pools = HeapPools::new(&card, HeapPoolsConfig::default()).expect("valid");
         card.panics_at.set(panics_at);
         let mut live = Vec::new();
         for round in 0..30_u64 {
-            // Every third has a dedicated heap.
+            // Every third range has a dedicated heap.
             let size = if round % 3 == 0 { 40 << 20 } else { 100 << 10 };
             let made = catch_unwind(AssertUnwindSafe(|| pools.allocate(request(size), |_| ())));
             live.extend(made.ok().and_then(Result::ok).map(|(range, ())| range));
@@ -188,17 +188,17 @@ fn a_device_that_panics_loses_nothing() {
         assert_eq!(left, 0, "all calls were made");
         live.iter().for_each(|range| pools.free(range).expect("it lives"));
         pools.trim();
-        // Nothing of the heap is counted as taken.
-        let (whole, ()) = pools.allocate(request(60 << 20), |_| ()).expect("all of it is free");
+        // No bytes of the heap count as taken.
+        let (whole, ()) = pools.allocate(request(60 << 20), |_| ()).expect("the whole heap is free");
         pools.free(&whole).expect("it lives");
         drop(pools);
         assert!(card.live.borrow().is_empty(), "{panics_at}: {:?}", card.live);
     }
 }
 
-/// If any destruction panics while the pools are dropped, every heap is freed, and the panic is not passed on.
+/// If any destruction panics while the pools are dropped, every heap is freed, and the panic does not propagate.
 #[test]
-fn a_device_that_panics_while_pools_are_dropped_loses_nothing() {
+fn a_device_that_panics_in_the_drop_loses_nothing() {
     for panics_at in 1..5 {
         let card = Card::new(properties(1 << 30));
         let mut pools = HeapPools::new(&card, HeapPoolsConfig::default()).expect("valid");
@@ -213,8 +213,8 @@ fn a_device_that_panics_while_pools_are_dropped_loses_nothing() {
     }
 }
 
-/// A new block replaces an empty one that is too small, whose destruction panics: the allocated range is freed
-/// again.
+/// A new block replaces an empty one that is too small, and the destruction of that one panics: the allocated range
+/// is freed again.
 #[test]
 fn a_range_of_a_block_that_replaces_others_is_not_lost() {
     let panics = |panics_at: u64| {
@@ -238,7 +238,7 @@ fn a_range_of_a_block_that_replaces_others_is_not_lost() {
         caught.is_err()
     };
     let panicked = (1..8).filter(|panics_at| panics(*panics_at)).count();
-    assert!(panicked > 2, "the heap, its name and the end of the empty one");
+    assert!(panicked > 2, "the creation, the name, and the destruction of the empty heap");
 }
 
 /// Identities as plain values, which a caller in another language may get wrong.
@@ -265,15 +265,16 @@ fn values_of_no_live_range_are_refused() {
     assert_eq!(pools.live_range(freed.to_raw()), Err(MemoryError::DoubleFree));
 }
 
-/// The caller's filter panics in a compaction, or the device does while it destroys heaps: no range of a move is lost.
+/// The caller's filter panics in a compaction, or the device panics while it destroys heaps: no range of a move is
+/// lost.
 #[test]
 fn a_compaction_that_panics_loses_no_range() {
-    // By the filter and by the device.
+    // Panics of the filter and of the device.
     for (filter_at, device_at) in (0..40).map(|at| (at, 0)).chain((1..4).map(|at| (u32::MAX, at))) {
         let card = Card::new(properties(8 << 30));
         let config = HeapPoolsConfig::default().compacts(true);
         let mut pools = HeapPools::new(&card, config).expect("valid");
-        // Two pools.
+        // Uses two pools.
         let second = |mut request: MemoryRequest<'static>| {
             request.category = HeapCategory::Targets;
             request

@@ -1,5 +1,5 @@
 //! Empty large blocks serve only large ranges, unless no other memory is available, or the driver would have to
-//! create one after the other.
+//! create blocks repeatedly.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const ALIGN: u64 = 64 * KIB;
 
-/// A pool as a program uses it: a request without room gets a block of exactly its size, or of the size that a
-/// growing pool wants.
+/// A program with a pool: a request that finds it full gets a block of exactly its size, or of the size for the
+/// pool's growth.
 struct Program {
     pool: Pool<u64, GeneralBlocks>,
     growth: Option<Growth>,
@@ -77,7 +77,7 @@ fn small_ranges_do_not_keep_large_blocks() {
     program.free(&small, 64 * KIB);
 }
 
-/// A request for most of the block gets it, as does a request beside a live range there.
+/// A request for most of the block uses it, as does a request beside a live range there.
 #[test]
 fn large_blocks_are_used_again() {
     let mut program = Program::new();
@@ -93,8 +93,7 @@ fn large_blocks_are_used_again() {
     assert_eq!(program.allocate(64 * KIB).block, mesh.block);
 }
 
-/// If no new block can be allocated, the empty one serves all requests, and from then on it is a block like any
-/// other.
+/// If no new block can be allocated, the empty one serves all requests, and then is like any other block.
 #[test]
 fn a_large_block_is_better_than_none() {
     let mut program = Program::new();
@@ -107,8 +106,7 @@ fn a_large_block_is_better_than_none() {
     assert_eq!(program.allocate(64 * KIB).block, level.block);
 }
 
-/// Memory lent to another pool is no reason to keep a large block either, and its return leaves the block
-/// empty.
+/// Memory lent to another pool does not keep a large block either. Its return leaves the block empty.
 #[test]
 fn pieces_do_not_keep_large_blocks() {
     let mut program = Program::new();
@@ -134,8 +132,8 @@ fn sizes_that_take_turns_share_a_block() {
     assert_eq!(program.reserved, 16 * MIB);
 }
 
-/// Levels with targets of different sizes, in units of 64 KiB, take turns: once the pool has detected this, it makes
-/// no more blocks, and reserves at most half more than the largest level needs.
+/// Levels with targets of different sizes, in units of 64 KiB, alternate. After the pool has detected this, it
+/// creates no more blocks, and reserves at most half more than the largest level needs.
 #[test]
 fn levels_that_take_turns_share_blocks() {
     const LEVELS: [&[u64]; 6] = [
@@ -165,7 +163,7 @@ fn levels_that_take_turns_share_blocks() {
     assert!(most * 2 <= live * 3, "{most} B reserved, {live} B live");
 }
 
-/// Targets whose sizes change all the time, beside lasting small ranges: sharing that wastes memory ends.
+/// Targets with constantly changing sizes, beside lasting small ranges: sharing that wastes memory ends.
 #[test]
 fn sharing_that_wastes_memory_ends() {
     let mut all = [0, 0];
@@ -197,8 +195,7 @@ fn sharing_that_wastes_memory_ends() {
     assert!(most * 20 <= live * 29, "{most} B reserved, {live} B live");
 }
 
-/// For all allocations and frees: no two ranges overlap, and reserved bytes equal live bytes, except in shared
-/// blocks.
+/// For all allocations and frees no two ranges overlap, and reserved bytes equal live bytes, except in shared blocks.
 #[test]
 fn ranges_of_all_sizes_do_not_overlap() {
     for seed in 0..20 {
@@ -228,13 +225,12 @@ fn ranges_of_all_sizes_do_not_overlap() {
     }
 }
 
-/// A block with a power of two as its size, created for a range of little more than half of it, serves all
-/// later requests.
+/// A block of a power of two that was created for a range of little more than half of it serves all later requests.
 #[test]
 fn padding_of_a_buddy_does_not_count() {
     let mut pool = Pool::new(PoolSuballocator::buddy(256), 16);
     let level = pool.add_and_allocate((), 16 * MIB, 9 * MIB, 1, &mut Vec::new());
     let level = level.unwrap_or_else(|unfit| panic!("{unfit:?}"));
     assert!(pool.free(level.handle, 9 * MIB).is_ok());
-    assert!(pool.allocate(8 * MIB, 1).is_some(), "it was not made for one range of most of it");
+    assert!(pool.allocate(8 * MIB, 1).is_some(), "it was not created for one range of most of its size");
 }

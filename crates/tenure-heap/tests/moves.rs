@@ -1,4 +1,4 @@
-//! Ranges of pooled heaps that move: their bytes are not reused, with any allocations and frees meanwhile.
+//! Moving ranges of pooled heaps: their bytes are not reused, with any allocations and frees in between.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,10 +14,10 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const TYPES: [MemoryTypeId; 2] = [MemoryTypeId(0), MemoryTypeId(1)];
 
-/// A heap of real memory, and its size.
+/// A heap of CPU memory.
 type Heap = Rc<RefCell<Vec<u8>>>;
 
-/// A card; the tests use 64 MiB of it and the same of system memory.
+/// A card with 64 MiB of its own memory and 64 MiB of system memory in use by the tests.
 struct Card;
 
 impl HeapDevice for Card {
@@ -47,7 +47,7 @@ impl HeapDevice for Card {
     }
 
     fn destroy_heap(&self, heap: Heap) {
-        // Overwrites the contents of ranges that are still in it.
+        // Overwrites ranges that are still in use.
         heap.borrow_mut().fill(0xee);
     }
 }
@@ -66,11 +66,11 @@ struct Live {
     byte: u8,
 }
 
-/// Ranges, moving ranges, and a clock.
+/// A program's ranges and moves, with a clock.
 struct Program {
     pools: HeapPools<Card>,
     live: Vec<Live>,
-    /// Old places, each kept until the GPU has copied it.
+    /// Old locations, each kept until the GPU has copied it.
     copied: Vec<MemoryRange>,
     rng: Rng,
 }
@@ -108,7 +108,7 @@ impl Program {
         assert_eq!(self.pools.free(&gone.range), Ok(()));
     }
 
-    /// Copies at once, and frees the old place at some time.
+    /// Copies immediately, and frees the old location at some later time.
     fn carry_out(&mut self, moved: MemoryMove) {
         let MemoryMove { from, to } = moved;
         let (old, at) = self.bytes(&from);
@@ -116,7 +116,7 @@ impl Program {
         let (new, place) = self.bytes(&to);
         new.borrow_mut()[place].copy_from_slice(&content);
         let live = self.live.iter_mut().find(|live| live.range == from);
-        let live = live.unwrap_or_else(|| panic!("only what lives moves"));
+        let live = live.unwrap_or_else(|| panic!("only live ranges move"));
         assert_eq!((to.size(), to.memory()), (from.size(), from.memory()));
         assert_eq!(to.offset() % live.alignment, 0);
         assert_eq!(self.pools.name(&to), self.pools.name(&from));
@@ -137,7 +137,7 @@ impl Program {
         is_done
     }
 
-    /// Everything is where it was written, or was copied to.
+    /// Every range has its contents.
     fn check(&self) {
         for live in &self.live {
             let (heap, place) = self.bytes(&live.range);
@@ -188,7 +188,7 @@ fn sparse_heaps_are_emptied_and_then_nothing_moves() {
         let mut frames = 0;
         while !program.compact(FRAME) {
             frames += 1;
-            assert!(frames < 1000, "seed {seed}: it goes on for ever");
+            assert!(frames < 1000, "seed {seed}: it does not end");
         }
         program.check();
         let (mut moves, before) = (Vec::new(), program.pools.totals().reserved);
@@ -213,7 +213,7 @@ fn immovable_ranges_do_not_move() {
     }
     assert!(moves.is_empty());
     program.check();
-    // The same in pools created without support for moves.
+    // The same in pools without support for moves.
     let mut plain = pools(false);
     let request = MemoryRequest::new(100 * KIB, 256, &TYPES[..1], HeapCategory::Any);
     let ranges: Vec<_> = (0..100).filter_map(|_| plain.allocate(request.clone(), |_| ()).ok()).collect();
@@ -226,7 +226,7 @@ fn immovable_ranges_do_not_move() {
     assert!(moves.is_empty());
 }
 
-/// An impossible move is abandoned, and a request without room gets the memory kept free for moves.
+/// An impossible move is abandoned, and a request that finds no memory gets the memory reserved for moves.
 #[test]
 fn emptying_stops_for_a_request() {
     let mut pools = pools(true);

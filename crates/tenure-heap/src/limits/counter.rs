@@ -5,7 +5,7 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 #[cfg(not(all(test, loom)))]
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The bytes taken from the driver, and their peak. Every change is O(1), from any thread.
+/// The bytes taken from the driver, and their peak. Every change is O(1); any thread may call.
 ///
 /// ```
 /// let counter = tenure_heap::MemoryCounter::default();
@@ -22,7 +22,7 @@ pub struct MemoryCounter {
 impl MemoryCounter {
     /// Adds bytes taken.
     pub fn add(&self, bytes: u64) {
-        // Wraps if a device claims more than 2⁶⁴ B, and is correct again when they are freed.
+        // Wraps if a device reports more than 2⁶⁴ B, and is correct again after they are freed.
         let now = self.now.fetch_add(bytes, Ordering::Relaxed).wrapping_add(bytes);
         self.peak.fetch_max(now, Ordering::Relaxed);
     }
@@ -32,7 +32,7 @@ impl MemoryCounter {
         self.now.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Bytes now.
+    /// Current bytes.
     #[must_use]
     pub fn now(&self) -> u64 {
         self.now.load(Ordering::Relaxed)

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use crate::HeapBudget;
 
-/// Divisor of the free bytes of a budget: after that part of them was taken, the budget is queried again.
+/// The budget is queried again after the free bytes divided by this number were taken.
 const HEADROOM_PARTS: i64 = 8;
 
 /// The free bytes of an unknown budget, and the maximum for any other.
@@ -35,13 +35,13 @@ pub(super) struct HeapState {
     refresh_above: AtomicI64,
     /// Bytes taken from the driver, including reserved bytes.
     taken: AtomicU64,
-    /// The part of these bytes that is reserved, but not yet allocated by the driver.
+    /// The part of `taken` that is reserved, but not yet allocated by the driver.
     reserved: AtomicU64,
     /// The maximum of `taken`.
     cap: AtomicU64,
 }
 
-/// The value of `ever` before a query of the operating system, without the bytes that its result may not include.
+/// The value of `ever` before a query of the operating system, without bytes that the result may not include.
 #[derive(Clone, Copy)]
 pub(super) struct Before(i64);
 
@@ -59,8 +59,7 @@ impl HeapState {
     }
 
     pub(super) fn before(&self) -> Before {
-        // In this order: a reservation counted in the first is also in the second, or was settled by an
-        // allocation.
+        // In this order: a reservation counted in the first is also in the second, or was settled by an allocation.
         let ever = self.ever.load(Ordering::Acquire);
         Before(ever.saturating_sub(counted(self.reserved.load(Ordering::Acquire))))
     }
@@ -78,13 +77,12 @@ impl HeapState {
         self.refresh_above.store(ever.saturating_add(until), Ordering::Relaxed);
     }
 
-    /// Whether the cumulative count may reach `ever`, according to the last query. `None`: the operating system
-    /// must be queried.
+    /// Whether the cumulative count may reach `ever`, according to the last query; `None` if a new query is needed.
     pub(super) fn grants(&self, ever: i64) -> Option<bool> {
         (ever <= self.refresh_above.load(Ordering::Relaxed)).then(|| self.grants_now(ever))
     }
 
-    /// As [`grants`](Self::grants) immediately after a query, whose result needs no refresh.
+    /// Like [`grants`](Self::grants), immediately after a query.
     pub(super) fn grants_now(&self, ever: i64) -> bool {
         ever <= self.granted.load(Ordering::Relaxed)
     }
@@ -94,7 +92,7 @@ impl HeapState {
         self.ever.load(Ordering::Relaxed).saturating_add(counted(bytes))
     }
 
-    /// Whether the heap has at least `bytes` bytes, in use or not.
+    /// Whether the heap has at least `bytes` bytes, free or not.
     pub(super) const fn has(&self, bytes: u64) -> bool {
         bytes <= self.size
     }
@@ -124,7 +122,7 @@ impl HeapState {
         self.refresh_above.store(i64::MIN, Ordering::Relaxed);
     }
 
-    /// The bytes taken with `bytes` more; `None` beyond the program's cap.
+    /// The bytes taken including `bytes` more; `None` above the program's cap.
     fn within_cap(&self, taken: u64, bytes: u64) -> Option<u64> {
         taken.checked_add(bytes).filter(|taken| *taken <= self.cap.load(Ordering::Relaxed))
     }
@@ -132,7 +130,7 @@ impl HeapState {
     /// Adds to the cumulative count, and returns it.
     fn note_ever(&self, bytes: u64) -> i64 {
         let with = |ever: i64| ever.saturating_add(counted(bytes));
-        // Never fails: there is always a new value.
+        // Cannot fail: the closure always returns a value.
         let before = self.ever.fetch_update(Ordering::AcqRel, Ordering::Acquire, |ever| Some(with(ever)));
         with(before.unwrap_or_else(|ever| ever))
     }
@@ -145,7 +143,7 @@ impl HeapState {
         Some(self.note_ever(bytes))
     }
 
-    /// Turns reserved bytes into taken ones. Returns the number that had been reserved.
+    /// Turns reserved bytes into taken ones. Returns the number of reserved bytes.
     pub(super) fn settle(&self, bytes: u64) -> u64 {
         let rest = |reserved: u64| Some(reserved.saturating_sub(bytes));
         let before = self.reserved.fetch_update(Ordering::AcqRel, Ordering::Acquire, rest);

@@ -26,21 +26,21 @@ pub struct RangeNeeds {
 /// The limits of one call of [`Pool::compact`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactionBudget {
-    /// Maximum bytes copied by the moves. The first move of a call ignores this limit, so that every range can be
-    /// moved eventually.
+    /// Maximum bytes copied by the moves. The first move of a call may exceed this limit, so that every range can
+    /// move eventually.
     pub bytes: u64,
     /// Maximum number of moves.
     pub moves: usize,
-    /// Maximum number of pieces of blocks, in use or free, to visit: limits the time.
+    /// Maximum number of visited pieces of blocks, used or free, which limits the time.
     pub pieces: usize,
 }
 
 /// A move of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeMove {
-    /// The old location: [free](Pool::free) it once it is no longer in use.
+    /// The old location: [free](Pool::free) it after its last use.
     pub from: BlockAllocation,
-    /// The new location: allocated from here on, as if by [`Pool::allocate`].
+    /// The new location, which is already allocated, as if by [`Pool::allocate`].
     pub to: BlockAllocation,
     /// Requested bytes.
     pub size: u64,
@@ -52,40 +52,41 @@ enum Phase {
     /// Idle.
     #[default]
     Idle,
-    /// The chosen blocks are filled.
+    /// The chosen blocks are being filled.
     Filling,
-    /// New locations are searched.
+    /// New locations are being searched.
     Planning,
     /// Every range has a new location: moves are returned, and empty blocks are removed.
     Moving,
 }
 
-/// The blocks that a pool is emptying.
+/// The blocks being emptied.
 #[derive(Debug, Default)]
 pub(super) struct Compaction {
     /// Whether frees are tracked: see [`Pool::note_free`].
     pub(super) watches: bool,
     phase: Phase,
-    /// Frames ended since the last call that continued.
+    /// Frames ended since the last call of [`Pool::compact`].
     quiet_frames: u32,
     choice: Choice,
     /// The blocks to empty, fewest used bytes first.
     victims: Vec<Victim>,
-    /// The number of each block among the victims, by the block's index.
+    /// The index of each block among the victims, by block index.
     numbers: Vec<Option<u32>>,
     plan: Plan,
-    /// The first victim with ranges that are not yet returned as moves.
+    /// The first victim with ranges whose moves are not returned yet.
     next: usize,
     /// Fillers and new locations to free before anything else continues.
     unneeded: Vec<Handle>,
-    /// The block and offset of the ranges that were returned as moves before the emptying of their block was
-    /// stopped, and that have not been freed since.
+    /// Block and offset of ranges whose moves were returned before the emptying of their block was stopped, and that
+    /// have not been freed since.
     told: HashSet<(BlockId, u64)>,
     /// Empty between calls.
     found: Vec<FilledPiece<BlockAllocation>>,
 }
 
-/// Minimum number of fillers merged at a time: more than the free ranges of a buddy between any two addresses.
+/// Minimum number of fillers merged at a time: greater than a buddy's number of free ranges between any two
+/// addresses.
 const MERGED: usize = 64;
 
 /// The remaining budget.
@@ -109,7 +110,7 @@ impl Left {
         self.pieces = self.pieces.saturating_sub(count);
     }
 
-    /// Counts a move if the budget allows it. The first may be larger: otherwise it would never move.
+    /// Counts a move if the budget allows it. The first may exceed the budget, because it would never move otherwise.
     const fn take_move(&mut self, bytes: u64) -> bool {
         if self.moves == 0 || (bytes > self.bytes && !self.is_first) {
             return false;
@@ -122,30 +123,29 @@ impl Left {
 }
 
 impl<B, S: BlockSuballocator> Pool<B, S> {
-    /// Continues emptying the blocks whose content fits into the holes of others, within the budget: appends the
-    /// moves of ranges to `moves`, and empty blocks to `retired`. `needs` returns the needs of an allocated range,
-    /// or `None` if it cannot move; it is called once for each range of a candidate block, when the block is first
+    /// Continues emptying the blocks whose content fits into free ranges of others, within the budget. Appends moves
+    /// of ranges to `moves`, and empty blocks to `retired`. `needs` returns the needs of an allocated range, or
+    /// `None` if it cannot move; it is called once for each range of a candidate block, when the block is first
     /// visited.
     ///
-    /// Call it repeatedly, for example once per frame, until it returns true: then nothing is left to do until
-    /// ranges are allocated or freed. If it is not called for as many frames as empty blocks are kept, the emptying
-    /// of blocks [stops](Self::stop_compaction). Ranges can be allocated and freed in between; if an allocation
-    /// finds the pool full, [`stop_compaction`](Self::stop_compaction) makes the free bytes of these blocks
-    /// available again. A range freed in a block that is being emptied stays unavailable until then, or until the
-    /// block is kept after all.
+    /// Call it repeatedly, for example once per frame, until it returns true: then there is no work until ranges are
+    /// allocated or freed. Without a call for as many frames as empty blocks are kept, the emptying of blocks
+    /// [stops](Self::stop_compaction). Ranges can be allocated and freed in between; if an allocation finds the pool
+    /// full, [`stop_compaction`](Self::stop_compaction) makes the free bytes of these blocks available again. A range
+    /// freed in a block that is being emptied stays unavailable until then, or until the block is kept.
     ///
     /// # Algorithm
-    /// The blocks to empty are the ones with the fewest used bytes, up to the free bytes of the remaining blocks, so
-    /// that no range moves into a block that is emptied later. They are filled, so that nothing is placed there.
-    /// Then a location is allocated for each range in them, the largest first (first fit decreasing). Ranges without
-    /// a location are set aside. When all have been tried, the smallest chosen block with space for these ranges is
-    /// kept, and its holes are used, too, until every range has a location. Ranges move only after that, so that no
-    /// byte is moved in vain. A block is not kept in favour of a fuller one if that would move over a tenth more
-    /// bytes than the minimum: the content of the same number of the emptiest blocks. Nothing moves twice before
-    /// true is returned. Blocks that are already empty are returned with them.
+    /// The blocks to empty are those with the fewest used bytes, up to the free bytes of the remaining blocks, so
+    /// that no range moves into a block that is emptied later. They are filled, so that nothing is placed there. Then
+    /// a location is allocated for each of their ranges, largest first (first fit decreasing). Ranges without a
+    /// location are set aside. When all have been tried, the smallest chosen block with space for these ranges is
+    /// kept, and its free ranges are used, too, until every range has a location. Ranges move only after that, so no
+    /// byte moves in vain. A block is not kept in favour of a fuller one if that would move over a tenth more bytes
+    /// than the minimum: the content of the same number of the emptiest blocks. Nothing moves twice before true is
+    /// returned. Already empty blocks are also moved to `retired`.
     ///
-    /// O(pieces of the budget), plus O(blocks · log blocks) when blocks are chosen. In a block that is being
-    /// emptied, freeing costs O(log pieces) more; allocating costs no more.
+    /// O(pieces of the budget), plus O(blocks · log blocks) to choose blocks. In a block that is being emptied,
+    /// freeing costs O(log pieces) more; allocating costs no more.
     ///
     /// ```
     /// use tenure_heap::{CompactionBudget, Pool, RangeNeeds};
@@ -179,7 +179,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.compact_within(&mut Left::new(budget), needs, moves, retired)
     }
 
-    /// As [`compact`](Self::compact), within the remaining budget.
+    /// Like [`compact`](Self::compact), within the remaining budget.
     pub(crate) fn compact_within(
         &mut self,
         left: &mut Left,
@@ -217,8 +217,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         self.compaction.phase != Phase::Idle
     }
 
-    /// Makes the free bytes of blocks that are being emptied available again; true if there were any. Moves already
-    /// returned stay valid, and are not returned again. O(pieces of those blocks).
+    /// Makes the free bytes of blocks that are being emptied available again; true if there were any. Returned moves
+    /// stay valid, and are not returned again. O(pieces of those blocks).
     pub fn stop_compaction(&mut self) -> bool {
         let Compaction { victims, unneeded, mut told, .. } = std::mem::take(&mut self.compaction);
         told.extend(victims.iter().flat_map(Victim::told));
@@ -234,7 +234,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     }
 
     /// Ends a frame: stops emptying if it was not continued for as many frames as an empty block is kept. Its blocks
-    /// are filled, so they could not be removed otherwise even when all their ranges are freed.
+    /// are filled, so they could not be removed even after all their ranges are freed.
     pub(super) fn end_frame_of_compaction(&mut self) {
         if self.compaction.phase == Phase::Idle {
             return;
@@ -246,9 +246,9 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         }
     }
 
-    /// Notes that a move failed and that its range stays in place; the caller frees the new location. The emptying
-    /// of blocks [stops](Self::stop_compaction), and the range may be returned again. O(pieces of the blocks that
-    /// are being emptied).
+    /// Notes that a move failed and its range stays in place; the caller frees the new location. The emptying of
+    /// blocks [stops](Self::stop_compaction), and the range may be returned again. O(pieces of the blocks being
+    /// emptied).
     ///
     /// ```
     /// use tenure_heap::{CompactionBudget, Pool, RangeNeeds};
@@ -280,7 +280,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         }
     }
 
-    /// Notes a freed range, if blocks are being emptied or the block of the range has become empty.
+    /// Notes a freed range, if blocks are being emptied or the range's block has become empty.
     #[cold]
     #[inline(never)]
     pub(super) fn note_free(&mut self, block: BlockId, offset: u64) {
@@ -307,8 +307,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         }
     }
 
-    /// Removes the blocks whose ranges have all moved, within the budget; ends the round when no block is left to
-    /// wait for.
+    /// Removes the blocks whose ranges have all moved, within the budget. Ends the run if no block is left to wait
+    /// for.
     fn release_emptied(&mut self, left: &mut Left, retired: &mut Vec<B>) {
         if self.compaction.phase != Phase::Moving {
             return;
@@ -343,8 +343,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
     }
 
     /// Merges the last fillers of a block without other ranges into one, or into few if buddies do not merge; into
-    /// none if these are all. This spreads freeing many fillers over several calls, and nothing is placed in the
-    /// block in between.
+    /// none if these are all. This spreads the freeing of many fillers over several calls, and nothing is placed in
+    /// the block in between.
     fn merge_fillers(&mut self, block: BlockId, pieces: &mut Vec<victim::Piece>, most: usize) {
         let kept = pieces.len().saturating_sub(most);
         for piece in pieces.drain(kept..) {

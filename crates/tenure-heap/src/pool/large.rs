@@ -1,8 +1,8 @@
-//! Empty large blocks that are kept for large ranges.
+//! Empty large blocks kept for large ranges.
 
 use tenure_suballoc::{BlockAllocation, BlockId, BlockSuballocator};
 
-/// Minimum size of a large block in bytes: smaller blocks serve any range.
+/// Minimum size of a large block in bytes. Smaller blocks serve any range.
 const LARGE: u64 = 4 << 20;
 /// The number of frames after which the turnover is halved.
 const HALVED_IN: u64 = 64;
@@ -15,17 +15,16 @@ const MORE_AFTER_WASTE: u64 = 8;
 /// The number of frames for which ranges then share blocks.
 const SHARED_FOR: u64 = 1024;
 
-/// The blocks created for one large range each, because the pool's own next block would have been smaller.
+/// The blocks that were each created for one large range, because the pool's next block would have been smaller.
 ///
-/// A range that is much smaller than such a block would, as its first range, prevent its removal, and the next
-/// large range would need another block. Therefore, once the block is empty, that range gets a new block instead
-/// of the empty ones, if that is smaller. A program that alternates between many sizes would then make the driver
-/// create and destroy blocks all the time: a pool that detects this by its turnover lets all ranges share the
-/// blocks for a while, and removes empty ones only as far as a new one would exceed its peak. A new peak ends
-/// that.
+/// If a much smaller range came first in such an empty block, it would prevent the block's removal, and the next
+/// large range would need another block. Therefore that range gets a new block, if that is smaller. In a program that
+/// alternates between many sizes, this would make the driver create and destroy blocks constantly. A pool detects
+/// this by its turnover: it then lets all ranges share the blocks for a while, and removes empty ones only as far as
+/// a new one would exceed its peak. A new peak ends the sharing.
 #[derive(Debug, Default)]
 pub(super) struct LargeBlocks {
-    /// The blocks with their sizes in bytes; few.
+    /// The blocks with their sizes in bytes. There are only few.
     blocks: Vec<(BlockId, u64)>,
     /// The size in bytes below which a range is too small for the largest empty block.
     small: u64,
@@ -34,7 +33,7 @@ pub(super) struct LargeBlocks {
     removed: u64,
     /// Bytes removed in favour of new blocks and then recreated, halved every [`HALVED_IN`] frames.
     turnover: u64,
-    /// The frame in which `removed` and `turnover` were halved last.
+    /// The frame of the last halving of `removed` and `turnover`.
     halved_at: u64,
     /// The number of times that a pool with shared blocks wasted too much at a new peak.
     wasted: u32,
@@ -48,7 +47,7 @@ const fn most_of(capacity: u64) -> u64 {
 }
 
 impl LargeBlocks {
-    /// Notes a block that was made for a range of `size` bytes.
+    /// Notes a block created for a range of `size` bytes.
     pub(super) fn note_new(&mut self, id: BlockId, capacity: u64, size: u64) {
         if capacity >= LARGE && size >= most_of(capacity) {
             self.blocks.push((id, capacity));
@@ -67,7 +66,7 @@ impl LargeBlocks {
         self.removed = self.removed.saturating_add(bytes);
     }
 
-    /// Lets ranges share the blocks of a pool with this peak of its capacity, if the turnover is too large.
+    /// Starts sharing if the turnover is too large for a pool with this peak capacity.
     pub(super) const fn share_after_turnover(&mut self, peak: u64) {
         let times = TOO_MUCH.saturating_mul(MORE_AFTER_WASTE.saturating_pow(self.wasted));
         if self.turnover >= peak.saturating_mul(times) {
@@ -76,7 +75,7 @@ impl LargeBlocks {
         }
     }
 
-    /// Ends the sharing of blocks, because the pool has a new peak capacity, with this peak of its live bytes.
+    /// Ends the sharing of blocks at a new peak capacity of the pool, with this peak of its live bytes.
     pub(super) const fn end_sharing(&mut self, capacity: u64, used: u64) {
         if self.are_shared() && capacity - capacity / WASTE_PART > used {
             self.wasted = self.wasted.saturating_add(1);
@@ -104,14 +103,14 @@ impl LargeBlocks {
         }
     }
 
-    /// The capacity of the block if it is one of these, and the range is the first in it and too small for it.
+    /// The capacity of the range's block, if it is one of these and the range is its first and too small for it.
     pub(super) fn begun_by(&self, found: &BlockAllocation, ranges: &impl BlockSuballocator) -> Option<u64> {
         let is_first = ranges.block_used(found.block) == Some(found.size + found.padding);
         let (_, capacity) = self.blocks.iter().find(|(id, _)| is_first && *id == found.block)?;
         (found.size < most_of(*capacity)).then_some(*capacity)
     }
 
-    /// Whether ranges that are too small may be the first in this frame.
+    /// Whether small ranges may currently be the first in a block.
     pub(super) const fn are_shared(&self) -> bool {
         self.frame < self.shared_until
     }

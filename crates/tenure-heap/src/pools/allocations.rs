@@ -11,7 +11,7 @@ use crate::{MemoryTypeId, Name};
 /// A range of a block.
 #[derive(Clone, Copy)]
 pub(super) struct Suballocation {
-    /// The index of the pool's key.
+    /// Index of the pool's key.
     pub(super) pool: u16,
     pub(super) block: BlockId,
     pub(super) handle: Handle,
@@ -35,15 +35,15 @@ pub(super) enum Backing<H> {
 /// The part of a [`Backing`] that an entry stores.
 #[derive(Clone, Copy)]
 enum Location {
-    /// No range; the key of the next vacant entry.
+    /// No range; has the key of the next vacant entry.
     Vacant(usize),
     Pooled(Suballocation),
-    /// The key of its heap.
+    /// Key of the heap.
     Dedicated(usize),
 }
 
 struct Entry {
-    /// `None` for no range.
+    /// `None` for a vacant entry.
     serial: Option<NonZeroU64>,
     name: Name,
     size: u64,
@@ -51,41 +51,40 @@ struct Entry {
     location: Location,
 }
 
-/// Every live range.
+/// All live ranges.
 pub(super) struct AllocationTable<H> {
     /// The id of its pools, stored in each range.
     pools: u64,
-    /// The records by key.
+    /// The entries by key.
     entries: Vec<Entry>,
-    /// The key of the first vacant entry; past the end if there is none.
+    /// Key of the first vacant entry; past the end if there is none.
     vacant: usize,
     dedicated: Slab<HeapBlock<H>>,
     /// Requested bytes of ranges with a dedicated heap.
     dedicated_requested: u64,
     last_serial: u64,
-    /// The lookup of ranges by block, if enabled: by pool, then by the index of the handle.
+    /// The lookup of ranges by block, if enabled: by pool, then by handle index.
     places: Option<Vec<Vec<RangeEntry>>>,
 }
 
-/// The entry of a range of a block.
+/// Lookup entry of a range of a block.
 #[derive(Clone, Copy, Default)]
 struct RangeEntry {
     key: u32,
     alignment_log2: u8,
 }
 
-/// Number of entries created at the beginning, so that neither the program's heap nor the operating system has to
-/// find memory for one of them later.
+/// Number of entries created at the beginning, so that later calls need no memory from the program's heap for them.
 const ROOM: usize = 256;
-/// Number of vacant entries added later at once; small, because one call waits for it.
+/// Number of vacant entries added at once later; small, because one call waits for it.
 const AT_ONCE: usize = 16;
 
 /// A live range, for reports.
 #[derive(Clone, Debug)]
 pub struct LiveMemory {
-    /// The name it was given.
+    /// Its name.
     pub name: Name,
-    /// The serial number of the allocation, from 1.
+    /// Serial number of the allocation, from 1.
     pub serial: NonZeroU64,
     /// See [`MemoryRange::index`].
     pub index: usize,
@@ -102,17 +101,16 @@ pub struct LiveMemory {
 }
 
 impl LiveMemory {
-    /// The id of its heap.
     pub(super) fn block_id(&self) -> MemoryBlockId {
         let of_pool = |(pool, block)| MemoryBlockId::Pool(pool, block);
         self.block.map_or(MemoryBlockId::Dedicated(self.serial), of_pool)
     }
 }
 
-/// Id of a live heap of [`HeapPools`](super::HeapPools); a later heap may reuse it.
+/// Id of a live heap of [`HeapPools`](super::HeapPools). A later heap may have the same id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MemoryBlockId {
-    /// A block of a pool, by their numbers.
+    /// A block, by indices of the pool and the block.
     Pool(u16, BlockId),
     /// A dedicated heap, by the [serial](LiveMemory::serial) of its range.
     Dedicated(NonZeroU64),
@@ -130,7 +128,7 @@ pub struct MemoryBlock {
     pub size: u64,
     /// Whether it is dedicated to one range.
     pub is_dedicated: bool,
-    /// The live ranges, in the order of allocation.
+    /// The live ranges, in order of allocation.
     pub allocations: Vec<LiveMemory>,
 }
 
@@ -148,12 +146,12 @@ pub struct MemoryTotals {
     pub allocations: u64,
     /// The number of live heaps.
     pub heaps: u64,
-    /// The total number of heaps made.
+    /// The total number of heaps created.
     pub heaps_made: u64,
-    /// The total number of ranges placed in memory not [alike](crate::HeapProperties::is_alike) the preferred
-    /// type, after a refusal.
+    /// The total number of ranges in memory not [alike](crate::HeapProperties::is_alike) the preferred type, after a
+    /// refusal.
     pub spilled: u64,
-    /// The requested bytes of these ranges.
+    /// Requested bytes of these ranges.
     pub spilled_bytes: u64,
 }
 
@@ -165,7 +163,7 @@ impl Entry {
 }
 
 impl<H> AllocationTable<H> {
-    /// A table; with `finds_ranges`, its ranges can be found by their block.
+    /// A table. With `finds_ranges`, ranges can be looked up by block.
     pub(super) fn new(pools: u64, finds_ranges: bool) -> Self {
         Self {
             pools,
@@ -178,13 +176,13 @@ impl<H> AllocationTable<H> {
         }
     }
 
-    /// Whether the range, live or not, is of these pools.
+    /// Whether a range, live or not, belongs to these pools.
     #[inline]
     pub(super) const fn has_made(&self, range: &MemoryRange) -> bool {
         range.pools == self.pools
     }
 
-    /// Adds a range of `size` requested bytes.
+    /// Adds a range with `size` requested bytes.
     pub(super) fn insert(
         &mut self,
         name: Name,
@@ -224,8 +222,8 @@ impl<H> AllocationTable<H> {
         MemoryRange { pools, key, serial, offset, size, memory, is_dedicated: false }
     }
 
-    /// Fills a vacant entry in place, field by field: an entry constructed elsewhere is written in parts and
-    /// copied as a whole, which stalls the processor.
+    /// Fills a vacant entry in place, field by field: an entry constructed elsewhere is written in parts and copied
+    /// as a whole, which stalls the processor.
     #[inline(always)]
     fn write(
         &mut self,
@@ -252,7 +250,7 @@ impl<H> AllocationTable<H> {
         (key, serial)
     }
 
-    /// Adds vacant entries when there are none.
+    /// Adds vacant entries if there are none.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
@@ -284,8 +282,8 @@ impl<H> AllocationTable<H> {
         }
     }
 
-    /// The live range that a pool allocated as `found`, with its alignment; `None` if there is none, or if the
-    /// lookup is disabled.
+    /// The live range that a pool allocated as `found`, with its alignment; `None` if there is none, or the lookup is
+    /// disabled.
     pub(super) fn find(&self, pool: u16, found: &BlockAllocation) -> Option<(MemoryRange, u64)> {
         let place = self.places.as_ref()?.get(usize::from(pool))?.get(found.handle.index())?;
         let key = place.key as usize;
@@ -304,7 +302,7 @@ impl<H> AllocationTable<H> {
         is_it.then_some((range, 1 << place.alignment_log2))
     }
 
-    /// Notes that a range of a block is being moved: it can no longer be [found](Self::find).
+    /// Notes that a range of a block is being moved, so that it is no longer [found](Self::find).
     pub(super) fn note_moved(&mut self, pool: u16, found: &BlockAllocation) {
         let of_pool = self.places.as_mut().and_then(|places| places.get_mut(usize::from(pool)));
         if let Some(place) = of_pool.and_then(|of_pool| of_pool.get_mut(found.handle.index())) {
@@ -312,7 +310,7 @@ impl<H> AllocationTable<H> {
         }
     }
 
-    /// The live range with these pools, key and serial.
+    /// The live range with this pools' id, key and serial number.
     pub(super) fn live_range<E>(
         &self,
         [pools, key, serial]: [u64; 3],
@@ -399,13 +397,13 @@ impl<H> AllocationTable<H> {
         (self.dedicated.len() as u64, self.dedicated_requested)
     }
 
-    /// Removes all dedicated heaps. For shutting down.
+    /// Removes all dedicated heaps. For shutdown.
     pub(super) fn take_dedicated(&mut self) -> impl Iterator<Item = HeapBlock<H>> + '_ {
         self.dedicated.drain()
     }
 }
 
-/// Notes the entry of a range of a block.
+/// Adds a range of a block to the lookup.
 fn note_place(places: &mut Vec<Vec<RangeEntry>>, range: &Suballocation, key: usize, alignment: u64) {
     let (pool, index) = (usize::from(range.pool), range.handle.index());
     if places.len() <= pool {
@@ -415,7 +413,7 @@ fn note_place(places: &mut Vec<Vec<RangeEntry>>, range: &Suballocation, key: usi
     if of_pool.len() <= index {
         of_pool.resize(index + 1, RangeEntry::default());
     }
-    // More ranges than that do not fit into any memory.
+    // No memory can hold more ranges than that.
     let key = u32::try_from(key).unwrap_or(u32::MAX);
     of_pool[index] = RangeEntry { key, alignment_log2: alignment.trailing_zeros() as u8 };
 }

@@ -1,4 +1,4 @@
-//! Compaction of pools: emptying sparse heaps.
+//! Compaction of pools: empties sparse heaps.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -11,9 +11,9 @@ use crate::{CompactionBudget, HeapDevice, RangeNeeds};
 /// A move of a range, see [`HeapPools::compact`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryMove {
-    /// The old location: [free](HeapPools::free) it once it is no longer in use.
+    /// The old location: [free](HeapPools::free) it after its last use.
     pub from: MemoryRange,
-    /// The new location: live from here on, under the same name.
+    /// The new location, which is already live, with the same name.
     pub to: MemoryRange,
 }
 
@@ -22,20 +22,19 @@ impl<D: HeapDevice> HeapPools<D> {
     /// `is_movable` is called once for each range of the heaps to empty. Nothing moves unless
     /// [`HeapPoolsConfig::compacts`](super::HeapPoolsConfig::compacts) is set.
     ///
-    /// The caller creates a resource in [`to`](MemoryMove::to), in the heap returned by [`heap`](Self::heap),
-    /// lets the GPU copy the content, and frees [`from`](MemoryMove::from) once it is no longer in use. If that
-    /// fails, it frees `to` instead, and [stops](Self::stop_compaction): otherwise the heap would wait for
-    /// `from`, whose move is not returned again. Call this repeatedly, for example once per frame, until it
-    /// returns true: then nothing is left to do until ranges are allocated or freed. Ranges can be allocated and
-    /// freed at any time in between. A request that finds all heaps full stops the emptying before a heap is
-    /// created for it.
+    /// The caller creates a resource in [`to`](MemoryMove::to), in the heap returned by [`heap`](Self::heap), lets
+    /// the GPU copy the content, and frees [`from`](MemoryMove::from) after its last use. If that fails, it frees
+    /// `to` instead, and [stops](Self::stop_compaction): otherwise the heap would wait for `from`, whose move is not
+    /// returned again. Call this repeatedly, for example once per frame, until it returns true: then there is no work
+    /// until ranges are allocated or freed. Ranges can be allocated and freed at any time in between. A request that
+    /// finds all heaps full stops the emptying before a new heap is created for it.
     ///
-    /// The heaps to empty are the ones with the fewest used bytes, and nothing moves before all their ranges have
-    /// new locations: see [`Pool::compact`](crate::Pool::compact), also for the cost. `budget` applies to all
-    /// pools together.
+    /// The heaps to empty are those with the fewest used bytes, and nothing moves before all their ranges have new
+    /// locations: see [`Pool::compact`](crate::Pool::compact), also for the cost. `budget` applies to all pools
+    /// together.
     ///
     /// # Panics
-    /// With the panic of `is_movable` or of the device, once all moves are in `moves`.
+    /// With the panic of `is_movable` or of the device, after all moves were appended to `moves`.
     ///
     /// ```
     /// # use tenure_heap::{
@@ -130,7 +129,7 @@ impl<D: HeapDevice> HeapPools<D> {
         is_done
     }
 
-    /// Stops emptying heaps: their free bytes can be allocated again. Moves already returned stay valid. True if
+    /// Stops emptying heaps, so that their free bytes can be allocated again. Returned moves stay valid. True if
     /// there was anything to stop.
     pub fn stop_compaction(&mut self) -> bool {
         self.pools.iter_mut().fold(false, |is_any, found| found.pool.stop_compaction() | is_any)

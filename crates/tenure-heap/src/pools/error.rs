@@ -65,7 +65,7 @@ impl fmt::Display for RequestField {
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryError<E> {
-    /// A field of the request that no device could serve.
+    /// A field of the request has a value that no device can serve.
     #[error("invalid request: {field} = {value}: must be {}", field.allowed())]
     InvalidRequest {
         /// The field.
@@ -73,7 +73,7 @@ pub enum MemoryError<E> {
         /// The value.
         value: u64,
     },
-    /// The request allows no memory type that the device has.
+    /// The request allows none of the device's memory types.
     #[error("the request allows none of the device's memory types")]
     NoMemoryType,
     /// Each step of the fallback chain was short of memory.

@@ -24,7 +24,7 @@ const NO_SUCH_POOL: &str = "more than 32 memory types";
 
 /// The steps to try in each memory type.
 pub(super) enum Steps<'a, D: HeapDevice> {
-    /// A range of the existing blocks, of a new one, or a dedicated heap.
+    /// A range of the existing blocks, of a new block, or a dedicated heap.
     All,
     /// A dedicated heap, created by the caller's function.
     Dedicated(&'a Make<'a, D>),
@@ -41,7 +41,7 @@ impl<D: HeapDevice> HeapPools<D> {
     /// Allocates memory with the fallback chain.
     #[cold]
     pub(super) fn find(&mut self, request: &MemoryRequest<'_>, steps: &Steps<'_, D>) -> FindResult<D> {
-        // There are no frames here, so the last budgets may be out of date.
+        // Without frames, the last budgets may be out of date.
         self.limits.expire_budgets();
         let types = self.properties.memory_types.len();
         let allowed = request.memory.iter().copied().filter(|memory| usize::from(memory.0) < types);
@@ -68,7 +68,7 @@ impl<D: HeapDevice> HeapPools<D> {
         self.pools.key(memory, request.category, request.alignment)
     }
 
-    /// A range of a full pool: of the blocks that were being emptied until now, of an empty block that was created
+    /// Allocates a range of a full pool: of the blocks that were being emptied, of an empty block that was created
     /// for a larger range, or of a new block.
     fn grow(
         &mut self,
@@ -125,7 +125,7 @@ impl<D: HeapDevice> HeapPools<D> {
         }
     }
 
-    /// Adds a new block to its pool, in place of the empty ones, which were too small.
+    /// Adds a new block to its pool, in place of the empty blocks, which were too small.
     fn add_block(
         &mut self,
         key: PoolKey,
@@ -142,7 +142,7 @@ impl<D: HeapDevice> HeapPools<D> {
             D::Error::unsupported(reason)
         });
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.destroy_retired())) {
-            // The range has no owner yet.
+            // The range has no owner yet, so it must be freed after a panic.
             if let (Ok(found), Some(owner)) = (&found, self.pools.get_mut(key.index())) {
                 let _lives = owner.pool.free(found.handle, size);
             }
@@ -156,7 +156,7 @@ impl<D: HeapDevice> Fallback for Attempt<'_, '_, D> {
     type Found = (MemoryTypeId, Backing<D::Heap>);
     type Error = D::Error;
 
-    /// A range of an existing block. Skips the first memory type, whose blocks were tried before the chain.
+    /// Allocates a range of an existing block. Skips the first memory type, whose blocks were tried before the chain.
     fn existing_block(&mut self, memory: MemoryTypeId, _: Round) -> Result<Option<Self::Found>, D::Error> {
         let MemoryRequest { size, alignment, category, .. } = *self.request;
         let is_first = self.request.memory.first() == Some(&memory);

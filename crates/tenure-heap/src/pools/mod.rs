@@ -35,11 +35,11 @@ pub(crate) struct HeapBlock<H> {
 /// Requests larger than the largest block get a dedicated heap.
 ///
 /// Not synchronised: threads that share it need a lock. In steady state an allocation is one suballocation without an
-/// allocation on the program's own heap, and O(1) in the live ranges. Deterministic: the same calls result in the same heaps
-/// and offsets.
+/// allocation on the program's own heap, and O(1) in the live ranges. Deterministic: the same calls result in the
+/// same heaps and offsets.
 ///
-/// Dropping it destroys all heaps, including heaps with live ranges, which [`live`](Self::live) lists. Panics of the device
-/// reach the caller, except panics during the drop; in both cases all heaps are eventually destroyed.
+/// Dropping it destroys all heaps, including heaps with live ranges, which [`live`](Self::live) lists. Panics of the
+/// device reach the caller, except during the drop; in both cases all heaps are eventually destroyed.
 ///
 /// ```
 /// use tenure_heap::{
@@ -47,7 +47,7 @@ pub(crate) struct HeapBlock<H> {
 ///     MemoryHeap, MemoryRequest, MemoryType, MemoryTypeId,
 /// };
 ///
-/// /// A device whose heaps are nothing but their sizes.
+/// /// A device whose heaps are plain sizes.
 /// struct Card;
 ///
 /// impl HeapDevice for Card {
@@ -77,7 +77,7 @@ pub(crate) struct HeapBlock<H> {
 /// let order = [MemoryTypeId(0)];
 /// let mut request = MemoryRequest::new(48 << 10, 256, &order, HeapCategory::Any);
 /// request.name = "rock".into();
-/// // What the heap is needed for is done while nothing can take it away.
+/// // `inspect` reads the heap under the same borrow.
 /// let (rock, heap_size) = pools.allocate(request, |heap| *heap)?;
 /// assert_eq!((rock.offset(), rock.size(), heap_size), (0, 48 << 10, 1 << 20));
 /// assert_eq!(pools.live()[0].name.as_str(), "rock");
@@ -93,7 +93,7 @@ pub struct HeapPools<D: HeapDevice> {
     /// Blocks being removed; empty between calls.
     retired: Vec<HeapBlock<D::Heap>>,
     limits: MemoryLimits,
-    /// Number of ranges placed in other memory than the preferred type, and their bytes.
+    /// Number and bytes of ranges in memory other than the preferred type.
     spilled: (u64, u64),
     properties: HeapProperties,
     /// Declared last: the device outlives its heaps.
@@ -101,7 +101,7 @@ pub struct HeapPools<D: HeapDevice> {
 }
 
 impl<D: HeapDevice> HeapPools<D> {
-    /// Takes the device; does not call the driver yet.
+    /// Takes the device. Does not call the driver yet.
     ///
     /// # Errors
     /// [`InvalidSetup`] for a field out of range, or inconsistent properties.
@@ -127,7 +127,7 @@ impl<D: HeapDevice> HeapPools<D> {
         &self.device
     }
 
-    /// Allocates a range. `inspect` receives its heap; the range is already live if it panics.
+    /// Allocates a range. `inspect` receives its heap; if it panics, the range stays live.
     ///
     /// # Errors
     /// [`MemoryError`]; nothing is changed then, except that idle blocks may have been freed.
@@ -149,7 +149,7 @@ impl<D: HeapDevice> HeapPools<D> {
         self.allocate_elsewhere(MemoryRequest { name, size, alignment, memory, category, shortage }, inspect)
     }
 
-    /// As [`allocate`](Self::allocate), if the blocks of the preferred memory type have no range for it, or cannot have one.
+    /// Like [`allocate`](Self::allocate), for requests that the blocks of the preferred memory type cannot serve.
     #[cold]
     #[inline(never)]
     fn allocate_elsewhere<R>(
@@ -160,11 +160,11 @@ impl<D: HeapDevice> HeapPools<D> {
         self.allocate_by(&Steps::All, request, inspect)
     }
 
-    /// Creates a dedicated heap with `make`: for driver-specific parameters (the resource of Vulkan's dedicated
+    /// Creates a dedicated heap with `make`, for driver-specific parameters (the resource of Vulkan's dedicated
     /// allocations). Each memory type is tried, but no block.
     ///
-    /// A request does not contain the resource, so the caller must call this for resources that require a
-    /// dedicated allocation.
+    /// Callers must use this for resources that require a dedicated allocation, because a request does not contain
+    /// the resource.
     ///
     /// # Errors
     /// As [`allocate`](Self::allocate).
@@ -177,8 +177,8 @@ impl<D: HeapDevice> HeapPools<D> {
         self.allocate_by(&Steps::Dedicated(&make), request, inspect)
     }
 
-    /// A range of the blocks of a memory type, with its heap. Invalid requests are not checked here, except for the coarsest
-    /// alignments, because no block can serve them.
+    /// A range of the blocks of a memory type, with its heap. Does not check for invalid requests, except for the
+    /// coarsest alignments, which no block can serve.
     #[inline(always)]
     fn room(
         pools: &mut PoolTable<D::Heap>,
@@ -207,7 +207,7 @@ impl<D: HeapDevice> HeapPools<D> {
         let MemoryRequest { name, size, alignment, .. } = request;
         // Live first, because `inspect` may panic.
         let range = self.allocations.insert(name, size, alignment, memory, backing);
-        // Every range has its heap.
+        // Every range has a heap.
         let seen = inspect(self.heap(&range).ok_or(MemoryError::Foreign)?);
         Ok((range, seen))
     }
@@ -232,7 +232,7 @@ impl<D: HeapDevice> HeapPools<D> {
         let Some(found) = self.pools.get_mut(suballocation.pool) else { return Err(MemoryError::Foreign) };
         match found.pool.free(suballocation.handle, range.size) {
             Ok(freed) if freed.block_is_empty => {
-                // In place of a frame: a block has become empty.
+                // In place of the end of a frame: a block has become empty.
                 found.pool.end_frame(&mut self.retired);
                 self.destroy_retired();
             }
@@ -242,11 +242,12 @@ impl<D: HeapDevice> HeapPools<D> {
         Ok(())
     }
 
-    /// The live range with the values of [`MemoryRange::to_raw`]. Safe for any values: for callers in other languages, whose
-    /// values may be wrong. O(1).
+    /// The live range with the values of [`MemoryRange::to_raw`]. Safe for any values, because callers in other
+    /// languages may pass wrong ones. O(1).
     ///
     /// # Errors
-    /// [`MemoryError::DoubleFree`] or [`MemoryError::Foreign`] for values that are not of a live range of these pools.
+    /// [`MemoryError::DoubleFree`] or [`MemoryError::Foreign`] for values that are not those of a live range of these
+    /// pools.
     pub fn live_range(&self, raw: [u64; 3]) -> Result<MemoryRange, MemoryError<D::Error>> {
         self.allocations.live_range(raw)
     }
@@ -278,7 +279,7 @@ impl<D: HeapDevice> HeapPools<D> {
         if self.allocations.rename(range, name) { Ok(()) } else { Err(MemoryError::DoubleFree) }
     }
 
-    /// Frees every empty block.
+    /// Frees all empty blocks.
     pub fn trim(&mut self) {
         for found in self.pools.iter_mut() {
             found.pool.take_empty(&mut self.retired);
@@ -286,7 +287,7 @@ impl<D: HeapDevice> HeapPools<D> {
         self.destroy_retired();
     }
 
-    /// The live ranges, in the order of allocation.
+    /// The live ranges, in order of allocation.
     #[must_use]
     pub fn live(&self) -> Vec<LiveMemory> {
         let mut live = self.allocations.live();
@@ -340,8 +341,8 @@ impl<D: HeapDevice> HeapPools<D> {
     }
 
     /// Caps the bytes that the pools take from a memory heap, by its index in [`HeapProperties::memory_heaps`],
-    /// independently of the operating system's budget; `None` removes the cap. Existing allocations are kept. False if there
-    /// is no such heap.
+    /// independently of the operating system's budget; `None` removes the cap. Existing allocations are kept. False
+    /// if there is no such heap.
     pub fn set_cap(&mut self, heap: usize, bytes: Option<u64>) -> bool {
         self.limits.set_cap(heap, bytes)
     }
@@ -354,7 +355,7 @@ impl<D: HeapDevice> HeapPools<D> {
     ) -> Result<D::Heap, D::Error> {
         let heap = self.limits.create_heap(&self.device, desc, name, make)?;
         let (bytes, memory_type) = (desc.size, desc.memory.0);
-        // A subscriber that panics must not lose the heap.
+        // A panicking subscriber must not lose the heap.
         run_caught(
             || tracing::debug!(target: "tenure", name, bytes, memory_type, category = ?desc.category, "heap created"),
         );
@@ -382,7 +383,7 @@ impl<D: HeapDevice> Drop for HeapPools<D> {
             self.retired.extend(found.pool.take_blocks());
         }
         self.retired.extend(self.allocations.take_dedicated());
-        // If the device panics for one of them, the others are still destroyed, and no panic leaves the drop.
+        // If the device panics for one, the others are still destroyed, and no panic leaves the drop.
         while let Some(block) = self.retired.pop() {
             run_caught(|| destroy_heap(&self.limits, &self.device, block));
         }

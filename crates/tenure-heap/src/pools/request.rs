@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use super::{InvalidSetup, MemoryError, RequestField};
 use crate::{HeapCategory, MemoryTypeId, Name, ShortageRules};
 
-/// Maximum size of a request in bytes; far beyond any device, and far from overflowing when rounded up.
+/// Maximum size of a request in bytes; far beyond any device, and cannot overflow when rounded up.
 const MAX_SIZE: u64 = 1 << 48;
 /// Maximum alignment in bytes.
 pub(super) const MAX_ALIGNMENT: u64 = 1 << 32;
@@ -21,23 +21,23 @@ pub struct BlockSizes {
 
 /// Configuration of [`HeapPools`](super::HeapPools).
 ///
-/// With any configuration, a block has at most an eighth of its memory heap.
+/// With any configuration, a block takes at most an eighth of its memory heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HeapPoolsConfig {
-    /// Blocks of memory that is not CPU-visible. Default 1 to 64 MiB; 64 KiB to 4 GiB.
+    /// Blocks of memory without CPU access. Default 1 to 64 MiB; 64 KiB to 4 GiB.
     pub device_blocks: BlockSizes,
     /// Blocks of CPU-visible memory. Default 1 to 32 MiB; 64 KiB to 4 GiB.
     pub host_blocks: BlockSizes,
     /// The granularity of ranges in bytes, a power of two. Default 16; 1 to 64 KiB.
     pub granule: u64,
-    /// The divisor for growth: a new block is the pool's capacity divided by this. Default 16; 1 to 64.
+    /// The size of a new block is the pool's capacity divided by this. Default 16; 1 to 64.
     pub growth_divisor: u64,
-    /// An empty block is freed after this number of other blocks of its pool have become empty. A pool that needs a new
-    /// block soon afterwards keeps twice as many. Default 1; at most 1,000,000.
+    /// The number of other blocks of its pool that become empty before an empty block is freed. Doubled for a pool
+    /// that soon needs a new block again. Default 1; at most 1,000,000.
     pub empty_blocks: u32,
-    /// Whether [`HeapPools::compact`](super::HeapPools::compact) can move ranges, at 8 bytes for each live range.
-    /// Default false.
+    /// Whether [`HeapPools::compact`](super::HeapPools::compact) can move ranges, at a cost of 8 bytes per live
+    /// range. Default false.
     pub compacts: bool,
 }
 
@@ -105,12 +105,12 @@ pub struct MemoryRequest<'a> {
     pub memory: &'a [MemoryTypeId],
     /// The resources that the heap must be able to hold. Ranges of different categories never share a heap.
     pub category: HeapCategory,
-    /// The permissions when memory is short.
+    /// The permitted steps when memory is short.
     pub shortage: ShortageRules,
 }
 
 impl<'a> MemoryRequest<'a> {
-    /// A request without a name that uses other types than the first only after a refusal.
+    /// An unnamed request that uses types after the first only after a refusal.
     #[must_use]
     pub fn new(size: u64, alignment: u64, memory: &'a [MemoryTypeId], category: HeapCategory) -> Self {
         Self { name: Name::default(), size, alignment, memory, category, shortage: ShortageRules::default() }
@@ -130,8 +130,8 @@ impl<'a> MemoryRequest<'a> {
     }
 }
 
-/// A range of a heap. Freed by [`HeapPools::free`](super::HeapPools::free); dropping it instead leaves the range
-/// allocated, and [`HeapPools::live`](super::HeapPools::live) lists it.
+/// A range of a heap. Freed by [`HeapPools::free`](super::HeapPools::free). Dropping it instead leaks the range,
+/// which [`HeapPools::live`](super::HeapPools::live) then lists.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MemoryRange {
     pub(super) pools: u64,
@@ -168,15 +168,15 @@ impl MemoryRange {
         self.is_dedicated
     }
 
-    /// An index that is unique among live ranges, for the caller's own tables. Less than the peak number of live ranges,
-    /// rounded up by at most half, or 256.
+    /// An index that is unique among live ranges, for the caller's own tables. Less than the peak number of live
+    /// ranges, rounded up by at most half, or 256.
     #[must_use]
     pub const fn index(&self) -> usize {
         self.key
     }
 
-    /// The identity as plain values, for other languages: [`HeapPools::live_range`](super::HeapPools::live_range) converts
-    /// it back.
+    /// The identity as plain values, for other languages. [`HeapPools::live_range`](super::HeapPools::live_range)
+    /// converts it back.
     #[must_use]
     pub const fn to_raw(&self) -> [u64; 3] {
         [self.pools, self.key as u64, self.serial.get()]

@@ -9,15 +9,15 @@ use crate::{
 
 /// Block sizes are multiples of this many bytes.
 const BLOCK_ALIGNMENT: u64 = 64 << 10;
-/// Number of allocations for which a pool's suballocator reserves metadata from the start.
+/// Number of allocations for which a pool's suballocator reserves metadata initially.
 const ROOM: usize = 128;
 
-/// The properties required for ranges to share a heap.
+/// Properties that all ranges of a heap share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PoolKey {
     pub(super) memory: MemoryTypeId,
     pub(super) category: HeapCategory,
-    /// The heap is aligned for multisampled textures.
+    /// Whether the heap is aligned for multisampled textures.
     pub(super) is_coarse: bool,
 }
 
@@ -82,19 +82,19 @@ impl<H> PoolTable<H> {
         PoolKey { memory, category, is_coarse: alignment > self.coarse_above }
     }
 
-    /// The pool with this [index](PoolKey::index), if there is one.
+    /// The pool with this [index](PoolKey::index), if it exists.
     #[inline]
     pub(super) fn get(&self, index: u16) -> Option<&KeyedPool<H>> {
         self.table.get(usize::from(index))?.as_deref()
     }
 
-    /// As [`get`](Self::get), mutable.
+    /// Like [`get`](Self::get), mutable.
     #[inline]
     pub(super) fn get_mut(&mut self, index: u16) -> Option<&mut KeyedPool<H>> {
         self.table.get_mut(usize::from(index))?.as_deref_mut()
     }
 
-    /// The pool of a key, created if there is none; `None` if no device can have such a key.
+    /// The pool of a key, created on demand; `None` if no device can have such a key.
     pub(super) fn find_or_make(
         &mut self,
         properties: &HeapProperties,
@@ -112,7 +112,7 @@ impl<H> PoolTable<H> {
         self.table.iter().filter_map(Option::as_deref)
     }
 
-    /// As [`iter`](Self::iter), mutable.
+    /// Like [`iter`](Self::iter), mutable.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut KeyedPool<H>> {
         self.table.iter_mut().filter_map(Option::as_deref_mut)
     }

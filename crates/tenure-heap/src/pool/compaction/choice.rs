@@ -8,7 +8,7 @@ use super::victim::Victim;
 use super::{Left, Phase, RangeNeeds};
 use crate::Pool;
 
-/// Used bytes and capacity of a pool: a failed attempt is repeated only after one of them has changed.
+/// Used bytes and capacity of a pool. A failed attempt is repeated only after one of them changes.
 type Totals = (u64, u64);
 
 /// The choice of the blocks to empty.
@@ -16,13 +16,13 @@ type Totals = (u64, u64);
 pub(super) struct Choice {
     /// Blocks to visit, fewest used bytes first.
     candidates: VecDeque<BlockId>,
-    /// Whether the chosen bytes exceed the free bytes of the others.
+    /// Whether the content of the chosen blocks exceeds the free bytes of the others.
     is_more_than_fits: bool,
-    /// Used bytes of the chosen blocks that are not kept.
+    /// Used bytes of the chosen blocks, without kept ones.
     pub(super) moved: u64,
     /// The number of these blocks that are not empty.
     pub(super) count: usize,
-    /// Used bytes of each block that could be emptied at the beginning of the run, the fewest first.
+    /// Used bytes of each block that could be emptied at the beginning of the run, fewest first.
     emptiest: Vec<u64>,
     /// Blocks that have received ranges in this run: no range moves twice.
     received: Vec<BlockId>,
@@ -105,8 +105,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         true
     }
 
-    /// The blocks that can be emptied, with their used bytes and capacity, fewest used bytes first. On a tie the
-    /// larger block comes first.
+    /// The blocks that can be emptied, with their used bytes and capacity, fewest used bytes first; on a tie the
+    /// larger block first.
     fn candidates(&self) -> Vec<(u64, u64, BlockId)> {
         let Choice { stuck, received, .. } = &self.compaction.choice;
         let blocks = self.blocks().filter(|(block, ..)| !stuck.contains(block) && !received.contains(block));
@@ -115,7 +115,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         blocks
     }
 
-    /// Blocks allocations in the pieces to be visited next, and notes their content.
+    /// Fills the free pieces of the next blocks, so that nothing is allocated there, and notes their content.
     pub(super) fn fill_on(
         &mut self,
         left: &mut Left,
@@ -138,9 +138,9 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         true
     }
 
-    /// Chooses the remaining block with the fewest used bytes, if the others have sufficient free bytes for its
-    /// content. One more is chosen if that is larger than another, so that a smaller one can be kept for ranges
-    /// without a location.
+    /// Chooses the remaining block with the fewest used bytes, if the others have enough free bytes for its content.
+    /// If that block is larger than another, one more is chosen, so that a smaller one can be kept for ranges without
+    /// a location.
     fn choose_next(&mut self) -> bool {
         while let Some(block) = self.compaction.choice.candidates.pop_front() {
             let totals = (self.suballocator.block_capacity(block), self.suballocator.block_used(block));
@@ -170,8 +170,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         false
     }
 
-    /// Continues with the search for new locations; false if nothing was chosen because allocations since the
-    /// start of the choice took the free bytes.
+    /// Continues with the search for new locations; false if nothing was chosen because allocations have meanwhile
+    /// taken the free bytes.
     fn end_choice(&mut self) -> bool {
         let now = (self.taken(), self.suballocator.capacity());
         let compaction = &mut self.compaction;
@@ -186,7 +186,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         is_any
     }
 
-    /// Queries the needs of the ranges among the pieces just found. Keeps their block if one of them cannot move.
+    /// Queries the needs of the ranges among the pieces just found. Keeps their block if one cannot move.
     fn ask(
         &mut self,
         number: usize,
@@ -216,10 +216,10 @@ mod tests {
 
     use crate::{CompactionBudget, Pool, RangeNeeds};
 
-    /// A run in which slightly too much has moved already, because the fullest block is always kept, and an empty
-    /// block: it costs nothing, and must not keep the choice going forever.
+    /// A run in which slightly too much has moved, because the fullest block is always kept, and with an empty block,
+    /// which costs nothing and must not continue the choice forever.
     #[test]
-    fn a_run_ends_that_has_moved_too_much() {
+    fn a_run_that_has_moved_too_much_ends() {
         let ranges = GeneralBlocks::new(16).unwrap_or_else(|error| panic!("{error}"));
         let (mut pool, mut retired) = (Pool::new(ranges, 1000), Vec::new());
         let mut rest = Vec::new();

@@ -1,4 +1,4 @@
-//! The plan of new locations for the content of the blocks to empty.
+//! The search of new locations for the content of the blocks to empty.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -9,15 +9,15 @@ use super::victim::{Content, Destination, Piece, State, Victim};
 use super::{Left, Phase, RangeMove, RangeNeeds};
 use crate::Pool;
 
-/// A range that needs a new location; the largest is the greatest.
+/// A range that needs a new location. Ordered by size.
 #[derive(Debug, PartialEq, Eq)]
 struct Unplaced {
     /// Reserved bytes.
     bytes: u64,
     needs: RangeNeeds,
-    /// The number of its block among the victims.
+    /// Index of its block among the victims.
     victim: u32,
-    /// The number among the pieces of the victim.
+    /// Index among the victim's pieces.
     piece: u32,
 }
 
@@ -34,11 +34,11 @@ impl PartialOrd for Unplaced {
     }
 }
 
-/// The ranges of the victims that have no new location yet.
+/// The ranges of the victims without a new location.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     unplaced: BinaryHeap<Unplaced>,
-    /// The ranges that did not fit anywhere.
+    /// The ranges that fit nowhere.
     left_over: Vec<Unplaced>,
 }
 
@@ -51,7 +51,7 @@ impl Plan {
 }
 
 impl<B, S: BlockSuballocator> Pool<B, S> {
-    /// Searches a location for the largest range that was not tried.
+    /// Searches a location for the largest untried range.
     pub(super) fn plan_on(&mut self, left: &mut Left) -> bool {
         left.take_pieces(1);
         let Some(next) = self.compaction.plan.unplaced.pop() else {
@@ -88,8 +88,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         kept.into_iter().for_each(|number| self.keep_block(number));
     }
 
-    /// The smallest victim with space for the ranges without a location; the largest one if none has. On a tie,
-    /// the one with the most used bytes. O(victims + ranges without a location).
+    /// The smallest victim with space for the ranges without a location, or the largest if none has. On a tie, the
+    /// one with the most used bytes. O(victims + ranges without a location).
     fn best_to_keep(&self, left_over: &[Unplaced]) -> Option<usize> {
         let victims = &self.compaction.victims;
         let bytes: u64 = left_over.iter().map(|range| range.bytes).sum();
@@ -107,8 +107,8 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         let has_room = |(number, victim): &(usize, &Victim)| {
             victim.capacity >= bytes && victim.largest_hole >= largest.outside(*number)
         };
-        // With little more space than that, some ranges would again find no location, and another block would be
-        // kept for them.
+        // With little more space than that, some ranges would again find no location, and another block would be kept
+        // for them.
         let least = allowed.clone().map(|(_, victim)| victim.capacity).min()?;
         let expected = |victim: &Victim| {
             let is_tight = victim.capacity - victim.capacity / 64 < bytes;
@@ -132,7 +132,7 @@ impl<B, S: BlockSuballocator> Pool<B, S> {
         compaction.choice.note_kept(victim.block, victim.used);
     }
 
-    /// Appends moves of the next block; false when the budget is spent, or all moves are returned.
+    /// Appends the moves of the next block; false when the budget is spent, or all moves are returned.
     pub(super) fn tell_on(&mut self, left: &mut Left, moves: &mut Vec<RangeMove>) -> bool {
         let next = self.compaction.next;
         let Some(victim) = self.compaction.victims.get_mut(next) else { return false };
@@ -198,7 +198,7 @@ impl Largest {
         Self { bytes, victim, elsewhere: others.map(|range| range.bytes).max().unwrap_or(0) }
     }
 
-    /// Bytes of the largest one that is not in a victim.
+    /// Bytes of the largest range outside a victim.
     const fn outside(&self, victim: usize) -> u64 {
         if victim == self.victim as usize { self.elsewhere } else { self.bytes }
     }

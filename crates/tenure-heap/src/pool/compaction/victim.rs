@@ -7,7 +7,7 @@ use tenure_suballoc::{BlockAllocation, BlockId, BlockSuballocator, FilledPiece, 
 pub(super) enum State {
     /// It is being visited, or new locations for its ranges are being searched.
     Chosen,
-    /// It is kept, although it was chosen.
+    /// It was chosen, but is kept.
     Kept,
     /// All of its moves were returned to the caller.
     Leaving,
@@ -48,7 +48,7 @@ impl Piece {
 /// The new location of a range.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Destination {
-    /// The number of the range among the pieces.
+    /// Index of the range among the pieces.
     pub(super) piece: u32,
     pub(super) to: Handle,
     /// Requested bytes.
@@ -64,7 +64,7 @@ pub(super) struct Victim {
     /// Bytes that were used when it was chosen.
     pub(super) used: u64,
     pub(super) state: State,
-    /// The pieces found so far, in the order of their offsets.
+    /// The pieces found so far, by offset.
     pub(super) pieces: Vec<Piece>,
     /// Whether all pieces have been visited.
     pub(super) is_filled: bool,
@@ -107,8 +107,7 @@ impl Victim {
         filled
     }
 
-    /// Fills a freed range with another filler. Returns the filler's bytes; none if the range has not been
-    /// visited.
+    /// Replaces a freed range by a filler. Returns the filler's bytes; 0 if the range has not been visited.
     pub(super) fn refill(&mut self, offset: u64, ranges: &mut impl BlockSuballocator) -> u64 {
         let found = self.pieces.binary_search_by_key(&offset, |piece| piece.offset);
         let Ok(number) = found else { return 0 };
@@ -127,7 +126,7 @@ impl Victim {
         told.map(|piece| (self.block, piece.offset))
     }
 
-    /// The allocations made for emptying it: fillers, and new locations that are not yet in use.
+    /// The allocations made to empty it: fillers, and new locations that are not yet in use.
     pub(super) fn lent(&self) -> impl Iterator<Item = Handle> {
         let fillers = self.pieces.iter().filter(|piece| piece.content == Content::Filler);
         fillers.map(|piece| piece.handle).chain(self.places.iter().map(|place| place.to))
