@@ -1,6 +1,6 @@
-//! The shared part of both APIs: tenure's pools, and their logs and reports.
+//! The shared part of both APIs: tenure's pools, with logs and reports.
 //!
-//! A panic of the program's logger is caught: it would unwind out of a half-done call, and lose the range.
+//! Panics of the program's logger are caught: they would unwind out of an incomplete call and lose the range.
 
 use std::backtrace::Backtrace;
 use std::collections::BTreeMap;
@@ -22,18 +22,17 @@ use crate::{
     MemoryBlockReport, Result,
 };
 
-/// Pools, with the data for reports about them.
+/// Pools, with data for reports.
 pub(crate) struct Engine<D: HeapDevice<Error = HeapError>> {
     pools: HeapPools<D>,
     debug: AllocatorDebugSettings,
-    /// The backtraces by serial; empty unless requested.
+    /// Backtraces by serial number; empty unless requested.
     traces: BTreeMap<NonZeroU64, Arc<Backtrace>>,
     recording: Option<Recording>,
-    /// For each range, by its index, whether it is for an image that is not linear. The visualizer draws those in
-    /// another colour.
+    /// For each range, by index, whether it is for a non-linear image, which the visualizer draws in another colour.
     #[cfg(feature = "visualizer")]
     is_optimal: Vec<bool>,
-    /// A spill was already logged.
+    /// Whether a spill was already logged.
     has_warned: bool,
 }
 
@@ -64,10 +63,10 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
         self.pools.device()
     }
 
-    /// A range in any memory type of the request.
+    /// Allocates a range in any memory type of the request.
     ///
-    /// Inlined with all its callees in steady state: a result passed through memory is written in parts and read
-    /// as a whole, which stalls the processor.
+    /// Inlined with all its callees in steady state: a result passed through memory is written in parts and read as a
+    /// whole, which stalls the processor.
     #[inline(always)]
     pub(crate) fn allocate<R>(
         &mut self,
@@ -89,7 +88,7 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
         }
     }
 
-    /// Dedicated memory, made by the caller's function.
+    /// Allocates dedicated memory with the caller's function.
     pub(crate) fn allocate_dedicated<R>(
         &mut self,
         request: MemoryRequest<'_>,
@@ -157,7 +156,7 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
         AllocatorReport { allocations, blocks, total_allocated_bytes, total_capacity_bytes }
     }
 
-    /// The data that the visualizer draws; the lines are the API's.
+    /// The data for the visualizer; `lines` are specific to the API.
     #[cfg(feature = "visualizer")]
     pub(crate) fn visualized(&self, lines: Vec<String>) -> Memory {
         let properties = self.pools.device().properties();
@@ -203,7 +202,7 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
         self.pools.totals()
     }
 
-    /// Logs once that allocations went to other memory, which makes a program slower without an error.
+    /// Logs once that allocations were placed in other memory, which makes a program slower without an error.
     #[cold]
     fn look_for_spill(&mut self, range: &MemoryRange) {
         if self.has_warned || self.pools.totals().spilled == 0 {
@@ -214,7 +213,7 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
         let (size, memory) = (range.size(), range.memory().0);
         run_caught(|| {
             log::warn!(
-                "the driver refuses more of the memory that is preferred: `{name}`, {size} B, is in memory type {memory}, \
+                "the driver refused more of the preferred memory: `{name}`, {size} B, was placed in memory type {memory}, \
                  and others may follow; `Allocator::spilled_bytes` counts them"
             );
         });
@@ -265,15 +264,15 @@ impl<D: HeapDevice<Error = HeapError>> Engine<D> {
         }
     }
 
-    /// Takes something down, unless that has failed before.
+    /// Records an event. After an error the recording ends.
     fn record(&mut self, write: impl FnOnce(&mut Recording) -> std::io::Result<()>) {
         if let Some(Err(error)) = self.recording.as_mut().map(write) {
             self.recording = None;
-            run_caught(|| log::error!("the recording ends here: {error}"));
+            run_caught(|| log::error!("recording stopped: {error}"));
         }
     }
 
-    /// The current stack, if it is to be logged.
+    /// The current stack, if stack traces are logged.
     fn trace_here(&self) -> String {
         if self.debug.logs_traces() { format!(" at\n{}", Backtrace::force_capture()) } else { String::new() }
     }
@@ -293,7 +292,7 @@ impl<D: HeapDevice<Error = HeapError>> fmt::Debug for Engine<D> {
     }
 }
 
-/// Converts the pools' error to this crate's; the numbers go to the log.
+/// Converts an error of the pools; the details are logged.
 #[cold]
 fn refused(error: &MemoryError<HeapError>) -> AllocationError {
     match error {
@@ -320,10 +319,9 @@ fn log_memory(properties: &HeapProperties, budget: &[HeapBudget]) {
 
 /// The device's live allocations, and their bytes by memory heap.
 ///
-/// [`MemoryLimits`](tenure_heap::MemoryLimits) of the pools also counts allocations, for another purpose. It chooses
-/// among memory types and block sizes, and has no bytes by memory heap. This count is behind
-/// [`HeapDevice`]: it refuses the call that would exceed the device's limit, which Vulkan leaves undefined, and
-/// answers [`HeapDevice::budget`] where the driver does not.
+/// [`MemoryLimits`](tenure_heap::MemoryLimits) of the pools also counts allocations, but not the bytes of each memory
+/// heap: it chooses among memory types and block sizes. This count is behind [`HeapDevice`]: it refuses calls above
+/// the device's limit, which Vulkan leaves undefined, and replaces [`HeapDevice::budget`] if the driver reports none.
 pub(crate) struct MemoryCount {
     bytes: Vec<AtomicU64>,
     count: AtomicU64,
@@ -334,10 +332,10 @@ impl MemoryCount {
         Self { bytes: (0..heaps).map(|_| AtomicU64::new(0)).collect(), count: AtomicU64::new(0) }
     }
 
-    /// Counts an allocation that is about to be made.
+    /// Counts an allocation before it is made.
     ///
     /// # Errors
-    /// [`HeapError::TooManyAllocations`] at the device's limit; then nothing is counted.
+    /// [`HeapError::TooManyAllocations`] at the device's limit; nothing is counted then.
     pub(crate) fn add(
         &self,
         properties: &HeapProperties,
@@ -363,7 +361,7 @@ impl MemoryCount {
         }
     }
 
-    /// The size of each memory heap, and the bytes allocated in it: the budgets of devices that report none.
+    /// The size of each memory heap and its allocated bytes: the budgets of devices that report none.
     pub(crate) fn budget(&self, properties: &HeapProperties) -> Vec<HeapBudget> {
         let of = |(heap, bytes): (&MemoryHeap, &AtomicU64)| HeapBudget {
             budget: heap.size,

@@ -1,9 +1,8 @@
 //! Recordings of a program's allocations, for `tenure replay`.
 //!
-//! If the environment variable `TENURE_TRACE` names a file, each allocator writes its requests there: lines of
-//! text in the format of tenure's traces. A second allocator of the process, as in a program with two devices,
-//! writes to the same name with a number before the extension: `run.csv`, `run.2.csv`. There is no presenting at
-//! this level, so recordings have no frames.
+//! If the environment variable `TENURE_TRACE` names a file, each allocator records its requests there, in the format
+//! of tenure's traces. A further allocator of the process, as in a program with two devices, adds a number before the
+//! extension: `run.csv`, `run.2.csv`. Recordings have no frames, because allocators do not see presentation.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,9 +13,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::MemoryLocation;
 
-/// The environment variable.
 const VARIABLE: &str = "TENURE_TRACE";
-/// Lines between two flushes: at most this number is lost in a crash.
+/// Lines between two flushes, and so the maximum number of lines lost in a crash.
 const LINES_A_FLUSH: u32 = 1024;
 
 /// The recorded data of an allocation.
@@ -27,11 +25,11 @@ pub(crate) struct Told {
     /// Bytes.
     pub(crate) alignment: u64,
     pub(crate) location: MemoryLocation,
-    /// A buffer or a linear image.
+    /// Whether it is for a buffer or a linear image.
     pub(crate) is_linear: bool,
 }
 
-/// A file that is written to until that fails.
+/// A file that is written until the first error.
 pub(crate) struct Recording {
     sink: BufWriter<File>,
     live: BTreeMap<NonZeroU64, Told>,
@@ -39,7 +37,7 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// A recording, if the environment requests one. A file that cannot be created is logged.
+    /// A recording, if the environment requests one. Failures to create the file are logged.
     pub(crate) fn begin() -> Option<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let path = PathBuf::from(std::env::var_os(VARIABLE).filter(|name| !name.is_empty())?);
@@ -60,7 +58,7 @@ impl Recording {
     }
 
     /// # Errors
-    /// The file's; the recording ends then.
+    /// Errors of the file; the recording ends then.
     pub(crate) fn allocated(&mut self, id: NonZeroU64, told: Told) -> io::Result<()> {
         writeln!(self.sink, "alloc,{id},{},{},{},0", told.size, told.alignment, kind(&told))?;
         self.live.insert(id, told);
@@ -68,7 +66,7 @@ impl Recording {
     }
 
     /// # Errors
-    /// The file's; the recording ends then.
+    /// Errors of the file; the recording ends then.
     pub(crate) fn freed(&mut self, id: NonZeroU64) -> io::Result<()> {
         let Some(told) = self.live.remove(&id) else { return Ok(()) };
         writeln!(self.sink, "free,{id},{},,{},0", told.size, kind(&told))?;
@@ -85,7 +83,7 @@ impl Recording {
     }
 }
 
-/// The path of the `number`th recording of the process.
+/// The path of the process's recording with this number.
 fn numbered(path: &Path, number: u32) -> PathBuf {
     if number == 1 {
         return path.to_owned();
@@ -114,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_allocator_has_a_file_of_its_own() {
+    fn every_allocator_has_its_own_file() {
         assert_eq!(numbered(Path::new("a/run.csv"), 1), Path::new("a/run.csv"));
         assert_eq!(numbered(Path::new("a/run.csv"), 2), Path::new("a/run.2.csv"));
         assert_eq!(numbered(Path::new("run"), 3), Path::new("run.3"));

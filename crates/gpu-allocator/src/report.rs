@@ -7,7 +7,7 @@ use std::ops::Range;
 /// A live allocation.
 #[derive(Clone)]
 pub struct AllocationReport {
-    /// The name it was given.
+    /// Its name.
     pub name: String,
     /// Bytes from the start of its block.
     pub offset: u64,
@@ -24,7 +24,7 @@ pub struct MemoryBlockReport {
     pub allocations: Range<usize>,
 }
 
-/// Everything that an allocator holds.
+/// The content of an allocator.
 #[derive(Clone)]
 pub struct AllocatorReport {
     /// The live allocations, block by block.
@@ -44,7 +44,7 @@ impl fmt::Debug for AllocationReport {
     }
 }
 
-/// The largest allocations first; a precision (`{:.10?}`) limits their number.
+/// Lists the largest allocations first; a precision (`{:.10?}`) limits their number.
 impl fmt::Debug for AllocatorReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut largest: Vec<&AllocationReport> = self.allocations.iter().collect();
@@ -60,7 +60,7 @@ impl fmt::Debug for AllocatorReport {
     }
 }
 
-/// Bytes in the largest unit with a value of at least 1.
+/// Formats bytes in the largest unit with a value of at least 1.
 pub(crate) struct Bytes(pub(crate) u64);
 
 impl fmt::Display for Bytes {

@@ -1,13 +1,13 @@
 //! Errors.
 
-/// Why a call failed.
+/// The reason why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum AllocationError {
     /// Every memory type, block size and dedicated memory was refused.
     #[error("Out of memory")]
     OutOfMemory,
-    /// Memory could not be mapped. A shortage of address space is [`OutOfMemory`](Self::OutOfMemory)
-    /// instead, after other memory was tried.
+    /// Memory could not be mapped. A shortage of address space is [`OutOfMemory`](Self::OutOfMemory) instead, after
+    /// other memory was tried.
     #[error("Failed to map memory: {0}")]
     FailedToMap(String),
     /// The device has no memory type for the request.
@@ -16,7 +16,7 @@ pub enum AllocationError {
     /// An impossible size or alignment.
     #[error("Invalid AllocationCreateDesc")]
     InvalidAllocationCreateDesc,
-    /// The allocator cannot be made of this.
+    /// An allocator cannot be created from this description.
     #[error("Invalid AllocatorCreateDesc {0}")]
     InvalidAllocatorCreateDesc(String),
     /// Any other error: the device is lost, the driver broke its rules, or the freed allocation belongs to

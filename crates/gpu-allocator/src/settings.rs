@@ -3,7 +3,7 @@
 /// The access to an allocation by CPU and GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MemoryLocation {
-    /// The first suitable type of the driver.
+    /// The driver's first suitable memory type.
     Unknown,
     /// The GPU only. Device-local memory is preferred.
     GpuOnly,
@@ -17,18 +17,18 @@ pub enum MemoryLocation {
 #[non_exhaustive]
 #[derive(Copy, Clone, Debug)]
 pub struct AllocatorDebugSettings {
-    /// The device's memory types and heaps, at level debug, when the allocator is made.
+    /// Logs the device's memory types and heaps, at level debug, when the allocator is created.
     pub log_memory_information: bool,
     /// Logs allocations that were not freed, at level warn, when the allocator is dropped.
     pub log_leaks_on_shutdown: bool,
-    /// Keep the stack trace of each allocation for the report of leaks. Costs microseconds an allocation.
+    /// Keeps the stack trace of each allocation for the report of leaks. Costs microseconds per allocation.
     #[cfg(feature = "std")]
     pub store_stack_traces: bool,
-    /// Each allocation, at level debug.
+    /// Logs each allocation, at level debug.
     pub log_allocations: bool,
-    /// Each free, at level debug.
+    /// Logs each free, at level debug.
     pub log_frees: bool,
-    /// Stack traces together with logged allocations and frees.
+    /// Adds stack traces to logged allocations and frees.
     #[cfg(feature = "std")]
     pub log_stack_traces: bool,
 }

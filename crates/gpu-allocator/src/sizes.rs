@@ -6,8 +6,8 @@ const STEP: u64 = 4 * MIB;
 /// Bytes of the largest block.
 const MOST: u64 = 256 * MIB;
 
-/// Bounds for the blocks that allocations share, for memory that the CPU does not see (device) and that
-/// it maps (host). Sizes are clamped to 4 to 256 MiB and rounded up to multiples of 4 MiB.
+/// Limits of the size of shared blocks, for memory without (device) and with CPU access (host). Sizes are clamped to
+/// 4 to 256 MiB and rounded up to multiples of 4 MiB.
 ///
 /// A pool begins with blocks of a 64th of the minimum, grows with its capacity, and stops at the maximum. Larger
 /// requests get dedicated memory.
@@ -29,19 +29,19 @@ pub struct AllocationSizes {
 }
 
 impl AllocationSizes {
-    /// Blocks of these sizes, in bytes, as minimum and maximum.
+    /// Blocks of these sizes, in bytes, as both minimum and maximum.
     pub fn new(device_memblock_size: u64, host_memblock_size: u64) -> Self {
         let (device, host) = (adjust(device_memblock_size, "device"), adjust(host_memblock_size, "host"));
         Self { min_device: device, max_device: device, min_host: host, max_host: host }
     }
 
-    /// Sets the maximum for device memory, in bytes; not below the minimum.
+    /// Sets the maximum for device memory, in bytes; at least the minimum.
     pub fn with_max_device_memblock_size(mut self, size: u64) -> Self {
         self.max_device = adjust(size, "device").max(self.min_device);
         self
     }
 
-    /// Sets the maximum for host memory, in bytes; not below the minimum.
+    /// Sets the maximum for host memory, in bytes; at least the minimum.
     pub fn with_max_host_memblock_size(mut self, size: u64) -> Self {
         self.max_host = adjust(size, "host").max(self.min_host);
         self
@@ -65,7 +65,7 @@ fn adjust(size: u64, kind: &str) -> u64 {
 
 #[cfg(any(feature = "vulkan", all(windows, feature = "d3d12")))]
 impl AllocationSizes {
-    /// The configuration of tenure's pools with these sizes.
+    /// The configuration of tenure's pools for these sizes.
     pub(crate) fn config(&self, granule: u64) -> tenure_heap::HeapPoolsConfig {
         use tenure_heap::{BlockSizes, HeapPoolsConfig};
         let young = |min: u64, max| BlockSizes { min: min / 64, max };

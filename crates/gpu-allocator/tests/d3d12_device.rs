@@ -30,8 +30,8 @@ use windows::Win32::Graphics::Dxgi::{
 
 const MIB: u64 = 1 << 20;
 
-/// Calls something on a thread that never ends: Wine's window driver connects each thread that asks DXGI for
-/// anything to the display, and threads that end afterwards may take the process with them.
+/// Calls a function on a thread that never ends: Wine's window driver connects each thread that calls DXGI to the
+/// display, and threads that end afterwards may crash the process.
 fn call<T: Send + 'static>(what: impl FnOnce() -> T + Send + 'static) -> T {
     type Job = Box<dyn FnOnce() + Send>;
     static CALLER: LazyLock<Sender<Job>> = LazyLock::new(|| {
@@ -110,7 +110,7 @@ fn desc<'a>(
 
 fn fill(resource: &Resource, size: usize, byte: u8) {
     let mut address = std::ptr::null_mut();
-    // SAFETY: the buffer has this size, in memory that the CPU writes.
+    // SAFETY: the buffer has this size, in CPU-writable memory.
     unsafe {
         resource.resource().Map(0, None, Some(&raw mut address)).unwrap();
         std::slice::from_raw_parts_mut(address.cast::<u8>(), size).fill(byte);
@@ -169,7 +169,7 @@ fn mapped_bytes_outlive_the_allocator() {
     fill(&resource, 1000, 3);
     assert!(holds(&resource, 1000, 3) && holds(&other, 1000, 2));
     let allocation = resource.allocation.as_ref().unwrap();
-    // SAFETY: a plain question.
+    // SAFETY: a query without pointers.
     assert!(unsafe { allocation.heap().GetDesc() }.SizeInBytes >= allocation.offset() + allocation.size());
 }
 
@@ -186,7 +186,7 @@ fn placed_targets_take_their_clear_value() {
         ResourceCreateDesc { clear_value: Some(&clear), ..desc(&raw, MemoryLocation::GpuOnly, &placed) };
     assert_eq!(wanted.resource_category, ResourceCategory::RtvDsvTexture);
     let target = allocator.create_resource(&wanted).unwrap();
-    // SAFETY: a plain question.
+    // SAFETY: a query without pointers.
     assert_eq!(unsafe { target.resource().GetDesc() }.Width, 256);
     allocator.free_resource(target).unwrap();
 }
@@ -222,7 +222,7 @@ fn unsupported_descriptions_are_refused_without_leaks() {
     let both = ResourceCreateDesc { castable_formats: &formats, initial_state_or_layout: layout, ..base };
     let error = refused(&mut allocator, both);
     assert!(matches!(error, AllocationError::CastableFormatsRequiresAtLeastDevice12), "{error:?}");
-    // Arguments that no runtime accepts: it answers a size that is no size.
+    // No runtime accepts this; it returns an invalid size.
     let bad = D3D12_RESOURCE_DESC { Width: u64::MAX, ..buffer(0) };
     let error = refused(&mut allocator, desc(&bad, MemoryLocation::GpuOnly, &placed));
     assert!(matches!(error, AllocationError::InvalidAllocationCreateDesc), "{error:?}");
@@ -240,7 +240,7 @@ fn alignments_have_heaps_that_suit_them() {
     let first = allocator.allocate(&small).unwrap();
     let second = allocator.allocate(&multisampled).unwrap();
     assert!(second.offset().is_multiple_of(4 * MIB));
-    // SAFETY: a plain question.
+    // SAFETY: queries without pointers.
     let alignments = unsafe { [first.heap().GetDesc().Alignment, second.heap().GetDesc().Alignment] };
     assert_eq!(alignments, [64 << 10, 4 * MIB]);
     let mut renamed = first;
@@ -251,7 +251,7 @@ fn alignments_have_heaps_that_suit_them() {
     assert_eq!(allocator.generate_report().total_allocated_bytes, 0);
 }
 
-/// The log events about memory heaps.
+/// Collects the log messages about memory heaps.
 struct Heard(Mutex<Vec<String>>);
 
 impl log::Log for Heard {
@@ -269,10 +269,10 @@ impl log::Log for Heard {
     fn flush(&self) {}
 }
 
-/// Bytes that Windows grants of the memory that is the device's own.
+/// The budget that Windows reports for device-local memory.
 fn granted(device: &ID3D12Device) -> u64 {
     let mut info = DXGI_QUERY_VIDEO_MEMORY_INFO::default();
-    // SAFETY: plain questions; the pointer is to a local that outlives the call.
+    // SAFETY: queries; the pointer is to a local that outlives the call.
     unsafe {
         let factory: IDXGIFactory4 = CreateDXGIFactory1().unwrap();
         let adapter: IDXGIAdapter3 = factory.EnumAdapterByLuid(device.GetAdapterLuid()).unwrap();
@@ -282,7 +282,7 @@ fn granted(device: &ID3D12Device) -> u64 {
 }
 
 #[test]
-fn the_budget_is_that_of_windows() {
+fn the_budget_equals_that_of_windows() {
     static HEARD: Heard = Heard(Mutex::new(Vec::new()));
     log::set_logger(&HEARD).unwrap();
     log::set_max_level(log::LevelFilter::Debug);

@@ -18,7 +18,7 @@ struct Vulkan {
 
 impl Vulkan {
     fn new() -> Self {
-        // SAFETY: nothing else is done with Vulkan in this process.
+        // SAFETY: this process makes no other Vulkan calls.
         unsafe {
             let entry = ash::Entry::load().expect("a Vulkan loader: run this in the lab");
             let app = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_2);
@@ -50,7 +50,7 @@ impl Vulkan {
 
 impl Drop for Vulkan {
     fn drop(&mut self) {
-        // SAFETY: nothing of them is left.
+        // SAFETY: no child objects are left.
         unsafe {
             self.device.destroy_device(None);
             self.instance.destroy_instance(None);
@@ -76,7 +76,7 @@ fn buffers_keep_their_bytes() {
     for number in 0..200_u8 {
         let usage = vk::BufferUsageFlags::STORAGE_BUFFER | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
         let info = vk::BufferCreateInfo::default().size(100 + 777 * u64::from(number)).usage(usage);
-        // SAFETY: the buffer is bound to memory of the kind and size that it asks for.
+        // SAFETY: the buffer is bound to memory of a suitable kind and size.
         let (buffer, mut allocation) = unsafe {
             let buffer = device.create_buffer(&info, None).unwrap();
             let needs = device.get_buffer_memory_requirements(buffer);
@@ -96,14 +96,14 @@ fn buffers_keep_their_bytes() {
         live.push((buffer, allocation, number));
         if number % 3 == 2 {
             let (buffer, allocation, _) = live.swap_remove(usize::from(number) % live.len());
-            // SAFETY: nobody uses it.
+            // SAFETY: it is no longer in use.
             unsafe { device.destroy_buffer(buffer, None) };
             allocator.free(allocation).unwrap();
         }
     }
     for (buffer, allocation, number) in live {
         assert!(allocation.mapped_slice().unwrap().iter().all(|byte| *byte == number), "buffer {number}");
-        // SAFETY: nobody uses it.
+        // SAFETY: it is no longer in use.
         unsafe { device.destroy_buffer(buffer, None) };
         allocator.free(allocation).unwrap();
     }
@@ -125,7 +125,7 @@ fn images_are_bound() {
             .array_layers(1)
             .samples(vk::SampleCountFlags::TYPE_1)
             .usage(vk::ImageUsageFlags::SAMPLED);
-        // SAFETY: the image is bound to memory of the kind and size that it asks for.
+        // SAFETY: the image is bound to memory of a suitable kind and size.
         unsafe {
             let image = device.create_image(&info, None).unwrap();
             let needs = device.get_image_memory_requirements(image);
@@ -140,7 +140,7 @@ fn images_are_bound() {
         }
     }
     for (image, allocation) in live {
-        // SAFETY: nobody uses it.
+        // SAFETY: it is no longer in use.
         unsafe { device.destroy_image(image, None) };
         allocator.free(allocation).unwrap();
     }
@@ -159,6 +159,6 @@ fn mapped_bytes_outlive_the_allocator() {
     assert!(allocation.mapped_slice().unwrap().iter().all(|byte| *byte == 1));
     allocation.mapped_slice_mut().unwrap().fill(2);
     assert!(allocation.mapped_slice().unwrap().iter().all(|byte| *byte == 2));
-    // SAFETY: nothing is bound to it, and the allocation is not looked at again.
+    // SAFETY: nothing is bound to it, and the allocation is not used again.
     unsafe { vulkan.device.free_memory(allocation.memory(), None) };
 }

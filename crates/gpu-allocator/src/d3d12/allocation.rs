@@ -5,8 +5,8 @@ use core::num::NonZeroU64;
 use tenure_heap::MemoryRange;
 use windows::Win32::Graphics::Direct3D12::ID3D12Heap;
 
-/// A range of a heap, freed by [`Allocator::free`](super::Allocator::free). Dropping it instead leaves it
-/// allocated, and it is reported as a leak.
+/// A range of a heap, freed by [`Allocator::free`](super::Allocator::free). Dropping it instead leaks it; the range
+/// is then reported.
 #[derive(Debug)]
 pub struct Allocation {
     range: MemoryRange,
@@ -22,16 +22,16 @@ impl Allocation {
         &self.range
     }
 
-    /// A number that is unique among all allocations of the allocator, past ones included.
+    /// A number that is unique among all past and live allocations of the allocator.
     pub fn chunk_id(&self) -> Option<NonZeroU64> {
         Some(self.range.serial())
     }
 
-    /// The heap it lies in, perhaps with others.
+    /// Its heap, possibly shared with other allocations.
     ///
     /// # Safety
-    /// Resources are placed in it within [`offset`](Self::offset) and [`size`](Self::size), and released
-    /// before the allocation is freed.
+    /// Resources must be placed within [`offset`](Self::offset) and [`size`](Self::size), and released before the
+    /// allocation is freed.
     pub unsafe fn heap(&self) -> &ID3D12Heap {
         &self.heap
     }
@@ -46,7 +46,7 @@ impl Allocation {
         self.range.size()
     }
 
-    /// Never: there are no null allocations on Direct3D 12.
+    /// Always false: Direct3D 12 has no null allocations.
     pub fn is_null(&self) -> bool {
         false
     }

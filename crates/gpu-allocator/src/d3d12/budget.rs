@@ -7,11 +7,11 @@ use windows::Win32::Graphics::Dxgi::{
     DXGI_MEMORY_SEGMENT_GROUP_NON_LOCAL, DXGI_QUERY_VIDEO_MEMORY_INFO, IDXGIAdapter3, IDXGIFactory4,
 };
 
-/// The device's memory as its adapter sees it.
+/// The device's adapter, which reports memory budgets.
 pub(super) struct Budget(IDXGIAdapter3);
 
 impl Budget {
-    /// `None` if Windows does not report it: before Windows 10, and for devices without an adapter in DXGI.
+    /// `None` if Windows reports no budget: before Windows 10, and for devices without an adapter in DXGI.
     pub(super) fn of(device: &ID3D12Device) -> Option<Self> {
         // SAFETY: plain queries; their results are owned.
         let adapter = unsafe {
@@ -21,8 +21,8 @@ impl Budget {
         Some(Self(adapter))
     }
 
-    /// The memory heap on the card, or all memory if there is no card, and then the system's; up to the requested
-    /// number.
+    /// The budgets of the card's memory heap (or of all memory if there is no card) and then the system's, up to the
+    /// requested number.
     pub(super) fn ask(&self, heaps: usize) -> Option<Vec<HeapBudget>> {
         let segments = [DXGI_MEMORY_SEGMENT_GROUP_LOCAL, DXGI_MEMORY_SEGMENT_GROUP_NON_LOCAL];
         segments.into_iter().take(heaps).map(|segment| self.segment(segment)).collect()

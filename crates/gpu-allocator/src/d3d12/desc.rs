@@ -42,18 +42,18 @@ pub enum ResourceStateOrBarrierLayout {
     BarrierLayout(D3D12_BARRIER_LAYOUT),
 }
 
-/// A resource that is wanted.
+/// The description of a resource to create.
 #[derive(Clone, Copy)]
 pub struct ResourceCreateDesc<'a> {
     /// A name for reports and leaks.
     pub name: &'a str,
     /// The access by CPU and GPU.
     pub memory_location: MemoryLocation,
-    /// Its category.
+    /// The category of the resource.
     pub resource_category: ResourceCategory,
-    /// The resource itself.
+    /// The Direct3D description.
     pub resource_desc: &'a D3D12_RESOURCE_DESC,
-    /// Formats of its views.
+    /// Formats of future views.
     pub castable_formats: &'a [DXGI_FORMAT],
     /// Its most common clear value.
     pub clear_value: Option<&'a D3D12_CLEAR_VALUE>,
@@ -63,7 +63,7 @@ pub struct ResourceCreateDesc<'a> {
     pub resource_type: &'a ResourceType<'a>,
 }
 
-/// An allocation that is wanted.
+/// The description of an allocation.
 #[derive(Clone, Debug)]
 pub struct AllocationCreateDesc<'a> {
     /// A name for reports and leaks.
@@ -79,8 +79,8 @@ pub struct AllocationCreateDesc<'a> {
 }
 
 impl<'a> AllocationCreateDesc<'a> {
-    /// The requirements of a resource, as the device reports them; larger for arrays on drivers that reserve too
-    /// little for them.
+    /// The requirements of a resource, as reported by the device; increased for arrays on drivers that reserve too
+    /// little memory.
     pub fn from_d3d12_resource_desc(
         device: &ID3D12Device,
         desc: &D3D12_RESOURCE_DESC,
@@ -88,14 +88,14 @@ impl<'a> AllocationCreateDesc<'a> {
         location: MemoryLocation,
     ) -> Self {
         let asked = with_spare_layers(device, desc);
-        // SAFETY: a plain question about a description that outlives the call.
+        // SAFETY: a query about a description that outlives the call.
         let info = unsafe { device.GetResourceAllocationInfo(0, core::slice::from_ref(&asked)) };
         let (size, alignment) = (info.SizeInBytes, info.Alignment);
         Self { name, location, size, alignment, resource_category: desc.into() }
     }
 }
 
-/// An allocator that is wanted.
+/// The description of an allocator.
 #[derive(Debug)]
 pub struct AllocatorCreateDesc {
     /// The device.
@@ -115,6 +115,6 @@ pub enum ResourceType<'a> {
         /// The purpose of the memory.
         heap_flags: D3D12_HEAP_FLAGS,
     },
-    /// From the allocator.
+    /// Memory from the allocator.
     Placed,
 }

@@ -1,8 +1,8 @@
-//! The device, with its newest interface.
+//! The device, by its newest interface.
 
 use windows::Win32::Graphics::Direct3D12::{ID3D12Device, ID3D12Device10, ID3D12Device12};
 
-/// A device by the newest of the interfaces that matter here.
+/// A device, by the newest relevant interface.
 #[derive(Clone, Debug)]
 pub enum ID3D12DeviceVersion {
     /// Legacy barriers only.

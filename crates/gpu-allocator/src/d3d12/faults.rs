@@ -1,4 +1,4 @@
-//! Known faults of drivers: tenure's table applied to Direct3D 12's descriptions of resources.
+//! Known driver faults: tenure's table applied to Direct3D 12 resource descriptions.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,22 +20,22 @@ use windows::core::Interface;
 
 use super::ResourceCategory;
 
-/// The faults of a device's driver.
+/// The known faults of a device's driver.
 pub(super) struct Faults {
     workarounds: Arc<Workarounds>,
-    /// For each category of resources, whether some of them must not share a heap.
+    /// Whether some resources of each category must not share a heap.
     alone: [bool; 3],
 }
 
-/// A resource with the workarounds for the driver.
+/// A resource with applied workarounds.
 pub(super) struct Treated {
-    /// The description to create it with.
+    /// The description to create the resource with.
     pub(super) desc: D3D12_RESOURCE_DESC,
     actions: Actions,
 }
 
 impl Treated {
-    /// Whether the resource needs dedicated memory, because of a driver fault.
+    /// Whether a driver fault requires dedicated memory.
     pub(super) const fn is_committed(&self) -> bool {
         self.actions.contains(Actions::COMMIT)
     }
@@ -44,7 +44,7 @@ impl Treated {
         !self.actions.contains(Actions::NO_CLEAR_VALUE)
     }
 
-    /// Flags of memory that is its own.
+    /// The flags of a committed resource's memory.
     pub(super) fn heap_flags(&self, wanted: D3D12_HEAP_FLAGS) -> D3D12_HEAP_FLAGS {
         if self.actions.contains(Actions::ZERO) {
             wanted & !D3D12_HEAP_FLAG_CREATE_NOT_ZEROED
@@ -72,13 +72,13 @@ impl Faults {
         Self { alone: [buffer, target || depth, other], workarounds }
     }
 
-    /// Whether resources in an allocation of this category may require a dedicated heap. The actual resource is
-    /// unknown here.
+    /// Whether resources of this category may require a dedicated heap. The resource itself is unknown for an
+    /// allocation.
     pub(super) const fn wants_alone(&self, category: ResourceCategory) -> bool {
         self.alone[category as usize]
     }
 
-    /// The workarounds for a resource.
+    /// Applies the workarounds to a resource.
     pub(super) fn treat(&self, desc: &D3D12_RESOURCE_DESC) -> Treated {
         if self.workarounds.faults().is_empty() {
             return Treated { desc: *desc, actions: Actions::empty() };
@@ -87,14 +87,14 @@ impl Faults {
         let actions = self.workarounds.actions(&described);
         let mut desc = *desc;
         if let ResourceDesc::Texture(info) = &described {
-            // More than there can be is refused by the runtime.
+            // The runtime refuses too many layers.
             desc.DepthOrArraySize = u16::try_from(created_layers(actions, info)).unwrap_or(u16::MAX);
         }
         Treated { desc, actions }
     }
 }
 
-/// The description to query for a resource, so that the requirements include the memory that the driver forgets.
+/// The description for querying requirements, so that they include the memory that the driver omits.
 pub(super) fn with_spare_layers(device: &ID3D12Device, desc: &D3D12_RESOURCE_DESC) -> D3D12_RESOURCE_DESC {
     let can_be_concerned = desc.DepthOrArraySize > 1
         && desc.Dimension != D3D12_RESOURCE_DIMENSION_BUFFER
@@ -102,11 +102,11 @@ pub(super) fn with_spare_layers(device: &ID3D12Device, desc: &D3D12_RESOURCE_DES
     if can_be_concerned { Faults::of(device).treat(desc).desc } else { *desc }
 }
 
-/// The rows of the table for a device's adapter, which is queried once.
+/// The rows of the table for a device's adapter, queried once.
 fn workarounds(device: &ID3D12Device) -> Arc<Workarounds> {
     type Known = Vec<((u32, i32), Arc<Workarounds>)>;
     static KNOWN: Mutex<Known> = Mutex::new(Vec::new());
-    // SAFETY: a plain question.
+    // SAFETY: a query without pointers.
     let luid = unsafe { device.GetAdapterLuid() };
     let luid = (luid.LowPart, luid.HighPart);
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -131,8 +131,8 @@ pub(super) fn adapter(device: &ID3D12Device) -> Option<AdapterId> {
         (adapter, version)
     };
     let mut desc = DXGI_ADAPTER_DESC1::default();
-    // SAFETY: the adapter is alive and the pointer to a local. The method itself has this signature with some
-    // versions of `windows` and another one with others.
+    // SAFETY: the adapter is alive and the pointer is to a local. The method itself has this signature only in some
+    // versions of `windows`.
     unsafe { (adapter.vtable().GetDesc1)(adapter.as_raw(), &raw mut desc) }.ok().ok()?;
     let part =
         |version: i64, shift: u32| u16::try_from(version.cast_unsigned() >> shift & 0xffff).unwrap_or(0);
@@ -141,7 +141,7 @@ pub(super) fn adapter(device: &ID3D12Device) -> Option<AdapterId> {
     Some(AdapterId { vendor: desc.VendorId, device: desc.DeviceId, driver, windows_build: windows_build() })
 }
 
-/// The build of Windows, independent of the version that the program's manifest declares.
+/// The build of Windows, independent of the version in the program's manifest.
 fn windows_build() -> Option<u32> {
     let size = u32::try_from(size_of::<OSVERSIONINFOW>()).ok()?;
     let mut version = OSVERSIONINFOW { dwOSVersionInfoSize: size, ..Default::default() };
@@ -150,8 +150,7 @@ fn windows_build() -> Option<u32> {
     Some(version.dwBuildNumber)
 }
 
-/// Converts a resource for the table. Copies are assumed to write to it, because the description does not exclude
-/// that.
+/// Converts a resource for the table. Copies are assumed to write to it, because the description cannot exclude it.
 fn described(desc: &D3D12_RESOURCE_DESC) -> ResourceDesc {
     if desc.Dimension == D3D12_RESOURCE_DIMENSION_BUFFER {
         return ResourceDesc::Buffer(BufferInfo::new(desc.Width, Usage::COPY_DST));
@@ -180,7 +179,7 @@ fn described(desc: &D3D12_RESOURCE_DESC) -> ResourceDesc {
     )
 }
 
-/// A format with the same block size, depth or not, by the number of `DXGI_FORMAT`.
+/// A format with the same block size, depth or not, for a `DXGI_FORMAT` number.
 const fn format(number: i32, is_depth_stencil: bool) -> Format {
     match number {
         44..=47 if is_depth_stencil => Format::D24UnormS8Uint,
@@ -248,7 +247,8 @@ mod tests {
         D3D12_RESOURCE_DESC { Flags: D3D12_RESOURCE_FLAG_ALLOW_DEPTH_STENCIL, ..texture(8, 8, 1, format) }
     }
 
-    /// Whether buffers, volumes, other textures and depth are committed; by category whether they are alone.
+    /// Whether buffers, volumes, other textures and depth are committed, and whether each category needs dedicated
+    /// heaps.
     fn committed(faults: &Faults) -> ([bool; 4], [bool; 3]) {
         let color = texture(8, 8, 1, DXGI_FORMAT_R8G8B8A8_UNORM);
         let kinds = [buffer(), volume(), color, depth(DXGI_FORMAT_D32_FLOAT)];
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_of_its_own_is_zeroed_where_it_must_be() {
+    fn committed_memory_is_zeroed_if_required() {
         let gen_9 = faults(INTEL, 0x5917, NEWEST);
         let (dirty, clean) = (D3D12_HEAP_FLAG_CREATE_NOT_ZEROED, D3D12_HEAP_FLAG_NONE);
         let color = texture(8, 8, 1, DXGI_FORMAT_R8G8B8A8_UNORM);
@@ -308,7 +308,7 @@ mod tests {
         let named = D3D12_RESOURCE_DESC { MipLevels: 11, ..all_mips };
         assert_eq!(layers(&all_mips), layers(&named));
         assert_eq!(layers(&texture(1, u32::MAX, u16::MAX, DXGI_FORMAT_R8G8B8A8_UNORM)), u16::MAX);
-        // Wide arrays, single layers, depth and volumes stay as they are.
+        // Wide arrays, single layers, depth and volumes do not change.
         let kept = [
             texture(1024, 1024, 64, DXGI_FORMAT_R8G8B8A8_UNORM),
             texture(1, 1024, 1, DXGI_FORMAT_R8G8B8A8_UNORM),

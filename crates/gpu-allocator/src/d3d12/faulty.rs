@@ -1,5 +1,5 @@
-//! Allocators on a device whose driver is assumed to have known faults. The tests need a device, and fail without
-//! one: `cargo xtask test d3d12` runs them in the device lab.
+//! Allocators on a device with simulated driver faults. The tests need a device: `cargo xtask test d3d12` runs them
+//! in the device lab.
 
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, LazyLock};
@@ -19,7 +19,7 @@ use windows::Win32::Graphics::Dxgi::Common::{
 use super::*;
 use crate::{AllocationSizes, AllocatorDebugSettings, MemoryLocation};
 
-/// Runs a function on a thread that never ends: Wine's window driver connects each thread that calls DXGI to the
+/// Calls a function on a thread that never ends: Wine's window driver connects each thread that calls DXGI to the
 /// display, and threads that end afterwards may crash the process.
 fn call<T: Send + 'static>(what: impl FnOnce() -> T + Send + 'static) -> T {
     type Job = Box<dyn FnOnce() + Send>;
@@ -101,7 +101,7 @@ fn placed<'a>(resource_desc: &'a D3D12_RESOURCE_DESC, location: MemoryLocation) 
     }
 }
 
-/// Iris Xe: resources to be placed are committed, and allocations share no heap.
+/// Iris Xe: placed resources become committed, and allocations share no heap.
 #[test]
 fn resources_that_cannot_be_placed_are_committed() {
     let mut allocator = allocator(0x46a6, NEWEST);
@@ -132,10 +132,10 @@ fn resources_that_cannot_be_placed_are_committed() {
     assert!(alone.iter().all(|found| found.offset() == 0));
     assert_eq!((allocator.generate_report().blocks.len(), allocator.capacity()), (2, 2 * (64 << 10)));
     alone.into_iter().for_each(|found| allocator.free(found).unwrap());
-    assert_eq!(allocator.capacity(), 0, "such heaps go at once");
+    assert_eq!(allocator.capacity(), 0, "such heaps are freed immediately");
 }
 
-/// Gen 12 before the driver's fix: there is memory for the number of layers that the driver should have counted.
+/// Gen 12 before the driver's fix: memory suffices for the layers that the driver should have counted.
 #[test]
 fn arrays_have_spare_layers() {
     let narrow = texture(1, 1024, 64);
@@ -143,7 +143,7 @@ fn arrays_have_spare_layers() {
         let mut allocator = allocator(0x4680, driver);
         let made = allocator.create_resource(&placed(&narrow, MemoryLocation::GpuOnly)).unwrap();
         assert!(made.allocation.is_some());
-        // SAFETY: a plain question.
+        // SAFETY: a query without pointers.
         let layers = unsafe { made.resource().GetDesc() }.DepthOrArraySize;
         allocator.free_resource(made).unwrap();
         layers

@@ -25,45 +25,45 @@ use super::faults::Faults;
 use crate::engine::MemoryCount;
 use crate::{AllocationError, MemoryLocation, Result};
 
-/// The largest heap to request, in bytes; the runtime refuses large heaps well below that.
+/// The largest heap to request, in bytes. The runtime refuses large heaps well below that.
 const MAX_HEAP: u64 = 1 << 40;
 
-/// Memory types: for the GPU only, for writes by the CPU, for reads by the CPU.
+/// The memory types: GPU only, CPU writes, CPU reads.
 pub(super) const GPU_ONLY: MemoryTypeId = MemoryTypeId(0);
 const CPU_TO_GPU: MemoryTypeId = MemoryTypeId(1);
 const GPU_TO_CPU: MemoryTypeId = MemoryTypeId(2);
 
-/// A heap, and the memory type and size that it counts with.
+/// A heap, with its memory type and size for the count.
 pub(super) struct Heap {
     pub(super) raw: ID3D12Heap,
     memory: MemoryTypeId,
     size: u64,
 }
 
-// SAFETY: Direct3D 12 allows any thread to use heaps, several at a time. Only `windows` 0.59 does not declare it.
+// SAFETY: Direct3D 12 allows heaps to be used by any threads concurrently. Only `windows` 0.59 does not declare it.
 unsafe impl Send for Heap {}
 // SAFETY: as above.
 unsafe impl Sync for Heap {}
 
-/// A device's memory.
+/// The memory of a device.
 pub(super) struct Heaps {
     properties: HeapProperties,
     is_tier_1: bool,
     count: MemoryCount,
     faults: Faults,
-    /// `None` if DXGI reports no budget; then `count` is used.
+    /// `None` if DXGI reports no budget; then `count` replaces it.
     budget: Option<Budget>,
     device: ID3D12Device,
 }
 
-// SAFETY: Direct3D 12 allows any thread to use devices, and DXGI adapters, several at a time. Only `windows` 0.59
-// does not declare it.
+// SAFETY: Direct3D 12 devices and DXGI adapters may be used by any threads concurrently. Only `windows` 0.59 does not
+// declare it.
 unsafe impl Send for Heaps {}
 // SAFETY: as above.
 unsafe impl Sync for Heaps {}
 
-/// The memory types for a location. Resources of one cannot be in another's: Windows itself pages default heaps
-/// out if they do not fit.
+/// The memory types for a location. There is only one: the types differ in CPU access, and Windows itself pages
+/// default heaps out if they do not fit.
 pub(super) const fn order(location: MemoryLocation) -> &'static [MemoryTypeId] {
     match location {
         MemoryLocation::Unknown => &[GPU_ONLY, CPU_TO_GPU, GPU_TO_CPU],
@@ -73,17 +73,17 @@ pub(super) const fn order(location: MemoryLocation) -> &'static [MemoryTypeId] {
     }
 }
 
-/// Queries a feature of the device, in its structure.
+/// Queries a feature of the device.
 fn query<T: Default>(device: &ID3D12Device, feature: D3D12_FEATURE) -> Result<T> {
     let mut data = T::default();
     let bytes = size_of::<T>() as u32;
-    // SAFETY: the pointer is to a local of the size given, which outlives the call.
+    // SAFETY: the pointer is to a local of the given size, which outlives the call.
     let answer = unsafe { device.CheckFeatureSupport(feature, (&raw mut data).cast(), bytes) };
     answer.map_err(|error| AllocationError::Internal(format!("CheckFeatureSupport: {error}")))?;
     Ok(data)
 }
 
-/// The heap type of a memory type. Custom heaps leave resources the choice of their state.
+/// The heap type of a memory type. Resources in custom heaps may have any state.
 pub(super) fn heap_properties(memory: MemoryTypeId) -> D3D12_HEAP_PROPERTIES {
     let custom = |page| D3D12_HEAP_PROPERTIES {
         Type: D3D12_HEAP_TYPE_CUSTOM,
@@ -102,7 +102,7 @@ impl Heaps {
     pub(super) fn new(device: ID3D12Device, faults: Faults) -> Result<Self> {
         let options: D3D12_FEATURE_DATA_D3D12_OPTIONS = query(&device, D3D12_FEATURE_D3D12_OPTIONS)?;
         let architecture: D3D12_FEATURE_DATA_ARCHITECTURE = query(&device, D3D12_FEATURE_ARCHITECTURE)?;
-        // If the CPU and the GPU share their memory, Windows counts all of it as the GPU's own.
+        // If CPU and GPU share their memory, Windows counts all of it as device-local.
         let beside = if architecture.UMA.as_bool() { 0 } else { 1 };
         let mapped = MemoryFlags::HOST_VISIBLE | MemoryFlags::HOST_COHERENT;
         let properties = HeapProperties {
@@ -130,12 +130,11 @@ impl Heaps {
         })
     }
 
-    /// The driver's known faults.
     pub(super) const fn faults(&self) -> &Faults {
         &self.faults
     }
 
-    /// The category of a heap for these resources.
+    /// The heap category for these resources.
     pub(super) const fn category(&self, category: ResourceCategory) -> HeapCategory {
         match (self.is_tier_1, category) {
             (false, _) => HeapCategory::Any,
@@ -145,7 +144,7 @@ impl Heaps {
         }
     }
 
-    /// Converts a failed call.
+    /// Converts the error of a call.
     pub(super) fn refusal(
         &self,
         call: &'static str,
@@ -156,7 +155,7 @@ impl Heaps {
         match error.code() {
             E_OUTOFMEMORY => HeapError::OutOfMemory { requested, memory },
             DXGI_ERROR_DEVICE_REMOVED | DXGI_ERROR_DEVICE_HUNG | DXGI_ERROR_DEVICE_RESET => {
-                // SAFETY: a plain question.
+                // SAFETY: a query without pointers.
                 let reason = unsafe { self.device.GetDeviceRemovedReason() };
                 let reason = reason.map_or_else(|reason| reason.to_string(), |()| error.to_string());
                 HeapError::Lost { reason: format!("{call}: {reason}") }

@@ -35,13 +35,13 @@ use crate::engine::Engine;
 use crate::recording::Told;
 use crate::{AllocationError, AllocatorReport, Result};
 
-/// The granularity of ranges in bytes; buffers are aligned to 64 KiB, and small textures to 4 KiB.
+/// The granularity of ranges in bytes. Buffers are aligned to 64 KiB, and small textures to 4 KiB.
 const GRANULE: u64 = 256;
 
-/// Finds memory for placed resources. See the [crate's documentation](crate).
+/// Allocates memory for placed resources. See the [crate's documentation](crate).
 ///
-/// Dropping it releases all heaps; the log lists live allocations. Heaps are reference-counted: one is freed with
-/// the last [`Allocation`] in it and the last resource placed in it.
+/// Dropping it releases all heaps and logs live allocations. Heaps are reference-counted: a heap is freed with its
+/// last [`Allocation`] and the last resource placed in it.
 pub struct Allocator {
     engine: Engine<Heaps>,
     committed: CommittedAllocationStatistics,
@@ -61,15 +61,15 @@ impl Allocator {
         &self.device
     }
 
-    /// Queries the device, but does not allocate memory yet.
+    /// Queries the device. Allocates no memory yet.
     ///
     /// # Errors
-    /// [`AllocationError::Internal`] when the device does not answer.
+    /// [`AllocationError::Internal`] if the device does not answer.
     pub fn new(desc: &AllocatorCreateDesc) -> Result<Self> {
         Self::with_faults(desc, Faults::of(&desc.device))
     }
 
-    /// An allocator that works around these faults of the driver.
+    /// An allocator that works around these driver faults.
     fn with_faults(desc: &AllocatorCreateDesc, faults: Faults) -> Result<Self> {
         let device = desc.device.clone();
         let base: &ID3D12Device = &device;
@@ -82,12 +82,12 @@ impl Allocator {
         })
     }
 
-    /// Finds memory.
+    /// Allocates memory.
     ///
     /// # Errors
-    /// [`AllocationError::OutOfMemory`] for every kind of shortage, after everything was tried;
-    /// [`AllocationError::InvalidAllocationCreateDesc`], also for the sizes of a resource that the runtime does
-    /// not accept; [`AllocationError::Internal`] for a removed device.
+    /// [`AllocationError::OutOfMemory`] for every kind of shortage, after all steps failed;
+    /// [`AllocationError::InvalidAllocationCreateDesc`], also for the sizes of a resource that the runtime does not
+    /// accept; [`AllocationError::Internal`] for a removed device.
     pub fn allocate(&mut self, desc: &AllocationCreateDesc<'_>) -> Result<Allocation> {
         let AllocationCreateDesc { name, location, size, alignment, resource_category } = *desc;
         if size == 0 || !alignment.is_power_of_two() {
@@ -95,7 +95,7 @@ impl Allocator {
         }
         let category = self.engine.device().category(resource_category);
         let name = Name::from(Arc::from(name));
-        // As on Vulkan: each path builds its own request.
+        // As on Vulkan, each path builds its own request.
         let memory = heaps::order(location);
         let request = || {
             let mut request = MemoryRequest::new(size, alignment, memory, category);
@@ -113,19 +113,19 @@ impl Allocator {
         Ok(Allocation::new(range, heap))
     }
 
-    /// Frees memory, immediately. Resources placed in it must no longer be in use.
+    /// Frees memory immediately. Resources placed in it must no longer be in use.
     ///
     /// # Errors
-    /// [`AllocationError::Internal`] if it is another allocator's; nothing was changed then.
-    #[allow(clippy::needless_pass_by_value, reason = "what is freed is gone")]
+    /// [`AllocationError::Internal`] if the allocation belongs to another allocator; nothing is changed then.
+    #[allow(clippy::needless_pass_by_value, reason = "freeing consumes it")]
     pub fn free(&mut self, allocation: Allocation) -> Result<()> {
         self.engine.free(Some(allocation.range()))
     }
 
-    /// Gives an allocation another name.
+    /// Renames an allocation.
     ///
     /// # Errors
-    /// [`AllocationError::Internal`] if it is another allocator's.
+    /// [`AllocationError::Internal`] if the allocation belongs to another allocator.
     pub fn rename_allocation(&mut self, allocation: &mut Allocation, name: &str) -> Result<()> {
         self.engine.rename(Some(allocation.range()), Name::from(Arc::from(name)))
     }
@@ -139,7 +139,7 @@ impl Allocator {
         }
     }
 
-    /// All allocations, except for committed resources.
+    /// All allocations except committed resources.
     pub fn generate_report(&self) -> AllocatorReport {
         self.engine.report()
     }
@@ -149,14 +149,14 @@ impl Allocator {
         self.engine.capacity()
     }
 
-    /// The total number of allocations that went to other memory than the preferred, because the driver refused
-    /// that: to system memory instead of video memory, for example, which the GPU reads more slowly. The original
-    /// has an error there, and no such method.
+    /// The total number of allocations outside the preferred memory because the driver refused it, for example in
+    /// system memory instead of video memory, which the GPU reads more slowly. The original returns an error in this
+    /// case, and has no such method.
     pub fn spilled_allocations(&self) -> u64 {
         self.engine.totals().spilled
     }
 
-    /// Bytes of [`spilled_allocations`](Self::spilled_allocations).
+    /// The bytes of [`spilled_allocations`](Self::spilled_allocations).
     pub fn spilled_bytes(&self) -> u64 {
         self.engine.totals().spilled_bytes
     }

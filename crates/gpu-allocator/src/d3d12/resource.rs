@@ -1,4 +1,4 @@
-//! Resources, made together with their memory.
+//! Resources created together with their memory.
 
 use tenure_heap::{HeapDeviceError as _, run_caught};
 use windows::Win32::Graphics::Direct3D12::{
@@ -16,12 +16,12 @@ use super::{
 };
 use crate::{AllocationError, MemoryLocation, Result};
 
-/// Resources that have their memory from the driver.
+/// Statistics of committed resources.
 #[derive(Debug)]
 pub struct CommittedAllocationStatistics {
-    /// The number of live ones.
+    /// The number of live resources.
     pub num_allocations: usize,
-    /// Their bytes.
+    /// Their total bytes.
     pub total_size: u64,
 }
 
@@ -36,17 +36,17 @@ pub struct Resource {
     pub memory_location: MemoryLocation,
     /// Bytes.
     pub size: u64,
-    /// Bytes that it counts for among the committed ones.
+    /// The bytes in the statistics of committed resources.
     committed: Option<u64>,
 }
 
 impl Resource {
-    /// The resource itself.
+    /// The Direct3D resource.
     ///
     /// # Panics
     /// Never: only [`Allocator::free_resource`] takes it out, and consumes the `Resource`.
     pub fn resource(&self) -> &ID3D12Resource {
-        let Some(resource) = &self.resource else { unreachable!("freeing takes the whole") };
+        let Some(resource) = &self.resource else { unreachable!("freeing consumes the resource") };
         resource
     }
 }
@@ -64,7 +64,7 @@ impl Drop for Resource {
     }
 }
 
-/// How to create a resource, by its initial state or layout and the device's version.
+/// The call that creates a resource, by its initial state or layout and the device's version.
 enum Way<'a> {
     State(&'a ID3D12Device, D3D12_RESOURCE_STATES),
     Layout(&'a ID3D12Device10, D3D12_BARRIER_LAYOUT, Option<&'a [DXGI_FORMAT]>),
@@ -114,7 +114,7 @@ fn desc1(desc: &D3D12_RESOURCE_DESC) -> D3D12_RESOURCE_DESC1 {
 /// The requirements of a resource.
 fn needs(device: &ID3D12DeviceVersion, desc: &ResourceCreateDesc<'_>) -> D3D12_RESOURCE_ALLOCATION_INFO {
     let ID3D12DeviceVersion::Device12(device) = device else {
-        // SAFETY: a plain question about a description that outlives the call.
+        // SAFETY: a query about a description that outlives the call.
         return unsafe { device.GetResourceAllocationInfo(0, core::slice::from_ref(desc.resource_desc)) };
     };
     let raw = desc1(desc.resource_desc);
@@ -142,15 +142,15 @@ fn pointer(clear: Option<&D3D12_CLEAR_VALUE>) -> Option<*const D3D12_CLEAR_VALUE
 impl Allocator {
     /// Creates a resource, to be freed by [`free_resource`](Self::free_resource).
     ///
-    /// Known faults of drivers are avoided: see the [crate's documentation](crate). So a placed resource may be
-    /// committed nevertheless ([`Resource::allocation`] is `None` then), and an array may have additional layers,
-    /// which should not be used.
+    /// Known driver faults are avoided: see the [crate's documentation](crate). A placed resource may therefore
+    /// become committed ([`Resource::allocation`] is then `None`), and an array may have additional layers, which
+    /// must not be used.
     ///
     /// # Errors
-    /// As [`allocate`](Self::allocate), and for an initial layout or castable formats that the device does not
-    /// support. Then nothing was created.
+    /// Those of [`allocate`](Self::allocate), and for an initial layout or castable formats that the device does not
+    /// support. Nothing is created then.
     pub fn create_resource(&mut self, desc: &ResourceCreateDesc<'_>) -> Result<Resource> {
-        // Checked first, so that nothing has to be undone.
+        // Checked before anything is created.
         way(&self.device, desc)?;
         let treated = self.engine.device().faults().treat(desc.resource_desc);
         let clear_value = desc.clear_value.filter(|_| treated.takes_clear_value());
@@ -165,13 +165,13 @@ impl Allocator {
         }
     }
 
-    /// Commits a resource that the driver must not place, in the first memory type that accepts it.
+    /// Commits a resource that must not be placed, in the first memory type that accepts it.
     fn create_alone(
         &mut self,
         desc: &ResourceCreateDesc<'_>,
         info: &D3D12_RESOURCE_ALLOCATION_INFO,
     ) -> Result<Resource> {
-        // The runtime's words for a description that it does not accept: Windows' and Wine's.
+        // Windows' and Wine's results for a description that the runtime does not accept.
         if matches!(info.SizeInBytes, 0 | u64::MAX) {
             return Err(AllocationError::InvalidAllocationCreateDesc);
         }
@@ -288,7 +288,7 @@ impl Allocator {
         self.made("creating a placed resource", answer, made, allocation.size())
     }
 
-    /// The object that the driver made, or the error.
+    /// The created object, or the error.
     fn made(
         &self,
         call: &'static str,

@@ -1,4 +1,4 @@
-//! The map of a block, with a row width in bytes that the user chooses.
+//! The map of a block, with a selectable number of bytes per row.
 
 use egui::{Color32, DragValue, Pos2, Rect, Response, ScrollArea, Sense, Stroke, Ui, pos2, vec2};
 
@@ -7,7 +7,7 @@ use super::memory::{BlockView, LiveView};
 
 /// The state of a map between frames.
 pub(crate) struct BlockMap {
-    /// Bytes of a row.
+    /// Bytes per row.
     width: u64,
     shows_traces: bool,
 }
@@ -77,7 +77,7 @@ impl Row<'_> {
         self.from.saturating_add(self.width).min(self.block.size)
     }
 
-    /// The part of a full row to the left of a byte.
+    /// Horizontal position of a byte, as a fraction of a full row.
     fn share(&self, byte: u64) -> f32 {
         (byte.saturating_sub(self.from) as f64 / self.width as f64) as f32
     }
@@ -95,7 +95,7 @@ impl Row<'_> {
                 break;
             }
             let (left, right) = (x(found.offset.max(self.from)), x(end(found)));
-            // An allocation within the same pixel as its predecessor is invisible.
+            // An allocation within the same pixel as the previous one is invisible.
             if right - drawn_to < 0.5 {
                 continue;
             }
@@ -107,7 +107,7 @@ impl Row<'_> {
         response
     }
 
-    /// The first allocation that ends after a byte, by its index in the block.
+    /// The index in the block of the first allocation that ends after a byte.
     fn first_after(&self, byte: u64) -> usize {
         self.block.allocations.partition_point(|found| end(found) <= byte)
     }

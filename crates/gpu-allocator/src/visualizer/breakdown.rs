@@ -5,7 +5,6 @@ use egui::{Align, Layout, ScrollArea, Ui, vec2};
 use super::memory::{LiveView, Memory};
 use crate::report::Bytes;
 
-/// A column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Column {
     Serial,
@@ -20,7 +19,7 @@ const COLUMNS: [(Column, &str, f32); 3] =
 #[derive(Default)]
 pub(crate) struct Breakdown {
     filter: String,
-    /// The column of the last clicked heading; `None`: in the order of blocks.
+    /// The column of the last clicked heading; `None` for the order of blocks.
     sorted_by: Option<Column>,
     is_ascending: bool,
 }
@@ -44,7 +43,7 @@ impl Breakdown {
         });
         let height = ui.text_style_height(&egui::TextStyle::Body);
         ScrollArea::vertical().id_source("breakdown").show_rows(ui, height, shown.len(), |ui, range| {
-            // Rows have the height given to the scroll area.
+            // Rows have the height that the scroll area expects.
             ui.spacing_mut().interact_size.y = height;
             shown.get(range).into_iter().flatten().for_each(|found| row(ui, found, height));
         });

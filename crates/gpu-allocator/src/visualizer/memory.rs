@@ -15,7 +15,7 @@ pub(crate) struct LiveView {
     /// Bytes.
     pub(crate) size: u64,
     pub(crate) is_linear: bool,
-    /// The stack of its allocation, if kept; converting it to text is slow.
+    /// The stack of its allocation, if kept. Converting it to text is slow.
     pub(crate) trace: Option<Arc<Backtrace>>,
 }
 
@@ -38,16 +38,16 @@ impl BlockView {
 
 /// A memory type and its blocks.
 pub(crate) struct MemoryTypeView {
-    /// Its properties, a line each.
+    /// Lines about its properties.
     pub(crate) lines: Vec<String>,
     pub(crate) blocks: Vec<BlockView>,
 }
 
-/// An allocator's content.
+/// The content of an allocator.
 pub(crate) struct Memory {
-    /// Its overall properties, a line each.
+    /// Lines about its overall properties.
     pub(crate) lines: Vec<String>,
-    /// Each memory heap in a line.
+    /// A line about each memory heap.
     pub(crate) heaps: Vec<String>,
     pub(crate) types: Vec<MemoryTypeView>,
     pub(crate) keeps_traces: bool,

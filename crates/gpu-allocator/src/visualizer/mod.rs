@@ -1,4 +1,4 @@
-//! An allocator's content, drawn with `egui` 0.24 to 0.27. Each API has an `AllocatorVisualizer`.
+//! Draws the content of an allocator with `egui` 0.24 to 0.27. Each API has an `AllocatorVisualizer`.
 
 mod block;
 mod breakdown;
@@ -17,7 +17,7 @@ pub const DEFAULT_COLOR_ALLOCATION_TYPE_LINEAR: Color32 = Color32::from_rgb(91, 
 /// Allocations for other images: pink.
 pub const DEFAULT_COLOR_ALLOCATION_TYPE_NON_LINEAR: Color32 = Color32::from_rgb(250, 169, 184);
 
-/// The colours of the map of a block.
+/// The colours of a block's map.
 #[derive(Clone)]
 pub struct ColorScheme {
     /// Free bytes.
@@ -38,35 +38,36 @@ impl Default for ColorScheme {
     }
 }
 
-/// The visualizer of an API, whose `Allocator` lists its content by `visualized`.
+/// Defines the visualizer of an API. Its `Allocator` must have the method `visualized`.
 macro_rules! allocator_visualizer {
     () => {
         /// Draws an allocator's content with `egui`.
         ///
-        /// Each call collects the live allocations anew, in O(n log n): some milliseconds for 10,000 allocations.
+        /// Each call collects all live allocations, in O(n log n): some milliseconds for 10,000 allocations.
         pub struct AllocatorVisualizer {
             windows: $crate::visualizer::Windows,
         }
 
         #[allow(clippy::new_without_default, reason = "the original has no default")]
         impl AllocatorVisualizer {
-            /// Without windows of blocks.
+            /// A visualizer without open windows.
             pub fn new() -> Self {
                 Self { windows: $crate::visualizer::Windows::default() }
             }
 
-            /// Sets the colours of the windows of blocks.
+            /// Sets the colours of block windows.
             pub fn set_color_scheme(&mut self, color_scheme: $crate::visualizer::ColorScheme) {
                 self.windows.set_colors(color_scheme);
             }
 
-            /// Draws the memory heaps, and the blocks of each memory type. The button *visualize* of a block opens a window
-            /// for [`render_memory_block_visualization_windows`](Self::render_memory_block_visualization_windows).
+            /// Draws the memory heaps, and the blocks of each memory type. A block's button *visualize* opens a
+            /// window for
+            /// [`render_memory_block_visualization_windows`](Self::render_memory_block_visualization_windows).
             pub fn render_memory_block_ui(&mut self, ui: &mut egui::Ui, alloc: &Allocator) {
                 self.windows.blocks(ui, &alloc.visualized());
             }
 
-            /// [`render_memory_block_ui`](Self::render_memory_block_ui) in a window of its own.
+            /// Draws [`render_memory_block_ui`](Self::render_memory_block_ui) in a window.
             pub fn render_memory_block_window(
                 &mut self,
                 ctx: &egui::Context,
@@ -78,7 +79,7 @@ macro_rules! allocator_visualizer {
                     .show(ctx, |ui| self.render_memory_block_ui(ui, allocator));
             }
 
-            /// Draws a window with the map of each block that was chosen.
+            /// Draws a window with the map of each selected block.
             pub fn render_memory_block_visualization_windows(
                 &mut self,
                 ctx: &egui::Context,
@@ -89,12 +90,12 @@ macro_rules! allocator_visualizer {
                 }
             }
 
-            /// Draws a table of live allocations, to sort and to search.
+            /// Draws a table of live allocations that can be sorted and searched.
             pub fn render_breakdown_ui(&mut self, ui: &mut egui::Ui, allocator: &Allocator) {
                 self.windows.breakdown(ui, &allocator.visualized());
             }
 
-            /// [`render_breakdown_ui`](Self::render_breakdown_ui) in a window of its own.
+            /// Draws [`render_breakdown_ui`](Self::render_breakdown_ui) in a window.
             pub fn render_breakdown_window(
                 &mut self,
                 ctx: &egui::Context,

@@ -15,7 +15,7 @@ struct BlockWindow {
     map: BlockMap,
 }
 
-/// All that a visualizer remembers.
+/// The state of a visualizer.
 #[derive(Default)]
 pub(crate) struct Windows {
     open: Vec<BlockWindow>,
@@ -36,7 +36,7 @@ impl Windows {
         self.breakdown.show(ui, memory);
     }
 
-    /// Heaps, memory types and their blocks, to unfold.
+    /// Heaps, memory types and blocks, in collapsible lists.
     pub(crate) fn blocks(&mut self, ui: &mut Ui, memory: &Memory) {
         memory.lines.iter().for_each(|line| _ = ui.label(line));
         ui.collapsing(format!("Memory Heaps ({} heaps)", memory.heaps.len()), |ui| {
@@ -45,7 +45,7 @@ impl Windows {
         ui.collapsing(format!("Memory Types: ({} types)", memory.types.len()), |ui| {
             for (index, found) in memory.types.iter().enumerate() {
                 let title = format!("Type: {index} ({} blocks)", found.blocks.len());
-                // The title changes with the number of blocks; the id keeps it unfolded.
+                // The id keeps the list open when the number of blocks in the title changes.
                 let header = CollapsingHeader::new(title).id_source(index);
                 header.show(ui, |ui| self.memory_type(ui, index, found));
             }
@@ -80,7 +80,7 @@ impl Windows {
         }
     }
 
-    /// A window for each block that was chosen, until it is closed.
+    /// A window for each selected block, until it is closed.
     pub(crate) fn maps(&mut self, context: &Context, memory: &Memory) {
         let colors = &self.colors;
         self.open.retain_mut(|window| {

@@ -1,4 +1,4 @@
-//! A piece of device memory.
+//! A range of device memory.
 
 use core::ffi::c_void;
 use core::marker::PhantomData;
@@ -14,17 +14,17 @@ use super::heaps::{Address, Mapping};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MappedPtr(pub(super) NonNull<c_void>);
 
-// SAFETY: it is an address; concurrent access to the memory behind it needs unsafe code, or a unique reference to
-// the allocation, whose users must synchronise it.
+// SAFETY: it is an address. Concurrent access to the memory requires unsafe code or a unique reference to the
+// allocation, whose users must synchronise it.
 unsafe impl Send for MappedPtr {}
 // SAFETY: as above; sharing the address makes no difference.
 unsafe impl Sync for MappedPtr {}
 
-/// A range of device memory, freed by [`Allocator::free`](super::Allocator::free). Dropping it instead leaves it
-/// allocated, and it is reported as a leak.
+/// A range of device memory, freed by [`Allocator::free`](super::Allocator::free). Dropping it instead leaks it; the
+/// range is then reported.
 ///
-/// An allocation that outlives its allocator keeps its mapped bytes: their memory is only freed by the driver
-/// when the device is destroyed. (The original frees it, and leaves the slices dangling.)
+/// If an allocation outlives its allocator, its mapped bytes stay valid: the driver frees their memory when the
+/// device is destroyed. (The original frees it, so slices dangle.)
 ///
 /// [`Default`] is the null allocation.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub struct Allocation {
     properties: vk::MemoryPropertyFlags,
 }
 
-/// The address of the allocation's bytes, and the mapping that keeps them mapped.
+/// The address of the allocation's bytes, and the mapping that keeps it valid.
 #[derive(Debug)]
 struct Mapped {
     address: MappedPtr,
@@ -65,7 +65,7 @@ impl Allocation {
     ) -> Self {
         let at_offset = |mapping: Mapping| {
             let offset = usize::try_from(range.offset()).ok()?;
-            // SAFETY: the range lies within the heap, which is mapped as a whole from `base` on.
+            // SAFETY: the range lies within the heap, which is mapped completely from `base` on.
             let address = unsafe { mapping.base.0.as_ptr().cast::<u8>().add(offset) };
             let address = NonNull::new(address.cast()).map(MappedPtr)?;
             Some(Mapped { address, _mapping: mapping })
@@ -78,7 +78,7 @@ impl Allocation {
         self.range.as_ref()
     }
 
-    /// Only the range: the memory may be freed with it.
+    /// The range alone, without the mapping, so that the memory may be freed.
     #[inline]
     pub(super) fn into_range(self) -> Option<MemoryRange> {
         self.range
@@ -92,13 +92,13 @@ impl Allocation {
     /// The mapped memory as a [`presser::Slab`]; `None` for memory that is not mapped.
     ///
     /// # Safety of its uses
-    /// The GPU does not use the memory meanwhile: that is the caller's business.
+    /// The caller must ensure that the GPU does not use the memory at the same time.
     pub fn try_as_mapped_slab<'a>(&'a mut self) -> Option<MappedAllocationSlab<'a>> {
         let size = usize::try_from(self.size).ok().filter(|size| isize::try_from(*size).is_ok())?;
         Some(MappedAllocationSlab { base: self.address()?.as_ptr().cast(), size, borrowed: PhantomData })
     }
 
-    /// A number that is unique among all allocations of the allocator, past ones included; `None` for null.
+    /// A number that is unique among all past and live allocations of the allocator; `None` for null.
     pub fn chunk_id(&self) -> Option<NonZeroU64> {
         self.range.as_ref().map(MemoryRange::serial)
     }
@@ -108,11 +108,11 @@ impl Allocation {
         self.properties
     }
 
-    /// The memory it lies in, perhaps with others.
+    /// Its memory, possibly shared with other allocations.
     ///
     /// # Safety
-    /// The memory is not freed, mapped or unmapped; resources are bound to it within
-    /// [`offset`](Self::offset) and [`size`](Self::size), and destroyed before the allocation is freed.
+    /// The memory must not be freed, mapped or unmapped. Resources must be bound within [`offset`](Self::offset) and
+    /// [`size`](Self::size), and destroyed before the allocation is freed.
     pub unsafe fn memory(&self) -> vk::DeviceMemory {
         self.memory
     }
@@ -140,9 +140,9 @@ impl Allocation {
     /// The allocation's bytes; `None` for memory that is not host-visible.
     pub fn mapped_slice(&self) -> Option<&[u8]> {
         let size = usize::try_from(self.size).ok()?;
-        // SAFETY: this number of bytes is mapped from there on for the lifetime of the allocation, which the
-        // slice borrows and which keeps them mapped even if the allocator is dropped. As in the original, the
-        // caller must synchronise with writes of the GPU.
+        // SAFETY: this number of bytes is mapped from there on for the lifetime of the allocation, which the slice
+        // borrows and which keeps them mapped even if the allocator is dropped. As in the original, the caller must
+        // synchronise with writes of the GPU.
         self.address().map(|address| unsafe { core::slice::from_raw_parts(address.as_ptr().cast(), size) })
     }
 
@@ -184,7 +184,7 @@ unsafe impl presser::Slab for MappedAllocationSlab<'_> {
 }
 
 /// # Panics
-/// For memory that is not mapped: see [`Allocation::try_as_mapped_slab`].
+/// For unmapped memory: see [`Allocation::try_as_mapped_slab`].
 // SAFETY: `size` bytes from the mapped address on belong to the allocation; allocations that are not mapped, or
 // larger than `isize::MAX`, panic instead of answering.
 unsafe impl presser::Slab for Allocation {
@@ -204,7 +204,7 @@ unsafe impl presser::Slab for Allocation {
 
 impl Allocation {
     fn slab_base(&self) -> *mut u8 {
-        let Some(address) = self.address() else { panic!("an allocation that is not mapped is no slab") };
+        let Some(address) = self.address() else { panic!("an unmapped allocation cannot be a slab") };
         address.as_ptr().cast()
     }
 }

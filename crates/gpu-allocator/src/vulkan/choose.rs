@@ -7,21 +7,21 @@ use tenure_heap::{HeapCategory, MemoryTypeId};
 use super::AllocationCreateDesc;
 use crate::{AllocationError, MemoryLocation, Result};
 
-/// Up to this `bufferImageGranularity`, in bytes, images are padded to it and share heaps with buffers;
-/// above it they part.
+/// Up to this `bufferImageGranularity`, in bytes, images are padded to it and share heaps with buffers. Above it they
+/// use separate heaps.
 const LARGEST_PADDING: u64 = 1 << 10;
 
-/// Memory types, best first; with inline space for all memory types of Vulkan.
+/// Memory types, best first, with inline space for Vulkan's maximum.
 pub(super) type Types = SmallVec<[MemoryTypeId; vk::MAX_MEMORY_TYPES]>;
 
-/// A device's memory types to choose from.
+/// Chooses among a device's memory types.
 pub(super) struct Chooser {
     orders: Orders,
     /// Bytes; a power of two.
     granularity: u64,
 }
 
-/// The parameters of the request to the pools.
+/// The parameters of a request to the pools.
 pub(super) struct Choice<'a> {
     pub(super) memory: &'a [MemoryTypeId],
     pub(super) category: HeapCategory,
@@ -59,7 +59,7 @@ impl Chooser {
         if desc.linear || category != HeapCategory::Any {
             return Ok(Choice { memory, category, size, alignment });
         }
-        // An image has its pages to itself, so that a buffer may begin or end anywhere.
+        // Images take whole pages, so that a buffer may begin or end anywhere.
         let mask = granularity - 1;
         let padded = size.checked_add(mask).ok_or(AllocationError::InvalidAllocationCreateDesc)? & !mask;
         Ok(Choice { memory, category, size: padded, alignment: alignment.max(granularity) })
@@ -77,7 +77,7 @@ const SPECIAL: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
 /// The memory types to try for a location.
 struct Order {
     types: Types,
-    /// A bit for each of them.
+    /// The same memory types as a bit mask.
     bits: u32,
 }
 
@@ -117,10 +117,10 @@ impl Orders {
     }
 }
 
-/// The memory types to try: first types with all preferred flags, then types with all required flags; each in the
-/// driver's order, by which it ranks them.
+/// The memory types to try: first those with all preferred flags, then those with all required flags, each in the
+/// driver's order, which ranks them.
 ///
-/// The first is the one that the original would use, because programs predict it.
+/// The first is the type that the original would use, because programs rely on it.
 fn order(types: &[vk::MemoryType], location: MemoryLocation) -> Order {
     use vk::MemoryPropertyFlags as Flags;
     let mapped = Flags::HOST_VISIBLE | Flags::HOST_COHERENT;
@@ -137,7 +137,7 @@ fn order(types: &[vk::MemoryType], location: MemoryLocation) -> Order {
         .filter(|(_, found)| may_be(found.property_flags))
         .map(|(index, found)| {
             let flags = found.property_flags;
-            // Memory of tiles is only good for images that never leave them.
+            // Lazily allocated memory suits only images that stay in tile memory.
             let is_lazy = flags.contains(Flags::LAZILY_ALLOCATED);
             (!flags.contains(preferred), is_lazy, MemoryTypeId(index))
         })

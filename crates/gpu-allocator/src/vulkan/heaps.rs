@@ -29,8 +29,8 @@ pub(super) struct Address {
     pub(super) mapped: Option<Mapping>,
 }
 
-/// The mapping of a heap's memory. The heap has a reference, and so has each allocation in it: slices of the
-/// memory borrow the allocation, not the allocator, so that memory is not freed while an allocation has one.
+/// The mapping of a heap's memory, referenced by the heap and each of its allocations. Slices of the memory borrow
+/// the allocation, not the allocator, so memory must not be freed while an allocation has a reference.
 #[derive(Clone, Debug)]
 pub(super) struct Mapping {
     pub(super) base: MappedPtr,
@@ -38,8 +38,7 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
-    /// Drops it; true if it was the last mapping of this heap. All accesses through the other mappings happened
-    /// before then.
+    /// Drops the reference; true if it was the last one. All accesses through others have happened before.
     fn release(self) -> bool {
         Arc::into_inner(self.users).is_some()
     }
@@ -70,7 +69,7 @@ pub(super) struct Heaps {
     /// Bytes; a power of two.
     granularity: u64,
     has_addresses: bool,
-    /// The driver reports the OS budget.
+    /// Whether the driver reports the OS budget.
     has_budget: bool,
     count: MemoryCount,
 }
@@ -79,7 +78,7 @@ impl Heaps {
     pub(super) fn new(desc: &AllocatorCreateDesc) -> Self {
         let AllocatorCreateDesc { instance, device, physical_device, buffer_device_address, .. } = desc;
         let physical_device = *physical_device;
-        // SAFETY: the caller vouches for the adapter being one of the instance's.
+        // SAFETY: the caller guarantees that the adapter belongs to the instance.
         let (memory, adapter) = unsafe {
             (
                 instance.get_physical_device_memory_properties(physical_device),
@@ -90,7 +89,7 @@ impl Heaps {
         let power_of_two = |value: u64| value.checked_next_power_of_two().unwrap_or(1 << 63);
         let properties = HeapProperties {
             memory_types: memory.memory_types_as_slice().iter().map(memory_type).collect(),
-            // Memory begins at a multiple of everything.
+            // New memory is aligned for every resource.
             heap_alignment: 1,
             msaa_heap_alignment: 1,
             non_coherent_atom: power_of_two(adapter.limits.non_coherent_atom_size),
@@ -111,7 +110,7 @@ impl Heaps {
         }
     }
 
-    /// Bytes between a buffer and an image that is not linear.
+    /// Required distance between a buffer and a non-linear image in bytes.
     #[cfg(feature = "visualizer")]
     pub(super) const fn granularity(&self) -> u64 {
         self.granularity
@@ -184,7 +183,7 @@ impl Heaps {
         }
     }
 
-    /// The OS budget and usage.
+    /// The OS budgets and usages.
     fn granted(&self) -> Vec<HeapBudget> {
         let mut budget = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
         let mut memory = vk::PhysicalDeviceMemoryProperties2::default().push_next(&mut budget);
@@ -193,8 +192,8 @@ impl Heaps {
         let counted = self.count.budget(&self.properties);
         let reported = budget.heap_budget.into_iter().zip(budget.heap_usage);
         let budgets = counted.into_iter().zip(reported).map(|(counted, (budget, usage))| {
-            // The structure is unchanged if the driver does not support it: on an instance of Vulkan 1.0 the
-            // loader calls the older function.
+            // The structure is unchanged if the driver does not support it: on a Vulkan 1.0 instance the loader calls
+            // the older function.
             if budget == 0 { counted } else { HeapBudget { budget, usage } }
         });
         budgets.collect()
@@ -213,9 +212,8 @@ impl HeapDevice for Heaps {
         self.allocate(desc, Dedicated::No)
     }
 
-    /// Leaves mapped memory with live allocations to the driver; only the allocator's drop reaches this case.
-    /// These allocations do not free it later either: the device may be destroyed by then, with all of its
-    /// memory.
+    /// Does not free mapped memory with live allocations, which exists only when the allocator is dropped. These
+    /// allocations do not free it later either: the device may be destroyed by then, with all its memory.
     fn destroy_heap(&self, heap: Heap) {
         let Heap { address: Address { memory, mapped }, kind, size } = heap;
         if mapped.is_some_and(|mapping| !mapping.release()) {
@@ -247,7 +245,7 @@ fn has_budget(instance: &ash::Instance, physical_device: vk::PhysicalDevice, api
     extensions.is_ok_and(|extensions| extensions.iter().any(is_it))
 }
 
-/// Converts a driver's refusal.
+/// Converts an error of the driver.
 fn refusal(call: &'static str, result: vk::Result, requested: u64, memory: MemoryTypeId) -> HeapError {
     match result {
         vk::Result::ERROR_OUT_OF_DEVICE_MEMORY => HeapError::OutOfMemory { requested, memory },

@@ -33,11 +33,11 @@ pub enum AllocationScheme {
     DedicatedBuffer(vk::Buffer),
     /// Memory dedicated to this image, by Vulkan's dedicated allocation.
     DedicatedImage(vk::Image),
-    /// As the allocator sees fit.
+    /// Memory of the allocator's choice.
     GpuAllocatorManaged,
 }
 
-/// An allocation that is wanted.
+/// The description of an allocation.
 #[derive(Clone, Debug)]
 pub struct AllocationCreateDesc<'a> {
     /// A name for reports and leaks.
@@ -62,16 +62,16 @@ pub struct AllocatorCreateDesc {
     pub physical_device: vk::PhysicalDevice,
     /// The log settings.
     pub debug_settings: AllocatorDebugSettings,
-    /// Buffers have addresses: the device has the feature `bufferDeviceAddress`.
+    /// Whether the device has the feature `bufferDeviceAddress`, so that buffers may have addresses.
     pub buffer_device_address: bool,
     /// Sizes of blocks.
     pub allocation_sizes: AllocationSizes,
 }
 
-/// Finds memory for buffers and images. See the [crate's documentation](crate).
+/// Allocates memory for buffers and images. See the [crate's documentation](crate).
 ///
-/// Dropping it frees all memory; the log lists live allocations. Mapped memory with live [`Allocation`]s stays
-/// mapped, so that their slices stay valid, and is freed when the device is destroyed.
+/// Dropping it frees all memory and logs live allocations. Mapped memory with live [`Allocation`]s stays mapped, so
+/// that their slices stay valid, and is freed when the device is destroyed.
 pub struct Allocator {
     chooser: Chooser,
     engine: Engine<Heaps>,
@@ -84,11 +84,10 @@ impl fmt::Debug for Allocator {
 }
 
 impl Allocator {
-    /// Queries the driver's tables, but does not allocate memory yet.
+    /// Queries the driver's tables. Allocates no memory yet.
     ///
     /// # Errors
-    /// [`AllocationError::InvalidAllocatorCreateDesc`] for a null adapter, or tables that contradict
-    /// themselves.
+    /// [`AllocationError::InvalidAllocatorCreateDesc`] for a null adapter, or inconsistent tables.
     pub fn new(desc: &AllocatorCreateDesc) -> Result<Self> {
         if desc.physical_device == vk::PhysicalDevice::null() {
             let reason = "`physical_device` is null".to_owned();
@@ -100,18 +99,18 @@ impl Allocator {
         Ok(Self { chooser, engine })
     }
 
-    /// Finds memory.
+    /// Allocates memory.
     ///
     /// # Errors
-    /// [`AllocationError::OutOfMemory`] for every kind of shortage, after everything was tried;
-    /// [`AllocationError::InvalidAllocationCreateDesc`],
-    /// [`AllocationError::NoCompatibleMemoryTypeFound`]; [`AllocationError::Internal`] for a lost device.
+    /// [`AllocationError::OutOfMemory`] for every kind of shortage, after all steps failed;
+    /// [`AllocationError::InvalidAllocationCreateDesc`], [`AllocationError::NoCompatibleMemoryTypeFound`];
+    /// [`AllocationError::Internal`] for a lost device.
     pub fn allocate(&mut self, desc: &AllocationCreateDesc<'_>) -> Result<Allocation> {
         let mut room = Types::new();
         let Choice { memory, category, size, alignment } = self.chooser.choose(desc, &mut room)?;
         let name = Name::from(Arc::from(desc.name));
-        // Each path builds its own request: a shared one is built in memory and copied as a whole, which stalls
-        // the processor.
+        // Each path builds its own request: a shared one is built in memory and copied as a whole, which stalls the
+        // processor.
         let request = || {
             let mut request = MemoryRequest::new(size, alignment, memory, category);
             request.name = name;
@@ -132,18 +131,18 @@ impl Allocator {
         Ok(Allocation::new(range, address, size, properties))
     }
 
-    /// Gives memory back, at once. Nothing is bound to it any more that is used. Null is nothing to free.
+    /// Frees memory immediately. Resources bound to it must no longer be in use. Does nothing for a null allocation.
     ///
     /// # Errors
-    /// [`AllocationError::Internal`] if it is another allocator's; nothing was changed then.
+    /// [`AllocationError::Internal`] if the allocation belongs to another allocator; nothing is changed then.
     pub fn free(&mut self, allocation: Allocation) -> Result<()> {
         self.engine.free(allocation.into_range().as_ref())
     }
 
-    /// Gives an allocation another name.
+    /// Renames an allocation.
     ///
     /// # Errors
-    /// [`AllocationError::Internal`] if it is another allocator's.
+    /// [`AllocationError::Internal`] if the allocation belongs to another allocator.
     pub fn rename_allocation(&mut self, allocation: &mut Allocation, name: &str) -> Result<()> {
         self.engine.rename(allocation.range(), Name::from(Arc::from(name)))
     }
@@ -153,7 +152,7 @@ impl Allocator {
         self.engine.report_leaks(log_level);
     }
 
-    /// Everything that it holds.
+    /// All allocations.
     pub fn generate_report(&self) -> AllocatorReport {
         self.engine.report()
     }
@@ -163,20 +162,20 @@ impl Allocator {
         self.engine.capacity()
     }
 
-    /// The total number of allocations that went to other memory than the preferred, because the driver refused
-    /// that: to system memory instead of video memory, for example, which the GPU reads more slowly. The original
-    /// has an error there, and no such method.
+    /// The total number of allocations outside the preferred memory because the driver refused it, for example in
+    /// system memory instead of video memory, which the GPU reads more slowly. The original returns an error in this
+    /// case, and has no such method.
     pub fn spilled_allocations(&self) -> u64 {
         self.engine.totals().spilled
     }
 
-    /// Bytes of [`spilled_allocations`](Self::spilled_allocations).
+    /// The bytes of [`spilled_allocations`](Self::spilled_allocations).
     pub fn spilled_bytes(&self) -> u64 {
         self.engine.totals().spilled_bytes
     }
 }
 
-/// Dedicated memory, of exactly the required size.
+/// Allocates dedicated memory of exactly the required size.
 #[cold]
 fn allocate_dedicated(
     engine: &mut Engine<Heaps>,

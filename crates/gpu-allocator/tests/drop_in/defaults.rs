@@ -1,4 +1,4 @@
-//! The visible default values, of this crate and of the original.
+//! The visible default values of this crate and of the original.
 
 macro_rules! defaults {
     ($name:ident, $krate:ident) => {

@@ -1,6 +1,6 @@
-//! A simulated Vulkan driver with tables and counters behind real `ash` objects: without a loader or a GPU.
+//! A simulated Vulkan driver with tables and counters behind real `ash` objects, without a loader or a GPU.
 //!
-//! Each test's thread has its own driver.
+//! Each test thread has its own driver.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_char, c_void};
 
 use ash::vk::{self, Handle as _};
 
-/// A call that can be made to fail.
+/// A call with injectable failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     Allocate,
@@ -24,7 +24,7 @@ pub(crate) struct Fault {
     pub(crate) result: vk::Result,
 }
 
-/// Memory that the driver gave out.
+/// Live memory of the driver.
 #[derive(Debug)]
 pub(crate) struct Memory {
     pub(crate) size: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Memory {
 #[derive(Debug)]
 pub(crate) struct Driver {
     pub(crate) types: Vec<(vk::MemoryPropertyFlags, u32)>,
-    /// Bytes of each heap; device-local ones first.
+    /// Bytes of each heap, device-local heaps first.
     pub(crate) heaps: Vec<u64>,
     /// The budget of each heap, if the driver reports it.
     pub(crate) budget: Option<Vec<u64>>,
@@ -50,7 +50,7 @@ pub(crate) struct Driver {
     /// Live bytes, and their peak.
     pub(crate) all: u64,
     pub(crate) peak: u64,
-    /// Violations that would crash a real driver.
+    /// Invalid calls, which would crash a real driver.
     pub(crate) violations: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ const MAPPED: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
 const CACHED: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::HOST_CACHED;
 
 impl Driver {
-    /// The table of a discrete card: device-local, mapped, mapped and cached, and a BAR window.
+    /// A discrete card: device-local, mapped, mapped and cached memory, and a BAR window.
     pub(crate) fn discrete(local: u64, system: u64) -> Self {
         Self {
             types: vec![(LOCAL, 0), (MAPPED, 1), (MAPPED | CACHED, 1), (LOCAL | MAPPED, 2)],
@@ -107,15 +107,15 @@ pub(crate) fn with<R>(look: impl FnOnce(&mut Driver) -> R) -> R {
     DRIVER.with(|driver| look(&mut driver.borrow_mut()))
 }
 
-/// Installs a driver and makes the objects through which programs see it.
+/// Installs a driver, and creates the objects that a program uses.
 pub(crate) fn install(driver: Driver) -> (ash::Instance, ash::Device, vk::PhysicalDevice) {
     with(|slot| *slot = driver);
     objects()
 }
 
-/// The objects through which programs see the driver.
+/// The objects that a program uses.
 pub(crate) fn objects() -> (ash::Instance, ash::Device, vk::PhysicalDevice) {
-    // SAFETY: the functions have the signatures of the functions that they replace.
+    // SAFETY: the functions have the signatures of those that they replace.
     let instance = unsafe { ash::Instance::load_with(function, vk::Instance::from_raw(1)) };
     // SAFETY: as above.
     let device = unsafe { ash::Device::load_with(function, vk::Device::from_raw(2)) };
@@ -157,7 +157,7 @@ unsafe extern "system" fn memory_properties(
         }
         found
     });
-    // SAFETY: the caller passes a place for the answer.
+    // SAFETY: the caller passes a valid pointer for the result.
     unsafe { *out = found };
 }
 
@@ -165,7 +165,7 @@ unsafe extern "system" fn memory_properties2(
     device: vk::PhysicalDevice,
     out: *mut vk::PhysicalDeviceMemoryProperties2<'_>,
 ) {
-    // SAFETY: the caller passes a place for the answer, with the budget's chained, as this crate does.
+    // SAFETY: the caller passes a valid pointer for the result, with a chained budget, as this crate does.
     let budget = unsafe {
         memory_properties(device, &raw mut (*out).memory_properties);
         (*out).p_next.cast::<vk::PhysicalDeviceMemoryBudgetPropertiesEXT<'_>>()
@@ -188,7 +188,7 @@ unsafe extern "system" fn device_properties(_: vk::PhysicalDevice, out: *mut vk:
         found.limits.max_memory_allocation_count = driver.max_allocations;
         found.limits.non_coherent_atom_size = 64;
     });
-    // SAFETY: the caller passes a place for the answer.
+    // SAFETY: the caller passes a valid pointer for the result.
     unsafe { *out = found };
 }
 
@@ -201,10 +201,10 @@ unsafe extern "system" fn extensions(
     let offered = u32::from(with(|driver| driver.budget.is_some()));
     if !out.is_null() && offered == 1 {
         let found = vk::ExtensionProperties::default().extension_name(ash::ext::memory_budget::NAME).unwrap();
-        // SAFETY: the caller passes room for as many as it was told.
+        // SAFETY: the caller passes room for the returned number of elements.
         unsafe { *out = found };
     }
-    // SAFETY: the caller passes a place for the number.
+    // SAFETY: the caller passes a valid pointer for the number.
     unsafe { *count = offered };
     vk::Result::SUCCESS
 }
@@ -215,7 +215,7 @@ unsafe extern "system" fn allocate(
     _: *const c_void,
     out: *mut vk::DeviceMemory,
 ) -> vk::Result {
-    // SAFETY: the caller passes a description.
+    // SAFETY: the caller passes a valid description.
     let info = unsafe { &*info };
     let chained = chain(info.p_next);
     let (size, kind) = (info.allocation_size, info.memory_type_index);
@@ -243,7 +243,7 @@ unsafe extern "system" fn allocate(
         driver.all += size;
         driver.peak = driver.peak.max(driver.all);
         driver.live.insert(handle, Memory { size, kind, dedicated, has_address, bytes: Vec::new() });
-        // SAFETY: the caller passes a place for the answer.
+        // SAFETY: the caller passes a valid pointer for the result.
         unsafe { *out = vk::DeviceMemory::from_raw(handle) };
         vk::Result::SUCCESS
     })
@@ -252,7 +252,7 @@ unsafe extern "system" fn allocate(
 fn chain(mut next: *const c_void) -> Vec<vk::StructureType> {
     let mut found = Vec::new();
     while !next.is_null() {
-        // SAFETY: every chained structure begins so.
+        // SAFETY: every chained structure begins with these members.
         let base = unsafe { &*next.cast::<vk::BaseInStructure<'_>>() };
         found.push(base.s_type);
         next = base.p_next.cast();
@@ -284,7 +284,7 @@ unsafe extern "system" fn map(
             return vk::Result::ERROR_MEMORY_MAP_FAILED;
         };
         found.bytes = vec![0; found.size as usize];
-        // SAFETY: the caller passes a place for the answer.
+        // SAFETY: the caller passes a valid pointer for the result.
         unsafe { *out = found.bytes.as_mut_ptr().cast() };
         vk::Result::SUCCESS
     })

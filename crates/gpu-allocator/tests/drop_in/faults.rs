@@ -1,4 +1,4 @@
-//! Drivers that refuse.
+//! Failing drivers.
 
 use ash::vk;
 use gpu_allocator::{AllocationError, AllocationSizes, MemoryLocation};
@@ -16,8 +16,8 @@ const SHORTAGES: [vk::Result; 4] = [
 const LOCATIONS: [MemoryLocation; 4] =
     [MemoryLocation::Unknown, MemoryLocation::GpuOnly, MemoryLocation::CpuToGpu, MemoryLocation::GpuToCpu];
 
-/// Creates buffers and images of all sizes and locations, and frees them in another order; returns the number
-/// of refusals.
+/// Creates buffers and images of all sizes and locations, and frees them in another order. Returns the number of
+/// refusals.
 fn program(fault: Option<Fault>) -> u64 {
     let mut allocator =
         allocator(Driver::discrete(1 << 30, 1 << 30), AllocationSizes::new(16 * MIB, 8 * MIB));
@@ -48,7 +48,7 @@ fn program(fault: Option<Fault>) -> u64 {
 }
 
 #[test]
-fn one_refusal_is_never_seen() {
+fn a_single_refusal_causes_no_error() {
     assert_eq!(program(None), 0);
     let calls = with(|driver| driver.allocations_made);
     assert!(calls > 5, "{calls}");
@@ -60,7 +60,7 @@ fn one_refusal_is_never_seen() {
 }
 
 #[test]
-fn permanent_refusals_are_out_of_memory_and_nothing_else() {
+fn permanent_refusals_are_out_of_memory() {
     for call in [Call::Allocate, Call::Map] {
         for after in 0..8 {
             for result in SHORTAGES {
@@ -72,7 +72,7 @@ fn permanent_refusals_are_out_of_memory_and_nothing_else() {
 }
 
 #[test]
-fn a_lost_device_is_no_shortage() {
+fn a_lost_device_is_not_out_of_memory() {
     let mut allocator = allocator(Driver::discrete(1 << 30, 1 << 30), AllocationSizes::default());
     let result = vk::Result::ERROR_DEVICE_LOST;
     with(|driver| driver.fault = Some(Fault { call: Call::Allocate, after: 0, onwards: true, result }));

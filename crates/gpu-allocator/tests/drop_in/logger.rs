@@ -14,7 +14,7 @@ thread_local! {
     static RECORDS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Panics only in threads of tests that enable it, because the logger serves the whole process.
+/// Panics only on threads of tests that enable it, because the process has one logger.
 struct Panicking;
 
 impl Log for Panicking {
@@ -33,7 +33,7 @@ impl Log for Panicking {
 }
 
 #[test]
-fn a_logger_that_panics_loses_nothing() {
+fn a_panicking_logger_loses_nothing() {
     log::set_logger(&Panicking).unwrap();
     log::set_max_level(LevelFilter::Debug);
     let (instance, device, physical_device) = install(Driver::discrete(64 * MIB, 256 * MIB));
@@ -50,7 +50,7 @@ fn a_logger_that_panics_loses_nothing() {
     })
     .unwrap();
     PANICS.set(true);
-    // Half of them go to the system's memory, which is logged.
+    // Half of the allocations are placed in system memory, which is logged.
     let (mut found, error) = ours::scene(&mut allocator, 8, 16 * MIB);
     assert!(error.is_none(), "{error:?}");
     assert!(allocator.spilled_allocations() > 0);
@@ -59,7 +59,7 @@ fn a_logger_that_panics_loses_nothing() {
     found.into_iter().for_each(|found| allocator.free(found).unwrap());
     assert_eq!(allocator.generate_report().total_allocated_bytes, 16 * MIB);
     drop(leaked);
-    // Logs the leak.
+    // The drop logs the leak.
     drop(allocator);
     assert_eq!(RECORDS.get(), 8 + 1 + 7 + 1);
     with(|driver| assert!(driver.live.is_empty() && driver.violations.is_empty(), "{:?}", driver.violations));

@@ -1,4 +1,4 @@
-//! The allocator on a simulated driver: situations that it survives and the original does not.
+//! The allocator on a simulated driver, in situations where the original fails.
 
 #![cfg(feature = "vulkan")]
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "tests")]
@@ -76,7 +76,6 @@ macro_rules! program {
     };
 }
 
-/// Bytes.
 pub(crate) const MIB: u64 = 1 << 20;
 
 program!(ours, gpu_allocator);

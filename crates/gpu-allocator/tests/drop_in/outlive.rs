@@ -12,9 +12,9 @@ fn small_card() -> Driver {
     Driver::discrete(64 * MIB, 64 * MIB)
 }
 
-/// Blocks, and memory for one allocation alone: with possible slices is not freed.
+/// Blocks and dedicated memory with possible slices are not freed.
 #[test]
-fn their_bytes_stay() {
+fn mapped_bytes_stay_valid() {
     for location in MAPPED {
         let mut allocator = allocator(small_card(), AllocationSizes::new(4 * MIB, 4 * MIB));
         let wanted = |size| desc(size, 256, location, true);
@@ -34,7 +34,7 @@ fn their_bytes_stay() {
             assert!(found.mapped_slice().unwrap().iter().all(|found| *found == byte));
             assert!(found.mapped_ptr().is_some());
         }
-        // The device may be destroyed: no call is made, and the rest is destroyed with it.
+        // The device may be destroyed, so no call is made.
         drop((kept, unseen));
         with(|driver| {
             assert!(driver.live.len() == 2 && driver.violations.is_empty(), "{:?}", driver.live.keys())
@@ -42,7 +42,7 @@ fn their_bytes_stay() {
     }
 }
 
-/// Slices cannot outlive allocations that were dropped without a free.
+/// Slices cannot outlive allocations that are dropped without a free.
 #[test]
 fn slices_end_with_dropped_allocations() {
     for location in MAPPED {
@@ -60,7 +60,7 @@ fn slices_end_with_dropped_allocations() {
 
 /// A thread reads and writes while the allocator is dropped.
 #[test]
-fn slices_may_be_with_another_thread() {
+fn slices_may_be_used_on_another_thread() {
     let mut allocator = allocator(small_card(), AllocationSizes::default());
     let mut found = allocator.allocate(&desc(1000, 256, MemoryLocation::CpuToGpu, true)).unwrap();
     let slice = found.mapped_slice_mut().unwrap();
@@ -74,7 +74,7 @@ fn slices_may_be_with_another_thread() {
     });
 }
 
-/// Freed allocations keep no block: most are destroyed before the allocator, the rest with it.
+/// Freed allocations do not keep their blocks: most are destroyed before the allocator, the rest with it.
 #[test]
 fn freed_allocations_keep_no_block() {
     let mut allocator = allocator(small_card(), AllocationSizes::new(MIB, MIB));

@@ -1,4 +1,4 @@
-//! Places and lifetimes of allocations.
+//! Locations and lifetimes of allocations.
 
 use ash::vk::{self, Handle as _};
 use gpu_allocator::vulkan::{Allocation, AllocationScheme};
@@ -14,14 +14,14 @@ fn card() -> Driver {
     Driver::discrete(1 << 30, 1 << 30)
 }
 
-/// The byte range of a piece of memory.
+/// The memory handle and byte range of an allocation.
 fn span(found: &Allocation) -> (u64, u64, u64) {
-    // SAFETY: the handle is only looked at.
+    // SAFETY: the handle is only compared.
     let memory = unsafe { found.memory() };
     (memory.as_raw(), found.offset(), found.offset() + found.size())
 }
 
-/// A program with buffers and images; returns their places.
+/// Creates and frees buffers and images; returns their locations.
 fn program(granularity: u64) -> Vec<(bool, (u64, u64, u64))> {
     let mut allocator = allocator(Driver { granularity, ..card() }, AllocationSizes::new(16 * MIB, 8 * MIB));
     let mut live: Vec<(bool, Allocation)> = Vec::new();
@@ -121,13 +121,13 @@ fn null_allocations_are_empty() {
     let null = Allocation::default();
     assert!(null.is_null() && null.chunk_id().is_none() && !null.is_dedicated());
     assert_eq!((null.offset(), null.size()), (0, 0));
-    // SAFETY: the handle is only looked at.
+    // SAFETY: the handle is only compared.
     assert!(unsafe { null.memory() }.is_null());
     allocator.free(null).unwrap();
 }
 
 #[test]
-fn another_allocators_memory_is_refused_without_harm() {
+fn memory_of_another_allocator_is_refused_without_side_effects() {
     let mut mine = allocator(card(), AllocationSizes::default());
     let (instance, device, physical_device) = objects();
     let mut other = gpu_allocator::vulkan::Allocator::new(&gpu_allocator::vulkan::AllocatorCreateDesc {
@@ -145,7 +145,7 @@ fn another_allocators_memory_is_refused_without_harm() {
     let error = other.free(found).unwrap_err();
     assert!(matches!(error, AllocationError::Internal(_)), "{error:?}");
     assert_eq!(other.generate_report().allocations.len(), 1);
-    assert_eq!(mine.generate_report().allocations.len(), 1, "it leaks, and is reported");
+    assert_eq!(mine.generate_report().allocations.len(), 1, "the leak is reported");
     other.free(bystander).unwrap();
 }
 
@@ -165,14 +165,14 @@ fn reports_have_names() {
     assert_eq!(report.total_capacity_bytes, allocator.capacity());
     allocator.free(rock).unwrap();
     let report = allocator.generate_report();
-    assert_eq!(report.allocations.len(), 1, "what was dropped is still there");
+    assert_eq!(report.allocations.len(), 1, "a dropped allocation is still listed");
     assert_eq!(report.allocations[0].name, "thing");
     allocator.report_memory_leaks(log::Level::Info);
     assert!(format!("{allocator:?}").contains("thing"));
 }
 
 #[test]
-fn blocks_grow_with_need_and_go_when_it_ends() {
+fn blocks_follow_demand() {
     let sizes = AllocationSizes::new(128 * MIB, 64 * MIB);
     let mut allocator = allocator(card(), sizes);
     let wanted = desc(MIB, 256, MemoryLocation::GpuOnly, true);
@@ -180,14 +180,14 @@ fn blocks_grow_with_need_and_go_when_it_ends() {
     assert!(allocator.capacity() <= 2 * MIB, "{} B for 1 MiB", allocator.capacity());
     let more: Vec<Allocation> = (0..500).map(|_| allocator.allocate(&wanted).unwrap()).collect();
     let full = allocator.capacity();
-    // At most a sixteenth more than the live bytes: the peak of programs that load a scene is no higher than
-    // with few large blocks.
+    // At most a sixteenth more than the live bytes: the peak of a program that loads a scene is no higher than with
+    // few large blocks.
     assert!(full <= 501 * MIB * 17 / 16, "{full} B for 501 MiB");
     with(|driver| assert!(driver.allocations_made < 64, "{} driver calls", driver.allocations_made));
     more.into_iter().for_each(|found| allocator.free(found).unwrap());
     assert!(allocator.capacity() < full / 2, "{} B of {full} B are kept", allocator.capacity());
     allocator.free(first).unwrap();
-    // A program that needs a little each frame never calls the driver.
+    // A program with small allocations in each frame makes no driver calls.
     let calls = with(|driver| driver.allocations_made);
     for _ in 0..1000 {
         let found = allocator.allocate(&wanted).unwrap();

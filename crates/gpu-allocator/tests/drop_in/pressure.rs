@@ -1,4 +1,4 @@
-//! Memory tables of cards whose memory other programs use, too.
+//! Cards whose memory is shared with other programs.
 
 use ash::vk::{self, MemoryPropertyFlags as Flags};
 use gpu_allocator::{AllocationSizes, MemoryLocation};
@@ -11,7 +11,7 @@ const MAPPED: Flags = Flags::from_raw(Flags::HOST_VISIBLE.as_raw() | Flags::HOST
 const CACHED: Flags = Flags::HOST_CACHED;
 const GIB: u64 = 1 << 30;
 
-/// Memory types as drivers list them, with the bytes of each heap. The first heap is the card's.
+/// Memory types as listed by drivers, with the bytes of each heap. The first heap is the card's.
 fn cards() -> Vec<(&'static str, Driver)> {
     let card = |types: &[(Flags, u32)], heaps: &[u64]| Driver {
         types: types.to_vec(),
@@ -32,8 +32,8 @@ fn is_local(found: &gpu_allocator::vulkan::Allocation) -> bool {
     found.memory_properties().contains(LOCAL)
 }
 
-/// Another program uses most of the card, so the budget is small. Render targets and sampled textures are
-/// placed in the card's memory while the driver allows it; staging buffers stay in their preferred memory.
+/// Another program uses most of the card, so the budget is small. Render targets and sampled textures are placed in
+/// the card's memory while the driver allows it; staging buffers stay in their preferred memory.
 #[test]
 fn pressure_of_other_programs_moves_no_resource_from_the_card() {
     for (name, mut card) in cards() {
@@ -71,10 +71,10 @@ fn refused_placements_are_counted() {
         let of_card = |found: &&gpu_allocator::vulkan::Allocation| is_local(found);
         let outside = live.iter().filter(|found| !of_card(found)).count() as u64;
         let spilled = allocator.spilled_allocations();
-        // The window is the card's memory as well, but not where targets are wanted.
+        // The BAR window is part of the card's memory, but not preferred for targets.
         assert!(spilled >= outside.max(1) && spilled <= 32, "{name}: {spilled} counted, {outside} outside");
         assert_eq!(allocator.spilled_bytes(), spilled * 32 * MIB, "{name}");
-        // Freed memory of the card is used again before any other.
+        // Freed memory of the card is reused first.
         let local = live.iter().position(is_local).unwrap();
         allocator.free(live.swap_remove(local)).unwrap();
         let again = allocator.allocate(&target).unwrap();

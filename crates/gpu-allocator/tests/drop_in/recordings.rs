@@ -8,8 +8,7 @@ use tenure_trace::{Event, Kind, Layout, MemoryKind, TraceReader};
 use crate::fake::{Driver, with};
 use crate::{MIB, ours, theirs};
 
-/// Replays a recording with wgpu's default block sizes; returns the peak of the bytes allocated from the
-/// driver.
+/// Replays a recording with wgpu's default block sizes; returns the peak of the bytes taken from the driver.
 macro_rules! peak {
     ($program:ident, $krate:ident, $path:expr) => {{
         let sizes = $krate::AllocationSizes::new(128 * MIB, 64 * MIB)
@@ -36,7 +35,7 @@ macro_rules! peak {
     }};
 }
 
-/// Nothing on wgpu takes more memory with this crate than with the original.
+/// No recorded program takes more memory with this crate than with the original.
 #[test]
 fn no_recording_peaks_above_the_original() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces");

@@ -1,9 +1,9 @@
-//! Scenes that exceed one limit.
+//! Scenes that each exceed one limit.
 
 use crate::fake::{Driver, with};
 use crate::{MIB, ours, theirs};
 
-/// 96 times 16 MiB where the card has 1 GiB.
+/// 96 times 16 MiB on a card with 1 GiB.
 #[test]
 fn allocations_beyond_the_card_go_to_system_memory() {
     let card = || Driver::discrete(1 << 30, 4 << 30);
@@ -31,7 +31,7 @@ fn allocations_beyond_the_card_go_to_system_memory() {
     with(|driver| assert!(driver.live.is_empty() && driver.violations.is_empty(), "{:?}", driver.violations));
 }
 
-/// 6,000 times 3 MiB in blocks of 4 MiB, where the device allows 4,096 allocations.
+/// 6,000 times 3 MiB in blocks of 4 MiB on a device with a limit of 4,096 allocations.
 #[test]
 fn the_limit_on_allocations_is_never_reached() {
     let card = || Driver::discrete(24 << 30, 4 << 30);
@@ -40,7 +40,7 @@ fn the_limit_on_allocations_is_never_reached() {
     let (found, error) = theirs::scene(&mut original, 6000, 3 * MIB);
     assert_eq!(found.len(), 4096);
     let lost = |error: &original::AllocationError| matches!(error, original::AllocationError::Internal(_));
-    assert!(error.as_ref().is_some_and(lost), "{error:?}: which wgpu takes for a lost device");
+    assert!(error.as_ref().is_some_and(lost), "{error:?}: which wgpu treats as a lost device");
     drop((found, original));
 
     let mut allocator = ours::allocator(card(), gpu_allocator::AllocationSizes::new(4 * MIB, 4 * MIB));
@@ -52,8 +52,8 @@ fn the_limit_on_allocations_is_never_reached() {
     with(|driver| assert!(driver.live.is_empty() && driver.violations.is_empty()));
 }
 
-/// A budget is no reason to leave the card's memory: the operating system pages, and render targets would be
-/// slow elsewhere.
+/// The budget alone does not move resources out of the card's memory: the operating system pages, and render targets
+/// would be slow elsewhere.
 #[test]
 fn allocations_beyond_the_budget_stay_in_the_card() {
     let mut card = Driver::discrete(8 << 30, 4 << 30);
@@ -66,7 +66,7 @@ fn allocations_beyond_the_budget_stay_in_the_card() {
     drop(found);
 }
 
-/// On an instance of Vulkan 1.0 the budget reads 0. Blocks are created and freed as without a budget.
+/// On a Vulkan 1.0 instance the budget reads 0. Blocks are created and freed as without a budget.
 #[test]
 fn a_budget_of_zero_is_unknown() {
     let lives = |budget: Option<Vec<u64>>| {
@@ -97,7 +97,7 @@ fn a_budget_is_no_limit() {
 }
 
 #[test]
-fn the_end_is_out_of_memory() {
+fn full_heaps_are_out_of_memory() {
     let mut allocator =
         ours::allocator(Driver::discrete(64 << 20, 64 << 20), gpu_allocator::AllocationSizes::default());
     let (found, error) = ours::scene(&mut allocator, 1000, MIB);

@@ -9,7 +9,7 @@ const LOCATIONS: [MemoryLocation; 4] =
     [MemoryLocation::Unknown, MemoryLocation::GpuOnly, MemoryLocation::CpuToGpu, MemoryLocation::GpuToCpu];
 
 #[test]
-fn an_allocation_costs_the_heap_its_name_alone() {
+fn an_allocation_takes_only_its_name_from_the_program_s_heap() {
     let mut allocator = ours::allocator(Driver::discrete(256 * MIB, 256 * MIB), AllocationSizes::default());
     let mut round = |count: u64| {
         let mut live = Vec::with_capacity(count as usize);

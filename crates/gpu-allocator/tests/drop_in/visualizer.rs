@@ -1,5 +1,4 @@
-//! The visualizer, without a screen: it shows the live allocations. The same program compiles with the
-//! original.
+//! The visualizer without a screen shows the live allocations. The same program compiles with the original.
 
 use egui::epaint::Shape;
 use egui::{Color32, Context, Event, PointerButton, Pos2, RawInput, Rect};
@@ -31,7 +30,7 @@ impl Frame {
         found.unwrap_or_else(|| panic!("{text:?} is not among {:?}", self.texts)).1
     }
 
-    /// The area of a colour.
+    /// The total area of a colour.
     fn area(&self, color: Color32) -> f32 {
         let shown = self.rects.iter().filter(|(rect, found)| *found == color && rect.is_positive());
         shown.map(|(rect, _)| rect.area()).sum()
@@ -50,7 +49,7 @@ impl Frame {
     }
 }
 
-/// A window of a program that draws the visualizer.
+/// A program's window with the visualizer.
 struct Screen {
     context: Context,
     time: f64,
@@ -129,7 +128,7 @@ fn the_breakdown_lists_live_allocations() {
     assert!(frame.says("Total: 0.00 B") && !frame.says("rock"));
 }
 
-/// Unfolds everything down to the map of a block; then everything is freed and the block is released.
+/// Opens all lists down to the map of a block, then frees everything, and the block is released.
 #[test]
 fn the_map_of_a_block_shows_live_allocations() {
     let colors = ColorScheme {
@@ -165,7 +164,7 @@ fn the_map_of_a_block_shows_live_allocations() {
     for allocation in live {
         allocator.free(allocation).unwrap();
     }
-    // A block that is kept is empty.
+    // An empty block that is kept.
     let frame = screen.frame(Vec::new(), |context| draw(context, &allocator));
     assert!(frame.area(colors.linear_color) == 0.0);
 }
@@ -192,7 +191,7 @@ fn colors_are_those_of_the_original() {
     );
 }
 
-/// The same lines of a program with both crates.
+/// The same program with each crate.
 macro_rules! all_windows {
     ($name:ident, $krate:ident) => {
         #[test]
@@ -214,7 +213,7 @@ macro_rules! all_windows {
                     visualizer.render_memory_block_visualization_windows(context, &allocator);
                     visualizer.render_breakdown_window(context, &allocator, &mut true);
                 });
-                // The first frame measures.
+                // The first frame only measures.
                 let is_drawn = frame.says("Allocator Breakdown") && frame.says("Allocator Memory Blocks");
                 assert!(is_drawn || screen.time < 1.0);
             }
@@ -226,9 +225,9 @@ macro_rules! all_windows {
 all_windows!(ours, gpu_allocator);
 all_windows!(theirs, original);
 
-/// An unfolded list stays open when blocks come and go; its title counts them.
+/// An open list stays open when blocks are added or removed; its title counts them.
 #[test]
-fn unfolded_lists_stay_unfolded() {
+fn open_lists_stay_open() {
     let mut allocator = allocator();
     let many: Vec<_> = (0..40).map(|_| named(&mut allocator, "rock", 8 * MIB, true)).collect();
     let (mut visualizer, mut screen) = (AllocatorVisualizer::new(), Screen::new());
