@@ -8,9 +8,9 @@ pub(crate) struct About {
     pub(crate) version: String,
     /// The driver's name and version.
     pub(crate) driver: String,
-    /// The vendor's PCI number.
+    /// PCI vendor id.
     pub(crate) vendor: u32,
-    /// The device's PCI number.
+    /// PCI device id.
     pub(crate) device: u32,
     /// The optional features of the API, and the workarounds, that tenure uses.
     pub(crate) uses: Vec<String>,

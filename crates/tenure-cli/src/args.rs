@@ -46,9 +46,9 @@ pub struct Args {
 pub(crate) enum Command {
     /// Run a program on Vulkan, and compare its memory with that of tenure
     ///
-    /// A layer between the program and its driver records the memory, resources, submissions and frames of the
-    /// program, which needs no change. The recording is then replayed on a simulated device that is like the real one.
-    /// Exit status: that of the program; 2 for bad usage, without the layer, or if it saw no device.
+    /// A layer between the program and its driver records the program's memory, resources, submissions and
+    /// frames; the program needs no change. The recording is then replayed on a simulated device similar to the real
+    /// one. Exit status: that of the program; 2 for bad usage, a missing layer, or if the layer saw no device.
     Capture(CaptureArgs),
     /// Replay a recording and measure
     Replay(ReplayArgs),
@@ -68,16 +68,17 @@ pub(crate) enum Command {
     Gen(GenArgs),
     /// List the available devices, with their properties
     ///
-    /// An API without a device is listed with the reason. Exit status: 0 if there is a device, 1 if there is
-    /// none; with --sim the simulated devices count.
+    /// An API without a device is listed with the reason. Exit status: 0 if there is a device, otherwise 1; with
+    /// --sim the simulated devices count.
     Devices(DevicesArgs),
     /// Compare the statements of a device with its behaviour, in two minutes and without a window
     ///
-    /// Measures requirements, budgets, allocations, mapped memory, uploads, sparse tiles and timestamps. The result has no
-    /// name and no serial number of the machine. Exit status: 0 if all that the device supports was measured; 1 if a step
-    /// failed; 2 for bad usage, without a device, or if the file cannot be written.
+    /// Measures requirements, budgets, allocations, mapped memory, uploads, sparse tiles and timestamps. The
+    /// result does not contain the machine's name or serial number. Exit status: 0 if everything that the device
+    /// supports was measured; 1 if a step failed; 2 for bad usage, without a device, or if the file cannot be
+    /// written.
     Doctor(DoctorArgs),
-    /// Print the table of a simulated device that is like an examined one
+    /// Print the table of a simulated device similar to an examined one
     Profile(ProfileArgs),
     /// Place resources with known lifetimes in as little memory as possible
     ///
@@ -117,7 +118,7 @@ pub(crate) struct ReplayArgs {
     /// Print a JSON object for each strategy, one per line, instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-    /// The maximum number of frames in flight; 0: memory is free as soon as it is freed, as after a wait for the GPU
+    /// The maximum number of frames in flight; 0: freed memory is reusable at once, as after a wait for the GPU
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=16))]
     pub(crate) frames_in_flight: u32,
     /// The seed of all randomness
@@ -145,7 +146,7 @@ pub(crate) struct GenArgs {
     /// The seed of all randomness
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// The number of allocations and frees together
+    /// The total number of allocations and frees
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub(crate) ops: u64,
     /// The file to write, compressed if its name ends in .gz or .zst [default: standard output, plain]
@@ -245,9 +246,9 @@ pub(crate) enum Validation {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum StrategyName {
-    /// Each resource committed
+    /// Every resource committed
     Committed,
-    /// Each resource placed, in pooled heaps
+    /// Every resource placed, in pooled heaps
     Placed,
     /// tenure's placement policy
     Pooled,
@@ -280,7 +281,7 @@ impl From<StrategyName> for Strategy {
     }
 }
 
-/// The configuration for a number of frames in flight. Without any the manager still has the frame that is being recorded.
+/// The configuration for a number of frames in flight. For 0 the manager still needs the frame being recorded.
 fn frames(in_flight: u32) -> FrameConfig {
     FrameConfig::default().in_flight(in_flight.max(1))
 }
@@ -329,7 +330,7 @@ mod tests {
     /// Rows of the table of defaults in docs/program.md: option, default, commands.
     type Defaults = BTreeMap<(String, String), BTreeSet<String>>;
 
-    /// The default of each option of each command: its value, or the text of its help.
+    /// Each option's default by command: its value, or the text of its help.
     fn defaults() -> Defaults {
         let mut found = Defaults::new();
         for command in Args::command().get_subcommands() {
@@ -349,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn the_document_has_the_defaults() {
+    fn docs_list_the_defaults() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/program.md");
         let text = std::fs::read_to_string(path).unwrap();
         let mut documented = Defaults::new();

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Verdict, CliError> {
     })?)
 }
 
-/// Arguments for another kind of device than the chosen one are an error.
+/// Refuses arguments for a kind of device other than the chosen one.
 fn check_device(args: &ReplayArgs) -> Result<(), CliError> {
     let refuse = |is_given: bool, argument: &str, rule: &str| {
         if is_given { Err(CliError::Usage(format!("{argument} {rule}"))) } else { Ok(()) }
@@ -47,7 +47,7 @@ fn check_device(args: &ReplayArgs) -> Result<(), CliError> {
     }
 }
 
-/// The device that the arguments select; without a profile, the simulated one is like the recorded device.
+/// The selected device. Without a profile, the simulated device is similar to the recorded one.
 fn target(args: &ReplayArgs, recorded: &Header) -> Result<Box<dyn Target>, CliError> {
     match args.device {
         DeviceKind::Sim => Ok(Box::new(Simulated { profile: chosen_profile(args.profile, recorded) })),
@@ -87,7 +87,7 @@ pub(crate) fn replay_all(
     Ok(outcomes)
 }
 
-/// Reports failures, leaks and hazards: the first of each, and the number if there are more.
+/// Reports failures, leaks and hazards: the first ones, and the totals if there are more.
 pub(crate) fn complain_of_findings(outcomes: &[Outcome]) {
     for outcome in outcomes {
         let Outcome { trace, strategy, findings, failed, leaks, hazards, .. } = outcome;

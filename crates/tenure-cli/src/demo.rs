@@ -1,4 +1,4 @@
-//! `tenure` without a command: three strategies replay a recording that comes with the program.
+//! `tenure` without a command: replays the built-in recording with three strategies.
 
 use std::io::Write;
 

@@ -18,7 +18,7 @@ pub(crate) const FAULTY: u8 = 1;
 /// The exit status for bad usage or input, or for a missing device.
 const BAD_INPUT: u8 = 2;
 
-/// An error that ends the program. The text begins with `FILE:LINE:` if the error concerns a line.
+/// An error that ends the program. The text begins with `FILE:LINE:` if it concerns a line.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
     /// A recording cannot be read or written.
@@ -32,61 +32,35 @@ pub(crate) enum CliError {
     Output(#[from] io::Error),
     /// A file cannot be written or read.
     #[error("{}: {error}", file.display())]
-    File {
-        /// The file.
-        file: PathBuf,
-        /// The cause.
-        error: io::Error,
-    },
+    File { file: PathBuf, error: io::Error },
     /// A line is not a result of a replay.
     #[error("{name}:{line}: not a result of `tenure replay --json`: {error}")]
-    Result {
-        /// The file.
-        name: String,
-        /// The line.
-        line: u64,
-        /// The cause.
-        error: serde_json::Error,
-    },
+    Result { name: String, line: u64, error: serde_json::Error },
     /// A file is not a result of `tenure doctor`.
     #[error("{}: {error}", file.display())]
-    Examination {
-        /// The file.
-        file: PathBuf,
-        /// The cause.
-        error: InvalidExamination,
-    },
+    Examination { file: PathBuf, error: InvalidExamination },
     /// Snapshots cannot be read.
     #[cfg(feature = "report")]
     #[error("{name}: {error}")]
-    Snapshots {
-        /// The file.
-        name: String,
-        /// The cause.
-        error: SnapshotError,
-    },
+    Snapshots { name: String, error: SnapshotError },
     /// A program cannot be recorded.
     #[error(transparent)]
     Capture(#[from] CaptureError),
     /// Two arguments contradict each other.
     #[error("{0}")]
     Usage(String),
-    /// There is no such device.
     #[error(transparent)]
     NoDevice(#[from] NoDevice),
-    /// The program was built without the part that this needs.
+    /// The program was built without a required part.
     #[error(transparent)]
     NotBuilt(#[from] Feature),
     /// A replay was aborted.
     #[error("replay of {trace} ({strategy}): {source}{}", in_lines(hazards))]
     Broken {
-        /// The recording's name.
         trace: String,
-        /// The placement strategy.
         strategy: &'static str,
-        /// The manager's error.
         source: Box<tenure::Error>,
-        /// The hazards found until then.
+        /// The hazards found before.
         hazards: Vec<String>,
     },
 }
@@ -125,7 +99,7 @@ impl CliError {
         }
     }
 
-    /// The replay of `trace` by `strategy` has no outcome.
+    /// The error of an aborted replay of `trace` by `strategy`.
     pub(crate) fn of_replay(trace: &str, strategy: &'static str, error: ReplayError) -> Self {
         match error {
             ReplayError::NoDevice(missing) => Self::NoDevice(missing),
@@ -166,28 +140,19 @@ pub(crate) enum CaptureError {
         listed(looked)
     )]
     NoLayer {
-        /// The places of the search.
+        /// The searched paths.
         looked: Vec<PathBuf>,
-        /// The name of the library.
         library: String,
     },
     /// The program cannot be started.
     #[error("cannot start {program}: {error}")]
-    NotStarted {
-        /// The program.
-        program: String,
-        /// The cause.
-        error: io::Error,
-    },
+    NotStarted { program: String, error: io::Error },
     /// The program ended, and the layer saw no device.
     #[error(
         "{program} used no Vulkan device that the layer saw. Possible reasons: it uses another API; it is set-user-ID, or its \
          sandbox hides files and the environment; its Vulkan loader is older than 1.3.207"
     )]
-    NoDevice {
-        /// The program.
-        program: String,
-    },
+    NoDevice { program: String },
 }
 
 fn listed(paths: &[PathBuf]) -> String {
@@ -199,30 +164,17 @@ fn listed(paths: &[PathBuf]) -> String {
 pub(crate) enum PlanFileError {
     /// The plan cannot be written.
     #[error("{}: {error}", file.display())]
-    Io {
-        /// The file.
-        file: PathBuf,
-        /// The cause.
-        error: io::Error,
-    },
+    Io { file: PathBuf, error: io::Error },
     /// A line of the file is wrong.
     #[error("{name}:{}: {}", error.line, error.reason)]
     Line {
-        /// The file.
         name: String,
         /// The line number and the error in it.
         error: CsvError,
     },
     /// The resources cannot be planned.
     #[error("{name}: {error}{}", ids(error, table))]
-    Items {
-        /// The file.
-        name: String,
-        /// The cause.
-        error: PlanError,
-        /// The resources.
-        table: Box<Table>,
-    },
+    Items { name: String, error: PlanError, table: Box<Table> },
 }
 
 /// The ids of the resources that an error concerns.
@@ -253,7 +205,7 @@ mod tests {
     use crate::feature::Feature;
     use crate::replay::NoDevice;
 
-    /// Fails to compile for a new error, which also needs a row in the table below.
+    /// Does not compile if an error lacks a row in the table below.
     const fn is_in_table(error: &CliError) -> bool {
         match error {
             CliError::Trace(_)
@@ -291,7 +243,7 @@ mod tests {
             ),
             (
                 items(PlanError::TooLarge { item: 0 }),
-                "frame.csv: up to item 0 the items are larger than 1152921504606846976 bytes together (id \"bloom\")",
+                "frame.csv: the items up to item 0 take more than 1152921504606846976 bytes together (id \"bloom\")",
             ),
         ]
     }

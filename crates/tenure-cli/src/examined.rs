@@ -10,7 +10,7 @@ pub(crate) const VERSION: u32 = 1;
 /// The reason for the end of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// The device does not have it, or there is no time for it.
+    /// The device does not support it, or no time was left.
     Unsupported(String),
     /// The device failed.
     Failed(String),
@@ -48,26 +48,26 @@ impl From<Error> for Failure {
 pub(crate) struct Presentation {
     /// The images that were presented.
     pub(crate) presented: u32,
-    /// Fences report the end of presentations.
+    /// Whether fences report the end of presentations.
     pub(crate) has_fences: bool,
-    /// The time to destroy the swap chain after the GPU was idle: half a second for fences that are never signalled.
+    /// Time to destroy the swap chain after the GPU was idle; half a second if fences are never signalled.
     pub(crate) destroyed_nanoseconds: u64,
 }
 
-/// The reason why a file is not an examination from which a profile can be made.
+/// The reason why no profile can be made from a file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidExamination {
     /// The text is not a result of `tenure doctor`.
     #[error("not a result of `tenure doctor`: {0}")]
     Format(#[from] serde_json::Error),
-    /// The format is of another version.
+    /// The format has another version.
     #[error("version {found} of the format; this program reads version {VERSION}")]
     Version {
         /// The version of the file.
         found: u32,
     },
-    /// A step without which there is no profile failed.
+    /// A step failed that a profile requires.
     #[error("the step `{step}` was not done on that device: {error}")]
     Missing {
         /// The step.

@@ -4,7 +4,7 @@ use std::{fmt, io};
 
 use crate::replay::NoDevice;
 
-/// A feature of cargo. Its [`Display`](fmt::Display) is the error of a program that was built without it.
+/// A cargo feature. Its [`Display`](fmt::Display) text is the error of a program that was built without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feature {
     /// Direct3D 12 devices.
@@ -13,11 +13,11 @@ pub enum Feature {
     Report,
     /// Vulkan devices.
     Vulkan,
-    /// Files that are compressed with zstd.
+    /// Files compressed with zstd.
     Zstd,
 }
 
-/// `remedy!("zstd")`: how to get the program with a feature.
+/// `remedy!("zstd")`: how to get a program with a feature.
 macro_rules! remedy {
     ($feature:literal) => {
         concat!(
@@ -30,22 +30,22 @@ macro_rules! remedy {
 }
 
 impl Feature {
-    /// Every feature without which something is refused.
+    /// Every feature that can be missing.
     pub const ALL: [Self; 4] = [Self::D3d12, Self::Report, Self::Vulkan, Self::Zstd];
 
-    /// Whether this program was built with it.
+    /// Whether this program was built with the feature.
     #[must_use]
     pub const fn is_built(self) -> bool {
         match self {
             Self::D3d12 => cfg!(feature = "d3d12"),
             Self::Report => cfg!(feature = "report"),
             Self::Vulkan => cfg!(feature = "vulkan"),
-            // Also if another package of the same build enables it.
+            // Another package of the same build may enable it.
             Self::Zstd => tenure_trace::Encoding::Zstd.is_supported(),
         }
     }
 
-    /// Its name in the manifest.
+    /// Name in the manifest.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -56,7 +56,7 @@ impl Feature {
         }
     }
 
-    /// The missing part without it.
+    /// The part of the program that the feature adds.
     const fn part(self) -> &'static str {
         match self {
             Self::D3d12 => "Direct3D 12",
@@ -66,7 +66,7 @@ impl Feature {
         }
     }
 
-    /// How to get it.
+    /// How to get a program with the feature.
     const fn remedy(self) -> &'static str {
         match self {
             Self::D3d12 => remedy!("d3d12"),

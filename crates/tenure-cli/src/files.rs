@@ -1,5 +1,4 @@
-//! The files of a command, checked before any is opened: an output must not be an input too, nor be written
-//! twice.
+//! Checks the files of a command before any is opened: an output must not also be an input, nor be written twice.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
@@ -11,14 +10,14 @@ use crate::error::CliError;
 const STANDARD_INPUT: &str = "-";
 const STANDARD_OUTPUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 
-/// A file, with the name of its argument.
+/// A file, and the name of its argument.
 type Named<'a> = (&'static str, &'a Path);
 
 /// All files of a command.
 struct Files<'a> {
     read: Vec<Named<'a>>,
     written: Vec<Named<'a>>,
-    /// Whether standard output has lines about the files that are written.
+    /// Whether the command prints lines about written files to standard output.
     tells: bool,
 }
 
@@ -60,9 +59,8 @@ impl<'a> Files<'a> {
 /// Checks the files of a command.
 ///
 /// # Errors
-///
-/// An error if a file is both written and read, under any name; is written twice; is standard output, where a
-/// line about it is printed; or standard input is read twice.
+/// If a file is both read and written, under any name; is written twice; is standard output, where a line about it is
+/// printed; or if standard input is read twice.
 pub(crate) fn check(args: &Args) -> Result<(), CliError> {
     let Some(command) = &args.command else { return Ok(()) };
     let Files { read, written, tells } = Files::of(command);
@@ -93,7 +91,7 @@ pub(crate) fn check(args: &Args) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The identity of a regular file, or the path of one that does not exist yet. Devices and pipes have none: they can be
+/// The identity of a regular file, or the path of a missing one. Devices and pipes have no identity: they may be
 /// written more than once.
 #[derive(PartialEq, Eq)]
 enum Identity {
@@ -139,7 +137,7 @@ impl Identity {
         Self::of_existing(&file.metadata().ok()?, Path::new(STANDARD_INPUT))
     }
 
-    /// Hard links have no identity in the standard library.
+    /// The standard library does not identify hard links.
     #[cfg(not(unix))]
     fn of_existing(data: &Metadata, path: &Path) -> Option<Self> {
         if data.is_file() { fs::canonicalize(path).ok().map(Self::Path) } else { None }

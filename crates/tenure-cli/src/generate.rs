@@ -23,7 +23,7 @@ pub(crate) fn run(args: &GenArgs) -> Result<(), CliError> {
             write(args, TraceWriter::create(file, encoding)?, &bar)
         }
         None => {
-            // A recording on the terminal is not to be mixed with the bar.
+            // The bar must not mix with a recording on the terminal.
             let is_shown = io::stdout().is_terminal();
             let bar = if is_shown { ProgressBar::hidden() } else { output::progress(args.ops, "generating") };
             write(args, TraceWriter::new(io::stdout().lock(), Encoding::Plain)?, &bar)

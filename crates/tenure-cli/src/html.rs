@@ -40,7 +40,7 @@ pub(crate) fn run(args: &ReportArgs, page: &Path) -> Result<Verdict, CliError> {
     Ok(output::tell(verdict, |out| writeln!(out, "{told}"))?)
 }
 
-/// Writes the page of a program that was captured.
+/// Writes the page of a captured program.
 pub(crate) fn write_captured(
     page: &Path,
     (name, trace): (&str, &Trace),
@@ -56,7 +56,7 @@ pub(crate) fn write_captured(
     Ok(())
 }
 
-/// Replays a recording on the simulated device, and records the history; also returns the verdict.
+/// Replays a recording on the simulated device and records the history; also returns the verdict.
 fn of_recording(
     profile: sim::Profile,
     (strategy, settings): (Strategy, &Settings),
@@ -82,10 +82,10 @@ fn of_recording(
     Ok((history, compare::verdict(&outcomes)))
 }
 
-/// Takes a replay down.
+/// Observes a replay and records its history.
 struct Watch {
     recorder: Option<HistoryRecorder>,
-    /// The number of the object in each slot.
+    /// Number of the object in each slot.
     of_slot: Vec<usize>,
 }
 
@@ -119,7 +119,7 @@ impl Observer<sim::Device> for Watch {
     }
 }
 
-/// The kind of an allocation, in place of a tag: recordings have none.
+/// The kind of an allocation, in place of a tag, which recordings lack.
 fn kind_of_recording(allocation: &RecordedAllocation) -> &'static str {
     match (allocation.is_texture, allocation.memory_use) {
         (true, _) => "gpu_only+optimal",
@@ -129,7 +129,7 @@ fn kind_of_recording(allocation: &RecordedAllocation) -> &'static str {
     }
 }
 
-/// Reads the resources of a frame, and plans them.
+/// Reads and plans the resources of a frame.
 fn planned(file: &Path) -> Result<TransientPlan, CliError> {
     let (name, table) = Input::open(file)?.table()?;
     let planning = output::working("planning");
@@ -155,12 +155,12 @@ fn planned(file: &Path) -> Result<TransientPlan, CliError> {
     Ok(TransientPlan { passes: Vec::new(), heaps, bound: plan.lower_bound, resources })
 }
 
-/// Opens the file for the page. Its old content stays until there is a page.
+/// Opens the file for the page without truncating it: the old content is kept until a page is written.
 fn open(page: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(false).open(page)
 }
 
-/// Writes the page; a line about it.
+/// Writes the page, and returns a line about it.
 fn write(file: File, page: &Path, history: &History) -> io::Result<String> {
     if file.metadata()?.is_file() {
         file.set_len(0)?;
@@ -173,7 +173,7 @@ fn write(file: File, page: &Path, history: &History) -> io::Result<String> {
     Ok(format!("{page}: {frames} frames with {objects} allocations, {size:.1} MB"))
 }
 
-/// Counts the written bytes: a pipe has no length.
+/// Counts the written bytes, because a pipe has no length.
 struct Counting<W> {
     sink: W,
     bytes: u64,
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_program_s_own_memory_is_on_the_frames_of_the_replay() {
+    fn own_memory_of_the_program_is_shown_at_the_frames_of_the_replay() {
         let own = "block,1,4096,,,0,type=0\nframe,,,,,3,\n";
         let rest = "alloc,1,64,4,gpu_only+linear,3,\nframe,,,,,7,\nfree,1,64,,,7,final\n";
         let page = |lines: String| {

@@ -10,10 +10,9 @@ use tenure_trace::{Decoder, Encoding, Trace, TraceError, read_all};
 use crate::error::{CliError, PlanFileError};
 use crate::output;
 
-/// The largest results of replays that are read, in bytes without compression.
+/// Maximum size of read results of replays, in uncompressed bytes.
 const MAX_RESULTS: u64 = 1 << 24;
 
-/// The content of an input.
 pub(crate) enum Content {
     /// A recording.
     Recording(Trace),
@@ -21,21 +20,19 @@ pub(crate) enum Content {
     Results(String),
 }
 
-/// The content of a file for a page, with its name.
+/// The source of a page: a recording with its name, or snapshots.
 #[cfg(feature = "report")]
 pub(crate) enum PageSource {
     Recording(String, Trace),
     Snapshots(String, Box<dyn Read>),
 }
 
-/// Bytes used to detect the format of an input: a block of zstd, which is decoded as a whole, and the bytes
-/// before it.
+/// Bytes used to detect the format of an input: enough for a whole block of zstd and the bytes before it.
 const HEAD: u64 = 256 << 10;
 
 /// U+FEFF in UTF-8.
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-/// An input, and its name in errors.
 pub(crate) struct Input {
     pub(crate) name: String,
     source: Box<dyn Read>,
@@ -94,7 +91,7 @@ impl Input {
         Ok((name, Content::Results(results)))
     }
 
-    /// Reads a recording, or finds that the file has snapshots.
+    /// Reads a recording, or detects snapshots.
     #[cfg(feature = "report")]
     pub(crate) fn recording_or_snapshots(self) -> Result<PageSource, CliError> {
         let _reading = output::working("reading");
@@ -109,7 +106,7 @@ impl Input {
         }
     }
 
-    /// The same input, from its beginning, and whether its text is JSON, with which no recording begins.
+    /// The same input from its beginning, and whether its text is JSON; no recording begins like JSON.
     fn told_apart(self) -> Result<(Self, bool), CliError> {
         let Self { name, mut source } = self;
         let mut head = Vec::new();
@@ -136,7 +133,7 @@ impl Input {
         self.csv(|text| csv::read_passes(text)).map(|(_, passes)| passes)
     }
 
-    /// Reads a table. If that fails, the error is that of a recording.
+    /// Reads a table. Read errors have the same form as those of a recording.
     fn csv<T>(
         self,
         read: impl FnOnce(&mut Decoder<Box<dyn Read>>) -> Result<T, CsvError>,

@@ -1,8 +1,8 @@
 //! The program `tenure`: replays recordings of allocations on simulated and real devices, generates
 //! recordings, lists the available devices, and plans the memory of frames.
 //!
-//! Exit status: 0 when nothing failed, leaked or was hazardous; 1 when something did; 2 for bad
-//! usage or input, or when a device is missing.
+//! Exit status: 0 if nothing failed, leaked or was hazardous, otherwise 1; 2 for bad usage or input, or if a
+//! device is missing.
 
 mod adapter_properties;
 #[cfg(any(feature = "vulkan", all(windows, feature = "d3d12")))]
@@ -46,7 +46,7 @@ use replay::Verdict;
 pub fn main() -> ExitCode {
     match Args::try_parse() {
         Ok(args) => run(&args),
-        // Help and the version: a failure to print is an error, as for every other output.
+        // Help and version: a failure to print is an error, as for every other output.
         Err(text) if !text.use_stderr() => match text.print().and_then(|()| io::stdout().flush()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => failed(&error.into()),
             _ => ExitCode::SUCCESS,
@@ -62,7 +62,7 @@ pub fn run(args: &Args) -> ExitCode {
     let done = files::check(args).and_then(|()| execute(args));
     match done {
         Ok(code) => code,
-        // The process that reads the generated recording closed the pipe.
+        // The reader of the generated recording closed the pipe.
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => failed(&error),
     }

@@ -16,21 +16,20 @@ pub(crate) use indicatif::ProgressBar;
 #[cfg(not(feature = "progress"))]
 pub(crate) use no_bars::{ProgressBar, progress, working};
 
-/// Writes lines to standard error. They may contain file names: characters that control the terminal are
-/// replaced. A failure to write is ignored.
+/// Writes lines to standard error, and ignores failures. Replaces characters that control the terminal, because
+/// lines may contain file names.
 pub(crate) fn complain(lines: impl Display) {
     for line in lines.to_string().lines() {
         let _ignored = writeln!(io::stderr(), "{}", printable(line));
     }
 }
 
-/// A name for the terminal: characters that control it are replaced.
+/// A name without characters that control the terminal.
 pub(crate) fn printable(name: &str) -> String {
     name.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }
 
-/// Writes to standard output, and returns the verdict. A broken pipe, which means that the reading
-/// process closed it, is not an error.
+/// Writes to standard output, and returns the verdict. A broken pipe is not an error: the reader closed it.
 pub(crate) fn tell(
     verdict: Verdict,
     write: impl FnOnce(&mut BufWriter<StdoutLock<'_>>) -> io::Result<()>,

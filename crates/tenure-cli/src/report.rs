@@ -1,4 +1,4 @@
-//! `tenure report`: the events of a recording, for human readers.
+//! `tenure report`: the events of a recording as a page or a timeline.
 
 use crate::args::ReportArgs;
 use crate::error::CliError;

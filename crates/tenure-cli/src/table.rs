@@ -13,7 +13,7 @@ const FAULTY: &str = "Something failed, leaked or was misused: see the last thre
 
 type Row = (&'static str, fn(&Outcome) -> String);
 
-/// The rows of a table about outcomes like this one.
+/// The rows of a table of outcomes like this one.
 fn rows(outcome: &Outcome) -> Vec<Row> {
     let driver_time = match outcome.driver_time {
         DriverTime::Modelled => "driver time, modelled (ms)",
@@ -50,8 +50,8 @@ fn rows(outcome: &Outcome) -> Vec<Row> {
     rows
 }
 
-/// The memory that the recorded program reserved by itself, and the resources that are left out; empty for a recording
-/// without such events.
+/// The memory that the recorded program reserved itself, and the resources that are left out; empty if the
+/// recording has no such events.
 fn by_itself(outcome: &Outcome) -> String {
     let Recorded { own_driver_allocations, own_peak_driver_allocations, aliases, imports, .. } =
         outcome.recorded;
@@ -75,8 +75,7 @@ fn by_itself(outcome: &Outcome) -> String {
     text
 }
 
-/// A table with a column for each outcome and, if several strategies are compared, a summary in
-/// words.
+/// A table with a column for each outcome and, for several strategies, a summary in words.
 pub(crate) fn comparison(outcomes: &[Outcome]) -> String {
     let Some(first) = outcomes.first() else { return String::new() };
     let mut table = Table::new();
@@ -96,7 +95,6 @@ pub(crate) fn comparison(outcomes: &[Outcome]) -> String {
     format!("{table}\n{}{by_itself}{}", watched(first), in_words(outcomes))
 }
 
-/// The name of the real device, and the source of its hazard reports.
 fn watched(outcome: &Outcome) -> String {
     let name = &outcome.profile;
     match outcome.watch {

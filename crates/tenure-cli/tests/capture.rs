@@ -1,4 +1,5 @@
-//! `tenure capture` on real programs: on a Vulkan device, with its validation layer. Everything here fails where there is none.
+//! `tenure capture` on real programs, on a Vulkan device with its validation layer. The tests fail if either is
+//! missing.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
@@ -14,14 +15,14 @@ use tenure_trace::read_all;
 
 const VALIDATION: &str = "VK_LAYER_KHRONOS_validation";
 const LAYER: &str = "VK_LAYER_TENURE_capture";
-/// A program of a few frames, with the environment's layers.
+/// A program that runs for a few frames and uses the layers of the environment.
 const CUBE: [&str; 3] = ["vkcube", "--c", "20"];
 
 fn tenure() -> &'static str {
     env!("CARGO_BIN_EXE_tenure")
 }
 
-/// The library of the layer, as cargo has built it for this test.
+/// The library of the layer, as built for this test.
 fn library() -> String {
     Path::new(tenure()).with_file_name("deps/libtenure_capture.so").to_str().unwrap().to_owned()
 }
@@ -30,7 +31,7 @@ fn recording(name: &str) -> String {
     format!("{}/../../traces/{name}.csv.gz", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Captures a program, with these variables.
+/// Captures a program with additional arguments and variables.
 fn capture(more: &[&str], variables: &[(&str, &str)], program: &[&str]) -> Output {
     let mut command = Command::new(tenure());
     command.args(["capture", "--layer", &library(), "--json"]).args(more).arg("--").args(program);
@@ -51,7 +52,7 @@ fn objects(output: &Output) -> Vec<Value> {
         .collect()
 }
 
-/// The figures of a program that ended well, and had no message from the validation layer.
+/// The figures of a program that succeeded without messages from the validation layer.
 #[track_caller]
 fn figures(output: &Output) -> Value {
     let text = text(output);
@@ -66,7 +67,7 @@ fn number(object: &Value, field: &str) -> u64 {
 
 #[test]
 fn own_figures_are_tenure_s_to_the_byte() {
-    // The harness reads the GPU's bytes from a buffer that its own count leaves out: 256 bytes for each frame in flight.
+    // The replay's readback buffer is not in its own count: 256 bytes per frame in flight.
     const OF_HARNESS: u64 = 3 * 256;
     for strategy in ["pooled", "placed", "committed"] {
         let file = recording("egui_demo_app");
@@ -82,7 +83,7 @@ fn own_figures_are_tenure_s_to_the_byte() {
         let (own_peak, counted) =
             (number(own, "peak_bytes") - OF_HARNESS, number(replay, "peak_reserved_bytes"));
         if strategy == "committed" {
-            // Tenure counts buffers as multiples of 64 bytes, and the driver allocates their exact sizes.
+            // Tenure counts buffers in multiples of 64 bytes; the driver allocates their exact sizes.
             let least = counted - 64 * number(own, "peak_blocks");
             assert!((least..=counted).contains(&own_peak), "{own_peak} of {counted}");
         } else {
@@ -91,7 +92,7 @@ fn own_figures_are_tenure_s_to_the_byte() {
         let types = own["types"].as_array().unwrap();
         let reserved: u64 = types.iter().map(|found| number(found, "reserved_bytes")).sum();
         assert_eq!(reserved, number(own, "peak_bytes"), "{strategy}");
-        // The recording says the same.
+        // The recording has the same figures.
         let summary = read_all(fs::File::open(&written).unwrap(), "replay").unwrap().summary;
         assert_eq!(summary.peak_block_bytes, number(own, "peak_bytes"), "{strategy}");
         assert_eq!(
@@ -103,7 +104,7 @@ fn own_figures_are_tenure_s_to_the_byte() {
 }
 
 #[test]
-fn above_the_validation_layer_there_is_no_message() {
+fn no_messages_above_the_validation_layer() {
     let variables = [("VK_INSTANCE_LAYERS", VALIDATION), ("VK_LOADER_DEBUG", "layer")];
     let output = capture(&[], &variables, &CUBE);
     let inserted: Vec<_> = text(&output).lines().filter_map(inserted).collect();
@@ -113,14 +114,14 @@ fn above_the_validation_layer_there_is_no_message() {
     assert_eq!((number(&found, "frames"), number(&found["own"], "allocations")), (20, 5));
 }
 
-/// The layer that a message of the loader says is inserted into a device.
+/// The layer in a loader message about insertion into a device.
 fn inserted(line: &str) -> Option<&'static str> {
     let named = line.split("Inserted device layer \"").nth(1)?;
     [VALIDATION, LAYER].into_iter().find(|layer| named.starts_with(layer))
 }
 
 #[test]
-fn below_the_validation_layer_which_wraps_handles_there_is_no_message() {
+fn no_messages_below_the_validation_layer_which_wraps_handles() {
     let folder = tempdir().unwrap();
     let layer = json!({
         "name": LAYER,
@@ -157,7 +158,7 @@ fn programs_see_the_memory_of_a_card_and_run() {
         assert_eq!(types(card), count, "{card}");
         let variables = [("VK_INSTANCE_LAYERS", VALIDATION)];
         figures(&capture(&["--as", card], &variables, &CUBE));
-        // Tenure on this card, with the validation layer: no failure and no hazard.
+        // tenure on this card with the validation layer: no failure and no hazard.
         let replay = [tenure(), "replay", &file, "--device", "vulkan", "--validation", "on", "--json"];
         let output = capture(&["--as", card], &[], &replay);
         assert!(output.status.success(), "{card}: {}", text(&output));
@@ -174,7 +175,7 @@ fn a_program_that_is_killed_leaves_its_recording() {
     assert!(number(&found, "frames") > 1);
 }
 
-/// The rules of the API that a validation layer says are broken.
+/// The rules of the API that a validation layer reports as broken.
 fn broken_rules(output: &Output) -> BTreeSet<String> {
     let text = text(output);
     let rules = text.split("VUID-").skip(1);
@@ -183,8 +184,8 @@ fn broken_rules(output: &Output) -> BTreeSet<String> {
         .collect()
 }
 
-/// Runs a program that does not end by itself for some seconds, for longer if it has too few frames then, and returns its figures.
-/// It may break rules of the API, and the layer adds none.
+/// Runs an endless program for some seconds, longer if it has too few frames, and returns its figures. It may
+/// break rules of the API, but the layer must not break more.
 #[track_caller]
 fn figures_of_endless(program: &str, variables: &[(&str, &str)], frames: u64) -> Value {
     let variables = [variables, &[("VK_INSTANCE_LAYERS", VALIDATION)]].concat();
@@ -225,7 +226,7 @@ fn a_program_on_gtk_runs() {
     assert!(number(&found["own"], "resources") > 5, "{found}");
 }
 
-/// Nanoseconds of the driver's time for a committed resource that is created and destroyed: the least of some runs.
+/// The driver's time in nanoseconds to create and destroy a committed resource: the minimum of several runs.
 fn time_of_a_resource(is_captured: bool) -> u64 {
     let file = recording("bevy-3d_scene");
     let replay =
@@ -245,6 +246,6 @@ fn time_of_a_resource(is_captured: bool) -> u64 {
 fn a_resource_costs_some_microseconds() {
     let [without, with] = [false, true].map(time_of_a_resource);
     println!("a committed resource takes {without} ns of the driver's time, and {with} ns with the layer");
-    // Without optimisation, on a busy machine.
+    // The limit leaves room for a build without optimisation on a busy machine.
     assert!(with < without + 30_000, "{with} ns, {without} ns without the layer");
 }

@@ -1,5 +1,5 @@
-//! The program from outside, on a real device: Direct3D 12 on Windows and Wine, else Vulkan with
-//! its validation layer. Everything here fails where there is none.
+//! The program on a real device: Direct3D 12 on Windows and Wine, otherwise Vulkan with its validation layer. The
+//! tests fail if there is none.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -42,7 +42,6 @@ fn objects(output: &Output) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The paths of all recordings.
 fn recordings() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -56,7 +55,7 @@ fn recording(name: &str) -> String {
     recordings().into_iter().find(|path| path.contains(name)).unwrap()
 }
 
-/// A replay as JSON objects, with status 0.
+/// Replays with status 0, as JSON objects.
 #[track_caller]
 fn replay(file: &str, more: &[&str]) -> Vec<Value> {
     let output = run(&[&["replay", file, "--json"], more].concat());
@@ -106,7 +105,7 @@ fn the_device_is_listed_with_its_properties() {
 
 #[test]
 fn every_recording_replays_clean_by_every_strategy() {
-    // Direct3D 12's debug layer is a part of Windows that Wine has not.
+    // Wine lacks Direct3D 12's debug layer.
     let validation = if cfg!(windows) { "auto" } else { "on" };
     let mut reads_checked = 0;
     for file in recordings() {
@@ -129,12 +128,12 @@ fn every_recording_replays_clean_by_every_strategy() {
             assert_eq!(committed[field], simulated[0][field], "{field} of {file}");
         }
         assert_eq!(committed["reserved_at_end_bytes"], 0);
-        // How many exactly depends on how far behind the device happens to be.
+        // The exact numbers depend on the device's latency.
         for field in ["driver_allocations", "steady_state_driver_allocations"] {
             assert!(number(tenure, field) * 5 <= number(committed, field), "{field} of {file}: {real:?}");
         }
     }
-    // One recording has no upload that outlives its frame, and so none to look at.
+    // One recording has no upload that outlives its frame, and so no checked reads.
     assert!(reads_checked > 50_000, "{reads_checked}");
 }
 
@@ -198,7 +197,7 @@ fn an_adapter_is_chosen_by_number_or_name() {
 }
 
 #[test]
-fn without_validation_only_bytes_are_watched() {
+fn without_validation_only_bytes_are_checked() {
     let objects = replay(&recording("water"), &["--device", DEVICE, "--validation", "off"]);
     for object in &objects {
         assert_clean(object);
@@ -206,7 +205,7 @@ fn without_validation_only_bytes_are_watched() {
     }
 }
 
-/// Nothing fails, and no step runs out of time. Wine and Windows have no tiles or no surfaces without a window.
+/// No step fails or runs out of time. Wine and Windows lack sparse tiles or surfaces without a window.
 #[test]
 fn the_device_is_examined() {
     let output = run(&["doctor", "--device", DEVICE, "--seconds", "30", "--json"]);
@@ -231,7 +230,7 @@ mod layer {
 
     #[test]
     fn messages_of_the_layer_are_hazards() {
-        // Its advice on small allocations, which is off otherwise.
+        // The layer's advice on small allocations, which is off by default.
         let on = [("VK_LAYER_ENABLES", "VK_VALIDATION_FEATURE_ENABLE_BEST_PRACTICES_EXT")];
         let file = recording(FILE);
         let args = ["replay", &file, "--json", "--device", DEVICE, "--strategy", "committed"];
@@ -243,7 +242,7 @@ mod layer {
     }
 
     #[test]
-    fn where_it_is_not_installed_it_is_not_needed_unless_asked_for() {
+    fn a_missing_layer_is_an_error_only_if_requested() {
         let nowhere = [("VK_LAYER_PATH", "/no such folder")];
         let file = recording(FILE);
         let args = ["replay", &file, "--json", "--device", DEVICE, "--strategy", "pooled"];

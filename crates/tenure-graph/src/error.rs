@@ -139,7 +139,7 @@ pub enum GraphError<M = Infallible> {
         source: DeviceError,
     },
     /// An alignment that is not a power of two.
-    #[error("{resource}: the alignment {alignment} is no power of two")]
+    #[error("{resource}: the alignment {alignment} is not a power of two")]
     BadAlignment {
         /// The resource.
         resource: Name,

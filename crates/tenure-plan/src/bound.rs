@@ -1,8 +1,8 @@
 //! Lower bounds of the peak.
 //!
-//! Items that are alive together do not overlap, so the greatest load is a bound. Items at multiples of an
-//! alignment take whole multiples of it, except for the topmost one, which needs no padding: that is a bound for
-//! each alignment. The end of each pinned item is a bound, too.
+//! Items alive together do not overlap, so the greatest load is a bound. Aligned items take whole multiples of their
+//! alignment, except for the topmost one, which needs no padding: this gives a bound for each alignment. The end of
+//! each pinned item is a bound, too.
 
 use crate::Item;
 use crate::sections::{Scale, Sections};
@@ -38,7 +38,7 @@ fn of_level(all: &[&Item], alignment: u64, sections: &Sections, scale: &Scale) -
     let padding = |k: usize| scale.padding(all[k].size, alignment);
     let mut load = vec![0; sections.count];
     add_up(&mut load, members.iter().map(|&k| range(k)), members.iter().map(|&k| all[k].size + padding(k)));
-    // The greatest padding in each section: the first item that reaches it, from the greatest on.
+    // The greatest padding in each section, from the first item that reaches it in descending order.
     members.sort_by_key(|&k| core::cmp::Reverse(padding(k)));
     let mut next: Vec<u32> = (0..=sections.count as u32).collect();
     let mut best = 0;
@@ -54,7 +54,7 @@ fn of_level(all: &[&Item], alignment: u64, sections: &Sections, scale: &Scale) -
     best
 }
 
-/// The first section from `at` on that is not painted yet: union-find with path halving.
+/// The first unpainted section from `at` on: union-find with path halving.
 fn unpainted(next: &mut [u32], mut at: u32) -> u32 {
     while next[at as usize] != at {
         let skip = next[next[at as usize] as usize];
@@ -64,7 +64,7 @@ fn unpainted(next: &mut [u32], mut at: u32) -> u32 {
     at
 }
 
-/// The amounts of the ranges that cover each section, added up.
+/// For each section, the sum of the amounts of the ranges that cover it.
 pub(crate) fn add_up(
     sections: &mut [u64],
     ranges: impl Iterator<Item = (u32, u32)>,

@@ -1,4 +1,4 @@
-//! The validity check of plans, which shares no code with the planner.
+//! The validity check of plans. It shares no code with the planner.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,9 @@ use crate::{Fault, Item};
 
 /// Whether the offsets are a valid plan of the items, and its peak in bytes.
 ///
-/// A valid plan has an aligned offset for each item, the fixed offset for pinned items, and no two items of one
-/// class share bytes while both are alive. The peak is the sum over all classes of the highest end of an item.
-/// Sweeps over time in O(n log n).
+/// In a valid plan each item has an aligned offset, pinned items have their fixed offset, and no two items of one
+/// class share bytes while both are alive. The peak is the sum over all classes of the highest end of an item. Takes
+/// O(n log n).
 ///
 /// # Errors
 /// The first [`Fault`] found.
@@ -46,7 +46,7 @@ fn check_one(item: usize, it: &Item, offset: u64) -> Result<u64, Fault> {
     offset.checked_add(it.size).ok_or(Fault::Overflow { item, offset, size: it.size })
 }
 
-/// Among the items alive at a time, ordered by offset, the first overlap is one of neighbours.
+/// Sweeps over time. Among the live items, ordered by offset, the first overlap is between neighbours.
 fn check_pairs(items: &[Item], offsets: &[u64]) -> Result<(), Fault> {
     let mut events = Vec::with_capacity(2 * items.len());
     for (item, it) in items.iter().enumerate() {
@@ -55,7 +55,7 @@ fn check_pairs(items: &[Item], offsets: &[u64]) -> Result<(), Fault> {
             events.push((it.last, false, item));
         }
     }
-    // At the same time, ends come before beginnings.
+    // Ends sort before beginnings at the same time.
     events.sort_unstable();
     let mut alive: BTreeMap<(u32, u64), (u64, usize)> = BTreeMap::new();
     for (_, begins, item) in events {

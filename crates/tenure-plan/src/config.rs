@@ -1,13 +1,13 @@
-//! PlanConfig of a plan, and the budget that they give to its steps.
+//! The configuration of a plan, and the budget of its steps.
 
 use std::time::{Duration, Instant};
 
-/// The maximum number of threads of a plan, for any options.
+/// The maximum number of threads of a plan.
 pub(crate) const MAX_THREADS: usize = 64;
 
-/// The goal and the budget of a plan. PlanConfig that are not set are as in [`PlanConfig::default`].
+/// The goal and the budget of a plan.
 ///
-/// Without a time limit the plan depends only on the items and the options, on every machine.
+/// Without a time limit the plan depends only on the items and this configuration, on every machine.
 ///
 /// ```
 /// use tenure_plan::PlanConfig;
@@ -19,27 +19,26 @@ pub(crate) const MAX_THREADS: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlanConfig {
-    /// The sufficient peak, in bytes over all classes. The first plan within it is returned, or the best one
-    /// found if there is none. Without a capacity the peak is minimised.
+    /// The sufficient peak, in bytes over all classes. The first plan within it is returned, or the best one found.
+    /// Without a capacity the peak is minimised.
     pub capacity: Option<u64>,
-    /// The maximum number of placements to try. The first pass, which makes a valid plan, does not count; if
-    /// items should [keep their offsets](Self::stability), neither does one more pass, nor do any of the passes
-    /// over up to 1,024 items.
+    /// The maximum number of placements to try. The first pass, which makes a valid plan, does not count. Neither
+    /// does one more pass if items should [keep their offsets](Self::stability), nor any pass over up to 1,024 items.
     pub nodes: u64,
-    /// How long the whole call should take at most. The first pass is always made; with `n` items it takes
-    /// O(n log n), and is all that a call takes with a limit of 0.
+    /// The time limit of the whole call. The first pass is always made; it takes O(n log n) for `n` items, and is the
+    /// only step with a limit of 0.
     pub time: Option<Duration>,
-    /// The number of threads: 64 at most, and with a time limit at most the number of processors. The plan
-    /// depends on it.
+    /// The number of threads: at most 64, and with a time limit at most the number of processors. Another number may
+    /// give another plan.
     pub threads: usize,
     /// Whether items should keep their previous offsets.
     pub stability: Stability,
-    /// The seed of all random choices: another seed may find another plan.
+    /// The seed of all random choices. Another seed may give another plan.
     pub seed: u64,
 }
 
-/// Whether items should keep their [`previous`](crate::Item::previous) offsets, so that resources created there
-/// can be used again.
+/// Whether items should keep their [`previous`](crate::Item::previous) offsets, so that resources created there can
+/// be reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stability {
@@ -47,8 +46,8 @@ pub enum Stability {
     #[default]
     Ignored,
     /// As many items as possible keep their offset while the peak is at most this many thousandths above the best
-    /// peak found (or within the capacity, if there is one). This takes up to 12 passes, as far as the budget
-    /// allows; if none succeeds in time, previous offsets are ignored.
+    /// peak found (or within the capacity, if there is one). Takes up to 12 passes, within the budget; if none
+    /// succeeds, previous offsets are ignored.
     Within(u32),
 }
 
@@ -66,21 +65,21 @@ impl PlanConfig {
         }
     }
 
-    /// These options with a [`capacity`](Self::capacity).
+    /// This configuration with a [`capacity`](Self::capacity).
     #[must_use]
     pub const fn capacity(mut self, bytes: u64) -> Self {
         self.capacity = Some(bytes);
         self
     }
 
-    /// These options with another number of [`nodes`](Self::nodes).
+    /// This configuration with another number of [`nodes`](Self::nodes).
     #[must_use]
     pub const fn nodes(mut self, nodes: u64) -> Self {
         self.nodes = nodes;
         self
     }
 
-    /// These options with a [`time`](Self::time) limit, and no limit of nodes.
+    /// This configuration with a [`time`](Self::time) limit, and no limit of nodes.
     #[must_use]
     pub const fn time(mut self, time: Duration) -> Self {
         self.time = Some(time);
@@ -88,21 +87,21 @@ impl PlanConfig {
         self
     }
 
-    /// These options with another number of [`threads`](Self::threads); 0 counts as 1.
+    /// This configuration with another number of [`threads`](Self::threads); 0 counts as 1.
     #[must_use]
     pub const fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// These options with [`stability`](Self::stability).
+    /// This configuration with [`stability`](Self::stability).
     #[must_use]
     pub const fn stability(mut self, stability: Stability) -> Self {
         self.stability = stability;
         self
     }
 
-    /// These options with another [`seed`](Self::seed).
+    /// This configuration with another [`seed`](Self::seed).
     #[must_use]
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
@@ -116,7 +115,7 @@ impl Default for PlanConfig {
     }
 }
 
-/// The placements and the time that are left.
+/// The remaining placements and time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     nodes: u64,
@@ -125,9 +124,9 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// The budget of these options, from now on.
+    /// The budget of a configuration, from now on.
     pub(crate) fn of(options: &PlanConfig) -> Self {
-        // A deadline that cannot be represented counts as none.
+        // Without limit if the deadline cannot be represented.
         let deadline = options.time.and_then(|time| Instant::now().checked_add(time));
         Self { nodes: options.nodes, spent: 0, deadline }
     }

@@ -1,9 +1,9 @@
-//! Items as text: a line each, under a header.
+//! Items as text: a header, and one line per item.
 //!
-//! The columns `id`, `lower`, `upper` and `size` are required, in any order, as in the files that come with
-//! MiniMalloc; `alignment`, `class`, `previous`, `pinned` and `kind` are optional, and empty for items without a
-//! value. Others are ignored. Fields are separated by commas and never quoted. [`read_passes`] reads the names
-//! and queues of passes, for [pictures](crate::svg).
+//! The columns `id`, `lower`, `upper` and `size` are required, in any order, as in MiniMalloc's files; `alignment`,
+//! `class`, `previous`, `pinned` and `kind` are optional, and empty for items without a value. Other columns are
+//! ignored. Fields are separated by commas and never quoted. [`read_passes`] reads the names and queues of passes,
+//! for [pictures](crate::svg).
 //!
 //! ```
 //! use tenure_plan::{PlanConfig, csv, plan};
@@ -27,11 +27,11 @@ pub use passes::{PassRow, read_passes};
 
 use crate::Item;
 
-/// The longest line in bytes, without its end. Most of it is the id and ignored columns; the bound keeps a file
-/// without line ends from filling the memory.
+/// The longest line in bytes, without its end. Most of it is the id and ignored columns; the limit bounds the memory
+/// for a file without line ends.
 pub const MAX_LINE_BYTES: usize = 1 << 16;
 
-/// The most items that are read: 2^24, about 4 GB with short ids.
+/// The maximum number of items: 2^24, about 4 GB with short ids.
 pub const MAX_READ: usize = 1 << 24;
 
 /// Items and their names.
@@ -40,9 +40,9 @@ pub const MAX_READ: usize = 1 << 24;
 pub struct Table {
     /// The items.
     pub items: Vec<Item>,
-    /// The name of each.
+    /// The name of each item.
     pub ids: Vec<String>,
-    /// The purpose of each item, if the list has kinds; empty for an item without a kind.
+    /// The kind of each item, if the list has kinds; empty for an item without a kind.
     pub kinds: Vec<String>,
 }
 
@@ -60,16 +60,16 @@ pub struct CsvError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CsvReason {
-    /// It cannot be read.
+    /// The line cannot be read.
     Io(io::Error),
-    /// It has more than [`MAX_LINE_BYTES`] bytes.
+    /// The line has more than [`MAX_LINE_BYTES`] bytes.
     LineTooLong,
-    /// It is not text.
+    /// The line is not UTF-8.
     InvalidUtf8 {
-        /// The number of bytes of the line that are valid UTF-8.
+        /// The number of valid bytes at the beginning of the line.
         valid_bytes: usize,
     },
-    /// There are more than [`MAX_READ`] items before it, or more than fit into memory.
+    /// More than [`MAX_READ`] items, or more than fit into memory.
     TooManyItems {
         /// The number of items read.
         read: usize,
@@ -94,7 +94,7 @@ pub enum CsvReason {
         /// The field's text.
         field: String,
     },
-    /// The number is larger than the column takes.
+    /// The number is too large for the column.
     TooLarge {
         /// Its column.
         column: &'static str,
@@ -135,14 +135,16 @@ impl fmt::Display for CsvReason {
             Self::MissingColumn(column) => write!(f, "the header has no column {column}"),
             Self::DuplicateColumn(column) => write!(f, "the header has the column {column} twice"),
             Self::MissingField(column) => write!(f, "there is no {column}"),
-            Self::NotANumber { column, field } => write!(f, "{column} is {field:?}, which is no number"),
+            Self::NotANumber { column, field } => write!(f, "{column} is {field:?}, which is not a number"),
             Self::Negative { column, field } => write!(f, "{column} is {field}, which is less than 0"),
             Self::TooLarge { column, field } => write!(f, "{column} is {field}, which is too large"),
             Self::EmptyLifetime { lower, upper } => {
                 write!(f, "lower ({lower}) is not less than upper ({upper})")
             }
-            Self::BadAlignment(alignment) => write!(f, "alignment is {alignment}, which is no power of two"),
-            Self::DuplicateId { id, first } => write!(f, "the id {id:?} is that of line {first}"),
+            Self::BadAlignment(alignment) => {
+                write!(f, "alignment is {alignment}, which is not a power of two")
+            }
+            Self::DuplicateId { id, first } => write!(f, "the id {id:?} was used in line {first}"),
         }
     }
 }
@@ -158,10 +160,10 @@ impl std::error::Error for CsvError {
 
 /// Reads items. Empty lines are skipped, and so is a byte order mark at the beginning.
 ///
-/// Memory: the items and their ids; no line longer than [`MAX_LINE_BYTES`] is kept.
+/// Memory: the items and their ids. Lines longer than [`MAX_LINE_BYTES`] are not kept.
 ///
 /// # Errors
-/// [`CsvError`] with the first line that is wrong.
+/// [`CsvError`] for the first wrong line.
 pub fn read(mut source: impl BufRead) -> Result<Table, CsvError> {
     let mut table = Table::default();
     let mut lines_of_ids = HashMap::new();
@@ -206,7 +208,7 @@ pub fn read(mut source: impl BufRead) -> Result<Table, CsvError> {
     Ok(table)
 }
 
-/// Reads the next line, with its end. False at the end of the text.
+/// Reads the next line, including its end. False at the end of the text.
 fn read_line(source: &mut impl BufRead, bytes: &mut Vec<u8>) -> Result<bool, CsvReason> {
     bytes.clear();
     let read = source.take(MAX_LINE_BYTES as u64 + 2).read_until(b'\n', bytes).map_err(CsvReason::Io)?;

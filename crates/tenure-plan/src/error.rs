@@ -1,8 +1,8 @@
-//! Errors in items, and in a plan.
+//! Errors in items and plans.
 
 use core::fmt;
 
-/// An error in the items to plan. Items are named by their index.
+/// An error in the items to plan. Items are identified by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PlanError {
@@ -12,7 +12,7 @@ pub enum PlanError {
         item: usize,
         /// Its first use.
         first: u64,
-        /// The end of its use.
+        /// The end of its lifetime.
         last: u64,
     },
     /// The alignment is zero or not a power of two.
@@ -38,9 +38,9 @@ pub enum PlanError {
         /// The other one.
         other: usize,
     },
-    /// The items, stacked and aligned, would take more than [`MAX_BYTES`].
+    /// The total size of the items, stacked and aligned, exceeds [`MAX_BYTES`].
     TooLarge {
-        /// The item with which they do.
+        /// The item that exceeds the limit.
         item: usize,
     },
     /// There are more than [`MAX_ITEMS`].
@@ -50,10 +50,10 @@ pub enum PlanError {
     },
 }
 
-/// The most items that one plan takes.
+/// The maximum number of items in a plan.
 pub const MAX_ITEMS: usize = 1 << 30;
 
-/// The most bytes that the items of a plan may take if they are stacked: 2^60.
+/// The maximum total size of the items of a plan, stacked and aligned: 2^60 bytes.
 pub const MAX_BYTES: u64 = 1 << 60;
 
 impl fmt::Display for PlanError {
@@ -63,19 +63,19 @@ impl fmt::Display for PlanError {
                 write!(f, "item {item} has an empty lifetime, from {first} to {last}")
             }
             Self::BadAlignment { item, alignment } => {
-                write!(f, "the alignment {alignment} of item {item} is no power of two")
+                write!(f, "the alignment {alignment} of item {item} is not a power of two")
             }
             Self::PinnedUnaligned { item, offset, alignment } => {
                 write!(
                     f,
-                    "item {item} is fixed at {offset}, which is no multiple of its alignment {alignment}"
+                    "item {item} is fixed at {offset}, which is not a multiple of its alignment {alignment}"
                 )
             }
             Self::PinnedConflict { item, other } => {
                 write!(f, "items {item} and {other} are fixed to the same bytes at the same time")
             }
             Self::TooLarge { item } => {
-                write!(f, "up to item {item} the items are larger than {MAX_BYTES} bytes together")
+                write!(f, "the items up to item {item} take more than {MAX_BYTES} bytes together")
             }
             Self::TooMany { items } => write!(f, "{items} items are more than {MAX_ITEMS}"),
         }
@@ -84,11 +84,11 @@ impl fmt::Display for PlanError {
 
 impl core::error::Error for PlanError {}
 
-/// An error in offsets that [`check`](crate::check) found. Items are named by their index.
+/// An error in offsets, found by [`check`](crate::check). Items are identified by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The number of offsets is not that of the items.
+    /// The numbers of offsets and items differ.
     Count {
         /// The number of items.
         items: usize,
@@ -104,7 +104,7 @@ pub enum Fault {
         /// Its alignment, in bytes.
         alignment: u64,
     },
-    /// The offset is not the fixed one of the item.
+    /// The offset is not the item's fixed offset.
     NotWherePinned {
         /// The item.
         item: usize,
@@ -136,7 +136,7 @@ impl fmt::Display for Fault {
         match *self {
             Self::Count { items, offsets } => write!(f, "{offsets} offsets for {items} items"),
             Self::Misaligned { item, offset, alignment } => {
-                write!(f, "item {item} is at {offset}, which is no multiple of its alignment {alignment}")
+                write!(f, "item {item} is at {offset}, which is not a multiple of its alignment {alignment}")
             }
             Self::NotWherePinned { item, offset, pinned } => {
                 write!(f, "item {item} is at {offset} though it is fixed at {pinned}")
@@ -145,7 +145,7 @@ impl fmt::Display for Fault {
                 write!(f, "item {item} of {size} bytes at {offset} passes the end of the address space")
             }
             Self::Overlap { item, other } => {
-                write!(f, "items {item} and {other} share bytes while both live")
+                write!(f, "items {item} and {other} share bytes while both are alive")
             }
         }
     }

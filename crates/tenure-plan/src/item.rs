@@ -4,9 +4,8 @@ use core::ops::Range;
 
 /// An item to place: a size, and the time from its first use to its last.
 ///
-/// Time is any count that orders uses, usually the number of a pass. Two items may share bytes if
-/// their lifetimes do not overlap, or if their classes differ (then they do not share an address
-/// space to begin with).
+/// Time is any count that orders uses, usually the number of a pass. Two items may share bytes if their lifetimes do
+/// not overlap. Items of different classes are in separate address spaces.
 ///
 /// ```
 /// use tenure_plan::Item;
@@ -18,7 +17,7 @@ use core::ops::Range;
 pub struct Item {
     /// The time of its first use.
     pub first: u64,
-    /// The first time at which it is no longer used; later than `first`.
+    /// The end of its lifetime: the first time at which it is no longer used; later than `first`.
     pub last: u64,
     /// Size in bytes. An item of 0 bytes conflicts with no other.
     pub size: u64,
@@ -26,10 +25,10 @@ pub struct Item {
     pub alignment: u64,
     /// The memory class it needs. Each class is a separate address space that begins at 0.
     pub class: u32,
-    /// Its offset in the previous plan. [`PlanConfig::stability`](crate::PlanConfig::stability) decides how strongly it
-    /// is preferred.
+    /// Its offset in the previous plan, a preference according to
+    /// [`PlanConfig::stability`](crate::PlanConfig::stability).
     pub previous: Option<u64>,
-    /// The offset that it must have. Items that cannot be planned with it are an error.
+    /// The required offset. If it is impossible, planning fails.
     pub pinned: Option<u64>,
 }
 
@@ -48,35 +47,35 @@ impl Item {
         }
     }
 
-    /// The same item with an alignment in bytes.
+    /// This item with an alignment in bytes.
     #[must_use]
     pub const fn aligned(mut self, alignment: u64) -> Self {
         self.alignment = alignment;
         self
     }
 
-    /// The same item in another memory class.
+    /// This item in another memory class.
     #[must_use]
     pub const fn in_class(mut self, class: u32) -> Self {
         self.class = class;
         self
     }
 
-    /// The same item with a previous offset, which is preferred.
+    /// This item with a preferred previous offset.
     #[must_use]
     pub const fn previously_at(mut self, offset: u64) -> Self {
         self.previous = Some(offset);
         self
     }
 
-    /// The same item with a fixed offset.
+    /// This item with a fixed offset.
     #[must_use]
     pub const fn pinned_at(mut self, offset: u64) -> Self {
         self.pinned = Some(offset);
         self
     }
 
-    /// Whether the lifetimes of both overlap.
+    /// Whether the lifetimes of both items overlap.
     #[must_use]
     pub const fn overlaps_in_time(&self, other: &Self) -> bool {
         self.first < other.last && other.first < self.last

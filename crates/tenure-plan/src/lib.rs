@@ -1,10 +1,10 @@
 //! Places resources with known lifetimes in as little memory as possible.
 //!
 //! Each resource of a frame has a lifetime from one pass to another; resources whose lifetimes do not overlap may
-//! share bytes. Finding offsets with the lowest peak is offline dynamic storage allocation: placing rectangles
-//! that are fixed in time and movable in address. It is NP-hard. This crate does not depend on graphics: it
-//! places [`Item`]s with a lifetime, a size and an alignment, and optionally a class, a fixed offset, or an
-//! offset in the previous plan.
+//! share bytes. Finding offsets with the lowest peak is offline dynamic storage allocation: placing rectangles that
+//! are fixed in time and movable in address. It is NP-hard. This crate does not depend on graphics: it places
+//! [`Item`]s with a lifetime, a size and an alignment, and optionally a class, a fixed offset, or an offset in the
+//! previous plan.
 //!
 //! ```
 //! use tenure_plan::{Item, PlanConfig, check, plan};
@@ -25,9 +25,9 @@
 //!
 //! # Guarantees
 //!
-//! Every plan is valid, for any options: [`check`] shares no code with the planner. A plan comes with a lower
-//! bound of the peak; if the peak equals the bound, `proven` is true, and the plan is optimal. Without a time
-//! limit a plan depends only on the items and the [`PlanConfig`], also with several threads.
+//! Every plan is valid: [`check`] shares no code with the planner. A plan contains a lower bound of the peak; if the
+//! peak equals the bound, `proven` is true, and the plan is optimal. Without a time limit a plan depends only on the
+//! items and the [`PlanConfig`], also with several threads.
 //!
 //! # Algorithm
 //!
@@ -61,12 +61,11 @@
 //!
 //! # Limits
 //!
-//! [`MAX_ITEMS`] items, [`MAX_BYTES`] bytes and 64 threads. A time limit ends everything but the first
-//! pass, which every plan takes. Frames of a renderer (100 items) take about 10 µs, the hardest published
-//! instances (150 to 450 items that fill their capacity) some milliseconds, a million random items some
-//! seconds. The memory of the search grows with the square of its items, to about 80 MiB for 2,048; the rest
-//! takes some hundred bytes an item. `cargo run --release -p bench -- plan` measures all this, the published
-//! instances where `TENURE_PLAN_INSTANCES` names their folder.
+//! [`MAX_ITEMS`] items, [`MAX_BYTES`] bytes and 64 threads. A time limit ends everything except the first pass.
+//! Frames of a renderer (100 items) take about 10 µs, the hardest published instances (150 to 450 items that fill
+//! their capacity) some milliseconds, a million random items some seconds. The memory of the search grows with the
+//! square of its items, to about 80 MiB for 2,048; the rest takes some hundred bytes per item. `cargo run --release
+//! -p bench -- plan` measures all this; `TENURE_PLAN_INSTANCES` names the folder of the published instances.
 #![warn(missing_debug_implementations)]
 #![forbid(unsafe_code)]
 

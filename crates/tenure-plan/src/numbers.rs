@@ -3,7 +3,7 @@
 /// The greatest value in a range: O(log n) by a segment tree, or linear if there are few values.
 pub(crate) struct RangeMax<'a> {
     values: &'a [u64],
-    /// Node k covers nodes 2k and 2k + 1; the values are behind the inner nodes. Empty if there are few.
+    /// Node k covers nodes 2k and 2k + 1; the values follow the inner nodes. Empty for few values.
     tree: Vec<u64>,
 }
 
@@ -23,7 +23,7 @@ impl<'a> RangeMax<'a> {
         Self { values, tree }
     }
 
-    /// The greatest value of the range, 0 if it is empty.
+    /// The greatest value of the range; 0 for an empty range.
     pub(crate) fn of(&self, start: u32, end: u32) -> u64 {
         let (start, end) = (start as usize, end as usize);
         if self.tree.is_empty() {
@@ -55,7 +55,7 @@ pub(crate) const fn mix(seed: u64) -> u64 {
     x ^ x >> 31
 }
 
-/// log2 in 1/1024, to within a tenth; the same on every machine.
+/// log2 in units of 1/1024, accurate to a tenth; the same on every machine.
 pub(crate) const fn log2(value: u64) -> u64 {
     if value == 0 {
         return 0;

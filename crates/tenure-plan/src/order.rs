@@ -11,7 +11,7 @@ pub(crate) enum Key {
     Load,
     /// The length of its lifetime.
     Width,
-    /// The number of sections it covers.
+    /// The number of covered sections.
     Sections,
     /// Its bytes.
     Size,
@@ -19,14 +19,14 @@ pub(crate) enum Key {
     Area,
     /// The number of sections from its first one to the end.
     Early,
-    /// Its alignment: heights that suit a coarse one are rare.
+    /// Its alignment: heights that are multiples of a coarse one are rare.
     Align,
 }
 
-/// The orders that are best most often for items like these, best first.
+/// The orders that are best most often for such items, best first.
 ///
-/// The last two of many items are for those with a few large and long-lived items beside the greatest load, such as
-/// gradients: in the others these come after short-lived items of a greater load, and end on top of them.
+/// For many items the last two suit a few large and long-lived items outside the greatest load, such as gradients:
+/// other orders place these after short-lived items of a greater load, and so on top of them.
 pub(crate) fn orders(problem: &Problem) -> &'static [[Key; 3]] {
     use Key::{Align, Area, Early, Load, Sections, Size, Width};
     const AREA: [Key; 3] = [Area, Load, Width];
@@ -42,16 +42,16 @@ pub(crate) fn orders(problem: &Problem) -> &'static [[Key; 3]] {
     }
 }
 
-/// Only with more items than this are average lifetimes taken into account.
+/// Average lifetimes are considered only with more items than this.
 const FEW: usize = 1024;
 
-/// Whether the average lifetime is an eighth of all time or more.
+/// Whether the average lifetime is at least an eighth of all time.
 fn is_long_lived(problem: &Problem) -> bool {
     let lives = problem.start.iter().zip(&problem.end).map(|(start, end)| u64::from(end - start));
     lives.sum::<u64>() / problem.len().max(1) as u64 >= problem.sections() as u64 / 8
 }
 
-/// The items, greatest keys first; of equal ones the earliest.
+/// The items, greatest keys first; of equal items the earliest.
 pub(crate) fn order(problem: &Problem, keys: [Key; 3]) -> Vec<u32> {
     let loads = RangeMax::new(&problem.load);
     let value = |item: usize, key| match key {
@@ -63,7 +63,7 @@ pub(crate) fn order(problem: &Problem, keys: [Key; 3]) -> Vec<u32> {
         Key::Area => problem.width[item].saturating_mul(problem.size[item]),
         Key::Align => problem.align(item),
     };
-    // 32 bits of each key are precise enough, and sort as one number.
+    // 32 bits of each key are precise enough, and can be sorted as one number.
     let shifts = keys.map(|key| {
         let most = match key {
             Key::Load => problem.load.iter().copied().max(),
@@ -88,11 +88,11 @@ pub(crate) fn order(problem: &Problem, keys: [Key; 3]) -> Vec<u32> {
     ranked.into_iter().map(|packed| packed as u32).collect()
 }
 
-/// The weight of each property in a weighted order, in 1/1024.
+/// The weight of each property in a weighted order, in units of 1/1024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Weights {
-    /// The weights of log2 of the size, of log2 of the width, of the greatest load (as a share of the greatest of
-    /// all, in 1/1024), and of random noise.
+    /// Weights of log2 of the size, log2 of the width, the greatest load (relative to the greatest of all, in units
+    /// of 1/1024), and random noise.
     pub(crate) size: i64,
     pub(crate) width: i64,
     pub(crate) load: i64,
@@ -100,10 +100,10 @@ pub(crate) struct Weights {
 }
 
 impl Weights {
-    /// A tenth of the greatest load counts as much as the longest lifetime, and the size a little.
+    /// A tenth of the greatest load counts as much as the longest lifetime; the size counts little.
     pub(crate) const BLENDED: Self = Self { size: 256, width: 1024, load: 16_384, noise: 0 };
 
-    /// Random weights. In most of them the load dominates.
+    /// Random weights, mostly dominated by the load.
     pub(crate) fn anywhere(random_bits: u64) -> Self {
         let random = |which, below| between(random_bits, which, below);
         Self {

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use crate::problem::{Pin, Problem};
 
-/// A part of a problem: a separate problem, with the indices of its items in the whole.
+/// A part of a problem: a separate problem, with the original indices of its items.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) problem: Problem,
@@ -34,7 +34,7 @@ impl Problem {
         ranges
     }
 
-    /// The parts in these ranges, which are in order and contain every item.
+    /// The parts in these ranges, which must be in order and contain every item.
     pub(crate) fn parts(&self, ranges: &[Range<u32>]) -> Vec<Part> {
         let paddings = self.padding.iter().copied().chain(self.pins.iter().map(|pin| pin.padding));
         let padding = paddings.max().unwrap_or(0);
@@ -68,7 +68,7 @@ impl Problem {
         parts
     }
 
-    /// A part without items, whose items will be padded by at most `padding` bytes each.
+    /// An empty part for items that are padded by at most `padding` bytes each.
     fn empty_part(&self, range: &Range<u32>, padding: u64) -> Part {
         let load = self.load[range.start as usize..range.end as usize].to_vec();
         let most = load.iter().copied().max().unwrap_or(0) * self.unit;

@@ -2,11 +2,11 @@
 
 use crate::Item;
 
-/// The offsets of all items.
+/// The offsets of all items, and statistics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Plan {
-    /// An offset for each item, in bytes, in the order of the items.
+    /// The offset of each item in bytes, in the order of the items.
     pub offsets: Vec<u64>,
     /// The sum over all classes of the highest end of an item, in bytes.
     pub peak: u64,
@@ -18,7 +18,7 @@ pub struct Plan {
     pub moved: usize,
     /// The number of placements tried beyond the first pass.
     pub nodes: u64,
-    /// Peaks and bounds of the classes that have items, by number of class.
+    /// Peaks and bounds of the classes with items, by class number.
     pub classes: Vec<ClassPlan>,
 }
 
@@ -34,7 +34,7 @@ pub struct ClassPlan {
     pub lower_bound: u64,
 }
 
-/// The indices of the items with a size above 0, by class.
+/// The indices of the nonempty items, by class.
 pub(crate) fn by_class(items: &[Item]) -> Vec<u32> {
     let mut origin = Vec::with_capacity(items.len());
     origin.extend((0..items.len() as u32).filter(|&at| items[at as usize].size > 0));
@@ -45,7 +45,7 @@ pub(crate) fn by_class(items: &[Item]) -> Vec<u32> {
     origin
 }
 
-/// Puts other offsets into a plan.
+/// Replaces the offsets of a plan.
 pub(crate) fn adopt(items: &[Item], plan: &mut Plan, offsets: Vec<u64>) {
     let classes = &mut plan.classes;
     for class in classes.iter_mut() {

@@ -1,4 +1,4 @@
-//! The entry point: classes and capacity around the planner of one class, and the check of the items.
+//! The entry point: checks the items, and distributes the budget over the classes.
 
 use std::num::NonZero;
 
@@ -9,14 +9,14 @@ use crate::{
     ClassPlan, Fault, Item, MAX_BYTES, MAX_ITEMS, Plan, PlanConfig, PlanError, Stability, check, stability,
 };
 
-/// Places the items with the lowest peak that can be found within the budget of the options.
+/// Places the items with the lowest peak found within the budget.
 ///
-/// The plan is valid for any options: [`check`](crate::check) accepts it. With the same items and options, and no
-/// time limit, it is the same on every machine.
+/// The plan is always valid: [`check`](crate::check) accepts it. With the same items and options, and no time limit,
+/// it is the same on every machine.
 ///
-/// The first plan takes O(n log n) on the measured inputs, for any number of classes, and memory linear in n:
-/// every call takes this. Everything else is within the budget. After a [`time`](PlanConfig::time) limit no further
-/// step begins, and a step that has begun ends soon: none takes longer than the first plan did.
+/// Every call makes a first plan, which takes O(n log n) on the measured inputs, for any number of classes, and
+/// memory linear in n. All further steps are within the budget. After a [`time`](PlanConfig::time) limit no further
+/// step begins, and a running step ends soon: none takes longer than the first plan.
 ///
 /// # Errors
 /// [`PlanError`] for items that cannot be planned.
@@ -39,8 +39,7 @@ pub fn plan(items: &[Item], options: &PlanConfig) -> Result<Plan, PlanError> {
     Ok(plan)
 }
 
-/// The number of threads to use. With a time limit, more threads than processors would delay each other beyond
-/// it.
+/// The number of threads to use. With a time limit, more threads than processors would delay each other past it.
 fn threads(options: &PlanConfig) -> usize {
     let threads = options.threads.clamp(1, MAX_THREADS);
     match options.time {
@@ -66,7 +65,7 @@ fn classes(items: &[Item]) -> Vec<Class> {
         .collect()
 }
 
-/// Spends the budget on classes whose peak is above their lower bound and needs to be lower.
+/// Spends the budget on classes whose peak is above their lower bound and must become lower.
 fn improve(classes: &mut [Class], capacity: Option<u64>, budget: &mut Budget, effort: Effort) {
     let is_waiting = |class: &Class| class.space.peak() > class.space.lower_bound;
     let mut waiting = classes.iter().filter(|class| is_waiting(class)).count();
@@ -79,7 +78,7 @@ fn improve(classes: &mut [Class], capacity: Option<u64>, budget: &mut Budget, ef
             continue;
         }
         let space = &mut class.space;
-        // The bytes left for this class if the peaks of the others stay.
+        // The bytes left for this class if the other peaks stay.
         let others = total - space.peak();
         let room = capacity.map_or(0, |capacity| capacity.saturating_sub(others));
         if space.peak() > room {
@@ -116,7 +115,7 @@ pub(crate) fn validate(items: &[Item]) -> Result<(), PlanError> {
     if items.len() > MAX_ITEMS {
         return Err(PlanError::TooMany { items: items.len() });
     }
-    // The end of all items, stacked one on top of the other.
+    // The end of all items if stacked.
     let (mut top, mut pinned, mut pins) = (0u64, 0u64, 0usize);
     for (item, it) in items.iter().enumerate() {
         if it.first >= it.last {

@@ -4,27 +4,27 @@ use crate::Item;
 use crate::bound;
 use crate::sections::{Scale, sections};
 
-/// The items of one class in sections and units. Items are named by their index here.
+/// The items of one class in sections and units. Items are identified by their index here.
 #[derive(Debug, Default)]
 pub(crate) struct Problem {
-    /// The first section that each item covers.
+    /// The first section of each item.
     pub(crate) start: Vec<u32>,
-    /// The section after the last one that each item covers.
+    /// The section after the last one of each item.
     pub(crate) end: Vec<u32>,
     /// Sizes in units.
     pub(crate) size: Vec<u64>,
     /// Alignments in units; empty if all are 1.
     pub(crate) align: Vec<u64>,
-    /// Bytes by which a size in units exceeds the exact one; empty if none does. The topmost item does not need
-    /// them.
+    /// Difference between the size in units and the exact size, in bytes; empty if all are 0. The topmost item does
+    /// not need this padding.
     pub(crate) padding: Vec<u64>,
     /// The length of each item's lifetime.
     pub(crate) width: Vec<u64>,
     /// The sum of the sizes of the items alive in each section, in units.
     pub(crate) load: Vec<u64>,
-    /// The height up to which each section is filled already, in units; empty if none is.
+    /// The filled height of each section, in units; empty if all are 0.
     pub(crate) base: Vec<u64>,
-    /// The pinned items; counted in `load`, but not among the items.
+    /// The pinned items; `load` includes them, the items do not.
     pub(crate) pins: Vec<Pin>,
     /// Bytes of a unit.
     pub(crate) unit: u64,
@@ -34,14 +34,14 @@ pub(crate) struct Problem {
     pub(crate) origin: Vec<u32>,
 }
 
-/// An item with a fixed offset: the sections it covers, its offset and size in units.
+/// An item with a fixed offset: its sections, offset and size in units.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pin {
     pub(crate) start: u32,
     pub(crate) end: u32,
     pub(crate) offset: u64,
     pub(crate) size: u64,
-    /// Bytes by which the size exceeds the exact one.
+    /// Bytes by which the size in units exceeds the exact one.
     pub(crate) padding: u64,
 }
 
@@ -52,8 +52,8 @@ impl Pin {
 }
 
 impl Problem {
-    /// The problem of the items at the indices `origin`, which must not be empty items. `pinned` gives the fixed
-    /// offset of the k-th of them.
+    /// The problem of the nonempty items at the indices `origin`. `pinned(k)` is the fixed offset of the k-th of
+    /// them.
     pub(crate) fn new(items: &[Item], origin: &[u32], pinned: impl Fn(usize) -> Option<u64>) -> Self {
         let all: Vec<&Item> = origin.iter().map(|&at| &items[at as usize]).collect();
         let sections = sections(&all);
@@ -133,8 +133,7 @@ impl Problem {
         }
     }
 
-    /// The lowest peak of at least `bytes` that a plan can have, as every item ends at a multiple of the unit, less
-    /// its padding.
+    /// The lowest possible peak of at least `bytes`: every item ends at a multiple of the unit, minus its padding.
     pub(crate) fn reachable(&self, bytes: u64) -> u64 {
         let with = |padding: u64| (bytes + padding).next_multiple_of(self.unit) - padding;
         let paddings = self.padding.iter().copied().chain(self.pins.iter().map(|pin| pin.padding));

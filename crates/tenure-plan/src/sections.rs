@@ -1,14 +1,14 @@
-//! The coordinates of the planning problem: times reduced to sections, sizes to units.
+//! The coordinates of the planning problem: sections of time, and units of size.
 //!
-//! *Time.* Two lifetimes overlap exactly if some maximal set of items that are alive together contains both.
-//! These sets, in order of time, are the *sections*; an item covers a range of them. There are at most as many
-//! sections as items, and in a frame about half as many.
+//! *Time.* The maximal sets of items alive together, in order of time, are the *sections*. Two lifetimes overlap
+//! exactly if some section contains both items; an item covers a range of sections. There are at most as many
+//! sections as items, in a frame about half as many.
 //!
-//! *Size.* Sizes are counted in the largest unit such that all offsets can be assumed to be multiples of it.
+//! *Size.* The unit is the largest one for which all offsets can be assumed to be multiples of it.
 
 use crate::Item;
 
-/// The sections, and which of them each item covers.
+/// The sections, and the range that each item covers.
 pub(crate) struct Sections {
     pub(crate) start: Vec<u32>,
     pub(crate) end: Vec<u32>,
@@ -27,7 +27,7 @@ pub(crate) fn sections(all: &[&Item]) -> Sections {
     let latest = all.iter().map(|item| item.last).max().unwrap_or(0);
     let span = latest - earliest;
     if span <= 8 * all.len() as u64 + 64 {
-        // Passes are numbered densely: with a table of times nothing need be sorted.
+        // Passes are usually numbered densely: a table of times needs no sorting.
         by_table(all, earliest, span as usize + 1)
     } else {
         by_sorting(all)
@@ -54,7 +54,7 @@ fn by_table(all: &[&Item], earliest: u64, times: usize) -> Sections {
         *entry = count;
     }
     let start = all.iter().map(|item| table[at(item.first)] - 1).collect();
-    // An item that ends at a time is not alive in a section that begins then, hence the time before.
+    // An item that ends at a time is not alive in a section that begins then, so this looks up the time before.
     let end = all.iter().map(|item| table[at(item.last - 1)]).collect();
     Sections { start, end, count: count as usize }
 }
@@ -86,7 +86,7 @@ fn by_sorting(all: &[&Item]) -> Sections {
 
 /// The unit of sizes and offsets.
 pub(crate) struct Scale {
-    /// The least alignment: every offset is a multiple of it, so that sizes may be rounded up to it.
+    /// The smallest alignment: every offset is a multiple of it, so sizes may be rounded up to it.
     grain: u64,
     pub(crate) unit: u64,
     /// Whether the unit is a multiple of every alignment.
@@ -94,8 +94,8 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// In some optimal plan every offset is a sum of sizes, some of them rounded up to alignments, on top of offset 0
-    /// or of a pinned item: a multiple of their greatest common divisor.
+    /// In some optimal plan every offset is a sum of sizes, some of them rounded up to alignments, above offset 0 or
+    /// a pinned item: a multiple of their greatest common divisor.
     pub(crate) fn of(all: &[&Item], pinned: &impl Fn(usize) -> Option<u64>) -> Self {
         let grain = all.iter().map(|item| item.alignment).min().unwrap_or(1);
         let coarsest = all.iter().map(|item| item.alignment).max().unwrap_or(1);
@@ -116,7 +116,7 @@ impl Scale {
         if self.unit == 1 { bytes } else { bytes / self.unit }
     }
 
-    /// Bytes by which rounding an item up to `alignment` (or the grain) makes it larger.
+    /// Bytes added by rounding an item up to `alignment` or the grain.
     pub(crate) fn padding(&self, bytes: u64, alignment: u64) -> u64 {
         align_up(bytes, alignment.max(self.grain)) - bytes
     }
@@ -126,7 +126,7 @@ impl Scale {
     }
 }
 
-/// The least multiple of a power of two that is at least `bytes`.
+/// The smallest multiple of a power of two that is at least `bytes`.
 const fn align_up(bytes: u64, alignment: u64) -> u64 {
     (bytes + (alignment - 1)) & !(alignment - 1)
 }

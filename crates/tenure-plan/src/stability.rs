@@ -1,7 +1,7 @@
-//! Keeping items at their previous offsets, as far as the peak allows.
+//! Keeps items at their previous offsets as far as the peak allows.
 //!
-//! Items that keep their previous offset are pinned there while the others are planned. If one of the others then
-//! ends too high, the items alive at that time are unpinned, and the plan is made again.
+//! Such items are pinned at their previous offsets while the others are planned. If one of the others ends too high,
+//! the items alive at that time are unpinned, and the plan is made again.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::skyline::FEW;
 use crate::solve::{ClassPlanner, Effort};
 use crate::{Item, Plan, PlanConfig, Stability};
 
-/// The number of rounds of unpinning. After them all items are unpinned.
+/// The number of rounds of unpinning, after which all items are unpinned.
 const ROUNDS: usize = 12;
 
-/// Offsets that move fewer items than the plan's, and are low enough.
+/// Offsets that are low enough and move fewer items than the plan.
 pub(crate) fn keep_previous(
     items: &[Item],
     plan: &Plan,
@@ -60,7 +60,7 @@ fn part_of(bytes: u64, thousandths: u32) -> u64 {
     u64::try_from(u128::from(bytes) * u128::from(thousandths) / 1000).unwrap_or(u64::MAX)
 }
 
-/// A plan of a class within `most`, with some items at their previous offsets.
+/// A plan of a class within `most` that keeps some previous offsets.
 struct Settled<'a> {
     items: &'a [Item],
     origin: &'a [u32],
@@ -86,8 +86,8 @@ impl Settled<'_> {
     }
 }
 
-/// Keeps as many offsets as possible below `most`, unpinning more each time that the rest ends above it, within
-/// the budget.
+/// Keeps as many offsets as possible below `most`, within the budget. Unpins more each time that another item ends
+/// above it.
 fn settle_class<'a>(
     items: &'a [Item],
     origin: &'a [u32],
@@ -127,7 +127,7 @@ fn settle_class<'a>(
     None
 }
 
-/// The previous offsets that do not conflict with each other, and are low enough.
+/// The previous offsets that are low enough and do not conflict with each other.
 fn keepable(items: &[Item], origin: &[u32], most: u64) -> Vec<Option<u64>> {
     let mut kept = vec![None; origin.len()];
     let mut events = Vec::new();
@@ -144,7 +144,7 @@ fn keepable(items: &[Item], origin: &[u32], most: u64) -> Vec<Option<u64>> {
             events.push((item.last, false, k));
         }
     }
-    // At the same time, ends come before beginnings.
+    // Ends sort before beginnings at the same time.
     events.sort_unstable();
     let mut alive: BTreeMap<u64, u32> = BTreeMap::new();
     for (_, begins, k) in events {
@@ -180,7 +180,7 @@ fn keepable(items: &[Item], origin: &[u32], most: u64) -> Vec<Option<u64>> {
     kept
 }
 
-/// Times, merged if they touch.
+/// Ranges of time, merged if they touch.
 fn spans(times: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
     let mut times: Vec<_> = times.collect();
     times.sort_unstable();

@@ -1,4 +1,4 @@
-//! Plans of a few items compared with all possible plans: bounds and proofs are correct.
+//! Comparison of plans of a few items with all possible plans: bounds and proofs are correct.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -10,7 +10,7 @@ use tenure_plan::{Item, PlanConfig};
 
 const MOST: u64 = 40;
 
-/// Plans compared with the optimum.
+/// Counts of plans compared with the optimum.
 #[derive(Debug, Default)]
 struct Tally {
     cases: u32,
@@ -19,7 +19,7 @@ struct Tally {
     best: u32,
 }
 
-/// Plans `cases` lists of items, by several efforts.
+/// Plans `cases` lists of items, with several budgets.
 fn compare(seed: u64, cases: u32, draw: impl Fn(&mut Rng) -> Vec<Item>) -> Tally {
     let mut rng = Rng::new(seed);
     let mut tally = Tally::default();
@@ -79,7 +79,7 @@ fn pinned(rng: &mut Rng) -> Vec<Item> {
     items
 }
 
-/// Items that fill a rectangle, or nearly: few plans reach the load.
+/// Items that fill a rectangle completely or nearly, so that few plans reach the load.
 fn stacked(rng: &mut Rng) -> Vec<Item> {
     let (capacity, steps) = (4 + rng.scaled(6), 3 + rng.scaled(6));
     let (mut items, mut alive): (Vec<Item>, Vec<(u64, u64)>) = (Vec::new(), Vec::new());
@@ -104,7 +104,7 @@ fn stacked(rng: &mut Rng) -> Vec<Item> {
     items
 }
 
-/// The search is exhaustive: with so few items every plan is the best, and known to be.
+/// The search is exhaustive: with so few items every plan is optimal and proven.
 fn assert_all_best(tally: &Tally, above_load: u32) {
     assert_eq!((tally.best, tally.proven), (tally.cases, tally.cases), "{tally:?}");
     assert!(tally.above_load >= above_load, "some must be harder than their bound: {tally:?}");

@@ -1,6 +1,5 @@
-//! Hard instances, each at its capacity: planted ones, whose optimum is known, and those published with MiniMalloc.
-//!
-//! The published ones are not part of the project. They are run where `TENURE_PLAN_INSTANCES` names their folder.
+//! Hard instances, each at its capacity: planted ones with a known optimum, and those published with MiniMalloc. The
+//! published ones are not part of the project; `TENURE_PLAN_INSTANCES` names their folder.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -17,8 +16,8 @@ struct Instance {
     capacity: u64,
 }
 
-/// Seeds of each shape with instances that take less than half of the nodes that the tests allow, which leaves room for
-/// changes of the planner. Of the first eight seeds of each shape, 6 of 48 instances take more than 20,000 nodes.
+/// Seeds of each shape whose instances take less than half of the allowed nodes, which leaves room for changes of the
+/// planner. Of the first eight seeds of each shape, 6 of 48 instances take more than 20,000 nodes.
 const SEEDS: [[u64; 3]; 6] = [[1, 8, 9], [1, 5, 7], [2, 3, 15], [0, 5, 15], [2, 3, 13], [1, 5, 8]];
 
 fn planted() -> Vec<Instance> {
@@ -49,7 +48,7 @@ fn are_solved_in_any_order_direction_and_scale(instances: &[Instance]) {
     }
 }
 
-/// At least 95 % of them.
+/// Requires at least 95 %.
 fn are_mostly_solved_with_fewer_items(instances: &[Instance], seeds: u64) {
     let (mut solved, mut count) = (0, 0);
     let mut unsolved = Vec::new();
@@ -92,11 +91,11 @@ fn most_instances_with_fewer_items_are_solved() {
 }
 
 #[test]
-fn threads_find_plans_that_do_not_depend_on_chance() {
+fn plans_of_several_threads_are_deterministic() {
     are_solved_by_threads_without_chance(&planted());
 }
 
-/// Of the first seeds, without regard to their nodes.
+/// Uses the first seeds, whatever their nodes.
 #[test]
 fn most_instances_of_all_shapes_are_solved() {
     let (mut solved, mut count) = (0, 0);
@@ -140,21 +139,21 @@ mod published {
 
     use super::Instance;
 
-    /// The folder with the instances.
+    /// Variable with the folder of the instances.
     const FOLDER: &str = "TENURE_PLAN_INSTANCES";
 
-    /// Empty where no folder is named.
+    /// Empty if the variable is not set.
     static INSTANCES: LazyLock<Vec<Instance>> = LazyLock::new(|| {
         if let Some(folder) = env::var_os(FOLDER).filter(|folder| !folder.is_empty()) {
             return read(Path::new(&folder));
         }
-        // Unlike output of `eprintln`, this is shown although the tests pass.
+        // Unlike the output of `eprintln`, this is shown for passing tests.
         let line = format!("published instances: not run; {FOLDER} may name their folder\n");
         io::stderr().write_all(line.as_bytes()).unwrap();
         Vec::new()
     });
 
-    /// Reads the instances of a folder. The capacity is in the name of each file, before the extension.
+    /// Reads the instances of a folder. The capacity is in each file name, before the extension.
     fn read(folder: &Path) -> Vec<Instance> {
         let entries = folder.read_dir().unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
         let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -186,7 +185,7 @@ mod published {
     }
 
     #[test]
-    fn threads_find_plans_that_do_not_depend_on_chance() {
+    fn plans_of_several_threads_are_deterministic() {
         super::are_solved_by_threads_without_chance(&INSTANCES);
     }
 }

@@ -1,4 +1,4 @@
-//! The effects of options, and refusals.
+//! Effects of options, and errors.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -71,12 +71,12 @@ fn a_capacity_ends_the_search_where_a_plan_fits() {
     let roomy = planned(&items, &PlanConfig::new().capacity(u64::MAX));
     assert!(roomy.nodes <= tight.nodes);
     let hopeless = planned(&items, &PlanConfig::new().capacity(tight.lower_bound / 2));
-    assert_eq!(hopeless.peak, tight.peak, "the best there is, where none fits");
+    assert_eq!(hopeless.peak, tight.peak, "the best plan, if none fits");
 }
 
 #[test]
 fn time_is_kept() {
-    // Stacked at random, which is hard.
+    // A random stack, which is hard.
     let mut rng = Rng::new(1);
     let item = |_| {
         let first = rng.scaled(400);
@@ -91,15 +91,15 @@ fn time_is_kept() {
 }
 
 #[test]
-fn unchanged_items_stay_where_they_were() {
+fn unchanged_items_keep_their_offsets() {
     for (name, items) in frames() {
-        // The inverted plan is another plan.
+        // Flipped in address, to get a different plan.
         let before = planned(&items, &PlanConfig::new());
         let flipped = |(item, offset): (&Item, &u64)| item.previously_at(before.peak - offset - item.size);
         let again: Vec<Item> = items.iter().zip(&before.offsets).map(flipped).collect();
         let plan = planned(&again, &PlanConfig::new().stability(Stability::Within(0)));
         assert_eq!((plan.moved, plan.peak), (0, before.peak), "{name}");
-        assert!(planned(&again, &PlanConfig::new()).moved > 0, "{name}: stable without being asked");
+        assert!(planned(&again, &PlanConfig::new()).moved > 0, "{name}: kept without the option");
     }
 }
 
@@ -122,7 +122,7 @@ fn few_items_move_when_one_grows() {
     assert!(moved * 4 < count, "{moved} of {count} moved");
 }
 
-/// Random items; one in fifty has grown since they were placed.
+/// Random items; one in fifty has grown since the previous plan.
 fn grown(count: u64) -> Vec<Item> {
     let mut rng = Rng::new(7);
     let item = |_| {
@@ -145,7 +145,7 @@ fn time_of(items: &[Item], options: &PlanConfig) -> Duration {
 }
 
 #[test]
-fn a_plan_takes_about_one_pass_once_its_time_is_over() {
+fn a_plan_takes_about_one_pass_after_its_time_limit() {
     let items = grown(20_000);
     let classes = |count: usize| -> Vec<Item> {
         items.iter().enumerate().map(|(at, item)| item.in_class((at % count) as u32)).collect()
@@ -177,7 +177,7 @@ fn a_plan_takes_about_one_pass_once_its_time_is_over() {
 fn time_grows_with_items_not_with_pairs_of_classes_or_pins() {
     let item = |at: u64| Item::new(at..at + 2, 1 + at * 7919 % 4096);
     let classes: Vec<Item> = (0..50_000).map(|at| item(at).in_class(at as u32)).collect();
-    // Two of three are fixed, next to each other.
+    // Two of three are pinned, next to each other.
     let fixed = |at: u64| if at.is_multiple_of(3) { item(at) } else { item(at).pinned_at(at % 3 * 4096) };
     let pinned: Vec<Item> = (0..50_000).map(fixed).collect();
     for items in [classes, pinned] {
@@ -187,7 +187,7 @@ fn time_grows_with_items_not_with_pairs_of_classes_or_pins() {
 }
 
 #[test]
-fn any_number_of_threads_is_taken() {
+fn any_number_of_threads_is_accepted() {
     let items = grown(100);
     planned(&items, &PlanConfig::new().nodes(100_000).threads(usize::MAX).capacity(1));
 }

@@ -1,4 +1,4 @@
-//! Frames of a renderer: each as low as its load, within a few hundred placements.
+//! Frames of a renderer: the peak equals the load within a few hundred placements.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 

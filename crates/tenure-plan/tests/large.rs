@@ -1,4 +1,4 @@
-//! Many items: close to the load, in time that grows little faster than they do.
+//! Many items: plans close to the load, in time that grows little faster than the number of items.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -8,8 +8,7 @@ use common::models::MODELS;
 use common::{Rng, log_uniform, planned};
 use tenure_plan::{Item, PlanConfig};
 
-/// Sizes are log-uniform; of lifetimes, `uniform` in 10 go from anywhere to anywhere, the others are
-/// short.
+/// Sizes are log-uniform. `uniform` in 10 lifetimes have uniform ends, the others are short.
 fn draw(count: u64, uniform: u64, seed: u64) -> Vec<Item> {
     let mut rng = Rng::new(seed);
     let item = |_| {
@@ -53,7 +52,7 @@ fn a_million() {
     assert!(plan.peak * 10 <= plan.lower_bound * 11, "{} {}", plan.peak, plan.lower_bound);
 }
 
-/// A pass places a few large gradients on top of short-lived tensors in one of four seeds.
+/// In one of four seeds a single pass places a few large gradients on top of short-lived tensors.
 #[test]
 fn tensors_of_language_models() {
     let mut has_hard = false;
@@ -89,7 +88,7 @@ fn alignments_and_pins_among_many() {
 }
 
 #[test]
-fn threads_do_not_make_large_plans_depend_on_chance() {
+fn large_plans_of_several_threads_are_deterministic() {
     let items = draw(10_000, 1, 3);
     let options = PlanConfig::new().nodes(60_000).threads(3);
     assert_eq!(planned(&items, &options), planned(&items, &options));

@@ -1,4 +1,4 @@
-//! Pictures of any plans are valid, complete and inside their bounds.
+//! Pictures of any plans are valid, complete and within their bounds.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 

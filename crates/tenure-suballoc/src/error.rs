@@ -43,7 +43,7 @@ impl fmt::Display for AllocError {
         match *self {
             Self::ZeroSize => f.write_str("the requested size is zero"),
             Self::BadAlignment { align } => {
-                write!(f, "the alignment {align} is no power of two")
+                write!(f, "the alignment {align} is not a power of two")
             }
             Self::TooLarge { size, capacity } => {
                 write!(f, "{size} bytes can never be served: the limit is {capacity}")
@@ -131,7 +131,7 @@ impl fmt::Display for BlockError {
                 write!(f, "a range of {capacity} bytes is above the maximum of {max}")
             }
             Self::BadGranule { granule } => {
-                write!(f, "the granule {granule} is no power of two")
+                write!(f, "the granule {granule} is not a power of two")
             }
             Self::TooManyBlocks => f.write_str("every block number is taken"),
             Self::Unknown { block } => write!(f, "there is no block {}", block.index()),

@@ -72,7 +72,7 @@ fn options(layer: &Layer) -> DeviceConfig {
     DeviceConfig::default().validation(validation).on_message(report)
 }
 
-/// Reports the objects that a device still counts when all of them should be destroyed.
+/// Reports the objects that the device still counts after all of them should have been destroyed.
 fn check_end(device: &d3d12::Device, hazards: &Hazards) {
     device.deliver_messages();
     let left = device.live_objects();

@@ -9,16 +9,16 @@ use tenure::{Config, Gpu, Queue};
 
 use crate::examined::{Failure, Presentation};
 
-/// The images that are presented.
+/// Number of presented images.
 const IMAGES: u32 = 8;
-/// The side of an image in texels.
+/// Side of an image in texels.
 const SIDE: u32 = 16;
 
 fn failed(error: impl ToString) -> Failure {
     Failure::Failed(error.to_string())
 }
 
-/// A device without windows is not a failure.
+/// Maps a driver without headless surfaces to `Unsupported`, which is not a failure.
 fn not_created(error: CreateError) -> Failure {
     match error {
         CreateError::NoExtension { .. } => Failure::Unsupported(error.to_string()),
@@ -30,7 +30,7 @@ fn unsupported() -> Failure {
     Failure::Unsupported("the driver has no surfaces without a window (VK_EXT_headless_surface)".to_owned())
 }
 
-/// A surface that no window shows. It is dropped after its swap chain.
+/// A surface without a window. It must be dropped after its swap chain.
 struct Headless {
     calls: ash::khr::surface::Instance,
     surface: vk::SurfaceKHR,
@@ -44,7 +44,7 @@ impl Headless {
         unsafe { entry.get_instance_proc_addr(instance.handle(), name.as_ptr()) }.ok_or_else(unsupported)?;
         let headless = ash::ext::headless_surface::Instance::new(entry, instance);
         let info = vk::HeadlessSurfaceCreateInfoEXT::default();
-        // SAFETY: the extension is enabled, because its function is there.
+        // SAFETY: the extension is enabled, because its function was found.
         let surface = unsafe { headless.create_headless_surface(&info, None) }.map_err(failed)?;
         Ok(Self { calls: ash::khr::surface::Instance::new(entry, instance), surface })
     }
@@ -52,12 +52,12 @@ impl Headless {
 
 impl Drop for Headless {
     fn drop(&mut self) {
-        // SAFETY: it is ours, and its swap chain was dropped before.
+        // SAFETY: this value created the surface, and its swap chain was dropped before.
         unsafe { self.calls.destroy_surface(self.surface, None) };
     }
 }
 
-/// Presents images on the adapter of this number, and destroys the swap chain.
+/// Presents images on the adapter with this index, and destroys the swap chain.
 pub(super) fn present(number: usize, found: &mut Presentation) -> Result<(), Failure> {
     let options = DeviceConfig::default().presentation(true);
     let adapters = adapters(&options).map_err(not_created)?;

@@ -34,9 +34,7 @@ impl Layer {
 
 /// A graphics API.
 pub(crate) trait Api {
-    /// An adapter.
     type Adapter;
-    /// A device on an adapter.
     type Device: Device;
 
     /// The name on the command line.
@@ -51,16 +49,16 @@ pub(crate) trait Api {
     /// Opens a device. `layer` must be the value that was passed to [`adapters`](Self::adapters).
     fn open(adapter: &Self::Adapter, layer: &Layer) -> Result<Opened<Self::Device>, NoDevice>;
 
-    /// Describes an adapter, and a device on it.
+    /// Describes an adapter and a device on it.
     fn about(adapter: &Self::Adapter, device: &Self::Device) -> About;
 
-    /// Presents images without a window on the adapter of this number.
+    /// Presents images without a window on the adapter with this index.
     fn present(_number: usize, _found: &mut Presentation) -> Result<(), Failure> {
         Err(Failure::Unsupported(format!("{} presents to windows only", Self::NAME)))
     }
 }
 
-/// Opens devices on one adapter of an API.
+/// Target that opens devices on one adapter of an API.
 struct Chosen<A> {
     pick: Option<Pick>,
     validation: Validation,

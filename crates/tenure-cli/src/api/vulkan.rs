@@ -22,7 +22,7 @@ const NO_LAYER: &str = "install it (on Debian: apt install vulkan-validationlaye
 /// Vulkan 1.1 and newer.
 pub(crate) struct Vulkan;
 
-/// An adapter, and the source of the hazard reports of its instance.
+/// An adapter, and the source of its instance's hazard reports.
 pub(crate) struct Adapter {
     inner: vulkan::Adapter,
     watch: Watch,

@@ -31,12 +31,11 @@ pub(crate) struct CaptureArgs {
     pub(crate) layer: Option<PathBuf>,
 }
 
-/// A card by its maker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Card {
     /// A discrete NVIDIA card with 10 GiB
     Nvidia,
-    /// A discrete AMD card with 256 MiB in reach of the CPU
+    /// A discrete AMD card with 256 MiB of CPU-visible memory
     Amd,
     /// An integrated Intel GPU
     Intel,

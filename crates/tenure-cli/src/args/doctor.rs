@@ -23,7 +23,7 @@ pub(crate) struct DoctorArgs {
     /// Print JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-    /// The part of the free memory of each heap that is allocated at most, from 0 to 1
+    /// The maximum fraction of each heap's free memory to allocate, from 0 to 1
     #[arg(long, value_name = "PART", default_value_t = 0.25, value_parser = share, allow_negative_numbers = true)]
     pub(crate) share: f64,
     /// The time limit in seconds

@@ -28,13 +28,13 @@ pub(crate) struct ReportArgs {
     /// The placement of resources
     #[arg(long, value_enum, default_value_t = StrategyName::Pooled)]
     pub(crate) strategy: StrategyName,
-    /// The maximum number of frames in flight; 0: memory is free as soon as it is freed, as after a wait for the GPU
+    /// The maximum number of frames in flight; 0: freed memory is reusable at once, as after a wait for the GPU
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=16))]
     pub(crate) frames_in_flight: u32,
     /// The seed of all randomness
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// With --perfetto: make resources movable that only the GPU uses, to show compaction
+    /// With --perfetto: make GPU-only resources movable, to show compaction
     #[arg(long, requires = "perfetto", conflicts_with = "html")]
     pub(crate) movable: bool,
 }

@@ -26,7 +26,7 @@ pub(crate) struct TuneArgs {
     /// Seconds after which the search stops; the result then depends on the machine [default: no limit]
     #[arg(long, value_name = "N")]
     pub(crate) seconds: Option<u64>,
-    /// The maximum number of frames in flight; 0: memory is free as soon as it is freed, as after a wait for the GPU
+    /// The maximum number of frames in flight; 0: freed memory is reusable at once, as after a wait for the GPU
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=16))]
     pub(crate) frames_in_flight: u32,
     /// Print a JSON object instead of a table
@@ -35,14 +35,14 @@ pub(crate) struct TuneArgs {
 }
 
 impl TuneArgs {
-    /// The configuration at the start of the search, and for comparison.
+    /// The default configuration, where the search starts.
     pub(crate) fn base(&self) -> Config {
         Config::from(frames(self.frames_in_flight))
     }
 }
 
-/// The criteria for a configuration: its peak and its mean of reserved memory, its driver allocations and its
-/// driver time, each over that of the default.
+/// Weights of the score. Each figure (peak and mean reserved memory, driver allocations, driver time) counts
+/// relative to the default's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Goal {
     /// Memory counts double
@@ -54,7 +54,7 @@ pub(crate) enum Goal {
 }
 
 impl Goal {
-    /// The weights of the peak and the mean of memory, allocations and time.
+    /// The weights of peak memory, mean memory, allocations and time.
     pub(crate) const fn weights(self) -> [f64; 4] {
         match self {
             Self::Balanced => [1.0, 1.0, 1.0, 1.0],

@@ -3,14 +3,14 @@
 use tenure::device::{BufferInfo, Device, ResourceDesc, prelude::*};
 use tenure::{Format, TextureDesc, Usage, sim};
 
-/// The table of a profile; the words are in the documentation of `tenure-capture`.
+/// The table of a profile, in the format that the documentation of `tenure-capture` describes.
 pub(super) fn table(profile: sim::Profile) -> String {
     let device = sim::Device::new(profile);
     let properties = device.properties();
     let texture =
         |side, usage| ResourceDesc::Texture(TextureDesc::d2(side, side, Format::Rgba8Unorm, usage).info);
     let buffer = ResourceDesc::Buffer(BufferInfo::new(1, Usage::VERTEX));
-    // A target that may be in every type that holds textures.
+    // A transient render target may be in every memory type that holds textures.
     let small = texture(16, Usage::RENDER_TARGET | Usage::TRANSIENT_ATTACHMENT);
     let needs =
         [buffer, small, texture(1024, Usage::SHADER_READ)].map(|desc| device.requirements(&desc).ok());

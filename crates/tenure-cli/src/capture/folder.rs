@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// A new folder, removed with its content in the end.
+/// A new folder, removed with its content when dropped.
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
@@ -26,7 +26,7 @@ impl Folder {
         &self.0
     }
 
-    /// The contents of the logs, in the order of their names. Bytes that are no text are replaced.
+    /// The contents of the logs, in the order of their names. Invalid UTF-8 is replaced.
     pub(super) fn logs(&self) -> io::Result<Vec<String>> {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.0)? {
@@ -43,7 +43,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What remains, the system removes with its other temporary files.
+        // The system cleans up the rest with its other temporary files.
         let _left = fs::remove_dir_all(&self.0);
     }
 }
@@ -55,7 +55,7 @@ mod tests {
     use super::Folder;
 
     #[test]
-    fn a_folder_is_private_and_goes_with_its_content() {
+    fn a_folder_is_private_and_removed_with_its_content() {
         let folder = Folder::new().unwrap();
         let path = folder.path().to_path_buf();
         fs::write(path.join("7-1.log"), b"b\xff").unwrap();

@@ -8,13 +8,13 @@ pub(super) struct Line<'a> {
     /// Microseconds since the creation of the device.
     pub(super) time: u64,
     pub(super) thread: u32,
-    /// The word for the event.
+    /// The keyword of the event.
     pub(super) event: &'a str,
     /// The rest of the line.
     pub(super) values: &'a str,
 }
 
-/// The lines of a log. The last one of a process that was killed may be incomplete: it is left out, as is one that is damaged.
+/// The valid lines of a log. Damaged lines are skipped, such as an incomplete last line of a killed process.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     text.split_inclusive('\n').filter_map(|line| {
         let mut parts = line.strip_suffix('\n')?.splitn(4, ' ');
@@ -23,7 +23,6 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// The values of a line, one after the other.
 pub(super) struct Values<'a>(SplitAsciiWhitespace<'a>);
 
 impl<'a> Values<'a> {
@@ -43,7 +42,7 @@ impl<'a> Values<'a> {
         u64::from_str_radix(self.word()?, 16).ok()
     }
 
-    /// The words that remain.
+    /// The remaining words.
     pub(super) fn rest(self) -> Vec<&'a str> {
         self.0.collect()
     }
@@ -54,7 +53,7 @@ mod tests {
     use super::{Line, Values, lines};
 
     #[test]
-    fn whole_lines_are_read_and_others_left_out() {
+    fn whole_lines_are_read_and_others_skipped() {
         let text = "5 0 capture 1\n6 0 device A card  (2)\n7 1 end\nnonsense\n8 x M 1\n9 0 M 1 20";
         let found: Vec<_> = lines(text).collect();
         let line = |time, thread, event, values| Line { time, thread, event, values };

@@ -28,10 +28,10 @@ use crate::{compare, output};
 use convert::Recording;
 use program::Run;
 
-/// The strategies that the program is compared with: tenure's, and one committed resource each.
+/// The strategies to compare the program with: tenure's, and one committed resource each.
 const STRATEGIES: [Strategy; 2] = [Strategy::Pooled, Strategy::Committed];
 
-/// The memory of a program beside that of replays.
+/// The program's own memory beside that of replays.
 #[derive(Debug, Serialize)]
 struct Comparison {
     program: String,
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode, CliError> {
         return Err(Feature::Report.into());
     }
     for file in args.out.iter().chain(&args.html) {
-        // Before the program runs, which may take long. The old content stays until there is a recording.
+        // Before the program runs, which may take long. The old content stays until a recording is written.
         let opened = OpenOptions::new().write(true).create(true).truncate(false).open(file);
         opened.map_err(|error| CliError::File { file: file.clone(), error })?;
     }
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode, CliError> {
     let recordings = match read(recordings, |recording| trace_of(recording, &name)) {
         Ok(recordings) => recordings,
         Err((unread, error)) => {
-            // A longer recording than is read here is kept nevertheless.
+            // A recording that is too long to be replayed is written anyway.
             let (_, unwritten) = write_all(args, encoding, &name, &unread);
             return Err(unwritten.unwrap_or(error));
         }
@@ -105,7 +105,6 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode, CliError> {
     unwritten.map_or(Ok(ExitCode::from(status)), Err)
 }
 
-/// The error with the name of the file.
 fn of_file(file: PathBuf, error: TraceError) -> CliError {
     match error {
         TraceError::Write { error } => CliError::File { file, error },
@@ -113,7 +112,7 @@ fn of_file(file: PathBuf, error: TraceError) -> CliError {
     }
 }
 
-/// Writes a file for each recording until one fails, and returns their names.
+/// Writes one file per recording, and returns their names. Stops at the first error.
 fn write_all(
     args: &CaptureArgs,
     encoding: Encoding,
@@ -138,8 +137,8 @@ fn trace_of(recording: &Recording, program: &str) -> Result<Trace, CliError> {
     Ok(read_all(write::to_bytes(recording, program)?.as_slice(), program)?)
 }
 
-/// The recordings of all devices with memory, the one with the most first; if none has any, of one device. All recordings, with
-/// the first error, if one cannot be read.
+/// Reads the recordings of all devices with memory, largest first; if none has any, that of one device. On
+/// failure returns all recordings with the first error.
 fn read(
     recordings: Vec<Recording>,
     trace: impl Fn(&Recording) -> Result<Trace, CliError>,
@@ -155,14 +154,14 @@ fn read(
     Ok(recordings)
 }
 
-/// Removes a file that was created in vain. If that fails, it stays, empty.
+/// Removes the file that was created for a recording that never came. If that fails, an empty file stays.
 fn remove_empty(file: &Path) {
     if fs::metadata(file).is_ok_and(|data| data.is_file() && data.len() == 0) {
         let _stays = fs::remove_file(file);
     }
 }
 
-/// Replays a recording in both ways.
+/// Replays a recording with each of [`STRATEGIES`].
 fn compared(program: &str, recording: &Recording, trace: &Trace) -> Result<Comparison, CliError> {
     let profile = recording.profile();
     let outcomes =
@@ -180,7 +179,7 @@ fn compared(program: &str, recording: &Recording, trace: &Trace) -> Result<Compa
     })
 }
 
-/// The file of another device of the program: `game-2.csv.gz` after `game.csv.gz`.
+/// The file for a further device of the program: `game-2.csv.gz` after `game.csv.gz`.
 fn numbered(file: &Path, index: usize) -> PathBuf {
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     match (index, name.split_once('.')) {
@@ -200,7 +199,7 @@ mod tests {
     use crate::args::CaptureArgs;
     use crate::error::{CaptureError, CliError};
 
-    /// Recordings that are too long to be read are written nevertheless, one file for each device.
+    /// Recordings that are too long to be read back are written anyway, one file per device.
     #[test]
     fn recordings_that_cannot_be_read_are_kept() {
         let log = "5 0 capture 1\n5 0 process 7\n5 0 application game\n5 0 api 1.3\n5 0 device A card\n5 0 type 0 1 0\n";

@@ -16,15 +16,15 @@ use crate::output;
 
 const LAYER: &str = "VK_LAYER_TENURE_capture";
 
-/// A program that has ended.
+/// A finished run of a program.
 pub(super) struct Run {
-    /// The file name of the program.
+    /// File name of the program.
     pub(super) name: String,
     pub(super) status: u8,
     pub(super) logs: Vec<String>,
 }
 
-/// The file name of the layer's library.
+/// File name of the layer's library.
 fn library() -> String {
     format!("{}tenure_capture{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX)
 }
@@ -61,7 +61,8 @@ pub(super) fn run(args: &CaptureArgs) -> Result<Run, CliError> {
     Ok(Run { name: shown, status, logs })
 }
 
-/// The layer's library: the named one, or one beside this program, or among the libraries that cargo has built with it.
+/// The layer's library: at the given path, or beside this program, or among the libraries that cargo built with
+/// it.
 fn found(named: Option<&Path>) -> Result<PathBuf, CliError> {
     let looked = match named {
         Some(file) => vec![file.to_path_buf()],
@@ -76,7 +77,7 @@ fn found(named: Option<&Path>) -> Result<PathBuf, CliError> {
     found.ok_or_else(|| CaptureError::NoLayer { looked, library: library() }.into())
 }
 
-/// The manifest by which the loader finds the layer.
+/// The manifest that registers the layer with the loader.
 fn manifest(library: &Path) -> String {
     json!({
         "file_format_version": "1.1.2",
@@ -87,15 +88,15 @@ fn manifest(library: &Path) -> String {
             "api_version": "1.4.0",
             "implementation_version": "1",
             "description": "Writes down the memory events of a program",
-            // The loader requires it of a layer that programs do not ask for.
+            // The loader requires it of implicit layers.
             "disable_environment": { "DISABLE_TENURE_CAPTURE": "1" },
         },
     })
     .to_string()
 }
 
-/// The variables by which the loader finds the manifest. Older loaders know only layers that programs ask for, newer ones
-/// use it once.
+/// Variables that lead the loader to the manifest. Older loaders find only explicit layers; newer ones load the
+/// layer once.
 fn environment(folder: &Path, given: impl Fn(&str) -> Option<OsString>) -> Vec<(&'static str, OsString)> {
     let separator = if cfg!(windows) { ";" } else { ":" };
     let with = |name: &'static str, more: &OsStr| {
@@ -114,14 +115,14 @@ fn environment(folder: &Path, given: impl Fn(&str) -> Option<OsString>) -> Vec<(
     ]
 }
 
-/// The status of a program as its own; of one that a signal has ended, as shells have it.
+/// The exit status of the program; after a signal, the number that shells use.
 fn status_code(status: ExitStatus) -> u8 {
     #[cfg(unix)]
     let signal = std::os::unix::process::ExitStatusExt::signal(&status).map(|signal| 128 + signal);
     #[cfg(not(unix))]
     let signal = None;
     let code = status.code().or(signal).unwrap_or(1);
-    // Windows has larger ones: they remain failures.
+    // Larger codes of Windows remain failures.
     u8::try_from(code).unwrap_or(u8::MAX)
 }
 
@@ -133,7 +134,7 @@ mod tests {
     use super::{environment, found, manifest};
 
     #[test]
-    fn layers_and_paths_of_the_user_stay() {
+    fn layers_and_paths_of_the_user_are_kept() {
         let given = |name: &str| match name {
             "VK_INSTANCE_LAYERS" => Some(OsString::from("VK_LAYER_KHRONOS_validation")),
             "VK_ADD_LAYER_PATH" => Some(OsString::new()),

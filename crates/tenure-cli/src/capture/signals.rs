@@ -1,8 +1,8 @@
-//! Signals that end programs, while the recorded program runs: its recording is still to be written.
+//! Handling of terminating signals while the recorded program runs, so that its recording can still be written.
 
-/// Holds signals back until it is dropped. Then they end this program again.
+/// Keeps terminating signals from ending this program until it is dropped.
 ///
-/// The keyboard's signals reach the recorded program, too. Others are passed on to it.
+/// Signals of the keyboard reach the recorded program directly. Others are passed on to it.
 pub(super) use held::SignalGuard;
 
 #[cfg(unix)]
@@ -15,7 +15,7 @@ mod held {
     const TERMINATE: i32 = 15;
     const ALL: [i32; 4] = [HANGUP, INTERRUPT, QUIT, TERMINATE];
 
-    /// The recorded program; 0 for none.
+    /// Process id of the recorded program; 0 for none.
     static PROGRAM: AtomicI32 = AtomicI32::new(0);
 
     unsafe extern "C" {
@@ -29,7 +29,7 @@ mod held {
     }
 
     impl SignalGuard {
-        /// After the start of the program, which would inherit signals that are ignored.
+        /// To be called after the start of the program, which would inherit ignored signals.
         pub(in super::super) fn for_program(process: u32) -> Self {
             PROGRAM.store(i32::try_from(process).unwrap_or(0), Ordering::Relaxed);
             let handler = handled as extern "C" fn(i32) as usize;
@@ -40,7 +40,7 @@ mod held {
 
     impl Drop for SignalGuard {
         fn drop(&mut self) {
-            // The number of a program that has ended may become another's.
+            // The id of a finished process may be reused.
             PROGRAM.store(0, Ordering::Relaxed);
             for (number, handler) in ALL.into_iter().zip(self.handlers) {
                 // SAFETY: the handler was returned by `signal`.
@@ -52,7 +52,7 @@ mod held {
     extern "C" fn handled(number: i32) {
         let process = PROGRAM.load(Ordering::Relaxed);
         if matches!(number, HANGUP | TERMINATE) && process > 0 {
-            // SAFETY: the call is allowed in a handler. It fails only for a program that has ended.
+            // SAFETY: the call is allowed in a handler. It fails only if the process has ended.
             unsafe { kill(process, number) };
         }
     }

@@ -7,7 +7,7 @@ use super::Comparison;
 use crate::output;
 use crate::table::{count, mib};
 
-/// The tables, and sentences about everything else.
+/// The tables, followed by sentences about other findings.
 pub(super) fn text(comparison: &Comparison, devices: usize) -> String {
     let Comparison { program, device, profile, frames, own, pooled, committed } = comparison;
     let rows = [
@@ -65,7 +65,6 @@ fn types(own: &OwnMemory) -> Table {
     table(&["memory type", "blocks", "MiB", "with resources", "empty", "largest hole"], rows)
 }
 
-/// A table with numbers in all columns but the first.
 fn table(heads: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED);

@@ -28,7 +28,7 @@ fn write<W: Write>(
     writer.set_header(recording.header(program))?;
     for (event, details) in &recording.events {
         match writer.event_with(event, details) {
-            // More memory than any device has, or an alignment that is none: a damaged log.
+            // More memory than any device has, or an invalid alignment: the log is damaged.
             Err(TraceError::Refused { .. }) => {}
             written => written?,
         }

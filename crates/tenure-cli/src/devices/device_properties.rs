@@ -11,7 +11,7 @@ use tenure::{Format, TextureDesc, Usage, device::QueueKind, error::DeviceError, 
 
 use crate::adapter_properties::About;
 
-/// A device with its properties; serialised it is one JSON object. Sizes and alignments are bytes.
+/// A device with its properties; serialised as one JSON object. Sizes and alignments are in bytes.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Serialize)]
 pub(crate) struct Found {
@@ -32,7 +32,7 @@ pub(crate) struct Found {
     pub(super) queues: Vec<Queue>,
     /// `promotion` or `explicit`.
     pub(super) state_model: &'static str,
-    /// The categories of resources that need separate heaps; only `any` if one heap holds all of them.
+    /// The categories of resources that need separate heaps; only `any` if one heap can hold all of them.
     pub(super) heap_categories: Vec<&'static str>,
     pub(super) features: BTreeMap<String, bool>,
     pub(super) alignments: BTreeMap<&'static str, u64>,
@@ -69,9 +69,6 @@ pub(super) struct Queue {
 
 impl Found {
     /// Queries a device.
-    ///
-    /// # Errors
-    /// The errors of the device.
     pub(crate) fn new<D: Device>(id: String, about: About, device: &D) -> Result<Self, DeviceError> {
         let properties = device.properties();
         let About { kind, version, driver, vendor, device: device_id, uses } = about;
@@ -103,7 +100,7 @@ impl Found {
 }
 
 impl Found {
-    /// The simulated device that is like it.
+    /// The simulated device similar to this one.
     pub(crate) fn like(&self) -> sim::Profile {
         if self.device != "d3d12" {
             return vulkan_profile(self.vendor_id, self.memory_types.len());
@@ -119,7 +116,7 @@ impl Found {
     }
 }
 
-/// The simulated Vulkan device that is like one of this vendor with that number of memory types.
+/// The simulated Vulkan device similar to one of this vendor with that number of memory types.
 pub(crate) fn vulkan_profile(vendor: u32, memory_types: usize) -> sim::Profile {
     match vendor {
         0x10de => sim::Profile::VULKAN_NVIDIA,
@@ -156,7 +153,7 @@ fn features(offered: Features) -> BTreeMap<String, bool> {
     every.iter_names().map(|(name, feature)| (name.to_lowercase(), offered.contains(feature))).collect()
 }
 
-/// The categories of heaps that a buffer, a target and another texture go to, each once.
+/// The distinct heap categories of a buffer, a render target and a sampled texture.
 fn heap_categories<D: Device>(device: &D) -> Result<Vec<&'static str>, DeviceError> {
     let buffer = BufferInfo::new(1 << 16, Usage::VERTEX | Usage::COPY_DST);
     let texture = |usage| ResourceDesc::Texture(TextureDesc::d2(64, 64, Format::Rgba8Unorm, usage).info);

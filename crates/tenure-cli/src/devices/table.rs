@@ -1,4 +1,4 @@
-//! The tables that compare devices.
+//! Tables that compare devices.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,13 @@ use comfy_table::{Table, presets};
 
 use super::device_properties::{Found, Heap, Queue, Type};
 
-/// The most devices in one table.
+/// The maximum number of devices in one table.
 const COLUMNS: usize = 3;
 
 const YES: &str = "✓";
 const NO: &str = "–";
 
-/// Limits from this value on are shown as unlimited.
+/// Limits of at least this value are shown as unlimited.
 const UNLIMITED: u64 = u32::MAX as u64;
 
 /// Key and title.

@@ -1,4 +1,4 @@
-//! The figures of a run, and which of two is better.
+//! The figures of a run, and their comparison.
 
 use serde::Serialize;
 
@@ -21,12 +21,12 @@ impl Value {
         }
     }
 
-    /// `other` over this; `None` if this is 0.
+    /// `other` divided by this value; `None` if this is 0.
     pub(super) fn ratio_to(self, other: Self) -> Option<f64> {
         (self.as_f64() != 0.0).then(|| other.as_f64() / self.as_f64())
     }
 
-    /// `other` less this.
+    /// `other` minus this value.
     pub(super) fn difference_to(self, other: Self) -> Difference {
         match (self, other) {
             (Self::Whole(a), Self::Whole(b)) => {
@@ -62,7 +62,7 @@ enum Unit {
 enum Better {
     Less,
     More,
-    /// It describes the run.
+    /// The figure describes the run.
     Neither,
 }
 
@@ -72,7 +72,7 @@ pub(super) enum Judgement {
     Better,
     Worse,
     Same,
-    /// Times by the clock that are less than a tenth apart.
+    /// Clock times that differ by less than 10 %.
     AboutTheSame,
 }
 
@@ -89,14 +89,14 @@ impl Judgement {
 
 /// A figure of a run.
 pub(super) struct Figure {
-    /// Its name in JSON.
+    /// Name in JSON.
     pub(super) field: &'static str,
-    /// Its name in tables.
+    /// Name in tables.
     pub(super) title: &'static str,
     pub(super) of: fn(&Run) -> Value,
     unit: Unit,
     better: Better,
-    /// Whether it is measured by the clock, and varies between runs.
+    /// Whether it is clock time, which varies between runs.
     is_clock: bool,
 }
 
@@ -168,7 +168,7 @@ pub(super) const FIGURES: [Figure; 20] = {
 };
 
 impl Figure {
-    /// Whether the value of one of the runs is a time by the clock.
+    /// Whether the figure is clock time in either run.
     pub(super) fn is_clock(&self, a: &Run, b: &Run) -> bool {
         let is_driver_time = self.field == "driver_cost_ns";
         self.is_clock || is_driver_time && (a.has_measured_driver_time() || b.has_measured_driver_time())

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Verdict, CliError> {
     })?)
 }
 
-/// Reports the number of runs of a file that are not compared although the other file has runs by their strategy.
+/// Reports the number of a file's runs that have no counterpart, if the other file has runs with their strategy.
 fn complain_of_rest(file: &Path, (runs, others): (&[Run], &[Run]), compared: usize) {
     let is_in_both = |run: &&Run| others.iter().any(|other| other.strategy == run.strategy);
     let rest = runs.iter().filter(is_in_both).count().saturating_sub(compared);
@@ -54,14 +54,12 @@ fn complain_of_rest(file: &Path, (runs, others): (&[Run], &[Run]), compared: usi
     }
 }
 
-/// The strategies of some runs, in words.
 fn strategies(runs: &[Run]) -> String {
     let mut names: Vec<_> = runs.iter().map(|run| run.strategy.as_str()).collect();
     names.dedup();
     if names.is_empty() { "no run with that strategy".to_owned() } else { names.join(", ") }
 }
 
-/// The runs of a file.
 fn runs(args: &CompareArgs, file: &Path) -> Result<Vec<Run>, CliError> {
     let (name, content) = Input::open(file)?.recording_or_results()?;
     let wanted = args.strategy.map(tenure::config::Strategy::from);
@@ -83,8 +81,8 @@ fn runs(args: &CompareArgs, file: &Path) -> Result<Vec<Run>, CliError> {
     }
 }
 
-/// Pairs of runs by the same strategy, each run once: first runs of the same recording, then the others in their
-/// order. If each side has one run, this pair.
+/// Pairs runs of the same strategy, each run once: first runs of the same recording, then the others in order. If
+/// each side has one run, they are paired whatever their strategies.
 fn pairs<'a>(a: &'a [Run], b: &'a [Run]) -> Vec<(&'a Run, &'a Run)> {
     if let ([a], [b]) = (a, b) {
         return vec![(a, b)];

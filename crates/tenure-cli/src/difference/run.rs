@@ -18,7 +18,7 @@ pub(super) struct Run {
     pub(super) figures: Fields,
 }
 
-/// A line of `tenure replay --json`. Fields that later versions may add are ignored.
+/// A line of `tenure replay --json`. Unknown fields, which later versions may add, are ignored.
 #[derive(Deserialize)]
 struct Line {
     strategy: String,
@@ -30,7 +30,7 @@ struct Line {
     figures: Fields,
 }
 
-/// The figures of a run, as [`Outcome`] has them.
+/// The figures of a run, as in [`Outcome`].
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(super) struct Fields {
     pub(super) ops: u64,
@@ -65,12 +65,12 @@ impl Run {
         Self { file: file.to_owned(), strategy, trace, device, profile, driver_time, figures }
     }
 
-    /// Whether its driver time was measured, not modelled.
+    /// Whether its driver time was measured rather than modelled.
     pub(super) fn has_measured_driver_time(&self) -> bool {
         self.driver_time != "modelled"
     }
 
-    /// The peak of live bytes over the peak of reserved bytes.
+    /// Peak of live bytes divided by the peak of reserved bytes.
     pub(super) fn live_share(&self) -> f64 {
         let Fields { peak_live_bytes, peak_reserved_bytes, .. } = self.figures;
         if peak_reserved_bytes == 0 { 1.0 } else { peak_live_bytes as f64 / peak_reserved_bytes as f64 }
@@ -87,14 +87,14 @@ impl Run {
         self.device == other.device && self.profile == other.profile
     }
 
-    /// Whether both runs made the same allocations in the same frames, by their totals.
+    /// Whether both runs have the same totals of allocations, frees and frames.
     pub(super) const fn has_work_of(&self, other: &Self) -> bool {
         let (a, b) = (&self.figures, &other.figures);
         a.ops == b.ops && a.frames == b.frames && a.peak_live_bytes == b.peak_live_bytes
     }
 }
 
-/// Reads the lines of `tenure replay --json`. Empty lines are skipped, and a byte order mark before them.
+/// Reads the lines of `tenure replay --json`. Skips empty lines and a byte order mark.
 pub(super) fn read(file: &str, text: &str) -> Result<Vec<Run>, CliError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());

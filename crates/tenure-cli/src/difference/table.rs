@@ -1,4 +1,4 @@
-//! Two runs as a table.
+//! The table of two runs.
 
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -7,7 +7,7 @@ use super::run::Run;
 use crate::output::printable;
 use crate::table;
 
-/// A table of all figures, below the identities of the two runs, and a summary in words.
+/// A table of all figures below the identities of the two runs, and a summary in words.
 pub(super) fn comparison(a: &Run, b: &Run) -> String {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED);
@@ -51,7 +51,7 @@ fn in_words(a: &Run, b: &Run) -> String {
     )
 }
 
-/// Reasons for different figures other than one run being better.
+/// Reasons why figures may differ other than one run being better.
 fn cautions(a: &Run, b: &Run) -> String {
     let mut cautions = String::new();
     if !a.has_work_of(b) {

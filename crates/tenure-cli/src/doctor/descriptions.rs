@@ -1,4 +1,4 @@
-//! Descriptions of resources as programs have them, the same in each run.
+//! Pseudorandom descriptions of resources, the same in each run.
 
 use tenure::device::ResourceDesc;
 use tenure::resource::BufferInfo;
@@ -16,7 +16,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number less than `end`, which is not 0.
+    /// A random number less than `end`, which must not be 0.
     fn below(&mut self, end: u32) -> u32 {
         u32::try_from(self.next() % u64::from(end)).unwrap_or(0)
     }
@@ -78,7 +78,7 @@ fn texture(random: &mut Random) -> ResourceDesc {
     ResourceDesc::Texture(desc.info)
 }
 
-/// `count` descriptions, a third of them of buffers. Each device refuses some.
+/// `count` descriptions, a third of them buffers. Each device refuses some.
 pub(super) fn descriptions(count: u32) -> impl Iterator<Item = ResourceDesc> {
     let mut random = Random(41);
     (0..count).map(move |number| if number % 3 == 0 { buffer(&mut random) } else { texture(&mut random) })

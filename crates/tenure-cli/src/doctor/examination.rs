@@ -1,4 +1,4 @@
-//! An examination: steps that are independent of each other, each on a new device.
+//! An examination: independent steps, each on a new device.
 
 use std::time::{Duration, Instant};
 
@@ -20,17 +20,17 @@ use crate::examined::{Failure, Presentation, VERSION};
 /// The bounds of an examination.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// The part of the free memory of each heap that is allocated at most, from 0 to 1.
+    /// The maximum fraction of each heap's free memory to allocate, from 0 to 1.
     pub(super) share: f64,
-    /// The time of all steps together.
+    /// The time limit of all steps together.
     pub(super) time: Duration,
 }
 
-/// The limits of one step, and the time at which it ends.
+/// The limits of one step, and its deadline.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) share: f64,
-    /// The time of one measurement.
+    /// The time limit of one measurement.
     pub(super) measured: Duration,
     end: Instant,
 }
@@ -44,18 +44,19 @@ impl Bounds {
         self.left().is_zero()
     }
 
-    /// Ends a step whose time is over.
+    /// An error after the deadline.
     pub(super) fn check(&self) -> Result<(), Failure> {
         if self.is_over() { Err(Failure::out_of_time()) } else { Ok(()) }
     }
 
-    /// The time for one of several measurements of a step.
+    /// Bounds with a shorter deadline, for one of several measurements of a step.
     pub(super) fn within(&self, time: Duration) -> Self {
         Self { end: self.end.min(Instant::now() + time), ..*self }
     }
 }
 
-/// The text of an error that ends one measurement. The loss of the device ends the step.
+/// The text of an error that ends one measurement. The loss of the device is returned as an error and ends the
+/// step.
 pub(super) fn noted(error: DeviceError) -> Result<String, Failure> {
     match error {
         DeviceError::Lost { .. } => Err(error.into()),
@@ -63,14 +64,13 @@ pub(super) fn noted(error: DeviceError) -> Result<String, Failure> {
     }
 }
 
-/// A permit for the calls of the examination.
 pub(super) fn permit<D>() -> Permit<D> {
     // SAFETY: the examination destroys objects of its own, which no command uses: commands are recorded by managers only. It
     // creates each of them with the same device.
     unsafe { Permit::new() }
 }
 
-/// The first memory type of a heap that holds ordinary resources.
+/// The first memory type of a heap that can hold ordinary resources.
 pub(super) fn type_in(properties: &Properties, heap: usize) -> Option<MemoryTypeId> {
     let excluded = MemoryFlags::SPECIAL | MemoryFlags::LAZILY_ALLOCATED;
     let types = (0_u8..).zip(&properties.memory_types);
@@ -84,11 +84,11 @@ pub(super) fn type_in(properties: &Properties, heap: usize) -> Option<MemoryType
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Status {
-    /// All of it was measured.
+    /// Everything was measured.
     Done,
-    /// The device failed; the result has the measurements before.
+    /// The device failed; the result has the measurements made before.
     Failed,
-    /// The device does not support it, or no time was left; the result has the measurements before.
+    /// The device does not support it, or no time was left; the result has the measurements made before.
     Skipped,
 }
 
@@ -115,7 +115,7 @@ pub(super) trait Opener {
     /// Presents images without a window.
     fn present(&self, found: &mut Presentation) -> Result<(), Failure>;
 
-    /// The simulated device that is like it.
+    /// The simulated device similar to the examined one.
     fn like(&self, found: &Found) -> sim::Profile {
         found.like()
     }
@@ -146,7 +146,7 @@ impl<A: crate::api::Api> Opener for Real<'_, A> {
     }
 }
 
-/// A simulated device, with the settings for each that is opened.
+/// A simulated device, with settings for each opened instance.
 pub(super) struct Simulated {
     pub(super) profile: sim::Profile,
     pub(super) make: Box<dyn Fn(sim::Profile) -> sim::Device>,
@@ -178,7 +178,7 @@ impl Opener for Simulated {
     }
 }
 
-/// The results of all steps. Sizes are bytes, times nanoseconds unless they are named otherwise.
+/// The results of all steps. Sizes are in bytes, times in nanoseconds unless the name states another unit.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Serialize)]
 pub(super) struct Examination {
@@ -189,7 +189,7 @@ pub(super) struct Examination {
     /// The operating system and the processor, such as `linux x86_64`.
     pub(super) system: String,
     pub(super) seconds: f64,
-    /// The simulated device that is compared.
+    /// The simulated device of the comparison.
     pub(super) profile: String,
     pub(super) device: Step<Option<Found>>,
     pub(super) placement: Step<Option<Placement>>,
@@ -204,12 +204,12 @@ pub(super) struct Examination {
     pub(super) presentation: Step<Presentation>,
 }
 
-/// The steps after the first.
+/// The number of steps after the first.
 const STEPS: u32 = 10;
-/// The time limit has room for as many measurements.
+/// A measurement takes at most the time limit divided by this number.
 const MEASUREMENTS: u32 = 1_000;
 const LONGEST_MEASUREMENT: Duration = Duration::from_millis(100);
-/// The largest time limit.
+/// The maximum time limit.
 const LONGEST: Duration = Duration::from_secs(3600);
 
 struct Steps<'a, P> {
@@ -220,14 +220,14 @@ struct Steps<'a, P> {
 }
 
 impl<P: Opener> Steps<'_, P> {
-    /// Runs a step on a new device, within its part of the time that is left.
+    /// Runs a step on a new device, within its share of the remaining time.
     fn step<T: Default>(
         &mut self,
         examine: impl FnOnce(&P, &Bounds, &mut T) -> Result<(), Failure>,
     ) -> Step<T> {
         let begun = Instant::now();
         let left = self.end.saturating_duration_since(begun);
-        // Short steps leave their time to the later ones.
+        // A share of twice the average: short steps leave their time to later ones.
         let part = left / self.left.max(1) * 2;
         self.left = self.left.saturating_sub(1);
         let mut result = T::default();
@@ -285,7 +285,6 @@ impl Examination {
         examination
     }
 
-    /// The steps by their names.
     pub(super) fn steps(&self) -> [(&'static str, Status, Option<&str>); 11] {
         macro_rules! steps {
             ($($name:ident)*) => {

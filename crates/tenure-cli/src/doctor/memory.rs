@@ -19,35 +19,34 @@ const MIB: u64 = 1 << 20;
 
 /// The sizes of the measured allocations.
 const SIZES: [u64; 4] = [64 * KIB, MIB, 16 * MIB, 64 * MIB];
-/// The repetitions of each.
+/// Repetitions per size.
 const REPETITIONS: usize = 16;
-/// The most blocks that a heap is filled with.
+/// The maximum number of blocks that fill a heap.
 const BLOCKS: u64 = 64;
 /// The size of the mapped buffers.
 const MAPPED: u64 = 4 * MIB;
-/// The bytes of one copy by the CPU.
+/// Bytes per copy by the CPU.
 const CHUNK: usize = 64 << 10;
 
-/// The budget of a memory heap, and whether its usage follows an allocation.
+/// The budget of a memory heap, and whether an allocation changes its usage.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Serialize)]
 pub(super) struct Budget {
     pub(super) heap: usize,
     pub(super) size: u64,
     pub(super) device_local: bool,
-    /// It is the CPU-visible part of a card's memory.
+    /// Whether this is the CPU-visible part of a card's memory.
     pub(super) window: bool,
     pub(super) budget: u64,
     pub(super) usage: u64,
     /// The size of the test allocation.
     pub(super) allocated: u64,
-    /// The growth of the usage by that; below 0 where it shrank.
+    /// Growth of the usage after that allocation; negative if it shrank.
     pub(super) growth: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,
 }
 
-/// The category of heaps with buffers.
 fn category<D: Device>(device: &D) -> Result<HeapCategory, DeviceError> {
     device
         .requirements(&ResourceDesc::Buffer(BufferInfo::new(MIB, Usage::VERTEX)))
@@ -61,7 +60,7 @@ fn heap_desc(properties: &Properties, category: HeapCategory, memory: MemoryType
     HeapDesc { size, alignment, memory, category, priority: Priority::Normal }
 }
 
-/// Bytes that the examination may take of a heap.
+/// Bytes that the examination may allocate in a heap.
 fn allowed(properties: &Properties, budgets: &[HeapBudget], heap: usize, share: f64) -> u64 {
     let size = properties.memory_heaps.get(heap).map_or(0, |heap| heap.size);
     let budget = budgets.get(heap).copied().unwrap_or_default();
@@ -173,17 +172,17 @@ pub(super) fn allocations<P: Opener>(
     Ok(())
 }
 
-/// The part of a heap that can be allocated, up to a limit.
+/// The allocatable part of a heap, up to a limit.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Serialize)]
 pub(super) struct Capacity {
     pub(super) heap: usize,
-    /// The bytes that the examination may take.
+    /// The maximum number of bytes to allocate.
     pub(super) limit: u64,
     pub(super) block: u64,
     pub(super) blocks: u64,
     pub(super) taken: u64,
-    /// The driver refused a block before the limit.
+    /// Whether the driver refused a block before the limit.
     pub(super) refused: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,
@@ -228,7 +227,7 @@ pub(super) fn capacity<P: Opener>(
     Ok(())
 }
 
-/// The speed of the CPU in mapped memory.
+/// The speed of CPU access to mapped memory.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Serialize)]
 pub(super) struct Mapped {
@@ -244,7 +243,7 @@ fn per_second(bytes: u64, time: Duration) -> u64 {
     u64::try_from(u128::from(bytes) * 1_000_000_000 / nanoseconds).unwrap_or(u64::MAX)
 }
 
-/// Copies chunks one after the other, from the beginning again at the end of the mapping.
+/// Copies consecutive chunks, and wraps around at the end of the mapping.
 fn speed(bounds: &Bounds, mut copy: impl FnMut(u64) -> Result<(), DeviceError>) -> Result<u64, DeviceError> {
     let (begun, end) = (Instant::now(), bounds.within(bounds.measured));
     let mut bytes = 0_u64;

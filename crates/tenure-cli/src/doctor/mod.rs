@@ -65,18 +65,18 @@ fn refused(file: Option<&Path>, error: io::Error) -> CliError {
     CliError::File { file: file.map(PathBuf::from).unwrap_or_default(), error }
 }
 
-/// A refusal after two minutes of measurements would lose them. An examination that is interrupted, or finds no device,
-/// leaves no new file.
+/// Checks the output file before the measurements, which take two minutes and would be lost. Leaves no new file:
+/// the examination may be interrupted, or find no device.
 fn check_writable(file: &Path) -> io::Result<()> {
     match OpenOptions::new().write(true).create_new(true).open(file) {
         Ok(_) => fs::remove_file(file),
-        // A link to a file that does not exist yet is here, too, and stays.
+        // This includes a link to a missing file, which stays.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open(file).map(drop),
         Err(error) => Err(error),
     }
 }
 
-/// Opens the file, and keeps its contents until the examination is written.
+/// Opens the file without truncating it: the contents are kept until the examination is written.
 fn open(file: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(false).open(file)
 }
@@ -125,8 +125,8 @@ pub struct Examined {
     pub tables: String,
 }
 
-/// Examines simulated devices, which `make` creates: with failures to come, for example. `share` and `time` are the
-/// options of the command; the time is an hour at most.
+/// Examines simulated devices, which `make` creates, for example with faults to inject. `share` and `time` are
+/// the options of the command; `time` is limited to an hour.
 ///
 /// # Errors
 /// An examination that cannot be written in JSON.
@@ -140,10 +140,10 @@ pub fn examine_simulated(
     Ok(Examined { json: serde_json::to_string_pretty(&examination)?, tables: table::tables(&examination) })
 }
 
-/// `tenure profile`: prints the table of a simulated device that is like an examined one.
+/// `tenure profile`: prints the table of a simulated device similar to an examined one.
 pub(crate) fn print_profile(args: &ProfileArgs) -> Result<Verdict, CliError> {
     let failed = |error| CliError::File { file: args.file.clone(), error };
-    // Files of this program have some kibibytes; a device or another file may have no end.
+    // Files of this program have a few KiB; a device or another file may be endless.
     const MOST: u64 = 16 << 20;
     let mut text = String::new();
     let file = File::open(&args.file).map_err(failed)?;
@@ -157,7 +157,7 @@ pub(crate) fn print_profile(args: &ProfileArgs) -> Result<Verdict, CliError> {
 mod tests {
     use super::examination::Examination;
 
-    /// `TENURE_BLESS=1` writes the file anew after a change of the format.
+    /// After a change of the format, `TENURE_BLESS=1` rewrites the file.
     #[test]
     fn the_schema_is_the_published_one() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/doctor.schema.json");

@@ -1,5 +1,5 @@
-//! Sizes, alignments and memory types of resources: the rules by which the device places them, and 2,000 descriptions beside
-//! a simulated device.
+//! Sizes, alignments and memory types of resources: the device's rules of placement, and a comparison of 2,000
+//! descriptions with a simulated device.
 
 use std::cmp::Ordering;
 
@@ -15,12 +15,12 @@ use crate::examined::Failure;
 
 /// The number of compared descriptions.
 const COMPARED: u32 = 2_000;
-/// The differences that are kept in full.
+/// The number of differences that are listed in full.
 const EXAMPLES: usize = 20;
-/// The targets that are tried: with sides from 16 to 8,192.
+/// The number of render targets to try, with sides from 16 to 8,192.
 const TARGETS: usize = 10;
 
-/// The rules of placement, and the limits and formats that [`Found`](crate::devices::Found) does not have.
+/// The rules of placement, and limits and formats that [`Found`](crate::devices::Found) does not contain.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Placement {
@@ -29,19 +29,19 @@ pub(super) struct Placement {
     pub(super) image_alignment: u64,
     /// The alignment of larger textures.
     pub(super) large_image_alignment: u64,
-    /// The memory types of buffers, one in each bit.
+    /// The memory types of buffers, as a bit mask.
     pub(super) buffer_types: u32,
-    /// The memory types of textures, one in each bit.
+    /// The memory types of textures, as a bit mask.
     pub(super) image_types: u32,
-    /// Buffers and textures are kept apart.
+    /// Whether buffers and textures need separate memory.
     pub(super) split: bool,
     /// The size of the smallest target for which the driver prefers a dedicated allocation.
     pub(super) dedicated_targets_from: Option<u64>,
     /// The families of block-compressed formats.
     pub(super) compression: Vec<Family>,
-    /// Textures with 24 bits of depth and a stencil.
+    /// Whether textures with 24 bits of depth and a stencil are supported.
     pub(super) d24s8: bool,
-    /// Block-compressed textures whose sides are not whole blocks.
+    /// Whether block-compressed textures may have sides that are not multiples of a block.
     pub(super) unaligned_blocks: bool,
     #[serde(with = "Descriptors")]
     pub(super) descriptors: DescriptorLimits,
@@ -111,7 +111,7 @@ pub(super) fn examine<D: Device>(device: &D) -> Result<Placement, DeviceError> {
     })
 }
 
-/// The comparison of the requirements of descriptions.
+/// The comparison of memory requirements.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Sizes {
@@ -121,10 +121,10 @@ pub(super) struct Sizes {
     /// The size is larger than on the simulated device.
     pub(super) larger: u32,
     pub(super) smaller: u32,
-    /// The largest size, as a multiple of the simulated device's.
+    /// The largest size divided by the simulated device's.
     pub(super) largest_ratio: f64,
     pub(super) smallest_ratio: f64,
-    /// The sizes are equal, but not the alignments or categories.
+    /// Equal sizes, but different alignments or categories.
     pub(super) otherwise_different: u32,
     pub(super) refused_by_device: u32,
     pub(super) refused_by_profile: u32,
@@ -132,7 +132,7 @@ pub(super) struct Sizes {
     pub(super) examples: Vec<Difference>,
 }
 
-/// A description for which the devices differ.
+/// A description with different requirements on the two devices.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Serialize)]
 pub(super) struct Difference {

@@ -1,4 +1,4 @@
-//! `tenure profile`: the table of a simulated device that is like an examined one.
+//! `tenure profile`: the table of a simulated device similar to an examined one.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::placement::{self, Placement};
 use crate::devices::Found;
 use crate::examined::{InvalidExamination, VERSION};
 
-/// The parts of an [`Examination`](super::Examination) that a profile has.
+/// The parts of an [`Examination`](super::Examination) that a profile uses.
 #[derive(Deserialize)]
 struct File {
     profile: String,
@@ -128,7 +128,7 @@ struct Clock {
     femtoseconds: u64,
 }
 
-/// The facts about a device that a profile has.
+/// The facts about a device that a profile contains.
 #[derive(Serialize)]
 struct Facts {
     device: Described,
@@ -136,8 +136,8 @@ struct Facts {
     timestamps: Clock,
 }
 
-/// Differences between an examined device and the simulated device that is like it: one line each, without names and the
-/// sizes of heaps. Empty: the profile describes the device.
+/// Differences between an examined device and the most similar simulated device: one line each, without names and
+/// the sizes of heaps. Empty if the profile describes the device.
 ///
 /// # Errors
 /// [`InvalidExamination`]
@@ -146,7 +146,7 @@ pub fn differences(text: &str) -> Result<Vec<String>, InvalidExamination> {
     facts.differences(profile)
 }
 
-/// The table of a profile in Rust, as in the sources of `tenure-sim`, with the [`differences`] in front.
+/// The table of a profile in Rust, as in the sources of `tenure-sim`, preceded by the [`differences`].
 ///
 /// # Errors
 /// [`InvalidExamination`]
@@ -161,12 +161,12 @@ pub fn profile_code(text: &str) -> Result<String, InvalidExamination> {
     Ok(format!("// From a result of `tenure doctor`. Differences from {name}:\n{lines}{}", facts.table()))
 }
 
-/// A line of a comment, also for compilers that refuse characters which change the direction of text.
+/// A line of a comment, without characters that change the direction of text: some compilers refuse them.
 fn printable(line: &str) -> String {
     line.chars().map(|letter| if letter == ' ' || letter.is_ascii_graphic() { letter } else { '?' }).collect()
 }
 
-/// Adds the members of `ours` that `theirs` has not, or has with another value.
+/// Adds the members of `ours` that `theirs` lacks or gives another value.
 fn compare(place: &str, ours: &Value, theirs: &Value, lines: &mut Vec<String>) {
     const NAMES: [&str; 6] = ["device", "version", "name", "vendor_id", "device_id", "size"];
     match (ours, theirs) {
@@ -210,7 +210,6 @@ impl Facts {
         Ok((profile, facts))
     }
 
-    /// The facts about a simulated device.
     fn of(profile: sim::Profile) -> Result<Self, InvalidExamination> {
         let device = sim::Device::new(profile);
         let failed = |reason: String| InvalidExamination::Device { reason };
@@ -226,7 +225,7 @@ impl Facts {
         })
     }
 
-    /// Checks the values that the simulated device relies on: the file may be wrong.
+    /// Checks the values that the simulated device relies on, because the file may be wrong.
     fn check(&self) -> Result<(), String> {
         let Described { heaps, memory_types, queues, alignments, limits, .. } = &self.device;
         let types = memory_types.iter().map(|found| {
@@ -311,7 +310,7 @@ impl Facts {
         )
     }
 
-    /// The table in Rust. The file may be of a stranger: only its numbers, and names that are known here, become code.
+    /// The table in Rust. The file is untrusted: only its numbers, and names known here, become code.
     fn table(&self) -> String {
         let Described { heaps, memory_types, queues, features, uma, .. } = &self.device;
         let Alignments {

@@ -1,4 +1,4 @@
-//! The examination for readers.
+//! The examination as text.
 
 use comfy_table::{Table, presets};
 
@@ -9,7 +9,6 @@ use super::uploads::Comparison;
 use crate::devices::{bytes, tables as device_tables};
 use crate::examined::Presentation;
 
-/// The text of all steps.
 pub(super) fn tables(examination: &Examination) -> String {
     let device = examination
         .device
@@ -118,7 +117,7 @@ fn micros(nanoseconds: u64) -> String {
     format!("{:.1} µs", nanoseconds as f64 / 1e3)
 }
 
-/// A row with the error that ended it.
+/// A row with the error that ended its measurement.
 fn with_error(line: String, error: Option<&String>) -> String {
     error.map_or(line.clone(), |error| format!("{line}: {}", crate::output::printable(error)))
 }

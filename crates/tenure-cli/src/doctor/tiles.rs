@@ -9,14 +9,14 @@ use tenure::{Format, TextureDesc, Usage};
 use super::examination::{Bounds, Opener, noted, permit};
 use crate::examined::Failure;
 
-/// The side of the textures: large enough for several tiles of each format.
+/// The side of the textures, large enough for several tiles of every format.
 const SIDE: u32 = 1024;
 
 /// The tiles of sparse resources.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Tiles {
-    /// Bytes of a tile of buffers; `null`: none.
+    /// Bytes of a tile of buffers; `null` if unsupported.
     pub(super) buffer_tile: Option<u64>,
     pub(super) textures: Vec<Tile>,
 }
@@ -27,11 +27,11 @@ pub(super) struct Tiles {
 pub(super) struct Tile {
     pub(super) format: String,
     pub(super) tile: u64,
-    /// Texels: width, height, depth.
+    /// Width, height and depth in texels.
     pub(super) extent: [u32; 3],
     pub(super) first_packed_mip: u32,
     pub(super) packed_tiles: u32,
-    /// The memory types of tiles, one in each bit.
+    /// The memory types of tiles, as a bit mask.
     pub(super) memory_types: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,

@@ -1,4 +1,4 @@
-//! Timestamps: the clocks of the queues, and one of them beside the CPU's.
+//! Timestamps: the clocks of the queues, and a comparison of one of them with the CPU's.
 
 use std::time::{Duration, Instant};
 
@@ -21,9 +21,9 @@ const LONGEST: Duration = Duration::from_secs(5);
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Times {
     pub(super) clocks: Vec<Clock>,
-    /// The time between two submissions by the clock of the graphics queue; `null` without timestamps.
+    /// Time between two submissions, by the clock of the graphics queue; `null` without timestamps.
     pub(super) gpu_nanoseconds: Option<u64>,
-    /// The same by the clock of the CPU.
+    /// Time between the same submissions, by the clock of the CPU.
     pub(super) cpu_nanoseconds: Option<u64>,
 }
 
@@ -32,9 +32,9 @@ pub(super) struct Times {
 #[derive(Debug, Serialize)]
 pub(super) struct Clock {
     pub(super) queue: &'static str,
-    /// The valid bits; 0 without timestamps.
+    /// Valid bits; 0 without timestamps.
     pub(super) bits: u32,
-    /// The length of a tick.
+    /// Length of a tick.
     pub(super) femtoseconds: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Uploads: written by the CPU in place, or staged and copied.
+//! Uploads: direct writes by the CPU, and staged copies.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use super::examination::{Bounds, Opener};
 use super::memory::nanoseconds;
 use crate::examined::Failure;
 
-/// The fewest repetitions; the first creates blocks.
+/// The minimum number of repetitions; the first one creates blocks.
 const REPETITIONS: u32 = 4;
 /// A driver that takes longer than this for an upload has failed.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -31,19 +31,19 @@ pub(super) struct Uploads {
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Comparison {
     pub(super) rows: Vec<Row>,
-    /// The size from which on staging is faster; `null`: never, up to the largest size.
+    /// The smallest size for which staging is faster; `null` if no measured size is.
     pub(super) staged_is_faster_from: Option<u64>,
 }
 
-/// The creation of one resource with contents, until the GPU has finished.
+/// The time to create one resource with contents, until the GPU has finished.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Debug, Serialize)]
 pub(super) struct Row {
     pub(super) bytes: u64,
-    /// With direct writes where the device supports them.
+    /// With direct writes if the device supports them.
     pub(super) direct_nanoseconds: u64,
     pub(super) staged_nanoseconds: u64,
-    /// The bytes were written directly, so that the times are of different methods.
+    /// Whether bytes were written directly, so that the two times are of different methods.
     pub(super) is_direct: bool,
 }
 
@@ -60,7 +60,7 @@ fn config(is_direct: bool) -> Config {
     in_place.max_over_bus(LARGEST as u64).into()
 }
 
-/// The shortest time of some repetitions.
+/// The shortest time of several repetitions.
 fn shortest(bounds: &Bounds, mut create: impl FnMut() -> Result<(), Failure>) -> Result<u64, Failure> {
     let end = bounds.within(bounds.measured / 2);
     let (mut best, mut done) = (u64::MAX, 0);
@@ -79,7 +79,7 @@ fn shortest(bounds: &Bounds, mut create: impl FnMut() -> Result<(), Failure>) ->
 /// The times by size, and whether bytes were written directly.
 type Measured = Vec<(u64, u64, bool)>;
 
-/// Creates resources of growing sizes by `create`, which gets the number of the size and the bytes.
+/// Creates resources of growing sizes. `create` receives the index of the size and the bytes.
 fn measured<P: Opener>(
     opener: &P,
     bounds: &Bounds,

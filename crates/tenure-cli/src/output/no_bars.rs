@@ -15,7 +15,7 @@ impl ProgressBar {
     pub(crate) const fn set_message(&self, _: &'static str) {}
 }
 
-/// Commands drop a bar before they print, because that removes a visible one.
+/// Needed because commands drop a bar before they print, to remove a visible one.
 impl Drop for ProgressBar {
     fn drop(&mut self) {}
 }

@@ -1,10 +1,10 @@
 //! `tenure report RECORDING --perfetto FILE`: a replay as a timeline, in Perfetto's trace format.
 //!
-//! - The memory that the driver gives is a [`VulkanMemoryEvent`](proto::VulkanMemoryEvent) of
-//!   [device memory](proto::MemorySource::DeviceMemory), with its memory type and heap.
-//! - A buffer or texture of the program is created, bound and destroyed as if it had an API object of its own,
-//!   even if it shares one. So Perfetto's own counters of bound memory show the live bytes, and its counters of
-//!   allocated memory the bytes reserved for them.
+//! - Memory from the driver is a [`VulkanMemoryEvent`](proto::VulkanMemoryEvent) of [device
+//!   memory](proto::MemorySource::DeviceMemory), with its memory type and heap.
+//! - A buffer or texture is created, bound and destroyed as if it had its own API object, even if it shares one. So
+//!   Perfetto's counters of bound memory show the live bytes, and its counters of allocated memory the bytes reserved
+//!   for them.
 //! - Frames, waits and moves are slices; heaps and pools have counters.
 
 mod pools;
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &ReportArgs, file: &Path) -> Result<Verdict, CliError> {
     })?)
 }
 
-/// Replays on the simulated device, and writes the trace of that.
+/// Replays on the simulated device, and writes the trace.
 fn write_file(args: &ReportArgs, file: &Path, name: &str, trace: &Trace) -> Result<(Outcome, u64), CliError> {
     let failed = |error| CliError::File { file: file.to_path_buf(), error };
     let target = Simulated { profile: chosen_profile(args.profile, &trace.header) };
@@ -55,7 +55,7 @@ fn write_file(args: &ReportArgs, file: &Path, name: &str, trace: &Trace) -> Resu
         name: &format!("tenure: {name} ({}, {})", strategy.name(), target.profile.name()),
         shapes: program.shapes.clone(),
         ids: program.ids.clone(),
-        // From another device: on that of the replay a query of the budgets takes simulated time.
+        // From another device: a query on the replay's device takes simulated time.
         budgets: sim::Device::new(target.profile).budget().unwrap_or_default(),
     };
     let device = Counted::with_calls(target.device(&job));

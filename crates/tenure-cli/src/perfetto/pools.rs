@@ -14,12 +14,12 @@ pub(super) struct PoolCounters(Vec<PoolCounter>);
 struct PoolCounter {
     /// Requested bytes of live allocations, allocated bytes, and bytes taken from the driver.
     tracks: [Track; 3],
-    /// The values on the tracks.
+    /// The last value on each track.
     shown: [Option<u64>; 3],
 }
 
 impl PoolCounters {
-    /// Writes the changes; a new pool gets its tracks.
+    /// Writes the changed values; adds tracks for a new pool.
     pub(super) fn show<W: Write>(
         &mut self,
         writer: &mut PacketWriter<W>,

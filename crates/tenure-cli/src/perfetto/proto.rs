@@ -1,5 +1,5 @@
-//! The messages of Perfetto's trace format that are written here, with the field numbers of its published protos
-//! (`protos/perfetto/trace` in Perfetto's repository). Fields that are not written are left out.
+//! The messages of Perfetto's trace format that this program writes, with the field numbers of the published
+//! protos (`protos/perfetto/trace` in Perfetto's repository). Unused fields are left out.
 
 use prost::{Enumeration, Message, Oneof};
 
@@ -17,13 +17,13 @@ pub struct TracePacket {
     /// Nanoseconds.
     #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
-    /// The sequence that interned strings belong to.
+    /// The sequence that owns the interned strings.
     #[prost(uint32, optional, tag = "10")]
     pub trusted_packet_sequence_id: Option<u32>,
     /// A set of [`SequenceFlags`].
     #[prost(uint32, optional, tag = "13")]
     pub sequence_flags: Option<u32>,
-    /// Strings that this packet and later ones refer to.
+    /// Strings for this packet and later ones.
     #[prost(message, optional, tag = "12")]
     pub interned_data: Option<InternedData>,
     /// The content.
@@ -51,9 +51,9 @@ pub enum PacketData {
 pub enum SequenceFlags {
     /// None.
     Unspecified = 0,
-    /// Strings start over.
+    /// The interned strings are cleared.
     IncrementalStateCleared = 1,
-    /// The packet refers to strings.
+    /// The packet refers to interned strings.
     NeedsIncrementalState = 2,
 }
 
@@ -94,7 +94,7 @@ pub struct TrackEvent {
     /// The value of a counter.
     #[prost(int64, optional, tag = "30")]
     pub counter_value: Option<i64>,
-    /// Numbers of a slice.
+    /// Numbers that describe a slice.
     #[prost(message, repeated, tag = "4")]
     pub debug_annotations: Vec<DebugAnnotation>,
 }
@@ -107,7 +107,7 @@ pub enum TrackEventType {
     Unspecified = 0,
     /// A slice begins.
     SliceBegin = 1,
-    /// The last slice of the track that began ends.
+    /// The innermost open slice of the track ends.
     SliceEnd = 2,
     /// A moment.
     Instant = 3,
@@ -132,7 +132,7 @@ pub struct TrackDescriptor {
     /// Its number.
     #[prost(uint64, optional, tag = "1")]
     pub uuid: Option<u64>,
-    /// The track that it is shown under.
+    /// The track above this one.
     #[prost(uint64, optional, tag = "5")]
     pub parent_uuid: Option<u64>,
     /// Its name.
@@ -152,11 +152,11 @@ pub struct TrackDescriptor {
     pub sibling_order_rank: Option<i32>,
 }
 
-/// How the tracks below a track are ordered.
+/// The order of the tracks below a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Enumeration)]
 #[repr(i32)]
 pub enum ChildTracksOrdering {
-    /// Anyhow.
+    /// Unspecified.
     Unknown = 0,
     /// By [`TrackDescriptor::sibling_order_rank`].
     Explicit = 3,
@@ -189,7 +189,7 @@ pub enum CounterUnit {
     Unspecified = 0,
     /// Nanoseconds.
     TimeNs = 1,
-    /// Things.
+    /// A count.
     Count = 2,
     /// Bytes.
     SizeBytes = 3,
@@ -204,7 +204,7 @@ pub struct VulkanMemoryEvent {
     /// The operation.
     #[prost(enumeration = "MemoryOperation", optional, tag = "2")]
     pub operation: Option<i32>,
-    /// Nanoseconds; that of the packet.
+    /// Nanoseconds; equal to that of the packet.
     #[prost(int64, optional, tag = "3")]
     pub timestamp: Option<i64>,
     /// The process.
@@ -219,7 +219,7 @@ pub struct VulkanMemoryEvent {
     /// Additional data.
     #[prost(message, repeated, tag = "9")]
     pub annotations: Vec<VulkanMemoryEventAnnotation>,
-    /// The memory that was taken or is bound, by number.
+    /// The number of the memory that was allocated or is bound.
     #[prost(fixed64, optional, tag = "17")]
     pub device_memory: Option<u64>,
     /// The memory type.
@@ -228,7 +228,7 @@ pub struct VulkanMemoryEvent {
     /// The memory heap.
     #[prost(uint32, optional, tag = "19")]
     pub heap: Option<u32>,
-    /// The buffer or image, by number.
+    /// The number of the buffer or image.
     #[prost(fixed64, optional, tag = "20")]
     pub object_handle: Option<u64>,
 }
@@ -259,11 +259,11 @@ pub enum MemoryOperation {
     Unspecified = 0,
     /// Allocated, or created.
     Create = 1,
-    /// Freed, or destroyed without having been bound.
+    /// Freed, or destroyed while unbound.
     Destroy = 2,
     /// Bound to memory.
     Bind = 3,
-    /// Destroyed, and bound until then.
+    /// Destroyed while bound.
     DestroyBound = 4,
     /// Only annotations.
     Annotations = 5,

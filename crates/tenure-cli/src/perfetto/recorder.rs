@@ -1,4 +1,4 @@
-//! From the moments of a replay to a trace.
+//! Converts the moments of a replay to a trace.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -13,20 +13,19 @@ use crate::replay::{Counted, DriverMemory, Gauge, MemoryCall, Moment, Observer, 
 
 /// The length of a frame on the timeline: recordings have no frame times.
 const FRAME_NS: u64 = 16_666_667;
-/// A tick of the simulated device.
+/// One tick of the simulated device.
 pub(super) const TICK_NS: u64 = FRAME_NS / TICKS_A_FRAME;
 
 /// Writes a trace of a replay on the simulated device.
 ///
-/// The time of the trace is the ticks of the device, a third of 16.7 ms each, plus the modelled time of the
-/// driver's calls; so it is the same in every run. Every packet has a later time than the one before it, by 1 ns
-/// at least.
+/// The time of the trace is the device's ticks, a third of 16.7 ms each, plus the modelled time of driver calls,
+/// so it is the same in every run. Each packet is at least 1 ns later than the one before.
 pub(super) struct TraceRecorder<W> {
     writer: PacketWriter<W>,
     device: sim::Device,
     gauge: Gauge,
     shapes: Vec<Shape>,
-    /// The ids of the recording, in the order of the creations.
+    /// The ids in the recording, in order of creation.
     ids: Vec<u64>,
     tracks: Tracks,
     heaps: Vec<HeapCounters>,
@@ -35,9 +34,9 @@ pub(super) struct TraceRecorder<W> {
     frame: u64,
     waits: u64,
     moves: (u64, u64),
-    /// The time at which the replay started an operation that may wait.
+    /// The time at which the current operation, which may wait, began.
     asked: u64,
-    /// The first failure to write; later writes are skipped.
+    /// The first write error; later writes are skipped.
     failure: Option<io::Error>,
 }
 
@@ -56,28 +55,27 @@ struct HeapCounters {
     live_track: Track,
     reserved: u64,
     live: u64,
-    /// The value on the track of `live`.
+    /// The last value on `live_track`.
     shown: u64,
 }
 
 /// A live object of the program.
 struct Object {
-    /// The number of objects created before it.
+    /// The number of objects created before this one.
     number: usize,
     source: MemorySource,
     bytes: u64,
     name: String,
-    /// Its place, once it is known: the memory and the offset.
+    /// Memory and offset, once known.
     place: Option<(DriverMemory, u64)>,
 }
 
-/// The subject of a trace, besides the device.
+/// Everything that the trace describes, besides the device.
 pub(super) struct Subject<'a> {
-    /// The name of the process.
     pub(super) name: &'a str,
     /// The distinct textures.
     pub(super) shapes: Vec<Shape>,
-    /// The ids of the recording, in the order of the creations.
+    /// The ids in the recording, in order of creation.
     pub(super) ids: Vec<u64>,
     /// The operating system's budget of each heap, if known.
     pub(super) budgets: Vec<HeapBudget>,
@@ -114,10 +112,10 @@ impl<W: Write> TraceRecorder<W> {
         })
     }
 
-    /// Writes the buffered rest, and returns the number of packets.
+    /// Flushes the writer, and returns the number of packets.
     ///
     /// # Errors
-    /// The first failure to write.
+    /// The first write error.
     pub(super) fn finish(mut self) -> io::Result<u64> {
         match self.failure.take() {
             Some(error) => Err(error),
@@ -134,7 +132,7 @@ impl<W: Write> TraceRecorder<W> {
         found.map_or(0, |found| usize::from(found.heap))
     }
 
-    /// The calls about memory since the last time.
+    /// Writes the driver's memory calls since the last time.
     fn driver_calls(&mut self) -> io::Result<()> {
         for call in self.gauge.take_calls() {
             let (memory, operation) = match call {
@@ -240,8 +238,7 @@ impl<W: Write> TraceRecorder<W> {
         self.writer.memory(time, event, caller, &values)
     }
 
-    /// Ends an operation that was started at `self.asked`; the manager has waited if it counts more waits than
-    /// before.
+    /// Ends the operation that began at `self.asked`. It has waited if the manager's count of waits has grown.
     fn waited(&mut self, gpu: &Gpu<Counted<sim::Device>>, name: &str) -> io::Result<()> {
         let waits = gpu.stats().frame_waits;
         if waits == self.waits {
@@ -271,7 +268,7 @@ impl<W: Write> TraceRecorder<W> {
         self.writer.end(end, self.tracks.moves)
     }
 
-    /// The counters, as they are now.
+    /// Writes the current values of the counters.
     fn counters(&mut self, gpu: &Gpu<Counted<sim::Device>>) -> io::Result<()> {
         let (time, stats) = (self.now(), gpu.stats());
         for heap in self.heaps.iter_mut().filter(|heap| heap.live != heap.shown) {
@@ -328,7 +325,7 @@ impl<W: Write> Observer<Counted<sim::Device>> for TraceRecorder<W> {
     }
 }
 
-/// The fields of an event with its memory.
+/// A memory event with the fields that identify the memory.
 fn in_memory(memory: DriverMemory, heap: usize) -> VulkanMemoryEvent {
     VulkanMemoryEvent {
         device_memory: Some(memory.id),

@@ -1,4 +1,4 @@
-//! Writing a trace packet by packet, so that no file is too long for the memory.
+//! Writes a trace packet by packet, so that a long trace needs no more memory.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use super::proto::{
 pub(super) const PID: u32 = 1;
 /// The only sequence of packets.
 const SEQUENCE: u32 = 1;
-/// The field of packets in a trace.
+/// Field number of packets in a trace.
 const PACKET: u32 = 1;
 
 /// A track, by its number.
@@ -36,7 +36,7 @@ pub(super) struct PacketWriter<W> {
     strings: Strings,
     tracks: u64,
     packets: u64,
-    /// The time of the last packet.
+    /// Time of the last packet.
     last: u64,
 }
 
@@ -50,24 +50,24 @@ impl<W: Write> PacketWriter<W> {
         self.packets
     }
 
-    /// Writes the buffered rest.
+    /// Flushes the buffer.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         self.sink.flush()
     }
 
-    /// The track of the process, which all others are below.
+    /// Adds the track of the process, the parent of all others.
     pub(super) fn process(&mut self, name: &str) -> io::Result<Track> {
         let process = ProcessDescriptor { pid: Some(PID as i32), process_name: Some(name.to_owned()) };
         let ordering = Some(ChildTracksOrdering::Explicit.into());
         self.track(TrackDescriptor { process: Some(process), child_ordering: ordering, ..Default::default() })
     }
 
-    /// A track for slices.
+    /// Adds a track for slices.
     pub(super) fn slices(&mut self, parent: Track, name: &str) -> io::Result<Track> {
         self.child(parent, name, None)
     }
 
-    /// A track for the values of a counter.
+    /// Adds a track for the values of a counter.
     pub(super) fn counter(&mut self, parent: Track, name: &str, unit: CounterUnit) -> io::Result<Track> {
         self.child(parent, name, Some(CounterDescriptor { unit: Some(unit.into()) }))
     }
@@ -108,12 +108,12 @@ impl<W: Write> PacketWriter<W> {
         self.event(time, track, TrackEventType::SliceBegin, event)
     }
 
-    /// The slice that began last ends at `time`.
+    /// Ends the innermost open slice at `time`.
     pub(super) fn end(&mut self, time: u64, track: Track) -> io::Result<()> {
         self.event(time, track, TrackEventType::SliceEnd, TrackEvent::default())
     }
 
-    /// Writes the value of a counter from `time` on.
+    /// Writes a counter's new value at `time`.
     pub(super) fn count(&mut self, time: u64, track: Track, value: u64) -> io::Result<()> {
         let counter_value = Some(i64::try_from(value).unwrap_or(i64::MAX));
         self.event(time, track, TrackEventType::Counter, TrackEvent { counter_value, ..Default::default() })
@@ -124,7 +124,7 @@ impl<W: Write> PacketWriter<W> {
         self.packet(Some(time), PacketData::TrackEvent(event))
     }
 
-    /// A memory event at `time`, by a call named `caller`, with named values.
+    /// Writes a memory event at `time`, by a call named `caller`, with named values.
     pub(super) fn memory(
         &mut self,
         time: u64,
@@ -155,14 +155,14 @@ impl<W: Write> PacketWriter<W> {
         self.packet(Some(time), PacketData::VulkanMemoryEvent(event))
     }
 
-    /// A time after that of all packets so far.
+    /// `wanted`, or a later time if a packet has it already.
     fn next_time(&self, wanted: u64) -> u64 {
         wanted.max(self.last.saturating_add(1))
     }
 
     fn packet(&mut self, time: Option<u64>, data: PacketData) -> io::Result<()> {
         let timestamp = time.map(|time| self.next_time(time));
-        // A memory event took its time from `next_time` before. It is returned unchanged, as no packet was written since.
+        // The time of a memory event comes from `next_time` already, and is unchanged by this second call.
         self.last = timestamp.unwrap_or(self.last);
         let flags = match self.packets {
             0 => SequenceFlags::IncrementalStateCleared as u32 | SequenceFlags::NeedsIncrementalState as u32,
@@ -192,7 +192,7 @@ struct Strings {
 }
 
 impl Strings {
-    /// The strings that no packet has brought yet.
+    /// The strings that no packet contains yet.
     fn take_new(&mut self) -> Option<InternedData> {
         let (function_names, vulkan_memory_keys) = (self.functions.take_new(), self.memory.take_new());
         let is_empty = function_names.is_empty() && vulkan_memory_keys.is_empty();
@@ -231,7 +231,6 @@ mod tests {
     use super::super::proto::{PacketData, Trace, VulkanMemoryEvent};
     use super::{PacketWriter, Value};
 
-    /// An action of the writer's caller.
     #[derive(Clone, Debug)]
     enum Act {
         Begin(u64, String, u64),
@@ -255,7 +254,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn written_events_are_read_in_increasing_time(acts in acts()) {
+        fn written_events_are_read_back_in_increasing_time(acts in acts()) {
             let mut file = Vec::new();
             let mut writer = PacketWriter::new(&mut file);
             let process = writer.process("p").unwrap();

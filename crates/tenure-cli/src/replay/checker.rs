@@ -1,4 +1,4 @@
-//! Checking the bytes that the GPU reads.
+//! Checks of the bytes that the GPU reads.
 
 use tenure::device::Device;
 use tenure::{Buffer, Error, Gpu, Recording, State, SyncPoint, sim};
@@ -6,11 +6,11 @@ use tenure::{Buffer, Error, Gpu, Recording, State, SyncPoint, sim};
 use super::counted::Counted;
 use super::live_objects::Content;
 
-/// The expected first bytes of a buffer at one point of a command recording.
+/// The expected first bytes of a buffer at one point of a recording.
 pub(super) struct CheckedRead<'a, D: Device> {
-    /// The buffer, in the state in which draws read vertices.
+    /// The buffer, in the state for vertex reads.
     pub(super) buffer: &'a Buffer<D>,
-    /// The slot of the buffer; several buffers have the same name.
+    /// Slot of the buffer, because names are not unique.
     pub(super) slot: usize,
     /// The expected bytes.
     pub(super) content: Content,
@@ -18,10 +18,10 @@ pub(super) struct CheckedRead<'a, D: Device> {
 
 /// Compares the bytes that the GPU reads with the expected ones.
 pub(super) trait ReadChecker<D: Device> {
-    /// Creates the resources of the checker, before any other resource is created.
+    /// Creates the checker's resources, before any other resource exists.
     fn begin(&mut self, gpu: &Gpu<D>) -> Result<(), Error>;
 
-    /// Records a read of a buffer that is to be checked.
+    /// Records a checked read of a buffer.
     fn record_read(
         &mut self,
         gpu: &Gpu<D>,
@@ -29,7 +29,7 @@ pub(super) trait ReadChecker<D: Device> {
         read: &CheckedRead<'_, D>,
     ) -> Result<(), Error>;
 
-    /// Notes that the reads recorded since the last call are complete at `at`. Called once per frame.
+    /// Notes that reads recorded since the last call are complete at `at`. Called once per frame.
     fn submitted(&mut self, gpu: &Gpu<D>, at: SyncPoint) -> Result<(), Error>;
 
     /// Drops the resources of the checker and returns the number of checked reads. All submissions
@@ -43,7 +43,7 @@ pub(super) struct SimulatedChecker {
     recorded: u64,
 }
 
-/// A device that is the simulated one, perhaps wrapped.
+/// The simulated device, or a wrapper around it.
 pub(super) trait InSimulation: Device {
     /// The simulated device's command list.
     fn list(list: &Self::List) -> &sim::List;

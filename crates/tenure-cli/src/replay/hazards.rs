@@ -1,11 +1,11 @@
-//! The hazards reported for a device without a log.
+//! Hazards of a device without its own log.
 
 use std::fmt::Display;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use parking_lot::Mutex;
 
-/// Hazards kept; all are counted.
+/// The number of hazards that are kept; all are counted.
 const KEPT: usize = 16;
 
 /// Counts the hazards reported from any thread, and keeps the first ones.
@@ -25,12 +25,12 @@ impl Hazards {
         }
     }
 
-    /// Hazards reported so far.
+    /// The number of hazards reported so far.
     pub fn found(&self) -> u64 {
         self.found.load(Relaxed)
     }
 
-    /// The first of them, in words.
+    /// The texts of the first hazards.
     pub fn kept(&self) -> Vec<String> {
         self.kept.lock().clone()
     }

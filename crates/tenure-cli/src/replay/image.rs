@@ -1,11 +1,11 @@
-//! Images that a recording of Vulkan describes: a replay on another device creates the same ones, and that device decides their
-//! size.
+//! Images that a recording from Vulkan describes. A replay on another device creates the same images, with that
+//! device's sizes.
 
 use tenure::Format;
 use tenure::Usage;
 use tenure_trace::Details;
 
-/// An image as Vulkan describes it.
+/// A Vulkan image description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Image {
     /// Texels.
@@ -20,7 +20,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// The image, if the recording has its extent and its format.
+    /// The image, if the recording contains its extent and format.
     pub(super) fn of(details: &Details) -> Option<Self> {
         let Details { extent, format, mips, layers, samples, usage, .. } = details;
         Some(Self {
@@ -33,7 +33,7 @@ impl Image {
         })
     }
 
-    /// A format with blocks of the same kind and size; `None` if there is none.
+    /// A format with the same kind and size of blocks, if there is one.
     pub(super) const fn format(&self) -> Option<Format> {
         Some(match self.format {
             1 | 9..=15 => Format::R8Unorm,

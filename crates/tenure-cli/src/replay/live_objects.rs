@@ -1,4 +1,4 @@
-//! The live objects of a replay, by slot, and the random numbers that choose among them.
+//! The live objects of a replay by slot, and the random choice among them.
 
 use tenure::device::Device;
 use tenure::{Buffer, BufferDesc, Error, Gpu, MemoryUse, Recording, Texture, TextureDesc, Usage};
@@ -10,8 +10,8 @@ use super::shape::Shape;
 /// A random number generator: SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
 /// generators", 2014).
 ///
-/// The program chooses buffers and contents by it, with the same choices for a seed in every version; the
-/// generator of the tests, `test-random`, is not published.
+/// Its numbers for a seed, and so the chosen buffers and contents, must not change between versions.
+/// `test-random`, the generator of the tests, is not published.
 #[derive(Clone, Debug)]
 pub(super) struct Rng(u64);
 
@@ -28,14 +28,14 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `limit`; 0 when that is 0.
+    /// A number less than `limit`; 0 if that is 0.
     pub(super) const fn below(&mut self, limit: usize) -> usize {
-        // The upper half of the product (Lemire): its bias does not matter here.
+        // The upper half of the product (Lemire): the bias does not matter here.
         ((self.next() as u128 * limit as u128) >> 64) as usize
     }
 }
 
-/// Bytes at the beginning of a buffer whose content the replay tracks.
+/// The number of bytes at the beginning of a buffer that the replay tracks.
 pub(super) const FOLLOWED: usize = 16;
 
 /// The first bytes of a buffer.
@@ -54,12 +54,12 @@ impl Content {
         Self { bytes, len: 0 }.cut(size, FOLLOWED as u8)
     }
 
-    /// The first bytes, at most `size` and at most `len` of them.
+    /// The first bytes, limited to `size` and to `len`.
     const fn cut(self, size: u64, len: u8) -> Self {
         Self { len: if size < len as u64 { size as u8 } else { len }, ..self }
     }
 
-    /// The content of a buffer of `size` bytes after a copy of this content to it.
+    /// The content of a buffer of `size` bytes after a copy from this one.
     pub(super) const fn copied_to(self, size: u64) -> Self {
         self.cut(size, self.len)
     }
@@ -69,33 +69,33 @@ impl Content {
     }
 }
 
-/// A buffer, and its first bytes once they were written.
+/// A buffer, and its first bytes once written.
 pub(super) struct Followed<D: Device> {
     pub(super) buffer: Buffer<D>,
     pub(super) content: Option<Content>,
-    /// The index of the buffer in each list that holds it.
+    /// The buffer's index in each list.
     places: [Option<usize>; LISTS],
 }
 
-/// The role of a buffer in the copies of a frame.
+/// The role of a buffer in a frame's copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// Written by the CPU: copied from and drawn from.
+    /// Written by the CPU; source of copies and draws.
     Upload,
-    /// In memory that only the GPU accesses: copied to and drawn from.
+    /// GPU-only memory; destination of copies, source of draws.
     Mesh,
     /// Read by the CPU.
     Readback,
 }
 
-/// The lists of live buffers to choose from.
+/// Lists of live buffers to choose from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Among {
-    /// All buffers that the CPU wrote.
+    /// All CPU-written buffers.
     Uploads,
-    /// All buffers that only the GPU accesses.
+    /// All GPU-only buffers.
     Meshes,
-    /// The meshes that were the destination of a copy.
+    /// Meshes that were copied to.
     WrittenMeshes,
 }
 
@@ -127,14 +127,14 @@ impl<D: Device> Object<D> {
 pub(super) struct Objects<D: Device> {
     slots: Vec<Option<Object<D>>>,
     lists: [Vec<usize>; LISTS],
-    /// The source of the buffer contents.
+    /// Random contents of buffers.
     rng: Rng,
-    /// Resources that only the GPU uses are created as movable.
+    /// Whether GPU-only resources are created as movable.
     is_movable: bool,
-    /// Movable objects that are new or have moved since a recording last queried their places. Some of them may
-    /// have been dropped.
+    /// Slots of movable objects that are new or have moved since their locations were last queried. Some may have
+    /// been dropped.
     unlocated: Vec<usize>,
-    /// The number of moves of the object of each slot when a recording last queried its place.
+    /// Each slot's number of moves when its location was last queried.
     moves: Vec<u64>,
 }
 
@@ -146,8 +146,7 @@ impl<D: Device> Objects<D> {
         Self { slots, lists: Default::default(), rng, is_movable, unlocated: Vec::new(), moves }
     }
 
-    /// Creates an object in an empty slot, with the name that the recorded program gave it, if any, and fills the beginning of a
-    /// buffer that is mapped.
+    /// Creates an object in an empty slot, with its recorded name if any. Fills the beginning of a mapped buffer.
     pub(super) fn create(
         &mut self,
         gpu: &Gpu<D>,
@@ -192,7 +191,8 @@ impl<D: Device> Objects<D> {
         }
     }
 
-    /// Reports the object that was just created in a slot, if it was, after `earlier` ones.
+    /// Reports the object just created in a slot, unless the creation failed. `earlier` objects were created
+    /// before.
     pub(super) fn show(
         &self,
         gpu: &Gpu<D>,
@@ -214,8 +214,8 @@ impl<D: Device> Objects<D> {
         }
     }
 
-    /// Makes a recording query the places of the movable objects that are new or have moved. This also marks them
-    /// as used: see [`is_used`].
+    /// Makes a recording query the locations of movable objects that are new or have moved, and marks them as
+    /// used: see [`is_used`].
     pub(super) fn locate(
         &mut self,
         gpu: &Gpu<D>,
@@ -240,7 +240,7 @@ impl<D: Device> Objects<D> {
         Ok(())
     }
 
-    /// Notes which objects have moved. O(slots).
+    /// Finds the objects that have moved. O(slots).
     pub(super) fn note_moves(&mut self) {
         for (slot, (object, moves)) in self.slots.iter().zip(&self.moves).enumerate() {
             if object.as_ref().is_some_and(|object| object.moves() != *moves) {
@@ -272,7 +272,7 @@ impl<D: Device> Objects<D> {
         Ok(())
     }
 
-    /// Adds a buffer to a list, unless it is there.
+    /// Adds a buffer to a list, unless it contains the buffer.
     fn enlist(&mut self, slot: usize, among: Among) {
         let list = &mut self.lists[among as usize];
         if let Some(Some(Object::Buffer(followed))) = self.slots.get_mut(slot) {
@@ -283,7 +283,7 @@ impl<D: Device> Objects<D> {
         }
     }
 
-    /// Drops the object in a slot; the slot is empty if the creation failed.
+    /// Drops the object in a slot, which is empty if the creation failed.
     pub(super) fn drop_slot(&mut self, slot: usize) {
         let object = self.slots.get_mut(slot).and_then(Option::take);
         let Some(Object::Buffer(Followed { places, .. })) = &object else { return };
@@ -311,7 +311,7 @@ impl<D: Device> Objects<D> {
         }
     }
 
-    /// Sets the content that was copied to a mesh.
+    /// Sets the content copied to a mesh.
     pub(super) fn set_content(&mut self, slot: usize, content: Content) {
         if let Some(Some(Object::Buffer(followed))) = self.slots.get_mut(slot) {
             followed.content = Some(content);
@@ -320,9 +320,8 @@ impl<D: Device> Objects<D> {
     }
 }
 
-/// Marks a resource as used: the recorded program passed the API object to its commands. The manager
-/// frees a resource whose API object was never requested as soon as it is dropped, and the replay would
-/// then report too few bytes that are kept until the GPU has finished.
+/// Marks a resource as used, as if its API object was passed to commands. The manager frees a resource at once if
+/// its API object was never requested, and the replay would then report too few bytes pending release.
 fn is_used<R>(_resource: &R) {}
 
 impl Role {
@@ -339,7 +338,7 @@ const fn role(memory: MemoryUse) -> (Role, Usage) {
     match memory {
         MemoryUse::Upload | MemoryUse::GpuUpload => (Role::Upload, Usage::COPY_SRC.union(Usage::VERTEX)),
         MemoryUse::Readback => (Role::Readback, Usage::COPY_DST),
-        // On real devices the content is checked by copying it to a readback buffer.
+        // On real devices the check copies the content to a readback buffer.
         _ => (Role::Mesh, Usage::VERTEX.union(Usage::INDEX).union(Usage::COPY_SRC)),
     }
 }

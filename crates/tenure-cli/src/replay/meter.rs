@@ -4,12 +4,12 @@ use serde::Serialize;
 use tenure::sim;
 use tenure::sim::CallKind;
 
-/// A device's own counters at one moment.
+/// A device's counters at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Meter {
-    /// Bytes taken from the driver now: heaps and committed resources.
+    /// Bytes currently taken from the driver: heaps and committed resources.
     pub reserved_bytes: u64,
-    /// The peak of the bytes taken.
+    /// The peak of these bytes.
     pub peak_reserved_bytes: u64,
     /// The total number of memory allocations: heaps and committed resources.
     pub allocations: u64,
@@ -17,11 +17,11 @@ pub struct Meter {
     pub creates: u64,
     /// The total number of heaps and resources destroyed.
     pub destroys: u64,
-    /// Nanoseconds of the driver's time so far: see [`DriverTime`].
+    /// The driver's time so far in nanoseconds: see [`DriverTime`].
     pub cost_ns: u64,
 }
 
-/// The source of the driver time that a device counts.
+/// The source of a device's driver time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DriverTime {

@@ -1,4 +1,4 @@
-//! Following a replay step by step.
+//! Observation of a replay.
 
 use tenure::Gpu;
 use tenure::device::Device;
@@ -15,29 +15,28 @@ pub enum Moment<'a, D: Device> {
     Created {
         /// Its slot.
         slot: usize,
-        /// The number of objects that the replay has created or tried to create before.
+        /// The number of creations that the replay attempted before.
         earlier: usize,
         /// Its kind.
         what: What,
         /// Its name.
         name: &'a str,
     },
-    /// The place of the object in a slot is known: after its creation; for a movable one at its first use, and
-    /// after it has moved.
+    /// An object's location is known: after its creation; for a movable object at its first use and after moves.
     Placed {
         /// The slot.
         slot: usize,
         /// The API resource.
         resource: &'a D::Resource,
-        /// The byte of the API resource at which the object begins.
+        /// Byte offset of the object in the API resource.
         offset: u64,
     },
-    /// The work of this frame uses a buffer.
+    /// The frame's work uses a buffer.
     Used {
         /// Its slot.
         slot: usize,
     },
-    /// An object is dropped now. The slot is empty if its creation failed.
+    /// An object is about to be dropped. The slot is empty if its creation failed.
     Dropped {
         /// Its slot.
         slot: usize,
@@ -55,11 +54,11 @@ pub enum Moment<'a, D: Device> {
 
 /// Observes a replay. It may query the manager's statistics, but must not change the manager.
 pub trait Observer<D: Device> {
-    /// Called at each moment, in their order.
+    /// Called at each moment, in order.
     fn observe(&mut self, gpu: &Gpu<D>, moment: Moment<'_, D>);
 }
 
-/// The absence of an observer.
+/// An observer that does nothing.
 pub(super) struct Unobserved;
 
 impl<D: Device> Observer<D> for Unobserved {

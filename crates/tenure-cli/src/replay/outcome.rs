@@ -7,7 +7,7 @@ use super::Job;
 use super::meter::DriverTime;
 use super::session::Measured;
 
-/// Findings shown of each kind.
+/// The number of shown findings of each kind.
 const SHOWN: usize = 5;
 
 /// The outcome of one replay. Sizes are in bytes; it is serialised as one JSON object.
@@ -29,19 +29,19 @@ pub struct Outcome {
     pub frames: u64,
     /// Creations that failed.
     pub failed: u64,
-    /// The most bytes that the recorded program held at once.
+    /// Peak of the bytes that the recorded program held.
     pub peak_live_bytes: u64,
-    /// The most allocations that the recorded program held at once.
+    /// Peak number of allocations that the recorded program held.
     pub peak_live_allocations: u64,
-    /// The most bytes taken from the driver at once, by the device's count.
+    /// Peak of the bytes taken from the driver, by the device's count.
     pub peak_reserved_bytes: u64,
-    /// The bytes taken from the driver at the end of a frame, on average.
+    /// Mean of the bytes taken from the driver at the ends of frames.
     pub mean_reserved_bytes: u64,
-    /// Bytes still taken from the driver when the recording was over and the GPU idle.
+    /// Bytes still taken from the driver at the end of the recording, with the GPU idle.
     pub reserved_at_end_bytes: u64,
-    /// The total number of the driver's memory allocations.
+    /// The total number of driver memory allocations.
     pub driver_allocations: u64,
-    /// The part of them made in the second half of the frames.
+    /// The driver memory allocations in the second half of the frames.
     pub steady_state_driver_allocations: u64,
     /// The total number of heaps and resources that the driver created.
     pub driver_creates: u64,
@@ -53,35 +53,35 @@ pub struct Outcome {
     pub driver_cost_ns: u64,
     /// Reads by the GPU whose bytes were checked.
     pub reads_checked: u64,
-    /// Objects left over after shutting down.
+    /// Objects left after the shutdown.
     pub leaks: u64,
-    /// Hazards found, wrong bytes included.
+    /// Hazards found, including wrong bytes.
     pub hazards: u64,
-    /// Nanoseconds from the first step to the last, the device's checks included.
+    /// Nanoseconds from the first step to the last, including the device's checks.
     pub wall_ns: u64,
-    /// Nanoseconds of a creation, median.
+    /// Median time of a creation in nanoseconds.
     pub alloc_ns_p50: u64,
-    /// Nanoseconds of a creation, 99th percentile.
+    /// 99th percentile of the time of a creation in nanoseconds.
     pub alloc_ns_p99: u64,
-    /// The manager's own count of `peak_reserved_bytes`.
+    /// The manager's own value of `peak_reserved_bytes`.
     pub stats_peak_reserved_bytes: u64,
-    /// The figures of the recording that a replay does not repeat.
+    /// Figures of the recording that a replay does not repeat.
     pub recorded: Recorded,
-    /// The first findings, in words.
+    /// Texts of the first findings.
     #[serde(skip)]
     pub findings: Vec<String>,
 }
 
-/// Figures of a recording about memory that tenure does not place. All are 0 where the recording has no such events.
+/// Figures of a recording about memory that tenure does not place. All are 0 if the recording has no such events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Recorded {
-    /// The most bytes that the program itself had reserved at once, in blocks.
+    /// Peak of the bytes that the program itself reserved in blocks.
     pub own_peak_reserved_bytes: u64,
-    /// The total number of the program's blocks: its own driver memory allocations.
+    /// The total number of the program's blocks, its own driver memory allocations.
     pub own_driver_allocations: u64,
-    /// The most blocks at once.
+    /// Peak number of blocks.
     pub own_peak_driver_allocations: u64,
-    /// Resources on the bytes of others, which are left out.
+    /// Aliases, which are left out.
     pub aliases: u64,
     /// Resources in imported memory, which are left out.
     pub imports: u64,
@@ -111,7 +111,7 @@ pub enum Watch {
     Replay,
 }
 
-/// The properties of the device, and the leaks and hazards found on it.
+/// The device's properties, and the leaks and hazards found on it.
 pub(super) struct Found {
     pub(super) device: &'static str,
     pub(super) profile: String,
@@ -166,7 +166,7 @@ impl Outcome {
         }
     }
 
-    /// The peak of the bytes that the program held divided by the peak of the bytes taken from the driver.
+    /// Peak of the program's live bytes divided by the peak of the bytes taken from the driver.
     #[must_use]
     pub fn live_share(&self) -> f64 {
         if self.peak_reserved_bytes == 0 {
@@ -175,7 +175,7 @@ impl Outcome {
         self.peak_live_bytes as f64 / self.peak_reserved_bytes as f64
     }
 
-    /// The verdict: clean if nothing failed, leaked or was hazardous.
+    /// Clean if nothing failed, leaked or was hazardous.
     #[must_use]
     pub const fn verdict(&self) -> Verdict {
         if self.failed == 0 && self.leaks == 0 && self.hazards == 0 {
@@ -195,7 +195,7 @@ pub enum Verdict {
     Faulty,
 }
 
-/// The nearest-rank percentile of sorted values; 0 of none.
+/// The nearest-rank percentile of sorted values; 0 for an empty list.
 fn percentile(sorted: &[u64], percent: usize) -> u64 {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0)

@@ -1,4 +1,4 @@
-//! A recording prepared for a replay: a list of steps.
+//! A recording prepared for a replay.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ pub enum What {
 /// One step of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Create an object and keep it in a slot, which is empty.
+    /// Create an object in an empty slot.
     Create {
         /// The slot.
         slot: usize,
@@ -38,43 +38,41 @@ pub enum Step {
     Drop {
         /// The slot.
         slot: usize,
-        /// The program has waited for the GPU, so that the bytes are free at once.
+        /// Whether the program has waited for the GPU, so that the bytes are free at once.
         is_final: bool,
     },
     /// End the frame and begin the next.
     EndFrame,
 }
 
-/// A recording as steps over numbered slots, so that a replay needs no map from ids to objects.
+/// A recording as steps over numbered slots; a replay needs no map from ids to objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
     /// The steps, in order.
     pub steps: Vec<Step>,
-    /// The number of slots: the most objects that are live at once.
+    /// The number of slots: the peak number of live objects.
     pub slots: usize,
     /// The distinct textures.
     pub shapes: Vec<Shape>,
-    /// The most bytes that the program holds at once: those of the recording, except for images whose size the device decides.
+    /// Peak of the program's live bytes: recorded sizes, except for images with sizes from the device.
     pub peak_live_bytes: u64,
-    /// The id of each object to create, in order.
+    /// The id of each created object, in order.
     pub ids: Vec<u64>,
-    /// The recorded names, by the index of the object among those to create.
+    /// Recorded names, by the index of the creation.
     pub names: HashMap<usize, Box<str>>,
-    /// The index of the step with which the second half of the frames begins; without frames, the
-    /// middle of the steps.
+    /// The first step of the second half of the frames; without frames, the middle of the steps.
     pub second_half: usize,
 }
 
 impl Program {
-    /// Prepares a recording. `shape` finds a texture, and is called once for each distinct one; with `asks_device` the textures
-    /// are the recorded images, as far as the recording describes them. Resources in memory of others are left out: they are
-    /// no allocations.
+    /// Prepares a recording. `shape` finds a texture, and is called once per distinct one; with `asks_device`
+    /// textures are the recorded images, if described. Aliases and imports are left out, because they take no memory.
     ///
-    /// O(events), and one call of `shape` for each distinct texture.
+    /// O(events), plus one call of `shape` per distinct texture.
     pub fn new(trace: &Trace, asks_device: bool, shape: impl Fn(&Wanted) -> Shape) -> Self {
         let mut slots = Slots::default();
         let mut shapes = Shapes { find: shape, known: HashMap::new(), shapes: Vec::new() };
-        // The numbers of formats and the flags of usage are those of the API.
+        // Numbers of formats and usage flags are specific to the API.
         let asks_device = asks_device && trace.header.get("api") == Some("vulkan");
         let mut program = Self::default();
         let mut live_bytes = 0_u64;
@@ -100,7 +98,7 @@ impl Program {
                     program.ids.push(id);
                     Step::Create { slot: slots.take(id, bytes), what }
                 }
-                // A checked recording frees only allocations of its own. Some of them are not replayed: imports and aliases.
+                // A valid recording frees only live allocations. Imports and aliases have no slot.
                 Event::Free { id, .. } => {
                     let Some((slot, bytes)) = slots.release(id) else { continue };
                     live_bytes = live_bytes.saturating_sub(bytes);
@@ -116,7 +114,7 @@ impl Program {
     }
 }
 
-/// The use that takes memory like that of the recorded program: mapped memory may be on either side of the bus.
+/// The use with memory like the recorded program's: mapped memory may be on either side of the bus.
 const fn memory_use(kind: MemoryKind, heap: Option<HeapKind>) -> MemoryUse {
     match kind {
         MemoryKind::GpuOnly => MemoryUse::GpuOnly,
@@ -132,7 +130,7 @@ fn second_half(steps: &[Step], frames: u64) -> usize {
     ends.nth(middle).map_or(steps.len() / 2, |(index, _)| index)
 }
 
-/// Assigns a slot number to each live id; the numbers of freed ids are reused first.
+/// Assigns slot numbers to live ids, and reuses numbers of freed ids first.
 #[derive(Default)]
 struct Slots {
     /// The slot and the bytes of each live id.
@@ -173,7 +171,7 @@ impl<F: Fn(&Wanted) -> Shape> Shapes<F> {
         })
     }
 
-    /// Bytes of a texture whose size the device decided.
+    /// Bytes of a texture whose size comes from the device.
     fn image_bytes(&self, index: usize) -> Option<u64> {
         self.shapes.get(index)?.image_bytes
     }
@@ -195,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_are_used_again_and_textures_are_shaped_once() {
+    fn slots_are_reused_and_each_texture_is_shaped_once() {
         let text = "op,id,size,align,kind,frame\n\
                     alloc,70,10,4,cpu_to_gpu+linear,0\n\
                     alloc,3,4096,64,gpu_only+optimal,0\n\
@@ -285,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn another_device_decides_the_size_of_a_recorded_image() {
+    fn a_recorded_image_has_the_size_of_the_replaying_device() {
         let trace = read_all(CAPTURED.as_bytes(), "captured").unwrap();
         let device = sim::Device::new(sim::Profile::D3D12_TIER2);
         let program = Program::new(&trace, true, |wanted| Shape::wanted(&device, wanted));

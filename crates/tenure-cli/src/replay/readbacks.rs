@@ -1,5 +1,4 @@
-//! Checking bytes on a real device: the GPU copies them to a readback buffer, where the CPU compares
-//! them.
+//! Checks of bytes on a real device: the GPU copies them to a readback buffer, and the CPU compares them.
 
 use std::collections::VecDeque;
 
@@ -18,11 +17,11 @@ use super::hazards::Hazards;
 use super::live_objects::{Content, FOLLOWED};
 use super::traffic::DRAWS;
 
-/// Copies the bytes that draws would read to a readback buffer, which is not counted, and compares
-/// them when the submission is complete.
+/// Copies the bytes that draws would read to a readback buffer, which is not counted, and compares them after the
+/// submission is complete.
 pub(super) struct Readbacks<'a, D: Device> {
     hazards: &'a Hazards,
-    /// A part for each frame that may be in flight. `None` before [`begin`](ReadChecker::begin) and after
+    /// One part per frame in flight. `None` before [`begin`](ReadChecker::begin) and after
     /// [`finish`](ReadChecker::finish).
     buffer: Option<Buffer<Counted<D>>>,
     unused: Vec<Part>,
@@ -30,18 +29,18 @@ pub(super) struct Readbacks<'a, D: Device> {
     open: Option<Batch>,
     /// The submitted copies, oldest first.
     in_flight: VecDeque<(SyncPoint, Batch)>,
-    /// Reads that were compared.
+    /// The number of compared reads.
     checked: u64,
 }
 
-/// A part of the buffer: its first byte.
+/// The offset of a part of the buffer.
 #[derive(Clone, Copy)]
 struct Part(u64);
 
 /// Bytes of a part.
 const PART: u64 = (DRAWS * FOLLOWED) as u64;
 
-/// The copies of one submission, one after the other.
+/// The consecutive copies of one submission.
 struct Batch {
     part: Part,
     copies: Vec<Copied>,
@@ -54,20 +53,20 @@ struct Copied {
 }
 
 impl Batch {
-    /// The offset of copy number `index` in the buffer.
+    /// Offset of the copy with this index in the buffer.
     const fn offset(&self, index: usize) -> u64 {
         self.part.0 + (index * FOLLOWED) as u64
     }
 }
 
 impl<'a, D: Device> Readbacks<'a, D> {
-    /// Wrong bytes are reported to `hazards`.
+    /// A checker that reports wrong bytes to `hazards`.
     pub(super) fn new(hazards: &'a Hazards) -> Self {
         let in_flight = VecDeque::new();
         Self { hazards, buffer: None, unused: Vec::new(), open: None, in_flight, checked: 0 }
     }
 
-    /// The part for the submission that is being recorded.
+    /// The part for the submission being recorded.
     fn part(&mut self, gpu: &Gpu<Counted<D>>) -> Result<Option<Part>, Error> {
         if self.unused.is_empty()
             && let Some((at, _)) = self.in_flight.front()
@@ -152,7 +151,7 @@ impl<D: Device> ReadChecker<Counted<D>> for Readbacks<'_, D> {
     }
 }
 
-/// Creates the readback buffer on the inner device, so that it is neither placed by tenure nor counted.
+/// Creates the readback buffer on the inner device, so that tenure neither places nor counts it.
 fn create<D: Device>(gpu: &Gpu<Counted<D>>, size: u64) -> Result<Buffer<Counted<D>>, Error> {
     let (counted, usage) = (gpu.device(), Usage::COPY_DST);
     let resource = ResourceDesc::Buffer(BufferInfo::new(size, usage));

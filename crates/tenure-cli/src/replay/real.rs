@@ -1,4 +1,4 @@
-//! Replays on real devices, which neither count calls nor check bytes.
+//! Replays on real devices, wrapped to count calls and check bytes.
 
 use std::sync::Arc;
 
@@ -18,15 +18,14 @@ pub trait Open {
     /// The device.
     type Device: Device;
 
-    /// Opens a new device. Its validation layer, if it has one, reports to `hazards` until the device
-    /// is destroyed.
+    /// Opens a new device. Its validation layer, if any, reports to `hazards` until the device is destroyed.
     ///
     /// # Errors
     /// [`NoDevice`]
     fn open(&self, hazards: &Arc<Hazards>) -> Result<Opened<Self::Device>, NoDevice>;
 }
 
-/// A device that was opened.
+/// An opened device.
 pub struct Opened<D> {
     device: D,
     watch: Watch,
@@ -34,14 +33,14 @@ pub struct Opened<D> {
 }
 
 impl<D> Opened<D> {
-    /// A device, and the source of its hazard reports. There must be no other reference to the device:
-    /// it is destroyed when all its objects are.
+    /// A device, and the source of its hazard reports. There must be no other reference to the device, which is
+    /// destroyed with its last object.
     pub fn new(device: D, watch: Watch) -> Self {
         Self { device, watch, afterwards: Box::new(|_| ()) }
     }
 
-    /// Sets a function to call when all objects of the device should be destroyed. The function may
-    /// hold the last reference to the device.
+    /// Sets a function to call after all objects of the device should have been destroyed. It may hold the last
+    /// reference to the device.
     #[must_use]
     pub fn afterwards(self, check: impl FnOnce(&Hazards) + 'static) -> Self {
         Self { afterwards: Box::new(check), ..self }
@@ -52,13 +51,13 @@ impl<D> Opened<D> {
         &self.device
     }
 
-    /// The device alone, without the check at its end.
+    /// The device, without the final check.
     pub fn into_device(self) -> D {
         self.device
     }
 }
 
-/// Replays on real devices: calls are [counted](Counted), and the bytes that draws would read are read back.
+/// Replays on real devices with [`Counted`] calls; bytes that draws would read are read back.
 pub struct Real<O>(pub O);
 
 impl<O: Open> Target for Real<O> {
@@ -76,7 +75,7 @@ impl<O: Open> Target for Real<O> {
         let mut checker = Readbacks::new(&hazards);
         let measured = session::run(device, &|| gauge.meter(), &mut checker, &mut Unobserved, job);
         afterwards(&hazards);
-        // The device is destroyed now, so all hazards were reported.
+        // The device is destroyed now, so all hazards have been reported.
         let measured = measured.map_err(|source| ReplayError::broken(source, hazards.kept()))?;
         let left = LeftOver { live: gauge.live(), is_device_held: Arc::strong_count(&hazards) > 1 };
         let found = Found {
@@ -93,10 +92,10 @@ impl<O: Open> Target for Real<O> {
     }
 }
 
-/// Objects that should have been destroyed and were not.
+/// Objects that were never destroyed.
 struct LeftOver {
     live: Live,
-    /// The device still exists: its validation layer holds a reference to the hazards.
+    /// Whether the device still exists: its validation layer holds a reference to the hazards.
     is_device_held: bool,
 }
 
@@ -111,7 +110,6 @@ impl LeftOver {
         self.counts().iter().fold(0, |sum, (count, _)| sum.saturating_add(*count))
     }
 
-    /// A line for each kind of object.
     fn in_words(&self) -> Vec<String> {
         let left = self.counts().into_iter().filter(|(count, _)| *count > 0);
         left.map(|(count, kind)| format!("{kind} never destroyed: {count}")).collect()

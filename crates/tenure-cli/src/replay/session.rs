@@ -1,4 +1,4 @@
-//! Running the steps of a program on a device, and measuring them.
+//! Runs the steps of a program on a device, and measures them.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use super::observer::{Moment, Observer};
 use super::program::Step;
 use super::traffic;
 
-/// The number of failed creations whose error is kept.
+/// The number of failed creations with a kept error.
 const REASONS: usize = 5;
 /// Steps between two reports of progress, which may cost a system call.
 const STEPS_A_REPORT: usize = 1024;
@@ -30,7 +30,7 @@ pub(super) struct Measured {
     pub(super) create_ns: Vec<u64>,
     /// Memory allocations of the driver before the second half.
     pub(super) allocations_in_first_half: u64,
-    /// The sum of the bytes taken from the driver at the ends of frames, and the number of frames.
+    /// Sum of the bytes taken from the driver at the ends of frames, and the number of frames.
     reserved_of_frames: (u128, u64),
     /// The counters after the last step, with the GPU idle, before the manager is shut down.
     pub(super) at_end: Meter,
@@ -38,11 +38,11 @@ pub(super) struct Measured {
     pub(super) after_shutdown: Meter,
     /// Reads by the GPU whose bytes were checked.
     pub(super) reads_checked: u64,
-    /// Handles, recordings and submissions that the shutdown report lists as left over.
+    /// Leftover handles, recordings and submissions from the shutdown report.
     pub(super) left_over: Vec<String>,
-    /// The manager's own count of the most bytes it took from the driver.
+    /// Peak of the bytes taken from the driver, by the manager's own count.
     pub(super) stats_peak_reserved: u64,
-    /// The time from the first step to the last.
+    /// Time from the first step to the last.
     pub(super) wall: Duration,
 }
 
@@ -53,15 +53,15 @@ impl Measured {
         *frames += 1;
     }
 
-    /// The bytes taken from the driver at the end of a frame, on average.
+    /// Mean of the bytes taken from the driver at the ends of frames.
     pub(super) fn mean_reserved(&self) -> u64 {
         let (sum, frames) = self.reserved_of_frames;
         u64::try_from(sum / u128::from(frames.max(1))).unwrap_or(u64::MAX)
     }
 }
 
-/// Runs the program of `job` on `device`. `meter` reads the counters of the device, also after the
-/// device was dropped; `checker` checks the bytes that the GPU reads; `observer` follows.
+/// Runs the program of `job` on `device`. `meter` reads the device's counters, also after the device was dropped;
+/// `checker` checks the bytes that the GPU reads; `observer` sees each moment.
 pub(super) fn run<D: Device>(
     device: D,
     meter: &dyn Fn() -> Meter,
@@ -116,7 +116,6 @@ fn wait<D: Device>(gpu: &Gpu<D>) -> Result<(), Error> {
     Err(Error::Timeout { what: Awaited::LastFrame, waited_ms })
 }
 
-/// A replay under way.
 struct Session<'a, D: Device, W, O> {
     gpu: &'a Gpu<D>,
     meter: &'a dyn Fn() -> Meter,
@@ -125,7 +124,7 @@ struct Session<'a, D: Device, W, O> {
     objects: Objects<D>,
     rng: Rng,
     measured: Measured,
-    /// Resources that compaction had moved at the end of the last frame.
+    /// Resources moved by compaction until the end of the last frame.
     moves: u64,
 }
 
@@ -186,7 +185,7 @@ impl<'a, D: Device, W: ReadChecker<D>, O: Observer<D>> Session<'a, D, W, O> {
         self.end(frame)
     }
 
-    /// Counts a failed creation; returns the error if the device is lost.
+    /// Counts a failed creation, and returns its error if the device is lost.
     fn note(&mut self, created: Result<(), Error>) -> Result<(), Error> {
         let Err(error) = created else { return Ok(()) };
         if error.is_device_lost() {

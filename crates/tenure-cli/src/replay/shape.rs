@@ -1,17 +1,17 @@
 //! Textures of a given number of bytes.
 //!
-//! Most recordings hold the number of bytes of a texture, not its extents and format. The replay creates a
-//! texture of the same size whose memory requirement on the device exceeds it as little as possible.
+//! Most recordings contain only the number of bytes of a texture. The replay creates a texture of that size whose
+//! memory requirement on the device exceeds it as little as possible.
 
 use tenure::device::{Device, Properties, ResourceDesc};
 use tenure::{Format, TextureDesc, Usage};
 
 use super::image::Image;
 
-/// The alignment of multisampled textures on Direct3D 12; no other resource has it.
+/// The alignment of multisampled textures on Direct3D 12, unique to them.
 const MULTISAMPLED_ALIGNMENT: u64 = 4 << 20;
 const SAMPLES: u32 = 4;
-/// Textures are stored in square-like tiles; heights in multiples of this fill whole tiles.
+/// Textures are stored in square-like tiles; multiples of this height fill whole tiles.
 const TILE_HEIGHT: u32 = 256;
 const TILE_ROWS: u32 = 64;
 
@@ -22,7 +22,7 @@ pub struct Wanted {
     pub size: u64,
     /// Bytes; a power of two.
     pub align: u64,
-    /// The image, where the recording describes it and the device is to decide its size.
+    /// The recorded image, if the device determines its size.
     pub image: Option<Image>,
 }
 
@@ -45,12 +45,13 @@ pub struct Shape {
     pub format: Format,
     /// The uses.
     pub usage: Usage,
-    /// The memory requirement of a recorded image on the device, bytes; `None` for a texture that only has the recorded size.
+    /// Memory requirement of a recorded image on the device, in bytes; `None` for a texture with only a recorded
+    /// size.
     pub image_bytes: Option<u64>,
 }
 
 impl Shape {
-    /// A texture of the recording, as the device creates it: the image itself if it can, otherwise one of its size.
+    /// The recorded image if the device supports it, otherwise a texture of the same size.
     pub fn wanted<D: Device>(device: &D, wanted: &Wanted) -> Self {
         let image = wanted.image.and_then(|image| Self::of_image(device, &image));
         image.unwrap_or_else(|| Self::of(device, wanted.size, wanted.align))
@@ -66,16 +67,16 @@ impl Shape {
 
     /// A plain two-dimensional texture.
     pub(super) fn plain(width: u32, height: u32, layers: u32, samples: u32, format: Format) -> Self {
-        // Only targets have several samples.
+        // Only render targets can be multisampled.
         let target = if samples > 1 { Usage::RENDER_TARGET } else { Usage::empty() };
         let (usage, image_bytes) = (Usage::SHADER_READ | target, None);
         Self { width, height, depth: 1, layers, mips: 1, samples, format, usage, image_bytes }
     }
 
-    /// A texture of at least `size` bytes, multisampled if `align` requires it; of all candidates the
-    /// one with the smallest memory requirement, and of these the one nearest to `size`.
+    /// A texture of at least `size` bytes, multisampled if `align` requires it: the candidate with the smallest
+    /// memory requirement, and of these the nearest to `size`.
     ///
-    /// If no texture of the device is that large, the result is a texture that the device refuses.
+    /// If the device has no texture of that size, the result is a texture that it refuses.
     pub fn of<D: Device>(device: &D, size: u64, align: u64) -> Self {
         let samples = if align >= MULTISAMPLED_ALIGNMENT { SAMPLES } else { 1 };
         let properties = device.properties();
@@ -88,7 +89,7 @@ impl Shape {
         found.map_or_else(refused, |(_, _, shape)| shape)
     }
 
-    /// Bytes of its texels; of a recorded image, the memory that it requires.
+    /// Bytes of the texels; for a recorded image, its memory requirement.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         if let Some(bytes) = self.image_bytes {
@@ -116,7 +117,7 @@ impl Shape {
     }
 }
 
-/// Shapes of at least `size` bytes: all useful heights, in as few layers as possible.
+/// Shapes of at least `size` bytes: all useful heights, with as few layers as possible.
 fn candidates(
     properties: &Properties,
     size: u64,
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_that_can_be_met_is_met() {
+    fn a_possible_size_is_met() {
         let device = sim::Device::new(sim::Profile::DISCRETE);
         for size in [1, 4096, 65_536, 1920 * 1080 * 4, 25_165_824, 268_435_456, 1 << 32, 1 << 33] {
             assert_eq!(Shape::of(&device, size, 64).bytes(), size);
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_alignment_of_multisampled_textures_makes_one() {
+    fn the_multisampled_alignment_makes_a_multisampled_texture() {
         let device = sim::Device::new(sim::Profile::DISCRETE);
         let shape = Shape::of(&device, 33 << 20, MULTISAMPLED_ALIGNMENT);
         let (size, alignment) = needs(&device, &shape);
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_beyond_every_device_is_refused() {
+    fn a_size_above_every_limit_is_refused() {
         for profile in sim::Profile::ALL {
             let device = sim::Device::new(*profile);
             let shape = Shape::of(&device, tenure_trace::MAX_SIZE, 64);
@@ -187,7 +188,7 @@ mod tests {
             let device = sim::Device::new(profile);
             let shape = Shape::of(&device, bytes, 64);
             prop_assert!(shape.bytes() >= bytes);
-            // At least whole tiles, of 4 KiB for small textures and 64 KiB for others.
+            // At least whole tiles: 4 KiB for small textures and 64 KiB for others.
             let tile = if bytes <= 65_536 { 4096 } else { 65_536 };
             let least = bytes.next_multiple_of(tile);
             let (size, _) = needs(&device, &shape);

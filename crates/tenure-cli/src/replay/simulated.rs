@@ -10,18 +10,17 @@ use super::observer::{Observer, Unobserved};
 use super::outcome::{Found, Outcome, Watch};
 use super::{Job, NoDevice, Program, ReplayError, Shape, Target, session};
 
-/// Ticks of simulated time in a frame of a replay: its submission, and a poll at either end.
+/// Ticks of simulated time in a frame of a replay: one submission and two polls.
 pub const TICKS_A_FRAME: u64 = 3;
 
-/// Simulated devices of one profile. The same job gives the same outcome, apart from the times
-/// measured.
+/// Simulated devices of one profile. The same job has the same outcome, apart from measured times.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Simulated {
     /// The hardware to simulate.
     pub profile: sim::Profile,
 }
 
-/// The profile that is, or is like, the device of a recording; `None` if the recording does not name one.
+/// The profile of a recording's device, or a similar one; `None` if the recording names none.
 pub fn recorded_profile(header: &Header) -> Option<sim::Profile> {
     let named = header.get("profile").and_then(sim::Profile::by_name);
     named.or_else(|| match header.get("api")? {
@@ -34,7 +33,7 @@ pub fn recorded_profile(header: &Header) -> Option<sim::Profile> {
 impl Target for Simulated {
     fn prepare(&self, trace: &Trace) -> Result<Program, NoDevice> {
         let device = sim::Device::new(self.profile);
-        // The recorded sizes are those of the recorded device.
+        // Recorded sizes are those of the recorded device.
         let is_another = recorded_profile(&trace.header) != Some(self.profile);
         Ok(Program::new(trace, is_another, |wanted| Shape::wanted(&device, wanted)))
     }
@@ -46,7 +45,7 @@ impl Target for Simulated {
 }
 
 impl Simulated {
-    /// A new device for a job.
+    /// Creates a device for a job.
     pub fn device(&self, job: &Job<'_>) -> sim::Device {
         let frames = u64::from(job.settings.config.frames.in_flight);
         let lag = sim::Lag::Random { max: frames.saturating_mul(TICKS_A_FRAME) };
@@ -54,8 +53,8 @@ impl Simulated {
         sim::Device::with_config(options)
     }
 
-    /// As [`replay`](Target::replay), on a [`device`](Self::device) that is wrapped, with an observer. The outcome is the
-    /// same.
+    /// Like [`replay`](Target::replay), with an observer, on a wrapped [`device`](Self::device). The outcome is
+    /// the same.
     pub fn replay_observed(
         &self,
         device: Counted<sim::Device>,
@@ -66,7 +65,7 @@ impl Simulated {
         self.run(device, &inner, observer, job)
     }
 
-    /// As [`replay`](Target::replay), with an observer. The outcome is the same.
+    /// Like [`replay`](Target::replay), with an observer. The outcome is the same.
     pub fn replay_watched(
         &self,
         observer: &mut impl Observer<sim::Device>,

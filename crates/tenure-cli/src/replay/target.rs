@@ -8,15 +8,15 @@ use super::{Outcome, Program};
 /// The settings of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// The manager's configuration; its strategy is replaced by [`Job::strategy`]. Its number of
-    /// frames in flight is also the maximum latency of a simulated GPU.
+    /// The manager's configuration, except for [`Job::strategy`]. Its number of frames in flight is also the
+    /// maximum latency of a simulated GPU.
     pub config: Config,
     /// The seed of all random choices.
     pub seed: u64,
-    /// Buffers and textures that only the GPU uses are created as [movable](tenure::BufferDesc::movable). On real
-    /// devices resources do not move, because the checks there pin the ones that they read.
+    /// Create GPU-only buffers and textures as [movable](tenure::BufferDesc::movable). On real devices resources
+    /// do not move, because the checks pin those that they read.
     pub movable: bool,
-    /// Every free is [final](tenure_trace::Details::is_final), not only those that the recording marks.
+    /// Treat every free as [final](tenure_trace::Details::is_final), not only marked ones.
     pub final_frees: bool,
 }
 
@@ -51,11 +51,11 @@ pub trait Target {
     /// [`NoDevice`]
     fn prepare(&self, trace: &Trace) -> Result<Program, NoDevice>;
 
-    /// Replays a recording that was [prepared](Self::prepare). A creation that fails is counted.
+    /// Replays a [prepared](Self::prepare) recording. Failed creations are counted.
     ///
     /// # Errors
-    /// [`ReplayError::NoDevice`]; [`ReplayError::Broken`] for anything but a failed creation: a
-    /// setting out of range, a lost device, a submission that the driver refuses.
+    /// [`ReplayError::NoDevice`]; [`ReplayError::Broken`] for any failure other than a creation: a setting out of
+    /// range, a lost device, a submission that the driver refuses.
     fn replay(&self, job: &Job<'_>) -> Result<Outcome, ReplayError>;
 }
 
@@ -70,7 +70,7 @@ pub enum ReplayError {
     Broken {
         /// The manager's error.
         source: Box<tenure::Error>,
-        /// The hazards found until then.
+        /// The hazards found before.
         hazards: Vec<String>,
     },
 }
@@ -85,7 +85,7 @@ impl ReplayError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{api}: {reason}{}{remedy}", if remedy.is_empty() { "" } else { "; " })]
 pub struct NoDevice {
-    /// The API, as command lines write it.
+    /// The API, as in arguments of the command line.
     pub api: &'static str,
     /// The reason.
     pub reason: String,

@@ -1,5 +1,4 @@
-//! The GPU work of each frame: because of it, dropped resources must be kept until the GPU has
-//! finished.
+//! The GPU work of each frame. Dropped resources must be kept until the GPU has finished it.
 
 use tenure::device::Device;
 use tenure::{Error, Gpu, Queue, Recording, State, Subresource};
@@ -15,8 +14,8 @@ const ROUNDS: usize = 8;
 /// Draws in each frame.
 pub(super) const DRAWS: usize = 2 * ROUNDS;
 
-/// Submits the work of a frame: it draws from random uploads and from random meshes that were copied to,
-/// checks the bytes there, and copies from random uploads to random meshes.
+/// Submits a frame's work: draws from random uploads and from random meshes that were copied to, with checks of
+/// their bytes, and copies from random uploads to random meshes.
 ///
 /// Sources and destinations may be dropped in the next frame, before the GPU has finished.
 pub(super) fn submit<D: Device>(
@@ -48,7 +47,7 @@ pub(super) fn submit<D: Device>(
     checker.submitted(gpu, at)
 }
 
-/// Records the barriers of a draw from a buffer, and returns its expected bytes if they are known.
+/// Records the barriers of a draw from a buffer, and returns its expected bytes if known.
 fn draw<'a, D: Device>(
     recording: &mut Recording<D>,
     objects: &'a Objects<D>,
@@ -92,7 +91,7 @@ mod tests {
 
     const MESHES: usize = 3;
 
-    /// Frames of traffic among a few buffers; `spoil` overwrites a mesh in the middle.
+    /// Runs frames of traffic among a few buffers; `spoil` overwrites a mesh halfway.
     fn run_frames<D: Device>(device: D, checker: &mut impl ReadChecker<D>, spoil: bool) {
         let gpu = Gpu::new(device, Config::default()).unwrap();
         checker.begin(&gpu).unwrap();

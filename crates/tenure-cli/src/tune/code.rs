@@ -7,7 +7,7 @@ use tenure::Config;
 
 use super::settings::{Notation, changes};
 
-/// The statement that makes a configuration, with the types that it needs.
+/// The statement that creates a configuration, with the needed imports.
 pub(super) fn rust(config: &Config) -> String {
     let default = Config::default();
     let changes: Vec<_> = changes(&default, config).collect();
@@ -50,7 +50,7 @@ mod tests {
 
     use super::rust;
 
-    /// The same text as the program prints, compiled.
+    /// The program's output, compiled.
     #[allow(clippy::let_and_return, reason = "the text is what a program pastes")]
     fn compiled() -> Config {
         include!("example.in")

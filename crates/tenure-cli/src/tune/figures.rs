@@ -9,12 +9,12 @@ use crate::replay::{Outcome, Verdict};
 pub(super) struct Figures {
     /// The most bytes taken from the driver at once.
     pub(super) peak_reserved_bytes: u64,
-    /// The bytes taken from the driver at the end of a frame, on average: a program that keeps unused memory for
-    /// long has the same peak.
+    /// Mean of the bytes taken from the driver at the ends of frames: it shows unused memory that is kept, unlike
+    /// the peak.
     pub(super) mean_reserved_bytes: u64,
     /// Memory allocations of the driver.
     pub(super) driver_allocations: u64,
-    /// Nanoseconds of the driver's time, by the simulated device's model.
+    /// The driver's time in nanoseconds, by the simulated device's model.
     pub(super) driver_cost_ns: u64,
     /// Creations that failed, leaks and hazards.
     pub(super) faults: u64,
@@ -31,7 +31,7 @@ impl Figures {
         }
     }
 
-    /// The figures that a score is made of.
+    /// The figures that enter the score.
     const fn judged(&self) -> [u64; 4] {
         [self.peak_reserved_bytes, self.mean_reserved_bytes, self.driver_allocations, self.driver_cost_ns]
     }
@@ -41,8 +41,8 @@ impl Figures {
     }
 }
 
-/// The score of some replays relative to the default's with the same seeds: the weighted geometric mean of the
-/// ratios of their figures. 1 for the default; less is better. `None` for replays with more faults.
+/// The score of replays relative to the default's with the same seeds: the weighted geometric mean of the ratios
+/// of their figures. 1 for the default; less is better. `None` for replays with more faults.
 pub(super) fn score(replays: &[Figures], default: &[Figures], weights: [f64; 4]) -> Option<f64> {
     let mut sum = 0.0;
     for (replay, default) in replays.iter().zip(default) {
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_no_way_to_save_memory() {
+    fn more_faults_have_no_score() {
         assert_eq!(score(&[figures(1, 1)], &[figures(999, 0)], WEIGHTS), None);
         assert!(score(&[figures(1, 1)], &[figures(999, 1)], WEIGHTS).is_some());
     }

@@ -1,8 +1,8 @@
 //! `tenure tune`: tries configurations on a recording, and recommends one.
 //!
-//! The search starts at the default and moves to the best configuration that differs from the current best in one
-//! setting, until no such change helps. It is deterministic unless a time limit ends it. A configuration is
-//! judged by replays with all seeds, and the recommended one must also be better with one more seed.
+//! The search starts at the default and moves to the best configuration that differs from the current one in one
+//! setting, until no such change helps. It is deterministic unless a time limit ends it. A configuration is judged by
+//! replays with all seeds, and the recommended one must also be better with one more seed.
 
 mod code;
 mod figures;
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &TuneArgs) -> Result<Verdict, CliError> {
     let mut seeds = args.seeds.clone();
     seeds.sort_unstable();
     seeds.dedup();
-    // A seed that the search does not use: the least number above all seeds, or any other if there is none.
+    // A seed that the search does not use: one more than the largest, if possible.
     let check = seeds.iter().max().and_then(|seed| seed.checked_add(1));
     let check = check.or_else(|| (0..).find(|seed| !seeds.contains(seed))).unwrap_or(0);
     let deadline = args.seconds.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));

@@ -53,7 +53,7 @@ impl Report<'_> {
         writeln!(out)
     }
 
-    /// Writes sentences, and a table if something is recommended.
+    /// Writes sentences, and a table if a configuration is recommended.
     pub(super) fn words(&self, out: &mut impl Write) -> io::Result<()> {
         let found = self.found;
         writeln!(
@@ -85,7 +85,7 @@ impl Report<'_> {
         let check = found.check.map_or(1.0, |check| check.score);
         writeln!(
             out,
-            "By the goal, it is {:.1} % better with {}, and {:.1} % with seed {}, which the search did not see. All \
+            "By the goal, it is {:.1} % better with {}, and {:.1} % with seed {}, which the search did not use. All \
              figures are of this one recording: compare others of the same program before you rely on it.",
             (1.0 - found.best.score) * 100.0,
             seeds(&found.seeds),
@@ -103,8 +103,8 @@ impl Report<'_> {
         let faults = count(faults);
         writeln!(
             out,
-            "With the default, creations failed, or there were leaks or hazards ({faults}): the figures are without \
-             what failed. `tenure replay` says what that was."
+            "With the default, creations failed, or there were leaks or hazards ({faults}): the figures do not \
+             include them. `tenure replay` lists them."
         )
     }
 
@@ -114,13 +114,13 @@ impl Report<'_> {
         match found.check {
             _ if found.tried == 0 => writeln!(
                 out,
-                "No configuration was tried: it takes {} replays, and time for them.",
+                "No configuration was tried: it takes {} replays, within the time limit.",
                 count(found.runs_of_a_trial())
             ),
             check if found.best.score <= 1.0 - WORTH_RECOMMENDING => writeln!(
                 out,
-                "The default is best: the best configuration with {} ({:.1} % better) is not with seed {}, which the \
-                 search did not see ({}).",
+                "The default is best: the best configuration with {} ({:.1} % better) is not better with seed \
+                 {}, which the search did not use ({}).",
                 seeds(&found.seeds),
                 (1.0 - found.best.score) * 100.0,
                 found.check_seed,

@@ -10,16 +10,16 @@ use super::settings::{SETTINGS, values};
 use crate::error::CliError;
 use crate::replay::Verdict;
 
-/// The least improvement of the score for which a change is made, and a configuration recommended.
+/// The minimum improvement of the score for a change or a recommendation.
 const WORTH_TRYING: f64 = 0.001;
 pub(super) const WORTH_RECOMMENDING: f64 = 0.01;
-/// Replays of the check: of the default and of the candidate.
+/// Replays of the check: one of the default, one of the candidate.
 const CHECK_RUNS: u64 = 2;
 
 /// Replays a configuration with a seed.
 pub(super) type Replay<'a> = dyn Fn(&Config, u64) -> Result<Figures, CliError> + 'a;
 
-/// When the search stops at the latest.
+/// The limits of the search.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
     /// Replays.
@@ -27,7 +27,7 @@ pub(super) struct Limits {
     pub(super) deadline: Option<Instant>,
 }
 
-/// Why the search stopped.
+/// The reason why the search stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stopped {
     /// No change of one setting improves the best configuration.
@@ -44,7 +44,7 @@ pub(super) struct Trial {
     pub(super) score: f64,
 }
 
-/// The replays with the seed that the search does not see, by the default and by the best configuration.
+/// The replays with the additional seed, by the default and by the best configuration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Check {
     pub(super) default: Figures,
@@ -59,9 +59,9 @@ pub(super) struct Found {
     pub(super) default: Trial,
     /// The best configuration, which may be the default.
     pub(super) best: Trial,
-    /// The check, if there is a candidate.
+    /// The check, if there was a candidate.
     pub(super) check: Option<Check>,
-    /// The number of configurations tried, besides the default.
+    /// The number of configurations tried besides the default.
     pub(super) tried: u64,
     pub(super) runs: u64,
     pub(super) limits: Limits,
@@ -69,13 +69,13 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Whether the best configuration is better than the default, in the search and in the check.
+    /// Whether the best configuration is better than the default, both in the search and in the check.
     pub(super) fn is_recommended(&self) -> bool {
         let is_worth_it = |score: f64| score <= 1.0 - WORTH_RECOMMENDING;
         is_worth_it(self.best.score) && self.check.is_some_and(|check| is_worth_it(check.score))
     }
 
-    /// The fewest replays for trying a configuration besides the default.
+    /// The minimum number of replays to try a configuration besides the default.
     pub(super) const fn runs_of_a_trial(&self) -> u64 {
         2 * self.seeds.len() as u64 + CHECK_RUNS
     }
@@ -87,7 +87,6 @@ impl Found {
     }
 }
 
-/// A search under way.
 pub(super) struct Search<'a> {
     replay: &'a Replay<'a>,
     seeds: &'a [u64],
@@ -95,7 +94,7 @@ pub(super) struct Search<'a> {
     weights: [f64; 4],
     limits: Limits,
     runs: u64,
-    /// The scores of configurations that were tried, by the values of their settings.
+    /// Scores of tried configurations, by the values of their settings.
     known: HashMap<Vec<u64>, Option<f64>>,
     stopped: Stopped,
 }
@@ -112,10 +111,10 @@ impl<'a> Search<'a> {
         Self { replay, seeds, check_seed, weights, limits, runs: 0, known, stopped }
     }
 
-    /// Searches, beginning with `base`, which is the default of the result.
+    /// Searches from `base`, the default of the result.
     ///
     /// # Errors
-    /// The errors of replays of `base`; another configuration whose replay fails is not recommended.
+    /// The errors of replays of `base`. Another configuration whose replay fails is not recommended.
     pub(super) fn run(mut self, base: Config) -> Result<Found, CliError> {
         let replays = self.replays(&base)?;
         self.known.insert(values(&base), Some(1.0));
@@ -136,8 +135,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Tries every change of one setting of the best configuration, and applies improvements at once. False if
-    /// there were none, or the time is up.
+    /// Tries every change of one setting of the best configuration, and applies improvements at once. Returns
+    /// false if there were none, or at a limit.
     fn improve(&mut self, best: &mut Trial, default: &Trial) -> bool {
         let mut has_improved = false;
         for setting in &SETTINGS {
@@ -150,7 +149,7 @@ impl<'a> Search<'a> {
                 if self.is_over() {
                     return false;
                 }
-                // A change that no longer helps is undone: a later change may have replaced its effect.
+                // Undo a change that no longer helps: a later change may have replaced its effect.
                 let is_default = value == (setting.get)(&default.config);
                 let enough = if is_default { 0.0 } else { WORTH_TRYING };
                 if let Some(trial) = self.trial(config, default)
@@ -164,7 +163,7 @@ impl<'a> Search<'a> {
         has_improved
     }
 
-    /// Whether no further configuration may be tried: a limit is reached.
+    /// Whether a limit is reached.
     fn is_over(&mut self) -> bool {
         let needed = self.seeds.len() as u64 + CHECK_RUNS;
         if self.runs.saturating_add(needed) > self.limits.runs {
@@ -213,7 +212,7 @@ mod tests {
 
     const NO_LIMIT: Limits = Limits { runs: 10_000, deadline: None };
 
-    /// A program with the least memory at certain values of some settings.
+    /// Figures of a program that needs the least memory at certain values of some settings.
     fn figures(config: &Config) -> Figures {
         let far = |value: u64, best: u64| value.abs_diff(best);
         let memory = 1000 + far(config.pools.growth_divisor, 64) + far(config.frames.idle.into(), 64);
@@ -240,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn gains_with_the_seeds_of_the_search_alone_do_not_count() {
+    fn gains_with_the_search_seeds_only_do_not_count() {
         let replay = |config: &Config, seed| Ok(if seed == 9 { Figures::default() } else { figures(config) });
         let found = Search::new(&replay, &[1], 9, [1.0; 4], NO_LIMIT).run(Config::default()).unwrap();
         assert!(found.best.score < 0.99);

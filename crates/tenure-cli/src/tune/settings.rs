@@ -1,4 +1,4 @@
-//! The settings that are tried, and their values.
+//! The settings to try, and their values.
 
 use tenure::{
     Config,
@@ -10,7 +10,7 @@ use crate::compare::STRATEGIES;
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// How the value of a setting is written in Rust.
+/// The notation of a setting's value in Rust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Notation {
     Number,
@@ -19,7 +19,7 @@ pub(super) enum Notation {
     Suballocator,
 }
 
-/// A field of the configuration. Values that are not numbers are numbers of variants.
+/// A field of the configuration. Values that are not numbers are indices of variants.
 pub(super) struct Setting {
     /// The part of [`Config`].
     pub(super) part: &'static str,
@@ -41,7 +41,7 @@ macro_rules! setting {
             field: stringify!($field),
             notation: Notation::$notation,
             get: |config| u64::from(config.$part.$field),
-            // Every value is one of the list.
+            // Every value is from the list.
             set: |config, value| config.$part.$field = value.try_into().unwrap_or_default(),
             values: &$values,
         }
@@ -50,8 +50,7 @@ macro_rules! setting {
 
 const SUBALLOCATORS: [UploadSuballocator; 2] = [UploadSuballocator::General, UploadSuballocator::Buddy];
 
-/// All settings, in the order in which they are tried. A replay has one thread, so shards of pools make no
-/// difference.
+/// All settings, in the order of the search. Pool shards are not among them, because a replay has one thread.
 pub(super) const SETTINGS: [Setting; 12] = [
     Setting {
         part: "pools",
@@ -117,7 +116,7 @@ pub(super) fn values(config: &Config) -> Vec<u64> {
     SETTINGS.iter().map(|setting| (setting.get)(config)).collect()
 }
 
-/// The settings in which two configurations differ, with both values.
+/// The settings that differ between two configurations, with both values.
 pub(super) fn changes<'a>(
     from: &'a Config,
     to: &'a Config,

@@ -1,4 +1,4 @@
-//! `tenure capture` on programs that write the log themselves: shells, which need no device.
+//! `tenure capture` on shells that write the log themselves, without a device.
 
 use std::fs;
 use std::process::Output;
@@ -9,7 +9,7 @@ use tenure_trace::read_all;
 
 use crate::running::{objects, run, status, stderr, stdout, tenure};
 
-/// A shell with logs of two devices of a process. The second has more memory.
+/// A shell that writes logs of two devices of a process. The second has more memory.
 const TWO_DEVICES: &str = r#"
 cd "$TENURE_CAPTURE"
 head="1 0 capture 1\n1 0 device A card\n1 0 ids 10005 0 4 1\n1 0 type 0 15 0\n"
@@ -59,7 +59,7 @@ fn figures_are_also_json() {
 }
 
 #[test]
-fn a_page_is_written_where_the_program_can() {
+fn a_page_is_written_with_the_feature_report() {
     let folder = tempdir().unwrap();
     let page = folder.path().join("two.html");
     let output = capture(&["--html", page.to_str().unwrap()], TWO_DEVICES);
@@ -78,7 +78,7 @@ fn a_page_is_written_where_the_program_can() {
 }
 
 #[test]
-fn a_program_finds_the_layer_and_its_folder_and_both_go() {
+fn a_program_finds_the_layer_and_the_log_folder_which_is_removed() {
     let folder = tempdir().unwrap();
     let note = folder.path().join("note");
     let script = format!(
@@ -98,7 +98,7 @@ fn a_program_finds_the_layer_and_its_folder_and_both_go() {
     let library = manifest["layer"]["library_path"].as_str().unwrap();
     assert!(fs::metadata(library).unwrap().is_file(), "{library}");
     assert!(fs::metadata(logs).is_err(), "the folder is gone");
-    // It wrote no log.
+    // The program wrote no log.
     assert_eq!(status(&output), 2);
     assert!(
         stderr(&output).starts_with("sh used no Vulkan device that the layer saw."),
@@ -108,25 +108,25 @@ fn a_program_finds_the_layer_and_its_folder_and_both_go() {
 }
 
 #[test]
-fn the_status_is_that_of_the_program_also_without_a_device_and_after_a_signal() {
+fn the_exit_status_is_the_program_s() {
     assert_eq!(status(&capture(&[], "exit 3")), 3);
     assert_eq!(status(&capture(&[], "kill -9 $$")), 128 + 9);
 }
 
-/// The beginning of a shell with a log of one device.
+/// The beginning of a shell script that writes a log of one device.
 const ONE_DEVICE: &str = r#"
 printf '1 0 capture 1\n1 0 application A game\n1 0 device A card\n1 0 type 0 15 0\n2 0 M 1 4096 0\n' > "$TENURE_CAPTURE/7-0.log"
 "#;
 
 #[test]
-fn a_program_that_introduces_itself_is_called_so() {
+fn the_name_is_that_of_the_application_info() {
     // The command may be a launcher or a shell.
     let output = capture(&[], ONE_DEVICE);
     assert!(stdout(&output).starts_with("A game on A card, "), "{}", stdout(&output));
     assert_eq!(objects(&capture(&["--json"], ONE_DEVICE))[0]["program"], "A game");
 }
 
-/// Captures a shell. Signals that are ignored here, as in the background, are not ignored by it.
+/// Captures a shell. Resets signals that this process ignores, as in the background.
 #[cfg(target_os = "linux")]
 fn capture_with_signals(script: &str) -> Output {
     let command = tenure(&["capture", "--", "sh", "-c", script]);
@@ -136,9 +136,9 @@ fn capture_with_signals(script: &str) -> Output {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_signal_that_ends_the_command_ends_the_program_and_the_recording_is_shown() {
+fn a_signal_ends_the_program_too_and_the_recording_is_shown() {
     for (signal, number) in [("TERM", 15), ("HUP", 1)] {
-        // The pause is for a command that is slow to start.
+        // The pause is for a slow start of the command.
         let end = format!("echo $TENURE_CAPTURE; sleep 0.3; kill -{signal} $PPID; exec sleep 9");
         let output = capture_with_signals(&[ONE_DEVICE, &end].concat());
         assert_eq!(output.status.code(), Some(128 + number), "{signal}: {output:?}");
@@ -151,8 +151,8 @@ fn a_signal_that_ends_the_command_ends_the_program_and_the_recording_is_shown() 
 
 #[cfg(target_os = "linux")]
 #[test]
-fn after_the_program_has_ended_ctrl_c_ends_the_command() {
-    // Reading this log never ends. The last signal ends a test that fails.
+fn ctrl_c_ends_the_command_after_the_program_has_ended() {
+    // This log is a pipe that never ends. The last signal ends a failing test.
     let script = "mkfifo $TENURE_CAPTURE/7-0.log
         (sleep 1; kill -INT $PPID; sleep 3; kill -KILL $PPID) > /dev/null 2>&1 &";
     let output = capture_with_signals(script);
@@ -161,7 +161,7 @@ fn after_the_program_has_ended_ctrl_c_ends_the_command() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_recording_that_cannot_be_written_is_shown_nevertheless() {
+fn an_unwritable_recording_is_still_shown() {
     let output = capture(&["--out", "/dev/full"], ONE_DEVICE);
     assert_eq!(status(&output), 2);
     assert!(stdout(&output).contains("the program's own blocks"), "{}", stdout(&output));
@@ -178,10 +178,10 @@ fn a_program_may_change_its_folder() {
 }
 
 #[test]
-fn names_that_are_long_or_not_printable_lose_no_recording() {
+fn long_or_unprintable_names_lose_no_recording() {
     let folder = tempdir().unwrap();
     let file = folder.path().join("game.csv");
-    // The longest that the layer writes, in bytes of UTF-8.
+    // The longest name that the layer writes, in bytes of UTF-8.
     let name = "\u{10348}".repeat(256);
     let output = capture(&["--out", file.to_str().unwrap()], &ONE_DEVICE.replace("A game", &name));
     assert_eq!((status(&output), stderr(&output).as_str()), (0, ""));
@@ -197,7 +197,7 @@ fn names_that_are_long_or_not_printable_lose_no_recording() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_files_are_named() {
     let output = run(&["capture", "--layer", "/nowhere/layer.so", "--", "sh"]);
     assert_eq!(status(&output), 2);
     assert!(stderr(&output).contains("there is no /nowhere/layer.so: build the layer by `cargo build"));

@@ -11,7 +11,7 @@ use tenure_trace::{Encoding, TraceReader, Workload};
 use crate::running::{TINY, objects, recording, run, run_with_input, status, stderr, stdout, tenure};
 
 #[test]
-fn the_recording_of_the_program_is_the_repository_s() {
+fn the_built_in_recording_equals_the_repository_s() {
     let packaged = Path::new(env!("CARGO_MANIFEST_DIR"));
     let [own, shared] =
         ["demo", "../../traces"].map(|folder| packaged.join(folder).join("bevy-3d_scene.csv.gz"));
@@ -30,7 +30,7 @@ fn without_arguments_three_strategies_are_compared() {
     }
 }
 
-/// The cells of the row of a table in docs/benchmarks.md that begins with `first`.
+/// The cells of a row in docs/benchmarks.md whose first cell is `first`.
 fn documented(first: &str) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/benchmarks.md");
     let text = fs::read_to_string(path).unwrap();
@@ -39,9 +39,9 @@ fn documented(first: &str) -> Vec<String> {
     row.trim_matches('|').split('|').map(|cell| cell.replace('*', "").trim().to_owned()).collect()
 }
 
-/// Those that are the same on every machine: no times of this one.
+/// Only figures that are the same on every machine.
 #[test]
-fn the_documents_have_the_figures_that_the_program_prints() {
+fn docs_have_the_figures_that_the_program_prints() {
     let text = stdout(&run(&[]));
     let printed = |row: &str| {
         let line = text.lines().find(|line| line.contains(row)).unwrap_or_else(|| panic!("{row} in {text}"));
@@ -63,7 +63,7 @@ fn the_documents_have_the_figures_that_the_program_prints() {
 }
 
 #[test]
-fn the_documents_have_the_figures_of_each_recording() {
+fn docs_have_the_figures_of_each_recording() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces");
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut count = 0;
@@ -130,7 +130,7 @@ fn json_has_a_line_for_each_strategy_with_every_field() {
 }
 
 #[test]
-fn the_same_seed_prints_the_same_but_for_the_times() {
+fn the_same_seed_prints_the_same_except_for_times() {
     let timeless = |seed| {
         let output = run(&["replay", &recording(), "--json", "--seed", seed, "--frames-in-flight", "4"]);
         let mut objects = objects(&output);
@@ -157,7 +157,7 @@ fn generated_recordings_are_replayed_from_a_pipe() {
 }
 
 #[test]
-fn generated_files_are_encoded_as_their_names_say() {
+fn file_names_select_the_encoding_of_generated_files() {
     let folder = tempfile::tempdir().unwrap();
     let plain = run(&["gen", "voxel", "--ops", "500"]).stdout;
     let all = [("a.csv", Encoding::Plain), ("a.csv.gz", Encoding::Gzip), ("a.csv.zst", Encoding::Zstd)];
@@ -175,7 +175,7 @@ fn generated_files_are_encoded_as_their_names_say() {
 }
 
 #[test]
-fn damage_is_reported_with_its_line_before_anything_happens() {
+fn damage_is_reported_with_its_line_before_the_replay() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("damaged.csv");
     let name = file.to_str().unwrap();
@@ -248,7 +248,7 @@ fn options_of_another_kind_of_device_are_refused() {
     }
 }
 
-/// The program on a machine whose Vulkan loader, if there is one, finds no driver.
+/// Runs the program on a machine whose Vulkan loader, if any, finds no driver.
 fn without_drivers(args: &[&str]) -> Output {
     let nowhere = Path::new(env!("CARGO_MANIFEST_DIR")).join("no such driver.json");
     let variables = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"].map(|name| (name, &nowhere));
@@ -324,7 +324,7 @@ fn a_replay_with_failures_is_status_1_with_the_reason() {
 }
 
 #[test]
-fn a_closed_pipe_is_no_crash() {
+fn a_closed_pipe_does_not_crash() {
     for args in [&["gen", "voxel", "--ops", "18446744073709551615"] as &[&str], &["replay", &recording()]] {
         let mut child = tenure(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
@@ -398,7 +398,7 @@ fn a_byte_order_mark_at_the_beginning_is_skipped_by_all_readers() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn lines_without_end_take_no_memory() {
+fn endless_lines_take_no_memory() {
     for (command, header, end) in [
         ("replay", "op,id,size,align,kind,frame\n", "stdin:2: the line is longer than 2048 bytes"),
         ("plan", "id,lower,upper,size\n", "stdin:2: the line is longer than 65536 bytes"),

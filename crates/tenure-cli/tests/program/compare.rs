@@ -17,7 +17,7 @@ fn results_and_recordings_are_compared_with_each_other() {
     let (a, b) = (path("a.json"), path("b.json"));
     fs::write(&a, results(&["--strategy", "committed"])).unwrap();
     fs::write(&b, results(&["--strategy", "pooled"])).unwrap();
-    // One run each: they are compared whatever their strategies. The other kinds of files hold the same run as b.
+    // Single runs are compared whatever their strategies. The other kinds of files hold the same run as b.
     for other in [&b, &recording()] {
         let output = run(&["compare", &a, other, "--json"]);
         assert_eq!((status(&output), stderr(&output)), (0, String::new()));
@@ -49,7 +49,7 @@ fn every_figure_of_a_result_is_in_the_comparison() {
     let object = &objects(&run(&["compare", file, file, "--json"]))[0];
     let line: Value = serde_json::from_str(&text).unwrap();
     for (field, value) in line.as_object().unwrap().iter().filter(|(_, value)| value.is_number()) {
-        // The manager's own count of another figure.
+        // The manager's own count, which repeats another figure.
         if field != "stats_peak_reserved_bytes" {
             let figures = object["figures"].as_array().unwrap();
             let figure = figures.iter().find(|figure| figure["figure"] == **field);
@@ -175,7 +175,7 @@ fn reasons_for_misleading_figures_are_printed() {
 }
 
 #[test]
-fn results_that_windows_wrote_are_read_or_named() {
+fn results_written_by_windows_are_read_or_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (marked, wide) = (path("marked.json"), path("wide.json"));

@@ -1,4 +1,4 @@
-//! A counted device behaves like the inner device, and has equal counts.
+//! A counted device behaves like its inner device, and has equal counts.
 
 #[path = "../../../conformance/tests/support/probe.rs"]
 mod probe;
@@ -14,8 +14,7 @@ use tenure::{
 };
 use tenure_cli::replay::{Counted, List, Live, Meter};
 
-/// The suite of all devices, with a counter in front; at the end of each case the counts are
-/// compared.
+/// Runs the suite of all devices on a counted device, and compares the counts at the end of each case.
 struct Both(Counted<sim::Device>);
 
 impl Both {
@@ -40,8 +39,8 @@ impl Harness for Both {
     fn problems(&self) -> Vec<String> {
         let mut problems = Vec::from_iter(self.0.inner().check_clean().err().iter().map(ToString::to_string));
         let (counted, its_own) = (meter(&self.0), timeless(Meter::of(self.0.inner())));
-        // Where threads create and destroy at the same time, the counter may see two calls in another order
-        // than the device, and with it another peak.
+        // With several threads the counter and the device may see calls in a different order, so their peaks may
+        // differ.
         let [counted, its_own] =
             [counted, its_own].map(|it| if has_threads() { without_peak(it) } else { it });
         if counted != its_own {
@@ -54,7 +53,7 @@ impl Harness for Both {
         problems
     }
 
-    /// A count that is wrong is wrong after a few frames.
+    /// A wrong count shows after a few frames.
     fn effort(&self) -> Effort {
         Effort { operations: 1000, frames: 50, rendered: 3, ..Effort::default() }
     }
@@ -68,7 +67,7 @@ mod vulkan {
     conformance::suite!(super::Both::new(tenure::sim::Profile::VULKAN_NVIDIA));
 }
 
-/// True in the cases of several threads; a test runs on a thread that has its name.
+/// True in cases with several threads, by the name of the test, which is also the thread's.
 fn has_threads() -> bool {
     let cases = ["threads", "queues_work_side_by_side", "recordings_take_effect_in_the_order_of_submission"];
     thread::current().name().is_some_and(|name| cases.iter().any(|case| name.contains(case)))
@@ -78,7 +77,7 @@ fn without_peak(meter: Meter) -> Meter {
     Meter { peak_reserved_bytes: 0, ..meter }
 }
 
-/// The figures without those that one side measures and the other models.
+/// The figures, except for those that one side measures and the other models.
 fn timeless(meter: Meter) -> Meter {
     Meter { cost_ns: 0, ..meter }
 }

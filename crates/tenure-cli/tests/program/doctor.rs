@@ -1,4 +1,4 @@
-//! `tenure doctor` and `tenure profile`, from outside.
+//! `tenure doctor` and `tenure profile`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,8 @@ fn is_of(kind: &str, value: &Value) -> bool {
     }
 }
 
-/// Breaches of the parts of JSON Schema that the published file uses. Unknown members are breaches, too.
+/// Violations of the published schema, for the parts of JSON Schema that it uses. Unknown members are violations,
+/// too.
 fn breaches(root: &Value, schema: &Value, value: &Value, place: &str) -> Vec<String> {
     let reference = schema["$ref"].as_str().map(|path| root.pointer(path.trim_start_matches('#')).unwrap());
     let schema = reference.unwrap_or(schema);
@@ -83,7 +84,7 @@ fn read(file: &Path) -> Value {
 fn the_file_has_the_published_format() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("card.json");
-    // A longer file is replaced as a whole.
+    // A longer file is replaced completely.
     fs::write(&file, vec![b'x'; 1 << 20]).unwrap();
     let output = run(&[&SIM[..], &["--out", file.to_str().unwrap()]].concat());
     assert_eq!((status(&output), stderr(&output)), (0, String::new()));
@@ -117,7 +118,7 @@ fn a_file_that_cannot_be_written_is_refused_at_once() {
     assert!(stderr(&output).contains("--out needs a file"), "{}", stderr(&output));
 }
 
-/// The link stays, and the file that it names is written.
+/// The link stays, and its target is written.
 #[cfg(unix)]
 #[test]
 fn a_link_to_a_new_file_is_kept() {
@@ -130,7 +131,7 @@ fn a_link_to_a_new_file_is_kept() {
     assert_valid(&read(&file));
 }
 
-/// The results are shown although the disk is full.
+/// The results are shown even if the disk is full.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error_after_the_tables() {
@@ -140,7 +141,7 @@ fn a_full_disk_is_an_error_after_the_tables() {
     assert!(stderr(&output).starts_with("/dev/full: "), "{}", stderr(&output));
 }
 
-/// A reader that has gone, and a program without standard output: the file is written all the same.
+/// The file is written even if the reader closed standard output, or the program has none.
 #[cfg(unix)]
 #[test]
 fn a_closed_output_loses_no_file() {
@@ -180,7 +181,7 @@ fn wrong_arguments_are_refused() {
 }
 
 #[test]
-fn a_machine_without_a_device_is_told_so() {
+fn a_missing_device_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("card.json");
     let output = tenure(&["doctor", "--out", file.to_str().unwrap()])
@@ -194,7 +195,7 @@ fn a_machine_without_a_device_is_told_so() {
 }
 
 #[test]
-fn a_profile_is_made_of_a_file_and_of_no_other() {
+fn only_results_become_profiles() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("card.json");
     let name = file.to_str().unwrap();
@@ -214,17 +215,17 @@ fn a_profile_is_made_of_a_file_and_of_no_other() {
     assert_eq!(status(&output), 2);
 }
 
-/// A file without an end is read up to a limit.
+/// An endless file is read up to a limit.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_device_is_no_examination() {
+fn an_endless_file_is_refused() {
     let output = run(&["profile", "/dev/zero"]);
     assert_eq!((status(&output), stdout(&output)), (2, String::new()));
 }
 
-/// The simulated devices are like the examined ones, but for the differences in [`KNOWN`].
+/// The simulated devices match the examined ones, except for the differences in [`KNOWN`].
 #[test]
-fn profiles_are_like_the_kept_files() {
+fn profiles_match_the_kept_files() {
     let mut files = 0;
     for entry in fs::read_dir(in_repository("docs/devices")).unwrap() {
         let path = entry.unwrap().path();

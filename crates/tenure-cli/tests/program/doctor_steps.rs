@@ -41,7 +41,6 @@ impl Examined {
         Self::of(profile, 0.25, 20, |_| ())
     }
 
-    /// Each new device of the examination has this fault.
     fn with_fault(fault: Fault) -> Self {
         Self::of(Profile::VULKAN_NVIDIA, 0.25, 10, move |device| device.faults().inject(fault.clone()))
     }
@@ -116,7 +115,7 @@ fn a_direct_write_needs_the_feature() {
     }
 }
 
-/// A device that loses itself, or has no memory, at each call in turn: the other steps go on.
+/// A device that is lost, or out of memory, at each call in turn: the other steps continue.
 #[test]
 fn failures_at_each_call_end_one_step_only() {
     for kind in [FaultKind::Removed("hung".into()), FaultKind::OutOfMemory, FaultKind::OutOfHostMemory] {
@@ -165,9 +164,9 @@ fn time_and_memory_are_bounded() {
     assert!(little.rows("allocations").is_empty() && little.rows("mapping").is_empty());
 }
 
-/// The code has the fields of the table, and nothing of a hostile file becomes code.
+/// The code has the fields of the table, and no text of a hostile file becomes code.
 #[test]
-fn a_profile_is_code() {
+fn a_profile_is_valid_code() {
     let text = Examined::healthy(Profile::VULKAN_AMD_SMALL_BAR).json;
     let code = profile_code(&text).unwrap();
     for line in [

@@ -1,4 +1,4 @@
-//! Messages of a program built without some of its features. With all of them nothing is missing.
+//! Messages of a program built without some features. With all features nothing is missing.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! No input file of a command is overwritten, under any name.
+//! Commands never overwrite their input files, under any name.
 
 use std::fs;
 #[cfg(unix)]
@@ -46,7 +46,7 @@ impl Folder {
 }
 
 #[test]
-fn the_input_of_a_plan_is_not_written_over() {
+fn the_input_of_a_plan_is_not_overwritten() {
     let folder = Folder::new();
     folder.refuses(&["plan", "frame.csv", "--out", "frame.csv"], "--out", "FILE");
     folder.refuses(&["plan", "frame.csv", "--svg", "./frame.csv"], "--svg", "FILE");
@@ -71,7 +71,7 @@ fn two_outputs_are_two_files() {
 
 #[cfg(unix)]
 #[test]
-fn links_are_the_files_that_they_name() {
+fn links_are_identified_with_their_targets() {
     let folder = Folder::new();
     fs::hard_link(folder.path("frame.csv"), folder.path("hard.csv")).unwrap();
     std::os::unix::fs::symlink("frame.csv", folder.path("soft.csv")).unwrap();
@@ -82,7 +82,7 @@ fn links_are_the_files_that_they_name() {
 
 #[cfg(unix)]
 #[test]
-fn standard_streams_are_the_files_that_they_are_redirected_to() {
+fn redirected_streams_are_identified_with_their_files() {
     let folder = Folder::new();
     let input = || Stdio::from(File::open(folder.path("frame.csv")).unwrap());
     let output = tenure(&["plan", "-", "--out", "frame.csv"]).current_dir(&folder.0).stdin(input()).output();
@@ -96,7 +96,7 @@ fn standard_streams_are_the_files_that_they_are_redirected_to() {
 
 #[cfg(feature = "report")]
 #[test]
-fn a_page_is_not_written_over_its_recording() {
+fn a_page_does_not_overwrite_its_recording() {
     let folder = Folder::new();
     fs::write(folder.path("a.csv"), crate::running::TINY).unwrap();
     fs::hard_link(folder.path("a.csv"), folder.path("b.csv")).unwrap();

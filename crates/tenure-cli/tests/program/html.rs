@@ -12,7 +12,7 @@ fn a_recording_becomes_a_page() {
     let page = page.to_str().unwrap();
     let output = run(&["report", &recording(), "--html", page]);
     assert_eq!((status(&output), stderr(&output)), (0, String::new()));
-    // One more frame than the recording has marks: the text after the last.
+    // One frame more than the recording has marks: the events after the last.
     assert!(stdout(&output).contains("page.html: 899 frames with 2090 allocations"), "{}", stdout(&output));
     let text = fs::read_to_string(page).unwrap();
     assert!(text.starts_with("<!DOCTYPE html>") && text.ends_with("</html>\n"));
@@ -50,7 +50,7 @@ fn snapshots_are_detected_and_bad_ones_are_named() {
     assert!(stderr(&output).starts_with("stdin:1: "), "{}", stderr(&output));
 }
 
-/// The chapter names files in capitals.
+/// The chapter writes file names in capitals.
 #[test]
 fn the_guide_quotes_the_output_of_the_program() {
     let folder = tempfile::tempdir().unwrap();
@@ -118,7 +118,7 @@ fn a_page_of_a_recording_whose_creations_fail_is_status_1() {
 }
 
 #[test]
-fn damage_leaves_the_page_that_was_there() {
+fn damage_leaves_the_old_page() {
     let folder = tempfile::tempdir().unwrap();
     let (old, new) = (folder.path().join("old.html"), folder.path().join("new.html"));
     fs::write(&old, "the old page").unwrap();
@@ -131,7 +131,7 @@ fn damage_leaves_the_page_that_was_there() {
     }
     assert_eq!(fs::read_to_string(&old).unwrap(), "the old page");
     assert!(!new.exists());
-    // A page that is shorter than the old file replaces it completely.
+    // A shorter page replaces the old file completely.
     fs::write(&old, vec![b'x'; 1 << 20]).unwrap();
     let output = run_with_input(&["report", "-", "--html", old.to_str().unwrap()], TINY.as_bytes());
     assert_eq!(status(&output), 0, "{}", stderr(&output));

@@ -1,29 +1,15 @@
-//! The inputs of the program: recordings and lists of resources, in every encoding, from files and from
-//! standard input.
+//! The inputs of the program: recordings and lists of resources in every encoding, from files and standard input.
 
 use std::fs;
 use std::io::Write;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
+#[cfg(all(target_os = "linux", feature = "zstd"))]
+use std::process::{Command, Stdio};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-fn tenure(args: &[&str], input: &[u8]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-    let streams = command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = streams.spawn().unwrap();
-    // A program that stops early closes its input.
-    let _closed = child.stdin.take().unwrap().write_all(input);
-    child.wait_with_output().unwrap()
-}
-
-fn status(output: &Output) -> i32 {
-    output.status.code().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
+use crate::running::{run_with_input, status, stderr, stdout};
 
 fn gzip(text: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
@@ -49,7 +35,7 @@ const ENCODINGS: &[(&str, Encode)] = &[
     ("zstd", zstd),
 ];
 
-/// A subcommand that reads, and a file that is right.
+/// A subcommand with an input, and a valid file.
 struct Reader {
     command: &'static str,
     header: &'static str,
@@ -78,19 +64,19 @@ impl Reader {
         self.header.to_owned() + &(1..=lines).map(self.line).collect::<String>()
     }
 
-    /// The output for standard input, and for a file, whose name says nothing of how it is encoded.
+    /// The output for standard input, and for a file whose name does not indicate the encoding.
     fn outputs(&self, bytes: &[u8]) -> [(String, Output); 2] {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("list.csv").to_str().unwrap().to_owned();
         fs::write(&file, bytes).unwrap();
-        let of_file = tenure(&[self.command, &file, "--json"], b"");
-        [("stdin".to_owned(), tenure(&[self.command, "-", "--json"], bytes)), (file, of_file)]
+        let of_file = run_with_input(&[self.command, &file, "--json"], b"");
+        [("stdin".to_owned(), run_with_input(&[self.command, "-", "--json"], bytes)), (file, of_file)]
     }
 
     fn check_refused(&self, bytes: &[u8], reason: &str) {
         for (name, output) in self.outputs(bytes) {
-            let said = text(&output.stderr);
-            assert_eq!((status(&output), text(&output.stdout).as_str()), (2, ""), "{}: {said}", self.command);
+            let said = stderr(&output);
+            assert_eq!((status(&output), stdout(&output).as_str()), (2, ""), "{}: {said}", self.command);
             assert!(said.starts_with(&format!("{name}:{reason}")), "{}, {reason}: {said}", self.command);
         }
     }
@@ -103,8 +89,8 @@ fn every_encoding_is_read_with_and_without_a_byte_order_mark() {
             for mark in ["", "\u{feff}"] {
                 let bytes = encode(format!("{mark}{}", reader.text(10)).as_bytes());
                 for (name, output) in reader.outputs(&bytes) {
-                    let (told, said) = (text(&output.stdout), text(&output.stderr));
-                    // Recordings that end with something allocated have leaks.
+                    let (told, said) = (stdout(&output), stderr(&output));
+                    // Recordings whose last allocations are live have leaks.
                     assert!(status(&output) < 2, "{} {name} {encoding}: {said}", reader.command);
                     assert!(told.contains(reader.told), "{} {name} {encoding}: {told}", reader.command);
                 }
@@ -129,7 +115,7 @@ fn errors_of_a_line_are_reported_in_every_encoding() {
 }
 
 #[test]
-fn damaged_encodings_are_named_with_the_line_they_hid() {
+fn damaged_encodings_are_named_with_their_line() {
     for reader in READERS {
         let whole = reader.text(20_000);
         for (encoding, encode) in &ENCODINGS[1..] {
@@ -137,7 +123,7 @@ fn damaged_encodings_are_named_with_the_line_they_hid() {
             reader.check_refused(&bytes[..6], &format!("1: cannot read ({encoding}): "));
             for damaged in [&bytes[..bytes.len() / 2], &[&bytes[..], b"and more"].concat()] {
                 for (name, output) in reader.outputs(damaged) {
-                    let said = text(&output.stderr);
+                    let said = stderr(&output);
                     assert_eq!(status(&output), 2, "{} {encoding}: {said}", reader.command);
                     let (line, reason) = said[name.len() + 1..].split_once(": ").unwrap();
                     let line: usize = line.parse().unwrap();
@@ -161,19 +147,19 @@ fn files_that_cannot_be_read_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing.csv.gz").to_str().unwrap().to_owned();
     for reader in READERS {
-        let output = tenure(&[reader.command, &missing], b"");
-        let said = text(&output.stderr);
+        let output = run_with_input(&[reader.command, &missing], b"");
+        let said = stderr(&output);
         assert_eq!(status(&output), 2);
         assert!(said.starts_with(&format!("{missing}: cannot open: ")), "{said}");
-        let output = tenure(&[reader.command, folder.path().to_str().unwrap()], b"");
-        assert_eq!(status(&output), 2, "{}", text(&output.stderr));
-        assert!(text(&output.stderr).starts_with(folder.path().to_str().unwrap()));
+        let output = run_with_input(&[reader.command, folder.path().to_str().unwrap()], b"");
+        assert_eq!(status(&output), 2, "{}", stderr(&output));
+        assert!(stderr(&output).starts_with(folder.path().to_str().unwrap()));
     }
 }
 
 #[cfg(all(target_os = "linux", feature = "zstd"))]
 #[test]
-fn compressed_lines_without_end_take_no_memory() {
+fn endless_compressed_lines_take_no_memory() {
     use std::io::{self, Read};
 
     for reader in READERS {
@@ -186,7 +172,7 @@ fn compressed_lines_without_end_take_no_memory() {
         let _closed = child.stdin.take().unwrap().write_all(&bytes);
         let output = child.wait_with_output().unwrap();
         assert_eq!(status(&output), 2);
-        let said = text(&output.stderr);
+        let said = stderr(&output);
         assert!(said.starts_with("stdin:2: the line is longer than "), "{said}");
     }
 }

@@ -1,4 +1,4 @@
-//! The program, from outside and by its library.
+//! The program, by its command line and its library.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 

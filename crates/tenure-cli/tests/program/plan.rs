@@ -1,12 +1,13 @@
-//! `tenure plan` from outside.
+//! `tenure plan`.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 use serde_json::Value;
 use tenure_plan::{check, csv};
+
+use crate::running::{run_with_input, status, stderr, stdout};
 
 const FRAME: &str = "id,lower,upper,size\n\
                      shadow,0,3,16\n\
@@ -14,27 +15,13 @@ const FRAME: &str = "id,lower,upper,size\n\
                      light,3,6,16\n\
                      <bloom>,5,7,32\n";
 
-fn tenure(args: &[&str], input: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-    command.arg("plan").args(args);
-    let streams = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = streams.spawn().unwrap();
-    // A program that stops early closes its input.
-    let _closed = child.stdin.take().unwrap().write_all(input.as_bytes());
-    child.wait_with_output().unwrap()
-}
-
-fn status(output: &Output) -> i32 {
-    output.status.code().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+fn plan(args: &[&str], input: &str) -> Output {
+    run_with_input(&[&["plan"], args].concat(), input.as_bytes())
 }
 
 fn summary(args: &[&str]) -> Value {
-    let output = tenure(args, FRAME);
-    assert_eq!(status(&output), 0, "{}", text(&output.stderr));
+    let output = plan(args, FRAME);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
@@ -51,8 +38,8 @@ fn json_has_every_field() {
 
 #[test]
 fn the_text_reports_the_peak() {
-    let output = tenure(&["-"], FRAME);
-    let told = text(&output.stdout);
+    let output = plan(&["-"], FRAME);
+    let told = stdout(&output);
     assert!(told.starts_with("4 resources in 48 bytes, which is optimal; "), "{told}");
 }
 
@@ -61,15 +48,15 @@ fn every_effort_is_accepted() {
     for more in [["--nodes", "0"], ["--budget-us", "100"], ["--threads", "2"], ["--capacity", "1000"]] {
         assert_eq!(summary(&["-", "--json", more[0], more[1]])["lower_bound"], 48);
     }
-    assert_eq!(status(&tenure(&["-", "--nodes", "1", "--budget-us", "1"], FRAME)), 2);
-    assert_eq!(status(&tenure(&["-", "--threads", "0"], FRAME)), 2);
+    assert_eq!(status(&plan(&["-", "--nodes", "1", "--budget-us", "1"], FRAME)), 2);
+    assert_eq!(status(&plan(&["-", "--threads", "0"], FRAME)), 2);
 }
 
 #[test]
 fn an_unreachable_capacity_is_reported() {
-    let output = tenure(&["-", "--capacity", "47"], FRAME);
+    let output = plan(&["-", "--capacity", "47"], FRAME);
     assert_eq!(status(&output), 1);
-    assert!(text(&output.stdout).contains("No plan within 47 was found"), "{}", text(&output.stdout));
+    assert!(stdout(&output).contains("No plan within 47 was found"), "{}", stdout(&output));
 }
 
 #[test]
@@ -78,8 +65,8 @@ fn files_hold_the_plan() {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (source, placed, picture) = (path("frame.csv"), path("placed.csv"), path("plan.svg"));
     fs::write(&source, FRAME).unwrap();
-    let output = tenure(&[&source, "--out", &placed, "--svg", &picture], "");
-    assert_eq!(status(&output), 0, "{}", text(&output.stderr));
+    let output = plan(&[&source, "--out", &placed, "--svg", &picture], "");
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
 
     let placed = fs::read_to_string(placed).unwrap();
     let items = csv::read(FRAME.as_bytes()).unwrap().items;
@@ -109,8 +96,8 @@ fn a_picture_names_passes_queues_and_kinds() {
     fs::write(&passes, "name,queue,pass\nshadows,graphics,0\n<b>&\u{1b}[31m,compute,1\nlights,graphics,6\n")
         .unwrap();
     let input = "id,lower,upper,size,kind\nshadow,0,3,16,depth\ngbuffer,1,5,32,color\nlight,3,7,16,\n";
-    let output = tenure(&["-", "--svg", &picture, "--passes", &passes], input);
-    assert_eq!(status(&output), 0, "{}", text(&output.stderr));
+    let output = plan(&["-", "--svg", &picture, "--passes", &passes], input);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
     let picture = fs::read_to_string(picture).unwrap();
     let picture = roxmltree::Document::parse(&picture).unwrap();
     let texts: Vec<_> = picture.descendants().filter_map(|node| node.text()).collect();
@@ -118,14 +105,14 @@ fn a_picture_names_passes_queues_and_kinds() {
     {
         assert!(texts.contains(&wanted), "{wanted} in {texts:?}");
     }
-    assert_eq!(status(&tenure(&["-", "--passes", &passes], input)), 2, "the names are for a picture");
+    assert_eq!(status(&plan(&["-", "--passes", &passes], input)), 2, "the names are for a picture");
     fs::write(&passes, "pass,name\nx,shadows\n").unwrap();
-    let output = tenure(&["-", "--svg", &path("other.svg"), "--passes", &passes], input);
+    let output = plan(&["-", "--svg", &path("other.svg"), "--passes", &passes], input);
     assert_eq!(status(&output), 2);
     assert!(
-        text(&output.stderr).contains("passes.csv:2: pass is \"x\", which is no number"),
+        stderr(&output).contains("passes.csv:2: pass is \"x\", which is not a number"),
         "{}",
-        text(&output.stderr)
+        stderr(&output)
     );
 }
 
@@ -135,7 +122,7 @@ fn alignments_classes_and_pins_are_read() {
                  5,a,0,2,0,4,\n\
                  5,b,0,2,0,4,8\n\
                  9,c,1,2,0,,\n";
-    let output = tenure(&["-", "--json"], input);
+    let output = plan(&["-", "--json"], input);
     let object: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((object["peak"].as_u64(), object["proven"].as_bool()), (Some(22), Some(true)));
 }
@@ -153,29 +140,29 @@ fn bad_files_are_errors_with_line_numbers() {
         ("a,0,1,99999999999999999999999\n", "stdin:2: size is 99999999999999999999999, which is too large"),
         ("a,0,1,\n", "stdin:2: there is no size"),
         ("a,0,1\n", "stdin:2: there is no size"),
-        ("a,0,1,x\n", "stdin:2: size is \"x\", which is no number"),
-        ("a,0,1,1.5\n", "stdin:2: size is \"1.5\", which is no number"),
-        ("a,0,1,1\n\nb,0,1,1\na,0,1,1\n", "stdin:5: the id \"a\" is that of line 2"),
-        ("a,0,1,18446744073709551615\n", "stdin: up to item 0 the items are larger"),
+        ("a,0,1,x\n", "stdin:2: size is \"x\", which is not a number"),
+        ("a,0,1,1.5\n", "stdin:2: size is \"1.5\", which is not a number"),
+        ("a,0,1,1\n\nb,0,1,1\na,0,1,1\n", "stdin:5: the id \"a\" was used in line 2"),
+        ("a,0,1,18446744073709551615\n", "stdin: the items up to item 0 take more than"),
     ];
     for (lines, wanted) in cases {
         let is_header = lines.is_empty() || lines.starts_with("id");
         let input = if is_header { lines.to_owned() } else { format!("{header}{lines}") };
-        let output = tenure(&["-", "--json"], &input);
-        let told = text(&output.stderr);
+        let output = plan(&["-", "--json"], &input);
+        let told = stderr(&output);
         assert_eq!(status(&output), 2, "{input:?}: {told}");
         assert!(told.starts_with(wanted), "{input:?}: {told}");
-        assert_eq!(text(&output.stdout), "", "{input:?}");
+        assert_eq!(stdout(&output), "", "{input:?}");
     }
 }
 
 #[test]
 fn files_that_cannot_be_read_or_written_are_named() {
-    let output = tenure(&["no-such-file.csv"], "");
+    let output = plan(&["no-such-file.csv"], "");
     assert_eq!(status(&output), 2);
-    assert!(text(&output.stderr).starts_with("no-such-file.csv: "), "{}", text(&output.stderr));
+    assert!(stderr(&output).starts_with("no-such-file.csv: "), "{}", stderr(&output));
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).to_str().unwrap();
-    let output = tenure(&["-", "--out", folder], FRAME);
+    let output = plan(&["-", "--out", folder], FRAME);
     assert_eq!(status(&output), 2);
-    assert!(text(&output.stderr).starts_with(folder), "{}", text(&output.stderr));
+    assert!(stderr(&output).starts_with(folder), "{}", stderr(&output));
 }

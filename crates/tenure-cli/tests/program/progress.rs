@@ -10,8 +10,7 @@ use pty_process::blocking::{Command, open};
 
 use crate::running::{recording, run, status, stderr};
 
-/// Runs the program with a terminal as standard error, and standard output in a file. Returns the output on the
-/// terminal and the content of the file.
+/// Runs the program with a terminal as standard error and a file as standard output. Returns both outputs.
 fn on_a_terminal(arguments: &[&str], out: &Path) -> (String, Vec<u8>) {
     let (mut terminal, end) = open().unwrap();
     terminal.resize(Size::new(24, 80)).unwrap();
@@ -22,7 +21,7 @@ fn on_a_terminal(arguments: &[&str], out: &Path) -> (String, Vec<u8>) {
         .stdout(File::create(out).unwrap());
     let mut child = command.spawn(end).unwrap();
     let mut shown = Vec::new();
-    // Linux answers with an error when the other end is closed.
+    // Linux reports an error after the other end is closed.
     let _ended = terminal.read_to_end(&mut shown);
     assert!(child.wait().unwrap().success());
     (String::from_utf8_lossy(&shown).into_owned(), fs::read(out).unwrap())

@@ -1,4 +1,4 @@
-//! Replays with the counters and byte checks for real devices, on simulated ones.
+//! Replays with the counters and byte checks for real devices, on simulated devices.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,7 +17,7 @@ struct Unchecked {
     profile: Profile,
     fault: Option<Fault>,
     complaint: Option<&'static str>,
-    /// A reference that keeps the hazards alive, like a device that was not destroyed.
+    /// Keeps the hazards alive, like a device that was not destroyed.
     held: Mutex<Option<Arc<Hazards>>>,
     opened: Mutex<Vec<sim::Device>>,
 }
@@ -59,7 +59,7 @@ fn replay(target: &dyn Target, trace: &Trace, strategy: Strategy) -> Result<Outc
 }
 
 #[test]
-fn the_outcome_is_that_of_a_device_that_counts_and_checks() {
+fn the_outcome_equals_the_simulated_device_s() {
     let trace = trace();
     for profile in [Profile::D3D12_TIER1, Profile::VULKAN_MOBILE] {
         for strategy in STRATEGIES {
@@ -85,7 +85,7 @@ fn the_outcome_is_that_of_a_device_that_counts_and_checks() {
 }
 
 #[test]
-fn complaints_of_the_layer_are_hazards() {
+fn messages_of_the_layer_are_hazards() {
     let unchecked = Real(Unchecked { complaint: Some("VUID-1: wrong"), ..Unchecked::new(Profile::DISCRETE) });
     let outcome = replay(&unchecked, &trace(), Strategy::Pooled).unwrap();
     assert_eq!((outcome.hazards, outcome.verdict()), (1, Verdict::Faulty));
@@ -93,7 +93,7 @@ fn complaints_of_the_layer_are_hazards() {
 }
 
 #[test]
-fn a_device_that_somebody_still_holds_is_a_leak() {
+fn a_device_with_a_reference_is_a_leak() {
     let unchecked =
         Real(Unchecked { held: Mutex::new(Some(Arc::default())), ..Unchecked::new(Profile::DISCRETE) });
     let outcome = replay(&unchecked, &trace(), Strategy::Pooled).unwrap();
@@ -102,7 +102,7 @@ fn a_device_that_somebody_still_holds_is_a_leak() {
 }
 
 #[test]
-fn memory_that_cannot_be_had_is_a_failed_creation() {
+fn out_of_memory_is_a_failed_creation() {
     let fault = Fault::nth(20, FaultKind::OutOfMemory).of(CallKind::CreateCommitted).onwards();
     let unchecked = Real(Unchecked { fault: Some(fault), ..Unchecked::new(Profile::DISCRETE) });
     let outcome = replay(&unchecked, &trace(), Strategy::Committed).unwrap();

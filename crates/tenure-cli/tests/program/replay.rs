@@ -1,4 +1,4 @@
-//! Replays of recordings are clean, repeatable, measured right, and as tight as promised.
+//! Replays are clean, repeatable, measured correctly, and within the documented memory.
 
 use std::path::{Path, PathBuf};
 
@@ -103,7 +103,7 @@ fn tenure_reserves_no_more_than_documented() {
             egui if egui.starts_with("egui") => 0.5,
             _ => 0.0,
         };
-        // The seed decides how far the GPU lags, and so how much is kept for it.
+        // The seed determines the GPU's latency, and so the memory pending release.
         for seed in 0..4 {
             let settings = Settings { seed, ..Settings::default() };
             let outcome = outcome(&name, &trace, Strategy::Pooled, &settings);
@@ -123,7 +123,7 @@ fn tenure_reserves_no_more_than_documented() {
 }
 
 #[test]
-fn the_seed_decides_all_but_the_times() {
+fn the_seed_determines_everything_except_times() {
     let (name, trace) = load(&recordings()[0]);
     let run = |strategy, seed| {
         timeless(outcome(&name, &trace, strategy, &Settings { seed, ..Settings::default() }))

@@ -24,7 +24,6 @@ fn trace(recording: &str, arguments: &[&str]) -> Trace {
     trace
 }
 
-/// The contents of a trace.
 #[derive(Default)]
 struct Read {
     names: HashMap<u64, String>,
@@ -112,7 +111,7 @@ impl Read {
         self.memory.values().filter_map(|event| event.memory_size).sum()
     }
 
-    /// The sum of counters, by how their names begin and end.
+    /// The sum of counters by prefix and suffix of their names.
     fn sum(&self, begin: &str, end: &str) -> u64 {
         let mut found: Vec<_> =
             self.counters.iter().filter(|(name, _)| name.starts_with(begin) && name.ends_with(end)).collect();
@@ -134,7 +133,7 @@ fn the_memory_in_a_trace_is_that_of_the_replay() {
         assert_eq!(read.sum("heap", ": live"), bound, "{strategy}");
         assert!(read.sum("pool", ": reserved") <= read.reserved(), "{strategy}");
         if strategy == "pooled" {
-            // Nothing of this recording is large enough for memory of its own.
+            // No resource of this recording is large enough for dedicated memory.
             assert_eq!(read.sum("pool", ": reserved"), read.reserved());
             assert!(read.sum("pool", ": live") >= bound);
         }
@@ -201,7 +200,7 @@ fn events_have_the_place_and_the_name() {
 #[test]
 fn a_recording_without_events_is_a_trace_with_a_frame() {
     let folder = tempfile::tempdir().unwrap();
-    // A name that a page or a terminal would trip over.
+    // A name with characters that a page or a terminal must not interpret.
     let name = if cfg!(windows) { "a&b.csv" } else { "a\u{1}\n<b>\u{1b}[31m.csv" };
     let file = folder.path().join(name);
     fs::write(&file, "op,id,size,align,kind,frame\n").unwrap();
@@ -245,7 +244,7 @@ fn a_creation_that_fails_leaves_the_others_with_their_ids() {
 }
 
 #[test]
-fn arguments_without_a_meaning_are_refused() {
+fn meaningless_arguments_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     let out = out.to_str().unwrap();
@@ -266,7 +265,7 @@ fn arguments_without_a_meaning_are_refused() {
 }
 
 #[test]
-fn many_failures_are_reported_by_their_number() {
+fn many_failures_are_reported_as_a_count() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("trace");
     let allocs = (0..1200).map(|id| format!("alloc,{id},17592186044416,64,gpu_only+linear,0\n"));

@@ -46,7 +46,7 @@ pub(crate) const TINY: &str = "op,id,size,align,kind,frame\n\
                     frame,,,,,1\n\
                     free,1,2304,,cpu_to_gpu+linear,1\n";
 
-/// A recording with an allocation that no device has room for.
+/// A recording with an allocation larger than any device's memory.
 pub(crate) const FAILING: &str = "op,id,size,align,kind,frame\n\
                     alloc,5,17592186044416,64,gpu_only+linear,0\n\
                     alloc,6,256,64,gpu_only+linear,0\n";

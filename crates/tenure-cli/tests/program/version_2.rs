@@ -1,4 +1,4 @@
-//! Recordings of version 2: the profile, final frees, real images, and memory that is not tenure's.
+//! Recordings of version 2: profiles, final frees, real images, and memory that tenure does not place.
 
 use std::fs;
 use std::path::Path;
@@ -51,7 +51,7 @@ fn the_profile_is_that_of_the_recording() {
 }
 
 #[test]
-fn memory_that_is_not_tenure_s_is_counted_and_left_out() {
+fn foreign_memory_is_counted_and_left_out() {
     let outcome = replayed(CAPTURED.as_bytes(), &[]);
     assert_eq!((&outcome["ops"], &outcome["peak_live_bytes"]), (&4.into(), &1_048_676.into()));
     let expected = serde_json::json!({
@@ -75,11 +75,11 @@ fn memory_that_is_not_tenure_s_is_counted_and_left_out() {
 }
 
 #[test]
-fn another_device_decides_the_size_of_images() {
+fn images_have_the_size_of_the_replaying_device() {
     let own = replayed(CAPTURED.as_bytes(), &[]);
     let same = replayed(CAPTURED.as_bytes(), &["--profile", "vulkan-nvidia"]);
     assert_eq!(own["peak_live_bytes"], same["peak_live_bytes"]);
-    // A recorded size that no device has for this image.
+    // No device has this size for the image.
     let text = CAPTURED.replace("1048576", "3000000");
     let live = |more: &[&str]| replayed(text.as_bytes(), more)["peak_live_bytes"].as_u64().unwrap();
     assert_eq!(live(&[]), 3_000_100);
@@ -114,7 +114,7 @@ fn final_frees_take_effect_at_once() {
 }
 
 #[test]
-fn every_command_reads_them() {
+fn every_command_reads_version_2() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (file, other) = (path("game.tenure"), path("other.tenure.gz"));
@@ -138,7 +138,7 @@ fn every_command_reads_them() {
     assert_eq!(stderr(&damaged).trim_end(), "stdin:9: alias of id 9, which is not live");
 }
 
-/// The recordings of whole programs stay tight, and their README is right.
+/// The recordings of whole programs keep their documented memory, and their README is right.
 #[test]
 fn recorded_programs_take_less_memory_than_by_themselves() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces/programs");

@@ -4,25 +4,25 @@ use std::io::BufRead;
 
 use super::{CsvError, CsvReason, MAX_READ, find, number, read_line};
 
-/// The data of a pass in a line.
+/// A line about a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PassRow {
-    /// Its number: the time at which it uses its items.
+    /// Number of the pass: the time at which it uses its items.
     pub pass: u64,
     /// Its name.
     pub name: String,
-    /// Its queue; empty if the line has none.
+    /// Its queue; empty if unknown.
     pub queue: String,
 }
 
-/// Reads passes: the columns `pass` and `name`, and `queue`, which may be missing, in any order. Others are ignored, and
-/// so are empty lines and a byte order mark.
+/// Reads passes. The columns `pass` and `name` are required, `queue` is optional, in any order. Other columns, empty
+/// lines and a byte order mark are ignored.
 ///
-/// Memory: the passes; no line longer than [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES) is kept.
+/// Memory: the passes. Lines longer than [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES) are not kept.
 ///
 /// # Errors
-/// [`CsvError`] with the first line that is wrong.
+/// [`CsvError`] for the first wrong line.
 ///
 /// ```
 /// use tenure_plan::csv;

@@ -7,28 +7,28 @@ use super::domain::Domain;
 use super::nogoods::Fingerprint;
 use crate::problem::Problem;
 
-/// The remaining items in each state, with their possible offsets. A child is a copy of its parent without one
-/// item: nothing has to be undone, and the data that a loop reads is contiguous.
+/// The remaining items in each state, with their possible offsets. A child is a copy of its parent without one item:
+/// no undo is needed, and loops read contiguous data.
 ///
-/// Each state has separate sections, as the remaining items need fewer.
+/// Each state has its own sections, because fewer items need fewer sections.
 pub(super) struct Arena<T> {
     /// The lowest offset that each item can have.
     pub(super) low: Vec<T>,
     size: Vec<T>,
     start: Vec<T>,
     end: Vec<T>,
-    /// Not 0 for a postponed item: another placement must raise its `low` before it may be placed.
+    /// Nonzero for a postponed item: another placement must raise its `low` before it may be placed.
     pub(super) postponed: Vec<T>,
-    /// The number of the reason for which it is postponed.
+    /// The index of the reason why an item is postponed.
     pub(super) reason: Vec<u32>,
     pub(super) item: Vec<u32>,
-    /// A lower bound of the offset of each item: a postponed item rests on another one.
+    /// A lower bound of each item's offset: a postponed item rests on another one.
     lower: Vec<T>,
-    /// The item from which that bound follows, or [`NONE`].
+    /// The item that implies this bound, or [`NONE`].
     support: Vec<u32>,
     /// The sum of the sizes of the remaining items in each section.
     remaining: Vec<T>,
-    /// For each section, two items that may be low enough to be the lowest there.
+    /// For each section, two candidates for its lowest item.
     candidates: Vec<[u32; 2]>,
     /// The number of items that continue into the next section.
     crossing: Vec<u32>,
@@ -36,16 +36,16 @@ pub(super) struct Arena<T> {
     origin: Vec<u32>,
 }
 
-/// The index of no item.
+/// The index that stands for no item.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// The location of a state in the arena.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Node {
-    /// The first item, and how many.
+    /// Index of the first item, and number of items.
     pub(super) items: usize,
     pub(super) len: usize,
-    /// The first section, and how many.
+    /// Index of the first section, and number of sections.
     base: usize,
     sections: usize,
     /// The range of sections that differ from the parent.
@@ -76,7 +76,7 @@ pub(super) struct View<'a, T> {
     pub(super) origin: &'a [u32],
 }
 
-/// Facts derived about a state, which its children inherit.
+/// Facts derived about a state and inherited by its children.
 pub(super) struct Derived<'a, T> {
     pub(super) lower: &'a mut [T],
     pub(super) support: &'a mut [u32],
@@ -106,8 +106,8 @@ impl<T: Unit> View<'_, T> {
         self.postponed[k] != T::default()
     }
 
-    /// The upper limit of the next item's offset, exclusive. At a higher offset, another item would fit below it, which is
-    /// a different state of the search.
+    /// The exclusive limit of the next item's offset. At this offset or above, another item would fit below it, which
+    /// is a different state of the search.
     pub(super) fn limit(&self, capacity: T) -> T {
         let top = self.low.iter().zip(self.size).map(|(&low, &size)| low + size).min().unwrap_or(T::FAR);
         let remaining = self.remaining.iter().copied().max().unwrap_or_default();
@@ -167,7 +167,7 @@ impl<T: Unit> Arena<T> {
         &self.lower[node.items..][..node.len]
     }
 
-    /// A state with its marks.
+    /// A state with its derived facts.
     pub(super) fn with_derived(&mut self, node: &Node) -> (View<'_, T>, Derived<'_, T>) {
         let items = node.items..node.items + node.len;
         let sections = node.base..node.base + node.sections;
@@ -211,7 +211,7 @@ impl<T: Unit> Arena<T> {
         self.origin.truncate(sections);
     }
 
-    /// The state in which no item is placed. Removes all other states.
+    /// Removes all states, and creates the one without placed items.
     pub(super) fn root(&mut self, problem: &Problem, domain: &Domain<T>) -> Node {
         self.cut(Top::default());
         let sections = problem.sections();
@@ -242,7 +242,7 @@ impl<T: Unit> Arena<T> {
         Node { len: problem.len(), sections, changed: (0, sections), ..Node::default() }
     }
 
-    /// The state after the item `at` is placed at its lowest offset, and whether it has independent parts.
+    /// The state after placing the item `at` at its lowest offset, and whether it has independent parts.
     pub(super) fn child(&mut self, node: &Node, at: usize, domain: &Domain<T>) -> (Node, bool) {
         let me = node.items + at;
         let (s, e, size) = (self.start[me], self.end[me], self.size[me]);
@@ -288,8 +288,8 @@ impl<T: Unit> Arena<T> {
         copy(&mut self.support, from, len, without);
     }
 
-    /// Renumbers the items in the derived facts of a state from which the item `at` was removed; it was alive in
-    /// the sections `range`.
+    /// Renumbers the items in the derived facts of a state after removing the item `at`, which was alive in the
+    /// sections `range`.
     fn forget(&mut self, items: usize, base: usize, range: &Range<usize>, at: u32) {
         let renamed = |k: u32| match k {
             _ if k == at => NONE,
@@ -302,7 +302,7 @@ impl<T: Unit> Arena<T> {
         for candidates in &mut self.candidates[base..] {
             *candidates = candidates.map(renamed);
         }
-        // With more room there, an item that was forced to be the lowest may no longer be.
+        // With more room, another item may be the lowest in these sections.
         for candidates in &mut self.candidates[range.clone()] {
             if candidates[0] == candidates[1] {
                 *candidates = [NONE; 2];
@@ -338,8 +338,8 @@ impl<T: Unit> Arena<T> {
         (from, to)
     }
 
-    /// Merges the sections on both sides of a boundary, unless one item ends and another starts there: otherwise
-    /// one of them contains all items of the other.
+    /// Merges the sections on both sides of a boundary, unless one item ends and another starts there: otherwise one
+    /// of them contains all items of the other.
     fn merge(&mut self, node: &mut Node, boundary: T) {
         let at = boundary.index();
         if at == 0 || at >= node.sections {
@@ -386,7 +386,7 @@ impl<T: Unit> Arena<T> {
         parts
     }
 
-    /// A part of a node, with its members (by their indices in the node) in the given order.
+    /// A part of a node, with its members (by index in the node) in the given order.
     pub(super) fn part(&mut self, node: &Node, part: Range<usize>, members: &[usize]) -> Node {
         let (items, base) = (self.low.len(), self.remaining.len());
         let first = T::of(part.start as u64);

@@ -1,4 +1,4 @@
-//! Lower bounds of the offsets of a state's items, and the failures that they show.
+//! Lower bounds of a state's offsets, and the failures that they prove.
 
 use core::ops::Range;
 
@@ -9,9 +9,9 @@ use super::domain::Domain;
 
 /// Lower bounds of offsets, derived from a state.
 pub(super) struct Bounds<T> {
-    /// The items that must be the lowest in some sections; empty if not derived yet.
+    /// The items that must be the lowest in some sections; empty before they are derived.
     forced: Vec<Forced<T>>,
-    /// The bounds that follow from them.
+    /// The resulting bounds.
     lower: Vec<T>,
 }
 
@@ -19,7 +19,7 @@ pub(super) struct Bounds<T> {
 #[derive(Clone)]
 pub(super) struct Forced<T> {
     sections: Range<usize>,
-    /// The item, its lower bound, and the lowest end that follows.
+    /// The item, its lower bound, and the resulting lowest end.
     pub(super) first: usize,
     least: T,
     top: T,
@@ -30,7 +30,7 @@ pub(super) struct Forced<T> {
 pub(super) enum Failure {
     /// The item would end above the capacity.
     Item(usize),
-    /// An item of the section would end above the capacity, because none of them can be placed low enough.
+    /// An item of the section would end above the capacity, because no item can be placed low enough.
     Section(usize),
 }
 
@@ -40,7 +40,7 @@ impl<T: Unit> Bounds<T> {
     }
 
     /// The cheap bounds. `changed` is the range of sections that changed, apart from postponed items, since the state
-    /// (or its parent) was found feasible; `failed` is called for each section that cannot hold the remaining items.
+    /// or its parent was found feasible; `failed` is called for each section that cannot hold the remaining items.
     pub(super) fn first(
         &mut self,
         view: View<'_, T>,
@@ -74,7 +74,7 @@ impl<T: Unit> Bounds<T> {
         failure
     }
 
-    /// Sharper bounds, from the forced items that follow from [`first`](Self::first).
+    /// Sharper bounds from forced items, based on [`first`](Self::first).
     pub(super) fn second(
         &mut self,
         view: View<'_, T>,
@@ -122,8 +122,8 @@ impl<T: Unit> Bounds<T> {
         failure
     }
 
-    /// A section in which a forced item raised the item `k` to `least` or above, and that forced item. `before` are the
-    /// bounds before.
+    /// A section in which a forced item raised the item `k` to `least` or above, and that forced item. `before` has
+    /// the earlier bounds.
     pub(super) fn cause(
         &self,
         view: View<'_, T>,
@@ -142,7 +142,7 @@ impl<T: Unit> Bounds<T> {
         Some((range.start.max(forced.sections.start), forced))
     }
 
-    /// Finds the sections in which only one item is low enough to be the lowest; the others lie on top of it.
+    /// Finds the sections in which only one item can be the lowest; the others lie above it.
     fn find_forced(&mut self, view: View<'_, T>, derived: &Derived<'_, T>) {
         let is_alone = |x: usize| {
             derived.candidates[x][0] == derived.candidates[x][1] && derived.candidates[x][0] != NONE
@@ -175,7 +175,7 @@ fn too_high<T: Unit>(view: View<'_, T>, lower: &[T], capacity: &Capacity<T>) -> 
     (0..view.len()).find(|&k| lower[k] + view.size[k] > capacity.of(view.item[k])).map(Failure::Item)
 }
 
-/// The range of sections in which bounds have risen.
+/// The range of sections with risen bounds.
 fn risen<T: Unit>(view: View<'_, T>, lower: &[T], before: &[T]) -> (usize, usize) {
     let (mut from, mut to) = (T::FAR, T::default());
     for (((lower, before), &start), &end) in lower.iter().zip(before).zip(view.start).zip(view.end) {
@@ -190,8 +190,8 @@ fn is_low<T: Unit>(lower: &[T], k: u32, slack: T) -> bool {
     lower.get(k as usize).is_some_and(|&lower| lower <= slack)
 }
 
-/// The first two items of a section that are low enough to come first in it. If there is only one,
-/// it is returned twice; [`NONE`] if there is none.
+/// The first two items that are low enough to be the lowest of a section. A single one is returned twice; [`NONE`] if
+/// there is none.
 fn low_ones<T: Unit>(view: View<'_, T>, lower: &[T], x: usize, slack: T) -> [u32; 2] {
     /// The number of items in one vectorised test.
     const RUN: usize = 32;
@@ -217,9 +217,9 @@ fn low_ones<T: Unit>(view: View<'_, T>, lower: &[T], x: usize, slack: T) -> [u32
     found
 }
 
-/// Raises the bounds of postponed items to the lowest top among the items that they can rest on. Bounds only rise
-/// from a state to its children, so the bound of an item whose supporter has not changed is still valid. Returns the
-/// range of sections in which a bound has risen.
+/// Raises the bounds of postponed items to the lowest top among the items that can support them. Bounds only rise
+/// from a state to its children, so the bound of an item with an unchanged supporter remains valid. Returns the range
+/// of sections with risen bounds.
 pub(super) fn update_supports<T: Unit>(
     view: View<'_, T>,
     lower: &mut [T],

@@ -1,8 +1,8 @@
-//! Conflict analysis: which placements a failure depends on, and so which of them the search must change.
+//! Conflict analysis: finds the placements that a failure depends on, which the search must change.
 //!
-//! A failure follows from bounds, a bound from others that are lower, and finally from placed items. Each step
-//! explains why an item lies at some offset or above; explanations proceed from the highest offset down, so that
-//! none depends on itself.
+//! A failure follows from bounds, a bound from lower ones, and finally from placed items. Each step explains why an
+//! item lies at some offset or above. Explanations proceed from the highest offset down, so that none depends on
+//! itself.
 
 use std::collections::BinaryHeap;
 
@@ -14,31 +14,31 @@ use super::domain::Domain;
 use super::sets::{self, Sets};
 use crate::problem::Problem;
 
-/// An item was raised by another one that was placed below it; or placed, if `by` is itself.
+/// An entry of the trail: an item was placed, or raised by the placement of `by` below it.
 #[derive(Clone, Copy)]
 struct Raise {
     item: u32,
     by: u32,
-    /// The entry before about the same item.
+    /// The previous entry for the same item.
     before: u32,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// The placed items, and the items that each placement raised.
+/// The placed items, and the items raised by each placement.
 pub(super) struct Placements<T> {
     pub(super) offsets: Vec<T>,
     size: Vec<T>,
     pub(super) placed: Vec<u64>,
     trail: Vec<Raise>,
-    /// For each item, the latest entry of the trail about it.
+    /// For each item, its latest entry in the trail.
     raised: Vec<u32>,
-    /// For each item, the items that it overlaps.
+    /// For each item, the items that overlap it in time.
     neighbours: Sets,
 }
 
-/// For each item, the items that overlap it in time: all that begin before it ends, without the ones that end
-/// before it begins.
+/// For each item, the items that overlap it in time: those that begin before it ends, without those that end before
+/// it begins.
 fn neighbours(problem: &Problem) -> Sets {
     let (n, sections) = (problem.len(), problem.sections());
     let mut begun = Sets::new(n, sections + 1);
@@ -89,7 +89,7 @@ impl<T: Unit> Placements<T> {
         }
     }
 
-    /// Notes that the item `at` of a state is placed at its lowest offset.
+    /// Records that the item `at` of a state is placed at its lowest offset.
     pub(super) fn place(&mut self, view: View<'_, T>, at: usize) {
         let (item, offset) = (view.item[at], view.low[at]);
         let top = offset + view.size[at];
@@ -121,25 +121,25 @@ impl<T: Unit> Placements<T> {
                 continue;
             }
             sets::insert(conflict, raise.by);
-            // The item lies above that one because it does not fit below it.
+            // The item lies above that one because it does not fit below.
             least = domain.weakest_cause(item, self.offsets[raise.by as usize] - size + T::of(1));
         }
     }
 }
 
-/// Finds the placements that a failure depends on, its conflict set.
+/// Computes the conflict set of a failure: the placements that it depends on.
 pub(super) struct ConflictAnalysis<T> {
     pub(super) conflict: Vec<u64>,
     queue: BinaryHeap<(T, usize)>,
-    /// The highest offset that was explained for each item.
+    /// The highest explained offset of each item.
     explained: Vec<T>,
 }
 
-/// The data about a state that an analysis reads.
+/// The facts about a state that an analysis reads.
 #[derive(Clone, Copy)]
 pub(super) struct StateContext<'a, T> {
     pub(super) view: View<'a, T>,
-    /// The lower bounds of offsets that follow from postponed items.
+    /// The lower bounds from postponed items.
     pub(super) lower: &'a [T],
     pub(super) domain: &'a Domain<T>,
     pub(super) capacity: &'a Capacity<T>,
@@ -166,7 +166,7 @@ impl<T: Unit> ConflictAnalysis<T> {
         }
     }
 
-    /// Analyses a failure that the bounds show.
+    /// Analyses a failure that the bounds prove.
     pub(super) fn find(&mut self, context: StateContext<'_, T>, bounds: &Bounds<T>, failure: Failure) {
         let StateContext { view, lower, domain, capacity, placements, reasons } = context;
         self.conflict.fill(0);
@@ -196,7 +196,7 @@ impl<T: Unit> ConflictAnalysis<T> {
                 debug_assert!(false, "nothing raised the item");
                 return self.all(context);
             }
-            // It is postponed, and so rests on another one.
+            // The item is postponed, and so rests on another one.
             sets::add(&mut self.conflict, reasons.row(view.reason[k] as usize));
             let neighbours = placements.neighbours.row(item as usize).iter().zip(&placements.placed);
             for other in sets::numbers(neighbours.map(|(all, placed)| all & placed)) {
@@ -211,7 +211,7 @@ impl<T: Unit> ConflictAnalysis<T> {
         }
     }
 
-    /// Queues the question why an item is at `least` or above.
+    /// Queues an explanation why an item is at `least` or above.
     fn explain(&mut self, k: usize, least: T) {
         if self.explained[k] < least {
             self.explained[k] = least;
@@ -219,8 +219,8 @@ impl<T: Unit> ConflictAnalysis<T> {
         }
     }
 
-    /// Queues an explanation why all items of a section are too high to be the lowest there. The lowest one,
-    /// `first`, has a separate bound.
+    /// Queues an explanation why all items of a section are too high to be the lowest there. The lowest one, `first`,
+    /// has a separate bound.
     fn explain_section(&mut self, context: StateContext<'_, T>, x: usize, first: Option<(usize, T)>) {
         let view = context.view;
         let least = view.slack(context.domain, context.capacity.most, x) + T::of(1);

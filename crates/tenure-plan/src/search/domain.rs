@@ -1,18 +1,18 @@
-//! The placement domain of each item, independent of the other items: aligned offsets that overlap no pinned item
-//! and end within the capacity.
+//! The placement domain of each item, independent of other items: aligned offsets that overlap no pinned item and end
+//! within the capacity.
 
 use super::Unit;
 use crate::problem::Problem;
 
-/// The alignments and pins that limit the offsets of each item.
+/// The alignments and pins that limit each item's offsets.
 pub(super) struct Domain<T> {
     /// Whether there are no pinned items.
     pub(super) is_plain: bool,
     size: Vec<T>,
     align: Vec<T>,
-    /// The units pinned during each item's lifetime, in ascending order: bottom and top.
+    /// The pinned units during each item's lifetime, in ascending order: bottom and top.
     pinned: Vec<Vec<(T, T)>>,
-    /// The units pinned during each section, likewise.
+    /// The pinned units during each section, likewise.
     sections: Vec<Vec<(T, T)>>,
 }
 
@@ -53,8 +53,8 @@ impl<T: Unit> Domain<T> {
         at
     }
 
-    /// The lowest number whose [`next_valid`](Self::next_valid) offset is `least` or above: an item that lies at that
-    /// number or above lies at `least` or above.
+    /// The lowest number whose [`next_valid`](Self::next_valid) offset is `least` or above. An item at that number or
+    /// above is at `least` or above.
     pub(super) fn weakest_cause(&self, item: u32, least: T) -> T {
         if self.is_plain || least <= T::default() {
             return least;
@@ -90,11 +90,11 @@ impl<T: Unit> Domain<T> {
     }
 }
 
-/// A capacity in bytes, as seen in units.
+/// A capacity in units.
 pub(super) struct Capacity<T> {
-    /// The maximum end of the highest item, with its padding.
+    /// The maximum end of the highest item, including its padding.
     pub(super) most: T,
-    /// The padding of each; empty if none is padded.
+    /// The padding of each item; empty if none is padded.
     each: Vec<T>,
 }
 
@@ -107,7 +107,7 @@ impl<T: Unit> Capacity<T> {
         Self { most: T::of(reach(most)), each }
     }
 
-    /// Whether all items reach equally high.
+    /// Whether all items have the same maximum end.
     pub(super) const fn is_uniform(&self) -> bool {
         self.each.is_empty()
     }

@@ -1,9 +1,9 @@
 //! The backtracking search for a plan within a capacity.
 //!
-//! Items are placed in order of offset. A state is the set of remaining items, each with the lowest offset that
-//! the placed ones allow. The search branches by *schedule or postpone*: an item is placed at its lowest offset
-//! or postponed until another placement raises that offset. Bounds detect infeasible states, conflict analysis
-//! finds the placements that a failure depends on, and the search jumps back to the latest of them.
+//! Items are placed in order of offset. A state is the set of remaining items, each with its lowest offset above the
+//! placed ones. The search branches by *schedule or postpone*: an item is placed at its lowest offset, or postponed
+//! until another placement raises that offset. Bounds detect infeasible states, conflict analysis finds the
+//! placements that a failure depends on, and the search jumps back to the latest of them.
 
 mod arena;
 mod bound;
@@ -26,12 +26,12 @@ use portfolio::{BranchingOrder, SearchKey};
 pub(crate) use portfolio::{Solver, StopCondition, solver};
 use sets::Sets;
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// All items are placed.
     Solved,
-    /// There is provably no plan within the capacity.
+    /// No plan within the capacity exists.
     Infeasible,
     /// The limit was reached.
     Undecided,
@@ -42,7 +42,7 @@ struct Search<'a, T> {
     problem: &'a Problem,
     capacity: Capacity<T>,
     domain: Domain<T>,
-    /// A class for each item; interchangeable items have the same.
+    /// A class for each item. Interchangeable items share one.
     symmetry_classes: Vec<u32>,
     /// The number of failures in each section.
     failures: Vec<u32>,
@@ -53,17 +53,17 @@ struct Search<'a, T> {
     frames: Vec<Frame>,
     bounds: Bounds<T>,
     placements: Placements<T>,
-    /// For each reason for which an item is postponed, the placements that it depends on.
+    /// For each reason of a postponement, the placements that it depends on.
     reasons: Sets,
     analysis: ConflictAnalysis<T>,
-    /// Placements so far, of all runs.
+    /// The number of placements of all runs.
     nodes: u64,
 }
 
 enum Frame {
-    /// A connected set of items, which are tried as the next to place, one after the other.
+    /// A connected set of items, tried in turn as the next to place.
     Choice { node: Node, tried: Option<usize>, since: usize, reasons: usize },
-    /// Sets of items in disjoint time ranges, which are planned independently.
+    /// Independent sets of items in disjoint time ranges.
     Split { nodes: Vec<Node>, top: Top },
 }
 
@@ -71,9 +71,9 @@ enum Frame {
 enum Step {
     /// Try the next item of the innermost node.
     Try,
-    /// The innermost set of items has its plan.
+    /// The innermost set of items is planned.
     Solved,
-    /// The innermost node has none.
+    /// The innermost node has no plan.
     Failed,
 }
 
@@ -99,7 +99,7 @@ impl<'a, T: Unit> Search<'a, T> {
         }
     }
 
-    /// The offset of each item, in units, after a run that solved the problem.
+    /// The offset of each item in units, after a run with the result `Solved`.
     fn offsets(&self) -> Vec<u64> {
         self.placements.offsets.iter().map(|offset| offset.units()).collect()
     }
@@ -111,7 +111,7 @@ impl<'a, T: Unit> Search<'a, T> {
         }
     }
 
-    /// Searches until `limit` placements more.
+    /// Searches with at most `limit` more placements.
     fn run(&mut self, order: &BranchingOrder, limit: u64, stop: &StopCondition<'_>) -> Outcome {
         let limit = self.nodes.saturating_add(limit);
         self.frames.clear();
@@ -142,7 +142,7 @@ impl<'a, T: Unit> Search<'a, T> {
         }
     }
 
-    /// Continues with the next part of the innermost split, after one was solved.
+    /// Continues with the next part of the innermost split.
     fn solved(&mut self) -> Option<Step> {
         while let Some(frame) = self.frames.pop() {
             if let Frame::Split { mut nodes, top } = frame
@@ -163,7 +163,7 @@ impl<'a, T: Unit> Search<'a, T> {
             let members = order.rank(self.problem, self.arena.view(node), &self.failures, &part);
             nodes.push(self.arena.part(node, part, &members));
         }
-        // Taken from the end.
+        // Nodes are taken from the end.
         nodes.sort_by_key(|node| core::cmp::Reverse(node.len));
         let Some(first) = nodes.pop() else { return Step::Solved };
         let top = self.arena.top();
@@ -215,11 +215,11 @@ impl<'a, T: Unit> Search<'a, T> {
         if has_parts { self.split(&child, order) } else { self.choose(child) }
     }
 
-    /// Backtracks to a node whose last item could not be placed, or whose items have all been tried.
+    /// Backtracks to a node after its last item could not be placed, or all its items were tried.
     fn backtrack(&mut self, node: Node, tried: Option<usize>, since: usize, reasons: usize) -> Step {
         self.placements.undo(since);
         let item = tried.map(|at| self.arena.item[node.items + at]);
-        // If the failure does not depend on the item, placing another one instead does not help.
+        // If the failure does not depend on the item, replacing it does not help.
         let Some((at, item)) =
             tried.zip(item).filter(|(_, item)| sets::holds(&self.analysis.conflict, *item))
         else {
@@ -240,8 +240,8 @@ impl<'a, T: Unit> Search<'a, T> {
         self.postpone(&node, at, reason)
     }
 
-    /// Postpones the item `at` of a node, and the items that are interchangeable with it: they cannot be at their
-    /// lowest offset, so another placement must raise that first.
+    /// Postpones the item `at` of a node and the items interchangeable with it. They cannot be at their lowest
+    /// offset, so another placement must raise it first.
     fn postpone(&mut self, node: &Node, at: usize, reason: usize) -> Step {
         let class = self.symmetry_classes[self.arena.item[node.items + at] as usize];
         for k in node.items..node.items + node.len {
@@ -266,8 +266,8 @@ impl<'a, T: Unit> Search<'a, T> {
         }
     }
 
-    /// Whether the bounds show no failure; if they do, `analysis` has its conflict set. `changed` is the range of sections
-    /// that changed, apart from postponed items.
+    /// Whether the bounds prove no failure. Otherwise `analysis` has its conflict set. `changed` is the range of
+    /// sections that changed, apart from postponed items.
     fn is_feasible(&mut self, node: &Node, changed: Option<(usize, usize)>) -> bool {
         let ((view, derived), failures) = (self.arena.with_derived(node), &mut self.failures);
         let failed = |x: usize| failures[view.origin[x] as usize] += 1;
@@ -275,7 +275,7 @@ impl<'a, T: Unit> Search<'a, T> {
         self.has_no_failure(node, failure)
     }
 
-    /// The same with sharper bounds, after `is_feasible`.
+    /// Like `is_feasible`, which must be called before, with sharper bounds.
     fn is_feasible_by_forced(&mut self, node: &Node) -> bool {
         let ((view, derived), failures) = (self.arena.with_derived(node), &mut self.failures);
         let failed = |x: usize| failures[view.origin[x] as usize] += 1;
@@ -299,7 +299,7 @@ impl<'a, T: Unit> Search<'a, T> {
     }
 }
 
-/// The lowest item that is not postponed; of equal ones the first in order.
+/// The lowest item that is not postponed; of equally low ones the first in order.
 fn candidate<T: Unit>(view: View<'_, T>, limit: T) -> Option<usize> {
     let mut best = limit;
     let mut at = None;
@@ -323,7 +323,7 @@ fn hash_of<T: Unit>(set: &[u64], zobrist: &[Fingerprint], offsets: &[T]) -> Fing
     sum
 }
 
-/// A class for each item, the same for items that are equal in everything that placing depends on.
+/// A class for each item. Items share one if they are equal in every property that placing depends on.
 fn symmetry_classes(problem: &Problem) -> Vec<u32> {
     let alike = |item: usize| {
         let (start, end, size) = (problem.start[item], problem.end[item], problem.size[item]);

@@ -2,10 +2,10 @@
 
 use super::sets::Sets;
 
-/// A 128-bit hash, so large that collisions can be neglected.
+/// A 128-bit hash, large enough to neglect collisions.
 pub(super) type Fingerprint = [u64; 2];
 
-/// A hash table of failed states. A newer one overwrites an older one.
+/// A hash table of failed states. Newer states overwrite older ones.
 pub(super) struct FailedStates {
     table: Vec<Fingerprint>,
     kept: usize,
@@ -42,18 +42,18 @@ impl FailedStates {
     }
 }
 
-/// Learned nogoods, by the item and the offset that they forbid.
+/// Learned nogoods, by the forbidden item and offset.
 ///
-/// A nogood is a set of placements together with which an item cannot lie at an offset. It holds for every search
-/// of the problem within the capacity, independent of the other placements.
+/// A nogood is a set of placements that prevent an item from being at an offset. It is valid for every search of the
+/// problem within the capacity, independent of other placements.
 pub(super) struct LearnedNogoods {
     /// The placed items of each nogood.
     sets: Sets,
     /// A hash of these placements and their offsets.
     sums: Vec<Fingerprint>,
-    /// The item and offset that each nogood forbids.
+    /// The item and offset forbidden by each nogood.
     forbids: Vec<(u32, u64)>,
-    /// The latest nogood of each bucket, and for each nogood the one before it in the same bucket.
+    /// The latest nogood of each bucket, and for each nogood the previous one in its bucket.
     newest: Vec<u32>,
     before: Vec<u32>,
     most: usize,
@@ -61,9 +61,9 @@ pub(super) struct LearnedNogoods {
 
 const NONE: u32 = u32::MAX;
 const BUCKETS: usize = 1 << 12;
-/// The most words of all sets together.
+/// The maximum number of words of all sets.
 const WORDS: usize = 1 << 19;
-/// The most nogoods of a bucket that a lookup compares, the latest first.
+/// The maximum number of nogoods that a lookup compares, latest first.
 const MAX_PROBES: usize = 64;
 
 impl LearnedNogoods {
@@ -101,7 +101,7 @@ impl LearnedNogoods {
         self.forbids.push((item, offset));
     }
 
-    /// The placements that forbid the item at this offset, if a nogood applies.
+    /// The placements of a nogood that forbids the item at this offset, if one applies.
     pub(super) fn find(
         &self,
         item: u32,

@@ -2,12 +2,12 @@
 
 use core::ops::{Add, Sub};
 
-/// A signed number. Of 16 bits a vector register holds eight, of 32 four, of 64 two.
+/// A signed number. A vector register holds eight of 16 bits, four of 32, or two of 64.
 pub(super) trait Unit: Copy + Ord + Send + Default + Add<Output = Self> + Sub<Output = Self> {
-    /// Above all capacities and numbers of sections; twice as much is still in range.
+    /// Greater than all capacities and numbers of sections; twice this value is still in range.
     const FAR: Self;
 
-    /// A number of units, or [`FAR`](Self::FAR) if that is less.
+    /// The smaller of `units` and [`FAR`](Self::FAR).
     fn of(units: u64) -> Self;
 
     fn units(self) -> u64;

@@ -17,20 +17,20 @@ use crate::problem::Problem;
 const FIXED: [&[SearchKey]; 6] = [&[T, W, A], &[T, C, A], &[T, A, W], &[W, A, T], &[C, A, T], &[T, O]];
 const NOISY: [&[SearchKey]; 4] = [&[F, N], &[F, M], &[S, A], &[G, C, A]];
 
-/// A search that can be continued after its last limit.
+/// A search that can be continued after it reached its limit.
 pub(crate) trait Solver: Send {
-    /// Searches until about `limit` placements more.
+    /// Searches with about `limit` more placements.
     fn advance(&mut self, limit: u64, stop: &StopCondition<'_>) -> Outcome;
 
-    /// Placements so far.
+    /// The number of placements so far.
     fn nodes(&self) -> u64;
 
-    /// The offset of each item in units, once it is solved.
+    /// The offset of each item in units, after it is solved.
     fn offsets(&self) -> Vec<u64>;
 }
 
-/// A search for a plan of at most `capacity` bytes, which must be at least the problem's floor. The seed selects
-/// the first orders.
+/// A search for a plan of at most `capacity` bytes, which must be at least the problem's floor. The seed selects the
+/// first orders.
 pub(crate) fn solver(problem: &Problem, capacity: u64, seed: u64) -> Box<dyn Solver + '_> {
     // The greatest numbers in a search are sums of two of these.
     let units = capacity / problem.unit + 1;
@@ -49,7 +49,7 @@ struct Portfolio<'a, T> {
     search: Search<'a, T>,
     items: u64,
     seed: u64,
-    /// The numbers of runs with fixed and with noisy orders, and of their placements.
+    /// The numbers of runs with fixed and noisy orders, and their placements.
     fixed: u64,
     noisy: u64,
     fixed_work: u64,
@@ -63,7 +63,7 @@ impl<'a, T: Unit> Portfolio<'a, T> {
         Self { search, items, seed, fixed: 0, noisy: 0, fixed_work: 0, noisy_work: 0 }
     }
 
-    /// The next order, and how many placements it gets.
+    /// The next order, and its limit of placements.
     fn next(&mut self, is_fixed: bool) -> (BranchingOrder, u64) {
         if is_fixed {
             let (cycle, at) =
@@ -104,28 +104,28 @@ impl<T: Unit> Solver for Portfolio<'_, T> {
     }
 }
 
-/// A key that a branching order sorts by; greater is earlier.
+/// A sort key of a branching order; greater is earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SearchKey {
     /// The greatest remaining load during the item's lifetime.
     Load,
     /// The length of its lifetime.
     Width,
-    /// The number of sections it covers.
+    /// The number of covered sections.
     Sections,
     /// Width times size.
     Area,
-    /// The number of items it overlaps.
+    /// The number of overlapping items.
     Overlaps,
-    /// log2 of the most failures of a section during its lifetime.
+    /// log2 of the maximum failures of a section during its lifetime.
     Failures,
-    /// The most failures of a section during its lifetime.
+    /// The maximum failures of a section during its lifetime.
     ExactFailures,
     /// log2 of all failures of the sections during its lifetime.
     AllFailures,
-    /// Its width, times a random factor between 1 and 2.
+    /// Its width times a random factor between 1 and 2.
     NoisyWidth,
-    /// Its area, times a random factor between 1 and e^2.
+    /// Its area times a random factor between 1 and e^2.
     NoisyArea,
 }
 
@@ -184,7 +184,7 @@ impl BranchingOrder {
     }
 }
 
-/// The number of items of a state that have begun, and ended, up to each section.
+/// The numbers of a state's items that have begun and ended up to each section.
 #[derive(Default)]
 struct Overlaps {
     begun: Vec<u64>,
@@ -207,25 +207,25 @@ impl Overlaps {
         counts
     }
 
-    /// The number of items that overlap this one, itself included: the number that begin before it ends, less the
-    /// number that end before it begins.
+    /// The number of items that overlap this one, including itself: those that begin before it ends, minus those that
+    /// end before it begins.
     fn of<T: Unit>(&self, view: View<'_, T>, k: usize) -> u64 {
         let range = view.range(k);
         self.begun[range.end] - self.ended[range.start]
     }
 }
 
-/// When a search stops before its limit: at a deadline, or when a search in another thread needs fewer placements.
+/// Conditions to stop a search before its limit: a deadline, or another thread's search with fewer placements.
 #[derive(Clone, Copy)]
 pub(crate) struct StopCondition<'a> {
     pub(crate) deadline: Option<Instant>,
-    /// The fewest placements with which another thread's search ended. A search that needs more stops, so that the
-    /// result does not depend on how threads are scheduled.
+    /// The fewest placements of a finished search in another thread. A search that needs more stops, so that the
+    /// result does not depend on scheduling.
     pub(crate) fewest_nodes: Option<&'a AtomicU64>,
 }
 
 impl StopCondition<'_> {
-    /// Whether a search that has tried `nodes` placements can stop.
+    /// Whether a search with `nodes` placements can stop.
     pub(crate) fn is_over(&self, nodes: u64) -> bool {
         let is_beaten = |fewest_nodes: &AtomicU64| fewest_nodes.load(Ordering::Relaxed) < nodes;
         self.fewest_nodes.is_some_and(is_beaten) || is_past(self.deadline)

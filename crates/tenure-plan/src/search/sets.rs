@@ -33,7 +33,7 @@ impl Sets {
         &mut self.rows[row * self.words..][..self.words]
     }
 
-    /// Adds to each set the content of all sets before it.
+    /// Adds to each set all earlier sets.
     pub(super) fn accumulate(&mut self) {
         for at in self.words..self.rows.len() {
             self.rows[at] |= self.rows[at - self.words];

@@ -1,4 +1,4 @@
-//! The items that are not placed yet, as bit sets: for some hundred items.
+//! The unplaced items as bit sets, for up to some hundred items.
 
 use super::{Segment, Unplaced};
 use crate::problem::Problem;
@@ -9,9 +9,9 @@ pub(super) struct Bits<'a> {
     words: usize,
     /// For each section, the items that start there or later.
     from: Vec<u64>,
-    /// For each section, the items that end there or before.
+    /// For each section, the items that end there or earlier.
     until: Vec<u64>,
-    /// For each alignment, the items that need it or a finer one.
+    /// For each alignment, the items that need at most it.
     aligned: Vec<u64>,
     unplaced: Vec<u64>,
 }

@@ -1,20 +1,20 @@
-//! The items that are not placed yet, as points (start, end) in nested cells: for many items.
+//! The unplaced items as points (start, end) in nested cells, for many items.
 //!
-//! A k-d tree (Bentley, 1975) in which each cell stores the best rank of its items and their bounding box. The
-//! items within a segment are a quadrant; the ones in its corner are usually the best, so that few cells are
-//! visited. For items with different alignments each cell also stores the set of their alignments, and for each
-//! alignment the best rank of the items that need it or a finer one: a search for an item that suits a height
-//! costs the same as one without alignments, for any number of alignments.
+//! A k-d tree (Bentley, 1975) in which each cell stores the best rank of its items and their bounding box. The items
+//! within a segment are a quadrant; those in its corner are usually the best, so few cells are visited. For items
+//! with different alignments each cell also stores the set of their alignments, and for each alignment the best rank
+//! of the items that need at most it, so a search for an item that suits a height costs the same for any number of
+//! alignments.
 
 use core::ops::Range;
 
 use super::{Segment, Unplaced};
 use crate::problem::Problem;
 
-/// The items that are not placed yet, and where each of them is in the tree.
+/// The unplaced items, and the location of each in the tree.
 pub(super) struct Cells {
     tree: Tree,
-    /// For each item, its index in the tree, and the node of its cell.
+    /// For each item, its index in the tree and the node of its cell.
     tree_position: Vec<(u32, u32)>,
     order: Vec<u32>,
 }
@@ -22,24 +22,23 @@ pub(super) struct Cells {
 struct Tree {
     /// The items, cell by cell.
     points: Vec<Point>,
-    /// Node k has the children 2k and 2k + 1; the last half are cells.
+    /// Node k has the children 2k and 2k + 1; the second half are cells.
     nodes: Vec<Node>,
     /// The first point of each cell, and the end.
     bounds: Vec<u32>,
     levels: Levels,
 }
 
-/// The alignments of the items in the tree; empty if all have the same.
+/// The alignments of the items in the tree; empty if all are equal.
 struct Levels {
     /// The number of alignments.
     count: usize,
-    /// For each point, the index of the alignment that it needs.
+    /// For each point, the index of its alignment.
     of_point: Vec<u8>,
-    /// For each node, the alignments that its items need, one bit each. (They are powers of two, so there are at
-    /// most 64.)
+    /// For each node, a bit mask of its items' alignments. Alignments are powers of two, so there are at most 64.
     of_node: Vec<u64>,
-    /// For each node, the best rank of its items that need at most the first alignment, the second, and so on; without
-    /// the last, as the node has the best of all.
+    /// For each node, the best rank of its items that need at most the first alignment, the second, and so on;
+    /// without the last, which equals the best of the node.
     best: Vec<u32>,
 }
 
@@ -69,12 +68,12 @@ struct Node {
 }
 
 const NONE: u32 = u32::MAX;
-/// The most items of a cell.
+/// The maximum number of items of a cell.
 const CELL: usize = 8;
-/// The number of misfit items, for each alignment, after which a search among pins gives up.
+/// The number of misfits per alignment after which a search among pins gives up.
 const LOOKS: usize = 256;
 
-/// Powers of two that a number of 64 bits holds.
+/// The number of powers of two in 64 bits.
 const MOST_LEVELS: usize = 64;
 
 const EMPTY: Node = Node { least_start: NONE, most_start: 0, least_end: NONE, most_end: 0, best: NONE };
@@ -131,7 +130,7 @@ impl Cells {
         Self { tree, tree_position, order: Vec::new() }
     }
 
-    /// Makes all items unplaced again, with this order.
+    /// Marks all items as unplaced, with this order.
     pub(super) fn refill(&mut self, order: &[u32]) {
         self.order.clear();
         self.order.extend_from_slice(order);
@@ -187,7 +186,7 @@ impl Levels {
         self.count <= 1
     }
 
-    /// The best rank in a node among the items that need less than `levels` of the alignments, but not all.
+    /// The best rank in a node among the items that need less than `levels` of the alignments, less than their count.
     fn best(&self, node: usize, levels: usize) -> u32 {
         match levels {
             0 => NONE,
@@ -259,7 +258,7 @@ impl Tree {
         &self.points[self.range(node)]
     }
 
-    /// The points of a cell whose items need less than `levels` of the alignments, but not all.
+    /// The points of a cell whose items need less than `levels` of the alignments.
     fn suited(&self, node: usize, levels: usize) -> impl Iterator<Item = &Point> {
         let range = self.range(node);
         let points = self.points[range.clone()].iter().zip(&self.levels.of_point[range]);
@@ -311,13 +310,13 @@ impl Tree {
         self.search(segment, |node| self.nodes[node].best, |node| self.cell(node).iter())
     }
 
-    /// The same among the items whose alignment suits the segment, if not all do.
+    /// The best rank among the items whose alignment suits the segment, if not all do.
     fn best_suited(&self, segment: Segment) -> Option<u32> {
         let levels = segment.levels;
         self.search(segment, |node| self.levels.best(node, levels), |node| self.suited(node, levels))
     }
 
-    /// The best rank within a segment, with `best` giving it for a node, and `points` the points of a cell.
+    /// The best rank within a segment. `best` returns it for a node, and `points` the points of a cell.
     #[inline(always)]
     fn search<'a, P: Iterator<Item = &'a Point>>(
         &'a self,
@@ -348,8 +347,7 @@ impl Tree {
         (best != NONE).then_some(best)
     }
 
-    /// The first alignment that an item within a segment needs, among the alignments that do not suit the
-    /// segment. `known` is one of them.
+    /// The first alignment of an item within a segment that does not suit the segment. `known` is one of them.
     fn next_level(&self, segment: Segment, known: Option<usize>) -> Option<usize> {
         let coarser = u64::MAX.checked_shl(segment.levels as u32).unwrap_or(0);
         let below = |level: Option<usize>| level.map_or(u64::MAX, |level| (1 << level) - 1);
@@ -382,7 +380,7 @@ impl Tree {
         next
     }
 
-    /// The best rank, among the items whose alignment suits, for which a condition holds. May give up.
+    /// The best rank among the items with a suitable alignment that meet a condition. May give up.
     fn best_that(&self, segment: Segment, holds: impl Fn(u32) -> bool) -> Option<u32> {
         let (levels, count) = (segment.levels, self.levels.count);
         let has_all = levels >= count;
@@ -415,14 +413,13 @@ impl Tree {
     }
 }
 
-/// The nodes that a search has still to visit. A tree is less than 32 levels deep, and one child a level waits.
+/// The nodes still to be visited. A tree has less than 32 levels, and one child per level waits.
 struct Stack {
     nodes: [u32; 64],
     depth: usize,
 }
 
 impl Stack {
-    /// A stack with the root.
     #[inline(always)]
     fn new() -> Self {
         let mut nodes = [0; 64];
@@ -436,7 +433,7 @@ impl Stack {
         Some(self.nodes[self.depth] as usize)
     }
 
-    /// Pushes both children, the better one last, so that it is visited first.
+    /// Pushes both children, the better one last, to be visited first.
     #[inline(always)]
     fn push_children(&mut self, node: usize, is_left_better: bool) {
         let (first, second) = if is_left_better { (0, 1) } else { (1, 0) };

@@ -1,8 +1,8 @@
-//! Plans in one pass, by the skyline heuristic: always fill the lowest segment next.
+//! One-pass plans by the skyline heuristic, which always fills the lowest segment next.
 //!
-//! The upper edge of the placed items is a row of plateaus. A plateau that is lower than its neighbours takes the
-//! first item, in some order, that fits within its sections. This divides it into the rest on the left, the item,
-//! and the rest on the right. If no item fits, it rises to its lower neighbour and merges with it.
+//! The upper edge of the placed items is a row of plateaus. A plateau lower than its neighbours takes the first item,
+//! in some order, that fits within its sections. This divides it into a rest on the left, the item, and a rest on the
+//! right. If no item fits, it rises to its lower neighbour and merges with it.
 
 mod bits;
 mod cells;
@@ -22,7 +22,7 @@ pub(crate) struct Layout {
     pub(crate) peak: u64,
 }
 
-/// A segment of the skyline: its sections, and how many of the alignments, from the finest on, suit its height.
+/// A segment of the skyline: its sections, and the number of alignments, from the finest, that suit its height.
 #[derive(Clone, Copy)]
 struct Segment {
     start: u32,
@@ -30,26 +30,24 @@ struct Segment {
     levels: usize,
 }
 
-/// The items that are not placed yet.
+/// The unplaced items.
 trait Unplaced {
-    /// Takes the first item in order that lies within a segment, whose alignment suits it, and that
-    /// `fits`.
+    /// Takes the first item in order that lies within a segment, has a suitable alignment, and `fits`.
     fn take(&mut self, segment: Segment, fits: Option<&dyn Fn(u32) -> bool>) -> Option<u32>;
 
-    /// The rank of the first item in order that lies within a segment, for any alignment.
+    /// The rank of the first item in order within a segment, for any alignment.
     fn first(&self, segment: Segment) -> Option<u32>;
 
-    /// The same among the items whose alignment suits the segment.
+    /// The rank of the first item with a suitable alignment.
     fn suited(&self, segment: Segment) -> Option<u32>;
 
-    /// The first of the coarser levels at which an item lies within a segment, where the item of the rank
-    /// `within` does.
+    /// The first coarser level with an item within a segment. The item of the rank `within` must be in the segment.
     fn next_level(&self, segment: Segment, within: u32) -> Option<usize>;
 
     /// The item of a rank.
     fn item(&self, rank: u32) -> u32;
 
-    /// Takes the item of a rank, which is not placed yet.
+    /// Takes the unplaced item of a rank.
     fn remove(&mut self, rank: u32) -> u32;
 }
 
@@ -57,11 +55,11 @@ trait Unplaced {
 enum Next {
     /// The item is placed in it.
     Item(u32),
-    /// It rises: to a multiple of this level, its lower neighbour or a pinned item, whichever is lowest.
+    /// The segment rises: to a multiple of this level, its lower neighbour or a pinned item, whichever is lowest.
     Rise(Option<usize>),
 }
 
-/// How a pass ended.
+/// The result of a pass.
 pub(crate) struct Pass {
     /// The plan, unless the pass gave up.
     pub(crate) layout: Option<Layout>,
@@ -71,23 +69,23 @@ pub(crate) struct Pass {
     pub(crate) above: Option<u32>,
 }
 
-/// Makes plans of a problem with one order after the other.
+/// Makes plans of a problem with different orders.
 pub(crate) struct Skyline<'a> {
     problem: &'a Problem,
     /// Whether every height suits every item.
     is_plain: bool,
     pins: Pins,
-    /// The alignments, from the finest on; empty if every height suits every item.
+    /// The alignments, finest first; empty if every height suits every item.
     levels: Vec<u64>,
-    /// The units that may stay empty below the first item in order, for its alignment.
+    /// The units that may stay empty below the first item because of its alignment.
     waste: u64,
     cells: Option<Cells>,
 }
 
-/// Up to this many items, bit sets are faster than a tree.
+/// The number of items up to which bit sets are faster than a tree.
 pub(crate) const FEW: usize = 1024;
 
-/// The part of the greatest load that may stay empty below an item.
+/// The fraction of the greatest load that may stay empty below an item.
 const WASTE: u64 = 200;
 
 impl<'a> Skyline<'a> {
@@ -100,18 +98,17 @@ impl<'a> Skyline<'a> {
         Self { problem, is_plain, pins: Pins::new(&problem.pins), levels, waste, cells: None }
     }
 
-    /// The items.
     pub(crate) const fn problem(&self) -> &'a Problem {
         self.problem
     }
 
     /// Places items by lowest possible offset; on a tie the first in `order`. Gives up if the peak would reach
-    /// `ceiling` bytes, or when `stop` returns true.
+    /// `ceiling` bytes, or if `stop` returns true.
     pub(crate) fn pass(&mut self, order: &[u32], ceiling: u64, stop: impl FnMut() -> bool) -> Option<Layout> {
         self.pass_towards(u64::MAX, order, ceiling, stop).layout
     }
 
-    /// The same, and reports the first item that ends above `goal` bytes.
+    /// Like [`pass`](Self::pass), and reports the first item that ends above `goal` bytes.
     pub(crate) fn pass_towards(
         &mut self,
         goal: u64,
@@ -200,7 +197,7 @@ impl<'a> Skyline<'a> {
         let Some(first) = unplaced.first(segment) else { return Next::Rise(None) };
         let gap = self.gap(unplaced.item(first), height);
         if 0 < gap && gap <= self.waste {
-            // It can be placed as soon as the segment has risen a little.
+            // It can be placed after the segment has risen a little.
             return Next::Rise(unplaced.next_level(segment, first));
         }
         let suited = match bottom {
@@ -211,8 +208,8 @@ impl<'a> Skyline<'a> {
         suited.map_or_else(|| Next::Rise(unplaced.next_level(segment, first)), Next::Item)
     }
 
-    /// Takes the first item that ends below the items pinned above it; the lowest of those in the whole segment begins
-    /// at `lowest`.
+    /// Takes the first item that ends below the items pinned above it. The lowest of those in the whole segment
+    /// begins at `lowest`.
     fn take_below_pins(
         &self,
         unplaced: &mut impl Unplaced,
@@ -234,8 +231,8 @@ impl<'a> Skyline<'a> {
         height.next_multiple_of(self.problem.align(item as usize)) - height
     }
 
-    /// The new height of a segment in which no item fits: its lower neighbour's, the lowest pinned item's above
-    /// it, or the one at which an item with a coarser alignment fits.
+    /// The new height of a segment in which no item fits: that of its lower neighbour, of the lowest pinned item
+    /// above it, or one at which an item with a coarser alignment fits.
     fn rise(&self, plateaus: &Plateaus, segment: Segment, height: u64, level: Option<usize>) -> Option<u64> {
         let lower_neighbour = plateaus.lower_neighbour();
         if self.is_plain {

@@ -2,16 +2,16 @@
 
 use crate::problem::Pin;
 
-/// Pins in a tree of bounding boxes. Pins do not overlap, so a query enters few boxes that contain no result.
+/// Pins in a tree of bounding boxes. Pins do not overlap, so a query visits few boxes without a result.
 pub(super) struct Pins {
     pins: Vec<Pin>,
-    /// Node k has the children 2k and 2k + 1; the last half are leaves with some pins each.
+    /// Node k has the children 2k and 2k + 1; the second half are leaves with some pins each.
     boxes: Vec<Bounds>,
     /// The first pin of each leaf, and the end.
     leaves: Vec<u32>,
 }
 
-/// The most pins of a leaf.
+/// The maximum number of pins of a leaf.
 const LEAF: usize = 8;
 
 /// The sections and heights of some pins.
@@ -39,7 +39,7 @@ impl Bounds {
         }
     }
 
-    /// Whether a pin in it may end above `height`, at some time in the sections.
+    /// Whether it may contain a pin that ends above `height` during the sections.
     const fn is_near(self, start: u32, end: u32, height: u64) -> bool {
         self.start < end && start < self.end && self.top > height
     }
@@ -63,7 +63,7 @@ impl Pins {
         Self { pins, boxes, leaves }
     }
 
-    /// The lowest of the pins that end above `height`, at some time in the sections.
+    /// The lowest pin that ends above `height` during the sections.
     fn lowest(&self, start: u32, end: u32, height: u64) -> Option<&Pin> {
         let mut best: Option<&Pin> = None;
         let mut stack = [0u32; 64];
@@ -77,7 +77,7 @@ impl Pins {
                 continue;
             }
             let Some(leaf) = node.checked_sub(self.boxes.len() / 2) else {
-                // The lower child is looked at first.
+                // Visit the lower child first.
                 let is_left_lower = self.boxes[2 * node].bottom <= self.boxes[2 * node + 1].bottom;
                 let (first, second) = if is_left_lower { (0, 1) } else { (1, 0) };
                 stack[depth] = (2 * node + second) as u32;
@@ -95,13 +95,13 @@ impl Pins {
         best
     }
 
-    /// A pin that overlaps this height: the sections it shares with the given ones, and its top.
+    /// A pin that overlaps this height: the shared sections, and its top.
     pub(super) fn reached(&self, start: u32, end: u32, height: u64) -> Option<(u32, u32, u64)> {
         let pin = self.lowest(start, end, height).filter(|pin| pin.offset <= height)?;
         Some((pin.start.max(start), pin.end.min(end), pin.top()))
     }
 
-    /// The lowest bottom of the pins above this height, which no pin overlaps.
+    /// The lowest bottom of the pins above a height that no pin overlaps.
     pub(super) fn bottom_above(&self, start: u32, end: u32, height: u64) -> Option<u64> {
         self.lowest(start, end, height).map(|pin| pin.offset)
     }
@@ -132,7 +132,7 @@ mod tests {
     use crate::numbers::mix;
 
     #[test]
-    fn the_lowest_pin_is_that_of_a_look_at_all() {
+    fn the_lowest_pin_equals_that_of_a_full_search() {
         for seed in 0..200 {
             let draw = |which: u64, below: u64| mix(seed << 32 ^ which) % below;
             let pin = |at: u64| {

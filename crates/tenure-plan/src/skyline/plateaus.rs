@@ -1,14 +1,13 @@
-//! The skyline, the upper edge of the placed items, as a row of plateaus, and the descent to the next plateau that
-//! is lower than both its neighbours.
+//! The skyline, the upper edge of the placed items, as a row of plateaus, and the descent to the next plateau that is
+//! lower than both neighbours.
 //!
-//! Such local minima do not share sections, so that no item fits into two of them, and their order does not matter.
-//! So no queue is needed: from the last change the descent goes to lower neighbours, to the left first. To the left
-//! of the current plateau, heights rise with the distance.
+//! Such local minima do not share sections, so no item fits into two of them, and their order does not matter. No
+//! queue is needed: from the last change the descent goes to lower neighbours, left first. To the left of the current
+//! plateau, heights rise with the distance.
 
-/// Plateaus over all sections. A plateau is named by its first section.
+/// Plateaus over all sections, identified by their first section.
 pub(super) struct Plateaus {
-    /// The plateau that begins at each section, and the one that ends before it; one more than the number of
-    /// sections.
+    /// The plateau that begins at each section, and the one that ends before it; one entry more than sections.
     edges: Vec<Edge>,
     /// The current plateau.
     at: u32,
@@ -20,11 +19,11 @@ struct Edge {
     height: u64,
     /// The section after the last one of the plateau.
     end: u32,
-    /// The beginning of the plateau that ends before.
+    /// The first section of the plateau that ends before.
     before: u32,
 }
 
-/// The height beyond the first and the last section.
+/// The height outside all sections.
 const BOUNDARY: u64 = u64::MAX;
 
 impl Plateaus {
@@ -42,13 +41,12 @@ impl Plateaus {
         plateaus
     }
 
-    /// The next plateau that is lower than both its neighbours: start, end, height.
+    /// The next plateau lower than both neighbours: start, end, height.
     pub(super) fn next(&mut self) -> (u32, u32, u64) {
         let mut start = self.at;
         let Edge { height, mut end, before } = self.edges[start as usize];
         let (mut height, mut before) = (height, before);
         loop {
-            // The left neighbour.
             if start > 0 {
                 let left = self.edges[before as usize];
                 if left.height <= height {
@@ -77,7 +75,7 @@ impl Plateaus {
         }
     }
 
-    /// Puts `[from, to)` at another height, where a plateau has `[start, end)` at `height`.
+    /// Sets `[from, to)` to the height `top`, in a plateau with `[start, end)` at `height`.
     pub(super) fn cut(&mut self, (start, end): (u32, u32), (from, to): (u32, u32), height: u64, top: u64) {
         self.set(from, to, top);
         if start < from {
@@ -93,7 +91,7 @@ impl Plateaus {
         self.edges[self.at as usize].height = height;
     }
 
-    /// The height of the lower neighbour of the current plateau, if it has one.
+    /// The height of the current plateau's lower neighbour, if any.
     pub(super) fn lower_neighbour(&self) -> Option<u64> {
         let here = self.edges[self.at as usize];
         let left = if self.at > 0 { self.edges[here.before as usize].height } else { BOUNDARY };

@@ -1,4 +1,4 @@
-//! Improving the plan of one part, by searches in the allowed number of threads, repairs and random orders.
+//! Improves the plan of one part, by parallel searches, repairs and random orders.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::Builder;
@@ -15,16 +15,16 @@ use crate::skyline::Layout;
 
 /// The result of an improvement.
 pub(super) struct Improved {
-    /// A better plan than the given one, if one was found.
+    /// A plan better than the given one, if found.
     pub(super) layout: Option<Layout>,
     /// A lower bound of the peak, in bytes.
     pub(super) floor: u64,
 }
 
-/// Up to this many items and pins are searched; the memory of a search grows with the square.
+/// The maximum number of items and pins to search: the memory of a search grows with the square.
 pub(super) const SEARCHED: usize = 2048;
 
-/// Spends a budget on a plan of at most `goal` bytes, or one that is lower than `layout` at least.
+/// Spends a budget on a plan of at most `goal` bytes, or any plan lower than `layout`.
 pub(super) fn improve(
     problem: &Problem,
     layout: &Layout,
@@ -47,8 +47,8 @@ pub(super) fn alive(problem: &Problem) -> u64 {
     sections.sum::<u64>() / problem.sections().max(1) as u64
 }
 
-/// The average number of items alive at a time above which repairs begin later, because a neighbourhood is too large for them
-/// at first.
+/// The average number of live items above which repairs begin later, because a neighbourhood is too large for them at
+/// first.
 const DENSE: u64 = 400;
 
 struct Work<'a> {
@@ -60,9 +60,9 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// Spends most of the budget on a search for a plan at the goal. While that is undecided, the rest goes into
-    /// repairs of the best plan, searches at capacities above the goal, and random orders, which improve the plan
-    /// in small steps.
+    /// Spends most of the budget on a search for a plan at the goal. While that is undecided, the rest is spent on
+    /// repairs of the best plan, searches at capacities above the goal, and random orders, which improve the plan in
+    /// small steps.
     fn search(&mut self, layout: &Layout, goal: u64, budget: &mut Budget) {
         let items = self.problem.len() as u64;
         let mut sampler = Sampler::new(self.problem, self.effort);
@@ -117,7 +117,7 @@ impl<'a> Work<'a> {
     fn repair_or_sample(&mut self, layout: &Layout, goal: u64, budget: &mut Budget) {
         let mut sampler = Sampler::new(self.problem, self.effort);
         let mut layout = layout.clone();
-        // The cost of either so far. Where too many items are alive at a time, repairs begin later.
+        // The cost of either so far. If too many items are alive at a time, repairs begin later.
         let (mut repairing, mut sampling, mut tries) = (0, self.problem.len() as u64 / 2, 0);
         if alive(self.problem) > DENSE {
             repairing = 2 * self.problem.len() as u64;
@@ -187,15 +187,15 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The capacity between the goal and the best peak to search at: halfway, and with each failure nearer to the best
-/// peak.
+/// The next capacity to search, between the goal and the best peak: halfway, and closer to the best peak with each
+/// failure.
 #[derive(Default)]
 struct Bisection {
     tries: u64,
     failures: u32,
 }
 
-/// Searches with different seeds, one a thread. The one that needs the fewest placements gives the result.
+/// Searches with a different seed per thread. The search with the fewest placements gives the result.
 pub(super) struct ParallelSearch<'a> {
     solvers: Vec<Box<dyn Solver + 'a>>,
     winner: usize,
@@ -207,7 +207,7 @@ impl<'a> ParallelSearch<'a> {
         Self { solvers: (0..threads.max(1)).map(member).collect(), winner: 0 }
     }
 
-    /// Searches until about `limit` placements more, of all together.
+    /// Searches with about `limit` more placements, in total.
     pub(super) fn advance(&mut self, limit: u64, budget: &mut Budget) -> Outcome {
         let limit = limit.min(budget.left()).div_ceil(self.solvers.len() as u64);
         if let [solver] = &mut self.solvers[..] {
@@ -245,7 +245,7 @@ impl<'a> ParallelSearch<'a> {
         winner.map_or(Outcome::Undecided, |at| outcomes[at])
     }
 
-    /// The offset of each item in units, once it is solved.
+    /// The offset of each item in units, after it is solved.
     pub(super) fn offsets(&self) -> Vec<u64> {
         self.solvers[self.winner].offsets()
     }

@@ -1,4 +1,4 @@
-//! Improving the first plan of the items of a class.
+//! Improves the first plan of a class.
 
 mod improve;
 mod neighbourhood;
@@ -13,21 +13,21 @@ use crate::skyline::{FEW, Layout, Skyline};
 use neighbourhood::{GoalRepair, Neighbourhood};
 use orders::SqueakyWheel;
 
-/// The number of passes that change the order of the previous pass.
+/// The number of passes that each change the previous order.
 const REORDERED_PASSES: usize = 8;
-/// The parts of the height, in 1/16, above which the items of a plan are placed again, if there are too many
-/// items to search.
+/// The fractions of the height, in units of 1/16, above which the items of a plan are placed again, if there are too
+/// many items to search.
 const PLACED_AGAIN_ABOVE: [u64; 8] = [4, 5, 6, 7, 8, 9, 10, 11];
 /// The number of those passes that belong to the first plan.
 const FREE_REORDERED_PASSES: usize = 6;
-/// The part of the goal by which a plan of too many items to search may exceed it before all of them are placed in other
-/// orders. Below that, other places for the upper ones help more.
+/// The fraction of the goal by which a plan with too many items to search may exceed it before all of them are placed
+/// in other orders. Below that, placing the upper ones again helps more.
 const FAR: u64 = 64;
 
-/// A problem is sparse up to this average number of items alive at a time.
+/// The maximum average number of live items in a sparse problem.
 const SPARSE: u64 = 64;
 
-/// The options that concern the improvement of a class.
+/// The options for the improvement of a class.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
     pub(crate) threads: usize,
@@ -38,7 +38,7 @@ pub(crate) struct Effort {
 pub(crate) struct ClassPlanner {
     problem: Problem,
     layout: Layout,
-    /// The keys of the order of the best pass.
+    /// The sort keys of the best pass.
     keys: [Key; 3],
     /// The order of the next pass.
     squeaky_wheel: SqueakyWheel,
@@ -47,7 +47,7 @@ pub(crate) struct ClassPlanner {
 }
 
 impl ClassPlanner {
-    /// The first plan of the items at the indices `origin`, made in one pass, or a few where few items differ in
+    /// The first plan of the items at the indices `origin`, made in one pass, or in several if few items differ in
     /// alignment.
     pub(crate) fn new(items: &[Item], origin: &[u32], pinned: impl Fn(u32) -> Option<u64>) -> Self {
         let problem = Problem::new(items, origin, |k| pinned(origin[k]));
@@ -56,7 +56,7 @@ impl ClassPlanner {
         Self { lower_bound: problem.floor, keys: orders(&problem)[0], squeaky_wheel, problem, layout }
     }
 
-    /// The same, with `pinned` by index in `origin`; `None` if `stop` returns true.
+    /// Like `new`, with `pinned` by index in `origin`; `None` if `stop` returns true.
     pub(crate) fn within(
         items: &[Item],
         origin: &[u32],
@@ -69,7 +69,7 @@ impl ClassPlanner {
         Some(Self { lower_bound: problem.floor, keys, squeaky_wheel, layout: layout?, problem })
     }
 
-    /// The offsets of the items that are not pinned, in bytes.
+    /// The offsets of the items without a pin, in bytes.
     pub(crate) fn offsets(&self) -> impl Iterator<Item = (u32, u64)> {
         let offsets = self.layout.offsets.iter().map(|offset| offset * self.problem.unit);
         self.problem.origin.iter().copied().zip(offsets)
@@ -90,8 +90,8 @@ impl ClassPlanner {
         }
     }
 
-    /// If few of many items are alive at a time, the peak exceeds the load at few times only, and a search among
-    /// the items alive at each of these is enough.
+    /// If few of many items are alive at a time, the peak exceeds the load only at few times, and searches among the
+    /// items alive at these times are enough.
     fn repair_peaks(&mut self, goal: u64, budget: &mut Budget, effort: Effort) {
         if self.problem.len() <= improve::SEARCHED || improve::alive(&self.problem) > SPARSE {
             return;
@@ -106,8 +106,8 @@ impl ClassPlanner {
         }
     }
 
-    /// Places the upper items again, in an order that suits the items left to place above the lower ones: it
-    /// counts the bytes left empty below. Half of the items take less than half of the time of a pass.
+    /// Places the upper items again, in an order for the items left above the lower ones: it counts the bytes left
+    /// empty below. Half of the items take less than half of the time of a pass.
     fn upper_again(&mut self, goal: u64, budget: &mut Budget) {
         let (problem, keys) = (&self.problem, self.keys);
         for sixteenths in PLACED_AGAIN_ABOVE {
@@ -131,9 +131,10 @@ impl ClassPlanner {
         }
     }
 
-    /// Makes more passes: each takes some microseconds for a frame, a search a hundred.
+    /// Makes more passes: each takes some microseconds for a frame, while a search takes a hundred.
     ///
-    /// Of too many items to search, all are placed in other orders first only if the plan is [`FAR`] above the goal.
+    /// If there are too many items to search, all are placed in other orders first only if the plan is [`FAR`] above
+    /// the goal.
     fn other_orders(&mut self, goal: u64, budget: &mut Budget) {
         if self.problem.len() > improve::SEARCHED {
             let is_far = self.layout.peak.saturating_sub(goal) > goal / FAR;
@@ -173,7 +174,7 @@ impl ClassPlanner {
         let top = |&item: &u32| self.problem.top(item as usize, self.layout.offsets[item as usize]);
         let peak = |part: &Part| part.members.iter().map(top).max().unwrap_or(0);
         let mut peaks: Vec<u64> = parts.iter().map(peak).collect();
-        // The budget that parts leave over is spent in a second round, with other seeds.
+        // A second round, with other seeds, spends the budget that parts leave over.
         for round in 0..2 {
             let effort = Effort { seed: effort.seed.wrapping_add(round << 60), ..effort };
             self.round(&parts, &mut peaks, goal.max(self.lower_bound), budget, effort);
@@ -181,7 +182,7 @@ impl ClassPlanner {
         self.layout.peak = peaks.into_iter().max().unwrap_or(0).max(self.problem.pinned_top());
     }
 
-    /// Improves the parts, the highest first: the others need only be as low as that becomes.
+    /// Improves the parts, highest first: the others need only become as low as the result.
     fn round(
         &mut self,
         parts: &[Part],
@@ -196,7 +197,7 @@ impl ClassPlanner {
             if peaks[at] <= goal || budget.is_over() {
                 break;
             }
-            // The parts not yet improved are still as high as before, and in order.
+            // Parts that are not improved yet are still as high as before, and in order.
             let waiting = order[done..].partition_point(|&at| peaks[at] > goal);
             let mut share = budget.share(u32::try_from(waiting).unwrap_or(u32::MAX));
             let part = &parts[at];
@@ -216,7 +217,7 @@ impl ClassPlanner {
     }
 }
 
-/// Makes the first passes; there is no plan if `stop` returns true before the first one is made.
+/// Makes the first passes. There is no plan if `stop` returns true during the first one.
 fn first(problem: &Problem, stop: &mut impl FnMut() -> bool) -> (SqueakyWheel, Option<Layout>) {
     let order = order(problem, orders(problem)[0]);
     let mut skyline = Skyline::new(problem);
@@ -232,7 +233,7 @@ fn first(problem: &Problem, stop: &mut impl FnMut() -> bool) -> (SqueakyWheel, O
     (squeaky_wheel, layout)
 }
 
-/// Makes a pass in each of the known orders that the first pass did not have, and keeps the best plan with its keys.
+/// Makes a pass in each known order except the first, and keeps the best plan with its keys.
 fn known_orders(
     skyline: &mut Skyline<'_>,
     (layout, best): (&mut Layout, &mut [Key; 3]),
@@ -253,7 +254,7 @@ fn known_orders(
     }
 }
 
-/// Stacks all items above the pinned ones. It is a fallback only: a pass without a ceiling succeeds.
+/// Stacks all items above the pinned ones. Only a fallback: a pass without a ceiling succeeds.
 fn stack(problem: &Problem) -> Layout {
     let mut free = problem.pins.iter().map(Pin::top).max().unwrap_or(0);
     let mut layout = Layout { offsets: Vec::with_capacity(problem.len()), peak: problem.pinned_top() };

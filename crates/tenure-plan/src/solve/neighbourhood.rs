@@ -1,8 +1,8 @@
 //! Large neighbourhood search (Shaw, 1998): some items of a plan are removed and placed again.
 //!
 //! [`GoalRepair`] searches for a plan below a goal: it removes an item that ends above the goal together with items
-//! near it. Unlike a search over all items, it keeps the rest of the plan. [`lower_highest`] is for problems
-//! that are too large for that: it removes the upper items around the highest one, and places them in another order.
+//! near it. Unlike a search over all items, it keeps the rest of the plan. [`lower_highest`] is for problems too
+//! large for that: it removes the upper items around the highest one, and places them in another order.
 
 use std::time::Instant;
 
@@ -13,12 +13,12 @@ use crate::problem::{Pin, Problem};
 use crate::search::{Outcome, StopCondition, solver};
 use crate::skyline::{Layout, Skyline};
 
-/// Items of a plan that are removed to be placed again.
+/// Items removed from a plan to be placed again.
 pub(super) struct Neighbourhood {
     pub(super) members: Vec<u32>,
-    /// All members are at this offset or above.
+    /// The minimum offset of the members.
     from: u64,
-    /// The sections that the members cover.
+    /// The first section of the members.
     start: u32,
     end: u32,
 }
@@ -35,7 +35,7 @@ impl Neighbourhood {
         Self { members, from, start, end }
     }
 
-    /// The problem of placing the members above and around the items that stay.
+    /// The problem of placing the members above and around the remaining items.
     pub(super) fn problem(&self, problem: &Problem, layout: &Layout) -> Problem {
         let mut part = Problem {
             load: vec![0; (self.end - self.start) as usize],
@@ -74,7 +74,7 @@ impl Neighbourhood {
             part.pins.push(Pin { start, end, ..*pin });
         }
         part.base = base.heights();
-        // The least height of each section.
+        // The minimum height of each section.
         let ranges = part.start.iter().copied().zip(part.end.iter().copied());
         bound::add_up(&mut part.load, ranges, part.size.iter().copied());
         for (load, base) in part.load.iter_mut().zip(&part.base) {
@@ -92,9 +92,9 @@ impl Neighbourhood {
     }
 }
 
-/// The maximum height in each section, over ranges of sections that are raised: a segment tree.
+/// The maximum height of each section, while ranges of sections are raised: a segment tree.
 struct Base {
-    /// Node k covers nodes 2k and 2k + 1; the sections come after the inner nodes.
+    /// Node k covers nodes 2k and 2k + 1; the sections follow the inner nodes.
     nodes: Vec<u64>,
 }
 
@@ -129,18 +129,18 @@ impl Base {
     }
 }
 
-/// A plan that is repaired until no item ends above the goal.
+/// Repairs a plan until no item ends above the goal.
 pub(super) struct GoalRepair<'a> {
     problem: &'a Problem,
     goal: u64,
     seed: u64,
     tries: u64,
     pub(super) layout: Layout,
-    /// The sum of the excesses of items that end above the goal.
+    /// The total excess of items above the goal.
     excess: u64,
 }
 
-/// The fewest items that are removed, and how often that is doubled at most.
+/// The minimum number of removed items, and the maximum number of times that it is doubled.
 const LEAST: u64 = 16;
 const DOUBLINGS: u64 = 5;
 
@@ -155,7 +155,7 @@ impl<'a> GoalRepair<'a> {
         self.excess > 0
     }
 
-    /// Tries one change, and keeps it unless it is worse. Returns the number of tried placements.
+    /// Tries a change, and keeps it unless it is worse. Returns the number of tried placements.
     pub(super) fn advance(&mut self, deadline: Option<Instant>) -> u64 {
         self.tries += 1;
         let random_bits = mix(self.seed ^ self.tries.rotate_left(32));
@@ -177,8 +177,8 @@ impl<'a> GoalRepair<'a> {
         tried
     }
 
-    /// A random neighbourhood of an item that ends too high: of all items alive at about the same time, or only
-    /// of the upper ones.
+    /// A random neighbourhood of an item above the goal: all items alive at about the same time, or only the upper
+    /// ones.
     fn neighbourhood(&self, random_bits: u64) -> Option<Neighbourhood> {
         let draw = |which: u64, below: u64| {
             ((u128::from(mix(random_bits ^ which)) * u128::from(below)) >> 64) as u64
@@ -236,10 +236,10 @@ fn random_order(part: &Problem, random_bits: u64) -> Option<Vec<u64>> {
     Skyline::new(part).pass(&order, u64::MAX, || false).map(|layout| layout.offsets)
 }
 
-/// The most items that are removed at once.
+/// The maximum number of items that are removed at once.
 const MOST: usize = 1500;
 
-/// Tries once to lower the highest item. Returns how many placements were tried.
+/// Tries once to lower the highest item. Returns the number of tried placements.
 pub(super) fn lower_highest(
     problem: &Problem,
     layout: &mut Layout,
@@ -253,11 +253,11 @@ pub(super) fn lower_highest(
     let mut tried = 1 + problem.len() as u64 / 16;
     let draw =
         |which: u64, below: u64| ((u128::from(mix(random_bits ^ which)) * u128::from(below)) >> 64) as u64;
-    // A random share of the height is removed, from all of it to 1/64, and of the time as well.
+    // A random fraction of the height is removed, from all of it to 1/64, and of the time as well.
     let depth = (peak / problem.unit) >> (draw(1, 8).saturating_sub(2));
     let from = (layout.offsets[highest] + problem.size[highest]).saturating_sub(depth);
     let from = from.min(layout.offsets[highest]);
-    // The share of the sections beside the highest item, as a power of two.
+    // The fraction of the sections beside the highest item, as a power of two.
     let mut shift = draw(2, 12) as u32;
     let reach = |shift: u32| (problem.sections() as u64 >> shift.min(63)) as u32;
     let around = |shift: u32| {
@@ -293,5 +293,5 @@ pub(super) fn lower_highest(
     tried
 }
 
-/// Up to this many removed items are also searched.
+/// The maximum number of removed items for a search.
 const SEARCHED: usize = 500;

@@ -1,7 +1,7 @@
-//! Orders of further passes: squeaky wheel optimisation, and random orders around the best ones.
+//! Orders of further passes: squeaky wheel optimisation, and random variants of the best orders.
 //!
-//! In squeaky wheel optimisation (Joslin and Clements, 1999) the item that was placed too high comes first in the
-//! next pass. Most passes end early, where an item reaches the best peak so far.
+//! In squeaky wheel optimisation (Joslin and Clements, 1999) an item that was placed too high comes first in the next
+//! pass. Most passes end early, when an item reaches the best peak so far.
 
 use std::thread::Builder;
 
@@ -13,7 +13,7 @@ use crate::order::{Weights, order, orders, weighted};
 use crate::problem::Problem;
 use crate::skyline::{Layout, Pass, Skyline};
 
-/// The order of the last pass, and the first item that ended above the goal in it.
+/// The order of the last pass, and its first item above the goal.
 pub(super) struct SqueakyWheel {
     order: Vec<u32>,
     above: Option<u32>,
@@ -31,7 +31,7 @@ impl SqueakyWheel {
         (Self { order, above: pass.above }, pass)
     }
 
-    /// Makes the next pass, for a plan below `peak`. No pass follows one that reached the goal.
+    /// Makes the next pass, for a plan below `peak`. None follows after the goal was reached.
     pub(super) fn pass(
         &mut self,
         skyline: &mut Skyline<'_>,
@@ -48,7 +48,7 @@ impl SqueakyWheel {
     }
 }
 
-/// Tries one random order after the other, in the allowed number of threads.
+/// Tries random orders, in the allowed number of threads.
 pub(super) struct Sampler<'a> {
     problem: &'a Problem,
     skylines: Vec<Skyline<'a>>,
@@ -98,8 +98,8 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// First the orders that are known to be good, then random ones, anywhere or near the best. With too many items to
-/// search, all have been placed in the known orders before, and the first one is [`Weights::BLENDED`].
+/// First the orders known to be good, then random ones, anywhere or near the best. If there are too many items to
+/// search, all known orders were tried before, and the first order here is [`Weights::BLENDED`].
 fn draw(problem: &Problem, best: Option<Weights>, seed: u64, at: u64) -> (Vec<u32>, Option<Weights>) {
     if problem.len() > SEARCHED {
         if at == 0 {

@@ -1,6 +1,6 @@
 //! Round numbers on axes, and units of bytes.
 
-/// The unit of the written addresses.
+/// The unit of addresses on the axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unit {
     pub(super) name: &'static str,
@@ -33,8 +33,7 @@ impl Unit {
         format!("{} {}", if rounded.contains('.') { short } else { &rounded }, self.name)
     }
 
-    /// Round addresses up to `peak`, in bytes, at most `count` of them and 0, and the digits after the point that
-    /// they need.
+    /// At most `count` round addresses up to `peak`, in bytes, and 0, with the number of needed decimals.
     pub(super) fn ticks(self, peak: u64, count: usize) -> (Vec<f64>, usize) {
         let top = self.of_bytes(peak as f64);
         let step = round_step(top / count.max(1) as f64);
@@ -45,7 +44,7 @@ impl Unit {
     }
 }
 
-/// The least of 1, 2, 5 and their multiples by powers of ten that is at least `least`.
+/// The smallest of 1, 2, 5 times a power of ten that is at least `least`.
 pub(super) fn round_step(least: f64) -> f64 {
     if !least.is_finite() || least <= 0.0 {
         return 1.0;
@@ -71,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_written_as_short_as_they_can_be() {
+    fn sizes_are_written_in_the_shortest_form() {
         let written = |bytes: u64| Unit::of(bytes).written(bytes);
         assert_eq!(written(0), "0 bytes");
         assert_eq!(written(100), "100 bytes");

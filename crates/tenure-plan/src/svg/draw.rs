@@ -1,4 +1,4 @@
-//! Drawing.
+//! Drawing of a picture.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -8,15 +8,15 @@ use super::layout::{FONT, LEFT, LONGEST_PASS, Layout, QUEUE_ROW, Space, WIDTH};
 use super::text::{escaped, fitted, width};
 use super::{KindNumbers, Picture};
 
-/// Colours that are distinguishable with any kind of colour vision (Okabe and Ito, "Color Universal Design",
-/// 2008), and on which black text is legible.
+/// Colours that remain distinguishable with any colour vision (Okabe and Ito, "Color Universal Design", 2008), and
+/// keep black text legible.
 const COLOURS: [&str; 8] =
     ["#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#7aa0d8", "#bbbbbb"];
 /// The colour of items without a kind, if others have one.
 const NO_KIND: &str = "#ffffff";
 /// The maximum number of kinds in the legend; further ones share an entry.
 const LEGEND: usize = 24;
-/// The largest picture without a tooltip for each item.
+/// The maximum number of items with tooltips.
 const TOOLTIPS: usize = 100_000;
 
 /// The output of the drawing functions.
@@ -87,7 +87,7 @@ impl<W: Write> Canvas<'_, W> {
         format!("{size}{colours}")
     }
 
-    /// The patterns of kinds beyond the colours.
+    /// The pattern that distinguishes kinds beyond the colours.
     fn hatching(&mut self) -> io::Result<()> {
         writeln!(
             self.sink,
@@ -218,13 +218,13 @@ impl<W: Write> Canvas<'_, W> {
             "<path d=\"M{LEFT} {y:.2}H{:.2}\" stroke=\"#0000b0\" stroke-width=\"1.5\" stroke-dasharray=\"7 4\"/>",
             right + 6.0
         )?;
-        // Below the two lines of the peak, if it is too near to them.
+        // Below the two lines of the peak, if it is too close to them.
         let y = y.max(space.top + 27.0);
         self.text(right + 10.0, y + 4.0, "start", "lower bound")?;
         self.text(right + 10.0, y + 17.0, "start", unit.written(bound))
     }
 
-    /// A row for each queue, with a mark where a pass runs on it.
+    /// A row for each queue, with a mark for each of its passes.
     fn queues(&mut self) -> io::Result<()> {
         let (picture, layout) = (self.picture, self.layout);
         for (row, queue) in layout.queues.iter().enumerate() {

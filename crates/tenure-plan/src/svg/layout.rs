@@ -12,25 +12,25 @@ pub(super) const FONT: f64 = 11.0;
 pub(super) const LEFT: f64 = 78.0;
 const RIGHT: f64 = 820.0;
 const TOP: f64 = 64.0;
-/// The height of all spaces and the gaps between them.
+/// The height of all spaces, including the gaps between them.
 const SPACES: f64 = 520.0;
 const GAP: f64 = 26.0;
-/// The minimum height of a space, while there are few of them.
+/// The minimum height of a space with labels.
 const LEAST: f64 = 40.0;
-/// The most spaces that have labels. The picture grows with them, and not with more.
+/// The maximum number of spaces with labels. The picture grows with their number only up to this.
 const LABELLED_SPACES: usize = 24;
 /// The height of a queue's row.
 pub(super) const QUEUE_ROW: f64 = 15.0;
-/// The smallest width of a pass with a label.
+/// The minimum width of a pass with a label.
 const LABELLED: f64 = 11.0;
-/// The length of the longest label of a pass.
+/// The maximum length of a pass label.
 pub(super) const LONGEST_PASS: f64 = 130.0;
 
 /// The mapping from time and addresses to coordinates.
 pub(super) struct Layout {
     pub(super) earliest: u64,
     pub(super) latest: u64,
-    /// Per unit of time.
+    /// Width per unit of time.
     across: f64,
     pub(super) spaces: BTreeMap<u32, Space>,
     /// Whether there is room for labels beside the address spaces.
@@ -102,7 +102,7 @@ impl Layout {
         ((LABELLED / self.across).ceil() as u64).max(1)
     }
 
-    /// The height of the longest label of a pass, written at a slant.
+    /// The height of the longest pass label, drawn at a slant.
     fn longest_pass(&self, picture: &Picture<'_>) -> f64 {
         let labels = picture.passes.range(self.earliest..self.latest);
         let widths = labels.map(|(_, pass)| text::width(pass.name, FONT).min(LONGEST_PASS));

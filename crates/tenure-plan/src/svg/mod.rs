@@ -1,8 +1,8 @@
 //! A plan as a picture: time from left to right, addresses from bottom to top, a rectangle for each item.
 //!
-//! The picture is self-explanatory: it has a title, axes with units, the passes and their queues, the peak and
-//! the lower bound, and a legend of kinds. Its colours suit any colour vision, every rectangle has a tooltip, and
-//! it contains text for screen readers. It is readable at a width of 1000 pixels.
+//! The picture is self-explanatory: it has a title, axes with units, the passes and their queues, the peak and the
+//! lower bound, and a legend of kinds. Its colours suit any colour vision, every rectangle has a tooltip, and text
+//! for screen readers is included. It is readable at a width of 1000 pixels.
 
 mod axis;
 mod draw;
@@ -18,11 +18,11 @@ use layout::Layout;
 
 /// A picture of items at their offsets.
 ///
-/// Times are the numbers of passes. Items of different classes are drawn in separate spaces, one above the other.
-/// Missing data is left out: without names, rectangles have no labels; without kinds there is no legend, and
-/// neighbours have different colours.
+/// Times are pass numbers. Items of different classes are drawn in separate spaces, one above the other. Missing data
+/// is left out: without names, rectangles have no labels; without kinds there is no legend, and neighbours have
+/// different colours.
 ///
-/// Names may contain anything: they are escaped, and cut if they do not fit.
+/// Names may contain any characters: they are escaped, and cut if they do not fit.
 ///
 /// ```
 /// use tenure_plan::svg::Picture;
@@ -57,7 +57,7 @@ pub struct Picture<'a> {
     lower_bounds: BTreeMap<u32, u64>,
 }
 
-/// The data of a point in time.
+/// Name and queue of a pass.
 #[derive(Clone, Copy, Debug)]
 struct Pass<'a> {
     name: &'a str,
@@ -94,7 +94,7 @@ impl<'a> Picture<'a> {
         self
     }
 
-    /// The kinds of the items, in their order, for colours and the legend. An item whose kind is empty has none.
+    /// The kinds of the items, in their order, for colours and the legend. An empty kind means none.
     #[must_use]
     pub fn kinds(mut self, kinds: impl IntoIterator<Item = &'a str>) -> Self {
         self.kinds = kinds.into_iter().collect();
@@ -115,14 +115,14 @@ impl<'a> Picture<'a> {
         self
     }
 
-    /// The lower bound of the peak of a class, in bytes, for a line.
+    /// The lower bound of a class's peak in bytes, drawn as a line.
     #[must_use]
     pub fn lower_bound(mut self, class: u32, bytes: u64) -> Self {
         self.lower_bounds.insert(class, bytes);
         self
     }
 
-    /// Writes the picture, as SVG. O(items), and O(1) passes are labelled.
+    /// Writes the picture as SVG. O(items); a bounded number of passes have labels.
     ///
     /// # Errors
     /// The sink's errors.
@@ -140,7 +140,7 @@ impl<'a> Picture<'a> {
         self.kinds.get(item).copied().unwrap_or_default()
     }
 
-    /// The number of each kind, in the order of the first item of each.
+    /// Numbers the kinds in the order of their first items.
     fn colours(&self) -> KindNumbers<'a> {
         let mut kinds = KindNumbers::default();
         for &kind in self.kinds.iter().take(self.items.len()).filter(|kind| !kind.is_empty()) {

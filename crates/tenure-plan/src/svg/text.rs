@@ -1,7 +1,7 @@
-//! Text in a picture: escaped, measured, cut.
+//! Text in a picture: escaping, measuring, cutting.
 
-/// Escapes text for XML. Characters that XML 1.0 forbids even as a reference, and characters that change the
-/// direction of the text around them, are replaced.
+/// Escapes text for XML. Replaces characters that XML 1.0 forbids even as a reference, and characters that change the
+/// direction of text.
 pub(super) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -21,7 +21,7 @@ pub(super) fn escaped(text: &str) -> String {
     safe
 }
 
-/// About how wide a text is, in units of the picture.
+/// The approximate width of a text, in units of the picture.
 pub(super) fn width(text: &str, font: f64) -> f64 {
     text.chars().map(|letter| letter_width(letter, font)).sum()
 }
@@ -37,7 +37,7 @@ fn letter_width(letter: char, font: f64) -> f64 {
     em * font
 }
 
-/// The part of a text that fits, with a mark where it was cut; `None` if not even two characters of it fit.
+/// The part of a text that fits, with a mark if it was cut; `None` if not even two characters fit.
 pub(super) fn fitted(text: &str, room: f64, font: f64) -> Option<String> {
     if width(text, font) <= room {
         return Some(text.to_owned());
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_cut_where_the_room_ends() {
+    fn text_is_cut_to_the_available_width() {
         assert_eq!(fitted("gbuffer", 1000.0, 10.0).as_deref(), Some("gbuffer"));
         let cut = fitted("a rather long name", 40.0, 10.0).unwrap();
         assert!(cut.ends_with('…') && width(&cut, 10.0) <= 40.0, "{cut}");

@@ -1,8 +1,8 @@
-//! The lowest peak of a few items, by trying everything.
+//! The lowest peak of a few items, by exhaustive search.
 
 use tenure_plan::Item;
 
-/// The lowest peak that a plan of these items can have, if it is at most `most`. All of one class.
+/// The lowest possible peak of items of one class, if it is at most `most`.
 pub(crate) fn lowest_peak(items: &[Item], most: u64) -> Option<u64> {
     let mut sorted = items.to_vec();
     // Items that are hard to place come first.

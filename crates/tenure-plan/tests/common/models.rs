@@ -1,14 +1,14 @@
-//! Tensors of a step of training a language model, as compilers schedule them; also for the benchmarks.
+//! Tensors of one training step of a language model, as scheduled by compilers; also for the benchmarks.
 //!
 //! The layers are computed forwards, then backwards, then the optimizer runs. Some tensors of a layer's forward half
-//! live until its backward half, so that lifetimes nest around the loss, where the load is greatest. The gradients
-//! live until the optimizer. All others live for a few operations, and nearly all sizes occur hundreds of times. The
+//! live until its backward half, so lifetimes nest around the loss, where the load is greatest. The gradients live
+//! until the optimizer. All others live for a few operations, and nearly all sizes occur hundreds of times. The
 //! numbers of each size and lifetime in a layer follow a published schedule of a model with 2.6 billion weights.
 
 use tenure_plan::Item;
 use test_random::Rng;
 
-/// A model that is divided among some devices; the plan is for one of them.
+/// A model that is divided among devices; the plan is for one of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Model {
     pub(crate) name: &'static str,
@@ -27,7 +27,7 @@ pub(crate) const MODELS: [Model; 4] = [
     Model { name: "13 B", layers: 40, width: 5120, tokens: 2048, vocabulary: 40_000, devices: 16 },
 ];
 
-/// The most operations between the creation of a short-lived tensor and its last use.
+/// The maximum number of operations in the life of a short-lived tensor.
 const SHORT: u64 = 6;
 
 /// Lifetimes of tensors.
@@ -78,7 +78,7 @@ impl Model {
             (Block, hidden, 10),
             (Block, 2 * logits / devices, 4),
         ];
-        // Two uses of the embedding, whose gradients come first.
+        // Two uses of the embedding, with their gradients first.
         let embedding = 4 * vocabulary * width;
         let backward = [
             (Short, 4, 10),
@@ -131,8 +131,8 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// Runs operations with these results in a random order, and ends the lives of `used` meanwhile. Returns the tensors to
-    /// be used by the backward half.
+    /// Runs operations with these results in a random order, and ends the lives of `used` meanwhile. Returns the
+    /// tensors that the backward half uses.
     fn run(&mut self, results: &[(Life, u64, u64)], mut used: Vec<usize>) -> Vec<usize> {
         let each = |&(life, size, count): &(Life, u64, u64)| (0..count).map(move |_| (life, size));
         let mut order: Vec<_> = results.iter().flat_map(each).collect();

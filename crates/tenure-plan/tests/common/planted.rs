@@ -1,15 +1,15 @@
-//! Instances with a known optimum: a memory that is full at all times, cut into items. Some of the items are then
-//! shortened, but none at one time, at which the whole memory is needed.
+//! Instances with a known optimum: a memory that is full at all times, cut into items. Some items are then shortened,
+//! but none at one time, at which the whole memory is still needed.
 
 use std::ops::Range;
 
 use tenure_plan::Item;
 use test_random::Rng;
 
-/// The lowest possible peak of each instance.
+/// The optimal peak of each instance.
 pub(crate) const CAPACITY: u64 = UNITS * UNIT;
 
-/// The bytes that divide all sizes.
+/// Bytes per unit; all sizes are multiples.
 const UNIT: u64 = 1024;
 
 /// The size of the memory in units.
@@ -18,15 +18,15 @@ const UNITS: u64 = 1024;
 /// The time between two changes of the memory.
 const INTERVAL: u64 = 8;
 
-/// The parameters of some instances. They are integers, as is all that is computed from them, so that the instances
-/// are the same on every machine.
+/// The parameters of some instances. All computations use integers, so that the instances are the same on every
+/// machine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) name: &'static str,
     /// The length of the schedule, in intervals. After each of them all items in a range of the memory end, and
     /// others begin there.
     intervals: u64,
-    /// About how many items are live at the same time.
+    /// Approximate number of live items.
     live: u64,
     /// The sizes of items that begin together differ by at most this power of two.
     size_bits: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Shape {
     shortened: u64,
 }
 
-/// Shapes with about the sizes, lifetimes and numbers of items of the published instances.
+/// Shapes with about the same sizes, lifetimes and numbers of items as the published instances.
 pub(crate) const SHAPES: [Shape; 6] = [
     shape("no slack", (20, 20), 5, (1024, 5), 0),
     shape("long lifetimes", (40, 50), 4, (256, 5), 40),
@@ -58,7 +58,7 @@ const fn shape(
     Shape { name, intervals, live, size_bits, range, range_bits, shortened }
 }
 
-/// An item that has begun and not ended.
+/// A live item.
 struct Live {
     since: u64,
     offset: u64,
@@ -110,10 +110,10 @@ impl Shape {
         parts
     }
 
-    /// The rest of an ended item, with its offset.
+    /// The shortened form of an ended item, with its offset.
     fn item(&self, rng: &mut Rng, ended: &Live, last: u64) -> Option<(Item, u64)> {
         let mut lifetime = ended.since..last;
-        // Everything that is live at this time stays, so that the capacity is needed.
+        // All items live at this time keep their lifetimes, so that the capacity is needed.
         let full = self.intervals / 2 * INTERVAL;
         if rng.below(100) < self.shortened && !lifetime.contains(&full) {
             let less = rng.below(last - ended.since + 1);

@@ -1,4 +1,4 @@
-//! The frames, and variants of items; also for the benchmarks.
+//! Frames, and variants of items; also for the benchmarks.
 
 #![allow(clippy::unwrap_used, reason = "a file of the repository that cannot be read fails the test")]
 
@@ -20,7 +20,7 @@ fn frame(line: &str) -> (String, Vec<Item>) {
     (name.to_owned(), items.split(' ').map(item).collect())
 }
 
-/// Time runs backwards.
+/// The items with reversed time.
 pub(crate) fn mirrored(items: &[Item]) -> Vec<Item> {
     let end = items.iter().map(|item| item.last).max().unwrap_or(0);
     items.iter().map(|item| Item { first: end - item.last, last: end - item.first, ..*item }).collect()
@@ -42,7 +42,7 @@ pub(crate) fn scaled(items: &[Item], time: u64, size: u64) -> Vec<Item> {
     items.iter().map(scale).collect()
 }
 
-/// The items without 3 to 10 % of them.
+/// The items without a random 3 to 10 %.
 pub(crate) fn thinned(items: &[Item], seed: u64) -> Vec<Item> {
     let mut rng = Rng::new(seed);
     let share = 0.03 + 0.07 * rng.unit();

@@ -1,5 +1,5 @@
-//! From the log of a device to a recording: which events are frames, which resources are on the same bytes, and when memory is
-//! free.
+//! Converts the log of a device to a recording: finds the ends of frames, the resources that share bytes, and the
+//! time at which memory becomes free.
 
 mod ranges;
 
@@ -17,21 +17,21 @@ pub(super) struct Recording {
     application: String,
     pub(super) device: String,
     driver: String,
-    /// The vendor of the device, as PCI has it.
+    /// PCI vendor id.
     vendor: u32,
-    /// The profile of the disguise.
+    /// The profile that the layer imitates.
     card: Option<String>,
     /// Properties and heap of each memory type.
     types: Vec<(u32, u32)>,
     pub(super) frames: u64,
     pub(super) events: Vec<(Event, Details)>,
-    /// The most memory allocations that the device supports at once.
+    /// The device's limit on live memory allocations.
     most_allocations: Option<u64>,
     /// Allocations that the driver refused.
     refused: u64,
-    /// Reserved (sparse) resources, whose memory is bound to no resource as a whole.
+    /// Reserved (sparse) resources; they are not replayed, because no memory is bound to the whole resource.
     sparse: u64,
-    /// The program has destroyed the device.
+    /// Whether the program destroyed the device.
     pub(super) is_complete: bool,
 }
 
@@ -40,11 +40,11 @@ const HOST_VISIBLE: u32 = 2;
 const HOST_CACHED: u32 = 8;
 /// `VK_BUFFER_USAGE_TRANSFER_DST_BIT`
 const COPIED_TO: u64 = 2;
-/// The longest value of a header, in characters: four bytes each fit into a line.
+/// The longest value of a header in characters, so that a line has room for four bytes each.
 const HEADER_CHARACTERS: usize = 128;
 
 impl Recording {
-    /// The simulated device that is like the recorded one.
+    /// The simulated device similar to the recorded one.
     pub(super) fn profile(&self) -> sim::Profile {
         if let Some(profile) = self.card.as_deref().and_then(sim::Profile::by_name) {
             return profile;
@@ -52,12 +52,12 @@ impl Recording {
         crate::devices::vulkan_profile(self.vendor, self.types.len())
     }
 
-    /// The name of the program: `other` for one that does not say its own.
+    /// The program's own name, or `other` if it has none.
     pub(super) fn program<'a>(&'a self, other: &'a str) -> &'a str {
         if self.application.is_empty() { other } else { &self.application }
     }
 
-    /// The header; `program` is the name of one that does not say its own.
+    /// The header; `program` is the name if the program does not state its own.
     pub(super) fn header(&self, program: &str) -> Header {
         let mut header = Header::default();
         for (key, value) in [
@@ -67,7 +67,7 @@ impl Recording {
             ("program", self.program(program)),
             ("profile", self.profile().name()),
         ] {
-            // Longer values would be refused.
+            // The writer refuses longer values.
             header.set(key, value.chars().take(HEADER_CHARACTERS).collect::<String>());
         }
         for (index, (flags, heap)) in self.types.iter().enumerate() {
@@ -96,7 +96,7 @@ impl Recording {
     fn kind(&self, index: u32, created: &Created) -> Kind {
         let flags = self.flags(index);
         let is_readback = match self.types.len() {
-            // With one memory type for everything, only the use tells.
+            // With a single memory type only the usage indicates the kind.
             0 | 1 => created.image.is_none() && created.usage & !COPIED_TO == 0,
             _ => flags & HOST_CACHED != 0 && flags & DEVICE_LOCAL == 0,
         };
@@ -110,7 +110,7 @@ impl Recording {
     }
 }
 
-/// Reads a log; `None` if it is of no device.
+/// Reads a log; `None` if it describes no device.
 pub(super) fn recording(text: &str) -> Option<Recording> {
     let mut first = lines(text);
     let is_log = first.next().is_some_and(|line| (line.event, line.values) == ("capture", "1"));
@@ -119,14 +119,14 @@ pub(super) fn recording(text: &str) -> Option<Recording> {
         let mut reader = Reader { mark: if has_presents { "P" } else { "S" }, ..Reader::default() };
         reader.names = lines(text).filter_map(|line| name(&line)).collect();
         for line in lines(text) {
-            // A line that is not as documented is left out.
+            // Malformed lines are skipped.
             let _known = reader.line(&line);
         }
         reader.recording
     })
 }
 
-/// The last name that a resource gets.
+/// The id and the name in a naming event.
 fn name(line: &Line<'_>) -> Option<(u64, String)> {
     let (id, name) = line.values.split_once(' ')?;
     if line.event == "n" { Some((id.parse().ok()?, name.to_owned())) } else { None }
@@ -143,15 +143,15 @@ struct Image {
     is_linear: bool,
 }
 
-/// A block of the program.
+/// A memory allocation of the program.
 #[derive(Default)]
 struct Block {
     size: u64,
-    /// The details that its resources have, too.
+    /// Details that its resources inherit.
     memory: Details,
-    /// The resources in it, by id.
+    /// Resources in the block, by id.
     live: BTreeMap<u64, Placed>,
-    /// Those of them that have bytes of their own.
+    /// Those that are not aliases.
     hosts: Ranges,
 }
 
@@ -159,18 +159,18 @@ struct Block {
 struct Placed {
     size: u64,
     offset: u64,
-    /// Resources on its bytes.
+    /// Ids of the resources that alias its bytes.
     aliases: BTreeSet<u64>,
     host: Option<u64>,
-    /// It was destroyed; resources on its bytes live.
+    /// It was destroyed, but resources that alias its bytes are live.
     is_destroyed: bool,
 }
 
-/// A resource, bound or not.
+/// A created resource, bound or not.
 struct Created {
     usage: u64,
     image: Option<Image>,
-    /// Block and id of each binding: an image of several planes has several.
+    /// Block and id of each binding: a multi-planar image has several.
     bound: Vec<(u64, u64)>,
 }
 
@@ -188,7 +188,7 @@ struct Reader {
     recording: Recording,
     blocks: HashMap<u64, Block>,
     created: HashMap<u64, Created>,
-    /// Submissions that the program has not seen complete, by queue.
+    /// Submissions by queue that the program has not seen complete.
     pending: HashMap<u32, VecDeque<u64>>,
     last_id: u64,
 }
@@ -248,7 +248,7 @@ impl Reader {
             ..Details::default()
         };
         let is_import = memory.is_import;
-        // Of a block, a recording knows no more.
+        // A recording has only this flag of a block.
         let is_dedicated = memory.is_dedicated;
         let of_block = Details { memory_type: Some(index), is_dedicated, is_import, ..Details::default() };
         self.blocks.insert(id, Block { size, memory, ..Block::default() });
@@ -256,7 +256,7 @@ impl Reader {
         Some(())
     }
 
-    /// Memory may be freed before the resources in it: they are gone with it.
+    /// A block was freed. Its remaining resources are freed with it: programs may free memory first.
     fn freed(&mut self, line: &Line<'_>, id: u64) -> Option<()> {
         let live: Vec<_> = self.blocks.get(&id)?.live.keys().copied().collect();
         for resource in live {
@@ -268,7 +268,6 @@ impl Reader {
         Some(())
     }
 
-    /// A block is mapped or unmapped.
     fn mapped(&mut self, line: &Line<'_>, id: u64) -> Option<()> {
         self.blocks.get(&id)?;
         let frame = self.recording.frames;
@@ -360,11 +359,11 @@ impl Reader {
 
     fn destroyed(&mut self, line: &Line<'_>, resource: u64) -> Option<()> {
         for (block_id, id) in self.created.remove(&resource)?.bound {
-            // Its memory may be gone, and it with that.
+            // The block may have been freed, and the resource with it.
             let Some(block) = self.blocks.get_mut(&block_id) else { continue };
             let Some(placed) = block.live.get_mut(&id) else { continue };
             placed.is_destroyed = true;
-            // Its bytes remain in use as long as one of the resources on them lives.
+            // Its bytes remain in use while a resource that aliases them is live.
             if !placed.aliases.is_empty() {
                 continue;
             }
@@ -391,7 +390,7 @@ impl Reader {
         if placed.host.is_none() {
             block.hosts.remove(id, placed.offset, placed.offset + placed.size);
         }
-        // The program had to wait for the GPU before.
+        // The program had to wait for the GPU before it destroyed the resource.
         let details = Details { is_final: true, ..Details::default() };
         self.push(line, Event::Free { id, size: placed.size, frame: self.recording.frames }, details);
     }
@@ -404,7 +403,8 @@ impl Reader {
         Some(())
     }
 
-    /// A queue completes its submissions in their order.
+    /// The program saw a submission complete. A queue completes its submissions in order, so all earlier ones are
+    /// complete.
     fn seen(&mut self, line: &Line<'_>, mut values: Values<'_>) -> Option<()> {
         let (number, queue) = (values.number::<u64>()?, values.number::<u32>()?);
         while let Some(first) = self.pending.get(&queue)?.front().copied().filter(|first| *first <= number) {

@@ -1,14 +1,14 @@
-//! Ranges of bytes, found by their place.
+//! Search for a range that contains other bytes.
 
 use std::collections::BTreeMap;
 
-/// Ranges with ids, by magnitude and start. Of ranges of one magnitude that do not overlap, a search looks at two, so it takes
-/// O(log n) for each magnitude.
+/// Ranges with ids, by magnitude and start. A search looks at two ranges per magnitude if those of one magnitude
+/// do not overlap, so it takes O(log n) per magnitude.
 #[derive(Default)]
 pub(super) struct Ranges(BTreeMap<(u32, u64, u64), u64>);
 
 impl Ranges {
-    /// `start` is less than `end`, here and below.
+    /// `start` must be less than `end`, here and below.
     pub(super) fn insert(&mut self, id: u64, start: u64, end: u64) {
         self.0.insert((magnitude(start, end), start, id), end);
     }
@@ -17,10 +17,10 @@ impl Ranges {
         self.0.remove(&(magnitude(start, end), start, id));
     }
 
-    /// A range that holds all of these bytes.
+    /// A range that contains all of these bytes.
     pub(super) fn around(&self, start: u64, end: u64) -> Option<u64> {
         (magnitude(start, end)..u64::BITS).find_map(|magnitude| {
-            // One that begins before that ends too early.
+            // A range that starts earlier also ends too early.
             let longest = u64::MAX >> (u64::BITS - 1 - magnitude);
             let first = (magnitude, start.saturating_sub(longest), 0);
             let nearest = self.0.range(first..=(magnitude, start, u64::MAX)).rev();
@@ -29,7 +29,7 @@ impl Ranges {
     }
 }
 
-/// The number of the highest bit of the size.
+/// The index of the size's highest bit.
 const fn magnitude(start: u64, end: u64) -> u32 {
     (end - start).ilog2()
 }
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn ranges_are_found_as_by_a_search_of_all() {
-        // Small ranges, which overlap in every way, and the largest numbers.
+        // Small ranges with every kind of overlap, and the largest numbers.
         let starts = (0..12).chain([u64::MAX - 9, 1 << 63]);
         let all: Vec<_> =
             starts.flat_map(|start| [1, 2, 3, 5, 8, 9].map(|size| (start, start + size))).collect();

@@ -3,7 +3,7 @@ use tenure_trace::{Details, Event, HeapKind, Kind, Layout, MemoryKind, Validator
 
 use super::{Recording, recording};
 
-/// A log of a device with these types, by lines without times.
+/// A log of a device with these memory types. The events are lines without times.
 fn log(types: &[u32], events: &[&str]) -> String {
     let head = ["capture 1", "process 7", "application game", "engine", "api 1.3", "device A card"];
     let types = types.iter().enumerate().map(|(index, flags)| format!("type {index} {flags} 0"));
@@ -16,7 +16,7 @@ fn read(types: &[u32], events: &[&str]) -> Recording {
     recording(&log(types, events)).unwrap()
 }
 
-/// The events in short, with their frames.
+/// The events in short form, with their frames.
 fn short(recording: &Recording) -> Vec<String> {
     let event = |(event, details): &(Event, Details)| match event {
         Event::Block { id, size, .. } => format!("block {id} {size} {}", details.memory_type.unwrap()),
@@ -38,7 +38,7 @@ fn short(recording: &Recording) -> Vec<String> {
         Event::Unmap { id, .. } => format!("unmap {id}"),
         other => format!("{other:?}"),
     };
-    // Each recording is one that can be written.
+    // Every recording passes the writer's checks.
     let mut validator = Validator::new();
     for (event, details) in &recording.events {
         validator.check_with(event, details).unwrap();
@@ -47,7 +47,7 @@ fn short(recording: &Recording) -> Vec<String> {
 }
 
 #[test]
-fn presents_end_frames_and_without_any_submissions_do() {
+fn presents_end_frames_or_submissions_where_nothing_is_presented() {
     let events = ["S 1 0", "P 0", "S 2 0", "W 1 0", "P 0", "end"];
     let presented = read(&[15], &events);
     let expected = ["0 submit 1", "1 frame", "1 submit 2", "1 done 1", "2 frame"];
@@ -61,14 +61,14 @@ fn presents_end_frames_and_without_any_submissions_do() {
 }
 
 #[test]
-fn resources_on_the_same_bytes_count_once_and_as_long_as_either_lives() {
+fn aliased_bytes_count_once_until_the_last_resource_is_destroyed() {
     let events = [
         "M 1 1000 0",
         "R 2 b 500 20",
         "B 2 1 100 500 4 0",
         "R 3 b 100 20",
         "B 3 1 400 100 4 0",
-        // Across the end of the first: bytes of its own.
+        // Overlaps the end of the first, so it counts as bytes of its own.
         "R 4 b 300 20",
         "B 4 1 500 300 4 0",
         "D 2",
@@ -96,7 +96,7 @@ fn resources_on_the_same_bytes_count_once_and_as_long_as_either_lives() {
 }
 
 #[test]
-fn memory_that_goes_takes_its_resources_along() {
+fn freed_memory_frees_its_resources() {
     let events =
         ["M 1 64 0", "R 2 b 8 20", "B 2 1 0 8 4 0", "R 3 b 8 20", "B 3 1 0 8 4 0", "F 1", "D 2", "D 3"];
     let found = read(&[15], &events);
@@ -137,7 +137,7 @@ fn maps_and_counts_are_kept() {
 }
 
 #[test]
-fn kinds_are_by_memory_type_and_with_one_type_by_use() {
+fn kinds_follow_the_memory_type_or_with_a_single_type_the_usage() {
     let image = |tiling: char| format!("R 2 i 4x4x1 37 1 1 1 {tiling} 4");
     let kind = |types: &[u32], created: &str| {
         let found = read(types, &["M 1 64 0", created, "B 2 1 0 8 4 0"]);
@@ -146,7 +146,7 @@ fn kinds_are_by_memory_type_and_with_one_type_by_use() {
     };
     let linear = |memory| Kind::new(memory, Layout::Linear);
     let optimal = |memory| Kind::new(memory, Layout::Optimal);
-    // Vertices; a destination of copies alone; images.
+    // Vertex buffers; destinations of copies only; images.
     assert_eq!(kind(&[15], "R 2 b 8 80").0, linear(MemoryKind::CpuToGpu));
     assert_eq!(kind(&[15], "R 2 b 8 2").0, linear(MemoryKind::GpuToCpu));
     assert_eq!(kind(&[15], &image('o')).0, optimal(MemoryKind::GpuOnly));
@@ -164,7 +164,7 @@ fn kinds_are_by_memory_type_and_with_one_type_by_use() {
 }
 
 #[test]
-fn what_is_known_of_a_resource_is_kept() {
+fn properties_of_resources_are_kept() {
     let events = [
         "M 1 64 0 dedicated address priority=0.25",
         "R 2 i 8x4x2 37 3 6 4 o 14",
@@ -201,7 +201,7 @@ fn what_is_known_of_a_resource_is_kept() {
 }
 
 #[test]
-fn planes_of_an_image_are_resources_of_their_own() {
+fn planes_of_an_image_are_separate_resources() {
     let events =
         ["M 1 64 0", "R 2 i 8x8x1 1000156003 1 1 1 o 4", "B 2 1 0 32 4 10", "B 2 1 32 16 4 20", "D 2"];
     let found = read(&[15], &events);
@@ -211,7 +211,7 @@ fn planes_of_an_image_are_resources_of_their_own() {
 }
 
 #[test]
-fn damage_costs_no_more_than_its_lines() {
+fn only_damaged_lines_are_lost() {
     let whole = log(&[15], &["M 1 64 0", "R 2 b 8 20", "B 2 1 0 8 4 0"]);
     let expected = short(&recording(&whole).unwrap());
     for damage in [
@@ -233,7 +233,7 @@ fn damage_costs_no_more_than_its_lines() {
         let damaged = format!("{whole}{damage}\n");
         assert_eq!(short(&recording(&damaged).unwrap()), expected, "{damage}");
     }
-    // As after the process was killed.
+    // As after a kill of the process.
     for cut in 0..whole.len() {
         if let Some(text) = whole.get(..cut) {
             let found = recording(text).map(|found| short(&found)).unwrap_or_default();
@@ -245,7 +245,7 @@ fn damage_costs_no_more_than_its_lines() {
 }
 
 #[test]
-fn the_time_for_a_resource_does_not_grow_with_their_number() {
+fn the_time_per_resource_does_not_grow_with_their_number() {
     let time = |count: u64| {
         let head = format!("M 1 {} 0", count * 8);
         let lives = (0..count).map(|it| format!("R {0} b 8 80\n5 0 B {0} 1 {1} 8 4 0", it + 2, it * 8));
@@ -258,7 +258,7 @@ fn the_time_for_a_resource_does_not_grow_with_their_number() {
         });
         runs.min().unwrap()
     };
-    // By a search of all resources it would be 16 times as long.
+    // Searching all resources would take 16 times as long.
     let (few, many) = (time(5_000), time(20_000));
     assert!(many < 10 * few, "{few:?} for 5,000 resources, {many:?} for 20,000");
 }

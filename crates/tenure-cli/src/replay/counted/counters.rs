@@ -9,7 +9,7 @@ use tenure::device::MemoryTypeId;
 
 use super::super::meter::Meter;
 
-/// The kinds of objects with a count of live ones.
+/// Kinds of objects that are counted while live.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     Heap,
@@ -19,7 +19,7 @@ pub(super) enum Kind {
 
 const KINDS: usize = 3;
 
-/// Objects that were created and not destroyed.
+/// Numbers of live objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Live {
     /// Heaps.
@@ -30,7 +30,7 @@ pub struct Live {
     pub lists: u64,
 }
 
-/// Memory that the driver gave: a heap, or that of a committed resource.
+/// A heap, or the memory of a committed resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DriverMemory {
     /// Unique on the device, from 1.
@@ -39,21 +39,21 @@ pub struct DriverMemory {
     pub bytes: u64,
     /// The memory type.
     pub memory: MemoryTypeId,
-    /// Whether it is a heap; otherwise it is the memory of a committed resource.
+    /// Whether it is a heap rather than a committed resource's memory.
     pub is_heap: bool,
 }
 
-/// A call that took memory from the driver or gave it back.
+/// A call that allocated or freed driver memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryCall {
-    /// The driver gave this memory.
+    /// The driver allocated this memory.
     Taken(DriverMemory),
-    /// The driver has this memory back.
+    /// The driver freed this memory.
     GivenBack(DriverMemory),
 }
 
-/// Each counter is exact; two counters read one after the other may be inconsistent while other threads
-/// change them.
+/// Each counter is exact. Two counters read in sequence may be inconsistent if other threads change them between
+/// the reads.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     reserved: AtomicU64,
@@ -63,12 +63,12 @@ pub(super) struct Counters {
     destroys: AtomicU64,
     nanoseconds: AtomicU64,
     live: [AtomicU64; KINDS],
-    /// The calls since they were last taken, if they are kept.
+    /// Calls since the last `take_calls`, if calls are kept.
     calls: Option<Mutex<Vec<MemoryCall>>>,
 }
 
 impl Counters {
-    /// Counters that keep the calls about memory until they are taken.
+    /// Counters that keep the memory calls until they are taken.
     pub(super) fn with_calls() -> Self {
         Self { calls: Some(Mutex::default()), ..Self::default() }
     }
@@ -124,7 +124,7 @@ impl Gauge {
         Self(counters)
     }
 
-    /// The counters at this moment; [`cost_ns`](Meter::cost_ns) is measured.
+    /// The current counters; [`cost_ns`](Meter::cost_ns) is measured.
     pub fn meter(&self) -> Meter {
         let Counters { reserved, peak, allocations, creates, destroys, nanoseconds, .. } = &*self.0;
         Meter {
@@ -137,13 +137,13 @@ impl Gauge {
         }
     }
 
-    /// The calls about memory since the last call of this function, oldest first. `None` if the device does [not
-    /// keep them](super::Counted::with_calls).
+    /// The memory calls since the last call of this function, oldest first. Empty if the device does [not keep
+    /// them](super::Counted::with_calls).
     pub fn take_calls(&self) -> Vec<MemoryCall> {
         self.0.calls.as_ref().map(|calls| std::mem::take(&mut *calls.lock())).unwrap_or_default()
     }
 
-    /// The live objects at this moment.
+    /// The current numbers of live objects.
     pub fn live(&self) -> Live {
         let of = |kind: Kind| self.0.live[kind as usize].load(Relaxed);
         Live { heaps: of(Kind::Heap), resources: of(Kind::Resource), lists: of(Kind::List) }

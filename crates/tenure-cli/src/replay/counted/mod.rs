@@ -17,12 +17,12 @@ pub use counters::{DriverMemory, Gauge, Live, MemoryCall};
 /// A command list of a [`Counted`] device.
 pub type List<D> = WrappedList<Counted<D>>;
 
-/// A wrapper around any device that counts the memory allocations, the objects and the time of the driver.
+/// A wrapper around any device that counts the driver's memory allocations, objects and time.
 ///
 /// Every call is passed to the inner device unchanged. A heap counts with its size, a committed resource with its
-/// required size. The time covers the calls about memory: creating, destroying and mapping heaps and resources,
-/// and querying requirements. Counting costs two readings of the clock and some relaxed atomic additions a call;
-/// any thread may call. Clones share the counters.
+/// required size. The time covers the calls about memory: creating, destroying and mapping heaps and resources, and
+/// querying requirements. Counting costs two readings of the clock and some relaxed atomic additions per call; any
+/// thread may call. Clones share the counters.
 ///
 /// ```
 /// use tenure::device::{HeapCategory, HeapDesc, MemoryDevice as _, MemoryTypeId, Permit, Priority};
@@ -54,9 +54,9 @@ pub struct Heap<D: Device> {
 /// A resource of a [`Counted`] device.
 pub struct Resource<D: Device> {
     inner: D::Resource,
-    /// Its memory, and its offset in the memory; `None` for a reserved or uncounted resource.
+    /// Memory and offset; `None` for a reserved or uncounted resource.
     place: Option<(DriverMemory, u64)>,
-    /// Whether the memory is its own.
+    /// Whether the resource owns the memory.
     is_committed: bool,
     is_counted: bool,
 }
@@ -67,7 +67,7 @@ impl<D: Device> Resource<D> {
         &self.inner
     }
 
-    /// Its memory, and its offset in the memory; `None` for a reserved or an adopted resource.
+    /// Memory and offset; `None` for a reserved or an adopted resource.
     pub const fn place(&self) -> Option<(DriverMemory, u64)> {
         self.place
     }
@@ -79,8 +79,8 @@ impl<D: Device> Counted<D> {
         Self { inner, counters: Arc::default() }
     }
 
-    /// As [`new`](Self::new); in addition the calls that take memory or give it back are kept until
-    /// [`Gauge::take_calls`], without a bound.
+    /// Like [`new`](Self::new), but also keeps all calls that allocate or free memory until
+    /// [`Gauge::take_calls`], without a limit.
     pub fn with_calls(inner: D) -> Self {
         Self { inner, counters: Arc::new(Counters::with_calls()) }
     }
@@ -90,13 +90,12 @@ impl<D: Device> Counted<D> {
         &self.inner
     }
 
-    /// The counters, which can be read after the device was dropped, too.
+    /// The counters, which remain readable after the device was dropped.
     pub fn gauge(&self) -> Gauge {
         Gauge::new(Arc::clone(&self.counters))
     }
 
-    /// Wraps a resource that was created on the inner device. It counts as a live object, and in no
-    /// other counter.
+    /// Wraps a resource that was created on the inner device. It counts as a live object only.
     pub fn adopt(&self, inner: D::Resource) -> Resource<D> {
         self.counters.live(Kind::Resource);
         Resource { inner, place: None, is_committed: false, is_counted: false }
@@ -183,7 +182,7 @@ forward_device! {
             desc: &ResourceDesc,
             memory: MemoryTypeId,
         ) -> Result<Resource<D>, DeviceError> {
-            // This query is made by the counter, not by the program: it is not timed.
+            // Not timed, because the counter makes this query, not the program.
             let bytes = self.inner.requirements(desc)?.size;
             let inner = self.timed(|inner| inner.create_committed(desc, memory))?;
             Ok(self.committed(inner, bytes, memory))

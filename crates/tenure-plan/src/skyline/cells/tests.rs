@@ -1,11 +1,11 @@
-//! The tree compared with the bit sets.
+//! Comparison of the tree with the bit sets.
 
 use super::super::bits::Bits;
 use super::*;
 use crate::Item;
 use crate::numbers::mix;
 
-/// Items of up to `alignments` alignments, from 1 on.
+/// Random items with up to `alignments` alignments, from 1 on.
 fn problem(seed: u64, count: u64, alignments: u64) -> Problem {
     let draw = |which: u64, below: u64| mix(seed << 32 ^ which) % below;
     let item = |at: u64| {
