@@ -1,7 +1,8 @@
 //! The memory of another device: its heaps, memory types and alignments in all answers of the driver.
 //!
 //! The table comes as text from the program that starts the layer. Each of its memory types stands for one of the driver's,
-//! and an allocation goes to that one.
+//! and an allocation goes to that one. Types of the driver that none stands for follow those of the table, for resources that
+//! only they hold.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -84,9 +85,10 @@ impl Table {
 
     /// Replaces heaps and types.
     pub(crate) fn memory_properties(&self, out: &mut vk::PhysicalDeviceMemoryProperties) {
+        let types = self.types_on(out);
         *out = vk::PhysicalDeviceMemoryProperties::default();
-        for (place, &(property_flags, heap_index)) in out.memory_types.iter_mut().zip(&self.types) {
-            *place = vk::MemoryType { property_flags, heap_index };
+        for (place, Type { flags, heap, .. }) in out.memory_types.iter_mut().zip(types) {
+            *place = vk::MemoryType { property_flags: flags, heap_index: heap };
             out.memory_type_count += 1;
         }
         for (place, &(size, is_local)) in out.memory_heaps.iter_mut().zip(&self.heaps) {
@@ -109,9 +111,9 @@ impl Table {
         }
     }
 
-    /// The type of the driver that stands for each type: one that the CPU reaches in the same way, with the fewest other
-    /// differences.
-    fn real_types(&self, real: &vk::PhysicalDeviceMemoryProperties) -> Vec<u32> {
+    /// The types on a driver. The one that stands for a type of the table is reached by the CPU in the same way, with the fewest
+    /// other differences.
+    fn types_on(&self, real: &vk::PhysicalDeviceMemoryProperties) -> Vec<Type> {
         let real_types = real.memory_types_as_slice();
         let closest = |flags: Flags| {
             let candidates = real_types.iter().zip(0_u32..).filter(|(real, _)| {
@@ -120,8 +122,31 @@ impl Table {
             });
             candidates.min_by_key(|(real, _)| (real.property_flags ^ flags).as_raw().count_ones())
         };
-        self.types.iter().map(|&(flags, _)| closest(flags).map_or(0, |(_, index)| index)).collect()
+        let own = self.types.iter().map(|&(flags, heap)| {
+            let real = closest(flags).map_or(0, |(_, index)| index);
+            Type { flags, heap, real }
+        });
+        let mut types: Vec<_> = own.collect();
+        for (found, real) in real_types.iter().zip(0..) {
+            let flags = found.property_flags;
+            let is_known = flags.intersects(SPECIAL) || types.iter().any(|it| it.real == real);
+            if !is_known && types.len() < vk::MAX_MEMORY_TYPES {
+                let is_local = flags.contains(Flags::DEVICE_LOCAL);
+                let same = self.heaps.iter().zip(0..).find(|((_, local), _)| *local == is_local);
+                types.push(Type { flags, heap: same.map_or(0, |(_, heap)| heap), real });
+            }
+        }
+        types
     }
+}
+
+/// A memory type that programs see.
+#[derive(Clone, Copy, Debug)]
+struct Type {
+    flags: Flags,
+    heap: u32,
+    /// The driver's type for its allocations.
+    real: u32,
 }
 
 /// The bytes in use of each heap of the table, over all devices of an instance.
@@ -158,17 +183,18 @@ impl Shape {
 #[derive(Debug)]
 pub(crate) struct Disguise {
     table: Table,
-    real_types: Vec<u32>,
+    /// Those of the table first.
+    types: Vec<Type>,
 }
 
 impl Disguise {
     pub(crate) fn new(table: &Table, real: &vk::PhysicalDeviceMemoryProperties) -> Self {
-        Self { table: table.clone(), real_types: table.real_types(real) }
+        Self { table: table.clone(), types: table.types_on(real) }
     }
 
     /// The driver's type for an allocation of this type.
     pub(crate) fn real_type(&self, index: u32) -> u32 {
-        self.real_types.get(index as usize).copied().unwrap_or(0)
+        self.types.get(index as usize).map_or(0, |it| it.real)
     }
 
     /// Replaces the types of a resource, and raises its alignment.
@@ -202,11 +228,12 @@ impl Disguise {
     }
 
     fn standing_for(&self, real: u32, is_wanted: impl Fn(usize, Flags) -> bool) -> u32 {
-        let types = self.table.types.iter().zip(&self.real_types).enumerate();
-        let wanted = types.filter(|&(index, (&(flags, _), &real_type))| {
-            real & 1 << real_type != 0 && !flags.intersects(SPECIAL) && is_wanted(index, flags)
+        let wanted = self.types.iter().enumerate().filter(|&(index, it)| {
+            real & 1 << it.real != 0 && !it.flags.intersects(SPECIAL) && is_wanted(index, it.flags)
         });
-        wanted.fold(0, |bits, (index, _)| bits | 1 << index)
+        let all = wanted.fold(0, |bits, (index, _)| bits | 1 << index);
+        let of_table = all & ((1_u64 << self.table.types.len()) - 1) as u32;
+        if of_table == 0 { all } else { of_table }
     }
 
     /// Counts an allocation of a type; false if its heap is smaller.
@@ -226,7 +253,7 @@ impl Disguise {
 
     /// The heap of a type, and its size.
     fn heap(&self, index: u32) -> Option<(usize, u64)> {
-        let heap = self.table.types.get(index as usize)?.1 as usize;
+        let heap = self.types.get(index as usize)?.heap as usize;
         Some((heap, self.table.heaps.get(heap)?.0))
     }
 }
@@ -293,6 +320,30 @@ mod tests {
         assert_eq!([0, 1, 2, 3].map(|index| disguise.real_type(index)), [1, 0, 3, 0]);
         assert_eq!(disguise.types_of(Shape::BUFFER, 0b0001), 0b0010);
         assert_eq!(disguise.types_of(OPTIMAL, 0b1000), 0b0100, "none of the mask: any type that holds it");
+    }
+
+    #[test]
+    fn types_that_none_stands_for_hold_what_no_other_holds() {
+        // Host, device, twice the type of system memory that the CPU does not reach, a protected one, and device again.
+        let real = real(&[6, 1, 0, 0, 33, 1]);
+        let table = Table::parse(TEXT).unwrap();
+        let disguise = Disguise::new(&table, &real);
+        let mut seen = real;
+        table.memory_properties(&mut seen);
+        let types = seen.memory_types_as_slice().iter().map(|it| (it.property_flags.as_raw(), it.heap_index));
+        let expected = [(6, 1), (1, 0), (7, 0), (17, 0), (0, 1), (0, 1), (1, 0)];
+        assert_eq!(types.collect::<Vec<_>>(), expected);
+        assert_eq!([4, 5, 6].map(|index| disguise.real_type(index)), [2, 3, 5]);
+        for (real, seen) in
+            [(0b1000, 0b10_0000), (0b10_0000, 0b100_0000), (0b1_1100, 0b11_0000), (0b1_0000, 0)]
+        {
+            assert_eq!(disguise.types_of(Shape::BUFFER, real), seen, "{real:b}");
+            assert_eq!(disguise.types_of(OPTIMAL, real), seen, "{real:b}");
+            assert_eq!(disguise.imported(real, false), seen, "{real:b}");
+        }
+        assert_eq!(disguise.types_of(Shape::BUFFER, 0b10_1010), 0b10, "the table's own first");
+        let used = Used::default();
+        assert!(disguise.take(&used, 6, 1000) && !disguise.take(&used, 6, 1), "the heap of 1000 bytes");
     }
 
     #[test]

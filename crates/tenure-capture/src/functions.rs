@@ -27,7 +27,8 @@ macro_rules! for_instance_functions {
 }
 pub(crate) use for_instance_functions;
 
-/// The hooked functions of devices and queues.
+/// The hooked functions of devices and queues. Those that `ash` does not know have the type of another one: only pointers to
+/// structures differ, and the hooks do not read these.
 macro_rules! for_device_functions {
     ($macro:ident) => {
         $macro! {
@@ -69,11 +70,21 @@ macro_rules! for_device_functions {
                 [c"vkGetAccelerationStructureMemoryRequirementsNV"];
             get_generated_commands_memory_requirements: PFN_vkGetGeneratedCommandsMemoryRequirementsNV,
                 [c"vkGetGeneratedCommandsMemoryRequirementsNV"];
+            get_generated_commands_memory_requirements_ext: PFN_vkGetGeneratedCommandsMemoryRequirementsNV,
+                [c"vkGetGeneratedCommandsMemoryRequirementsEXT"];
+            get_tensor_memory_requirements: PFN_vkGetGeneratedCommandsMemoryRequirementsNV,
+                [c"vkGetTensorMemoryRequirementsARM"];
+            get_device_tensor_memory_requirements: PFN_vkGetGeneratedCommandsMemoryRequirementsNV,
+                [c"vkGetDeviceTensorMemoryRequirementsARM"];
+            get_data_graph_memory_requirements: PFN_vkGetGeneratedCommandsMemoryRequirementsNV,
+                [c"vkGetDataGraphPipelineSessionMemoryRequirementsARM"];
             get_memory_fd_properties: PFN_vkGetMemoryFdPropertiesKHR, [c"vkGetMemoryFdPropertiesKHR"];
             get_memory_handle_properties: PFN_vkGetMemoryWin32HandlePropertiesKHR,
                 [c"vkGetMemoryWin32HandlePropertiesKHR"];
             get_memory_host_pointer_properties: PFN_vkGetMemoryHostPointerPropertiesEXT,
                 [c"vkGetMemoryHostPointerPropertiesEXT"];
+            get_memory_metal_handle_properties: PFN_vkGetMemoryHostPointerPropertiesEXT,
+                [c"vkGetMemoryMetalHandlePropertiesEXT"];
 
             queue_submit: PFN_vkQueueSubmit, [c"vkQueueSubmit"];
             queue_submit2: PFN_vkQueueSubmit2, [c"vkQueueSubmit2KHR", c"vkQueueSubmit2"];

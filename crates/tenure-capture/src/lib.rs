@@ -59,7 +59,8 @@
 //! chooses as on another device: `name=NAME heaps=SIZE:LOCAL,… types=FLAGS:HEAP,… buffer=BYTES image=BYTES large-image=BYTES
 //! image-types=BITS granularity=BYTES atom=BYTES allocations=N largest=BYTES`. Alignments are of buffers and linear images, of
 //! optimal images up to 64 KiB, and of larger ones; all are at least the driver's. `image-types` has a bit for each type that
-//! holds optimal images. Each type stands for one of the driver's that the CPU reaches in the same way. An allocation beyond
+//! holds optimal images. Each type stands for one of the driver's that the CPU reaches in the same way. Types of the driver that
+//! none stands for follow those of the table, and are only for resources that no type of the table holds. An allocation beyond
 //! the size of its heap is refused. Sizes of resources remain the driver's.
 //!
 //! # Cost

@@ -296,15 +296,27 @@ impl Log {
         self.seen(done);
     }
 
-    pub(crate) fn saw_idle(&mut self, queue: Option<vk::Queue>) {
-        let done = self.submissions.saw_idle(queue);
+    /// The last submission of one queue, or of each.
+    pub(crate) fn submitted_to(&self, queue: Option<vk::Queue>) -> Vec<(u32, u64)> {
+        self.submissions.last_of(queue)
+    }
+
+    /// The program waited for these submissions.
+    pub(crate) fn saw(&mut self, submitted: Vec<(u32, u64)>) {
+        let done = self.submissions.saw(submitted);
         self.seen(done);
     }
 
-    pub(crate) fn bound_sparsely(&mut self, queue: vk::Queue, fence: vk::Fence, counts: [u32; 3]) {
+    pub(crate) fn bound_sparsely(
+        &mut self,
+        queue: vk::Queue,
+        fence: vk::Fence,
+        counts: [u32; 3],
+        signals: &[(vk::Semaphore, u64)],
+    ) {
         let [buffers, opaque, images] = counts;
         self.line(format_args!("X {buffers} {opaque} {images}"));
-        self.submitted(queue, fence, &[]);
+        self.submitted(queue, fence, signals);
     }
 
     pub(crate) fn presented(&mut self, queue: vk::Queue) {

@@ -1,5 +1,7 @@
 //! Queues: submissions, presents, and the waits by which the program sees that submissions are complete.
 
+use std::ffi::c_void;
+
 use ash::vk;
 
 use crate::chain::{find, list};
@@ -17,26 +19,31 @@ pub(crate) unsafe extern "system" fn queue_submit(
     // SAFETY: the program's own call, passed on.
     unsafe {
         let (device, next) = next!(Device of handle, queue_submit);
-        let signals = quietly(|| list(submits, count).iter().flat_map(|it| signals(it)).collect::<Vec<_>>());
+        let signals = quietly(|| {
+            let batches = list(submits, count).iter();
+            let signals = |it: &vk::SubmitInfo<'_>| {
+                signals(it.p_next, list(it.p_signal_semaphores, it.signal_semaphore_count))
+            };
+            batches.flat_map(signals).collect::<Vec<_>>()
+        });
         // Before the call: afterwards another thread can see the fence.
         device.note(|log| log.submitted(handle, fence, &signals.unwrap_or_default()));
         next(handle, count, submits, fence)
     }
 }
 
-/// The semaphores of a batch with the values that they get.
+/// The signalled semaphores of a batch with the values that they get.
 ///
 /// # Safety
 ///
-/// The batch is a program's.
-unsafe fn signals(submit: &vk::SubmitInfo<'_>) -> Vec<(vk::Semaphore, u64)> {
+/// The chain is that of a program's batch.
+unsafe fn signals(chain: *const c_void, semaphores: &[vk::Semaphore]) -> Vec<(vk::Semaphore, u64)> {
     // SAFETY: as the caller promises.
     unsafe {
-        let Some(values) = find::<vk::TimelineSemaphoreSubmitInfo<'_>>(submit.p_next) else {
+        let Some(values) = find::<vk::TimelineSemaphoreSubmitInfo<'_>>(chain) else {
             return Vec::new();
         };
         let values = list(values.p_signal_semaphore_values, values.signal_semaphore_value_count);
-        let semaphores = list(submit.p_signal_semaphores, submit.signal_semaphore_count);
         semaphores.iter().copied().zip(values.iter().copied()).collect()
     }
 }
@@ -78,7 +85,13 @@ pub(crate) unsafe extern "system" fn queue_bind_sparse(
                 *sum = sum.saturating_add(more);
             }
         }
-        device.note(|log| log.bound_sparsely(handle, fence, counts));
+        let signals = quietly(|| {
+            let signals = |it: &vk::BindSparseInfo<'_>| {
+                signals(it.p_next, list(it.p_signal_semaphores, it.signal_semaphore_count))
+            };
+            list(infos, count).iter().flat_map(signals).collect::<Vec<_>>()
+        });
+        device.note(|log| log.bound_sparsely(handle, fence, counts, &signals.unwrap_or_default()));
         next(handle, count, infos, fence)
     }
 }
@@ -116,9 +129,11 @@ pub(crate) unsafe extern "system" fn queue_wait_idle(handle: vk::Queue) -> vk::R
     // SAFETY: the program's own call, passed on.
     unsafe {
         let (device, next) = next!(Device of handle, queue_wait_idle);
+        // Before the call: other threads may submit to internally synchronized queues meanwhile.
+        let submitted = device.note(|log| log.submitted_to(Some(handle)));
         let result = next(handle);
         if result == vk::Result::SUCCESS {
-            device.note(|log| log.saw_idle(Some(handle)));
+            device.note(|log| log.saw(submitted.unwrap_or_default()));
         }
         result
     }
@@ -128,9 +143,10 @@ pub(crate) unsafe extern "system" fn device_wait_idle(handle: vk::Device) -> vk:
     // SAFETY: the program's own call, passed on.
     unsafe {
         let (device, next) = next!(Device of handle, device_wait_idle);
+        let submitted = device.note(|log| log.submitted_to(None));
         let result = next(handle);
         if result == vk::Result::SUCCESS {
-            device.note(|log| log.saw_idle(None));
+            device.note(|log| log.saw(submitted.unwrap_or_default()));
         }
         result
     }

@@ -209,6 +209,10 @@ as_buffers! {
     get_device_buffer_memory_requirements: DeviceBufferMemoryRequirements;
     get_structure_memory_requirements: AccelerationStructureMemoryRequirementsInfoNV;
     get_generated_commands_memory_requirements: GeneratedCommandsMemoryRequirementsInfoNV;
+    get_generated_commands_memory_requirements_ext: GeneratedCommandsMemoryRequirementsInfoNV;
+    get_tensor_memory_requirements: GeneratedCommandsMemoryRequirementsInfoNV;
+    get_device_tensor_memory_requirements: GeneratedCommandsMemoryRequirementsInfoNV;
+    get_data_graph_memory_requirements: GeneratedCommandsMemoryRequirementsInfoNV;
 }
 
 /// Hooks of functions that ask which memory types can import memory; that of the CPU is told apart.
@@ -237,4 +241,5 @@ importing! {
     get_memory_fd_properties: i32, MemoryFdPropertiesKHR, false;
     get_memory_handle_properties: vk::HANDLE, MemoryWin32HandlePropertiesKHR, false;
     get_memory_host_pointer_properties: *const c_void, MemoryHostPointerPropertiesEXT, true;
+    get_memory_metal_handle_properties: *const c_void, MemoryHostPointerPropertiesEXT, false;
 }

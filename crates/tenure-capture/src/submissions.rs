@@ -85,18 +85,17 @@ impl Submissions {
         done.into_iter().filter_map(|(_, queue, submission)| self.complete(queue, submission)).collect()
     }
 
-    /// The program waited for one queue, or for all.
-    pub(crate) fn saw_idle(&mut self, queue: Option<vk::Queue>) -> Vec<(u32, u64)> {
-        let queues = self.queues.iter_mut().filter(|(handle, _)| queue.is_none_or(|queue| queue == **handle));
-        let unseen = queues.filter(|(_, it)| it.submitted > it.seen);
-        let mut done: Vec<_> = unseen
-            .map(|(_, it)| {
-                it.seen = it.submitted;
-                (it.number, it.seen)
-            })
-            .collect();
-        done.sort_unstable();
-        done
+    /// The last submission of one queue, or of each.
+    pub(crate) fn last_of(&self, queue: Option<vk::Queue>) -> Vec<(u32, u64)> {
+        let queues = self.queues.iter().filter(|(handle, _)| queue.is_none_or(|queue| queue == **handle));
+        let mut last: Vec<_> = queues.map(|(_, it)| (it.number, it.submitted)).collect();
+        last.sort_unstable();
+        last
+    }
+
+    /// The program waited for these submissions.
+    pub(crate) fn saw(&mut self, submitted: Vec<(u32, u64)>) -> Vec<(u32, u64)> {
+        submitted.into_iter().filter_map(|(queue, submission)| self.complete(queue, submission)).collect()
     }
 }
 
@@ -113,6 +112,11 @@ mod tests {
         vk::Queue::from_raw(number)
     }
 
+    fn wait(submissions: &mut Submissions, queue: Option<vk::Queue>) -> Vec<(u32, u64)> {
+        let submitted = submissions.last_of(queue);
+        submissions.saw(submitted)
+    }
+
     #[test]
     fn a_fence_shows_its_submission_once() {
         let (mut submissions, fence) = (Submissions::default(), vk::Fence::from_raw(7));
@@ -121,7 +125,7 @@ mod tests {
         assert_eq!(submissions.saw_fence(fence), None);
         assert_eq!(submissions.submitted(queue(1), fence, &[]), (0, 2));
         assert_eq!(submissions.submitted(queue(1), NO_FENCE, &[]), (0, 3));
-        assert_eq!(submissions.saw_idle(Some(queue(1))), [(0, 3)]);
+        assert_eq!(wait(&mut submissions, Some(queue(1))), [(0, 3)]);
         assert_eq!(submissions.saw_fence(fence), None, "seen with the later one");
     }
 
@@ -142,9 +146,19 @@ mod tests {
         let mut submissions = Submissions::default();
         submissions.submitted(queue(5), NO_FENCE, &[]);
         submissions.submitted(queue(6), NO_FENCE, &[]);
-        assert_eq!(submissions.saw_idle(Some(queue(6))), [(1, 2)]);
-        assert_eq!(submissions.saw_idle(None), [(0, 1)]);
-        assert_eq!(submissions.saw_idle(None), []);
+        assert_eq!(wait(&mut submissions, Some(queue(6))), [(1, 2)]);
+        assert_eq!(wait(&mut submissions, None), [(0, 1)]);
+        assert_eq!(wait(&mut submissions, None), []);
+    }
+
+    #[test]
+    fn a_submission_during_a_wait_is_not_seen_by_it() {
+        let mut submissions = Submissions::default();
+        submissions.submitted(queue(5), NO_FENCE, &[]);
+        let before = submissions.last_of(None);
+        submissions.submitted(queue(5), NO_FENCE, &[]);
+        assert_eq!(submissions.saw(before), [(0, 1)]);
+        assert_eq!(wait(&mut submissions, None), [(0, 2)]);
     }
 
     #[test]

@@ -95,6 +95,20 @@ fn all_functions_tell_the_same() {
             device.get(c"vkGetMemoryHostPointerPropertiesEXT");
         _ = ask(device.handle, kind, ptr::null(), &raw mut of_pointer);
         assert_eq!(of_pointer.memory_type_bits, OF_CPU);
+        let ask: vk::PFN_vkGetMemoryHostPointerPropertiesEXT =
+            device.get(c"vkGetMemoryMetalHandlePropertiesEXT");
+        _ = ask(device.handle, kind, ptr::null(), &raw mut of_pointer);
+        assert_eq!(of_pointer.memory_type_bits, BUFFERS);
+        for name in [
+            c"vkGetGeneratedCommandsMemoryRequirementsEXT",
+            c"vkGetTensorMemoryRequirementsARM",
+            c"vkGetDeviceTensorMemoryRequirementsARM",
+            c"vkGetDataGraphPipelineSessionMemoryRequirementsARM",
+        ] {
+            let ask: vk::PFN_vkGetGeneratedCommandsMemoryRequirementsNV = device.get(name);
+            ask(device.handle, ptr::null(), &raw mut two);
+            assert_eq!(told(two.memory_requirements), (16, BUFFERS), "{name:?}");
+        }
     }
 
     let allocate = |index, size| {

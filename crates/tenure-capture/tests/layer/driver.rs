@@ -160,6 +160,12 @@ fn function(config: &Config, name: &CStr) -> vk::PFN_vkVoidFunction {
         c"vkGetDeviceBufferMemoryRequirementsKHR" => of_buffer_info as PFN_vkGetDeviceBufferMemoryRequirements,
         c"vkGetDeviceImageMemoryRequirements" => of_image_info as PFN_vkGetDeviceImageMemoryRequirements,
         c"vkGetDeviceImageMemoryRequirementsKHR" => of_image_info as PFN_vkGetDeviceImageMemoryRequirements,
+        c"vkGetGeneratedCommandsMemoryRequirementsEXT" => of_other as PFN_vkGetGeneratedCommandsMemoryRequirementsNV,
+        c"vkGetTensorMemoryRequirementsARM" => of_other as PFN_vkGetGeneratedCommandsMemoryRequirementsNV,
+        c"vkGetDeviceTensorMemoryRequirementsARM" => of_other as PFN_vkGetGeneratedCommandsMemoryRequirementsNV,
+        c"vkGetDataGraphPipelineSessionMemoryRequirementsARM"
+            => of_other as PFN_vkGetGeneratedCommandsMemoryRequirementsNV,
+        c"vkGetMemoryMetalHandlePropertiesEXT" => of_pointer as PFN_vkGetMemoryHostPointerPropertiesEXT,
         c"vkGetMemoryFdPropertiesKHR" => of_descriptor as PFN_vkGetMemoryFdPropertiesKHR,
         c"vkGetMemoryHostPointerPropertiesEXT" => of_pointer as PFN_vkGetMemoryHostPointerPropertiesEXT,
         c"vkQueueSubmit" => submit as PFN_vkQueueSubmit,
@@ -413,6 +419,14 @@ functions! {
         let driver = call(device, "vkGetDeviceImageMemoryRequirements");
         (*out).memory_requirements =
             vk::MemoryRequirements { size: 64, alignment: 4, memory_type_bits: driver.config.bits };
+    }
+    of_other(
+        device: vk::Device,
+        _info: *const vk::GeneratedCommandsMemoryRequirementsInfoNV<'_>,
+        out: *mut vk::MemoryRequirements2<'_>
+    ) {
+        let memory_type_bits = driver(device).config.bits;
+        (*out).memory_requirements = vk::MemoryRequirements { size: 64, alignment: 4, memory_type_bits };
     }
     of_descriptor(
         device: vk::Device,

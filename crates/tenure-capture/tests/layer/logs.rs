@@ -209,7 +209,9 @@ fn submissions_are_seen_complete_by_fences_semaphores_and_idle_queues() {
     let all_idle: vk::PFN_vkDeviceWaitIdle = device.get(c"vkDeviceWaitIdle");
     let buffer_bind = vk::SparseBufferMemoryBindInfo::default();
     let binds = [vk::BindSparseInfo::default().buffer_binds(std::slice::from_ref(&buffer_bind)); 2];
-    let mut reached = 0;
+    let (mut reached, bound) = (0, [9]);
+    let mut timelines = vk::TimelineSemaphoreSubmitInfo::default().signal_semaphore_values(&bound);
+    let signalling = vk::BindSparseInfo::default().signal_semaphores(&semaphores).push_next(&mut timelines);
     // SAFETY: valid handles and structures.
     unsafe {
         _ = submit2(device.queue, 1, batches.as_ptr(), vk::Fence::null());
@@ -218,6 +220,9 @@ fn submissions_are_seen_complete_by_fences_semaphores_and_idle_queues() {
         let both = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
         _ = wait(device.handle, &raw const both, 1);
         _ = sparse(device.queue, 2, binds.as_ptr(), vk::Fence::null());
+        _ = sparse(device.queue, 1, &raw const signalling, vk::Fence::null());
+        _ = wait(device.handle, &vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&bound), 1);
+        device.submit(vk::Fence::null());
         _ = present(device.queue, &vk::PresentInfoKHR::default());
         _ = idle(device.queue);
         _ = all_idle(device.handle);
@@ -240,8 +245,12 @@ fn submissions_are_seen_complete_by_fences_semaphores_and_idle_queues() {
         "W 3 0",
         "X 2 0 0",
         "S 4 0",
+        "X 0 0 0",
+        "S 5 0",
+        "W 5 0",
+        "S 6 0",
         "P 0",
-        "W 4 0",
+        "W 6 0",
         "C 640x480 3 44",
         "end",
     ];
