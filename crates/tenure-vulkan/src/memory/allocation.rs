@@ -121,7 +121,7 @@ impl Memories {
         let Allocation { size, kind, priority, holds_buffers, dedicated, exported, mut import } = asked;
         let properties = &self.tables.properties;
         let counted = if import.is_some() { 0 } else { size };
-        self.count.take(properties, kind, counted)?;
+        self.count.take(properties, kind, [size, counted])?;
         let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
         let mut weight = vk::MemoryPriorityAllocateInfoEXT::default().priority(weight(priority));
         let mut dedicated = dedicated;

@@ -56,7 +56,7 @@ pub(crate) struct MemoryCount {
 }
 
 impl MemoryCount {
-    /// Counts an allocation before it is made.
+    /// Counts an allocation of `size` bytes, before it is made, with `counted` bytes.
     ///
     /// # Errors
     /// If the device's limit is reached, or no heap is that large.
@@ -64,7 +64,7 @@ impl MemoryCount {
         &self,
         properties: &Properties,
         memory: MemoryTypeId,
-        size: u64,
+        [size, counted]: [u64; 2],
     ) -> Result<(), DeviceError> {
         let heap = heap_of(properties, memory);
         let limit = heap.and_then(|heap| properties.memory_heaps.get(heap)).map_or(0, |heap| heap.size);
@@ -77,7 +77,7 @@ impl MemoryCount {
             return Err(DeviceError::TooManyAllocations { limit: most });
         }
         if let Some(bytes) = heap.and_then(|heap| self.bytes.get(heap)) {
-            bytes.fetch_add(taken(properties, memory, size), Ordering::Relaxed);
+            bytes.fetch_add(taken(properties, memory, counted), Ordering::Relaxed);
         }
         Ok(())
     }

@@ -41,7 +41,8 @@ pub struct Adapter {
     driver: String,
 }
 
-/// The adapters that tenure can use, in order of preference. Their instance is created with `options`.
+/// The adapters that tenure can use, in order of preference, without those whose driver fails. Their instance is created with
+/// `options`.
 ///
 /// ```no_run
 /// use tenure_vulkan::{DeviceConfig, adapters};
@@ -52,7 +53,7 @@ pub struct Adapter {
 /// ```
 ///
 /// # Errors
-/// [`CreateError`] if there is no loader, or an instance cannot be made.
+/// [`CreateError`] if there is no loader, an instance cannot be made, or drivers fail and no other adapter is left.
 pub fn adapters(options: &DeviceConfig) -> Result<Vec<Adapter>, CreateError> {
     Ok(find(options)?.0)
 }
@@ -63,15 +64,23 @@ fn find(options: &DeviceConfig) -> Result<(Vec<Adapter>, usize), CreateError> {
     // SAFETY: the instance is alive.
     let found = unsafe { instance.raw.enumerate_physical_devices() };
     let found = found.map_err(CreateError::failed("vkEnumeratePhysicalDevices"))?;
-    let mut adapters = Vec::new();
-    for physical in &found {
-        let adapter = Adapter::new(&instance, *physical)?;
-        if adapter.is_usable() {
-            adapters.push(adapter);
-        }
-    }
+    let described = found.iter().map(|physical| Adapter::new(&instance, *physical));
+    let usable = described.filter(|adapter| adapter.as_ref().map_or(true, Adapter::is_usable));
+    let mut adapters = without_failed(usable)?;
     adapters.sort_by_key(Adapter::kind);
     Ok((adapters, found.len()))
+}
+
+/// Leaves out adapters whose driver fails; their first error if no other is left.
+fn without_failed<T, E>(found: impl Iterator<Item = Result<T, E>>) -> Result<Vec<T>, E> {
+    let (mut adapters, mut failed) = (Vec::new(), None);
+    for adapter in found {
+        match adapter {
+            Ok(adapter) => adapters.push(adapter),
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    failed.filter(|_| adapters.is_empty()).map_or(Ok(adapters), Err)
 }
 
 /// The adapter to prefer.
@@ -173,4 +182,16 @@ fn driver(instance: &Instance, physical: vk::PhysicalDevice, support: &Support, 
     let name = driver.driver_name_as_c_str().unwrap_or_default().to_string_lossy();
     let info = driver.driver_info_as_c_str().unwrap_or_default().to_string_lossy();
     format!("{name} {info}").trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_failed;
+
+    #[test]
+    fn a_failing_driver_hides_no_other_adapter() {
+        assert_eq!(without_failed([Err("a"), Ok(1), Err("b"), Ok(2)].into_iter()), Ok(vec![1, 2]));
+        assert_eq!(without_failed([Err::<u8, _>("a"), Err("b")].into_iter()), Err("a"));
+        assert_eq!(without_failed::<u8, u8>([].into_iter()), Ok(vec![]));
+    }
 }

@@ -1,11 +1,13 @@
 //! Exported and imported buffers and textures.
 
 use core::fmt;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
 use ash::vk;
-use tenure_core::device::{BufferInfo, MemoryTypeId, Requirements, ResourceDesc, State, Usage};
+use tenure_core::device::{
+    ApiCode, BufferInfo, DeviceError, MemoryTypeId, Requirements, ResourceDesc, State, Usage,
+};
 use tenure_core::{Buffer, BufferDesc, Gpu, Name, Texture, TextureDesc};
 
 use super::identity::created_with;
@@ -269,7 +271,7 @@ impl Resources {
         let result = unsafe { (calls.get)(self.api.handle(), &raw const info, &raw mut fd) };
         self.check("vkGetMemoryFdKHR", result)?;
         // SAFETY: the driver has just created it, for the caller to close.
-        let handle = unsafe { OwnedFd::from_raw_fd(fd) };
+        let handle = unsafe { created("vkGetMemoryFdKHR", fd) }?;
         let created_with = created_with(&resource.desc, resource.usage);
         let memory_type = u32::from(memory.kind.0);
         let (size, ids) = (memory.size, self.ids());
@@ -332,6 +334,19 @@ impl Resources {
         self.check("vkGetMemoryFdPropertiesKHR", result)?;
         Ok(found.memory_type_bits)
     }
+}
+
+/// A handle that a successful call has created; an error if there is none.
+///
+/// # Safety
+/// The caller owns the handle.
+pub(super) unsafe fn created(call: &'static str, fd: RawFd) -> Result<OwnedFd, DeviceError> {
+    if fd < 0 {
+        let code = ApiCode::VkResult(vk::Result::SUCCESS.as_raw());
+        return Err(DeviceError::ApiFailed { call, code });
+    }
+    // SAFETY: the caller promises just this.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 /// The memory type and the size to import with: of the exporter's type if that is known and possible.

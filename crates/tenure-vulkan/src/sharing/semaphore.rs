@@ -1,7 +1,7 @@
 //! Timeline semaphores shared by two processes.
 
 use core::fmt;
-use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use tenure_core::{Deferred, Gpu, Name};
 
 use super::info::DeviceIds;
 use super::info::ShareError;
+use super::memory::created;
 use crate::device::Device;
 use crate::error::unsupported;
 use crate::loaded::{Loaded, SemaphoreFdCalls, TimelineCalls};
@@ -33,6 +34,8 @@ pub struct SharedSemaphore {
 struct OwnedSemaphore {
     loaded: Arc<Loaded>,
     raw: vk::Semaphore,
+    /// It was created for export.
+    is_exported: bool,
 }
 
 impl Drop for OwnedSemaphore {
@@ -83,7 +86,7 @@ impl Loaded {
         // SAFETY: the structures in the chain belong to enabled features.
         let made = unsafe { self.api.device.create_semaphore(&info, None) };
         let raw = made.map_err(|result| self.error("vkCreateSemaphore", result))?;
-        Ok(OwnedSemaphore { loaded: self.clone(), raw })
+        Ok(OwnedSemaphore { loaded: self.clone(), raw, is_exported })
     }
 }
 
@@ -131,7 +134,9 @@ impl SharedSemaphore {
     pub fn export(&self) -> Result<(OwnedFd, DeviceIds), ShareError> {
         let loaded = &self.owned.loaded;
         loaded.alive()?;
-        loaded.check_semaphores(vk::ExternalSemaphoreFeatureFlags::EXPORTABLE)?;
+        if !self.owned.is_exported {
+            return Err(unsupported("exports of imported semaphores").into());
+        }
         let (_, calls) = loaded.semaphore_calls()?;
         let info = vk::SemaphoreGetFdInfoKHR::default().semaphore(self.owned.raw).handle_type(OPAQUE_FD);
         let mut fd = -1;
@@ -139,7 +144,7 @@ impl SharedSemaphore {
         let result = unsafe { (calls.get)(loaded.api.handle(), &raw const info, &raw mut fd) };
         loaded.check("vkGetSemaphoreFdKHR", result)?;
         // SAFETY: the driver has just created it, for the caller to close.
-        Ok((unsafe { OwnedFd::from_raw_fd(fd) }, loaded.ids()))
+        Ok((unsafe { created("vkGetSemaphoreFdKHR", fd) }?, loaded.ids()))
     }
 
     /// A value of it, for [`Recording::wait_for_external`](tenure_core::Recording::wait_for_external) and

@@ -25,6 +25,7 @@ unsafe impl Send for Block {}
 pub(super) fn hooks() -> Vec<Hook> {
     vec![
         (c"vkAllocateMemory", allocate as *const c_void),
+        (c"vkGetMemoryFdKHR", export as *const c_void),
         (c"vkFreeMemory", free as *const c_void),
         (c"vkMapMemory", map as *const c_void),
         (c"vkFlushMappedMemoryRanges", flush as *const c_void),
@@ -85,6 +86,19 @@ unsafe extern "system" fn free(device: vk::Device, memory: vk::DeviceMemory, cal
     }
     // SAFETY: as the API has it.
     unsafe { (stage.device.fp_v1_0().free_memory)(device, memory, callbacks) };
+}
+
+unsafe extern "system" fn export(
+    device: vk::Device,
+    info: *const vk::MemoryGetFdInfoKHR<'static>,
+    out: *mut i32,
+) -> vk::Result {
+    let stage = stage();
+    let calls = tenure_vulkan::ash::khr::external_memory_fd::Device::new(&stage.instance, &stage.device);
+    // SAFETY: as the API has it.
+    stage
+        .strike("vkGetMemoryFdKHR")
+        .unwrap_or_else(|| unsafe { (calls.fp().get_memory_fd_khr)(device, info, out) })
 }
 
 unsafe extern "system" fn map(

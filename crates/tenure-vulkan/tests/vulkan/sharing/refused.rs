@@ -3,15 +3,18 @@
 use std::os::fd::OwnedFd;
 
 use conformance::Harness as _;
-use tenure_core::device::{Features, prelude::*};
+use tenure_core::device::{ApiCode, Features, prelude::*};
 use tenure_core::state::StateError;
 use tenure_core::{BufferDesc, DeviceError, Error, Gpu, MemoryUse, Queue, State, Usage};
+use tenure_vulkan::ash::vk;
 use tenure_vulkan::{
-    Device, DeviceIds, ExportDesc, Exported, HandleKind, OptionalFeatures, ShareError, Sharing as _,
+    Device, DeviceConfig, DeviceIds, ExportDesc, Exported, HandleKind, OptionalFeatures, ShareError,
+    Sharing as _,
 };
 
 use super::{Files, SIZE, buffer_desc, manager, texture_desc};
 use crate::basics::COPIES;
+use crate::disguise::Costume;
 use crate::harness::{Vulkan, validated};
 
 /// Imports, which fails; the handle comes back.
@@ -41,6 +44,10 @@ fn impossible_imports_are_refused_and_return_the_handle() {
     let short = ExportDesc { size: SIZE / 2, ..info };
     let (error, handle) = fail(&gpu, handle, &short, &buffer_desc());
     assert!(matches!(error, ShareError::TooSmall { size, needed } if size == SIZE / 2 && needed >= SIZE));
+    let long = ExportDesc { size: 1 << 62, ..info };
+    let (error, handle) = fail(&gpu, handle, &long, &buffer_desc());
+    let ShareError::Device(DeviceError::OutOfMemory { requested, .. }) = error else { panic!("{error}") };
+    assert_eq!(requested, long.size, "no heap is that large");
     for memory_type in [31, 32, u32::MAX] {
         let (error, same) =
             fail(&gpu, handle.try_clone().unwrap(), &ExportDesc { memory_type, ..info }, &buffer_desc());
@@ -133,6 +140,8 @@ fn semaphores_count_in_both_managers_or_are_unsupported() {
             // SAFETY: it was exported just now.
             let same = unsafe { gpu.import_semaphore(handle, &ids, "the same") }.unwrap();
             assert_eq!(same.value(), Ok(3));
+            let refused = same.export().unwrap_err();
+            assert!(matches!(refused, ShareError::Device(DeviceError::Unsupported { .. })), "{refused}");
             let mut recording = gpu.record(Queue::Graphics, "signals").unwrap();
             // SAFETY: the values rise.
             unsafe {
@@ -146,6 +155,23 @@ fn semaphores_count_in_both_managers_or_are_unsupported() {
             drop((semaphore, same));
         }
     }
+    drop(gpu);
+    vulkan.end();
+}
+
+/// A driver that reports success and creates no handle.
+#[test]
+fn exports_without_a_handle_are_errors() {
+    let vulkan = Vulkan::disguised(Costume::plain(), &DeviceConfig::default());
+    let gpu = manager(&vulkan);
+    let buffer = gpu.create_buffer(&buffer_desc()).unwrap();
+    vulkan.disguise().fail("vkGetMemoryFdKHR", vk::Result::SUCCESS);
+    let refused = gpu.export_buffer(&buffer, HandleKind::OpaqueFd).unwrap_err();
+    let code = ApiCode::VkResult(0);
+    let expected = DeviceError::ApiFailed { call: "vkGetMemoryFdKHR", code };
+    assert!(matches!(&refused, ShareError::Device(error) if *error == expected), "{refused}");
+    drop(buffer);
+    assert!(gpu.shutdown().is_clean());
     drop(gpu);
     vulkan.end();
 }
