@@ -295,9 +295,11 @@ impl SharedFence {
     /// # Errors
     /// [`DeviceError::Lost`].
     pub fn value(&self) -> Result<u64, DeviceError> {
-        self.device.inner.look()?;
         // SAFETY: the interface is alive.
-        Ok(unsafe { self.fence.GetCompletedValue() })
+        let value = unsafe { self.fence.GetCompletedValue() };
+        // Afterwards: the fences of a removed device report `u64::MAX`.
+        self.device.inner.look()?;
+        Ok(value)
     }
 
     /// Signals a value from the CPU: also one that the other process was to signal, and has ended before.

@@ -85,6 +85,9 @@ fn fences_order_recordings_whether_they_are_exported_or_not() {
     fence.signal(4).unwrap();
     assert!(gpu.wait(&point, LONG).unwrap());
     assert_eq!(other.value(), Ok(5));
+    // The value that the fences of a removed device have.
+    fence.signal(u64::MAX).unwrap();
+    assert_eq!(other.value(), Ok(u64::MAX));
     drop((fence, other));
     assert!(gpu.shutdown().is_clean());
 }

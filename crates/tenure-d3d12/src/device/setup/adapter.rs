@@ -85,10 +85,10 @@ impl Adapter {
     }
 }
 
-/// All adapters, the fastest first, WARP among the last.
+/// The adapters, the fastest first, WARP among the last, without those that DXGI does not describe.
 ///
 /// # Errors
-/// [`DeviceError::InvalidCall`] if DXGI fails.
+/// [`DeviceError::InvalidCall`] if DXGI fails, or describes none of them.
 ///
 /// ```no_run
 /// for adapter in tenure_d3d12::adapters()? {
@@ -99,7 +99,7 @@ impl Adapter {
 pub fn adapters() -> Result<Vec<Adapter>, DeviceError> {
     let factory = factory()?;
     let by_speed = factory.cast::<IDXGIFactory6>().ok();
-    let mut found = Vec::new();
+    let (mut found, mut failed) = (Vec::new(), None);
     for index in 0.. {
         let raw = match &by_speed {
             // SAFETY: the factory is alive and the index a number.
@@ -110,14 +110,17 @@ pub fn adapters() -> Result<Vec<Adapter>, DeviceError> {
             None => unsafe { factory.EnumAdapters1(index) },
         };
         match raw {
-            Ok(raw) => found.push(Adapter::new(&raw)?),
+            Ok(raw) => match Adapter::new(&raw) {
+                Ok(adapter) => found.push(adapter),
+                Err(error) => failed = failed.or(Some(error)),
+            },
             // DXGI_ERROR_NOT_FOUND ends the list; so does any other error.
             Err(_) => break,
         }
     }
     // A stable sort: hardware keeps its order.
     found.sort_by_key(|adapter| adapter.info.software);
-    Ok(found)
+    failed.filter(|_| found.is_empty()).map_or(Ok(found), Err)
 }
 
 /// The software adapter.
