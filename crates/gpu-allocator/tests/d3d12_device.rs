@@ -189,6 +189,13 @@ fn placed_targets_take_their_clear_value() {
     // SAFETY: a query without pointers.
     assert_eq!(unsafe { target.resource().GetDesc() }.Width, 256);
     allocator.free_resource(target).unwrap();
+    // The original ignores clear values of placed resources, and the runtime refuses those of others.
+    for raw in [texture(256, D3D12_RESOURCE_FLAG_NONE), buffer(1000)] {
+        let wanted =
+            ResourceCreateDesc { clear_value: Some(&clear), ..desc(&raw, MemoryLocation::GpuOnly, &placed) };
+        let other = allocator.create_resource(&wanted).unwrap();
+        allocator.free_resource(other).unwrap();
+    }
 }
 
 #[test]
@@ -242,7 +249,7 @@ fn alignments_have_heaps_that_suit_them() {
     assert!(second.offset().is_multiple_of(4 * MIB));
     // SAFETY: queries without pointers.
     let alignments = unsafe { [first.heap().GetDesc().Alignment, second.heap().GetDesc().Alignment] };
-    assert_eq!(alignments, [64 << 10, 4 * MIB]);
+    assert_eq!(alignments, [4 * MIB; 2], "a small multisampled target needs such a heap, too");
     let mut renamed = first;
     allocator.rename_allocation(&mut renamed, "rock").unwrap();
     assert_eq!(allocator.generate_report().allocations[0].name, "rock");

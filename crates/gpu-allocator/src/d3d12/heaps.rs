@@ -171,7 +171,11 @@ impl Heaps {
         let raw_desc = D3D12_HEAP_DESC {
             SizeInBytes: desc.size,
             Properties: heap_properties(desc.memory),
-            Alignment: desc.alignment,
+            // Targets may be multisampled, which no description of a heap tells, also with an alignment of 64 KiB.
+            Alignment: match desc.category {
+                HeapCategory::Any | HeapCategory::Targets => self.properties.msaa_heap_alignment,
+                HeapCategory::Buffers | HeapCategory::Textures => desc.alignment,
+            },
             Flags: match desc.category {
                 HeapCategory::Any => D3D12_HEAP_FLAG_NONE,
                 HeapCategory::Buffers => D3D12_HEAP_FLAG_ALLOW_ONLY_BUFFERS,

@@ -4,7 +4,8 @@ use tenure_heap::{HeapDeviceError as _, run_caught};
 use windows::Win32::Graphics::Direct3D12::{
     D3D12_BARRIER_LAYOUT, D3D12_CLEAR_VALUE, D3D12_HEAP_FLAG_NONE, D3D12_HEAP_FLAGS, D3D12_HEAP_PROPERTIES,
     D3D12_MIP_REGION, D3D12_RESOURCE_ALLOCATION_INFO, D3D12_RESOURCE_DESC, D3D12_RESOURCE_DESC1,
-    D3D12_RESOURCE_STATES, ID3D12Device, ID3D12Device10, ID3D12Resource,
+    D3D12_RESOURCE_FLAG_ALLOW_DEPTH_STENCIL, D3D12_RESOURCE_FLAG_ALLOW_RENDER_TARGET, D3D12_RESOURCE_STATES,
+    ID3D12Device, ID3D12Device10, ID3D12Resource,
 };
 use windows::Win32::Graphics::Dxgi::Common::DXGI_FORMAT;
 use windows::core::Error;
@@ -153,7 +154,10 @@ impl Allocator {
         // Checked before anything is created.
         way(&self.device, desc)?;
         let treated = self.engine.device().faults().treat(desc.resource_desc);
-        let clear_value = desc.clear_value.filter(|_| treated.takes_clear_value());
+        let targets = D3D12_RESOURCE_FLAG_ALLOW_RENDER_TARGET | D3D12_RESOURCE_FLAG_ALLOW_DEPTH_STENCIL;
+        let is_target = (treated.desc.Flags & targets).0 != 0;
+        // The runtime refuses clear values of others. The original passes none for placed resources.
+        let clear_value = desc.clear_value.filter(|_| is_target && treated.takes_clear_value());
         let desc = &ResourceCreateDesc { resource_desc: &treated.desc, clear_value, ..*desc };
         let info = needs(&self.device, desc);
         match *desc.resource_type {

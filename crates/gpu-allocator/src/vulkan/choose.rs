@@ -66,7 +66,7 @@ impl Chooser {
     }
 }
 
-/// Flags of memory types for special purposes, which are never chosen.
+/// Flags of memory types for special purposes, which are chosen only for resources that allow no others.
 const SPECIAL: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
     vk::MemoryPropertyFlags::PROTECTED.as_raw()
         | vk::MemoryPropertyFlags::DEVICE_COHERENT_AMD.as_raw()
@@ -79,6 +79,8 @@ struct Order {
     types: Types,
     /// The same memory types as a bit mask.
     bits: u32,
+    /// Those with [special](SPECIAL) flags.
+    special: Types,
 }
 
 /// The memory types to try for each location.
@@ -113,6 +115,9 @@ impl Orders {
         }
         let is_allowed = |memory: &MemoryTypeId| bits & (1 << memory.0) != 0;
         room.extend(order.types.iter().copied().filter(is_allowed));
+        if room.is_empty() {
+            room.extend(order.special.iter().copied().filter(is_allowed));
+        }
         room
     }
 }
@@ -130,22 +135,23 @@ fn order(types: &[vk::MemoryType], location: MemoryLocation) -> Order {
         MemoryLocation::GpuToCpu => (mapped | Flags::HOST_CACHED, mapped),
         MemoryLocation::Unknown => (Flags::empty(), Flags::empty()),
     };
-    let may_be = |flags: Flags| flags.contains(required) && !flags.intersects(SPECIAL);
     // At most the number of bits in a resource's requirements.
-    let mut order: Vec<(bool, bool, MemoryTypeId)> = (0..32_u8)
+    let mut order: Vec<(bool, bool, bool, MemoryTypeId)> = (0..32_u8)
         .zip(types)
-        .filter(|(_, found)| may_be(found.property_flags))
+        .filter(|(_, found)| found.property_flags.contains(required))
         .map(|(index, found)| {
             let flags = found.property_flags;
             // Lazily allocated memory suits only images that stay in tile memory.
             let is_lazy = flags.contains(Flags::LAZILY_ALLOCATED);
-            (!flags.contains(preferred), is_lazy, MemoryTypeId(index))
+            (flags.intersects(SPECIAL), !flags.contains(preferred), is_lazy, MemoryTypeId(index))
         })
         .collect();
     order.sort_unstable();
-    let types: Types = order.into_iter().map(|(_, _, memory)| memory).collect();
+    let [types, special] = [false, true].map(|is_special| {
+        order.iter().filter(|found| found.0 == is_special).map(|found| found.3).collect::<Types>()
+    });
     let bits = types.iter().fold(0, |bits, memory| bits | 1 << memory.0);
-    Order { types, bits }
+    Order { types, bits, special }
 }
 
 #[cfg(test)]
@@ -189,5 +195,15 @@ mod tests {
         assert_eq!(allowed(&both, 0b10, MemoryLocation::GpuOnly), [MemoryTypeId(1)]);
         assert!(allowed(&both, 0b11, MemoryLocation::CpuToGpu).is_empty());
         assert!(allowed(&both, 0b100, MemoryLocation::Unknown).is_empty(), "no such type");
+    }
+
+    #[test]
+    fn protected_resources_get_protected_memory() {
+        let both = types(&[Flags::DEVICE_LOCAL | Flags::PROTECTED, Flags::DEVICE_LOCAL]);
+        for location in [MemoryLocation::GpuOnly, MemoryLocation::Unknown] {
+            assert_eq!(allowed(&both, 0b01, location), [MemoryTypeId(0)]);
+            assert_eq!(allowed(&both, 0b11, location), [MemoryTypeId(1)]);
+        }
+        assert!(allowed(&both, 0b01, MemoryLocation::CpuToGpu).is_empty());
     }
 }
