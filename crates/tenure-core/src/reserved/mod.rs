@@ -3,6 +3,7 @@
 mod tile_map;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
@@ -19,7 +20,7 @@ use crate::record::TraceId;
 use crate::registry::ObjectKind;
 use crate::resource::{HandleInner, Labels, Used};
 use crate::services::Services;
-use crate::time::{Stamp, SyncPoint};
+use crate::time::{Clock, Stamp, SyncPoint};
 use crate::{Error, Name, Queue, TileRule};
 
 /// A reserved resource to create.
@@ -127,6 +128,8 @@ pub struct Reserved<D: Device> {
     /// Declared first: the resource is released before the tiles mapped to it.
     inner: HandleInner<D>,
     mappings: Mutex<Mappings<D>>,
+    /// The number of mapped tiles. Changed under the lock of the mappings, which is held during submissions.
+    mapped: AtomicUsize,
     map: TileMap,
     needs: Requirements,
     /// Declared last, as in every handle.
@@ -184,7 +187,8 @@ impl<D: Device> Reserved<D> {
         let tiles = usize::try_from(map.count()).unwrap_or(usize::MAX);
         let runs = std::iter::repeat_with(|| None).take(tiles).collect();
         let mappings = Mutex::new(Mappings { runs, changed: SyncPoint::NONE });
-        Ok(Self { inner, mappings, map, needs, services: services.clone() })
+        let mapped = AtomicUsize::new(0);
+        Ok(Self { inner, mappings, mapped, map, needs, services: services.clone() })
     }
 
     /// The tiling.
@@ -219,9 +223,8 @@ impl<D: Device> Reserved<D> {
 
     /// The number of tiles that are mapped to memory.
     #[must_use]
-    #[inline(never)]
     pub fn mapped_tiles(&self) -> usize {
-        self.mappings.lock().runs.iter().flatten().count()
+        self.mapped.load(Ordering::Relaxed)
     }
 
     /// Maps a box of tiles to memory of the tile pool, in the order of the queue's submissions. Mapped tiles
@@ -237,12 +240,13 @@ impl<D: Device> Reserved<D> {
     #[inline(never)]
     pub fn map(&self, on: impl Into<TileQueue>, region: TileRegion) -> Result<QueueSerial, Error> {
         let _call = self.inner.context().call();
+        Clock::check_outside()?;
         let tiles = self.tiles(region)?;
         let run = self.take_run(tiles.len())?;
         let source = TileSource::Heap { heap: &run.heap.heap, offset: run.suballocation.offset };
         let mut mappings = self.mappings.lock();
         let at = self.update(on.into(), region, source, &mut mappings.changed)?;
-        let old = mappings.replace(&tiles, |_| Some(run.clone()));
+        let old = self.replace(&mut mappings, &tiles, |_| Some(run.clone()));
         drop(mappings);
         drop(old);
         self.inner.context().settle_submission(Some(at));
@@ -257,10 +261,11 @@ impl<D: Device> Reserved<D> {
     #[inline(never)]
     pub fn unmap(&self, on: impl Into<TileQueue>, region: TileRegion) -> Result<QueueSerial, Error> {
         let _call = self.inner.context().call();
+        Clock::check_outside()?;
         let tiles = self.tiles(region)?;
         let mut mappings = self.mappings.lock();
         let at = self.update(on.into(), region, TileSource::Unmapped, &mut mappings.changed)?;
-        let old = mappings.replace(&tiles, |_| None);
+        let old = self.replace(&mut mappings, &tiles, |_| None);
         drop(mappings);
         drop(old);
         self.inner.context().settle_submission(Some(at));
@@ -282,6 +287,7 @@ impl<D: Device> Reserved<D> {
         source_region: TileRegion,
     ) -> Result<QueueSerial, Error> {
         let _call = self.inner.context().call();
+        Clock::check_outside()?;
         if !Arc::ptr_eq(self.inner.context(), source.inner.context()) {
             return Err(Error::Foreign { name: source.inner.name.clone() });
         }
@@ -300,7 +306,7 @@ impl<D: Device> Reserved<D> {
         let at = self.update(TileQueue { queue, after }, region, from, &mut mine.changed)?;
         // A later change of the source must wait for this copy.
         theirs.changed.require(at.queue, at.serial);
-        let old = mine.replace(&tiles, |index| theirs.runs.get(sources[index]).cloned().flatten());
+        let old = self.replace(&mut mine, &tiles, |index| theirs.runs.get(sources[index]).cloned().flatten());
         drop((mine, theirs));
         drop(old);
         self.inner.context().settle_submission(Some(at));
@@ -326,6 +332,25 @@ impl<D: Device> Reserved<D> {
         Ok(at)
     }
 
+    /// Replaces mappings, and returns the old ones, to be dropped without the lock.
+    fn replace(
+        &self,
+        mappings: &mut Mappings<D>,
+        tiles: &[usize],
+        run: impl Fn(usize) -> Option<Arc<TileRun<D>>>,
+    ) -> Vec<Option<Arc<TileRun<D>>>> {
+        let mut mapped = self.mapped.load(Ordering::Relaxed);
+        let replaced = tiles.iter().enumerate().map(|(index, tile)| {
+            let slot = mappings.runs.get_mut(*tile)?;
+            let old = std::mem::replace(slot, run(index));
+            mapped = mapped + usize::from(slot.is_some()) - usize::from(old.is_some());
+            old
+        });
+        let replaced = replaced.collect();
+        self.mapped.store(mapped, Ordering::Relaxed);
+        replaced
+    }
+
     fn take_run(&self, tiles: usize) -> Result<Arc<TileRun<D>>, Error> {
         let context = self.inner.context();
         let tile = self.map.layout.tile_size;
@@ -342,21 +367,6 @@ impl<D: Device> Reserved<D> {
 
     fn refuse(&self, rule: TileRule) -> Error {
         Error::Tiles { name: self.inner.name.clone(), rule }
-    }
-}
-
-impl<D: Device> Mappings<D> {
-    /// Replaces mappings, and returns the old ones, to be dropped without the lock.
-    fn replace(
-        &mut self,
-        tiles: &[usize],
-        run: impl Fn(usize) -> Option<Arc<TileRun<D>>>,
-    ) -> Vec<Option<Arc<TileRun<D>>>> {
-        let replaced = tiles.iter().enumerate().map(|(index, tile)| {
-            let slot = self.runs.get_mut(*tile)?;
-            std::mem::replace(slot, run(index))
-        });
-        replaced.collect()
     }
 }
 
