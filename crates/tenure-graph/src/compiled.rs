@@ -210,6 +210,8 @@ fn need_of<R: Resource, M: Memory<R>>(
     limits: &mut Limits,
 ) -> Result<Need, M::Error> {
     let mut need = memory.need(desc)?;
+    need.heap_alignment = need.heap_alignment.max(need.alignment);
+    // The requested alignment applies to the offset alone: a device may refuse other alignments of heaps than its own.
     need.alignment = need.alignment.max(desc.alignment());
     let resource = || desc.name().clone();
     for alignment in [need.alignment, need.heap_alignment] {

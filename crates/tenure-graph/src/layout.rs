@@ -242,7 +242,7 @@ impl Problem {
             let heap =
                 heaps.entry((class, ordinal)).or_insert(HeapPlan { class, ordinal, size: 0, alignment: 1 });
             heap.size = heap.size.max(offset.saturating_add(need.size));
-            heap.alignment = heap.alignment.max(need.alignment).max(need.heap_alignment);
+            heap.alignment = heap.alignment.max(need.heap_alignment);
             keys[resource] = Some(((class, ordinal), offset));
         }
         let index: BTreeMap<(u32, usize), usize> = heaps.keys().copied().zip(0..).collect();

@@ -134,7 +134,7 @@ impl PlainGraph {
             let heap = layout.heaps[place.heap];
             assert_eq!(heap.class, need.class);
             assert!(place.offset.is_multiple_of(need.alignment));
-            assert!(heap.alignment >= need.alignment.max(need.heap_alignment));
+            assert!(heap.alignment >= need.heap_alignment);
             assert!(place.offset + need.size <= heap.size);
             assert!(heap.size <= limits.get(&need.class).copied().unwrap_or(u64::MAX));
         }

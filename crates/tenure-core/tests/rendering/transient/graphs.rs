@@ -531,3 +531,31 @@ fn queues_that_alternate_at_one_offset_create_nothing() {
         finish(&device, gpu);
     }
 }
+
+/// Heaps of Direct3D 12 have two alignments alone, whatever the alignments of the resources in them.
+#[test]
+fn buffers_with_large_alignments_share_ordinary_heaps() {
+    for profile in PROFILES {
+        let device = device(*profile);
+        let gpu = gpu(&device);
+        let mut graph = Graph::new();
+        let [small, large] = [1, 128 << 10].map(|alignment| {
+            graph.buffer(storage(100, format!("aligned to {alignment}")).alignment(alignment))
+        });
+        let pass = graph.pass(Queue::Graphics, "pass").uses(small, State::COPY_DST);
+        let _id = pass.uses(large, State::COPY_DST).id();
+        let plan = gpu.plan_graph(&graph).unwrap();
+        assert!(plan.placement(large).unwrap().offset.is_multiple_of(128 << 10));
+        let frame = gpu.begin_frame().unwrap();
+        let run = frame.execute(&graph, |_, list, resources| {
+            for id in [small, large] {
+                let buffer = resources.buffer(id)?;
+                list.raw().fill_buffer(buffer.raw(), 0, buffer.size(), 1);
+            }
+            Ok::<(), Error>(())
+        });
+        run.unwrap_or_else(|error| panic!("{profile:?}: {error}"));
+        frame.end().unwrap();
+        finish(&device, gpu);
+    }
+}
