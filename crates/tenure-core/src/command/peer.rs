@@ -75,9 +75,12 @@ impl<D: Device> Commands<D> {
         if !used.is_shared_with_peers() {
             return Err(refuse(StateError::NotShared));
         }
+        let api = self.services.context.device().properties().api;
+        if api == Api::Vulkan && state.is_empty() {
+            return Err(refuse(StateError::NotToCommon));
+        }
         let tracked = used.check(&self.services.context, Subresource::All, state, &mut self.holds)?;
         self.check_layout(tracked.as_ref(), state).map_err(refuse)?;
-        let api = self.services.context.device().properties().api;
         let state = match (api, tracked.as_ref().kind()) {
             (Api::Vulkan, _) => state,
             (Api::Direct3D12, ResourceKind::Texture) => State::PRESENT,

@@ -205,3 +205,31 @@ fn reads_without_a_layout_in_common_are_refused() {
         drop(gpu);
     }
 }
+
+/// Nor is one handed over in it: the recording could not be submitted.
+#[test]
+fn common_is_no_state_of_a_hand_over_on_vulkan() {
+    for profile in [Profile::VULKAN_NVIDIA, Profile::D3D12_ENHANCED] {
+        let device = device(profile, Lag::None);
+        let gpu = Gpu::new(device.clone(), Config::default()).unwrap();
+        let is_vulkan = device.properties().api == Api::Vulkan;
+        let copies = Usage::COPY_SRC | Usage::COPY_DST;
+        let buffer = gpu.create_buffer(&BufferDesc::new(1024, copies).shared().name("shared")).unwrap();
+        let image = TextureDesc::d2(16, 16, Format::Rgba8Unorm, copies | Usage::SHADER_READ).shared();
+        let image = gpu.create_texture(&image).unwrap();
+        let mut recording = gpu.record(Queue::Graphics, "hand over").unwrap();
+        let answers = [
+            recording.release_to_peer(&buffer, State::COMMON),
+            recording.release_to_peer(&image, State::COMMON),
+            recording.acquire_from_peer(&buffer, State::COMMON),
+            recording.acquire_from_peer(&image, State::COMMON),
+        ];
+        for answer in answers.into_iter().take(if is_vulkan { 4 } else { 2 }) {
+            let is_refused = matches!(answer, Err(Error::State { source: StateError::NotToCommon, .. }));
+            assert_eq!(is_refused, is_vulkan, "{answer:?}");
+        }
+        recording.submit().unwrap();
+        drop((buffer, image));
+        assert!(gpu.shutdown().is_clean());
+    }
+}
