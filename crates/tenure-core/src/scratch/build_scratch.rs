@@ -82,10 +82,8 @@ impl<'r, D: Device> Scratch<'r, D> {
         if let Some(found) = builds.find(size, align) {
             return Ok(found);
         }
-        let page = match pool.page_for(context, needed, !builds.is_empty()) {
-            Ok(page) => page,
-            Err(bytes) => Box::new(Page::new(context, &**self.services, &page_desc(bytes, align))?),
-        };
+        let make = |bytes| Page::new(context, &**self.services, &page_desc(bytes, align));
+        let page = pool.page_for(context, needed, !builds.is_empty(), make)?;
         let found = builds.begin(page).and_then(|()| builds.bump(size, align));
         found.ok_or(Error::Internal { what: "a new page of build scratch is too small" })
     }

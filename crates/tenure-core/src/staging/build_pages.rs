@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::Page;
 use super::page_pool::{Gone, ThreadPages};
+use crate::Error;
 use crate::append_list::AppendList;
 use crate::context::Context;
 use crate::device::{Barrier, Device};
@@ -189,24 +190,26 @@ impl<D: Device> BuildScratchPool<D> {
         self.state.lock().empty.pop().unwrap_or_else(|| Box::new(BuildPages::new()))
     }
 
-    /// A free page of at least `needed` bytes; `Err` with the size of a new page if there is none. The size grows when a
-    /// recording has filled a page (`is_further`), and when a build needs more, not with the number of recordings in flight.
+    /// A free page of at least `needed` bytes; `make` creates one if there is none. The size grows when a recording has filled
+    /// a page (`is_further`), and when a build needs more, not with the number of recordings in flight. In a shortage, a page is
+    /// as small as possible.
     pub(crate) fn page_for(
         &self,
         context: &Context<D>,
         needed: u64,
         is_further: bool,
-    ) -> Result<Box<Page<D>>, u64> {
+        make: impl Fn(u64) -> Result<Page<D>, Error>,
+    ) -> Result<Box<Page<D>>, Error> {
         let largest = context.config.staging.build_scratch_page;
         if needed > largest {
-            return Err(needed);
+            return make(needed).map(Box::new);
         }
         context.poll_clock();
         let mut small = SmallVec::<[_; 2]>::new();
         let mut state = self.state.lock();
         let grown = if is_further { state.size.saturating_mul(2) } else { state.size };
-        state.size = grown.max(needed.next_power_of_two()).clamp(FIRST_PAGE.min(largest), largest);
-        let size = state.size;
+        let least = needed.next_power_of_two().max(FIRST_PAGE).min(largest);
+        let size = grown.clamp(least, largest);
         let found = loop {
             match state.pages.take_free(context) {
                 Some(page) if page.size() < size => small.push(page),
@@ -214,9 +217,19 @@ impl<D: Device> BuildScratchPool<D> {
             }
         };
         drop(state);
-        // These pages are not in use.
+        // These pages are not in use. Freed first, so that a new page may have their memory.
         small.into_iter().for_each(|page| page.release_noted(context));
-        found.ok_or(size)
+        let page = match found {
+            Some(page) => page,
+            None => Box::new(match make(size) {
+                Err(Error::OutOfMemory(_)) if least < size => make(least)?,
+                made => made?,
+            }),
+        };
+        let mut state = self.state.lock();
+        state.size = state.size.max(page.size().min(size));
+        drop(state);
+        Ok(page)
     }
 
     /// Takes the pages of a recording, submitted as `submission`, or discarded. Frees pages that are larger than usual, or

@@ -1,8 +1,8 @@
 //! Scratch memory of builds: no two builds that are not ordered have the same bytes, and it is bounded.
 
 use proptest::prelude::*;
-use tenure_core::{Config, Queue, StagingConfig};
-use tenure_sim::{CallKind, Device, Profile};
+use tenure_core::{Config, Error, Queue, StagingConfig};
+use tenure_sim::{CallKind, Device, Fault, FaultKind, Profile};
 
 use super::*;
 
@@ -175,6 +175,33 @@ proptest! {
         }
         drop(recordings);
         prop_assert!(device.run_until_idle());
+        end(&device, gpu);
+    }
+}
+
+/// A larger page does not fit, but another of the same size does.
+#[test]
+fn pages_stay_small_in_a_shortage() {
+    for profile in PROFILES {
+        let device = late(profile);
+        let gpu = gpu_of(&device, Config::default());
+        let fault = Fault::nth(1, FaultKind::OutOfMemory).larger_than(PAGE);
+        device.faults().inject(fault.onwards());
+        for _ in 0..3 {
+            let mut recording = gpu.record(Queue::Graphics, "build").unwrap();
+            let scratch = recording.split().1;
+            for _ in 0..3 {
+                scratch.build_scratch(PAGE / 2 + 1).unwrap();
+            }
+            assert!(matches!(scratch.build_scratch(PAGE), Err(Error::OutOfMemory(_))));
+        }
+        device.faults().clear();
+        let before = device.calls().reserved_bytes;
+        let mut recording = gpu.record(Queue::Graphics, "small").unwrap();
+        recording.split().1.build_scratch(100).unwrap();
+        recording.submit().unwrap();
+        let made = device.calls().reserved_bytes.saturating_sub(before);
+        assert!(made <= PAGE, "{made}: requests that failed leave no large size");
         end(&device, gpu);
     }
 }
