@@ -11,7 +11,7 @@ use tenure_plan::{Item, PlanConfig, plan};
 
 use super::desc_table::DescriptionId;
 use super::heap::HeapKind;
-use super::request::ResourceRequest;
+use super::request::{Requester, ResourceRequest};
 use super::used_ranges::Users;
 use crate::device::Device;
 
@@ -28,8 +28,8 @@ struct Acquisition {
     heap_alignment: u64,
     kind: HeapKind,
     place: Hint,
-    /// The number of the recording.
-    recording: u64,
+    /// The index of its recording.
+    owner: usize,
     /// The number of acquires and drops in the frame before it.
     first: u64,
     /// The same number when its bytes became available to other resources; `None` if that was not within the frame.
@@ -40,6 +40,18 @@ impl Acquisition {
     fn shape(&self) -> (DescriptionId, u64, Option<u64>) {
         (self.description, self.first, self.last)
     }
+}
+
+/// A recording with acquisitions in the frame.
+#[derive(Clone, Copy, Debug)]
+struct Owner {
+    /// The number of the recording.
+    recording: u64,
+    /// False once it is known to have ended.
+    is_open: bool,
+    /// The number of acquires and drops in the frame, after the last acquisition by another recording while it was open: until
+    /// then no other recording could have its bytes.
+    held_until: u64,
 }
 
 /// A heap in which hints may be given.
@@ -90,6 +102,7 @@ pub(crate) struct Hints {
     frame: u64,
     events: u64,
     current: Vec<Acquisition>,
+    owners: Vec<Owner>,
     /// True when more was acquired than is recorded.
     has_overflowed: bool,
     /// The acquisitions of the frame that hints were made from.
@@ -141,12 +154,7 @@ impl Hints {
             return None;
         }
         let first = self.tick();
-        if requester.oldest_other <= requester.recordings.newest() {
-            let is_held_back = |other: &&mut Acquisition| {
-                other.last.is_some() && requester.is_blocked_by(Users::One(other.recording))
-            };
-            self.current.iter_mut().filter(is_held_back).for_each(|other| other.last = Some(first + 1));
-        }
+        let owner = self.owner(requester, first);
         self.current.push(Acquisition {
             description: description.id,
             size: description.needs.size,
@@ -154,11 +162,27 @@ impl Hints {
             heap_alignment: description.heap_alignment,
             kind,
             place,
-            recording: requester.recording,
+            owner,
             first,
             last: None,
         });
         Some(AcquisitionId { frame: self.frame, index: self.current.len() - 1 })
+    }
+
+    /// The index of the recording that acquires now. The bytes of other open recordings are not available to it.
+    fn owner(&mut self, requester: Requester<'_>, now: u64) -> usize {
+        let recording = requester.recording;
+        for other in self.owners.iter_mut().filter(|other| other.is_open && other.recording != recording) {
+            other.is_open = requester.is_blocked_by(Users::One(other.recording));
+            if other.is_open {
+                other.held_until = now + 1;
+            }
+        }
+        let known = self.owners.iter().rposition(|owner| owner.recording == recording);
+        known.unwrap_or_else(|| {
+            self.owners.push(Owner { recording, is_open: true, held_until: 0 });
+            self.owners.len() - 1
+        })
     }
 
     /// Notes that an acquired resource was dropped.
@@ -205,6 +229,11 @@ impl Hints {
         if std::mem::take(&mut self.has_overflowed) {
             self.current.clear();
         }
+        for Acquisition { owner, last, .. } in &mut self.current {
+            if let (Some(owner), Some(last)) = (self.owners.get(*owner), last) {
+                *last = owner.held_until.max(*last);
+            }
+        }
         let heaps: Vec<HeapInfo> = heaps.collect();
         self.made.retain(|made| heaps.iter().any(|heap| heap.heap == *made));
         let shapes = self.current.iter().map(Acquisition::shape);
@@ -225,6 +254,7 @@ impl Hints {
             }
         }
         self.current.clear();
+        self.owners.clear();
         (self.events, self.next) = (0, 0);
         self.frame += 1;
     }
