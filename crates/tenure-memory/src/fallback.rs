@@ -130,7 +130,8 @@ impl<D: Device> Engine<'_, D> {
     ) -> Result<R::Found, AllocationFailure> {
         let terms = request.terms(self).map_err(AllocationFailure::Refused)?;
         let Terms { flags, order, usable, allowed, spill, size, .. } = terms;
-        let wanted = Wanted::new(order, allowed, size);
+        let may_wait = !flags.intersects(AllocationFlags::NEVER_WAIT | AllocationFlags::NEVER_ALLOCATE);
+        let wanted = Wanted::new(order, allowed, size, may_wait);
         let (has_prepared, reclaims) = (false, room.reclaims());
         let mut steps = Steps { engine: self, request, terms, refusal, wanted, room, has_prepared, reclaims };
         if let (None, Some(memory)) = (wanted, first_allowed(order, usable)) {
@@ -138,11 +139,10 @@ impl<D: Device> Engine<'_, D> {
             let answers = vec![Answer { memory, step: Step::WithinBudget, refusal }];
             return Err(AllocationFailure::Short { class: steps.class(memory), answers });
         }
-        let never_waits = AllocationFlags::NEVER_WAIT.union(AllocationFlags::NEVER_ALLOCATE);
         let rules = ShortageRules {
             spill,
             may_exceed_budget: !flags.contains(AllocationFlags::WITHIN_BUDGET),
-            may_wait: !flags.intersects(never_waits),
+            may_wait,
         };
         let class = steps.class(MemoryTypeId(0));
         let found = try_memory_types(&mut steps, rules, order, allowed, |memory| Class { memory, ..class });

@@ -44,13 +44,18 @@ pub struct Wanted {
     pub own: MemorySize,
     /// The driver has refused the request: it has less memory than the budget says.
     pub is_refused: bool,
+    /// Whether it may wait for the GPU.
+    pub may_wait: bool,
 }
 
 impl Wanted {
     /// A request for `size` bytes of the first allowed memory type; `None` if no type is allowed.
-    pub fn new(order: &[MemoryTypeId], memory_types: u32, size: u64) -> Option<Self> {
-        first_allowed(order, memory_types)
-            .map(|memory| Self { own: MemorySize { memory, size }, is_refused: false })
+    pub fn new(order: &[MemoryTypeId], memory_types: u32, size: u64, may_wait: bool) -> Option<Self> {
+        first_allowed(order, memory_types).map(|memory| Self {
+            own: MemorySize { memory, size },
+            is_refused: false,
+            may_wait,
+        })
     }
 
     /// Notes that a memory type was short.

@@ -22,7 +22,7 @@ impl<D: Device> State<D> {
         // A thread that holds the lock of the transient heaps must not wait for the GPU.
         let rules = ShortageRules { spill, may_exceed_budget: !is_trial, may_wait: false };
         let order = context.pools.order(MemoryUse::GpuOnly);
-        let wanted = Wanted::new(order, memory_types, least);
+        let wanted = Wanted::new(order, memory_types, least, rules.may_wait);
         let mut steps = Steps { state: self, request, heap, wanted };
         let failure = match try_memory_types(&mut steps, rules, order, memory_types, class_of(heap)) {
             Ok(at) => return Ok(at),

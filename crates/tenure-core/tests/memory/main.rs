@@ -24,6 +24,8 @@ mod small_buffers;
 mod sums;
 mod unruly_devices;
 mod untrue_budgets;
+#[path = "../support/waits.rs"]
+mod waits;
 
 /// `memory`, but for buffers that shaders write on Direct3D 12, whose upload heaps cannot hold them: `GpuOnly`.
 fn possible(gpu: &tenure_core::Gpu<tenure_sim::Device>, usage: Usage, memory: MemoryUse) -> MemoryUse {

@@ -1,14 +1,18 @@
 //! Evictable resources: used resources are resident, and idle ones are evicted when memory is short.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tenure_core::device::{Priority, Residency, TrimRequest, prelude::*};
 use tenure_core::{
-    BindingKind, Buffer, BufferDesc, BufferViewDesc, Config, DescriptorSetDesc, DescriptorTableDesc, Error,
-    Format, Gpu, LocationKind, MemoryUse, Queue, Recording, SetBinding, SetDescriptor, SetLayoutDesc, State,
-    SyncPoint, TextureDesc, Usage,
+    AllocationFlags, BindingKind, Buffer, BufferDesc, BufferViewDesc, Config, DescriptorSetDesc,
+    DescriptorTableDesc, Error, Format, Gpu, LocationKind, MemoryUse, PoolConfig, Queue, Recording,
+    SetBinding, SetDescriptor, SetLayoutDesc, State, SyncPoint, TextureDesc, Usage,
 };
-use tenure_sim::{BudgetChange, CallKind, Device, DeviceConfig, Paging, Profile, SegmentStats};
+use tenure_sim::{
+    BudgetChange, CallKind, Device, DeviceConfig, Fault, FaultKind, Lag, Paging, Profile, SegmentStats,
+};
+
+use super::waits;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -268,6 +272,42 @@ fn an_allocation_evicts_before_it_spills() {
     assert_eq!(object.and_then(|object| object.memory_type), Some(0), "it is local");
     assert!(gpu.memory().heaps[0].evicted >= 6 * MIB);
     drop(mesh);
+    assert_clean(&gpu);
+}
+
+/// A submission waits for the GPU until its blocks can be paged in; a request that never waits does not wait for it.
+#[test]
+fn an_allocation_that_never_waits_does_not_wait_for_paging() {
+    let options = DeviceConfig::new(Profile::DISCRETE).budgets([32 * MIB]).paging(Paging::PCIE4_X16);
+    let device = Device::with_config(options.lag(Lag::Manual));
+    let config = Config::default().pools(PoolConfig::default().max_wait(SOON));
+    let gpu = Gpu::new(device.clone(), config).unwrap();
+    let target = target(&gpu);
+    let world: Vec<_> = (0..16).map(|_| make(&gpu, 2 * MIB)).collect();
+    gpu.flush_uploads().unwrap();
+    assert!(device.run_until_idle());
+    (0..20).for_each(|_| end_frame(&gpu));
+    let _mesh = gpu.create_buffer(&BufferDesc::new(8 * MIB, Usage::VERTEX)).unwrap();
+    assert!(gpu.memory().heaps[0].evicted > 0);
+    let in_flight = gpu.create_buffer(&BufferDesc::new(64, Usage::COPY_SRC).own_resource()).unwrap();
+    read(&gpu, &target, &[&in_flight]);
+    let mut recording = gpu.record(Queue::Graphics, "pages in").unwrap();
+    for buffer in &world {
+        recording.copy_buffer(buffer, 0, &target, 0, 64).unwrap();
+    }
+    device.faults().inject(Fault::nth(1, FaultKind::OutOfMemory).of(CallKind::MakeResident).onwards());
+    let waits_before = waits::begun(&device);
+    std::thread::scope(|scope| {
+        let paging = scope.spawn(|| recording.submit());
+        waits::until_one_more(&device, waits_before);
+        let desc = BufferDesc::new(8 * MIB, Usage::VERTEX).allocation(AllocationFlags::NEVER_WAIT);
+        let (begun, made) = (Instant::now(), gpu.create_buffer(&desc));
+        assert!(begun.elapsed() < SOON / 2, "{made:?}");
+        assert!(!paging.is_finished());
+        device.faults().clear();
+        assert!(device.run_until_idle());
+        paging.join().unwrap().unwrap();
+    });
     assert_clean(&gpu);
 }
 

@@ -432,12 +432,14 @@ impl<D: Device> ResidentBlocks<D> {
     /// Evicts idle blocks for an allocation that finds no room in its heap. If the driver refused it within the budget,
     /// the budget does not determine the bytes needed.
     pub fn make_room(&self, with: &Paging<'_, D>, request: Wanted) {
-        let (objects, Wanted { own: wanted, is_refused }) = (with.objects, request);
+        let (objects, Wanted { own: wanted, is_refused, may_wait }) = (with.objects, request);
         let heap = objects.budgets.heap_index(wanted.memory);
         if let (Residency::Explicit, Some(heap)) = (self.mode, heap)
             && !self.blocks.lock().nodes.is_empty()
         {
-            let _paging = self.paging.lock();
+            // A thread that pages in may wait for the GPU.
+            let paging = if may_wait { Some(self.paging.lock()) } else { self.paging.try_lock() };
+            let Some(_paging) = paging else { return };
             let over = objects.over_budget(with.device, heap, wanted.size);
             let bytes = if is_refused { over.max(wanted.size) } else { over };
             let _evicted = self.evict(with, heap, bytes, Hot::of(request));
