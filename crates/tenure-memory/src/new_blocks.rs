@@ -220,7 +220,10 @@ impl<D: Device> Engine<'_, D> {
         });
         let part = &shards.memory;
         let own = CommittedMemory { memory, size, is_memoryless: false, wish, priority, part };
-        let buffer = self.pools.objects.create_committed(self.device, &desc, &own, &name)?;
+        let mut buffer = self.pools.objects.create_committed(self.device, &desc, &own, &name)?;
+        if kind == PoolKind::ReadbackPages {
+            buffer.states.divide();
+        }
         let buffer = self.pools.residency.share(buffer, shards.own(size), priority, is_evictable);
         event!(debug, pool = kind.as_str(), bytes = size, memory_type = memory.0, "block created");
         Ok(Block { store: Store::Buffer(buffer), size, source: Source::Driver(pool.id) })

@@ -49,21 +49,25 @@ fn is_fixed<D: Device>(closed: &Closed<D>) -> bool {
     has_points || !closed.open.aliased_ranges.is_empty()
 }
 
+/// The resources of a list whose uses have an order, by state cell id, and whether the list only reads them.
+fn shared<D: Device>(closed: &Closed<D>) -> impl Iterator<Item = (u64, bool)> {
+    let resources = closed.recorded.resources().map(|(resource, is_read)| (&resource.0.states, is_read));
+    resources.filter(|(states, _)| !states.is_divided()).map(|(states, is_read)| (states.id(), is_read))
+}
+
 impl Passed {
     fn add<D: Device>(&mut self, closed: &Closed<D>) {
         self.count += 1;
         self.is_fixed |= is_fixed(closed);
-        for (resource, is_read) in closed.recorded.resources() {
-            *self.resources.entry(resource.0.states.id()).or_insert(true) &= is_read;
+        for (id, is_read) in shared(closed) {
+            *self.resources.entry(id).or_insert(true) &= is_read;
         }
     }
 
     /// Whether a list may overtake the passed ones: all only read their shared resources.
     fn may_be_passed_by<D: Device>(&self, closed: &Closed<D>) -> bool {
         let is_free = |(id, is_read): (u64, bool)| self.resources.get(&id).is_none_or(|all| *all && is_read);
-        let mut resources =
-            closed.recorded.resources().map(|(resource, is_read)| (resource.0.states.id(), is_read));
-        self.count == 0 || (!self.is_fixed && !is_fixed(closed) && resources.all(is_free))
+        self.count == 0 || (!self.is_fixed && !is_fixed(closed) && shared(closed).all(is_free))
     }
 }
 

@@ -485,3 +485,33 @@ fn pages_that_last_for_many_frames_take_turns() {
     drop(rock);
     end(gpu, &device);
 }
+
+/// The results of all queues share the pages of one buffer.
+#[test]
+fn queues_do_not_wait_for_results_of_others() {
+    for profile in [Profile::DISCRETE, Profile::D3D12_ENHANCED, Profile::VULKAN_NVIDIA] {
+        let device = device(profile, Lag::None);
+        let gpu = gpu(&device, Config::default());
+        let desc = BufferDesc::new(64, Usage::COPY_SRC);
+        let sources = [1, 2].map(|byte| gpu.create_buffer_with(&desc, &[byte; 64]).unwrap());
+        gpu.flush_uploads().unwrap();
+        let fence = device.create_fence("order");
+        let mut recording = gpu.record(Queue::Graphics, "late").unwrap();
+        recording.wait_for_external(fence.at(1));
+        let times = [recording.write_timestamp().unwrap(), recording.write_timestamp().unwrap()];
+        let late = recording.read_back(&sources[1], 0, 64).unwrap();
+        recording.submit().unwrap();
+        let mut recording = gpu.record(Queue::Compute, "early").unwrap();
+        let time = recording.write_timestamp().unwrap();
+        let early = recording.read_back(&sources[0], 0, 64).unwrap();
+        let point = recording.submit().unwrap();
+        assert!(gpu.wait(&point, SECOND).unwrap(), "{profile:?}");
+        assert_eq!(early.wait(SECOND).unwrap(), [1; 64]);
+        let mut recording = gpu.record(Queue::Compute, "go").unwrap();
+        recording.signal_external(fence.at(1));
+        recording.submit().unwrap();
+        assert_eq!(late.wait(SECOND).unwrap(), [2; 64]);
+        drop((times, time, early, late, sources, fence));
+        end(gpu, &device);
+    }
+}

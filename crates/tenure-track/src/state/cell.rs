@@ -143,6 +143,8 @@ pub struct StateCell {
     needs_initialization: bool,
     /// Whether no queue family owns its contents alone.
     is_of_all_families: bool,
+    /// Whether different submissions use different bytes of it.
+    is_divided: bool,
     /// The declared read states, as bits; 0: not read-only.
     read_only: AtomicU32,
     /// A submission has brought its contents into the declared read states, for all queues.
@@ -213,6 +215,7 @@ impl StateCell {
             reads_are_copied,
             needs_initialization,
             is_of_all_families,
+            is_divided: false,
             read_only: AtomicU32::new(0),
             is_published: AtomicBool::new(false),
             hints: Hints::default(),
@@ -312,6 +315,20 @@ impl StateCell {
     /// True if queues of all families use its contents without a transfer.
     pub(super) const fn is_of_all_families(&self) -> bool {
         self.is_of_all_families
+    }
+
+    /// Declares that different submissions use different bytes of it, unless the CPU has waited in between: queues do not wait
+    /// for each other because of it. For buffers that are only written.
+    #[doc(hidden)]
+    pub const fn divide(&mut self) {
+        self.is_divided = true;
+    }
+
+    /// True after [`divide`](Self::divide).
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn is_divided(&self) -> bool {
+        self.is_divided
     }
 
     /// Declares it as read-only in these states from now on: see [`check_read_only`](Self::check_read_only).

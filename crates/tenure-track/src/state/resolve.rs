@@ -267,7 +267,9 @@ impl<H: Clone + AsRef<StateCell>> Resolution<'_, H> {
             }
         }
         let submission = self.context.submission;
-        fixups.waits.add(if changes { uses } else { changed }, submission.queue);
+        if !self.entry.cell().is_divided() {
+            fixups.waits.add(if changes { uses } else { changed }, submission.queue);
+        }
         self.submitted.count_use(submission, changes);
     }
 }

@@ -560,3 +560,20 @@ fn accesses_of_one_stage_are_ordered_for_that_stage() {
         assert!(matches!(two, Err(StateError::InvalidCombination { .. })));
     }
 }
+
+/// Each submission has its own pages of the buffer.
+#[test]
+fn queues_do_not_wait_for_each_other_at_divided_buffers() {
+    let queues = queues([0, 1, 2]);
+    for model in [StateModel::Promotion, StateModel::Explicit] {
+        let mut cell = StateCell::new(ResourceKind::Buffer, 1, Usage::COPY_DST, State::COMMON);
+        cell.divide();
+        let pages = Arc::new(cell);
+        for (serial, (queue, kind)) in
+            (1..).zip([(0, QueueKind::Graphics), (1, QueueKind::Compute)].repeat(2))
+        {
+            let fixups = submit(&used(model, kind, &pages, State::COPY_DST), QueueId(queue), serial, &queues);
+            assert!(fixups.is_empty(), "{model:?}: {fixups:?}");
+        }
+    }
+}
