@@ -252,25 +252,3 @@ fn passes_of_a_graph() {
         })
     });
 }
-
-/// While another recording is open, in which as many have been released.
-#[test]
-fn transient_resources() {
-    grows_evenly("transient resources", 120, |gpu, count| {
-        Box::new(move || {
-            for _ in 0..20 {
-                let frame = gpu.begin_frame().unwrap();
-                let recordings = ["one", "other"].map(|name| frame.record(Queue::Graphics, name).unwrap());
-                for recording in &recordings {
-                    let desc = BufferDesc::new(4096, Usage::UNORDERED_ACCESS).name("transient");
-                    (0..count).for_each(|_| drop(recording.transient_buffer(&desc).unwrap()));
-                }
-                for recording in recordings {
-                    frame.submit(recording).unwrap();
-                }
-                frame.end().unwrap();
-                gpu.device().run_until_idle();
-            }
-        })
-    });
-}
