@@ -30,6 +30,11 @@ pub(crate) fn build() -> Outcome {
     cargo(&BUILD)
 }
 
+/// Builds the same libraries for Windows. The archive does not have them.
+pub(crate) fn build_for_windows() -> Outcome {
+    cargo(&[&BUILD[..], &["--target", "x86_64-pc-windows-gnu"]].concat())
+}
+
 /// Builds the libraries, and packs the archive if they pass the check.
 pub(crate) fn write(check: impl FnOnce(&Path) -> Outcome) -> Outcome {
     let name = format!("tenure-{VERSION}-{}-{}", std::env::consts::ARCH, std::env::consts::OS);

@@ -1,6 +1,6 @@
-//! Buffers and textures that are created and released in C++, by tenure and by VMA.
+//! Buffers and textures that are created and released in C++, by tenure and by VMA or D3D12MA.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use comfy_table::{Table, presets};
@@ -8,20 +8,12 @@ use serde_json::Value;
 
 use crate::command::{cargo_printed, root, run, succeeds, target};
 use crate::outcome::{Outcome, Trouble};
-use crate::{archive, c, c_instructions, debian};
+use crate::{archive, c, c_instructions, debian, devices};
 
 /// Rounds for callgrind: the difference has no first calls in it.
 const ROUNDS: [u64; 2] = [10, 30];
 /// Resources of a round.
 const COUNT: u64 = 1000;
-/// The kinds that the program has, with the managers of each.
-const LINES: [[&str; 2]; 4] = [
-    ["4 KiB buffer", "tenure"],
-    ["4 KiB buffer", "VMA"],
-    ["64x64 texture", "tenure"],
-    ["64x64 texture", "VMA"],
-];
-
 /// Measures on the first Vulkan device, and prints a table.
 pub(crate) fn run_and_print() -> Outcome {
     if !succeeds("valgrind", &["--version"]) {
@@ -42,23 +34,59 @@ pub(crate) fn run_and_print() -> Outcome {
     // The development package only adds a link with a shorter name.
     run(command.arg("-l:libvulkan.so.1"))?;
 
+    print(times(&mut Command::new(&program))?, |kind, manager| {
+        let [few, many] = ROUNDS.map(|rounds| {
+            let mut command = Command::new("valgrind");
+            command.arg("--tool=callgrind").args(c_instructions::COLLECT);
+            c_instructions::counted(command.arg(&program).args([kind, manager]).arg(rounds.to_string()))
+        });
+        let rounds = (ROUNDS[1] - ROUNDS[0]) * COUNT;
+        Ok((many?.saturating_sub(few?) / rounds).to_string())
+    })
+}
+
+/// Measures in the device lab, on Direct3D 12, and prints a table without instructions. `sources`: the folder of D3D12MA, which no
+/// crate has.
+pub(crate) fn run_and_print_d3d12(sources: &Path) -> Outcome {
+    let lab = devices::windows_in_lab()?;
+    debian::packages(&["g++-mingw-w64-x86-64-posix"])?;
+    archive::build_for_windows()?;
+    let folder = target().join("x86_64-pc-windows-gnu/release");
+    // Beside the library, where it is found.
+    let program = folder.join("managers.exe");
+    let mut command = Command::new("x86_64-w64-mingw32-g++-posix");
+    command.args(["-std=c++17", "-O2", "-DNDEBUG", "-DTN_SHARED", "-static"]).args(MISSING_FLAGS);
+    command
+        .arg("-I")
+        .arg(root().join("crates/tenure-c/include"))
+        .arg("-isystem")
+        .arg(sources.join("include"));
+    command.arg(root().join("crates/tenure-c/benches/managers_d3d12.cpp"));
+    command.arg(sources.join("src/D3D12MemAlloc.cpp")).arg(folder.join("tenure_c.dll"));
+    run(command.args(["-ld3d12", "-ldxgi", "-lole32", "-luuid"]).arg("-o").arg(&program))?;
+    print(times(&mut lab.command(&program, SECONDS))?, |_, _| Ok("–".to_owned()))
+}
+
+/// Constants that the header of Debian's mingw lacks, with their values in Direct3D's.
+const MISSING_FLAGS: [&str; 3] = [
+    "-DD3D12_HEAP_FLAG_HARDWARE_PROTECTED=static_cast<D3D12_HEAP_FLAGS>(0x8)",
+    "-DD3D12_HEAP_FLAG_ALLOW_WRITE_WATCH=static_cast<D3D12_HEAP_FLAGS>(0x200)",
+    "-DD3D12_HEAP_FLAG_ALLOW_SHADER_ATOMICS=static_cast<D3D12_HEAP_FLAGS>(0x400)",
+];
+const SECONDS: u32 = 300;
+
+/// Prints the lines of a program as a table, with the instructions of each kind and manager.
+fn print(lines: String, instructions: impl Fn(&str, &str) -> Result<String, Trouble>) -> Outcome {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
     table.set_header(["in C++", "manager", "create", "release", "frame end", "together", "instructions"]);
-    for line in times(&mut Command::new(&program))?.lines() {
-        let mut cells: Vec<_> = line.split('|').map(str::to_owned).collect();
-        let [kind, manager] = [cells.first(), cells.get(1)].map(|cell| cell.cloned().unwrap_or_default());
-        if !LINES.contains(&[&kind, &manager]) {
+    for line in lines.lines() {
+        let mut cells: Vec<_> = line.split('|').collect();
+        let &[kind, manager, _, _, _, _] = &cells[..] else {
             return Err(Trouble::Failed(format!("the program has printed: {line}")));
-        }
-        let counted = ROUNDS.map(|rounds| {
-            let mut command = Command::new("valgrind");
-            command.arg("--tool=callgrind").args(c_instructions::COLLECT);
-            c_instructions::counted(command.arg(&program).args([&kind, &manager]).arg(rounds.to_string()))
-        });
-        let [few, many] = counted;
-        let rounds = (ROUNDS[1] - ROUNDS[0]) * COUNT;
-        cells.push((many?.saturating_sub(few?) / rounds).to_string());
+        };
+        let instructions = instructions(kind, manager)?;
+        cells.push(&instructions);
         table.add_row(cells);
     }
     println!("{table}");

@@ -109,7 +109,11 @@ enum Command {
     CInstructions,
     /// Measures buffers and textures that are created and released in C++, by tenure and by VMA, on the first Vulkan device. Needs
     /// valgrind.
-    CManagers,
+    CManagers {
+        /// Measures beside D3D12MA instead, on Direct3D 12 in the device lab. The folder has its `include` and `src`.
+        #[arg(long, value_name = "FOLDER")]
+        d3d12ma: Option<PathBuf>,
+    },
     /// Runs real programs on wgpu with the original gpu-allocator and with tenure's, and prints both side by
     /// side. A picture that differs is a failure.
     Wgpu {
@@ -193,7 +197,12 @@ fn main() -> ExitCode {
         Command::Header => header::write().map_err(|trouble| trouble.to_string()),
         Command::Archive => archive::write(c::check_archive).map_err(|trouble| trouble.to_string()),
         Command::CInstructions => c_instructions::check().map_err(|trouble| trouble.to_string()),
-        Command::CManagers => c_managers::run_and_print().map_err(|trouble| trouble.to_string()),
+        Command::CManagers { d3d12ma: Some(sources) } => {
+            c_managers::run_and_print_d3d12(&sources).map_err(|trouble| trouble.to_string())
+        }
+        Command::CManagers { d3d12ma: None } => {
+            c_managers::run_and_print().map_err(|trouble| trouble.to_string())
+        }
         Command::Wgpu { programs, rounds, native } => {
             wgpu::programs(&programs, rounds, native).map_err(|trouble| trouble.to_string())
         }
