@@ -9,6 +9,7 @@
  * - Pointers must be null or valid during the call. Data that a structure points to is not needed after the call.
  * - Functions may be called from any thread, unless their documentation says otherwise. No thread may use a handle while another
  *   one releases it, or afterwards.
+ * - After tn_gpu_shutdown, functions that create, upload or submit return TN_ERROR_SHUT_DOWN.
  * - A function that does not return a tn_Status returns 0 or an empty text for an invalid handle; tn_last_error has the reason.
  * - Misuse that can be detected from the arguments is an error with a text.
  *
@@ -21,7 +22,7 @@
 #include <stdint.h>
 
 /** The version of the binary interface; tn_abi_version returns the version of the library. */
-#define TN_ABI_VERSION 0u
+#define TN_ABI_VERSION 1u
 
 #if defined(_WIN32)
 #define TN_CALL __cdecl
@@ -57,6 +58,8 @@ extern "C" {
 #else
 #define TN_LIT(text) ((tn_Str){"" text "", (sizeof(text) - 1) | TN_STATIC})
 #endif
+/** As TN_LIT, for initialisers of constants and static variables in C. */
+#define TN_LIT_INIT(text) {"" text "", (sizeof(text) - 1) | TN_STATIC}
 
 typedef struct tn_Chain tn_Chain;
 
@@ -441,7 +444,8 @@ typedef struct tn_PressureChange {
     uint64_t usage;
 } tn_PressureChange;
 
-/** Receives a pressure change, at the end of a frame or in tn_gpu_reclaim, on the thread of that call. Must not unwind. May
+/** Receives a pressure change, at the end of a frame or, in programs without frames, in a call that reclaims (tn_gpu_reclaim, and
+ * the calls of swap chains named at tn_gpu_defer), on the thread of that call. Must not unwind. May
  * release handles, except a tn_Gpu and a tn_Swapchain; other functions return TN_ERROR_CALLBACK.
  */
 typedef void(TN_CALL* tn_PressureFn)(void* user, tn_PressureChange change);
@@ -1481,16 +1485,20 @@ TN_API tn_Status TN_CALL tn_gpu_wait(tn_Gpu* gpu, const tn_SyncPoint* point, uin
  * of the manager: objects released from now on outlive it, and done, which may be null, waits for it. Its work begins after
  * wait; null: after everything submitted to the same queue. Every object that it uses must be alive when this function is
  * called. The program records its own barriers: it finds a resource in the state of the last submission, and declares the state
- * afterwards with tn_gpu_declare_state. Other threads that submit to the queue wait until submit returns.
+ * afterwards with tn_gpu_declare_state. Other threads that submit to the queue wait until submit returns, so submit must not
+ * wait for such a thread. Until this function returns, no other thread may upload to a read-only resource that the work reads.
+ * Pending uploads are submitted first.
  *
- * Errors: TN_ERROR_NEVER_SUBMITTED, TN_ERROR_FOREIGN, TN_ERROR_DEVICE, TN_ERROR_DEVICE_LOST, and the error returned by
- * submit, whose submissions are counted nevertheless.
+ * Errors: TN_ERROR_NEVER_SUBMITTED, TN_ERROR_FOREIGN, TN_ERROR_OUT_OF_MEMORY, TN_ERROR_DEVICE, TN_ERROR_DEVICE_LOST, and
+ * the error returned by submit, whose submissions are counted nevertheless.
  */
 TN_API tn_Status TN_CALL tn_gpu_submit_external(tn_Gpu* gpu, tn_Queue queue, const tn_SyncPoint* wait,
     tn_SubmitFn submit, void* user, tn_SyncPoint* done);
 
 /** Declares the states of resources after work submitted by the program itself, with the submissions at: later recordings
- * continue from there. Null for at: all earlier uses are known to be complete. On error, earlier entries remain in effect.
+ * continue from there. Null for at: all earlier uses are known to be complete. A movable resource never moves again afterwards.
+ * On Vulkan the queue family of the submission at owns a resource that families do not share; if at covers several queues, it
+ * must be the family of the first. On error, earlier entries remain in effect.
  *
  * Errors: TN_ERROR_STATE, TN_ERROR_FIXED_STATE, TN_ERROR_FOREIGN, TN_ERROR_NEVER_SUBMITTED, TN_ERROR_ENUM;
  * TN_ERROR_HANDLE for handles other than buffers, textures, reserved resources and acceleration structures.
@@ -1528,8 +1536,9 @@ TN_API tn_Status TN_CALL tn_gpu_set_memory_cap(tn_Gpu* gpu, uint32_t heap, uint6
  */
 TN_API tn_Status TN_CALL tn_gpu_heap_memory(tn_Gpu* gpu, uint32_t heap, tn_HeapMemory* out);
 
-/** Sets the listener for pressure changes of memory heaps, replacing the previous one. It may be called until the manager is shut
- * down.
+/** Sets the listener for pressure changes of memory heaps, replacing the previous one. Another thread that ends a frame may still
+ * be calling the previous one, or call it once more, after this function or tn_gpu_shutdown has returned: keep its data until
+ * that frame has ended.
  *
  * Errors: TN_ERROR_POINTER.
  */
@@ -1571,16 +1580,17 @@ TN_API uint64_t TN_CALL tn_frame_number(tn_Frame* frame);
 TN_API tn_Status TN_CALL tn_frame_end(tn_Frame* frame);
 
 /** Defers the destruction of a program's object until the handle is released and the GPU cannot use it any more, by the same rule
- * as all handles. Then destroy is called once, at the end of a frame, in tn_gpu_reclaim, in tn_gpu_shutdown, or in a release
- * after the shutdown.
+ * as all handles. Then destroy is called once: at the end of a frame, in tn_gpu_reclaim and tn_gpu_shutdown, in
+ * tn_swapchain_resize, in a tn_swapchain_acquire that creates images anew, in the release of a tn_Swapchain, or in a
+ * submission or release after the shutdown. It is never called if the GPU does not finish before the timeout of the shutdown.
  *
  * Errors: TN_ERROR_POINTER without destroy; TN_ERROR_TEXT. On error the caller still owns the object.
  */
 TN_API tn_Status TN_CALL tn_gpu_defer(tn_Gpu* gpu, tn_Str name, tn_DestroyFn destroy, void* user, void* object,
     tn_Deferred** out);
 
-/** Calls destroy once after a sync point is complete, which must cover all uses of the object. Null for point: after all
- * submissions so far.
+/** Calls destroy once after a sync point is complete, which must cover all uses of the object, in the calls named at
+ * tn_gpu_defer. Null for point: after all submissions so far.
  *
  * Errors: TN_ERROR_NEVER_SUBMITTED, TN_ERROR_FOREIGN, TN_ERROR_POINTER. On error the caller still owns the object.
  */
@@ -1818,9 +1828,20 @@ TN_API tn_Status TN_CALL tn_recording_begin(tn_Gpu* gpu, tn_Queue queue, tn_Str 
 /** Submits a recording, after pending uploads. done may be null. The handle is invalid afterwards, also on error, except for
  * TN_ERROR_HANDLE, TN_ERROR_BUSY, TN_ERROR_POINTER, TN_ERROR_CALLBACK and TN_ERROR_PANIC.
  *
- * Errors: TN_ERROR_QUERY, TN_ERROR_OUT_OF_MEMORY, TN_ERROR_DEVICE_LOST.
+ * Errors: TN_ERROR_DEVICE for an invalid command; TN_ERROR_STATE for a write to a resource that has become read-only since;
+ * TN_ERROR_QUERY, TN_ERROR_OUT_OF_MEMORY, TN_ERROR_DEVICE_LOST.
  */
 TN_API tn_Status TN_CALL tn_recording_submit(tn_Recording* recording, tn_SyncPoint* done);
+
+/** Submits recordings in this order, with one submission of the API for as many consecutive ones of a queue as possible: for
+ * programs that record on several threads. done, which may be null, completes all of them. The handles are invalid afterwards,
+ * also on error, except for TN_ERROR_HANDLE, TN_ERROR_BUSY, TN_ERROR_FOREIGN, TN_ERROR_POINTER, TN_ERROR_CALLBACK and
+ * TN_ERROR_PANIC. The recordings before one that fails are submitted, the others discarded.
+ *
+ * Errors: as tn_recording_submit; TN_ERROR_FOREIGN; TN_ERROR_BUSY also for a recording that occurs twice.
+ */
+TN_API tn_Status TN_CALL tn_frame_submit_all(tn_Frame* frame, tn_Recording* const* recordings, size_t count,
+    tn_SyncPoint* done);
 
 /** Makes the submission of the recording wait on the GPU for a sync point.
  *
@@ -1835,8 +1856,8 @@ TN_API tn_Status TN_CALL tn_recording_native(tn_Recording* recording, tn_Native*
 
 /** Declares how the next commands use resources: barriers are derived from it. On error, earlier entries remain in effect.
  *
- * Errors: TN_ERROR_STATE for a state that the usage or the queue does not allow; TN_ERROR_FIXED_STATE,
- * TN_ERROR_FOREIGN, TN_ERROR_ENUM; TN_ERROR_HANDLE for other handles.
+ * Errors: TN_ERROR_STATE for a state that the usage or the queue does not allow; TN_ERROR_NOT_ACQUIRED for a transient resource
+ * of another recording; TN_ERROR_FIXED_STATE, TN_ERROR_FOREIGN, TN_ERROR_ENUM; TN_ERROR_HANDLE for other handles.
  */
 TN_API tn_Status TN_CALL tn_recording_use(tn_Recording* recording, const tn_Use* uses, size_t count);
 
@@ -1872,7 +1893,7 @@ TN_API tn_Status TN_CALL tn_recording_constants(tn_Recording* recording, const v
  * submitted before the next recording. out may be null. Later commands see them without an explicit wait.
  *
  * Errors: TN_ERROR_OUT_OF_RANGE, TN_ERROR_STATE, TN_ERROR_FIXED_STATE, TN_ERROR_OUT_OF_MEMORY, TN_ERROR_FOREIGN,
- * TN_ERROR_TIMEOUT, TN_ERROR_WRONG_LENGTH; TN_ERROR_HANDLE for other handles.
+ * TN_ERROR_TIMEOUT, TN_ERROR_WRONG_LENGTH, TN_ERROR_TRANSIENT; TN_ERROR_HANDLE for other handles.
  */
 TN_API tn_Status TN_CALL tn_upload(tn_Gpu* gpu, const tn_Part* part, const tn_Texels* data, tn_Upload** out);
 
@@ -1899,8 +1920,8 @@ TN_API tn_Status TN_CALL tn_read_back(void* on, const tn_Part* part, tn_Readback
 /** The size of a readback in bytes; 0 for an invalid handle. */
 TN_API uint64_t TN_CALL tn_readback_size(tn_Readback* readback);
 
-/** Waits for a readback and writes its bytes to out; TN_NOT_READY after the timeout. A timeout of 0 polls. It can be read
- * repeatedly.
+/** Waits for a readback, and for the submission of its recording, and writes its bytes to out; TN_NOT_READY after the timeout. A
+ * timeout of 0 polls. It can be read repeatedly.
  *
  * Errors: TN_ERROR_WRONG_LENGTH unless size is tn_readback_size; TN_ERROR_DISCARDED if its recording was released
  * without submission; TN_ERROR_DEVICE_LOST.
@@ -2013,7 +2034,8 @@ TN_API tn_Status TN_CALL tn_recording_begin_query(tn_Recording* recording, tn_Qu
  */
 TN_API tn_Status TN_CALL tn_recording_end_query(tn_Recording* recording, const tn_OpenQuery* query, tn_Query** out);
 
-/** Waits for the result of a query; TN_NOT_READY after the timeout. A timeout of 0 polls. The result can be read repeatedly.
+/** Waits for the result of a query, and for the submission of its recording; TN_NOT_READY after the timeout. A timeout of 0 polls.
+ * The result can be read repeatedly.
  *
  * Errors: TN_ERROR_DISCARDED if its recording was released without submission; TN_ERROR_STRUCT_SIZE, TN_ERROR_DEVICE_LOST.
  */
@@ -2027,8 +2049,8 @@ TN_API tn_Status TN_CALL tn_query_wait(tn_Query* query, uint64_t timeout_ns, tn_
  */
 TN_API tn_Status TN_CALL tn_query_between(tn_Query* begin, tn_Query* end, uint64_t* nanoseconds);
 
-/** Calls take for each GPU time that arrived at the end of the last frame or, in programs without frames, in the last
- * tn_gpu_reclaim: the times of the submissions found complete then. Each time belongs to one frame. Until the next end of a
+/** Calls take for each GPU time that arrived at the end of the last frame or, in programs without frames, in the last call that
+ * reclaimed (tn_gpu_reclaim, or one of those named at tn_gpu_defer): the times of the submissions found complete then. Each time belongs to one frame. Until the next end of a
  * frame, every call delivers the same times.
  *
  * Errors: TN_ERROR_POINTER.
@@ -2713,10 +2735,11 @@ TN_API tn_Status TN_CALL tn_swapchain_finish(tn_Swapchain* swapchain, tn_Recordi
  */
 TN_API tn_Status TN_CALL tn_swapchain_present(tn_Swapchain* swapchain);
 
-/** Resizes the images to the window; a size with a 0 means that the window is minimised. Does nothing if the size has not changed.
+/** Resizes the images to the window; a size with a 0 means that the window is minimised. If the size has not changed, the images
+ * stay. In any case, also on error, the handles of an acquired image become invalid: the next acquire returns it again, or another.
  *
  * Errors: TN_ERROR_SWAPCHAIN while views or open recordings of the program use an image, and for a window that is gone;
- * TN_ERROR_TIMEOUT, TN_ERROR_DEVICE.
+ * TN_ERROR_TIMEOUT, TN_ERROR_OUT_OF_MEMORY, TN_ERROR_DEVICE, TN_ERROR_DEVICE_LOST.
  */
 TN_API tn_Status TN_CALL tn_swapchain_resize(tn_Swapchain* swapchain, uint32_t width, uint32_t height);
 
@@ -3390,8 +3413,8 @@ TN_API tn_Status TN_CALL tn_gpu_take_moved(tn_Gpu* gpu, tn_MovedFn moved, void* 
  */
 TN_API uint64_t TN_CALL tn_movable_id(void* handle);
 
-/** The location of a buffer or texture for the commands of a recording. A movable resource stays there until the recording is
- * submitted, whereas tn_place pins it permanently.
+/** The location of a buffer, texture, view, table or set for the commands of a recording. A movable resource, also one behind a
+ * view or in a table or set, stays there until the recording is submitted, whereas tn_place pins it permanently.
  *
  * Errors: TN_ERROR_FOREIGN, TN_ERROR_POINTER; TN_ERROR_HANDLE for other handles.
  */

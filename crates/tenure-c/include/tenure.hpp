@@ -313,9 +313,9 @@ public:
     explicit operator bool() const noexcept { return raw_ != nullptr; }
     /** Transfers ownership of the handle to the caller. */
     T* detach() noexcept { return std::exchange(raw_, nullptr); }
-    /** Releases the handle. */
+    /** Releases the handle. It stays where tn_release refuses it: inside a callback, or while another call uses it. */
     void reset() noexcept {
-        if (raw_) tn_release(detach());
+        if (raw_) ended(tn_release(raw_));
     }
     /** Same as tn_name. */
     std::string_view name() const noexcept { return view(tn_name(raw_)); }
@@ -337,6 +337,7 @@ private:
     friend class Recording;
     friend class Device;
     friend class Graph;
+    friend class Frame;
     T* raw_ = nullptr;
 };
 
@@ -715,9 +716,12 @@ public:
         tn_Native native = 0;
         return made(call(tn_recording_native, raw(), &native), native);
     }
-    /** The location of a resource, which may be movable, for the commands of this recording. */
+    /** The location for the commands of this recording; a movable resource, also of a view, table or set, stays there meanwhile. */
     Result<tn_Place> place(const Buffer& buffer) const { return place(buffer.raw()); }
     Result<tn_Place> place(const Texture& texture) const { return place(texture.raw()); }
+    Result<tn_Place> place(const View& view) const { return place(view.raw()); }
+    Result<tn_Place> place(const DescriptorTable& table) const { return place(table.raw()); }
+    Result<tn_Place> place(const DescriptorSet& set) const { return place(set.raw()); }
     Result<tn_SyncPoint> submit() && {
         tn_SyncPoint done{};
         return made(ended(call(tn_recording_submit, raw(), &done)), done);
@@ -803,6 +807,16 @@ public:
         const tn_PassFn pass_on = [](void* user, const tn_Pass* pass) noexcept { return run<Record>(user, Pass(*pass)); };
         tn_SyncPoint done{};
         return made(call(tn_frame_execute, raw(), graph.raw(), pass_on, user_of(record), &done), done);
+    }
+    /** Submits recordings in this order, in as few submissions of the API as possible. Clears them, unless the call is refused. */
+    Result<tn_SyncPoint> submit_all(std::vector<Recording>&& recordings) const {
+        std::vector<tn_Recording*> all;
+        all.reserve(recordings.size());
+        for (const Recording& recording : recordings) all.push_back(recording.raw());
+        tn_SyncPoint done{};
+        const tn_Status status = call(tn_frame_submit_all, raw(), all.data(), all.size(), &done);
+        for (Recording& recording : recordings) recording.ended(status);
+        return made(status, done);
     }
     Result<void> end() && { return checked(ended(call(tn_frame_end, raw()))); }
 };

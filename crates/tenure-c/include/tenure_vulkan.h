@@ -144,8 +144,8 @@ TN_API tn_Status TN_CALL tn_recording_add_semaphores_vk(tn_Recording* recording,
 TN_API tn_Status TN_CALL tn_swapchain_create_vk(tn_Gpu* gpu, tn_Native surface, const tn_SwapchainDesc* desc,
     tn_Swapchain** out);
 
-/** The descriptor set that shaders index for a table, and its layout. All tables of views share one, and all tables of samplers
- * another.
+/** The layout of the descriptor set that shaders index for tables of a kind: all tables of views share one set, and all tables of
+ * samplers another.
  */
 typedef struct tn_VkTable {
     /** sizeof(tn_VkTable), set by the caller. */
@@ -164,21 +164,21 @@ typedef struct tn_VkTable {
     uint32_t reserved;
 } tn_VkTable;
 
-/** The descriptor set that shaders index for a table.
+/** The layout of the descriptor set of tables of a kind, for pipelines, also before the first table is created.
  *
- * Errors: TN_ERROR_FOREIGN for a table of another backend; TN_ERROR_POINTER, TN_ERROR_STRUCT_SIZE.
+ * Errors: TN_ERROR_FOREIGN for a manager on another backend; TN_ERROR_DEVICE without descriptor indexing; TN_ERROR_ENUM,
+ * TN_ERROR_OUT_OF_MEMORY, TN_ERROR_POINTER, TN_ERROR_STRUCT_SIZE.
  */
-TN_API tn_Status TN_CALL tn_descriptor_table_vk(tn_DescriptorTable* table, tn_VkTable* out);
+TN_API tn_Status TN_CALL tn_gpu_tables_vk(tn_Gpu* gpu, tn_DescriptorKind kind, tn_VkTable* out);
 
 /** Renumbers the bindings of a SPIR-V shader to those that this device uses for tables. The shader must declare the tables of
  * views as descriptor set set with the bindings 0 sampled images, 1 storage images, 2 uniform buffers, 3 storage buffers, 4
  * uniform texel buffers and 5 storage texel buffers, or the tables of samplers with the binding 0. words are changed in
  * place.
  *
- * Errors: TN_ERROR_DEVICE for invalid SPIR-V, and for an unknown binding; nothing is changed then. TN_ERROR_FOREIGN for a
- * table of another backend.
+ * Errors: TN_ERROR_DEVICE for invalid SPIR-V, and for an unknown binding; nothing is changed then. Those of tn_gpu_tables_vk.
  */
-TN_API tn_Status TN_CALL tn_descriptor_table_renumber(tn_DescriptorTable* table, uint32_t set, uint32_t* words,
+TN_API tn_Status TN_CALL tn_gpu_renumber_vk(tn_Gpu* gpu, tn_DescriptorKind kind, uint32_t set, uint32_t* words,
     size_t count);
 
 /** A VkBuffer or VkImage that the program created and bound to memory, with its creation parameters. */

@@ -53,15 +53,15 @@ inline Result<Device> device_from_vk(const tn_VkDeviceDesc& desc) {
     return made(status, device);
 }
 
-/** The descriptor set that shaders index for a table. */
-inline Result<tn_VkTable> table_vk(const DescriptorTable& table) {
+/** The layout of the descriptor set of tables of a kind, also before the first table is created. */
+inline Result<tn_VkTable> tables_vk(const Gpu& gpu, tn_DescriptorKind kind) {
     Desc<tn_VkTable> found;
-    return made(call(tn_descriptor_table_vk, table.raw(), &found), found);
+    return made(call(tn_gpu_tables_vk, gpu.raw(), kind, &found), found);
 }
 
 /** Renumbers the bindings of a SPIR-V shader to those that this device uses for tables. */
-inline Result<void> renumber(const DescriptorTable& table, std::uint32_t set, std::uint32_t* words, std::size_t count) {
-    return checked(call(tn_descriptor_table_renumber, table.raw(), set, words, count));
+inline Result<void> renumber_vk(const Gpu& gpu, tn_DescriptorKind kind, std::uint32_t set, std::uint32_t* words, std::size_t count) {
+    return checked(call(tn_gpu_renumber_vk, gpu.raw(), kind, set, words, count));
 }
 
 /** A swap chain for a VkSurfaceKHR of the program: native(surface). */

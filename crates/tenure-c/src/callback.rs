@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::fmt::{self, Write as _};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::thread;
@@ -132,6 +132,16 @@ pub(crate) fn settle() -> thread::Result<()> {
         result = catch_unwind(AssertUnwindSafe(|| drop(object))).and(result);
     }
     result
+}
+
+/// As [`settle`], in a call that uses no object that callbacks can release. Returns whether there were any.
+pub(crate) fn settle_all() -> bool {
+    let has_some =
+        inside().is_free() && RELEASED.try_with(|released| !released.borrow().is_empty()) == Ok(true);
+    if has_some && let Err(panic) = settle() {
+        resume_unwind(panic);
+    }
+    has_some
 }
 
 pub(crate) fn inside() -> Inside {

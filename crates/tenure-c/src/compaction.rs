@@ -7,7 +7,10 @@ use tenure_core::MovableId;
 use crate::call::{call, call_to_release};
 use crate::callback::{Inside, during};
 use crate::heap_pools::{self, tn_CompactionBudget};
-use crate::object::{ApiHandles, Buffer, Gpu, Recording, Texture, on, slice_place};
+use crate::object::{
+    ApiHandles, Buffer, DescriptorSet, DescriptorTable, Gpu, Recording, Texture, View, on, slice_place,
+    view_place,
+};
 use crate::pointer::{In, Out, Outcome};
 use crate::slot::{AnyHandle, Handle, Object as _};
 use crate::types::*;
@@ -111,8 +114,8 @@ extern "C" fn tn_movable_id(handle: AnyHandle) -> u64 {
     id.map_or(0, MovableId::get)
 }
 
-/// The location of a buffer or texture for the commands of a recording. A movable resource stays there until the recording is
-/// submitted, whereas `tn_place` pins it permanently.
+/// The location of a buffer, texture, view, table or set for the commands of a recording. A movable resource, also one behind a
+/// view or in a table or set, stays there until the recording is submitted, whereas `tn_place` pins it permanently.
 ///
 /// Errors: `TN_ERROR_FOREIGN`, `TN_ERROR_POINTER`; `TN_ERROR_HANDLE` for other handles.
 #[unsafe(no_mangle)]
@@ -133,7 +136,19 @@ extern "C" fn tn_recording_place(
                 let texture = resource.of::<Texture>();
                 on!((&mut *recording, texture.get()?), (list, texture) => texture_place(list, texture)?)
             }
-            _ => return Err(resource.refused("a buffer or texture")),
+            View::KIND => {
+                let view = resource.of::<View>();
+                on!((&mut *recording, view.get()?), (list, view) => view_place_in(list, view)?)
+            }
+            DescriptorTable::KIND => {
+                let table = resource.of::<DescriptorTable>();
+                on!((&mut *recording, table.get()?), (list, table) => table_place(list, table)?)
+            }
+            DescriptorSet::KIND => {
+                let set = resource.of::<DescriptorSet>();
+                on!((&mut *recording, set.get()?), (list, set) => set_place(list, set)?)
+            }
+            _ => return Err(resource.refused("a buffer, texture, view, table or set")),
         });
         Ok(())
     })
@@ -145,4 +160,28 @@ fn texture_place<D: ApiHandles>(
 ) -> Result<tn_Place, Failure> {
     let object = D::resource(recording.split().1.texture(texture)?);
     Ok(tn_Place { object, size: texture.size(), ..tn_Place::NONE })
+}
+
+fn view_place_in<D: ApiHandles>(
+    recording: &mut tenure_core::Recording<D>,
+    view: &tenure_core::View<D>,
+) -> Result<tn_Place, Failure> {
+    let found = recording.split().1.view(view)?;
+    Ok(view_place::<D>(found.heap(), found.first()))
+}
+
+fn table_place<D: ApiHandles>(
+    recording: &mut tenure_core::Recording<D>,
+    table: &tenure_core::DescriptorTable<D>,
+) -> Result<tn_Place, Failure> {
+    let found = recording.split().1.table(table)?;
+    Ok(D::descriptors(found.heap(), found.first(), found.len()))
+}
+
+fn set_place<D: ApiHandles>(
+    recording: &mut tenure_core::Recording<D>,
+    set: &tenure_core::DescriptorSet<D>,
+) -> Result<tn_Place, Failure> {
+    let found = recording.split().1.lasting_set(set)?;
+    Ok(D::set(found.block(), found.index()))
 }

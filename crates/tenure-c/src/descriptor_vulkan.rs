@@ -1,17 +1,18 @@
 //! Tables on Vulkan: the header `tenure_vulkan.h`.
 
-use tenure_core::{BindingKind, DescriptorTable as Table};
-use tenure_vulkan::Device;
+use tenure_core::{BindingKind, DeviceError};
+use tenure_vulkan::DescriptorHeap;
 use tenure_vulkan::ash::vk::Handle as _;
 
 use crate::call::call;
-use crate::object::{DescriptorTable, On};
+use crate::descriptor_types::{descriptor_kind, tn_DescriptorKind};
+use crate::object::{Gpu, On};
 use crate::pointer::{In, Out, Outcome};
 use crate::slot::Handle;
 use crate::types::*;
 
-/// The descriptor set that shaders index for a table, and its layout. All tables of views share one, and all tables of samplers
-/// another.
+/// The layout of the descriptor set that shaders index for tables of a kind: all tables of views share one set, and all tables of
+/// samplers another.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct tn_VkTable {
@@ -37,22 +38,22 @@ descs! {
 
 impl Outcome for tn_VkTable {}
 
-fn on_vulkan(table: &DescriptorTable) -> Result<&Table<Device>, Failure> {
-    if let On::Vulkan(table) = table {
-        return Ok(table);
+fn heap(gpu: &Gpu, kind: tn_DescriptorKind) -> Result<&DescriptorHeap, Failure> {
+    match gpu {
+        On::Vulkan(gpu) => Ok(gpu.descriptor_heap(descriptor_kind(kind)?)?),
+        _ => Err(Failure::new(TN_ERROR_FOREIGN, "the manager is not on a Vulkan device")),
     }
-    let name = crate::object::on!(table, table => table.name());
-    Err(Failure::new(TN_ERROR_FOREIGN, format!("{name}: is not on a Vulkan device")))
 }
 
-/// The descriptor set that shaders index for a table.
+/// The layout of the descriptor set of tables of a kind, for pipelines, also before the first table is created.
 ///
-/// Errors: `TN_ERROR_FOREIGN` for a table of another backend; `TN_ERROR_POINTER`, `TN_ERROR_STRUCT_SIZE`.
+/// Errors: `TN_ERROR_FOREIGN` for a manager on another backend; `TN_ERROR_DEVICE` without descriptor indexing; `TN_ERROR_ENUM`,
+/// `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_POINTER`, `TN_ERROR_STRUCT_SIZE`.
 #[unsafe(no_mangle)]
-extern "C" fn tn_descriptor_table_vk(table: Handle<DescriptorTable>, out: Out<tn_VkTable>) -> tn_Status {
+extern "C" fn tn_gpu_tables_vk(gpu: Handle<Gpu>, kind: tn_DescriptorKind, out: Out<tn_VkTable>) -> tn_Status {
     call(|| {
         out.check_head()?;
-        let heap = on_vulkan(table.get()?)?.heap();
+        let heap = heap(gpu.get()?, kind)?;
         let mut bindings = [u32::MAX; 12];
         for (number, kind) in (1_usize..).zip(BindingKind::ALL) {
             bindings.get_mut(number).into_iter().for_each(|binding| {
@@ -77,20 +78,20 @@ extern "C" fn tn_descriptor_table_vk(table: Handle<DescriptorTable>, out: Out<tn
 /// uniform texel buffers and 5 storage texel buffers, or the tables of samplers with the binding 0. `words` are changed in
 /// place.
 ///
-/// Errors: `TN_ERROR_DEVICE` for invalid SPIR-V, and for an unknown binding; nothing is changed then. `TN_ERROR_FOREIGN` for a
-/// table of another backend.
+/// Errors: `TN_ERROR_DEVICE` for invalid SPIR-V, and for an unknown binding; nothing is changed then. Those of `tn_gpu_tables_vk`.
 #[unsafe(no_mangle)]
-extern "C" fn tn_descriptor_table_renumber(
-    table: Handle<DescriptorTable>,
+extern "C" fn tn_gpu_renumber_vk(
+    gpu: Handle<Gpu>,
+    kind: tn_DescriptorKind,
     set: u32,
     words: Out<u32>,
     count: usize,
 ) -> tn_Status {
     call(|| {
-        let table = on_vulkan(table.get()?)?;
+        let heap = heap(gpu.get()?, kind)?;
         words.edit(count, "words", |words| {
-            let refused = |error| Failure::new(TN_ERROR_DEVICE, format!("{}: {error}", table.name()));
-            table.heap().renumber(words, set).map_err(refused)
+            let refused = |error: DeviceError| Failure::new(TN_ERROR_DEVICE, error.to_string());
+            heap.renumber(words, set).map_err(refused)
         })
     })
 }

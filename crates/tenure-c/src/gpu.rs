@@ -92,7 +92,11 @@ extern "C" fn tn_gpu_shutdown(
         if !out.is_null() {
             out.check_head()?;
         }
-        let report = on!(gpu.get()?, gpu => gpu.shutdown());
+        let mut report = on!(gpu.get()?, gpu => gpu.shutdown());
+        // Destroy functions may have released objects of the report.
+        if callback::settle_all() {
+            report = on!(gpu.get()?, gpu => gpu.shutdown());
+        }
         let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
         out.set(tn_ShutdownReport {
             struct_size: out.size(),
@@ -154,10 +158,12 @@ extern "C" fn tn_gpu_wait(gpu: Handle<Gpu>, point: In<tn_SyncPoint>, timeout_ns:
 /// of the manager: objects released from now on outlive it, and `done`, which may be null, waits for it. Its work begins after
 /// `wait`; null: after everything submitted to the same queue. Every object that it uses must be alive when this function is
 /// called. The program records its own barriers: it finds a resource in the state of the last submission, and declares the state
-/// afterwards with `tn_gpu_declare_state`. Other threads that submit to the queue wait until `submit` returns.
+/// afterwards with `tn_gpu_declare_state`. Other threads that submit to the queue wait until `submit` returns, so `submit` must not
+/// wait for such a thread. Until this function returns, no other thread may upload to a read-only resource that the work reads.
+/// Pending uploads are submitted first.
 ///
-/// Errors: `TN_ERROR_NEVER_SUBMITTED`, `TN_ERROR_FOREIGN`, `TN_ERROR_DEVICE`, `TN_ERROR_DEVICE_LOST`, and the error returned by
-/// `submit`, whose submissions are counted nevertheless.
+/// Errors: `TN_ERROR_NEVER_SUBMITTED`, `TN_ERROR_FOREIGN`, `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_DEVICE`, `TN_ERROR_DEVICE_LOST`, and
+/// the error returned by `submit`, whose submissions are counted nevertheless.
 #[unsafe(no_mangle)]
 extern "C" fn tn_gpu_submit_external(
     gpu: Handle<Gpu>,
@@ -186,7 +192,9 @@ fn api_queue<D: ApiHandles>(_: &Manager<D>, queue: D::NativeQueue<'_>) -> tn_Nat
 }
 
 /// Declares the states of resources after work submitted by the program itself, with the submissions `at`: later recordings
-/// continue from there. Null for `at`: all earlier uses are known to be complete. On error, earlier entries remain in effect.
+/// continue from there. Null for `at`: all earlier uses are known to be complete. A movable resource never moves again afterwards.
+/// On Vulkan the queue family of the submission `at` owns a resource that families do not share; if `at` covers several queues, it
+/// must be the family of the first. On error, earlier entries remain in effect.
 ///
 /// Errors: `TN_ERROR_STATE`, `TN_ERROR_FIXED_STATE`, `TN_ERROR_FOREIGN`, `TN_ERROR_NEVER_SUBMITTED`, `TN_ERROR_ENUM`;
 /// `TN_ERROR_HANDLE` for handles other than buffers, textures, reserved resources and acceleration structures.
@@ -319,8 +327,9 @@ extern "C" fn tn_gpu_heap_memory(gpu: Handle<Gpu>, heap: u32, out: Out<tn_HeapMe
     })
 }
 
-/// Sets the listener for pressure changes of memory heaps, replacing the previous one. It may be called until the manager is shut
-/// down.
+/// Sets the listener for pressure changes of memory heaps, replacing the previous one. Another thread that ends a frame may still
+/// be calling the previous one, or call it once more, after this function or `tn_gpu_shutdown` has returned: keep its data until
+/// that frame has ended.
 ///
 /// Errors: `TN_ERROR_POINTER`.
 #[unsafe(no_mangle)]
@@ -440,8 +449,9 @@ extern "C" fn tn_frame_end(frame: Handle<Frame>) -> tn_Status {
 }
 
 /// Defers the destruction of a program's object until the handle is released and the GPU cannot use it any more, by the same rule
-/// as all handles. Then `destroy` is called once, at the end of a frame, in `tn_gpu_reclaim`, in `tn_gpu_shutdown`, or in a release
-/// after the shutdown.
+/// as all handles. Then `destroy` is called once: at the end of a frame, in `tn_gpu_reclaim` and `tn_gpu_shutdown`, in
+/// `tn_swapchain_resize`, in a `tn_swapchain_acquire` that creates images anew, in the release of a `tn_Swapchain`, or in a
+/// submission or release after the shutdown. It is never called if the GPU does not finish before the timeout of the shutdown.
 ///
 /// Errors: `TN_ERROR_POINTER` without `destroy`; `TN_ERROR_TEXT`. On error the caller still owns the object.
 #[unsafe(no_mangle)]
@@ -460,8 +470,8 @@ extern "C" fn tn_gpu_defer(
     })
 }
 
-/// Calls `destroy` once after a sync point is complete, which must cover all uses of the object. Null for `point`: after all
-/// submissions so far.
+/// Calls `destroy` once after a sync point is complete, which must cover all uses of the object, in the calls named at
+/// `tn_gpu_defer`. Null for `point`: after all submissions so far.
 ///
 /// Errors: `TN_ERROR_NEVER_SUBMITTED`, `TN_ERROR_FOREIGN`, `TN_ERROR_POINTER`. On error the caller still owns the object.
 #[unsafe(no_mangle)]

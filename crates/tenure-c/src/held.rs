@@ -9,7 +9,7 @@ use tenure_core::device::Device;
 use tenure_core::present::SharedImage;
 use tenure_core::transient::graph::ResourceId;
 use tenure_core::transient::{Resources, Transient, TransientResource};
-use tenure_core::{Buffer, Name, Needed, Recording, SwapchainImage, SyncPoint, Texture, Used};
+use tenure_core::{Buffer, Name, Needed, Recording, SwapchainImage, Texture, Used};
 
 use crate::slot::{AnyHandle, Handle, Object};
 use crate::types::*;
@@ -108,24 +108,24 @@ pub(crate) enum RecordingOf<D: Device> {
 }
 
 impl<D: Device> RecordingOf<D> {
-    /// Submits the recording, after [`check_own`](Self::check_own).
-    pub(crate) fn submit(self) -> Result<SyncPoint, Failure> {
+    /// The recording, which fails for one that a graph submits.
+    pub(crate) fn into_own(self) -> Result<Recording<D>, Failure> {
         match self {
-            Self::Own(recording) => Ok(recording.submit()?),
-            lent @ Self::OfPass(_) => lent.check_own().map(|()| SyncPoint::NONE),
+            Self::Own(recording) => Ok(recording),
+            Self::OfPass(_) => Err(of_graph()),
         }
     }
 
-    /// Fails for a recording that a graph submits.
+    /// As [`into_own`](Self::into_own).
     pub(crate) fn check_own(&self) -> Result<(), Failure> {
-        match self {
-            Self::Own(_) => Ok(()),
-            Self::OfPass(_) => {
-                let text = "the recording of a pass is submitted by tn_frame_execute, not by its tn_PassFn";
-                Err(Failure::new(TN_ERROR_CALLBACK, text))
-            }
-        }
+        if let Self::Own(_) = self { Ok(()) } else { Err(of_graph()) }
     }
+}
+
+#[cold]
+fn of_graph() -> Failure {
+    let text = "the recording of a pass is submitted by tn_frame_execute, not by its tn_PassFn";
+    Failure::new(TN_ERROR_CALLBACK, text)
 }
 
 impl<D: Device> Deref for RecordingOf<D> {

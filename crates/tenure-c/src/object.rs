@@ -8,17 +8,17 @@ use tenure_core::{Commands, Graph, Name};
 #[cfg(windows)]
 use tenure_d3d12::windows::core::Interface as _;
 use tenure_trace::{TraceError, TraceRecorder};
-use tenure_vulkan::{RawView as _, ash};
+use tenure_vulkan::ash;
 
 use crate::call::{call, call_to_release};
-use crate::callback::{Destroy, release};
+use crate::callback::{Destroy, release, settle_all};
 use crate::heap_pools::HeapPools;
 use crate::held::{BufferOf, RecordingOf, TextureOf};
 use crate::pointer::Out;
 use crate::present::{Presented, SwapchainOf};
 use crate::query_types::QueryOf;
 use crate::release_queue::ReleaseQueue;
-use crate::slot::{AnyHandle, Object, Slots, TYPES};
+use crate::slot::{AnyHandle, Handle, Object, Slots, TYPES};
 use crate::suballocator::Suballocator;
 use crate::types::*;
 
@@ -253,8 +253,8 @@ pub(crate) trait ApiHandles: Device {
     fn resource(resource: &Self::Resource) -> tn_Native;
     fn list(commands: &mut Commands<Self>) -> tn_Native;
     fn queue(queue: Self::NativeQueue<'_>) -> tn_Native;
-    /// Object, offset and size of a view.
-    fn view(view: &tenure_core::View<Self>) -> (tn_Native, u64, u64);
+    /// Object, offset and size of a view, by its descriptor in a heap that is not shader-visible.
+    fn view(heap: &Self::DescriptorHeap, index: u32) -> (tn_Native, u64, u64);
     fn sampler(sampler: &tenure_core::Sampler<Self>) -> tn_Place;
     /// Without an object of its own, the buffer.
     fn structure(structure: &tenure_core::AccelerationStructure<Self>) -> tn_Native {
@@ -280,8 +280,8 @@ impl ApiHandles for Sim {
         queue.id().index() as u64
     }
 
-    fn view(view: &tenure_core::View<Self>) -> (tn_Native, u64, u64) {
-        (0, u64::from(view.index()), 0)
+    fn view(_: &Self::DescriptorHeap, index: u32) -> (tn_Native, u64, u64) {
+        (0, u64::from(index), 0)
     }
 
     fn sampler(sampler: &tenure_core::Sampler<Self>) -> tn_Place {
@@ -315,12 +315,14 @@ impl ApiHandles for Vulkan {
         queue.as_raw()
     }
 
-    fn view(view: &tenure_core::View<Self>) -> (tn_Native, u64, u64) {
-        let objects = [view.image_view().as_raw(), view.buffer_view().as_raw()];
-        let bytes = view.buffer_info();
-        match objects.into_iter().find(|object| *object != 0) {
+    fn view(heap: &Self::DescriptorHeap, index: u32) -> (tn_Native, u64, u64) {
+        let image = heap.image_view(index).map(ash::vk::Handle::as_raw);
+        match image.or_else(|| heap.buffer_view(index).map(ash::vk::Handle::as_raw)) {
             Some(object) => (object, 0, 0),
-            None => (bytes.buffer.as_raw(), bytes.offset, bytes.range),
+            None => {
+                let bytes = heap.buffer(index).unwrap_or_default();
+                (bytes.buffer.as_raw(), bytes.offset, bytes.range)
+            }
         }
     }
 
@@ -360,8 +362,8 @@ impl ApiHandles for D3d12 {
         queue.as_raw().addr() as u64
     }
 
-    fn view(view: &tenure_core::View<Self>) -> (tn_Native, u64, u64) {
-        (tenure_d3d12::RawHandle::raw(view).ptr as u64, 0, 0)
+    fn view(heap: &Self::DescriptorHeap, index: u32) -> (tn_Native, u64, u64) {
+        (heap.cpu_handle(index).map_or(0, |handle| handle.ptr as u64), 0, 0)
     }
 
     fn sampler(sampler: &tenure_core::Sampler<Self>) -> tn_Place {
@@ -393,6 +395,10 @@ pub(crate) trait Backend: ApiHandles + Presented {
     fn texture(texture: TextureOf<Self>) -> Texture;
     fn view_object(view: tenure_core::View<Self>) -> View;
     fn recording(recording: RecordingOf<Self>) -> Recording;
+    /// The recording of this backend.
+    fn recording_of(recording: &Recording) -> Result<&RecordingOf<Self>, Failure>;
+    /// As [`recording_of`](Self::recording_of), with ownership.
+    fn own_recording(recording: Recording) -> Result<RecordingOf<Self>, Failure>;
     /// The view and the sampler of this backend.
     fn view_of(view: &View) -> Result<&tenure_core::View<Self>, Failure>;
     fn sampler_of(sampler: &Sampler) -> Result<&tenure_core::Sampler<Self>, Failure>;
@@ -418,6 +424,14 @@ macro_rules! backend {
 
             fn recording(recording: RecordingOf<Self>) -> Recording {
                 On::$On(recording)
+            }
+
+            fn recording_of(recording: &Recording) -> Result<&RecordingOf<Self>, Failure> {
+                if let On::$On(recording) = recording { Ok(recording) } else { Err(Failure::foreign()) }
+            }
+
+            fn own_recording(recording: Recording) -> Result<RecordingOf<Self>, Failure> {
+                if let On::$On(recording) = recording { Ok(recording) } else { Err(Failure::foreign()) }
             }
 
             fn view_of(view: &View) -> Result<&tenure_core::View<Self>, Failure> {
@@ -480,9 +494,13 @@ fn structure_place<D: ApiHandles>(structure: &tenure_core::AccelerationStructure
     }
 }
 
-fn view_place<D: ApiHandles>(view: &tenure_core::View<D>) -> tn_Place {
-    let (object, offset, size) = D::view(view);
+pub(crate) fn view_place<D: ApiHandles>(heap: &D::DescriptorHeap, index: u32) -> tn_Place {
+    let (object, offset, size) = D::view(heap, index);
     tn_Place { object, offset, size, ..tn_Place::NONE }
+}
+
+fn place_of_view<D: ApiHandles>(view: &tenure_core::View<D>) -> tn_Place {
+    view_place::<D>(view.heap(), view.index())
 }
 
 fn set_layout_place<D: ApiHandles>(layout: &tenure_core::SetLayout<D>) -> tn_Place {
@@ -569,7 +587,17 @@ fn release_swapchain(handle: AnyHandle) -> Result<(), Failure> {
         let text = format!("a tn_Swapchain must not be released inside {}", inside.name());
         return Err(Failure::new(TN_ERROR_CALLBACK, text));
     }
+    // Not of a lost device, which waits for nothing. The next line checks the handle.
+    let _unsettled = settle(handle.of());
     end::<Swapchain>(handle)
+}
+
+/// Drops what destroy functions release, before a call that waits until nothing holds the images: objects released by callbacks
+/// otherwise end after the call.
+pub(crate) fn settle(swapchain: Handle<Swapchain>) -> Result<(), Failure> {
+    on!(&*swapchain.alone()?, swapchain => swapchain.reclaim())?;
+    settle_all();
+    Ok(())
 }
 
 fn release_gpu(handle: AnyHandle) -> Result<(), Failure> {
@@ -624,7 +652,9 @@ extern "C" fn tn_place(handle: AnyHandle, out: Out<tn_Place>) -> tn_Status {
         out.set(match handle.kind() {
             Buffer::KIND => on!(handle.of::<Buffer>().get()?, buffer => buffer_place(buffer)),
             Texture::KIND => on!(handle.of::<Texture>().get()?, texture => texture_place(texture)),
-            View::KIND => on!(handle.of::<View>().get()?, view => view_place(view)),
+            View::KIND => {
+                on!(handle.of::<View>().get()?, view => place_of_view(view))
+            }
             Sampler::KIND => on!(handle.of::<Sampler>().get()?, sampler => ApiHandles::sampler(sampler)),
             SetLayout::KIND => on!(handle.of::<SetLayout>().get()?, layout => set_layout_place(layout)),
             DescriptorTable::KIND => {

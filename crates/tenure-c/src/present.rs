@@ -248,6 +248,7 @@ pub(crate) struct SwapchainOf<D: Presented> {
     /// The acquired image.
     acquired: Option<Acquired<D>>,
     pub(crate) chain: D::Swapchain,
+    gpu: Gpu<D>,
     queues: u32,
     formats: Vec<tn_SurfaceFormat>,
     modes: Vec<tn_PresentMode>,
@@ -262,7 +263,12 @@ impl<D: Presented> SwapchainOf<D> {
         let queues = (0..u8::try_from(queues).unwrap_or(u8::MAX).min(32))
             .filter(|queue| chain.can_present_on(Queue::Id(QueueId(*queue))))
             .fold(0, |bits, queue| bits | 1 << queue);
-        Self { acquired: None, chain, queues, formats: Vec::new(), modes: Vec::new() }
+        Self { acquired: None, chain, gpu: gpu.clone(), queues, formats: Vec::new(), modes: Vec::new() }
+    }
+
+    /// Calls the destroy functions that are due: they may release what holds the images.
+    pub(crate) fn reclaim(&self) -> Result<(), Failure> {
+        Ok(self.gpu.reclaim()?)
     }
 
     pub(crate) fn image(&self) -> Result<&SwapchainImage<D>, Failure> {

@@ -110,7 +110,8 @@ extern "C" fn tn_recording_end_query(
     })
 }
 
-/// Waits for the result of a query; `TN_NOT_READY` after the timeout. A timeout of 0 polls. The result can be read repeatedly.
+/// Waits for the result of a query, and for the submission of its recording; `TN_NOT_READY` after the timeout. A timeout of 0 polls.
+/// The result can be read repeatedly.
 ///
 /// Errors: `TN_ERROR_DISCARDED` if its recording was released without submission; `TN_ERROR_STRUCT_SIZE`, `TN_ERROR_DEVICE_LOST`.
 #[unsafe(no_mangle)]
@@ -145,8 +146,8 @@ extern "C" fn tn_query_between(begin: Handle<Query>, end: Handle<Query>, nanosec
     })
 }
 
-/// Calls `take` for each GPU time that arrived at the end of the last frame or, in programs without frames, in the last
-/// `tn_gpu_reclaim`: the times of the submissions found complete then. Each time belongs to one frame. Until the next end of a
+/// Calls `take` for each GPU time that arrived at the end of the last frame or, in programs without frames, in the last call that
+/// reclaimed (`tn_gpu_reclaim`, or one of those named at `tn_gpu_defer`): the times of the submissions found complete then. Each time belongs to one frame. Until the next end of a
 /// frame, every call delivers the same times.
 ///
 /// Errors: `TN_ERROR_POINTER`.

@@ -2,18 +2,18 @@
 
 use std::ffi::c_void;
 
-use tenure_core::{BufferLayout, Commands, Subresources, TexelBlock};
+use tenure_core::{BufferLayout, Commands, Subresources, SyncPoint, TexelBlock};
 
 use crate::call::{call, call_create};
 use crate::convert::{queue, region, state, subresource, sync_point};
 use crate::descriptor_types::shaders;
 use crate::held::RecordingOf;
 use crate::object::{
-    AccelerationStructure, ApiHandles, Buffer, DescriptorSet, DescriptorTable, Gpu, Recording, Reserved,
-    Texture, View, on, on_same, slice_place,
+    AccelerationStructure, ApiHandles, Backend, Buffer, DescriptorSet, DescriptorTable, Frame, Gpu,
+    Recording, Reserved, Texture, View, on, on_same, slice_place,
 };
 use crate::pointer::{In, Out};
-use crate::slot::{Handle, Object as _};
+use crate::slot::{Alone, Handle, Object as _};
 use crate::types::*;
 
 /// Opens a recording on a queue, inside or outside of a frame. Objects released while it is open live until it is submitted and
@@ -37,7 +37,8 @@ extern "C" fn tn_recording_begin(
 /// Submits a recording, after pending uploads. `done` may be null. The handle is invalid afterwards, also on error, except for
 /// `TN_ERROR_HANDLE`, `TN_ERROR_BUSY`, `TN_ERROR_POINTER`, `TN_ERROR_CALLBACK` and `TN_ERROR_PANIC`.
 ///
-/// Errors: `TN_ERROR_QUERY`, `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_DEVICE_LOST`.
+/// Errors: `TN_ERROR_DEVICE` for an invalid command; `TN_ERROR_STATE` for a write to a resource that has become read-only since;
+/// `TN_ERROR_QUERY`, `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_DEVICE_LOST`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_recording_submit(recording: Handle<Recording>, done: Out<tn_SyncPoint>) -> tn_Status {
     call(|| {
@@ -45,10 +46,49 @@ extern "C" fn tn_recording_submit(recording: Handle<Recording>, done: Out<tn_Syn
         on!(&*recording.alone()?, recording => recording.check_own()?);
         // SAFETY: nothing refers to the recording here, and calls around a callback have no shared reference to it.
         let recording = unsafe { recording.take() }?;
-        let point = on!(recording, recording => recording.submit()?);
+        let point = on!(recording, recording => recording.into_own()?.submit()?);
         done.set(point.into());
         Ok(())
     })
+}
+
+/// Submits recordings in this order, with one submission of the API for as many consecutive ones of a queue as possible: for
+/// programs that record on several threads. `done`, which may be null, completes all of them. The handles are invalid afterwards,
+/// also on error, except for `TN_ERROR_HANDLE`, `TN_ERROR_BUSY`, `TN_ERROR_FOREIGN`, `TN_ERROR_POINTER`, `TN_ERROR_CALLBACK` and
+/// `TN_ERROR_PANIC`. The recordings before one that fails are submitted, the others discarded.
+///
+/// Errors: as `tn_recording_submit`; `TN_ERROR_FOREIGN`; `TN_ERROR_BUSY` also for a recording that occurs twice.
+#[unsafe(no_mangle)]
+extern "C" fn tn_frame_submit_all(
+    frame: Handle<Frame>,
+    recordings: In<Handle<Recording>>,
+    count: usize,
+    done: Out<tn_SyncPoint>,
+) -> tn_Status {
+    call(|| {
+        done.check_if_any("a tn_SyncPoint")?;
+        let (frame, recordings) = (frame.alone()?, recordings.array(count, "recordings")?);
+        done.set(on!(&*frame, frame => submit_all(frame, recordings)?).into());
+        Ok(())
+    })
+}
+
+fn submit_all<D: Backend>(
+    frame: &tenure_core::Frame<D>,
+    handles: &[Handle<Recording>],
+) -> Result<SyncPoint, Failure> {
+    let all = handles.iter().map(Handle::alone).collect::<Result<Vec<_>, _>>()?;
+    // Before any handle ends.
+    for recording in &all {
+        let recording = D::recording_of(recording)?;
+        recording.check_own()?;
+        frame.check_recording(recording)?;
+    }
+    let own = |recording: Alone<'_, Recording>| D::own_recording(recording.take())?.into_own();
+    let points = frame.submit_all(all.into_iter().map(own).collect::<Result<_, _>>()?)?;
+    let mut done = SyncPoint::NONE;
+    points.iter().for_each(|point| done.merge(point));
+    Ok(done)
 }
 
 /// Makes the submission of the recording wait on the GPU for a sync point.
@@ -76,8 +116,8 @@ extern "C" fn tn_recording_native(recording: Handle<Recording>, out: Out<tn_Nati
 
 /// Declares how the next commands use resources: barriers are derived from it. On error, earlier entries remain in effect.
 ///
-/// Errors: `TN_ERROR_STATE` for a state that the usage or the queue does not allow; `TN_ERROR_FIXED_STATE`,
-/// `TN_ERROR_FOREIGN`, `TN_ERROR_ENUM`; `TN_ERROR_HANDLE` for other handles.
+/// Errors: `TN_ERROR_STATE` for a state that the usage or the queue does not allow; `TN_ERROR_NOT_ACQUIRED` for a transient resource
+/// of another recording; `TN_ERROR_FIXED_STATE`, `TN_ERROR_FOREIGN`, `TN_ERROR_ENUM`; `TN_ERROR_HANDLE` for other handles.
 #[unsafe(no_mangle)]
 extern "C" fn tn_recording_use(recording: Handle<Recording>, uses: In<tn_Use>, count: usize) -> tn_Status {
     call(|| {

@@ -567,6 +567,17 @@ pub(crate) struct Alone<'a, T: 'static> {
     _handle: PhantomData<&'a mut T>,
 }
 
+impl<T: Object> Alone<'_, T> {
+    /// Ends the handle, and returns the object.
+    pub(crate) fn take(self) -> T {
+        let alone = ManuallyDrop::new(self);
+        let reserved = Reserved(alone.slot);
+        reserved.0.state.store(next_state(alone.bits), Ordering::Release);
+        // SAFETY: this call has the object alone, and the slot is not free before the end of this function.
+        unsafe { (*reserved.0.value.get()).assume_init_read() }
+    }
+}
+
 impl<T> Deref for Alone<'_, T> {
     type Target = T;
 

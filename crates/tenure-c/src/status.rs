@@ -1,10 +1,16 @@
 //! The status of a call, and the reason for a failure.
 
-use tenure_core::Error;
+use tenure_core::{Error, SubmitAllError};
+
 use tenure_vulkan::CreateError;
 
-/// The version of the binary interface: equal in the header and in the library.
-pub const TN_ABI_VERSION: u32 = 0;
+/// The version of the binary interface: equal in the header and in the library. It changes with each version before 1.0.
+pub const TN_ABI_VERSION: u32 =
+    1000 * number(env!("CARGO_PKG_VERSION_MAJOR")) + number(env!("CARGO_PKG_VERSION_MINOR"));
+
+const fn number(text: &str) -> u32 {
+    if let Ok(number) = u32::from_str_radix(text, 10) { number } else { 0 }
+}
 
 /// The result of a function: 0 or more is success, a negative number an error with a text in `tn_last_error`. A failed function
 /// changes nothing, and sets the handle to be created to null, unless its documentation says otherwise.
@@ -185,6 +191,15 @@ impl Failure {
     #[cold]
     pub(crate) fn foreign() -> Self {
         Self::new(TN_ERROR_FOREIGN, "an object of another backend belongs to a different tn_Gpu")
+    }
+}
+
+impl From<SubmitAllError> for Failure {
+    fn from(all: SubmitAllError) -> Self {
+        let text = all.to_string();
+        let mut failure = Self::from(all.error);
+        failure.0.text = text;
+        failure
     }
 }
 

@@ -1,8 +1,9 @@
 //! The functions of swap chains.
 
 use crate::call::{call, call_create, call_status};
+use crate::callback;
 use crate::held::{Loans, ResourceOf};
-use crate::object::{Backend, Gpu, On, Recording, Swapchain, Texture, View, on};
+use crate::object::{Backend, Gpu, On, Recording, Swapchain, Texture, View, on, settle};
 use crate::pointer::{In, Out};
 use crate::present::{
     Presents as _, SwapchainOf, describe, formats, hdr_metadata, latency, modes, tn_HdrMetadata,
@@ -54,7 +55,12 @@ extern "C" fn tn_swapchain_acquire(swapchain: Handle<Swapchain>, out: Out<tn_Swa
     out.set(none);
     call_status(|| {
         out.check("a tn_SwapchainImage")?;
-        let image = on!(&mut *swapchain.alone()?, swapchain => acquire(swapchain)?);
+        let acquire = || on!(&mut *swapchain.alone()?, swapchain => acquire(swapchain));
+        let image = match acquire() {
+            // Images that are created anew wait for the old ones, whose views a destroy function has released just now.
+            Err(failure) if failure.status() == TN_ERROR_SWAPCHAIN && callback::settle_all() => acquire()?,
+            image => image?,
+        };
         out.set(image.unwrap_or(none));
         Ok(if image.is_some() { TN_OK } else { TN_NOT_READY })
     })
@@ -106,13 +112,17 @@ extern "C" fn tn_swapchain_present(swapchain: Handle<Swapchain>) -> tn_Status {
     call(|| on!(&mut *swapchain.alone()?, swapchain => swapchain.present()))
 }
 
-/// Resizes the images to the window; a size with a 0 means that the window is minimised. Does nothing if the size has not changed.
+/// Resizes the images to the window; a size with a 0 means that the window is minimised. If the size has not changed, the images
+/// stay. In any case, also on error, the handles of an acquired image become invalid: the next acquire returns it again, or another.
 ///
 /// Errors: `TN_ERROR_SWAPCHAIN` while views or open recordings of the program use an image, and for a window that is gone;
-/// `TN_ERROR_TIMEOUT`, `TN_ERROR_DEVICE`.
+/// `TN_ERROR_TIMEOUT`, `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_DEVICE`, `TN_ERROR_DEVICE_LOST`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_swapchain_resize(swapchain: Handle<Swapchain>, width: u32, height: u32) -> tn_Status {
-    call(|| on!(&mut *swapchain.alone()?, swapchain => swapchain.resize([width, height])))
+    call(|| {
+        settle(swapchain)?;
+        on!(&mut *swapchain.alone()?, swapchain => swapchain.resize([width, height]))
+    })
 }
 
 /// Size, format and mode of a swap chain, and whether it matches its window.

@@ -15,7 +15,7 @@ use crate::types::*;
 /// submitted before the next recording. `out` may be null. Later commands see them without an explicit wait.
 ///
 /// Errors: `TN_ERROR_OUT_OF_RANGE`, `TN_ERROR_STATE`, `TN_ERROR_FIXED_STATE`, `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_FOREIGN`,
-/// `TN_ERROR_TIMEOUT`, `TN_ERROR_WRONG_LENGTH`; `TN_ERROR_HANDLE` for other handles.
+/// `TN_ERROR_TIMEOUT`, `TN_ERROR_WRONG_LENGTH`, `TN_ERROR_TRANSIENT`; `TN_ERROR_HANDLE` for other handles.
 #[unsafe(no_mangle)]
 extern "C" fn tn_upload(
     gpu: Handle<Gpu>,
@@ -139,8 +139,8 @@ extern "C" fn tn_readback_size(readback: Handle<Readback>) -> u64 {
     size
 }
 
-/// Waits for a readback and writes its bytes to `out`; `TN_NOT_READY` after the timeout. A timeout of 0 polls. It can be read
-/// repeatedly.
+/// Waits for a readback, and for the submission of its recording, and writes its bytes to `out`; `TN_NOT_READY` after the timeout. A
+/// timeout of 0 polls. It can be read repeatedly.
 ///
 /// Errors: `TN_ERROR_WRONG_LENGTH` unless `size` is `tn_readback_size`; `TN_ERROR_DISCARDED` if its recording was released
 /// without submission; `TN_ERROR_DEVICE_LOST`.

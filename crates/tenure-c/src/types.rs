@@ -276,7 +276,8 @@ pub struct tn_PressureChange {
     pub usage: u64,
 }
 
-/// Receives a pressure change, at the end of a frame or in `tn_gpu_reclaim`, on the thread of that call. Must not unwind. May
+/// Receives a pressure change, at the end of a frame or, in programs without frames, in a call that reclaims (`tn_gpu_reclaim`, and
+/// the calls of swap chains named at `tn_gpu_defer`), on the thread of that call. Must not unwind. May
 /// release handles, except a `tn_Gpu` and a `tn_Swapchain`; other functions return `TN_ERROR_CALLBACK`.
 pub type tn_PressureFn = extern "C-unwind" fn(user: *mut c_void, change: tn_PressureChange);
 

@@ -189,7 +189,7 @@ impl Header {
                 "c_void" => "bytes_in()".to_owned(),
                 "AnyHandle" => "handles_in()".to_owned(),
                 target if self.is_structure(target) => format!("array_of_{target}()"),
-                target => format!("(const {}*)numbers_in()", named(target)?),
+                target => format!("({} const*)numbers_in()", named(target)?),
             });
         }
         if inside(kind, "Handle").is_some() {

@@ -347,7 +347,7 @@ static void begin(int owner) {
     sim.profile = TN_LIT("vulkan-nvidia");
     CHECK(tn_device_create_sim(&sim, &devices[owner]) == TN_OK && tn_gpu_create(devices[owner], NULL, &gpus[owner]) == TN_OK);
     void* sources[KINDS] = {NULL};
-    /* Resources first, then views, for what is made of them. */
+    /* Resources first, then views, because other objects are made of them. */
     for (int order = 0; order < 3; ++order) {
         for (int kind = 0; kind < KINDS; ++kind) {
             const int is_source = kind == KIND_tn_Buffer || kind == KIND_tn_Texture || kind == KIND_tn_SetLayout;

@@ -101,6 +101,7 @@ const EXCEPTIONS: &[Exception] = &[
     valid(
         &[
             "tn_frame_execute",
+            "tn_frame_submit_all",
             "tn_gpu_flush_uploads",
             "tn_gpu_submit_external",
             "tn_recording_submit",
@@ -504,6 +505,12 @@ impl Table {
                     body.push_str("    memory.handles[0] = objects[KIND_tn_Buffer][MINE];\n");
                     "memory.handles".to_owned()
                 }
+                target if kind.starts_with("In<Handle<") => {
+                    let pointer = named(target)?;
+                    let kind = self::kind(pointer.trim_end_matches('*'));
+                    let _ = writeln!(body, "    memory.handles[0] = objects[{kind}][MINE];");
+                    format!("({pointer} const*)memory.handles")
+                }
                 "tn_Chain" => "NULL".to_owned(),
                 "tn_Format" => "memory.formats".to_owned(),
                 target if self.header.is_structure(target) => {
@@ -714,7 +721,7 @@ impl Table {
             add(WrongText, "wrong_text", "TN_ERROR_TEXT", "text of 1 bytes is not UTF-8 from byte 0 on");
         } else if let Some(target) = inside(kind, "In").or_else(|| inside(kind, "Out")) {
             add(NoPointer, "NULL", "TN_ERROR_POINTER", "null, where");
-            if target == "AnyHandle" {
+            if target == "AnyHandle" || kind.starts_with("In<Handle<") {
                 let place = "memory.handles[0]";
                 self.misuses(calls, target, (&format!("{shown}[]"), place), given, true)?;
             } else if self.header.is_structure(target) {

@@ -462,6 +462,11 @@ static void missing_barriers(void) {
     CHECK(tn_release(gpu) == TN_OK && tn_release(device) == TN_OK);
 }
 
+static void release_buffer(void* user, void* object) {
+    (void)user;
+    CHECK(tn_release(object) == TN_OK);
+}
+
 int main(void) {
     CHECK(tn_abi_version() == TN_ABI_VERSION);
     CHECK(tn_has_backend(TN_BACKEND_SIM) && tn_has_backend(TN_BACKEND_VULKAN) && !tn_has_backend(7));
@@ -488,6 +493,10 @@ int main(void) {
     desc.name = TN_LIT("forgotten");
     tn_Buffer* forgotten = NULL;
     CHECK(tn_buffer_create(gpu, &desc, &forgotten) == TN_OK);
+    /* Released by a destroy function in the shutdown: not reported. */
+    tn_Buffer* held = NULL;
+    CHECK(tn_buffer_create(gpu, &desc, &held) == TN_OK);
+    CHECK(tn_gpu_release_after(gpu, NULL, release_buffer, NULL, held) == TN_OK);
     tn_ShutdownReport report = DESC(tn_ShutdownReport);
     tn_Text* text = NULL;
     CHECK(tn_gpu_shutdown(gpu, &report, &text) == TN_NOT_READY);

@@ -358,11 +358,16 @@ static void bad_tables(void) {
     while (count > 0) CHECK(tn_release(full[--count]) == TN_OK);
 
     tn_VkTable vulkan = DESC(tn_VkTable);
-    FAILS(tn_descriptor_table_vk(table, &vulkan), TN_ERROR_FOREIGN, "meadow: is not on a Vulkan device");
-    FAILS(tn_descriptor_table_vk(table, NULL), TN_ERROR_POINTER, "tn_VkTable");
-    FAILS(tn_descriptor_table_renumber(table, 0, NULL, 0), TN_ERROR_FOREIGN, "meadow: is not on a Vulkan device");
+    FAILS(tn_gpu_tables_vk(gpu, TN_DESCRIPTOR_RESOURCE, &vulkan), TN_ERROR_FOREIGN, "is not on a Vulkan device");
+    FAILS(tn_gpu_tables_vk(gpu, TN_DESCRIPTOR_RESOURCE, NULL), TN_ERROR_POINTER, "tn_VkTable");
+    FAILS(tn_gpu_renumber_vk(gpu, TN_DESCRIPTOR_RESOURCE, 0, NULL, 0), TN_ERROR_FOREIGN, "is not on a Vulkan device");
 
     tn_Recording* recording = begin();
+    tn_Place here;
+    CHECK(tn_recording_place(recording, table, &here) == TN_OK);
+    CHECK(here.size == 2 && here.offset == place_of(table).offset);
+    CHECK(tn_recording_place(recording, grass, &here) == TN_OK && here.offset == place_of(grass).offset);
+    FAILS(tn_recording_place(recording, foreign, &here), TN_ERROR_FOREIGN, "grass");
     tn_Use use = {table, TN_STATE_COPY_SRC, TN_ALL};
     FAILS(tn_recording_use(recording, &use, 1), TN_ERROR_ENUM, "TN_STATE_SHADER_READ");
     use = (tn_Use){foreign, TN_STATE_PIXEL_SHADER, TN_ALL};
@@ -416,6 +421,12 @@ static void bad_sets(void) {
     CHECK(set == NULL);
     tn_Recording* recording = begin();
     tn_Place place;
+    desc.bind_count = 1;
+    binds[0] = (tn_Bind){1, 0, grass, NULL, NULL, 0, NULL};
+    CHECK(tn_descriptor_set_create(gpu, &desc, &set) == TN_OK);
+    CHECK(tn_recording_place(recording, set, &place) == TN_OK && place.offset == place_of(set).offset);
+    CHECK(tn_release(set) == TN_OK);
+    set = NULL;
     FAILS(tn_recording_dynamic_constants(recording, layout, "constants", 9, &place), TN_ERROR_DEVICE, "");
     FAILS(tn_recording_dynamic_constants(recording, NULL, "constants", 9, &place), TN_ERROR_HANDLE, "tn_SetLayout");
     FAILS(tn_recording_dynamic_constants(recording, layout, NULL, 9, &place), TN_ERROR_POINTER, "data");

@@ -137,7 +137,7 @@ static void materials(const tn::Gpu& gpu) {
     recording.use({tn::use(material.set, TN_STATE_PIXEL_SHADER)});
     CHECK(gpu.descriptor_owner(TN_DESCRIPTOR_RESOURCE, material.textures.first()) == "table rock");
     try {
-        static_cast<void>(tn::table_vk(material.textures));
+        static_cast<void>(tn::tables_vk(gpu, TN_DESCRIPTOR_RESOURCE));
         CHECK(false);
     } catch (const tn::Error& error) {
         CHECK(error.status() == TN_ERROR_FOREIGN);
@@ -151,7 +151,11 @@ static void frames(const tn::Gpu& gpu) {
     for (int count = 0; count < 6; ++count) {
         tn::Frame frame = gpu.begin_frame();
         CHECK(frame.number() > 0);
-        std::move(gpu.record(TN_QUEUE_GRAPHICS, "frame"_tn)).submit();
+        std::vector<tn::Recording> lists;
+        lists.push_back(gpu.record(TN_QUEUE_GRAPHICS, "frame"_tn));
+        lists.push_back(gpu.record(TN_QUEUE_COMPUTE, "beside"_tn));
+        const tn_SyncPoint done = frame.submit_all(std::move(lists));
+        CHECK(gpu.wait(done));
         pipeline.reset();
         std::move(frame).end();
     }

@@ -413,7 +413,7 @@ static void movables(tn_Gpu* gpu) {
     tn_Recording* recording = NULL;
     CHECK(tn_recording_begin(gpu, TN_QUEUE_GRAPHICS, TN_LIT("x"), &recording) == TN_OK);
     tn_Place place;
-    FAILS(tn_recording_place(recording, gpu, &place), TN_ERROR_HANDLE, "buffer or texture");
+    FAILS(tn_recording_place(recording, gpu, &place), TN_ERROR_HANDLE, "a buffer, texture, view, table or set");
     FAILS(tn_recording_place(recording, rock, NULL), TN_ERROR_POINTER, "tn_Place");
     FAILS(tn_recording_place((tn_Recording*)(void*)rock, rock, &place), TN_ERROR_HANDLE, "tn_Recording");
     CHECK(tn_recording_place(recording, rock, &place) == TN_OK);

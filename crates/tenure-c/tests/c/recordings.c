@@ -263,6 +263,38 @@ static void build_scratch(void) {
     CHECK(tn_recording_submit(recording, NULL) == TN_OK);
 }
 
+/* Several recordings at once: all or none is taken. */
+static void together(void) {
+    tn_Frame* frame = NULL;
+    CHECK(tn_frame_begin(gpu, &frame) == TN_OK);
+    tn_Recording* all[] = {begin(gpu, "first"), begin(gpu, "second"), begin(gpu, "third")};
+    tn_Recording* twice[] = {all[0], all[1], all[0]};
+    tn_SyncPoint done;
+    FAILS(tn_frame_submit_all(frame, twice, 3, &done), TN_ERROR_BUSY, "tn_Recording");
+    FAILS(tn_frame_submit_all(frame, NULL, 3, &done), TN_ERROR_POINTER, "recordings");
+    FAILS(tn_frame_submit_all(NULL, all, 3, &done), TN_ERROR_HANDLE, "tn_Frame");
+    CHECK(tn_frame_submit_all(frame, NULL, 0, NULL) == TN_OK);
+    CHECK(tn_frame_submit_all(frame, all, 3, &done) == TN_OK);
+    CHECK(tn_gpu_wait(gpu, &done, TN_FOREVER) == TN_OK);
+    FAILS(tn_frame_submit_all(frame, all, 3, NULL), TN_ERROR_HANDLE, "was released");
+    tn_Recording* mixed[] = {begin(gpu, "before"), begin(other_gpu, "stranger"), begin(gpu, "after")};
+    FAILS(tn_frame_submit_all(frame, mixed, 3, NULL), TN_ERROR_FOREIGN, "stranger: belongs to a different");
+    CHECK(tn_release(mixed[1]) == TN_OK);
+    /* The one before the wrong one is submitted, the others are discarded. */
+    mixed[1] = begin(gpu, "draw");
+    tn_TextureDesc desc = DESC(tn_TextureDesc);
+    desc.format = TN_FORMAT_RGBA8_UNORM;
+    desc.width = desc.height = 4;
+    desc.usage = TN_USAGE_SHADER_READ;
+    tn_Texture* grass = NULL;
+    CHECK(tn_texture_create(gpu, &desc, &grass) == TN_OK);
+    const tn_Use missing_mip = {grass, TN_STATE_PIXEL_SHADER, 7};
+    CHECK(tn_sim_access(mixed[1], &missing_mip, 1) == TN_OK && tn_release(grass) == TN_OK);
+    FAILS(tn_frame_submit_all(frame, mixed, 3, NULL), TN_ERROR_DEVICE, "1 of 3 recordings were submitted");
+    for (int at = 0; at < 3; ++at) FAILS(tn_release(mixed[at]), TN_ERROR_HANDLE, "was released");
+    CHECK(tn_frame_end(frame) == TN_OK);
+}
+
 int main(void) {
     for (int at = 0; at < 2; ++at) {
         tn_SimDesc desc = DESC(tn_SimDesc);
@@ -275,6 +307,7 @@ int main(void) {
     ranges();
     rings();
     build_scratch();
+    together();
     CHECK(tn_gpu_shutdown(gpu, NULL, NULL) == TN_OK && tn_gpu_shutdown(other_gpu, NULL, NULL) == TN_OK);
     CHECK(tn_release(gpu) == TN_OK && tn_release(other_gpu) == TN_OK);
     for (int at = 0; at < 2; ++at) {

@@ -206,6 +206,37 @@ static void release_inside(void* user, void* object) {
     FAILS(tn_release(object), TN_ERROR_CALLBACK, "a tn_Swapchain must not be released inside a tn_DestroyFn");
 }
 
+static void release_view(void* user, void* object) {
+    (void)user;
+    CHECK(tn_release(object) == TN_OK);
+}
+
+/* Views of images that only destroy functions hold, on a device whose images must be gone before a resize. */
+static void resize_after_views(void) {
+    tn_SimDesc sim = DESC(tn_SimDesc);
+    sim.profile = TN_LIT("d3d12-uma");
+    tn_Device* device = NULL;
+    tn_Gpu* own = NULL;
+    CHECK(tn_device_create_sim(&sim, &device) == TN_OK && tn_gpu_create(device, NULL, &own) == TN_OK);
+    const tn_SwapchainDesc desc = swapchain_desc();
+    tn_Swapchain* swapchain = NULL;
+    CHECK(tn_swapchain_create_sim(own, &desc, &swapchain) == TN_OK);
+    for (uint32_t size = 1; size < 4; ++size) {
+        tn_SwapchainImage image;
+        CHECK(tn_swapchain_acquire(swapchain, &image) == TN_OK);
+        tn_TextureViewDesc view_desc = DESC(tn_TextureViewDesc);
+        view_desc.access = TN_TEXTURE_RENDER_TARGET;
+        tn_View* view = NULL;
+        CHECK(tn_texture_view_create(own, image.texture, &view_desc, &view) == TN_OK);
+        CHECK(tn_gpu_release_after(own, NULL, release_view, NULL, view) == TN_OK);
+        if (size < 3) CHECK(tn_swapchain_resize(swapchain, WIDTH * size, HEIGHT) == TN_OK);
+    }
+    CHECK(tn_release(swapchain) == TN_OK);
+    CHECK(tn_gpu_shutdown(own, NULL, NULL) == TN_OK && tn_release(own) == TN_OK);
+    check_clean(device);
+    CHECK(tn_release(device) == TN_OK);
+}
+
 static void misuse(void) {
     const tn_SwapchainDesc desc_of_one = swapchain_desc();
     tn_Swapchain* one = create(&desc_of_one);
@@ -299,6 +330,7 @@ int main(void) {
     windows();
     wishes();
     graph();
+    resize_after_views();
     misuse();
     CHECK(tn_release(staging) == TN_OK);
     CHECK(tn_gpu_shutdown(gpu, NULL, NULL) == TN_OK);

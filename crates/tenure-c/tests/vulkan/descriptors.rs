@@ -150,8 +150,8 @@ unsafe extern "C" {
     fn tn_descriptor_table_create(gpu: *mut c_void, desc: *const TableDesc, out: *mut *mut c_void) -> i32;
     fn tn_set_layout_create(gpu: *mut c_void, desc: *const SetLayoutDesc, out: *mut *mut c_void) -> i32;
     fn tn_descriptor_set_create(gpu: *mut c_void, desc: *const SetDesc, out: *mut *mut c_void) -> i32;
-    fn tn_descriptor_table_vk(table: *mut c_void, out: *mut VkTable) -> i32;
-    fn tn_descriptor_table_renumber(table: *mut c_void, set: u32, words: *mut u32, count: usize) -> i32;
+    fn tn_gpu_tables_vk(gpu: *mut c_void, kind: u32, out: *mut VkTable) -> i32;
+    fn tn_gpu_renumber_vk(gpu: *mut c_void, kind: u32, set: u32, words: *mut u32, count: usize) -> i32;
     fn tn_recording_set_descriptor_heaps(recording: *mut c_void) -> i32;
     fn tn_recording_dynamic_constants(
         recording: *mut c_void,
@@ -270,11 +270,11 @@ fn place(handle: *mut c_void) -> Location {
     place
 }
 
-fn of_tables(table: *mut c_void) -> VkTable {
+fn of_tables(gpu: *mut c_void, kind: u32) -> VkTable {
     let mut found =
         VkTable { head: Head::of::<VkTable>(), layout: 0, bindings: [0; 12], constants: 0, reserved: 0 };
-    // SAFETY: a table, and room for the structure.
-    done(unsafe { tn_descriptor_table_vk(table, &raw mut found) });
+    // SAFETY: a manager, and room for the structure.
+    done(unsafe { tn_gpu_tables_vk(gpu, kind, &raw mut found) });
     found
 }
 
@@ -302,6 +302,8 @@ fn a_shader_samples_a_texture_by_its_index() {
 
 /// The texel of the second of two textures, as a shader reads it.
 fn sampled(engine: &Engine, objects: &Objects) -> [u32; 4] {
+    // Before any table.
+    let [of_views, of_samplers] = [0, 1].map(|kind| of_tables(objects.0, kind));
     let (grass, sand) = (objects.texture(100), objects.texture(200));
     let tables = [objects.table(of_view(grass)), objects.table(of_view(sand))];
     let desc = SamplerDesc { head: Head::of::<SamplerDesc>(), rest: [0; 12], name: NO_TEXT };
@@ -330,14 +332,13 @@ fn sampled(engine: &Engine, objects: &Objects) -> [u32; 4] {
     // SAFETY: as above.
     let result = objects.make(|gpu, out| unsafe { tn_descriptor_set_create(gpu, &raw const desc, out) });
 
-    let (of_views, of_samplers) = (of_tables(tables[0]), of_tables(samplers));
     assert_eq!(of_samplers.bindings[BINDING_SAMPLER], 0);
     assert_eq!(of_views.bindings[BINDING_SAMPLER], u32::MAX);
     let mut words = shader();
     // SAFETY: the words are alive during the call.
-    done(unsafe { tn_descriptor_table_renumber(tables[0], 0, words.as_mut_ptr(), words.len()) });
+    done(unsafe { tn_gpu_renumber_vk(objects.0, 0, 0, words.as_mut_ptr(), words.len()) });
     // SAFETY: as above; with fewer words it is no shader.
-    assert_eq!(unsafe { tn_descriptor_table_renumber(tables[0], 0, words.as_mut_ptr(), 4) }, -4);
+    assert_eq!(unsafe { tn_gpu_renumber_vk(objects.0, 0, 0, words.as_mut_ptr(), 4) }, -4);
     assert!(last_error().contains("SPIR-V"), "{}", last_error());
     assert_ne!(of_views.bindings[BINDING_TEXTURE], u32::MAX);
 

@@ -1,6 +1,7 @@
 //! Views, samplers, tables and sets.
 
 use super::Gpu;
+use crate::Name;
 use crate::device::{DescriptorKind, Device};
 use crate::{
     Buffer, BufferViewDesc, DescriptorOwner, DescriptorSet, DescriptorSetDesc, DescriptorTable,
@@ -70,6 +71,28 @@ impl<D: Device> Gpu<D> {
     ) -> Result<DescriptorTable<D>, Error> {
         let _call = self.shared.call()?;
         DescriptorTable::create(&self.shared.services.descriptors, &*self.shared.services, desc)
+    }
+
+    /// The shader-visible heap that all tables of a kind are in, for pipelines that are created before the first table. The first call
+    /// creates the heap, as the first table does.
+    ///
+    /// # Errors
+    /// [`Error::Device`]: `Unsupported` on a device without descriptor indexing, a shortage, or a lost device;
+    /// [`Error::ShutDown`].
+    ///
+    /// ```
+    /// use tenure::{Config, Gpu, descriptor::DescriptorKind, sim};
+    ///
+    /// let gpu = Gpu::new(sim::Device::new(sim::Profile::VULKAN_NVIDIA), Config::default())?;
+    /// let _pipelines_use = gpu.descriptor_heap(DescriptorKind::Resource)?;
+    /// # Ok::<(), tenure::Error>(())
+    /// ```
+    #[inline(never)]
+    pub fn descriptor_heap(&self, kind: DescriptorKind) -> Result<&D::DescriptorHeap, Error> {
+        let _call = self.shared.call()?;
+        let name = Name::from("descriptor heap");
+        let services = &self.shared.services;
+        services.descriptors.visible(&**services, &name, kind).map(|heap| &heap.heap)
     }
 
     /// Creates a layout of descriptor sets.

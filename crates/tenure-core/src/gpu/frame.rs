@@ -100,6 +100,18 @@ impl<D: Device> Frame<D> {
         submit_all(&self.gpu.shared.services, recordings)
     }
 
+    /// Fails for a recording of another manager. For the C interface, which checks all recordings before it takes the first.
+    ///
+    /// # Errors
+    /// [`Error::Foreign`].
+    #[doc(hidden)]
+    pub fn check_recording(&self, recording: &Recording<D>) -> Result<(), Error> {
+        match Arc::ptr_eq(recording.context(), &self.gpu.shared.context) {
+            true => Ok(()),
+            false => Err(Error::Foreign { name: recording.name().clone() }),
+        }
+    }
+
     /// Records and submits the passes of a graph. `record` is called for each pass, in a valid order of execution, with the
     /// recording of the pass and the resources that the pass declared, each in its declared state. Returns the sync point that
     /// completes all passes.

@@ -9,6 +9,7 @@
  * - Pointers must be null or valid during the call. Data that a structure points to is not needed after the call.
  * - Functions may be called from any thread, unless their documentation says otherwise. No thread may use a handle while another
  *   one releases it, or afterwards.
+ * - After tn_gpu_shutdown, functions that create, upload or submit return TN_ERROR_SHUT_DOWN.
  * - A function that does not return a tn_Status returns 0 or an empty text for an invalid handle; tn_last_error has the reason.
  * - Misuse that can be detected from the arguments is an error with a text.
  *
@@ -21,7 +22,7 @@
 #include <stdint.h>
 
 /** The version of the binary interface; tn_abi_version returns the version of the library. */
-#define TN_ABI_VERSION 0u
+#define TN_ABI_VERSION 1u
 
 #if defined(_WIN32)
 #define TN_CALL __cdecl
@@ -57,6 +58,8 @@ extern "C" {
 #else
 #define TN_LIT(text) ((tn_Str){"" text "", (sizeof(text) - 1) | TN_STATIC})
 #endif
+/** As TN_LIT, for initialisers of constants and static variables in C. */
+#define TN_LIT_INIT(text) {"" text "", (sizeof(text) - 1) | TN_STATIC}
 
 typedef struct tn_Chain tn_Chain;
 
