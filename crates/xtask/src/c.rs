@@ -249,7 +249,11 @@ impl Program {
         link(&mut command, package, self.is_static);
         run(&mut command)?;
         // The sanitizer cannot track the synchronisation inside of the library, which is not instrumented.
-        run(Command::new(output).env("TSAN_OPTIONS", "ignore_noninstrumented_modules=1 halt_on_error=1"))
+        // In the folder: one writes a file.
+        let mut program = Command::new(output);
+        run(program
+            .current_dir(folder)
+            .env("TSAN_OPTIONS", "ignore_noninstrumented_modules=1 halt_on_error=1"))
     }
 }
 
