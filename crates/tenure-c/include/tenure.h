@@ -9,7 +9,8 @@
  * - Pointers must be null or valid during the call. Data that a structure points to is not needed after the call.
  * - Functions may be called from any thread, unless their documentation says otherwise. No thread may use a handle while another
  *   one releases it, or afterwards.
- * - After tn_gpu_shutdown, functions that create, upload or submit return TN_ERROR_SHUT_DOWN.
+ * - After tn_gpu_shutdown, functions that create objects, begin frames or recordings, upload, or submit external work return
+ *   TN_ERROR_SHUT_DOWN. Open recordings can still be submitted.
  * - A function that does not return a tn_Status returns 0 or an empty text for an invalid handle; tn_last_error has the reason.
  * - Misuse that can be detected from the arguments is an error with a text.
  *
@@ -1497,8 +1498,9 @@ TN_API tn_Status TN_CALL tn_gpu_submit_external(tn_Gpu* gpu, tn_Queue queue, con
 
 /** Declares the states of resources after work submitted by the program itself, with the submissions at: later recordings
  * continue from there. Null for at: all earlier uses are known to be complete. A movable resource never moves again afterwards.
- * On Vulkan the queue family of the submission at owns a resource that families do not share; if at covers several queues, it
- * must be the family of the first. On error, earlier entries remain in effect.
+ * On Vulkan the queue of at owns the resource afterwards. If at covers several queues, the owner is the last one submitted to
+ * among the queues that can use the resource in that state; where another queue owns it, pass the point of that queue alone, whose
+ * submission waits for the others. On error, earlier entries remain in effect.
  *
  * Errors: TN_ERROR_STATE, TN_ERROR_FIXED_STATE, TN_ERROR_FOREIGN, TN_ERROR_NEVER_SUBMITTED, TN_ERROR_ENUM;
  * TN_ERROR_HANDLE for handles other than buffers, textures, reserved resources and acceleration structures.

@@ -315,7 +315,10 @@ public:
     T* detach() noexcept { return std::exchange(raw_, nullptr); }
     /** Releases the handle. It stays where tn_release refuses it: inside a callback, or while another call uses it. */
     void reset() noexcept {
-        if (raw_) ended(tn_release(raw_));
+        T* const raw = detach();
+        const tn_Status status = raw ? tn_release(raw) : TN_OK;
+        /* In all other cases a destroy function may have run, and have deleted this. */
+        if (status == TN_ERROR_BUSY || status == TN_ERROR_CALLBACK) raw_ = raw;
     }
     /** Same as tn_name. */
     std::string_view name() const noexcept { return view(tn_name(raw_)); }
@@ -815,7 +818,10 @@ public:
         for (const Recording& recording : recordings) all.push_back(recording.raw());
         tn_SyncPoint done{};
         const tn_Status status = call(tn_frame_submit_all, raw(), all.data(), all.size(), &done);
-        for (Recording& recording : recordings) recording.ended(status);
+        const bool is_refused = status == TN_ERROR_HANDLE || status == TN_ERROR_FOREIGN || status == TN_ERROR_POINTER;
+        for (Recording& recording : recordings) {
+            if (!is_refused) recording.ended(status);
+        }
         return made(status, done);
     }
     Result<void> end() && { return checked(ended(call(tn_frame_end, raw()))); }

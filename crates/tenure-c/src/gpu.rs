@@ -94,8 +94,10 @@ extern "C" fn tn_gpu_shutdown(
         }
         let mut report = on!(gpu.get()?, gpu => gpu.shutdown());
         // Destroy functions may have released objects of the report.
-        if callback::settle_all() {
+        if !report.timed_out && callback::settle_all() {
+            let waited = report.waited;
             report = on!(gpu.get()?, gpu => gpu.shutdown());
+            report.waited = waited;
         }
         let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
         out.set(tn_ShutdownReport {
@@ -193,8 +195,9 @@ fn api_queue<D: ApiHandles>(_: &Manager<D>, queue: D::NativeQueue<'_>) -> tn_Nat
 
 /// Declares the states of resources after work submitted by the program itself, with the submissions `at`: later recordings
 /// continue from there. Null for `at`: all earlier uses are known to be complete. A movable resource never moves again afterwards.
-/// On Vulkan the queue family of the submission `at` owns a resource that families do not share; if `at` covers several queues, it
-/// must be the family of the first. On error, earlier entries remain in effect.
+/// On Vulkan the queue of `at` owns the resource afterwards. If `at` covers several queues, the owner is the last one submitted to
+/// among the queues that can use the resource in that state; where another queue owns it, pass the point of that queue alone, whose
+/// submission waits for the others. On error, earlier entries remain in effect.
 ///
 /// Errors: `TN_ERROR_STATE`, `TN_ERROR_FIXED_STATE`, `TN_ERROR_FOREIGN`, `TN_ERROR_NEVER_SUBMITTED`, `TN_ERROR_ENUM`;
 /// `TN_ERROR_HANDLE` for handles other than buffers, textures, reserved resources and acceleration structures.

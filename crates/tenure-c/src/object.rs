@@ -587,14 +587,14 @@ fn release_swapchain(handle: AnyHandle) -> Result<(), Failure> {
         let text = format!("a tn_Swapchain must not be released inside {}", inside.name());
         return Err(Failure::new(TN_ERROR_CALLBACK, text));
     }
-    // Not of a lost device, which waits for nothing. The next line checks the handle.
+    // A lost device holds nothing. The next line checks the handle.
     let _unsettled = settle(handle.of());
     end::<Swapchain>(handle)
 }
 
-/// Drops what destroy functions release, before a call that waits until nothing holds the images: objects released by callbacks
+/// Drops what destroy functions release, before a release that waits until nothing holds the images: objects released by callbacks
 /// otherwise end after the call.
-pub(crate) fn settle(swapchain: Handle<Swapchain>) -> Result<(), Failure> {
+fn settle(swapchain: Handle<Swapchain>) -> Result<(), Failure> {
     on!(&*swapchain.alone()?, swapchain => swapchain.reclaim())?;
     settle_all();
     Ok(())

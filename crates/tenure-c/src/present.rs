@@ -266,8 +266,9 @@ impl<D: Presented> SwapchainOf<D> {
         Self { acquired: None, chain, gpu: gpu.clone(), queues, formats: Vec::new(), modes: Vec::new() }
     }
 
-    /// Calls the destroy functions that are due: they may release what holds the images.
+    /// Calls the destroy functions that are due after the submissions so far: they may release objects that hold the images.
     pub(crate) fn reclaim(&self) -> Result<(), Failure> {
+        self.gpu.wait(&self.gpu.submitted(), self.gpu.config().frames.shutdown_timeout)?;
         Ok(self.gpu.reclaim()?)
     }
 

@@ -4,7 +4,7 @@ use tenure_core::{Error, SubmitAllError};
 
 use tenure_vulkan::CreateError;
 
-/// The version of the binary interface: equal in the header and in the library. It changes with each version before 1.0.
+/// The version of the binary interface: equal in the header and in the library. It changes with each minor version before 1.0.
 pub const TN_ABI_VERSION: u32 =
     1000 * number(env!("CARGO_PKG_VERSION_MAJOR")) + number(env!("CARGO_PKG_VERSION_MINOR"));
 

@@ -3,7 +3,7 @@
 use crate::call::{call, call_create, call_status};
 use crate::callback;
 use crate::held::{Loans, ResourceOf};
-use crate::object::{Backend, Gpu, On, Recording, Swapchain, Texture, View, on, settle};
+use crate::object::{Backend, Gpu, On, Recording, Swapchain, Texture, View, on};
 use crate::pointer::{In, Out};
 use crate::present::{
     Presents as _, SwapchainOf, describe, formats, hdr_metadata, latency, modes, tn_HdrMetadata,
@@ -55,15 +55,19 @@ extern "C" fn tn_swapchain_acquire(swapchain: Handle<Swapchain>, out: Out<tn_Swa
     out.set(none);
     call_status(|| {
         out.check("a tn_SwapchainImage")?;
-        let acquire = || on!(&mut *swapchain.alone()?, swapchain => acquire(swapchain));
-        let image = match acquire() {
-            // Images that are created anew wait for the old ones, whose views a destroy function has released just now.
-            Err(failure) if failure.status() == TN_ERROR_SWAPCHAIN && callback::settle_all() => acquire()?,
-            image => image?,
-        };
+        let image = settled(|| on!(&mut *swapchain.alone()?, swapchain => acquire(swapchain)))?;
         out.set(image.unwrap_or(none));
         Ok(if image.is_some() { TN_OK } else { TN_NOT_READY })
     })
+}
+
+/// The result of a call that may wait until nothing holds the old images. It calls destroy functions, and objects that these release
+/// otherwise end after the call: then it is tried again without them.
+fn settled<T>(call: impl Fn() -> Result<T, Failure>) -> Result<T, Failure> {
+    match call() {
+        Err(failure) if failure.status() == TN_ERROR_SWAPCHAIN && callback::settle_all() => call(),
+        result => result,
+    }
 }
 
 fn acquire<D: Backend>(swapchain: &mut SwapchainOf<D>) -> Result<Option<tn_SwapchainImage>, Failure> {
@@ -119,10 +123,8 @@ extern "C" fn tn_swapchain_present(swapchain: Handle<Swapchain>) -> tn_Status {
 /// `TN_ERROR_TIMEOUT`, `TN_ERROR_OUT_OF_MEMORY`, `TN_ERROR_DEVICE`, `TN_ERROR_DEVICE_LOST`.
 #[unsafe(no_mangle)]
 extern "C" fn tn_swapchain_resize(swapchain: Handle<Swapchain>, width: u32, height: u32) -> tn_Status {
-    call(|| {
-        settle(swapchain)?;
-        on!(&mut *swapchain.alone()?, swapchain => swapchain.resize([width, height]))
-    })
+    let resize = || on!(&mut *swapchain.alone()?, swapchain => swapchain.resize([width, height]));
+    call(|| settled(resize))
 }
 
 /// Size, format and mode of a swap chain, and whether it matches its window.

@@ -103,15 +103,14 @@ impl<D: Device> Services<D> {
     }
 }
 
-/// In a shortage, all services free their unused memory.
-impl<D: Device> MakeRoom for Services<D> {
+impl<D: Device> Services<D> {
     /// Frees memory immediately: all objects that the GPU has finished with, idle pages and blocks. Submits pending uploads,
-    /// because they delay the release of everything dropped since.
-    fn make_room(&self, wanted: Option<Wanted>) {
+    /// because they delay the release of everything dropped since: during external work only with `waits`.
+    fn free_memory(&self, wanted: Option<Wanted>, waits: bool) {
         let context = &*self.context;
         // After a refusal for lack of memory they stay pending, and the next submission reports it. After any other refusal
         // their `Upload` has the error.
-        let _told_later = self.uploads.try_flush(context);
+        let _told_later = self.uploads.try_flush(context, waits);
         context.poll_clock();
         self.trim();
         self.transients.try_trim(IdleHeaps::NotUsedLately);
@@ -122,6 +121,13 @@ impl<D: Device> MakeRoom for Services<D> {
         if let Some(wanted) = wanted {
             context.pools.residency.make_room(&context.paging(), wanted);
         }
+    }
+}
+
+/// In a shortage, all services free their unused memory.
+impl<D: Device> MakeRoom for Services<D> {
+    fn make_room(&self, wanted: Option<Wanted>) {
+        self.free_memory(wanted, false);
     }
 
     fn release_completed(&self) {
@@ -158,7 +164,8 @@ impl<D: Device> MakeRoom for Services<D> {
         if waits && let Some(times) = context.waits.allocations.note() {
             event!(debug, waited = ?start.elapsed(), is_complete, times, "an allocation waited for the GPU to finish with memory");
         }
-        self.make_room(wanted);
+        // A caller that waits holds no lock that external work needs.
+        self.free_memory(wanted, true);
         true
     }
 }

@@ -110,6 +110,7 @@ pub struct HeapPlan {
     pub ordinal: usize,
     /// The highest end of a resource, in bytes.
     pub size: u64,
-    /// Required alignment of the heap, in bytes: the maximum of the offset and heap alignments of its resources.
+    /// Required alignment of the heap, in bytes: the maximum of the alignments that [`Memory::need`] has returned for its resources.
+    /// An alignment that a description asks for applies to the offset in the heap alone.
     pub alignment: u64,
 }

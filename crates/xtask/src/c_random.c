@@ -166,6 +166,12 @@ static void* const* handles_in(void) {
     return elements(all, 4);
 }
 
+static void* const* handles_to_end_in(uint32_t kind) {
+    OWN void* all[4];
+    for (int at = 0; at < 4; ++at) all[at] = handle_to_end(kind, NULL);
+    return elements(all, 4);
+}
+
 OWN int depth;
 
 static void add_known(uint32_t kind, void* handle) {

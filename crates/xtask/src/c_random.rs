@@ -189,7 +189,13 @@ impl Header {
                 "c_void" => "bytes_in()".to_owned(),
                 "AnyHandle" => "handles_in()".to_owned(),
                 target if self.is_structure(target) => format!("array_of_{target}()"),
-                target => format!("({} const*)numbers_in()", named(target)?),
+                // The call may end them.
+                target if target.starts_with("Handle<") => {
+                    let pointer = named(target)?;
+                    let kind = self::kind(pointer.trim_end_matches('*'));
+                    format!("({pointer} const*)handles_to_end_in({kind})")
+                }
+                target => format!("(const {}*)numbers_in()", named(target)?),
             });
         }
         if inside(kind, "Handle").is_some() {

@@ -180,6 +180,12 @@ const STEPS: &[Step] = &[
         run: |_| verify::thread_sanitizer(),
     },
     Step {
+        name: "c-races",
+        what: "random calls of two threads in C under ThreadSanitizer, if TENURE_C_RACES is set",
+        lane: Apart,
+        run: |_| verify::c_races(),
+    },
+    Step {
         name: "loom",
         what: "loom: interleavings of the release queue, of requests at a cap, and of moves with uses and drops",
         lane: Apart,

@@ -1,5 +1,6 @@
 //! Model checking, interpretation and fuzzing.
 
+use std::env;
 use std::path::Path;
 use std::process::Command;
 
@@ -59,11 +60,6 @@ pub(crate) fn miri() -> Outcome {
 ///
 /// The standard library is built with it, too: otherwise its synchronisation is not tracked.
 pub(crate) fn thread_sanitizer() -> Outcome {
-    const TARGET: &str = "x86_64-unknown-linux-gnu";
-    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
-        return Err(Trouble::NoTool(format!("ThreadSanitizer runs these tests on {TARGET}")));
-    }
-    toolchain::nightly_source()?;
     // One device of each API.
     let threads = [
         "d3d12_tier2::eight_threads",
@@ -78,36 +74,47 @@ pub(crate) fn thread_sanitizer() -> Outcome {
         ["mapped", "lifetimes", "handles", "descriptors"].map(|program| ["--test", program]).concat();
     let runs: [&[&str]; 2] =
         [&[&programs[..], &["--"], &of_core].concat(), &[&["--test", "sim", "--"], &threads[..]].concat()];
-    let folder = target().join("thread-sanitizer");
-    let test = |arguments: &[&str]| {
-        let mut command = nightly();
-        command
-            // Optimised, the tests save less than the compiler takes for it.
-            .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
-            // For the places in its reports.
-            .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
-            .args(["test", "-Zbuild-std", "--target", TARGET, "--target-dir"])
-            .arg(&folder)
-            // Always all packages: with fewer the set of features would differ, and everything would compile again.
-            .args(
-                ["tenure-core", "tenure-device", "tenure-track", "conformance", "tenure-c"]
-                    .map(|name| ["--package", name])
-                    .concat(),
-            )
-            .args(arguments)
-            .env("RUSTFLAGS", "-Zsanitizer=thread --cfg tenure_portable_copies");
-        command
-    };
-    for tests in runs {
-        run_named_tests(&mut test(&times::reported(tests)))?;
+    // Always all packages: with fewer the set of features would differ, and everything would compile again.
+    let packages = ["tenure-core", "tenure-device", "tenure-track", "conformance"];
+    runs.into_iter().try_for_each(|tests| run_named_tests(&mut watched(&packages, &times::reported(tests))?))
+}
+
+/// Random calls of two threads, in a library of C that is built with ThreadSanitizer.
+pub(crate) fn c_races() -> Outcome {
+    const ASKED: &str = "TENURE_C_RACES";
+    if env::var_os(ASKED).is_none_or(|value| value.is_empty()) {
+        return Err(Trouble::NotAsked(format!("set {ASKED}: it takes two minutes")));
     }
-    // The library of C, which is built with any of its tests.
-    run(&mut test(&[&["--no-run"], &devices::C_VULKAN[..]].concat()))?;
+    // With any of its tests, the library is built.
+    run(&mut watched(&["tenure-c"], &[&["--no-run"], &devices::C_VULKAN[..]].concat())?)?;
     let libraries = printed("rustc", &["+nightly", "--print", "target-libdir"]).unwrap_or_default();
     c::races(
-        &folder.join(TARGET).join("debug/deps/libtenure_c.a"),
+        &target().join("thread-sanitizer").join(WATCHED).join("debug/deps/libtenure_c.a"),
         &Path::new(&libraries).join("librustc-nightly_rt.tsan.a"),
     )
+}
+
+/// The target of programs under ThreadSanitizer.
+const WATCHED: &str = "x86_64-unknown-linux-gnu";
+
+/// `cargo test` of these packages under ThreadSanitizer.
+fn watched(packages: &[&str], arguments: &[&str]) -> Result<Command, Trouble> {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        return Err(Trouble::NoTool(format!("ThreadSanitizer runs these tests on {WATCHED}")));
+    }
+    toolchain::nightly_source()?;
+    let mut command = nightly();
+    command
+        // Optimised, the tests save less than the compiler takes for it.
+        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
+        // For the places in its reports.
+        .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
+        .args(["test", "-Zbuild-std", "--target", WATCHED, "--target-dir"])
+        .arg(target().join("thread-sanitizer"))
+        .args(packages.iter().flat_map(|name| ["--package", name]))
+        .args(arguments)
+        .env("RUSTFLAGS", "-Zsanitizer=thread --cfg tenure_portable_copies");
+    Ok(command)
 }
 
 /// Runs each fuzz target.

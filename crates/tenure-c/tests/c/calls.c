@@ -30,7 +30,7 @@ static tn_Device* create_device(void) {
 }
 
 static tn_Gpu* create_gpu(tn_Device* device) {
-    const tn_Setting settings[] = {{TN_LIT("frames.in_flight"), 2}, {TN_LIT("pools.shards"), 1}};
+    static const tn_Setting settings[] = {{TN_LIT_INIT("frames.in_flight"), 2}, {TN_LIT_INIT("pools.shards"), 1}};
     tn_GpuDesc desc = DESC(tn_GpuDesc);
     desc.settings = settings;
     desc.setting_count = sizeof settings / sizeof settings[0];

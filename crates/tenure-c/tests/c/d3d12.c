@@ -171,9 +171,12 @@ static void foreign(tn_Gpu* gpu, ID3D12Device* own) {
     FAILS(tn_swapchain_waitable_d3d12(swapchain, &waitable), TN_ERROR_FOREIGN, "another backend");
     CHECK(waitable == recording);
     FAILS(tn_swapchain_waited_d3d12(swapchain), TN_ERROR_FOREIGN, "another backend");
-    FAILS(tn_swapchain_create_d3d12(simulated, NULL, &desc, &swapchain), TN_ERROR_FOREIGN, "another backend");
-    CHECK(swapchain == NULL);
-    CHECK(tn_release(recording) == TN_OK && tn_release(simulated) == TN_OK && tn_release(device) == TN_OK);
+    tn_Swapchain* none = NULL;
+    FAILS(tn_swapchain_create_d3d12(simulated, NULL, &desc, &none), TN_ERROR_FOREIGN, "another backend");
+    CHECK(none == NULL && tn_release(swapchain) == TN_OK);
+    CHECK(tn_release(recording) == TN_OK && tn_release(simulated) == TN_OK);
+    check_clean(device);
+    CHECK(tn_release(device) == TN_OK);
 
     void *other = NULL, *fence = NULL;
     CHECK(SUCCEEDED(D3D12CreateDevice(NULL, D3D_FEATURE_LEVEL_11_0, &IID_ID3D12Device, &other)));

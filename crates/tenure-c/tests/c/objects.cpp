@@ -156,6 +156,15 @@ static void frames(const tn::Gpu& gpu) {
         lists.push_back(gpu.record(TN_QUEUE_COMPUTE, "beside"_tn));
         const tn_SyncPoint done = frame.submit_all(std::move(lists));
         CHECK(gpu.wait(done));
+        lists.clear();
+        lists.push_back(gpu.record(TN_QUEUE_GRAPHICS, "kept"_tn));
+        lists.emplace_back();
+        try {
+            static_cast<void>(frame.submit_all(std::move(lists)));
+            CHECK(false);
+        } catch (const tn::Error& error) {
+            CHECK(error.status() == TN_ERROR_HANDLE && lists[0]);
+        }
         pipeline.reset();
         std::move(frame).end();
     }

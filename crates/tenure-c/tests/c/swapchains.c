@@ -215,6 +215,7 @@ static void release_view(void* user, void* object) {
 static void resize_after_views(void) {
     tn_SimDesc sim = DESC(tn_SimDesc);
     sim.profile = TN_LIT("d3d12-uma");
+    sim.lag = 3;
     tn_Device* device = NULL;
     tn_Gpu* own = NULL;
     CHECK(tn_device_create_sim(&sim, &device) == TN_OK && tn_gpu_create(device, NULL, &own) == TN_OK);
@@ -228,6 +229,9 @@ static void resize_after_views(void) {
         view_desc.access = TN_TEXTURE_RENDER_TARGET;
         tn_View* view = NULL;
         CHECK(tn_texture_view_create(own, image.texture, &view_desc, &view) == TN_OK);
+        tn_Recording* recording = begin(own);
+        CHECK(tn_swapchain_begin(swapchain, recording) == TN_OK && tn_swapchain_finish(swapchain, recording) == TN_OK);
+        CHECK(tn_recording_submit(recording, NULL) == TN_OK && tn_swapchain_present(swapchain) == TN_OK);
         CHECK(tn_gpu_release_after(own, NULL, release_view, NULL, view) == TN_OK);
         if (size < 3) CHECK(tn_swapchain_resize(swapchain, WIDTH * size, HEIGHT) == TN_OK);
     }

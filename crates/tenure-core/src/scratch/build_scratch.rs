@@ -2,6 +2,7 @@
 
 use super::Scratch;
 use crate::device::{Allowed, Device, DeviceError, Usage};
+use crate::memory::AllocationFlags;
 use crate::staging::{BuildPages, BuildScratch, Page};
 use crate::{BufferDesc, Error, Name};
 
@@ -82,7 +83,14 @@ impl<'r, D: Device> Scratch<'r, D> {
         if let Some(found) = builds.find(size, align) {
             return Ok(found);
         }
-        let make = |bytes| Page::new(context, &**self.services, &page_desc(bytes, align));
+        // A page that may be smaller waits for nothing, and does not leave fast memory.
+        let make = |bytes, may_be_smaller| {
+            let flags = match may_be_smaller {
+                true => AllocationFlags::NEVER_WAIT | AllocationFlags::DEVICE_LOCAL_ONLY,
+                false => AllocationFlags::empty(),
+            };
+            Page::new(context, &**self.services, &page_desc(bytes, align).allocation(flags))
+        };
         let page = pool.page_for(context, needed, !builds.is_empty(), make)?;
         let found = builds.begin(page).and_then(|()| builds.bump(size, align));
         found.ok_or(Error::Internal { what: "a new page of build scratch is too small" })

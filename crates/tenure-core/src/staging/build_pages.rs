@@ -190,7 +190,7 @@ impl<D: Device> BuildScratchPool<D> {
         self.state.lock().empty.pop().unwrap_or_else(|| Box::new(BuildPages::new()))
     }
 
-    /// A free page of at least `needed` bytes; `make` creates one if there is none. The size grows when a recording has filled
+    /// A free page of at least `needed` bytes; `make` creates one if there is none, of a size that may be larger than necessary. The size grows when a recording has filled
     /// a page (`is_further`), and when a build needs more, not with the number of recordings in flight. In a shortage, a page is
     /// as small as possible.
     pub(crate) fn page_for(
@@ -198,11 +198,11 @@ impl<D: Device> BuildScratchPool<D> {
         context: &Context<D>,
         needed: u64,
         is_further: bool,
-        make: impl Fn(u64) -> Result<Page<D>, Error>,
+        make: impl Fn(u64, bool) -> Result<Page<D>, Error>,
     ) -> Result<Box<Page<D>>, Error> {
         let largest = context.config.staging.build_scratch_page;
         if needed > largest {
-            return make(needed).map(Box::new);
+            return make(needed, false).map(Box::new);
         }
         context.poll_clock();
         let mut small = SmallVec::<[_; 2]>::new();
@@ -221,8 +221,8 @@ impl<D: Device> BuildScratchPool<D> {
         small.into_iter().for_each(|page| page.release_noted(context));
         let page = match found {
             Some(page) => page,
-            None => Box::new(match make(size) {
-                Err(Error::OutOfMemory(_)) if least < size => make(least)?,
+            None => Box::new(match make(size, size > least) {
+                Err(Error::OutOfMemory(_)) if least < size => make(least, false)?,
                 made => made?,
             }),
         };

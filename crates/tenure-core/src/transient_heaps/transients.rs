@@ -110,6 +110,8 @@ impl<D: Device> Transients<D> {
             Err(Error::OutOfMemory(_)) => {
                 self.trim();
                 room.wait_for_room(None, room.reclaims());
+                // The last attempt does not wait for a thread that pages.
+                self.context.pools.residency.await_paging();
                 request(Attempt::Last)
             }
             answer => answer,

@@ -181,11 +181,14 @@ impl<D: Device> Uploads<D> {
     }
 
     /// As [`flush`](Self::flush), unless a flush is already running, possibly on this thread, when its own allocations find
-    /// memory short. No flush either during external work: the caller may hold locks that calls of the program need inside its
-    /// own submission, whose queue the flush would wait for.
-    pub(crate) fn try_flush(&self, context: &Context<D>) -> Result<(), Error> {
+    /// memory short. Without `waits` there is no flush either during external work: the caller may hold locks that calls of the
+    /// program need inside its own submission, whose queue the flush would wait for.
+    pub(crate) fn try_flush(&self, context: &Context<D>, waits: bool) -> Result<(), Error> {
         Clock::check_outside()?;
-        let Some(_no_external) = context.external_work.try_write() else { return Ok(()) };
+        let no_external = context.external_work.try_write();
+        if no_external.is_none() && !waits {
+            return Ok(());
+        }
         match self.submitter.try_lock() {
             Some(mut submitter) => self.flush_as(context, &mut submitter).map(drop),
             None => Ok(()),

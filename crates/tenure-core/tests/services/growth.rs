@@ -35,11 +35,15 @@ fn grows_evenly(name: &str, count: u32, case: impl Fn(&Gpu<Device>, u32) -> Box<
         took
     };
     let shortest = |count| (0..3).filter_map(|_| play(count)).min();
-    let times = [count, 4 * count].map(shortest);
-    let [Some(one), Some(four)] = times else { return };
     // Linux counts CPU time in ticks.
     let tick = 4_000_000;
-    assert!(four < 9 * one.max(tick), "{name}: {times:?} ns for {count}, and for four times as many");
+    let mut times = [None; 2];
+    // Other work on the machine may slow a measurement down, but not each of them.
+    let is_even = (0..3).any(|_| {
+        times = [count, 4 * count].map(shortest);
+        matches!(times, [Some(one), Some(four)] if four < 9 * one.max(tick)) || times.contains(&None)
+    });
+    assert!(is_even, "{name}: {times:?} ns for {count}, and for four times as many");
 }
 
 fn source() -> BufferDesc {

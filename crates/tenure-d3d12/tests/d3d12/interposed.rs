@@ -469,6 +469,8 @@ impl Spy {
     /// Watches an adapter, before there is a device on it.
     pub(crate) fn on_adapter(adapter: &IDXGIAdapter3) -> Self {
         interpose_adapter(adapter);
+        // For the rest of the process, so that no adapter of another test gets the address.
+        std::mem::forget(adapter.clone());
         let (watched, address) = (Arc::<Mutex<Watched>>::default(), adapter.as_raw().addr());
         WATCHED.lock().unwrap().insert(address, watched.clone());
         Self { watched, objects: vec![address] }

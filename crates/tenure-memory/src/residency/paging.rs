@@ -429,6 +429,11 @@ impl<D: Device> ResidentBlocks<D> {
         })
     }
 
+    /// Waits for a thread that pages, for the time of its wait for the GPU.
+    pub fn await_paging(&self) {
+        drop(self.paging.lock());
+    }
+
     /// Evicts idle blocks for an allocation that finds no room in its heap. If the driver refused it within the budget,
     /// the budget does not determine the bytes needed.
     pub fn make_room(&self, with: &Paging<'_, D>, request: Wanted) {

@@ -9,7 +9,8 @@
  * - Pointers must be null or valid during the call. Data that a structure points to is not needed after the call.
  * - Functions may be called from any thread, unless their documentation says otherwise. No thread may use a handle while another
  *   one releases it, or afterwards.
- * - After tn_gpu_shutdown, functions that create, upload or submit return TN_ERROR_SHUT_DOWN.
+ * - After tn_gpu_shutdown, functions that create objects, begin frames or recordings, upload, or submit external work return
+ *   TN_ERROR_SHUT_DOWN. Open recordings can still be submitted.
  * - A function that does not return a tn_Status returns 0 or an empty text for an invalid handle; tn_last_error has the reason.
  * - Misuse that can be detected from the arguments is an error with a text.
  *
