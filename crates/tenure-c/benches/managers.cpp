@@ -146,17 +146,9 @@ void run(int count, char** arguments) {
                    count, arguments);
     }
     vmaDestroyAllocator(allocator);
-    const std::string left = gpu.shutdown();
-    if (!left.empty()) std::fprintf(stderr, "%s\n", left.c_str());
+    print_leaks(gpu);
 }
 
 }  // namespace
 
-int main(int count, char** arguments) {
-    try {
-        run(count, arguments);
-    } catch (const tn::Error& error) {
-        std::fprintf(stderr, "%s\n", error.what());
-        return 1;
-    }
-}
+int main(int count, char** arguments) { return status_of(run, count, arguments); }

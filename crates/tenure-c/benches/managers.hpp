@@ -135,3 +135,19 @@ inline void play_lines(std::initializer_list<Line> lines, int count, char** argu
     }
     for (const Line& line : lines) line.rounds->print(line.kind, line.manager);
 }
+
+inline void print_leaks(const tn::Gpu& gpu) {
+    const std::string left = gpu.shutdown();
+    if (!left.empty()) std::fprintf(stderr, "%s\n", left.c_str());
+}
+
+/** The exit status of a program that runs this. */
+inline int status_of(void (*run)(int, char**), int count, char** arguments) {
+    try {
+        run(count, arguments);
+        return 0;
+    } catch (const tn::Error& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        return 1;
+    }
+}
