@@ -222,7 +222,7 @@ impl<D: Device> Engine<'_, D> {
         let own = CommittedMemory { memory, size, is_memoryless: false, wish, priority, part };
         let mut buffer = self.pools.objects.create_committed(self.device, &desc, &own, &name)?;
         if kind == PoolKind::ReadbackPages {
-            buffer.states.divide();
+            buffer.states.set_disjoint_uses();
         }
         let buffer = self.pools.residency.share(buffer, shards.own(size), priority, is_evictable);
         event!(debug, pool = kind.as_str(), bytes = size, memory_type = memory.0, "block created");

@@ -52,7 +52,8 @@ fn is_fixed<D: Device>(closed: &Closed<D>) -> bool {
 /// The resources of a list whose uses have an order, by state cell id, and whether the list only reads them.
 fn shared<D: Device>(closed: &Closed<D>) -> impl Iterator<Item = (u64, bool)> {
     let resources = closed.recorded.resources().map(|(resource, is_read)| (&resource.0.states, is_read));
-    resources.filter(|(states, _)| !states.is_divided()).map(|(states, is_read)| (states.id(), is_read))
+    let ordered = resources.filter(|(states, _)| !states.has_disjoint_uses());
+    ordered.map(|(states, is_read)| (states.id(), is_read))
 }
 
 impl Passed {

@@ -144,7 +144,7 @@ pub struct StateCell {
     /// Whether no queue family owns its contents alone.
     is_of_all_families: bool,
     /// Whether different submissions use different bytes of it.
-    is_divided: bool,
+    has_disjoint_uses: bool,
     /// The declared read states, as bits; 0: not read-only.
     read_only: AtomicU32,
     /// A submission has brought its contents into the declared read states, for all queues.
@@ -215,7 +215,7 @@ impl StateCell {
             reads_are_copied,
             needs_initialization,
             is_of_all_families,
-            is_divided: false,
+            has_disjoint_uses: false,
             read_only: AtomicU32::new(0),
             is_published: AtomicBool::new(false),
             hints: Hints::default(),
@@ -320,15 +320,15 @@ impl StateCell {
     /// Declares that different submissions use different bytes of it, unless the CPU has waited in between: queues do not wait
     /// for each other because of it. For buffers that are only written.
     #[doc(hidden)]
-    pub const fn divide(&mut self) {
-        self.is_divided = true;
+    pub const fn set_disjoint_uses(&mut self) {
+        self.has_disjoint_uses = true;
     }
 
-    /// True after [`divide`](Self::divide).
+    /// True after [`set_disjoint_uses`](Self::set_disjoint_uses).
     #[doc(hidden)]
     #[must_use]
-    pub const fn is_divided(&self) -> bool {
-        self.is_divided
+    pub const fn has_disjoint_uses(&self) -> bool {
+        self.has_disjoint_uses
     }
 
     /// Declares it as read-only in these states from now on: see [`check_read_only`](Self::check_read_only).

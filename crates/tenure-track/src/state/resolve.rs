@@ -267,7 +267,7 @@ impl<H: Clone + AsRef<StateCell>> Resolution<'_, H> {
             }
         }
         let submission = self.context.submission;
-        if !self.entry.cell().is_divided() {
+        if !self.entry.cell().has_disjoint_uses() {
             fixups.waits.add(if changes { uses } else { changed }, submission.queue);
         }
         self.submitted.count_use(submission, changes);

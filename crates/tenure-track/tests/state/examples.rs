@@ -567,7 +567,7 @@ fn queues_do_not_wait_for_each_other_at_divided_buffers() {
     let queues = queues([0, 1, 2]);
     for model in [StateModel::Promotion, StateModel::Explicit] {
         let mut cell = StateCell::new(ResourceKind::Buffer, 1, Usage::COPY_DST, State::COMMON);
-        cell.divide();
+        cell.set_disjoint_uses();
         let pages = Arc::new(cell);
         for (serial, (queue, kind)) in
             (1..).zip([(0, QueueKind::Graphics), (1, QueueKind::Compute)].repeat(2))
