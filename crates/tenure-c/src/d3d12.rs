@@ -235,7 +235,7 @@ extern "C" fn tn_buffer_adopt_d3d12(
     })
 }
 
-/// The heap of a buffer decides on its states, and whether it is mapped: the description has to say the same.
+/// The heap of a buffer determines its states, and whether it is mapped: the description must agree with it.
 fn check_memory(resource: &ID3D12Resource, memory: tn_Memory, name: &Name) -> Result<(), Failure> {
     const GPU_ONLY: (&str, tn_Memory) = ("TN_MEMORY_GPU_ONLY", TN_MEMORY_GPU_ONLY);
     const UPLOAD: (&str, tn_Memory) = ("TN_MEMORY_UPLOAD", TN_MEMORY_UPLOAD);

@@ -83,7 +83,7 @@ pub(crate) fn thread_sanitizer() -> Outcome {
 pub(crate) fn c_races() -> Outcome {
     const ASKED: &str = "TENURE_C_RACES";
     if env::var_os(ASKED).is_none_or(|value| value.is_empty()) {
-        return Err(Trouble::NotAsked(format!("set {ASKED}: it takes two minutes")));
+        return Err(Trouble::NotAsked(format!("set {ASKED}: it takes some minutes")));
     }
     // With any of its tests, the library is built.
     run(&mut watched(&["tenure-c"], &[&["--no-run"], &devices::C_VULKAN[..]].concat())?)?;

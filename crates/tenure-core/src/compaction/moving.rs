@@ -50,7 +50,7 @@ pub(super) fn begin<'a, D: Device>(
         // A move within one block has no benefit.
         let is_same = planned.is_within_pool() && current.is_in(planned.to.block);
         let is_fixed = exchange.is_pinned() || is_same;
-        // Only for now: until one queue uses all of it.
+        // This state ends once one queue uses all of it.
         let is_divided = !is_fixed && current.is_divided();
         let stays = is_there && (is_fixed || is_divided);
         (is_there && !stays, stays, is_divided)

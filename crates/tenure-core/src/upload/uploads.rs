@@ -181,7 +181,7 @@ impl<D: Device> Uploads<D> {
     }
 
     /// As [`flush`](Self::flush), unless a flush is already running, possibly on this thread, when its own allocations find
-    /// memory short. Without `waits` there is no flush either during external work: the caller may hold locks that calls of the
+    /// memory short. Without `waits`, it does nothing during external work either: the caller may hold locks that calls of the
     /// program need inside its own submission, whose queue the flush would wait for.
     pub(crate) fn try_flush(&self, context: &Context<D>, waits: bool) -> Result<(), Error> {
         Clock::check_outside()?;
